@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+
+#include <skyrank/table.hpp>
+
+// The Arrow C data interface: two plain structs, no Arrow library. The guards are the ones the interface prescribes, so
+// that several libraries can define the same structs.
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+extern "C" {
+struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema** children;
+  struct ArrowSchema* dictionary;
+  void (*release)(struct ArrowSchema*);
+  void* private_data;
+};
+
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void** buffers;
+  struct ArrowArray** children;
+  struct ArrowArray* dictionary;
+  void (*release)(struct ArrowArray*);
+  void* private_data;
+};
+}
+
+#endif  // ARROW_C_DATA_INTERFACE
+
+namespace skyrank {
+
+/// Takes over a struct array (a record batch) without copying its buffers; both structs are moved from (their `release`
+/// is null afterwards), also when this throws. Types: bool, int8..64, uint8..64, float16/32/64, date32, date64 (copied),
+/// timestamp (zones are read as UTC), utf8, large_utf8, and dictionaries of strings with any integer index.
+/// DataError names the column and the format of anything else.
+Table import_arrow(ArrowArray* array, ArrowSchema* schema);
+
+/// Exports a table as a struct array. Buffers are shared where the layout is Arrow's own and copied otherwise. The
+/// exported structs keep owned memory alive; memory that was only viewed must outlive them.
+void export_arrow(const Table& table, ArrowArray* array, ArrowSchema* schema);
+
+}  // namespace skyrank

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <skyrank/plan.hpp>
+#include <skyrank/query.hpp>
+#include <skyrank/table.hpp>
+
+namespace skyrank {
+
+struct EngineOptions {
+  int threads = 0;  ///< 0: all cores the process may use
+  DeviceChoice device = DeviceChoice::automatic;
+};
+
+struct RunOptions {
+  bool count_work = false;  ///< fill Result::work and the plan's counters
+  std::stop_token stop;     ///< CancelledError soon after a stop is requested
+};
+
+/// Milliseconds by stage. Transfer stays 0 on the CPU.
+struct Timing {
+  double bind_ms = 0;
+  double filter_ms = 0;  ///< where, group_by, partition_by
+  double keys_ms = 0;
+  double transfer_ms = 0;
+  double compute_ms = 0;
+  double gather_ms = 0;
+  double total_ms = 0;
+};
+
+struct Result {
+  Table table;               ///< the selected columns, in the answer's order
+  std::vector<RowId> rows;   ///< per answer row: its 0-based position in the input (a group's first row under group_by)
+  std::vector<std::int32_t> levels;  ///< per answer row: its Pareto level from 1; empty without `prefer`
+  Timing timing;
+  Work work;
+  PlanNode plan;  ///< as executed
+};
+
+/// Answers queries over tables. Immutable after construction and safe to use from many threads at once.
+class Engine {
+ public:
+  /// DeviceError when `options.device` is cuda and there is none, with the driver's message.
+  explicit Engine(EngineOptions options = {});
+  ~Engine();
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+
+  /// Runs a query over a table (the query's table name does not matter here).
+  /// Throws QueryError, BindError, DataError, DeviceError, ResourceError, CancelledError.
+  Result run(const Query& query, const Table& table, const RunOptions& options = {}) const;
+
+  /// Binds only: throws what `run` would throw before it touches data.
+  void check(const Query& query, const Table& table) const;
+
+  /// The plan, without running it.
+  PlanNode explain(const Query& query, const Table& table) const;
+
+  /// Names of the columns of `table` that the query reads, in the table's order; for readers that can skip columns.
+  static std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns);
+
+ private:
+  struct State;
+  std::unique_ptr<const State> state_;
+};
+
+/// One row of the registry, for people and programs that want to see what there is.
+struct AlgorithmInfo {
+  struct Parameter {
+    std::string name;
+    std::string description;
+    std::int64_t min = 0;
+    std::int64_t max = 0;
+    std::int64_t default_value = 0;
+  };
+  std::string name;
+  std::string problem;  ///< "skyline" or "top-k"
+  std::string device;   ///< "cpu" or "cuda"
+  std::string summary;
+  std::string source;  ///< the paper and section it comes from
+  std::vector<Parameter> parameters;
+};
+
+std::vector<AlgorithmInfo> algorithms();
+
+}  // namespace skyrank

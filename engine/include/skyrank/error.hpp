@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace skyrank {
+
+/// A place in a text that a person wrote. `line` and `column` count from 1; 0 means unknown.
+/// `source` is a file name, or a word such as "expression" for text that came through the C++ API.
+struct Location {
+  std::string source;
+  std::int64_t line = 0;
+  std::int64_t column = 0;
+
+  bool operator==(const Location&) const = default;
+};
+
+/// "file:line:column", leaving out what is unknown; empty for an unknown place.
+std::string to_string(const Location& location);
+
+/// Base of everything SkyRank throws. `what()` begins with the place where one is known and says what is wrong and
+/// what would be right.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& message, Location location = {});
+
+  const Location& location() const noexcept { return location_; }
+  /// The message without the place.
+  const std::string& message() const noexcept { return message_; }
+
+ private:
+  Location location_;
+  std::string message_;
+};
+
+/// The text of a query or of an expression is malformed.
+class QueryError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A name does not resolve, or a type does not fit.
+class BindError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The data are at fault: a ragged file, an integer overflow in row 17, a NaN under `nan: error`.
+class DataError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// No usable device, or the device failed.
+class DeviceError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Memory, disk or another resource of the system ran out or was refused.
+class ResourceError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The caller's stop token ended the query.
+class CancelledError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace skyrank

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <skyrank/error.hpp>
+#include <skyrank/types.hpp>
+
+namespace skyrank {
+
+namespace query {
+struct Node;  // engine/query/ast.hpp
+}
+
+/// A parsed expression over column names: numbers, strings, columns, + - * / %, comparison, and or not, in, between,
+/// is null, abs min max sqrt log exp floor ceil, case when, date '...', timestamp '...'. A value: cheap to copy, compared
+/// by meaning (white space, redundant parentheses and place in the source do not count).
+class Expression {
+ public:
+  /// Parses; QueryError with line and column inside `text`.
+  Expression(std::string_view text);    // NOLINT: text is an expression
+  Expression(const char* text);         // NOLINT
+  Expression(const std::string& text);  // NOLINT
+  /// Parses text found at `origin`; places in errors are relative to that origin.
+  Expression(std::string_view text, const Location& origin);
+  /// A column by its exact name, no quoting needed.
+  static Expression column(std::string_view name);
+  static Expression literal(Value value);
+
+  /// Canonical text; parses back to an equal expression.
+  std::string text() const;
+  const query::Node& root() const noexcept { return *root_; }
+  /// Place of the first character.
+  const Location& location() const noexcept { return location_; }
+  /// The column's name where the expression is nothing but a column, else empty.
+  std::string_view column_name() const noexcept;
+
+  bool operator==(const Expression& other) const;
+
+ private:
+  explicit Expression(std::shared_ptr<const query::Node> root, Location location = {});
+
+  std::shared_ptr<const query::Node> root_;
+  Location location_;
+};
+
+}  // namespace skyrank

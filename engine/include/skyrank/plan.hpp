@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skyrank {
+
+/// What a run did, summed over its kernels.
+struct Work {
+  std::uint64_t dominance_tests = 0;
+  std::uint64_t mask_tests = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t candidates = 0;
+
+  /// 3 * MT + (6d + 4) * DT: instructions by Definition 3 of Bøgh, Chester, Assent, "Work-Efficient Parallel Skyline
+  /// Computation for the GPU", VLDB 2015.
+  std::uint64_t instructions(int dims) const {
+    return 3 * mask_tests + (6 * static_cast<std::uint64_t>(dims) + 4) * dominance_tests;
+  }
+  Work& operator+=(const Work& other);
+  bool operator==(const Work&) const = default;
+};
+
+/// A path that was considered and lost.
+struct Alternative {
+  std::string algorithm;
+  double predicted_ms = 0;  ///< 0 where it does not apply at all
+  std::string reason;
+};
+
+/// One operator of a plan.
+struct PlanNode {
+  std::string op;       ///< "scan", "filter", "group", "partition", "keys", "skyline", "top-k", "gather", ...
+  std::string detail;   ///< what it works on, in the words of the query
+  std::string algorithm;  ///< of the registry; empty for operators that have no choice
+  std::string device;
+  std::string reason;   ///< why this path
+  double predicted_rows = 0;
+  double predicted_ms = 0;
+  std::optional<std::int64_t> measured_rows;  ///< after a run
+  std::optional<double> measured_ms;
+  std::vector<std::pair<std::string, std::int64_t>> parameters;
+  std::vector<Alternative> alternatives;
+  std::optional<Work> work;
+  std::vector<PlanNode> children;  ///< inputs
+};
+
+/// The plan as an indented tree for a terminal.
+std::string to_string(const PlanNode& plan);
+
+}  // namespace skyrank

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <skyrank/expression.hpp>
+
+namespace skyrank {
+
+/// A strict partial order on rows, built from terms on single expressions by Pareto and prior composition. A value.
+struct Preference {
+  enum class Kind { low, high, around, between, in, where, pareto, prior, inverse };
+
+  Kind kind = Kind::pareto;
+  std::optional<Expression> expression;    ///< all but pareto, prior, inverse
+  Value target;                            ///< around: the target; between: the lower end
+  Value upper;                             ///< between: the upper end
+  std::vector<std::vector<Value>> values;  ///< in: sets, best first
+  std::vector<Preference> children;        ///< pareto, prior: one or more; inverse: one
+
+  bool is_term() const { return kind != Kind::pareto && kind != Kind::prior && kind != Kind::inverse; }
+  bool operator==(const Preference&) const = default;
+};
+
+/// Smaller values are better.
+Preference low(Expression expression);
+/// Larger values are better.
+Preference high(Expression expression);
+/// Smaller distance to `target` is better.
+Preference around(Expression expression, Value target);
+/// Inside [from, to] is best; outside, smaller distance to the range is better. QueryError when from > to.
+Preference between(Expression expression, Value from, Value to);
+/// A row with a value of an earlier set is better; in no set is worst. QueryError when a value comes twice.
+Preference in(Expression expression, std::vector<std::vector<Value>> values);
+/// Rows for which the condition is true are better.
+Preference where(Expression condition);
+/// All count equally: better or equal in all, better in one.
+Preference pareto(std::vector<Preference> terms);
+/// The first decides; only where it finds rows equal, the next.
+Preference prior(std::vector<Preference> terms);
+/// The reverse order among values; NaN and NULL stay worst.
+Preference inverse(Preference preference);
+
+/// One term of a ranking.
+struct RankTerm {
+  Expression expression;
+  bool high = false;
+
+  RankTerm(Expression e, bool larger_is_better) : expression(std::move(e)), high(larger_is_better) {}
+  /// From `low(...)` or `high(...)`; QueryError for any other preference.
+  RankTerm(const Preference& preference);  // NOLINT
+  bool operator==(const RankTerm&) const = default;
+};
+
+}  // namespace skyrank

@@ -1,0 +1,15 @@
+#pragma once
+
+// The whole public API but the adapters for Eigen (<skyrank/eigen.hpp>), which needs Eigen's headers.
+
+#include <skyrank/arrow.hpp>
+#include <skyrank/batch.hpp>
+#include <skyrank/engine.hpp>
+#include <skyrank/error.hpp>
+#include <skyrank/expression.hpp>
+#include <skyrank/plan.hpp>
+#include <skyrank/preference.hpp>
+#include <skyrank/query.hpp>
+#include <skyrank/table.hpp>
+#include <skyrank/types.hpp>
+#include <skyrank/version.hpp>

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <skyrank/types.hpp>
+
+namespace skyrank {
+
+/// How the values of a column lie in memory.
+enum class Layout : std::uint8_t {
+  plain,       ///< fixed-width values, `stride` bytes from one to the next
+  bits,        ///< booleans, one bit each, least significant first, from bit `bit_offset`
+  utf8,        ///< `offsets32[i] .. offsets32[i + 1]` in `values`
+  large_utf8,  ///< the same with 64-bit offsets
+  views,       ///< an array of std::string_view
+  dictionary,  ///< fixed-width indices (`index_type`, `stride`) into `dictionary`
+};
+
+/// Validity of a column's rows: bit set = present, least significant first. `bits == nullptr` means no NULLs.
+struct Validity {
+  const std::uint8_t* bits = nullptr;
+  std::int64_t offset = 0;
+
+  bool operator()(std::int64_t row) const {
+    const std::int64_t bit = offset + row;
+    return bits == nullptr || ((bits[bit >> 3] >> (bit & 7)) & 1) != 0;
+  }
+};
+
+/// The physical description of a column, for code that walks the memory itself.
+struct ColumnData {
+  DataType type;
+  Layout layout = Layout::plain;
+  std::int64_t length = 0;
+  const void* values = nullptr;
+  std::int64_t stride = 0;
+  std::int64_t bit_offset = 0;
+  const std::int32_t* offsets32 = nullptr;
+  const std::int64_t* offsets64 = nullptr;
+  Validity validity;
+  Type index_type = Type::int32;
+  std::shared_ptr<const ColumnData> dictionary;
+  std::shared_ptr<const void> owner;  ///< keeps the memory alive; null when the caller does
+
+  /// The string of a row of a string column in any of its layouts; undefined for a NULL row.
+  std::string_view string_at(std::int64_t row) const;
+};
+
+/// One named, typed, immutable column. Copies share memory.
+class Column {
+ public:
+  /// Views n = values.size() values without copying; the caller keeps the memory (and `validity`) alive for as long as
+  /// the column is used.
+  template <FixedWidthValue T>
+  static Column view(std::string name, std::span<const T> values, Validity validity = {}) {
+    return view_strided(std::move(name), type_of<T>(), values.data(), static_cast<std::int64_t>(values.size()),
+                        sizeof(T), validity);
+  }
+  /// As `view`, for ticks or days or any other type whose values are stored as T; DataError when the widths differ.
+  template <class T>
+  static Column view_as(std::string name, DataType type, std::span<const T> values, Validity validity = {}) {
+    check_width(name, type, sizeof(T));
+    return view_strided(std::move(name), type, values.data(), static_cast<std::int64_t>(values.size()), sizeof(T),
+                        validity);
+  }
+  /// Strings viewed in place; the caller keeps both the array and the characters alive.
+  static Column view(std::string name, std::span<const std::string_view> values, Validity validity = {});
+  /// n values, `stride_bytes` apart (a column of a row-major matrix, a field of an array of structs).
+  static Column view_strided(std::string name, DataType type, const void* values, std::int64_t n,
+                             std::int64_t stride_bytes, Validity validity = {});
+
+  /// Takes the values over. `valid[i] == false` makes row i NULL; an empty `valid` means no NULLs.
+  template <FixedWidthValue T>
+    requires(!std::same_as<T, bool>)
+  static Column own(std::string name, std::vector<T> values, const std::vector<bool>& valid = {}) {
+    return own_as(std::move(name), type_of<T>(), std::move(values), valid);
+  }
+  static Column own(std::string name, const std::vector<bool>& values, const std::vector<bool>& valid = {});
+  static Column own(std::string name, const std::vector<std::string>& values, const std::vector<bool>& valid = {});
+  template <class T>
+  static Column own_as(std::string name, DataType type, std::vector<T> values, const std::vector<bool>& valid = {}) {
+    check_width(name, type, sizeof(T));
+    auto store = std::make_shared<const std::vector<T>>(std::move(values));
+    return own_memory(std::move(name), type, store->data(), static_cast<std::int64_t>(store->size()), store, valid);
+  }
+
+  /// For importers that describe the memory themselves.
+  Column(std::string name, ColumnData data);
+
+  const std::string& name() const noexcept { return name_; }
+  DataType type() const noexcept { return data_.type; }
+  std::int64_t size() const noexcept { return data_.length; }
+  const ColumnData& data() const noexcept { return data_; }
+  bool may_have_nulls() const noexcept { return data_.validity.bits != nullptr; }
+  bool is_null(std::int64_t row) const { return !data_.validity(row); }
+  /// The value of one row; for printing and tests, not for loops. Throws std::out_of_range.
+  Value value(std::int64_t row) const;
+  Column renamed(std::string name) const;
+
+ private:
+  static void check_width(const std::string& name, DataType type, std::size_t bytes);
+  static Column own_memory(std::string name, DataType type, const void* values, std::int64_t n,
+                           std::shared_ptr<const void> owner, const std::vector<bool>& valid);
+
+  std::string name_;
+  ColumnData data_;
+};
+
+/// An immutable set of equally long columns with distinct names. Copies share memory. Thread-safe to read.
+class Table {
+ public:
+  Table() = default;
+  /// DataError when lengths differ or a name comes twice.
+  explicit Table(std::vector<Column> columns);
+  /// A table without columns still has a number of rows.
+  static Table with_rows(std::int64_t rows);
+
+  std::int64_t num_rows() const noexcept { return rows_; }
+  int num_columns() const noexcept { return static_cast<int>(columns_.size()); }
+  const std::vector<Column>& columns() const noexcept { return columns_; }
+  const Column& column(int index) const { return columns_.at(static_cast<std::size_t>(index)); }
+  /// BindError, with the nearest name, when there is none.
+  const Column& column(std::string_view name) const;
+  /// Index of a column, or nothing.
+  std::optional<int> find(std::string_view name) const;
+
+ private:
+  std::int64_t rows_ = 0;
+  std::vector<Column> columns_;
+};
+
+}  // namespace skyrank

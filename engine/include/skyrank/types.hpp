@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <variant>
+
+namespace skyrank {
+
+/// 0-based position of a row in the input table.
+using RowId = std::int64_t;
+
+enum class Type : std::uint8_t {
+  boolean,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float16,
+  float32,
+  float64,
+  date,       ///< int32 days since 1970-01-01
+  timestamp,  ///< int64 ticks of DataType::unit since 1970-01-01 00:00:00 UTC
+  string,
+};
+
+enum class TimeUnit : std::uint8_t { second, millisecond, microsecond, nanosecond };
+
+struct DataType {
+  Type type = Type::float64;
+  TimeUnit unit = TimeUnit::second;  ///< meaningful for timestamps only
+
+  constexpr DataType() = default;
+  constexpr DataType(Type t, TimeUnit u = TimeUnit::second) : type(t), unit(u) {}  // NOLINT: a Type is a DataType
+  bool operator==(const DataType&) const = default;
+};
+
+/// "int32", "timestamp[us]", ...
+std::string to_string(DataType type);
+
+constexpr bool is_signed_integer(Type t) { return t >= Type::int8 && t <= Type::int64; }
+constexpr bool is_unsigned_integer(Type t) { return t >= Type::uint8 && t <= Type::uint64; }
+constexpr bool is_integer(Type t) { return t >= Type::int8 && t <= Type::uint64; }
+constexpr bool is_floating(Type t) { return t >= Type::float16 && t <= Type::float64; }
+constexpr bool is_numeric(Type t) { return t >= Type::int8 && t <= Type::float64; }
+constexpr bool is_temporal(Type t) { return t == Type::date || t == Type::timestamp; }
+
+/// Bytes of one stored value; 0 for strings, and 1 for booleans (which may also be packed as bits).
+constexpr int width_in_bytes(Type t) {
+  switch (t) {
+    case Type::boolean:
+    case Type::int8:
+    case Type::uint8: return 1;
+    case Type::int16:
+    case Type::uint16:
+    case Type::float16: return 2;
+    case Type::int32:
+    case Type::uint32:
+    case Type::float32:
+    case Type::date: return 4;
+    case Type::int64:
+    case Type::uint64:
+    case Type::float64:
+    case Type::timestamp: return 8;
+    case Type::string: return 0;
+  }
+  return 0;
+}
+
+/// IEEE 754 binary16 by its bits.
+struct Float16 {
+  std::uint16_t bits = 0;
+  bool operator==(const Float16&) const = default;
+};
+
+/// Exact widening.
+float to_float(Float16 value);
+
+/// Days since 1970-01-01.
+struct Date {
+  std::int32_t days = 0;
+  auto operator<=>(const Date&) const = default;
+};
+
+/// Ticks of `unit` since 1970-01-01 00:00:00 UTC. Equality is of the representation.
+struct Timestamp {
+  std::int64_t ticks = 0;
+  TimeUnit unit = TimeUnit::second;
+  bool operator==(const Timestamp&) const = default;
+};
+
+/// NULL.
+struct Null {
+  bool operator==(const Null&) const = default;
+};
+
+/// One value of any type. Integers are stored as int64 unless only uint64 holds them; all floats as double (exact).
+using Value = std::variant<Null, bool, std::int64_t, std::uint64_t, double, Date, Timestamp, std::string>;
+
+/// As the CSV writer spells it: shortest text that reads back to the same value; NULL is the empty string.
+std::string to_string(const Value& value);
+
+/// The Type that stores a C++ type; undefined for types that no column stores.
+template <class T>
+struct TypeOf;
+template <> struct TypeOf<bool> : std::integral_constant<Type, Type::boolean> {};
+template <> struct TypeOf<std::int8_t> : std::integral_constant<Type, Type::int8> {};
+template <> struct TypeOf<std::int16_t> : std::integral_constant<Type, Type::int16> {};
+template <> struct TypeOf<std::int32_t> : std::integral_constant<Type, Type::int32> {};
+template <> struct TypeOf<std::int64_t> : std::integral_constant<Type, Type::int64> {};
+template <> struct TypeOf<std::uint8_t> : std::integral_constant<Type, Type::uint8> {};
+template <> struct TypeOf<std::uint16_t> : std::integral_constant<Type, Type::uint16> {};
+template <> struct TypeOf<std::uint32_t> : std::integral_constant<Type, Type::uint32> {};
+template <> struct TypeOf<std::uint64_t> : std::integral_constant<Type, Type::uint64> {};
+template <> struct TypeOf<Float16> : std::integral_constant<Type, Type::float16> {};
+template <> struct TypeOf<float> : std::integral_constant<Type, Type::float32> {};
+template <> struct TypeOf<double> : std::integral_constant<Type, Type::float64> {};
+template <> struct TypeOf<Date> : std::integral_constant<Type, Type::date> {};
+
+template <class T>
+constexpr Type type_of() {
+  return TypeOf<T>::value;
+}
+
+template <class T>
+concept FixedWidthValue = requires { TypeOf<T>::value; };
+
+}  // namespace skyrank

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <skyrank/query.hpp>
+#include <skyrank/table.hpp>
+
+#include "engine/query/ast.hpp"
+
+// A query after names and types are settled: the logical plan. Values; no data is touched to make one.
+namespace skyrank::query {
+
+struct BoundNode;
+using BoundPtr = std::shared_ptr<const BoundNode>;
+
+/// One node of a typed expression. Evaluation types are boolean, int64, uint64, float64, date, timestamp and string:
+/// narrower columns are widened (exactly) when they are loaded.
+struct BoundNode {
+  Op op = Op::literal;
+  DataType type;             // of the result, one of the evaluation types; a NULL literal takes the type its context wants
+  int column = -1;           // Op::column: index into the table bound against
+  Value value;               // Op::literal, converted to `type` (or Null)
+  bool negated = false;
+  std::vector<BoundPtr> children;  // comparison operands may differ in numeric type: compared exactly, never through double
+};
+
+/// An expression bound to a table's columns.
+struct BoundExpression {
+  BoundPtr root;
+  DataType type;      // the stored type where the expression is a plain column, else root->type
+  int column = -1;    // >= 0: the expression is exactly this column
+  std::string text;   // canonical, for messages and plans
+  Location location;
+};
+
+struct BoundPreference {
+  Preference::Kind kind = Preference::Kind::pareto;
+  BoundExpression expression;
+  Value target;  // converted to a type in which the distance is exact: see keys
+  Value upper;
+  std::vector<std::vector<Value>> values;
+  bool inverted = false;  // terms: an odd number of `inverse` stood above
+  std::vector<BoundPreference> children;
+};
+
+struct BoundRankTerm {
+  BoundExpression expression;
+  bool high = false;
+};
+
+struct BoundAggregate {
+  std::string name;
+  Aggregate::Function function = Aggregate::Function::count;
+  std::optional<BoundExpression> argument;
+  DataType type;  // of the result
+};
+
+/// A column of the answer: an expression, or a pseudo-column.
+struct BoundOutput {
+  enum class Kind { expression, row, level, score };
+  std::string name;
+  Kind kind = Kind::expression;
+  BoundExpression expression;
+};
+
+struct BoundGroup {
+  std::vector<int> columns;  // of the input table
+  std::vector<BoundAggregate> aggregates;
+};
+
+/// The logical plan. Expressions of `condition` and `group` are bound to the input table; all later ones to the grouped
+/// table (the group columns in order, then the aggregates) when there is a group, else to the input table.
+struct BoundQuery {
+  std::string name;
+  std::optional<BoundExpression> condition;
+  std::optional<BoundGroup> group;
+  std::vector<int> partition_columns;
+  std::optional<BoundPreference> preference;  // `inverse` is pushed down to the terms; pareto within pareto is flattened,
+                                              // prior within prior too, and one-child compositions are unwrapped
+  std::optional<std::int64_t> levels;
+  std::optional<std::int64_t> at_least;
+  bool distinct = false;
+  std::vector<BoundRankTerm> ranking;
+  std::int64_t offset = 0;
+  std::optional<std::int64_t> limit;
+  Ties ties = Ties::first;
+  Missing nan_rule = Missing::worst;
+  Missing null_rule = Missing::worst;
+  std::vector<BoundOutput> outputs;
+  Using path;
+};
+
+/// Names and types of a table without its data.
+struct Schema {
+  struct Field {
+    std::string name;
+    DataType type;
+  };
+  std::vector<Field> fields;
+
+  std::optional<int> find(std::string_view name) const;
+};
+
+Schema schema_of(const Table& table);
+
+/// Resolves names and checks types. BindError with the place of the expression and the nearest name; QueryError from
+/// `query.validate()`.
+BoundQuery bind(const Query& query, const Schema& schema);
+
+/// Binds one expression.
+BoundExpression bind_expression(const Expression& expression, const Schema& schema);
+
+/// Columns of the input that a query reads, ascending.
+std::vector<int> columns_read(const BoundQuery& query);
+
+/// The candidate nearest to `name` in edit distance, or empty when none is near.
+std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
+
+}  // namespace skyrank::query

@@ -1,0 +1,147 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What a kernel gets and gives. Keys are unsigned integers that stand for preference values: smaller is better, always;
+// equal keys are equal values. Types, directions, NaN, NULL and -0.0 were settled when the keys were made.
+namespace skyrank::kernels {
+
+using RowId = std::int64_t;
+
+/// Bytes of one key.
+enum class KeyWidth : std::uint8_t { bytes1 = 1, bytes2 = 2, bytes4 = 4, bytes8 = 8 };
+
+constexpr int bits(KeyWidth width) { return 8 * static_cast<int>(width); }
+
+/// n contiguous keys of one width.
+struct KeyColumn {
+  const void* data = nullptr;
+  KeyWidth width = KeyWidth::bytes4;
+
+  template <class Key>
+  const Key* as() const {
+    return static_cast<const Key*>(data);
+  }
+};
+
+/// How the columns of a skyline problem combine. A tree in one array: node 0 is the root, children of a node are
+/// consecutive. `key` nodes are leaves.
+struct OrderNode {
+  enum class Kind : std::uint8_t { key, pareto, prior };
+  Kind kind = Kind::key;
+  std::uint32_t first = 0;  ///< key: the column; otherwise the first child's index
+  std::uint32_t count = 0;  ///< number of children
+};
+
+inline constexpr std::size_t kMaxDims = 64;
+
+/// Which of n rows are dominated by no other? `keys` holds d columns, 1 <= d <= kMaxDims, of one width, 4 or 8 bytes.
+/// Row j dominates row i when all its keys are <= and one is <; with `order`, as the tree says instead.
+struct SkylineProblem {
+  std::size_t n = 0;
+  std::span<const KeyColumn> keys;
+  std::span<const OrderNode> order;  ///< empty: Pareto over all columns
+};
+
+/// Which rows tying with the k-th place are in the answer: those of lowest row ids, of highest, all of them (so the answer
+/// may exceed k), or whichever is fastest (still exactly k rows with the right keys).
+enum class TieRule : std::uint8_t { first, last, all, any };
+
+/// The k best of n rows, rows comparing lexicographically by `keys` (one or more columns of any widths). The answer is
+/// sorted by keys, then ascending row id.
+struct TopKProblem {
+  std::size_t n = 0;
+  std::span<const KeyColumn> keys;
+  std::size_t k = 0;
+  TieRule ties = TieRule::first;
+};
+
+/// What `supports` and cost models look at: a problem without its data.
+struct SkylineShape {
+  std::size_t n = 0;
+  std::size_t d = 0;
+  KeyWidth width = KeyWidth::bytes4;
+  bool general_order = false;  ///< an order tree other than one flat Pareto
+};
+
+struct TopKShape {
+  std::size_t n = 0;
+  std::size_t k = 0;
+  std::vector<KeyWidth> widths;  ///< of the key columns, most significant first
+  TieRule ties = TieRule::first;
+};
+
+SkylineShape shape_of(const SkylineProblem& problem);
+TopKShape shape_of(const TopKProblem& problem);
+
+/// What a run did. Bytes are those of keys and intermediate arrays that the algorithm moves by its own account.
+struct Work {
+  std::uint64_t dominance_tests = 0;
+  std::uint64_t mask_tests = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t candidates = 0;  ///< rows that survived the first filtering step
+
+  Work& operator+=(const Work& other) {
+    dominance_tests += other.dominance_tests;
+    mask_tests += other.mask_tests;
+    bytes_read += other.bytes_read;
+    bytes_written += other.bytes_written;
+    candidates += other.candidates;
+    return *this;
+  }
+};
+
+/// Row positions in [0, n), ascending.
+struct SkylineSolution {
+  std::vector<RowId> rows;
+  Work work;
+};
+
+/// Row positions in [0, n), best first.
+struct TopKSolution {
+  std::vector<RowId> rows;
+  Work work;
+};
+
+/// Thrown by a kernel soon after its stop token asks for it.
+struct Cancelled {};
+
+/// Where and how a run happens. CPU kernels run inside the caller's TBB arena and use at most its concurrency.
+struct Context {
+  bool count_work = false;  ///< counters cost nothing when off
+  std::stop_token stop;
+
+  void check() const {
+    if (stop.stop_requested()) throw Cancelled{};
+  }
+};
+
+enum class Device : std::uint8_t { cpu, cuda };
+
+/// Whether an algorithm can solve a problem of some shape, and if not, why.
+struct Support {
+  bool ok = true;
+  std::string reason;
+
+  static Support yes() { return {}; }
+  static Support no(std::string why) { return {false, std::move(why)}; }
+  explicit operator bool() const { return ok; }
+};
+
+/// An integer parameter of an algorithm, within [min, max].
+struct Parameter {
+  std::string_view name;
+  std::string_view description;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  std::int64_t default_value = 0;
+};
+
+}  // namespace skyrank::kernels

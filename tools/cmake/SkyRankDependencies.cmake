@@ -1,0 +1,10 @@
+find_package(Eigen3 3.4 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(TBB REQUIRED)
+find_package(hwy REQUIRED)
+
+if(SKYRANK_BUILD_TOOLS)
+  find_package(fmt REQUIRED)
+  find_package(CLI11 REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+endif()

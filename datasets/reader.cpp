@@ -1,0 +1,1 @@
+#include <skyrank/table.hpp>

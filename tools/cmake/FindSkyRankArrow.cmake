@@ -1,0 +1,31 @@
+# Arrow and Parquet C++: a system installation first, else the libraries and headers of the pyarrow wheel that
+# tools/setup.sh unpacks into .deps/. Defines SkyRank::Arrow and SkyRank::Parquet.
+find_package(Arrow CONFIG QUIET)
+find_package(Parquet CONFIG QUIET)
+if(Arrow_FOUND AND Parquet_FOUND)
+  add_library(SkyRank::Arrow ALIAS Arrow::arrow_shared)
+  add_library(SkyRank::Parquet ALIAS Parquet::parquet_shared)
+  set(SkyRankArrow_FOUND TRUE)
+  return()
+endif()
+
+set(SKYRANK_ARROW_ROOT "${PROJECT_SOURCE_DIR}/.deps/pyarrow" CACHE PATH "Folder of an unpacked pyarrow wheel")
+function(skyrank_wheel_library target name)
+  file(GLOB libraries "${SKYRANK_ARROW_ROOT}/${name}.so.[0-9]*")
+  list(FILTER libraries EXCLUDE REGEX "\\.so\\.[0-9]+\\.[0-9]")
+  if(NOT libraries)
+    message(FATAL_ERROR "Arrow C++ was not found: no Arrow package and no ${name} in ${SKYRANK_ARROW_ROOT}. "
+                        "Run tools/setup.sh, or set SKYRANK_BUILD_TOOLS=OFF to build the engine alone.")
+  endif()
+  list(GET libraries 0 library)
+  add_library(${target} SHARED IMPORTED GLOBAL)
+  set_target_properties(${target} PROPERTIES
+    IMPORTED_LOCATION "${library}"
+    INTERFACE_INCLUDE_DIRECTORIES "${SKYRANK_ARROW_ROOT}/include")
+endfunction()
+skyrank_wheel_library(SkyRank::Arrow libarrow)
+skyrank_wheel_library(SkyRank::ArrowCompute libarrow_compute)
+skyrank_wheel_library(SkyRank::Parquet libparquet)
+set_property(TARGET SkyRank::Parquet PROPERTY INTERFACE_LINK_LIBRARIES SkyRank::Arrow)
+set_property(TARGET SkyRank::ArrowCompute PROPERTY INTERFACE_LINK_LIBRARIES SkyRank::Arrow)
+set(SkyRankArrow_FOUND TRUE)

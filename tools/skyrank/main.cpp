@@ -1,0 +1,5 @@
+#include <cstdio>
+
+#include <skyrank/version.hpp>
+
+int main() { std::puts(skyrank::version()); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,17 +16,36 @@ enum class Op {
   literal,  // Node::value
   column,   // Node::name
   // arithmetic
-  negate, add, subtract, multiply, divide, modulo,
+  negate,
+  add,
+  subtract,
+  multiply,
+  divide,
+  modulo,
   // comparison
-  equal, not_equal, less, less_equal, greater, greater_equal,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
   // logic
-  logical_and, logical_or, logical_not,
+  logical_and,
+  logical_or,
+  logical_not,
   // predicates; `negated` for the NOT forms
   in,       // children: the operand, then the members
   between,  // children: the operand, lower, upper
   is_null,  // one child
   // functions
-  abs, min, max, sqrt, log, exp, floor, ceil,
+  abs,
+  min,
+  max,
+  sqrt,
+  log,
+  exp,
+  floor,
+  ceil,
   // children: condition, value, condition, value, ..., [else value]; an odd number of children means an else
   case_when,
 };
@@ -36,14 +56,20 @@ using NodePtr = std::shared_ptr<const Node>;
 /// One node of a parsed expression. Immutable once built.
 struct Node {
   Op op = Op::literal;
-  Value value;               // literal
-  std::string name;          // column
-  bool negated = false;      // in, between, is_null
+  Value value;           // literal
+  std::string name;      // column
+  bool exact = false;    // column: written in backquotes, so never a pseudo-column; set only where the name is one's
+  bool negated = false;  // in, between, is_null
   std::vector<NodePtr> children;
-  std::size_t offset = 0;    // of the node's first character in the parsed text; not compared
+  // Place of the node's first character in the text it came from, counted as in Location; 0 = unknown. Not compared.
+  std::int64_t line = 0;
+  std::int64_t column = 0;
 };
 
-/// Equality of meaning: everything but offsets.
+/// "row", "level" and "score": what `select` may name besides the table's columns.
+bool is_pseudo_column(std::string_view name);
+
+/// Equality of meaning: everything but places.
 bool equal(const Node& a, const Node& b);
 
 /// Canonical text: minimal parentheses, one space around binary operators, backquotes where a name needs them.
@@ -52,7 +78,12 @@ std::string to_text(const Node& node);
 /// "+", "and", "is null", "abs", ... for messages.
 std::string_view spelling(Op op);
 
-/// Parses; QueryError with line and column relative to `origin`. Nesting deeper than 200 is refused.
+/// Nesting of parentheses, functions and prefix operators that the parser accepts, and height of the trees it builds
+/// (`a + b + c` has height 3): both bound the recursion of everything that walks an expression.
+inline constexpr int kMaxNesting = 200;
+inline constexpr int kMaxHeight = 1000;
+
+/// Parses; QueryError with line and column relative to `origin`. Refuses what exceeds kMaxNesting or kMaxHeight.
 NodePtr parse_expression(std::string_view text, const Location& origin);
 
 }  // namespace skyrank::query

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <skyrank/batch.hpp>
+#include <skyrank/table.hpp>
+
+#include "datasets/reader.hpp"
+
+namespace skyrank::datasets {
+
+struct LoadOptions {
+  std::optional<std::vector<std::string>> columns;  ///< read only these, in this order; nothing means all
+  int threads = 0;                                  ///< 0: all cores the process may use
+  Progress progress;
+};
+
+/// The table that a batch describes: its files (relative to `base`) read, or its generator run. Throws as `read`,
+/// `expand_files` and `generate` do.
+Table load(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});
+
+/// Its column names, without reading or generating rows.
+ColumnNames column_names(const TableSource& source, const std::filesystem::path& base);
+
+/// The table without its rows, for binding queries: right names and types. Reads CSV files (their types depend on all
+/// values), but only the metadata of Parquet and Arrow files.
+Table load_schema(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});
+
+}  // namespace skyrank::datasets

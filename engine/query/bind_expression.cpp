@@ -1,0 +1,398 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <skyrank/error.hpp>
+
+#include "engine/query/ast.hpp"
+#include "engine/query/bound.hpp"
+
+// Names and types of one expression. A NULL literal has no type of its own: it is bound provisionally and takes the
+// type its context wants.
+namespace skyrank::query {
+namespace {
+
+// Bounds the recursion here, in the evaluator and in destructors. Chains of `and` and `or` count once.
+constexpr int kMaxDepth = 1000;
+
+DataType evaluation_type(DataType stored) {
+  if (is_signed_integer(stored.type)) return Type::int64;
+  if (is_unsigned_integer(stored.type)) return Type::uint64;
+  if (is_floating(stored.type)) return Type::float64;
+  return stored;
+}
+
+DataType type_of_value(const Value& value) {
+  struct Visitor {
+    DataType operator()(Null) const { return Type::boolean; }
+    DataType operator()(bool) const { return Type::boolean; }
+    DataType operator()(std::int64_t) const { return Type::int64; }
+    DataType operator()(std::uint64_t) const { return Type::uint64; }
+    DataType operator()(double) const { return Type::float64; }
+    DataType operator()(Date) const { return Type::date; }
+    DataType operator()(Timestamp t) const { return {Type::timestamp, t.unit}; }
+    DataType operator()(const std::string&) const { return Type::string; }
+  };
+  return std::visit(Visitor{}, value);
+}
+
+bool is_null_literal(const BoundNode& node) {
+  return node.op == Op::literal && std::holds_alternative<Null>(node.value);
+}
+
+BoundPtr make_literal(Value value, DataType type) {
+  auto node = std::make_shared<BoundNode>();
+  node->op = Op::literal;
+  node->type = type;
+  node->value = std::move(value);
+  return node;
+}
+
+BoundPtr make_node(Op op, DataType type, std::vector<BoundPtr> children, bool negated = false) {
+  auto node = std::make_shared<BoundNode>();
+  node->op = op;
+  node->type = type;
+  node->negated = negated;
+  node->children = std::move(children);
+  return node;
+}
+
+/// A NULL literal takes `type`; a non-negative integer literal becomes unsigned where `type` is.
+BoundPtr adapt(const BoundPtr& node, DataType type) {
+  if (is_null_literal(*node)) return make_literal(Null{}, type);
+  if (type.type == Type::uint64 && node->op == Op::literal) {
+    const auto* value = std::get_if<std::int64_t>(&node->value);
+    if (value != nullptr && *value >= 0) return make_literal(static_cast<std::uint64_t>(*value), Type::uint64);
+  }
+  return node;
+}
+
+DataType number_type(Type a, Type b) {
+  if (is_floating(a) || is_floating(b)) return Type::float64;
+  return a == Type::uint64 && b == Type::uint64 ? Type::uint64 : Type::int64;
+}
+
+/// The type that values of both types are brought to, by `case`, `min` and `max`.
+std::optional<DataType> common_type(DataType a, DataType b) {
+  if (a == b) return a;
+  if (is_numeric(a.type) && is_numeric(b.type)) return number_type(a.type, b.type);
+  if (a.type == Type::timestamp && b.type == Type::timestamp)
+    return DataType(Type::timestamp, std::max(a.unit, b.unit));
+  if (a.type == Type::timestamp && b.type == Type::date) return a;
+  if (a.type == Type::date && b.type == Type::timestamp) return b;
+  return std::nullopt;
+}
+
+bool comparable(Type a, Type b) {
+  return a == b || (is_numeric(a) && is_numeric(b)) || (is_temporal(a) && is_temporal(b));
+}
+
+std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
+
+/// "price is float64", or "got string".
+std::string type_list(const std::vector<BoundPtr>& operands) {
+  std::string text;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (i > 0) text += i + 1 == operands.size() ? " and " : ", ";
+    text += is_null_literal(*operands[i]) ? "NULL" : to_string(operands[i]->type);
+  }
+  return text;
+}
+
+/// What makes two types comparable that are not.
+std::string comparison_hint(Type a, Type b) {
+  if (is_temporal(b)) std::swap(a, b);
+  if (is_temporal(a)) {
+    return a == Type::date
+               ? "compare a date with a date literal: date '2017-05-01'"
+               : "compare a timestamp with a literal: timestamp '2017-05-01 12:00:00', or date '2017-05-01'";
+  }
+  if (a == Type::string || b == Type::string) return "compare a string with a string in quotes: 'text'";
+  return "compare a boolean with true or false";
+}
+
+class Binder {
+ public:
+  Binder(const Expression& expression, const Schema& schema) : origin_(expression.location()), schema_(schema) {}
+
+  BoundPtr bind(const Node& node) {
+    if (++depth_ > kMaxDepth) {
+      fail(node, "the expression nests deeper than " + std::to_string(kMaxDepth) + " levels; split it");
+    }
+    BoundPtr bound = dispatch(node);
+    --depth_;
+    return bound;
+  }
+
+ private:
+  [[noreturn]] void fail(const Node& node, const std::string& message) const {
+    Location place = origin_;
+    if (place.column > 0) place.column += static_cast<std::int64_t>(node.offset);
+    throw BindError(message, place);
+  }
+
+  BoundPtr dispatch(const Node& node) {
+    switch (node.op) {
+      case Op::literal: return make_literal(node.value, type_of_value(node.value));
+      case Op::column: return bind_column(node);
+      case Op::logical_and:
+      case Op::logical_or: return bind_chain(node);
+      default: return combine(node, bind_children(node));
+    }
+  }
+
+  BoundPtr combine(const Node& node, std::vector<BoundPtr> operands) {
+    switch (node.op) {
+      case Op::negate: return bind_negate(node, std::move(operands));
+      case Op::add:
+      case Op::subtract:
+      case Op::multiply:
+      case Op::divide:
+      case Op::modulo: return bind_arithmetic(node, std::move(operands));
+      case Op::equal:
+      case Op::not_equal:
+      case Op::less:
+      case Op::less_equal:
+      case Op::greater:
+      case Op::greater_equal:
+      case Op::in:
+      case Op::between: return bind_comparison(node, std::move(operands));
+      case Op::logical_not: return bind_logic(node, std::move(operands));
+      case Op::is_null: return make_node(Op::is_null, Type::boolean, std::move(operands), node.negated);
+      case Op::abs:
+      case Op::floor:
+      case Op::ceil: return bind_rounding(node, std::move(operands));
+      case Op::sqrt:
+      case Op::log:
+      case Op::exp: return bind_real_function(node, std::move(operands));
+      case Op::min:
+      case Op::max: return bind_extremum(node, std::move(operands));
+      case Op::case_when: return bind_case(node, std::move(operands));
+      case Op::literal:
+      case Op::column:
+      case Op::logical_and:
+      case Op::logical_or: break;  // bound by dispatch
+    }
+    fail(node, "unexpected " + quoted(spelling(node.op)));
+  }
+
+  std::vector<BoundPtr> bind_children(const Node& node) {
+    std::vector<BoundPtr> bound;
+    bound.reserve(node.children.size());
+    for (const NodePtr& child : node.children) bound.push_back(bind(*child));
+    return bound;
+  }
+
+  BoundPtr bind_column(const Node& node) {
+    const std::optional<int> index = schema_.find(node.name);
+    if (!index) {
+      std::vector<std::string> names;
+      for (const Schema::Field& field : schema_.fields) names.push_back(field.name);
+      const std::string near = nearest_name(node.name, names);
+      fail(node, "there is no column " + quoted(node.name) +
+                     (near.empty() ? std::string() : "; did you mean " + quoted(near) + "?"));
+    }
+    auto bound = std::make_shared<BoundNode>();
+    bound->op = Op::column;
+    bound->type = evaluation_type(schema_.fields[static_cast<std::size_t>(*index)].type);
+    bound->column = *index;
+    return bound;
+  }
+
+  /// `a and b and c ...`: one node, however long the chain.
+  BoundPtr bind_chain(const Node& node) {
+    std::vector<const Node*> terms;  // last first
+    const Node* rest = &node;
+    while (rest->op == node.op) {
+      for (std::size_t i = rest->children.size(); i-- > 1;) terms.push_back(rest->children[i].get());
+      rest = rest->children.front().get();
+    }
+    terms.push_back(rest);
+    std::vector<BoundPtr> operands;
+    for (std::size_t i = terms.size(); i-- > 0;) operands.push_back(bind(*terms[i]));
+    return bind_logic(node, std::move(operands));
+  }
+
+  BoundPtr bind_logic(const Node& node, std::vector<BoundPtr> operands) {
+    for (BoundPtr& operand : operands) {
+      operand = adapt(operand, Type::boolean);
+      if (operand->type.type != Type::boolean) {
+        fail(node, quoted(spelling(node.op)) + " needs conditions, got " + type_list(operands) +
+                       "; compare the value with something, as in `x > 0`");
+      }
+    }
+    return make_node(node.op, Type::boolean, std::move(operands));
+  }
+
+  void need_numbers(const Node& node, const std::vector<BoundPtr>& operands) const {
+    for (const BoundPtr& operand : operands) {
+      if (!is_numeric(operand->type.type)) {
+        fail(node, quoted(spelling(node.op)) + (operands.size() == 1 ? " needs a number" : " needs numbers") +
+                       ", got " + type_list(operands));
+      }
+    }
+  }
+
+  BoundPtr bind_negate(const Node& node, std::vector<BoundPtr> operands) {
+    operands[0] = adapt(operands[0], Type::int64);
+    need_numbers(node, operands);
+    const BoundNode& operand = *operands[0];
+    if (operand.op == Op::literal) {
+      if (auto negated = negated_literal(operand.value)) return make_literal(*negated, type_of_value(*negated));
+    }
+    const DataType type = is_floating(operand.type.type) ? Type::float64 : Type::int64;
+    return make_node(Op::negate, type, std::move(operands));
+  }
+
+  /// Nothing where the result does not fit; the evaluator then reports it for the rows that need it.
+  static std::optional<Value> negated_literal(const Value& value) {
+    constexpr std::uint64_t kLowest = std::uint64_t{1} << 63;  // its negative is the lowest int64
+    if (const auto* d = std::get_if<double>(&value)) return -*d;
+    if (const auto* i = std::get_if<std::int64_t>(&value);
+        i != nullptr && *i != std::numeric_limits<std::int64_t>::min()) {
+      return -*i;
+    }
+    if (const auto* u = std::get_if<std::uint64_t>(&value); u != nullptr && *u <= kLowest) {
+      return static_cast<std::int64_t>(~*u + 1);
+    }
+    return std::nullopt;
+  }
+
+  BoundPtr bind_arithmetic(const Node& node, std::vector<BoundPtr> operands) {
+    BoundPtr& a = operands[0];
+    BoundPtr& b = operands[1];
+    if (is_null_literal(*a) && is_null_literal(*b)) a = adapt(a, Type::int64);
+    // A NULL beside a date may be days or a date; days keep `+` and `-` defined.
+    if (is_null_literal(*a))
+      a = adapt(a, is_temporal(b->type.type) && node.op == Op::add ? DataType(Type::int64) : b->type);
+    if (is_null_literal(*b)) b = adapt(b, a->type.type == Type::date ? DataType(Type::int64) : a->type);
+    a = adapt(a, b->type);
+    b = adapt(b, a->type);
+    if (is_numeric(a->type.type) && is_numeric(b->type.type)) {
+      const DataType type = number_type(a->type.type, b->type.type);
+      return make_node(node.op, type, std::move(operands));
+    }
+    return bind_date_arithmetic(node, std::move(operands));
+  }
+
+  BoundPtr bind_date_arithmetic(const Node& node, std::vector<BoundPtr> operands) {
+    const Type a = operands[0]->type.type;
+    const Type b = operands[1]->type.type;
+    const bool days_after = a == Type::date && is_integer(b);
+    if (node.op == Op::add && (days_after || (is_integer(a) && b == Type::date))) {
+      return make_node(node.op, Type::date, std::move(operands));
+    }
+    if (node.op == Op::subtract) {
+      if (days_after) return make_node(node.op, Type::date, std::move(operands));
+      if (a == b && is_temporal(a)) return make_node(node.op, Type::int64, std::move(operands));
+    }
+    std::string hint;
+    if (is_temporal(a) || is_temporal(b)) {
+      hint = a == Type::timestamp || b == Type::timestamp
+                 ? "; timestamps can be subtracted from each other (giving ticks) and compared"
+                 : "; dates allow `date + days`, `date - days` and `date - date`";
+    }
+    fail(node, quoted(spelling(node.op)) + " needs numbers, got " + type_list(operands) + hint);
+  }
+
+  /// Comparison operators, `in` and `between`: all operands compare with the first.
+  BoundPtr bind_comparison(const Node& node, std::vector<BoundPtr> operands) {
+    DataType wanted = Type::int64;
+    for (std::size_t i = operands.size(); i-- > 0;) {
+      if (!is_null_literal(*operands[i])) wanted = operands[i]->type;
+    }
+    for (BoundPtr& operand : operands) {
+      if (is_null_literal(*operand)) operand = adapt(operand, wanted);
+    }
+    for (std::size_t i = 1; i < operands.size(); ++i) {
+      const Type a = operands[0]->type.type;
+      const Type b = operands[i]->type.type;
+      if (!comparable(a, b)) {
+        fail(operands.size() > 2 ? *node.children[i] : node,
+             quoted(spelling(node.op)) + " cannot compare " + to_string(operands[0]->type) + " with " +
+                 to_string(operands[i]->type) + "; " + comparison_hint(a, b));
+      }
+    }
+    return make_node(node.op, Type::boolean, std::move(operands), node.negated);
+  }
+
+  BoundPtr bind_rounding(const Node& node, std::vector<BoundPtr> operands) {
+    operands[0] = adapt(operands[0], Type::int64);
+    need_numbers(node, operands);
+    const DataType type = operands[0]->type;
+    return make_node(node.op, type, std::move(operands));
+  }
+
+  BoundPtr bind_real_function(const Node& node, std::vector<BoundPtr> operands) {
+    operands[0] = adapt(operands[0], Type::float64);
+    need_numbers(node, operands);
+    return make_node(node.op, Type::float64, std::move(operands));
+  }
+
+  /// The common type of the values at `places` of `operands`, which are brought as near to it as literals can be.
+  DataType unify(const Node& node, std::vector<BoundPtr>& operands, const std::vector<std::size_t>& places) const {
+    std::optional<DataType> type;
+    // Literals last: a non-negative one adapts to the unsigned values before it.
+    for (const bool literals : {false, true}) {
+      for (const std::size_t place : places) {
+        BoundPtr& operand = operands[place];
+        if (is_null_literal(*operand) || (operand->op == Op::literal) != literals) continue;
+        if (type) operand = adapt(operand, *type);
+        const std::optional<DataType> wider = type ? common_type(*type, operand->type) : operand->type;
+        if (!wider) {
+          fail(*node.children[place], quoted(spelling(node.op)) + " needs values of one type, got " + to_string(*type) +
+                                          " and " + to_string(operand->type));
+        }
+        type = wider;
+      }
+    }
+    const DataType result = type.value_or(Type::boolean);
+    for (const std::size_t place : places) operands[place] = adapt(operands[place], result);
+    return result;
+  }
+
+  BoundPtr bind_extremum(const Node& node, std::vector<BoundPtr> operands) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < operands.size(); ++i) places.push_back(i);
+    const DataType type = unify(node, operands, places);
+    return make_node(node.op, type, std::move(operands));
+  }
+
+  BoundPtr bind_case(const Node& node, std::vector<BoundPtr> operands) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i + 1 < operands.size(); i += 2) {
+      operands[i] = adapt(operands[i], Type::boolean);
+      if (operands[i]->type.type != Type::boolean) {
+        fail(*node.children[i], "`when` needs a condition, got " + to_string(operands[i]->type));
+      }
+      places.push_back(i + 1);
+    }
+    if (operands.size() % 2 == 1) places.push_back(operands.size() - 1);
+    const DataType type = unify(node, operands, places);
+    return make_node(node.op, type, std::move(operands));
+  }
+
+  Location origin_;
+  const Schema& schema_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+BoundExpression bind_expression(const Expression& expression, const Schema& schema) {
+  BoundExpression bound;
+  bound.root = Binder(expression, schema).bind(expression.root());
+  bound.type = bound.root->type;
+  if (bound.root->op == Op::column) {
+    bound.column = bound.root->column;
+    bound.type = schema.fields[static_cast<std::size_t>(bound.column)].type;
+  }
+  bound.text = expression.text();
+  bound.location = expression.location();
+  return bound;
+}
+
+}  // namespace skyrank::query

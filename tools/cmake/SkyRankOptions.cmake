@@ -11,3 +11,5 @@ add_library(skyrank_build_flags INTERFACE)
 target_include_directories(skyrank_build_flags INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(skyrank_build_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-Werror>)
+# GCC 12 warns of overlapping memory inside std::string's own operator+ (GCC bug 105651).
+target_compile_options(skyrank_build_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)

@@ -1,0 +1,89 @@
+#include <skyrank/plan.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+
+namespace skyrank {
+namespace {
+
+// Three significant digits, without exponents for what a person would read as time.
+std::string milliseconds(double ms) {
+  char buffer[48];
+  const int decimals = ms >= 100 ? 0 : ms >= 10 ? 1 : ms >= 1 ? 2 : 3;
+  std::snprintf(buffer, sizeof buffer, ms < 1e15 ? "%.*f ms" : "%.*e ms", decimals, ms);
+  return buffer;
+}
+
+std::string rows(double count) {
+  char buffer[48];
+  std::snprintf(buffer, sizeof buffer, count < 1e15 ? "%.0f" : "%.3g", count);
+  return std::string(buffer) + (count == 1 ? " row" : " rows");
+}
+
+std::string path_line(const PlanNode& node) {
+  std::string line = node.algorithm;
+  if (!node.device.empty()) line += line.empty() ? "on " + node.device : " on " + node.device;
+  for (std::size_t i = 0; i < node.parameters.size(); ++i) {
+    line += i == 0 ? " with " : ", ";
+    line += node.parameters[i].first + "=" + std::to_string(node.parameters[i].second);
+  }
+  if (!node.reason.empty()) line += line.empty() ? node.reason : ": " + node.reason;
+  return line;
+}
+
+std::string cost_line(const PlanNode& node) {
+  std::string line = "predicted " + rows(node.predicted_rows) + " in " + milliseconds(node.predicted_ms);
+  if (!node.measured_rows && !node.measured_ms) return line;
+  line += "; measured";
+  if (node.measured_rows) line += " " + rows(static_cast<double>(*node.measured_rows));
+  if (node.measured_ms) line += " in " + milliseconds(*node.measured_ms);
+  return line;
+}
+
+std::string work_line(const Work& work) {
+  return "work: " + std::to_string(work.dominance_tests) + " dominance tests, " + std::to_string(work.mask_tests) +
+         " mask tests, " + std::to_string(work.bytes_read) + " bytes read, " + std::to_string(work.bytes_written) +
+         " bytes written, " + std::to_string(work.candidates) + " candidates";
+}
+
+std::string alternative_line(const Alternative& other) {
+  std::string line = "not " + other.algorithm;
+  if (other.predicted_ms > 0) line += ", " + milliseconds(other.predicted_ms);
+  if (!other.reason.empty()) line += ": " + other.reason;
+  return line;
+}
+
+/// `first` stands before the operator's own line, `rest` before everything below it.
+void append(std::string& text, const PlanNode& node, const std::string& first, const std::string& rest) {
+  text += first + node.op + (node.detail.empty() ? "" : "  " + node.detail) + '\n';
+  const std::string body = rest + (node.children.empty() ? "    " : "│   ");
+  const auto add = [&](const std::string& line) { text += body + line + '\n'; };
+  if (const std::string path = path_line(node); !path.empty()) add(path);
+  add(cost_line(node));
+  if (node.work) add(work_line(*node.work));
+  for (const Alternative& other : node.alternatives) add(alternative_line(other));
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const bool last = i + 1 == node.children.size();
+    append(text, node.children[i], rest + (last ? "└─ " : "├─ "), rest + (last ? "   " : "│  "));
+  }
+}
+
+}  // namespace
+
+Work& Work::operator+=(const Work& other) {
+  dominance_tests += other.dominance_tests;
+  mask_tests += other.mask_tests;
+  bytes_read += other.bytes_read;
+  bytes_written += other.bytes_written;
+  candidates += other.candidates;
+  return *this;
+}
+
+std::string to_string(const PlanNode& plan) {
+  std::string text;
+  append(text, plan, "", "");
+  return text;
+}
+
+}  // namespace skyrank

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <skyrank/types.hpp>
+
+// Dates and timestamps as text, in the proleptic Gregorian calendar with a year 0 (ISO 8601), for every value that the
+// types hold.
+namespace skyrank {
+
+/// "2017-05-01": a year of four digits, or a sign and four digits or more, then month and day of two. Nothing for any
+/// other text, for days that do not exist, and for days that int32 does not hold.
+std::optional<Date> parse_date(std::string_view text);
+
+/// A date, optionally followed by a space or 'T' and "12:00", "12:00:00" or "12:00:00.123456789", and then optionally
+/// by 'Z'; UTC. The unit is the coarsest that holds the fraction's digits: none, 1-3, 4-6 or 7-9. Nothing for any other
+/// text and for times that int64 ticks do not hold.
+std::optional<Timestamp> parse_timestamp(std::string_view text);
+
+/// Both read back to the same value: "2017-05-01", "-0044-03-15", "+12017-05-01"; "2017-05-01 12:00:00" with no, three,
+/// six or nine digits of a fraction, by unit.
+std::string format_date(Date date);
+std::string format_timestamp(Timestamp timestamp);
+
+/// Ticks in a second: 1, 1000, ...
+constexpr std::int64_t ticks_per_second(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::second: return 1;
+    case TimeUnit::millisecond: return 1'000;
+    case TimeUnit::microsecond: return 1'000'000;
+    case TimeUnit::nanosecond: return 1'000'000'000;
+  }
+  return 1;
+}
+
+inline constexpr std::int64_t kSecondsPerDay = 86'400;
+
+}  // namespace skyrank

@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include <skyrank/plan.hpp>
+
+namespace skyrank {
+namespace {
+
+PlanNode example() {
+  PlanNode scan;
+  scan.op = "scan";
+  scan.detail = "hotels";
+  scan.predicted_rows = 1000;
+  scan.predicted_ms = 0.0004;
+  PlanNode skyline;
+  skyline.op = "skyline";
+  skyline.detail = "low: price, high: rating";
+  skyline.algorithm = "sort-first";
+  skyline.device = "cpu";
+  skyline.reason = "cheapest of 2";
+  skyline.predicted_rows = 12.4;
+  skyline.predicted_ms = 1.234;
+  skyline.parameters = {{"block", 64}, {"threads", 2}};
+  skyline.alternatives = {{"block-nested-loops", 25.04, "slower"}, {"merge", 0, "needs two dimensions"}};
+  skyline.children = {scan};
+  PlanNode gather;
+  gather.op = "gather";
+  gather.predicted_rows = 1;
+  gather.predicted_ms = 123.4;
+  gather.children = {skyline};
+  return gather;
+}
+
+TEST(Plan, IsPrintedAsATree) {
+  EXPECT_EQ(to_string(example()),
+            "gather\n"
+            "│   predicted 1 row in 123 ms\n"
+            "└─ skyline  low: price, high: rating\n"
+            "   │   sort-first on cpu with block=64, threads=2: cheapest of 2\n"
+            "   │   predicted 12 rows in 1.23 ms\n"
+            "   │   not block-nested-loops, 25.0 ms: slower\n"
+            "   │   not merge: needs two dimensions\n"
+            "   └─ scan  hotels\n"
+            "          predicted 1000 rows in 0.000 ms\n");
+}
+
+TEST(Plan, ShowsWhatWasMeasuredBesideThePrediction) {
+  PlanNode plan;
+  plan.op = "top-k";
+  plan.algorithm = "heap";
+  plan.predicted_rows = 5;
+  plan.predicted_ms = 0.5;
+  plan.measured_rows = 7;
+  plan.measured_ms = 0.25;
+  plan.work = Work{1, 2, 3, 4, 5};
+  EXPECT_EQ(to_string(plan),
+            "top-k\n"
+            "    heap\n"
+            "    predicted 5 rows in 0.500 ms; measured 7 rows in 0.250 ms\n"
+            "    work: 1 dominance tests, 2 mask tests, 3 bytes read, 4 bytes written, 5 candidates\n");
+}
+
+TEST(Plan, SiblingsAreJoined) {
+  PlanNode leaf;
+  leaf.op = "scan";
+  PlanNode plan;
+  plan.op = "union";
+  plan.children = {leaf, leaf};
+  EXPECT_EQ(to_string(plan),
+            "union\n"
+            "│   predicted 0 rows in 0.000 ms\n"
+            "├─ scan\n"
+            "│      predicted 0 rows in 0.000 ms\n"
+            "└─ scan\n"
+            "       predicted 0 rows in 0.000 ms\n");
+}
+
+TEST(Work, AddsUp) {
+  Work work{1, 2, 3, 4, 5};
+  work += Work{10, 20, 30, 40, 50};
+  EXPECT_EQ(work, (Work{11, 22, 33, 44, 55}));
+  EXPECT_EQ((Work{10, 7, 0, 0, 0}.instructions(3)), 3U * 7 + (6 * 3 + 4) * 10);
+}
+
+}  // namespace
+}  // namespace skyrank

@@ -15,9 +15,6 @@
 namespace skyrank::query {
 namespace {
 
-// Bounds the recursion here, in the evaluator and in destructors. Chains of `and` and `or` count once.
-constexpr int kMaxDepth = 1000;
-
 DataType evaluation_type(DataType stored) {
   if (is_signed_integer(stored.type)) return Type::int64;
   if (is_unsigned_integer(stored.type)) return Type::uint64;
@@ -90,7 +87,12 @@ bool comparable(Type a, Type b) {
   return a == b || (is_numeric(a) && is_numeric(b)) || (is_temporal(a) && is_temporal(b));
 }
 
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
+std::string quoted(std::string_view text) {
+  std::string result(1, '`');
+  result += text;
+  result += '`';
+  return result;
+}
 
 /// "price is float64", or "got string".
 std::string type_list(const std::vector<BoundPtr>& operands) {
@@ -118,30 +120,21 @@ class Binder {
  public:
   Binder(const Expression& expression, const Schema& schema) : origin_(expression.location()), schema_(schema) {}
 
+  /// Recursion is bounded by the parser's kMaxHeight.
   BoundPtr bind(const Node& node) {
-    if (++depth_ > kMaxDepth) {
-      fail(node, "the expression nests deeper than " + std::to_string(kMaxDepth) + " levels; split it");
-    }
-    BoundPtr bound = dispatch(node);
-    --depth_;
-    return bound;
+    if (node.op == Op::literal) return make_literal(node.value, type_of_value(node.value));
+    if (node.op == Op::column) return bind_column(node);
+    return combine(node, bind_children(node));
   }
 
  private:
   [[noreturn]] void fail(const Node& node, const std::string& message) const {
     Location place = origin_;
-    if (place.column > 0) place.column += static_cast<std::int64_t>(node.offset);
-    throw BindError(message, place);
-  }
-
-  BoundPtr dispatch(const Node& node) {
-    switch (node.op) {
-      case Op::literal: return make_literal(node.value, type_of_value(node.value));
-      case Op::column: return bind_column(node);
-      case Op::logical_and:
-      case Op::logical_or: return bind_chain(node);
-      default: return combine(node, bind_children(node));
+    if (node.line > 0) {
+      place.line = node.line;
+      place.column = node.column;
     }
+    throw BindError(message, place);
   }
 
   BoundPtr combine(const Node& node, std::vector<BoundPtr> operands) {
@@ -160,6 +153,8 @@ class Binder {
       case Op::greater_equal:
       case Op::in:
       case Op::between: return bind_comparison(node, std::move(operands));
+      case Op::logical_and:
+      case Op::logical_or:
       case Op::logical_not: return bind_logic(node, std::move(operands));
       case Op::is_null: return make_node(Op::is_null, Type::boolean, std::move(operands), node.negated);
       case Op::abs:
@@ -172,9 +167,7 @@ class Binder {
       case Op::max: return bind_extremum(node, std::move(operands));
       case Op::case_when: return bind_case(node, std::move(operands));
       case Op::literal:
-      case Op::column:
-      case Op::logical_and:
-      case Op::logical_or: break;  // bound by dispatch
+      case Op::column: break;  // have no operands to combine
     }
     fail(node, "unexpected " + quoted(spelling(node.op)));
   }
@@ -200,20 +193,6 @@ class Binder {
     bound->type = evaluation_type(schema_.fields[static_cast<std::size_t>(*index)].type);
     bound->column = *index;
     return bound;
-  }
-
-  /// `a and b and c ...`: one node, however long the chain.
-  BoundPtr bind_chain(const Node& node) {
-    std::vector<const Node*> terms;  // last first
-    const Node* rest = &node;
-    while (rest->op == node.op) {
-      for (std::size_t i = rest->children.size(); i-- > 1;) terms.push_back(rest->children[i].get());
-      rest = rest->children.front().get();
-    }
-    terms.push_back(rest);
-    std::vector<BoundPtr> operands;
-    for (std::size_t i = terms.size(); i-- > 0;) operands.push_back(bind(*terms[i]));
-    return bind_logic(node, std::move(operands));
   }
 
   BoundPtr bind_logic(const Node& node, std::vector<BoundPtr> operands) {
@@ -377,7 +356,6 @@ class Binder {
 
   Location origin_;
   const Schema& schema_;
-  int depth_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -85,5 +87,10 @@ inline constexpr int kMaxHeight = 1000;
 
 /// Parses; QueryError with line and column relative to `origin`. Refuses what exceeds kMaxNesting or kMaxHeight.
 NodePtr parse_expression(std::string_view text, const Location& origin);
+
+/// The same for text whose characters do not lie in one stretch of their source, such as a folded YAML scalar: `place`
+/// says where the byte at an offset (up to text.size()) stands.
+using PlaceFunction = std::function<Location(std::size_t offset)>;
+NodePtr parse_expression(std::string_view text, const PlaceFunction& place);
 
 }  // namespace skyrank::query

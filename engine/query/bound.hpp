@@ -21,19 +21,20 @@ using BoundPtr = std::shared_ptr<const BoundNode>;
 /// narrower columns are widened (exactly) when they are loaded.
 struct BoundNode {
   Op op = Op::literal;
-  DataType type;             // of the result, one of the evaluation types; a NULL literal takes the type its context wants
-  int column = -1;           // Op::column: index into the table bound against
-  Value value;               // Op::literal, converted to `type` (or Null)
+  DataType type;    // of the result, one of the evaluation types; a NULL literal takes the type its context wants
+  int column = -1;  // Op::column: index into the table bound against
+  Value value;      // Op::literal, converted to `type` (or Null)
   bool negated = false;
-  std::vector<BoundPtr> children;  // comparison operands may differ in numeric type: compared exactly, never through double
+  std::vector<BoundPtr>
+      children;  // comparison operands may differ in numeric type: compared exactly, never through double
 };
 
 /// An expression bound to a table's columns.
 struct BoundExpression {
   BoundPtr root;
-  DataType type;      // the stored type where the expression is a plain column, else root->type
-  int column = -1;    // >= 0: the expression is exactly this column
-  std::string text;   // canonical, for messages and plans
+  DataType type;     // the stored type where the expression is a plain column, else root->type
+  int column = -1;   // >= 0: the expression is exactly this column
+  std::string text;  // canonical, for messages and plans
   Location location;
 };
 
@@ -79,8 +80,9 @@ struct BoundQuery {
   std::optional<BoundExpression> condition;
   std::optional<BoundGroup> group;
   std::vector<int> partition_columns;
-  std::optional<BoundPreference> preference;  // `inverse` is pushed down to the terms; pareto within pareto is flattened,
-                                              // prior within prior too, and one-child compositions are unwrapped
+  std::optional<BoundPreference>
+      preference;  // `inverse` is pushed down to the terms; pareto within pareto is flattened,
+                   // prior within prior too, and one-child compositions are unwrapped
   std::optional<std::int64_t> levels;
   std::optional<std::int64_t> at_least;
   bool distinct = false;

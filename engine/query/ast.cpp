@@ -1,0 +1,258 @@
+#include "engine/query/ast.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include "engine/query/functions.hpp"
+#include "engine/text.hpp"
+#include "engine/time.hpp"
+
+namespace skyrank::query {
+namespace {
+
+constexpr std::array kFunctions = {
+    FunctionInfo{"abs", Op::abs, 1, 1},     FunctionInfo{"min", Op::min, 2, 0},   FunctionInfo{"max", Op::max, 2, 0},
+    FunctionInfo{"sqrt", Op::sqrt, 1, 1},   FunctionInfo{"log", Op::log, 1, 1},   FunctionInfo{"exp", Op::exp, 1, 1},
+    FunctionInfo{"floor", Op::floor, 1, 1}, FunctionInfo{"ceil", Op::ceil, 1, 1},
+};
+
+constexpr std::array<std::string_view, 14> kReservedWords = {"and",  "or",    "not",  "in",   "between", "is",   "null",
+                                                             "true", "false", "case", "when", "then",    "else", "end"};
+
+constexpr std::array<std::string_view, 3> kPseudoColumns = {"row", "level", "score"};
+
+// How tightly a node binds; an operand that binds less tightly than its place asks for is put in parentheses.
+enum Level : int { kOr = 1, kAnd, kNot, kPredicate, kSum, kProduct, kUnary, kPrimary };
+
+bool is_negative_number(const Value& value) {
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return *i < 0;
+  if (const auto* d = std::get_if<double>(&value)) return std::signbit(*d);
+  return false;
+}
+
+Level level_of(const Node& node) {
+  switch (node.op) {
+    case Op::logical_or: return kOr;
+    case Op::logical_and: return kAnd;
+    case Op::logical_not: return kNot;
+    case Op::equal:
+    case Op::not_equal:
+    case Op::less:
+    case Op::less_equal:
+    case Op::greater:
+    case Op::greater_equal:
+    case Op::in:
+    case Op::between:
+    case Op::is_null: return kPredicate;
+    case Op::add:
+    case Op::subtract: return kSum;
+    case Op::multiply:
+    case Op::divide:
+    case Op::modulo: return kProduct;
+    case Op::negate: return kUnary;
+    case Op::literal: return is_negative_number(node.value) ? kUnary : kPrimary;
+    default: return kPrimary;
+  }
+}
+
+std::string quoted(std::string_view text, char quote) {
+  std::string result(1, quote);
+  for (const char c : text) {
+    if (c == quote) result += quote;
+    result += c;
+  }
+  return result + quote;
+}
+
+bool is_plain_name(std::string_view name) {
+  const auto letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && letter(name.front()) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || digit(c); }) &&
+         std::none_of(kReservedWords.begin(), kReservedWords.end(),
+                      [&](std::string_view word) { return equal_ignoring_case(name, word); });
+}
+
+// A float is told from an integer by its point or exponent.
+std::string float_text(double value) {
+  std::string text = format_number(value);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+struct LiteralText {
+  std::string operator()(Null) const { return "null"; }
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::int64_t value) const { return std::to_string(value); }
+  std::string operator()(std::uint64_t value) const { return std::to_string(value); }
+  std::string operator()(double value) const { return float_text(value); }
+  std::string operator()(Date value) const { return "date '" + format_date(value) + "'"; }
+  std::string operator()(Timestamp value) const { return "timestamp '" + format_timestamp(value) + "'"; }
+  std::string operator()(const std::string& value) const { return quoted(value, '\''); }
+};
+
+class Printer {
+ public:
+  std::string text() && { return std::move(text_); }
+
+  void print(const Node& node, int at_least) {
+    const bool parentheses = level_of(node) < at_least;
+    if (parentheses) text_ += '(';
+    print(node);
+    if (parentheses) text_ += ')';
+  }
+
+ private:
+  void print(const Node& node) {
+    switch (node.op) {
+      case Op::literal: text_ += std::visit(LiteralText{}, node.value); return;
+      case Op::column: text_ += node.exact || !is_plain_name(node.name) ? quoted(node.name, '`') : node.name; return;
+      case Op::negate: return print_negation(*node.children[0]);
+      case Op::logical_not: text_ += "not "; return print(*node.children[0], kNot);
+      case Op::in:
+        print(*node.children[0], kSum);
+        text_ += node.negated ? " not in [" : " in [";
+        print_list(node, 1);
+        text_ += ']';
+        return;
+      case Op::between:
+        print(*node.children[0], kSum);
+        text_ += node.negated ? " not between " : " between ";
+        print(*node.children[1], kSum);
+        text_ += " and ";
+        return print(*node.children[2], kSum);
+      case Op::is_null:
+        print(*node.children[0], kSum);
+        text_ += node.negated ? " is not null" : " is null";
+        return;
+      case Op::case_when: return print_case(node);
+      default: return level_of(node) == kPrimary ? print_call(node) : print_binary(node);
+    }
+  }
+
+  // `-5` is a literal, so the negation of the literal 5 is written `-(5)`.
+  void print_negation(const Node& operand) {
+    text_ += '-';
+    const bool number =
+        operand.op == Op::literal && level_of(operand) == kPrimary &&
+        (std::holds_alternative<std::int64_t>(operand.value) || std::holds_alternative<std::uint64_t>(operand.value) ||
+         std::holds_alternative<double>(operand.value));
+    print(operand, number ? kPrimary + 1 : kUnary);
+  }
+
+  // Chains lean to the left; comparisons do not chain at all.
+  void print_binary(const Node& node) {
+    const int level = level_of(node);
+    print(*node.children[0], level == kPredicate ? level + 1 : level);
+    (text_ += ' ').append(spelling(node.op)) += ' ';
+    print(*node.children[1], level + 1);
+  }
+
+  void print_call(const Node& node) {
+    text_.append(spelling(node.op)) += '(';
+    print_list(node, 0);
+    text_ += ')';
+  }
+
+  void print_list(const Node& node, std::size_t first) {
+    for (std::size_t i = first; i < node.children.size(); ++i) {
+      if (i != first) text_ += ", ";
+      print(*node.children[i], kOr);
+    }
+  }
+
+  void print_case(const Node& node) {
+    text_ += "case";
+    std::size_t i = 0;
+    for (; i + 1 < node.children.size(); i += 2) {
+      text_ += " when ";
+      print(*node.children[i], kOr);
+      text_ += " then ";
+      print(*node.children[i + 1], kOr);
+    }
+    if (i < node.children.size()) {
+      text_ += " else ";
+      print(*node.children[i], kOr);
+    }
+    text_ += " end";
+  }
+
+  std::string text_;
+};
+
+// As stored: 0.0 and -0.0 are different literals.
+bool same_literal(const Value& a, const Value& b) {
+  const auto* x = std::get_if<double>(&a);
+  const auto* y = std::get_if<double>(&b);
+  if (x != nullptr && y != nullptr) return std::bit_cast<std::uint64_t>(*x) == std::bit_cast<std::uint64_t>(*y);
+  return a == b;
+}
+
+}  // namespace
+
+std::span<const FunctionInfo> functions() { return kFunctions; }
+
+std::span<const std::string_view> reserved_words() { return kReservedWords; }
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool is_pseudo_column(std::string_view name) {
+  return std::find(kPseudoColumns.begin(), kPseudoColumns.end(), name) != kPseudoColumns.end();
+}
+
+bool equal(const Node& a, const Node& b) {
+  return a.op == b.op && same_literal(a.value, b.value) && a.name == b.name && a.exact == b.exact &&
+         a.negated == b.negated &&
+         std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(),
+                    [](const NodePtr& x, const NodePtr& y) { return x == y || equal(*x, *y); });
+}
+
+std::string to_text(const Node& node) {
+  Printer printer;
+  printer.print(node, kOr);
+  return std::move(printer).text();
+}
+
+std::string_view spelling(Op op) {
+  switch (op) {
+    case Op::literal: return "literal";
+    case Op::column: return "column";
+    case Op::negate:
+    case Op::subtract: return "-";
+    case Op::add: return "+";
+    case Op::multiply: return "*";
+    case Op::divide: return "/";
+    case Op::modulo: return "%";
+    case Op::equal: return "=";
+    case Op::not_equal: return "!=";
+    case Op::less: return "<";
+    case Op::less_equal: return "<=";
+    case Op::greater: return ">";
+    case Op::greater_equal: return ">=";
+    case Op::logical_and: return "and";
+    case Op::logical_or: return "or";
+    case Op::logical_not: return "not";
+    case Op::in: return "in";
+    case Op::between: return "between";
+    case Op::is_null: return "is null";
+    case Op::abs: return "abs";
+    case Op::min: return "min";
+    case Op::max: return "max";
+    case Op::sqrt: return "sqrt";
+    case Op::log: return "log";
+    case Op::exp: return "exp";
+    case Op::floor: return "floor";
+    case Op::ceil: return "ceil";
+    case Op::case_when: return "case";
+  }
+  return "";
+}
+
+}  // namespace skyrank::query

@@ -1,0 +1,58 @@
+#include <skyrank/expression.hpp>
+
+#include <cmath>
+#include <utility>
+
+#include "engine/query/ast.hpp"
+
+namespace skyrank {
+namespace {
+
+Location start_of_text() { return {"expression", 1, 1}; }
+
+// Integers are int64 wherever that holds them, so that equal numbers are equal literals.
+Value normalized(Value value) {
+  if (const auto* u = std::get_if<std::uint64_t>(&value); u != nullptr && std::in_range<std::int64_t>(*u)) {
+    return static_cast<std::int64_t>(*u);
+  }
+  if (const auto* d = std::get_if<double>(&value); d != nullptr && !std::isfinite(*d)) {
+    throw QueryError("a literal must be a finite number, not " + to_string(value));
+  }
+  return value;
+}
+
+}  // namespace
+
+Expression::Expression(std::string_view text) : Expression(text, start_of_text()) {}
+Expression::Expression(const char* text) : Expression(std::string_view(text)) {}
+Expression::Expression(const std::string& text) : Expression(std::string_view(text)) {}
+Expression::Expression(std::string_view text, const Location& origin)
+    : root_(query::parse_expression(text, origin)), location_(origin) {}
+Expression::Expression(std::shared_ptr<const query::Node> root, Location location)
+    : root_(std::move(root)), location_(std::move(location)) {}
+
+Expression Expression::column(std::string_view name) {
+  query::Node node;
+  node.op = query::Op::column;
+  node.name = name;
+  node.exact = query::is_pseudo_column(name);
+  return Expression(std::make_shared<const query::Node>(std::move(node)));
+}
+
+Expression Expression::literal(Value value) {
+  query::Node node;
+  node.value = normalized(std::move(value));
+  return Expression(std::make_shared<const query::Node>(std::move(node)));
+}
+
+std::string Expression::text() const { return query::to_text(*root_); }
+
+std::string_view Expression::column_name() const noexcept {
+  return root_->op == query::Op::column ? std::string_view(root_->name) : std::string_view();
+}
+
+bool Expression::operator==(const Expression& other) const {
+  return root_ == other.root_ || query::equal(*root_, *other.root_);
+}
+
+}  // namespace skyrank

@@ -4,22 +4,12 @@
 #include <utility>
 
 #include "engine/query/ast.hpp"
+#include "engine/query/values.hpp"
 
 namespace skyrank {
 namespace {
 
 Location start_of_text() { return {"expression", 1, 1}; }
-
-// Integers are int64 wherever that holds them, so that equal numbers are equal literals.
-Value normalized(Value value) {
-  if (const auto* u = std::get_if<std::uint64_t>(&value); u != nullptr && std::in_range<std::int64_t>(*u)) {
-    return static_cast<std::int64_t>(*u);
-  }
-  if (const auto* d = std::get_if<double>(&value); d != nullptr && !std::isfinite(*d)) {
-    throw QueryError("a literal must be a finite number, not " + to_string(value));
-  }
-  return value;
-}
 
 }  // namespace
 
@@ -40,8 +30,11 @@ Expression Expression::column(std::string_view name) {
 }
 
 Expression Expression::literal(Value value) {
+  if (const auto* d = std::get_if<double>(&value); d != nullptr && !std::isfinite(*d)) {
+    throw QueryError("a literal must be a finite number, not " + to_string(value));
+  }
   query::Node node;
-  node.value = normalized(std::move(value));
+  node.value = query::normalized(std::move(value));
   return Expression(std::make_shared<const query::Node>(std::move(node)));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -86,6 +87,7 @@ struct Query {
   Query& nulls(Missing rule);
   /// Columns, pseudo-columns (`row`, `level`, `score`) or expressions; the output column bears the canonical text.
   Query& select(const std::vector<Expression>& columns);
+  Query& select(std::initializer_list<Expression> columns) { return select(std::vector<Expression>(columns)); }
   Query& select(std::vector<SelectItem> items);
   Query& using_path(Using path);
 

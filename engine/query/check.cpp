@@ -1,0 +1,147 @@
+#include "engine/query/check.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/query/values.hpp"
+
+namespace skyrank::query {
+namespace {
+
+using Kind = Preference::Kind;
+
+constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxDimensions = 64;
+
+std::string in_quotes(std::string_view word) { return std::string("'").append(word) + "'"; }
+
+void check_target(Kind kind, std::string_view part, const Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  if (number != nullptr && std::isfinite(*number)) return;
+  if (number != nullptr || std::holds_alternative<Null>(value) || std::holds_alternative<bool>(value)) {
+    throw QueryError(in_quotes(spelling(kind)) + " needs a finite number, a date or a timestamp as its " +
+                     in_quotes(part) + ", not " + (number != nullptr ? to_string(value) : spelled(value)));
+  }
+}
+
+void check_range(const Preference& preference) {
+  check_target(Kind::between, "from", preference.target);
+  check_target(Kind::between, "to", preference.upper);
+  // Strings are dates or timestamps, which the binder reads and compares.
+  const bool text = std::holds_alternative<std::string>(preference.target);
+  if (!text && compare(preference.target, preference.upper) > 0) {
+    throw QueryError("'between' goes from " + spelled(preference.target) + " down to " + spelled(preference.upper) +
+                     "; 'from' must not be above 'to'");
+  }
+}
+
+void check_sets(const std::vector<std::vector<Value>>& sets) {
+  if (sets.empty()) throw QueryError("'in' needs at least one set of values");
+  std::vector<const Value*> all;
+  for (const auto& set : sets) {
+    if (set.empty()) throw QueryError("a set of 'in' is empty; leave it out");
+    for (const Value& value : set) all.push_back(&value);
+  }
+  for (const Value* value : all) {
+    const auto* number = std::get_if<double>(value);
+    if (std::holds_alternative<Null>(*value) || (number != nullptr && std::isnan(*number))) {
+      throw QueryError("'in' cannot list " + to_string(*value) + (number == nullptr ? "NULL" : "") +
+                       ": NaN and NULL are always worst");
+    }
+  }
+  // Values of one kind are totally ordered, so that equal ones become neighbours; kinds are kept apart by their index.
+  const auto group = [](const Value& v) {
+    const bool number = std::holds_alternative<std::int64_t>(v) || std::holds_alternative<std::uint64_t>(v);
+    const bool time = std::holds_alternative<Timestamp>(v);
+    return number ? Value(0.0).index() : time ? Value(Date{}).index() : v.index();
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const Value* a, const Value* b) {
+    return group(*a) != group(*b) ? group(*a) < group(*b) : compare(*a, *b) < 0;
+  });
+  const auto twice =
+      std::adjacent_find(all.begin(), all.end(), [](const Value* a, const Value* b) { return compare(*a, *b) == 0; });
+  if (twice != all.end()) throw QueryError("'in' lists " + spelled(**twice) + " twice");
+}
+
+// Dimensions of the skyline problem: a prior of single keys is one key.
+std::size_t dimensions(const Preference& preference, int depth) {
+  if (depth > kMaxDepth) {
+    throw QueryError("preferences are nested more than " + std::to_string(kMaxDepth) + " levels deep");
+  }
+  check_node(preference);
+  if (preference.is_term()) return 1;
+  std::size_t sum = 0;
+  bool keys_only = true;
+  for (const Preference& child : preference.children) {
+    const std::size_t d = dimensions(child, depth + 1);
+    sum += d;
+    keys_only = keys_only && d == 1;
+  }
+  return preference.kind == Kind::prior && keys_only ? 1 : sum;
+}
+
+}  // namespace
+
+std::string_view spelling(Kind kind) {
+  switch (kind) {
+    case Kind::low: return "low";
+    case Kind::high: return "high";
+    case Kind::around: return "around";
+    case Kind::between: return "between";
+    case Kind::in: return "in";
+    case Kind::where: return "where";
+    case Kind::pareto: return "pareto";
+    case Kind::prior: return "prior";
+    case Kind::inverse: return "inverse";
+  }
+  return "";
+}
+
+void check_node(const Preference& preference) {
+  const std::string word = in_quotes(spelling(preference.kind));
+  if (preference.is_term()) {
+    if (!preference.expression) throw QueryError(word + " needs an expression");
+    if (preference.kind == Kind::around) check_target(preference.kind, "target", preference.target);
+    if (preference.kind == Kind::between) check_range(preference);
+    if (preference.kind == Kind::in) check_sets(preference.values);
+  } else if (preference.children.empty()) {
+    throw QueryError(word + " needs at least one preference");
+  } else if (preference.kind == Kind::inverse && preference.children.size() != 1) {
+    throw QueryError("'inverse' takes one preference");
+  }
+}
+
+void check_tree(const Preference& preference) {
+  const std::size_t d = dimensions(preference, 1);
+  if (d > kMaxDimensions) {
+    throw QueryError("'prefer' has " + std::to_string(d) + " dimensions; at most " + std::to_string(kMaxDimensions) +
+                     " are supported");
+  }
+}
+
+const Expression& ranked_expression(const Preference& preference) {
+  if (preference.kind != Kind::low && preference.kind != Kind::high) {
+    throw QueryError("'rank_by' takes 'low' and 'high', not " + in_quotes(spelling(preference.kind)));
+  }
+  check_node(preference);
+  return *preference.expression;
+}
+
+std::string output_name(const Expression& expression) {
+  const std::string_view column = expression.column_name();
+  return column.empty() ? expression.text() : std::string(column);
+}
+
+void check_query_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.';
+  };
+  if (name.empty()) throw QueryError("a query's name is empty");
+  if (name.front() == '.' || !std::all_of(name.begin(), name.end(), allowed)) {
+    throw QueryError("the query name " + in_quotes(name) +
+                     " is no plain file name: use letters, digits, '-', '_' and '.', and no '.' in front");
+  }
+}
+
+}  // namespace skyrank::query

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <skyrank/query.hpp>
+
+// Rules that the builder and the YAML reader share. QueryError, without a place unless said otherwise.
+namespace skyrank::query {
+
+/// The word for a preference: "low", "pareto", ...
+std::string_view spelling(Preference::Kind kind);
+
+/// Checks one preference without its children's insides: it has the parts its kind needs, ranges are not upside down,
+/// sets are not empty and no value comes twice.
+void check_node(const Preference& preference);
+
+/// Checks a whole tree: every node, its depth, and that it has at most 64 dimensions.
+void check_tree(const Preference& preference);
+
+/// The expression of a `low` or `high` term; QueryError for any other preference.
+const Expression& ranked_expression(const Preference& preference);
+
+/// The name an expression's output column has by default: the column's, else the canonical text.
+std::string output_name(const Expression& expression);
+
+/// Letters, digits, '-', '_' and '.', not starting with '.'; QueryError otherwise.
+void check_query_name(std::string_view name);
+
+}  // namespace skyrank::query

@@ -1,0 +1,69 @@
+#include <skyrank/preference.hpp>
+
+#include <string>
+#include <utility>
+
+#include "engine/query/check.hpp"
+#include "engine/query/values.hpp"
+
+namespace skyrank {
+namespace {
+
+using Kind = Preference::Kind;
+
+Preference term(Kind kind, Expression expression) {
+  Preference result;
+  result.kind = kind;
+  result.expression = std::move(expression);
+  return result;
+}
+
+Preference composition(Kind kind, std::vector<Preference> terms) {
+  Preference result;
+  result.kind = kind;
+  result.children = std::move(terms);
+  return result;
+}
+
+Preference checked(Preference preference) {
+  query::check_node(preference);
+  return preference;
+}
+
+}  // namespace
+
+Preference low(Expression expression) { return term(Kind::low, std::move(expression)); }
+Preference high(Expression expression) { return term(Kind::high, std::move(expression)); }
+
+Preference around(Expression expression, Value target) {
+  Preference result = term(Kind::around, std::move(expression));
+  result.target = query::normalized(std::move(target));
+  return checked(std::move(result));
+}
+
+Preference between(Expression expression, Value from, Value to) {
+  Preference result = term(Kind::between, std::move(expression));
+  result.target = query::normalized(std::move(from));
+  result.upper = query::normalized(std::move(to));
+  return checked(std::move(result));
+}
+
+Preference in(Expression expression, std::vector<std::vector<Value>> values) {
+  Preference result = term(Kind::in, std::move(expression));
+  for (auto& set : values) {
+    for (Value& value : set) value = query::normalized(std::move(value));
+  }
+  result.values = std::move(values);
+  return checked(std::move(result));
+}
+
+Preference where(Expression condition) { return term(Kind::where, std::move(condition)); }
+
+Preference pareto(std::vector<Preference> terms) { return checked(composition(Kind::pareto, std::move(terms))); }
+Preference prior(std::vector<Preference> terms) { return checked(composition(Kind::prior, std::move(terms))); }
+Preference inverse(Preference preference) { return composition(Kind::inverse, {std::move(preference)}); }
+
+RankTerm::RankTerm(const Preference& preference)
+    : RankTerm(query::ranked_expression(preference), preference.kind == Kind::high) {}
+
+}  // namespace skyrank

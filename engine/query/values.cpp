@@ -1,0 +1,76 @@
+#include "engine/query/values.hpp"
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/query/ast.hpp"
+#include "engine/time.hpp"
+
+namespace skyrank::query {
+namespace {
+
+// Holds every int64, uint64 and double exactly.
+using Exact = long double;
+static_assert(std::numeric_limits<Exact>::digits >= 64);
+
+std::optional<Exact> as_number(const Value& value) {
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return static_cast<Exact>(*i);
+  if (const auto* u = std::get_if<std::uint64_t>(&value)) return static_cast<Exact>(*u);
+  if (const auto* d = std::get_if<double>(&value)) return static_cast<Exact>(*d);
+  return std::nullopt;
+}
+
+// Whole seconds, rounded down, and the rest in nanoseconds.
+using Instant = std::pair<std::int64_t, std::int64_t>;
+
+std::optional<Instant> as_instant(const Value& value) {
+  if (const auto* date = std::get_if<Date>(&value)) return Instant(date->days * kSecondsPerDay, 0);
+  const auto* timestamp = std::get_if<Timestamp>(&value);
+  if (timestamp == nullptr) return std::nullopt;
+  const std::int64_t scale = ticks_per_second(timestamp->unit);
+  std::int64_t seconds = timestamp->ticks / scale;
+  std::int64_t rest = timestamp->ticks % scale;
+  if (rest < 0) {
+    --seconds;
+    rest += scale;
+  }
+  return Instant(seconds, rest * (ticks_per_second(TimeUnit::nanosecond) / scale));
+}
+
+}  // namespace
+
+Value normalized(Value value) {
+  if (const auto* u = std::get_if<std::uint64_t>(&value); u != nullptr && std::in_range<std::int64_t>(*u)) {
+    return static_cast<std::int64_t>(*u);
+  }
+  return value;
+}
+
+std::partial_ordering compare(const Value& a, const Value& b) {
+  if (const auto x = as_number(a), y = as_number(b); x && y) return *x <=> *y;
+  if (const auto x = as_instant(a), y = as_instant(b); x && y) return *x <=> *y;
+  const auto* s = std::get_if<std::string>(&a);
+  const auto* t = std::get_if<std::string>(&b);
+  if (s != nullptr && t != nullptr) return *s <=> *t;
+  const auto* p = std::get_if<bool>(&a);
+  const auto* q = std::get_if<bool>(&b);
+  if (p != nullptr && q != nullptr) return *p <=> *q;
+  return std::partial_ordering::unordered;
+}
+
+std::string spelled(const Value& value) {
+  Node node;
+  node.value = value;
+  return to_text(node);
+}
+
+std::string_view kind_of(const Value& value) {
+  constexpr std::string_view kKinds[] = {"NULL",     "a boolean", "a number",    "a number",
+                                         "a number", "a date",    "a timestamp", "a string"};
+  return kKinds[value.index()];
+}
+
+}  // namespace skyrank::query

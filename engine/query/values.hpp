@@ -1,0 +1,24 @@
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+
+#include <skyrank/types.hpp>
+
+namespace skyrank::query {
+
+/// The same value in its one representation: integers are int64 unless only uint64 holds them.
+Value normalized(Value value);
+
+/// The order of two values that a query's author wrote. Numbers of different types compare exactly, timestamps of
+/// different units too, a date as its midnight UTC; unordered: everything else, and NaN.
+std::partial_ordering compare(const Value& a, const Value& b);
+
+/// As an expression would spell it: 'Oslo', 1.5, date '2017-05-01'. For messages.
+std::string spelled(const Value& value);
+
+/// "a number", "a string", ...: what kind of value it is, for messages.
+std::string_view kind_of(const Value& value);
+
+}  // namespace skyrank::query

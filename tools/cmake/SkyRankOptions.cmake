@@ -1,15 +1,40 @@
 option(SKYRANK_BUILD_TOOLS "Build the readers, the generators and the command line (needs Arrow C++)" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(SKYRANK_BUILD_FUZZERS "Build the fuzz targets with libFuzzer (needs clang); without it they replay their corpus" OFF)
+option(SKYRANK_CCACHE "Compile through ccache where it is found" ${PROJECT_IS_TOP_LEVEL})
+set(SKYRANK_CUDA AUTO CACHE STRING "GPU kernels: AUTO (where nvcc is found), ON (an error without nvcc) or OFF")
+set_property(CACHE SKYRANK_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(SKYRANK_SANITIZE "" CACHE STRING "Sanitizers for everything that is built here, as -fsanitize= takes them")
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+if(SKYRANK_CCACHE)
+  find_program(SKYRANK_CCACHE_PROGRAM ccache)
+  mark_as_advanced(SKYRANK_CCACHE_PROGRAM)
+  foreach(language CXX CUDA)
+    if(SKYRANK_CCACHE_PROGRAM AND NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER "${SKYRANK_CCACHE_PROGRAM}")
+    endif()
+  endforeach()
+endif()
+
+if(SKYRANK_SANITIZE)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-fsanitize=${SKYRANK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>")
+  add_link_options("-fsanitize=${SKYRANK_SANITIZE}")
+endif()
+
 # What every target of the project is compiled with.
 add_library(skyrank_build_flags INTERFACE)
 target_include_directories(skyrank_build_flags INTERFACE "${PROJECT_SOURCE_DIR}")
+# Places in messages are relative to the source tree.
 target_compile_options(skyrank_build_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-Werror>)
+  $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+target_compile_options(skyrank_build_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-Werror>
+  "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:--Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror>")
 # GCC 12 warns of overlapping memory inside std::string's own operator+ (GCC bug 105651).
 target_compile_options(skyrank_build_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)

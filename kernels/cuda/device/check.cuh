@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <source_location>
+
+#include "kernels/cuda/device/failure.hpp"
+
+namespace skyrank::kernels::cuda {
+
+/// Throws Failure unless `status` is success. `call` is the text of the call that gave it.
+inline void check(cudaError_t status, const char* call,
+                  const std::source_location& place = std::source_location::current()) {
+  if (status == cudaSuccess) return;
+  // The runtime keeps the error for the next cudaGetLastError; it is told here, so it must not be told there again.
+  (void)cudaGetLastError();
+  throw Failure(call, std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ")", place);
+}
+
+}  // namespace skyrank::kernels::cuda
+
+/// Calls the CUDA runtime and throws Failure with the call's text and place when it fails.
+#define SKYRANK_CUDA_CALL(call) ::skyrank::kernels::cuda::check((call), #call)
+
+/// After a launch: throws Failure when the kernel could not be started.
+#define SKYRANK_CUDA_LAUNCHED(kernel) ::skyrank::kernels::cuda::check(cudaGetLastError(), "launch of " #kernel)

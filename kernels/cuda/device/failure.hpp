@@ -1,0 +1,27 @@
+#pragma once
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+
+namespace skyrank::kernels::cuda {
+
+/// A call to the CUDA runtime, or a kernel, failed.
+class Failure : public std::runtime_error {
+ public:
+  Failure(std::string call, std::string reason, const std::source_location& place);
+
+  /// The call as written, such as "cudaMalloc(&data, bytes)".
+  const std::string& call() const noexcept { return call_; }
+  /// What the driver said of it.
+  const std::string& reason() const noexcept { return reason_; }
+  /// "file:line" of the call.
+  const std::string& place() const noexcept { return place_; }
+
+ private:
+  std::string call_;
+  std::string reason_;
+  std::string place_;
+};
+
+}  // namespace skyrank::kernels::cuda

@@ -1,0 +1,13 @@
+#include "kernels/cuda/device/device.hpp"
+#include "kernels/cuda/device/failure.hpp"
+
+// Stands for the rest of kernels/cuda in a build without CUDA.
+namespace skyrank::kernels::cuda {
+
+Devices find_devices() { return {.reason = "this build has no GPU kernels (built without CUDA)"}; }
+
+void self_check(int /*ordinal*/) {
+  throw Failure("self_check", find_devices().reason, std::source_location::current());
+}
+
+}  // namespace skyrank::kernels::cuda

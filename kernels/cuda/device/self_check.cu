@@ -1,0 +1,71 @@
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/device/check.cuh"
+#include "kernels/cuda/device/device.hpp"
+
+namespace skyrank::kernels::cuda {
+namespace {
+
+constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kValues = 1000;  // not a multiple of the block, so that the last block is cut
+
+/// SplitMix64's finaliser: a wrong bit anywhere shows.
+__host__ __device__ std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+__global__ void mix_indices(std::uint64_t* values, std::uint32_t count) {
+  const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
+  if (index < count) values[index] = mix(index);
+}
+
+/// Makes a device the calling thread's current one for as long as it lives.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int ordinal) {
+    SKYRANK_CUDA_CALL(cudaGetDevice(&previous_));
+    SKYRANK_CUDA_CALL(cudaSetDevice(ordinal));
+  }
+  ~CurrentDevice() { (void)cudaSetDevice(previous_); }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  int previous_ = 0;
+};
+
+struct FreeOnDevice {
+  void operator()(std::uint64_t* data) const { (void)cudaFree(data); }
+};
+
+std::unique_ptr<std::uint64_t, FreeOnDevice> allocate(std::size_t count) {
+  std::uint64_t* data = nullptr;
+  SKYRANK_CUDA_CALL(cudaMalloc(&data, count * sizeof(std::uint64_t)));
+  return std::unique_ptr<std::uint64_t, FreeOnDevice>(data);
+}
+
+}  // namespace
+
+void self_check(int ordinal) {
+  const CurrentDevice current(ordinal);
+  const auto on_device = allocate(kValues);
+  mix_indices<<<(kValues + kThreads - 1) / kThreads, kThreads>>>(on_device.get(), kValues);
+  SKYRANK_CUDA_LAUNCHED(mix_indices);
+  std::vector<std::uint64_t> values(kValues);
+  // Waits for the kernel, whose own errors it reports too.
+  SKYRANK_CUDA_CALL(
+      cudaMemcpy(values.data(), on_device.get(), kValues * sizeof(std::uint64_t), cudaMemcpyDeviceToHost));
+  for (std::uint32_t i = 0; i < kValues; ++i) {
+    if (values[i] != mix(i)) {
+      throw Failure("self_check", "value " + std::to_string(i) + " from the device is not the host's",
+                    std::source_location::current());
+    }
+  }
+}
+
+}  // namespace skyrank::kernels::cuda

@@ -1,0 +1,564 @@
+#include <skyrank/arrow.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <skyrank/error.hpp>
+
+// https://arrow.apache.org/docs/format/CDataInterface.html
+namespace skyrank {
+namespace {
+
+constexpr std::int64_t kMillisecondsPerDay = 86'400'000;
+
+struct FormatType {
+  const char* format;
+  Type type;
+};
+
+// Formats of fixed width; timestamps and strings stand apart.
+constexpr FormatType kFormats[] = {
+    {"b", Type::boolean}, {"c", Type::int8},    {"s", Type::int16},  {"i", Type::int32},  {"l", Type::int64},
+    {"C", Type::uint8},   {"S", Type::uint16},  {"I", Type::uint32}, {"L", Type::uint64}, {"e", Type::float16},
+    {"f", Type::float32}, {"g", Type::float64}, {"tdD", Type::date},
+};
+
+constexpr const char* kTimestampFormats[] = {"tss:", "tsm:", "tsu:", "tsn:"};  // by TimeUnit
+
+std::string format_of(DataType type) {
+  if (type.type == Type::timestamp) return kTimestampFormats[static_cast<std::size_t>(type.unit)];
+  for (const FormatType& entry : kFormats) {
+    if (entry.type == type.type) return entry.format;
+  }
+  return "u";
+}
+
+std::optional<DataType> type_of_format(std::string_view format) {
+  for (const FormatType& entry : kFormats) {
+    if (format == entry.format) return DataType(entry.type);
+  }
+  for (std::size_t unit = 0; unit < std::size(kTimestampFormats); ++unit) {
+    // What follows the colon is a time zone: it says how to show the ticks, which count in UTC all the same.
+    if (format.starts_with(kTimestampFormats[unit])) return DataType(Type::timestamp, static_cast<TimeUnit>(unit));
+  }
+  return std::nullopt;
+}
+
+/// A struct of the interface that is released once, unless a consumer moved it out (which leaves `release` null).
+template <class Struct>
+class Owned {
+ public:
+  Owned() = default;
+  /// Moves from `source`; a null pointer gives an empty struct.
+  static Owned take(Struct* source) {
+    Owned owned;
+    if (source != nullptr) owned.value_ = std::exchange(*source, Struct{});
+    return owned;
+  }
+  explicit Owned(const Struct& value) : value_(value) {}
+  Owned(Owned&& other) noexcept : value_(std::exchange(other.value_, Struct{})) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  ~Owned() {
+    if (value_.release != nullptr) value_.release(&value_);
+  }
+
+  Struct& operator*() { return value_; }
+  Struct* operator->() { return &value_; }
+  /// Gives the struct away.
+  Struct give() { return std::exchange(value_, Struct{}); }
+
+ private:
+  Struct value_{};
+};
+
+/// Memory that conversion had to allocate.
+class Copies {
+ public:
+  template <class T>
+  const T* keep(std::vector<T> values) {
+    auto store = std::make_shared<const std::vector<T>>(std::move(values));
+    stores_.push_back(store);
+    return store->data();
+  }
+
+ private:
+  std::vector<std::shared_ptr<const void>> stores_;
+};
+
+// ---------------------------------------------------------------------------------------------------------- import
+
+/// What the columns of an imported table share.
+struct ImportedArray {
+  Owned<ArrowArray> array;
+  Copies copies;
+};
+
+[[noreturn]] void fail(const std::string& what, const std::string& why) {
+  throw DataError("Arrow " + what + " " + why);
+}
+
+/// Rows [first, first + length) of one array, whose struct was checked.
+struct Slice {
+  const ArrowArray* array = nullptr;
+  std::int64_t first = 0;  ///< counted from the start of the buffers
+  std::int64_t length = 0;
+  std::string what;  ///< "column 'price'", for messages
+
+  const void* buffer(int index) const { return array->buffers[index]; }
+};
+
+void check_array(const ArrowArray& array, const std::string& what, std::int64_t n_buffers) {
+  if (array.release == nullptr) fail(what, "was released already");
+  if (array.length < 0) fail(what, "has the negative length " + std::to_string(array.length));
+  if (array.offset < 0) fail(what, "has the negative offset " + std::to_string(array.offset));
+  if (array.length > std::numeric_limits<std::int64_t>::max() - array.offset - 1) {
+    fail(what, "has an offset and a length beyond 64 bits");
+  }
+  if (array.null_count < -1 || array.null_count > array.length) {
+    fail(what, "has the impossible null count " + std::to_string(array.null_count));
+  }
+  if (array.n_buffers != n_buffers) {
+    fail(what, "has " + std::to_string(array.n_buffers) + " buffers; its format needs " + std::to_string(n_buffers));
+  }
+  if (array.buffers == nullptr) fail(what, "has no buffers");
+}
+
+/// Validity of the slice; NULLs may be announced only where there is a bitmap.
+Validity validity_of(const Slice& slice) {
+  if (slice.array->null_count == 0) return {};
+  const auto* bits = static_cast<const std::uint8_t*>(slice.buffer(0));
+  if (bits == nullptr && slice.array->null_count > 0) fail(slice.what, "has NULLs but no validity bitmap");
+  return {bits, slice.first};
+}
+
+/// `count` values from the slice's first row on. Viewed in place, or copied where the producer did not align them.
+template <class T>
+const T* typed_buffer(const Slice& slice, int index, std::int64_t count, Copies& copies) {
+  const void* buffer = slice.buffer(index);
+  if (buffer == nullptr) fail(slice.what, "has no buffer " + std::to_string(index));
+  if (reinterpret_cast<std::uintptr_t>(buffer) % alignof(T) == 0) return static_cast<const T*>(buffer) + slice.first;
+  std::vector<T> copy(static_cast<std::size_t>(count));
+  std::memcpy(copy.data(), static_cast<const std::byte*>(buffer) + slice.first * std::int64_t{sizeof(T)},
+              copy.size() * sizeof(T));
+  return copies.keep(std::move(copy));
+}
+
+const void* fixed_width_values(const Slice& slice, int width, Copies& copies) {
+  if (slice.length == 0) return nullptr;
+  switch (width) {
+    case 1: return typed_buffer<std::uint8_t>(slice, 1, slice.length, copies);
+    case 2: return typed_buffer<std::uint16_t>(slice, 1, slice.length, copies);
+    case 4: return typed_buffer<std::uint32_t>(slice, 1, slice.length, copies);
+    default: return typed_buffer<std::uint64_t>(slice, 1, slice.length, copies);
+  }
+}
+
+ColumnData import_fixed_width(const Slice& slice, DataType type, Copies& copies) {
+  ColumnData data;
+  data.type = type;
+  data.length = slice.length;
+  data.validity = validity_of(slice);
+  if (type.type == Type::boolean) {
+    if (slice.buffer(1) == nullptr && slice.length > 0) fail(slice.what, "has no buffer 1");
+    data.layout = Layout::bits;
+    data.values = slice.buffer(1);
+    data.bit_offset = slice.first;
+    return data;
+  }
+  data.stride = width_in_bytes(type.type);
+  data.values = fixed_width_values(slice, width_in_bytes(type.type), copies);
+  return data;
+}
+
+ColumnData import_date64(const Slice& slice, Copies& copies) {
+  ColumnData data;
+  data.type = Type::date;
+  data.length = slice.length;
+  data.stride = sizeof(std::int32_t);
+  data.validity = validity_of(slice);
+  if (slice.length == 0) return data;
+  const std::int64_t* milliseconds = typed_buffer<std::int64_t>(slice, 1, slice.length, copies);
+  std::vector<std::int32_t> days(static_cast<std::size_t>(slice.length));
+  for (std::int64_t row = 0; row < slice.length; ++row) {
+    if (!data.validity(row)) continue;
+    const std::int64_t day = milliseconds[row] / kMillisecondsPerDay;
+    const bool whole = milliseconds[row] % kMillisecondsPerDay == 0;
+    if (!whole || day != static_cast<std::int32_t>(day)) {
+      fail(slice.what, "has in row " + std::to_string(row) + " the date64 value " + std::to_string(milliseconds[row]) +
+                           ", which is no " + (whole ? "date of 32 bits" : "whole day in milliseconds"));
+    }
+    days[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(day);
+  }
+  data.values = copies.keep(std::move(days));
+  return data;
+}
+
+template <class Offset>
+ColumnData import_strings(const Slice& slice, Layout layout, const Offset* ColumnData::*offsets, Copies& copies) {
+  ColumnData data;
+  data.type = Type::string;
+  data.layout = layout;
+  data.length = slice.length;
+  data.validity = validity_of(slice);
+  if (slice.length == 0) return data;
+  const Offset* ends = typed_buffer<Offset>(slice, 1, slice.length + 1, copies);
+  bool ordered = ends[0] >= 0;
+  for (std::int64_t row = 0; row < slice.length; ++row) ordered &= ends[row] <= ends[row + 1];
+  if (!ordered) fail(slice.what, "has string offsets that do not ascend");
+  data.*offsets = ends;
+  data.values = slice.buffer(2);
+  if (data.values == nullptr && ends[slice.length] > ends[0]) fail(slice.what, "has no buffer 2");
+  return data;
+}
+
+/// Strings that are no dictionary: utf8 or large_utf8.
+std::optional<ColumnData> import_plain_strings(const Slice& slice, std::string_view format, Copies& copies) {
+  if (format == "u") return import_strings(slice, Layout::utf8, &ColumnData::offsets32, copies);
+  if (format == "U") return import_strings(slice, Layout::large_utf8, &ColumnData::offsets64, copies);
+  return std::nullopt;
+}
+
+[[noreturn]] void fail_format(const std::string& what, std::string_view format) {
+  fail(what,
+       "has the format '" + std::string(format) +
+           "', which cannot be read; what can: bool, int8..64, uint8..64, float16..64, date32, date64, timestamp, "
+           "utf8, large_utf8 and dictionaries of strings");
+}
+
+int buffers_of_format(std::string_view format) { return format == "u" || format == "U" ? 3 : 2; }
+
+/// Marks as NULL the rows whose index is valid but whose dictionary entry is NULL, and checks all valid indices.
+template <class Index>
+void check_indices(const Slice& slice, ColumnData& data, Copies& copies) {
+  const auto* indices = static_cast<const Index*>(data.values);
+  const auto entries = static_cast<std::uint64_t>(data.dictionary->length);
+  std::vector<std::uint8_t> bits;
+  for (std::int64_t row = 0; row < data.length; ++row) {
+    if (!data.validity(row)) continue;
+    // A negative index is beyond every dictionary once it is unsigned.
+    if (static_cast<std::uint64_t>(indices[row]) >= entries) {
+      fail(slice.what, "has in row " + std::to_string(row) + " the index " + std::to_string(indices[row]) +
+                           " into a dictionary of " + std::to_string(entries) + " entries");
+    }
+    if (data.dictionary->validity(static_cast<std::int64_t>(indices[row]))) continue;
+    if (bits.empty()) {
+      bits.resize(static_cast<std::size_t>(data.length + 7) / 8);
+      for (std::int64_t i = 0; i < data.length; ++i) {
+        if (data.validity(i)) bits[static_cast<std::size_t>(i / 8)] |= static_cast<std::uint8_t>(1U << (i % 8));
+      }
+    }
+    bits[static_cast<std::size_t>(row / 8)] &= static_cast<std::uint8_t>(~(1U << (row % 8)));
+  }
+  if (!bits.empty()) data.validity = {copies.keep(std::move(bits)), 0};
+}
+
+void check_indices(const Slice& slice, ColumnData& data, Copies& copies) {
+  switch (data.index_type) {
+    case Type::int8: return check_indices<std::int8_t>(slice, data, copies);
+    case Type::int16: return check_indices<std::int16_t>(slice, data, copies);
+    case Type::int32: return check_indices<std::int32_t>(slice, data, copies);
+    case Type::int64: return check_indices<std::int64_t>(slice, data, copies);
+    case Type::uint8: return check_indices<std::uint8_t>(slice, data, copies);
+    case Type::uint16: return check_indices<std::uint16_t>(slice, data, copies);
+    case Type::uint32: return check_indices<std::uint32_t>(slice, data, copies);
+    default: return check_indices<std::uint64_t>(slice, data, copies);
+  }
+}
+
+ColumnData import_dictionary(const Slice& slice, const ArrowSchema& schema, Copies& copies) {
+  const auto index = type_of_format(schema.format);
+  if (!index || !is_integer(index->type)) {
+    fail(slice.what, "has dictionary indices of the format '" + std::string(schema.format) + "', not integers");
+  }
+  const std::string what = "dictionary of " + slice.what;
+  if (slice.array->dictionary == nullptr) fail(slice.what, "lacks the dictionary that its schema announces");
+  const ArrowArray& entries = *slice.array->dictionary;
+  if (schema.dictionary->format == nullptr) fail(what, "has no format");
+  const std::string_view format = schema.dictionary->format;
+  if (schema.dictionary->dictionary != nullptr || buffers_of_format(format) != 3) fail_format(what, format);
+  check_array(entries, what, 3);
+  ColumnData words = *import_plain_strings({&entries, entries.offset, entries.length, what}, format, copies);
+
+  ColumnData data = import_fixed_width(slice, *index, copies);
+  data.type = Type::string;
+  data.layout = Layout::dictionary;
+  data.index_type = index->type;
+  data.dictionary = std::make_shared<const ColumnData>(std::move(words));
+  check_indices(slice, data, copies);
+  return data;
+}
+
+ColumnData import_values(const Slice& slice, const ArrowSchema& schema, Copies& copies) {
+  if (schema.dictionary != nullptr) return import_dictionary(slice, schema, copies);
+  const std::string_view format = schema.format;
+  if (auto strings = import_plain_strings(slice, format, copies)) return std::move(*strings);
+  if (format == "tdm") return import_date64(slice, copies);
+  if (const auto type = type_of_format(format)) return import_fixed_width(slice, *type, copies);
+  fail_format(slice.what, format);
+}
+
+Column import_column(const ArrowArray& parent, const ArrowArray* array, const ArrowSchema* schema, std::int64_t index,
+                     const std::shared_ptr<ImportedArray>& owner) {
+  std::string what = "column " + std::to_string(index);
+  if (array == nullptr || schema == nullptr) fail(what, "is a null pointer");
+  if (schema->release == nullptr) fail(what, "has a schema that was released already");
+  const std::string name = schema->name == nullptr ? "" : schema->name;
+  if (!name.empty()) what = "column '" + name + "'";
+  if (schema->format == nullptr) fail(what, "has no format");
+  // The format first: "cannot be read" says more than a wrong number of buffers.
+  const std::string_view format = schema->format;
+  if (format != "tdm" && buffers_of_format(format) == 2 && !type_of_format(format)) fail_format(what, format);
+  check_array(*array, what, buffers_of_format(format));
+  if (array->length < parent.offset + parent.length) {
+    fail(what, "has " + std::to_string(array->length) + " rows where its parent needs " +
+                   std::to_string(parent.offset + parent.length));
+  }
+  if (array->offset > std::numeric_limits<std::int64_t>::max() - 1 - parent.offset - parent.length) {
+    fail(what, "has an offset and a length beyond 64 bits");
+  }
+  ColumnData data = import_values({array, array->offset + parent.offset, parent.length, what}, *schema, owner->copies);
+  data.owner = owner;
+  return {name, std::move(data)};
+}
+
+void check_record_batch(const ArrowArray& array, const ArrowSchema& schema) {
+  if (schema.release == nullptr) fail("schema", "is a null pointer or was released already");
+  if (array.release == nullptr) fail("array", "is a null pointer or was released already");
+  if (schema.format == nullptr || std::string_view(schema.format) != "+s") {
+    fail("schema", std::string("has the format '") + (schema.format == nullptr ? "" : schema.format) +
+                       "'; a table needs a struct, '+s'");
+  }
+  check_array(array, "struct", 1);
+  if (array.n_children != schema.n_children || array.n_children < 0) {
+    fail("struct",
+         "has " + std::to_string(array.n_children) + " children, its schema " + std::to_string(schema.n_children));
+  }
+  if (array.n_children > 0 && (array.children == nullptr || schema.children == nullptr)) {
+    fail("struct", "has no array of children");
+  }
+  const Validity validity = validity_of({&array, array.offset, array.length, "struct"});
+  if (validity.bits == nullptr) return;
+  for (std::int64_t row = 0; row < array.length; ++row) {
+    if (!validity(row)) fail("struct", "is NULL in row " + std::to_string(row) + "; a table's rows cannot be");
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------- export
+
+/// What an exported struct owns; `private_data` points at it.
+template <class Struct>
+struct Exported {
+  std::vector<Owned<Struct>> children;
+  std::vector<Struct*> child_pointers;
+  Owned<Struct> dictionary;
+
+  explicit Exported(int num_children) : children(static_cast<std::size_t>(num_children)) {
+    for (Owned<Struct>& child : children) child_pointers.push_back(&*child);
+  }
+};
+
+struct ExportedArray : Exported<ArrowArray> {
+  using Exported::Exported;
+  std::vector<const void*> buffers;
+  Copies copies;
+  ColumnData viewed;  ///< shares the ownership of the column's memory
+};
+
+struct ExportedSchema : Exported<ArrowSchema> {
+  using Exported::Exported;
+  std::string format;
+  std::string name;
+};
+
+/// Fills what arrays and schemas have in common and hands over the ownership.
+template <class Struct, class Content>
+Owned<Struct> finish(Struct filled, std::unique_ptr<Content> content) noexcept {
+  filled.n_children = static_cast<std::int64_t>(content->children.size());
+  filled.children = content->child_pointers.empty() ? nullptr : content->child_pointers.data();
+  filled.dictionary = content->dictionary->release == nullptr ? nullptr : &*content->dictionary;
+  filled.release = [](Struct* released) {
+    delete static_cast<Content*>(released->private_data);
+    released->private_data = nullptr;
+    released->release = nullptr;
+  };
+  filled.private_data = content.release();
+  return Owned<Struct>(filled);
+}
+
+Owned<ArrowArray> finish_array(std::unique_ptr<ExportedArray> content, std::int64_t length, std::int64_t offset) {
+  ArrowArray array{};
+  array.length = length;
+  array.null_count = content->buffers[0] == nullptr ? 0 : -1;
+  array.offset = offset;
+  array.n_buffers = static_cast<std::int64_t>(content->buffers.size());
+  array.buffers = content->buffers.data();
+  return finish(array, std::move(content));
+}
+
+Owned<ArrowSchema> finish_schema(std::unique_ptr<ExportedSchema> content, std::int64_t flags) {
+  ArrowSchema schema{};
+  schema.format = content->format.c_str();
+  schema.name = content->name.c_str();
+  schema.flags = flags;
+  return finish(schema, std::move(content));
+}
+
+/// A bitmap in which `row` stands at bit `offset + row`, for an offset below 8: the given one from its nearest byte
+/// where that fits, else a copy.
+const std::uint8_t* bitmap_at(const Validity& bits, std::int64_t rows, std::int64_t offset, Copies& copies) {
+  if (bits.bits == nullptr) return nullptr;
+  if (bits.offset % 8 == offset) return bits.bits + bits.offset / 8;
+  std::vector<std::uint8_t> copy(static_cast<std::size_t>(offset + rows + 7) / 8);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t bit = offset + row;
+    if (bits(row)) copy[static_cast<std::size_t>(bit / 8)] |= static_cast<std::uint8_t>(1U << (bit % 8));
+  }
+  return copies.keep(std::move(copy));
+}
+
+const void* contiguous(const ColumnData& data, int width, Copies& copies) {
+  if (data.stride == width || data.length == 0) return data.values;
+  std::vector<std::byte> copy(static_cast<std::size_t>(data.length * width));
+  for (std::int64_t row = 0; row < data.length; ++row) {
+    std::memcpy(copy.data() + row * width, static_cast<const std::byte*>(data.values) + row * data.stride,
+                static_cast<std::size_t>(width));
+  }
+  return copies.keep(std::move(copy));
+}
+
+const void* packed_booleans(const ColumnData& data, Copies& copies) {
+  std::vector<std::uint8_t> bits(static_cast<std::size_t>(data.length + 7) / 8);
+  const auto* bytes = static_cast<const std::uint8_t*>(data.values);
+  for (std::int64_t row = 0; row < data.length; ++row) {
+    if (bytes[row * data.stride] != 0) {
+      bits[static_cast<std::size_t>(row / 8)] |= static_cast<std::uint8_t>(1U << (row % 8));
+    }
+  }
+  return copies.keep(std::move(bits));
+}
+
+std::int64_t total_bytes(const ColumnData& data) {
+  std::int64_t total = 0;
+  for (std::int64_t row = 0; row < data.length; ++row) {
+    if (data.validity(row)) total += static_cast<std::int64_t>(data.string_at(row).size());
+  }
+  return total;
+}
+
+/// Whether viewed strings need 64-bit offsets once they are copied side by side.
+bool needs_large_offsets(const ColumnData& data) {
+  return data.layout == Layout::large_utf8 ||
+         (data.layout == Layout::views && total_bytes(data) > std::numeric_limits<std::int32_t>::max());
+}
+
+template <class Offset>
+std::vector<const void*> packed_strings(const ColumnData& data, Copies& copies) {
+  std::vector<Offset> offsets = {0};
+  std::vector<char> characters;
+  offsets.reserve(static_cast<std::size_t>(data.length) + 1);
+  for (std::int64_t row = 0; row < data.length; ++row) {
+    const std::string_view text = data.validity(row) ? data.string_at(row) : std::string_view();
+    characters.insert(characters.end(), text.begin(), text.end());
+    offsets.push_back(static_cast<Offset>(characters.size()));
+  }
+  return {nullptr, copies.keep(std::move(offsets)), copies.keep(std::move(characters))};
+}
+
+std::vector<const void*> string_buffers(const ColumnData& data, bool large, Copies& copies) {
+  if (data.layout == Layout::views) {
+    return large ? packed_strings<std::int64_t>(data, copies) : packed_strings<std::int32_t>(data, copies);
+  }
+  static constexpr std::int64_t kNoOffsets = 0;  // an empty array has one offset all the same
+  const void* offsets = large ? static_cast<const void*>(data.offsets64) : static_cast<const void*>(data.offsets32);
+  return {nullptr, offsets == nullptr ? &kNoOffsets : offsets, data.values};
+}
+
+struct ExportedColumn {
+  Owned<ArrowArray> array;
+  Owned<ArrowSchema> schema;
+};
+
+ExportedColumn export_column(const ColumnData& data, const std::string& name) {
+  auto array = std::make_unique<ExportedArray>(0);
+  auto schema = std::make_unique<ExportedSchema>(0);
+  array->viewed = data;
+  schema->name = name;
+  schema->format = format_of(data.type);
+  std::int64_t offset = 0;
+  switch (data.layout) {
+    case Layout::plain: {
+      const bool boolean = data.type.type == Type::boolean;
+      const int width = width_in_bytes(data.type.type);
+      array->buffers = {nullptr,
+                        boolean ? packed_booleans(data, array->copies) : contiguous(data, width, array->copies)};
+      break;
+    }
+    case Layout::bits:
+      offset = data.bit_offset % 8;
+      array->buffers = {nullptr, static_cast<const std::uint8_t*>(data.values) + data.bit_offset / 8};
+      break;
+    case Layout::utf8:
+    case Layout::large_utf8:
+    case Layout::views: {
+      const bool large = needs_large_offsets(data);
+      schema->format = large ? "U" : "u";
+      array->buffers = string_buffers(data, large, array->copies);
+      break;
+    }
+    case Layout::dictionary: {
+      schema->format = format_of(data.index_type);
+      array->buffers = {nullptr, contiguous(data, width_in_bytes(data.index_type), array->copies)};
+      ExportedColumn words = export_column(*data.dictionary, "");
+      array->dictionary = std::move(words.array);
+      schema->dictionary = std::move(words.schema);
+      break;
+    }
+  }
+  array->buffers[0] = bitmap_at(data.validity, data.length, offset, array->copies);
+  return {finish_array(std::move(array), data.length, offset), finish_schema(std::move(schema), ARROW_FLAG_NULLABLE)};
+}
+
+}  // namespace
+
+Table import_arrow(ArrowArray* array, ArrowSchema* schema) {
+  auto taken_array = Owned<ArrowArray>::take(array);
+  auto taken_schema = Owned<ArrowSchema>::take(schema);
+  check_record_batch(*taken_array, *taken_schema);
+  auto owner = std::make_shared<ImportedArray>();
+  owner->array = std::move(taken_array);
+  const ArrowArray& batch = *owner->array;
+  std::vector<Column> columns;
+  for (std::int64_t i = 0; i < batch.n_children; ++i) {
+    columns.push_back(import_column(batch, batch.children[i], taken_schema->children[i], i, owner));
+  }
+  return columns.empty() ? Table::with_rows(batch.length) : Table(std::move(columns));
+}
+
+void export_arrow(const Table& table, ArrowArray* array, ArrowSchema* schema) {
+  if (array == nullptr || schema == nullptr) fail("export", "needs two structs to fill, not null pointers");
+  auto batch = std::make_unique<ExportedArray>(table.num_columns());
+  auto description = std::make_unique<ExportedSchema>(table.num_columns());
+  batch->buffers = {nullptr};
+  description->format = "+s";
+  for (std::size_t i = 0; i < table.columns().size(); ++i) {
+    const Column& column = table.columns()[i];
+    ExportedColumn exported = export_column(column.data(), column.name());
+    batch->children[i] = std::move(exported.array);
+    description->children[i] = std::move(exported.schema);
+  }
+  *array = finish_array(std::move(batch), table.num_rows(), 0).give();
+  *schema = finish_schema(std::move(description), 0).give();
+}
+
+}  // namespace skyrank

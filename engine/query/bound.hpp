@@ -41,7 +41,10 @@ struct BoundExpression {
 struct BoundPreference {
   Preference::Kind kind = Preference::Kind::pareto;
   BoundExpression expression;
-  Value target;  // converted to a type in which the distance is exact: see keys
+  // Targets and members have the kind of value that `expression` has: integers for integer expressions (a fractional
+  // target stays a double), doubles for floats, Date, Timestamp (in the expression's unit where that holds the instant,
+  // else in the unit it was written in), bool, string.
+  Value target;
   Value upper;
   std::vector<std::vector<Value>> values;
   bool inverted = false;  // terms: an odd number of `inverse` stood above
@@ -65,7 +68,7 @@ struct BoundOutput {
   enum class Kind { expression, row, level, score };
   std::string name;
   Kind kind = Kind::expression;
-  BoundExpression expression;
+  BoundExpression expression;  // score: that of the first ranking term; row, level: none
 };
 
 struct BoundGroup {
@@ -118,6 +121,9 @@ BoundExpression bind_expression(const Expression& expression, const Schema& sche
 
 /// Columns of the input that a query reads, ascending.
 std::vector<int> columns_read(const BoundQuery& query);
+
+/// The same by name and before binding, in the table's order; names that are no columns are ignored.
+std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns);
 
 /// The candidate nearest to `name` in edit distance, or empty when none is near.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);

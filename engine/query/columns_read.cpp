@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/query/bound.hpp"
+
+namespace skyrank::query {
+namespace {
+
+// The columns of bound expressions.
+class Indices {
+ public:
+  void add(const BoundNode& node) {
+    if (node.op == Op::column) indices_.insert(node.column);
+    for (const BoundPtr& child : node.children) add(*child);
+  }
+  void add(const BoundExpression& expression) { add(*expression.root); }
+  void add(const BoundPreference& preference) {
+    if (preference.expression.root) add(preference.expression);
+    for (const BoundPreference& child : preference.children) add(child);
+  }
+  void add(const std::vector<int>& columns) { indices_.insert(columns.begin(), columns.end()); }
+
+  std::vector<int> ascending() const { return {indices_.begin(), indices_.end()}; }
+
+ private:
+  std::set<int> indices_;
+};
+
+void add_group(const BoundGroup& group, Indices& read) {
+  read.add(group.columns);
+  for (const BoundAggregate& aggregate : group.aggregates) {
+    if (aggregate.argument) read.add(*aggregate.argument);
+  }
+}
+
+void add_answer(const BoundQuery& query, Indices& read) {
+  read.add(query.partition_columns);
+  if (query.preference) read.add(*query.preference);
+  for (const BoundRankTerm& term : query.ranking) read.add(term.expression);
+  for (const BoundOutput& output : query.outputs) {
+    if (output.kind == BoundOutput::Kind::expression) read.add(output.expression);
+  }
+}
+
+// The column names of expressions.
+class Names {
+ public:
+  void add(const Node& node) {
+    if (node.op == Op::column) names_.insert(node.name);
+    for (const NodePtr& child : node.children) add(*child);
+  }
+  void add(const Expression& expression) { add(expression.root()); }
+  void add(const std::vector<Expression>& expressions) {
+    for (const Expression& expression : expressions) add(expression);
+  }
+  void add(const Preference& preference) {
+    if (preference.expression) add(*preference.expression);
+    for (const Preference& child : preference.children) add(child);
+  }
+
+  bool contains(const std::string& name) const { return names_.count(name) != 0; }
+
+ private:
+  std::set<std::string> names_;
+};
+
+void add_group(const Query& query, Names& read) {
+  read.add(query.group_columns);
+  for (const Aggregate& aggregate : query.aggregates) {
+    if (aggregate.argument) read.add(*aggregate.argument);
+  }
+}
+
+void add_answer(const Query& query, Names& read) {
+  read.add(query.partition_columns);
+  if (query.preference) read.add(*query.preference);
+  for (const RankTerm& term : query.ranking) read.add(term.expression);
+  for (const SelectItem& item : query.selection) read.add(item.expression);
+}
+
+}  // namespace
+
+std::vector<int> columns_read(const BoundQuery& query) {
+  Indices read;
+  if (query.condition) read.add(*query.condition);
+  if (query.group) {
+    add_group(*query.group, read);
+  } else {
+    add_answer(query, read);
+  }
+  return read.ascending();
+}
+
+std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns) {
+  const bool grouped = !query.group_columns.empty();
+  if (!grouped && query.selection.empty()) return table_columns;
+  Names read;
+  if (query.condition) read.add(*query.condition);
+  if (grouped) {
+    add_group(query, read);
+  } else {
+    add_answer(query, read);
+  }
+  std::vector<std::string> result;
+  std::copy_if(table_columns.begin(), table_columns.end(), std::back_inserter(result),
+               [&](const std::string& name) { return read.contains(name); });
+  return result;
+}
+
+}  // namespace skyrank::query

@@ -1,0 +1,373 @@
+#include "datasets/generate.hpp"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "engine/text.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+constexpr int kMaxDims = 64;
+constexpr std::int64_t kBlockRows = 2048;
+
+// ----------------------------------------------------------------------------------------------------- random numbers
+
+constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // SplitMix64's increment
+
+constexpr std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return z ^ (z >> 31);
+}
+
+/// The random words of one row.
+class Stream {
+ public:
+  Stream(std::uint64_t seed, std::int64_t row)
+      : state_(mix(mix(seed + kGolden) + static_cast<std::uint64_t>(row) * kGolden)) {}
+
+  std::uint64_t next() { return mix(state_ += kGolden); }
+  /// The word that `next` gives after `index` calls on a new stream.
+  std::uint64_t at(int index) const { return mix(state_ + (static_cast<std::uint64_t>(index) + 1) * kGolden); }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// U(0, 1), 53 bits.
+double unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
+
+/// U(0, 1), 24 bits: below 1 also as a float.
+float unit_float(std::uint64_t word) { return static_cast<float>(word >> 40) * 0x1p-24F; }
+
+/// P(12) of the header: three words hold twelve draws of 16 bits, which are added side by side.
+double mean_of_twelve(Stream& stream) {
+  constexpr std::uint64_t kEven = 0x0000FFFF0000FFFF;
+  std::uint64_t sums = 0;
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t word = stream.next();
+    sums += (word & kEven) + ((word >> 16) & kEven);
+  }
+  const std::uint64_t sum = (sums & 0xFFFFFFFF) + (sums >> 32);
+  // A draw stands for the middle of its 2^-16 wide interval.
+  return (static_cast<double>(sum) + 6.0) * (1.0 / (12.0 * 65536.0));
+}
+
+/// P(count).
+double mean_of(Stream& stream, int count) {
+  double sum = 0;
+  for (int i = 0; i < count; ++i) sum += unit(stream.next());
+  return sum / count;
+}
+
+/// N(center, radius).
+double bell(Stream& stream, double center, double radius) { return center + radius * (2 * mean_of_twelve(stream) - 1); }
+
+/// Draws the integer `first + i` with a probability proportional to weights[i], by the cutpoint method: Chen, Asau, "On
+/// Generating Random Variates from an Empirical Distribution", AIIE Transactions 6, 1974.
+class DiscreteSampler {
+ public:
+  DiscreteSampler(std::uint32_t first, const std::vector<double>& weights) : first_(first), ends_(weights.size()) {
+    double total = 0;
+    for (const double weight : weights) total += weight;
+    double sum = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      sum += weights[i];
+      ends_[i] = sum / total;
+    }
+    ends_.back() = 1;
+    std::uint32_t index = 0;
+    for (std::size_t cut = 0; cut < cutpoints_.size(); ++cut) {
+      while (ends_[index] <= static_cast<double>(cut) / kCuts) ++index;
+      cutpoints_[cut] = index;
+    }
+  }
+
+  std::uint32_t operator()(std::uint64_t word) const {
+    const double u = unit(word);
+    std::uint32_t index = cutpoints_[static_cast<std::size_t>(u * kCuts)];
+    while (ends_[index] <= u) ++index;
+    return first_ + index;
+  }
+
+ private:
+  static constexpr std::size_t kCuts = 65536;
+
+  std::uint32_t first_;
+  std::vector<double> ends_;  // of the intervals of U(0, 1) that stand for each integer
+  std::vector<std::uint32_t> cutpoints_ = std::vector<std::uint32_t>(kCuts);
+};
+
+// ------------------------------------------------------------------------------------------------------ distributions
+
+/// A table in the making.
+struct Draft {
+  std::int64_t rows = 0;
+  int dims = 0;
+  std::uint64_t seed = 0;
+  std::array<void*, kMaxDims> columns{};
+
+  Stream stream(std::int64_t row) const { return {seed, row}; }
+  template <class T>
+  T* column(int index) const {
+    return static_cast<T*>(columns[static_cast<std::size_t>(index)]);
+  }
+};
+
+using Point = std::array<double, kMaxDims>;
+
+bool outside(double x) { return x < 0 || x > 1; }
+
+/// x_i = v + h_i - h_(i-1 mod d) for offsets h drawn in order; false as soon as a coordinate falls outside [0, 1].
+template <class Offset>
+bool spread(Point& x, int dims, double v, Offset&& offset) {
+  const double first = offset();
+  double previous = first;
+  for (int i = 1; i < dims; ++i) {
+    const double next = offset();
+    x[static_cast<std::size_t>(i)] = v + (next - previous);
+    if (outside(x[static_cast<std::size_t>(i)])) return false;
+    previous = next;
+  }
+  x[0] = v + (first - previous);
+  return !outside(x[0]);
+}
+
+bool try_correlated(Stream& stream, Point& x, int dims) {
+  const double v = mean_of(stream, dims);
+  const double l = std::min(v, 1 - v);
+  return spread(x, dims, v, [&] { return bell(stream, 0, l); });
+}
+
+bool try_anticorrelated(Stream& stream, Point& x, int dims) {
+  const double v = bell(stream, 0.5, 0.25);
+  const double l = std::min(v, 1 - v);
+  return spread(x, dims, v, [&] { return l * (2 * unit(stream.next()) - 1); });
+}
+
+/// Whole rows, each tried until it lies in [0, 1].
+template <bool (*attempt)(Stream&, Point&, int)>
+void fill_points(const Draft& draft, std::int64_t begin, std::int64_t end) {
+  Point x;
+  for (std::int64_t row = begin; row < end; ++row) {
+    Stream stream = draft.stream(row);
+    while (!attempt(stream, x, draft.dims)) {
+    }
+    for (int i = 0; i < draft.dims; ++i)
+      draft.column<float>(i)[row] = static_cast<float>(x[static_cast<std::size_t>(i)]);
+  }
+}
+
+/// Independent values: value(word) for one random word each.
+template <class T, class Value>
+void fill_values(const Draft& draft, std::int64_t begin, std::int64_t end, Value&& value) {
+  for (int i = 0; i < draft.dims; ++i) {
+    T* column = draft.column<T>(i);
+    for (std::int64_t row = begin; row < end; ++row) column[row] = value(draft.stream(row).at(i));
+  }
+}
+
+void fill_uniform(const Draft& draft, std::int64_t begin, std::int64_t end) {
+  fill_values<float>(draft, begin, end, unit_float);
+}
+
+DiscreteSampler normal_sampler() {
+  constexpr int kMean = 100'000'000;
+  constexpr double kDeviation = 10;
+  constexpr int kReach = 90;  // nine deviations: less than 2^-53 lies beyond
+  const auto above = [](double x) { return std::erfc(x / (kDeviation * std::sqrt(2.0))); };
+  std::vector<double> weights;
+  for (int i = -kReach; i <= kReach; ++i) weights.push_back(above(std::abs(i) - 0.5) - above(std::abs(i) + 0.5));
+  return {kMean - kReach, weights};
+}
+
+void fill_normal(const Draft& draft, std::int64_t begin, std::int64_t end) {
+  static const DiscreteSampler kSampler = normal_sampler();
+  fill_values<std::uint32_t>(draft, begin, end, kSampler);
+}
+
+DiscreteSampler zipf_sampler() {
+  std::vector<double> weights;
+  for (int k = 1; k <= 65'536; ++k) weights.push_back(1.0 / k);
+  return {1, weights};
+}
+
+void fill_zipf(const Draft& draft, std::int64_t begin, std::int64_t end) {
+  static const DiscreteSampler kSampler = zipf_sampler();
+  fill_values<std::uint32_t>(draft, begin, end, kSampler);
+}
+
+/// A value of the given stratum of `draft.rows` equal ones.
+float stratified(const Draft& draft, std::int64_t stratum, std::uint64_t word) {
+  return static_cast<float>((static_cast<double>(stratum) + unit(word)) / static_cast<double>(draft.rows));
+}
+
+void fill_increasing(const Draft& draft, std::int64_t begin, std::int64_t end) {
+  for (int i = 0; i < draft.dims; ++i) {
+    float* column = draft.column<float>(i);
+    for (std::int64_t row = begin; row < end; ++row) column[row] = stratified(draft, row, draft.stream(row).at(i));
+  }
+}
+
+void fill_decreasing(const Draft& draft, std::int64_t begin, std::int64_t end) {
+  for (int i = 0; i < draft.dims; ++i) {
+    float* column = draft.column<float>(i);
+    for (std::int64_t row = begin; row < end; ++row) {
+      column[row] = stratified(draft, draft.rows - 1 - row, draft.stream(row).at(i));
+    }
+  }
+}
+
+/// 1.0f with one of its four 8-bit digits changed by one: two below it, two above.
+constexpr std::array<float, 4> kKillers = {std::bit_cast<float>(0x3E800000), std::bit_cast<float>(0x3F7F0000),
+                                           std::bit_cast<float>(0x3F800100), std::bit_cast<float>(0x3F800001)};
+
+/// Distinct rows for the killers of a column (fewer where there are fewer rows).
+std::vector<std::int64_t> killer_rows(const Draft& draft, int column) {
+  std::vector<std::int64_t> rows;
+  Stream stream(draft.seed, column);
+  while (rows.size() < kKillers.size() && static_cast<std::int64_t>(rows.size()) < draft.rows) {
+    const auto row = static_cast<std::int64_t>(stream.next() % static_cast<std::uint64_t>(draft.rows));
+    if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
+  }
+  return rows;
+}
+
+void fill_bucket_killer(const Draft& draft, std::int64_t begin, std::int64_t end) {
+  for (int i = 0; i < draft.dims; ++i) {
+    float* column = draft.column<float>(i);
+    std::fill(column + begin, column + end, 1.0F);
+    const std::vector<std::int64_t> rows = killer_rows(draft, i);
+    for (std::size_t killer = 0; killer < rows.size(); ++killer) {
+      if (rows[killer] >= begin && rows[killer] < end) column[rows[killer]] = kKillers[killer];
+    }
+  }
+}
+
+void fill_all_equal(const Draft& draft, std::int64_t begin, std::int64_t end) {
+  fill_values<float>(draft, begin, end, [](std::uint64_t) { return 0.5F; });
+}
+
+void fill_few_distinct(const Draft& draft, std::int64_t begin, std::int64_t end) {
+  fill_values<float>(draft, begin, end, [](std::uint64_t word) { return static_cast<float>(word >> 60) / 16; });
+}
+
+void fill_nan_heavy(const Draft& draft, std::int64_t begin, std::int64_t end) {
+  const auto value = [](std::uint64_t word) {
+    constexpr std::uint32_t kQuietNan = 0x7FC00000;
+    const auto sign = static_cast<std::uint32_t>((word & 2) << 30);
+    return (word & 1) != 0 ? std::bit_cast<float>(kQuietNan | sign) : unit_float(word);
+  };
+  fill_values<float>(draft, begin, end, value);
+}
+
+struct Recipe {
+  Type type;
+  void (*fill)(const Draft&, std::int64_t begin, std::int64_t end);
+};
+
+constexpr std::array kDistributions = {
+    Distribution{"independent", "skyline: every coordinate uniform in [0, 1)"},
+    Distribution{"correlated", "skyline: points near the diagonal, good in one dimension, good in all"},
+    Distribution{"anticorrelated", "skyline: points near a plane across the diagonal, good in one, bad in others"},
+    Distribution{"uniform", "top-k: uniform floats in [0, 1)"},
+    Distribution{"normal", "top-k: integers from the normal distribution of mean 1e8, standard deviation 10"},
+    Distribution{"increasing", "top-k: ascending floats, each the largest so far"},
+    Distribution{"decreasing", "top-k: descending floats, each the smallest so far"},
+    Distribution{"bucket-killer", "top-k: all 1 but four rows, so that a radix pass discards one row only"},
+    Distribution{"all-equal", "top-k: every value 0.5"},
+    Distribution{"few-distinct", "top-k: 16 different values, equally likely"},
+    Distribution{"nan-heavy", "top-k: half NaN, half uniform"},
+    Distribution{"zipf", "top-k: integers 1 to 65,536, k with a probability proportional to 1 / k"},
+};
+
+/// By the same index as kDistributions.
+constexpr std::array<Recipe, kDistributions.size()> kRecipes = {{
+    {Type::float32, fill_uniform},
+    {Type::float32, fill_points<try_correlated>},
+    {Type::float32, fill_points<try_anticorrelated>},
+    {Type::float32, fill_uniform},
+    {Type::uint32, fill_normal},
+    {Type::float32, fill_increasing},
+    {Type::float32, fill_decreasing},
+    {Type::float32, fill_bucket_killer},
+    {Type::float32, fill_all_equal},
+    {Type::float32, fill_few_distinct},
+    {Type::float32, fill_nan_heavy},
+    {Type::uint32, fill_zipf},
+}};
+
+// ----------------------------------------------------------------------------------------------------------- the table
+
+const Recipe& find_recipe(const std::string& name, const Location& where) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kDistributions.size(); ++i) {
+    if (kDistributions[i].name == name) return kRecipes[i];
+    names.emplace_back(kDistributions[i].name);
+  }
+  throw BindError("there is no distribution '" + name + "'" + query::did_you_mean(name, names), where);
+}
+
+void check_ranges(const GeneratorSpec& spec, const Location& where) {
+  if (spec.rows < 0) throw QueryError("rows must be 0 or more, not " + std::to_string(spec.rows), where);
+  if (spec.dims < 1 || spec.dims > kMaxDims) {
+    throw QueryError("dims must be 1 to " + std::to_string(kMaxDims) + ", not " + std::to_string(spec.dims), where);
+  }
+}
+
+/// Memory for n values of four bytes that nobody has written yet, so that the threads that fill it also touch it first.
+std::shared_ptr<void> allocate(std::int64_t n, int dims) {
+  constexpr std::int64_t kMaxRows = std::int64_t{1} << 56;
+  try {
+    if (n > kMaxRows) throw std::bad_alloc();
+    return std::make_shared_for_overwrite<std::uint32_t[]>(static_cast<std::size_t>(n));
+  } catch (const std::bad_alloc&) {
+    throw ResourceError("no memory for a generated table of " + std::to_string(n) + " rows and " +
+                        std::to_string(dims) + " columns");
+  }
+}
+
+Column make_column(int index, Type type, std::int64_t rows, std::shared_ptr<void> memory) {
+  ColumnData data;
+  data.type = type;
+  data.length = rows;
+  data.stride = width_in_bytes(type);
+  data.values = memory.get();
+  data.owner = std::move(memory);
+  return {"c" + std::to_string(index), std::move(data)};
+}
+
+}  // namespace
+
+std::span<const Distribution> distributions() { return kDistributions; }
+
+Table generate(const GeneratorSpec& spec, int threads, const Location& where) {
+  const Recipe& recipe = find_recipe(spec.distribution, where);
+  check_ranges(spec, where);
+  Draft draft{.rows = spec.rows, .dims = spec.dims, .seed = spec.seed};
+  std::vector<Column> columns;
+  for (int i = 0; i < spec.dims; ++i) {
+    std::shared_ptr<void> memory = allocate(spec.rows, spec.dims);
+    draft.columns[static_cast<std::size_t>(i)] = memory.get();
+    columns.push_back(make_column(i, recipe.type, spec.rows, std::move(memory)));
+  }
+  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+  arena.execute([&] {
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, spec.rows, kBlockRows),
+                      [&](const auto& block) { recipe.fill(draft, block.begin(), block.end()); });
+  });
+  return Table(std::move(columns));
+}
+
+}  // namespace skyrank::datasets

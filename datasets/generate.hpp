@@ -1,0 +1,56 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include <skyrank/batch.hpp>
+#include <skyrank/error.hpp>
+#include <skyrank/table.hpp>
+
+namespace skyrank::datasets {
+
+struct Distribution {
+  std::string_view name;
+  std::string_view summary;  ///< one line
+};
+
+/// What `generate` knows.
+std::span<const Distribution> distributions();
+
+/// Makes a table of `spec.rows` rows (0 or more) and `spec.dims` columns c0, c1, ... (1 to 64). The rows depend on the
+/// distribution, dims, seed and row number alone (for increasing, decreasing and bucket-killer also on the number of
+/// rows): not on `threads` (0: all cores the process may use), and a longer table begins with the rows of a shorter
+/// one.
+///
+/// Three distributions are those of the classic skyline generator: Börzsönyi, Kossmann, Stocker, "The Skyline
+/// Operator", ICDE 2001, section 6, in the form of their program as H. Eder published it (randdataset 1.1). Columns are
+/// float32. With U(a, b) uniform, P(m) the mean of m draws of U(0, 1), and N(c, r) = c - r + 2r P(12), a row x of d
+/// coordinates is drawn anew until all of it lies in [0, 1]:
+///   independent     x_i = U(0, 1)
+///   correlated      v = P(d), l = min(v, 1 - v), h_i = N(0, l),   x_i = v + h_i - h_(i-1 mod d)
+///   anticorrelated  v = N(0.5, 0.25), l likewise, h_i = U(-l, l), x_i = v + h_i - h_(i-1 mod d)
+/// A row of anticorrelated data takes about 4 tries for d = 8 and 12 for d = 12, growing by a third with each
+/// dimension.
+///
+/// The others, for top-k, have independent columns:
+///   uniform         float32, U(0, 1)
+///   normal          uint32, the normal distribution of mean 1e8 and standard deviation 10, rounded
+///   increasing      float32, ascending; U(0, 1) within each of n equal strata
+///   decreasing      the same, descending
+///   bucket-killer   float32, all 1 but 4 rows that each differ in another 8-bit digit, so that a radix pass discards
+///   one
+///                   row only: Shanbhag, Pirk, Madden, "Efficient Top-K Query Processing on Massively Parallel
+///                   Hardware", SIGMOD 2018, section 6.4
+///   all-equal       float32, all 0.5
+///   few-distinct    float32, 16 values, equally likely
+///   nan-heavy       float32, half NaN (of both signs), half U(0, 1)
+///   zipf            uint32, 1 to 65,536, the value k with a probability proportional to 1 / k
+///
+/// Random numbers: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014), one
+/// stream a row, its state the mixed hash of seed and row. The 12 draws within N have 16 bits each.
+///
+/// BindError with the nearest name for an unknown distribution, QueryError for rows or dims out of range (both at
+/// `where`), ResourceError when there is not enough memory.
+Table generate(const GeneratorSpec& spec, int threads = 0, const Location& where = {});
+
+}  // namespace skyrank::datasets

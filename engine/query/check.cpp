@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/query/values.hpp"
 
@@ -117,6 +118,11 @@ void check_tree(const Preference& preference) {
     throw QueryError("'prefer' has " + std::to_string(d) + " dimensions; at most " + std::to_string(kMaxDimensions) +
                      " are supported");
   }
+}
+
+Preference combined(std::vector<Preference> preferences) {
+  if (preferences.empty()) throw QueryError("'prefer' needs at least one preference");
+  return preferences.size() == 1 ? std::move(preferences.front()) : pareto(std::move(preferences));
 }
 
 const Expression& ranked_expression(const Preference& preference) {

@@ -21,6 +21,10 @@ Expression::Expression(std::string_view text, const Location& origin)
 Expression::Expression(std::shared_ptr<const query::Node> root, Location location)
     : root_(std::move(root)), location_(std::move(location)) {}
 
+Expression query::make_expression(std::shared_ptr<const Node> root, Location location) {
+  return Expression(std::move(root), std::move(location));
+}
+
 Expression Expression::column(std::string_view name) {
   query::Node node;
   node.op = query::Op::column;

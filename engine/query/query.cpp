@@ -120,11 +120,7 @@ Query& Query::prefer(Preference one) {
   return *this;
 }
 
-// One term counts alone: the Pareto composition of one preference is that preference.
-Query& Query::prefer(std::vector<Preference> pareto_terms) {
-  require(!pareto_terms.empty(), "'prefer' needs at least one preference");
-  return prefer(pareto_terms.size() == 1 ? std::move(pareto_terms.front()) : pareto(std::move(pareto_terms)));
-}
+Query& Query::prefer(std::vector<Preference> pareto_terms) { return prefer(query::combined(std::move(pareto_terms))); }
 
 Query& Query::levels(std::int64_t count) {
   num_levels = count;

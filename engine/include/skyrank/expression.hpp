@@ -9,13 +9,16 @@
 
 namespace skyrank {
 
+class Expression;
+
 namespace query {
 struct Node;  // engine/query/ast.hpp
-}
+Expression make_expression(std::shared_ptr<const Node> root, Location location);
+}  // namespace query
 
 /// A parsed expression over column names: numbers, strings, columns, + - * / %, comparison, and or not, in, between,
-/// is null, abs min max sqrt log exp floor ceil, case when, date '...', timestamp '...'. A value: cheap to copy, compared
-/// by meaning (white space, redundant parentheses and place in the source do not count).
+/// is null, abs min max sqrt log exp floor ceil, case when, date '...', timestamp '...'. A value: cheap to copy,
+/// compared by meaning (white space, redundant parentheses and place in the source do not count).
 class Expression {
  public:
   /// Parses; QueryError with line and column inside `text`.
@@ -39,6 +42,7 @@ class Expression {
   bool operator==(const Expression& other) const;
 
  private:
+  friend Expression query::make_expression(std::shared_ptr<const query::Node> root, Location location);
   explicit Expression(std::shared_ptr<const query::Node> root, Location location = {});
 
   std::shared_ptr<const query::Node> root_;

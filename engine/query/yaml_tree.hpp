@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <skyrank/batch.hpp>
+#include <skyrank/expression.hpp>
+
+#include "engine/query/places.hpp"
+
+// YAML that strangers wrote, as a plain tree: one document of maps with distinct scalar keys, sequences and scalars,
+// within limits, without anchors, aliases and tags.
+namespace skyrank::query {
+
+struct YamlNode {
+  enum class Kind { null, scalar, sequence, map };
+
+  Kind kind = Kind::null;
+  std::size_t offset = 0;       ///< of the first byte in the document's text
+  std::string text;             ///< scalar: its value; null: as it was written
+  bool quoted = false;          ///< scalar: in quotes or a block, so it is a string whatever it looks like
+  bool in_flow = false;         ///< inside [...] or {...}
+  std::vector<YamlNode> items;  ///< sequence
+  std::vector<std::pair<YamlNode, YamlNode>> entries;  ///< map, in the text's order
+
+  bool is_scalar() const { return kind == Kind::scalar; }
+  bool is_sequence() const { return kind == Kind::sequence; }
+  bool is_map() const { return kind == Kind::map; }
+};
+
+/// A parsed text, with the places of its nodes.
+class YamlDocument {
+ public:
+  /// QueryError with the place for malformed text and anything beyond `limits`.
+  YamlDocument(std::string_view yaml, const std::string& source, const BatchLimits& limits);
+  YamlDocument(const YamlDocument&) = delete;
+  YamlDocument& operator=(const YamlDocument&) = delete;
+
+  const YamlNode& root() const { return root_; }
+  Location place(const YamlNode& node) const { return places_.at(node.offset); }
+
+  /// The expression in a scalar; the places of its nodes and errors are those in the document, through quotes, escapes
+  /// and folded lines.
+  Expression expression(const YamlNode& scalar) const;
+  /// The expression in a part of a scalar's value.
+  Expression expression(const YamlNode& scalar, std::size_t begin, std::size_t size) const;
+
+  [[noreturn]] void fail(const YamlNode& node, const std::string& message) const;
+
+ private:
+  std::string text_;
+  Places places_;
+  YamlNode root_;
+};
+
+}  // namespace skyrank::query

@@ -17,6 +17,9 @@ namespace skyrank::query {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr const char* kNoAnchors =
+    "anchors (&) and aliases (*) are not supported; text that begins with one of them needs quotes";
+constexpr const char* kNoTags = "tags (!) are not supported; text that begins with '!' needs quotes";
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
@@ -109,16 +112,14 @@ class TreeBuilder : public YAML::EventHandler {
   }
   [[noreturn]] void fail(const YAML::Mark& mark, const std::string& message) const { fail(offset_of(mark), message); }
 
-  [[noreturn]] void refuse_anchors(const YAML::Mark& mark) const {
-    fail(mark, "anchors (&) and aliases (*) are not supported; text that begins with one of them needs quotes");
-  }
+  [[noreturn]] void refuse_anchors(const YAML::Mark& mark) const { fail(mark, kNoAnchors); }
 
   static std::size_t offset_of(const YAML::Mark& mark) { return static_cast<std::size_t>(std::max(mark.pos, 0)); }
 
   YamlNode begin(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     if (anchor != YAML::NullAnchor) refuse_anchors(mark);
     if (!tag.empty() && tag != "?" && tag != "!") {
-      fail(mark, "tags (!) are not supported; text that begins with '!' needs quotes");
+      fail(mark, kNoTags);
     }
     if (++nodes_ > limits_.max_nodes) {
       fail(mark, "the document has more than " + std::to_string(limits_.max_nodes) + " values");
@@ -185,9 +186,12 @@ std::string explained(const std::string& message) {
     const char* message;
     const char* text;
   };
-  const std::array<Advice, 5> advice = {
+  const std::array<Advice, 8> advice = {
       {{BAD_FILE, "the document is nested too deeply"},
        {UNKNOWN_TOKEN, "a value cannot begin with this character; put it in quotes"},
+       {UNKNOWN_ANCHOR, kNoAnchors},
+       {MULTIPLE_ANCHORS, kNoAnchors},
+       {TAG_WITH_NO_SUFFIX, kNoTags},
        {MAP_VALUE, "a ':' is not expected here; text that holds ': ' needs quotes"},
        {END_OF_MAP, "the line does not continue the map above: check its indentation and its ':'"},
        {END_OF_SEQ, "the line does not continue the list above: check its indentation and its '-'"}}};

@@ -1,6 +1,7 @@
 #include "datasets/generate.hpp"
 
 #include <tbb/blocked_range.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -362,7 +363,9 @@ Table generate(const GeneratorSpec& spec, int threads, const Location& where) {
     draft.columns[static_cast<std::size_t>(i)] = memory.get();
     columns.push_back(make_column(i, recipe.type, spec.rows, std::move(memory)));
   }
-  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+  // More threads than cores would change nothing but the time.
+  const int cores = tbb::info::default_concurrency();
+  tbb::task_arena arena(threads > 0 ? std::min(threads, cores) : cores);
   arena.execute([&] {
     tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, spec.rows, kBlockRows),
                       [&](const auto& block) { recipe.fill(draft, block.begin(), block.end()); });

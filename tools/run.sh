@@ -8,7 +8,8 @@ if [[ $# == 0 || $1 == -h || $1 == --help ]]; then
   [[ $# != 0 ]] && exit 0 || exit 2
 fi
 
-readonly ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly ROOT
 readonly BUILD=$ROOT/build/release
 readonly LOG=$BUILD/run.sh.log
 

@@ -24,7 +24,8 @@ readonly ARROW_OLDEST=15       # of a system Arrow
 readonly CUDA_RELEASE=13.0
 readonly CUDA_WHEELS=(nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl)
 
-readonly ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly ROOT
 readonly DEPS=$ROOT/.deps
 
 say() { echo "setup: $*" >&2; }

@@ -14,6 +14,7 @@ struct Civil {
 };
 
 constexpr std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+constexpr std::int64_t floor_modulo(std::int64_t a, std::int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 
 // Days from and to the civil calendar: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". Years begin in
 // March inside, so that the leap day comes last; an era is 400 years.
@@ -200,9 +201,9 @@ std::string format_date(Date date) { return format_day(date.days); }
 std::string format_timestamp(Timestamp timestamp) {
   const std::int64_t scale = ticks_per_second(timestamp.unit);
   const std::int64_t seconds = floor_divide(timestamp.ticks, scale);
-  const std::int64_t fraction = timestamp.ticks - seconds * scale;
+  const std::int64_t fraction = floor_modulo(timestamp.ticks, scale);
   const std::int64_t days = floor_divide(seconds, kSecondsPerDay);
-  const std::int64_t second_of_day = seconds - days * kSecondsPerDay;
+  const std::int64_t second_of_day = floor_modulo(seconds, kSecondsPerDay);
   std::string text = format_day(days);
   text += ' ';
   append_padded(text, second_of_day / 3600, 2);

@@ -87,8 +87,9 @@ TEST_P(EveryDistribution, ColumnsDifferWhereTheyAreRandom) {
 TEST_P(EveryDistribution, ALongerTableBeginsWithTheShorterUnlessRowsCount) {
   const bool rows_count = name() == "increasing" || name() == "decreasing" || name() == "bucket-killer";
   const auto beginning = [&](std::int64_t rows) {
-    const auto whole = bits(make(name(), rows, 2), 1).first(3000);
-    return std::vector<std::uint32_t>(whole.begin(), whole.end());
+    const Table table = make(name(), rows, 2);
+    const auto first = bits(table, 1).first(3000);
+    return std::vector<std::uint32_t>(first.begin(), first.end());
   };
   EXPECT_EQ(beginning(3000) == beginning(5000), !rows_count);
 }
@@ -413,7 +414,11 @@ TEST(Generate, RefusesRangesItCannotMake) {
 }
 
 TEST(Generate, SaysWhenThereIsNoMemory) {
-  for (const std::int64_t rows : {std::int64_t{1} << 55, std::numeric_limits<std::int64_t>::max()}) {
+  std::vector<std::int64_t> impossible = {std::numeric_limits<std::int64_t>::max()};
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  impossible.push_back(std::int64_t{1} << 55);  // sanitizers end the program where the system only refuses
+#endif
+  for (const std::int64_t rows : impossible) {
     EXPECT_THAT(message_of<ResourceError>({"uniform", rows, 2, 1}), HasSubstr(std::to_string(rows) + " rows"));
   }
 }

@@ -46,7 +46,7 @@ void check_sets(const std::vector<std::vector<Value>>& sets) {
   for (const Value* value : all) {
     const auto* number = std::get_if<double>(value);
     if (std::holds_alternative<Null>(*value) || (number != nullptr && std::isnan(*number))) {
-      throw QueryError("'in' cannot list " + to_string(*value) + (number == nullptr ? "NULL" : "") +
+      throw QueryError(std::string("'in' cannot list ") + (number != nullptr ? "NaN" : "NULL") +
                        ": NaN and NULL are always worst");
     }
   }

@@ -12,6 +12,7 @@
 #include "engine/query/ast.hpp"
 #include "engine/query/functions.hpp"
 #include "engine/query/places.hpp"
+#include "engine/query/utf8.hpp"
 #include "engine/text.hpp"
 #include "engine/time.hpp"
 
@@ -250,7 +251,7 @@ std::string hint(std::string_view found, bool value_expected) {
   if (!value_expected && std::find(kComparisons.begin(), kComparisons.end(), found) != kComparisons.end()) {
     return " (comparisons do not chain: join them with 'and')";
   }
-  if (static_cast<unsigned char>(found.front()) >= 0x80) {
+  if (static_cast<unsigned char>(found.front()) >= 0x80 && !find_invalid_utf8(found)) {
     return " (a name with other characters than letters, digits and _ stands in backquotes)";
   }
   if (value_expected && equal_ignoring_case(found, "not")) return " (put 'not' and its condition in parentheses)";
@@ -263,6 +264,14 @@ std::string hint(std::string_view found, bool value_expected) {
 }
 
 std::string in_quotes(std::string_view text) { return std::string("'").append(text) + "'"; }
+
+// A token for a message, which must stay readable text whatever the input was.
+std::string shown(std::string_view token) {
+  const auto byte = static_cast<unsigned char>(token.front());
+  if (byte < 0x20 || byte == 0x7F) return "the control character " + std::to_string(static_cast<int>(byte));
+  if (find_invalid_utf8(token)) return "a byte that is not UTF-8";
+  return in_quotes(token);
+}
 
 // Undoes the doubling of the quote inside a quoted text.
 std::string unquoted(std::string_view inner, char quote) {
@@ -290,7 +299,7 @@ class Builder {
     if (!before.empty()) message += " after " + in_quotes(before);
     if (offset >= text_.size()) fail(offset, message + ", found the end of the expression");
     const std::string_view found = token_at(text_, offset);
-    fail(offset, message + ", found " + in_quotes(found) + hint(found, expected == kExpected<grammar::sum>));
+    fail(offset, message + ", found " + shown(found) + hint(found, expected == kExpected<grammar::sum>));
   }
 
   void enter(std::size_t offset) {

@@ -186,12 +186,15 @@ std::string explained(const std::string& message) {
     const char* message;
     const char* text;
   };
-  const std::array<Advice, 8> advice = {
+  const std::array<Advice, 11> advice = {
       {{BAD_FILE, "the document is nested too deeply"},
        {UNKNOWN_TOKEN, "a value cannot begin with this character; put it in quotes"},
        {UNKNOWN_ANCHOR, kNoAnchors},
        {MULTIPLE_ANCHORS, kNoAnchors},
        {TAG_WITH_NO_SUFFIX, kNoTags},
+       {END_OF_SEQ_FLOW, "a '[' is not closed"},
+       {END_OF_MAP_FLOW, "a '{' is not closed"},
+       {EOF_IN_SCALAR, "a text in quotes is not closed"},
        {MAP_VALUE, "a ':' is not expected here; text that holds ': ' needs quotes"},
        {END_OF_MAP, "the line does not continue the map above: check its indentation and its ':'"},
        {END_OF_SEQ, "the line does not continue the list above: check its indentation and its '-'"}}};

@@ -89,6 +89,7 @@ struct Query {
   Query& select(const std::vector<Expression>& columns);
   Query& select(std::initializer_list<Expression> columns) { return select(std::vector<Expression>(columns)); }
   Query& select(std::vector<SelectItem> items);
+  Query& select(std::initializer_list<SelectItem> items) { return select(std::vector<SelectItem>(items)); }
   Query& using_path(Using path);
 
   /// QueryError where the parts contradict each other or a number is out of range. The engine calls it; YAML errors are

@@ -1,0 +1,264 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <skyrank/batch.hpp>
+
+#include "engine/query/ast.hpp"
+
+namespace skyrank {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The text of one query over the table t, whose lines are indented as they must be.
+Query parse_query(const std::string& lines) {
+  std::string yaml = "version: 1\ntables: {t: {file: t.csv}}\nqueries:\n  - name: q\n    from: t\n";
+  std::size_t begin = 0;
+  while (begin < lines.size()) {
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+    yaml += "    " + lines.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  return parse_batch(yaml, "test.yaml").queries.at(0);
+}
+
+Query expected() { return Query::from("t").named("q"); }
+
+struct Case {
+  std::string yaml;
+  Query query;
+};
+
+TEST(Batch, YamlAndBuilderGiveEqualQueries) {
+  const std::vector<Case> cases = {
+      {"prefer: {low: price}", expected().prefer(low("price"))},
+      {"prefer: [{low: price}]", expected().prefer({low("price")})},
+      {"prefer: [{low: price}, {high: rating}]", expected().prefer({low("price"), high("rating")})},
+      {"prefer:\n  - low: price\n  - high: rating\n  - around: {expr: distance_km, target: 1.5}",
+       expected().prefer({low("price"), high("rating"), around("distance_km", 1.5)})},
+      {"prefer: {pareto: [{low: price}]}", expected().prefer(pareto({low("price")}))},
+      {"prefer: {prior: [{high: rating}, {pareto: [{low: price}, {low: distance_km}]}]}",
+       expected().prefer(prior({high("rating"), pareto({low("price"), low("distance_km")})}))},
+      {"prefer: {inverse: {inverse: {low: price}}}", expected().prefer(inverse(inverse(low("price"))))},
+      {"prefer: {around: {expr: a + b, target: 3}}", expected().prefer(around("a+b", 3))},
+      {"prefer: {around: {target: +3, expr: a}}", expected().prefer(around("a", 3))},
+      {"prefer: {around: {expr: d, target: 2017-05-01}}", expected().prefer(around("d", "2017-05-01"))},
+      {"prefer: {around: {expr: d, target: date '1970-01-02'}}", expected().prefer(around("d", Date{1}))},
+      {"prefer: {around: {expr: d, target: timestamp '1970-01-01 00:00:01'}}",
+       expected().prefer(around("d", Timestamp{1, TimeUnit::second}))},
+      {"prefer: {between: {expr: a, from: -1, to: 1e3}}", expected().prefer(between("a", -1, 1000.0))},
+      {"prefer: {in: {expr: city, values: [[Oslo, New York], ['5', true, 5, -1.5]]}}",
+       expected().prefer(in("city", {{"Oslo", "New York"}, {"5", true, 5, -1.5}}))},
+      {"prefer: {where: city = 'Oslo'}", expected().prefer(where("city = 'Oslo'"))},
+      {"where: price <= 250 and city in ['Oslo', 'Aarhus'] and rating is not null\nprefer: {low: price}",
+       expected().where("price <= 250 and city in ['Oslo', 'Aarhus'] and rating is not null").prefer(low("price"))},
+      {"where: \"a = 'b'\"\nprefer: {low: '`two words`'}", expected().where("a = 'b'").prefer(low("`two words`"))},
+      {"rank_by: {high: retweet_count + 0.5 * likes_count}\nlimit: 50\nties: all",
+       expected().rank_by({high("retweet_count + 0.5 * likes_count")}).limit(50).ties(Ties::all)},
+      {"rank_by: [{high: rating}, {low: price}]", expected().rank_by({high("rating"), low("price")})},
+      {"rank_by:\n  - high: rating\n  - low: price", expected().rank_by({high("rating"), low("price")})},
+      {"prefer: {low: a}\nlevels: 3", expected().prefer(low("a")).levels(3)},
+      {"prefer: {low: a}\nat_least: 0\ndistinct: true", expected().prefer(low("a")).at_least(0).distinct()},
+      {"prefer: {low: a}\ndistinct: False\noffset: 2\nlimit: 0", expected().prefer(low("a")).offset(2).limit(0)},
+      {"prefer: {low: a}\nties: first\nnan: worst\nnulls: worst", expected().prefer(low("a"))},
+      {"prefer: {low: a}\nties: last\nnan: exclude\nnulls: error",
+       expected().prefer(low("a")).ties(Ties::last).nan(Missing::exclude).nulls(Missing::error)},
+      {"prefer: {low: a}\nties: any\nnan: error\nnulls: exclude",
+       expected().prefer(low("a")).ties(Ties::any).nan(Missing::error).nulls(Missing::exclude)},
+      {"prefer: {low: a}\npartition_by: [city, '`two words`']",
+       expected().prefer(low("a")).partition_by({"city", "`two words`"})},
+      {"group_by: [uid]\naggregate: {num: count(), some: count(a), loudest: max(retweets), s: sum ( a + b ), "
+       "lo: min(a), mean: avg(a)}\nrank_by: {high: num}",
+       expected()
+           .group_by({"uid"})
+           .aggregate({count("num"), count("some", "a"), max("loudest", "retweets"), sum("s", "a+b"), min("lo", "a"),
+                       avg("mean", "a")})
+           .rank_by({high("num")})},
+      {"group_by: [uid]\naggregate: {m: 'max(min(a, b))'}",
+       expected().group_by({"uid"}).aggregate({max("m", "min(a, b)")})},
+      {"prefer: {low: a}\nselect: [name, price + 1, row, {twice: 2 * price, id: row}]",
+       expected().prefer(low("a")).select(
+           {{"name", "name"}, {"price + 1", "price+1"}, {"row", "row"}, {"twice", "2 * price"}, {"id", "row"}})},
+      {"prefer: {low: a}\nselect: [name, city]", expected().prefer(low("a")).select({"name", "city"})},
+      {"prefer: {low: a}\nusing: {algorithm: sort-first, device: cpu, parameters: {block: 128}}",
+       expected().prefer(low("a")).using_path({{"sort-first"}, DeviceChoice::cpu, {{"block", 128}}})},
+      {"prefer: {low: a}\nusing: {algorithm: [sort-first, heap], device: auto}",
+       expected().prefer(low("a")).using_path({{"sort-first", "heap"}, DeviceChoice::automatic, {}})},
+      {"prefer: {low: a}\nusing: {device: cuda}", expected().prefer(low("a")).using_path({{}, DeviceChoice::cuda, {}})},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.yaml);
+    EXPECT_EQ(parse_query(c.yaml), c.query);
+  }
+}
+
+TEST(Batch, ReadsTables) {
+  const Batch batch = parse_batch(R"(version: 1
+tables:
+  hotels: {file: hotels.csv}
+  parts:
+    file: [a-*.csv, b.csv]
+    header: false
+    nulls: [NA, null, ~, '', -, 0]
+  points: {generate: {distribution: anticorrelated, rows: 1000000, dims: 12, seed: 18446744073709551615}}
+  few: {generate: {distribution: independent, rows: 0}}
+queries: [{name: q, from: points, prefer: {low: c0}}]
+)",
+                                  "test.yaml");
+  ASSERT_EQ(batch.tables.size(), 4u);
+  const TableSource& hotels = batch.table("hotels");
+  EXPECT_EQ(hotels.files, std::vector<std::string>{"hotels.csv"});
+  EXPECT_TRUE(hotels.header);
+  EXPECT_TRUE(hotels.null_spellings.empty());
+  EXPECT_FALSE(hotels.generator);
+  EXPECT_EQ(hotels.location, (Location{"test.yaml", 3, 3}));
+  const TableSource& parts = batch.table("parts");
+  EXPECT_EQ(parts.files, (std::vector<std::string>{"a-*.csv", "b.csv"}));
+  EXPECT_FALSE(parts.header);
+  EXPECT_EQ(parts.null_spellings, (std::vector<std::string>{"NA", "null", "~", "", "-", "0"}));
+  EXPECT_EQ(batch.table("points").generator,
+            (GeneratorSpec{"anticorrelated", 1000000, 12, std::numeric_limits<std::uint64_t>::max()}));
+  EXPECT_EQ(batch.table("few").generator, (GeneratorSpec{"independent", 0, 1, 1}));
+  EXPECT_EQ(batch.query("q").table, "points");
+}
+
+TEST(Batch, TableSourcesCompareWithoutTheirPlace) {
+  TableSource a;
+  a.name = "t";
+  TableSource b = a;
+  b.location.line = 7;
+  EXPECT_EQ(a, b);
+  b.header = false;
+  EXPECT_FALSE(a == b);
+}
+
+TEST(Batch, UnknownNamesGetTheNearestOne) {
+  const Batch batch = parse_batch(
+      "version: 1\ntables: {hotels: {file: h.csv}}\nqueries: [{name: cheap, from: hotels, prefer: {low: a}}]",
+      "b.yaml");
+  const auto message = [](const auto& call) {
+    try {
+      call();
+    } catch (const BindError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(message([&] { batch.table("hotel"); }),
+            "there is no table 'hotel' in the batch; did you mean 'hotels'? (it has hotels)");
+  EXPECT_EQ(message([&] { batch.query("cheep"); }),
+            "there is no query 'cheep' in the batch; did you mean 'cheap'? (it has cheap)");
+  EXPECT_EQ(message([&] { Batch().query("q"); }), "there is no query 'q' in the batch");
+}
+
+// Places of expressions: of the expression itself, and of a node in its middle.
+TEST(Batch, ExpressionsKnowTheirPlaceInTheFile) {
+  const auto place_of_last = [](const std::string& where) {
+    const Query query = parse_query(where + "\nprefer: {low: a}");
+    const query::Node* node = &query.condition->root();
+    while (!node->children.empty()) node = node->children.back().get();
+    return std::to_string(node->line) + ":" + std::to_string(node->column);
+  };
+  // The key stands in line 6, column 5.
+  EXPECT_EQ(place_of_last("where: a < zz"), "6:16");
+  EXPECT_EQ(place_of_last("where:    a < zz"), "6:19");
+  EXPECT_EQ(place_of_last("where: 'a < zz'"), "6:17");
+  EXPECT_EQ(place_of_last("where: 'a < ''x'' or zz'"), "6:26");
+  EXPECT_EQ(place_of_last("where: \"a < zz\""), "6:17");
+  EXPECT_EQ(place_of_last("where: \"`\\u00fc\\x41\\\"`\\t < zz\""), "6:32");
+  EXPECT_EQ(place_of_last("where: 0 + `größe` < zz"), "6:26");
+  EXPECT_EQ(place_of_last("where: a < b\n  and\n   zz"), "8:8");
+  EXPECT_EQ(place_of_last("where: 'a < b\n  and\n   zz'"), "8:8");
+  EXPECT_EQ(place_of_last("where: \"a < b \\\n  and zz\""), "7:11");
+  EXPECT_EQ(place_of_last("where: |\n  a < b\n   and zz"), "8:12");
+  EXPECT_EQ(place_of_last("where: >-\n  a < b\n  and\n\n\n  zz"), "11:7");
+  EXPECT_EQ(place_of_last("where:\n  a < zz"), "7:11");
+  const Query query = parse_query("where: a\nprefer: {low: a}");
+  EXPECT_EQ(query.location, (Location{"test.yaml", 4, 5}));
+  EXPECT_EQ(query.condition->location(), (Location{"test.yaml", 6, 12}));
+}
+
+TEST(Batch, AcceptsAByteOrderMarkAndCarriageReturns) {
+  const std::string yaml =
+      "version: 1\r\ntables:\r\n  t: {file: t.csv}\r\nqueries:\r\n  - name: q\r\n    from: t\r\n    where: a <\r\n     "
+      " "
+      "zz\r\n    prefer: {low: a}\r\n";
+  for (const std::string& text : {yaml, "\xEF\xBB\xBF" + yaml}) {
+    const Batch batch = parse_batch(text, "t.yaml");
+    EXPECT_EQ(batch.queries.at(0), expected().where("a < zz").prefer(low("a")));
+    EXPECT_EQ(batch.queries[0].condition->root().children[1]->line, 8);
+    EXPECT_EQ(batch.queries[0].condition->root().children[1]->column, 7);
+  }
+}
+
+class BatchFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::temp_directory_path() / ("skyrank-batch-test-" + std::to_string(::getpid()));
+    fs::create_directories(directory_);
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(directory_ / name, std::ios::binary) << text;
+    return directory_ / name;
+  }
+
+  static std::string error_of(const fs::path& file, const BatchLimits& limits = {}) {
+    try {
+      read_batch(file, limits);
+    } catch (const ResourceError& error) {
+      return std::string("resource: ") + error.what();
+    } catch (const QueryError& error) {
+      return std::string("query: ") + error.what();
+    }
+    return "no error";
+  }
+
+  fs::path directory_;
+};
+
+TEST_F(BatchFile, IsReadWithItsDirectory) {
+  const fs::path file =
+      write("b.yaml", "version: 1\ntables: {t: {file: t.csv}}\nqueries: [{name: q, from: t, prefer: {low: a}}]\n");
+  const Batch batch = read_batch(file);
+  EXPECT_EQ(batch.directory, directory_);
+  EXPECT_EQ(batch.queries.at(0).location.source, file.string());
+}
+
+TEST_F(BatchFile, ThatCannotBeReadIsAResourceError) {
+  EXPECT_EQ(error_of(directory_ / "missing.yaml"), "resource: " + (directory_ / "missing.yaml").string() +
+                                                       ": cannot read the batch: No such file or directory");
+  EXPECT_EQ(error_of(directory_), "resource: " + directory_.string() + ": cannot read the batch: it is a directory");
+}
+
+TEST_F(BatchFile, WithoutPermissionIsAResourceError) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  const fs::path file = write("secret.yaml", "version: 1\n");
+  fs::permissions(file, fs::perms::none);
+  EXPECT_EQ(error_of(file), "resource: " + file.string() + ": cannot read the batch: Permission denied");
+}
+
+TEST_F(BatchFile, ErrorsNameTheFile) {
+  const fs::path file = write("b.yaml", "version: 1\ntabels: {}\n");
+  EXPECT_EQ(error_of(file), "query: " + file.string() +
+                                ":2:1: a batch has no key 'tabels'; did you mean 'tables'? (keys are version, tables, "
+                                "queries)");
+}
+
+TEST_F(BatchFile, BeyondTheLimitIsRefused) {
+  BatchLimits limits;
+  limits.max_bytes = 100;
+  EXPECT_EQ(error_of(write("long.yaml", std::string(200'000, '#')), limits),
+            "query: " + (directory_ / "long.yaml").string() + ":1:1: the text is longer than 100 bytes");
+}
+
+}  // namespace
+}  // namespace skyrank

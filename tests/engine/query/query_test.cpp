@@ -1,0 +1,233 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <skyrank/query.hpp>
+
+namespace skyrank {
+namespace {
+
+Query cheap_and_good() { return Query::from("hotels").prefer({low("price"), high("rating")}); }
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const QueryError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string refusal(const Query& query) {
+  return error_of([&] { query.validate(); });
+}
+
+TEST(Query, IsBuiltByChaining) {
+  const Query query = Query::from("hotels")
+                          .named("good-deals")
+                          .where("price <= 250")
+                          .prefer({low("price"), high("rating")})
+                          .rank_by({high("rating"), low("price")})
+                          .offset(5)
+                          .limit(20)
+                          .ties(Ties::all)
+                          .nan(Missing::exclude)
+                          .nulls(Missing::error)
+                          .select({"name", "price + 1"});
+  query.validate();
+  EXPECT_EQ(query.table, "hotels");
+  EXPECT_EQ(query.name, "good-deals");
+  EXPECT_EQ(query.condition->text(), "price <= 250");
+  ASSERT_TRUE(query.preference);
+  EXPECT_EQ(query.preference->kind, Preference::Kind::pareto);
+  EXPECT_EQ(query.preference->children.size(), 2u);
+  EXPECT_TRUE(query.ranking[0].high);
+  EXPECT_FALSE(query.ranking[1].high);
+  EXPECT_EQ(query.skip, 5);
+  EXPECT_EQ(query.max_rows, 20);
+  EXPECT_EQ(query.tie_rule, Ties::all);
+  EXPECT_EQ(query.nan_rule, Missing::exclude);
+  EXPECT_EQ(query.null_rule, Missing::error);
+  EXPECT_EQ(query.selection[0].name, "name");
+  EXPECT_EQ(query.selection[1].name, "price + 1");
+}
+
+TEST(Query, SelectTakesExpressionsOrNamedItems) {
+  const Query by_text = cheap_and_good().select({"name", "city"});
+  const Query by_items = cheap_and_good().select({{"name", "name"}, {"city", "city"}});
+  EXPECT_EQ(by_text, by_items);
+  EXPECT_EQ(cheap_and_good().select({"`two words`"}).selection[0].name, "two words");
+}
+
+TEST(Query, EqualityIsOfMeaning) {
+  Query moved = cheap_and_good();
+  moved.location = {"hotels.yaml", 3, 5};
+  EXPECT_EQ(moved, cheap_and_good());
+  EXPECT_EQ(cheap_and_good().where("(price<=250)"), cheap_and_good().where("price <= 250"));
+  EXPECT_EQ(Query::from("t").prefer({low("a")}), Query::from("t").prefer(low("a")));
+
+  const Query base = cheap_and_good();
+  const std::vector<Query> others = {
+      cheap_and_good().named("x"),
+      Query::from("hotel").prefer({low("price"), high("rating")}),
+      cheap_and_good().where("price < 1"),
+      cheap_and_good().group_by({"city"}),
+      cheap_and_good().aggregate({count("n")}),
+      cheap_and_good().partition_by({"city"}),
+      Query::from("hotels").prefer({high("rating"), low("price")}),
+      cheap_and_good().levels(1),
+      cheap_and_good().at_least(1),
+      cheap_and_good().distinct(),
+      cheap_and_good().rank_by({low("price")}),
+      cheap_and_good().offset(1),
+      cheap_and_good().limit(1),
+      cheap_and_good().ties(Ties::any),
+      cheap_and_good().nan(Missing::error),
+      cheap_and_good().nulls(Missing::error),
+      cheap_and_good().select({"price"}),
+      cheap_and_good().using_path({{"sort-first"}, DeviceChoice::cpu, {}}),
+  };
+  for (std::size_t i = 0; i < others.size(); ++i) EXPECT_FALSE(others[i] == base) << i;
+}
+
+TEST(Query, LimitsMayBeZeroAndLarge) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  EXPECT_NO_THROW(cheap_and_good().limit(0).validate());
+  EXPECT_NO_THROW(cheap_and_good().limit(kMax).validate());
+  EXPECT_NO_THROW(cheap_and_good().limit(kMax - 1).offset(1).validate());
+  EXPECT_NO_THROW(cheap_and_good().ties(Ties::all).validate());
+  EXPECT_NO_THROW(cheap_and_good().at_least(0).validate());
+}
+
+TEST(Query, ContradictionsAreRefused) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  struct Case {
+    Query query;
+    std::string message;
+  };
+  const std::vector<Case> cases = {
+      {Query::from("t"), "the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'"},
+      {Query::from("t").where("a > 1").limit(3),
+       "the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'"},
+      {cheap_and_good().levels(0), "'levels' must be at least 1, not 0"},
+      {cheap_and_good().levels(-1), "'levels' must be at least 1, not -1"},
+      {cheap_and_good().at_least(-1), "'at_least' must not be negative, but is -1"},
+      {cheap_and_good().levels(2).at_least(3), "'levels' and 'at_least' exclude each other"},
+      {Query::from("t").rank_by({low("a")}).levels(2), "'levels' needs 'prefer'"},
+      {Query::from("t").rank_by({low("a")}).at_least(2), "'at_least' needs 'prefer'"},
+      {Query::from("t").rank_by({low("a")}).distinct(), "'distinct' needs 'prefer'"},
+      {cheap_and_good().limit(-1), "'limit' must not be negative, but is -1"},
+      {cheap_and_good().offset(-2), "'offset' must not be negative, but is -2"},
+      {cheap_and_good().offset(1).limit(kMax), "'offset' and 'limit' together exceed 9223372036854775807"},
+      {cheap_and_good().aggregate({count("n")}), "'aggregate' needs 'group_by'"},
+      {Query::from("t").group_by({"a", "`a`"}), "'group_by' names 'a' twice"},
+      {Query::from("t").group_by({"a"}).aggregate({count("a")}), "'group_by' names 'a' twice"},
+      {Query::from("t").group_by({"a"}).aggregate({{"s", Aggregate::Function::sum, {}}}),
+       "the aggregate 's' needs an argument"},
+      {Query::from("t").group_by({"a + 1"}), "expression:1:1: 'group_by' takes column names, not the expression a + 1"},
+      {cheap_and_good().partition_by({"a", "b", "a"}), "'partition_by' names 'a' twice"},
+      {cheap_and_good().select({"a", "b", "a"}), "'select' names 'a' twice"},
+      {cheap_and_good().select({{"", "a"}}), "a name in 'select' is empty"},
+      {cheap_and_good().named("../etc"),
+       "the query name '../etc' is no plain file name: use letters, digits, '-', '_' and '.', and no '.' in front"},
+      {cheap_and_good().named(".hidden"),
+       "the query name '.hidden' is no plain file name: use letters, digits, '-', '_' and '.', and no '.' in front"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(refusal(c.query), c.message);
+}
+
+TEST(Query, ErrorsOfAQueryWithAPlaceNameIt) {
+  Query query = Query::from("t");
+  query.location = {"hotels.yaml", 7, 5};
+  EXPECT_EQ(refusal(query), "hotels.yaml:7:5: the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'");
+}
+
+TEST(Preference, SixtyFourDimensionsAreTheMost) {
+  const auto wide = [](int d) {
+    std::vector<Preference> terms;
+    for (int i = 0; i < d; ++i) terms.push_back(low("c" + std::to_string(i)));
+    return terms;
+  };
+  EXPECT_EQ(refusal(Query::from("t").prefer(wide(64))), "no error");
+  EXPECT_EQ(refusal(Query::from("t").prefer(wide(65))), "'prefer' has 65 dimensions; at most 64 are supported");
+  EXPECT_EQ(refusal(Query::from("t").prefer({pareto(wide(40)), inverse(pareto(wide(25)))})),
+            "'prefer' has 65 dimensions; at most 64 are supported");
+  // A prior of single keys is one key, however many.
+  EXPECT_EQ(refusal(Query::from("t").prefer(prior(wide(100)))), "no error");
+  EXPECT_EQ(refusal(Query::from("t").prefer(prior({low("a"), pareto(wide(64))}))),
+            "'prefer' has 65 dimensions; at most 64 are supported");
+}
+
+TEST(Preference, DeepNestingIsRefused) {
+  Preference deep = low("a");
+  for (int i = 0; i < 63; ++i) deep = inverse(std::move(deep));
+  EXPECT_EQ(refusal(Query::from("t").prefer(deep)), "no error");
+  EXPECT_EQ(refusal(Query::from("t").prefer(inverse(deep))), "preferences are nested more than 64 levels deep");
+}
+
+TEST(Preference, BuildersRefuseWhatHasNoMeaning) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  struct Case {
+    std::function<void()> call;
+    std::string message;
+  };
+  const std::vector<Case> cases = {
+      {[] { Query::from("t").prefer(std::vector<Preference>{}); }, "'prefer' needs at least one preference"},
+      {[] { Query::from("t").rank_by({}); }, "'rank_by' needs at least one term"},
+      {[] { Query::from("t").group_by({}); }, "'group_by' needs at least one column"},
+      {[] { pareto({}); }, "'pareto' needs at least one preference"},
+      {[] { prior({}); }, "'prior' needs at least one preference"},
+      {[&] { around("a", nan); }, "'around' needs a finite number, a date or a timestamp as its 'target', not nan"},
+      {[&] { around("a", inf); }, "'around' needs a finite number, a date or a timestamp as its 'target', not inf"},
+      {[] { around("a", Null{}); }, "'around' needs a finite number, a date or a timestamp as its 'target', not null"},
+      {[] { around("a", true); }, "'around' needs a finite number, a date or a timestamp as its 'target', not true"},
+      {[] { between("a", 3, 2.5); }, "'between' goes from 3 down to 2.5; 'from' must not be above 'to'"},
+      {[] { between("a", Date{1}, Date{0}); },
+       "'between' goes from date '1970-01-02' down to date '1970-01-01'; 'from' must not be above 'to'"},
+      {[] { in("a", {}); }, "'in' needs at least one set of values"},
+      {[] {
+         in("a", {{1}, {}});
+       },
+       "a set of 'in' is empty; leave it out"},
+      {[] {
+         in("a", {{"x", "y"}, {"x"}});
+       },
+       "'in' lists 'x' twice"},
+      {[] {
+         in("a", {{1, 2}, {2.0}});
+       },
+       "'in' lists 2 twice"},
+      {[] { in("a", {{Null{}}}); }, "'in' cannot list NULL: NaN and NULL are always worst"},
+      {[&] { in("a", {{nan}}); }, "'in' cannot list NaN: NaN and NULL are always worst"},
+      {[] { RankTerm(around("a", 1)); }, "'rank_by' takes 'low' and 'high', not 'around'"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(error_of(c.call), c.message);
+}
+
+TEST(Preference, ValuesThatDifferAreNotDuplicates) {
+  EXPECT_NO_THROW(in("a", {{1, "1", 1.5, true, Date{1}}}));
+  EXPECT_NO_THROW(in("a", {{std::int64_t{1} << 53, static_cast<double>((std::int64_t{1} << 53) + 2)}}));
+  // 2^53 + 1 is no double: an exact comparison keeps it apart from 2^53.
+  EXPECT_NO_THROW(in("a", {{(std::int64_t{1} << 53) + 1, 9007199254740992.0}}));
+  EXPECT_THROW(in("a", {{Timestamp{1, TimeUnit::second}, Timestamp{1000, TimeUnit::millisecond}}}), QueryError);
+}
+
+TEST(Preference, PartsSetByHandAreChecked) {
+  Preference empty;
+  EXPECT_EQ(refusal(Query::from("t").prefer(empty)), "'pareto' needs at least one preference");
+  Preference bare;
+  bare.kind = Preference::Kind::low;
+  EXPECT_EQ(refusal(Query::from("t").prefer(bare)), "'low' needs an expression");
+  EXPECT_THROW(RankTerm{bare}, QueryError);
+  Preference twins = pareto({low("a"), low("b")});
+  twins.kind = Preference::Kind::inverse;
+  EXPECT_EQ(refusal(Query::from("t").prefer(twins)), "'inverse' takes one preference");
+}
+
+}  // namespace
+}  // namespace skyrank

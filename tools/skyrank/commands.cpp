@@ -1,0 +1,1 @@
+#include "tools/skyrank/commands.hpp"

@@ -1,1 +1,78 @@
 #pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <skyrank/query.hpp>
+
+#include "tools/skyrank/console.hpp"
+#include "tools/skyrank/signals.hpp"
+
+// The commands, one file each. Their arguments come checked in form (numbers are numbers in range) but not in meaning
+// (names may not exist). Each returns the exit status and throws what ends it early.
+namespace skyrank::tools {
+
+enum ExitStatus : int { kSuccess = 0, kSystemFailed = 1, kUserMistake = 2 };
+
+/// Which batch, which of its queries, and what differs from the file.
+struct BatchArguments {
+  std::filesystem::path file;
+  std::vector<std::string> queries;   ///< names; empty: all
+  std::vector<std::string> settings;  ///< "table.key=value"
+};
+
+struct RunArguments {
+  BatchArguments batch;
+  std::string format;         ///< table, csv, jsonl, parquet, arrow; empty: table, or csv with `out`
+  std::filesystem::path out;  ///< folder for one file a query; empty: standard output
+  int threads = 0;            ///< 0: all cores
+  DeviceChoice device = DeviceChoice::automatic;
+  bool json = false;
+};
+
+struct CheckArguments {
+  BatchArguments batch;
+  bool json = false;
+};
+
+struct ExplainArguments {
+  BatchArguments batch;
+  int threads = 0;
+  DeviceChoice device = DeviceChoice::automatic;
+  bool json = false;
+};
+
+struct GenerateArguments {
+  std::string distribution;
+  std::optional<std::int64_t> rows;
+  int dims = 1;
+  std::uint64_t seed = 1;
+  std::filesystem::path out;
+  std::string format;  ///< empty: by the extension of `out`
+  int threads = 0;
+  bool list = false;
+};
+
+struct AlgorithmsArguments {
+  bool json = false;
+};
+
+int run(const RunArguments& arguments, Console& console, Signals& signals);
+int check(const CheckArguments& arguments, Console& console, Signals& signals);
+int explain(const ExplainArguments& arguments, Console& console, Signals& signals);
+int generate(const GenerateArguments& arguments, Console& console, Signals& signals);
+int algorithms(const AlgorithmsArguments& arguments, Console& console);
+
+/// The status that stands for an error: 2 for what the user can put right, 1 for the system's.
+ExitStatus exit_status(const std::exception& error);
+
+/// The worse of two: the system's failure before the user's mistake.
+ExitStatus worse(ExitStatus a, ExitStatus b);
+
+/// The whole program: parses, runs one command, reports errors. Never throws.
+int main(int argc, const char* const* argv);
+
+}  // namespace skyrank::tools

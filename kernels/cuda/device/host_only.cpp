@@ -4,7 +4,11 @@
 // Stands for the rest of kernels/cuda in a build without CUDA.
 namespace skyrank::kernels::cuda {
 
-Devices find_devices() { return {.reason = "this build has no GPU kernels (built without CUDA)"}; }
+Devices find_devices() {
+  Devices none;
+  none.reason = "this build has no GPU kernels (built without CUDA)";
+  return none;
+}
 
 void self_check(int /*ordinal*/) {
   throw Failure("self_check", find_devices().reason, std::source_location::current());

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Runs a batch of queries, from an empty machine: installs what is missing, builds, answers.
+# usage: tools/run.sh BATCH.yaml [arguments of `skyrank run`]
+set -euo pipefail
+
+if [[ $# == 0 || $1 == -h || $1 == --help ]]; then
+  echo "usage: tools/run.sh BATCH.yaml [arguments of 'skyrank run']" >&2
+  [[ $# != 0 ]] && exit 0 || exit 2
+fi
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly ROOT
+readonly BUILD=$ROOT/build/release
+readonly LOG=$BUILD/run.sh.log
+
+"$ROOT/tools/setup.sh"
+
+quietly() {
+  "$@" >"$LOG" 2>&1 || {
+    cat "$LOG" >&2
+    exit 1
+  }
+}
+mkdir -p "$BUILD"
+cd "$ROOT"
+[[ -e $BUILD/build.ninja ]] || quietly cmake --preset release -DSKYRANK_BUILD_TESTS=OFF
+if ! ninja -C "$BUILD" -n skyrank_cli | grep -q "no work to do"; then
+  echo "run: building (minutes the first time)" >&2
+  if [[ -t 2 ]]; then
+    ninja -C "$BUILD" skyrank_cli >&2
+  else
+    quietly ninja -C "$BUILD" skyrank_cli
+  fi
+fi
+
+cd "$OLDPWD"
+exec "$BUILD/skyrank" run "$@"

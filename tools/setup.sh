@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# Installs what SkyRank needs on Debian 12 or Ubuntu 24.04 (root or sudo). Does nothing, quickly, where all is there.
+set -euo pipefail
+
+usage() {
+  cat <<'END'
+usage: tools/setup.sh [--test] [--cuda]
+  (nothing)  what building and running needs: packages of the distribution, and Arrow C++ into .deps/pyarrow
+             unless the system has it
+  --test     also what tools/test.sh needs: test libraries, clang and its tools, and into .deps/tbb-tsan a oneTBB
+             that the thread sanitizer sees into
+  --cuda     also, where there is no nvcc, the CUDA 13.0 compiler into .deps/cuda
+END
+}
+
+readonly BUILD_PACKAGES=(
+  g++ cmake ninja-build ccache python3 python3-pip
+  libeigen3-dev libyaml-cpp-dev libtbb-dev libhwy-dev tao-pegtl-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
+# clang-format's output differs between versions, so that one is named exactly.
+readonly TEST_PACKAGES=(
+  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev clang clang-tidy clang-format-14 llvm gcovr)
+readonly ARROW_VERSION=25.0.1  # of the pyarrow wheel
+readonly ARROW_OLDEST=15       # of a system Arrow
+readonly CUDA_RELEASE=13.0
+readonly CUDA_WHEELS=(nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl)
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly ROOT
+readonly DEPS=$ROOT/.deps
+
+say() { echo "setup: $*" >&2; }
+fail() {
+  say "$*"
+  exit 1
+}
+
+as_root() {
+  if [[ $(id -u) == 0 ]]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    fail "packages are missing ($missing) and there is neither root nor sudo to install them"
+  fi
+}
+
+installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+# install_packages NAME...: those that are missing, by apt.
+install_packages() {
+  local wanted=() package
+  for package in "$@"; do
+    installed "$package" || wanted+=("$package")
+  done
+  missing="${wanted[*]}"
+  [[ -n $missing ]] || return 0
+  say "installing $missing"
+  as_root apt-get update -qq || fail "apt-get update failed: is there a network?"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${wanted[@]}" >/dev/null ||
+    fail "apt-get could not install $missing"
+}
+
+# make_scratch: a new folder beside the results, so that a finished one is moved into place whole.
+make_scratch() {
+  mkdir -p "$DEPS"
+  rm -rf "$scratch"
+  scratch=$(mktemp -d "$DEPS/.unfinished.XXXXXX")
+}
+
+# replace DIR NAME: DIR becomes .deps/NAME.
+replace() {
+  if [[ -e $DEPS/$2 ]]; then mv -T "$DEPS/$2" "$scratch/replaced"; fi
+  mv -T "$1" "$DEPS/$2"
+}
+
+# download_wheels PIP-ARGUMENT...: into $scratch/wheels.
+download_wheels() {
+  python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: -d "$scratch/wheels" "$@" ||
+    fail "pip could not download $*: is there a network?"
+}
+
+system_has_arrow() {
+  local version package
+  for package in libarrow-dev libparquet-dev; do
+    version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) || return 1
+    dpkg --compare-versions "$version" ge "$ARROW_OLDEST" || return 1
+  done
+}
+
+setup_arrow() {
+  local config=$DEPS/pyarrow/include/arrow/util/config.h
+  if system_has_arrow || grep -qs "ARROW_VERSION_STRING \"$ARROW_VERSION\"" "$config"; then return; fi
+  say "downloading Arrow C++ $ARROW_VERSION (the pyarrow wheel)"
+  make_scratch
+  # The Python version only picks one of several wheels with the same libraries.
+  download_wheels --python-version 3.11 --implementation cp --platform "manylinux_2_28_$(uname -m)" \
+    "pyarrow==$ARROW_VERSION"
+  python3 - "$scratch"/wheels/*.whl "$scratch" <<'END'
+import re, sys, zipfile
+wheel, target = sys.argv[1:]
+wanted = re.compile(r"pyarrow/(include/.*|lib(arrow|arrow_compute|parquet)\.so\.\d+)$")
+with zipfile.ZipFile(wheel) as archive:
+    archive.extractall(target, [name for name in archive.namelist() if wanted.match(name)])
+END
+  replace "$scratch/pyarrow" pyarrow
+}
+
+find_nvcc() {
+  command -v nvcc || { [[ -x /usr/local/cuda/bin/nvcc ]] && echo /usr/local/cuda/bin/nvcc; } ||
+    { "$DEPS/cuda/bin/nvcc" --version 2>/dev/null | grep -q "release $CUDA_RELEASE" && echo "$DEPS/cuda/bin/nvcc"; }
+}
+
+setup_cuda() {
+  if ! find_nvcc >/dev/null; then
+    say "downloading the CUDA $CUDA_RELEASE compiler"
+    make_scratch
+    download_wheels "${CUDA_WHEELS[@]/%/==$CUDA_RELEASE.*}"
+    local wheel
+    for wheel in "$scratch"/wheels/*.whl; do python3 -m zipfile -e "$wheel" "$scratch/unpacked"; done
+    local cuda=$scratch/unpacked/nvidia/cu${CUDA_RELEASE%.*}
+    chmod +x "$cuda"/bin/* "$cuda"/nvvm/bin/*
+    ln -s lib "$cuda/lib64"
+    ln -s "libcudart.so.${CUDA_RELEASE%.*}" "$cuda/lib/libcudart.so" # CMake takes it as the sign of a toolkit
+    replace "$cuda" cuda
+  fi
+  say "CUDA compiler: $(find_nvcc). CMake finds it by itself (SKYRANK_CUDA=AUTO) in a new build folder;" \
+    "for other uses: export CUDACXX=$(find_nvcc)"
+}
+
+# The sanitizer must see how threads meet inside oneTBB, or it reports races where there are none. So oneTBB is built with
+# it, from the source of the distribution's own package.
+setup_tbb_for_tsan() {
+  [[ ! -e $DEPS/tbb-tsan/lib/libtbb.so ]] || return 0
+  say "building oneTBB for the thread sanitizer"
+  make_scratch
+  local list
+  mkdir -p "$scratch/apt/partial" "$scratch/sources.d" "$scratch/download"
+  for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
+    [[ -e $list ]] || continue
+    sed -E 's/^Types:.*/Types: deb-src/; s/^deb /deb-src /' "$list" >"$scratch/sources.d/$(basename "$list")"
+  done
+  local apt_options=(-o Dir::Etc::sourcelist=- -o "Dir::Etc::sourceparts=$scratch/sources.d"
+    -o "Dir::State::Lists=$scratch/apt" -o APT::Sandbox::User=root)
+  apt-get "${apt_options[@]}" update -qq || fail "apt-get update failed: is there a network?"
+  (cd "$scratch/download" && apt-get "${apt_options[@]}" source -qq --download-only onetbb) ||
+    fail "apt-get could not download the source of onetbb"
+  mkdir "$scratch/source"
+  tar -xf "$scratch"/download/onetbb_*.orig.tar.* -C "$scratch/source" --strip-components=1
+  local build=$scratch/build log=$scratch/log
+  { cmake -S "$scratch/source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
+    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_INSTALL_PREFIX="$scratch/tbb" -DCMAKE_INSTALL_LIBDIR=lib \
+    -DTBB_SANITIZE=thread -DTBB_TEST=OFF -DTBB_STRICT=OFF -DTBBMALLOC_BUILD=OFF \
+    -DTBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON && cmake --build "$build" --target install; } >"$log" 2>&1 ||
+    { tail -30 "$log" >&2; fail "oneTBB did not build"; }
+  replace "$scratch/tbb" tbb-tsan
+}
+
+with_test=false with_cuda=false
+for argument in "$@"; do
+  case $argument in
+    --test) with_test=true ;;
+    --cuda) with_cuda=true ;;
+    -h | --help) usage; exit ;;
+    *) usage >&2; exit 2 ;;
+  esac
+done
+
+command -v apt-get >/dev/null || fail "this script knows only apt (Debian 12, Ubuntu 24.04); elsewhere install what" \
+  "corresponds to: ${BUILD_PACKAGES[*]}, and Arrow C++ with Parquet, $ARROW_OLDEST or later"
+scratch=
+trap 'rm -rf "$scratch"' EXIT
+
+install_packages "${BUILD_PACKAGES[@]}"
+setup_arrow
+if $with_test; then
+  install_packages "${TEST_PACKAGES[@]}"
+  install_packages "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+  setup_tbb_for_tsan
+fi
+if $with_cuda; then setup_cuda; fi

@@ -1,0 +1,171 @@
+#include "tools/skyrank/batch_input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <set>
+
+#include <skyrank/engine.hpp>
+
+#include "datasets/source.hpp"
+#include "engine/text.hpp"
+#include "tools/skyrank/progress.hpp"
+
+namespace skyrank::tools {
+namespace {
+
+const std::vector<std::string> kSettingKeys = {"file",          "header",        "generate.distribution",
+                                               "generate.rows", "generate.dims", "generate.seed"};
+
+struct Setting {
+  std::string table;
+  std::string key;
+  std::string value;
+};
+
+Setting split_setting(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::size_t dot = text.find('.');
+  if (equals == std::string::npos || dot == std::string::npos || dot > equals || dot == 0 || equals == dot + 1) {
+    throw UsageError(fmt::format("--set {}: expected table.key=value, such as hotels.file=hotels.csv", text));
+  }
+  return {text.substr(0, dot), text.substr(dot + 1, equals - dot - 1), text.substr(equals + 1)};
+}
+
+template <class Integer>
+Integer integer_setting(const Setting& setting) {
+  Integer value{};
+  const char* end = setting.value.data() + setting.value.size();
+  const auto [stop, error] = std::from_chars(setting.value.data(), end, value);
+  if (error != std::errc{} || stop != end || value < 0) {
+    throw UsageError(
+        fmt::format("--set {}.{}: '{}' is not a whole number in range", setting.table, setting.key, setting.value));
+  }
+  return value;
+}
+
+bool boolean_setting(const Setting& setting) {
+  if (setting.value == "true") return true;
+  if (setting.value == "false") return false;
+  throw UsageError(
+      fmt::format("--set {}.{}: '{}' is neither true nor false", setting.table, setting.key, setting.value));
+}
+
+TableSource& find_table(Batch& batch, const std::string& name) {
+  const auto table = std::ranges::find(batch.tables, name, &TableSource::name);
+  if (table != batch.tables.end()) return *table;
+  std::vector<std::string> names;
+  for (const TableSource& source : batch.tables) names.push_back(source.name);
+  throw UsageError(fmt::format("--set: the batch has no table '{}'{}", name, query::did_you_mean(name, names)));
+}
+
+}  // namespace
+
+void apply_setting(Batch& batch, const std::string& text) {
+  const Setting setting = split_setting(text);
+  TableSource& table = find_table(batch, setting.table);
+  if (setting.key == "file") {
+    table.files = {std::filesystem::absolute(setting.value).string()};
+    table.generator.reset();
+    return;
+  }
+  if (setting.key == "header") {
+    table.header = boolean_setting(setting);
+    return;
+  }
+  if (std::ranges::find(kSettingKeys, setting.key) == kSettingKeys.end()) {
+    throw UsageError(fmt::format("--set {}: no setting '{}'{}; there are {}", text, setting.key,
+                                 query::did_you_mean(setting.key, kSettingKeys), fmt::join(kSettingKeys, ", ")));
+  }
+  if (!table.generator) {
+    throw UsageError(fmt::format("--set {}: table '{}' is read from a file, not generated", text, setting.table));
+  }
+  GeneratorSpec& generator = *table.generator;
+  if (setting.key == "generate.distribution") generator.distribution = setting.value;
+  if (setting.key == "generate.rows") generator.rows = integer_setting<std::int64_t>(setting);
+  if (setting.key == "generate.dims") generator.dims = integer_setting<int>(setting);
+  if (setting.key == "generate.seed") generator.seed = integer_setting<std::uint64_t>(setting);
+}
+
+Batch open_batch(const BatchArguments& arguments) {
+  std::error_code ignored;
+  const auto kind = std::filesystem::status(arguments.file, ignored).type();
+  if (kind == std::filesystem::file_type::not_found) throw UsageError("no such file", {arguments.file.string()});
+  if (kind == std::filesystem::file_type::directory) {
+    throw UsageError("is a folder; a batch is a YAML file", {arguments.file.string()});
+  }
+  Batch batch = read_batch(arguments.file);
+  for (const std::string& setting : arguments.settings) apply_setting(batch, setting);
+  if (arguments.queries.empty()) return batch;
+  std::vector<Query> chosen;
+  for (const std::string& name : arguments.queries) {
+    if (std::ranges::find(chosen, name, &Query::name) == chosen.end()) chosen.push_back(batch.query(name));
+  }
+  batch.queries = std::move(chosen);
+  return batch;
+}
+
+InputTables::InputTables(const Batch& batch, int threads, Console& console, Signals& signals)
+    : batch_(batch), threads_(threads), console_(console), signals_(signals) {
+  for (const Query& query : batch.queries) ++entries_[query.table].queries_left;
+}
+
+InputTable InputTables::get(const Query& query) {
+  Entry& entry = entries_.find(query.table)->second;
+  --entry.queries_left;
+  if (entry.failure) std::rethrow_exception(entry.failure);
+  InputTable input;
+  try {
+    const TableSource& source = batch_.table(query.table);
+    if (!entry.column_names) entry.column_names = datasets::column_names(source, batch_.directory).names;
+  } catch (...) {
+    entry.failure = std::current_exception();
+    throw;
+  }
+  Engine::columns_read(query, *entry.column_names);  // says which names do not exist while all are at hand
+  if (!entry.table) {
+    try {
+      const auto start = std::chrono::steady_clock::now();
+      entry.table = load(batch_.table(query.table), *entry.column_names);
+      input.read_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    } catch (...) {
+      entry.failure = std::current_exception();
+      throw;
+    }
+  }
+  input.table = *entry.table;
+  if (entry.queries_left == 0) entry.table.reset();
+  return input;
+}
+
+Table InputTables::load(const TableSource& source, const std::vector<std::string>& column_names) {
+  console_.flush();
+  const Signals::Abandonable reading(signals_);
+  const Progress progress(console_, (source.generator ? "generating " : "reading ") + source.name);
+  datasets::LoadOptions options;
+  options.columns = columns_needed(source.name, column_names);
+  options.threads = threads_;
+  return datasets::load(source, batch_.directory, options);
+}
+
+std::vector<std::string> InputTables::columns_needed(const std::string& table,
+                                                     const std::vector<std::string>& column_names) const {
+  std::set<std::string> needed;
+  for (const Query& query : batch_.queries) {
+    if (query.table != table) continue;
+    try {
+      const auto read = Engine::columns_read(query, column_names);
+      needed.insert(read.begin(), read.end());
+    } catch (const Error&) {
+      // Reported when this query's turn comes; it must not keep the others from their answers.
+    }
+  }
+  std::vector<std::string> columns;
+  std::ranges::copy_if(column_names, std::back_inserter(columns),
+                       [&](const auto& name) { return needed.contains(name); });
+  return columns;
+}
+
+}  // namespace skyrank::tools

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <exception>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <skyrank/batch.hpp>
+#include <skyrank/table.hpp>
+
+#include "tools/skyrank/commands.hpp"
+
+namespace skyrank::tools {
+
+/// Reads a batch, applies the settings and keeps the chosen queries, in the order in which they were asked for.
+/// UsageError for a malformed setting or an unknown key, BindError for unknown names, and what read_batch throws.
+Batch open_batch(const BatchArguments& arguments);
+
+/// Applies one "table.key=value" to a batch. Keys: file, header, and of generated tables generate.distribution,
+/// generate.rows, generate.dims, generate.seed. A relative file is relative to the current folder.
+void apply_setting(Batch& batch, const std::string& setting);
+
+/// A table as one query gets it.
+struct InputTable {
+  Table table;
+  double read_ms = 0;  ///< 0 where an earlier query of the batch had it read
+};
+
+/// The tables of a batch: each is read once, when its first query comes, with only the columns that the batch's queries
+/// read, and let go after its last.
+class InputTables {
+ public:
+  InputTables(const Batch& batch, int threads, Console& console, Signals& signals);
+
+  /// The table of one of the batch's queries; to be called once a query. BindError for a table that the batch does not
+  /// define or a column that the table lacks; else what the readers throw.
+  InputTable get(const Query& query);
+
+ private:
+  struct Entry {
+    std::size_t queries_left = 0;
+    std::optional<std::vector<std::string>> column_names;  // all that the table has
+    std::optional<Table> table;
+    std::exception_ptr failure;  // of the read; the same for every query
+  };
+
+  Table load(const TableSource& source, const std::vector<std::string>& column_names);
+  std::vector<std::string> columns_needed(const std::string& table, const std::vector<std::string>& column_names) const;
+
+  const Batch& batch_;
+  int threads_;
+  Console& console_;
+  Signals& signals_;
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+}  // namespace skyrank::tools

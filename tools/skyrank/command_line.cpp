@@ -1,0 +1,261 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <new>
+
+#include "engine/text.hpp"
+#include "tools/skyrank/build_info.hpp"
+#include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/json.hpp"
+
+namespace skyrank::tools {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+/// Everything that can be said on the command line.
+struct Arguments {
+  RunArguments run;
+  CheckArguments check;
+  ExplainArguments explain;
+  GenerateArguments generate;
+  AlgorithmsArguments algorithms;
+  std::string device = "auto";
+};
+
+void add_batch_options(CLI::App& command, BatchArguments& batch) {
+  command.add_option("BATCH", batch.file, "YAML file with tables and queries")->required();
+  command.add_option("--query", batch.queries, "Only this query; may be repeated")
+      ->type_name("NAME")
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--set", batch.settings,
+          "Change a table of the batch, such as hotels.file=new.csv or points.generate.rows=1000; may be repeated")
+      ->type_name("TABLE.KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+void add_engine_options(CLI::App& command, int& threads, std::string& device) {
+  command.add_option("--threads", threads, "Threads to use (default: all cores)")->type_name("N");
+  command.add_option("--device", device, "Where to compute: auto, cpu or cuda (default: auto)")->type_name("DEVICE");
+}
+
+void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON for programs"); }
+
+void define_run(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("run", "Answer the queries of a batch");
+  add_batch_options(command, arguments.run.batch);
+  command
+      .add_option("--format", arguments.run.format,
+                  "table, csv, jsonl, parquet or arrow (default: table; csv with --out)")
+      ->type_name("FORMAT");
+  command.add_option("--out", arguments.run.out, "Write each answer to DIR/<query name>.<format>")->type_name("DIR");
+  add_engine_options(command, arguments.run.threads, arguments.device);
+  add_json_flag(command, arguments.run.json);
+  command.footer("Example:\n  skyrank run datasets/examples/hotels.yaml --query good-deals");
+}
+
+void define_check(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("check", "Check a batch against its tables' columns without running it");
+  add_batch_options(command, arguments.check.batch);
+  add_json_flag(command, arguments.check.json);
+  command.footer("Example:\n  skyrank check datasets/examples/hotels.yaml");
+}
+
+void define_explain(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("explain", "Show how the queries of a batch would be answered");
+  add_batch_options(command, arguments.explain.batch);
+  add_engine_options(command, arguments.explain.threads, arguments.device);
+  add_json_flag(command, arguments.explain.json);
+  command.footer("Example:\n  skyrank explain datasets/examples/hotels.yaml --query good-deals");
+}
+
+void define_generate(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("generate", "Write a synthetic table to a file");
+  GenerateArguments& generate = arguments.generate;
+  command.add_option("--distribution", generate.distribution, "One of --list")->type_name("NAME");
+  command.add_option("--rows", generate.rows, "Number of rows")->type_name("N");
+  command.add_option("--dims", generate.dims, "Number of columns (default: 1)")->type_name("D");
+  command.add_option("--seed", generate.seed, "Equal seeds give equal tables (default: 1)")->type_name("S");
+  command.add_option("--out", generate.out, "File to write: .csv, .jsonl, .parquet or .arrow")->type_name("FILE");
+  command.add_option("--format", generate.format, "csv, jsonl, parquet or arrow (default: by the file's extension)")
+      ->type_name("FORMAT");
+  command.add_option("--threads", generate.threads, "Threads to use (default: all cores)")->type_name("N");
+  command.add_flag("--list", generate.list, "List the distributions and write nothing");
+  command.footer(
+      "Example:\n  skyrank generate --distribution anticorrelated --rows 100000 --dims 4 --seed 1 --out "
+      "points.parquet");
+}
+
+void define_algorithms(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("algorithms", "List the algorithms with their sources and parameters");
+  add_json_flag(command, arguments.algorithms.json);
+  command.footer("Example:\n  skyrank algorithms --json");
+}
+
+void define(CLI::App& app, Arguments& arguments) {
+  app.name("skyrank");
+  app.set_version_flag("--version", build_info());
+  app.footer(
+      "Example:\n  skyrank run datasets/examples/hotels.yaml\n\nskyrank COMMAND --help says more. Exit status: 0 done, "
+      "1 the system failed, 2 a mistake in what was asked.");
+  define_run(app, arguments);
+  define_check(app, arguments);
+  define_explain(app, arguments);
+  define_generate(app, arguments);
+  define_algorithms(app, arguments);
+  for (CLI::App* command : app.get_subcommands({})) command->allow_extras();
+  app.allow_extras();  // so that a wrong name is answered here, with the nearest right one
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+/// Throws for what no option, argument or command took.
+void refuse_extras(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    const std::vector<std::string> extras = command->remaining();
+    // An unknown option leaves its value behind too; the option is what to name.
+    const auto option = std::ranges::find_if(extras, [](const auto& extra) { return extra.starts_with('-'); });
+    if (option != extras.end()) {
+      throw UsageError(fmt::format("{}: unknown option '{}'{}", command->get_name(), *option,
+                                   query::did_you_mean(*option, option_names(*command))));
+    }
+    if (!extras.empty())
+      throw UsageError(fmt::format("{}: unexpected argument '{}'", command->get_name(), extras.front()));
+  }
+  const std::vector<std::string> extras = app.remaining();
+  if (extras.empty()) return;
+  const bool is_option = extras.front().starts_with('-');
+  const std::vector<std::string> names = is_option ? option_names(app) : command_names(app);
+  throw UsageError(fmt::format("unknown {} '{}'{}; there are {}", is_option ? "option" : "command", extras.front(),
+                               query::did_you_mean(extras.front(), names), fmt::join(names, ", ")));
+}
+
+DeviceChoice parse_device(const std::string& name) {
+  if (name == "auto") return DeviceChoice::automatic;
+  if (name == "cpu") return DeviceChoice::cpu;
+  if (name == "cuda") return DeviceChoice::cuda;
+  throw UsageError(fmt::format("--device: '{}' is not one of auto, cpu, cuda{}", name,
+                               query::did_you_mean(name, {"auto", "cpu", "cuda"})));
+}
+
+void check_threads(int threads) {
+  if (threads < 0 || threads > kMaxThreads) {
+    throw UsageError(fmt::format("--threads: {} is not between 0 (all cores) and {}", threads, kMaxThreads));
+  }
+}
+
+/// Completes the arguments with what CLI11 does not settle.
+void settle(const CLI::App& app, Arguments& arguments) {
+  refuse_extras(app);
+  const DeviceChoice device = parse_device(arguments.device);
+  arguments.run.device = device;
+  arguments.explain.device = device;
+  for (const int threads : {arguments.run.threads, arguments.explain.threads, arguments.generate.threads}) {
+    check_threads(threads);
+  }
+}
+
+int run_command(const CLI::App& app, const Arguments& arguments, Console& console, Signals& signals) {
+  if (app.got_subcommand("run")) return run(arguments.run, console, signals);
+  if (app.got_subcommand("check")) return check(arguments.check, console, signals);
+  if (app.got_subcommand("explain")) return explain(arguments.explain, console, signals);
+  if (app.got_subcommand("generate")) return generate(arguments.generate, console, signals);
+  if (app.got_subcommand("algorithms")) return algorithms(arguments.algorithms, console);
+  console.print(app.help());
+  console.flush();
+  throw UsageError("no command given");
+}
+
+/// For programs that read the output, where a command failed before it printed any.
+void print_error_document(const std::exception& error, Console& console) {
+  if (console.has_printed()) return;
+  try {
+    console.print(to_text({{"error", to_json(error)}}));
+    console.flush();
+  } catch (...) {  // the error that matters is already on standard error
+  }
+}
+
+bool wants_json(const Arguments& arguments) {
+  return arguments.run.json || arguments.check.json || arguments.explain.json || arguments.algorithms.json;
+}
+
+/// CLI11 reports by exception, help and version too.
+int report_parse(const CLI::App& app, const CLI::ParseError& error, Console& console) {
+  if (dynamic_cast<const CLI::Success*>(&error) == nullptr) {
+    console.complain(error.what());
+    return kUserMistake;
+  }
+  if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) {
+    console.print(app.help());
+  } else {
+    console.print(std::string(error.what()) + "\n");
+  }
+  console.flush();
+  return kSuccess;
+}
+
+int parse_and_run(CLI::App& app, Arguments& arguments, int argc, const char* const* argv, Console& console,
+                  Signals& signals) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return report_parse(app, error, console);
+  }
+  settle(app, arguments);
+  return run_command(app, arguments, console, signals);
+}
+
+}  // namespace
+
+ExitStatus exit_status(const std::exception& error) {
+  const bool mistake =
+      dynamic_cast<const UsageError*>(&error) != nullptr || dynamic_cast<const QueryError*>(&error) != nullptr ||
+      dynamic_cast<const BindError*>(&error) != nullptr || dynamic_cast<const DataError*>(&error) != nullptr;
+  return mistake ? kUserMistake : kSystemFailed;
+}
+
+ExitStatus worse(ExitStatus a, ExitStatus b) {
+  if (a == kSystemFailed || b == kSystemFailed) return kSystemFailed;
+  return std::max(a, b);
+}
+
+int main(int argc, const char* const* argv) {
+  Signals signals;  // before any other thread
+  Console console;
+  Arguments arguments;
+  try {
+    CLI::App app("Answers skyline and top-k queries over tables.");
+    define(app, arguments);
+    return parse_and_run(app, arguments, argc, argv, console, signals);
+  } catch (const OutputClosed&) {
+    return kSystemFailed;
+  } catch (const std::bad_alloc&) {
+    console.complain("out of memory");
+    return kSystemFailed;
+  } catch (const std::exception& error) {
+    console.complain(error.what());
+    if (wants_json(arguments)) print_error_document(error, console);
+    return exit_status(error);
+  }
+}
+
+}  // namespace skyrank::tools

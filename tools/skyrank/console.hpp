@@ -1,0 +1,58 @@
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <skyrank/error.hpp>
+
+namespace skyrank::tools {
+
+/// The command line itself is wrong.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The reader of standard output went away (`| head`): nothing more is wanted, and nobody needs to be told.
+struct OutputClosed {};
+
+/// Standard output and standard error as the commands see them. Colours and progress appear only on terminals, and
+/// colours not at all where NO_COLOR is set (https://no-color.org). Safe to use from several threads.
+class Console {
+ public:
+  Console();
+
+  /// Writes to standard output, buffered. ResourceError when that fails (a full disk), OutputClosed for a closed pipe.
+  void print(std::string_view text);
+  /// Hands everything printed so far to the system; throws as `print` does.
+  void flush();
+  /// Whether anything went to standard output.
+  bool has_printed() const { return has_printed_; }
+  /// One line on standard error: "skyrank: message".
+  void complain(std::string_view message);
+
+  /// Text for standard output, emphasised or subdued where it shows colours.
+  std::string strong(std::string_view text) const;
+  std::string faint(std::string_view text) const;
+
+  /// Replaces the transient status line on standard error; empty text removes it. Does nothing without a terminal.
+  void show_status(std::string_view text);
+  bool shows_status() const { return error_is_terminal_; }
+
+ private:
+  // With mutex_ held:
+  void flush_output();
+  void check_output() const;
+  void clear_status();
+
+  bool output_has_colours_ = false;
+  bool error_is_terminal_ = false;
+  bool error_has_colours_ = false;
+  bool status_shown_ = false;
+  bool has_printed_ = false;
+  int output_error_ = 0;  // errno of the first failure on standard output
+  std::mutex mutex_;
+};
+
+}  // namespace skyrank::tools

@@ -1,0 +1,40 @@
+#include <skyrank/engine.hpp>
+
+#include "tools/skyrank/batch_input.hpp"
+#include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/json.hpp"
+#include "tools/skyrank/report.hpp"
+
+namespace skyrank::tools {
+
+int explain(const ExplainArguments& arguments, Console& console, Signals& signals) {
+  const Batch batch = open_batch(arguments.batch);
+  const Engine engine({.threads = arguments.threads, .device = arguments.device});
+  InputTables tables(batch, arguments.threads, console, signals);  // plans depend on how many rows there are
+  ErrorReport errors(console);
+  Json results = Json::array();
+  for (const Query& query : batch.queries) {
+    Json result = {{"name", query.name}, {"table", query.table}};
+    try {
+      const PlanNode plan = engine.explain(query, tables.get(query).table);
+      result["plan"] = to_json(plan);
+      if (!arguments.json) {
+        const char* gap = &query == &batch.queries.front() ? "" : "\n";
+        console.print(gap + console.strong(query.name) + "\n" + to_string(plan));
+      }
+    } catch (const CancelledError&) {
+      throw;
+    } catch (const Error& error) {
+      errors.add(error);
+      result["error"] = to_json(error);
+    }
+    results.push_back(std::move(result));
+  }
+  if (arguments.json) {
+    console.print(to_text({{"batch", arguments.batch.file.string()}, {"queries", std::move(results)}}));
+  }
+  console.flush();
+  return errors.status();
+}
+
+}  // namespace skyrank::tools

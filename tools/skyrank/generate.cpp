@@ -1,0 +1,55 @@
+#include "datasets/generate.hpp"
+
+#include <fmt/format.h>
+
+#include "datasets/writer.hpp"
+#include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/progress.hpp"
+#include "tools/skyrank/report.hpp"
+
+namespace skyrank::tools {
+namespace {
+
+void list_distributions(Console& console) {
+  std::vector<std::string> names, summaries;
+  for (const datasets::Distribution& distribution : datasets::distributions()) {
+    names.emplace_back(distribution.name);
+    summaries.emplace_back(distribution.summary);
+  }
+  print_table(console, Table({Column::own("distribution", names), Column::own("summary", summaries)}));
+  console.flush();
+}
+
+void require(bool given, const char* option) {
+  if (!given) throw UsageError(fmt::format("generate: {} is missing; see skyrank generate --help", option));
+}
+
+Table generate_table(const GenerateArguments& arguments, Console& console, Signals& signals) {
+  const GeneratorSpec spec{arguments.distribution, *arguments.rows, arguments.dims, arguments.seed};
+  const Signals::Abandonable generating(signals);
+  const Progress progress(console, "generating " + spec.distribution);
+  return datasets::generate(spec, arguments.threads);
+}
+
+void write_table(const Table& table, const GenerateArguments& arguments, datasets::Format format, Console& console) {
+  const Progress progress(console, "writing " + arguments.out.string());
+  datasets::write(table, arguments.out, format, arguments.threads);
+}
+
+}  // namespace
+
+int generate(const GenerateArguments& arguments, Console& console, Signals& signals) {
+  if (arguments.list) {
+    list_distributions(console);
+    return kSuccess;
+  }
+  require(!arguments.distribution.empty(), "--distribution");
+  require(arguments.rows.has_value(), "--rows");
+  require(!arguments.out.empty(), "--out");
+  const auto format =
+      arguments.format.empty() ? datasets::format_of(arguments.out) : datasets::parse_output_format(arguments.format);
+  write_table(generate_table(arguments, console, signals), arguments, format, console);
+  return kSuccess;
+}
+
+}  // namespace skyrank::tools

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <skyrank/table.hpp>
+
+#include "datasets/files.hpp"
+#include "tools/skyrank/commands.hpp"
+
+namespace skyrank::tools {
+
+/// Errors that end one query but not the run. Several queries often fail for one reason (a missing file): each message
+/// is shown once.
+class ErrorReport {
+ public:
+  explicit ErrorReport(Console& console) : console_(console) {}
+
+  void add(const std::exception& error);
+  /// Success as long as nothing was added.
+  ExitStatus status() const { return status_; }
+
+ private:
+  Console& console_;
+  std::set<std::string> shown_;
+  ExitStatus status_ = kSuccess;
+};
+
+/// 1234567 as "1,234,567".
+std::string with_separators(std::int64_t number);
+
+/// "1 row", "1,234 rows".
+std::string counted(std::int64_t number, std::string_view singular, std::string_view plural);
+
+/// Prints a table aligned for people; throws as Console::print does.
+void print_table(Console& console, const Table& table);
+
+/// Prints a table as csv or jsonl.
+void print_rows(Console& console, const Table& table, datasets::Format format);
+
+/// Prints a table's rows as the elements of a JSON array, one object a line.
+void print_json_rows(Console& console, const Table& table);
+
+}  // namespace skyrank::tools

@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "tools/skyrank/answers.hpp"
+#include "tools/skyrank/batch_input.hpp"
+#include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/progress.hpp"
+#include "tools/skyrank/report.hpp"
+
+namespace skyrank::tools {
+namespace {
+
+void create_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (std::filesystem::exists(folder) && !std::filesystem::is_directory(folder)) {
+    throw UsageError(fmt::format("--out {}: is a file, not a folder", folder.string()));
+  }
+  if (error) throw ResourceError(fmt::format("{}: {}", folder.string(), error.message()));
+}
+
+Answer answer_query(const Query& query, const InputTable& input, const Engine& engine, const RunArguments& arguments,
+                    Console& console, const Signals& signals) {
+  const Progress progress(console, "running " + query.name);
+  return {.query = query,
+          .result = engine.run(query, input.table, {.count_work = arguments.json, .stop = signals.stop_token()}),
+          .input_rows = input.table.num_rows(),
+          .read_ms = input.read_ms};
+}
+
+}  // namespace
+
+int run(const RunArguments& arguments, Console& console, Signals& signals) {
+  const Batch batch = open_batch(arguments.batch);
+  const auto writer = make_answer_writer(arguments, batch.queries.size(), console);
+  if (!arguments.out.empty()) create_folder(arguments.out);
+  const Engine engine({.threads = arguments.threads, .device = arguments.device});
+  InputTables tables(batch, arguments.threads, console, signals);
+  ErrorReport errors(console);
+  for (const Query& query : batch.queries) {
+    try {
+      writer->write(answer_query(query, tables.get(query), engine, arguments, console, signals));
+    } catch (const CancelledError& error) {
+      writer->write_error(query, error);
+      writer->finish();
+      throw;
+    } catch (const Error& error) {
+      console.flush();  // throws where standard output is what failed
+      errors.add(error);
+      writer->write_error(query, error);
+    }
+    console.flush();
+  }
+  writer->finish();
+  console.flush();
+  return errors.status();
+}
+
+}  // namespace skyrank::tools

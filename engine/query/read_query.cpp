@@ -187,7 +187,7 @@ class QueryReader {
                      "[{high: a}, {low: b}]");
     }
     const bool high = term.find("high") != nullptr;
-    return {read_expression(document_, node.entries.front().second, high ? "'high'" : "'low'"), high};
+    return {read_expression(document_, node.entries.front().value, high ? "'high'" : "'low'"), high};
   }
 
   void read_selected(const YamlNode& item) {

@@ -88,8 +88,8 @@ MapReader::MapReader(const YamlDocument& document, const YamlNode& node, std::st
 
 const YamlNode* MapReader::find(std::string_view key) const {
   const auto entry = std::find_if(node_.entries.begin(), node_.entries.end(),
-                                  [&](const auto& candidate) { return candidate.first.text == key; });
-  return entry == node_.entries.end() ? nullptr : &entry->second;
+                                  [&](const YamlEntry& candidate) { return candidate.key.text == key; });
+  return entry == node_.entries.end() ? nullptr : &entry->value;
 }
 
 const YamlNode& MapReader::require(std::string_view key) const {

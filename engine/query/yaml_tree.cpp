@@ -9,6 +9,7 @@
 #include <array>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "engine/query/ast.hpp"
 #include "engine/query/utf8.hpp"
@@ -165,7 +166,7 @@ class TreeBuilder : public YAML::EventHandler {
       if (!seen.insert(key.text).second) fail(key.offset, "the key '" + key.text + "' comes twice");
     }
     for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
-      map.node.entries.emplace_back(std::move(list[i]), std::move(list[i + 1]));
+      map.node.entries.push_back({std::move(list[i]), std::move(list[i + 1])});
     }
     list.clear();
   }

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <skyrank/batch.hpp>
@@ -15,20 +14,27 @@
 // within limits, without anchors, aliases and tags.
 namespace skyrank::query {
 
+struct YamlEntry;
+
 struct YamlNode {
   enum class Kind { null, scalar, sequence, map };
 
   Kind kind = Kind::null;
-  std::size_t offset = 0;       ///< of the first byte in the document's text
-  std::string text;             ///< scalar: its value; null: as it was written
-  bool quoted = false;          ///< scalar: in quotes or a block, so it is a string whatever it looks like
-  bool in_flow = false;         ///< inside [...] or {...}
-  std::vector<YamlNode> items;  ///< sequence
-  std::vector<std::pair<YamlNode, YamlNode>> entries;  ///< map, in the text's order
+  std::size_t offset = 0;          ///< of the first byte in the document's text
+  std::string text;                ///< scalar: its value; null: as it was written
+  bool quoted = false;             ///< scalar: in quotes or a block, so it is a string whatever it looks like
+  bool in_flow = false;            ///< inside [...] or {...}
+  std::vector<YamlNode> items;     ///< sequence
+  std::vector<YamlEntry> entries;  ///< map, in the text's order
 
   bool is_scalar() const { return kind == Kind::scalar; }
   bool is_sequence() const { return kind == Kind::sequence; }
   bool is_map() const { return kind == Kind::map; }
+};
+
+struct YamlEntry {
+  YamlNode key;
+  YamlNode value;
 };
 
 /// A parsed text, with the places of its nodes.

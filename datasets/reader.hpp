@@ -43,16 +43,17 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
 ///
 /// All files have the same set of column names; the first file gives the order. Types that differ become the narrowest
 /// type that holds both exactly (int8 and int16: int16; date and timestamp: timestamp; CSV columns are read again as
-/// the wider type, so a number becomes a string as it is spelled); DataError naming file and column where there is none.
+/// the wider type, so a number becomes a string as it is spelled); DataError naming file and column where there is
+/// none.
 ///
-/// CSV columns are typed by all their values: int64, else uint64, boolean (true/false), date, timestamp, float64 (nearest
-/// double), string. A column of integers beyond both int64 and uint64, and a number beyond float64 (1e400), are
-/// DataErrors with file and line rather than rounded. `nan` and `inf` are floats. Quoted fields are never NULL. A column
-/// without any value is float64. A trailing column without a name is dropped when all its fields are empty (lines that
-/// end in a comma); other columns without a name are called c<index>. Empty lines are skipped.
-/// Parquet and Arrow: decimals without a fraction become int64 where they fit; dictionaries of anything but strings are
-/// decoded; the other types SkyRank lacks (lists, structs, times, fractional decimals) are left out unless
-/// `options.columns` asks for them.
+/// CSV columns are typed by all their values: int64, else uint64, boolean (true/false), date, timestamp, float64
+/// (nearest double), string. A column of integers beyond both int64 and uint64, and a number beyond float64 (1e400),
+/// are DataErrors with file and line rather than rounded. `nan` and `inf` are floats. Quoted fields are never NULL. A
+/// column without any value is float64. A trailing column without a name is dropped when all its fields are empty
+/// (lines that end in a comma); other columns without a name are called c<index>. Empty lines are skipped. Parquet and
+/// Arrow: decimals without a fraction become int64 where they fit; dictionaries of anything but strings are decoded;
+/// the other types SkyRank lacks (lists, structs, times, fractional decimals) are left out unless `options.columns`
+/// asks for them.
 ///
 /// DataError: not a file, malformed content, an unknown column; ResourceError: the system refuses to read.
 Table read(const std::vector<std::filesystem::path>& files, const ReadOptions& options = {});

@@ -10,14 +10,14 @@
 
 namespace skyrank::datasets {
 
-/// Writes a table to a file. The rows go to a temporary file in the same folder that takes the place of `file` once it is
-/// complete and on the disk; whatever fails leaves nothing behind and an existing file as it was. Devices and pipes are
-/// written in place. ResourceError with path and reason when the system refuses; DataError for a format that is not
+/// Writes a table to a file. The rows go to a temporary file in the same folder that takes the place of `file` once it
+/// is complete and on the disk; whatever fails leaves nothing behind and an existing file as it was. Devices and pipes
+/// are written in place. ResourceError with path and reason when the system refuses; DataError for a format that is not
 /// written.
 ///
 /// CSV: header, `\n`, quotes only where needed (also around strings that would read as NULL), numbers in the shortest
-/// form that reads back to the same value, NULL as an empty field (NULL where it is the only column). JSON lines: NULL is
-/// null; NaN and the infinities are the strings "NaN", "Infinity", "-Infinity" (as in protobuf's JSON mapping).
+/// form that reads back to the same value, NULL as an empty field (NULL where it is the only column). JSON lines: NULL
+/// is null; NaN and the infinities are the strings "NaN", "Infinity", "-Infinity" (as in protobuf's JSON mapping).
 void write(const Table& table, const std::filesystem::path& file, Format format, int threads = 0);
 
 /// The same bytes to a stream, csv or jsonl only. ResourceError when the stream fails.

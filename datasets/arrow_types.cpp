@@ -1,0 +1,172 @@
+#include "datasets/arrow_types.hpp"
+
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+#include <arrow/compute/cast.h>
+#include <arrow/extension_type.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <skyrank/error.hpp>
+#include <utility>
+
+#include "datasets/input.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+using TypePtr = std::shared_ptr<arrow::DataType>;
+using ValuesPtr = std::shared_ptr<arrow::ChunkedArray>;
+
+bool is_text(const arrow::DataType& type) {
+  return type.id() == arrow::Type::STRING || type.id() == arrow::Type::LARGE_STRING;
+}
+
+TypePtr normal_dictionary(const arrow::DictionaryType& type) {
+  TypePtr values = normal_type(type.value_type());
+  if (values == nullptr || !is_text(*values)) return values;
+  return arrow::dictionary(type.index_type(), std::move(values));
+}
+
+// What the memory of each chunk may be called without a change.
+ValuesPtr reinterpret(const ValuesPtr& values, const TypePtr& type, const std::string& file,
+                      const std::string& column) {
+  auto result = values->View(type);
+  check(result.status(), file, "column '" + column + "'");
+  return *std::move(result);
+}
+
+ValuesPtr storage_of(const arrow::ChunkedArray& values) {
+  arrow::ArrayVector chunks;
+  for (const auto& chunk : values.chunks()) {
+    chunks.push_back(static_cast<const arrow::ExtensionArray&>(*chunk).storage());
+  }
+  const auto& type = static_cast<const arrow::ExtensionType&>(*values.type());
+  return std::make_shared<arrow::ChunkedArray>(std::move(chunks), type.storage_type());
+}
+
+int integer_bits(const arrow::DataType& type) { return 8 * static_cast<int>(type.byte_width()); }
+
+TypePtr signed_of(int bits) {
+  return bits <= 8 ? arrow::int8() : bits <= 16 ? arrow::int16() : bits <= 32 ? arrow::int32() : arrow::int64();
+}
+
+TypePtr common_integer(const arrow::DataType& a, const arrow::DataType& b) {
+  const arrow::DataType& wide = integer_bits(a) >= integer_bits(b) ? a : b;
+  if (arrow::is_signed_integer(a.id()) == arrow::is_signed_integer(b.id())) return wide.GetSharedPtr();
+  const arrow::DataType& without_sign = arrow::is_signed_integer(a.id()) ? b : a;
+  const arrow::DataType& with_sign = arrow::is_signed_integer(a.id()) ? a : b;
+  const int bits = integer_bits(without_sign);
+  if (bits == 64) return arrow::uint64();
+  return signed_of(std::max(integer_bits(with_sign), 2 * bits));
+}
+
+TypePtr common_number(const arrow::DataType& a, const arrow::DataType& b) {
+  if (arrow::is_integer(a.id()) && arrow::is_integer(b.id())) return common_integer(a, b);
+  if (arrow::is_integer(a.id()) || arrow::is_integer(b.id())) return arrow::float64();
+  return (a.id() == arrow::Type::DOUBLE || b.id() == arrow::Type::DOUBLE) ? arrow::float64() : arrow::float32();
+}
+
+bool is_number(const arrow::DataType& type) { return arrow::is_integer(type.id()) || arrow::is_floating(type.id()); }
+
+TypePtr common_time(const arrow::DataType& a, const arrow::DataType& b) {
+  const bool date_first = a.id() == arrow::Type::DATE32;
+  const arrow::DataType& other = date_first ? b : a;
+  if (other.id() == arrow::Type::DATE32) return arrow::date32();
+  const auto unit = static_cast<const arrow::TimestampType&>(other).unit();
+  if (date_first || b.id() == arrow::Type::DATE32) return arrow::timestamp(unit);
+  return arrow::timestamp(std::max(unit, static_cast<const arrow::TimestampType&>(b).unit()));
+}
+
+bool is_time(const arrow::DataType& type) {
+  return type.id() == arrow::Type::DATE32 || type.id() == arrow::Type::TIMESTAMP;
+}
+
+bool is_text_or_dictionary(const arrow::DataType& type) {
+  return is_text(type) || type.id() == arrow::Type::DICTIONARY;
+}
+
+}  // namespace
+
+TypePtr normal_type(const TypePtr& type) {
+  switch (type->id()) {
+    case arrow::Type::NA:
+    case arrow::Type::BOOL:
+    case arrow::Type::INT8:
+    case arrow::Type::INT16:
+    case arrow::Type::INT32:
+    case arrow::Type::INT64:
+    case arrow::Type::UINT8:
+    case arrow::Type::UINT16:
+    case arrow::Type::UINT32:
+    case arrow::Type::UINT64:
+    case arrow::Type::HALF_FLOAT:
+    case arrow::Type::FLOAT:
+    case arrow::Type::DOUBLE:
+    case arrow::Type::DATE32:
+    case arrow::Type::STRING:
+    case arrow::Type::LARGE_STRING: return type;
+    case arrow::Type::DATE64: return arrow::date32();
+    case arrow::Type::TIMESTAMP: return arrow::timestamp(static_cast<const arrow::TimestampType&>(*type).unit());
+    case arrow::Type::BINARY:
+    case arrow::Type::BINARY_VIEW:
+    case arrow::Type::STRING_VIEW: return arrow::utf8();
+    case arrow::Type::LARGE_BINARY: return arrow::large_utf8();
+    case arrow::Type::DECIMAL32:
+    case arrow::Type::DECIMAL64:
+    case arrow::Type::DECIMAL128:
+    case arrow::Type::DECIMAL256:
+      return static_cast<const arrow::DecimalType&>(*type).scale() <= 0 ? arrow::int64() : nullptr;
+    case arrow::Type::DICTIONARY: return normal_dictionary(static_cast<const arrow::DictionaryType&>(*type));
+    case arrow::Type::EXTENSION: return normal_type(static_cast<const arrow::ExtensionType&>(*type).storage_type());
+    default: return nullptr;
+  }
+}
+
+ValuesPtr normalise(const ValuesPtr& values, const std::string& file, const std::string& column) {
+  if (values->type()->id() == arrow::Type::EXTENSION) return normalise(storage_of(*values), file, column);
+  const TypePtr type = normal_type(values->type());
+  // Whatever a file claims is checked before anything follows its offsets and indices.
+  check(values->ValidateFull(), file, "column '" + column + "'");
+  if (values->type()->Equals(type)) return values;
+  switch (values->type()->id()) {
+    case arrow::Type::TIMESTAMP: return reinterpret(values, type, file, column);
+    case arrow::Type::BINARY:
+    case arrow::Type::LARGE_BINARY: {
+      ValuesPtr strings = reinterpret(values, type, file, column);
+      check(strings->ValidateFull(), file, "column '" + column + "'");
+      return strings;
+    }
+    default: return convert(values, type, file, column);
+  }
+}
+
+TypePtr common_type(const TypePtr& a, const TypePtr& b) {
+  if (a->Equals(b) || b->id() == arrow::Type::NA) return a;
+  if (a->id() == arrow::Type::NA) return b;
+  if (is_number(*a) && is_number(*b)) return common_number(*a, *b);
+  if (is_time(*a) && is_time(*b)) return common_time(*a, *b);
+  if (is_text_or_dictionary(*a) && is_text_or_dictionary(*b)) return arrow::large_utf8();
+  return nullptr;
+}
+
+ValuesPtr convert(const ValuesPtr& values, const TypePtr& type, const std::string& file, const std::string& column) {
+  if (values->type()->Equals(type)) return values;
+  if (values->type()->id() == arrow::Type::NA) {
+    auto nulls = arrow::MakeArrayOfNull(type, values->length());
+    check(nulls.status(), file, "column '" + column + "'");
+    return std::make_shared<arrow::ChunkedArray>(*std::move(nulls));
+  }
+  auto result = arrow::compute::Cast(values, arrow::compute::CastOptions::Safe(type));
+  check(result.status(), file, "column '" + column + "' as " + type->ToString());
+  return result->chunked_array();
+}
+
+void refuse_type(const std::string& file, const std::string& column, const std::string& type) {
+  const bool decimal = type.starts_with("decimal");
+  throw DataError(file + ": column '" + column + "' has type " + type + ", which SkyRank does not hold; " +
+                  (decimal ? "cast it to float64, or to an integer number of its smallest unit"
+                           : "store its parts as columns of numbers, dates, timestamps, booleans or strings"));
+}
+
+}  // namespace skyrank::datasets

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <memory>
+#include <string>
+
+namespace skyrank::datasets {
+
+/// The Arrow type in which SkyRank takes values of `type` in: itself where it has a SkyRank type; int64 for decimals
+/// without a fraction, the value type for dictionaries of other things than strings, date32 for date64, strings for
+/// bytes and views, no zone for timestamps (ticks count from the epoch in UTC either way). Null where there is none.
+std::shared_ptr<arrow::DataType> normal_type(const std::shared_ptr<arrow::DataType>& type);
+
+/// Values in their normal type, shared where the memory is the same, and checked: strings are UTF-8, decimals fit,
+/// offsets and dictionary indices lie inside. DataError names file and column. The type must have a normal type.
+std::shared_ptr<arrow::ChunkedArray> normalise(const std::shared_ptr<arrow::ChunkedArray>& values,
+                                               const std::string& file, const std::string& column);
+
+/// The narrowest normal type that holds the values of both normal types exactly; null where there is none.
+/// int64 with uint64 gives uint64, integers beyond 32 bits with floats give float64; `convert` refuses values that do
+/// not fit.
+std::shared_ptr<arrow::DataType> common_type(const std::shared_ptr<arrow::DataType>& a,
+                                             const std::shared_ptr<arrow::DataType>& b);
+
+/// Values as another type, exactly; DataError names file, column and the value that does not fit.
+std::shared_ptr<arrow::ChunkedArray> convert(const std::shared_ptr<arrow::ChunkedArray>& values,
+                                             const std::shared_ptr<arrow::DataType>& type, const std::string& file,
+                                             const std::string& column);
+
+/// A list, a struct, a fractional decimal: what a person needs to hear.
+[[noreturn]] void refuse_type(const std::string& file, const std::string& column, const std::string& type);
+
+}  // namespace skyrank::datasets

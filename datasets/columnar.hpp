@@ -1,0 +1,33 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "datasets/input.hpp"
+
+// Files that store columns apart, with their types: what they hold, and some of their columns as Arrow reads them.
+namespace skyrank::datasets {
+
+/// A file in memory.
+struct ColumnarFile {
+  std::shared_ptr<arrow::Buffer> bytes;
+  std::string name;  ///< for messages
+};
+
+/// DataError where the file is not Parquet or is damaged.
+std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file);
+
+/// The top-level fields `indices` (none of them nested), in the file's order, with the number of rows also where there
+/// are no indices. Other columns are not read.
+std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads,
+                                            const BytesRead& on_read);
+
+/// The same for Arrow IPC, as a file or as a stream. Columns share the file's memory where they are not compressed.
+std::shared_ptr<arrow::Schema> ipc_schema(const ColumnarFile& file);
+std::shared_ptr<arrow::Table> ipc_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads,
+                                        const BytesRead& on_read);
+
+}  // namespace skyrank::datasets

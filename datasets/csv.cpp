@@ -1,0 +1,294 @@
+#include "datasets/csv.hpp"
+
+#include <arrow/array.h>
+#include <arrow/buffer.h>
+#include <arrow/chunked_array.h>
+#include <arrow/csv/options.h>
+#include <arrow/csv/reader.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+#include <arrow/util/utf8.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <skyrank/error.hpp>
+#include <utility>
+
+#include "datasets/arrow_types.hpp"
+#include "datasets/csv_errors.hpp"
+#include "datasets/csv_scan.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+using TypePtr = std::shared_ptr<arrow::DataType>;
+using ValuesPtr = std::shared_ptr<arrow::ChunkedArray>;
+using IndexTypes = std::map<std::size_t, TypePtr>;
+
+// A record must lie in one block, or in two that follow each other. Blocks start small, for parallelism, and grow when
+// a record does not fit.
+constexpr std::int64_t kFirstBlock = std::int64_t{1} << 20;
+constexpr std::int64_t kLargestBlock = std::int64_t{1} << 30;
+constexpr std::int64_t kBlockGrowth = 16;
+
+struct CsvLayout {
+  CsvShape shape;
+  std::vector<std::string> names;  // one less than there are fields when the trailing one is dropped
+  bool has_rows = false;
+};
+
+std::string unnamed(std::size_t index) { return "c" + std::to_string(index); }
+
+// Lines that end in a delimiter have one more field than they have values.
+bool trailing_field_is_empty(CsvScanner scanner, std::size_t fields) {
+  while (scanner.next()) {
+    if (scanner.fields().size() == fields && !scanner.fields().back().raw.empty()) return false;
+  }
+  return true;
+}
+
+void refuse_duplicate_names(const std::vector<std::string>& names, const Location& header) {
+  std::map<std::string_view, std::size_t> seen;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto [first, inserted] = seen.emplace(names[i], i);
+    if (inserted) continue;
+    throw DataError("the column name '" + names[i] + "' comes twice, for fields " + std::to_string(first->second + 1) +
+                        " and " + std::to_string(i + 1),
+                    header);
+  }
+}
+
+CsvLayout layout_of(const CsvText& text, const ReadOptions& options) {
+  const std::string_view view = text.view();
+  if (view.starts_with("\xFF\xFE") || view.starts_with("\xFE\xFF")) {
+    throw DataError("the file is UTF-16; convert it to UTF-8", {text.name, 0, 0});
+  }
+  CsvScanner scanner(view, text.delimiter);
+  if (!scanner.next()) {
+    throw DataError(options.header ? "the file is empty; its first line should name the columns"
+                                   : "the file is empty, so the number of its columns is unknown",
+                    {text.name, 0, 0});
+  }
+  CsvLayout layout;
+  layout.shape.fields = scanner.fields().size();
+  if (scanner.unterminated()) refuse_malformed_records(text, layout.shape);
+  const Location first_line{text.name, scanner.line(), 0};
+  layout.names.resize(layout.shape.fields);
+  const bool last_unnamed = !options.header || scanner.fields().back().raw.empty();
+  if (options.header) {
+    arrow::util::InitializeUTF8();
+    for (std::size_t i = 0; i < layout.shape.fields; ++i) layout.names[i] = scanner.fields()[i].text();
+    for (const std::string& name : layout.names) {
+      if (!arrow::util::ValidateUTF8(name)) {
+        throw DataError("a column name is not valid UTF-8; convert the file to UTF-8", first_line);
+      }
+    }
+    layout.shape.data_begin = scanner.end();
+  } else {
+    scanner = CsvScanner(view, text.delimiter);
+  }
+  if (layout.shape.fields > 1 && last_unnamed && trailing_field_is_empty(scanner, layout.shape.fields)) {
+    layout.names.pop_back();
+  }
+  for (std::size_t i = 0; i < layout.names.size(); ++i) {
+    if (layout.names[i].empty()) layout.names[i] = unnamed(i);
+  }
+  refuse_duplicate_names(layout.names, first_line);
+  layout.has_rows = scanner.next();
+  return layout;
+}
+
+std::vector<std::string> null_spellings(const ReadOptions& options) {
+  std::vector<std::string> spellings = options.null_spellings;
+  if (spellings.empty()) spellings = {"NULL", "null", "NA", "N/A"};
+  spellings.emplace_back();
+  return spellings;
+}
+
+std::vector<std::size_t> wanted_indices(const CsvText& text, const CsvLayout& layout, const ReadOptions& options) {
+  std::vector<std::size_t> indices;
+  if (!options.columns) {
+    for (std::size_t i = 0; i < layout.names.size(); ++i) indices.push_back(i);
+    return indices;
+  }
+  for (const std::string& name : *options.columns) {
+    const auto found = std::find(layout.names.begin(), layout.names.end(), name);
+    if (found == layout.names.end()) throw DataError("there is no column '" + name + "'", {text.name, 0, 0});
+    indices.push_back(static_cast<std::size_t>(found - layout.names.begin()));
+  }
+  return indices;
+}
+
+// A column of integers that int64 holds is never inferred as float64 (but for a plus sign), so digits can only be lost
+// where a value is this large.
+bool may_have_lost_digits(const arrow::ChunkedArray& values) {
+  for (const auto& chunk : values.chunks()) {
+    const auto& doubles = static_cast<const arrow::DoubleArray&>(*chunk);
+    for (std::int64_t i = 0; i < doubles.length(); ++i) {
+      if (std::fabs(doubles.Value(i)) >= 0x1p53 && doubles.IsValid(i)) return true;
+    }
+  }
+  return false;
+}
+
+/// One CSV text on its way into Arrow columns. Arrow knows the columns by their number.
+class CsvReading {
+ public:
+  CsvReading(const CsvText& text, const ReadOptions& options, const BytesRead& on_read)
+      : text_(text), options_(options), on_read_(on_read), layout_(layout_of(text, options)) {
+    data_ = arrow::SliceBuffer(text.bytes, static_cast<std::int64_t>(layout_.shape.data_begin));
+    // Line breaks inside fields make the search for block limits slower, and need quotes.
+    has_quotes_ = text.view().substr(layout_.shape.data_begin).find('"') != std::string_view::npos;
+    // To the parser, the end of the file closes a quote.
+    if (has_quotes_) refuse_malformed_records(text, layout_.shape);
+  }
+
+  std::shared_ptr<arrow::Table> table(const GivenTypes& given) {
+    const std::vector<std::size_t> indices = wanted_indices(text_, layout_, options_);
+    if (indices.empty()) return without_columns();
+    IndexTypes types;
+    for (const std::size_t i : indices) {
+      const auto type = given.find(layout_.names[i]);
+      if (type != given.end()) types.emplace(i, type->second);
+    }
+    std::vector<ValuesPtr> columns = parse(indices, types);
+    refine(indices, types, columns);
+    arrow::FieldVector fields;
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      fields.push_back(arrow::field(layout_.names[indices[k]], columns[k]->type()));
+    }
+    return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(columns));
+  }
+
+ private:
+  std::shared_ptr<arrow::Table> without_columns() {
+    const std::int64_t rows = parse({0}, {{0, arrow::binary()}}).front()->length();
+    return arrow::Table::Make(arrow::schema({}), std::vector<ValuesPtr>{}, rows);
+  }
+
+  /// The columns as Arrow infers them, but for those in `types`.
+  std::vector<ValuesPtr> parse(const std::vector<std::size_t>& indices, const IndexTypes& types) {
+    if (!layout_.has_rows) return empty_columns(indices, types);
+    const std::int64_t enough = std::min(kLargestBlock, data_->size() + 1);
+    for (std::int64_t block = std::min(kFirstBlock, enough);; block = std::min(block * kBlockGrowth, enough)) {
+      auto result = try_parse(indices, types, static_cast<std::int32_t>(block));
+      if (result.ok()) return (*result)->columns();
+      const bool too_long = result.status().message().find("straddling object") != std::string::npos;
+      if (!too_long || block == enough) explain(result.status(), indices, types, too_long);
+    }
+  }
+
+  std::vector<ValuesPtr> empty_columns(const std::vector<std::size_t>& indices, const IndexTypes& types) {
+    std::vector<ValuesPtr> columns;
+    for (const std::size_t i : indices) {
+      const auto type = types.find(i);
+      auto empty = arrow::ChunkedArray::MakeEmpty(type == types.end() ? arrow::null() : type->second);
+      check(empty.status(), text_.name, "column '" + layout_.names[i] + "'");
+      columns.push_back(*std::move(empty));
+    }
+    return columns;
+  }
+
+  arrow::Result<std::shared_ptr<arrow::Table>> try_parse(const std::vector<std::size_t>& indices,
+                                                         const IndexTypes& types, std::int32_t block) {
+    auto reading = arrow::csv::ReadOptions::Defaults();
+    reading.use_threads = options_.threads != 1;
+    reading.block_size = block;
+    for (std::size_t i = 0; i < layout_.shape.fields; ++i) reading.column_names.push_back(std::to_string(i));
+    auto parsing = arrow::csv::ParseOptions::Defaults();
+    parsing.delimiter = text_.delimiter;
+    parsing.newlines_in_values = has_quotes_;
+    auto converting = arrow::csv::ConvertOptions::Defaults();
+    converting.null_values = null_spellings(options_);
+    converting.true_values = {"true", "True", "TRUE"};
+    converting.false_values = {"false", "False", "FALSE"};
+    converting.strings_can_be_null = true;
+    converting.quoted_strings_can_be_null = false;
+    for (const std::size_t i : indices) converting.include_columns.push_back(std::to_string(i));
+    for (const auto& [i, type] : types) converting.column_types.emplace(std::to_string(i), type);
+    ARROW_ASSIGN_OR_RAISE(auto reader,
+                          arrow::csv::TableReader::Make(arrow::io::default_io_context(), open_buffer(data_, on_read_),
+                                                        reading, parsing, converting));
+    return reader->Read();
+  }
+
+  [[noreturn]] void explain(const arrow::Status& status, const std::vector<std::size_t>& indices,
+                            const IndexTypes& types, bool too_long) {
+    refuse_malformed_records(text_, layout_.shape);
+    for (const std::size_t i : indices) refuse_invalid_utf8(text_, i, layout_.names[i]);
+    if (too_long) throw DataError("a line is longer than 1 GiB", {text_.name, 0, 0});
+    std::string what = "cannot be read";
+    for (const auto& [i, type] : types) what += ", with column '" + layout_.names[i] + "' as " + type->ToString();
+    check(status, text_.name, what);
+    throw DataError(what, {text_.name, 0, 0});
+  }
+
+  /// Turns what Arrow inferred into normal types without losing a digit.
+  void refine(const std::vector<std::size_t>& indices, const IndexTypes& given, std::vector<ValuesPtr>& columns) {
+    std::vector<std::size_t> places;
+    std::vector<std::size_t> again;
+    IndexTypes types;
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      if (given.contains(indices[k])) continue;
+      if (const TypePtr type = better_type(indices[k], *columns[k])) {
+        places.push_back(k);
+        again.push_back(indices[k]);
+        types.emplace(indices[k], type);
+      } else if (columns[k]->type()->id() == arrow::Type::TIMESTAMP) {
+        columns[k] = normalise(columns[k], text_.name, layout_.names[indices[k]]);
+      }
+    }
+    if (again.empty()) return;
+    std::vector<ValuesPtr> better = parse(again, types);
+    for (std::size_t n = 0; n < places.size(); ++n) columns[places[n]] = std::move(better[n]);
+  }
+
+  /// The type to read a column as instead of the one inferred; null to keep that.
+  TypePtr better_type(std::size_t index, const arrow::ChunkedArray& values) {
+    switch (values.type()->id()) {
+      case arrow::Type::BINARY: refuse_invalid_utf8(text_, index, layout_.names[index]); return nullptr;
+      case arrow::Type::TIME32:
+      case arrow::Type::TIME64: return arrow::utf8();
+      case arrow::Type::DOUBLE: return may_have_lost_digits(values) ? exact_integer(index) : nullptr;
+      default: return nullptr;
+    }
+  }
+
+  /// Null where the column is one of floats.
+  TypePtr exact_integer(std::size_t index) {
+    const std::string& name = layout_.names[index];
+    const NumberSpelling spelling = spelling_of_numbers(text_, layout_.shape, index, name, null_spellings(options_));
+    if (!spelling.integers_only) return nullptr;
+    if (spelling.fit_uint64) return arrow::uint64();
+    throw DataError("column '" + name + "' holds integers that neither int64 nor uint64 holds together, such as " +
+                        spelling.beyond_int64 +
+                        "; write one with an exponent or a decimal point to read them all as float64",
+                    {text_.name, spelling.line, 0});
+  }
+
+  const CsvText& text_;
+  const ReadOptions& options_;
+  const BytesRead& on_read_;
+  CsvLayout layout_;
+  std::shared_ptr<arrow::Buffer> data_;
+  bool has_quotes_ = false;
+};
+
+}  // namespace
+
+std::string_view CsvText::view() const {
+  return {reinterpret_cast<const char*>(bytes->data()), static_cast<std::size_t>(bytes->size())};
+}
+
+std::vector<std::string> csv_names(const CsvText& text, const ReadOptions& options) {
+  return layout_of(text, options).names;
+}
+
+std::shared_ptr<arrow::Table> csv_table(const CsvText& text, const ReadOptions& options, const GivenTypes& given,
+                                        const BytesRead& on_read) {
+  return CsvReading(text, options, on_read).table(given);
+}
+
+}  // namespace skyrank::datasets

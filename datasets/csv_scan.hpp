@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyrank::datasets {
+
+/// One field as it stands in the file, with its quotes.
+struct CsvField {
+  std::string_view raw;
+  bool quoted = false;
+
+  /// The value: quotes removed, doubled quotes made one.
+  std::string text() const;
+};
+
+/// A walk over the records of delimited text, one at a time. It splits exactly as Arrow's parser does: a quote counts
+/// at the start of a field only, `""` inside a quoted field is a quote, a record ends at LF, CR LF or CR outside
+/// quotes, and empty lines are no records. It is for the header and for finding the line of an error; it knows lines,
+/// which the parser does not.
+class CsvScanner {
+ public:
+  /// Starts at the beginning of `text`, after a UTF-8 byte order mark if there is one.
+  CsvScanner(std::string_view text, char delimiter);
+
+  /// Moves to the next record; false at the end.
+  bool next();
+
+  const std::vector<CsvField>& fields() const { return fields_; }
+  /// Line on which the record begins, from 1.
+  std::int64_t line() const { return line_; }
+  /// Line on which a field begins: not the record's where quoted fields before it hold line breaks.
+  std::int64_t line_of(std::size_t field) const;
+  /// Offset of the first byte after the record and its line break.
+  std::size_t end() const { return position_; }
+  /// The file ended inside the quotes of this record's last field.
+  bool unterminated() const { return unterminated_; }
+
+ private:
+  bool at_end() const { return position_ >= text_.size(); }
+  bool ends_field(char c) const { return c == delimiter_ || c == '\n' || c == '\r'; }
+  bool skip_line_break();
+  void scan_field();
+  void scan_quoted();
+
+  std::string_view text_;
+  char delimiter_;
+  std::size_t position_ = 0;
+  std::int64_t next_line_ = 1;
+  std::int64_t line_ = 0;
+  bool unterminated_ = false;
+  std::vector<CsvField> fields_;
+};
+
+}  // namespace skyrank::datasets

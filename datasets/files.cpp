@@ -1,0 +1,114 @@
+#include "datasets/files.hpp"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <system_error>
+
+namespace skyrank::datasets {
+namespace {
+
+struct Extension {
+  std::string_view extension;
+  Format format;
+};
+
+constexpr std::array<Extension, 7> kExtensions{{{".csv", Format::csv},
+                                                {".tsv", Format::tsv},
+                                                {".jsonl", Format::jsonl},
+                                                {".parquet", Format::parquet},
+                                                {".arrow", Format::arrow},
+                                                {".feather", Format::arrow},
+                                                {".ipc", Format::arrow}}};
+
+constexpr std::array kWritten{Format::csv, Format::jsonl, Format::parquet, Format::arrow};
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string escape_glob(const std::string& path) {
+  std::string escaped;
+  for (const char c : path) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') escaped.push_back('\\');
+    escaped.push_back(c);
+  }
+  return escaped;
+}
+
+std::vector<std::string> matches_of(const std::string& pattern) {
+  std::vector<std::string> matches;
+  glob_t found{};
+  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+    matches.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  ::globfree(&found);
+  std::sort(matches.begin(), matches.end());
+  return matches;
+}
+
+std::vector<std::string> expand(const std::string& pattern, const std::filesystem::path& base, const Location& where) {
+  if (pattern.empty()) throw DataError("a file name is empty", where);
+  const std::filesystem::path as_written = base / pattern;
+  // Other than "not there", what keeps a file from being looked at is for the reader to find and report.
+  std::error_code error;
+  if (std::filesystem::exists(as_written, error) || error) return {as_written.string()};
+  if (pattern.find_first_of("*?[") == std::string::npos) {
+    throw DataError("there is no file '" + as_written.string() + "'", where);
+  }
+  const bool absolute = std::filesystem::path(pattern).is_absolute();
+  std::vector<std::string> matches =
+      matches_of(absolute || base.empty() ? pattern : escape_glob(base.string()) + "/" + pattern);
+  if (matches.empty()) throw DataError("no file matches '" + as_written.string() + "'", where);
+  return matches;
+}
+
+}  // namespace
+
+std::string_view to_string(Format format) {
+  switch (format) {
+    case Format::csv: return "csv";
+    case Format::tsv: return "tsv";
+    case Format::jsonl: return "jsonl";
+    case Format::parquet: return "parquet";
+    case Format::arrow: return "arrow";
+  }
+  return "?";
+}
+
+Format parse_output_format(std::string_view name) {
+  for (const Format format : kWritten) {
+    if (to_string(format) == name) return format;
+  }
+  throw QueryError("unknown format '" + std::string(name) + "'; the formats are csv, jsonl, parquet and arrow");
+}
+
+Format format_of(const std::filesystem::path& file) {
+  const std::string extension = lower_case(file.extension().string());
+  for (const Extension& known : kExtensions) {
+    if (known.extension == extension) return known.format;
+  }
+  std::string message = file.string() + ": the extension '" + extension + "' names no format; known are";
+  for (const Extension& known : kExtensions) message += " " + std::string(known.extension);
+  throw DataError(message);
+}
+
+std::vector<std::filesystem::path> expand_files(const std::vector<std::string>& patterns,
+                                                const std::filesystem::path& base, const Location& where) {
+  std::vector<std::filesystem::path> files;
+  std::set<std::string> seen;
+  for (const std::string& pattern : patterns) {
+    for (std::string& match : expand(pattern, base, where)) {
+      if (!seen.insert(match).second) throw DataError("the file '" + match + "' is named twice", where);
+      files.emplace_back(std::move(match));
+    }
+  }
+  if (files.empty()) throw DataError("no file is named", where);
+  return files;
+}
+
+}  // namespace skyrank::datasets

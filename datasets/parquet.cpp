@@ -1,0 +1,75 @@
+#include <arrow/io/interfaces.h>
+#include <arrow/memory_pool.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/exception.h>
+#include <parquet/file_reader.h>
+
+#include <utility>
+
+#include "datasets/columnar.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+constexpr const char* kWhat = "not a Parquet file that can be read";
+
+arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> open(const ColumnarFile& file, bool threads,
+                                                                const BytesRead& on_read) {
+  parquet::ArrowReaderProperties properties;
+  properties.set_use_threads(threads);
+  parquet::arrow::FileReaderBuilder builder;
+  ARROW_RETURN_NOT_OK(builder.Open(open_buffer(file.bytes, on_read)));
+  return builder.properties(properties)->Build();
+}
+
+arrow::Result<std::shared_ptr<arrow::Schema>> read_schema(const ColumnarFile& file) {
+  ARROW_ASSIGN_OR_RAISE(const auto reader, open(file, false, {}));
+  std::shared_ptr<arrow::Schema> schema;
+  ARROW_RETURN_NOT_OK(reader->GetSchema(&schema));
+  return schema;
+}
+
+arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file, const std::vector<int>& indices,
+                                                        bool threads, const BytesRead& on_read) {
+  ARROW_ASSIGN_OR_RAISE(const auto reader, open(file, threads, on_read));
+  if (indices.empty()) {
+    const std::int64_t rows = reader->parquet_reader()->metadata()->num_rows();
+    return arrow::Table::Make(arrow::schema({}), std::vector<std::shared_ptr<arrow::ChunkedArray>>{}, rows);
+  }
+  // The reader counts leaves of the schema's tree.
+  std::vector<int> leaves;
+  for (const int index : indices) {
+    leaves.push_back(reader->manifest().schema_fields.at(static_cast<std::size_t>(index)).column_index);
+  }
+  return reader->ReadTable(leaves);
+}
+
+// The library below the Arrow layer reports damage by exceptions.
+template <class Read>
+auto guarded(const ColumnarFile& file, Read read) {
+  auto result = [&]() -> decltype(read()) {
+    try {
+      return read();
+    } catch (const parquet::ParquetException& error) {
+      return arrow::Status::Invalid(error.what());
+    }
+  }();
+  check(result.status(), file.name, kWhat);
+  return *std::move(result);
+}
+
+}  // namespace
+
+std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file) {
+  return guarded(file, [&] { return read_schema(file); });
+}
+
+std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads,
+                                            const BytesRead& on_read) {
+  return guarded(file, [&] { return read_table(file, indices, threads, on_read); });
+}
+
+}  // namespace skyrank::datasets

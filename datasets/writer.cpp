@@ -1,0 +1,137 @@
+#include "datasets/writer.hpp"
+
+#include <arrow/io/interfaces.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/record_batch.h>
+#include <arrow/table.h>
+#include <parquet/arrow/writer.h>
+#include <parquet/exception.h>
+#include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <functional>
+#include <ostream>
+#include <skyrank/error.hpp>
+#include <string>
+#include <string_view>
+
+#include "datasets/arrow_table.hpp"
+#include "datasets/output_file.hpp"
+#include "datasets/text_rows.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+constexpr std::int64_t kRowsPerBlock = 4096;
+// Of a Parquet row group: small enough to read parts, large enough to compress and to read fast.
+constexpr std::int64_t kRowsPerGroup = std::int64_t{1} << 20;
+
+using Sink = std::function<void(std::string_view)>;
+using FormatRows = std::string (*)(const Table&, std::int64_t, std::int64_t);
+
+// Blocks of rows become text in parallel and leave in order.
+void write_rows(const Table& table, FormatRows format, int threads, const Sink& sink) {
+  std::int64_t next = 0;
+  const auto take = [&](tbb::flow_control& control) {
+    if (next >= table.num_rows()) control.stop();
+    return std::exchange(next, next + kRowsPerBlock);
+  };
+  const auto render = [&](std::int64_t begin) {
+    return format(table, begin, std::min(begin + kRowsPerBlock, table.num_rows()));
+  };
+  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+  arena.execute([&] {
+    const auto tokens = static_cast<std::size_t>(2 * arena.max_concurrency());
+    tbb::parallel_pipeline(tokens,
+                           tbb::make_filter<void, std::int64_t>(tbb::filter_mode::serial_in_order, take) &
+                               tbb::make_filter<std::int64_t, std::string>(tbb::filter_mode::parallel, render) &
+                               tbb::make_filter<std::string, void>(tbb::filter_mode::serial_in_order,
+                                                                   [&](const std::string& text) { sink(text); }));
+  });
+}
+
+void write_text_format(const Table& table, Format format, int threads, const Sink& sink) {
+  if (format == Format::csv) sink(csv_header(table));
+  write_rows(table, format == Format::csv ? csv_rows : jsonl_rows, threads, sink);
+}
+
+/// An Arrow stream into an OutputFile, whose exceptions pass through the library as a status.
+class FileStream final : public arrow::io::OutputStream {
+ public:
+  explicit FileStream(OutputFile& file) : file_(file) {}
+
+  arrow::Status Close() override {
+    closed_ = true;
+    return arrow::Status::OK();
+  }
+  bool closed() const override { return closed_; }
+  arrow::Result<std::int64_t> Tell() const override { return position_; }
+  arrow::Status Write(const void* data, std::int64_t bytes) override {
+    try {
+      file_.write({static_cast<const char*>(data), static_cast<std::size_t>(bytes)});
+    } catch (const ResourceError& error) {
+      return arrow::Status::IOError(error.message());
+    }
+    position_ += bytes;
+    return arrow::Status::OK();
+  }
+  using arrow::io::OutputStream::Write;
+
+ private:
+  OutputFile& file_;
+  std::int64_t position_ = 0;
+  bool closed_ = false;
+};
+
+arrow::Status write_ipc(const arrow::RecordBatch& batch, arrow::io::OutputStream& out) {
+  ARROW_ASSIGN_OR_RAISE(const auto writer, arrow::ipc::MakeFileWriter(&out, batch.schema()));
+  ARROW_RETURN_NOT_OK(writer->WriteRecordBatch(batch));
+  return writer->Close();
+}
+
+arrow::Status write_parquet(const std::shared_ptr<arrow::RecordBatch>& batch,
+                            const std::shared_ptr<arrow::io::OutputStream>& out) {
+  const auto properties = parquet::WriterProperties::Builder().compression(parquet::Compression::SNAPPY)->build();
+  // The Arrow schema is kept along, so that types without a Parquet twin (timestamps in seconds) come back.
+  const auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+  ARROW_ASSIGN_OR_RAISE(const auto table, arrow::Table::FromRecordBatches({batch}));
+  return parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, kRowsPerGroup, properties,
+                                    arrow_properties);
+}
+
+void write_columnar(const Table& table, Format format, OutputFile& file, const std::string& name) {
+  const auto batch = to_arrow(table);
+  const auto stream = std::make_shared<FileStream>(file);
+  const arrow::Status status = format == Format::parquet ? write_parquet(batch, stream) : write_ipc(*batch, *stream);
+  if (status.ok()) return;
+  if (status.IsIOError()) throw ResourceError(status.message());
+  throw ResourceError(name + ": cannot be written as " + std::string(to_string(format)) + ": " + status.message());
+}
+
+}  // namespace
+
+void write(const Table& table, const std::filesystem::path& file, Format format, int threads) {
+  OutputFile output(file);
+  switch (format) {
+    case Format::csv:
+    case Format::jsonl:
+      write_text_format(table, format, threads, [&](std::string_view text) { output.write(text); });
+      break;
+    case Format::parquet:
+    case Format::arrow: write_columnar(table, format, output, file.string()); break;
+    case Format::tsv: throw DataError(file.string() + ": tsv can be read but not written; use csv");
+  }
+  output.commit();
+}
+
+void write(const Table& table, std::ostream& out, Format format) {
+  if (format != Format::csv && format != Format::jsonl) {
+    throw DataError("only csv and jsonl can go to a stream, not " + std::string(to_string(format)));
+  }
+  write_text_format(table, format, 0, [&](std::string_view text) { out << text; });
+  out.flush();
+  if (!out) throw ResourceError("the output stream cannot be written to");
+}
+
+}  // namespace skyrank::datasets

@@ -13,6 +13,12 @@ namespace skyline {
 extern const SkylineAlgorithm bnl;
 }  // namespace skyline
 
+namespace topk {
+extern const TopKAlgorithm sort;
+extern const TopKAlgorithm stl_heap;
+extern const TopKAlgorithm heap;
+}  // namespace topk
+
 std::span<const SkylineAlgorithm* const> skyline_algorithms() {
   static constexpr const SkylineAlgorithm* kAll[] = {
       &skyline::bnl,
@@ -20,7 +26,14 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() {
   return kAll;
 }
 
-std::span<const TopKAlgorithm* const> topk_algorithms() { return {}; }
+std::span<const TopKAlgorithm* const> topk_algorithms() {
+  static constexpr const TopKAlgorithm* kAll[] = {
+      &topk::sort,
+      &topk::stl_heap,
+      &topk::heap,
+  };
+  return kAll;
+}
 
 SkylineShape shape_of(const SkylineProblem& problem) {
   const std::size_t d = problem.keys.size();

@@ -49,8 +49,8 @@ struct SkylineProblem {
   std::span<const OrderNode> order;  ///< empty: Pareto over all columns
 };
 
-/// Which rows tying with the k-th place are in the answer: those of lowest row ids, of highest, all of them (so the answer
-/// may exceed k), or whichever is fastest (still exactly k rows with the right keys).
+/// Which rows tying with the k-th place are in the answer: those of lowest row ids, of highest, all of them (so the
+/// answer may exceed k), or whichever is fastest (still exactly k rows with the right keys).
 enum class TieRule : std::uint8_t { first, last, all, any };
 
 /// The k best of n rows, rows comparing lexicographically by `keys` (one or more columns of any widths). The answer is

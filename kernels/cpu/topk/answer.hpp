@@ -1,0 +1,47 @@
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/topk/ranks.hpp"
+
+namespace skyrank::kernels::topk {
+
+inline constexpr std::size_t kCheckRows = 1 << 16;  ///< rows that a loop passes between two looks at the stop token
+
+/// The rows of the k best ranks, given in order: equal keys by ascending row id.
+template <class Ranks>
+std::vector<RowId> rows_in_order(const Ranks& ranks, std::span<const typename Ranks::Rank> best, TieRule ties) {
+  std::vector<RowId> rows;
+  rows.reserve(best.size());
+  for (const auto rank : best) rows.push_back(ranks.row_of(rank));
+  if (ties != TieRule::last) return rows;
+  // Among equal keys the highest row ids came first.
+  for (std::size_t begin = 0; begin < best.size();) {
+    std::size_t end = begin + 1;
+    while (end < best.size() && ranks.same_key(best[begin], best[end])) ++end;
+    std::reverse(rows.begin() + static_cast<RowId>(begin), rows.begin() + static_cast<RowId>(end));
+    begin = end;
+  }
+  return rows;
+}
+
+/// Puts all rows with the keys of the last of the best in place of those that are among the best.
+template <class Ranks>
+void take_all_ties(const Ranks& ranks, std::span<const typename Ranks::Rank> best, std::size_t n,
+                   std::vector<RowId>& rows, const Context& context) {
+  const auto last = best.back();
+  while (!rows.empty() && ranks.same_key(best[rows.size() - 1], last)) rows.pop_back();
+  std::vector<std::vector<RowId>> ties((n + kCheckRows - 1) / kCheckRows);
+  parallel_for(ties.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t block = begin; block < end; ++block) {
+      context.check();
+      ranks.append_equal(block * kCheckRows, std::min(n, (block + 1) * kCheckRows), last, ties[block]);
+    }
+  });
+  for (const std::vector<RowId>& some : ties) rows.insert(rows.end(), some.begin(), some.end());
+}
+
+}  // namespace skyrank::kernels::topk

@@ -1,0 +1,55 @@
+#include <queue>
+
+#include "kernels/cpu/topk/heap_per_thread.hpp"
+#include "kernels/registry.hpp"
+
+// A std::priority_queue per thread.
+namespace skyrank::kernels::topk {
+namespace {
+
+template <class Ranks>
+class StlHeap {
+ public:
+  using Rank = typename Ranks::Rank;
+
+  StlHeap(const Ranks& ranks, std::vector<Rank> first) : queue_(Less{&ranks}, std::move(first)) {}
+
+  Rank worst() const { return queue_.top(); }
+  void replace_worst(Rank rank) {
+    queue_.pop();
+    queue_.push(rank);
+  }
+  std::vector<Rank> ranks() && {
+    std::vector<Rank> all;
+    all.reserve(queue_.size());
+    for (; !queue_.empty(); queue_.pop()) all.push_back(queue_.top());
+    return all;
+  }
+
+ private:
+  struct Less {
+    const Ranks* ranks;
+    bool operator()(Rank a, Rank b) const { return ranks->less(a, b); }
+  };
+  std::priority_queue<Rank, std::vector<Rank>, Less> queue_;
+};
+
+Support supports(const TopKShape&) { return Support::yes(); }
+
+TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Context& context) {
+  return run_heaps<StlHeap>(problem, context);
+}
+
+}  // namespace
+
+extern const TopKAlgorithm stl_heap{
+    .name = "stl-heap",
+    .summary = "a std::priority_queue of the k best per thread, merged",
+    .source = "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on GPUs, SIGMOD 2018, section 6.7 (STL PQ)",
+    .device = Device::cpu,
+    .parameters = {},
+    .supports = supports,
+    .run = run,
+};
+
+}  // namespace skyrank::kernels::topk

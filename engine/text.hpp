@@ -5,15 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/common/nearest_name.hpp"
+
 // Small text helpers shared by messages, printers and writers.
 namespace skyrank::query {
 
-/// The candidate nearest to `name` by edit distance (insert, delete, replace, swap of neighbours; case does not count),
-/// the first of several; empty when none is within a third of the longer name's length.
-std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
-
-/// "; did you mean 'price'?" for the end of a message, or nothing when no candidate is near.
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
+using kernels::did_you_mean;
+using kernels::nearest_name;
 
 }  // namespace skyrank::query
 

@@ -61,9 +61,9 @@ std::string check_parameters(std::span<const Parameter> declared,
   for (const auto& [name, value] : values) {
     const auto parameter = std::ranges::find(declared, name, &Parameter::name);
     if (parameter == declared.end()) {
-      std::vector<std::string_view> names;
-      for (const Parameter& known : declared) names.push_back(known.name);
-      return "there is no parameter '" + name + "'" + suggestion(name, names);
+      std::vector<std::string> names;
+      for (const Parameter& known : declared) names.emplace_back(known.name);
+      return "there is no parameter '" + name + "'" + did_you_mean(name, names);
     }
     if (value < parameter->min || value > parameter->max) {
       return "parameter '" + name + "' is " + std::to_string(value) + ", but must be from " +

@@ -1,1 +1,181 @@
 #include "planner/choose.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+#include <stdexcept>
+
+#include "kernels/common/nearest_name.hpp"
+#include "planner/cost/models.hpp"
+
+namespace skyrank::planner {
+namespace {
+
+using kernels::Device;
+using Parameters = std::map<std::string, std::int64_t, std::less<>>;
+
+std::string_view name_of(Device device) { return device == Device::cuda ? "cuda" : "cpu"; }
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// Calls visit(algorithm) for every registered algorithm of every problem kind.
+template <class Visit>
+void for_each_algorithm(const Visit& visit) {
+  for (const auto* algorithm : kernels::skyline_algorithms()) visit(*algorithm);
+  for (const auto* algorithm : kernels::topk_algorithms()) visit(*algorithm);
+}
+
+bool is_forced(std::string_view name, const Constraints& constraints) {
+  return std::ranges::find(constraints.algorithms, name) != constraints.algorithms.end();
+}
+
+bool declares(std::span<const kernels::Parameter> declared, std::string_view name) {
+  return std::ranges::find(declared, name, &kernels::Parameter::name) != declared.end();
+}
+
+/// Names that nothing answers to, whatever the problem kind.
+void check_names(const Constraints& constraints) {
+  std::vector<std::string> algorithms;
+  std::vector<std::string> parameters;
+  for_each_algorithm([&](const auto& algorithm) {
+    algorithms.emplace_back(algorithm.name);
+    if (!constraints.algorithms.empty() && !is_forced(algorithm.name, constraints)) return;
+    for (const kernels::Parameter& parameter : algorithm.parameters) parameters.emplace_back(parameter.name);
+  });
+  const auto known = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  for (const std::string& name : constraints.algorithms) {
+    if (known(algorithms, name)) continue;
+    throw NoPath{"there is no algorithm '" + name + "'" + kernels::did_you_mean(name, algorithms) + " (there are " +
+                 listed(algorithms) + ")"};
+  }
+  for (const auto& [name, value] : constraints.parameters) {
+    if (known(parameters, name)) continue;
+    const std::string of = constraints.algorithms.empty() ? "no algorithm" : listed(constraints.algorithms);
+    throw NoPath{of + " has no parameter '" + name + "'" + kernels::did_you_mean(name, parameters)};
+  }
+}
+
+/// The given parameters that concern algorithms of this kind; the rest belongs to another operator of the query.
+template <class Algorithm>
+Parameters parameters_of_kind(std::span<const Algorithm* const> algorithms, const Constraints& constraints) {
+  Parameters parameters = constraints.parameters;
+  std::erase_if(parameters, [&](const auto& given) {
+    return std::ranges::none_of(algorithms, [&](const auto* algorithm) {
+      return (constraints.algorithms.empty() || is_forced(algorithm->name, constraints)) &&
+             declares(algorithm->parameters, given.first);
+    });
+  });
+  return parameters;
+}
+
+template <class Algorithm>
+bool any_forced(std::span<const Algorithm* const> algorithms, const Constraints& constraints) {
+  return std::ranges::any_of(algorithms, [&](const auto* it) { return is_forced(it->name, constraints); });
+}
+
+/// Why an algorithm may not be taken, or empty.
+template <class Algorithm>
+std::string obstacle(const Algorithm& algorithm, const typename Algorithm::Shape& shape, const Constraints& constraints,
+                     const Parameters& parameters, bool forced_kind, const Machine& machine) {
+  if (forced_kind && !is_forced(algorithm.name, constraints)) return "not among the algorithms asked for";
+  if (constraints.device && *constraints.device != algorithm.device) {
+    return "runs on " + std::string(name_of(algorithm.device)) + ", not on " +
+           std::string(name_of(*constraints.device));
+  }
+  if (algorithm.device == Device::cuda && !machine.cuda) return "needs a GPU, and none is usable";
+  for (const auto& [name, value] : parameters) {
+    if (!declares(algorithm.parameters, name)) return "has no parameter '" + name + "'";
+  }
+  if (std::string wrong = kernels::check_parameters(algorithm.parameters, parameters); !wrong.empty()) return wrong;
+  if (const kernels::Support support = algorithm.supports(shape); !support) return support.reason;
+  return {};
+}
+
+std::string rounded(double value) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 3);
+  return {text, end.ptr};
+}
+
+template <class Algorithm>
+std::string reason_of_choice(const Choice<Algorithm>& choice, bool forced) {
+  const auto priced = std::ranges::count_if(choice.others, [](const Considered& it) { return it.seconds.has_value(); });
+  if (priced > 0) return "cheapest of " + std::to_string(priced + 1) + " by predicted time";
+  return forced ? "asked for" : "the only one that fits";
+}
+
+/// What stands in the way of those that could have been taken, for the message that there is no path.
+std::string obstacles(const std::vector<Considered>& others, const Constraints& constraints, bool forced) {
+  std::string text;
+  for (const Considered& it : others) {
+    if (forced && !is_forced(it.algorithm, constraints)) continue;
+    text += (text.empty() ? "" : "; ") + it.algorithm + ": " + it.reason;
+  }
+  return text;
+}
+
+template <class Algorithm>
+Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, const typename Algorithm::Shape& shape,
+                              const Constraints& constraints, const Machine& machine) {
+  check_names(constraints);
+  const Parameters parameters = parameters_of_kind(algorithms, constraints);
+  const bool forced = any_forced(algorithms, constraints);
+  Choice<Algorithm> choice;
+  for (const Algorithm* algorithm : algorithms) {
+    Considered it{std::string(algorithm->name), std::nullopt,
+                  obstacle(*algorithm, shape, constraints, parameters, forced, machine)};
+    if (it.reason.empty()) {
+      it.seconds = predict(*algorithm, shape, machine);
+      if (choice.algorithm == nullptr || *it.seconds < choice.seconds) {
+        choice.algorithm = algorithm;
+        choice.seconds = *it.seconds;
+      }
+    }
+    choice.others.push_back(std::move(it));
+  }
+  if (choice.algorithm == nullptr) {
+    throw NoPath{"no " + std::string(Algorithm::problem) + " algorithm fits (" +
+                 obstacles(choice.others, constraints, forced) + ")"};
+  }
+  std::erase_if(choice.others, [&](const Considered& it) { return it.algorithm == choice.algorithm->name; });
+  for (Considered& it : choice.others) {
+    if (it.seconds) it.reason = "predicted " + rounded(*it.seconds / choice.seconds) + " times as long";
+  }
+  choice.reason = reason_of_choice(choice, forced);
+  choice.parameters = kernels::ParameterValues(choice.algorithm->parameters, parameters);
+  return choice;
+}
+
+template <class Model>
+Model existing(Model model, std::string_view name) {
+  if (model == nullptr) throw std::logic_error("no cost model for algorithm " + std::string(name));
+  return model;
+}
+
+}  // namespace
+
+Choice<kernels::SkylineAlgorithm> choose(const kernels::SkylineShape& shape, const Constraints& constraints,
+                                         const Machine& machine) {
+  return choose_from(kernels::skyline_algorithms(), shape, constraints, machine);
+}
+
+Choice<kernels::TopKAlgorithm> choose(const kernels::TopKShape& shape, const Constraints& constraints,
+                                      const Machine& machine) {
+  return choose_from(kernels::topk_algorithms(), shape, constraints, machine);
+}
+
+double predict(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape, const Machine& machine) {
+  return existing(cost::skyline_model(algorithm.name), algorithm.name)(shape, machine);
+}
+
+double predict(const kernels::TopKAlgorithm& algorithm, const kernels::TopKShape& shape, const Machine& machine) {
+  return existing(cost::topk_model(algorithm.name), algorithm.name)(shape, machine);
+}
+
+}  // namespace skyrank::planner

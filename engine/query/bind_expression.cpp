@@ -9,6 +9,7 @@
 
 #include "engine/query/ast.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/text.hpp"
 
 // Names and types of one expression. A NULL literal has no type of its own: it is bound provisionally and takes the
 // type its context wants.

@@ -125,7 +125,4 @@ std::vector<int> columns_read(const BoundQuery& query);
 /// The same by name and before binding, in the table's order; names that are no columns are ignored.
 std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns);
 
-/// The candidate nearest to `name` in edit distance, or empty when none is near.
-std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
-
 }  // namespace skyrank::query

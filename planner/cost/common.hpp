@@ -1,0 +1,58 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "kernels/common/problem.hpp"
+#include "planner/choose.hpp"
+
+// What several cost models share.
+namespace skyrank::planner::cost {
+
+/// Threads that an algorithm uses which gives each at least `grain` of n rows. Continuous in n, so that a prediction
+/// never falls when rows are added.
+inline double threads_used(double n, double grain, const Machine& machine) {
+  return std::clamp(n / grain, 1.0, std::max(1.0, static_cast<double>(machine.threads)));
+}
+
+/// Seconds to sort n elements on one thread, at `step` seconds for one element on one level.
+inline double sort_seconds(double n, double step) { return step * n * std::log2(std::max(2.0, n)); }
+
+/// Seconds for one step of comparing and moving a top-k rank: one integer of 64 or of 128 bits, or columns one by one.
+inline double rank_step(const kernels::TopKShape& shape) {
+  int bits = static_cast<int>(std::bit_width(shape.n));
+  for (const kernels::KeyWidth width : shape.widths) bits += kernels::bits(width);
+  return bits <= 64 ? 2.5e-9 : bits <= 128 ? 4e-9 : 20e-9;
+}
+
+/// Seconds to look at the keys of one row of a top-k problem.
+inline double scan_step(const kernels::TopKShape& shape) {
+  return shape.widths.size() == 1 ? 0.5e-9 : 1e-9 * static_cast<double>(shape.widths.size());
+}
+
+/// What a heap of the k best costs for all but its own operations on one rank.
+struct HeapWork {
+  double scan = 0;     ///< seconds to scan the rows, on the threads used
+  double inserts = 0;  ///< ranks that enter a thread's heap after it was filled, in random order
+  double levels = 0;   ///< of a heap
+  double merge = 0;    ///< seconds to sort what all heaps hold
+  double filled = 0;   ///< ranks in one thread's heap
+};
+
+inline HeapWork heap_work(const kernels::TopKShape& shape, const Machine& machine) {
+  const double n = static_cast<double>(shape.n);
+  const double k = std::min(n, static_cast<double>(shape.k));
+  const double threads = threads_used(n, 32768, machine);
+  const double rows = n / threads;
+  HeapWork work;
+  work.filled = std::min(k, rows);
+  work.scan = scan_step(shape) * rows * (shape.ties == kernels::TieRule::all ? 2 : 1);
+  work.inserts = work.filled > 0 ? work.filled * std::log(rows / work.filled) : 0;
+  work.levels = std::log2(std::max(2.0, work.filled));
+  const double held = threads * work.filled;
+  work.merge = sort_seconds(held, rank_step(shape)) / threads_used(held, 16384, machine);
+  return work;
+}
+
+}  // namespace skyrank::planner::cost

@@ -1,0 +1,31 @@
+#include "planner/cost/models.hpp"
+
+#include <utility>
+
+namespace skyrank::planner::cost {
+
+// The only place of the planner that knows algorithms by name.
+SkylineModel skyline_model(std::string_view algorithm) {
+  static constexpr std::pair<std::string_view, SkylineModel> kModels[] = {
+      {"bnl", bnl},
+      {"sfs", sfs},
+  };
+  for (const auto& [name, model] : kModels) {
+    if (name == algorithm) return model;
+  }
+  return nullptr;
+}
+
+TopKModel topk_model(std::string_view algorithm) {
+  static constexpr std::pair<std::string_view, TopKModel> kModels[] = {
+      {"sort", sort},
+      {"stl-heap", stl_heap},
+      {"heap", heap},
+  };
+  for (const auto& [name, model] : kModels) {
+    if (name == algorithm) return model;
+  }
+  return nullptr;
+}
+
+}  // namespace skyrank::planner::cost

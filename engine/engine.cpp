@@ -1,0 +1,426 @@
+#include <skyrank/engine.hpp>
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <skyrank/error.hpp>
+
+#include "engine/exec/gather.hpp"
+#include "engine/exec/group.hpp"
+#include "engine/exec/levels.hpp"
+#include "engine/exec/partition.hpp"
+#include "engine/exec/physical_plan.hpp"
+#include "engine/exec/rank.hpp"
+#include "engine/exec/row_set.hpp"
+#include "engine/exec/runtime.hpp"
+#include "engine/exec/skyline.hpp"
+#include "engine/query/bound.hpp"
+#include "kernels/cuda/device/device.hpp"
+#include "kernels/cuda/device/failure.hpp"
+#include "kernels/registry.hpp"
+
+// The way of a query, in the order in which it goes:
+//   Query -> bind -> logical plan (BoundQuery) -> plan -> PhysicalPlan -> execute -> Result
+// and inside execute: filter -> group -> missing values -> partition -> prefer -> rank -> gather.
+namespace skyrank {
+namespace {
+
+using exec::RowSet;
+using exec::Segments;
+using query::BoundQuery;
+
+// ---- What the stages pass on ----
+
+/// The table that the answer is taken from: the input, or what `group_by` made of it.
+struct Source {
+  Table table;
+  std::vector<RowId> first_rows;  ///< per group; empty without `group_by`
+  bool grouped = false;
+
+  RowId input_row(RowId row) const { return grouped ? first_rows[row] : row; }
+};
+
+/// The rows still in the running, in segments that are answered apart.
+struct Candidates {
+  RowSet rows;
+  Segments segments;
+  std::vector<std::int32_t> levels;  ///< per position; empty without `prefer`
+};
+
+// ---- Measuring ----
+
+/// A query on its way: its plan, which is filled with measurements, and the clocks of the result.
+struct Execution {
+  exec::PhysicalPlan plan;
+  exec::Runtime runtime;
+  Timing timing;
+  Work work;
+
+  const BoundQuery& query() const { return plan.query; }
+};
+
+/// Runs one operator, adds its time to a stage and to its node.
+template <class F>
+auto timed(const Execution& execution, double& stage_ms, PlanNode& node, const F& f) {
+  execution.runtime.context.check();
+  exec::Stopwatch watch;
+  auto value = f();
+  const double ms = watch.lap();
+  stage_ms += ms;
+  node.measured_ms = ms;
+  return value;
+}
+
+Work public_work(const kernels::Work& work) {
+  return {work.dominance_tests, work.mask_tests, work.bytes_read, work.bytes_written, work.candidates};
+}
+
+/// Books what kernels did; where they ran side by side, `ms` is the share of the stage's time that is the node's.
+void book(Execution& execution, PlanNode& node, const exec::Report& report, double ms) {
+  node.measured_rows = report.rows;
+  node.measured_ms = ms;
+  if (!execution.runtime.context.count_work) return;
+  node.work = public_work(report.work);
+  execution.work += *node.work;
+}
+
+std::int64_t largest(const Segments& segments) {
+  std::int64_t size = 0;
+  for (std::int64_t s = 0; s < segments.count(); ++s) size = std::max(size, segments.size(s));
+  return size;
+}
+
+// ---- The stages ----
+
+RowSet filter_rows(Execution& execution, const Table& input) {
+  const RowSet all = RowSet::all(input.num_rows());
+  execution.plan.operators.scan.measured_rows = input.num_rows();
+  if (!execution.query().condition) return all;
+  PlanNode& node = *execution.plan.operators.filter;
+  RowSet rows = timed(execution, execution.timing.filter_ms, node,
+                      [&] { return RowSet::listed(exec::filter(*execution.query().condition, input, all.view())); });
+  node.measured_rows = rows.size();
+  return rows;
+}
+
+/// Replaces the input by its groups; afterwards all rows of the derived table are candidates.
+Source group_rows(Execution& execution, const Table& input, RowSet& rows) {
+  if (!execution.query().group) return {input, {}, false};
+  PlanNode& node = *execution.plan.operators.group;
+  exec::Grouped grouped = timed(execution, execution.timing.filter_ms, node,
+                                [&] { return exec::group(*execution.query().group, input, rows.view()); });
+  rows = RowSet::all(grouped.table.num_rows());
+  node.measured_rows = rows.size();
+  return {std::move(grouped.table), std::move(grouped.first_rows), true};
+}
+
+RowSet apply_missing_rules(Execution& execution, const Source& source, RowSet rows) {
+  const BoundQuery& query = execution.query();
+  if (!execution.plan.operators.missing) return rows;
+  PlanNode& node = *execution.plan.operators.missing;
+  rows = timed(execution, execution.timing.filter_ms, node, [&] {
+    return RowSet::listed(exec::apply_missing_rules(exec::value_expressions(execution.plan), source.table, rows.view(),
+                                                    query.nan_rule, query.null_rule));
+  });
+  node.measured_rows = rows.size();
+  return rows;
+}
+
+Segments partition_rows(Execution& execution, const Source& source, const RowSet& rows) {
+  if (!execution.plan.operators.partition) return exec::one_segment(rows.size());
+  PlanNode& node = *execution.plan.operators.partition;
+  Segments segments = timed(execution, execution.timing.filter_ms, node, [&] {
+    return exec::partition(source.table, execution.query().partition_columns, rows.view());
+  });
+  node.measured_rows = rows.size();
+  node.detail += " (" + std::to_string(segments.count()) + " partitions)";
+  return segments;
+}
+
+/// The candidates that a preference keeps, ascending, and their segments.
+Candidates narrow(const Candidates& all, exec::Kept kept) {
+  std::vector<std::int64_t> positions = std::move(kept.rows);
+  for (std::int64_t& position : positions) position = all.segments.at(position);
+  const std::vector<std::int64_t> order = exec::ascending_order(positions);
+  const auto at = [&](std::size_t i) { return order.empty() ? static_cast<std::int64_t>(i) : order[i]; };
+  std::vector<RowId> ids(positions.size());
+  Candidates result{RowSet::all(0), {std::move(kept.bounds), std::vector<std::int64_t>(order.size())}, {}};
+  result.levels.resize(positions.size());
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    ids[i] = all.rows[positions[at(i)]];
+    result.levels[i] = kept.levels[at(i)];
+    if (!order.empty()) result.segments.order[at(i)] = static_cast<std::int64_t>(i);
+  }
+  result.rows = RowSet::listed(std::move(ids));
+  return result;
+}
+
+void book_steps(Execution& execution, exec::SkylineSolver& solver, const exec::SkylineKeys& keys,
+                const exec::StepReports& reports, std::int64_t largest_segment, double stage_ms) {
+  double sum = 0;
+  for (const exec::Report& report : reports) sum += report.ms;
+  std::int64_t n = largest_segment;
+  for (std::size_t s = 0; s < reports.size(); ++s) {
+    PlanNode& node = execution.plan.operators.skyline[s];
+    exec::describe_path(solver.path(s, keys.steps[s].width, n), node);
+    const double share = sum > 0 ? reports[s].ms / sum : 1 / static_cast<double>(reports.size());
+    book(execution, node, reports[s], stage_ms * share);
+    n = std::min(n, reports[s].rows);
+  }
+}
+
+Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segments segments) {
+  Candidates all{std::move(rows), std::move(segments), {}};
+  if (!execution.plan.preference) return all;
+  exec::Operators& operators = execution.plan.operators;
+  const exec::SkylineKeys keys = timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] {
+    exec::SkylineKeys made = exec::make_skyline_keys(*execution.plan.preference, source.table, all.rows.view());
+    return all.segments.order.empty() ? made : exec::take(made, all.segments.order);
+  });
+  operators.skyline_keys->measured_rows = keys.n;
+  const std::int64_t largest_segment = largest(all.segments);
+  exec::SkylineSolver solver(*execution.plan.preference, execution.runtime, largest_segment);
+  exec::StepReports reports(solver.num_steps());
+  PlanNode& last = operators.skyline.back();
+  Candidates kept = timed(execution, execution.timing.compute_ms, last, [&] {
+    const exec::LevelRule rule = exec::level_rule(execution.query());
+    return narrow(all, exec::keep_best(keys, all.segments.bounds, rule, solver, reports));
+  });
+  book_steps(execution, solver, keys, reports, largest_segment, *last.measured_ms);
+  last.measured_rows = kept.rows.size();
+  return kept;
+}
+
+/// Positions in the order of the answer.
+std::vector<std::int64_t> rank(Execution& execution, const Source& source, const Candidates& candidates) {
+  const BoundQuery& query = execution.query();
+  exec::Operators& operators = execution.plan.operators;
+  const exec::Window window = exec::window_of(query);
+  if (!operators.order) return exec::cut(window, candidates.segments);
+  if (query.ranking.empty()) {
+    auto positions = timed(execution, execution.timing.compute_ms, *operators.order,
+                           [&] { return exec::cut(window, candidates.segments); });
+    operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
+    return positions;
+  }
+  const std::vector<exec::Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
+    return exec::make_rank_keys(query.ranking, source.table, candidates.rows.view());
+  });
+  operators.rank_keys->measured_rows = candidates.rows.size();
+  const std::int64_t n = largest(candidates.segments);
+  exec::Ranker ranker(window, execution.runtime, n);
+  exec::Report report;
+  std::vector<std::int64_t> positions = timed(execution, execution.timing.compute_ms, *operators.order,
+                                              [&] { return ranker.rank(keys, candidates.segments, report); });
+  std::vector<kernels::KeyWidth> widths;
+  for (const exec::Keys& column : keys) widths.push_back(column.column.width);
+  exec::describe_path(ranker.path(widths, n), *operators.order);
+  book(execution, *operators.order, report, *operators.order->measured_ms);
+  operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
+  return positions;
+}
+
+Column output_column(const query::BoundOutput& output, const Source& source, const std::vector<RowId>& rows,
+                     const Result& result) {
+  switch (output.kind) {
+    case query::BoundOutput::Kind::row: return Column::own(output.name, std::vector<std::int64_t>(result.rows));
+    case query::BoundOutput::Kind::level: return Column::own(output.name, std::vector<std::int32_t>(result.levels));
+    case query::BoundOutput::Kind::score:
+    case query::BoundOutput::Kind::expression: break;
+  }
+  return exec::gather(output.expression, source.table, rows, output.name);
+}
+
+Result gather(Execution& execution, const Source& source, const Candidates& candidates,
+              const std::vector<std::int64_t>& positions) {
+  Result result;
+  PlanNode& node = execution.plan.operators.gather;
+  result.table = timed(execution, execution.timing.gather_ms, node, [&] {
+    std::vector<RowId> rows;
+    rows.reserve(positions.size());
+    result.rows.reserve(positions.size());
+    for (const std::int64_t position : positions) {
+      rows.push_back(candidates.rows[position]);
+      result.rows.push_back(source.input_row(rows.back()));
+      if (execution.plan.preference) result.levels.push_back(candidates.levels[position]);
+    }
+    std::vector<Column> columns;
+    for (const query::BoundOutput& output : execution.query().outputs) {
+      columns.push_back(output_column(output, source, rows, result));
+    }
+    return Table(std::move(columns));
+  });
+  node.measured_rows = result.table.num_rows();
+  return result;
+}
+
+Result execute(Execution& execution, const Table& input) {
+  RowSet rows = filter_rows(execution, input);
+  const Source source = group_rows(execution, input, rows);
+  rows = apply_missing_rules(execution, source, std::move(rows));
+  Segments segments = partition_rows(execution, source, rows);
+  const Candidates candidates = prefer(execution, source, std::move(rows), std::move(segments));
+  const std::vector<std::int64_t> positions = rank(execution, source, candidates);
+  return gather(execution, source, candidates, positions);
+}
+
+// ---- Devices ----
+
+bool has_cuda_algorithms() {
+  const auto is_cuda = [](const auto* algorithm) { return algorithm->device == kernels::Device::cuda; };
+  return std::ranges::any_of(kernels::skyline_algorithms(), is_cuda) ||
+         std::ranges::any_of(kernels::topk_algorithms(), is_cuda);
+}
+
+void require_cuda() {
+  const kernels::cuda::Devices found = kernels::cuda::find_devices();
+  if (found.devices.empty()) throw DeviceError("device cuda was asked for, but there is none: " + found.reason);
+}
+
+/// Whether CUDA paths are in the running. Drivers are asked only where there is something to run on a device.
+bool cuda_takes_part(DeviceChoice device) {
+  if (device == DeviceChoice::cpu || !has_cuda_algorithms()) return false;
+  return !kernels::cuda::find_devices().devices.empty();
+}
+
+std::optional<kernels::Device> device_constraint(DeviceChoice device, bool cuda) {
+  if (device == DeviceChoice::cuda) return kernels::Device::cuda;
+  if (device == DeviceChoice::cpu || !cuda) return kernels::Device::cpu;
+  return std::nullopt;
+}
+
+/// Says why `device: auto` did not mean more than the CPU.
+std::string device_note(DeviceChoice device, bool cuda) {
+  if (device != DeviceChoice::automatic || cuda) return {};
+  return has_cuda_algorithms()
+             ? "device auto: the CPU, as there is no usable GPU (" + kernels::cuda::find_devices().reason + ")"
+             : "device auto: the CPU, as no CUDA algorithm is registered in this version";
+}
+
+/// Turns what may come out of the layers below into the errors of the public API.
+template <class F>
+auto guarded(const Query& query, const F& f) {
+  try {
+    return f();
+  } catch (const planner::NoPath& none) {
+    throw BindError(none.reason, query.location);
+  } catch (const kernels::Cancelled&) {
+    throw CancelledError("the query was cancelled", query.location);
+  } catch (const kernels::cuda::Failure& failure) {
+    throw DeviceError(failure.what(), query.location);
+  } catch (const std::bad_alloc&) {
+    throw ResourceError("out of memory while answering the query", query.location);
+  }
+}
+
+}  // namespace
+
+// ---- The engine ----
+
+struct Engine::State {
+  explicit State(const EngineOptions& engine_options)
+      : options(engine_options),
+        arena(options.threads == 0 ? tbb::task_arena::automatic : options.threads),
+        cuda(cuda_takes_part(options.device)) {}
+
+  /// bind -> logical plan -> physical plan, whose kernels still have to get their paths.
+  exec::PhysicalPlan plan(const Query& query, const Table& table) const {
+    BoundQuery bound = query::bind(query, query::schema_of(table));
+    const DeviceChoice device = bound.path.device == DeviceChoice::automatic ? options.device : bound.path.device;
+    if (bound.path.device == DeviceChoice::cuda) require_cuda();
+    const planner::Constraints constraints{device_constraint(device, cuda),
+                                           bound.path.algorithms,
+                                           {bound.path.parameters.begin(), bound.path.parameters.end()}};
+    const planner::Machine machine{arena.max_concurrency(), cuda && device != DeviceChoice::cpu};
+    exec::PhysicalPlan made = exec::make_plan(std::move(bound), table, query.table, constraints, machine);
+    made.operators.gather.reason = device_note(device, cuda);
+    return made;
+  }
+
+  Result answer(const Query& query, const Table& table, const RunOptions& run) const {
+    exec::Stopwatch total;
+    exec::Stopwatch watch;
+    exec::PhysicalPlan planned = plan(query, table);
+    exec::Runtime runtime{planned.constraints, planned.machine, {run.count_work, run.stop}};
+    Execution execution{std::move(planned), std::move(runtime), {}, {}};
+    execution.timing.bind_ms = watch.lap();
+    Result result = execute(execution, table);
+    result.plan = exec::tree(std::move(execution.plan.operators));
+    result.work = execution.work;
+    result.timing = execution.timing;
+    result.timing.total_ms = total.lap();
+    return result;
+  }
+
+  EngineOptions options;
+  mutable tbb::task_arena arena;  // execute() may be called from several threads at once
+  bool cuda = false;
+};
+
+Engine::Engine(EngineOptions options) {
+  if (options.threads < 0) {
+    throw ResourceError("an engine needs 0 (all cores) or more threads, not " + std::to_string(options.threads));
+  }
+  if (options.device == DeviceChoice::cuda) require_cuda();
+  state_ = std::make_unique<const State>(options);
+}
+
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+Result Engine::run(const Query& query, const Table& table, const RunOptions& options) const {
+  return guarded(query, [&] {
+    return state_->arena.execute([&] {
+      // Isolated: a thread that waits for a part of this query must not pick up a part of another caller's.
+      return tbb::this_task_arena::isolate([&] { return state_->answer(query, table, options); });
+    });
+  });
+}
+
+void Engine::check(const Query& query, const Table& table) const { explain(query, table); }
+
+PlanNode Engine::explain(const Query& query, const Table& table) const {
+  return guarded(query, [&] {
+    exec::PhysicalPlan plan = state_->plan(query, table);
+    exec::choose_paths(plan);
+    return exec::tree(std::move(plan.operators));
+  });
+}
+
+std::vector<std::string> Engine::columns_read(const Query& query, const std::vector<std::string>& table_columns) {
+  return query::columns_read(query, table_columns);
+}
+
+namespace {
+
+template <class Algorithm>
+AlgorithmInfo info_of(const Algorithm& algorithm) {
+  AlgorithmInfo info{.name = std::string(algorithm.name),
+                     .problem = std::string(Algorithm::problem),
+                     .device = algorithm.device == kernels::Device::cpu ? "cpu" : "cuda",
+                     .summary = std::string(algorithm.summary),
+                     .source = std::string(algorithm.source),
+                     .parameters = {}};
+  for (const kernels::Parameter& parameter : algorithm.parameters) {
+    info.parameters.push_back({std::string(parameter.name), std::string(parameter.description), parameter.min,
+                               parameter.max, parameter.default_value});
+  }
+  return info;
+}
+
+}  // namespace
+
+std::vector<AlgorithmInfo> algorithms() {
+  std::vector<AlgorithmInfo> all;
+  for (const auto* algorithm : kernels::skyline_algorithms()) all.push_back(info_of(*algorithm));
+  for (const auto* algorithm : kernels::topk_algorithms()) all.push_back(info_of(*algorithm));
+  return all;
+}
+
+}  // namespace skyrank

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/exec/partition.hpp"
+#include "engine/exec/skyline.hpp"
+
+namespace skyrank::exec {
+
+/// How far to go beyond the skyline.
+struct LevelRule {
+  std::int64_t levels = 1;               ///< at most so many levels
+  std::optional<std::int64_t> at_least;  ///< instead: whole levels until so many rows
+  bool distinct = false;
+};
+
+LevelRule level_rule(const query::BoundQuery& query);
+
+/// The rows that a preference keeps, segment by segment and ascending within each.
+struct Kept {
+  std::vector<std::int64_t> rows;    ///< indices into the keys
+  std::vector<std::int32_t> levels;  ///< of each, from 1
+  std::vector<std::int64_t> bounds;  ///< of the segments among the kept rows
+};
+
+/// Levels of each segment [bounds[s], bounds[s + 1]) of `keys`. With `distinct`, rows equal in all terms to one before
+/// them in their segment are dropped before the levels are formed, so they do not count for `at_least` either. (Equal
+/// rows are always on one level: it comes to the same to drop them from each level, which is what happens.)
+Kept keep_best(const SkylineKeys& keys, const std::vector<std::int64_t>& bounds, const LevelRule& rule,
+               SkylineSolver& solver, StepReports& reports);
+
+}  // namespace skyrank::exec

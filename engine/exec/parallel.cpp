@@ -1,0 +1,16 @@
+#include "engine/exec/parallel.hpp"
+
+#include <oneapi/tbb/parallel_for.h>
+
+#include <algorithm>
+
+namespace skyrank::exec {
+
+void for_each_range(std::int64_t n, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body) {
+  if (n <= 0) return;
+  if (n <= grain) return body(0, n);
+  tbb::parallel_for(std::int64_t{0}, (n + grain - 1) / grain,
+                    [&](std::int64_t range) { body(range * grain, std::min(n, (range + 1) * grain)); });
+}
+
+}  // namespace skyrank::exec

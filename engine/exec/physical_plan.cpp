@@ -1,0 +1,261 @@
+#include "engine/exec/physical_plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "engine/exec/estimate.hpp"
+#include "engine/exec/rank.hpp"
+#include "engine/exec/skyline.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+using kernels::KeyWidth;
+
+PlanNode make_node(std::string op, std::string detail, double rows) {
+  PlanNode node;
+  node.op = std::move(op);
+  node.detail = std::move(detail);
+  node.predicted_rows = rows;
+  return node;
+}
+
+template <class List, class Name>
+std::string join(const List& list, const Name& name) {
+  std::string text;
+  for (const auto& item : list) text += (text.empty() ? "" : ", ") + name(item);
+  return text;
+}
+
+std::string describe_scan(const query::BoundQuery& query, const Table& table, const std::string& name) {
+  const std::vector<int> read = query::columns_read(query);
+  if (read.empty()) return name;
+  return name + ": " + join(read, [&](int column) { return table.column(column).name(); });
+}
+
+std::string_view word(Aggregate::Function function) {
+  switch (function) {
+    case Aggregate::Function::count: return "count";
+    case Aggregate::Function::sum: return "sum";
+    case Aggregate::Function::min: return "min";
+    case Aggregate::Function::max: return "max";
+    case Aggregate::Function::avg: break;
+  }
+  return "avg";
+}
+
+std::string describe_aggregate(const query::BoundAggregate& aggregate) {
+  return aggregate.name + ": " + std::string(word(aggregate.function)) + "(" +
+         (aggregate.argument ? aggregate.argument->text : "") + ")";
+}
+
+std::string describe_group(const query::BoundGroup& group, const Table& table) {
+  const std::string columns = join(group.columns, [&](int column) { return table.column(column).name(); });
+  const std::string aggregates = join(group.aggregates, describe_aggregate);
+  return aggregates.empty() ? columns : columns + "; " + aggregates;
+}
+
+std::string describe_missing(const query::BoundQuery& query) {
+  const auto rule = [](std::string_view name, Missing missing) {
+    if (missing == Missing::worst) return std::string();
+    return std::string(name) + (missing == Missing::exclude ? ": exclude" : ": error");
+  };
+  const std::string nan = rule("nan", query.nan_rule);
+  const std::string nulls = rule("nulls", query.null_rule);
+  return nan + (nan.empty() || nulls.empty() ? "" : ", ") + nulls;
+}
+
+std::string describe_levels(const query::BoundQuery& query) {
+  std::string text;
+  if (query.levels) text += "; levels: " + std::to_string(*query.levels);
+  if (query.at_least) text += "; at_least: " + std::to_string(*query.at_least);
+  if (query.distinct) text += "; distinct";
+  return text;
+}
+
+std::string describe_ranking(const std::vector<query::BoundRankTerm>& ranking) {
+  return join(ranking, [](const query::BoundRankTerm& t) { return (t.high ? "high " : "low ") + t.expression.text; });
+}
+
+std::string describe_window(const query::BoundQuery& query) {
+  std::string text;
+  if (query.offset != 0) text += "offset: " + std::to_string(query.offset);
+  if (query.limit) text += (text.empty() ? "" : ", ") + ("limit: " + std::to_string(*query.limit));
+  if (!query.limit || query.ranking.empty()) return text;
+  switch (query.ties) {
+    case Ties::first: return text;
+    case Ties::last: return text + ", ties: last";
+    case Ties::all: return text + ", ties: all";
+    case Ties::any: break;
+  }
+  return text + ", ties: any";
+}
+
+/// Name and type of a column after group_by, if there is one.
+query::Schema::Field field_of(const query::BoundQuery& query, const Table& table, int column) {
+  const auto index = static_cast<std::size_t>(column);
+  if (!query.group) return {table.column(column).name(), table.column(column).type()};
+  if (index < query.group->columns.size()) {
+    const Column& key = table.column(query.group->columns[index]);
+    return {key.name(), key.type()};
+  }
+  const query::BoundAggregate& aggregate = query.group->aggregates[index - query.group->columns.size()];
+  return {aggregate.name, aggregate.type};
+}
+
+/// A fraction of a row is no row to plan for, but no rows are none.
+double at_least_one(double rows, double input) { return std::min(std::max(rows, 1.0), input); }
+
+void plan_input(PhysicalPlan& plan, const Table& table, double& rows) {
+  const query::BoundQuery& query = plan.query;
+  if (query.condition) {
+    rows = at_least_one(rows * guess_selectivity(*query.condition->root), rows);
+    plan.operators.filter = make_node("filter", query.condition->text, rows);
+  }
+  if (query.group) {
+    std::vector<DataType> types;
+    for (const int column : query.group->columns) types.push_back(table.column(column).type());
+    rows = guess_groups(rows, types);
+    plan.operators.group = make_node("group", describe_group(*query.group, table), rows);
+  }
+  if (query.nan_rule != Missing::worst || query.null_rule != Missing::worst) {
+    plan.operators.missing = make_node("missing", describe_missing(query), rows);
+  }
+  if (!query.partition_columns.empty()) {
+    std::vector<query::Schema::Field> fields;
+    for (const int column : query.partition_columns) fields.push_back(field_of(query, table, column));
+    std::vector<DataType> types;
+    for (const auto& field : fields) types.push_back(field.type);
+    plan.segments = guess_groups(rows, types);
+    plan.operators.partition = make_node("partition", join(fields, [](const auto& field) { return field.name; }), rows);
+  }
+}
+
+void plan_preference_operators(PhysicalPlan& plan, double& rows) {
+  if (!plan.preference) return;
+  const PreferencePlan& preference = *plan.preference;
+  std::string all;
+  for (const SkylineStep& step : preference.steps) all += (all.empty() ? "" : "; then ") + describe(preference, step);
+  plan.operators.skyline_keys = make_node("keys", all, rows);
+  for (std::size_t s = 0; s < preference.steps.size(); ++s) {
+    const SkylineStep& step = preference.steps[s];
+    const double levels = static_cast<double>(plan.query.levels.value_or(1));
+    const double segment = guess_skyline(rows / std::max(plan.segments, 1.0), step.keys.size());
+    const double kept =
+        std::max(levels * segment * plan.segments, static_cast<double>(plan.query.at_least.value_or(0)));
+    rows = std::min(rows, s == 0 ? kept : segment);
+    const bool last = s + 1 == preference.steps.size();
+    plan.operators.skyline.push_back(make_node(
+        "skyline",
+        (s == 0 ? "" : "then, among equals, ") + describe(preference, step) + (last ? describe_levels(plan.query) : ""),
+        rows));
+  }
+}
+
+void plan_order(PhysicalPlan& plan, double& rows) {
+  const query::BoundQuery& query = plan.query;
+  if (!query.ranking.empty()) {
+    plan.operators.rank_keys = make_node("keys", describe_ranking(query.ranking), rows);
+  }
+  const Window window = window_of(query);
+  if (query.ranking.empty() && window.is_all()) return;
+  const double rest = std::max(rows - plan.segments * static_cast<double>(window.offset), 0.0);
+  const double most = window.limit ? plan.segments * static_cast<double>(*window.limit) : rest;
+  rows = std::min(rest, most);
+  const std::string op = query.ranking.empty() ? "limit" : query.limit ? "top-k" : "sort";
+  const std::string what = describe_ranking(query.ranking);
+  const std::string part = describe_window(query);
+  plan.operators.order = make_node(op, what + (what.empty() || part.empty() ? "" : "; ") + part, rows);
+}
+
+KeyWidth width_of(const query::BoundExpression& expression) {
+  return static_cast<KeyWidth>(std::max(1, width_in_bytes(expression.type.type)));
+}
+
+KeyWidth width_of(const query::BoundPreference& term) {
+  const bool few_values = term.kind == Preference::Kind::in || term.kind == Preference::Kind::where;
+  return few_values ? KeyWidth::bytes1 : width_of(term.expression);
+}
+
+KeyWidth width_of(const PreferencePlan& plan, const SkylineStep& step) {
+  int widest = 0;
+  for (const KeyTerms& key : step.keys) {
+    int bytes = 0;
+    for (const std::size_t term : key) bytes += static_cast<int>(width_of(plan.terms[term]));
+    widest = std::max(widest, bytes);
+  }
+  return widest > 4 ? KeyWidth::bytes8 : KeyWidth::bytes4;
+}
+
+/// Rows of one partition, all taken to be equally large.
+std::int64_t segment_rows(const PhysicalPlan& plan, double rows) {
+  return static_cast<std::int64_t>(at_least_one(rows / std::max(plan.segments, 1.0), rows));
+}
+
+}  // namespace
+
+PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
+                       const planner::Constraints& constraints, const planner::Machine& machine) {
+  PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}, 1};
+  if (plan.query.preference) plan.preference = plan_preference(*plan.query.preference);
+  auto rows = static_cast<double>(table.num_rows());
+  plan.operators.scan = make_node("scan", describe_scan(plan.query, table, table_name), rows);
+  plan_input(plan, table, rows);
+  plan_preference_operators(plan, rows);
+  plan_order(plan, rows);
+  plan.operators.gather =
+      make_node("gather", join(plan.query.outputs, [](const query::BoundOutput& output) { return output.name; }), rows);
+  return plan;
+}
+
+void choose_paths(PhysicalPlan& plan) {
+  const Runtime runtime{plan.constraints, plan.machine, {}};
+  double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->predicted_rows : 0;
+  for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {
+    const SkylineStep& step = plan.preference->steps[s];
+    const auto shape = shape_of(step, width_of(*plan.preference, step), segment_rows(plan, rows));
+    describe_path(planner::choose(shape, plan.constraints, plan.machine), plan.operators.skyline[s]);
+    rows = plan.operators.skyline[s].predicted_rows;
+  }
+  if (!plan.operators.rank_keys) return;
+  std::vector<KeyWidth> widths;
+  for (const query::BoundRankTerm& term : plan.query.ranking) widths.push_back(width_of(term.expression));
+  const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->predicted_rows);
+  Ranker ranker(window_of(plan.query), runtime, n);
+  describe_path(ranker.path(packed_widths(widths), n), *plan.operators.order);
+}
+
+PlanNode tree(Operators operators) {
+  PlanNode root = std::move(operators.scan);
+  const auto add = [&](PlanNode node) {
+    node.children.push_back(std::move(root));
+    root = std::move(node);
+  };
+  const auto add_if = [&](std::optional<PlanNode>& node) {
+    if (node) add(std::move(*node));
+  };
+  add_if(operators.filter);
+  add_if(operators.group);
+  add_if(operators.missing);
+  add_if(operators.partition);
+  add_if(operators.skyline_keys);
+  for (PlanNode& step : operators.skyline) add(std::move(step));
+  add_if(operators.rank_keys);
+  add_if(operators.order);
+  add(std::move(operators.gather));
+  return root;
+}
+
+std::vector<const query::BoundExpression*> value_expressions(const PhysicalPlan& plan) {
+  std::vector<const query::BoundExpression*> expressions;
+  if (plan.preference) {
+    for (const query::BoundPreference& term : plan.preference->terms) {
+      if (term.kind != Preference::Kind::where) expressions.push_back(&term.expression);
+    }
+  }
+  for (const query::BoundRankTerm& term : plan.query.ranking) expressions.push_back(&term.expression);
+  return expressions;
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <skyrank/plan.hpp>
+#include <skyrank/table.hpp>
+
+#include "engine/exec/preference_plan.hpp"
+#include "engine/query/bound.hpp"
+#include "planner/choose.hpp"
+
+namespace skyrank::exec {
+
+/// The operators of a query, from its input to its answer. Those that a query does not need are absent.
+struct Operators {
+  PlanNode scan;
+  std::optional<PlanNode> filter;
+  std::optional<PlanNode> group;
+  std::optional<PlanNode> missing;  ///< `nan` and `nulls` other than worst
+  std::optional<PlanNode> partition;
+  std::optional<PlanNode> skyline_keys;
+  std::vector<PlanNode> skyline;  ///< one a step of the preference
+  std::optional<PlanNode> rank_keys;
+  std::optional<PlanNode> order;  ///< "top-k", "sort" or, without a ranking, "limit"
+  PlanNode gather;
+};
+
+/// A query made ready to run: what is left to choose are the paths of its kernels, once the sizes are known.
+struct PhysicalPlan {
+  query::BoundQuery query;
+  std::optional<PreferencePlan> preference;
+  planner::Constraints constraints;
+  planner::Machine machine;
+  Operators operators;
+  double segments = 1;  ///< estimated number of partitions
+};
+
+/// Lays out the operators with their estimated rows. BindError when a preference has too many dimensions.
+PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
+                       const planner::Constraints& constraints, const planner::Machine& machine);
+
+/// Chooses paths for the estimated sizes. Throws planner::NoPath.
+void choose_paths(PhysicalPlan& plan);
+
+/// The operators as a tree: the last one is the root.
+PlanNode tree(Operators operators);
+
+/// Expressions that `nan` and `nulls` are about: all of the preference and the ranking but conditions of `where` terms,
+/// in which NULL means "not true".
+std::vector<const query::BoundExpression*> value_expressions(const PhysicalPlan& plan);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,144 @@
+#include "engine/exec/rank.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/exec/segment_tasks.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+using kernels::KeyWidth;
+
+constexpr std::int64_t kBytesPerKey = 8;
+
+kernels::TieRule tie_rule(Ties ties) {
+  switch (ties) {
+    case Ties::first: return kernels::TieRule::first;
+    case Ties::last: return kernels::TieRule::last;
+    case Ties::all: return kernels::TieRule::all;
+    case Ties::any: break;
+  }
+  return kernels::TieRule::any;
+}
+
+/// Neighbouring columns that fit into 64 bits together: [begin, end) of each such pack.
+std::vector<std::pair<std::size_t, std::size_t>> packs(const std::vector<KeyWidth>& widths) {
+  std::vector<std::pair<std::size_t, std::size_t>> result;
+  for (std::size_t begin = 0; begin < widths.size();) {
+    std::size_t end = begin;
+    std::int64_t bytes = 0;
+    while (end < widths.size() && bytes + static_cast<std::int64_t>(widths[end]) <= kBytesPerKey) {
+      bytes += static_cast<std::int64_t>(widths[end++]);
+    }
+    result.emplace_back(begin, end);
+    begin = end;
+  }
+  return result;
+}
+
+std::vector<KeyWidth> widths_of(const std::vector<Keys>& keys) {
+  std::vector<KeyWidth> widths;
+  for (const Keys& column : keys) widths.push_back(column.column.width);
+  return widths;
+}
+
+/// The keys in the order of the segments.
+std::vector<Keys> in_order(const std::vector<Keys>& keys, const Segments& segments) {
+  if (segments.order.empty()) return keys;
+  std::vector<Keys> ordered;
+  for (const Keys& column : keys) ordered.push_back(take(column, segments.order));
+  return ordered;
+}
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+std::int64_t Window::end(std::int64_t n) const {
+  if (!limit || offset >= n) return n;
+  return offset + std::min(*limit, n - offset);
+}
+
+Window window_of(const query::BoundQuery& query) {
+  return {.offset = query.offset, .limit = query.limit, .ties = query.ties};
+}
+
+std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
+                                 const Rows& rows) {
+  std::vector<Keys> terms;
+  for (const query::BoundRankTerm& term : ranking) terms.push_back(make_keys(term, table, rows));
+  std::vector<Keys> packed;
+  for (const auto& [begin, end] : packs(widths_of(terms))) {
+    const std::vector<Keys> pack(terms.begin() + static_cast<std::ptrdiff_t>(begin),
+                                 terms.begin() + static_cast<std::ptrdiff_t>(end));
+    packed.push_back(pack.size() == 1 ? pack.front() : combine_prior(pack, rows.n));
+  }
+  return packed;
+}
+
+std::vector<std::int64_t> Ranker::rank(const std::vector<Keys>& keys, const Segments& segments, Report& report) {
+  const std::vector<Keys> ordered = in_order(keys, segments);
+  const std::vector<SegmentTask> tasks = segment_tasks(segments.bounds);
+  std::vector<std::vector<std::int64_t>> answers(tasks.size());
+  std::vector<Report> reports(tasks.size());
+  for_each_task(tasks, [&](std::size_t t) {
+    for (std::int64_t s = tasks[t].begin; s < tasks[t].end; ++s) {
+      rank_segment(ordered, segments.bounds[s], segments.bounds[s + 1], answers[t], reports[t]);
+    }
+    for (std::int64_t& i : answers[t]) i = segments.at(i);
+  });
+  for (const Report& part : reports) report += part;
+  std::vector<std::int64_t> answer;
+  for (const auto& part : answers) append(answer, part);
+  return answer;
+}
+
+void Ranker::rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std::int64_t end,
+                          std::vector<std::int64_t>& answer, Report& report) {
+  const std::int64_t n = end - begin;
+  if (window_.is_empty() || window_.offset >= n) return;
+  if (n == 1) {
+    ++report.rows;
+    return answer.push_back(begin);
+  }
+  runtime_.context.check();
+  std::vector<kernels::KeyColumn> columns;
+  for (const Keys& column : keys) columns.push_back(slice(column, begin).column);
+  const kernels::TopKProblem problem{static_cast<std::size_t>(n), columns, static_cast<std::size_t>(window_.end(n)),
+                                     tie_rule(window_.ties)};
+  const auto rows = run_path(path(widths_of(keys), n), problem, runtime_, report);
+  for (std::size_t i = static_cast<std::size_t>(window_.offset); i < rows.size(); ++i)
+    answer.push_back(begin + rows[i]);
+}
+
+const planner::Choice<kernels::TopKAlgorithm>& Ranker::path(const std::vector<KeyWidth>& widths, std::int64_t n) {
+  return chooser_({.n = static_cast<std::size_t>(n),
+                   .k = static_cast<std::size_t>(window_.end(n)),
+                   .widths = widths,
+                   .ties = tie_rule(window_.ties)});
+}
+
+std::vector<std::int64_t> cut(const Window& window, const Segments& segments) {
+  std::vector<std::int64_t> answer;
+  for (std::int64_t s = 0; s < segments.count(); ++s) {
+    const std::int64_t n = segments.size(s);
+    for (std::int64_t i = window.offset; i < window.end(n); ++i) answer.push_back(segments.at(segments.bounds[s] + i));
+  }
+  return answer;
+}
+
+std::vector<KeyWidth> packed_widths(const std::vector<KeyWidth>& widths) {
+  std::vector<KeyWidth> result;
+  for (const auto& [begin, end] : packs(widths)) {
+    std::int64_t bytes = 0;
+    for (std::size_t i = begin; i < end; ++i) bytes += static_cast<std::int64_t>(widths[i]);
+    result.push_back(static_cast<KeyWidth>(std::bit_ceil(static_cast<std::uint64_t>(bytes))));
+  }
+  return result;
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/exec/key_columns.hpp"
+#include "engine/exec/partition.hpp"
+#include "engine/exec/runtime.hpp"
+
+namespace skyrank::exec {
+
+/// Which part of an ordered segment is the answer.
+struct Window {
+  std::int64_t offset = 0;
+  std::optional<std::int64_t> limit;
+  Ties ties = Ties::first;
+
+  bool is_all() const { return offset == 0 && !limit; }
+  bool is_empty() const { return limit == 0; }
+  /// offset + limit, but at most n: the place whose ties the rule is about.
+  std::int64_t end(std::int64_t n) const;
+};
+
+Window window_of(const query::BoundQuery& query);
+
+/// Key columns of a ranking, the first deciding; neighbouring columns that fit into 64 bits together become one.
+std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
+                                 const Rows& rows);
+
+/// Ranks each segment by `keys` (over all positions of the row set) and cuts the window out of it. Positions in the
+/// order of the answer.
+class Ranker {
+ public:
+  /// No segment will have more than `largest` rows. `runtime` must outlive the ranker.
+  Ranker(const Window& window, const Runtime& runtime, std::int64_t largest)
+      : window_(window), runtime_(runtime), chooser_(runtime, largest) {}
+
+  std::vector<std::int64_t> rank(const std::vector<Keys>& keys, const Segments& segments, Report& report);
+
+  /// The path for a segment of n rows.
+  const planner::Choice<kernels::TopKAlgorithm>& path(const std::vector<kernels::KeyWidth>& widths, std::int64_t n);
+
+ private:
+  void rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std::int64_t end,
+                    std::vector<std::int64_t>& answer, Report& report);
+
+  Window window_;
+  const Runtime& runtime_;
+  Chooser<kernels::TopKAlgorithm> chooser_;
+};
+
+/// Without a ranking: the window of each segment in ascending order.
+std::vector<std::int64_t> cut(const Window& window, const Segments& segments);
+
+/// The widths of the columns that make_rank_keys gives for terms of these widths.
+std::vector<kernels::KeyWidth> packed_widths(const std::vector<kernels::KeyWidth>& widths);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <skyrank/plan.hpp>
+
+#include "kernels/common/problem.hpp"
+#include "planner/choose.hpp"
+
+namespace skyrank::exec {
+
+/// What operators that run kernels need to know besides their input.
+struct Runtime {
+  planner::Constraints constraints;
+  planner::Machine machine;
+  kernels::Context context;
+};
+
+/// Milliseconds since construction or the last lap.
+class Stopwatch {
+ public:
+  double lap() {
+    const Clock::time_point now = Clock::now();
+    const std::chrono::duration<double, std::milli> passed = now - start_;
+    start_ = now;
+    return passed.count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
+/// What a number of kernel runs did together. Times of runs side by side add up.
+struct Report {
+  std::int64_t rows = 0;
+  double ms = 0;
+  kernels::Work work;
+
+  Report& operator+=(const Report& other) {
+    rows += other.rows;
+    ms += other.ms;
+    work += other.work;
+    return *this;
+  }
+};
+
+/// Asks the planner for the path of every problem of a stage. The largest problem gets the path for its exact size, all
+/// smaller ones that of the next power of two, so that a million small partitions cost few choices and the choice does
+/// not depend on the order of execution. Thread-safe.
+template <class Algorithm>
+class Chooser {
+ public:
+  using Shape = typename Algorithm::Shape;
+
+  Chooser(const Runtime& runtime, std::int64_t largest)
+      : runtime_(runtime), largest_(static_cast<std::size_t>(largest)) {}
+
+  const planner::Choice<Algorithm>& operator()(Shape shape) {
+    if (shape.n < largest_) shape.n = std::min(std::bit_ceil(shape.n), largest_);
+    const std::lock_guard lock(mutex_);
+    const auto known = choices_.find(shape.n);
+    if (known != choices_.end()) return known->second;
+    return choices_.emplace(shape.n, planner::choose(shape, runtime_.constraints, runtime_.machine)).first->second;
+  }
+
+ private:
+  const Runtime& runtime_;
+  std::size_t largest_;
+  std::mutex mutex_;
+  std::map<std::size_t, planner::Choice<Algorithm>> choices_;
+};
+
+/// Runs the chosen algorithm and books what it did.
+template <class Algorithm>
+auto run_path(const planner::Choice<Algorithm>& path, const typename Algorithm::Problem& problem,
+              const Runtime& runtime, Report& report) {
+  Stopwatch watch;
+  auto solution = path.algorithm->run(problem, path.parameters, runtime.context);
+  report += {static_cast<std::int64_t>(solution.rows.size()), watch.lap(), solution.work};
+  return std::move(solution.rows);
+}
+
+/// Writes a choice into the plan.
+template <class Algorithm>
+void describe_path(const planner::Choice<Algorithm>& path, PlanNode& node) {
+  node.algorithm = path.algorithm->name;
+  node.device = path.algorithm->device == kernels::Device::cpu ? "cpu" : "cuda";
+  node.reason = path.reason;
+  node.predicted_ms = path.seconds * 1e3;
+  node.parameters.clear();
+  for (const kernels::Parameter& parameter : path.algorithm->parameters) {
+    node.parameters.emplace_back(parameter.name, path.parameters[parameter.name]);
+  }
+  node.alternatives.clear();
+  for (const planner::Considered& other : path.others) {
+    node.alternatives.push_back({other.algorithm, other.seconds.value_or(0) * 1e3, other.reason});
+  }
+}
+
+}  // namespace skyrank::exec

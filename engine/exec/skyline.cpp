@@ -1,0 +1,101 @@
+#include "engine/exec/skyline.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace skyrank::exec {
+namespace {
+
+using kernels::KeyWidth;
+
+StepKeys make_step_keys(const SkylineStep& step, const std::vector<Keys>& terms, std::int64_t n) {
+  StepKeys result;
+  for (const KeyTerms& key : step.keys) {
+    std::vector<Keys> parts;
+    for (const std::size_t term : key) parts.push_back(terms[term]);
+    result.columns.push_back(parts.size() == 1 ? parts.front() : combine_prior(parts, n));
+  }
+  const bool wide = std::any_of(result.columns.begin(), result.columns.end(),
+                                [](const Keys& keys) { return keys.column.width == KeyWidth::bytes8; });
+  result.width = wide ? KeyWidth::bytes8 : KeyWidth::bytes4;
+  for (Keys& keys : result.columns) keys = widen(keys, n, result.width);
+  return result;
+}
+
+std::vector<std::int64_t> all_positions(std::int64_t n) {
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(n));
+  std::iota(positions.begin(), positions.end(), 0);
+  return positions;
+}
+
+}  // namespace
+
+SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const Rows& rows) {
+  std::vector<Keys> terms;
+  for (const query::BoundPreference& term : plan.terms) terms.push_back(make_keys(term, table, rows));
+  SkylineKeys keys{rows.n, {}};
+  for (const SkylineStep& step : plan.steps) keys.steps.push_back(make_step_keys(step, terms, rows.n));
+  return keys;
+}
+
+SkylineKeys take(const SkylineKeys& keys, std::span<const std::int64_t> positions, std::size_t from_step) {
+  SkylineKeys taken{static_cast<std::int64_t>(positions.size()), std::vector<StepKeys>(keys.steps.size())};
+  for (std::size_t s = from_step; s < keys.steps.size(); ++s) {
+    taken.steps[s].width = keys.steps[s].width;
+    for (const Keys& column : keys.steps[s].columns) taken.steps[s].columns.push_back(take(column, positions));
+  }
+  return taken;
+}
+
+SkylineKeys slice(const SkylineKeys& keys, std::int64_t begin, std::int64_t end) {
+  SkylineKeys part{end - begin, keys.steps};
+  for (StepKeys& step : part.steps) {
+    for (Keys& column : step.columns) column = slice(column, begin);
+  }
+  return part;
+}
+
+SkylineSolver::SkylineSolver(const PreferencePlan& plan, const Runtime& runtime, std::int64_t largest)
+    : plan_(plan), runtime_(runtime) {
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) choosers_.emplace_back(runtime, largest);
+}
+
+std::vector<std::int64_t> SkylineSolver::best(const SkylineKeys& keys, std::size_t step, StepReports& reports) {
+  std::vector<std::int64_t> rows = run(keys, step, reports[step]);
+  if (step + 1 == num_steps()) return rows;
+  const Runs groups = runs_of_equal(keys.steps[step].columns, std::move(rows));
+  std::vector<std::int64_t> result;
+  for (std::size_t g = 0; g + 1 < groups.bounds.size(); ++g) {
+    const auto group = std::span(groups.positions)
+                           .subspan(static_cast<std::size_t>(groups.bounds[g]),
+                                    static_cast<std::size_t>(groups.bounds[g + 1] - groups.bounds[g]));
+    for (const std::int64_t i : best(take(keys, group, step + 1), step + 1, reports)) result.push_back(group[i]);
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+std::vector<std::int64_t> SkylineSolver::run(const SkylineKeys& keys, std::size_t step, Report& report) {
+  if (keys.n <= 1) {
+    report.rows += keys.n;
+    return all_positions(keys.n);
+  }
+  runtime_.context.check();
+  std::vector<kernels::KeyColumn> columns;
+  for (const Keys& column : keys.steps[step].columns) columns.push_back(column.column);
+  const kernels::SkylineProblem problem{static_cast<std::size_t>(keys.n), columns, plan_.steps[step].order};
+  return run_path(path(step, keys.steps[step].width, keys.n), problem, runtime_, report);
+}
+
+const planner::Choice<kernels::SkylineAlgorithm>& SkylineSolver::path(std::size_t step, KeyWidth width,
+                                                                      std::int64_t n) {
+  return choosers_[step](shape_of(plan_.steps[step], width, n));
+}
+
+kernels::SkylineShape shape_of(const SkylineStep& step, KeyWidth width, std::int64_t n) {
+  return {
+      .n = static_cast<std::size_t>(n), .d = step.keys.size(), .width = width, .general_order = !step.order.empty()};
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "engine/exec/key_columns.hpp"
+#include "engine/exec/preference_plan.hpp"
+#include "engine/exec/runtime.hpp"
+
+namespace skyrank::exec {
+
+/// The key columns of one step, of one width, 4 or 8 bytes.
+struct StepKeys {
+  std::vector<Keys> columns;
+  kernels::KeyWidth width = kernels::KeyWidth::bytes4;
+};
+
+/// The keys of n rows for all steps of a preference.
+struct SkylineKeys {
+  std::int64_t n = 0;
+  std::vector<StepKeys> steps;
+};
+
+SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const Rows& rows);
+
+/// The rows at `positions`, in that order; steps before `from_step` are left out.
+SkylineKeys take(const SkylineKeys& keys, std::span<const std::int64_t> positions, std::size_t from_step = 0);
+
+/// The rows [begin, end): a view that `keys` must outlive.
+SkylineKeys slice(const SkylineKeys& keys, std::int64_t begin, std::int64_t end);
+
+/// What each step did.
+using StepReports = std::vector<Report>;
+
+/// Finds the rows that no other row is preferred to. Safe to use from many threads at once.
+class SkylineSolver {
+ public:
+  /// No problem will have more than `largest` rows. `plan` and `runtime` must outlive the solver.
+  SkylineSolver(const PreferencePlan& plan, const Runtime& runtime, std::int64_t largest);
+
+  const Runtime& runtime() const { return runtime_; }
+  std::size_t num_steps() const { return plan_.steps.size(); }
+
+  /// Positions of the best rows, ascending.
+  std::vector<std::int64_t> best(const SkylineKeys& keys, StepReports& reports) { return best(keys, 0, reports); }
+
+  /// The path of a step for a problem of n rows.
+  const planner::Choice<kernels::SkylineAlgorithm>& path(std::size_t step, kernels::KeyWidth width, std::int64_t n);
+
+ private:
+  std::vector<std::int64_t> best(const SkylineKeys& keys, std::size_t step, StepReports& reports);
+  std::vector<std::int64_t> run(const SkylineKeys& keys, std::size_t step, Report& report);
+
+  const PreferencePlan& plan_;
+  const Runtime& runtime_;
+  std::deque<Chooser<kernels::SkylineAlgorithm>> choosers_;  // one a step
+};
+
+/// The shape of a step's problem with n rows.
+kernels::SkylineShape shape_of(const SkylineStep& step, kernels::KeyWidth width, std::int64_t n);
+
+}  // namespace skyrank::exec

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/exec/parallel.hpp"
+#include "engine/exec/ranges.hpp"
 
 namespace skyrank::exec {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "engine/exec/classes.hpp"
 #include "engine/exec/gather.hpp"
-#include "engine/exec/parallel.hpp"
+#include "engine/exec/ranges.hpp"
 #include "engine/exec/partition.hpp"
 
 namespace skyrank::exec {

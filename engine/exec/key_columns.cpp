@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "engine/exec/parallel.hpp"
+#include "engine/exec/ranges.hpp"
 
 namespace skyrank::exec {
 namespace {

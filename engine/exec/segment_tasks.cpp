@@ -1,6 +1,6 @@
 #include "engine/exec/segment_tasks.hpp"
 
-#include "engine/exec/parallel.hpp"
+#include "engine/exec/ranges.hpp"
 
 namespace skyrank::exec {
 

@@ -1,4 +1,4 @@
-#include "engine/exec/parallel.hpp"
+#include "engine/exec/ranges.hpp"
 
 #include <oneapi/tbb/parallel_for.h>
 

@@ -54,8 +54,8 @@ class Evaluator {
   std::unique_ptr<State> state_;
 };
 
-/// All values of an expression over `rows` as a column of its evaluation type (parallel; deterministic; the error of the
-/// lowest failing row).
+/// All values of an expression over `rows` as a column of its evaluation type (parallel; deterministic; the error of
+/// the lowest failing row).
 Column evaluate_all(const query::BoundExpression& expression, const Table& table, const Rows& rows, std::string name);
 
 /// Ascending ids among `rows` for which the condition is true (NULL is not true).

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "engine/exec/program.hpp"
+#include "engine/exec/vec.hpp"
+
+namespace skyrank::exec {
+
+/// Runs operations over blocks. For one thread.
+class Interpreter {
+ public:
+  /// The failure of the lowest row of a block that failed.
+  struct Failure {
+    std::int64_t position = 0;  ///< in the block
+    std::string message;
+  };
+
+  /// Values of rows[begin], ..., rows[begin + size - 1]. Check `failure()` before using them.
+  Vec run(const Operation& operation, const Rows& rows, std::int64_t begin, std::int64_t size);
+
+  const std::optional<Failure>& failure() const { return failure_; }
+
+  /// The same values as an array, one a row.
+  Vec spread(Vec vec, std::int64_t size);
+
+ private:
+  /// Rows whose value is needed: a byte each, or null for all of them. Others are computed too, but cannot fail.
+  using Active = const std::uint8_t*;
+
+  Vec evaluate(const Operation& operation, Active active);
+  Vec literal(const Operation& operation);
+  Vec load(const Operation& operation);
+  Vec look_up_answers(const Operation& operation);
+  Vec unary(const Operation& operation, Active active);
+  Vec arithmetic(const Operation& operation, Active active);
+  Vec comparison(const Operation& operation, Active active);
+  Vec between(const Operation& operation, Active active);
+  Vec in(const Operation& operation, Active active);
+  Vec in_members(const Operation& operation, Active active);
+  Vec is_null(const Operation& operation, Active active);
+  Vec logic(const Operation& operation, Active active);
+  Vec extremum(const Operation& operation, Active active);
+  Vec case_when(const Operation& operation, Active active);
+
+  /// How an uint64 that int64 does not hold is brought to int64.
+  enum class Excess { fails, saturates };
+
+  Vec compare(query::Op op, Vec& a, Vec& b);
+  Vec convert(Vec vec, DataType type, Active active, Excess excess = Excess::fails);
+  Vec combine_logic(query::Op op, Vec left, const Vec& right);
+  void negate_truth(Vec& vec);
+  Vec fresh(DataType type);
+
+  /// Rows of `out` are NULL where those of `a` or `b` are; takes their memory.
+  static void intersect_validity(std::int64_t size, Vec& out, Vec& a, Vec& b);
+  static void take_validity(Vec& out, Vec& from);
+  /// The same values; NULLs are copied. Must not outlive `vec`.
+  Vec alias(const Vec& vec);
+
+  /// Records a failure of the lowest position for which `failed` is true, among rows that are needed and not NULL.
+  void record_failure(const std::uint8_t* valid, Active active, const std::function<bool(std::int64_t)>& failed,
+                      const std::function<std::string(std::int64_t)>& describe);
+
+  BufferPool pool_;
+  Rows rows_;
+  std::int64_t begin_ = 0;
+  std::int64_t size_ = 0;
+  std::optional<Failure> failure_;
+};
+
+}  // namespace skyrank::exec

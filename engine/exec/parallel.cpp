@@ -1,0 +1,34 @@
+#include "engine/exec/parallel.hpp"
+
+#include <oneapi/tbb/parallel_for.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+
+namespace skyrank::exec {
+
+void for_chunks(std::int64_t n, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& work) {
+  const std::int64_t chunks = num_chunks(n);
+  if (chunks == 1) return work(0, 0, n);
+  std::atomic<std::int64_t> first_failed{chunks};
+  std::exception_ptr error;
+  std::mutex mutex;
+  tbb::parallel_for(std::int64_t{0}, chunks, [&](std::int64_t chunk) {
+    if (chunk > first_failed.load(std::memory_order_relaxed)) return;
+    try {
+      const std::int64_t begin = chunk * kChunkRows;
+      work(chunk, begin, std::min(n, begin + kChunkRows));
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (chunk < first_failed.load(std::memory_order_relaxed)) {
+        first_failed.store(chunk, std::memory_order_relaxed);
+        error = std::current_exception();
+      }
+    }
+  });
+  if (error != nullptr) std::rethrow_exception(error);
+}
+
+}  // namespace skyrank::exec

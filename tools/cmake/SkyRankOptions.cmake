@@ -25,6 +25,9 @@ if(SKYRANK_SANITIZE)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-fsanitize=${SKYRANK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>")
   add_link_options("-fsanitize=${SKYRANK_SANITIZE}")
 endif()
+if(SKYRANK_BUILD_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 
 # What every target of the project is compiled with.
 add_library(skyrank_build_flags INTERFACE)

@@ -2,25 +2,26 @@
 
 #include <cuda_runtime_api.h>
 
-#include <source_location>
+#include <string>
+#include <string_view>
 
 #include "kernels/cuda/device/failure.hpp"
 
 namespace skyrank::kernels::cuda {
 
 /// Throws Failure unless `status` is success. `call` is the text of the call that gave it.
-inline void check(cudaError_t status, const char* call,
-                  const std::source_location& place = std::source_location::current()) {
+inline void check(cudaError_t status, const char* call, std::string_view file, int line) {
   if (status == cudaSuccess) return;
   // The runtime keeps the error for the next cudaGetLastError; it is told here, so it must not be told there again.
   (void)cudaGetLastError();
-  throw Failure(call, std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ")", place);
+  throw Failure(call, std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ")", file, line);
 }
 
 }  // namespace skyrank::kernels::cuda
 
 /// Calls the CUDA runtime and throws Failure with the call's text and place when it fails.
-#define SKYRANK_CUDA_CALL(call) ::skyrank::kernels::cuda::check((call), #call)
+#define SKYRANK_CUDA_CALL(call) ::skyrank::kernels::cuda::check((call), #call, __FILE__, __LINE__)
 
 /// After a launch: throws Failure when the kernel could not be started.
-#define SKYRANK_CUDA_LAUNCHED(kernel) ::skyrank::kernels::cuda::check(cudaGetLastError(), "launch of " #kernel)
+#define SKYRANK_CUDA_LAUNCHED(kernel) \
+  ::skyrank::kernels::cuda::check(cudaGetLastError(), "launch of " #kernel, __FILE__, __LINE__)

@@ -5,16 +5,14 @@
 namespace skyrank::kernels::cuda {
 namespace {
 
-std::string describe(const std::source_location& place) {
-  return std::string(place.file_name()) + ":" + std::to_string(place.line());
-}
+std::string describe(std::string_view file, int line) { return std::string(file) + ":" + std::to_string(line); }
 
 }  // namespace
 
-Failure::Failure(std::string call, std::string reason, const std::source_location& place)
-    : std::runtime_error(call + " at " + describe(place) + ": " + reason),
+Failure::Failure(std::string call, std::string reason, std::string_view file, int line)
+    : std::runtime_error(call + " at " + describe(file, line) + ": " + reason),
       call_(std::move(call)),
       reason_(std::move(reason)),
-      place_(describe(place)) {}
+      place_(describe(file, line)) {}
 
 }  // namespace skyrank::kernels::cuda

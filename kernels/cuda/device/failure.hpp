@@ -1,15 +1,16 @@
 #pragma once
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace skyrank::kernels::cuda {
 
 /// A call to the CUDA runtime, or a kernel, failed.
 class Failure : public std::runtime_error {
  public:
-  Failure(std::string call, std::string reason, const std::source_location& place);
+  /// `file` and `line` are of the call.
+  Failure(std::string call, std::string reason, std::string_view file, int line);
 
   /// The call as written, such as "cudaMalloc(&data, bytes)".
   const std::string& call() const noexcept { return call_; }

@@ -10,8 +10,6 @@ Devices find_devices() {
   return none;
 }
 
-void self_check(int /*ordinal*/) {
-  throw Failure("self_check", find_devices().reason, std::source_location::current());
-}
+void self_check(int /*ordinal*/) { throw Failure("self_check", find_devices().reason, __FILE__, __LINE__); }
 
 }  // namespace skyrank::kernels::cuda

@@ -62,8 +62,8 @@ void self_check(int ordinal) {
       cudaMemcpy(values.data(), on_device.get(), kValues * sizeof(std::uint64_t), cudaMemcpyDeviceToHost));
   for (std::uint32_t i = 0; i < kValues; ++i) {
     if (values[i] != mix(i)) {
-      throw Failure("self_check", "value " + std::to_string(i) + " from the device is not the host's",
-                    std::source_location::current());
+      throw Failure("self_check", "value " + std::to_string(i) + " from the device is not the host's", __FILE__,
+                    __LINE__);
     }
   }
 }

@@ -1,6 +1,6 @@
 option(SKYRANK_BUILD_TOOLS "Build the readers, the generators and the command line (needs Arrow C++)" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
-option(SKYRANK_BUILD_FUZZERS "Build the fuzz targets with libFuzzer (needs clang); without it they replay their corpus" OFF)
+option(SKYRANK_BUILD_FUZZERS "Build the fuzz targets with libFuzzer, and no other tests (needs clang)" OFF)
 option(SKYRANK_CCACHE "Compile through ccache where it is found" ${PROJECT_IS_TOP_LEVEL})
 set(SKYRANK_CUDA AUTO CACHE STRING "GPU kernels: AUTO (where nvcc is found), ON (an error without nvcc) or OFF")
 set_property(CACHE SKYRANK_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -26,6 +26,7 @@ if(SKYRANK_SANITIZE)
   add_link_options("-fsanitize=${SKYRANK_SANITIZE}")
 endif()
 if(SKYRANK_BUILD_FUZZERS)
+  # What is fuzzed reports its coverage to the fuzzer.
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 

@@ -57,11 +57,4 @@ double guess_groups(double n, const std::vector<DataType>& types) {
   return std::min(n, groups);
 }
 
-double guess_skyline(double n, std::size_t d) {
-  if (n <= 1) return n;
-  double size = 1;
-  for (std::size_t i = 1; i < d; ++i) size *= std::log(n) / static_cast<double>(i);
-  return std::clamp(size, 1.0, n);
-}
-
 }  // namespace skyrank::exec

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 #include "engine/query/bound.hpp"
@@ -15,9 +14,5 @@ double guess_selectivity(const query::BoundNode& condition);
 /// Number of distinct values of columns of these types among n rows: all values of booleans, the square root of n for
 /// every other column.
 double guess_groups(double n, const std::vector<DataType>& types);
-
-/// Skyline rows of n rows with d independent keys without ties: (ln n)^(d-1) / (d-1)!, after Bentley et al., "On the
-/// Average Number of Maxima in a Set of Vectors and Applications", JACM 1978, Theorem 1.
-double guess_skyline(double n, std::size_t d);
 
 }  // namespace skyrank::exec

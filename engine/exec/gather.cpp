@@ -135,12 +135,14 @@ Column gather(const query::BoundExpression& expression, const Table& table, std:
   if (expression.column >= 0) return gather(table.column(expression.column), rows, std::move(name));
   const auto n = static_cast<std::int64_t>(rows.size());
   const std::vector<std::int64_t> order = ascending_order(rows);
-  if (order.empty()) return evaluate_all(expression, table, {n, rows.data()}, std::move(name));
-  std::vector<RowId> sorted(rows.size());
+  const bool owned = expression.type.type != Type::string;  // computed strings point into the table
+  if (order.empty() && owned) return evaluate_all(expression, table, {n, rows.data()}, std::move(name));
+  std::vector<RowId> sorted(rows.begin(), rows.end());
   std::vector<RowId> place(rows.size());
-  for (std::int64_t i = 0; i < n; ++i) {
+  std::iota(place.begin(), place.end(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) {
     sorted[i] = rows[order[i]];
-    place[order[i]] = i;
+    place[order[i]] = static_cast<std::int64_t>(i);
   }
   return gather(evaluate_all(expression, table, {n, sorted.data()}, name), place, name);
 }

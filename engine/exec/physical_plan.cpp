@@ -7,6 +7,7 @@
 #include "engine/exec/estimate.hpp"
 #include "engine/exec/rank.hpp"
 #include "engine/exec/skyline.hpp"
+#include "planner/estimate.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -132,6 +133,11 @@ void plan_input(PhysicalPlan& plan, const Table& table, double& rows) {
   }
 }
 
+/// Rows of one partition, all taken to be equally large.
+std::int64_t segment_rows(const PhysicalPlan& plan, double rows) {
+  return static_cast<std::int64_t>(at_least_one(rows / std::max(plan.segments, 1.0), rows));
+}
+
 void plan_preference_operators(PhysicalPlan& plan, double& rows) {
   if (!plan.preference) return;
   const PreferencePlan& preference = *plan.preference;
@@ -141,7 +147,8 @@ void plan_preference_operators(PhysicalPlan& plan, double& rows) {
   for (std::size_t s = 0; s < preference.steps.size(); ++s) {
     const SkylineStep& step = preference.steps[s];
     const double levels = static_cast<double>(plan.query.levels.value_or(1));
-    const double segment = guess_skyline(rows / std::max(plan.segments, 1.0), step.keys.size());
+    const double segment =
+        planner::expected_skyline(static_cast<std::size_t>(segment_rows(plan, rows)), step.keys.size());
     const double kept =
         std::max(levels * segment * plan.segments, static_cast<double>(plan.query.at_least.value_or(0)));
     rows = std::min(rows, s == 0 ? kept : segment);
@@ -186,11 +193,6 @@ KeyWidth width_of(const PreferencePlan& plan, const SkylineStep& step) {
     widest = std::max(widest, bytes);
   }
   return widest > 4 ? KeyWidth::bytes8 : KeyWidth::bytes4;
-}
-
-/// Rows of one partition, all taken to be equally large.
-std::int64_t segment_rows(const PhysicalPlan& plan, double rows) {
-  return static_cast<std::int64_t>(at_least_one(rows / std::max(plan.segments, 1.0), rows));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "engine/exec/evaluate.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -143,30 +145,57 @@ Column evaluate_all(const query::BoundExpression& expression, const Table& table
   });
 }
 
+namespace {
+
+/// Eight bytes 0 or 1 as bits, least significant first.
+std::uint8_t pack_bits(const std::uint8_t* bytes) {
+  unsigned bits = 0;
+  for (unsigned i = 0; i < 8; ++i) bits |= static_cast<unsigned>(bytes[i]) << i;
+  return static_cast<std::uint8_t>(bits);
+}
+
+/// Which rows of a block are kept, 64 a word; `words` has kBlockRows / 64 entries. Returns how many are kept.
+std::int64_t store_kept(const Block& block, std::uint64_t* words) {
+  std::uint8_t kept[kBlockRows];
+  if (block.valid == nullptr) {
+    std::copy_n(block.bytes, block.size, kept);
+  } else {
+    for (std::int64_t i = 0; i < block.size; ++i) kept[i] = block.bytes[i] & block.valid[i];
+  }
+  std::fill(kept + block.size, kept + kBlockRows, std::uint8_t{0});
+  std::int64_t count = 0;
+  for (std::int64_t word = 0; word * 64 < block.size; ++word) {
+    std::uint64_t bits = 0;
+    for (int byte = 0; byte < 8; ++byte) bits |= std::uint64_t{pack_bits(kept + word * 64 + byte * 8)} << (8 * byte);
+    words[word] = bits;
+    count += std::popcount(bits);
+  }
+  return count;
+}
+
+}  // namespace
+
 std::vector<RowId> filter(const query::BoundExpression& condition, const Table& table, const Rows& rows) {
   const auto program = compile(condition, table);
-  std::vector<std::vector<RowId>> kept(static_cast<std::size_t>(num_chunks(rows.n)));
+  std::vector<std::uint64_t> kept(static_cast<std::size_t>((rows.n + 63) / 64));
+  std::vector<std::int64_t> first(static_cast<std::size_t>(num_chunks(rows.n)) + 1, 0);
   for_chunks(rows.n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
     Run run(program);
-    std::vector<RowId>& out = kept[static_cast<std::size_t>(chunk)];
-    RowId found[kBlockRows];
+    std::int64_t count = 0;
     for (std::int64_t at = begin; at < end; at += kBlockRows) {
-      const Block block = run.evaluate(rows, at, std::min(kBlockRows, end - at));
-      std::int64_t count = 0;
-      for (std::int64_t i = 0; i < block.size; ++i) {
-        found[count] = rows[at + i];
-        count += block.valid == nullptr ? block.bytes[i] : block.bytes[i] & block.valid[i];
-      }
-      out.insert(out.end(), found, found + count);
+      count += store_kept(run.evaluate(rows, at, std::min(kBlockRows, end - at)), kept.data() + at / 64);
     }
+    first[static_cast<std::size_t>(chunk) + 1] = count;
   });
-  if (kept.size() == 1) return std::move(kept.front());
-  std::vector<std::size_t> first(kept.size() + 1, 0);
-  for (std::size_t i = 0; i < kept.size(); ++i) first[i + 1] = first[i] + kept[i].size();
-  std::vector<RowId> result(first.back());
-  for_chunks(rows.n, [&](std::int64_t chunk, std::int64_t, std::int64_t) {
-    const auto i = static_cast<std::size_t>(chunk);
-    std::copy(kept[i].begin(), kept[i].end(), result.begin() + static_cast<std::ptrdiff_t>(first[i]));
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<RowId> result(static_cast<std::size_t>(first.back()));
+  for_chunks(rows.n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+    RowId* out = result.data() + first[static_cast<std::size_t>(chunk)];
+    for (std::int64_t at = begin; at < end; at += 64) {
+      for (std::uint64_t bits = kept[static_cast<std::size_t>(at / 64)]; bits != 0; bits &= bits - 1) {
+        *out++ = rows[at + std::countr_zero(bits)];
+      }
+    }
   });
   return result;
 }

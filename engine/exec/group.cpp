@@ -13,8 +13,8 @@
 
 #include "engine/exec/classes.hpp"
 #include "engine/exec/gather.hpp"
-#include "engine/exec/ranges.hpp"
 #include "engine/exec/partition.hpp"
+#include "engine/exec/ranges.hpp"
 
 namespace skyrank::exec {
 namespace {

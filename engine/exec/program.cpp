@@ -19,20 +19,6 @@ namespace {
 using OperationPtr = std::unique_ptr<const Operation>;
 
 template <class T>
-T stored_value(const Value& value) {
-  if (std::holds_alternative<Null>(value)) return T{};
-  if constexpr (std::is_same_v<T, std::uint8_t>) return std::get<bool>(value);
-  if constexpr (std::is_same_v<T, std::uint64_t>) return std::get<std::uint64_t>(value);
-  if constexpr (std::is_same_v<T, double>) return std::get<double>(value);
-  if constexpr (std::is_same_v<T, std::string_view>) return std::get<std::string>(value);
-  if constexpr (std::is_same_v<T, std::int64_t>) {
-    if (const auto* date = std::get_if<Date>(&value)) return date->days;
-    if (const auto* time = std::get_if<Timestamp>(&value)) return time->ticks;
-    return std::get<std::int64_t>(value);
-  }
-}
-
-template <class T>
 Value value_of(T stored, DataType type) {
   if constexpr (std::is_same_v<T, std::uint8_t>) {
     return stored != 0;

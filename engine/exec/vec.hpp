@@ -3,8 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <skyrank/types.hpp>
@@ -90,6 +93,21 @@ template <class T, class F>
 decltype(auto) with_values(const Vec& vec, F&& f) {
   if (vec.constant) return f(Spread<T>{*vec.as<T>()});
   return f(vec.as<T>());
+}
+
+/// A value of an evaluation type as that holds it; strings are viewed. NULL gives a value of no meaning.
+template <class T>
+T stored_value(const Value& value) {
+  if (std::holds_alternative<Null>(value)) return T{};
+  if constexpr (std::is_same_v<T, std::uint8_t>) return std::get<bool>(value);
+  if constexpr (std::is_same_v<T, std::uint64_t>) return std::get<std::uint64_t>(value);
+  if constexpr (std::is_same_v<T, double>) return std::get<double>(value);
+  if constexpr (std::is_same_v<T, std::string_view>) return std::get<std::string>(value);
+  if constexpr (std::is_same_v<T, std::int64_t>) {
+    if (const auto* date = std::get_if<Date>(&value)) return date->days;
+    if (const auto* time = std::get_if<Timestamp>(&value)) return time->ticks;
+    return std::get<std::int64_t>(value);
+  }
 }
 
 /// Calls `f(T{})` with the C++ type that holds values of an evaluation type.

@@ -22,6 +22,16 @@ bool any(const std::uint8_t* flags, std::int64_t size) {
   return std::memchr(flags, 1, static_cast<std::size_t>(size)) != nullptr;
 }
 
+/// A stored value in its evaluation type, which holds it exactly.
+template <class T, class Stored>
+T widened(Stored value) {
+  if constexpr (std::is_same_v<Stored, Float16>) {
+    return static_cast<T>(to_float(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
 }  // namespace
 
 Vec Interpreter::run(const Operation& operation, const Rows& rows, std::int64_t begin, std::int64_t size) {
@@ -151,16 +161,11 @@ Vec Interpreter::load(const Operation& operation) {
     with_evaluation_type(out.type.type, [&]<class T>(T) {
       if constexpr (std::is_same_v<Stored, T>) {
         out.data = load_values(column, rows_, begin_, size_, out.values.as<T>());
-      } else if constexpr (std::is_same_v<Stored, Float16> && std::is_same_v<T, double>) {
-        Buffer scratch = pool_.take();
-        const Stored* stored = load_values(column, rows_, begin_, size_, scratch.as<Stored>());
-        for (std::int64_t i = 0; i < size_; ++i) out.values.as<T>()[i] = static_cast<double>(to_float(stored[i]));
-      } else if constexpr (!std::is_same_v<Stored, Float16> && !std::is_same_v<T, std::string_view> &&
-                           !std::is_same_v<T, std::uint8_t>) {
+      } else if constexpr (!std::is_same_v<T, std::string_view> && !std::is_same_v<T, std::uint8_t>) {
         Buffer scratch = pool_.take();
         const Stored* stored = load_values(column, rows_, begin_, size_, scratch.as<Stored>());
         T* values = out.values.as<T>();
-        for (std::int64_t i = 0; i < size_; ++i) values[i] = static_cast<T>(stored[i]);
+        for (std::int64_t i = 0; i < size_; ++i) values[i] = widened<T>(stored[i]);
       }
     });
   });

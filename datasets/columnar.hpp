@@ -25,7 +25,8 @@ std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file);
 std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads,
                                             const BytesRead& on_read);
 
-/// The same for Arrow IPC, as a file or as a stream. Columns share the file's memory where they are not compressed.
+/// The same for Arrow IPC, as a file or as a stream. When all columns are wanted, those that are not compressed share
+/// the file's memory; for some columns of a file, the library copies them out.
 std::shared_ptr<arrow::Schema> ipc_schema(const ColumnarFile& file);
 std::shared_ptr<arrow::Table> ipc_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads,
                                         const BytesRead& on_read);

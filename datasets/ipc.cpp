@@ -38,12 +38,13 @@ arrow::Result<std::shared_ptr<arrow::Schema>> read_schema(const ColumnarFile& fi
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file, const std::vector<int>& indices,
                                                         bool threads, const BytesRead& on_read) {
+  ARROW_ASSIGN_OR_RAISE(const auto schema, read_schema(file));
+  const bool all_columns = indices.size() == static_cast<std::size_t>(schema->num_fields());
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.use_threads = threads;
   options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
-  options.included_fields = indices;
-  // To the library, no fields means all; any one tells the number of rows.
-  if (indices.empty()) options.included_fields = {0};
+  // To the library, no fields means all, without a copy; any one tells the number of rows.
+  if (!all_columns) options.included_fields = indices.empty() ? std::vector<int>{0} : indices;
   auto input = open_buffer(file.bytes, on_read);
   std::shared_ptr<arrow::Table> table;
   if (is_stream(file)) {

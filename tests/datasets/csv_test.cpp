@@ -261,8 +261,8 @@ TEST(Csv, LinesOfManyMegabytes) {
   EXPECT_EQ(quoted.column("b").data().string_at(0).size(), 2 * big.size() + 1);
   EXPECT_EQ(quoted.column("b").data().string_at(1), "y");
   std::string wide = "1";
-  for (int i = 1; i < 100'000; ++i) wide += ",1";
-  EXPECT_EQ(parse(wide + "\n" + wide + "\n", no_header()).num_columns(), 100'000);
+  for (int i = 1; i < 10'000; ++i) wide += ",1";
+  EXPECT_EQ(parse(wide + "\n" + wide + "\n", no_header()).num_columns(), 10'000);
 }
 
 // Errors

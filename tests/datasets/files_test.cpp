@@ -1,0 +1,71 @@
+#include "datasets/files.hpp"
+
+#include "tests/datasets/support.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+using test::error_of;
+using test::TemporaryFolder;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(Files, FormatGoesByTheExtension) {
+  EXPECT_EQ(format_of("a.csv"), Format::csv);
+  EXPECT_EQ(format_of("dir.parquet/A.CSV"), Format::csv);
+  EXPECT_EQ(format_of("a.b.tsv"), Format::tsv);
+  EXPECT_EQ(format_of("a.parquet"), Format::parquet);
+  for (const char* name : {"a.arrow", "a.feather", "a.ipc"}) EXPECT_EQ(format_of(name), Format::arrow);
+  EXPECT_THAT(error_of<DataError>([] { format_of("photo.jpeg"); }),
+              AllOf(HasSubstr("photo.jpeg"), HasSubstr("'.jpeg'"), HasSubstr(".parquet")));
+  EXPECT_THAT(error_of<DataError>([] { format_of("data"); }), HasSubstr("names no format"));
+}
+
+TEST(Files, OutputFormatsByName) {
+  for (const Format format : {Format::csv, Format::jsonl, Format::parquet, Format::arrow}) {
+    EXPECT_EQ(parse_output_format(to_string(format)), format);
+  }
+  EXPECT_THAT(error_of<QueryError>([] { parse_output_format("tsv"); }), HasSubstr("csv, jsonl, parquet and arrow"));
+}
+
+TEST(Files, GlobsAreSortedAndRelativeToTheBase) {
+  const TemporaryFolder folder;
+  for (const char* name : {"b.csv", "a.csv", "a10.csv", "c.txt"}) folder.write(name, "");
+  EXPECT_THAT(expand_files({"*.csv"}, folder.path()),
+              ElementsAre(folder / "a.csv", folder / "a10.csv", folder / "b.csv"));
+  EXPECT_THAT(expand_files({"c.txt", "a?0.csv", "[b]*"}, folder.path()),
+              ElementsAre(folder / "c.txt", folder / "a10.csv", folder / "b.csv"));
+  EXPECT_THAT(expand_files({(folder / "a*.csv").string()}, "/nowhere"),
+              ElementsAre(folder / "a.csv", folder / "a10.csv"));
+}
+
+TEST(Files, NamesWithWildcardCharacters) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "x[1]");
+  folder.write("x[1]/a*b.csv", "");
+  folder.write("x[1]/aab.csv", "");
+  EXPECT_THAT(expand_files({"a*b.csv"}, folder / "x[1]"), ElementsAre(folder / "x[1]/a*b.csv"));
+  EXPECT_THAT(expand_files({"a?b.csv"}, folder / "x[1]"),
+              ElementsAre(folder / "x[1]/a*b.csv", folder / "x[1]/aab.csv"));
+}
+
+TEST(Files, NothingFoundIsAnErrorAtThePlaceInTheBatch) {
+  const TemporaryFolder folder;
+  folder.write("a.csv", "");
+  const Location where{"batch.yaml", 3, 12};
+  const auto refusal = [&](const std::vector<std::string>& patterns) {
+    return error_of<DataError>([&] { expand_files(patterns, folder.path(), where); });
+  };
+  EXPECT_THAT(refusal({"*.tsv"}),
+              AllOf(StartsWith("batch.yaml:3:12"), HasSubstr("no file matches"), HasSubstr("*.tsv")));
+  EXPECT_THAT(refusal({"b.csv"}),
+              AllOf(StartsWith("batch.yaml:3:12"), HasSubstr("there is no file"), HasSubstr("b.csv")));
+  EXPECT_THAT(refusal({"a.csv", "*.csv"}), HasSubstr("named twice"));
+  EXPECT_THAT(refusal({}), HasSubstr("no file is named"));
+  EXPECT_THAT(refusal({""}), HasSubstr("empty"));
+}
+
+}  // namespace
+}  // namespace skyrank::datasets

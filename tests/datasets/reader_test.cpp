@@ -1,0 +1,398 @@
+#include "datasets/reader.hpp"
+
+#include <arrow/array.h>
+#include <arrow/array/builder_binary.h>
+#include <arrow/array/builder_decimal.h>
+#include <arrow/array/builder_dict.h>
+#include <arrow/array/builder_nested.h>
+#include <arrow/array/builder_primitive.h>
+#include <arrow/io/file.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/record_batch.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+#include <arrow/util/decimal.h>
+#include <arrow/util/float16.h>
+#include <parquet/arrow/writer.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <thread>
+
+#include "tests/datasets/support.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+using test::error_of;
+using test::schema_of;
+using test::TemporaryFolder;
+using test::values_of;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+using Fields = std::vector<std::pair<std::string, ArrayPtr>>;
+using Strings = std::vector<std::string>;
+
+template <class Builder>
+ArrayPtr finish(Builder& builder) {
+  return builder.Finish().ValueOrDie();
+}
+
+template <class Builder, class T>
+ArrayPtr array_of(const std::vector<T>& values) {
+  Builder builder;
+  for (const T& value : values) EXPECT_TRUE(builder.Append(value).ok());
+  return finish(builder);
+}
+
+ArrayPtr int64s(const std::vector<std::int64_t>& values) { return array_of<arrow::Int64Builder>(values); }
+ArrayPtr strings(const Strings& values) { return array_of<arrow::StringBuilder>(values); }
+
+ArrayPtr decimals(int precision, int scale, const Strings& values) {
+  arrow::Decimal128Builder builder(arrow::decimal128(precision, scale));
+  for (const std::string& value : values) {
+    EXPECT_TRUE(builder.Append(arrow::Decimal128::FromString(value).ValueOrDie()).ok());
+  }
+  return finish(builder);
+}
+
+ArrayPtr lists() {
+  arrow::ListBuilder builder(arrow::default_memory_pool(), std::make_shared<arrow::Int32Builder>());
+  EXPECT_TRUE(builder.Append().ok());
+  EXPECT_TRUE(static_cast<arrow::Int32Builder*>(builder.value_builder())->AppendValues({1, 2}).ok());
+  EXPECT_TRUE(builder.Append().ok());
+  return finish(builder);
+}
+
+std::shared_ptr<arrow::Table> table_of(const Fields& fields) {
+  arrow::FieldVector schema;
+  arrow::ArrayVector arrays;
+  for (const auto& [name, array] : fields) {
+    schema.push_back(arrow::field(name, array->type()));
+    arrays.push_back(array);
+  }
+  return arrow::Table::Make(arrow::schema(schema), arrays);
+}
+
+enum class Store { parquet, file, stream };
+
+// Chunks become row groups or record batches.
+std::filesystem::path store(const std::filesystem::path& path, const std::shared_ptr<arrow::Table>& table, Store how,
+                            std::int64_t chunk = 1 << 20) {
+  const auto out = arrow::io::FileOutputStream::Open(path.string()).ValueOrDie();
+  if (how == Store::parquet) {
+    const auto properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+    EXPECT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, chunk,
+                                           parquet::default_writer_properties(), properties)
+                    .ok());
+  } else {
+    const auto writer = (how == Store::file ? arrow::ipc::MakeFileWriter(out, table->schema())
+                                            : arrow::ipc::MakeStreamWriter(out, table->schema()))
+                            .ValueOrDie();
+    EXPECT_TRUE(writer->WriteTable(*table, chunk).ok());
+    EXPECT_TRUE(writer->Close().ok());
+  }
+  EXPECT_TRUE(out->Close().ok());
+  return path;
+}
+
+ReadOptions only(Strings columns) {
+  ReadOptions options;
+  options.columns = std::move(columns);
+  return options;
+}
+
+class ColumnarFiles : public ::testing::TestWithParam<Store> {
+ protected:
+  std::filesystem::path write(const std::string& stem, const Fields& fields, std::int64_t chunk = 1 << 20) {
+    const std::string extension = GetParam() == Store::parquet ? ".parquet" : ".arrow";
+    return store(folder_ / (stem + extension), table_of(fields), GetParam(), chunk);
+  }
+
+  TemporaryFolder folder_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, ColumnarFiles, ::testing::Values(Store::parquet, Store::file, Store::stream),
+                         [](const auto& test) {
+                           return test.param == Store::parquet ? "Parquet"
+                                  : test.param == Store::file  ? "File"
+                                                               : "Stream";
+                         });
+
+TEST_P(ColumnarFiles, EveryTypeThatSkyRankHolds) {
+  arrow::TimestampBuilder zoned(arrow::timestamp(arrow::TimeUnit::MICRO, "Europe/Oslo"), arrow::default_memory_pool());
+  ASSERT_TRUE(zoned.AppendValues({0, -1}).ok());
+  arrow::HalfFloatBuilder half;
+  ASSERT_TRUE(half.AppendValues({arrow::util::Float16(1.5F).bits(), arrow::util::Float16(-0.25F).bits()}).ok());
+  arrow::StringDictionaryBuilder words;
+  ASSERT_TRUE(words.Append("x").ok());
+  ASSERT_TRUE(words.AppendNull().ok());
+  const auto file = write("types", {{"b", array_of<arrow::BooleanBuilder>(std::vector<bool>{true, false})},
+                                    {"i8", array_of<arrow::Int8Builder>(std::vector<std::int8_t>{-128, 127})},
+                                    {"u16", array_of<arrow::UInt16Builder>(std::vector<std::uint16_t>{0, 65535})},
+                                    {"i32", array_of<arrow::Int32Builder>(std::vector<std::int32_t>{-7, 7})},
+                                    {"u64", array_of<arrow::UInt64Builder>(std::vector<std::uint64_t>{1, ~0ULL})},
+                                    {"f16", finish(half)},
+                                    {"f32", array_of<arrow::FloatBuilder>(std::vector<float>{0.5F, -1})},
+                                    {"f64", array_of<arrow::DoubleBuilder>(std::vector<double>{0.1, 1e300})},
+                                    {"d", array_of<arrow::Date32Builder>(std::vector<std::int32_t>{0, -1})},
+                                    {"t", finish(zoned)},
+                                    {"s", strings({"a", ""})},
+                                    {"ls", array_of<arrow::LargeStringBuilder>(Strings{"b", "c"})},
+                                    {"bytes", array_of<arrow::BinaryBuilder>(Strings{"ø", "z"})},
+                                    {"dict", finish(words)},
+                                    {"dec", decimals(20, 0, {"9223372036854775807", "-5"})}});
+  const Table table = read({file});
+  EXPECT_THAT(schema_of(table), ElementsAre("b:bool", "i8:int8", "u16:uint16", "i32:int32", "u64:uint64", "f16:float16",
+                                            "f32:float32", "f64:float64", "d:date", "t:timestamp[us]", "s:string",
+                                            "ls:string", "bytes:string", "dict:string", "dec:int64"));
+  EXPECT_THAT(values_of(table, "b"), ElementsAre("true", "false"));
+  EXPECT_THAT(values_of(table, "i8"), ElementsAre("-128", "127"));
+  EXPECT_THAT(values_of(table, "u16"), ElementsAre("0", "65535"));
+  EXPECT_THAT(values_of(table, "u64"), ElementsAre("1", "18446744073709551615"));
+  EXPECT_THAT(values_of(table, "f16"), ElementsAre("1.5", "-0.25"));
+  EXPECT_THAT(values_of(table, "f64"), ElementsAre("0.1", "1e+300"));
+  EXPECT_THAT(values_of(table, "d"), ElementsAre("1970-01-01", "1969-12-31"));
+  EXPECT_THAT(values_of(table, "t"), ElementsAre("1970-01-01 00:00:00.000000", "1969-12-31 23:59:59.999999"));
+  EXPECT_THAT(values_of(table, "s"), ElementsAre("a", ""));
+  EXPECT_THAT(values_of(table, "ls"), ElementsAre("b", "c"));
+  EXPECT_THAT(values_of(table, "bytes"), ElementsAre("ø", "z"));
+  EXPECT_THAT(values_of(table, "dict"), ElementsAre("x", "NULL"));
+  EXPECT_THAT(values_of(table, "dec"), ElementsAre("9223372036854775807", "-5"));
+  // Names and types are known without the rows.
+  const Table schema = read_schema({file});
+  EXPECT_EQ(schema.num_rows(), 0);
+  EXPECT_EQ(schema_of(schema), schema_of(table));
+}
+
+TEST_P(ColumnarFiles, ManyChunksBecomeOneColumn) {
+  std::vector<std::int64_t> numbers;
+  Strings texts;
+  arrow::StringDictionaryBuilder words;
+  for (int i = 0; i < 1000; ++i) {
+    numbers.push_back(i);
+    texts.push_back("t" + std::to_string(i));
+    ASSERT_TRUE(words.Append("w" + std::to_string(i % 300)).ok());
+  }
+  const Table table =
+      read({write("chunks", {{"n", int64s(numbers)}, {"s", strings(texts)}, {"w", finish(words)}}, 70)});
+  ASSERT_EQ(table.num_rows(), 1000);
+  for (std::int64_t row = 0; row < 1000; ++row) {
+    ASSERT_EQ(std::get<std::int64_t>(table.column("n").value(row)), row);
+    ASSERT_EQ(table.column("s").data().string_at(row), "t" + std::to_string(row));
+    ASSERT_EQ(table.column("w").data().string_at(row), "w" + std::to_string(row % 300));
+  }
+}
+
+TEST_P(ColumnarFiles, SomeColumnsInAnyOrder) {
+  const auto file =
+      write("some", {{"a", int64s({1, 2})}, {"tags", lists()}, {"b", strings({"x", "y"})}, {"c", int64s({5, 6})}});
+  EXPECT_THAT(schema_of(read({file}, only({"c", "b"}))), ElementsAre("c:int64", "b:string"));
+  EXPECT_THAT(values_of(read({file}, only({"c", "b"})), "c"), ElementsAre("5", "6"));
+  const Table none = read({file}, only({}));
+  EXPECT_EQ(none.num_columns(), 0);
+  EXPECT_EQ(none.num_rows(), 2);
+  EXPECT_THAT(error_of<DataError>([&] { read({file}, only({"z"})); }), HasSubstr("there is no column 'z'"));
+}
+
+TEST_P(ColumnarFiles, TypesThatSkyRankLacks) {
+  const auto file =
+      write("lacks", {{"a", int64s({1, 2})}, {"tags", lists()}, {"price", decimals(10, 2, {"1.25", "2.50"})}});
+  EXPECT_THAT(schema_of(read({file})), ElementsAre("a:int64"));
+  const ColumnNames names = column_names({file});
+  EXPECT_THAT(names.names, ElementsAre("a"));
+  ASSERT_EQ(names.unsupported.size(), 2U);
+  EXPECT_EQ(names.unsupported[0].name, "tags");
+  EXPECT_THAT(names.unsupported[0].type, HasSubstr("list"));
+  EXPECT_THAT(error_of<DataError>([&] { read({file}, only({"tags"})); }),
+              AllOf(HasSubstr(file.string()), HasSubstr("column 'tags' has type list")));
+  EXPECT_THAT(error_of<DataError>([&] { read({file}, only({"price"})); }),
+              AllOf(HasSubstr("decimal128(10, 2)"), HasSubstr("cast it to float64")));
+}
+
+TEST_P(ColumnarFiles, ValuesThatDoNotFit) {
+  const auto file = write("fit", {{"a", decimals(20, 0, {"1", "9223372036854775808"})}});
+  EXPECT_THAT(error_of<DataError>([&] { read({file}); }), AllOf(HasSubstr(file.string()), HasSubstr("column 'a'")));
+  const auto bytes = write("bytes", {{"a", array_of<arrow::BinaryBuilder>(Strings{"ok", "\xFF"})}});
+  EXPECT_THAT(error_of<DataError>([&] { read({bytes}); }), AllOf(HasSubstr("column 'a'"), HasSubstr("UTF8")));
+}
+
+TEST_P(ColumnarFiles, EmptyTables) {
+  const Table table = read({write("empty", {{"a", int64s({})}, {"s", strings({})}})});
+  EXPECT_EQ(table.num_rows(), 0);
+  EXPECT_THAT(schema_of(table), ElementsAre("a:int64", "s:string"));
+}
+
+TEST_P(ColumnarFiles, DamageIsRefused) {
+  std::vector<std::int64_t> numbers(1000);
+  const auto file = write("whole", {{"a", int64s(numbers)}, {"s", strings(Strings(1000, "text"))}});
+  const std::string bytes = test::content_of(file);
+  const std::string extension = file.extension();
+  for (const std::size_t size : {std::size_t{0}, std::size_t{3}, std::size_t{20}, bytes.size() / 2}) {
+    const auto cut = folder_.write("cut" + extension, bytes.substr(0, size));
+    EXPECT_THAT(error_of<DataError>([&] { read({cut}); }), HasSubstr(cut.string())) << size;
+  }
+  const auto text = folder_.write("text" + extension, "a,b\n1,2\n");
+  EXPECT_THAT(error_of<DataError>([&] { read({text}); }), HasSubstr("that can be read"));
+  // Whatever a flipped byte does, it is a table or an error of ours.
+  for (std::size_t at = 0; at < bytes.size(); at += 1 + bytes.size() / 400) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(~flipped[at]);
+    try {
+      read({folder_.write("flipped" + extension, flipped)});
+    } catch (const Error&) {
+    }
+  }
+}
+
+TEST_P(ColumnarFiles, SeveralFiles) {
+  const auto a = write("a", {{"n", array_of<arrow::Int8Builder>(std::vector<std::int8_t>{-1})}, {"s", strings({"x"})}});
+  const auto b =
+      write("b", {{"s", strings({"y"})}, {"n", array_of<arrow::UInt16Builder>(std::vector<std::uint16_t>{65535})}});
+  const Table table = read({a, b});
+  EXPECT_THAT(schema_of(table), ElementsAre("n:int32", "s:string"));
+  EXPECT_THAT(values_of(table, "n"), ElementsAre("-1", "65535"));
+  EXPECT_THAT(values_of(table, "s"), ElementsAre("x", "y"));
+  EXPECT_EQ(schema_of(read_schema({a, b})), schema_of(table));
+  EXPECT_EQ(read({a, b}, only({})).num_rows(), 2);
+}
+
+TEST_P(ColumnarFiles, SeveralFilesThatDoNotFit) {
+  const auto a = write("a", {{"n", int64s({(std::int64_t{1} << 53) + 1})}});
+  const auto fraction = write("fraction", {{"n", array_of<arrow::DoubleBuilder>(std::vector<double>{0.5})}});
+  const auto text = write("text", {{"n", strings({"x"})}});
+  const auto other = write("other", {{"m", int64s({1})}});
+  const auto more = write("more", {{"n", int64s({1})}, {"m", int64s({1})}});
+  const auto refusal = [&](const std::filesystem::path& file) { return error_of<DataError>([&] { read({a, file}); }); };
+  EXPECT_THAT(refusal(fraction),
+              AllOf(HasSubstr(a.string()), HasSubstr("column 'n' as double"), HasSubstr("9007199254740993")));
+  EXPECT_THAT(refusal(text), AllOf(HasSubstr(text.string()), HasSubstr("column 'n' is string"), HasSubstr("int64")));
+  EXPECT_THAT(refusal(other), AllOf(HasSubstr(other.string()), HasSubstr("has no column 'n'")));
+  EXPECT_THAT(refusal(more), AllOf(HasSubstr(more.string()), HasSubstr("has a column 'm'")));
+}
+
+TEST(Reader, CsvFilesAgreeOnTheWiderType) {
+  const TemporaryFolder folder;
+  const auto a = folder.write("a.csv", "i,d,s,u,n\n1,2020-01-01,007,1,\n");
+  const auto b = folder.write("b.csv", "n,u,s,d,i\n5,18446744073709551615,x,2020-01-01 06:00:00,0.5\n");
+  const Table table = read({a, b});
+  EXPECT_THAT(schema_of(table), ElementsAre("i:float64", "d:timestamp[s]", "s:string", "u:uint64", "n:int64"));
+  EXPECT_THAT(values_of(table, "i"), ElementsAre("1", "0.5"));
+  EXPECT_THAT(values_of(table, "d"), ElementsAre("2020-01-01 00:00:00", "2020-01-01 06:00:00"));
+  EXPECT_THAT(values_of(table, "s"), ElementsAre("007", "x"));
+  EXPECT_THAT(values_of(table, "u"), ElementsAre("1", "18446744073709551615"));
+  EXPECT_THAT(values_of(table, "n"), ElementsAre("NULL", "5"));
+  EXPECT_EQ(schema_of(read_schema({a, b})), schema_of(table));
+}
+
+TEST(Reader, CsvFilesWithoutACommonIntegerType) {
+  const TemporaryFolder folder;
+  const auto a = folder.write("a.csv", "u\n-1\n");
+  const auto b = folder.write("b.csv", "u\n18446744073709551615\n");
+  EXPECT_THAT(error_of<DataError>([&] {
+                read({a, b});
+              }),
+              AllOf(HasSubstr(a.string()), HasSubstr("column 'u' as uint64"), HasSubstr("-1")));
+}
+
+TEST(Reader, FilesOfDifferentFormats) {
+  const TemporaryFolder folder;
+  const auto csv = folder.write("a.csv", "n,s\n1,x\n");
+  const auto tsv = folder.write("b.tsv", "n\ts\n2\ty,z\n");
+  const auto parquet =
+      store(folder / "c.parquet", table_of({{"n", int64s({3})}, {"s", strings({"w"})}}), Store::parquet);
+  const Table table = read({csv, tsv, parquet});
+  EXPECT_THAT(values_of(table, "n"), ElementsAre("1", "2", "3"));
+  EXPECT_THAT(values_of(table, "s"), ElementsAre("x", "y,z", "w"));
+}
+
+TEST(Reader, UncompressedArrowColumnsAreNotCopied) {
+  const TemporaryFolder folder;
+  std::vector<std::int64_t> numbers(1 << 20, 42);
+  const auto file = store(folder / "a.arrow", table_of({{"n", int64s(numbers)}}), Store::file);
+  const auto before = arrow::default_memory_pool()->bytes_allocated();
+  const Table table = read({file});
+  EXPECT_LT(arrow::default_memory_pool()->bytes_allocated() - before, 1 << 20);
+  std::filesystem::remove(file);  // the mapping outlives the name
+  EXPECT_EQ(std::get<std::int64_t>(table.column("n").value((1 << 20) - 1)), 42);
+}
+
+TEST(Reader, ColumnNamesOfCsv) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.csv", "x,\"y z\",\n1,2,\n");
+  EXPECT_THAT(column_names({file}).names, ElementsAre("x", "y z"));
+  ReadOptions options;
+  options.header = false;
+  EXPECT_THAT(column_names({file}, options).names, ElementsAre("c0", "c1"));
+}
+
+TEST(Reader, ReportsProgress) {
+  const TemporaryFolder folder;
+  std::string text = "a\n";
+  for (int i = 0; i < 1'000'000; ++i) text += "12345\n";
+  const auto a = folder.write("a.csv", text);
+  const auto b = store(folder / "b.parquet", table_of({{"a", int64s({1, 2})}}), Store::parquet);
+  const std::uint64_t size = text.size() + std::filesystem::file_size(b);
+  std::vector<std::uint64_t> done;
+  ReadOptions options;
+  options.progress = [&](std::uint64_t bytes, std::uint64_t total) {
+    EXPECT_EQ(total, size);
+    done.push_back(bytes);
+  };
+  read({a, b}, options);
+  EXPECT_GE(done.size(), 6U);
+  EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+  EXPECT_EQ(done.back(), size);
+}
+
+TEST(Reader, PipesAreReadToTheEnd) {
+  const TemporaryFolder folder;
+  const auto pipe = folder / "pipe.csv";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::jthread writer([&] { std::ofstream(pipe) << "a\n1\n2\n"; });
+  EXPECT_THAT(values_of(read({pipe}), "a"), ElementsAre("1", "2"));
+}
+
+TEST(Reader, WhatIsNoFile) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "dir.csv");
+  EXPECT_THAT(error_of<DataError>([&] { read({folder / "dir.csv"}); }),
+              AllOf(HasSubstr("dir.csv"), HasSubstr("is a folder")));
+  EXPECT_THAT(error_of<DataError>([&] { read({folder / "none.csv"}); }),
+              AllOf(HasSubstr("none.csv"), HasSubstr("No such file")));
+  EXPECT_THAT(error_of<DataError>([&] { read({folder.write("a.jsonl", "{}\n")}); }), HasSubstr("written but not read"));
+  EXPECT_THAT(error_of<DataError>([&] { read({}); }), HasSubstr("at least one file"));
+  EXPECT_THAT(error_of<DataError>([&] { read({folder.write("empty.csv", "")}); }),
+              HasSubstr("empty.csv: the file is empty"));
+}
+
+// Root may read everything, so a child becomes nobody.
+TEST(Reader, WithoutPermission) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("secret.csv", "a\n1\n");
+  ASSERT_EQ(::chmod(file.c_str(), 0), 0);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && ::seteuid(65534) != 0) ::_exit(2);
+    try {
+      read({file});
+    } catch (const ResourceError& error) {
+      ::_exit(std::string(error.what()).find("secret.csv: cannot be read: Permission denied") != std::string::npos ? 0
+                                                                                                                   : 3);
+    } catch (...) {
+    }
+    ::_exit(4);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace skyrank::datasets

@@ -1,0 +1,267 @@
+#include "datasets/writer.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <numeric>
+
+#include "datasets/reader.hpp"
+#include "tests/datasets/support.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+using test::content_of;
+using test::error_of;
+using test::schema_of;
+using test::TemporaryFolder;
+using test::values_of;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr Format kFormats[] = {Format::csv, Format::jsonl, Format::parquet, Format::arrow};
+
+Table sample() {
+  return Table(
+      {Column::own("n", std::vector<std::int64_t>{1, -9223372036854775807, 0}, {true, true, false}),
+       Column::own("x", std::vector<double>{0.1, 1e300, kNan}),
+       Column::own("s", std::vector<std::string>{"plain", "a,\"b\"\n", ""}, {true, true, false}),
+       Column::own("b", std::vector<bool>{true, false, true}), Column::own("d", std::vector<Date>{{0}, {18321}, {-1}}),
+       Column::own_as("t", DataType(Type::timestamp, TimeUnit::millisecond), std::vector<std::int64_t>{0, 1'500, -1})});
+}
+
+std::string streamed(const Table& table, Format format) {
+  std::ostringstream out;
+  write(table, out, format);
+  return out.str();
+}
+
+TEST(Writer, Csv) {
+  EXPECT_EQ(streamed(sample(), Format::csv),
+            "n,x,s,b,d,t\n"
+            "1,0.1,plain,true,1970-01-01,1970-01-01 00:00:00.000\n"
+            "-9223372036854775807,1e+300,\"a,\"\"b\"\"\n\",false,2020-02-29,1970-01-01 00:00:01.500\n"
+            ",nan,,true,1969-12-31,1969-12-31 23:59:59.999\n");
+}
+
+TEST(Writer, CsvQuotesWhatWouldReadAsSomethingElse) {
+  const Table table({Column::own("a,b", std::vector<std::string>{"", "NULL", "NA", "null", "N/A", "x", "cr\r", " s "}),
+                     Column::own("NULL", std::vector<std::int64_t>(8, 1))});
+  EXPECT_EQ(streamed(table, Format::csv),
+            "\"a,b\",\"NULL\"\n\"\",1\n\"NULL\",1\n\"NA\",1\n\"null\",1\n\"N/A\",1\nx,1\n\"cr\r\",1\n s ,1\n");
+  const Table again = read_csv(streamed(table, Format::csv), "again");
+  EXPECT_EQ(values_of(again, "a,b"), values_of(table, "a,b"));
+  EXPECT_FALSE(again.column("a,b").is_null(1));
+}
+
+TEST(Writer, CsvOfOneColumnKeepsItsNulls) {
+  const Table table({Column::own("a", std::vector<std::int64_t>{1, 0, 3}, {true, false, true})});
+  EXPECT_EQ(streamed(table, Format::csv), "a\n1\nNULL\n3\n");
+  EXPECT_THAT(values_of(read_csv(streamed(table, Format::csv), "again"), "a"), ElementsAre("1", "NULL", "3"));
+}
+
+TEST(Writer, JsonLines) {
+  EXPECT_EQ(
+      streamed(sample(), Format::jsonl),
+      "{\"n\":1,\"x\":0.1,\"s\":\"plain\",\"b\":true,\"d\":\"1970-01-01\",\"t\":\"1970-01-01 00:00:00.000\"}\n"
+      "{\"n\":-9223372036854775807,\"x\":1e+300,\"s\":\"a,\\\"b\\\"\\n\",\"b\":false,\"d\":\"2020-02-29\","
+      "\"t\":\"1970-01-01 00:00:01.500\"}\n"
+      "{\"n\":null,\"x\":\"NaN\",\"s\":null,\"b\":true,\"d\":\"1969-12-31\",\"t\":\"1969-12-31 23:59:59.999\"}\n");
+  const Table odd({Column::own("a\"\\", std::vector<std::string>{std::string("\0\x1F\t\r", 4), "ø"}),
+                   Column::own("x", std::vector<double>{kInfinity, -kInfinity}),
+                   Column::own("u", std::vector<std::uint64_t>{~0ULL, 0})});
+  EXPECT_EQ(streamed(odd, Format::jsonl),
+            "{\"a\\\"\\\\\":\"\\u0000\\u001f\\t\\r\",\"x\":\"Infinity\",\"u\":18446744073709551615}\n"
+            "{\"a\\\"\\\\\":\"ø\",\"x\":\"-Infinity\",\"u\":0}\n");
+}
+
+TEST(Writer, FilesReadBackTheSame) {
+  const TemporaryFolder folder;
+  for (const char* name : {"t.csv", "t.parquet", "t.arrow"}) {
+    write(sample(), folder / name, format_of(name));
+    const Table table = read({folder / name});
+    ASSERT_EQ(table.num_rows(), 3) << name;
+    for (const char* column : {"n", "x", "s", "b", "d"}) {
+      EXPECT_EQ(values_of(table, column), values_of(sample(), column)) << name << " " << column;
+    }
+  }
+  EXPECT_EQ(schema_of(read({folder / "t.parquet"})), schema_of(sample()));
+  EXPECT_EQ(schema_of(read({folder / "t.arrow"})), schema_of(sample()));
+  EXPECT_EQ(values_of(read({folder / "t.arrow"}), "t"), values_of(sample(), "t"));
+  write(sample(), folder / "t.jsonl", Format::jsonl);
+  EXPECT_EQ(content_of(folder / "t.jsonl"), streamed(sample(), Format::jsonl));
+  EXPECT_THAT(folder.content(), ElementsAre("t.arrow", "t.csv", "t.jsonl", "t.parquet"));
+}
+
+TEST(Writer, DoublesReadBackBitForBit) {
+  std::vector<double> values;
+  std::uint64_t bits = 88172645463325252ULL;  // xorshift64
+  while (values.size() < 100'000) {
+    bits ^= bits << 13;
+    bits ^= bits >> 7;
+    bits ^= bits << 17;
+    if (const double value = std::bit_cast<double>(bits); std::isfinite(value)) values.push_back(value);
+  }
+  const Table again = read_csv(streamed(Table({Column::own("x", values)}), Format::csv), "again");
+  ASSERT_EQ(schema_of(again), std::vector<std::string>{"x:float64"});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ASSERT_EQ(std::get<double>(again.column(0).value(static_cast<std::int64_t>(i))), values[i]);
+  }
+}
+
+TEST(Writer, SecondsSurviveParquet) {
+  const TemporaryFolder folder;
+  const Table table(
+      {Column::own_as("t", DataType(Type::timestamp, TimeUnit::second), std::vector<std::int64_t>{-1, 5})});
+  write(table, folder / "t.parquet", Format::parquet);
+  const Table again = read({folder / "t.parquet"});
+  EXPECT_THAT(values_of(again, "t"), ElementsAre("1969-12-31 23:59:59.000", "1970-01-01 00:00:05.000"));
+}
+
+TEST(Writer, OrderOfRowsForAnyNumberOfThreads) {
+  const TemporaryFolder folder;
+  std::vector<std::int64_t> numbers(100'000);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const Table table({Column::own("n", numbers)});
+  std::string expected = "n\n";
+  for (const std::int64_t n : numbers) expected += std::to_string(n) + "\n";
+  for (const int threads : {0, 1, 4}) {
+    write(table, folder / "n.csv", Format::csv, threads);
+    EXPECT_EQ(content_of(folder / "n.csv"), expected) << threads;
+  }
+}
+
+TEST(Writer, EmptyTables) {
+  const TemporaryFolder folder;
+  const Table empty({Column::own("a", std::vector<std::int64_t>{}), Column::own("s", std::vector<std::string>{})});
+  EXPECT_EQ(streamed(empty, Format::csv), "a,s\n");
+  EXPECT_EQ(streamed(empty, Format::jsonl), "");
+  for (const char* name : {"e.parquet", "e.arrow"}) {
+    write(empty, folder / name, format_of(name));
+    EXPECT_EQ(schema_of(read({folder / name})), schema_of(empty)) << name;
+  }
+}
+
+// Failures
+
+TEST(Writer, ReplacesAFileAsAWhole) {
+  const TemporaryFolder folder;
+  folder.write("t.csv", std::string(100'000, 'x'));
+  write(sample(), folder / "t.csv", Format::csv);
+  EXPECT_EQ(content_of(folder / "t.csv"), streamed(sample(), Format::csv));
+}
+
+TEST(Writer, ALinkStaysALink) {
+  const TemporaryFolder folder;
+  folder.write("real.csv", "old");
+  std::filesystem::create_symlink("real.csv", folder / "link.csv");
+  write(sample(), folder / "link.csv", Format::csv);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.csv"));
+  EXPECT_EQ(content_of(folder / "real.csv"), streamed(sample(), Format::csv));
+}
+
+TEST(Writer, PlacesThatCannotBeWritten) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "dir.csv");
+  for (const Format format : kFormats) {
+    EXPECT_THAT(error_of<ResourceError>([&] { write(sample(), folder / "none/t", format); }),
+                AllOf(HasSubstr("none/t: cannot be written"), HasSubstr("No such file or directory")));
+    EXPECT_THAT(error_of<ResourceError>([&] { write(sample(), folder / "dir.csv", format); }),
+                AllOf(HasSubstr("dir.csv"), HasSubstr("Is a directory")));
+  }
+  EXPECT_THAT(error_of<DataError>([&] { write(sample(), folder / "t.tsv", Format::tsv); }), HasSubstr("not written"));
+  EXPECT_THAT(folder.content(), ElementsAre("dir.csv"));
+  std::ostringstream out;
+  EXPECT_THAT(error_of<DataError>([&] { write(sample(), out, Format::parquet); }), HasSubstr("only csv and jsonl"));
+}
+
+TEST(Writer, DevicesAreWrittenInPlace) {
+  for (const Format format : kFormats) {
+    write(sample(), "/dev/null", format);
+    EXPECT_THAT(error_of<ResourceError>([&] { write(sample(), "/dev/full", format); }),
+                AllOf(HasSubstr("/dev/full: cannot be written"), HasSubstr("No space left on device")));
+  }
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+TEST(Writer, AStreamThatFails) {
+  std::ofstream out("/dev/full");
+  for (const Format format : {Format::csv, Format::jsonl}) {
+    out.clear();
+    EXPECT_THAT(error_of<ResourceError>([&] { write(sample(), out, format); }), HasSubstr("cannot be written"));
+  }
+  out.clear();
+  EXPECT_THAT(error_of<ResourceError>([&] { write_text(sample(), out); }), HasSubstr("cannot be written"));
+}
+
+// Exit status of `run` in a child process.
+template <class Run>
+int in_child(Run run) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(run());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// A limit on the size of files stands for a disk that fills up halfway.
+TEST(Writer, AFullDiskLeavesNothingBehind) {
+  const TemporaryFolder folder;
+  folder.write("old.csv", "untouched");
+  for (const Format format : kFormats) {
+    for (const char* name : {"new.csv", "old.csv"}) {
+      const int status = in_child([&] {
+        const rlimit limit{1024, 1024};
+        std::signal(SIGXFSZ, SIG_IGN);
+        if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 2;
+        try {
+          // Large enough in any format, as nothing compresses random bits.
+          std::vector<std::uint64_t> noise(10'000);
+          std::uint64_t bits = 88172645463325252ULL;
+          for (std::uint64_t& value : noise) value = bits = bits * 6364136223846793005ULL + 1442695040888963407ULL;
+          write(Table({Column::own("n", noise)}), folder / name, format, 1);
+        } catch (const ResourceError& error) {
+          const std::string what = error.what();
+          return what.find(name) != std::string::npos && what.find("File too large") != std::string::npos ? 0 : 3;
+        } catch (...) {
+          return 4;
+        }
+        return 5;
+      });
+      EXPECT_EQ(status, 0) << to_string(format) << " " << name;
+      EXPECT_THAT(folder.content(), ElementsAre("old.csv"));
+      EXPECT_EQ(content_of(folder / "old.csv"), "untouched");
+    }
+  }
+}
+
+TEST(Writer, WithoutPermission) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0555), 0);
+  EXPECT_EQ(in_child([&] {
+              if (::geteuid() == 0 && ::seteuid(65534) != 0) return 2;
+              try {
+                write(sample(), folder / "t.csv", Format::csv, 1);
+              } catch (const ResourceError& error) {
+                return std::string(error.what()).find("Permission denied") != std::string::npos ? 0 : 3;
+              }
+              return 4;
+            }),
+            0);
+  EXPECT_THAT(folder.content(), IsEmpty());
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+}
+
+}  // namespace
+}  // namespace skyrank::datasets

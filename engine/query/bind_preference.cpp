@@ -67,8 +67,9 @@ std::optional<Value> to_timestamp(const Value& value, TimeUnit unit) {
   return in_unit(*parsed, unit);
 }
 
-std::optional<Value> converted(const Value& value, DataType type) {
-  if (is_numeric(type.type)) return to_number(value, is_integer(type.type));
+// Members of `in` are compared, which is exact between all numbers; a distance to a float is computed among floats.
+std::optional<Value> converted(const Value& value, DataType type, Kind kind) {
+  if (is_numeric(type.type)) return to_number(value, kind == Kind::in || is_integer(type.type));
   if (type.type == Type::date) return to_date(value);
   if (type.type == Type::timestamp) return to_timestamp(value, type.unit);
   const bool fits =
@@ -85,7 +86,7 @@ std::string_view example_of(Type type) {
 }
 
 Value convert(const Value& value, const BoundExpression& expression, Kind kind) {
-  if (auto result = converted(value, expression.type)) return std::move(*result);
+  if (auto result = converted(value, expression.type, kind)) return std::move(*result);
   throw BindError("'" + std::string(spelling(kind)) + "' compares " + described(expression) + " with " +
                       std::string(kind_of(value)) + ", " + spelled(value) + "; it needs " +
                       std::string(example_of(expression.type.type)),

@@ -41,9 +41,9 @@ struct BoundExpression {
 struct BoundPreference {
   Preference::Kind kind = Preference::Kind::pareto;
   BoundExpression expression;
-  // Targets and members have the kind of value that `expression` has: integers for integer expressions (a fractional
-  // target stays a double), doubles for floats, Date, Timestamp (in the expression's unit where that holds the instant,
-  // else in the unit it was written in), bool, string.
+  // Targets and members have the kind of value that `expression` has: for numbers an integer where the value is whole,
+  // else a double (the targets of float expressions: always a double); Date; Timestamp (in the expression's unit where
+  // that holds the instant, else in the unit it was written in); bool; string.
   Value target;
   Value upper;
   std::vector<std::vector<Value>> values;

@@ -189,6 +189,9 @@ TEST(Bind, GivesTargetsTheTypeOfTheirExpression) {
   const BoundPreference sets = bound(in("stars", {{5.0, 4}, {3}}));
   EXPECT_EQ(sets.values, (std::vector<std::vector<Value>>{{Value(std::int64_t{5}), Value(std::int64_t{4})},
                                                           {Value(std::int64_t{3})}}));
+  // 2^53 + 1 is no double: rounding it would make it equal to 2^53.
+  constexpr std::int64_t kOdd = (std::int64_t{1} << 53) + 1;
+  EXPECT_EQ(bound(in("price", {{kOdd, 0.5}})).values, (std::vector<std::vector<Value>>{{Value(kOdd), Value(0.5)}}));
   EXPECT_EQ(bound(in("name", {{"x"}})).values[0][0], Value(std::string("x")));
   EXPECT_EQ(bound(in("pool", {{true}})).values[0][0], Value(true));
   EXPECT_EQ(bound(in("opened", {{"1970-01-02"}})).values[0][0], Value(Date{1}));

@@ -11,6 +11,7 @@
 
 #include <limits>
 #include <skyrank/arrow.hpp>
+#include <skyrank/error.hpp>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,11 @@ bool needs_large_offsets(const arrow::ChunkedArray& values) {
     bytes += static_cast<const arrow::StringArray&>(*chunk).total_values_length();
   }
   return bytes > std::numeric_limits<std::int32_t>::max();
+}
+
+// Names travel through the C data interface as C strings.
+void refuse_nul(const std::string& column, const std::string& name) {
+  if (column.find('\0') != std::string::npos) throw DataError(name + ": a column name holds a NUL character");
 }
 
 std::shared_ptr<arrow::Array> one_chunk(ValuesPtr values, const std::string& name, const std::string& column) {
@@ -62,6 +68,7 @@ Table to_skyrank(std::shared_ptr<arrow::Table> values, const std::string& name) 
   arrow::FieldVector fields;
   arrow::ArrayVector arrays;
   for (std::size_t i = 0; i < columns.size(); ++i) {
+    refuse_nul(names[i], name);
     arrays.push_back(one_chunk(std::exchange(columns[i], nullptr), name, names[i]));
     fields.push_back(arrow::field(names[i], arrays.back()->type()));
   }

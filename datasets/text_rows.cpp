@@ -66,8 +66,11 @@ void append_integer(std::string& out, Integer value) {
 
 // Plain text of a value that is not NULL and no string.
 void append_value(std::string& out, const Value& value) {
+  const auto* number = std::get_if<double>(&value);
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     append_integer(out, *integer);
+  } else if (number != nullptr && *number == 0 && std::signbit(*number)) {
+    out += "-0.0";  // -0 would read back as an integer, which has no sign at zero
   } else {
     out += to_string(value);
   }

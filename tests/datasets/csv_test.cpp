@@ -290,6 +290,11 @@ TEST(CsvErrors, DuplicateNames) {
               AllOf(StartsWith("t.csv:1: "), HasSubstr("the column name 'a' comes twice, for fields 1 and 3")));
 }
 
+TEST(CsvErrors, NulInAName) {
+  EXPECT_THAT(refusal(std::string_view("a\0b,c\n1,2\n", 10)), HasSubstr("NUL"));
+  EXPECT_EQ(parse(std::string_view("a,b\nx\0y,2\n", 10)).column("a").data().string_at(0), std::string_view("x\0y", 3));
+}
+
 TEST(CsvErrors, QuotesThatNeverClose) {
   EXPECT_THAT(refusal("a,b\n1,2\n3,\"open\n4,5\n"), AllOf(StartsWith("t.csv:3: "), HasSubstr("never closed")));
   EXPECT_THAT(refusal("a,\"b\n1,2\n"), AllOf(StartsWith("t.csv:1: "), HasSubstr("never closed")));

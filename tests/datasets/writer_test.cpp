@@ -119,6 +119,12 @@ TEST(Writer, DoublesReadBackBitForBit) {
   }
 }
 
+TEST(Writer, NegativeZeroKeepsItsSign) {
+  const Table table({Column::own("x", std::vector<double>{-0.0, 1})});
+  EXPECT_EQ(streamed(table, Format::csv), "x\n-0.0\n1\n");
+  EXPECT_TRUE(std::signbit(std::get<double>(read_csv(streamed(table, Format::csv), "again").column(0).value(0))));
+}
+
 TEST(Writer, SecondsSurviveParquet) {
   const TemporaryFolder folder;
   const Table table(

@@ -42,18 +42,23 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
 /// The files' rows one after the other as one table. The format goes by the extension (see format_of).
 ///
 /// All files have the same set of column names; the first file gives the order. Types that differ become the narrowest
-/// type that holds both exactly (int8 and int16: int16; date and timestamp: timestamp; CSV columns are read again as
-/// the wider type, so a number becomes a string as it is spelled); DataError naming file and column where there is
-/// none.
+/// type that holds both exactly (int8 and int16: int16; int64 and uint64: uint64; date and timestamp: timestamp). CSV
+/// columns are read again as the wider type, so a number among strings stays as it is spelled. DataError naming file
+/// and column where there is no such type or a value does not fit.
 ///
 /// CSV columns are typed by all their values: int64, else uint64, boolean (true/false), date, timestamp, float64
-/// (nearest double), string. A column of integers beyond both int64 and uint64, and a number beyond float64 (1e400),
-/// are DataErrors with file and line rather than rounded. `nan` and `inf` are floats. Quoted fields are never NULL. A
-/// column without any value is float64. A trailing column without a name is dropped when all its fields are empty
-/// (lines that end in a comma); other columns without a name are called c<index>. Empty lines are skipped. Parquet and
-/// Arrow: decimals without a fraction become int64 where they fit; dictionaries of anything but strings are decoded;
-/// the other types SkyRank lacks (lists, structs, times, fractional decimals) are left out unless `options.columns`
-/// asks for them.
+/// (nearest double; also integers with a plus sign), string. A column of integers beyond both int64 and uint64, and a
+/// number beyond float64 (1e400), are DataErrors with file and line rather than rounded. `nan` and `inf` are floats.
+/// Quoted fields are never NULL. A column without any value is float64. A trailing column without a name is dropped
+/// when all its fields are empty (lines that end in a comma); other columns without a name are called c<index>. Empty
+/// lines are skipped. A record may have up to 1 GiB.
+///
+/// Parquet and Arrow: decimals without a fraction become int64 where they fit; dictionaries of anything but strings are
+/// decoded; bytes are strings where they are UTF-8; the other types SkyRank lacks (lists, structs, times, fractional
+/// decimals) are left out unless `options.columns` asks for them.
+///
+/// Files are mapped into memory, so none may be cut short while it is read, nor while a table of uncompressed Arrow
+/// columns is used. `options.threads` above 1 sets the size of Arrow's thread pool for the whole process.
 ///
 /// DataError: not a file, malformed content, an unknown column; ResourceError: the system refuses to read.
 Table read(const std::vector<std::filesystem::path>& files, const ReadOptions& options = {});

@@ -93,7 +93,8 @@ arrow::Status write_ipc(const arrow::RecordBatch& batch, arrow::io::OutputStream
 arrow::Status write_parquet(const std::shared_ptr<arrow::RecordBatch>& batch,
                             const std::shared_ptr<arrow::io::OutputStream>& out) {
   const auto properties = parquet::WriterProperties::Builder().compression(parquet::Compression::SNAPPY)->build();
-  // The Arrow schema is kept along, so that types without a Parquet twin (timestamps in seconds) come back.
+  // The Arrow schema is kept along, so that dictionaries come back as dictionaries. Parquet has no timestamps in
+  // seconds; those come back in milliseconds.
   const auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
   ARROW_ASSIGN_OR_RAISE(const auto table, arrow::Table::FromRecordBatches({batch}));
   return parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, kRowsPerGroup, properties,
@@ -106,7 +107,7 @@ void write_columnar(const Table& table, Format format, OutputFile& file, const s
   const arrow::Status status = format == Format::parquet ? write_parquet(batch, stream) : write_ipc(*batch, *stream);
   if (status.ok()) return;
   if (status.IsIOError()) throw ResourceError(status.message());
-  throw ResourceError(name + ": cannot be written as " + std::string(to_string(format)) + ": " + status.message());
+  throw DataError(name + ": cannot be written as " + std::string(to_string(format)) + ": " + status.message());
 }
 
 }  // namespace

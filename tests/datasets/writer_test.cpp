@@ -132,6 +132,11 @@ TEST(Writer, SecondsSurviveParquet) {
   write(table, folder / "t.parquet", Format::parquet);
   const Table again = read({folder / "t.parquet"});
   EXPECT_THAT(values_of(again, "t"), ElementsAre("1969-12-31 23:59:59.000", "1970-01-01 00:00:05.000"));
+  const Table far({Column::own_as("t", DataType(Type::timestamp, TimeUnit::second),
+                                  std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::max()})});
+  EXPECT_THAT(error_of<DataError>([&] { write(far, folder / "far.parquet", Format::parquet); }),
+              AllOf(HasSubstr("far.parquet: cannot be written as parquet"), HasSubstr("overflow")));
+  EXPECT_THAT(folder.content(), ElementsAre("t.parquet"));
 }
 
 TEST(Writer, OrderOfRowsForAnyNumberOfThreads) {

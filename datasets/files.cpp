@@ -8,6 +8,8 @@
 #include <set>
 #include <system_error>
 
+#include "engine/text.hpp"
+
 namespace skyrank::datasets {
 namespace {
 
@@ -84,7 +86,9 @@ Format parse_output_format(std::string_view name) {
   for (const Format format : kWritten) {
     if (to_string(format) == name) return format;
   }
-  throw QueryError("unknown format '" + std::string(name) + "'; the formats are csv, jsonl, parquet and arrow");
+  const std::vector<std::string> names = {"csv", "jsonl", "parquet", "arrow"};
+  throw QueryError("unknown format '" + std::string(name) + "'" + query::did_you_mean(name, names) +
+                   " (formats are csv, jsonl, parquet, arrow)");
 }
 
 Format format_of(const std::filesystem::path& file) {

@@ -37,6 +37,8 @@ struct InputFile {
 };
 
 InputFile open_file(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) throw DataError(file.string() + ": is a directory, not a file");
   // The extension first: a picture should be refused by its name, not by its first bytes.
   const Format format = format_of(file);
   if (format == Format::jsonl) throw DataError(file.string() + ": JSON lines can be written but not read");

@@ -204,10 +204,7 @@ class Levels {
  public:
   Levels(const std::vector<std::vector<Value>>& sets, DataType type) : num_sets_(sets.size()) {
     for (std::size_t level = 0; level < sets.size(); ++level) {
-      for (const Value& value : sets[level]) {
-        const std::optional<Value> converted = convert_exactly(value, type);
-        if (converted && !std::holds_alternative<Null>(*converted)) levels_.emplace(stored_value<T>(*converted), level);
-      }
+      for (const Value& value : sets[level]) add(value, type, level);
     }
   }
 
@@ -218,6 +215,16 @@ class Levels {
   }
 
  private:
+  void add(const Value& value, DataType type, std::size_t level) {
+    if constexpr (std::is_same_v<T, std::string_view>) {
+      // Views the preference's own text, which outlives the levels; a converted copy would not.
+      if (const auto* text = std::get_if<std::string>(&value)) levels_.emplace(*text, level);
+    } else {
+      const std::optional<Value> converted = convert_exactly(value, type);
+      if (converted && !std::holds_alternative<Null>(*converted)) levels_.emplace(stored_value<T>(*converted), level);
+    }
+  }
+
   std::unordered_map<T, std::uint64_t> levels_;
   std::uint64_t num_sets_;
 };

@@ -1,36 +1,43 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <skyrank/engine.hpp>
 
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/json.hpp"
-#include "tools/skyrank/report.hpp"
 
 namespace skyrank::tools {
 namespace {
 
-std::string describe(const std::vector<AlgorithmInfo::Parameter>& parameters) {
-  std::string text;
-  for (const auto& parameter : parameters) {
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{}={} [{}..{}]", parameter.name, parameter.default_value, parameter.min, parameter.max);
-  }
-  return text;
+std::size_t widest_name(const std::vector<AlgorithmInfo>& list) {
+  std::size_t width = 0;
+  for (const AlgorithmInfo& algorithm : list) width = std::max(width, algorithm.name.size());
+  return width;
 }
 
-Table as_table(const std::vector<AlgorithmInfo>& list) {
-  std::vector<std::string> names, problems, devices, parameters, summaries, sources;
-  for (const AlgorithmInfo& algorithm : list) {
-    names.push_back(algorithm.name);
-    problems.push_back(algorithm.problem);
-    devices.push_back(algorithm.device);
-    parameters.push_back(describe(algorithm.parameters));
-    summaries.push_back(algorithm.summary);
-    sources.push_back(algorithm.source);
+/// One entry: a line on what it is, one on where it comes from, one a parameter.
+void print_algorithm(const AlgorithmInfo& algorithm, std::size_t name_width, Console& console) {
+  console.print(fmt::format("  {:<{}}  {:<4}  {}\n", algorithm.name, name_width, algorithm.device, algorithm.summary));
+  const std::string indentation(2 + name_width + 2 + 4 + 2, ' ');
+  console.print(indentation + console.faint(algorithm.source) + "\n");
+  for (const AlgorithmInfo::Parameter& parameter : algorithm.parameters) {
+    console.print(fmt::format("{}{} = {} ({} to {}): {}\n", indentation, parameter.name, parameter.default_value,
+                              parameter.min, parameter.max, parameter.description));
   }
-  return Table({Column::own("name", names), Column::own("problem", problems), Column::own("device", devices),
-                Column::own("parameters", parameters), Column::own("summary", summaries),
-                Column::own("source", sources)});
+}
+
+/// Grouped by the problem they solve, in the registry's order.
+void print_registry(const std::vector<AlgorithmInfo>& list, Console& console) {
+  const std::size_t name_width = widest_name(list);
+  const std::string* problem = nullptr;
+  for (const AlgorithmInfo& algorithm : list) {
+    if (problem == nullptr || *problem != algorithm.problem) {
+      console.print((problem == nullptr ? "" : "\n") + console.strong(algorithm.problem) + "\n");
+      problem = &algorithm.problem;
+    }
+    print_algorithm(algorithm, name_width, console);
+  }
 }
 
 }  // namespace
@@ -42,7 +49,7 @@ int algorithms(const AlgorithmsArguments& arguments, Console& console) {
     for (const AlgorithmInfo& algorithm : list) document.push_back(to_json(algorithm));
     console.print(to_text(document));
   } else {
-    print_table(console, as_table(list));
+    print_registry(list, console);
   }
   console.flush();
   return kSuccess;

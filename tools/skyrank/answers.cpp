@@ -11,12 +11,14 @@
 namespace skyrank::tools {
 namespace {
 
+std::string milliseconds(double time) { return fmt::format("{:.{}f} ms", time, time < 10 ? 2 : time < 100 ? 1 : 0); }
+
 std::string summary_line(const Answer& answer) {
   const Timing& timing = answer.result.timing;
-  return fmt::format("{} of {}; read {:.1f} ms, keys {:.1f} ms, compute {:.1f} ms, gather {:.1f} ms",
+  return fmt::format("{} of {}; read {}, keys {}, compute {}, gather {}",
                      with_separators(answer.result.table.num_rows()), counted(answer.input_rows, "row", "rows"),
-                     answer.read_ms, timing.filter_ms + timing.keys_ms, timing.transfer_ms + timing.compute_ms,
-                     timing.gather_ms);
+                     milliseconds(answer.read_ms), milliseconds(timing.filter_ms + timing.keys_ms),
+                     milliseconds(timing.transfer_ms + timing.compute_ms), milliseconds(timing.gather_ms));
 }
 
 /// Aligned tables with a heading and a line on size and time.

@@ -116,7 +116,6 @@ InputTable InputTables::get(const Query& query) {
   Entry& entry = entries_.find(query.table)->second;
   --entry.queries_left;
   if (entry.failure) std::rethrow_exception(entry.failure);
-  InputTable input;
   try {
     const TableSource& source = batch_.table(query.table);
     if (!entry.column_names) entry.column_names = datasets::column_names(source, batch_.directory).names;
@@ -124,29 +123,34 @@ InputTable InputTables::get(const Query& query) {
     entry.failure = std::current_exception();
     throw;
   }
-  Engine::columns_read(query, *entry.column_names);  // says which names do not exist while all are at hand
-  if (!entry.table) {
-    try {
-      const auto start = std::chrono::steady_clock::now();
-      entry.table = load(batch_.table(query.table), *entry.column_names);
-      input.read_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    } catch (...) {
-      entry.failure = std::current_exception();
-      throw;
-    }
-  }
+  // Says which names do not exist while all that do are at hand.
+  Engine::columns_read(query, *entry.column_names);
+  InputTable input;
+  if (!entry.table) input.read_ms = read(query.table, entry);
   input.table = *entry.table;
   if (entry.queries_left == 0) entry.table.reset();
   return input;
 }
 
+double InputTables::read(const std::string& name, Entry& entry) {
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    entry.table = load(batch_.table(name), *entry.column_names);
+  } catch (...) {
+    entry.failure = std::current_exception();
+    throw;
+  }
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
 Table InputTables::load(const TableSource& source, const std::vector<std::string>& column_names) {
   console_.flush();
   const Signals::Abandonable reading(signals_);
-  const Progress progress(console_, (source.generator ? "generating " : "reading ") + source.name);
+  Progress progress(console_, (source.generator ? "generating " : "reading ") + source.name);
   datasets::LoadOptions options;
   options.columns = columns_needed(source.name, column_names);
   options.threads = threads_;
+  options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.done(done, total); };
   return datasets::load(source, batch_.directory, options);
 }
 

@@ -1,5 +1,3 @@
-#include <cstdio>
+#include "tools/skyrank/commands.hpp"
 
-#include <skyrank/version.hpp>
-
-int main() { std::puts(skyrank::version()); }
+int main(int argc, char** argv) { return skyrank::tools::main(argc, argv); }

@@ -1,0 +1,199 @@
+"""The queries of a batch, evaluated step by step in the order that the language defines."""
+
+import math
+import os
+
+import yaml
+
+from expressions import EvaluationError, checked, compile_expression
+from preferences import compare, places, read_preference, skyline, terms_of
+from tables import read_csv
+
+PSEUDO_COLUMNS = ("row", "level", "score")
+
+
+class Loader(yaml.SafeLoader):
+    """YAML 1.2's notion of plain words: dates and `yes` stay text, 1e6 is a number."""
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(("timestamp", "bool"))]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+Loader.add_implicit_resolver("tag:yaml.org,2002:bool", __import__("re").compile("true$|false$"), "tf")
+
+
+class Answer:
+    """Rows on their way to the answer: (row id, values)."""
+
+    def __init__(self, names, rows):
+        self.names, self.rows = names, rows
+
+
+def run_batch(path, data_folder=None):
+    """Yields (query name, column names, rows) for each query of a batch."""
+    with open(path, encoding="utf-8") as file:
+        batch = yaml.load(file, Loader)
+    tables = {}
+    for query in batch["queries"]:
+        name = query["from"]
+        if name not in tables:
+            tables[name] = read_table(batch["tables"][name], os.path.dirname(path), data_folder)
+        yield query["name"], *run_query(query, *tables[name])
+
+
+def read_table(source, base, data_folder):
+    path = os.path.join(base, source["file"])
+    if not os.path.exists(path) and data_folder:
+        path = os.path.join(data_folder, os.path.basename(source["file"]))
+    return read_csv(path, source.get("header", True), source.get("nulls"))
+
+
+def run_query(query, names, table):
+    rows = list(enumerate(table))
+    if "where" in query:
+        condition = compile_expression(query["where"])
+        rows = [(i, row) for i, row in rows if condition(row) is True]
+    if "group_by" in query:
+        names, rows = group(rows, as_list(query["group_by"]), query.get("aggregate", {}))
+    preference = read_preference(query["prefer"]) if "prefer" in query else None
+    ranking = [read_preference(term) for term in as_list(query.get("rank_by", []))]
+    terms = ranking + (terms_of(preference) if preference else [])
+    rows = apply_missing_rule(rows, terms, 1, query.get("nan", "worst"))
+    rows = apply_missing_rule(rows, terms, 2, query.get("nulls", "worst"))
+    answer = []
+    for part in partition(rows, as_list(query.get("partition_by", []))):
+        answer += answer_part(query, part, preference, ranking)
+    return select(query, names, answer, ranking)
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def identity(value):
+    """What makes values the same in a group or partition."""
+    if isinstance(value, float):
+        return "nan" if math.isnan(value) else value + 0.0
+    return (type(value) is bool, value)
+
+
+def group(rows, columns, aggregates):
+    groups = {}
+    for row_id, row in rows:
+        key = tuple(identity(row[c]) for c in columns)
+        groups.setdefault(key, (row_id, {c: row[c] for c in columns}, []))[2].append(row)
+    result = []
+    for row_id, values, members in groups.values():
+        for name, text in aggregates.items():
+            function, argument = text.rstrip(")").split("(", 1)
+            values[name] = aggregate(function.strip(), argument.strip(), members)
+        result.append((row_id, values))
+    return columns + list(aggregates), result
+
+
+def aggregate(function, argument, members):
+    if function == "count" and not argument:
+        return len(members)
+    value = compile_expression(argument)
+    values = [v for v in map(value, members) if v is not None]
+    if function == "count":
+        return len(values)
+    if not values:
+        return None
+    if function == "sum":
+        return math.fsum(values) if isinstance(values[0], float) else checked(sum(values))
+    if function == "avg":
+        return math.fsum(values) / len(values)
+    numbers = [v for v in values if not (isinstance(v, float) and math.isnan(v))]
+    if not numbers:
+        return math.nan
+    return min(numbers) if function == "min" else max(numbers)
+
+
+def apply_missing_rule(rows, terms, place, rule):
+    """`place` is that of NaN or NULL, the first part of Term.place()."""
+    if rule == "worst":
+        return rows
+    missing = {i for i, row in rows if any(term.place(row)[0] == place for term in terms)}
+    if rule == "error" and missing:
+        raise EvaluationError(f"missing value in row {min(missing)}")
+    return [(i, row) for i, row in rows if i not in missing]
+
+
+def partition(rows, columns):
+    parts = {}
+    for row_id, row in rows:
+        parts.setdefault(tuple(identity(row[c]) for c in columns), []).append((row_id, row))
+    return parts.values()
+
+
+def answer_part(query, rows, preference, ranking):
+    """The answer rows (row id, row, level) of one partition, in their order."""
+    levels = {i: None for i in range(len(rows))}
+    if preference:
+        levels = pareto_levels(query, rows, preference)
+    order = sorted(levels)
+    ranks = {i: tuple(term.place(rows[i][1]) for term in ranking) for i in order}
+    order.sort(key=lambda i: ranks[i])
+    return [(*rows[i], levels[i]) for i in limited(query, order, ranks)]
+
+
+def pareto_levels(query, rows, preference):
+    """Level by row, for the rows of the levels that the query asks for."""
+    placed_rows = places(preference, [row for _, row in rows])
+    remaining, levels, level = list(range(len(rows))), {}, 0
+    wanted = query.get("levels", 1 if "at_least" not in query else math.inf)
+    while remaining and level < wanted and (level == 0 or len(levels) < query.get("at_least", math.inf)):
+        level += 1
+        front = skyline(preference, placed_rows, remaining)
+        kept = distinct(preference, placed_rows, front) if query.get("distinct") else front
+        levels.update((i, level) for i in kept)
+        taken = set(front)
+        remaining = [i for i in remaining if i not in taken]
+    return levels
+
+
+def distinct(preference, placed_rows, front):
+    kept = {}
+    for i in front:
+        kept.setdefault(tuple(placed_rows[i].values()), i)
+    return sorted(kept.values())
+
+
+def limited(query, order, ranks):
+    offset, limit = query.get("offset", 0), query.get("limit")
+    if limit is None:
+        return order[offset:]
+    end = offset + limit
+    if limit == 0 or end >= len(order):
+        return order[offset:end]
+    ties = query.get("ties", "first") if query.get("rank_by") else "first"
+    last = ranks[order[end - 1]]
+    if ties == "all":
+        return [i for i in order[offset:] if ranks[i] <= last]
+    if ties == "last":
+        better = [i for i in order if ranks[i] < last]
+        tied = [i for i in order if ranks[i] == last]
+        return (better + tied[len(tied) - (end - len(better)):])[offset:]
+    return order[offset:end]
+
+
+def select(query, names, answer, ranking):
+    if "select" not in query:
+        return ["row"] + names, [[i] + [row[n] for n in names] for i, row, _ in answer]
+    outputs = []
+    for item in query["select"]:
+        outputs += list(item.items()) if isinstance(item, dict) else [(str(item).strip("`"), item)]
+    columns = []
+    for _, text in outputs:
+        if text in PSEUDO_COLUMNS and text not in names:
+            pseudo = {
+                "row": lambda i, row, level: i,
+                "level": lambda i, row, level: level,
+                "score": lambda i, row, level: ranking[0].value(row),
+            }
+            columns.append(pseudo[text])
+        else:
+            columns.append((lambda value: lambda i, row, level: value(row))(compile_expression(text)))
+    return [name for name, _ in outputs], [[column(*row) for column in columns] for row in answer]

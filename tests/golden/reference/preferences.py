@@ -1,0 +1,164 @@
+"""Preferences and rankings, straight from their definitions: rows are compared in pairs."""
+
+import datetime
+import math
+
+from fractions import Fraction
+
+from expressions import as_datetime, compile_expression
+
+NAN, NULL = (1, 0), (2, 0)  # places behind every value, which is (0, key)
+EPOCH = datetime.datetime(1970, 1, 1)
+
+
+def number(value):
+    """A number, date, time or truth value as something to subtract and compare."""
+    if isinstance(value, datetime.datetime):
+        return (value - EPOCH) // datetime.timedelta(microseconds=1)
+    if isinstance(value, datetime.date):
+        return value.toordinal()
+    return int(value) if isinstance(value, bool) else value
+
+
+def target_like(value, target):
+    """A target as written in YAML, in the terms of the value it is compared with."""
+    if isinstance(value, datetime.datetime):
+        return number(as_datetime(parse_moment(target)))
+    if isinstance(value, datetime.date):
+        return number(parse_moment(target))
+    if isinstance(value, float):
+        return float(target)
+    return target if isinstance(target, int) else Fraction(target)
+
+
+def parse_moment(target):
+    if not isinstance(target, str):
+        return target  # PyYAML reads plain dates itself
+    return datetime.date.fromisoformat(target) if len(target) == 10 else datetime.datetime.fromisoformat(target)
+
+
+def placed(value, key):
+    if value is None:
+        return NULL
+    if isinstance(value, float) and math.isnan(value):
+        return NAN
+    return (0, key(value))
+
+
+def distance_around(value, target):
+    return abs(number(value) - target_like(value, target))
+
+
+def distance_between(value, low, high):
+    v, low, high = number(value), target_like(value, low), target_like(value, high)
+    return low - v if v < low else v - high if v > high else 0
+
+
+class Term:
+    """A preference on one expression: smaller places are better."""
+
+    def __init__(self, kind, argument, inverted):
+        self.sign = -1 if inverted else 1
+        if kind in ("low", "high"):
+            self.value = compile_expression(argument)
+            if kind == "high":
+                self.sign = -self.sign
+            self.key = number
+        elif kind == "around":
+            self.value = compile_expression(argument["expr"])
+            self.key = lambda v: distance_around(v, argument["target"])
+        elif kind == "between":
+            self.value = compile_expression(argument["expr"])
+            self.key = lambda v: distance_between(v, argument["from"], argument["to"])
+        elif kind == "in":
+            self.value = compile_expression(argument["expr"])
+            sets = argument["values"]
+            self.key = lambda v: next((i for i, s in enumerate(sets) if v in s), len(sets))
+        elif kind == "where":
+            condition = compile_expression(argument)
+            self.value = lambda row: condition(row) is True
+            self.key = lambda v: 0 if v else 1
+        else:
+            raise SyntaxError(f"unknown preference {kind}")
+
+    def place(self, row):
+        return placed(self.value(row), lambda v: self.sign * self.key(v))
+
+
+class Composition:
+    def __init__(self, kind, children):
+        self.kind, self.children = kind, children
+
+
+def read_preference(node, inverted=False):
+    if isinstance(node, list):
+        return Composition("pareto", [read_preference(child, inverted) for child in node])
+    ((kind, argument),) = node.items()
+    if kind == "inverse":
+        return read_preference(argument, not inverted)
+    if kind in ("pareto", "prior"):
+        return Composition(kind, [read_preference(child, inverted) for child in argument])
+    return Term(kind, argument, inverted)
+
+
+def terms_of(preference):
+    if isinstance(preference, Term):
+        return [preference]
+    return [term for child in preference.children for term in terms_of(child)]
+
+
+def compare(preference, a, b):
+    """'<': a is better, '>': b is, '=': equal, '|': neither. a and b map each term to its place."""
+    if isinstance(preference, Term):
+        x, y = a[preference], b[preference]
+        return "<" if x < y else ">" if x > y else "="
+    if preference.kind == "prior":
+        for child in preference.children:
+            result = compare(child, a, b)
+            if result != "=":
+                return result
+        return "="
+    results = {compare(child, a, b) for child in preference.children}
+    if "|" in results or {"<", ">"} <= results:
+        return "|"
+    return "<" if "<" in results else ">" if ">" in results else "="
+
+
+def places(preference, rows):
+    """For each row, each term's place as a small number; the same order, quicker to compare."""
+    result = [{} for _ in rows]
+    for term in terms_of(preference):
+        exact = [term.place(row) for row in rows]
+        rank = {place: i for i, place in enumerate(sorted(set(exact)))}
+        for row, place in zip(result, exact):
+            row[term] = rank[place]
+    return result
+
+
+def skyline(preference, placed_rows, candidates):
+    """Indices of the candidates that no other dominates, ascending.
+
+    Where all terms count equally, rows are met in ascending order of the sum of their places: a row comes after all
+    that dominate it, and only what stayed need be compared with.
+    """
+    if isinstance(preference, Composition) and preference.kind == "pareto" and all(
+        isinstance(child, Term) for child in preference.children
+    ):
+        vectors = {i: tuple(placed_rows[i].values()) for i in candidates}
+        kept = []
+        for i in sorted(candidates, key=lambda c: sum(vectors[c])):
+            row = vectors[i]
+            if not any(dominates(vectors[k], row) for k in kept):
+                kept.append(i)
+        return sorted(kept)
+    return [
+        i for i in candidates
+        if not any(compare(preference, placed_rows[j], placed_rows[i]) == "<" for j in candidates)
+    ]
+
+
+def dominates(a, b):
+    for x, y in zip(a, b):
+        if x > y:
+            return False
+    return a != b

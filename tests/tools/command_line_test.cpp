@@ -1,0 +1,382 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/program.hpp"
+
+// What the commands print and return when all is well or the user made a mistake.
+namespace skyrank::testing {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+
+const std::string kHotels = std::string(SKYRANK_SOURCE_DIR) + "/datasets/examples/hotels.yaml";
+
+constexpr const char* kPoints = "id,x,y\na,1,9\nb,2,7\nc,4,4\nd,5,5\ne,9,1\n";
+constexpr const char* kBatch = R"(version: 1
+tables:
+  points: {file: points.csv}
+queries:
+  - {name: front, from: points, prefer: [{low: x}, {low: y}]}
+  - {name: top, from: points, rank_by: {low: y}, limit: 2, select: [id, y]}
+)";
+
+class CommandLine : public ::testing::Test {
+ protected:
+  CommandLine() {
+    folder_.write("points.csv", kPoints);
+    batch_ = folder_.write("batch.yaml", kBatch);
+  }
+
+  TemporaryFolder folder_;
+  std::string batch_;
+};
+
+void expect_mistake(const std::vector<std::string>& arguments, const std::string& message) {
+  const Outcome outcome = run_skyrank(arguments);
+  EXPECT_EQ(outcome.status, 2) << message;
+  EXPECT_EQ(outcome.err, "skyrank: " + message + "\n");
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST_F(CommandLine, PrintsAHelpWithAnExampleForEachCommand) {
+  const Outcome outcome = run_skyrank({"--help"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.err, "");
+  for (const std::string command : {"run", "check", "explain", "generate", "algorithms"}) {
+    EXPECT_THAT(outcome.out, HasSubstr("\n  " + command + " "));
+    const Outcome help = run_skyrank({command, "--help"});
+    EXPECT_EQ(help.status, 0);
+    EXPECT_THAT(help.out, HasSubstr("Example:\n  skyrank " + command));
+  }
+}
+
+TEST_F(CommandLine, TellsItsVersion) {
+  const Outcome outcome = run_skyrank({"--version"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.out, ContainsRegex("^skyrank [0-9]+\\.[0-9]+\\.[0-9]+"));
+  EXPECT_THAT(outcome.out, ContainsRegex("compiler .+, build type .+, CUDA "));
+}
+
+TEST_F(CommandLine, WithoutACommandShowsTheHelpAndFails) {
+  const Outcome outcome = run_skyrank({});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.out, HasSubstr("Usage: skyrank"));
+  EXPECT_EQ(outcome.err, "skyrank: no command given\n");
+}
+
+TEST_F(CommandLine, OffersTheNearestName) {
+  expect_mistake({"rnu", batch_},
+                 "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, generate, algorithms");
+  expect_mistake({"run", batch_, "--fromat", "csv"}, "run: unknown option '--fromat'; did you mean '--format'?");
+  expect_mistake({"run", batch_, "--query", "fron"},
+                 "there is no query 'fron' in the batch; did you mean 'front'? (it has front, top)");
+  expect_mistake({"run", batch_, "--device", "cdua"},
+                 "--device: 'cdua' is not one of auto, cpu, cuda; did you mean 'cuda'?");
+  expect_mistake({"run", batch_, "--set", "point.file=x.csv"},
+                 "--set: the batch has no table 'point'; did you mean 'points'?");
+  EXPECT_THAT(run_skyrank({"run", batch_, "--set", "points.fiel=x.csv"}).err, HasSubstr("did you mean 'file'?"));
+  EXPECT_THAT(run_skyrank({"run", batch_, "--out", folder_ / "out", "--format", "parqet"}).err,
+              HasSubstr("did you mean 'parquet'?"));
+}
+
+TEST_F(CommandLine, RefusesWhatMakesNoSense) {
+  expect_mistake({"run", batch_, "extra"}, "run: unexpected argument 'extra'");
+  expect_mistake({"run", batch_, "--threads", "-1"}, "--threads: -1 is not between 0 (all cores) and 1024");
+  expect_mistake({"run", batch_, "--threads", "2000"}, "--threads: 2000 is not between 0 (all cores) and 1024");
+  expect_mistake({"run", folder_ / "none.yaml"}, folder_ / "none.yaml: no such file");
+  expect_mistake({"run", folder_.path().string()}, folder_.path().string() + ": is a folder; a batch is a YAML file");
+  expect_mistake({"run", batch_, "--set", "points"},
+                 "--set points: expected table.key=value, such as hotels.file=hotels.csv");
+  expect_mistake({"run", batch_, "--set", "points.header=perhaps"},
+                 "--set points.header: 'perhaps' is neither true nor false");
+  expect_mistake({"run", batch_, "--set", "points.generate.rows=5"},
+                 "--set points.generate.rows=5: table 'points' is read from a file, not generated");
+  EXPECT_EQ(run_skyrank({"run"}).status, 2);
+  EXPECT_EQ(run_skyrank({"run", batch_, "--threads", "many"}).status, 2);
+  EXPECT_EQ(run_skyrank({"run", batch_, "--json", "--format", "csv"}).status, 2);
+  EXPECT_EQ(run_skyrank({"run", batch_, "--format", "parquet"}).status, 2);
+  EXPECT_EQ(run_skyrank({"run", batch_, "--format", "table", "--out", folder_ / "out"}).status, 2);
+}
+
+TEST_F(CommandLine, PrintsAlignedTablesWithHeadingsAndTimes) {
+  const Outcome outcome = run_skyrank({"run", batch_});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_THAT(outcome.out,
+              StartsWith("front\nrow  id  x  y\n---  --  -  -\n  0  a   1  9\n  1  b   2  7\n  2  c   4  4\n"
+                         "  4  e   9  1\n4 of 5 rows; read "));
+  const std::string time = "[0-9]+\\.[0-9]+ ms";
+  EXPECT_THAT(outcome.out, ContainsRegex("2 of 5 rows; read " + time + ", keys " + time + ", compute " + time +
+                                         ", gather " + time + "\n$"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(CommandLine, PrintsTheBareRowsOfOneQuery) {
+  EXPECT_EQ(run_skyrank({"run", batch_, "--query", "top", "--format", "csv"}).out, "id,y\ne,1\nc,4\n");
+  EXPECT_EQ(run_skyrank({"run", batch_, "--query", "top", "--format", "jsonl"}).out,
+            "{\"id\":\"e\",\"y\":1}\n{\"id\":\"c\",\"y\":4}\n");
+  expect_mistake(
+      {"run", batch_, "--format", "csv"},
+      "--format csv prints the rows of one query and the batch has 2: choose one with --query NAME, or write "
+      "each to a file with --out DIR");
+}
+
+TEST_F(CommandLine, RunsTheQueriesAskedForInTheOrderAskedFor) {
+  const Outcome outcome =
+      run_skyrank({"run", batch_, "--query", "top", "--query", "front", "--query", "top", "--json"});
+  const Json document = Json::parse(outcome.out);
+  ASSERT_EQ(document["queries"].size(), 2U);
+  EXPECT_EQ(document["queries"][0]["name"], "top");
+  EXPECT_EQ(document["queries"][1]["name"], "front");
+}
+
+TEST_F(CommandLine, WritesOneFileAQuery) {
+  const std::string out = folder_ / "new/folder";
+  for (const std::string format : {"csv", "jsonl", "parquet", "arrow"}) {
+    const Outcome outcome = run_skyrank({"run", batch_, "--out", out, "--format", format});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr(out + "/front." + format + ": 4 of 5 rows; "));
+    EXPECT_TRUE(std::filesystem::exists(out + "/top." + format));
+  }
+  EXPECT_EQ(read_file(out + "/top.csv"), "id,y\ne,1\nc,4\n");
+  for (const std::string format : {"csv", "parquet", "arrow"}) {
+    const Outcome again = run_skyrank(
+        {"run", batch_, "--query", "top", "--format", "csv", "--set", "points.file=" + out + "/front." + format});
+    EXPECT_EQ(again.out, "id,y\ne,1\nc,4\n") << format << again.err;
+  }
+}
+
+TEST_F(CommandLine, SettingsReplaceFilesAndHeaders) {
+  folder_.write("other.csv", "z,3,3\ny,1,1\n");
+  ProgramOptions here;
+  here.folder = folder_.path();
+  const Outcome outcome =
+      run_skyrank({"run", "batch.yaml", "--query", "top", "--format", "csv", "--set", "points.file=other.csv"}, here);
+  EXPECT_EQ(outcome.status, 2);
+  const std::string headless = folder_.write("headless.yaml", R"(version: 1
+tables:
+  points: {file: none.csv}
+queries:
+  - {name: top, from: points, rank_by: {low: c1}, limit: 1}
+)");
+  EXPECT_EQ(
+      run_skyrank(
+          {"run", headless, "--format", "csv", "--set", "points.file=other.csv", "--set", "points.header=false"}, here)
+          .out,
+      "row,c0,c1,c2\n1,y,1,1\n");
+}
+
+TEST_F(CommandLine, SettingsChangeGeneratedTables) {
+  const std::string batch = folder_.write("generated.yaml", R"(version: 1
+tables:
+  points: {generate: {distribution: independent, rows: 10, dims: 2, seed: 1}}
+queries:
+  - {name: front, from: points, prefer: [{low: c0}, {low: c1}]}
+)");
+  const Outcome outcome =
+      run_skyrank({"run", batch, "--query", "front", "--json", "--set", "points.generate.rows=250", "--set",
+                   "points.generate.dims=3", "--set", "points.generate.distribution=anticorrelated"});
+  const Json answer = Json::parse(outcome.out)["queries"][0];
+  EXPECT_EQ(answer["input_rows"], 250);
+  EXPECT_EQ(answer["columns"].size(), 4U);
+}
+
+TEST_F(CommandLine, PrintsJsonForPrograms) {
+  const Outcome outcome = run_skyrank({"run", batch_, "--json"});
+  EXPECT_EQ(outcome.status, 0);
+  const Json document = Json::parse(outcome.out);
+  EXPECT_EQ(document["batch"], batch_);
+  const Json& front = document["queries"][0];
+  EXPECT_EQ(front["name"], "front");
+  EXPECT_EQ(front["row_count"], 4);
+  EXPECT_EQ(front["rows"][1], Json::parse(R"({"row": 1, "id": "b", "x": 2, "y": 7})"));
+  EXPECT_EQ(front["columns"][0], Json::parse(R"({"name": "row", "type": "int64"})"));
+  EXPECT_EQ(front["plan"]["op"], "gather");
+  EXPECT_EQ(front["plan"]["measured_rows"], 4);
+  EXPECT_GT(front["work"]["dominance_tests"], 0);
+  for (const char* stage : {"read_ms", "keys_ms", "compute_ms", "gather_ms", "total_ms"}) {
+    EXPECT_TRUE(front["timing"][stage].is_number()) << stage;
+  }
+  const Json& top = document["queries"][1];
+  EXPECT_EQ(top["rows"], Json::parse(R"([{"id": "e", "y": 1}, {"id": "c", "y": 4}])"));
+}
+
+TEST_F(CommandLine, JsonWithFilesNamesThem) {
+  const Outcome outcome = run_skyrank({"run", batch_, "--json", "--out", folder_ / "out"});
+  const Json document = Json::parse(outcome.out);
+  EXPECT_EQ(document["queries"][1]["file"], folder_ / "out/top.csv");
+  EXPECT_FALSE(document["queries"][1].contains("rows"));
+}
+
+TEST_F(CommandLine, JsonOfAnEmptyAnswerParses) {
+  folder_.write("points.csv", "id,x,y\n");
+  const Json document = Json::parse(run_skyrank({"run", batch_, "--json"}).out);
+  EXPECT_EQ(document["queries"][0]["rows"], Json::array());
+}
+
+TEST_F(CommandLine, OneBadQueryDoesNotKeepTheOthersFromTheirAnswers) {
+  const std::string batch = folder_.write("mixed.yaml", R"(version: 1
+tables:
+  points: {file: points.csv}
+queries:
+  - {name: bad, from: points, rank_by: {low: xx * 2}}
+  - {name: good, from: points, rank_by: {low: y}, limit: 1, select: [id]}
+)");
+  const Outcome text = run_skyrank({"run", batch});
+  EXPECT_EQ(text.status, 2);
+  EXPECT_EQ(text.err, "skyrank: " + batch + ":5:46: there is no column `xx`; did you mean `x`?\n");
+  EXPECT_THAT(text.out, StartsWith("good\nid\n--\ne\n"));
+  const Outcome json = run_skyrank({"run", batch, "--json"});
+  EXPECT_EQ(json.status, 2);
+  const Json queries = Json::parse(json.out)["queries"];
+  EXPECT_EQ(queries[0]["error"]["kind"], "bind");
+  EXPECT_EQ(queries[0]["error"]["file"], batch);
+  EXPECT_EQ(queries[0]["error"]["line"], 5);
+  EXPECT_EQ(queries[0]["error"]["column"], 46);
+  EXPECT_EQ(queries[0]["error"]["message"], "there is no column `xx`; did you mean `x`?");
+  EXPECT_EQ(queries[1]["rows"].size(), 1U);
+  const Outcome files = run_skyrank({"run", batch, "--out", folder_ / "out"});
+  EXPECT_EQ(files.status, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out/bad.csv"));
+  EXPECT_EQ(read_file(folder_ / "out/good.csv"), "id\ne\n");
+}
+
+TEST_F(CommandLine, JsonTellsOfABatchThatCannotBeRead) {
+  const Outcome outcome = run_skyrank({"run", folder_ / "none.yaml", "--json"});
+  EXPECT_EQ(outcome.status, 2);
+  const Json error = Json::parse(outcome.out)["error"];
+  EXPECT_EQ(error["kind"], "usage");
+  EXPECT_EQ(error["file"], folder_ / "none.yaml");
+}
+
+TEST_F(CommandLine, AFailingQueryLeavesAnOlderFileAlone) {
+  const std::string batch = folder_.write("overflow.yaml", R"(version: 1
+tables:
+  points: {file: points.csv}
+queries:
+  - {name: q, from: points, rank_by: {low: x * 9223372036854775807}}
+)");
+  std::filesystem::create_directory(folder_ / "out");
+  folder_.write("out/q.csv", "yesterday's\n");
+  const Outcome outcome = run_skyrank({"run", batch, "--out", folder_ / "out"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("row 1"));
+  EXPECT_EQ(read_file(folder_ / "out/q.csv"), "yesterday's\n");
+}
+
+TEST_F(CommandLine, ChecksWithoutRunning) {
+  const Outcome good = run_skyrank({"check", kHotels});
+  EXPECT_EQ(good.status, 0);
+  EXPECT_EQ(good.out, kHotels + ": 6 queries are correct\n");
+  const std::string bad = folder_.write("bad.yaml", R"(version: 1
+tables:
+  points: {file: points.csv}
+queries:
+  - {name: a, from: points, rank_by: {low: y}}
+  - {name: b, from: points, rank_by: {low: id}}
+)");
+  const Outcome outcome = run_skyrank({"check", bad});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("bad.yaml:6:44: 'rank_by' cannot order strings"));
+  EXPECT_EQ(outcome.out, bad + ": 1 of 2 queries are correct\n");
+  const Json queries = Json::parse(run_skyrank({"check", bad, "--json"}).out)["queries"];
+  EXPECT_FALSE(queries[0].contains("error"));
+  EXPECT_EQ(queries[1]["error"]["line"], 6);
+}
+
+TEST_F(CommandLine, ExplainsWithoutRunning) {
+  const Outcome outcome = run_skyrank({"explain", batch_});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.out, StartsWith("front\ngather"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n\ntop\ngather"));
+  EXPECT_THAT(outcome.out, HasSubstr("skyline  low x, low y"));
+  EXPECT_THAT(outcome.out, HasSubstr("predicted 5 rows"));
+  const Json queries = Json::parse(run_skyrank({"explain", batch_, "--json"}).out)["queries"];
+  EXPECT_EQ(queries[1]["plan"]["op"], "gather");
+  EXPECT_FALSE(queries[1]["plan"].contains("measured_rows"));
+}
+
+TEST_F(CommandLine, ListsTheRegistry) {
+  const Json registry = Json::parse(run_skyrank({"algorithms", "--json"}).out);
+  ASSERT_FALSE(registry.empty());
+  const std::string list = run_skyrank({"algorithms"}).out;
+  for (const Json& algorithm : registry) {
+    EXPECT_FALSE(algorithm["source"].get<std::string>().empty());
+    EXPECT_THAT(list, HasSubstr("\n  " + algorithm["name"].get<std::string>() + " "));
+    EXPECT_THAT(list, HasSubstr(algorithm["summary"].get<std::string>()));
+    // Any of them can be asked for by name.
+    const std::string skyline = "prefer: [{low: x}, {low: y}], using: {algorithm: ";
+    const std::string ranking = "rank_by: {low: x}, limit: 2, using: {algorithm: ";
+    const std::string batch = folder_.write(
+        "forced.yaml", "version: 1\ntables: {points: {file: points.csv}}\nqueries:\n  - {name: q, from: points, " +
+                           (algorithm["problem"] == "skyline" ? skyline : ranking) +
+                           algorithm["name"].get<std::string>() + "}, select: [id]}\n");
+    if (algorithm["device"] != "cpu") continue;
+    EXPECT_EQ(run_skyrank({"run", batch, "--format", "csv"}).out,
+              algorithm["problem"] == "skyline" ? "id\na\nb\nc\ne\n" : "id\na\nb\n");
+  }
+}
+
+TEST_F(CommandLine, GeneratesTables) {
+  for (const std::string format : {"csv", "jsonl", "parquet", "arrow"}) {
+    const std::string file = folder_ / ("points." + format);
+    const Outcome outcome = run_skyrank(
+        {"generate", "--distribution", "anticorrelated", "--rows", "50", "--dims", "3", "--seed", "7", "--out", file});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(outcome.out + outcome.err, "");
+    const std::string first = read_file(file);
+    run_skyrank({"generate", "--distribution", "anticorrelated", "--rows", "50", "--dims", "3", "--seed", "7", "--out",
+                 file, "--threads", "1"});
+    EXPECT_EQ(read_file(file), first) << format;
+  }
+  EXPECT_THAT(read_file(folder_ / "points.csv"), StartsWith("c0,c1,c2\n"));
+  EXPECT_EQ(run_skyrank({"generate", "--distribution", "uniform", "--rows", "2", "--format", "csv", "--out",
+                         folder_ / "odd.name"})
+                .status,
+            0);
+  EXPECT_THAT(read_file(folder_ / "odd.name"), StartsWith("c0\n"));
+}
+
+TEST_F(CommandLine, GenerateRefusesWhatItDoesNotKnow) {
+  expect_mistake({"generate", "--rows", "5"}, "generate: --distribution is missing; see skyrank generate --help");
+  expect_mistake({"generate", "--distribution", "uniform", "--out", folder_ / "x.csv"},
+                 "generate: --rows is missing; see skyrank generate --help");
+  const auto generate = [&](const std::string& distribution, const std::string& rows, const std::string& file) {
+    return run_skyrank({"generate", "--distribution", distribution, "--rows", rows, "--out", folder_ / file});
+  };
+  EXPECT_THAT(generate("anticorelated", "5", "x.csv").err, HasSubstr("did you mean 'anticorrelated'?"));
+  EXPECT_EQ(generate("uniform", "-5", "x.csv").status, 2);
+  EXPECT_EQ(generate("uniform", "5", "x.xlsx").status, 2);
+  EXPECT_THAT(folder_.names(), ElementsAre("batch.yaml", "points.csv"));
+  const Outcome list = run_skyrank({"generate", "--list"});
+  for (const char* name : {"independent", "correlated", "anticorrelated", "zipf", "bucket-killer"}) {
+    EXPECT_THAT(list.out, HasSubstr(std::string("\n") + name + " "));
+  }
+}
+
+TEST_F(CommandLine, SaysWhyThereIsNoGpu) {
+  const Outcome outcome = run_skyrank({"run", batch_, "--device", "cuda"});
+  if (outcome.status == 0) GTEST_SKIP() << "there is a GPU";
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, StartsWith("skyrank: "));
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST_F(CommandLine, AnswersDoNotDependOnTheNumberOfThreads) {
+  const auto rows = [&](const std::string& threads) {
+    return run_skyrank({"run", kHotels, "--query", "best-in-town", "--format", "csv", "--threads", threads}).out;
+  };
+  EXPECT_THAT(rows("1"), Not(IsEmpty()));
+  EXPECT_EQ(rows("1"), rows("5"));
+}
+
+}  // namespace
+}  // namespace skyrank::testing

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -6,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "engine/exec/interpreter.hpp"
 #include "engine/exec/numeric.hpp"
@@ -177,26 +179,29 @@ bool fits_date(std::int64_t days) {
 }  // namespace
 
 Vec Interpreter::arithmetic(const Operation& operation, Active active) {
-  Vec a = evaluate(*operation.children[0], active);
-  Vec b = evaluate(*operation.children[1], active);
+  std::array<Vec, 2> operands{evaluate(*operation.children[0], active), evaluate(*operation.children[1], active)};
+  auto& [a, b] = operands;
   if (operation.type.type == Type::float64) {
     a = convert(std::move(a), Type::float64, active);
     b = convert(std::move(b), Type::float64, active);
   } else if (a.type.type == Type::timestamp) {
     const DataType finer(Type::timestamp, std::max(a.type.unit, b.type.unit));
-    a = convert(std::move(a), finer, active);
-    b = convert(std::move(b), finer, active);
+    Buffer scratch = pool_.take();
+    const Active needed = all_present(operands, active, scratch);
+    for (Vec& operand : operands) operand = convert(std::move(operand), finer, needed);
   }
+  if (a.constant && b.constant) a = spread(std::move(a), size_);
+  const Vec& left_values = a;
+  const Vec& right_values = b;
   const DataType type_a = a.type;
   const DataType type_b = b.type;
-  if (a.constant && b.constant) a = spread(std::move(a), size_);
   Vec out = fresh(operation.type);
   intersect_validity(size_, out, a, b);
   const std::string_view symbol = query::spelling(operation.op);
   with_operator(operation.op, [&]<class Operator>(Operator) {
     with_operand_types(type_a.type, type_b.type, [&]<class A, class B>(A, B) {
-      with_values<A>(a, [&](auto left) {
-        with_values<B>(b, [&](auto right) {
+      with_values<A>(left_values, [&](auto left) {
+        with_values<B>(right_values, [&](auto right) {
           using Result = decltype(apply_operator<Operator>(A{}, B{}, std::declval<std::uint64_t&>()));
           auto* values = out.values.as<Result>();
           std::uint64_t failed = 0;
@@ -334,22 +339,24 @@ Vec Interpreter::unary(const Operation& operation, Active active) {
 Vec Interpreter::extremum(const Operation& operation, Active active) {
   const bool minimum = operation.op == Op::min;
   // A minimum with an int64 is never above the highest int64: an operand that is may count as that.
-  const Excess excess = minimum ? Excess::saturates : Excess::fails;
-  const auto operand = [&](std::size_t i) {
-    return spread(convert(evaluate(*operation.children[i], active), operation.type, active, excess), size_);
-  };
-  Vec best = operand(0);
-  for (std::size_t child = 1; child < operation.children.size(); ++child) {
-    Vec next = operand(child);
+  const Excess excess = minimum && is_integer(operation.type.type) ? Excess::saturates : Excess::fails;
+  std::vector<Vec> operands;
+  for (const auto& child : operation.children) operands.push_back(spread(evaluate(*child, active), size_));
+  Buffer scratch = pool_.take();
+  const Active needed = all_present(operands, active, scratch);
+  for (Vec& operand : operands) operand = convert(std::move(operand), operation.type, needed, excess);
+  Vec best = std::move(operands.front());
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    Vec& next = operands[i];
     Vec out = fresh(operation.type);
     with_evaluation_type(operation.type.type, [&]<class T>(T) {
       const T* a = best.as<T>();
       const T* b = next.as<T>();
       T* values = out.values.as<T>();
-      for (std::int64_t i = 0; i < size_; ++i) {
-        bool first = minimum ? a[i] < b[i] : b[i] < a[i];
-        if constexpr (std::is_same_v<T, double>) first = first || a[i] != a[i];  // NaN stays; one in b is taken
-        values[i] = first ? a[i] : b[i];
+      for (std::int64_t row = 0; row < size_; ++row) {
+        bool first = minimum ? a[row] < b[row] : b[row] < a[row];
+        if constexpr (std::is_same_v<T, double>) first = first || a[row] != a[row];  // NaN stays; one in b is taken
+        values[row] = first ? a[row] : b[row];
       }
     });
     intersect_validity(size_, out, best, next);

@@ -63,7 +63,10 @@ constexpr std::size_t kShortList = 8;
 template <class T>
 void find_members(const std::vector<T>& members, const T* values, std::int64_t size, std::uint8_t* found) {
   if (members.size() > kShortList) {
-    for (std::int64_t i = 0; i < size; ++i) found[i] = std::binary_search(members.begin(), members.end(), values[i]);
+    for (std::int64_t i = 0; i < size; ++i) {
+      const auto place = std::lower_bound(members.begin(), members.end(), values[i]);
+      found[i] = place != members.end() && *place == values[i];  // equality, since NaN is nowhere
+    }
     return;
   }
   std::fill_n(found, size, std::uint8_t{0});

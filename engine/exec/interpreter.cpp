@@ -121,6 +121,22 @@ Vec Interpreter::alias(const Vec& vec) {
   return out;
 }
 
+Interpreter::Active Interpreter::all_present(std::span<const Vec> operands, Active active, Buffer& scratch) const {
+  const auto has_null = [](const Vec& operand) { return operand.valid != nullptr; };
+  if (std::none_of(operands.begin(), operands.end(), has_null)) return active;
+  auto* present = scratch.as<std::uint8_t>();
+  if (active == nullptr) {
+    std::fill_n(present, size_, std::uint8_t{1});
+  } else {
+    std::copy_n(active, size_, present);
+  }
+  for (const Vec& operand : operands) {
+    if (operand.valid == nullptr) continue;
+    for (std::int64_t i = 0; i < size_; ++i) present[i] &= operand.valid[i];
+  }
+  return present;
+}
+
 void Interpreter::record_failure(const std::uint8_t* valid, Active active,
                                  const std::function<bool(std::int64_t)>& failed,
                                  const std::function<std::string(std::int64_t)>& describe) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "engine/exec/program.hpp"
@@ -60,6 +61,9 @@ class Interpreter {
   static void take_validity(Vec& out, Vec& from);
   /// The same values; NULLs are copied. Must not outlive `vec`.
   Vec alias(const Vec& vec);
+
+  /// Rows of `active` where no operand is NULL: those whose result needs the values.
+  Active all_present(std::span<const Vec> operands, Active active, Buffer& scratch) const;
 
   /// Records a failure of the lowest position for which `failed` is true, among rows that are needed and not NULL.
   void record_failure(const std::uint8_t* valid, Active active, const std::function<bool(std::int64_t)>& failed,

@@ -249,8 +249,8 @@ class Binder {
     if (is_null_literal(*a))
       a = adapt(a, is_temporal(b->type.type) && node.op == Op::add ? DataType(Type::int64) : b->type);
     if (is_null_literal(*b)) b = adapt(b, a->type.type == Type::date ? DataType(Type::int64) : a->type);
-    a = adapt(a, b->type);
-    b = adapt(b, a->type);
+    if (!is_null_literal(*a)) a = adapt(a, b->type);
+    if (!is_null_literal(*b)) b = adapt(b, a->type);
     if (is_numeric(a->type.type) && is_numeric(b->type.type)) {
       const DataType type = number_type(a->type.type, b->type.type);
       return make_node(node.op, type, std::move(operands));

@@ -11,6 +11,7 @@ namespace skyrank::kernels {
 
 namespace skyline {
 extern const SkylineAlgorithm bnl;
+extern const SkylineAlgorithm sfs;
 }  // namespace skyline
 
 namespace topk {
@@ -22,6 +23,7 @@ extern const TopKAlgorithm heap;
 std::span<const SkylineAlgorithm* const> skyline_algorithms() {
   static constexpr const SkylineAlgorithm* kAll[] = {
       &skyline::bnl,
+      &skyline::sfs,
   };
   return kAll;
 }

@@ -54,10 +54,13 @@ Window merge(const std::vector<Window>& windows, const Compare& compare, Counter
   std::vector<std::uint8_t> stays(rows.size(), 0);
   parallel_for(rows.size(), kMergeGrain, total, [&](std::size_t begin, std::size_t end, Counters& counters) {
     const auto dominated_in = [&](const Window& window, RowId row) {
-      return std::ranges::any_of(window, [&](RowId other) {
+      for (const RowId other : window) {
         counters.dominance_tests(1);
-        return compare(other, row) == Outcome::better;
-      });
+        const Outcome outcome = compare(other, row);
+        if (outcome == Outcome::better) return true;
+        if (outcome == Outcome::equal) return false;  // as when inserting
+      }
+      return false;
     };
     for (std::size_t i = begin; i < end; ++i) {
       context.check();

@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <memory>
+
+#include "kernels/common/counters.hpp"
+#include "kernels/common/rows.hpp"
+#include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/skyline/window.hpp"
+#include "kernels/registry.hpp"
+
+// Sort-first skyline: in an order in which no row comes before one that dominates it, a row that survives the window of
+// rows kept so far is in the skyline, and the window never loses a row.
+//
+// The order is by a score that a dominating row never exceeds, then lexicographic. The lexicographic part alone would
+// do; it makes ties of the score exact, so that the score may be rounded: the sum of the keys, each mapped to one range
+// for all columns by a monotone function. Equal rows end up side by side and only the first of them is compared. So all
+// compared rows are distinct, and "at least as good in every key" is dominance.
+namespace skyrank::kernels::skyline {
+namespace {
+
+constexpr std::size_t kGrain = 1 << 13;  ///< rows that one thread copies or scores at a time
+constexpr std::size_t kTestGrain = 32;   ///< rows that one thread compares with the window at a time
+
+struct Scored {
+  std::int64_t score;
+  RowId row;
+};
+
+/// Maps keys of one column to [0, 2^50], never a greater key to a smaller number: each of the three roundings is
+/// monotone. As integers the parts of a sum of up to 64 keys add up without another one.
+struct Scale {
+  std::uint64_t least = 0;
+  double factor = 0;
+
+  std::int64_t operator()(std::uint64_t key) const {
+    return static_cast<std::int64_t>(static_cast<double>(key - least) * factor);
+  }
+};
+
+template <class Key>
+Scale scale_of(const Key* keys, std::size_t n) {
+  Key least = keys[0];
+  Key greatest = keys[0];
+  for (std::size_t row = 1; row < n; ++row) {
+    least = std::min(least, keys[row]);
+    greatest = std::max(greatest, keys[row]);
+  }
+  return {least, least == greatest ? 0.0 : 0x1p50 / static_cast<double>(greatest - least)};
+}
+
+template <class Key>
+std::vector<Scale> scales_of(const SkylineProblem& problem, const Context& context) {
+  std::vector<Scale> scales(problem.keys.size());
+  const std::size_t columns_a_thread = problem.n < kGrain ? scales.size() : 1;
+  parallel_for(scales.size(), columns_a_thread, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t c = begin; c < end; ++c) {
+      context.check();
+      scales[c] = scale_of(problem.keys[c].as<Key>(), problem.n);
+    }
+  });
+  return scales;
+}
+
+/// All rows in an order in which none is dominated by a later one, equal rows side by side.
+template <class Key>
+std::unique_ptr<Scored[]> presort(const SkylineProblem& problem, Rows<Key>& rows, const Context& context) {
+  const std::size_t d = problem.keys.size();
+  const std::vector<Scale> scales = scales_of<Key>(problem, context);
+  auto order = std::make_unique_for_overwrite<Scored[]>(problem.n);
+  parallel_for(problem.n, kGrain, [&](std::size_t begin, std::size_t end) {
+    context.check();
+    rows.fill(begin, end);
+    for (std::size_t row = begin; row < end; ++row) {
+      std::int64_t score = 0;
+      for (std::size_t c = 0; c < d; ++c) score += scales[c](rows[row][c]);
+      order[row] = {score, static_cast<RowId>(row)};
+    }
+  });
+  const auto before = [&](const Scored& a, const Scored& b) {
+    if (a.score != b.score) return a.score < b.score;
+    const Key* x = rows[a.row];
+    const Key* y = rows[b.row];
+    const auto [p, q] = std::mismatch(x, x + d, y);
+    return p == x + d ? a.row < b.row : *p < *q;
+  };
+  parallel_sort(order.get(), order.get() + problem.n, before, context);
+  return order;
+}
+
+/// Rows of a block of distinct rows, in the presorted order, that no row of the window and no row of the block
+/// dominates; they are appended to the window.
+template <class Key, class Counters>
+class Filter {
+ public:
+  Filter(const Rows<Key>& rows, Counters& counters, const Context& context)
+      : rows_(rows), window_(rows.dims()), block_window_(rows.dims()), counters_(counters), context_(context) {}
+
+  /// Removes from `block` the rows that are not in the skyline.
+  void operator()(std::vector<RowId>& block) {
+    drop_dominated(block,
+                   [&](std::size_t i) { return window_.find_at_least_as_good(rows_[block[i]], window_.size()); });
+    counters_.candidates(block.size());
+    block_window_.clear();
+    for (const RowId row : block) block_window_.push_back(rows_[row]);
+    drop_dominated(block, [&](std::size_t i) { return block_window_.find_at_least_as_good(rows_[block[i]], i); });
+    for (const RowId row : block) window_.push_back(rows_[row]);
+  }
+
+ private:
+  template <class Find>
+  void drop_dominated(std::vector<RowId>& block, const Find& find) {
+    dominated_.assign(block.size(), 0);
+    parallel_for(block.size(), kTestGrain, counters_, [&](std::size_t begin, std::size_t end, Counters& own) {
+      for (std::size_t i = begin; i < end; ++i) {
+        context_.check();
+        const auto search = find(i);
+        own.dominance_tests(search.tests);
+        dominated_[i] = search.found;
+      }
+    });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      if (!dominated_[i]) block[kept++] = block[i];
+    }
+    block.resize(kept);
+  }
+
+  const Rows<Key>& rows_;
+  Window<Key> window_;
+  Window<Key> block_window_;
+  std::vector<std::uint8_t> dominated_;
+  Counters& counters_;
+  const Context& context_;
+};
+
+template <class Key, class Counters>
+SkylineSolution solve(const SkylineProblem& problem, std::size_t block_rows, Counters counters,
+                      const Context& context) {
+  const std::size_t n = problem.n;
+  const std::size_t d = problem.keys.size();
+  Rows<Key> rows(n, problem.keys);
+  const auto order = presort(problem, rows, context);
+  counters.bytes_read(2 * n * d * sizeof(Key));
+  counters.bytes_written(n * (d * sizeof(Key) + sizeof(Scored)));
+
+  const auto equals_previous = [&](std::size_t i) {
+    return i > 0 && order[i].score == order[i - 1].score &&
+           std::equal(rows[order[i].row], rows[order[i].row] + d, rows[order[i - 1].row]);
+  };
+  SkylineSolution solution;
+  Filter<Key, Counters> filter(rows, counters, context);
+  std::vector<RowId> block;
+  std::vector<std::size_t> places;  // of the block's rows in the order
+  for (std::size_t next = 0; next < n;) {
+    block.clear();
+    places.clear();
+    for (; next < n && block.size() < block_rows; ++next) {
+      if (equals_previous(next)) continue;
+      block.push_back(order[next].row);
+      places.push_back(next);
+    }
+    filter(block);
+    std::size_t kept = 0;
+    for (const std::size_t place : places) {
+      if (kept == block.size()) break;
+      if (order[place].row != block[kept]) continue;
+      ++kept;
+      solution.rows.push_back(order[place].row);
+      for (std::size_t i = place + 1; i < n && equals_previous(i); ++i) solution.rows.push_back(order[i].row);
+    }
+  }
+  parallel_sort(solution.rows.begin(), solution.rows.end(), std::less{}, context);
+  solution.work = counters.total();
+  return solution;
+}
+
+constexpr Parameter kParameters[] = {
+    {"block", "rows compared with the window at the same time, then with each other", 1, 1 << 20, 1024},
+};
+
+Support supports(const SkylineShape& shape) {
+  return shape.general_order ? Support::no("it needs an order that is Pareto over all keys") : Support::yes();
+}
+
+SkylineSolution run(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context) {
+  if (problem.n == 0) return {};
+  const auto block = static_cast<std::size_t>(parameters["block"]);
+  return with_counters(context, [&](auto counters) {
+    return problem.keys.front().width == KeyWidth::bytes8 ? solve<std::uint64_t>(problem, block, counters, context)
+                                                          : solve<std::uint32_t>(problem, block, counters, context);
+  });
+}
+
+}  // namespace
+
+extern const SkylineAlgorithm sfs{
+    .name = "sfs",
+    .summary = "sort-first skyline: sorts rows by a monotone score, then compares each with the rows kept before it",
+    .source = "Chomicki, Godfrey, Gryz, Liang: Skyline with Presorting, ICDE 2003",
+    .device = Device::cpu,
+    .parameters = kParameters,
+    .supports = supports,
+    .run = run,
+};
+
+}  // namespace skyrank::kernels::skyline

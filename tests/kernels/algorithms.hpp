@@ -1,0 +1,67 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "kernels/registry.hpp"
+
+namespace skyrank::kernels {
+
+// What parameterised tests print.
+inline void PrintTo(const SkylineAlgorithm* algorithm, std::ostream* out) { *out << algorithm->name; }
+inline void PrintTo(const TopKAlgorithm* algorithm, std::ostream* out) { *out << algorithm->name; }
+
+}  // namespace skyrank::kernels
+
+// The registry as test parameters.
+namespace skyrank::kernels::tests {
+
+template <class Algorithm>
+std::vector<const Algorithm*> on_cpu(std::span<const Algorithm* const> all) {
+  std::vector<const Algorithm*> found;
+  std::ranges::copy_if(all, std::back_inserter(found), [](const auto* it) { return it->device == Device::cpu; });
+  return found;
+}
+
+struct TestName {
+  template <class Info>
+  std::string operator()(const Info& info) const {
+    std::string name(info.param->name);
+    std::ranges::replace(name, '-', '_');
+    return name;
+  }
+};
+
+/// The defaults, and every parameter at its least and at its greatest value.
+template <class Algorithm>
+std::vector<ParameterValues> settings_of(const Algorithm& algorithm) {
+  std::vector<ParameterValues> settings{{algorithm.parameters, {}}};
+  for (const Parameter& parameter : algorithm.parameters) {
+    for (const std::int64_t value : {parameter.min, parameter.max}) {
+      settings.push_back({algorithm.parameters, {{std::string(parameter.name), value}}});
+    }
+  }
+  return settings;
+}
+
+/// Sanitizers slow the oracle's quadratic work tenfold: they see fewer rows.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSlow = true;
+#else
+inline constexpr bool kSlow = false;
+#endif
+
+/// Row counts at, below and above what algorithms work in: vectors, blocks, chunks.
+inline std::vector<std::size_t> sizes() {
+  std::vector<std::size_t> all{0,   1,   2,   3,   15,  16,  17,   31,   32,   33,   63,   64,   65,
+                               127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 4097};
+  if (kSlow) std::erase_if(all, [](std::size_t n) { return n > 1025; });
+  return all;
+}
+
+}  // namespace skyrank::kernels::tests

@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "planner/choose.hpp"
+#include "planner/estimate.hpp"
+
+namespace skyrank::planner {
+namespace {
+
+using kernels::KeyWidth;
+using kernels::SkylineShape;
+using kernels::TieRule;
+using kernels::TopKShape;
+
+constexpr std::size_t kGrid[] = {0,     1,     2,     10,     100,     1000,     2048,      5000,
+                                 20000, 32768, 65536, 100000, 1000000, 10000000, 100000000, 10000000000};
+
+TEST(CostModels, EveryAlgorithmHasOneThatNeverFallsWithN) {
+  for (const auto* algorithm : kernels::skyline_algorithms()) {
+    for (const std::size_t d : {1, 2, 4, 12, 64}) {
+      for (const int threads : {1, 2, 16}) {
+        double before = 0;
+        for (const std::size_t n : kGrid) {
+          const SkylineShape shape{.n = n, .d = d, .width = KeyWidth::bytes8, .general_order = false};
+          const double seconds = predict(*algorithm, shape, {.threads = threads, .cuda = true});
+          EXPECT_TRUE(std::isfinite(seconds) && seconds > 0) << algorithm->name << ", n = " << n << ", d = " << d;
+          EXPECT_GE(seconds, before) << algorithm->name << ", n = " << n << ", d = " << d;
+          before = seconds;
+        }
+      }
+    }
+  }
+}
+
+TEST(CostModels, EveryTopKAlgorithmHasOneThatNeverFallsWithN) {
+  for (const auto* algorithm : kernels::topk_algorithms()) {
+    for (const std::size_t k : {0, 1, 100, 100000}) {
+      for (const int threads : {1, 2, 16}) {
+        double before = 0;
+        for (const std::size_t n : kGrid) {
+          const TopKShape shape{.n = n, .k = k, .widths = {KeyWidth::bytes4}, .ties = TieRule::first};
+          const double seconds = predict(*algorithm, shape, {.threads = threads, .cuda = true});
+          EXPECT_TRUE(std::isfinite(seconds) && seconds > 0) << algorithm->name << ", n = " << n << ", k = " << k;
+          EXPECT_GE(seconds, before) << algorithm->name << ", n = " << n << ", k = " << k << ", threads " << threads;
+          before = seconds;
+        }
+      }
+    }
+  }
+}
+
+TEST(CostModels, MoreThreadsNeverCostMore) {
+  for (const auto* algorithm : kernels::skyline_algorithms()) {
+    const SkylineShape shape{.n = 1000000, .d = 8, .width = KeyWidth::bytes4, .general_order = false};
+    EXPECT_LE(predict(*algorithm, shape, {.threads = 16}), predict(*algorithm, shape, {.threads = 1}))
+        << algorithm->name;
+  }
+}
+
+TEST(ExpectedSkyline, OfFewDimensions) {
+  EXPECT_EQ(expected_skyline(0, 3), 0);
+  EXPECT_EQ(expected_skyline(1, 3), 1);
+  EXPECT_EQ(expected_skyline(1000, 1), 1);
+  // Two dimensions: the harmonic number.
+  EXPECT_NEAR(expected_skyline(1000, 2), 7.4855, 0.01);
+  EXPECT_NEAR(expected_skyline(1000000, 2), 14.3927, 0.01);
+}
+
+// Sizes measured on data of the classic generator.
+TEST(ExpectedSkyline, OfManyDimensions) {
+  EXPECT_NEAR(expected_skyline(1000000, 4), 512, 15);
+  EXPECT_NEAR(expected_skyline(1000000, 8), 30277, 900);
+  EXPECT_NEAR(expected_skyline(1000000, 12), 242830, 8000);
+  EXPECT_NEAR(expected_skyline(1000000, 16), 626257, 20000);
+  EXPECT_LE(expected_skyline(100, 64), 100);
+  EXPECT_GE(expected_skyline(100, 64), 95);
+}
+
+}  // namespace
+}  // namespace skyrank::planner

@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include "tests/semantics/paths.hpp"
+#include "tests/semantics/tables.hpp"
+
+// What semantics.md calls an error is one for `check` and `explain` as it is for `run`.
+namespace skyrank {
+namespace {
+
+Query from() { return Query::from("t"); }
+Table table() { return Table({ints("price", {1, 2}), strings("city", {"x", "y"})}); }
+
+template <class E>
+void expect_refused(const Query& query, const std::string& word) {
+  const Engine engine;
+  const auto message = [&](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const E& error) {
+      return error.message();
+    }
+    return "(no error)";
+  };
+  for (const std::string& text :
+       {message([&] { engine.run(query, table()); }), message([&] { engine.check(query, table()); }),
+        message([&] { engine.explain(query, table()); })}) {
+    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+  }
+}
+
+TEST(Errors, NeitherPreferenceNorRanking) { expect_refused<QueryError>(from(), "rank_by"); }
+TEST(Errors, AnEmptyPrefer) {
+  EXPECT_THROW(from().prefer(std::vector<Preference>{}), QueryError);
+  expect_refused<QueryError>(from().prefer(Preference{}), "at least one");
+}
+TEST(Errors, ANegativeLimit) { expect_refused<QueryError>(from().rank_by({low("price")}).limit(-1), "limit"); }
+TEST(Errors, ANegativeOffset) { expect_refused<QueryError>(from().rank_by({low("price")}).offset(-1), "offset"); }
+TEST(Errors, NoLevels) { expect_refused<QueryError>(from().prefer(low("price")).levels(0), "levels"); }
+
+TEST(Errors, AnUnknownNameGetsTheNearest) { expect_refused<BindError>(from().prefer(low("prize")), "price"); }
+TEST(Errors, AStringIsNoKey) { expect_refused<BindError>(from().prefer(low("city")), "city"); }
+TEST(Errors, LevelNeedsAPreference) {
+  expect_refused<BindError>(from().rank_by({low("price")}).select({"level"}), "prefer");
+}
+TEST(Errors, ScoreNeedsARanking) {
+  expect_refused<BindError>(from().prefer(low("price")).select({"score"}), "rank_by");
+}
+TEST(Errors, SixtyFiveDimensions) {
+  expect_refused<QueryError>(from().prefer(std::vector<Preference>(65, low("price"))), "64");
+}
+
+TEST(Errors, AnUnknownAlgorithm) {
+  const Using path{.algorithms = {"bubble-sort"}, .device = DeviceChoice::automatic, .parameters = {}};
+  expect_refused<BindError>(from().rank_by({low("price")}).using_path(path), "bubble-sort");
+}
+TEST(Errors, AnUnknownParameter) {
+  const Using path{.algorithms = {}, .device = DeviceChoice::automatic, .parameters = {{"no_such_parameter", 1}}};
+  expect_refused<BindError>(from().rank_by({low("price")}).using_path(path), "no_such_parameter");
+}
+
+TEST(Errors, AnEngineOfNegativeThreads) {
+  EXPECT_THROW(Engine(EngineOptions{.threads = -1, .device = DeviceChoice::automatic}), Error);
+}
+
+}  // namespace
+}  // namespace skyrank

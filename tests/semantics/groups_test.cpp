@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "tests/semantics/paths.hpp"
+#include "tests/semantics/tables.hpp"
+
+// semantics.md, "group_by" and "aggregate"; the aggregates themselves are tested with their operator.
+namespace skyrank {
+namespace {
+
+Query from() { return Query::from("t"); }
+
+/// Users b (rows 0, 2, 5), a (rows 1, 4), c (row 3).
+Table tweets() { return Table({strings("uid", {"b", "a", "b", "c", "a", "b"}), ints("likes", {3, 10, 2, 9, 1, 2})}); }
+
+TEST(Groups, AreRankedByTheirAggregates) {
+  const Query query =
+      from().group_by({"uid"}).aggregate({count("n"), max("loudest", "likes")}).rank_by({high("n")}).limit(2);
+  expect_rows(query, tweets(), {0, 1});
+  const Result result = Engine().run(query, tweets());
+  EXPECT_EQ(result.table.column("uid").value(0), Value(std::string("b")));
+  EXPECT_EQ(result.table.column("n").value(0), Value(std::int64_t{3}));
+  EXPECT_EQ(result.table.column("loudest").value(1), Value(std::int64_t{10}));
+}
+
+TEST(Groups, RowOfAGroupIsItsFirstRow) {
+  const Query query = from().group_by({"uid"}).aggregate({sum("s", "likes")}).rank_by({low("s")}).select({"row", "s"});
+  expect_rows(query, tweets(), {0, 3, 1});
+  const Result result = Engine().run(query, tweets());
+  EXPECT_EQ(result.table.column("row").value(1), Value(std::int64_t{3}));
+}
+
+TEST(Groups, WithoutMoreAreTheAnswer) {
+  expect_rows(from().group_by({"uid"}).aggregate({count("n")}), tweets(), {0, 1, 3});
+  expect_rows(from().group_by({"uid"}).aggregate({count("n")}).offset(1).limit(1), tweets(), {1});
+}
+
+TEST(Groups, TheFilterComesBefore) {
+  expect_rows(from().where("likes < 9").group_by({"uid"}).aggregate({count("n")}).rank_by({low("n")}), tweets(),
+              {4, 0});
+}
+
+TEST(Groups, HaveSkylinesAndPartitions) {
+  const Query query = from().group_by({"uid"}).aggregate({count("n"), min("quiet", "likes")});
+  expect_rows(Query(query).prefer({high("n"), high("quiet")}), tweets(), {0, 3});
+  expect_levels(Query(query).prefer({high("n"), high("quiet")}).levels(2), tweets(), {{0, 1}, {1, 2}, {3, 1}});
+  expect_rows(Query(query).prefer(high("n")).partition_by({"uid"}), tweets(), {0, 1, 3});
+}
+
+TEST(Groups, TiesGoByTheFirstRow) {
+  const Table table({ints("g", {5, 4, 5, 4}), ints("x", {1, 1, 1, 1})});
+  const Query query = from().group_by({"g"}).aggregate({sum("s", "x")}).rank_by({high("s")}).limit(1);
+  expect_rows(Query(query), table, {0});
+  expect_rows(Query(query).ties(Ties::last), table, {1});
+  expect_rows(Query(query).ties(Ties::all), table, {0, 1});
+}
+
+TEST(Groups, NullAggregatesAreWorst) {
+  const Table table({ints("g", {1, 2}), ints("x", {std::nullopt, 7})});
+  const Query query = from().group_by({"g"}).aggregate({max("m", "x")}).rank_by({high("m")});
+  expect_rows(Query(query), table, {1, 0});
+  expect_rows(Query(query).nulls(Missing::exclude), table, {1});
+}
+
+TEST(Groups, AnOverflowNamesTheFirstRow) {
+  const Table table({ints("g", {1, 2, 2}), ints("x", {1, kMaxInt64, 1})});
+  expect_error<DataError>(from().group_by({"g"}).aggregate({sum("s", "x")}), table, {"row 1"});
+}
+
+TEST(Groups, OfAnEmptyTable) {
+  const Table table({ints("g", {}), ints("x", {})});
+  const Query query = from().group_by({"g"}).aggregate({sum("s", "x")}).rank_by({high("s")});
+  expect_rows(query, table, {});
+  EXPECT_EQ(Engine().run(query, table).table.num_columns(), 3);
+}
+
+}  // namespace
+}  // namespace skyrank

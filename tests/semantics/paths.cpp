@@ -1,0 +1,93 @@
+#include "tests/semantics/paths.hpp"
+
+#include <map>
+#include <set>
+
+namespace skyrank {
+namespace {
+
+constexpr int kManyThreads = 4;
+
+const Engine& engine(int threads) {
+  static const Engine one(EngineOptions{.threads = 1, .device = DeviceChoice::automatic});
+  static const Engine many(EngineOptions{.threads = kManyThreads, .device = DeviceChoice::automatic});
+  return threads == 1 ? one : many;
+}
+
+/// The problem kinds that a query poses.
+std::set<std::string> problems(const Query& query) {
+  std::set<std::string> kinds;
+  if (query.preference) kinds.insert("skyline");
+  if (!query.ranking.empty()) kinds.insert("top-k");
+  return kinds;
+}
+
+bool supported(Query query, const Table& table, const Using& path) {
+  try {
+    engine(1).explain(query.using_path(path), table);
+    return true;
+  } catch (const BindError&) {
+    return false;
+  }
+}
+
+std::string describe(const Path& path, const Query& query) {
+  return path.name + " with " + std::to_string(path.threads) + " threads" +
+         (query.name.empty() ? "" : " (query " + query.name + ")");
+}
+
+}  // namespace
+
+std::vector<Path> paths(const Query& query, const Table& table) {
+  std::vector<Path> result;
+  const auto add = [&](const std::string& name, const Using& path) {
+    for (const int threads : {1, kManyThreads}) result.push_back({name, path, threads});
+  };
+  add("the planner's choice", {});
+  for (const std::string& problem : problems(query)) {
+    int count = 0;
+    for (const AlgorithmInfo& algorithm : algorithms()) {
+      const Using path{.algorithms = {algorithm.name}, .device = DeviceChoice::automatic, .parameters = {}};
+      if (algorithm.problem != problem || !supported(query, table, path)) continue;
+      add(algorithm.name, path);
+      ++count;
+    }
+    EXPECT_GT(count, 0) << "no registered algorithm supports the " << problem << " problem of the query";
+  }
+  return result;
+}
+
+Result run(const Query& query, const Table& table, const Path& path) {
+  Query forced = query;
+  return engine(path.threads).run(forced.using_path(path.path), table);
+}
+
+void expect_rows(const Query& query, const Table& table, const std::vector<RowId>& rows) {
+  for (const Path& path : paths(query, table)) {
+    EXPECT_EQ(run(query, table, path).rows, rows) << describe(path, query);
+  }
+}
+
+void expect_levels(const Query& query, const Table& table, const std::vector<std::pair<RowId, int>>& rows) {
+  for (const Path& path : paths(query, table)) {
+    const Result result = run(query, table, path);
+    std::vector<std::pair<RowId, int>> found;
+    for (std::size_t i = 0; i < result.rows.size(); ++i) found.emplace_back(result.rows[i], result.levels.at(i));
+    EXPECT_EQ(found, rows) << describe(path, query);
+  }
+}
+
+void expect_reference(const Query& query, const Table& table, const reference::Evaluate& evaluate) {
+  const reference::Answer expected = reference::answer(query, table, evaluate);
+  for (const Path& path : paths(query, table)) {
+    const Result result = run(query, table, path);
+    EXPECT_EQ(result.rows, expected.rows) << describe(path, query);
+    EXPECT_EQ(result.levels, expected.levels) << describe(path, query);
+  }
+}
+
+void expect_reference(const Query& query, const Table& table) {
+  expect_reference(query, table, reference::columns(table));
+}
+
+}  // namespace skyrank

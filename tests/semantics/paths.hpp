@@ -1,0 +1,57 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <skyrank/engine.hpp>
+
+#include "tests/semantics/reference.hpp"
+
+// Every case of the semantics runs on every path that can answer it.
+namespace skyrank {
+
+/// A way to run a query: the planner's choice or one registered algorithm, with some number of threads.
+struct Path {
+  std::string name;
+  Using path;
+  int threads = 1;
+};
+
+/// The planner's choice and each registered algorithm that supports the query, each with one thread and with several.
+/// At least one algorithm of each problem kind in the query is among them.
+std::vector<Path> paths(const Query& query, const Table& table);
+
+/// Runs on one path.
+Result run(const Query& query, const Table& table, const Path& path);
+
+/// Expects these rows, in this order, on every path.
+void expect_rows(const Query& query, const Table& table, const std::vector<RowId>& rows);
+
+/// Expects these rows of these levels, in this order, on every path.
+void expect_levels(const Query& query, const Table& table, const std::vector<std::pair<RowId, int>>& rows);
+
+/// Expects what the reference says, on every path.
+void expect_reference(const Query& query, const Table& table, const reference::Evaluate& evaluate);
+void expect_reference(const Query& query, const Table& table);
+
+/// Expects an error of type E whose message contains all the words, on every path.
+template <class E>
+void expect_error(const Query& query, const Table& table, const std::vector<std::string>& words) {
+  for (const Path& path : paths(query, table)) {
+    try {
+      run(query, table, path);
+      ADD_FAILURE() << "no error on " << path.name;
+    } catch (const E& error) {
+      for (const std::string& word : words) {
+        EXPECT_NE(error.message().find(word), std::string::npos)
+            << "no '" << word << "' in: " << error.message() << " (" << path.name << ")";
+      }
+    }
+  }
+}
+
+}  // namespace skyrank

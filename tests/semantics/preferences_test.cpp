@@ -1,0 +1,179 @@
+#include <gtest/gtest.h>
+
+#include "tests/semantics/paths.hpp"
+#include "tests/semantics/tables.hpp"
+
+// semantics.md, "Preferences".
+namespace skyrank {
+namespace {
+
+Query skyline_of(Preference preference) { return Query::from("t").prefer(std::move(preference)); }
+
+/// The levels that a preference gives to the rows of a table, one after another.
+void expect_order(const Preference& preference, const Table& table, const std::vector<int>& levels) {
+  std::vector<std::pair<RowId, int>> expected;
+  for (std::size_t i = 0; i < levels.size(); ++i) expected.emplace_back(static_cast<RowId>(i), levels[i]);
+  expect_levels(skyline_of(preference).levels(100), table, expected);
+}
+
+TEST(Preferences, Around) {
+  const Table table({ints("a", {1, 5, 9, 4, 7})});
+  expect_order(around("a", std::int64_t{5}), table, {4, 1, 4, 2, 3});
+  expect_order(around("a", 5.5), table, {4, 1, 3, 2, 2});
+}
+
+TEST(Preferences, AroundAFractionIsExact) {
+  const std::int64_t big = std::int64_t{1} << 60;
+  const Table table({ints("a", {0, 1, 2, big})});
+  expect_order(around("a", 0.5), table, {1, 1, 2, 3});
+}
+
+TEST(Preferences, AroundEveryNumericType) {
+  for (const DataType type : preference_types()) {
+    if (!is_numeric(type.type)) continue;
+    SCOPED_TRACE(to_string(type));
+    const Table table({column_of(type, "a", {1, 3, 6, std::nullopt, 4})});
+    expect_order(around("a", std::int64_t{3}), table, {3, 1, 4, 5, 2});
+    expect_order(inverse(around("a", std::int64_t{3})), table, {2, 4, 1, 5, 3});
+  }
+}
+
+TEST(Preferences, AroundDates) {
+  const Table table({Column::own<Date>("d", {{17287}, {17290}, {17280}})});  // 2017-05-01, 05-04, 04-24
+  expect_order(around("d", std::string("2017-05-01")), table, {1, 2, 3});
+  expect_order(around("d", Date{17289}), table, {2, 1, 3});
+}
+
+TEST(Preferences, AroundTimestamps) {
+  const DataType type(Type::timestamp, TimeUnit::millisecond);
+  const Table table({Column::own_as<std::int64_t>("t", type, {1493596800000, 1493596800500, 1493596801000})});
+  expect_order(around("t", std::string("2017-05-01 00:00:01")), table, {3, 2, 1});
+}
+
+TEST(Preferences, Between) {
+  const Table table({ints("a", {0, 3, 4, 5, 6, 9})});
+  expect_order(between("a", std::int64_t{3}, std::int64_t{5}), table, {3, 1, 1, 1, 2, 4});
+  expect_order(inverse(between("a", std::int64_t{3}, std::int64_t{5})), table, {2, 4, 4, 4, 3, 1});
+}
+
+TEST(Preferences, BetweenFloats) {
+  const Table table({floats("a", {0.5, 1.0, 1.5, 2.25, -kInfinity, kInfinity, kNaN})});
+  expect_order(between("a", 1.0, 2.0), table, {3, 1, 1, 2, 4, 4, 5});
+}
+
+TEST(Preferences, BetweenDates) {
+  const Table table({Column::own<Date>("d", {{17287}, {17290}, {17280}})});
+  expect_order(between("d", std::string("2017-05-01"), std::string("2017-05-03")), table, {1, 2, 3});
+}
+
+TEST(Preferences, InSetsOfStrings) {
+  const Table table({strings("city", {"Oslo", "Aarhus", "Bergen", "Rome", "Oslo"})});
+  expect_order(in("city", {{std::string("Bergen")}, {std::string("Oslo"), std::string("Aarhus")}}), table,
+               {2, 2, 1, 3, 2});
+  expect_order(inverse(in("city", {{std::string("Bergen")}, {std::string("Oslo"), std::string("Aarhus")}})), table,
+               {2, 2, 3, 1, 2});
+}
+
+TEST(Preferences, InSetsOfOtherTypes) {
+  expect_order(in("a", {{std::int64_t{7}}, {std::int64_t{1}, std::int64_t{2}}}), Table({ints("a", {1, 7, 9, 2})}),
+               {2, 1, 3, 2});
+  expect_order(in("a", {{0.5}}), Table({floats("a", {1, 0.5, kNaN, std::nullopt})}), {2, 1, 3, 4});
+  expect_order(in("a", {{true}}), Table({Column::own("a", std::vector<bool>{false, true})}), {2, 1});
+  expect_order(in("a", {{std::string("2017-05-01")}}), Table({Column::own<Date>("a", {{17287}, {0}})}), {1, 2});
+}
+
+TEST(Preferences, WhereIsBetterWhenTrue) {
+  const Table table({ints("a", {1, 5, std::nullopt, 7})});
+  expect_order(where("a > 3"), table, {2, 1, 2, 1});
+  expect_order(inverse(where("a > 3")), table, {1, 2, 1, 2});
+  expect_order(where("a > 3 or a is null"), table, {2, 1, 1, 1});
+}
+
+TEST(Preferences, Pareto) {
+  const Table table({ints("a", {1, 2, 3, 2}), ints("b", {3, 2, 1, 3})});
+  expect_order(pareto({low("a"), low("b")}), table, {1, 1, 1, 2});
+  expect_order(pareto({low("a"), high("b")}), table, {1, 3, 4, 2});
+}
+
+TEST(Preferences, ParetoNeedsToBeBetterInOne) {
+  const Table table({ints("a", {1, 1}), ints("b", {2, 2})});
+  expect_order(pareto({low("a"), low("b")}), table, {1, 1});
+}
+
+TEST(Preferences, PriorLooksFurtherOnlyAmongEquals) {
+  const Table table({ints("a", {1, 1, 2, 2}), ints("b", {9, 8, 0, 0})});
+  expect_order(prior({low("a"), low("b")}), table, {2, 1, 3, 3});
+}
+
+TEST(Preferences, PriorOfManyTypesIsOneKey) {
+  const Table table({ints("a", {kMinInt64, kMaxInt64, kMinInt64, std::nullopt}), floats("b", {kNaN, 1, -kInfinity, 1}),
+                     Column::own<std::int8_t>("c", {1, 2, 3, 4})});
+  expect_order(prior({low("a"), low("b"), high("c")}), table, {2, 3, 1, 4});
+  expect_order(pareto({prior({low("a"), low("b")}), high("c")}), table, {2, 2, 1, 1});
+}
+
+TEST(Preferences, PriorWithParetoFirst) {
+  // (1, 1) twice: equal in the Pareto term, so `c` decides between them. (0, 2) is incomparable to both.
+  const Table table({ints("a", {1, 1, 0, 2}), ints("b", {1, 1, 2, 2}), ints("c", {5, 4, 9, 0})});
+  expect_order(prior({pareto({low("a"), low("b")}), low("c")}), table, {2, 1, 1, 3});
+}
+
+TEST(Preferences, PriorOfThreeParts) {
+  const Table table(
+      {ints("a", {0, 0, 0, 0, 1}), ints("b", {1, 1, 2, 1, 0}), ints("c", {1, 1, 0, 1, 0}), ints("d", {3, 2, 0, 2, 0})});
+  expect_rows(skyline_of(prior({low("a"), pareto({low("b"), low("c")}), low("d")})), table, {1, 2, 3});
+  expect_reference(skyline_of(prior({low("a"), pareto({low("b"), low("c")}), low("d")})).levels(10), table);
+}
+
+TEST(Preferences, PriorWithKeyFirstInsidePareto) {
+  const Table table(
+      {ints("a", {1, 1, 1, 2}), ints("b", {1, 2, 2, 0}), ints("c", {2, 1, 2, 0}), ints("d", {5, 5, 5, 1})});
+  const Preference nested = pareto({prior({low("a"), pareto({low("b"), low("c")})}), low("d")});
+  expect_order(nested, table, {1, 1, 2, 1});
+}
+
+TEST(Preferences, PriorWithParetoFirstInsidePareto) {
+  const Table table(
+      {ints("a", {1, 1, 1, 2}), ints("b", {1, 1, 0, 2}), ints("c", {2, 1, 9, 0}), ints("d", {5, 5, 6, 1})});
+  const Preference nested = pareto({prior({pareto({low("a"), low("b")}), low("c")}), low("d")});
+  expect_order(nested, table, {2, 1, 1, 1});
+}
+
+TEST(Preferences, DeepNests) {
+  const Table table({ints("a", {1, 2, 1, 3, 2, 1, 0, 2}), ints("b", {4, 1, 4, 0, 1, 4, 9, 1}),
+                     ints("c", {1, 1, 0, 2, 2, 1, 5, 1}), ints("d", {0, 3, 3, 1, 2, 0, 7, 2})});
+  const Preference inner = prior({pareto({low("a"), high("d")}), pareto({low("b"), low("c")})});
+  for (const Preference& preference :
+       {pareto({inner, high("c")}), prior({inner, low("d")}), inverse(pareto({inner, high("c")})),
+        prior({low("a"), inverse(inner)}), pareto({prior({inner, low("a")}), prior({high("b"), inner})}),
+        prior({prior({low("a"), low("b")}), pareto({low("c"), prior({low("d"), low("b")})})})}) {
+    expect_reference(skyline_of(preference), table);
+    expect_reference(skyline_of(preference).levels(4), table);
+  }
+}
+
+TEST(Preferences, InverseReversesAmongValues) {
+  const Table table({floats("a", {1, 2, kNaN, std::nullopt}), ints("b", {1, 2, 3, 4})});
+  expect_order(inverse(low("a")), table, {2, 1, 3, 4});
+  expect_order(inverse(inverse(low("a"))), table, {1, 2, 3, 4});
+  expect_order(inverse(prior({low("a"), low("b")})), table, {2, 1, 3, 4});
+  expect_order(inverse(pareto({low("a"), low("b")})), table, {2, 1, 1, 1});
+}
+
+TEST(Preferences, SixtyFourDimensions) {
+  std::vector<Column> columns;
+  std::vector<Preference> terms;
+  for (int c = 0; c < 64; ++c) {
+    columns.push_back(ints("c" + std::to_string(c), {1, 1, c == 63 ? 0 : 2}));
+    terms.push_back(low(Expression::column("c" + std::to_string(c))));
+  }
+  columns[0] = ints("c0", {1, 2, 2});
+  expect_order(pareto(terms), Table(std::move(columns)), {1, 2, 1});
+}
+
+TEST(Preferences, OneDimensionKeepsAllRowsWithTheBestValue) {
+  expect_rows(skyline_of(low("a")), Table({ints("a", {2, 1, 3, 1})}), {1, 3});
+}
+
+}  // namespace
+}  // namespace skyrank

@@ -1,9 +1,12 @@
 #include <skyrank/engine.hpp>
 
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -326,7 +329,12 @@ struct Engine::State {
   explicit State(const EngineOptions& engine_options)
       : options(engine_options),
         arena(options.threads == 0 ? tbb::task_arena::automatic : options.threads),
-        cuda(cuda_takes_part(options.device)) {}
+        cuda(cuda_takes_part(options.device)) {
+    // TBB starts no more threads than there are cores, unless told to.
+    if (options.threads > tbb::info::default_concurrency()) {
+      more_threads.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(options.threads));
+    }
+  }
 
   /// bind -> logical plan -> physical plan, whose kernels still have to get their paths.
   exec::PhysicalPlan plan(const Query& query, const Table& table) const {
@@ -358,6 +366,7 @@ struct Engine::State {
   }
 
   EngineOptions options;
+  std::optional<tbb::global_control> more_threads;
   mutable tbb::task_arena arena;  // execute() may be called from several threads at once
   bool cuda = false;
 };

@@ -23,9 +23,9 @@ bool is_text(const arrow::DataType& type) {
 }
 
 TypePtr normal_dictionary(const arrow::DictionaryType& type) {
-  TypePtr values = normal_type(type.value_type());
+  const TypePtr values = normal_type(type.value_type());
   if (values == nullptr || !is_text(*values)) return values;
-  return arrow::dictionary(type.index_type(), std::move(values));
+  return arrow::dictionary(type.index_type(), values);
 }
 
 // What the memory of each chunk may be called without a change.

@@ -32,7 +32,7 @@ arrow::Result<std::shared_ptr<arrow::Schema>> read_schema(const ColumnarFile& fi
     ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchStreamReader::Open(std::move(input)));
     return reader->schema();
   }
-  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(std::move(input)));
+  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(input));
   return reader->schema();
 }
 
@@ -51,7 +51,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
     ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchStreamReader::Open(std::move(input), options));
     ARROW_ASSIGN_OR_RAISE(table, reader->ToTable());
   } else {
-    ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(std::move(input), options));
+    ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(input, options));
     ARROW_ASSIGN_OR_RAISE(table, reader->ToTable());
   }
   return indices.empty() ? table->SelectColumns({}) : table;

@@ -42,7 +42,7 @@ void write_rows(const Table& table, FormatRows format, int threads, const Sink& 
   };
   tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
   arena.execute([&] {
-    const auto tokens = static_cast<std::size_t>(2 * arena.max_concurrency());
+    const std::size_t tokens = 2 * static_cast<std::size_t>(arena.max_concurrency());
     tbb::parallel_pipeline(tokens,
                            tbb::make_filter<void, std::int64_t>(tbb::filter_mode::serial_in_order, take) &
                                tbb::make_filter<std::int64_t, std::string>(tbb::filter_mode::parallel, render) &

@@ -101,7 +101,7 @@ std::int64_t largest(const Segments& segments) {
 // ---- The stages ----
 
 RowSet filter_rows(Execution& execution, const Table& input) {
-  const RowSet all = RowSet::all(input.num_rows());
+  RowSet all = RowSet::all(input.num_rows());
   execution.plan.operators.scan.measured_rows = input.num_rows();
   if (!execution.query().condition) return all;
   PlanNode& node = *execution.plan.operators.filter;

@@ -7,7 +7,7 @@
 namespace skyrank::exec {
 
 /// Rows that one thread takes at a time: whole blocks, and whole bytes of validity bits.
-inline constexpr std::int64_t kChunkRows = 64 * 2048;
+inline constexpr std::int64_t kChunkRows = std::int64_t{64} * 2048;
 
 /// Calls `work(chunk, begin, end)` for the chunks of [0, n), in parallel. Rethrows the exception of the lowest chunk
 /// that threw, whatever the number of threads.

@@ -50,7 +50,7 @@ class PreferenceReader {
       if (key.text == spelling(kind)) return kind;
       words.emplace_back(spelling(kind));
     }
-    MapReader(document_, node, "a preference", words);  // says what is wrong with the key
+    const MapReader reader(document_, node, "a preference", words);  // says what is wrong with the key
     document_.fail(key, "unknown preference");
   }
 

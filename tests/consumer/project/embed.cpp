@@ -12,8 +12,12 @@ int main() {
   const Table hotels({Column::own("name", std::vector<std::string>{"Aurora", "Bristol", "Comfort", "Dronning"}),
                       Column::view<double>("price", price), Column::view<double>("rating", rating)});
 
-  for (RowId row : {0, 2, 1}) {
-    std::cout << to_string(hotels.column("name").value(row)) << ": " << to_string(hotels.column("price").value(row))
-              << ", rating " << to_string(hotels.column("rating").value(row)) << '\n';
+  // Not beaten in both price and rating, best rating first.
+  const Query query = Query::from("hotels").prefer({low("price"), high("rating")}).rank_by({high("rating")});
+  const Result result = Engine().run(query, hotels);
+
+  for (RowId row : result.rows) {
+    std::cout << to_string(hotels.column("name").value(row)) << ": " << price[row] << ", rating " << rating[row]
+              << '\n';
   }
 }

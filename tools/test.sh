@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change lands. Without arguments all stages; with arguments those named, in their order.
+# usage: tools/test.sh [setup] [format] [release] [tidy] [asan] [tsan] [fuzz]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly STAGES=(setup format release tidy asan tsan fuzz)
+readonly FIRST_PARTY=(engine kernels planner datasets tools)
+
+# build PRESET [cmake arguments...]
+build() {
+  mkdir -p "build/$1"
+  cmake --preset "$@" >"build/$1/configure.log" 2>&1 || {
+    cat "build/$1/configure.log"
+    return 1
+  }
+  cmake --build --preset "$1" -- --quiet
+}
+
+# run_tests PRESET [ctest arguments...]: prints ctest's closing lines, and everything when a test fails.
+run_tests() {
+  local log=$PWD/build/$1/ctest.log
+  ctest --preset "$@" --quiet --output-log "$log" || {
+    cat "$log"
+    return 1
+  }
+  sed -n '/tests passed/,$p' "$log"
+}
+
+stage_setup() { tools/setup.sh --test; }
+
+stage_format() {
+  git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs clang-format-14 --dry-run --Werror
+}
+
+# The GPU kernels are compiled where nvcc is found; their tests skip where there is no GPU.
+stage_release() {
+  build release -DSKYRANK_BUILD_TESTS=ON
+  run_tests release -j "$(nproc)"
+}
+
+# Over the compile commands of the release build; the one that clang does not know is of GCC's warnings.
+stage_tidy() {
+  local log=build/release/tidy.log
+  git ls-files -- "${FIRST_PARTY[@]/%//*.cpp}" | grep -Fxf <(compiled_sources) |
+    xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option \
+      >"$log" 2>&1 || {
+    grep -E -A 5 "error:|warning:" "$log"
+    return 1
+  }
+}
+
+compiled_sources() { sed -n "s#^ *\"file\": \"$PWD/\(.*\)\",\{0,1\}\$#\1#p" build/release/compile_commands.json; }
+
+stage_asan() {
+  build asan
+  run_tests asan -j "$(nproc)"
+}
+
+stage_tsan() {
+  build tsan
+  run_tests tsan -j "$(nproc)"
+}
+
+stage_fuzz() {
+  build fuzz
+  run_tests fuzz -j "$(nproc)"
+  grep -E "Done [0-9]+ runs" build/fuzz/ctest.log
+}
+
+for name in "$@"; do
+  [[ " ${STAGES[*]} " == *" $name "* ]] || {
+    echo "test.sh: no stage '$name'; the stages are ${STAGES[*]}" >&2
+    exit 2
+  }
+done
+
+trap '[[ $? == 0 ]] || echo "== $stage: FAILED after $SECONDS s"' EXIT
+for stage in "${STAGES[@]}"; do
+  [[ $# == 0 || " $* " == *" $stage "* ]] || continue
+  echo "== $stage"
+  SECONDS=0
+  "stage_$stage"
+  echo "== $stage: passed in $SECONDS s"
+done

@@ -355,7 +355,7 @@ Vec Interpreter::extremum(const Operation& operation, Active active) {
       T* values = out.values.as<T>();
       for (std::int64_t row = 0; row < size_; ++row) {
         bool first = minimum ? a[row] < b[row] : b[row] < a[row];
-        if constexpr (std::is_same_v<T, double>) first = first || a[row] != a[row];  // NaN stays; one in b is taken
+        if constexpr (std::is_same_v<T, double>) first = first || std::isnan(a[row]);  // NaN stays; one in b is taken
         values[row] = first ? a[row] : b[row];
       }
     });

@@ -2,10 +2,12 @@
 #include <ostream>
 #include <skyrank/error.hpp>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "datasets/display.hpp"
 #include "datasets/writer.hpp"
+#include "engine/text.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -17,6 +19,9 @@ bool aligns_right(const Column& column) { return is_numeric(column.type().type);
 
 std::string cell(const Column& column, std::int64_t row, int width) {
   if (column.is_null(row)) return "NULL";
+  if (column.type().type == Type::float32) {
+    return format_number(static_cast<float>(std::get<double>(column.value(row))));  // as few digits as the type needs
+  }
   if (column.type().type != Type::string) return to_string(column.value(row));
   const std::string_view text = column.data().string_at(row);
   return truncate(printable(text.substr(0, kBytesPerColumn * (static_cast<std::size_t>(width) + 1))), width);

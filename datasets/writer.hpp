@@ -29,7 +29,8 @@ struct TextOptions {
   int max_cell_width = 40;     ///< terminal columns; longer text ends in "…"
 };
 
-/// A table for people: aligned columns, numbers to the right, text to the left, NULL spelled out.
+/// A table for people: aligned columns, numbers to the right, text to the left, NULL spelled out. A float32 is
+/// shown in the digits that tell it from other float32 values (files spell its exact value).
 /// ResourceError when the stream fails.
 void write_text(const Table& table, std::ostream& out, const TextOptions& options = {});
 

@@ -1,20 +1,24 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
 #include "tests/tools/program.hpp"
 
-// Every batch in answers/ is run by the built program and its answers compared, byte by byte, with the expected ones,
-// which reference.py computed.
+// Every batch in answers/, and every example that ships with the project, is run by the built program and its answers
+// compared, byte by byte, with the expected ones, which reference.py computed.
 namespace skyrank::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
 const fs::path kAnswers = fs::path(SKYRANK_SOURCE_DIR) / "tests/golden/answers";
+/// The answers of the examples are kept here, away from what users look at.
+const fs::path kExamples = fs::path(SKYRANK_SOURCE_DIR) / "datasets/examples";
+const fs::path kExampleAnswers = fs::path(SKYRANK_SOURCE_DIR) / "tests/golden/examples";
 
 /// Files of the real data, by the table names that the batches use for them.
 constexpr std::array<std::pair<const char*, const char*>, 3> kRealData = {
@@ -25,10 +29,10 @@ fs::path real_data_folder() {
   return folder != nullptr ? fs::path(folder) : fs::path(SKYRANK_SOURCE_DIR) / "../shared/data";
 }
 
-std::vector<std::string> batches() {
+std::vector<std::string> batches_with_answers(const fs::path& folder) {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(kAnswers)) {
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".expected") names.push_back(entry.path().stem().string());
   }
   std::ranges::sort(names);
   return names;
@@ -53,10 +57,7 @@ std::vector<ExpectedAnswer> read_expected(const fs::path& file) {
   return answers;
 }
 
-class GoldenAnswers : public ::testing::TestWithParam<std::string> {};
-
-TEST_P(GoldenAnswers, AreAsExpected) {
-  const fs::path batch = kAnswers / (GetParam() + ".yaml");
+void expect_answers(const fs::path& batch, const fs::path& expected_file) {
   const TemporaryFolder out;
   std::vector<std::string> arguments = {"run", batch.string(), "--format", "csv", "--out", out.path().string()};
   const std::string text = read_file(batch);
@@ -69,7 +70,7 @@ TEST_P(GoldenAnswers, AreAsExpected) {
   const Outcome outcome = run_skyrank(arguments);
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.err, "");
-  const std::vector<ExpectedAnswer> expected = read_expected(batch.parent_path() / (GetParam() + ".expected"));
+  const std::vector<ExpectedAnswer> expected = read_expected(expected_file);
   ASSERT_FALSE(expected.empty());
   std::vector<std::string> files;
   for (const auto& [query, csv] : expected) {
@@ -84,8 +85,22 @@ TEST_P(GoldenAnswers, AreAsExpected) {
   EXPECT_EQ(out.names(), files);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GoldenAnswers, ::testing::ValuesIn(batches()),
-                         [](const auto& batch) { return batch.param; });
+class GoldenAnswers : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenAnswers, AreAsExpected) {
+  expect_answers(kAnswers / (GetParam() + ".yaml"), kAnswers / (GetParam() + ".expected"));
+}
+
+class Examples : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Examples, AnswerAsExpected) {
+  expect_answers(kExamples / (GetParam() + ".yaml"), kExampleAnswers / (GetParam() + ".expected"));
+}
+
+std::string name_of(const ::testing::TestParamInfo<std::string>& batch) { return batch.param; }
+
+INSTANTIATE_TEST_SUITE_P(All, GoldenAnswers, ::testing::ValuesIn(batches_with_answers(kAnswers)), name_of);
+INSTANTIATE_TEST_SUITE_P(All, Examples, ::testing::ValuesIn(batches_with_answers(kExampleAnswers)), name_of);
 
 }  // namespace
 }  // namespace skyrank::testing

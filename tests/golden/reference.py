@@ -3,8 +3,8 @@
 that they test. Plain Python and PyYAML; slow and simple on purpose.
 
   reference.py BATCH.yaml...          prints the answers
-  reference.py --write BATCH.yaml...  writes them to BATCH.expected
-  reference.py --check BATCH.yaml...  compares them with BATCH.expected; exit status 1 where they differ
+  reference.py --write BATCH.yaml...  writes them to BATCH.expected, beside the batch or in --answers FOLDER
+  reference.py --check BATCH.yaml...  compares them with that file; exit status 1 where they differ
 
 Tables are CSV files; those that are not beside the batch are looked for in $SKYRANK_DATA, else in --data FOLDER, and
 batches over files that are in neither place are skipped.
@@ -30,13 +30,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("batches", nargs="+", metavar="BATCH", type=pathlib.Path)
     parser.add_argument("--data", help="used where SKYRANK_DATA is not set")
+    parser.add_argument("--answers", type=pathlib.Path, metavar="FOLDER")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--write", action="store_true")
     mode.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     failures = 0
     for path in arguments.batches:
-        expected = path.with_suffix(".expected")
+        expected = (arguments.answers or path.parent) / f"{path.stem}.expected"
         try:
             text = answer_text(path, os.environ.get("SKYRANK_DATA", arguments.data))
         except FileNotFoundError as error:

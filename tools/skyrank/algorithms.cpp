@@ -6,6 +6,7 @@
 
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/json.hpp"
+#include "tools/skyrank/report.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -18,12 +19,14 @@ std::size_t widest_name(const std::vector<AlgorithmInfo>& list) {
 
 /// One entry: a line on what it is, one on where it comes from, one a parameter.
 void print_algorithm(const AlgorithmInfo& algorithm, std::size_t name_width, Console& console) {
-  console.print(fmt::format("  {:<{}}  {:<4}  {}\n", algorithm.name, name_width, algorithm.device, algorithm.summary));
   const std::string indentation(2 + name_width + 2 + 4 + 2, ' ');
-  console.print(indentation + console.faint(algorithm.source) + "\n");
+  console.print(fmt::format("  {:<{}}  {:<4}  {}\n", algorithm.name, name_width, algorithm.device,
+                            wrapped(algorithm.summary, indentation)));
+  console.print(indentation + console.faint(wrapped(algorithm.source, indentation)) + "\n");
   for (const AlgorithmInfo::Parameter& parameter : algorithm.parameters) {
-    console.print(fmt::format("{}{} = {} ({} to {}): {}\n", indentation, parameter.name, parameter.default_value,
-                              parameter.min, parameter.max, parameter.description));
+    const std::string line = fmt::format("{} = {} ({} to {}): {}", parameter.name, parameter.default_value,
+                                         parameter.min, parameter.max, parameter.description);
+    console.print(indentation + wrapped(line, indentation) + "\n");
   }
 }
 

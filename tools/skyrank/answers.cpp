@@ -15,8 +15,8 @@ std::string milliseconds(double time) { return fmt::format("{:.{}f} ms", time, t
 
 std::string summary_line(const Answer& answer) {
   const Timing& timing = answer.result.timing;
-  return fmt::format("{} of {}; read {}, keys {}, compute {}, gather {}",
-                     with_separators(answer.result.table.num_rows()), counted(answer.input_rows, "row", "rows"),
+  return fmt::format("{} from {}; read {}, keys {}, compute {}, gather {}",
+                     counted(answer.result.table.num_rows(), "row", "rows"), with_separators(answer.input_rows),
                      milliseconds(answer.read_ms), milliseconds(timing.filter_ms + timing.keys_ms),
                      milliseconds(timing.transfer_ms + timing.compute_ms), milliseconds(timing.gather_ms));
 }

@@ -26,15 +26,12 @@ struct Arguments {
 };
 
 void add_batch_options(CLI::App& command, BatchArguments& batch) {
-  command.add_option("BATCH", batch.file, "YAML file with tables and queries")->required();
+  command.add_option("BATCH", batch.file, "YAML file with tables and queries")->type_name("FILE")->required();
   command.add_option("--query", batch.queries, "Only this query; may be repeated")
       ->type_name("NAME")
       ->take_all()
       ->allow_extra_args(false);
-  command
-      .add_option(
-          "--set", batch.settings,
-          "Change a table of the batch, such as hotels.file=new.csv or points.generate.rows=1000; may be repeated")
+  command.add_option("--set", batch.settings, "Change a table, such as hotels.file=new.csv; may be repeated")
       ->type_name("TABLE.KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
@@ -100,10 +97,12 @@ void define_algorithms(CLI::App& app, Arguments& arguments) {
 
 void define(CLI::App& app, Arguments& arguments) {
   app.name("skyrank");
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("Subcommands", "Commands");
   app.set_version_flag("--version", build_info());
   app.footer(
-      "Example:\n  skyrank run datasets/examples/hotels.yaml\n\nskyrank COMMAND --help says more. Exit status: 0 done, "
-      "1 the system failed, 2 a mistake in what was asked.");
+      "Example:\n  skyrank run datasets/examples/hotels.yaml\n\nskyrank COMMAND --help says more.\n"
+      "Exit status: 0 done, 1 the system failed, 2 a mistake in what was asked.");
   define_run(app, arguments);
   define_check(app, arguments);
   define_explain(app, arguments);

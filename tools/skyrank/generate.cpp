@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "datasets/writer.hpp"
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/progress.hpp"
@@ -11,12 +13,12 @@ namespace skyrank::tools {
 namespace {
 
 void list_distributions(Console& console) {
-  std::vector<std::string> names, summaries;
-  for (const datasets::Distribution& distribution : datasets::distributions()) {
-    names.emplace_back(distribution.name);
-    summaries.emplace_back(distribution.summary);
+  std::size_t width = 0;
+  for (const auto& distribution : datasets::distributions()) width = std::max(width, distribution.name.size());
+  const std::string indentation(width + 2, ' ');
+  for (const auto& distribution : datasets::distributions()) {
+    console.print(fmt::format("{:<{}}  {}\n", distribution.name, width, wrapped(distribution.summary, indentation)));
   }
-  print_table(console, Table({Column::own("distribution", names), Column::own("summary", summaries)}));
   console.flush();
 }
 

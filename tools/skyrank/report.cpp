@@ -1,5 +1,6 @@
 #include "tools/skyrank/report.hpp"
 
+#include <algorithm>
 #include <ostream>
 #include <streambuf>
 
@@ -87,6 +88,26 @@ std::string counted(std::int64_t number, std::string_view singular, std::string_
 void print_table(Console& console, const Table& table) {
   ConsoleBuffer buffer(console);
   print_through(console, buffer, [&](std::ostream& out) { datasets::write_text(table, out); });
+}
+
+std::string wrapped(std::string_view text, std::string_view indentation, std::size_t width) {
+  std::string lines;
+  std::size_t used = indentation.size();
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    const bool first = lines.empty();
+    if (!first && used + 1 + word.size() > width) {
+      lines += "\n" + std::string(indentation);
+      used = indentation.size();
+    } else if (!first) {
+      lines += ' ';
+      ++used;
+    }
+    lines += word;
+    used += word.size();
+  }
+  return lines;
 }
 
 void print_rows(Console& console, const Table& table, datasets::Format format) {

@@ -38,6 +38,10 @@ std::string counted(std::int64_t number, std::string_view singular, std::string_
 /// Prints a table aligned for people; throws as Console::print does.
 void print_table(Console& console, const Table& table);
 
+/// Breaks a text between words into lines of at most `width` terminal columns of ASCII; lines after the first begin
+/// with `indentation`, which counts towards the width of all.
+std::string wrapped(std::string_view text, std::string_view indentation, std::size_t width = 98);
+
 /// Prints a table as csv or jsonl.
 void print_rows(Console& console, const Table& table, datasets::Format format);
 

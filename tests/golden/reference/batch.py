@@ -2,11 +2,12 @@
 
 import math
 import os
+import re
 
 import yaml
 
 from expressions import EvaluationError, checked, compile_expression
-from preferences import compare, places, read_preference, skyline, terms_of
+from preferences import places, read_preference, skyline, terms_of
 from tables import read_csv
 
 PSEUDO_COLUMNS = ("row", "level", "score")
@@ -20,14 +21,7 @@ Loader.yaml_implicit_resolvers = {
     first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(("timestamp", "bool"))]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-Loader.add_implicit_resolver("tag:yaml.org,2002:bool", __import__("re").compile("true$|false$"), "tf")
-
-
-class Answer:
-    """Rows on their way to the answer: (row id, values)."""
-
-    def __init__(self, names, rows):
-        self.names, self.rows = names, rows
+Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("true$|false$"), "tf")
 
 
 def run_batch(path, data_folder=None):

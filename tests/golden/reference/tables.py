@@ -94,6 +94,8 @@ def spell(value):
 def spell_float(value):
     if math.isnan(value) or math.isinf(value):
         return str(value)
+    if value == 0 and math.copysign(1, value) < 0:
+        return "-0.0"  # "-0" would be read again as an integer, which has no such zero
     digits = Decimal(repr(value))  # Python's repr is shortest too; only the notation differs
     if value == 0 or 1e-5 <= abs(value) < 1e16:
         text = format(digits, "f")

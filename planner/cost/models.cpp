@@ -9,6 +9,7 @@ SkylineModel skyline_model(std::string_view algorithm) {
   static constexpr std::pair<std::string_view, SkylineModel> kModels[] = {
       {"bnl", bnl},
       {"sfs", sfs},
+      {"blocked-bitmap", blocked_bitmap},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;

@@ -1,0 +1,26 @@
+#include "planner/cost/common.hpp"
+#include "planner/cost/models.hpp"
+#include "planner/estimate.hpp"
+
+namespace skyrank::planner::cost {
+
+double blocked_bitmap(const kernels::SkylineShape& shape, const Machine& machine) {
+  constexpr double kStart = 10e-6;
+  constexpr double kSampleKey = 25e-9;  // of the sample, which is sorted dimension by dimension
+  constexpr double kSampleRows = 4096;
+  constexpr double kKey = 4e-9;         // prefilter, levels and the copy of the row
+  constexpr double kRow = 60e-9;        // its place in the batches, and the probe that finds its dominator
+  constexpr double kBlockRows = 512;
+  constexpr double kMaskTest = 0.4e-9;  // of one row with the summary of one block
+  constexpr double kOpen = 0.2;         // blocks that their summaries leave open, a fifth by measurement,
+  constexpr double kProbeKey = 2.5e-9;  // cost one intersection a dimension
+  const double n = static_cast<double>(shape.n);
+  const double d = static_cast<double>(shape.d);
+  const double kept = expected_skyline(shape.n, shape.d);
+  const double pairs = kept * kept / 2 / kBlockRows;
+  const double sample = kSampleKey * std::min(n, kSampleRows) * d;
+  const double seconds = n * (kKey * d + kRow) + pairs * (kMaskTest + kOpen * kProbeKey * d);
+  return kStart + sample / threads_used(d, 1, machine) + seconds / threads_used(n, 16384, machine);
+}
+
+}  // namespace skyrank::planner::cost

@@ -12,6 +12,7 @@ namespace skyrank::kernels {
 namespace skyline {
 extern const SkylineAlgorithm bnl;
 extern const SkylineAlgorithm sfs;
+extern const SkylineAlgorithm blocked_bitmap;
 }  // namespace skyline
 
 namespace topk {
@@ -24,6 +25,7 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() {
   static constexpr const SkylineAlgorithm* kAll[] = {
       &skyline::bnl,
       &skyline::sfs,
+      &skyline::blocked_bitmap,
   };
   return kAll;
 }

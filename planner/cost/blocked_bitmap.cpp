@@ -8,8 +8,8 @@ double blocked_bitmap(const kernels::SkylineShape& shape, const Machine& machine
   constexpr double kStart = 10e-6;
   constexpr double kSampleKey = 25e-9;  // of the sample, which is sorted dimension by dimension
   constexpr double kSampleRows = 4096;
-  constexpr double kKey = 4e-9;         // prefilter, levels and the copy of the row
-  constexpr double kRow = 60e-9;        // its place in the batches, and the probe that finds its dominator
+  constexpr double kKey = 4e-9;   // prefilter, levels and the copy of the row
+  constexpr double kRow = 60e-9;  // its place in the batches, and the probe that finds its dominator
   constexpr double kBlockRows = 512;
   constexpr double kMaskTest = 0.4e-9;  // of one row with the summary of one block
   constexpr double kOpen = 0.2;         // blocks that their summaries leave open, a fifth by measurement,

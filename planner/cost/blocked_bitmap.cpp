@@ -19,8 +19,10 @@ double blocked_bitmap(const kernels::SkylineShape& shape, const Machine& machine
   const double kept = expected_skyline(shape.n, shape.d);
   const double pairs = kept * kept / 2 / kBlockRows;
   const double sample = kSampleKey * std::min(n, kSampleRows) * d;
-  const double seconds = n * (kKey * d + kRow) + pairs * (kMaskTest + kOpen * kProbeKey * d);
-  return kStart + sample / threads_used(d, 1, machine) + seconds / threads_used(n, 16384, machine);
+  const double each_row = n * (kKey * d + kRow);
+  const double each_pair = pairs * (kMaskTest + kOpen * kProbeKey * d);
+  return kStart + sample / threads_used(d, 1, machine) + each_row / threads_used(n, 16384, machine) +
+         each_pair / std::max(1.0, static_cast<double>(machine.threads));
 }
 
 }  // namespace skyrank::planner::cost

@@ -54,9 +54,9 @@ TEST(Choose, GeneralOrdersTakeBlockNestedLoops) {
 
 TEST(Choose, TinySkylinesDoNotSort) { EXPECT_EQ(choose(skyline(10, 3), {}, {}).algorithm->name, "bnl"); }
 
-TEST(Choose, LargeSkylinesSortFirst) {
-  EXPECT_EQ(choose(skyline(1000000, 8), {}, {.threads = 2}).algorithm->name, "sfs");
-  EXPECT_EQ(choose(skyline(1000000, 12), {}, {.threads = 16}).algorithm->name, "sfs");
+TEST(Choose, LargeSkylinesUseBitmaps) {
+  EXPECT_EQ(choose(skyline(1000000, 8), {}, {.threads = 2}).algorithm->name, "blocked-bitmap");
+  EXPECT_EQ(choose(skyline(1000000, 12), {}, {.threads = 16}).algorithm->name, "blocked-bitmap");
 }
 
 TEST(Choose, TheCheapestWinsAndTheOthersSayWhyNot) {

@@ -150,9 +150,9 @@ std::vector<Key> find_killers(const SkylineProblem& problem, const Grid<Key>& gr
 }
 
 /// Appends those of the rows [begin, end) that no killer dominates.
-template <class Key>
+template <class Key, class Counters>
 void keep_spared(const SkylineProblem& problem, std::span<const Key> killers, std::size_t begin, std::size_t end,
-                 RowIndices& kept) {
+                 RowIndices& kept, Counters& counters) {
   const hn::ScalableTag<Key> tag;
   const std::size_t lanes = hn::Lanes(tag);
   const std::size_t d = problem.keys.size();
@@ -160,6 +160,7 @@ void keep_spared(const SkylineProblem& problem, std::span<const Key> killers, st
   for (; row + lanes <= end; row += lanes) {
     auto dead = hn::FirstN(tag, 0);
     for (const Key* killer = killers.data(); killer != killers.data() + killers.size(); killer += d) {
+      counters.dominance_tests(lanes);
       auto no_better = hn::Not(dead);
       auto worse = hn::FirstN(tag, 0);
       for (std::size_t j = 0; j < d && !hn::AllFalse(tag, no_better); ++j) {
@@ -193,15 +194,16 @@ RowIndices concatenate(const std::vector<RowIndices>& parts) {
 }
 
 /// Rows that a few strong rows of the sample do not dominate, ascending.
-template <class Key>
-RowIndices prefilter(const SkylineProblem& problem, std::span<const Key> killers, const Context& context) {
+template <class Key, class Counters>
+RowIndices prefilter(const SkylineProblem& problem, std::span<const Key> killers, Counters& counters,
+                     const Context& context) {
   constexpr std::size_t kChunk = 1 << 14;
   std::vector<RowIndices> kept((problem.n + kChunk - 1) / kChunk);
-  parallel_for(kept.size(), 1, [&](std::size_t first, std::size_t last) {
+  parallel_for(kept.size(), 1, counters, [&](std::size_t first, std::size_t last, Counters& own) {
     for (std::size_t chunk = first; chunk < last; ++chunk) {
       context.check();
       const std::size_t begin = chunk * kChunk;
-      keep_spared(problem, killers, begin, std::min(problem.n, begin + kChunk), kept[chunk]);
+      keep_spared(problem, killers, begin, std::min(problem.n, begin + kChunk), kept[chunk], own);
     }
   });
   return concatenate(kept);
@@ -486,6 +488,7 @@ void reduce(const Candidates<Key>& rows, const Grid<Key>& grid, const Blocks& bl
     context.check();
     const std::size_t count = list_open(pack, blocks.summaries[block], open.data());
     counters.mask_tests(pack.size + count);
+    counters.bytes_read(pack.size * sizeof(std::uint64_t) + count * rows.d * kBlockRows / 8);
     for (std::size_t o = 0; o < count; ++o) {
       const std::size_t i = open[o];
       if (pack.dominated[i] != 0) continue;
@@ -567,13 +570,15 @@ SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Co
   const RowIndices sample = sample_rows(problem.n);
   const Grid<Key> grid = make_grid<Key>(problem, sample);
   const std::vector<Key> killers = find_killers(problem, grid, sample);
-  const RowIndices ids = prefilter<Key>(problem, killers, context);
+  const RowIndices ids = prefilter<Key>(problem, killers, counters, context);
   counters.candidates(ids.size());
+  counters.bytes_read((problem.n + ids.size()) * grid.d * sizeof(Key));
   Candidates<Key> rows(ids.size(), grid.d, padded_dims<Key>(grid.d));
   parallel_for(rows.n, 4096, [&](std::size_t begin, std::size_t end) {
     context.check();
     fill(problem, grid, ids, begin, end, rows);
   });
+  counters.bytes_written(rows.n * (rows.stride * sizeof(Key) + rows.d));
   const RowIndices skyline = reduce_in_batches(rows, grid, counters, context);
   std::vector<std::uint8_t> in_skyline(rows.n);
   for (const std::uint32_t row : skyline) in_skyline[row] = 1;

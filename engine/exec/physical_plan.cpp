@@ -146,12 +146,14 @@ void plan_preference_operators(PhysicalPlan& plan, double& rows) {
   plan.operators.skyline_keys = make_node("keys", all, rows);
   for (std::size_t s = 0; s < preference.steps.size(); ++s) {
     const SkylineStep& step = preference.steps[s];
-    const double levels = static_cast<double>(plan.query.levels.value_or(1));
-    const double segment =
-        planner::expected_skyline(static_cast<std::size_t>(segment_rows(plan, rows)), step.keys.size());
-    const double kept =
-        std::max(levels * segment * plan.segments, static_cast<double>(plan.query.at_least.value_or(0)));
-    rows = std::min(rows, s == 0 ? kept : segment);
+    if (s == 0) {  // later steps only decide between equal rows, of which nothing is known
+      const double levels = static_cast<double>(plan.query.levels.value_or(1));
+      const double segment =
+          planner::expected_skyline(static_cast<std::size_t>(segment_rows(plan, rows)), step.keys.size());
+      const double kept =
+          std::max(levels * segment * plan.segments, static_cast<double>(plan.query.at_least.value_or(0)));
+      rows = std::min(rows, kept);
+    }
     const bool last = s + 1 == preference.steps.size();
     plan.operators.skyline.push_back(make_node(
         "skyline",

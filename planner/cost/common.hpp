@@ -23,7 +23,7 @@ inline double sort_seconds(double n, double step) { return step * n * std::log2(
 inline double rank_step(const kernels::TopKShape& shape) {
   int bits = static_cast<int>(std::bit_width(shape.n));
   for (const kernels::KeyWidth width : shape.widths) bits += kernels::bits(width);
-  return bits <= 64 ? 2.5e-9 : bits <= 128 ? 4e-9 : 20e-9;
+  return bits <= 64 ? 4e-9 : bits <= 128 ? 6e-9 : 25e-9;
 }
 
 /// Seconds to look at the keys of one row of a top-k problem.

@@ -6,7 +6,7 @@ namespace skyrank::planner::cost {
 
 double sfs(const kernels::SkylineShape& shape, const Machine& machine) {
   constexpr double kStart = 1.5e-6;
-  constexpr double kSortStep = 5e-9;
+  constexpr double kSortStep = 12e-9;
   constexpr double kTestKey = 0.5e-9;  // of 16 keys of 4 bytes or 8 of 8 in one vector step
   constexpr double kCopyKey = 2e-9;    // scoring, and blocks of the window
   const double n = static_cast<double>(shape.n);

@@ -354,9 +354,10 @@ Vec Interpreter::extremum(const Operation& operation, Active active) {
       const T* b = next.as<T>();
       T* values = out.values.as<T>();
       for (std::int64_t row = 0; row < size_; ++row) {
-        bool first = minimum ? a[row] < b[row] : b[row] < a[row];
-        if constexpr (std::is_same_v<T, double>) first = first || std::isnan(a[row]);  // NaN stays; one in b is taken
-        values[row] = first ? a[row] : b[row];
+        // Of equal values (zeros of both signs) the first stays; so does NaN.
+        bool replaces = minimum ? b[row] < a[row] : a[row] < b[row];
+        if constexpr (std::is_same_v<T, double>) replaces = replaces || std::isnan(b[row]);
+        values[row] = replaces ? b[row] : a[row];
       }
     });
     intersect_validity(size_, out, best, next);

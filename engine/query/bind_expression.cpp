@@ -11,8 +11,8 @@
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
 
-// Names and types of one expression. A NULL literal has no type of its own: it is bound provisionally and takes the
-// type its context wants.
+// Names and types of one expression. NULL has no type of its own, nor has a choice among NULLs: they are bound
+// provisionally and take the type their context wants.
 namespace skyrank::query {
 namespace {
 
@@ -37,10 +37,6 @@ DataType type_of_value(const Value& value) {
   return std::visit(Visitor{}, value);
 }
 
-bool is_null_literal(const BoundNode& node) {
-  return node.op == Op::literal && std::holds_alternative<Null>(node.value);
-}
-
 BoundPtr make_literal(Value value, DataType type) {
   auto node = std::make_shared<BoundNode>();
   node->op = Op::literal;
@@ -58,9 +54,33 @@ BoundPtr make_node(Op op, DataType type, std::vector<BoundPtr> children, bool ne
   return node;
 }
 
-/// A NULL literal takes `type`; a non-negative integer literal becomes unsigned where `type` is.
+/// Calls `f` with the places of the values that a `case`, `min` or `max` chooses from.
+template <class F>
+void for_choices(const BoundNode& node, F f) {
+  const std::size_t n = node.children.size();
+  const bool is_case = node.op == Op::case_when;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!is_case || i % 2 == 1 || i + 1 == n) f(i);
+  }
+}
+
+/// A NULL, or a choice among NULLs.
+bool is_untyped(const BoundNode& node) {
+  if (node.op == Op::literal) return std::holds_alternative<Null>(node.value);
+  if (node.op != Op::case_when && node.op != Op::min && node.op != Op::max) return false;
+  bool untyped = true;
+  for_choices(node, [&](std::size_t i) { untyped = untyped && is_untyped(*node.children[i]); });
+  return untyped;
+}
+
+/// What has no type takes `type`; a non-negative integer literal becomes unsigned where `type` is.
 BoundPtr adapt(const BoundPtr& node, DataType type) {
-  if (is_null_literal(*node)) return make_literal(Null{}, type);
+  if (is_untyped(*node)) {
+    if (node->op == Op::literal) return make_literal(Null{}, type);
+    std::vector<BoundPtr> children = node->children;
+    for_choices(*node, [&](std::size_t i) { children[i] = adapt(children[i], type); });
+    return make_node(node->op, type, std::move(children));
+  }
   if (type.type == Type::uint64 && node->op == Op::literal) {
     const auto* value = std::get_if<std::int64_t>(&node->value);
     if (value != nullptr && *value >= 0) return make_literal(static_cast<std::uint64_t>(*value), Type::uint64);
@@ -100,7 +120,7 @@ std::string type_list(const std::vector<BoundPtr>& operands) {
   std::string text;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (i > 0) text += i + 1 == operands.size() ? " and " : ", ";
-    text += is_null_literal(*operands[i]) ? "NULL" : to_string(operands[i]->type);
+    text += is_untyped(*operands[i]) ? "NULL" : to_string(operands[i]->type);
   }
   return text;
 }
@@ -244,13 +264,20 @@ class Binder {
   BoundPtr bind_arithmetic(const Node& node, std::vector<BoundPtr> operands) {
     BoundPtr& a = operands[0];
     BoundPtr& b = operands[1];
-    if (is_null_literal(*a) && is_null_literal(*b)) a = adapt(a, Type::int64);
-    // A NULL beside a date may be days or a date; days keep `+` and `-` defined.
-    if (is_null_literal(*a))
-      a = adapt(a, is_temporal(b->type.type) && node.op == Op::add ? DataType(Type::int64) : b->type);
-    if (is_null_literal(*b)) b = adapt(b, a->type.type == Type::date ? DataType(Type::int64) : a->type);
-    if (!is_null_literal(*a)) a = adapt(a, b->type);
-    if (!is_null_literal(*b)) b = adapt(b, a->type);
+    const bool null_a = is_untyped(*a);
+    const bool null_b = is_untyped(*b);
+    if (null_a && null_b) {
+      a = adapt(a, Type::int64);
+      b = adapt(b, Type::int64);
+    } else if (null_a) {
+      // A NULL beside a date may be days or a date; days keep `+` and `-` defined.
+      a = adapt(a, b->type.type == Type::date && node.op == Op::add ? DataType(Type::int64) : b->type);
+    } else if (null_b) {
+      b = adapt(b, a->type.type == Type::date ? DataType(Type::int64) : a->type);
+    } else {
+      a = adapt(a, b->type);
+      b = adapt(b, a->type);
+    }
     if (is_numeric(a->type.type) && is_numeric(b->type.type)) {
       const DataType type = number_type(a->type.type, b->type.type);
       return make_node(node.op, type, std::move(operands));
@@ -282,10 +309,10 @@ class Binder {
   BoundPtr bind_comparison(const Node& node, std::vector<BoundPtr> operands) {
     DataType wanted = Type::int64;
     for (std::size_t i = operands.size(); i-- > 0;) {
-      if (!is_null_literal(*operands[i])) wanted = operands[i]->type;
+      if (!is_untyped(*operands[i])) wanted = operands[i]->type;
     }
     for (BoundPtr& operand : operands) {
-      if (is_null_literal(*operand)) operand = adapt(operand, wanted);
+      if (is_untyped(*operand)) operand = adapt(operand, wanted);
     }
     for (std::size_t i = 1; i < operands.size(); ++i) {
       const Type a = operands[0]->type.type;
@@ -319,7 +346,7 @@ class Binder {
     for (const bool literals : {false, true}) {
       for (const std::size_t place : places) {
         BoundPtr& operand = operands[place];
-        if (is_null_literal(*operand) || (operand->op == Op::literal) != literals) continue;
+        if (is_untyped(*operand) || (operand->op == Op::literal) != literals) continue;
         if (type) operand = adapt(operand, *type);
         const std::optional<DataType> wider = type ? common_type(*type, operand->type) : operand->type;
         if (!wider) {

@@ -133,7 +133,7 @@ std::string describe(std::string_view symbol, A a, DataType type_a, B b, DataTyp
   std::string operation = text_of(a, type_a);
   operation.append(" ").append(symbol).append(" ").append(text_of(b, type_b));
   if (divides && b == B{}) {
-    return "division of an integer by zero: " + operation + "; guard it with `case when`, or divide by a float";
+    return "division of an integer by zero: " + operation + "; guard it with 'case when', or divide by a float";
   }
   std::string message = result.type == Type::date ? "date overflow: " : "integer overflow: ";
   message += operation;

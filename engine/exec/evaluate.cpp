@@ -42,8 +42,8 @@ class Run {
     result_ = interpreter_.spread(interpreter_.run(*program_->root, rows, begin, size), size);
     if (const auto& failure = interpreter_.failure()) {
       const query::BoundExpression& expression = program_->expression;
-      throw DataError("row " + std::to_string(rows[begin + failure->position]) + ": " + failure->message + " (in `" +
-                          expression.text + "`)",
+      throw DataError("row " + std::to_string(rows[begin + failure->position]) + ": " + failure->message + " (in '" +
+                          expression.text + "')",
                       expression.location);
     }
     return block_of(result_, size);

@@ -40,8 +40,8 @@ void flag_missing(const Source& source, std::int64_t begin, std::int64_t size, s
 }
 
 [[noreturn]] void refuse(bool null, const query::BoundExpression& expression, RowId row) {
-  throw DataError(std::string(null ? "NULL" : "NaN") + " in row " + std::to_string(row) + " of `" + expression.text +
-                      "`, which `" + (null ? "nulls" : "nan") + ": error` refuses; `exclude` leaves such rows out",
+  throw DataError(std::string(null ? "NULL" : "NaN") + " in row " + std::to_string(row) + " of '" + expression.text +
+                      "', which '" + (null ? "nulls" : "nan") + ": error' refuses; 'exclude' leaves such rows out",
                   expression.location);
 }
 

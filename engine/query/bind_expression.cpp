@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -109,13 +108,13 @@ bool comparable(Type a, Type b) {
 }
 
 std::string quoted(std::string_view text) {
-  std::string result(1, '`');
+  std::string result(1, '\'');
   result += text;
-  result += '`';
+  result += '\'';
   return result;
 }
 
-/// "price is float64", or "got string".
+/// "int64, string and NULL".
 std::string type_list(const std::vector<BoundPtr>& operands) {
   std::string text;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -205,9 +204,7 @@ class Binder {
     if (!index) {
       std::vector<std::string> names;
       for (const Schema::Field& field : schema_.fields) names.push_back(field.name);
-      const std::string near = nearest_name(node.name, names);
-      fail(node, "there is no column " + quoted(node.name) +
-                     (near.empty() ? std::string() : "; did you mean " + quoted(near) + "?"));
+      fail(node, "there is no column " + quoted(node.name) + did_you_mean(node.name, names));
     }
     auto bound = std::make_shared<BoundNode>();
     bound->op = Op::column;
@@ -221,7 +218,7 @@ class Binder {
       operand = adapt(operand, Type::boolean);
       if (operand->type.type != Type::boolean) {
         fail(node, quoted(spelling(node.op)) + " needs conditions, got " + type_list(operands) +
-                       "; compare the value with something, as in `x > 0`");
+                       "; compare the value with something, as in x > 0");
       }
     }
     return make_node(node.op, Type::boolean, std::move(operands));
@@ -239,26 +236,8 @@ class Binder {
   BoundPtr bind_negate(const Node& node, std::vector<BoundPtr> operands) {
     operands[0] = adapt(operands[0], Type::int64);
     need_numbers(node, operands);
-    const BoundNode& operand = *operands[0];
-    if (operand.op == Op::literal) {
-      if (auto negated = negated_literal(operand.value)) return make_literal(*negated, type_of_value(*negated));
-    }
-    const DataType type = is_floating(operand.type.type) ? Type::float64 : Type::int64;
+    const DataType type = is_floating(operands[0]->type.type) ? Type::float64 : Type::int64;
     return make_node(Op::negate, type, std::move(operands));
-  }
-
-  /// Nothing where the result does not fit; the evaluator then reports it for the rows that need it.
-  static std::optional<Value> negated_literal(const Value& value) {
-    constexpr std::uint64_t kLowest = std::uint64_t{1} << 63;  // its negative is the lowest int64
-    if (const auto* d = std::get_if<double>(&value)) return -*d;
-    if (const auto* i = std::get_if<std::int64_t>(&value);
-        i != nullptr && *i != std::numeric_limits<std::int64_t>::min()) {
-      return -*i;
-    }
-    if (const auto* u = std::get_if<std::uint64_t>(&value); u != nullptr && *u <= kLowest) {
-      return static_cast<std::int64_t>(~*u + 1);
-    }
-    return std::nullopt;
   }
 
   BoundPtr bind_arithmetic(const Node& node, std::vector<BoundPtr> operands) {
@@ -300,7 +279,7 @@ class Binder {
     if (is_temporal(a) || is_temporal(b)) {
       hint = a == Type::timestamp || b == Type::timestamp
                  ? "; timestamps can be subtracted from each other (giving ticks) and compared"
-                 : "; dates allow `date + days`, `date - days` and `date - date`";
+                 : "; dates allow date + days, date - days and date - date";
     }
     fail(node, quoted(spelling(node.op)) + " needs numbers, got " + type_list(operands) + hint);
   }
@@ -373,7 +352,7 @@ class Binder {
     for (std::size_t i = 0; i + 1 < operands.size(); i += 2) {
       operands[i] = adapt(operands[i], Type::boolean);
       if (operands[i]->type.type != Type::boolean) {
-        fail(*node.children[i], "`when` needs a condition, got " + to_string(operands[i]->type));
+        fail(*node.children[i], "'when' needs a condition, got " + to_string(operands[i]->type));
       }
       places.push_back(i + 1);
     }

@@ -232,7 +232,7 @@ queries:
 )");
   const Outcome text = run_skyrank({"run", batch});
   EXPECT_EQ(text.status, 2);
-  EXPECT_EQ(text.err, "skyrank: " + batch + ":5:46: there is no column `xx`; did you mean `x`?\n");
+  EXPECT_EQ(text.err, "skyrank: " + batch + ":5:46: there is no column 'xx'; did you mean 'x'?\n");
   EXPECT_THAT(text.out, StartsWith("good\nid\n--\ne\n"));
   const Outcome json = run_skyrank({"run", batch, "--json"});
   EXPECT_EQ(json.status, 2);
@@ -241,7 +241,7 @@ queries:
   EXPECT_EQ(queries[0]["error"]["file"], batch);
   EXPECT_EQ(queries[0]["error"]["line"], 5);
   EXPECT_EQ(queries[0]["error"]["column"], 46);
-  EXPECT_EQ(queries[0]["error"]["message"], "there is no column `xx`; did you mean `x`?");
+  EXPECT_EQ(queries[0]["error"]["message"], "there is no column 'xx'; did you mean 'x'?");
   EXPECT_EQ(queries[1]["rows"].size(), 1U);
   const Outcome files = run_skyrank({"run", batch, "--out", folder_ / "out"});
   EXPECT_EQ(files.status, 2);

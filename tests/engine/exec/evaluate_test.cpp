@@ -42,7 +42,7 @@ void expect_as_reference(std::string_view text, const Table& table) {
     } catch (const DataError& error) {
       const std::string start = "row " + std::to_string(*bad) + ": ";
       EXPECT_EQ(error.message().substr(0, start.size()), start) << error.message();
-      EXPECT_NE(error.message().find("`" + expression.text + "`"), std::string::npos) << error.message();
+      EXPECT_NE(error.message().find("'" + expression.text + "'"), std::string::npos) << error.message();
     }
   }
   const Rows rows{static_cast<std::int64_t>(good.size()), good.data()};
@@ -346,19 +346,19 @@ TEST(Evaluate, ErrorsSayWhatFailedAndWhatWouldBeRight) {
     return "no error";
   };
   EXPECT_EQ(message("7 / a"),
-            "expression:1:1: row 1: division of an integer by zero: 7 / 0; guard it with `case when`, or divide by a "
-            "float (in `7 / a`)");
+            "expression:1:1: row 1: division of an integer by zero: 7 / 0; guard it with 'case when', or divide by a "
+            "float (in '7 / a')");
   EXPECT_EQ(message("a + 1"),
             "expression:1:1: row 2: integer overflow: 9223372036854775807 + 1 does not fit int64; with a float operand "
-            "it would be computed as float64 (in `a + 1`)");
+            "it would be computed as float64 (in 'a + 1')");
   EXPECT_EQ(message("u - 5"),
             "expression:1:1: row 0: integer overflow: 3 - 5 does not fit uint64; with a float operand it would be "
-            "computed as float64 (in `u - 5`)");
+            "computed as float64 (in 'u - 5')");
   EXPECT_EQ(message("d + 2147483647"),
-            "expression:1:1: row 1: date overflow: 1970-01-02 + 2147483647 does not fit date (in `d + 2147483647`)");
+            "expression:1:1: row 1: date overflow: 1970-01-02 + 2147483647 does not fit date (in 'd + 2147483647')");
   EXPECT_EQ(message("-(-9223372036854775807 - a)"),
             "expression:1:1: row 0: integer overflow: -(-9223372036854775808) does not fit int64; with a float operand "
-            "it would be computed as float64 (in `-(-9223372036854775807 - a)`)");
+            "it would be computed as float64 (in '-(-9223372036854775807 - a)')");
 }
 
 TEST(Evaluate, LoadsEveryLayoutAtEveryBlockBoundary) {

@@ -569,13 +569,13 @@ TEST_F(MissingRules, Exclude) {
 
 TEST_F(MissingRules, ErrorNamesTheFirstRowAndItsExpression) {
   EXPECT_EQ(message({"b", "a"}, Missing::error, Missing::worst),
-            "expression:1:1: NaN in row 1 of `a`, which `nan: error` refuses; `exclude` leaves such rows out");
+            "expression:1:1: NaN in row 1 of 'a', which 'nan: error' refuses; 'exclude' leaves such rows out");
   EXPECT_EQ(message({"b", "a"}, Missing::worst, Missing::error),
-            "expression:1:1: NULL in row 2 of `a`, which `nulls: error` refuses; `exclude` leaves such rows out");
+            "expression:1:1: NULL in row 2 of 'a', which 'nulls: error' refuses; 'exclude' leaves such rows out");
   EXPECT_EQ(message({"b"}, Missing::error, Missing::error),
-            "expression:1:1: NULL in row 4 of `b`, which `nulls: error` refuses; `exclude` leaves such rows out");
+            "expression:1:1: NULL in row 4 of 'b', which 'nulls: error' refuses; 'exclude' leaves such rows out");
   EXPECT_EQ(message({"h"}, Missing::error, Missing::worst),
-            "expression:1:1: NaN in row 5 of `h`, which `nan: error` refuses; `exclude` leaves such rows out");
+            "expression:1:1: NaN in row 5 of 'h', which 'nan: error' refuses; 'exclude' leaves such rows out");
   EXPECT_EQ(kept({"b"}, Missing::error, Missing::worst).size(), 6U);
 }
 

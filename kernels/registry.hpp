@@ -7,8 +7,8 @@
 
 #include "kernels/common/problem.hpp"
 
-// The list of all algorithms. Planner, benchmark, experiments and tests walk it; none of them names an algorithm by hand.
-// Adding an algorithm: one file with one entry, its line in registry.cpp, one cost model in planner/.
+// The list of all algorithms. Planner, benchmark, experiments and tests walk it; none of them names an algorithm by
+// hand. Adding an algorithm: one file with one entry, its line in registry.cpp, one cost model in planner/.
 namespace skyrank::kernels {
 
 /// Values for the parameters of one algorithm by name; what is absent has its default.

@@ -45,8 +45,8 @@ struct ArrowArray {
 namespace skyrank {
 
 /// Takes over a struct array (a record batch) without copying its buffers; both structs are moved from (their `release`
-/// is null afterwards), also when this throws. Types: bool, int8..64, uint8..64, float16/32/64, date32, date64 (copied),
-/// timestamp (zones are read as UTC), utf8, large_utf8, and dictionaries of strings with any integer index.
+/// is null afterwards), also when this throws. Types: bool, int8..64, uint8..64, float16/32/64, date32, date64
+/// (copied), timestamp (zones are read as UTC), utf8, large_utf8, and dictionaries of strings with any integer index.
 /// DataError names the column and the format of anything else.
 Table import_arrow(ArrowArray* array, ArrowSchema* schema);
 

@@ -24,8 +24,8 @@ struct GeneratorSpec {
 /// Where a batch says a table comes from; `datasets/` turns it into a Table.
 struct TableSource {
   std::string name;
-  std::vector<std::string> files;  ///< paths or globs, as written; relative to the batch file
-  bool header = true;              ///< CSV: the first line holds the column names
+  std::vector<std::string> files;           ///< paths or globs, as written; relative to the batch file
+  bool header = true;                       ///< CSV: the first line holds the column names
   std::vector<std::string> null_spellings;  ///< CSV: besides the empty field; empty means the reader's defaults
   std::optional<GeneratorSpec> generator;   ///< instead of files
   Location location;
@@ -50,8 +50,8 @@ struct BatchLimits {
   std::size_t max_scalar_bytes = std::size_t{1} << 20;
 };
 
-/// Parses a YAML batch. QueryError with file, line and column for malformed YAML, unknown or duplicate keys, wrong types
-/// and anything beyond `limits`; anchors and aliases are refused.
+/// Parses a YAML batch. QueryError with file, line and column for malformed YAML, unknown or duplicate keys, wrong
+/// types and anything beyond `limits`; anchors and aliases are refused.
 Batch parse_batch(std::string_view yaml, const std::string& source, const BatchLimits& limits = {});
 
 /// Reads and parses a file; ResourceError when it cannot be read.

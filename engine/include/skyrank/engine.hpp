@@ -33,8 +33,8 @@ struct Timing {
 };
 
 struct Result {
-  Table table;               ///< the selected columns, in the answer's order
-  std::vector<RowId> rows;   ///< per answer row: its 0-based position in the input (a group's first row under group_by)
+  Table table;              ///< the selected columns, in the answer's order
+  std::vector<RowId> rows;  ///< per answer row: its 0-based position in the input (a group's first row under group_by)
   std::vector<std::int32_t> levels;  ///< per answer row: its Pareto level from 1; empty without `prefer`
   Timing timing;
   Work work;

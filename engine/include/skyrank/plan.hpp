@@ -34,11 +34,11 @@ struct Alternative {
 
 /// One operator of a plan.
 struct PlanNode {
-  std::string op;       ///< "scan", "filter", "group", "partition", "keys", "skyline", "top-k", "gather", ...
-  std::string detail;   ///< what it works on, in the words of the query
+  std::string op;         ///< "scan", "filter", "group", "partition", "keys", "skyline", "top-k", "gather", ...
+  std::string detail;     ///< what it works on, in the words of the query
   std::string algorithm;  ///< of the registry; empty for operators that have no choice
   std::string device;
-  std::string reason;   ///< why this path
+  std::string reason;  ///< why this path
   double predicted_rows = 0;
   double predicted_ms = 0;
   std::optional<std::int64_t> measured_rows;  ///< after a run

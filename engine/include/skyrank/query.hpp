@@ -44,9 +44,9 @@ struct Using {
   bool operator==(const Using&) const = default;
 };
 
-/// A preference query; a value. Members may be set directly or through the chained setters, which take the same words as
-/// the YAML form. Evaluation order: where, group_by, partition_by, prefer (levels, at_least, distinct), rank_by, offset,
-/// limit (ties), select.
+/// A preference query; a value. Members may be set directly or through the chained setters, which take the same words
+/// as the YAML form. Evaluation order: where, group_by, partition_by, prefer (levels, at_least, distinct), rank_by,
+/// offset, limit (ties), select.
 struct Query {
   std::string name;
   std::string table;
@@ -59,14 +59,14 @@ struct Query {
   std::optional<std::int64_t> at_least_rows;  ///< >= 0; whole levels until so many rows
   bool only_distinct = false;
   std::vector<RankTerm> ranking;
-  std::int64_t skip = 0;                  ///< `offset`, >= 0
-  std::optional<std::int64_t> max_rows;   ///< `limit`, >= 0
+  std::int64_t skip = 0;                 ///< `offset`, >= 0
+  std::optional<std::int64_t> max_rows;  ///< `limit`, >= 0
   Ties tie_rule = Ties::first;
   Missing nan_rule = Missing::worst;
   Missing null_rule = Missing::worst;
-  std::vector<SelectItem> selection;      ///< empty: `row`, then every column
+  std::vector<SelectItem> selection;  ///< empty: `row`, then every column
   Using path;
-  Location location;                      ///< where the query stands in its batch; not compared
+  Location location;  ///< where the query stands in its batch; not compared
 
   static Query from(std::string table);
   Query& named(std::string name);

@@ -79,8 +79,8 @@ class Column {
 
   /// Takes the values over. `valid[i] == false` makes row i NULL; an empty `valid` means no NULLs.
   template <FixedWidthValue T>
-    requires(!std::same_as<T, bool>)
-  static Column own(std::string name, std::vector<T> values, const std::vector<bool>& valid = {}) {
+  requires(!std::same_as<T, bool>) static Column
+      own(std::string name, std::vector<T> values, const std::vector<bool>& valid = {}) {
     return own_as(std::move(name), type_of<T>(), std::move(values), valid);
   }
   static Column own(std::string name, const std::vector<bool>& values, const std::vector<bool>& valid = {});

@@ -107,19 +107,32 @@ std::string to_string(const Value& value);
 /// The Type that stores a C++ type; undefined for types that no column stores.
 template <class T>
 struct TypeOf;
-template <> struct TypeOf<bool> : std::integral_constant<Type, Type::boolean> {};
-template <> struct TypeOf<std::int8_t> : std::integral_constant<Type, Type::int8> {};
-template <> struct TypeOf<std::int16_t> : std::integral_constant<Type, Type::int16> {};
-template <> struct TypeOf<std::int32_t> : std::integral_constant<Type, Type::int32> {};
-template <> struct TypeOf<std::int64_t> : std::integral_constant<Type, Type::int64> {};
-template <> struct TypeOf<std::uint8_t> : std::integral_constant<Type, Type::uint8> {};
-template <> struct TypeOf<std::uint16_t> : std::integral_constant<Type, Type::uint16> {};
-template <> struct TypeOf<std::uint32_t> : std::integral_constant<Type, Type::uint32> {};
-template <> struct TypeOf<std::uint64_t> : std::integral_constant<Type, Type::uint64> {};
-template <> struct TypeOf<Float16> : std::integral_constant<Type, Type::float16> {};
-template <> struct TypeOf<float> : std::integral_constant<Type, Type::float32> {};
-template <> struct TypeOf<double> : std::integral_constant<Type, Type::float64> {};
-template <> struct TypeOf<Date> : std::integral_constant<Type, Type::date> {};
+template <>
+struct TypeOf<bool> : std::integral_constant<Type, Type::boolean> {};
+template <>
+struct TypeOf<std::int8_t> : std::integral_constant<Type, Type::int8> {};
+template <>
+struct TypeOf<std::int16_t> : std::integral_constant<Type, Type::int16> {};
+template <>
+struct TypeOf<std::int32_t> : std::integral_constant<Type, Type::int32> {};
+template <>
+struct TypeOf<std::int64_t> : std::integral_constant<Type, Type::int64> {};
+template <>
+struct TypeOf<std::uint8_t> : std::integral_constant<Type, Type::uint8> {};
+template <>
+struct TypeOf<std::uint16_t> : std::integral_constant<Type, Type::uint16> {};
+template <>
+struct TypeOf<std::uint32_t> : std::integral_constant<Type, Type::uint32> {};
+template <>
+struct TypeOf<std::uint64_t> : std::integral_constant<Type, Type::uint64> {};
+template <>
+struct TypeOf<Float16> : std::integral_constant<Type, Type::float16> {};
+template <>
+struct TypeOf<float> : std::integral_constant<Type, Type::float32> {};
+template <>
+struct TypeOf<double> : std::integral_constant<Type, Type::float64> {};
+template <>
+struct TypeOf<Date> : std::integral_constant<Type, Type::date> {};
 
 template <class T>
 constexpr Type type_of() {
@@ -127,6 +140,8 @@ constexpr Type type_of() {
 }
 
 template <class T>
-concept FixedWidthValue = requires { TypeOf<T>::value; };
+concept FixedWidthValue = requires {
+  TypeOf<T>::value;
+};
 
 }  // namespace skyrank

@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "engine/exec/interpreter.hpp"
 #include "engine/exec/numeric.hpp"
@@ -178,9 +177,9 @@ bool fits_date(std::int64_t days) {
 
 }  // namespace
 
-Vec Interpreter::arithmetic(const Operation& operation, Active active) {
-  std::array<Vec, 2> operands{evaluate(*operation.children[0], active), evaluate(*operation.children[1], active)};
-  auto& [a, b] = operands;
+Vec Interpreter::arithmetic(const Operation& operation, std::span<Vec> operands, Active active) {
+  Vec& a = operands[0];
+  Vec& b = operands[1];
   if (operation.type.type == Type::float64) {
     a = convert(std::move(a), Type::float64, active);
     b = convert(std::move(b), Type::float64, active);
@@ -191,8 +190,6 @@ Vec Interpreter::arithmetic(const Operation& operation, Active active) {
     for (Vec& operand : operands) operand = convert(std::move(operand), finer, needed);
   }
   if (a.constant && b.constant) a = spread(std::move(a), size_);
-  const Vec& left_values = a;
-  const Vec& right_values = b;
   const DataType type_a = a.type;
   const DataType type_b = b.type;
   Vec out = fresh(operation.type);
@@ -200,8 +197,8 @@ Vec Interpreter::arithmetic(const Operation& operation, Active active) {
   const std::string_view symbol = query::spelling(operation.op);
   with_operator(operation.op, [&]<class Operator>(Operator) {
     with_operand_types(type_a.type, type_b.type, [&]<class A, class B>(A, B) {
-      with_values<A>(left_values, [&](auto left) {
-        with_values<B>(right_values, [&](auto right) {
+      with_values<A>(a, [&](auto left) {
+        with_values<B>(b, [&](auto right) {
           using Result = decltype(apply_operator<Operator>(A{}, B{}, std::declval<std::uint64_t&>()));
           auto* values = out.values.as<Result>();
           std::uint64_t failed = 0;
@@ -275,8 +272,8 @@ Vec Interpreter::convert(Vec vec, DataType type, Active active, Excess excess) {
   return out;
 }
 
-Vec Interpreter::unary(const Operation& operation, Active active) {
-  Vec in = spread(evaluate(*operation.children.front(), active), size_);
+Vec Interpreter::unary(const Operation& operation, Vec in, Active active) {
+  in = spread(std::move(in), size_);
   const Op op = operation.op;
   const bool rounds = op == Op::floor || op == Op::ceil;
   const bool integer = in.type.type != Type::float64;
@@ -336,15 +333,15 @@ Vec Interpreter::unary(const Operation& operation, Active active) {
   return out;
 }
 
-Vec Interpreter::extremum(const Operation& operation, Active active) {
+Vec Interpreter::extremum(const Operation& operation, std::span<Vec> operands, Active active) {
   const bool minimum = operation.op == Op::min;
   // A minimum with an int64 is never above the highest int64: an operand that is may count as that.
   const Excess excess = minimum && is_integer(operation.type.type) ? Excess::saturates : Excess::fails;
-  std::vector<Vec> operands;
-  for (const auto& child : operation.children) operands.push_back(spread(evaluate(*child, active), size_));
   Buffer scratch = pool_.take();
   const Active needed = all_present(operands, active, scratch);
-  for (Vec& operand : operands) operand = convert(std::move(operand), operation.type, needed, excess);
+  for (Vec& operand : operands) {
+    operand = spread(convert(std::move(operand), operation.type, needed, excess), size_);
+  }
   Vec best = std::move(operands.front());
   for (std::size_t i = 1; i < operands.size(); ++i) {
     Vec& next = operands[i];

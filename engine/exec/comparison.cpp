@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -116,18 +117,18 @@ Vec Interpreter::compare(Op op, Vec& a, Vec& b) {
   return out;
 }
 
-Vec Interpreter::comparison(const Operation& operation, Active active) {
-  Vec a = evaluate(*operation.children[0], active);
-  Vec b = evaluate(*operation.children[1], active);
-  Vec out = compare(operation.op, a, b);
+Vec Interpreter::comparison(Op op, std::span<Vec> operands) {
+  Vec& a = operands[0];
+  Vec& b = operands[1];
+  Vec out = compare(op, a, b);
   intersect_validity(size_, out, a, b);
   return out;
 }
 
-Vec Interpreter::between(const Operation& operation, Active active) {
-  Vec value = spread(evaluate(*operation.children[0], active), size_);
-  Vec lower = evaluate(*operation.children[1], active);
-  Vec upper = evaluate(*operation.children[2], active);
+Vec Interpreter::between(const Operation& operation, std::span<Vec> operands) {
+  Vec value = spread(std::move(operands[0]), size_);
+  Vec& lower = operands[1];
+  Vec& upper = operands[2];
   Vec above = compare(Op::greater_equal, value, lower);
   Vec below = compare(Op::less_equal, value, upper);
   Vec value_again = alias(value);
@@ -138,8 +139,8 @@ Vec Interpreter::between(const Operation& operation, Active active) {
   return out;
 }
 
-Vec Interpreter::in_members(const Operation& operation, Active active) {
-  Vec operand = spread(evaluate(*operation.children.front(), active), size_);
+Vec Interpreter::in_members(const Operation& operation, Vec operand) {
+  operand = spread(std::move(operand), size_);
   Vec out = fresh(Type::boolean);
   auto* found = out.values.as<std::uint8_t>();
   std::visit([&]<class T>(const std::vector<T>& members) { find_members(members, operand.as<T>(), size_, found); },
@@ -160,15 +161,13 @@ Vec Interpreter::in_members(const Operation& operation, Active active) {
   return out;
 }
 
-Vec Interpreter::in(const Operation& operation, Active active) {
-  const Vec operand = evaluate(*operation.children.front(), active);
+Vec Interpreter::in(const Operation& operation, std::span<Vec> operands) {
   Vec out;
-  for (std::size_t child = 1; child < operation.children.size(); ++child) {
-    Vec value = alias(operand);
-    Vec member = evaluate(*operation.children[child], active);
-    Vec equal = compare(Op::equal, value, member);
-    intersect_validity(size_, equal, value, member);
-    out = child == 1 ? std::move(equal) : combine_logic(Op::logical_or, std::move(out), equal);
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    Vec value = alias(operands[0]);
+    Vec equal = compare(Op::equal, value, operands[i]);
+    intersect_validity(size_, equal, value, operands[i]);
+    out = i == 1 ? std::move(equal) : combine_logic(Op::logical_or, std::move(out), equal);
   }
   if (operation.negated) negate_truth(out);
   return out;

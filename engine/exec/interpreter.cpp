@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "engine/exec/load.hpp"
 #include "engine/exec/numeric.hpp"
@@ -47,35 +48,46 @@ Vec Interpreter::evaluate(const Operation& operation, Active active) {
   switch (operation.op) {
     case Op::literal: return literal(operation);
     case Op::column: return load(operation);
-    case Op::negate:
-    case Op::abs:
-    case Op::sqrt:
-    case Op::log:
-    case Op::exp:
-    case Op::floor:
-    case Op::ceil: return unary(operation, active);
+    case Op::logical_and:
+    case Op::logical_or: return logic(operation, active);
+    case Op::case_when: return case_when(operation, active);
+    case Op::is_null: return is_null(operation, active);
+    default: break;
+  }
+  std::vector<Vec> operands = evaluate_operands(operation, active);
+  return apply(operation, operands, active);
+}
+
+std::vector<Vec> Interpreter::evaluate_operands(const Operation& operation, Active active) {
+  const std::size_t count = operation.members != nullptr ? 1 : operation.children.size();
+  std::vector<Vec> operands;
+  operands.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) operands.push_back(evaluate(*operation.children[i], active));
+  return operands;
+}
+
+// Not inlined, so that the memory of its loops does not add up along the recursion.
+[[gnu::noinline]] Vec Interpreter::apply(const Operation& operation, std::span<Vec> operands, Active active) {
+  switch (operation.op) {
     case Op::add:
     case Op::subtract:
     case Op::multiply:
     case Op::divide:
-    case Op::modulo: return arithmetic(operation, active);
+    case Op::modulo: return arithmetic(operation, operands, active);
     case Op::equal:
     case Op::not_equal:
     case Op::less:
     case Op::less_equal:
     case Op::greater:
-    case Op::greater_equal: return comparison(operation, active);
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::logical_not: return logic(operation, active);
-    case Op::in: return operation.members != nullptr ? in_members(operation, active) : in(operation, active);
-    case Op::between: return between(operation, active);
-    case Op::is_null: return is_null(operation, active);
+    case Op::greater_equal: return comparison(operation.op, operands);
+    case Op::in:
+      return operation.members != nullptr ? in_members(operation, std::move(operands[0])) : in(operation, operands);
+    case Op::between: return between(operation, operands);
     case Op::min:
-    case Op::max: return extremum(operation, active);
-    case Op::case_when: return case_when(operation, active);
+    case Op::max: return extremum(operation, operands, active);
+    case Op::logical_not: return logical_not(std::move(operands[0]));
+    default: return unary(operation, std::move(operands[0]), active);
   }
-  throw std::logic_error("an expression node of unknown kind");
 }
 
 Vec Interpreter::fresh(DataType type) {
@@ -158,7 +170,7 @@ Vec Interpreter::literal(const Operation& operation) {
   return out;
 }
 
-Vec Interpreter::load(const Operation& operation) {
+[[gnu::noinline]] Vec Interpreter::load(const Operation& operation) {
   const ColumnData& column = *operation.column;
   Vec out = fresh(operation.type);
   if (column.validity.bits != nullptr) {
@@ -188,7 +200,7 @@ Vec Interpreter::load(const Operation& operation) {
   return out;
 }
 
-Vec Interpreter::look_up_answers(const Operation& operation) {
+[[gnu::noinline]] Vec Interpreter::look_up_answers(const Operation& operation) {
   Vec out = fresh(Type::boolean);
   out.validity = pool_.take();
   auto* valid = out.validity.as<std::uint8_t>();
@@ -258,14 +270,17 @@ Vec Interpreter::combine_logic(Op op, Vec left, const Vec& right) {
   return out;
 }
 
+Vec Interpreter::logical_not(Vec operand) {
+  operand = spread(std::move(operand), size_);
+  Vec out = fresh(Type::boolean);
+  std::copy_n(operand.as<std::uint8_t>(), size_, out.values.as<std::uint8_t>());
+  negate_truth(out);
+  take_validity(out, operand);
+  return out;
+}
+
 Vec Interpreter::logic(const Operation& operation, Active active) {
   Vec result = spread(evaluate(*operation.children.front(), active), size_);
-  if (operation.op == Op::logical_not) {
-    Vec out = fresh(Type::boolean);
-    for (std::int64_t i = 0; i < size_; ++i) out.values.as<std::uint8_t>()[i] = result.as<std::uint8_t>()[i] ^ 1;
-    take_validity(out, result);
-    return out;
-  }
   const std::uint8_t undecided = operation.op == Op::logical_and ? 1 : 0;
   Buffer needed_buffer = pool_.take();
   auto* needed = needed_buffer.as<std::uint8_t>();
@@ -283,6 +298,18 @@ Vec Interpreter::logic(const Operation& operation, Active active) {
     result = combine_logic(operation.op, std::move(result), right);
   }
   return result;
+}
+
+[[gnu::noinline]] void Interpreter::take_branch(const Vec& branch, const std::uint8_t* taken, Vec& out,
+                                                std::uint8_t* valid) {
+  with_evaluation_type(out.type.type, [&]<class T>(T) {
+    const T* from = branch.as<T>();
+    T* values = out.values.as<T>();
+    for (std::int64_t i = 0; i < size_; ++i) values[i] = taken[i] != 0 ? from[i] : values[i];
+  });
+  for (std::int64_t i = 0; i < size_; ++i) {
+    valid[i] |= taken[i] & (branch.valid == nullptr ? std::uint8_t{1} : branch.valid[i]);
+  }
 }
 
 Vec Interpreter::case_when(const Operation& operation, Active active) {
@@ -315,13 +342,8 @@ Vec Interpreter::case_when(const Operation& operation, Active active) {
       if (!any(taken, size_)) continue;
     }
     const Operation& branch = *children[is_else ? child : child + 1];
-    const Vec value = spread(convert(evaluate(branch, taken), operation.type, taken), size_);
-    with_evaluation_type(operation.type.type, [&]<class T>(T) {
-      T* values = out.values.as<T>();
-      for (std::int64_t i = 0; i < size_; ++i) values[i] = taken[i] != 0 ? value.as<T>()[i] : values[i];
-    });
+    take_branch(spread(convert(evaluate(branch, taken), operation.type, taken), size_), taken, out, valid);
     for (std::int64_t i = 0; i < size_; ++i) {
-      valid[i] |= taken[i] & (value.valid == nullptr ? std::uint8_t{1} : value.valid[i]);
       open[i] = static_cast<std::uint8_t>(open[i] & (taken[i] ^ 1));
     }
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/exec/program.hpp"
 #include "engine/exec/vec.hpp"
@@ -32,20 +33,26 @@ class Interpreter {
   /// Rows whose value is needed: a byte each, or null for all of them. Others are computed too, but cannot fail.
   using Active = const std::uint8_t*;
 
+  // Recursion: the frames of these are on the stack once for each level of an expression.
   Vec evaluate(const Operation& operation, Active active);
+  std::vector<Vec> evaluate_operands(const Operation& operation, Active active);
+  Vec logic(const Operation& operation, Active active);
+  Vec case_when(const Operation& operation, Active active);
+  Vec is_null(const Operation& operation, Active active);
+
+  // Leaves, and operations whose operands are all needed.
   Vec literal(const Operation& operation);
   Vec load(const Operation& operation);
   Vec look_up_answers(const Operation& operation);
-  Vec unary(const Operation& operation, Active active);
-  Vec arithmetic(const Operation& operation, Active active);
-  Vec comparison(const Operation& operation, Active active);
-  Vec between(const Operation& operation, Active active);
-  Vec in(const Operation& operation, Active active);
-  Vec in_members(const Operation& operation, Active active);
-  Vec is_null(const Operation& operation, Active active);
-  Vec logic(const Operation& operation, Active active);
-  Vec extremum(const Operation& operation, Active active);
-  Vec case_when(const Operation& operation, Active active);
+  Vec apply(const Operation& operation, std::span<Vec> operands, Active active);
+  Vec unary(const Operation& operation, Vec in, Active active);
+  Vec arithmetic(const Operation& operation, std::span<Vec> operands, Active active);
+  Vec extremum(const Operation& operation, std::span<Vec> operands, Active active);
+  Vec comparison(query::Op op, std::span<Vec> operands);
+  Vec between(const Operation& operation, std::span<Vec> operands);
+  Vec in(const Operation& operation, std::span<Vec> operands);
+  Vec in_members(const Operation& operation, Vec operand);
+  Vec logical_not(Vec operand);
 
   /// How an uint64 that int64 does not hold is brought to int64.
   enum class Excess { fails, saturates };
@@ -54,6 +61,8 @@ class Interpreter {
   Vec convert(Vec vec, DataType type, Active active, Excess excess = Excess::fails);
   Vec combine_logic(query::Op op, Vec left, const Vec& right);
   void negate_truth(Vec& vec);
+  /// `out` gets the values of the rows that `taken` flags.
+  void take_branch(const Vec& branch, const std::uint8_t* taken, Vec& out, std::uint8_t* valid);
   Vec fresh(DataType type);
 
   /// Rows of `out` are NULL where those of `a` or `b` are; takes their memory.

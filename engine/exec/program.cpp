@@ -31,7 +31,7 @@ Value value_of(T stored, DataType type) {
   }
 }
 
-OperationPtr make_literal(Value value, DataType type) {
+[[gnu::noinline]] OperationPtr make_literal(Value value, DataType type) {
   auto constant = std::make_unique<Constant>();
   constant->value = std::move(value);
   with_evaluation_type(type.type, [&]<class T>(T) { constant->stored = stored_value<T>(constant->value); });
@@ -89,14 +89,20 @@ class Compiler {
       return operation;
     }
     for (const query::BoundPtr& child : node.children) operation->children.push_back(compile(*child));
+    return finish(std::move(operation));
+  }
+
+ private:
+  // Not inlined, so that its memory does not add up along the recursion.
+  [[gnu::noinline]] static OperationPtr finish(std::unique_ptr<Operation> operation) {
     auto& children = operation->children;
-    if (is_comparison(node.op)) {
+    if (is_comparison(operation->op)) {
       match_type(children[0], children[1]);
       match_type(children[1], children[0]);
-    } else if (node.op == Op::between) {
+    } else if (operation->op == Op::between) {
       match_type(children[1], children[0]);
       match_type(children[2], children[0]);
-    } else if (node.op == Op::in && std::all_of(children.begin() + 1, children.end(), is_literal)) {
+    } else if (operation->op == Op::in && std::all_of(children.begin() + 1, children.end(), is_literal)) {
       collect_members(*operation);
     }
     if (std::all_of(children.begin(), children.end(), is_literal)) {
@@ -106,7 +112,6 @@ class Compiler {
     return operation;
   }
 
- private:
   /// The value of an operation on literals; null when it fails, which it then does for the rows that need it.
   static OperationPtr fold(const Operation& operation) {
     Interpreter interpreter;
@@ -119,7 +124,7 @@ class Compiler {
   }
 
   /// A comparison of a dictionary column with literals is computed for each entry instead of each row.
-  void answer_by_entry(Operation& operation) {
+  static void answer_by_entry(Operation& operation) {
     if (!is_comparison(operation.op) && operation.op != Op::in && operation.op != Op::between) return;
     auto& children = operation.children;
     if (std::count_if(children.begin(), children.end(), is_literal) + 1 !=

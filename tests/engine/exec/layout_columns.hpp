@@ -55,6 +55,7 @@ inline std::vector<Column> layouts(std::int64_t n) {
     views->push_back((*kept_texts)[i]);
     if (random.below(3) != 0) (*validity)[(i + 13) / 8] |= static_cast<std::uint8_t>(1 << ((i + 13) % 8));
   }
+  structs->emplace_back();  // so that there is a first one to point at
   const auto add = [&](std::string name, DataType type, Layout layout, const void* values, std::int64_t stride,
                        std::shared_ptr<const void> owner) {
     ColumnData data;

@@ -121,7 +121,11 @@ inline Value arithmetic(const query::BoundNode& node, const Value& a, const Valu
   switch (node.op) {
     case Op::add: return fit(x + y, node.type);
     case Op::subtract: return fit(x - y, node.type);
-    case Op::multiply: return fit(x * y, node.type);
+    case Op::multiply: {
+      Wide product = 0;
+      if (__builtin_mul_overflow(x, y, &product)) throw Failed{};
+      return fit(product, node.type);
+    }
     default: return fit(divide(node.op, x, y), node.type);
   }
 }

@@ -55,7 +55,7 @@ int algorithms(const AlgorithmsArguments& arguments, Console& console) {
     print_registry(list, console);
   }
   console.flush();
-  return kSuccess;
+  return success;
 }
 
 }  // namespace skyrank::tools

@@ -201,7 +201,7 @@ bool wants_json(const Arguments& arguments) {
 int report_parse(const CLI::App& app, const CLI::ParseError& error, Console& console) {
   if (dynamic_cast<const CLI::Success*>(&error) == nullptr) {
     console.complain(error.what());
-    return kUserMistake;
+    return user_mistake;
   }
   if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) {
     console.print(app.help());
@@ -209,7 +209,7 @@ int report_parse(const CLI::App& app, const CLI::ParseError& error, Console& con
     console.print(std::string(error.what()) + "\n");
   }
   console.flush();
-  return kSuccess;
+  return success;
 }
 
 int parse_and_run(CLI::App& app, Arguments& arguments, int argc, const char* const* argv, Console& console,
@@ -229,11 +229,11 @@ ExitStatus exit_status(const std::exception& error) {
   const bool mistake =
       dynamic_cast<const UsageError*>(&error) != nullptr || dynamic_cast<const QueryError*>(&error) != nullptr ||
       dynamic_cast<const BindError*>(&error) != nullptr || dynamic_cast<const DataError*>(&error) != nullptr;
-  return mistake ? kUserMistake : kSystemFailed;
+  return mistake ? user_mistake : system_failure;
 }
 
 ExitStatus worse(ExitStatus a, ExitStatus b) {
-  if (a == kSystemFailed || b == kSystemFailed) return kSystemFailed;
+  if (a == system_failure || b == system_failure) return system_failure;
   return std::max(a, b);
 }
 
@@ -246,10 +246,10 @@ int main(int argc, const char* const* argv) {
     define(app, arguments);
     return parse_and_run(app, arguments, argc, argv, console, signals);
   } catch (const OutputClosed&) {
-    return kSystemFailed;
+    return system_failure;
   } catch (const std::bad_alloc&) {
     console.complain("out of memory");
-    return kSystemFailed;
+    return system_failure;
   } catch (const std::exception& error) {
     console.complain(error.what());
     if (wants_json(arguments)) print_error_document(error, console);

@@ -15,7 +15,7 @@
 // (names may not exist). Each returns the exit status and throws what ends it early.
 namespace skyrank::tools {
 
-enum ExitStatus : int { kSuccess = 0, kSystemFailed = 1, kUserMistake = 2 };
+enum ExitStatus : int { success = 0, system_failure = 1, user_mistake = 2 };
 
 /// Which batch, which of its queries, and what differs from the file.
 struct BatchArguments {

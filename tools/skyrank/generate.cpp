@@ -43,7 +43,7 @@ void write_table(const Table& table, const GenerateArguments& arguments, dataset
 int generate(const GenerateArguments& arguments, Console& console, Signals& signals) {
   if (arguments.list) {
     list_distributions(console);
-    return kSuccess;
+    return success;
   }
   require(!arguments.distribution.empty(), "--distribution");
   require(arguments.rows.has_value(), "--rows");
@@ -51,7 +51,7 @@ int generate(const GenerateArguments& arguments, Console& console, Signals& sign
   const auto format =
       arguments.format.empty() ? datasets::format_of(arguments.out) : datasets::parse_output_format(arguments.format);
   write_table(generate_table(arguments, console, signals), arguments, format, console);
-  return kSuccess;
+  return success;
 }
 
 }  // namespace skyrank::tools

@@ -26,7 +26,7 @@ class ErrorReport {
  private:
   Console& console_;
   std::set<std::string> shown_;
-  ExitStatus status_ = kSuccess;
+  ExitStatus status_ = success;
 };
 
 /// 1234567 as "1,234,567".

@@ -591,7 +591,7 @@ SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Co
   return solution;
 }
 
-SkylineSolution Run(const SkylineProblem& problem, const Context& context) {
+SkylineSolution solve_on_target(const SkylineProblem& problem, const Context& context) {
   return with_counters(context, [&](auto counters) {
     return problem.keys.front().width == KeyWidth::bytes8 ? solve<std::uint64_t>(problem, counters, context)
                                                           : solve<std::uint32_t>(problem, counters, context);
@@ -606,7 +606,7 @@ HWY_AFTER_NAMESPACE();
 namespace skyrank::kernels::skyline {
 namespace {
 
-HWY_EXPORT(Run);
+HWY_EXPORT(solve_on_target);
 
 Support supports(const SkylineShape& shape) {
   if (shape.general_order) return Support::no("compares by one flat Pareto order only");
@@ -616,7 +616,7 @@ Support supports(const SkylineShape& shape) {
 
 SkylineSolution run(const SkylineProblem& problem, const ParameterValues&, const Context& context) {
   if (problem.n == 0) return {};
-  return HWY_DYNAMIC_DISPATCH(Run)(problem, context);
+  return HWY_DYNAMIC_DISPATCH(solve_on_target)(problem, context);
 }
 
 }  // namespace

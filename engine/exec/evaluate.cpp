@@ -166,7 +166,9 @@ std::int64_t store_kept(const Block& block, std::uint64_t* words) {
   std::int64_t count = 0;
   for (std::int64_t word = 0; word * 64 < block.size; ++word) {
     std::uint64_t bits = 0;
-    for (int byte = 0; byte < 8; ++byte) bits |= std::uint64_t{pack_bits(kept + word * 64 + byte * 8)} << (8 * byte);
+    for (std::int64_t byte = 0; byte < 8; ++byte) {
+      bits |= std::uint64_t{pack_bits(kept + word * 64 + byte * 8)} << (8 * byte);
+    }
     words[word] = bits;
     count += std::popcount(bits);
   }

@@ -22,7 +22,6 @@
 
 namespace skyrank::exec {
 
-using kernels::KeyWidth;
 using query::BoundExpression;
 using query::BoundPreference;
 using Kind = Preference::Kind;

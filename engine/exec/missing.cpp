@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <type_traits>
@@ -29,7 +30,7 @@ void flag_missing(const Source& source, std::int64_t begin, std::int64_t size, s
     const auto present = [&](std::int64_t i) { return valid == nullptr || valid[i] != 0; };
     if constexpr (std::is_floating_point_v<T>) {
       const T* values = load_values(source.data(), source.rows, begin, size, scratch);
-      for (std::int64_t i = 0; i < size; ++i) flags[i] |= values[i] != values[i] && present(i) ? kNan : std::uint8_t{0};
+      for (std::int64_t i = 0; i < size; ++i) flags[i] |= std::isnan(values[i]) && present(i) ? kNan : std::uint8_t{0};
     } else if constexpr (std::is_same_v<T, Float16>) {
       const T* values = load_values(source.data(), source.rows, begin, size, scratch);
       for (std::int64_t i = 0; i < size; ++i) {

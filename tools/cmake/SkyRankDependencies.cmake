@@ -1,6 +1,14 @@
 find_package(Eigen3 3.4 REQUIRED)
 find_package(yaml-cpp REQUIRED)
-find_package(TBB REQUIRED)
+if(SKYRANK_SANITIZE MATCHES "thread")
+  # The sanitizer reports races where there are none unless it sees into oneTBB, so no other will do.
+  find_package(TBB CONFIG PATHS "${PROJECT_SOURCE_DIR}/.deps/tbb-tsan" NO_DEFAULT_PATH)
+  if(NOT TBB_FOUND)
+    message(FATAL_ERROR "There is no oneTBB built with the thread sanitizer in .deps/tbb-tsan: run tools/setup.sh --test.")
+  endif()
+else()
+  find_package(TBB REQUIRED)
+endif()
 find_package(hwy REQUIRED)
 # yaml-cpp 0.8 put its target into a namespace.
 if(TARGET yaml-cpp::yaml-cpp)

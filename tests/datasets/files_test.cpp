@@ -27,7 +27,8 @@ TEST(Files, OutputFormatsByName) {
   for (const Format format : {Format::csv, Format::jsonl, Format::parquet, Format::arrow}) {
     EXPECT_EQ(parse_output_format(to_string(format)), format);
   }
-  EXPECT_THAT(error_of<QueryError>([] { parse_output_format("tsv"); }), HasSubstr("csv, jsonl, parquet and arrow"));
+  EXPECT_THAT(error_of<QueryError>([] { parse_output_format("tsv"); }),
+              HasSubstr("did you mean 'csv'? (formats are csv, jsonl, parquet, arrow)"));
 }
 
 TEST(Files, GlobsAreSortedAndRelativeToTheBase) {

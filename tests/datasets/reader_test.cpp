@@ -361,7 +361,7 @@ TEST(Reader, WhatIsNoFile) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "dir.csv");
   EXPECT_THAT(error_of<DataError>([&] { read({folder / "dir.csv"}); }),
-              AllOf(HasSubstr("dir.csv"), HasSubstr("is a folder")));
+              AllOf(HasSubstr("dir.csv"), HasSubstr("is a directory, not a file")));
   EXPECT_THAT(error_of<DataError>([&] { read({folder / "none.csv"}); }),
               AllOf(HasSubstr("none.csv"), HasSubstr("No such file")));
   EXPECT_THAT(error_of<DataError>([&] { read({folder.write("a.jsonl", "{}\n")}); }), HasSubstr("written but not read"));

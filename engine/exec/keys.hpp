@@ -19,9 +19,9 @@ struct Keys {
 
 /// Keys of one term (or of `low`/`high` of one ranking term) over `rows`. The width is the smallest of 1, 2, 4, 8 bytes
 /// that holds every value exactly: floats keep their own, integers and times count from the best value there is.
-/// `around` and `between`: distances, exact unless the expression is a float, then computed as float64. `in`: the place of
-/// the value's set, values in no set behind the last one. `where`: 0 for true, 1 for false and for NULL. DataError where
-/// an expression fails.
+/// `around` and `between`: distances, exact unless the expression is a float, then computed as float64. `in`: the place
+/// of the value's set, values in no set behind the last one. `where`: 0 for true, 1 for false and for NULL. DataError
+/// where an expression fails.
 Keys make_keys(const query::BoundPreference& term, const Table& table, const Rows& rows);
 Keys make_keys(const query::BoundRankTerm& term, const Table& table, const Rows& rows);
 

@@ -125,15 +125,15 @@ TEST_P(TopKConformance, SameAnswerForAnyNumberOfThreads) {
         std::pair{Distribution::few_distinct, std::vector{k2, k4, k8}},
         std::pair{Distribution::repeated, std::vector{k8, k8}}}) {
     const TopKCase data(n, make_columns(distribution, n, widths.size(), k8, 2), widths);
-    for (const std::size_t k : {std::size_t{1}, std::size_t{1000}, n / 2}) {
-      for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
-        const TopKProblem problem = data.problem(k, ties);
-        const std::vector<RowId> expected = oracle::topk(problem);
-        for (const int threads : {1, 2, 4, 7}) {
-          tbb::task_arena arena(threads);
-          EXPECT_EQ(arena.execute([&] { return run(problem).rows; }), expected)
-              << name_of(distribution) << ", k = " << k << ", " << threads << " threads";
-        }
+    // Few enough cases for the sanitizers, which are slow here.
+    for (const auto& [k, ties] : {std::pair{std::size_t{1}, TieRule::all}, std::pair{std::size_t{1000}, TieRule::first},
+                                  std::pair{std::size_t{1000}, TieRule::last}, std::pair{n / 2, TieRule::first}}) {
+      const TopKProblem problem = data.problem(k, ties);
+      const std::vector<RowId> expected = oracle::topk(problem);
+      for (const int threads : {1, 2, 7}) {
+        tbb::task_arena arena(threads);
+        EXPECT_EQ(arena.execute([&] { return run(problem).rows; }), expected)
+            << name_of(distribution) << ", k = " << k << ", " << threads << " threads";
       }
     }
   }

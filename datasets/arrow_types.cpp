@@ -23,7 +23,7 @@ bool is_text(const arrow::DataType& type) {
 }
 
 TypePtr normal_dictionary(const arrow::DictionaryType& type) {
-  const TypePtr values = normal_type(type.value_type());
+  TypePtr values = normal_type(type.value_type());
   if (values == nullptr || !is_text(*values)) return values;
   return arrow::dictionary(type.index_type(), values);
 }

@@ -16,6 +16,8 @@
 #include "engine/text.hpp"
 #include "engine/time.hpp"
 
+// Grammar rules bear lower-case names, as PEGTL's own do.
+// NOLINTBEGIN(readability-identifier-naming)
 namespace skyrank::query {
 namespace {
 
@@ -707,3 +709,4 @@ NodePtr parse_expression(std::string_view text, const Location& origin) {
 }
 
 }  // namespace skyrank::query
+// NOLINTEND(readability-identifier-naming)

@@ -42,7 +42,8 @@ Signals::~Signals() {
     const std::lock_guard lock(mutex_);
     leaving_ = true;
   }
-  pthread_kill(waiter_.native_handle(), SIGTERM);  // only to wake it
+  pthread_kill(waiter_.native_handle(),
+               SIGTERM);  // only to wake it  // NOLINT(bugprone-bad-signal-to-kill-thread): to this process
   waiter_.join();
 }
 

@@ -42,8 +42,8 @@ Signals::~Signals() {
     const std::lock_guard lock(mutex_);
     leaving_ = true;
   }
-  pthread_kill(waiter_.native_handle(),
-               SIGTERM);  // only to wake it  // NOLINT(bugprone-bad-signal-to-kill-thread): to this process
+  // Only to wake it: the signal is blocked everywhere and taken by sigwait.
+  pthread_kill(waiter_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread)
   waiter_.join();
 }
 

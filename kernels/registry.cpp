@@ -19,6 +19,7 @@ namespace topk {
 extern const TopKAlgorithm sort;
 extern const TopKAlgorithm stl_heap;
 extern const TopKAlgorithm heap;
+extern const TopKAlgorithm sampled_threshold;
 }  // namespace topk
 
 std::span<const SkylineAlgorithm* const> skyline_algorithms() {
@@ -35,6 +36,7 @@ std::span<const TopKAlgorithm* const> topk_algorithms() {
       &topk::sort,
       &topk::stl_heap,
       &topk::heap,
+      &topk::sampled_threshold,
   };
   return kAll;
 }

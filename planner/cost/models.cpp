@@ -22,6 +22,7 @@ TopKModel topk_model(std::string_view algorithm) {
       {"sort", sort},
       {"stl-heap", stl_heap},
       {"heap", heap},
+      {"sampled-threshold", sampled_threshold},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;

@@ -19,6 +19,7 @@ double blocked_bitmap(const kernels::SkylineShape& shape, const Machine& machine
 double sort(const kernels::TopKShape& shape, const Machine& machine);
 double stl_heap(const kernels::TopKShape& shape, const Machine& machine);
 double heap(const kernels::TopKShape& shape, const Machine& machine);
+double sampled_threshold(const kernels::TopKShape& shape, const Machine& machine);
 
 /// The model of an algorithm by its registered name; null when it has none.
 SkylineModel skyline_model(std::string_view algorithm);

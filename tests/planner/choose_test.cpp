@@ -35,11 +35,16 @@ std::string refusal(const Shape& shape, const Constraints& constraints, const Ma
   return {};
 }
 
-TEST(Choose, SmallKTakesAHeapAndKNearNSorts) {
-  EXPECT_EQ(choose(topk(1000000, 10), {}, {}).algorithm->name, "heap");
-  EXPECT_EQ(choose(topk(1000, 1), {}, {}).algorithm->name, "heap");
-  EXPECT_EQ(choose(topk(1000000, 1000000), {}, {}).algorithm->name, "sort");
-  EXPECT_EQ(choose(topk(1000000, 5000000), {}, {.threads = 8}).algorithm->name, "sort");
+TEST(Choose, FewRowsTakeAHeapAndManyASample) {
+  EXPECT_EQ(choose(topk(100, 1), {}, {}).algorithm->name, "heap");
+  EXPECT_EQ(choose(topk(1000, 10), {}, {}).algorithm->name, "heap");
+  for (const std::size_t k : {1, 10, 1000, 100000, 1000000}) {
+    EXPECT_EQ(choose(topk(1000000, k), {}, {}).algorithm->name, "sampled-threshold") << k;
+    EXPECT_EQ(choose(topk(10000000, k), {}, {.threads = 8}).algorithm->name, "sampled-threshold") << k;
+  }
+}
+
+TEST(Choose, WideRankingsOfAllRowsSort) {
   EXPECT_EQ(choose(topk(1000000, 900000, {KeyWidth::bytes8, KeyWidth::bytes8}), {}, {}).algorithm->name, "sort");
 }
 
@@ -85,7 +90,7 @@ TEST(Choose, ForcedAlgorithmsOfThisKind) {
   // Of several, the cheapest; names of another kind are for another operator.
   EXPECT_EQ(choose(topk(1000000, 10), forced({"sort", "stl-heap"}), {}).algorithm->name, "stl-heap");
   EXPECT_EQ(choose(skyline(10, 2), forced({"sfs", "sort"}), {}).algorithm->name, "sfs");
-  EXPECT_EQ(choose(topk(1000000, 10), forced({"sfs"}), {}).algorithm->name, "heap");
+  EXPECT_EQ(choose(topk(1000, 10), forced({"sfs"}), {}).algorithm->name, "heap");
 }
 
 TEST(Choose, UnknownNames) {

@@ -28,12 +28,18 @@ std::vector<RowId> rows_in_order(const Ranks& ranks, std::span<const typename Ra
   return rows;
 }
 
+/// Leaves out the rows with the keys of the last of the best.
+template <class Ranks>
+void drop_last_ties(const Ranks& ranks, std::span<const typename Ranks::Rank> best, std::vector<RowId>& rows) {
+  while (!rows.empty() && ranks.same_key(best[rows.size() - 1], best.back())) rows.pop_back();
+}
+
 /// Puts all rows with the keys of the last of the best in place of those that are among the best.
 template <class Ranks>
 void take_all_ties(const Ranks& ranks, std::span<const typename Ranks::Rank> best, std::size_t n,
                    std::vector<RowId>& rows, const Context& context) {
   const auto last = best.back();
-  while (!rows.empty() && ranks.same_key(best[rows.size() - 1], last)) rows.pop_back();
+  drop_last_ties(ranks, best, rows);
   std::vector<std::vector<RowId>> ties((n + kCheckRows - 1) / kCheckRows);
   parallel_for(ties.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t block = begin; block < end; ++block) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "kernels/common/problem.hpp"
+#include "kernels/cpu/topk/scan.hpp"
 
 // A row's rank is its keys with its row id below them, as one unsigned integer where that fits in 64 or 128 bits. Ranks
 // of rows are distinct and smaller is better, so the k best rows are the k smallest ranks: ties need no code of their
@@ -25,8 +27,13 @@ class RankedRows {
         bits_(static_cast<int>(std::bit_width(problem.n - 1))) {}
 
   int bits() const { return bits_; }
+  bool reversed() const { return reversed_; }
   std::uint64_t encode(std::size_t row) const { return reversed_ ? last_ - row : row; }
   RowId decode(std::uint64_t encoded) const { return static_cast<RowId>(encode(encoded)); }
+  /// Whether all rows of [begin, end) come after `row` where keys are equal.
+  bool after(std::size_t begin, std::size_t end, RowId row) const {
+    return reversed_ ? end <= static_cast<std::size_t>(row) : begin > static_cast<std::size_t>(row);
+  }
 
  private:
   std::uint64_t last_;
@@ -47,6 +54,7 @@ class IntegerRanks {
   RowId row_of(Rank rank) const {
     return rows_.decode(static_cast<std::uint64_t>(rank & ((Rank{1} << rows_.bits()) - 1)));
   }
+  const RankedRows& rows() const { return rows_; }
 
  protected:
   Rank key_of(Rank rank) const { return rank >> rows_.bits(); }
@@ -70,6 +78,11 @@ class SingleRanks : public IntegerRanks<Bits> {
     for (std::size_t row = begin; row < end; ++row) *out++ = this->rank_of(keys_[row], row);
   }
 
+  Rank rank_at(std::size_t row) const { return this->rank_of(keys_[row], row); }
+
+  /// The key that the first column has at a rank's row.
+  std::uint64_t first_key(Rank rank) const { return static_cast<std::uint64_t>(this->key_of(rank)); }
+
   /// Calls bound = take(rank) for each row of [begin, end) whose rank is below `bound`; gives the last bound.
   template <class Take>
   Rank take_below(std::size_t begin, std::size_t end, Rank bound, const Take& take) const {
@@ -86,9 +99,12 @@ class SingleRanks : public IntegerRanks<Bits> {
 
   /// Appends the rows of [begin, end) that have the same keys as the one of `rank`.
   void append_equal(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) const {
-    const Key key = static_cast<Key>(this->key_of(rank));
-    for (std::size_t row = begin; row < end; ++row) {
-      if (keys_[row] == key) rows.push_back(static_cast<RowId>(row));
+    std::array<std::uint32_t, kScanRows> offsets;
+    for (std::size_t first = begin; first < end; first += kScanRows) {
+      const std::size_t last = std::min(end, first + kScanRows);
+      const std::size_t found =
+          find_equal({keys_, static_cast<KeyWidth>(sizeof(Key))}, first, last, first_key(rank), offsets.data());
+      for (std::size_t i = 0; i < found; ++i) rows.push_back(static_cast<RowId>(first + offsets[i]));
     }
   }
 
@@ -107,6 +123,12 @@ void with_keys(const KeyColumn& column, const Body& body) {
   }
 }
 
+inline std::uint64_t key_at(const KeyColumn& column, std::size_t row) {
+  std::uint64_t key = 0;
+  with_keys(column, [&](const auto* keys) { key = keys[row]; });
+  return key;
+}
+
 /// Of several key columns, side by side.
 template <class Bits>
 class PackedRanks : public IntegerRanks<Bits> {
@@ -118,6 +140,16 @@ class PackedRanks : public IntegerRanks<Bits> {
   void fill(std::size_t begin, std::size_t end, Rank* out) const {
     fill_keys(begin, end, out);
     for (std::size_t row = begin; row < end; ++row) out[row - begin] = this->rank_of(out[row - begin], row);
+  }
+
+  Rank rank_at(std::size_t row) const {
+    Rank rank;
+    fill(row, row + 1, &rank);
+    return rank;
+  }
+
+  std::uint64_t first_key(Rank rank) const {
+    return key_at(columns_.front(), static_cast<std::size_t>(this->row_of(rank)));
   }
 
   template <class Take>
@@ -198,6 +230,9 @@ class WideRanks {
   }
 
   RowId row_of(Rank rank) const { return static_cast<RowId>(rank); }
+  const RankedRows& rows() const { return rows_; }
+  Rank rank_at(std::size_t row) const { return row; }
+  std::uint64_t first_key(Rank rank) const { return key_at(columns_.front(), rank); }
 
   void fill(std::size_t begin, std::size_t end, Rank* out) const {
     for (std::size_t row = begin; row < end; ++row) *out++ = row;

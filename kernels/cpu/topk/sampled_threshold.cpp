@@ -1,0 +1,275 @@
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "kernels/common/counters.hpp"
+#include "kernels/cpu/topk/answer.hpp"
+#include "kernels/cpu/topk/sample.hpp"
+#include "kernels/cpu/topk/scan.hpp"
+#include "kernels/cpu/topk/selection.hpp"
+#include "kernels/registry.hpp"
+
+// A bound taken from a sample, one pass that collects the ranks up to it, exact selection among these; our own design
+// after randomised selection. Exactness never depends on the sample: too few candidates raise the bound and repeat the
+// pass, too many lower it on the way.
+//
+// The bound is a rank, not a key. So equal keys are no special case: of the rows that tie with the bound only those
+// before its row are candidates, and stretches beyond it are scanned for smaller keys only.
+namespace skyrank::kernels::topk {
+namespace {
+
+constexpr std::size_t kFewRows = 4096;  ///< that are all taken for candidates
+constexpr std::size_t kRowsOfPart = 1 << 15;
+constexpr std::size_t kPartsPerThread = 4;  ///< so that threads that are held up leave work to others
+
+/// Reads the rows of key columns.
+template <class Ranks>
+class ColumnReader {
+ public:
+  using Rank = typename Ranks::Rank;
+
+  ColumnReader(const TopKProblem& problem, const Ranks& ranks)
+      : columns_(problem.keys), ranks_(ranks), offsets_(kScanRows), block_(columns_.size() > 1 ? kScanRows : 0) {}
+
+  /// Appends the ranks of the rows [begin, end), at most kScanRows, that are not above the bound, in order of rows.
+  void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, std::vector<Rank>& candidates) {
+    if (!bound) return append_all(begin, end, candidates);
+    std::uint64_t limit = ranks_.first_key(*bound);
+    if (columns_.size() == 1 && ranks_.rows().after(begin, end, ranks_.row_of(*bound))) {
+      if (limit == 0) return;
+      --limit;
+    }
+    const std::size_t found = find_at_most(columns_.front(), begin, end, limit, offsets_.data());
+    if (columns_.size() > 1 && found > (end - begin) / 4) {
+      ranks_.fill(begin, end, block_.data());
+      for (std::size_t i = 0; i < found; ++i) append(block_[offsets_[i]], *bound, candidates);
+    } else {
+      for (std::size_t i = 0; i < found; ++i) append(ranks_.rank_at(begin + offsets_[i]), *bound, candidates);
+    }
+  }
+
+ private:
+  void append(Rank rank, Rank bound, std::vector<Rank>& candidates) const {
+    if (!ranks_.less(bound, rank)) candidates.push_back(rank);
+  }
+
+  void append_all(std::size_t begin, std::size_t end, std::vector<Rank>& candidates) const {
+    const std::size_t size = candidates.size();
+    candidates.resize(size + end - begin);
+    ranks_.fill(begin, end, candidates.data() + size);
+  }
+
+  std::span<const KeyColumn> columns_;
+  const Ranks& ranks_;
+  std::vector<std::uint32_t> offsets_;
+  std::vector<Rank> block_;
+};
+
+/// Key columns as a source of ranks.
+template <class Ranks>
+class Columns {
+ public:
+  using Rank = typename Ranks::Rank;
+
+  Columns(const TopKProblem& problem, const Ranks& ranks) : problem_(problem), ranks_(ranks) {}
+
+  ColumnReader<Ranks> reader() const { return {problem_, ranks_}; }
+
+  std::vector<Rank> sample(std::size_t count) const {
+    std::vector<Rank> ranks(count);
+    for (std::size_t i = 0; i < count; ++i) ranks[i] = ranks_.rank_at(sampled_position(i, count, problem_.n));
+    return ranks;
+  }
+
+ private:
+  const TopKProblem& problem_;
+  const Ranks& ranks_;
+};
+
+/// The bound of all parts: it only falls.
+template <class Ranks>
+class SharedBound {
+ public:
+  using Rank = typename Ranks::Rank;
+
+  SharedBound(const Ranks& ranks, std::optional<Rank> bound) : ranks_(ranks), bound_(bound) {}
+
+  /// Counts the changes, for those who keep a copy.
+  unsigned version() const { return version_.load(std::memory_order_acquire); }
+
+  std::optional<Rank> get() const {
+    const std::scoped_lock lock(mutex_);
+    return bound_;
+  }
+
+  void lower(Rank rank) {
+    const std::scoped_lock lock(mutex_);
+    if (bound_ && !ranks_.less(rank, *bound_)) return;
+    bound_ = rank;
+    version_.fetch_add(1, std::memory_order_release);
+  }
+
+ private:
+  const Ranks& ranks_;
+  mutable std::mutex mutex_;
+  std::optional<Rank> bound_;
+  std::atomic<unsigned> version_{0};
+};
+
+/// What a pass has collected.
+template <class Rank>
+struct Candidates {
+  std::vector<Rank> ranks;    ///< all that are not above the bound, and perhaps others
+  std::optional<Rank> bound;  ///< none: all rows are candidates
+  bool by_row = true;         ///< ranks of equal keys are in order
+};
+
+template <class Source, class Ranks>
+class Pass {
+ public:
+  using Rank = typename Ranks::Rank;
+
+  /// `capacity`: ranks that a part holds before it cuts them to the k best.
+  Pass(const Source& source, const Ranks& ranks, std::size_t n, std::size_t k, std::size_t capacity,
+       const Context& context)
+      : source_(source), ranks_(ranks), n_(n), k_(k), capacity_(capacity), context_(context) {}
+
+  Candidates<Rank> collect(const std::optional<Rank>& bound) const {
+    SharedBound<Ranks> shared(ranks_, bound);
+    const std::size_t most = concurrency() == 1 ? 1 : kPartsPerThread * concurrency();
+    std::vector<std::vector<Rank>> parts(std::clamp<std::size_t>(n_ / kRowsOfPart, 1, most));
+    parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t part = begin; part < end; ++part) {
+        parts[part] = scan(n_ * part / parts.size(), n_ * (part + 1) / parts.size(), shared);
+      }
+    });
+    return {joined(std::move(parts)), shared.get(), shared.version() == 0};
+  }
+
+ private:
+  std::vector<Rank> scan(std::size_t begin, std::size_t end, SharedBound<Ranks>& shared) const {
+    auto reader = source_.reader();
+    std::vector<Rank> found;
+    unsigned version = shared.version();
+    std::optional<Rank> bound = shared.get();
+    for (std::size_t first = begin; first < end; first += kScanRows) {
+      context_.check();
+      if (version != shared.version()) {
+        version = shared.version();
+        bound = shared.get();
+      }
+      reader.append(first, std::min(end, first + kScanRows), bound, found);
+      if (found.size() > capacity_) shared.lower(cut(found));
+    }
+    return found;
+  }
+
+  /// Leaves the k best; returns the worst of these.
+  Rank cut(std::vector<Rank>& found) const {
+    const auto last = found.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+    std::nth_element(found.begin(), last, found.end(), [&](Rank a, Rank b) { return ranks_.less(a, b); });
+    found.resize(k_);
+    return found.back();
+  }
+
+  /// All parts in the order of row ids as ranks see it.
+  std::vector<Rank> joined(std::vector<std::vector<Rank>> parts) const {
+    if (parts.size() == 1 && !ranks_.rows().reversed()) return std::move(parts.front());
+    std::size_t total = 0;
+    for (const auto& part : parts) total += part.size();
+    std::vector<Rank> all;
+    all.reserve(total);
+    for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+    if (ranks_.rows().reversed()) std::ranges::reverse(all);
+    return all;
+  }
+
+  const Source& source_;
+  const Ranks& ranks_;
+  std::size_t n_;
+  std::size_t k_;
+  std::size_t capacity_;
+  const Context& context_;
+};
+
+template <class Ranks>
+Candidates<typename Ranks::Rank> collect(const auto& source, const Ranks& ranks, std::size_t n, std::size_t k,
+                                         const Context& context) {
+  using Rank = typename Ranks::Rank;
+  const std::size_t count = sample_size(n, k);
+  std::vector<Rank> sample;
+  if (n > kFewRows && count < n / 4 && k < n / 2) sample = source.sample(count);
+  const double share = static_cast<double>(sample.size()) / static_cast<double>(n);
+  for (std::size_t place = std::min(k, bound_place(static_cast<double>(k) * share)); place <= sample.size();
+       place *= 4) {
+    const auto at = sample.begin() + static_cast<std::ptrdiff_t>(place - 1);
+    std::nth_element(sample.begin(), at, sample.end(), [&](Rank a, Rank b) { return ranks.less(a, b); });
+    const auto expected = static_cast<std::size_t>(static_cast<double>(place) / share);
+    const Pass pass(source, ranks, n, k, 2 * std::max(k, expected) + kScanRows, context);
+    Candidates<Rank> found = pass.collect(*at);
+    if (found.ranks.size() >= k) return found;
+    // The rows up to the bound were fewer than the sample promised.
+  }
+  return Pass(source, ranks, n, k, std::max(2 * k, n / 2) + kScanRows, context).collect(std::nullopt);
+}
+
+/// Puts the candidates with the keys of the last of the best in place of those that are among the best.
+template <class Ranks>
+void take_ties_among(const Ranks& ranks, std::span<const typename Ranks::Rank> candidates,
+                     std::span<const typename Ranks::Rank> best, std::vector<RowId>& rows) {
+  std::vector<RowId> ties;
+  for (const auto rank : candidates) {
+    if (ranks.same_key(rank, best.back())) ties.push_back(ranks.row_of(rank));
+  }
+  std::ranges::sort(ties);
+  drop_last_ties(ranks, best, rows);
+  rows.insert(rows.end(), ties.begin(), ties.end());
+}
+
+template <class Ranks, class Counters>
+TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters counters, const Context& context) {
+  using Rank = typename Ranks::Rank;
+  const std::size_t k = std::min(problem.k, problem.n);
+  const bool all_ties = problem.ties == TieRule::all && k < problem.n;
+  auto candidates = collect(Columns(problem, ranks), ranks, problem.n, k, context);
+  counters.candidates(candidates.ranks.size());
+  counters.bytes_read(problem.n * key_bytes(problem));
+  counters.bytes_written(candidates.ranks.size() * sizeof(Rank));
+  const std::vector<Rank> kept = all_ties ? candidates.ranks : std::vector<Rank>();
+  keep_best_in_order(ranks, candidates.ranks, k, candidates.by_row, context);
+  const std::span<const Rank> best(candidates.ranks);
+  TopKSolution solution{rows_in_order(ranks, best, problem.ties), {}};
+  if (all_ties && candidates.bound && ranks.same_key(best.back(), *candidates.bound)) {
+    // Not all rows that tie with the bound are candidates.
+    take_all_ties(ranks, best, problem.n, solution.rows, context);
+    counters.bytes_read(problem.n * key_bytes(problem));
+  } else if (all_ties) {
+    take_ties_among(ranks, std::span<const Rank>(kept), best, solution.rows);
+  }
+  solution.work = counters.total();
+  return solution;
+}
+
+Support supports(const TopKShape&) { return Support::yes(); }
+
+TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Context& context) {
+  if (problem.n == 0 || problem.k == 0) return {};
+  return with_ranks(problem, [&](const auto& ranks) {
+    return with_counters(context, [&](auto counters) { return solve(problem, ranks, counters, context); });
+  });
+}
+
+}  // namespace
+
+extern const TopKAlgorithm sampled_threshold{
+    .name = "sampled-threshold",
+    .summary = "a bound from a sample, one pass for the candidates, selection among them; the fastest on the CPU",
+    .source = "own design, after Monroe, Wendelberger, Michalak: Randomized Selection on the GPU, HPG 2011, section 5",
+    .device = Device::cpu,
+    .parameters = {},
+    .supports = supports,
+    .run = run,
+};
+
+}  // namespace skyrank::kernels::topk

@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <set>
+
+#include "kernels/cpu/topk/radix_sort.hpp"
+#include "kernels/cpu/topk/ranks.hpp"
+#include "kernels/cpu/topk/sample.hpp"
+#include "kernels/cpu/topk/scan.hpp"
+#include "tests/kernels/algorithms.hpp"
+#include "tests/kernels/problems.hpp"
+#include "tests/oracle/oracle.hpp"
+
+// What top-k algorithms are made of, and inputs that are large enough to be sampled.
+namespace skyrank::kernels::tests {
+namespace {
+
+template <class Test>
+std::vector<std::uint32_t> offsets_where(const KeyColumn& keys, std::size_t begin, std::size_t end, const Test& test) {
+  std::vector<std::uint32_t> offsets;
+  for (std::size_t row = begin; row < end; ++row) {
+    if (test(oracle::key_at(keys, row))) offsets.push_back(static_cast<std::uint32_t>(row - begin));
+  }
+  return offsets;
+}
+
+TEST(Scan, FindsWhatALoopFinds) {
+  for (const KeyWidth width : kWidths) {
+    for (const Distribution distribution : {Distribution::independent, Distribution::extremes, Distribution::all_equal,
+                                            Distribution::few_distinct, Distribution::ascending}) {
+      for (const std::size_t n : {0, 1, 63, 64, 65, 127, 128, 200, 8191, 8192, 8193, 20000}) {
+        SCOPED_TRACE(name_of(distribution) + ", bits = " + std::to_string(bits(width)) + ", n = " + std::to_string(n));
+        Columns columns;
+        columns.add(make_columns(distribution, n, 1, width, 7).front(), width);
+        const KeyColumn keys = columns.keys().front();
+        std::set<std::uint64_t> probes{0, 1, ~std::uint64_t{0} >> (64 - bits(width))};
+        for (const std::size_t row : {n / 3, n / 2}) {
+          if (row < n) probes.insert(oracle::key_at(keys, row));
+        }
+        for (const std::uint64_t probe : probes) {
+          for (const std::size_t begin : {std::size_t{0}, std::min<std::size_t>(n, 3)}) {
+            std::vector<std::uint32_t> found(n);
+            found.resize(topk::find_at_most(keys, begin, n, probe, found.data()));
+            ASSERT_EQ(found, offsets_where(keys, begin, n, [&](std::uint64_t key) { return key <= probe; }));
+            found.resize(n);
+            found.resize(topk::find_equal(keys, begin, n, probe, found.data()));
+            ASSERT_EQ(found, offsets_where(keys, begin, n, [&](std::uint64_t key) { return key == probe; }));
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class Bits>
+void expect_sorted(std::size_t n, int digits, int lowest) {
+  std::mt19937_64 engine(n);
+  std::vector<Bits> values(n);
+  for (Bits& value : values) value = static_cast<Bits>(static_cast<Bits>(engine()) << (engine() % 3)) >> (64 - digits);
+  std::vector<Bits> expected = values;
+  std::ranges::stable_sort(expected, [&](Bits a, Bits b) { return a >> lowest < b >> lowest; });
+  topk::RadixSort<Bits>::sort(values, lowest, {});
+  EXPECT_TRUE(values == expected) << n << " values of " << digits << " bits from bit " << lowest;
+}
+
+TEST(RadixSort, SortsStablyByTheUpperBits) {
+  const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 3);
+  for (const int threads : {1, 3}) {
+    tbb::task_arena(threads).execute([] {
+      for (const std::size_t n : {1, 2, 1000, 65536, 100001}) {
+        for (const int digits : {1, 8, 9, 33, 64}) {
+          for (const int lowest : {0, 5, 8}) {
+            expect_sorted<std::uint64_t>(n, digits, lowest);
+            expect_sorted<topk::uint128>(n, digits, lowest);
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST(Sample, PositionsAreSpreadOverAllRows) {
+  for (const auto& [count, n] : {std::pair<std::size_t, std::size_t>{1, 1}, {7, 7}, {5, 99}, {4096, 10000000}}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_GE(topk::sampled_position(i, count, n), n / count * i);
+      EXPECT_LT(topk::sampled_position(i, count, n), n / count * (i + 1));
+    }
+  }
+}
+
+class LargeTopK : public testing::TestWithParam<const TopKAlgorithm*> {
+ protected:
+  void expect_oracle(const TopKCase& data, std::size_t k, TieRule ties) const {
+    const TopKProblem problem = data.problem(k, ties);
+    if (!GetParam()->supports(shape_of(problem))) return;
+    const std::vector<RowId> expected = oracle::topk(problem);
+    for (const int threads : {1, 3}) {
+      tbb::task_arena arena(threads);
+      const ParameterValues values(GetParam()->parameters, {});
+      ASSERT_EQ(arena.execute([&] { return GetParam()->run(problem, values, {}).rows; }), expected)
+          << "k = " << k << ", tie rule " << static_cast<int>(ties) << ", " << threads << " threads";
+    }
+  }
+
+  static constexpr std::size_t kRows = kSlow ? 70000 : 80000;
+  const tbb::global_control more_{tbb::global_control::max_allowed_parallelism, 3};
+};
+
+TEST_P(LargeTopK, EveryDistribution) {
+  for (const Distribution distribution : kDistributions) {
+    SCOPED_TRACE(name_of(distribution));
+    const TopKCase data(kRows, make_columns(distribution, kRows, 1, KeyWidth::bytes8, 5), {KeyWidth::bytes8});
+    for (const auto& [k, ties] : {std::pair{std::size_t{1}, TieRule::all}, std::pair{std::size_t{1000}, TieRule::last},
+                                  std::pair{kRows / 3, TieRule::first}}) {
+      expect_oracle(data, k, ties);
+    }
+  }
+}
+
+// All rows that a sample can see are better than all others, or worse.
+TEST_P(LargeTopK, SamplesThatMislead) {
+  for (const std::size_t k : {1, 100, 20000}) {
+    const std::size_t count = topk::sample_size(kRows, k);
+    for (const bool better : {true, false}) {
+      Values keys = make_columns(Distribution::independent, kRows, 1, KeyWidth::bytes4, 3).front();
+      for (std::uint64_t& key : keys) key = key % 1000000 + 1000000;
+      for (std::size_t i = 0; i < count; ++i) {
+        std::uint64_t& key = keys[topk::sampled_position(i, count, kRows)];
+        key = better ? key - 1000000 : key + 1000000;
+      }
+      SCOPED_TRACE(better ? "better" : "worse");
+      const TopKCase data(kRows, {keys}, {KeyWidth::bytes4});
+      for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) expect_oracle(data, k, ties);
+    }
+  }
+}
+
+// Keys that agree in all but the last byte with those around the k-th: nothing for the leading digits of a radix.
+TEST_P(LargeTopK, BucketKiller) {
+  Values keys(kRows, 0x80000000u);
+  for (std::size_t row = 0; row < kRows; row += 7) keys[row] = 0x80000000u + row % 250;
+  keys[11] = 0;
+  keys[kRows - 1] = 0xFFFFFFFFu;
+  const TopKCase data(kRows, {keys}, {KeyWidth::bytes4});
+  for (const std::size_t k : {std::size_t{2}, std::size_t{5000}, kRows - 10}) {
+    for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) expect_oracle(data, k, ties);
+  }
+}
+
+// As in a float column of NaN and NULL: nearly all rows tie at the greatest keys.
+TEST_P(LargeTopK, NearlyAllRowsTieForTheLastPlace) {
+  Values keys(kRows, 0xFFFFFFFFu);
+  for (std::size_t row = 5; row < kRows; row += 1000) keys[row] = row;
+  for (std::size_t row = 8; row < kRows; row += 5) keys[row] = 0xFFFFFFFEu;
+  const TopKCase data(kRows, {keys}, {KeyWidth::bytes4});
+  for (const std::size_t k : {std::size_t{50}, std::size_t{1000}, kRows / 2}) {
+    for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) expect_oracle(data, k, ties);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, LargeTopK, testing::ValuesIn(on_cpu(topk_algorithms())), TestName{});
+
+}  // namespace
+}  // namespace skyrank::kernels::tests

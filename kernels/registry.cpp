@@ -13,6 +13,7 @@ namespace skyline {
 extern const SkylineAlgorithm bnl;
 extern const SkylineAlgorithm sfs;
 extern const SkylineAlgorithm blocked_bitmap;
+extern const SkylineAlgorithm skyalign;
 }  // namespace skyline
 
 namespace topk {
@@ -27,6 +28,7 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() {
       &skyline::bnl,
       &skyline::sfs,
       &skyline::blocked_bitmap,
+      &skyline::skyalign,
   };
   return kAll;
 }

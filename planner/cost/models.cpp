@@ -10,6 +10,7 @@ SkylineModel skyline_model(std::string_view algorithm) {
       {"bnl", bnl},
       {"sfs", sfs},
       {"blocked-bitmap", blocked_bitmap},
+      {"skyalign", skyalign},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;

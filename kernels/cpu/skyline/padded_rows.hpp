@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "kernels/common/problem.hpp"
+
+namespace skyrank::kernels::skyline {
+
+/// Keys of n rows with the keys of a row side by side, padded with zeros and aligned so that whole vectors make a
+/// dominance test: to the next power of two from 16 to 32 bytes, or a multiple of 32, or of 64 where that adds little.
+template <class Key>
+class PaddedRows {
+ public:
+  PaddedRows(std::size_t n, std::size_t d)
+      : d_(d), stride_(padded(d)), keys_(static_cast<Key*>(::operator new[](n* stride_ * sizeof(Key), kAlignment))) {}
+
+  std::size_t dims() const { return d_; }
+  std::size_t stride() const { return stride_; }  ///< keys from one row to the next
+  Key* operator[](std::size_t row) { return keys_.get() + row * stride_; }
+  const Key* operator[](std::size_t row) const { return keys_.get() + row * stride_; }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  struct Delete {
+    void operator()(Key* keys) const { ::operator delete[](keys, kAlignment); }
+  };
+
+  static std::size_t padded(std::size_t d) {
+    const std::size_t bytes = d * sizeof(Key);
+    if (bytes <= 32) return std::bit_ceil(std::max<std::size_t>(bytes, 16)) / sizeof(Key);
+    const std::size_t unit = bytes % 64 > 32 ? 64 : 32;
+    return (bytes + unit - 1) / unit * unit / sizeof(Key);
+  }
+
+  std::size_t d_;
+  std::size_t stride_;
+  std::unique_ptr<Key[], Delete> keys_;
+};
+
+}  // namespace skyrank::kernels::skyline

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/cpu/parallel.hpp"
+#include "kernels/registry.hpp"
+
+// Row indices, samples and their quantiles. Exactness never depends on a sample: it only says where to cut.
+namespace skyrank::kernels::skyline {
+
+using RowIndices = std::vector<std::uint32_t>;
+
+inline constexpr std::size_t kSampleRows = 1024;  ///< enough for quantiles
+
+/// For algorithms that compare by flat Pareto and keep row indices in 32 bits.
+inline Support supports_flat_pareto(const SkylineShape& shape) {
+  if (shape.general_order) return Support::no("compares by one flat Pareto order only");
+  if (shape.n >> 32 != 0) return Support::no("takes fewer than 2^32 rows");
+  return Support::yes();
+}
+
+/// One of each of at most `most` equal stretches of [0, n), at a hashed place, so that no order hides rows from the
+/// sample. Ascending.
+inline RowIndices sample_rows(std::size_t n, std::size_t most) {
+  const std::size_t count = std::min(n, most);
+  RowIndices rows(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = n * i / count;
+    const std::size_t end = n * (i + 1) / count;
+    std::uint64_t hash = (i + 1) * 0x9E3779B97F4A7C15u;
+    hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93u;
+    rows[i] = static_cast<std::uint32_t>(begin + (hash >> 32) % (end - begin));
+  }
+  return rows;
+}
+
+inline RowIndices concatenate(const std::vector<RowIndices>& parts) {
+  std::size_t total = 0;
+  for (const RowIndices& part : parts) total += part.size();
+  RowIndices all;
+  all.reserve(total);
+  for (const RowIndices& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+/// Cuts every dimension at levels - 1 quantiles. A key's level is the number of them below it: a monotone scale that
+/// all dimensions share, on which a lower level means a lower key.
+template <class Key>
+struct Quantiles {
+  std::size_t d = 0;
+  std::size_t levels = 0;       ///< a power of two
+  std::vector<Key> thresholds;  ///< d x levels, ascending in each dimension; the last one is not used
+
+  const Key* of(std::size_t j) const { return thresholds.data() + j * levels; }
+
+  std::size_t level(std::size_t j, Key key) const {
+    return static_cast<std::size_t>(std::lower_bound(of(j), of(j) + levels - 1, key) - of(j));
+  }
+};
+
+/// Quantiles of the given rows, of which there is at least one.
+template <class Key>
+Quantiles<Key> find_quantiles(const SkylineProblem& problem, std::span<const std::uint32_t> rows, std::size_t levels) {
+  const std::size_t d = problem.keys.size();
+  Quantiles<Key> quantiles{d, levels, std::vector<Key>(d * levels)};
+  const std::size_t grain = rows.size() < 256 ? d : 1;
+  parallel_for(d, grain, [&](std::size_t begin, std::size_t end) {
+    std::vector<Key> values(rows.size());
+    for (std::size_t j = begin; j < end; ++j) {
+      const Key* column = problem.keys[j].template as<Key>();
+      std::transform(rows.begin(), rows.end(), values.begin(), [&](std::uint32_t row) { return column[row]; });
+      std::sort(values.begin(), values.end());
+      for (std::size_t l = 1; l < levels; ++l) {
+        quantiles.thresholds[j * levels + l - 1] = values[values.size() * l / levels];
+      }
+    }
+  });
+  return quantiles;
+}
+
+}  // namespace skyrank::kernels::skyline

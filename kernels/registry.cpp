@@ -14,6 +14,7 @@ extern const SkylineAlgorithm bnl;
 extern const SkylineAlgorithm sfs;
 extern const SkylineAlgorithm blocked_bitmap;
 extern const SkylineAlgorithm skyalign;
+extern const SkylineAlgorithm bskytree;
 }  // namespace skyline
 
 namespace topk {
@@ -29,6 +30,7 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() {
       &skyline::sfs,
       &skyline::blocked_bitmap,
       &skyline::skyalign,
+      &skyline::bskytree,
   };
   return kAll;
 }

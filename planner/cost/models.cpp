@@ -11,6 +11,7 @@ SkylineModel skyline_model(std::string_view algorithm) {
       {"sfs", sfs},
       {"blocked-bitmap", blocked_bitmap},
       {"skyalign", skyalign},
+      {"bskytree", bskytree},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;

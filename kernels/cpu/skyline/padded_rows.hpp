@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <span>
 
 #include "kernels/common/problem.hpp"
 
@@ -22,6 +23,21 @@ class PaddedRows {
   std::size_t stride() const { return stride_; }  ///< keys from one row to the next
   Key* operator[](std::size_t row) { return keys_.get() + row * stride_; }
   const Key* operator[](std::size_t row) const { return keys_.get() + row * stride_; }
+
+  /// Copies the rows [begin, end) of `columns`. Distinct ranges may be filled at the same time.
+  void fill(std::span<const KeyColumn> columns, std::size_t begin, std::size_t end) {
+    constexpr std::size_t kTile = 256;  // rows that stay in the first-level cache while column after column is spread
+    for (std::size_t first = begin; first < end; first += kTile) {
+      const std::size_t last = std::min(end, first + kTile);
+      for (std::size_t j = 0; j < d_; ++j) {
+        const Key* column = columns[j].template as<Key>();
+        for (std::size_t row = first; row < last; ++row) (*this)[row][j] = column[row];
+      }
+      for (std::size_t row = first; row < last; ++row) pad(row);
+    }
+  }
+
+  void pad(std::size_t row) { std::fill((*this)[row] + d_, (*this)[row] + stride_, Key{0}); }
 
  private:
   static constexpr std::align_val_t kAlignment{64};

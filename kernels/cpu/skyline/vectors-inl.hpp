@@ -178,8 +178,7 @@ void copy_with_levels(const SkylineProblem& problem, const Quantiles<Key>& quant
       find_levels(keys.data(), count, quantiles.of(j), quantiles.levels, levels.data());
       for (std::size_t i = 0; i < count; ++i) visit(first + i, j, static_cast<std::size_t>(levels[i]));
     }
-    for (std::size_t i = 0; i < count; ++i)
-      std::fill(rows[first + i] + rows.dims(), rows[first + i] + rows.stride(), Key{0});
+    for (std::size_t i = 0; i < count; ++i) rows.pad(first + i);
   }
 }
 

@@ -15,6 +15,7 @@ extern const SkylineAlgorithm sfs;
 extern const SkylineAlgorithm blocked_bitmap;
 extern const SkylineAlgorithm skyalign;
 extern const SkylineAlgorithm bskytree;
+extern const SkylineAlgorithm hybrid;
 }  // namespace skyline
 
 namespace topk {
@@ -31,6 +32,7 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() {
       &skyline::blocked_bitmap,
       &skyline::skyalign,
       &skyline::bskytree,
+      &skyline::hybrid,
   };
   return kAll;
 }

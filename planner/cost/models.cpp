@@ -12,6 +12,7 @@ SkylineModel skyline_model(std::string_view algorithm) {
       {"blocked-bitmap", blocked_bitmap},
       {"skyalign", skyalign},
       {"bskytree", bskytree},
+      {"hybrid", hybrid},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;

@@ -47,6 +47,20 @@ inline RowIndices concatenate(const std::vector<RowIndices>& parts) {
   return all;
 }
 
+/// Calls body(begin, end, found) for chunks of [0, n); all row indices that they found, in order.
+template <class Body>
+RowIndices scan_rows(std::size_t n, const Context& context, const Body& body) {
+  constexpr std::size_t kChunk = 1 << 14;
+  std::vector<RowIndices> found((n + kChunk - 1) / kChunk);
+  parallel_for(found.size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t chunk = first; chunk < last; ++chunk) {
+      context.check();
+      body(chunk * kChunk, std::min(n, (chunk + 1) * kChunk), found[chunk]);
+    }
+  });
+  return concatenate(found);
+}
+
 /// Cuts every dimension at levels - 1 quantiles. A key's level is the number of them below it: a monotone scale that
 /// all dimensions share, on which a lower level means a lower key.
 template <class Key>

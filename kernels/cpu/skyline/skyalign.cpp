@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <numeric>
 #include <vector>
@@ -38,8 +37,7 @@ namespace skyrank::kernels::skyline {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t kRanks = 1024;  ///< of the prefilter
-constexpr std::size_t kChunk = 1 << 14;
+constexpr std::size_t kRanks = 1024;    ///< of the prefilter
 constexpr std::size_t kTestGrain = 64;  ///< rows that one thread compares with others at a time
 
 /// Appends those of the rows [begin, end) that are nowhere above `corner`.
@@ -66,19 +64,6 @@ void append_within(const SkylineProblem& problem, const std::vector<Key>& corner
   }
 }
 
-/// Calls body(begin, end, found) for chunks of the problem's rows; all that they found, in order.
-template <class Body>
-RowIndices scan(std::size_t n, const Context& context, const Body& body) {
-  std::vector<RowIndices> found((n + kChunk - 1) / kChunk);
-  parallel_for(found.size(), 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t chunk = first; chunk < last; ++chunk) {
-      context.check();
-      body(chunk * kChunk, std::min(n, (chunk + 1) * kChunk), found[chunk]);
-    }
-  });
-  return concatenate(found);
-}
-
 /// The keys of rank tau, or nothing if some key of every row is above all quantiles.
 template <class Key>
 std::vector<Key> find_corner(const SkylineProblem& problem, const Context& context) {
@@ -103,7 +88,7 @@ std::vector<Key> find_corner(const SkylineProblem& problem, const Context& conte
   if (tau > 0) {
     // Only rows within the corner of the next lower rank can lower it.
     const std::vector<Key> below = corner(tau - 1);
-    const RowIndices better = scan(problem.n, context, [&](std::size_t begin, std::size_t end, RowIndices& found) {
+    const RowIndices better = scan_rows(problem.n, context, [&](std::size_t begin, std::size_t end, RowIndices& found) {
       append_within(problem, below, begin, end, found);
     });
     tau = least_of_greatest(better, tau);
@@ -119,7 +104,7 @@ RowIndices prefilter(const SkylineProblem& problem, const Context& context) {
     std::iota(all.begin(), all.end(), 0u);
     return all;
   }
-  return scan(problem.n, context, [&](std::size_t begin, std::size_t end, RowIndices& found) {
+  return scan_rows(problem.n, context, [&](std::size_t begin, std::size_t end, RowIndices& found) {
     append_spared<Key>(problem, corner, begin, end, found);
   });
 }

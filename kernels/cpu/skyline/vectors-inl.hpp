@@ -162,23 +162,21 @@ HWY_INLINE void find_levels(const Key* keys, std::size_t count, const Key* thres
   }
 }
 
-/// Calls visit(i, j, level) for rows i of [begin, end) and every dimension j, ascending for each row; row i is row
-/// ids[i] of the problem. Copies its keys to rows[i] as well.
-template <class Key, class Visit>
-void copy_with_levels(const SkylineProblem& problem, const Quantiles<Key>& quantiles, const RowIndices& ids,
-                      std::size_t begin, std::size_t end, PaddedRows<Key>& rows, const Visit& visit) {
+/// Calls visit(i, j, level) for rows i of [begin, end) and every dimension j, ascending for each row; its key is
+/// fetch(i, j).
+template <class Key, class Fetch, class Visit>
+HWY_INLINE void for_each_level(const Quantiles<Key>& quantiles, std::size_t begin, std::size_t end, const Fetch& fetch,
+                               const Visit& visit) {
   constexpr std::size_t kTile = 256;
   HWY_ALIGN std::array<Key, kTile> keys{};
   HWY_ALIGN std::array<std::make_signed_t<Key>, kTile> levels{};
   for (std::size_t first = begin; first < end; first += kTile) {
     const std::size_t count = std::min(kTile, end - first);
-    for (std::size_t j = 0; j < rows.dims(); ++j) {
-      const Key* column = problem.keys[j].template as<Key>();
-      for (std::size_t i = 0; i < count; ++i) rows[first + i][j] = keys[i] = column[ids[first + i]];
+    for (std::size_t j = 0; j < quantiles.d; ++j) {
+      for (std::size_t i = 0; i < count; ++i) keys[i] = fetch(first + i, j);
       find_levels(keys.data(), count, quantiles.of(j), quantiles.levels, levels.data());
       for (std::size_t i = 0; i < count; ++i) visit(first + i, j, static_cast<std::size_t>(levels[i]));
     }
-    for (std::size_t i = 0; i < count; ++i) rows.pad(first + i);
   }
 }
 
@@ -196,8 +194,14 @@ MaskOrdered<Key> order_by_grid(const SkylineProblem& problem, const RowIndices& 
   std::vector<MaskedRow> masked(ids.size());
   parallel_for(ids.size(), 1 << 12, [&](std::size_t begin, std::size_t end) {
     context.check();
-    for (std::size_t i = begin; i < end; ++i) masked[i].row = static_cast<std::uint32_t>(i);
-    copy_with_levels(problem, quantiles, ids, begin, end, rows, [&](std::size_t i, std::size_t j, std::size_t level) {
+    for (std::size_t i = begin; i < end; ++i) {
+      masked[i].row = static_cast<std::uint32_t>(i);
+      rows.pad(i);
+    }
+    const auto copy = [&](std::size_t i, std::size_t j) {
+      return rows[i][j] = problem.keys[j].template as<Key>()[ids[i]];
+    };
+    for_each_level(quantiles, begin, end, copy, [&](std::size_t i, std::size_t j, std::size_t level) {
       masked[i].median |= std::uint64_t{level / (kLevels / 2)} << j;
       if (quartiles) masked[i].quartile |= std::uint64_t{level / (kLevels / 4) % 2} << j;
       masked[i].score += static_cast<std::uint32_t>(level);

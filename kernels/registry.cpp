@@ -12,6 +12,7 @@ namespace skyrank::kernels {
 namespace skyline {
 extern const SkylineAlgorithm bnl;
 extern const SkylineAlgorithm sfs;
+extern const SkylineAlgorithm salsa;
 extern const SkylineAlgorithm blocked_bitmap;
 extern const SkylineAlgorithm skyalign;
 extern const SkylineAlgorithm bskytree;
@@ -29,6 +30,7 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() {
   static constexpr const SkylineAlgorithm* kAll[] = {
       &skyline::bnl,
       &skyline::sfs,
+      &skyline::salsa,
       &skyline::blocked_bitmap,
       &skyline::skyalign,
       &skyline::bskytree,

@@ -9,6 +9,7 @@ SkylineModel skyline_model(std::string_view algorithm) {
   static constexpr std::pair<std::string_view, SkylineModel> kModels[] = {
       {"bnl", bnl},
       {"sfs", sfs},
+      {"salsa", salsa},
       {"blocked-bitmap", blocked_bitmap},
       {"skyalign", skyalign},
       {"bskytree", bskytree},

@@ -15,6 +15,7 @@ using TopKModel = double (*)(const kernels::TopKShape&, const Machine&);
 
 double bnl(const kernels::SkylineShape& shape, const Machine& machine);
 double sfs(const kernels::SkylineShape& shape, const Machine& machine);
+double salsa(const kernels::SkylineShape& shape, const Machine& machine);
 double blocked_bitmap(const kernels::SkylineShape& shape, const Machine& machine);
 double skyalign(const kernels::SkylineShape& shape, const Machine& machine);
 double bskytree(const kernels::SkylineShape& shape, const Machine& machine);

@@ -4,7 +4,7 @@
 #include "kernels/common/counters.hpp"
 #include "kernels/common/rows.hpp"
 #include "kernels/cpu/parallel.hpp"
-#include "kernels/cpu/skyline/window.hpp"
+#include "kernels/cpu/skyline/presorted.hpp"
 #include "kernels/registry.hpp"
 
 // Sort-first skyline: in an order in which no row comes before one that dominates it, a row that survives the window of
@@ -18,7 +18,6 @@ namespace skyrank::kernels::skyline {
 namespace {
 
 constexpr std::size_t kGrain = 1 << 13;  ///< rows that one thread copies or scores at a time
-constexpr std::size_t kTestGrain = 32;   ///< rows that one thread compares with the window at a time
 
 struct Scored {
   std::int64_t score;
@@ -86,50 +85,16 @@ std::unique_ptr<Scored[]> presort(const SkylineProblem& problem, Rows<Key>& rows
   return order;
 }
 
-/// Rows of a block of distinct rows, in the presorted order, that no row of the window and no row of the block
-/// dominates; they are appended to the window.
-template <class Key, class Counters>
-class Filter {
- public:
-  Filter(const Rows<Key>& rows, Counters& counters, const Context& context)
-      : rows_(rows), window_(rows.dims()), block_window_(rows.dims()), counters_(counters), context_(context) {}
+/// The presorted rows for `filter_presorted`, which takes them all.
+struct Sequence {
+  const Scored* order;
+  std::size_t n;
 
-  /// Removes from `block` the rows that are not in the skyline.
-  void operator()(std::vector<RowId>& block) {
-    drop_dominated(block,
-                   [&](std::size_t i) { return window_.find_at_least_as_good(rows_[block[i]], window_.size()); });
-    counters_.candidates(block.size());
-    block_window_.clear();
-    for (const RowId row : block) block_window_.push_back(rows_[row]);
-    drop_dominated(block, [&](std::size_t i) { return block_window_.find_at_least_as_good(rows_[block[i]], i); });
-    for (const RowId row : block) window_.push_back(rows_[row]);
-  }
-
- private:
-  template <class Find>
-  void drop_dominated(std::vector<RowId>& block, const Find& find) {
-    dominated_.assign(block.size(), 0);
-    parallel_for(block.size(), kTestGrain, counters_, [&](std::size_t begin, std::size_t end, Counters& own) {
-      for (std::size_t i = begin; i < end; ++i) {
-        context_.check();
-        const auto search = find(i);
-        own.dominance_tests(search.tests);
-        dominated_[i] = search.found;
-      }
-    });
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      if (!dominated_[i]) block[kept++] = block[i];
-    }
-    block.resize(kept);
-  }
-
-  const Rows<Key>& rows_;
-  Window<Key> window_;
-  Window<Key> block_window_;
-  std::vector<std::uint8_t> dominated_;
-  Counters& counters_;
-  const Context& context_;
+  std::size_t size() const { return n; }
+  RowId row(std::size_t i) const { return order[i].row; }
+  bool ties_with_previous(std::size_t i) const { return order[i].score == order[i - 1].score; }
+  bool ends_at(std::size_t) const { return false; }
+  void keep(std::size_t) {}
 };
 
 template <class Key, class Counters>
@@ -141,34 +106,8 @@ SkylineSolution solve(const SkylineProblem& problem, std::size_t block_rows, Cou
   const auto order = presort(problem, rows, context);
   counters.bytes_read(2 * n * d * sizeof(Key));
   counters.bytes_written(n * (d * sizeof(Key) + sizeof(Scored)));
-
-  const auto equals_previous = [&](std::size_t i) {
-    return i > 0 && order[i].score == order[i - 1].score &&
-           std::equal(rows[order[i].row], rows[order[i].row] + d, rows[order[i - 1].row]);
-  };
   SkylineSolution solution;
-  Filter<Key, Counters> filter(rows, counters, context);
-  std::vector<RowId> block;
-  std::vector<std::size_t> places;  // of the block's rows in the order
-  for (std::size_t next = 0; next < n;) {
-    block.clear();
-    places.clear();
-    for (; next < n && block.size() < block_rows; ++next) {
-      if (equals_previous(next)) continue;
-      block.push_back(order[next].row);
-      places.push_back(next);
-    }
-    filter(block);
-    std::size_t kept = 0;
-    for (const std::size_t place : places) {
-      if (kept == block.size()) break;
-      if (order[place].row != block[kept]) continue;
-      ++kept;
-      solution.rows.push_back(order[place].row);
-      for (std::size_t i = place + 1; i < n && equals_previous(i); ++i) solution.rows.push_back(order[i].row);
-    }
-  }
-  parallel_sort(solution.rows.begin(), solution.rows.end(), std::less{}, context);
+  solution.rows = filter_presorted(rows, Sequence{order.get(), n}, block_rows, counters, context);
   solution.work = counters.total();
   return solution;
 }

@@ -14,6 +14,7 @@ namespace skyrank::tools {
 namespace {
 
 constexpr int kMaxThreads = 1024;
+constexpr int kMaxRepeat = 10'000;
 
 /// Everything that can be said on the command line.
 struct Arguments {
@@ -22,6 +23,7 @@ struct Arguments {
   ExplainArguments explain;
   GenerateArguments generate;
   AlgorithmsArguments algorithms;
+  BenchArguments bench;
   std::string device = "auto";
 };
 
@@ -37,9 +39,13 @@ void add_batch_options(CLI::App& command, BatchArguments& batch) {
       ->allow_extra_args(false);
 }
 
+void add_device_option(CLI::App& command, std::string& device) {
+  command.add_option("--device", device, "Where to compute: auto, cpu or cuda (default: auto)")->type_name("DEVICE");
+}
+
 void add_engine_options(CLI::App& command, int& threads, std::string& device) {
   command.add_option("--threads", threads, "Threads to use (default: all cores)")->type_name("N");
-  command.add_option("--device", device, "Where to compute: auto, cpu or cuda (default: auto)")->type_name("DEVICE");
+  add_device_option(command, device);
 }
 
 void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON for programs"); }
@@ -95,6 +101,23 @@ void define_algorithms(CLI::App& app, Arguments& arguments) {
   command.footer("Example:\n  skyrank algorithms --json");
 }
 
+void define_bench(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("bench", "Measure the algorithms over a grid of problems");
+  BenchArguments& bench = arguments.bench;
+  command.add_option("GRID", bench.grid, "YAML file with the cells to measure")->type_name("FILE")->required();
+  command.add_option("--out", bench.out, "Write the figures to a CSV file, after every cell")->type_name("FILE");
+  command.add_option("--threads", bench.threads, "Numbers of threads, instead of the grid's")
+      ->type_name("N,...")
+      ->delimiter(',');
+  command.add_option("--algorithms", bench.algorithms, "Only these algorithms")->type_name("NAME,...")->delimiter(',');
+  command.add_option("--repeat", bench.repeat, "Timed runs of each algorithm, instead of the grid's")->type_name("R");
+  add_device_option(command, arguments.device);
+  command.add_option("--commit", bench.commit, "What to note as the commit (default: the one built from)")
+      ->type_name("NAME");
+  command.add_flag("--list", bench.list, "List the cells and their algorithms and measure nothing");
+  command.footer("Example:\n  skyrank bench tools/bench/grids/skyline-cpu.yaml --out skyline-cpu.csv");
+}
+
 void define(CLI::App& app, Arguments& arguments) {
   app.name("skyrank");
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
@@ -108,6 +131,7 @@ void define(CLI::App& app, Arguments& arguments) {
   define_explain(app, arguments);
   define_generate(app, arguments);
   define_algorithms(app, arguments);
+  define_bench(app, arguments);
   for (CLI::App* command : app.get_subcommands({})) command->allow_extras();
   app.allow_extras();  // so that a wrong name is answered here, with the nearest right one
 }
@@ -161,15 +185,24 @@ void check_threads(int threads) {
   }
 }
 
+void check_repeat(std::optional<int> repeat) {
+  if (repeat && (*repeat < 1 || *repeat > kMaxRepeat)) {
+    throw UsageError(fmt::format("--repeat: {} is not between 1 and {}", *repeat, kMaxRepeat));
+  }
+}
+
 /// Completes the arguments with what CLI11 does not settle.
 void settle(const CLI::App& app, Arguments& arguments) {
   refuse_extras(app);
   const DeviceChoice device = parse_device(arguments.device);
   arguments.run.device = device;
   arguments.explain.device = device;
+  arguments.bench.device = device;
   for (const int threads : {arguments.run.threads, arguments.explain.threads, arguments.generate.threads}) {
     check_threads(threads);
   }
+  for (const int threads : arguments.bench.threads) check_threads(threads);
+  check_repeat(arguments.bench.repeat);
 }
 
 int run_command(const CLI::App& app, const Arguments& arguments, Console& console, Signals& signals) {
@@ -178,6 +211,7 @@ int run_command(const CLI::App& app, const Arguments& arguments, Console& consol
   if (app.got_subcommand("explain")) return explain(arguments.explain, console, signals);
   if (app.got_subcommand("generate")) return generate(arguments.generate, console, signals);
   if (app.got_subcommand("algorithms")) return algorithms(arguments.algorithms, console);
+  if (app.got_subcommand("bench")) return bench(arguments.bench, console, signals);
   console.print(app.help());
   console.flush();
   throw UsageError("no command given");

@@ -60,11 +60,23 @@ struct AlgorithmsArguments {
   bool json = false;
 };
 
+struct BenchArguments {
+  std::filesystem::path grid;
+  std::filesystem::path out;            ///< CSV; empty: none
+  std::vector<int> threads;             ///< instead of the grid's; empty: the grid's
+  std::vector<std::string> algorithms;  ///< only these; empty: all that the grid wants
+  std::optional<int> repeat;            ///< instead of the grid's repeats
+  DeviceChoice device = DeviceChoice::automatic;
+  std::string commit;  ///< empty: the one it was built from
+  bool list = false;
+};
+
 int run(const RunArguments& arguments, Console& console, Signals& signals);
 int check(const CheckArguments& arguments, Console& console, Signals& signals);
 int explain(const ExplainArguments& arguments, Console& console, Signals& signals);
 int generate(const GenerateArguments& arguments, Console& console, Signals& signals);
 int algorithms(const AlgorithmsArguments& arguments, Console& console);
+int bench(const BenchArguments& arguments, Console& console, Signals& signals);
 
 /// The status that stands for an error: 2 for what the user can put right, 1 for the system's.
 ExitStatus exit_status(const std::exception& error);

@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "datasets/generate.hpp"
+#include "tools/bench/data.hpp"
+
+namespace skyrank::bench {
+namespace {
+
+using kernels::KeyWidth;
+
+Cell topk_cell(const std::string& distribution, Type type) {
+  Cell cell;
+  cell.op = Op::topk;
+  cell.distribution = distribution;
+  cell.n = 3000;
+  cell.d = 2;
+  cell.k = 1;
+  cell.type = type;
+  cell.seed = 4;
+  return cell;
+}
+
+template <class Key>
+std::vector<Key> keys_of(const Data& data, std::size_t column) {
+  const Key* keys = data.keys.at(column).as<Key>();
+  return {keys, keys + data.n};
+}
+
+const float* floats_of(const Table& table, int column) {
+  return static_cast<const float*>(table.column(column).data().values);
+}
+
+template <class Key>
+void expect_order_of_floats(const Cell& cell) {
+  const Table table = datasets::generate({cell.distribution, cell.n, cell.d, cell.seed});
+  const Data data = make_data(cell);
+  ASSERT_EQ(data.n, 3000U);
+  for (int c = 0; c < 2; ++c) {
+    const std::vector<Key> keys = keys_of<Key>(data, static_cast<std::size_t>(c));
+    const float* values = floats_of(table, c);
+    for (std::size_t i = 1; i < keys.size(); ++i) {
+      const bool both_nan = std::isnan(values[i - 1]) && std::isnan(values[i]);
+      const bool before = values[i - 1] < values[i] || (!std::isnan(values[i - 1]) && std::isnan(values[i]));
+      ASSERT_EQ(keys[i - 1] == keys[i], both_nan || values[i - 1] == values[i]) << i;
+      ASSERT_EQ(keys[i - 1] < keys[i], before) << i;
+    }
+  }
+}
+
+TEST(Data, KeysOrderAsTheValuesDoNanLast) {
+  expect_order_of_floats<std::uint32_t>(topk_cell("nan-heavy", Type::float32));
+  expect_order_of_floats<std::uint64_t>(topk_cell("nan-heavy", Type::float64));
+  expect_order_of_floats<std::uint64_t>(topk_cell("uniform", Type::uint64));
+  expect_order_of_floats<std::uint32_t>(topk_cell("bucket-killer", Type::float32));
+}
+
+TEST(Data, FloatsFillTheRangeOfAnInteger) {
+  const std::vector<std::uint8_t> bytes = keys_of<std::uint8_t>(make_data(topk_cell("uniform", Type::uint8)), 0);
+  EXPECT_EQ(*std::ranges::min_element(bytes), 0);
+  EXPECT_EQ(*std::ranges::max_element(bytes), 255);
+  const std::vector<std::uint16_t> halves = keys_of<std::uint16_t>(make_data(topk_cell("all-equal", Type::uint16)), 1);
+  EXPECT_EQ(halves, std::vector<std::uint16_t>(3000, 0x8000));
+  const std::vector<std::uint16_t> nans = keys_of<std::uint16_t>(make_data(topk_cell("nan-heavy", Type::uint16)), 0);
+  EXPECT_GT(std::ranges::count(nans, 0xFFFF), 1000);
+}
+
+TEST(Data, IntegersStayWhatTheyAreOrSaturate) {
+  const Table table = datasets::generate({"zipf", 3000, 2, 4});
+  const auto* values = static_cast<const std::uint32_t*>(table.column(1).data().values);
+  const Data wide = make_data(topk_cell("zipf", Type::uint64));
+  const Data narrow = make_data(topk_cell("zipf", Type::uint8));
+  for (std::size_t i = 0; i < 3000; ++i) {
+    ASSERT_EQ(wide.keys[1].as<std::uint64_t>()[i], values[i]);
+    ASSERT_EQ(narrow.keys[1].as<std::uint8_t>()[i], std::min<std::uint32_t>(values[i], 255));
+  }
+}
+
+TEST(Data, KeysOfSkylinesHaveAtLeastFourBytes) {
+  Cell cell = topk_cell("uniform", Type::uint8);
+  EXPECT_EQ(key_width(cell), KeyWidth::bytes1);
+  EXPECT_EQ(make_data(cell).bytes(), 6000U);
+  cell.op = Op::skyline;
+  EXPECT_EQ(key_width(cell), KeyWidth::bytes4);
+  const Data data = make_data(cell);
+  EXPECT_EQ(data.bytes(), 24000U);
+  EXPECT_LE(std::ranges::max(keys_of<std::uint32_t>(data, 0)), 255U);
+}
+
+TEST(Data, IsTheSameWhereOnlyTheProblemDiffers) {
+  const Cell cell = topk_cell("uniform", Type::float32);
+  Cell other = cell;
+  other.k = 9;
+  other.threads = 2;
+  EXPECT_TRUE(same_data(cell, other));
+  other.seed = 5;
+  EXPECT_FALSE(same_data(cell, other));
+  other = cell;
+  other.op = Op::skyline;
+  EXPECT_TRUE(same_data(cell, other));
+  other.type = Type::uint32;
+  EXPECT_FALSE(same_data(cell, other));
+}
+
+}  // namespace
+}  // namespace skyrank::bench

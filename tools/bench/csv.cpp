@@ -1,0 +1,68 @@
+#include "tools/bench/csv.hpp"
+
+#include <fmt/format.h>
+
+namespace skyrank::bench {
+namespace {
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string result = "\"";
+  for (const char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
+  return result + "\"";
+}
+
+std::string op_name(const Cell& cell) {
+  const std::string name(to_string(cell.op));
+  const bool plain = cell.op == Op::skyline || cell.ties == kernels::TieRule::first;
+  return plain ? name : fmt::format("{} ties={}", name, to_string(cell.ties));
+}
+
+std::string milliseconds(double ms) { return fmt::format("{:.4f}", ms); }
+
+std::string line(const Measurement& it, const CellResult& result, const RunInfo& info) {
+  const Cell& cell = result.cell;
+  const std::string values[] = {
+      quoted(info.suite),
+      it.algorithm,
+      it.device == kernels::Device::cpu ? "cpu" : "cuda",
+      op_name(cell),
+      to_string(cell.type),
+      "row id",
+      cell.distribution,
+      std::to_string(cell.n),
+      std::to_string(cell.d),
+      cell.op == Op::topk ? std::to_string(cell.k) : "",
+      std::to_string(cell.threads),
+      milliseconds(it.times.median_ms),
+      milliseconds(it.times.min_ms),
+      result.floor ? milliseconds(result.floor->median_ms) : "",
+      result.floor ? fmt::format("{:.3f}", it.times.median_ms / result.floor->median_ms) : "",
+      "0",
+      "0",
+      std::to_string(it.work.bytes_read),
+      std::to_string(it.work.bytes_written),
+      std::to_string(it.work.dominance_tests),
+      std::to_string(it.work.mask_tests),
+      std::to_string(it.result_size),
+      it.fault.empty() ? "yes" : "no",
+      quoted(info.commit),
+      quoted(info.machine),
+  };
+  return fmt::format("{}\n", fmt::join(values, ","));
+}
+
+}  // namespace
+
+std::string csv_header() {
+  return "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,median_ms,min_ms,floor_ms,x_floor,h2d_ms,d2h_ms,"
+         "bytes_read,bytes_written,dominance_tests,mask_tests,result_size,correct,commit,machine\n";
+}
+
+std::string csv_lines(const CellResult& result, const RunInfo& info) {
+  std::string lines;
+  for (const Measurement& it : result.measured) lines += line(it, result, info);
+  return lines;
+}
+
+}  // namespace skyrank::bench

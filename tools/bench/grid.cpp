@@ -1,0 +1,251 @@
+#include "tools/bench/grid.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <system_error>
+
+#include <skyrank/error.hpp>
+
+#include "datasets/generate.hpp"
+#include "engine/query/yaml_read.hpp"
+#include "kernels/registry.hpp"
+
+namespace skyrank::bench {
+namespace {
+
+using query::MapReader;
+using query::YamlDocument;
+using query::YamlNode;
+
+constexpr std::int64_t kVersion = 1;
+constexpr std::size_t kMaxCells = 10'000;
+constexpr std::int64_t kMaxThreads = 1024;
+constexpr std::int64_t kMaxRuns = 10'000;
+
+const std::vector<std::string> kKeys = {"op",   "distribution", "n",          "d",       "k",       "type",    "ties",
+                                        "seed", "threads",      "algorithms", "warmups", "repeats", "budget_s"};
+
+const query::Choices<Op> kOps = {{"skyline", Op::skyline}, {"top-k", Op::topk}};
+const query::Choices<kernels::TieRule> kTies = {{"first", kernels::TieRule::first},
+                                                {"last", kernels::TieRule::last},
+                                                {"all", kernels::TieRule::all},
+                                                {"any", kernels::TieRule::any}};
+const query::Choices<Type> kTypes = {{"float32", Type::float32}, {"float64", Type::float64}, {"uint8", Type::uint8},
+                                     {"uint16", Type::uint16},   {"uint32", Type::uint32},   {"uint64", Type::uint64}};
+
+/// Names that stand for themselves.
+template <class Names>
+query::Choices<std::string> name_choices(const Names& names) {
+  query::Choices<std::string> choices;
+  for (const auto& named : names) {
+    std::string name;
+    if constexpr (requires { named->name; }) {
+      name = named->name;
+    } else {
+      name = named.name;
+    }
+    choices.emplace_back(name, name);
+  }
+  return choices;
+}
+
+query::Choices<std::string> algorithm_choices(Op op) {
+  return op == Op::skyline ? name_choices(kernels::skyline_algorithms()) : name_choices(kernels::topk_algorithms());
+}
+
+/// `k`, as a number or as a share of n.
+struct Count {
+  std::int64_t rows = 0;
+  std::int64_t divisor = 0;  ///< 0: `rows` counts
+};
+
+/// Reads the map of one block of cells.
+class BlockReader {
+ public:
+  BlockReader(const YamlDocument& document, const YamlNode& node)
+      : document_(document), node_(node), map_(document, node, "a cell", kKeys) {}
+
+  std::vector<Cell> read() {
+    Cell base;
+    base.op = query::read_choice(document_, map_.require("op"), "'op'", kOps);
+    if (base.op == Op::skyline) refuse_for_skylines({"k", "ties"});
+    if (const YamlNode* node = map_.find("algorithms")) base.algorithms = read_names(*node, base.op);
+    base.warmups = static_cast<int>(read_or("warmups", base.warmups, 0, kMaxRuns));
+    base.repeats = static_cast<int>(read_or("repeats", base.repeats, 1, kMaxRuns));
+    if (const YamlNode* node = map_.find("budget_s")) base.budget_s = read_seconds(*node);
+    cells_ = {base};
+    vary_data(base.op);
+    if (base.op == Op::topk) vary_ranking();
+    vary("threads", false, integers(0, kMaxThreads),
+         [](Cell& cell, std::int64_t threads) { cell.threads = static_cast<int>(threads); });
+    return std::move(cells_);
+  }
+
+ private:
+  using ReadInteger = std::function<std::int64_t(const YamlNode&, const std::string&)>;
+
+  void vary_data(Op op) {
+    const auto distributions = name_choices(datasets::distributions());
+    vary("distribution", true, choices(distributions),
+         [](Cell& cell, const std::string& name) { cell.distribution = name; });
+    vary("n", true, integers(1, std::numeric_limits<std::int64_t>::max()),
+         [](Cell& cell, std::int64_t n) { cell.n = n; });
+    vary("d", op == Op::skyline, integers(1, kernels::kMaxDims),
+         [](Cell& cell, std::int64_t d) { cell.d = static_cast<int>(d); });
+    vary("type", false, choices(kTypes), [](Cell& cell, Type type) { cell.type = type; });
+    const auto read_seed = [this](const YamlNode& node, const std::string& what) {
+      return query::read_unsigned(document_, node, what);
+    };
+    vary("seed", false, read_seed, [](Cell& cell, std::uint64_t seed) { cell.seed = seed; });
+  }
+
+  void vary_ranking() {
+    const auto read = [this](const YamlNode& node, const std::string& what) { return read_count(node, what); };
+    const YamlNode& place = map_.require("k");
+    vary("k", true, read, [&](Cell& cell, const Count& count) {
+      cell.k = count.divisor > 0 ? std::max<std::int64_t>(1, cell.n / count.divisor) : count.rows;
+      if (cell.k > cell.n) {
+        document_.fail(
+            place, "'k' is " + std::to_string(cell.k) + ", more than the " + std::to_string(cell.n) + " rows of 'n'");
+      }
+    });
+    vary("ties", false, choices(kTies), [](Cell& cell, kernels::TieRule ties) { cell.ties = ties; });
+  }
+
+  void refuse_for_skylines(const std::vector<std::string>& keys) const {
+    for (const std::string& key : keys) {
+      if (const YamlNode* node = map_.find(key)) document_.fail(*node, "'" + key + "' is for top-k, not for skylines");
+    }
+  }
+
+  /// Replaces the cells by all combinations of them with the values of `key`, if it is given.
+  template <class Read, class Set>
+  void vary(const std::string& key, bool required, const Read& read, const Set& set) {
+    if (!required && map_.find(key) == nullptr) return;
+    const YamlNode& node = map_.require(key);
+    const std::vector<YamlNode>& values =
+        node.is_sequence() ? query::read_list(document_, node, "'" + key + "'", "[a, b]") : std::vector<YamlNode>{node};
+    if (values.size() * cells_.size() > kMaxCells) {
+      document_.fail(node_, "these are more than " + std::to_string(kMaxCells) + " cells");
+    }
+    std::vector<Cell> combined;
+    for (const Cell& cell : cells_) {
+      for (const YamlNode& value : values) set(combined.emplace_back(cell), read(value, "'" + key + "'"));
+    }
+    cells_ = std::move(combined);
+  }
+
+  template <class Choice>
+  std::function<Choice(const YamlNode&, const std::string&)> choices(const query::Choices<Choice>& list) const {
+    return [this, list](const YamlNode& node, const std::string& what) {
+      return query::read_choice(document_, node, what, list);
+    };
+  }
+
+  ReadInteger integers(std::int64_t at_least, std::int64_t at_most) const {
+    return [this, at_least, at_most](const YamlNode& node, const std::string& what) {
+      const std::int64_t value = query::read_integer(document_, node, what, at_least);
+      if (value > at_most) {
+        document_.fail(node, what + " must be at most " + std::to_string(at_most) + ", found " + std::to_string(value));
+      }
+      return value;
+    };
+  }
+
+  std::int64_t read_or(const std::string& key, std::int64_t otherwise, std::int64_t at_least, std::int64_t at_most) {
+    const YamlNode* node = map_.find(key);
+    return node == nullptr ? otherwise : integers(at_least, at_most)(*node, "'" + key + "'");
+  }
+
+  Count read_count(const YamlNode& node, const std::string& what) const {
+    constexpr std::string_view kShare = "n/";
+    if (!node.is_scalar() || !node.text.starts_with(kShare)) return {query::read_integer(document_, node, what, 1), 0};
+    YamlNode divisor = node;
+    divisor.text.erase(0, kShare.size());
+    divisor.offset += kShare.size();
+    return {0, query::read_integer(document_, divisor, "the divisor in " + what, 1)};
+  }
+
+  double read_seconds(const YamlNode& node) const {
+    const Value value = query::read_value(document_, node, "'budget_s'");
+    double seconds = 0;
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) seconds = static_cast<double>(*whole);
+    if (const auto* number = std::get_if<double>(&value)) seconds = *number;
+    if (!(seconds > 0))
+      document_.fail(node, "'budget_s' needs a number of seconds above 0, found " + query::found(node));
+    return seconds;
+  }
+
+  std::vector<std::string> read_names(const YamlNode& node, Op op) const {
+    const auto known = algorithm_choices(op);
+    if (!node.is_sequence()) return {query::read_choice(document_, node, "'algorithms'", known)};
+    std::vector<std::string> names;
+    for (const YamlNode& item : query::read_list(document_, node, "'algorithms'", "[a, b]")) {
+      names.push_back(query::read_choice(document_, item, "'algorithms'", known));
+    }
+    return names;
+  }
+
+  const YamlDocument& document_;
+  const YamlNode& node_;
+  MapReader map_;
+  std::vector<Cell> cells_;
+};
+
+std::string read_text_file(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto kind = std::filesystem::status(file, error).type();
+  if (kind == std::filesystem::file_type::not_found) throw QueryError("no such file", {file.string()});
+  if (kind == std::filesystem::file_type::directory) {
+    throw QueryError("is a folder; a grid is a YAML file", {file.string()});
+  }
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(stream), {});
+  if (!stream) {
+    throw ResourceError("cannot read the grid: " + std::generic_category().message(errno), {file.string()});
+  }
+  return text;
+}
+
+template <class Enum>
+std::string_view name_in(const query::Choices<Enum>& choices, Enum value) {
+  for (const auto& [name, choice] : choices) {
+    if (choice == value) return name;
+  }
+  return {};
+}
+
+}  // namespace
+
+Grid parse_grid(std::string_view yaml, const std::string& source) {
+  const YamlDocument document(yaml, source, {});
+  if (document.root().kind == YamlNode::Kind::null) {
+    document.fail(document.root(), "the grid is empty; it needs the keys version and cells");
+  }
+  const MapReader map(document, document.root(), "a grid", {"version", "cells"});
+  const YamlNode& version = map.require("version");
+  if (query::read_integer(document, version, "'version'", 1) != kVersion) {
+    document.fail(version,
+                  "version " + version.text + " is not known; this program reads version " + std::to_string(kVersion));
+  }
+  Grid grid{std::filesystem::path(source).stem().string(), {}};
+  const std::string example = "[{op: skyline, distribution: independent, n: 100000, d: 8}]";
+  for (const YamlNode& block : query::read_list(document, map.require("cells"), "'cells'", example)) {
+    const std::vector<Cell> cells = BlockReader(document, block).read();
+    grid.cells.insert(grid.cells.end(), cells.begin(), cells.end());
+  }
+  return grid;
+}
+
+Grid read_grid(const std::filesystem::path& file) { return parse_grid(read_text_file(file), file.string()); }
+
+std::string_view to_string(Op op) { return name_in(kOps, op); }
+
+std::string_view to_string(kernels::TieRule ties) { return name_in(kTies, ties); }
+
+}  // namespace skyrank::bench

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <skyrank/types.hpp>
+
+#include "kernels/common/problem.hpp"
+
+// What is to be measured: a grid of cells, each one problem on one number of threads.
+namespace skyrank::bench {
+
+enum class Op { skyline, topk };
+
+struct Cell {
+  Op op = Op::skyline;
+  std::string distribution;  ///< of datasets::distributions()
+  std::int64_t n = 0;
+  int d = 1;                            ///< columns: of the skyline, or of the ranking
+  std::int64_t k = 0;                   ///< top-k only
+  Type type = Type::float32;            ///< of the values: float32, float64, uint8, uint16, uint32 or uint64
+  kernels::TieRule ties{};              ///< top-k only
+  int threads = 0;                      ///< 0: all cores
+  std::uint64_t seed = 1;               ///< of the data
+  std::vector<std::string> algorithms;  ///< registered names; empty: all
+  int warmups = 1;                      ///< untimed runs of each algorithm
+  int repeats = 5;                      ///< timed runs of each algorithm
+  /// Seconds for an algorithm: it is left out when its first run takes longer, and not repeated when its runs together
+  /// do.
+  double budget_s = 10;
+
+  bool operator==(const Cell&) const = default;
+};
+
+struct Grid {
+  std::string suite;  ///< the file's name without its extension
+  std::vector<Cell> cells;
+};
+
+/// Reads a grid: `version: 1` and `cells`, a list of maps with the fields of a cell. A map stands for all combinations
+/// of its values where these keys have lists; the first vary slowest:
+///   distribution  names of datasets::distributions(); required
+///   n             rows, 1 or more; required
+///   d             1 to 64; required for skylines
+///   type, seed
+///   k             required for top-k: 1 to n, or a share of n such as n/100
+///   ties          first, last, all, any
+///   threads       0 to 1024
+/// The others are `op` (skyline, top-k; required), `algorithms` (a name or a list), `warmups`, `repeats`, `budget_s`.
+/// QueryError with file, line and column, and the nearest name, for everything else.
+Grid parse_grid(std::string_view yaml, const std::string& source);
+
+/// The same for a file. QueryError when it does not exist, ResourceError when it cannot be read.
+Grid read_grid(const std::filesystem::path& file);
+
+/// "skyline", "top-k".
+std::string_view to_string(Op op);
+
+/// "first", "last", "all", "any".
+std::string_view to_string(kernels::TieRule ties);
+
+}  // namespace skyrank::bench

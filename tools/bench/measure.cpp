@@ -1,0 +1,338 @@
+#include "tools/bench/measure.hpp"
+
+#include <fmt/format.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "tools/bench/floor.hpp"
+#include "tools/bench/judge.hpp"
+#include "tools/bench/memory.hpp"
+
+namespace skyrank::bench {
+namespace {
+
+using kernels::Context;
+
+/// Requests a stop when `seconds` have passed, and when `outer` does.
+class Deadline {
+ public:
+  Deadline(double seconds, const std::stop_token& outer)
+      : forward_(outer, [this] { source_.request_stop(); }),
+        timer_([this, seconds](const std::stop_token& done) { wait(seconds, done); }) {}
+
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  void wait(double seconds, const std::stop_token& done) {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    wake.wait_for(lock, done, std::chrono::duration<double>(seconds), [&] { return done.stop_requested(); });
+    if (!done.stop_requested()) source_.request_stop();
+  }
+
+  std::stop_source source_;
+  std::stop_callback<std::function<void()>> forward_;
+  std::jthread timer_;
+};
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+kernels::SkylineProblem problem_of(const Cell&, const Data& data, const kernels::SkylineAlgorithm*) {
+  kernels::SkylineProblem problem;
+  problem.n = data.n;
+  problem.keys = data.keys;
+  return problem;
+}
+
+kernels::TopKProblem problem_of(const Cell& cell, const Data& data, const kernels::TopKAlgorithm*) {
+  kernels::TopKProblem problem;
+  problem.n = data.n;
+  problem.keys = data.keys;
+  problem.k = static_cast<std::size_t>(cell.k);
+  problem.ties = cell.ties;
+  return problem;
+}
+
+std::span<const kernels::SkylineAlgorithm* const> registry(const kernels::SkylineAlgorithm*) {
+  return kernels::skyline_algorithms();
+}
+std::span<const kernels::TopKAlgorithm* const> registry(const kernels::TopKAlgorithm*) {
+  return kernels::topk_algorithms();
+}
+
+/// A problem's shape needs no data.
+Data shape_only(const Cell& cell) {
+  Data data;
+  data.n = static_cast<std::size_t>(cell.n);
+  data.keys.assign(static_cast<std::size_t>(cell.d), {nullptr, key_width(cell)});
+  return data;
+}
+
+/// One algorithm while its cell is measured.
+template <class Algorithm>
+struct Contender {
+  const Algorithm* algorithm = nullptr;
+  std::vector<double> samples;
+  std::vector<std::size_t> answers;  ///< of its runs, by their place in Answers
+  kernels::Work work;
+  std::optional<std::uint64_t> extra_memory;
+  double seconds = 0;    ///< of its runs so far, but that which counts work
+  bool overran = false;  ///< its first run went over the budget
+};
+
+/// The different answers to one problem.
+class Answers {
+ public:
+  std::size_t place_of(Answer answer) {
+    const auto known = std::ranges::find(answers_, answer);
+    if (known != answers_.end()) return static_cast<std::size_t>(known - answers_.begin());
+    answers_.push_back(std::move(answer));
+    return answers_.size() - 1;
+  }
+  const std::vector<Answer>& all() const { return answers_; }
+
+ private:
+  std::vector<Answer> answers_;
+};
+
+/// Runs the algorithms of one cell, inside its arena.
+template <class Algorithm>
+class Rounds {
+ public:
+  using Problem = typename Algorithm::Problem;
+  using Contenders = std::vector<Contender<Algorithm>>;
+
+  Rounds(const Problem& problem, const Cell& cell, const CellRunner::Options& options, Contenders contenders)
+      : problem_(problem), cell_(cell), options_(options), contenders_(std::move(contenders)) {}
+
+  void run() {
+    for (int round = 0; round < cell_.warmups + cell_.repeats; ++round) {
+      const bool timed = round >= cell_.warmups;
+      run_floor(timed);
+      for (Contender<Algorithm>& it : contenders_) {
+        if (!spent(it)) run_once(it, round == 0, timed);
+      }
+      if (round == 0) drop_overruns();
+    }
+    for (Contender<Algorithm>& it : contenders_) count_work(it);
+  }
+
+  std::optional<Times> floor() const {
+    return floor_samples_.empty() ? std::nullopt : std::optional(times_of(floor_samples_));
+  }
+  const Contenders& contenders() const { return contenders_; }
+  const Contenders& overruns() const { return overruns_; }
+  const Answers& answers() const { return answers_; }
+
+ private:
+  /// Whether an algorithm was timed and has used up its time.
+  bool spent(const Contender<Algorithm>& it) const { return !it.samples.empty() && it.seconds >= cell_.budget_s; }
+
+  void run_floor(bool timed) {
+    if constexpr (std::is_same_v<Algorithm, kernels::TopKAlgorithm>) {
+      const auto start = std::chrono::steady_clock::now();
+      // The result is used, or the compiler might leave the work out.
+      [[maybe_unused]] const volatile std::uint64_t greatest = parallel_maximum(problem_.keys, problem_.n);
+      if (timed) floor_samples_.push_back(milliseconds_since(start));
+    }
+  }
+
+  void run_once(Contender<Algorithm>& it, bool first, bool timed) {
+    options_.status(fmt::format("running {}", it.algorithm->name));
+    std::optional<Deadline> deadline;
+    if (first) deadline.emplace(cell_.budget_s, options_.stop);
+    Context context;
+    context.stop = first ? deadline->token() : options_.stop;
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      auto solution = solve(it, context);
+      const double ms = milliseconds_since(start);
+      if (timed) it.samples.push_back(ms);
+      it.seconds += ms / 1e3;
+      it.overran = first && it.seconds > cell_.budget_s;
+      it.answers.push_back(answers_.place_of(std::move(solution.rows)));
+    } catch (const kernels::Cancelled&) {
+      if (options_.stop.stop_requested()) throw;
+      it.overran = true;
+    }
+  }
+
+  void drop_overruns() {
+    const auto within = std::ranges::stable_partition(contenders_, [](const auto& it) { return !it.overran; });
+    overruns_.assign(within.begin(), within.end());
+    contenders_.erase(within.begin(), within.end());
+  }
+
+  void count_work(Contender<Algorithm>& it) {
+    options_.status(fmt::format("counting the work of {}", it.algorithm->name));
+    Context context;
+    context.stop = options_.stop;
+    context.count_work = true;
+    it.extra_memory = extra_memory([&] {
+      auto solution = solve(it, context);
+      it.work = solution.work;
+      it.answers.push_back(answers_.place_of(std::move(solution.rows)));
+    });
+  }
+
+  auto solve(const Contender<Algorithm>& it, const Context& context) const {
+    return it.algorithm->run(problem_, kernels::ParameterValues(it.algorithm->parameters, {}), context);
+  }
+
+  const Problem& problem_;
+  const Cell& cell_;
+  const CellRunner::Options& options_;
+  Contenders contenders_;
+  Contenders overruns_;
+  std::vector<double> floor_samples_;
+  Answers answers_;
+};
+
+/// The first thing wrong with the answers of one algorithm.
+template <class Algorithm>
+std::string fault_of(const Contender<Algorithm>& it, const std::vector<std::string>& faults) {
+  for (const std::size_t answer : it.answers) {
+    if (!faults[answer].empty()) return faults[answer];
+  }
+  return {};
+}
+
+template <class Algorithm>
+Measurement measurement_of(const Contender<Algorithm>& it, const std::vector<std::string>& faults,
+                           const std::vector<Answer>& answers) {
+  return {.algorithm = std::string(it.algorithm->name),
+          .device = it.algorithm->device,
+          .times = times_of(it.samples),
+          .runs = static_cast<int>(it.samples.size()),
+          .work = it.work,
+          .extra_memory = it.extra_memory,
+          .result_size = answers[it.answers.back()].size(),
+          .fault = fault_of(it, faults)};
+}
+
+/// Whether the second cell is no easier than the first: the same kind of data, and no less of it.
+bool no_easier(const Cell& first, const Cell& second) {
+  return first.op == second.op && first.distribution == second.distribution && first.type == second.type &&
+         first.ties == second.ties && second.n >= first.n && second.d >= first.d && second.k >= first.k &&
+         second.threads <= first.threads && second.budget_s <= first.budget_s;
+}
+
+/// Has the threads of an arena started, so that the first run need not.
+void wake_threads(int threads) {
+  tbb::parallel_for(0, 64 * threads, [](int) { std::this_thread::yield(); });
+}
+
+}  // namespace
+
+Times times_of(std::vector<double> samples) {
+  std::ranges::sort(samples);
+  const std::size_t half = samples.size() / 2;
+  const double median = samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
+  return {median, samples.front()};
+}
+
+void CellRunner::prepare(const Cell& cell) {
+  if (data_cell_ && same_data(*data_cell_, cell)) return;
+  options_.status("generating " + cell.distribution);
+  data_cell_.reset();
+  data_ = {};  // before the new data take memory
+  data_ = make_data(cell);
+  data_cell_ = cell;
+}
+
+std::optional<std::string> CellRunner::known_overrun(std::string_view algorithm, const Cell& cell) const {
+  for (const Overrun& overrun : overruns_) {
+    if (overrun.algorithm != algorithm || !no_easier(overrun.cell, cell)) continue;
+    return fmt::format("took more than {} s at n = {}, d = {}", overrun.cell.budget_s, overrun.cell.n, overrun.cell.d) +
+           (cell.op == Op::topk ? fmt::format(", k = {}", overrun.cell.k) : "");
+  }
+  return std::nullopt;
+}
+
+template <class Algorithm>
+std::vector<const Algorithm*> CellRunner::contenders(const Cell& cell, std::vector<Skipped>& skipped) const {
+  const Algorithm* kind = nullptr;
+  const Data shape = shape_only(cell);
+  const auto problem = problem_of(cell, shape, kind);
+  std::vector<const Algorithm*> chosen;
+  for (const Algorithm* algorithm : registry(kind)) {
+    const std::string name(algorithm->name);
+    if (!cell.algorithms.empty() && std::ranges::find(cell.algorithms, name) == cell.algorithms.end()) continue;
+    if (options_.device && algorithm->device != *options_.device) continue;
+    if (const kernels::Support support = algorithm->supports(shape_of(problem)); !support) {
+      skipped.push_back({name, support.reason});
+    } else if (const auto reason = known_overrun(name, cell)) {
+      skipped.push_back({name, *reason});
+    } else {
+      chosen.push_back(algorithm);
+    }
+  }
+  return chosen;
+}
+
+std::vector<std::string> CellRunner::candidates(const Cell& cell, std::vector<Skipped>& skipped) const {
+  std::vector<std::string> names;
+  const auto add = [&](const auto& algorithms) {
+    for (const auto* algorithm : algorithms) names.emplace_back(algorithm->name);
+  };
+  if (cell.op == Op::skyline) {
+    add(contenders<kernels::SkylineAlgorithm>(cell, skipped));
+  } else {
+    add(contenders<kernels::TopKAlgorithm>(cell, skipped));
+  }
+  return names;
+}
+
+template <class Algorithm>
+void CellRunner::run(const typename Algorithm::Problem& problem, CellResult& result) {
+  std::vector<Contender<Algorithm>> list;
+  for (const Algorithm* algorithm : contenders<Algorithm>(result.cell, result.skipped))
+    list.emplace_back().algorithm = algorithm;
+  if (list.empty()) return;
+  const auto threads = static_cast<std::size_t>(result.cell.threads);
+  const tbb::global_control more_threads(tbb::global_control::max_allowed_parallelism, threads);
+  tbb::task_arena arena(result.cell.threads);
+  Rounds<Algorithm> rounds(problem, result.cell, options_, std::move(list));
+  arena.execute([&] {
+    wake_threads(result.cell.threads);
+    rounds.run();
+  });
+  for (const auto& it : rounds.overruns()) {
+    result.skipped.push_back(
+        {std::string(it.algorithm->name), fmt::format("took more than {} s", result.cell.budget_s)});
+    overruns_.push_back({std::string(it.algorithm->name), result.cell});
+  }
+  options_.status("checking the answers");
+  const std::vector<std::string> faults = judge(problem, rounds.answers().all());
+  result.floor = rounds.floor();
+  for (const auto& it : rounds.contenders()) {
+    result.measured.push_back(measurement_of(it, faults, rounds.answers().all()));
+  }
+}
+
+CellResult CellRunner::run(const Cell& cell) {
+  CellResult result;
+  result.cell = cell;
+  if (cell.threads == 0) result.cell.threads = tbb::info::default_concurrency();
+  prepare(cell);
+  result.key_bytes = data_.bytes();
+  if (cell.op == Op::skyline) {
+    run<kernels::SkylineAlgorithm>(problem_of(cell, data_, static_cast<kernels::SkylineAlgorithm*>(nullptr)), result);
+  } else {
+    run<kernels::TopKAlgorithm>(problem_of(cell, data_, static_cast<kernels::TopKAlgorithm*>(nullptr)), result);
+  }
+  return result;
+}
+
+}  // namespace skyrank::bench

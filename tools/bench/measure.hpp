@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "kernels/common/problem.hpp"
+#include "kernels/registry.hpp"
+#include "tools/bench/data.hpp"
+#include "tools/bench/grid.hpp"
+
+namespace skyrank::bench {
+
+/// Milliseconds of the timed runs.
+struct Times {
+  double median_ms = 0;
+  double min_ms = 0;
+};
+
+/// Of `samples`, at least one.
+Times times_of(std::vector<double> samples);
+
+/// One algorithm in one cell.
+struct Measurement {
+  std::string algorithm;
+  kernels::Device device = kernels::Device::cpu;
+  Times times;
+  int runs = 0;                               ///< timed
+  kernels::Work work;                         ///< of one more run, with counters
+  std::optional<std::uint64_t> extra_memory;  ///< the peak of that run in bytes, beyond the keys; its answer included
+  std::size_t result_size = 0;
+  std::string fault;  ///< what is wrong with an answer it gave; empty: all were right
+};
+
+/// An algorithm that was left out of a cell.
+struct Skipped {
+  std::string algorithm;
+  std::string reason;
+};
+
+struct CellResult {
+  Cell cell;  ///< with its number of threads, 0 no more
+  std::uint64_t key_bytes = 0;
+  std::optional<Times> floor;  ///< top-k: one parallel read of the keys
+  std::vector<Measurement> measured;
+  std::vector<Skipped> skipped;
+};
+
+/// Measures kernels on prepared keys, one cell after the other. In each round every algorithm runs once, one after the
+/// other, and for top-k the floor before them. All answers are judged, outside the timing.
+class CellRunner {
+ public:
+  struct Options {
+    std::optional<kernels::Device> device;  ///< only algorithms of this device
+    std::stop_token stop;
+    /// Called before each run: what is going on.
+    std::function<void(const std::string&)> status = [](const std::string&) {};
+  };
+
+  explicit CellRunner(Options options) : options_(std::move(options)) {}
+
+  /// Makes the data of a cell, which stay for the next cells that have the same. Throws what make_data throws.
+  void prepare(const Cell& cell);
+
+  /// Prepares and measures. Throws kernels::Cancelled after a stop request, std::bad_alloc, and what make_data throws.
+  CellResult run(const Cell& cell);
+
+  /// The algorithms that `run` would try, and those it would not.
+  std::vector<std::string> candidates(const Cell& cell, std::vector<Skipped>& skipped) const;
+
+ private:
+  struct Overrun {
+    std::string algorithm;
+    Cell cell;
+  };
+
+  /// Why an algorithm need not be tried, from the cells so far.
+  std::optional<std::string> known_overrun(std::string_view algorithm, const Cell& cell) const;
+  template <class Algorithm>
+  std::vector<const Algorithm*> contenders(const Cell& cell, std::vector<Skipped>& skipped) const;
+  template <class Algorithm>
+  void run(const typename Algorithm::Problem& problem, CellResult& result);
+
+  Options options_;
+  std::optional<Cell> data_cell_;
+  Data data_;
+  std::vector<Overrun> overruns_;
+};
+
+}  // namespace skyrank::bench

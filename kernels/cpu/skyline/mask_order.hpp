@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,7 +19,9 @@ struct MaskedRow {
   std::uint64_t median = 0;    ///< above the median
   std::uint64_t quartile = 0;  ///< above the first quartile, or above the third if above the median
   std::uint32_t row = 0;
-  std::uint32_t score = 0;  ///< sum of the row's levels
+  std::uint16_t score = 0;  ///< sum of the row's levels
+  std::uint8_t median_population = 0;
+  std::uint8_t quartile_population = 0;
 };
 
 /// Distinct rows in an order in which none is dominated by a later one, and so that rows of one mask are neighbours:
@@ -44,7 +45,7 @@ MaskOrdered<Key> order_by_masks(std::vector<MaskedRow> masked, const PaddedRows<
                                 const Context& context) {
   const std::size_t d = rows.dims();
   const auto head = [](const MaskedRow& it) {
-    return std::tuple(std::popcount(it.median), it.median, std::popcount(it.quartile), it.quartile, it.score);
+    return std::tuple(it.median_population, it.median, it.quartile_population, it.quartile, it.score);
   };
   const auto before = [&](const MaskedRow& a, const MaskedRow& b) {
     const auto x = head(a);

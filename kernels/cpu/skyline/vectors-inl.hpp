@@ -78,7 +78,7 @@ HWY_INLINE std::uint64_t not_below(const Key* a, const Key* b, std::size_t strid
 
 struct MaskSearch {
   bool found = false;
-  std::size_t tests = 0;  ///< masks that were looked at
+  std::size_t tests = 0;  ///< masks up to the one found, or all
 };
 
 /// Calls visit(i) for the masks i of [begin, end) that have no bit of `forbidden`, ascending, until it returns true.
@@ -96,7 +96,7 @@ HWY_INLINE MaskSearch find_mask(const Mask* masks, std::size_t begin, std::size_
     for (; hits != 0; hits &= hits - 1) {
       const std::size_t i = first + static_cast<std::size_t>(std::countr_zero(hits));
       if (i >= last) break;
-      if (visit(i)) return {true, last - begin};
+      if (visit(i)) return {true, i + 1 - begin};
     }
   }
   return {false, end - begin};
@@ -114,8 +114,8 @@ std::uint64_t append_spared(const SkylineProblem& problem, std::span<const Key> 
   for (; row + hn::Lanes(tag) <= end; row += hn::Lanes(tag)) {
     auto dead = hn::FirstN(tag, 0);
     for (std::size_t s = 0; s < strong.size() && !hn::AllTrue(tag, dead); s += d) {
-      tests += hn::Lanes(tag);
       auto no_better = hn::Not(dead);
+      tests += hn::CountTrue(tag, no_better);
       auto worse = hn::FirstN(tag, 0);
       for (std::size_t j = 0; j < d && !hn::AllFalse(tag, no_better); ++j) {
         const auto x = hn::LoadU(tag, problem.keys[j].template as<Key>() + row);
@@ -204,8 +204,12 @@ MaskOrdered<Key> order_by_grid(const SkylineProblem& problem, const RowIndices& 
     for_each_level(quantiles, begin, end, copy, [&](std::size_t i, std::size_t j, std::size_t level) {
       masked[i].median |= std::uint64_t{level / (kLevels / 2)} << j;
       if (quartiles) masked[i].quartile |= std::uint64_t{level / (kLevels / 4) % 2} << j;
-      masked[i].score += static_cast<std::uint32_t>(level);
+      masked[i].score = static_cast<std::uint16_t>(masked[i].score + level);
     });
+    for (std::size_t i = begin; i < end; ++i) {
+      masked[i].median_population = static_cast<std::uint8_t>(std::popcount(masked[i].median));
+      masked[i].quartile_population = static_cast<std::uint8_t>(std::popcount(masked[i].quartile));
+    }
   });
   return order_by_masks(std::move(masked), rows, ids, context);
 }

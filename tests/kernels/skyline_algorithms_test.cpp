@@ -1,0 +1,219 @@
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tests/kernels/algorithms.hpp"
+#include "tests/kernels/problems.hpp"
+#include "tests/oracle/oracle.hpp"
+
+// What is peculiar to single skyline algorithms, and to how they are made: masks, grids and levels from samples, sums
+// that tie, counters, vector targets.
+namespace skyrank::kernels::tests {
+namespace {
+
+const SkylineAlgorithm& algorithm(std::string_view name) {
+  return **std::ranges::find_if(skyline_algorithms(), [&](const auto* it) { return it->name == name; });
+}
+
+SkylineSolution run(const SkylineAlgorithm& algorithm, const SkylineProblem& problem, const Context& context = {}) {
+  return algorithm.run(problem, ParameterValues(algorithm.parameters, {}), context);
+}
+
+/// The work of one thread.
+Work work_of(std::string_view name, const SkylineCase& data) {
+  tbb::task_arena arena(1);
+  return arena.execute([&] { return run(algorithm(name), data.problem(), {.count_work = true, .stop = {}}).work; });
+}
+
+/// By definition 3 of Bøgh, Chester, Assent, VLDB 2015.
+std::uint64_t total(const Work& work, std::size_t d) {
+  return 3 * work.mask_tests + (6 * d + 4) * work.dominance_tests;
+}
+
+SkylineCase make_case(Distribution distribution, std::size_t n, std::size_t d, KeyWidth width = KeyWidth::bytes4) {
+  return {n, make_columns(distribution, n, d, width, 17 * n + d), width};
+}
+
+class SkylineData : public testing::TestWithParam<const SkylineAlgorithm*> {
+ protected:
+  void expect_oracle(const std::vector<Values>& columns) const {
+    for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+      const SkylineCase data(columns.front().size(), columns, width);
+      const std::vector<RowId> expected = oracle::skyline(data.problem());
+      for (const ParameterValues& values : settings_of(*GetParam())) {
+        ASSERT_EQ(GetParam()->run(data.problem(), values, {}).rows, expected);
+      }
+    }
+  }
+};
+
+TEST_P(SkylineData, RowsThatNoSampleSees) {
+  // All rows are equal but a few: one that dominates all, or is incomparable to all, or is dominated by all.
+  const std::size_t n = 1500;
+  for (const std::size_t place : {std::size_t{0}, std::size_t{751}, n - 1}) {
+    for (const auto& [first, second] : {std::pair{4, 4}, std::pair{4, 6}, std::pair{6, 6}, std::pair{5, 4}}) {
+      std::vector<Values> columns(2, Values(n, 5));
+      columns[0][place] = static_cast<std::uint64_t>(first);
+      columns[1][place] = static_cast<std::uint64_t>(second);
+      expect_oracle(columns);
+    }
+  }
+}
+
+TEST_P(SkylineData, ConstantColumns) {
+  for (const std::size_t d : {1, 2, 5, 33, 64}) {
+    auto columns = make_columns(Distribution::independent, 1500, std::min<std::size_t>(d, 4), KeyWidth::bytes4, d);
+    columns.resize(d, Values(1500, 9));
+    std::ranges::rotate(columns, columns.begin() + 1);
+    expect_oracle(columns);
+    expect_oracle(std::vector<Values>(d, Values(300, 0xFFFFFFFF)));
+  }
+}
+
+TEST_P(SkylineData, TwoValuesAColumn) {
+  // The better value is rare, common or in between: quantiles fall together.
+  std::mt19937_64 engine(23);
+  for (const std::uint64_t percent : {1, 20, 50, 80, 99}) {
+    for (const std::size_t d : {2, 8, 20}) {
+      std::vector<Values> columns(d, Values(1100));
+      for (Values& column : columns) {
+        std::ranges::generate(column, [&] { return engine() % 100 < percent ? 3u : 4u; });
+      }
+      expect_oracle(columns);
+    }
+  }
+}
+
+TEST_P(SkylineData, DominanceWithinOneCell) {
+  // More rows than cells of any grid: rows of equal masks and levels dominate each other.
+  for (const Distribution distribution :
+       {Distribution::independent, Distribution::correlated, Distribution::anticorrelated, Distribution::repeated}) {
+    for (const std::size_t d : {1, 2, 3}) {
+      SCOPED_TRACE(name_of(distribution) + ", d = " + std::to_string(d));
+      expect_oracle(make_columns(distribution, 3000, d, KeyWidth::bytes4, d));
+    }
+  }
+}
+
+TEST_P(SkylineData, SumsThatTie) {
+  // Close to a plane of equal sums, on which some rows move up or down by one in a single key.
+  std::mt19937_64 engine(29);
+  const std::size_t n = 2100;
+  std::vector<Values> columns(3, Values(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    columns[0][i] = engine() % 40;
+    columns[1][i] = engine() % 40;
+    columns[2][i] = 1000 - columns[0][i] - columns[1][i] + engine() % 2;
+  }
+  expect_oracle(columns);
+}
+
+TEST_P(SkylineData, AStaircaseOfDoublings) {
+  std::vector<Values> columns(2, Values(126));
+  for (std::size_t i = 0; i < 63; ++i) {
+    columns[0][i] = std::uint64_t{1} << i;
+    columns[1][i] = std::uint64_t{1} << (62 - i);
+    columns[0][i + 63] = columns[0][i] + i % 2;  // every other row of the second half is dominated
+    columns[1][i + 63] = columns[1][i];
+  }
+  const SkylineCase data(126, columns, KeyWidth::bytes8);
+  EXPECT_EQ(run(*GetParam(), data.problem()).rows, oracle::skyline(data.problem()));
+}
+
+TEST_P(SkylineData, EveryVectorTarget) {
+  for (const std::int64_t target : {HWY_AVX2, HWY_SCALAR}) {
+    if ((hwy::SupportedTargets() & target) == 0) continue;
+    hwy::SetSupportedTargetsForTest(target);
+    for (const std::size_t d : {1, 3, 4, 5, 8, 9, 12, 17, 24, 33, 64}) {
+      SCOPED_TRACE("target " + std::to_string(target) + ", d = " + std::to_string(d));
+      expect_oracle(make_columns(Distribution::anticorrelated, 150, d, KeyWidth::bytes4, d));
+      expect_oracle(make_columns(Distribution::few_distinct, 150, d, KeyWidth::bytes4, d));
+    }
+    hwy::SetSupportedTargetsForTest(0);
+  }
+}
+
+TEST_P(SkylineData, CountersOfOneThreadRepeat) {
+  for (const std::size_t d : {2, 8, 40}) {
+    const SkylineCase data = make_case(Distribution::independent, 3000, d);
+    const Work first = work_of(GetParam()->name, data);
+    const Work second = work_of(GetParam()->name, data);
+    EXPECT_EQ(first.dominance_tests, second.dominance_tests);
+    EXPECT_EQ(first.mask_tests, second.mask_tests);
+    EXPECT_EQ(first.candidates, second.candidates);
+  }
+}
+
+std::vector<const SkylineAlgorithm*> flat_algorithms() {
+  auto found = on_cpu(skyline_algorithms());
+  std::erase_if(found, [](const auto* it) { return it->supports({.n = 1, .d = 2, .general_order = true}).ok; });
+  return found;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, SkylineData, testing::ValuesIn(flat_algorithms()), TestName{});
+
+// Rows of n dimensions and one mask each: what figure 7 of the paper shows.
+TEST(SkylineWork, MasksSaveDominanceTests) {
+  for (const Distribution distribution : {Distribution::independent, Distribution::anticorrelated}) {
+    const SkylineCase data = make_case(distribution, 8000, 8);
+    const Work sfs = work_of("sfs", data);
+    EXPECT_EQ(sfs.mask_tests, 0u);
+    for (const auto* name : {"skyalign", "bskytree", "hybrid"}) {
+      SCOPED_TRACE(name_of(distribution) + ", " + name);
+      const Work work = work_of(name, data);
+      EXPECT_GT(work.mask_tests, work.dominance_tests);
+      EXPECT_LT(8 * work.dominance_tests, sfs.dominance_tests);
+      EXPECT_LT(4 * total(work, 8), total(sfs, 8));
+    }
+  }
+}
+
+TEST(SkylineWork, StaticGridGainsOnRecursionWithDimensions) {
+  const auto ratio = [](std::size_t d) {
+    const SkylineCase data = make_case(Distribution::independent, 8000, d);
+    return static_cast<double>(work_of("skyalign", data).dominance_tests) /
+           static_cast<double>(work_of("bskytree", data).dominance_tests);
+  };
+  const double at8 = ratio(8);
+  const double at16 = ratio(16);
+  EXPECT_LT(at16, at8);
+  EXPECT_LT(at16, 0.5);
+}
+
+TEST(SkylineWork, PrefilterOfSkyAlignLeavesLittleOfFewDimensions) {
+  EXPECT_LT(work_of("skyalign", make_case(Distribution::independent, 20000, 2)).candidates, 2000u);
+  EXPECT_LT(work_of("skyalign", make_case(Distribution::correlated, 20000, 8)).candidates, 20000u);
+  // Nothing is better than anything: all stay.
+  EXPECT_EQ(work_of("skyalign", make_case(Distribution::equal_sums, 2000, 6)).candidates, 2000u);
+}
+
+TEST(SkylineWork, ScanOfSalsaEndsAtTheStopPoint) {
+  const std::size_t n = 20000;
+  std::vector<Values> columns = make_columns(Distribution::independent, n, 4, KeyWidth::bytes4, 31);
+  for (Values& column : columns) {
+    for (std::uint64_t& key : column) key |= 1;
+    column[777] = 0;
+  }
+  // The row of zeros is first and dominates the rest of its block; no other row is looked at.
+  const SkylineCase data(n, columns, KeyWidth::bytes4);
+  const Work work = work_of("salsa", data);
+  EXPECT_LE(work.candidates, 1024u);
+  EXPECT_LE(work.dominance_tests, 16 * 1024u);  // the window is looked at in vectors of 16
+  EXPECT_EQ(run(algorithm("salsa"), data.problem()).rows, std::vector<RowId>{777});
+  EXPECT_GT(work_of("sfs", data).dominance_tests, n / 2);
+}
+
+TEST(SkylineWork, EqualRowsAreComparedOnce) {
+  const SkylineCase data(20000, std::vector<Values>(3, Values(20000, 7)), KeyWidth::bytes4);
+  for (const auto* name : {"skyalign", "bskytree", "hybrid", "salsa"}) {
+    const Work work = work_of(name, data);
+    EXPECT_LE(work.dominance_tests + work.mask_tests, 9 * 20000u) << name;
+    EXPECT_EQ(run(algorithm(name), data.problem()).rows.size(), 20000u) << name;
+  }
+}
+
+}  // namespace
+}  // namespace skyrank::kernels::tests

@@ -113,8 +113,11 @@ class Rounds {
   using Problem = typename Algorithm::Problem;
   using Contenders = std::vector<Contender<Algorithm>>;
 
-  Rounds(const Problem& problem, const Cell& cell, const CellRunner::Options& options, Contenders contenders)
-      : problem_(problem), cell_(cell), options_(options), contenders_(std::move(contenders)) {}
+  Rounds(const Problem& problem, const Cell& cell, const MeasureOptions& options,
+         std::span<const Algorithm* const> algorithms)
+      : problem_(problem), cell_(cell), options_(options) {
+    for (const Algorithm* algorithm : algorithms) contenders_.emplace_back().algorithm = algorithm;
+  }
 
   void run() {
     for (int round = 0; round < cell_.warmups + cell_.repeats; ++round) {
@@ -192,7 +195,7 @@ class Rounds {
 
   const Problem& problem_;
   const Cell& cell_;
-  const CellRunner::Options& options_;
+  const MeasureOptions& options_;
   Contenders contenders_;
   Contenders overruns_;
   std::vector<double> floor_samples_;
@@ -233,7 +236,46 @@ void wake_threads(int threads) {
   tbb::parallel_for(0, 64 * threads, [](int) { std::this_thread::yield(); });
 }
 
+template <class Algorithm>
+std::vector<std::string> measure_all(const typename Algorithm::Problem& problem,
+                                     std::span<const Algorithm* const> algorithms, const MeasureOptions& options,
+                                     CellResult& result) {
+  if (algorithms.empty()) return {};
+  const auto threads = static_cast<std::size_t>(result.cell.threads);
+  const tbb::global_control more_threads(tbb::global_control::max_allowed_parallelism, threads);
+  tbb::task_arena arena(result.cell.threads);
+  Rounds<Algorithm> rounds(problem, result.cell, options, algorithms);
+  arena.execute([&] {
+    wake_threads(result.cell.threads);
+    rounds.run();
+  });
+  options.status("checking the answers");
+  const std::vector<std::string> faults = judge(problem, rounds.answers().all());
+  result.floor = rounds.floor();
+  for (const auto& it : rounds.contenders()) {
+    result.measured.push_back(measurement_of(it, faults, rounds.answers().all()));
+  }
+  std::vector<std::string> overran;
+  for (const auto& it : rounds.overruns()) {
+    overran.emplace_back(it.algorithm->name);
+    result.skipped.push_back({overran.back(), fmt::format("took more than {} s", result.cell.budget_s)});
+  }
+  return overran;
+}
+
 }  // namespace
+
+std::vector<std::string> measure(const kernels::SkylineProblem& problem,
+                                 std::span<const kernels::SkylineAlgorithm* const> algorithms,
+                                 const MeasureOptions& options, CellResult& result) {
+  return measure_all(problem, algorithms, options, result);
+}
+
+std::vector<std::string> measure(const kernels::TopKProblem& problem,
+                                 std::span<const kernels::TopKAlgorithm* const> algorithms,
+                                 const MeasureOptions& options, CellResult& result) {
+  return measure_all(problem, algorithms, options, result);
+}
 
 Times times_of(std::vector<double> samples) {
   std::ranges::sort(samples);
@@ -295,29 +337,11 @@ std::vector<std::string> CellRunner::candidates(const Cell& cell, std::vector<Sk
 }
 
 template <class Algorithm>
-void CellRunner::run(const typename Algorithm::Problem& problem, CellResult& result) {
-  std::vector<Contender<Algorithm>> list;
-  for (const Algorithm* algorithm : contenders<Algorithm>(result.cell, result.skipped))
-    list.emplace_back().algorithm = algorithm;
-  if (list.empty()) return;
-  const auto threads = static_cast<std::size_t>(result.cell.threads);
-  const tbb::global_control more_threads(tbb::global_control::max_allowed_parallelism, threads);
-  tbb::task_arena arena(result.cell.threads);
-  Rounds<Algorithm> rounds(problem, result.cell, options_, std::move(list));
-  arena.execute([&] {
-    wake_threads(result.cell.threads);
-    rounds.run();
-  });
-  for (const auto& it : rounds.overruns()) {
-    result.skipped.push_back(
-        {std::string(it.algorithm->name), fmt::format("took more than {} s", result.cell.budget_s)});
-    overruns_.push_back({std::string(it.algorithm->name), result.cell});
-  }
-  options_.status("checking the answers");
-  const std::vector<std::string> faults = judge(problem, rounds.answers().all());
-  result.floor = rounds.floor();
-  for (const auto& it : rounds.contenders()) {
-    result.measured.push_back(measurement_of(it, faults, rounds.answers().all()));
+void CellRunner::run(CellResult& result) {
+  const Algorithm* kind = nullptr;
+  const std::vector<const Algorithm*> algorithms = contenders<Algorithm>(result.cell, result.skipped);
+  for (std::string& name : measure(problem_of(result.cell, data_, kind), algorithms, options_, result)) {
+    overruns_.push_back({std::move(name), result.cell});
   }
 }
 
@@ -328,9 +352,9 @@ CellResult CellRunner::run(const Cell& cell) {
   prepare(cell);
   result.key_bytes = data_.bytes();
   if (cell.op == Op::skyline) {
-    run<kernels::SkylineAlgorithm>(problem_of(cell, data_, static_cast<kernels::SkylineAlgorithm*>(nullptr)), result);
+    run<kernels::SkylineAlgorithm>(result);
   } else {
-    run<kernels::TopKAlgorithm>(problem_of(cell, data_, static_cast<kernels::TopKAlgorithm*>(nullptr)), result);
+    run<kernels::TopKAlgorithm>(result);
   }
   return result;
 }

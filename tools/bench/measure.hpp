@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -50,18 +51,27 @@ struct CellResult {
   std::vector<Skipped> skipped;
 };
 
-/// Measures kernels on prepared keys, one cell after the other. In each round every algorithm runs once, one after the
-/// other, and for top-k the floor before them. All answers are judged, outside the timing.
+struct MeasureOptions {
+  std::optional<kernels::Device> device;  ///< only algorithms of this device
+  std::stop_token stop;
+  /// Called before each run: what is going on.
+  std::function<void(const std::string&)> status = [](const std::string&) {};
+};
+
+/// Measures algorithms on the problem of `result.cell` and adds what came of it to `result`. In each round every
+/// algorithm runs once, one after the other, and for top-k the floor before them. All answers are judged, outside the
+/// timing. Returns the algorithms that went over the budget. Throws kernels::Cancelled after a stop request.
+std::vector<std::string> measure(const kernels::SkylineProblem& problem,
+                                 std::span<const kernels::SkylineAlgorithm* const> algorithms,
+                                 const MeasureOptions& options, CellResult& result);
+std::vector<std::string> measure(const kernels::TopKProblem& problem,
+                                 std::span<const kernels::TopKAlgorithm* const> algorithms,
+                                 const MeasureOptions& options, CellResult& result);
+
+/// Measures the registered algorithms on one cell after the other.
 class CellRunner {
  public:
-  struct Options {
-    std::optional<kernels::Device> device;  ///< only algorithms of this device
-    std::stop_token stop;
-    /// Called before each run: what is going on.
-    std::function<void(const std::string&)> status = [](const std::string&) {};
-  };
-
-  explicit CellRunner(Options options) : options_(std::move(options)) {}
+  explicit CellRunner(MeasureOptions options) : options_(std::move(options)) {}
 
   /// Makes the data of a cell, which stay for the next cells that have the same. Throws what make_data throws.
   void prepare(const Cell& cell);
@@ -83,9 +93,9 @@ class CellRunner {
   template <class Algorithm>
   std::vector<const Algorithm*> contenders(const Cell& cell, std::vector<Skipped>& skipped) const;
   template <class Algorithm>
-  void run(const typename Algorithm::Problem& problem, CellResult& result);
+  void run(CellResult& result);
 
-  Options options_;
+  MeasureOptions options_;
   std::optional<Cell> data_cell_;
   Data data_;
   std::vector<Overrun> overruns_;

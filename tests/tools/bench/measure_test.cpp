@@ -173,6 +173,52 @@ TEST(CellRunner, StopsWhenAsked) {
   EXPECT_THROW(runner.run(cell), kernels::Cancelled);
 }
 
+// Algorithms as no registry has them: wrong always, wrong in later runs.
+using kernels::SkylineAlgorithm;
+using kernels::SkylineProblem;
+using kernels::SkylineSolution;
+
+kernels::Support supports_all(const kernels::SkylineShape&) { return kernels::Support::yes(); }
+
+SkylineSolution wrong_run(const SkylineProblem&, const kernels::ParameterValues&, const kernels::Context&) {
+  return {{0, 1}, {}};
+}
+
+SkylineSolution later_wrong_run(const SkylineProblem& problem, const kernels::ParameterValues& values,
+                                const kernels::Context& context) {
+  static int runs = 0;
+  return ++runs < 3 ? kernels::skyline_algorithms().front()->run(problem, values, context)
+                    : wrong_run(problem, values, context);
+}
+
+SkylineAlgorithm algorithm(std::string_view name, decltype(SkylineAlgorithm::run) run) {
+  SkylineAlgorithm algorithm;
+  algorithm.name = name;
+  algorithm.supports = supports_all;
+  algorithm.run = run;
+  return algorithm;
+}
+
+TEST(Measure, FindsAlgorithmsThatGiveWrongAnswers) {
+  const std::vector<std::uint32_t> first = {1, 2, 3, 0};
+  const std::vector<std::uint32_t> second = {1, 2, 0, 3};
+  const std::vector<kernels::KeyColumn> keys = {{first.data(), KeyWidth::bytes4}, {second.data(), KeyWidth::bytes4}};
+  SkylineProblem problem;
+  problem.n = first.size();
+  problem.keys = keys;
+  const SkylineAlgorithm wrong = algorithm("wrong", wrong_run);
+  const SkylineAlgorithm later_wrong = algorithm("later-wrong", later_wrong_run);
+  const std::vector<const SkylineAlgorithm*> algorithms = {&wrong, kernels::skyline_algorithms().front(), &later_wrong};
+  CellResult result;
+  result.cell = skyline_cell();
+  EXPECT_THAT(measure(problem, algorithms, {}, result), IsEmpty());
+  ASSERT_EQ(result.measured.size(), 3U);
+  EXPECT_EQ(result.measured[0].fault, "row 1 is dominated by row 0");
+  EXPECT_EQ(result.measured[1].fault, "");
+  EXPECT_EQ(result.measured[2].fault, "row 1 is dominated by row 0");
+  EXPECT_THAT(csv_lines(result, {"g", "c", "m"}), ContainsRegex("g,wrong,.*,no,c,m\ng,.*,yes,c,m\n.*,no,c,m\n"));
+}
+
 CellResult sample_result() {
   CellResult result;
   result.cell = topk_cell();

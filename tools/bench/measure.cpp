@@ -172,9 +172,10 @@ class Rounds {
   }
 
   void drop_overruns() {
-    const auto within = std::ranges::stable_partition(contenders_, [](const auto& it) { return !it.overran; });
-    overruns_.assign(within.begin(), within.end());
-    contenders_.erase(within.begin(), within.end());
+    const auto over =
+        std::stable_partition(contenders_.begin(), contenders_.end(), [](const auto& it) { return !it.overran; });
+    overruns_.assign(over, contenders_.end());
+    contenders_.erase(over, contenders_.end());
   }
 
   void count_work(Contender<Algorithm>& it) {

@@ -29,7 +29,8 @@
 
 // The way of a query, in the order in which it goes:
 //   Query -> bind -> logical plan (BoundQuery) -> plan -> PhysicalPlan -> execute -> Result
-// and inside execute: filter -> group -> missing values -> partition -> prefer -> rank -> gather.
+// and inside execute: filter -> group -> missing values -> partition -> prefer -> rank -> gather; or, for a condition
+// and one ranking term, all in one pass: rank_fused -> gather.
 namespace skyrank {
 namespace {
 
@@ -262,7 +263,24 @@ Result gather(Execution& execution, const Source& source, const Candidates& cand
   return result;
 }
 
+/// The best rows of a table by a ranking that takes the filter and the making of keys in.
+Result rank_fused(Execution& execution, const Table& input) {
+  exec::Operators& operators = execution.plan.operators;
+  const auto path = planner::choose(*execution.plan.fused, execution.plan.constraints, execution.plan.machine);
+  operators.scan.measured_rows = input.num_rows();
+  exec::Report report;
+  const std::vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
+    return exec::rank_fused(execution.query(), input, path, execution.runtime, report);
+  });
+  exec::describe_path(path, *operators.order);
+  book(execution, *operators.order, report, *operators.order->measured_ms);
+  operators.order->measured_rows = static_cast<std::int64_t>(rows.size());
+  const Candidates all{RowSet::all(input.num_rows()), exec::one_segment(input.num_rows()), {}};
+  return gather(execution, {input, {}, false}, all, rows);
+}
+
 Result execute(Execution& execution, const Table& input) {
+  if (execution.plan.fused) return rank_fused(execution, input);
   RowSet rows = filter_rows(execution, input);
   const Source source = group_rows(execution, input, rows);
   rows = apply_missing_rules(execution, source, std::move(rows));

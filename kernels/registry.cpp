@@ -58,7 +58,9 @@ SkylineShape shape_of(const SkylineProblem& problem) {
 }
 
 TopKShape shape_of(const TopKProblem& problem) {
-  TopKShape shape{.n = problem.n, .k = problem.k, .widths = {}, .ties = problem.ties};
+  TopKShape shape{
+      .n = problem.n, .k = problem.k, .widths = {}, .ties = problem.ties, .fused = problem.source != nullptr};
+  if (shape.fused) shape.widths.push_back(problem.source->width());
   for (const KeyColumn& column : problem.keys) shape.widths.push_back(column.width);
   return shape;
 }

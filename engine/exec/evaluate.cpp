@@ -37,9 +37,9 @@ class Run {
  public:
   explicit Run(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
 
-  Block evaluate(const Rows& rows, std::int64_t begin, std::int64_t size) {
+  Block evaluate(const Rows& rows, std::int64_t begin, std::int64_t size, const std::uint8_t* needed = nullptr) {
     result_ = Vec();
-    result_ = interpreter_.spread(interpreter_.run(*program_->root, rows, begin, size), size);
+    result_ = interpreter_.spread(interpreter_.run(*program_->root, rows, begin, size, needed), size);
     if (const auto& failure = interpreter_.failure()) {
       const query::BoundExpression& expression = program_->expression;
       throw DataError("row " + std::to_string(rows[begin + failure->position]) + ": " + failure->message + " (in '" +
@@ -62,12 +62,14 @@ struct Evaluator::State {
 };
 
 Evaluator::Evaluator(const query::BoundExpression& expression, const Table& table)
-    : state_(std::make_unique<State>(State{Run(compile(expression, table))})) {}
+    : Evaluator(compile(expression, table)) {}
+Evaluator::Evaluator(std::shared_ptr<const Program> program)
+    : state_(std::make_unique<State>(State{Run(std::move(program))})) {}
 Evaluator::~Evaluator() = default;
 Evaluator::Evaluator(Evaluator&&) noexcept = default;
 
-Block Evaluator::evaluate(const Rows& rows, std::int64_t begin, std::int64_t size) {
-  return state_->run.evaluate(rows, begin, size);
+Block Evaluator::evaluate(const Rows& rows, std::int64_t begin, std::int64_t size, const std::uint8_t* needed) {
+  return state_->run.evaluate(rows, begin, size, needed);
 }
 
 namespace {

@@ -37,17 +37,22 @@ struct Block {
   const std::uint8_t* valid = nullptr;  ///< one byte a row, 0 = NULL; null: no NULLs in this block
 };
 
+struct Program;
+
 /// Evaluates one bound expression over a table. Holds scratch memory for one block: one evaluator a thread.
 class Evaluator {
  public:
   Evaluator(const query::BoundExpression& expression, const Table& table);
+  /// For one of several threads that share what compile() made.
+  explicit Evaluator(std::shared_ptr<const Program> program);
   ~Evaluator();
   Evaluator(Evaluator&&) noexcept;
 
   /// Rows rows[begin], ..., rows[begin + size - 1]; 0 <= size <= kBlockRows. DataError that names the row (and the
   /// expression) for integer overflow and integer division by zero; the lowest such row of the block is named. Rows on
-  /// which a value is not needed (the untaken branch of `case`, the right side of a decided `and`/`or`) do not fail.
-  Block evaluate(const Rows& rows, std::int64_t begin, std::int64_t size);
+  /// which a value is not needed (the untaken branch of `case`, the right side of a decided `and`/`or`, and those with
+  /// a zero in `needed`, which has one byte a row) do not fail.
+  Block evaluate(const Rows& rows, std::int64_t begin, std::int64_t size, const std::uint8_t* needed = nullptr);
 
  private:
   struct State;

@@ -35,12 +35,13 @@ T widened(Stored value) {
 
 }  // namespace
 
-Vec Interpreter::run(const Operation& operation, const Rows& rows, std::int64_t begin, std::int64_t size) {
+Vec Interpreter::run(const Operation& operation, const Rows& rows, std::int64_t begin, std::int64_t size,
+                     const std::uint8_t* needed) {
   rows_ = rows;
   begin_ = begin;
   size_ = size;
   failure_.reset();
-  return evaluate(operation, nullptr);
+  return evaluate(operation, needed);
 }
 
 Vec Interpreter::evaluate(const Operation& operation, Active active) {

@@ -21,8 +21,10 @@ class Interpreter {
     std::string message;
   };
 
-  /// Values of rows[begin], ..., rows[begin + size - 1]. Check `failure()` before using them.
-  Vec run(const Operation& operation, const Rows& rows, std::int64_t begin, std::int64_t size);
+  /// Values of rows[begin], ..., rows[begin + size - 1]. Check `failure()` before using them. `needed`: a byte a row, 0
+  /// for rows that cannot fail, whose values mean nothing; or null.
+  Vec run(const Operation& operation, const Rows& rows, std::int64_t begin, std::int64_t size,
+          const std::uint8_t* needed = nullptr);
 
   const std::optional<Failure>& failure() const { return failure_; }
 

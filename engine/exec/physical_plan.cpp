@@ -197,24 +197,63 @@ KeyWidth width_of(const PreferencePlan& plan, const SkylineStep& step) {
   return widest > 4 ? KeyWidth::bytes8 : KeyWidth::bytes4;
 }
 
+/// The path of the ranking for the estimated number of rows.
+planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
+  std::vector<KeyWidth> widths;
+  for (const query::BoundRankTerm& term : plan.query.ranking) widths.push_back(width_of(term.expression));
+  const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->predicted_rows);
+  const Runtime runtime{plan.constraints, plan.machine, {}};
+  return Ranker(window_of(plan.query), runtime, n).path(packed_widths(widths), n);
+}
+
+/// Whether the ranking had better take in the filter and the making of keys: it would take an algorithm that can, or
+/// one that can is cheaper than another and the making of keys.
+bool better_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape) {
+  constexpr double kMaterialise = 2e-9;  // seconds for the key of a row and, with a filter, its id in memory
+  const auto apart = rank_path(plan);
+  if (apart.algorithm->supports(shape)) return true;
+  try {
+    const double saved = kMaterialise * static_cast<double>(shape.n) / plan.machine.threads;
+    return planner::choose(shape, plan.constraints, plan.machine).seconds < apart.seconds + saved;
+  } catch (const planner::NoPath&) {
+    return false;
+  }
+}
+
+/// Lets the ranking do what the operators before it would.
+void fuse(PhysicalPlan& plan, const Table& table) {
+  if (!FusedKeys::fits(plan.query, table)) return;
+  const kernels::TopKShape shape = fused_shape(plan.query, table);
+  if (!better_fused(plan, shape)) return;
+  plan.fused = shape;
+  Operators& operators = plan.operators;
+  operators.order->detail +=
+      operators.filter ? "; fused with its keys and the filter " + operators.filter->detail : "; fused with its keys";
+  operators.filter.reset();
+  operators.rank_keys.reset();
+}
+
 }  // namespace
 
 PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
                        const planner::Constraints& constraints, const planner::Machine& machine) {
-  PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}, 1};
+  PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}, 1, std::nullopt};
   if (plan.query.preference) plan.preference = plan_preference(*plan.query.preference);
   auto rows = static_cast<double>(table.num_rows());
   plan.operators.scan = make_node("scan", describe_scan(plan.query, table, table_name), rows);
   plan_input(plan, table, rows);
   plan_preference_operators(plan, rows);
   plan_order(plan, rows);
+  fuse(plan, table);
   plan.operators.gather =
       make_node("gather", join(plan.query.outputs, [](const query::BoundOutput& output) { return output.name; }), rows);
   return plan;
 }
 
 void choose_paths(PhysicalPlan& plan) {
-  const Runtime runtime{plan.constraints, plan.machine, {}};
+  if (plan.fused) {
+    return describe_path(planner::choose(*plan.fused, plan.constraints, plan.machine), *plan.operators.order);
+  }
   double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->predicted_rows : 0;
   for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {
     const SkylineStep& step = plan.preference->steps[s];
@@ -222,12 +261,7 @@ void choose_paths(PhysicalPlan& plan) {
     describe_path(planner::choose(shape, plan.constraints, plan.machine), plan.operators.skyline[s]);
     rows = plan.operators.skyline[s].predicted_rows;
   }
-  if (!plan.operators.rank_keys) return;
-  std::vector<KeyWidth> widths;
-  for (const query::BoundRankTerm& term : plan.query.ranking) widths.push_back(width_of(term.expression));
-  const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->predicted_rows);
-  Ranker ranker(window_of(plan.query), runtime, n);
-  describe_path(ranker.path(packed_widths(widths), n), *plan.operators.order);
+  if (plan.operators.rank_keys) describe_path(rank_path(plan), *plan.operators.order);
 }
 
 PlanNode tree(Operators operators) {

@@ -35,7 +35,8 @@ struct PhysicalPlan {
   planner::Constraints constraints;
   planner::Machine machine;
   Operators operators;
-  double segments = 1;  ///< estimated number of partitions
+  double segments = 1;                      ///< estimated number of partitions
+  std::optional<kernels::TopKShape> fused;  ///< the top-k problem that takes the filter and the keys in
 };
 
 /// Lays out the operators with their estimated rows. BindError when a preference has too many dimensions.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <skyrank/error.hpp>
+
+#include "engine/exec/row_set.hpp"
 #include "engine/exec/segment_tasks.hpp"
 
 namespace skyrank::exec {
@@ -120,6 +123,34 @@ const planner::Choice<kernels::TopKAlgorithm>& Ranker::path(const std::vector<Ke
                    .k = static_cast<std::size_t>(window_.end(n)),
                    .widths = widths,
                    .ties = tie_rule(window_.ties)});
+}
+
+kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& table) {
+  return {.n = static_cast<std::size_t>(table.num_rows()),
+          .k = static_cast<std::size_t>(window_of(query).end(table.num_rows())),
+          .widths = {FusedKeys::width_of(query.ranking.front(), table)},
+          .ties = tie_rule(query.ties),
+          .fused = true};
+}
+
+std::vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
+                              const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime,
+                              Report& report) {
+  const FusedKeys source(query, table);
+  const kernels::TopKShape shape = fused_shape(query, table);
+  const kernels::TopKProblem problem{.n = shape.n, .keys = {}, .k = shape.k, .ties = shape.ties, .source = &source};
+  std::vector<RowId> rows;
+  try {
+    rows = run_path(path, problem, runtime, report);
+  } catch (const DataError&) {
+    // Some row failed, in whichever thread was first: the lowest one is to be named, of the condition if it has any.
+    const RowSet all = RowSet::all(table.num_rows());
+    const RowSet kept = query.condition ? RowSet::listed(filter(*query.condition, table, all.view())) : all;
+    make_rank_keys(query.ranking, table, kept.view());
+    throw;
+  }
+  rows.erase(rows.begin(), rows.begin() + std::min(query.offset, static_cast<std::int64_t>(rows.size())));
+  return rows;
 }
 
 std::vector<std::int64_t> cut(const Window& window, const Segments& segments) {

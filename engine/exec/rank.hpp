@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/exec/fused_keys.hpp"
 #include "engine/exec/key_columns.hpp"
 #include "engine/exec/partition.hpp"
 #include "engine/exec/runtime.hpp"
@@ -49,6 +50,15 @@ class Ranker {
   const Runtime& runtime_;
   Chooser<kernels::TopKAlgorithm> chooser_;
 };
+
+/// The problem of ranking a table with its filter and its keys fused in, without its data.
+kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& table);
+
+/// The window of the rows that pass the condition of a query that FusedKeys fits, best first. DataError as the filter
+/// and the keys would have it, one after the other.
+std::vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
+                              const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime,
+                              Report& report);
 
 /// Without a ranking: the window of each segment in ascending order.
 std::vector<std::int64_t> cut(const Window& window, const Segments& segments);

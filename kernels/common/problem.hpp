@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -53,13 +54,48 @@ struct SkylineProblem {
 /// answer may exceed k), or whichever is fastest (still exactly k rows with the right keys).
 enum class TieRule : std::uint8_t { first, last, all, any };
 
-/// The k best of n rows, rows comparing lexicographically by `keys` (one or more columns of any widths). The answer is
-/// sorted by keys, then ascending row id.
+/// Keys of consecutive rows, made a moment ago.
+struct KeyBlock {
+  const void* keys = nullptr;            ///< one a row; those of rows that take no part mean nothing
+  const std::uint8_t* taking = nullptr;  ///< one byte a row, 0 or 1: whether it takes part; null: all do
+  bool empty = false;                    ///< no row takes part, and there are no keys
+};
+
+inline constexpr std::size_t kKeyBlockRows = 2048;
+
+/// Makes keys, for one thread.
+class KeyReader {
+ public:
+  KeyReader() = default;
+  KeyReader(const KeyReader&) = delete;
+  KeyReader& operator=(const KeyReader&) = delete;
+  virtual ~KeyReader() = default;
+
+  /// Of the rows [begin, end), at most kKeyBlockRows. What it points to lives until the next call. May throw.
+  virtual KeyBlock read(std::size_t begin, std::size_t end) = 0;
+};
+
+/// A filter and a score fused into a problem: which rows take part, and their keys, are found block by block, so that
+/// neither a list of rows nor a column of keys is ever in memory. Reading a row again gives the same again.
+class KeySource {
+ public:
+  KeySource() = default;
+  KeySource(const KeySource&) = delete;
+  KeySource& operator=(const KeySource&) = delete;
+  virtual ~KeySource() = default;
+
+  virtual KeyWidth width() const = 0;  ///< 4 or 8 bytes
+  virtual std::unique_ptr<KeyReader> reader() const = 0;
+};
+
+/// The k best of n rows, rows comparing lexicographically by `keys` (one or more columns of any widths), or of those
+/// that take part by the keys that `source` makes. The answer is sorted by keys, then ascending row id.
 struct TopKProblem {
   std::size_t n = 0;
-  std::span<const KeyColumn> keys;
+  std::span<const KeyColumn> keys;  ///< none with a source
   std::size_t k = 0;
   TieRule ties = TieRule::first;
+  const KeySource* source = nullptr;
 };
 
 /// What `supports` and cost models look at: a problem without its data.
@@ -75,6 +111,7 @@ struct TopKShape {
   std::size_t k = 0;
   std::vector<KeyWidth> widths;  ///< of the key columns, most significant first
   TieRule ties = TieRule::first;
+  bool fused = false;  ///< keys of one width come from a source
 };
 
 SkylineShape shape_of(const SkylineProblem& problem);
@@ -134,6 +171,11 @@ struct Support {
   static Support no(std::string why) { return {false, std::move(why)}; }
   explicit operator bool() const { return ok; }
 };
+
+/// For algorithms that have to have the keys of a top-k problem in memory.
+inline Support needs_key_columns(const TopKShape& shape) {
+  return shape.fused ? Support::no("needs keys in memory, not a fused filter and score") : Support::yes();
+}
 
 /// An integer parameter of an algorithm, within [min, max].
 struct Parameter {

@@ -22,6 +22,7 @@ double order_seconds(const kernels::TopKShape& shape, double m, const Machine& m
 double sampled_threshold(const kernels::TopKShape& shape, const Machine& machine) {
   constexpr double kStart = 0.5e-6;
   constexpr double kByte = 0.04e-9;    // of the first key column, which the pass reads
+  constexpr double kMade = 0.5e-9;     // a key made on the way
   constexpr double kSampled = 8e-9;    // a row looked up and ordered
   constexpr double kCandidate = 8e-9;  // a row that the pass finds
   constexpr double kPlaces = 2;        // of the sample that the bound is set too high, and its square roots
@@ -34,7 +35,8 @@ double sampled_threshold(const kernels::TopKShape& shape, const Machine& machine
   const double candidates = sampled ? std::min(n, k + kSpread * std::sqrt(k * every) + kPlaces * every) : n;
   const double passes = shape.ties == kernels::TieRule::all ? 2 : 1;
   const double bytes = shape.widths.empty() ? 0 : kernels::bits(shape.widths.front()) / 8.0;
-  return kStart + kSampled * std::min(sample, n) + passes * kByte * bytes * n / threads_used(n, 32768, machine) +
+  return kStart + kSampled * std::min(sample, n) +
+         passes * (kByte * bytes + (shape.fused ? kMade : 0)) * n / threads_used(n, 32768, machine) +
          kCandidate * candidates / threads_used(candidates, 32768, machine) +
          order_seconds(shape, sampled ? k : n, machine);
 }

@@ -3,6 +3,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "kernels/cpu/topk/radix_sort.hpp"
@@ -157,6 +158,91 @@ TEST_P(LargeTopK, NearlyAllRowsTieForTheLastPlace) {
   const TopKCase data(kRows, {keys}, {KeyWidth::bytes4});
   for (const std::size_t k : {std::size_t{50}, std::size_t{1000}, kRows / 2}) {
     for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) expect_oracle(data, k, ties);
+  }
+}
+
+/// A source over keys in memory, of which some take part.
+template <class Key>
+class MemorySource final : public KeySource {
+ public:
+  MemorySource(std::vector<Key> keys, std::vector<std::uint8_t> taking)
+      : keys_(std::move(keys)), taking_(std::move(taking)) {}
+
+  KeyWidth width() const override { return static_cast<KeyWidth>(sizeof(Key)); }
+  std::unique_ptr<KeyReader> reader() const override { return std::make_unique<Reader>(*this); }
+
+  /// The rows of the k best that take part, by sorting.
+  std::vector<RowId> best(std::size_t k, TieRule ties) const {
+    Columns columns;
+    Values values;
+    std::vector<RowId> rows;
+    for (std::size_t row = 0; row < keys_.size(); ++row) {
+      if (taking_[row] == 0) continue;
+      values.push_back(keys_[row]);
+      rows.push_back(static_cast<RowId>(row));
+    }
+    columns.add(values, width());
+    std::vector<RowId> found = oracle::topk({.n = values.size(), .keys = columns.keys(), .k = k, .ties = ties});
+    for (RowId& row : found) row = rows[static_cast<std::size_t>(row)];
+    return found;
+  }
+
+ private:
+  class Reader final : public KeyReader {
+   public:
+    explicit Reader(const MemorySource& source) : source_(source) {}
+    KeyBlock read(std::size_t begin, std::size_t end) override {
+      EXPECT_LE(end - begin, kKeyBlockRows);
+      const auto first = source_.taking_.begin() + static_cast<std::ptrdiff_t>(begin);
+      if (std::count(first, first + static_cast<std::ptrdiff_t>(end - begin), 1) == 0) return {nullptr, nullptr, true};
+      return {source_.keys_.data() + begin, &*first, false};
+    }
+
+   private:
+    const MemorySource& source_;
+  };
+
+  std::vector<Key> keys_;
+  std::vector<std::uint8_t> taking_;
+};
+
+template <class Key>
+void expect_fused(const TopKAlgorithm& algorithm, std::size_t n) {
+  for (const Distribution distribution : {Distribution::independent, Distribution::few_distinct,
+                                          Distribution::all_equal, Distribution::ascending, Distribution::descending}) {
+    const auto width = static_cast<KeyWidth>(sizeof(Key));
+    const Values values = make_columns(distribution, n, 1, width, 3).front();
+    for (const std::uint64_t passing : {0, 1, 50, 99, 100}) {  // of a hundred rows
+      std::vector<std::uint8_t> taking(n);
+      for (std::size_t row = 0; row < n; ++row) taking[row] = (row * 0x9E3779B97F4A7C15u >> 33) % 100 < passing ? 1 : 0;
+      const MemorySource<Key> source({values.begin(), values.end()}, taking);
+      for (const std::size_t k : {std::size_t{1}, std::size_t{100}, n / 2 + 1, n + 5}) {
+        for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
+          const TopKProblem problem{.n = n, .keys = {}, .k = k, .ties = ties, .source = &source};
+          ASSERT_EQ(algorithm.run(problem, ParameterValues(algorithm.parameters, {}), {}).rows, source.best(k, ties))
+              << name_of(distribution) << ", n = " << n << ", " << passing << " %, k = " << k << ", tie rule "
+              << static_cast<int>(ties);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(LargeTopK, FusedSources) {
+  const TopKShape shape{.n = 100, .k = 5, .widths = {KeyWidth::bytes4}, .ties = TieRule::first, .fused = true};
+  const Support support = GetParam()->supports(shape);
+  if (!support) {
+    EXPECT_NE(support.reason.find("fused"), std::string::npos);
+    return;
+  }
+  for (const int threads : {1, 3}) {
+    tbb::task_arena(threads).execute([&] {
+      for (const std::size_t n : {1, 2047, 2048, 2049, 6000}) {
+        expect_fused<std::uint32_t>(*GetParam(), n);
+        expect_fused<std::uint64_t>(*GetParam(), n);
+      }
+      expect_fused<std::uint64_t>(*GetParam(), kRows);
+    });
   }
 }
 

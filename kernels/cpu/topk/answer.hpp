@@ -34,19 +34,20 @@ void drop_last_ties(const Ranks& ranks, std::span<const typename Ranks::Rank> be
   while (!rows.empty() && ranks.same_key(best[rows.size() - 1], best.back())) rows.pop_back();
 }
 
-/// Puts all rows with the keys of the last of the best in place of those that are among the best.
-template <class Ranks>
-void take_all_ties(const Ranks& ranks, std::span<const typename Ranks::Rank> best, std::size_t n,
+/// Puts all rows with the keys of the last of the best in place of those that are among the best. A reader of the
+/// source appends the rows of a range that have the keys of a rank.
+template <class Source, class Ranks>
+void take_all_ties(const Source& source, const Ranks& ranks, std::span<const typename Ranks::Rank> best, std::size_t n,
                    std::vector<RowId>& rows, const Context& context) {
-  const auto last = best.back();
-  drop_last_ties(ranks, best, rows);
   std::vector<std::vector<RowId>> ties((n + kCheckRows - 1) / kCheckRows);
   parallel_for(ties.size(), 1, [&](std::size_t begin, std::size_t end) {
+    auto&& reader = source.reader();
     for (std::size_t block = begin; block < end; ++block) {
       context.check();
-      ranks.append_equal(block * kCheckRows, std::min(n, (block + 1) * kCheckRows), last, ties[block]);
+      reader.append_equal(block * kCheckRows, std::min(n, (block + 1) * kCheckRows), best.back(), ties[block]);
     }
   });
+  drop_last_ties(ranks, best, rows);
   for (const std::vector<RowId>& some : ties) rows.insert(rows.end(), some.begin(), some.end());
 }
 

@@ -41,8 +41,6 @@ class BoundedHeap {
   std::vector<Rank> heap_;
 };
 
-Support supports(const TopKShape&) { return Support::yes(); }
-
 TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Context& context) {
   return run_heaps<BoundedHeap>(problem, context);
 }
@@ -55,7 +53,7 @@ extern const TopKAlgorithm heap{
     .source = "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on GPUs, SIGMOD 2018, section 6.7 (Hand PQ)",
     .device = Device::cpu,
     .parameters = {},
-    .supports = supports,
+    .supports = needs_key_columns,
     .run = run,
 };
 

@@ -51,7 +51,7 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
   best.resize(k);
   TopKSolution solution{rows_in_order(ranks, std::span<const Rank>(best), problem.ties), {}};
   if (problem.ties == TieRule::all && k < n) {
-    take_all_ties(ranks, std::span<const Rank>(best), n, solution.rows, context);
+    take_all_ties(RanksInMemory(ranks), ranks, std::span<const Rank>(best), n, solution.rows, context);
     counters.bytes_read(n * key_bytes(problem));
   }
   solution.work = counters.total();

@@ -64,6 +64,16 @@ class IntegerRanks {
   RankedRows rows_;
 };
 
+/// Of keys that come from a source.
+template <class Bits>
+class ReadRanks : public IntegerRanks<Bits> {
+ public:
+  using IntegerRanks<Bits>::IntegerRanks;
+  using IntegerRanks<Bits>::rank_of;
+
+  std::uint64_t first_key(Bits rank) const { return static_cast<std::uint64_t>(this->key_of(rank)); }
+};
+
 /// Of one key column.
 template <class Key, class Bits>
 class SingleRanks : public IntegerRanks<Bits> {
@@ -257,8 +267,19 @@ class WideRanks {
   RankedRows rows_;
 };
 
+/// Ranks of key columns as a source of which they are the reader.
+template <class Ranks>
+class RanksInMemory {
+ public:
+  explicit RanksInMemory(const Ranks& ranks) : ranks_(ranks) {}
+  const Ranks& reader() const { return ranks_; }
+
+ private:
+  const Ranks& ranks_;
+};
+
 inline std::size_t key_bytes(const TopKProblem& problem) {
-  std::size_t bytes = 0;
+  std::size_t bytes = problem.source != nullptr ? static_cast<std::size_t>(problem.source->width()) : 0;
   for (const KeyColumn& column : problem.keys) bytes += static_cast<std::size_t>(column.width);
   return bytes;
 }

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -23,30 +24,48 @@ constexpr std::size_t kFewRows = 4096;  ///< that are all taken for candidates
 constexpr std::size_t kRowsOfPart = 1 << 15;
 constexpr std::size_t kPartsPerThread = 4;  ///< so that threads that are held up leave work to others
 
+/// Ranks of some rows, and their share of all rows.
+template <class Rank>
+struct Sample {
+  std::vector<Rank> ranks;
+  double share = 0;
+};
+
+/// The largest key that a rank up to the bound can have in rows [begin, end); none if no row there can. `alone` says
+/// that the first keys are all keys.
+template <class Ranks>
+std::optional<std::uint64_t> limit_in(const Ranks& ranks, typename Ranks::Rank bound, std::size_t begin,
+                                      std::size_t end, bool alone) {
+  const std::uint64_t key = ranks.first_key(bound);
+  if (!alone || !ranks.rows().after(begin, end, ranks.row_of(bound))) return key;
+  return key == 0 ? std::nullopt : std::optional(key - 1);
+}
+
 /// Reads the rows of key columns.
 template <class Ranks>
 class ColumnReader {
  public:
   using Rank = typename Ranks::Rank;
 
-  ColumnReader(const TopKProblem& problem, const Ranks& ranks)
-      : columns_(problem.keys), ranks_(ranks), offsets_(kScanRows), block_(columns_.size() > 1 ? kScanRows : 0) {}
+  ColumnReader(std::span<const KeyColumn> columns, const Ranks& ranks)
+      : columns_(columns), ranks_(ranks), offsets_(kScanRows), block_(columns_.size() > 1 ? kScanRows : 0) {}
 
   /// Appends the ranks of the rows [begin, end), at most kScanRows, that are not above the bound, in order of rows.
   void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, std::vector<Rank>& candidates) {
     if (!bound) return append_all(begin, end, candidates);
-    std::uint64_t limit = ranks_.first_key(*bound);
-    if (columns_.size() == 1 && ranks_.rows().after(begin, end, ranks_.row_of(*bound))) {
-      if (limit == 0) return;
-      --limit;
-    }
-    const std::size_t found = find_at_most(columns_.front(), begin, end, limit, offsets_.data());
+    const auto limit = limit_in(ranks_, *bound, begin, end, columns_.size() == 1);
+    if (!limit) return;
+    const std::size_t found = find_at_most(columns_.front(), begin, end, *limit, offsets_.data());
     if (columns_.size() > 1 && found > (end - begin) / 4) {
       ranks_.fill(begin, end, block_.data());
       for (std::size_t i = 0; i < found; ++i) append(block_[offsets_[i]], *bound, candidates);
     } else {
       for (std::size_t i = 0; i < found; ++i) append(ranks_.rank_at(begin + offsets_[i]), *bound, candidates);
     }
+  }
+
+  void append_equal(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) const {
+    ranks_.append_equal(begin, end, rank, rows);
   }
 
  private:
@@ -71,20 +90,96 @@ template <class Ranks>
 class Columns {
  public:
   using Rank = typename Ranks::Rank;
+  static constexpr std::size_t kBlock = kScanRows;
 
-  Columns(const TopKProblem& problem, const Ranks& ranks) : problem_(problem), ranks_(ranks) {}
+  Columns(const TopKProblem& problem, const Ranks& ranks) : columns_(problem.keys), ranks_(ranks), n_(problem.n) {}
 
-  ColumnReader<Ranks> reader() const { return {problem_, ranks_}; }
+  ColumnReader<Ranks> reader() const { return {columns_, ranks_}; }
 
-  std::vector<Rank> sample(std::size_t count) const {
-    std::vector<Rank> ranks(count);
-    for (std::size_t i = 0; i < count; ++i) ranks[i] = ranks_.rank_at(sampled_position(i, count, problem_.n));
-    return ranks;
+  Sample<Rank> sample(std::size_t count) const {
+    Sample<Rank> sample{std::vector<Rank>(count), static_cast<double>(count) / static_cast<double>(n_)};
+    for (std::size_t i = 0; i < count; ++i) sample.ranks[i] = ranks_.rank_at(sampled_position(i, count, n_));
+    return sample;
   }
 
  private:
-  const TopKProblem& problem_;
+  std::span<const KeyColumn> columns_;
   const Ranks& ranks_;
+  std::size_t n_;
+};
+
+/// Reads rows of a problem with a fused filter and score.
+template <class Ranks>
+class BlockReader {
+ public:
+  using Rank = typename Ranks::Rank;
+
+  BlockReader(const KeySource& source, const Ranks& ranks)
+      : width_(source.width()), reader_(source.reader()), ranks_(ranks), offsets_(kKeyBlockRows) {}
+
+  void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, std::vector<Rank>& candidates) {
+    const KeyBlock block = reader_->read(begin, end);
+    if (block.empty) return;
+    const auto limit = bound ? limit_in(ranks_, *bound, begin, end, true) : ~std::uint64_t{0};
+    if (!limit) return;
+    const std::size_t found = find_at_most({block.keys, width_}, 0, end - begin, *limit, offsets_.data());
+    for (std::size_t i = 0; i < found; ++i) {
+      const std::uint32_t offset = offsets_[i];
+      if (block.taking != nullptr && block.taking[offset] == 0) continue;
+      const Rank rank = ranks_.rank_of(key_at({block.keys, width_}, offset), begin + offset);
+      if (!bound || !ranks_.less(*bound, rank)) candidates.push_back(rank);
+    }
+  }
+
+  void append_equal(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) {
+    for (std::size_t first = begin; first < end; first += kKeyBlockRows) {
+      const std::size_t last = std::min(end, first + kKeyBlockRows);
+      const KeyBlock block = reader_->read(first, last);
+      if (block.empty) continue;
+      const std::size_t found =
+          find_equal({block.keys, width_}, 0, last - first, ranks_.first_key(rank), offsets_.data());
+      for (std::size_t i = 0; i < found; ++i) {
+        const std::uint32_t offset = offsets_[i];
+        if (block.taking == nullptr || block.taking[offset] != 0) rows.push_back(static_cast<RowId>(first + offset));
+      }
+    }
+  }
+
+ private:
+  KeyWidth width_;
+  std::unique_ptr<KeyReader> reader_;
+  const Ranks& ranks_;
+  std::vector<std::uint32_t> offsets_;
+};
+
+/// A fused filter and score as a source of ranks.
+template <class Ranks>
+class Blocks {
+ public:
+  using Rank = typename Ranks::Rank;
+  static constexpr std::size_t kBlock = kKeyBlockRows;
+
+  Blocks(const TopKProblem& problem, const Ranks& ranks) : source_(*problem.source), ranks_(ranks), n_(problem.n) {}
+
+  BlockReader<Ranks> reader() const { return {source_, ranks_}; }
+
+  /// Short runs of rows, as every call of a reader has its price.
+  Sample<Rank> sample(std::size_t count) const {
+    constexpr std::size_t kRun = 32;
+    const std::size_t runs = count / kRun + 1;
+    Sample<Rank> sample{{}, static_cast<double>(runs * kRun) / static_cast<double>(n_)};
+    BlockReader<Ranks> reader(source_, ranks_);
+    for (std::size_t i = 0; i < runs; ++i) {
+      const std::size_t begin = kRun * sampled_position(i, runs, n_ / kRun);
+      reader.append(begin, begin + kRun, std::nullopt, sample.ranks);
+    }
+    return sample;
+  }
+
+ private:
+  const KeySource& source_;
+  const Ranks& ranks_;
+  std::size_t n_;
 };
 
 /// The bound of all parts: it only falls.
@@ -153,13 +248,13 @@ class Pass {
     std::vector<Rank> found;
     unsigned version = shared.version();
     std::optional<Rank> bound = shared.get();
-    for (std::size_t first = begin; first < end; first += kScanRows) {
+    for (std::size_t first = begin; first < end; first += Source::kBlock) {
       context_.check();
       if (version != shared.version()) {
         version = shared.version();
         bound = shared.get();
       }
-      reader.append(first, std::min(end, first + kScanRows), bound, found);
+      reader.append(first, std::min(end, first + Source::kBlock), bound, found);
       if (found.size() > capacity_) shared.lower(cut(found));
     }
     return found;
@@ -193,25 +288,27 @@ class Pass {
   const Context& context_;
 };
 
+/// Candidates with the k best rows among them, or all rows that take part if they are fewer.
 template <class Ranks>
 Candidates<typename Ranks::Rank> collect(const auto& source, const Ranks& ranks, std::size_t n, std::size_t k,
                                          const Context& context) {
   using Rank = typename Ranks::Rank;
   const std::size_t count = sample_size(n, k);
-  std::vector<Rank> sample;
+  Sample<Rank> sample;
   if (n > kFewRows && count < n / 4 && k < n / 2) sample = source.sample(count);
-  const double share = static_cast<double>(sample.size()) / static_cast<double>(n);
-  for (std::size_t place = std::min(k, bound_place(static_cast<double>(k) * share)); place <= sample.size();
-       place *= 4) {
-    const auto at = sample.begin() + static_cast<std::ptrdiff_t>(place - 1);
-    std::nth_element(sample.begin(), at, sample.end(), [&](Rank a, Rank b) { return ranks.less(a, b); });
-    const auto expected = static_cast<std::size_t>(static_cast<double>(place) / share);
+  // A bound near the end of the sample would spare no row.
+  const std::size_t last_place = sample.ranks.size() / 2;
+  for (std::size_t place = std::min(k, bound_place(static_cast<double>(k) * sample.share)); place <= last_place;
+       place *= 8) {
+    const auto at = sample.ranks.begin() + static_cast<std::ptrdiff_t>(place - 1);
+    std::nth_element(sample.ranks.begin(), at, sample.ranks.end(), [&](Rank a, Rank b) { return ranks.less(a, b); });
+    const auto expected = static_cast<std::size_t>(static_cast<double>(place) / sample.share);
     const Pass pass(source, ranks, n, k, 2 * std::max(k, expected) + kScanRows, context);
     Candidates<Rank> found = pass.collect(*at);
     if (found.ranks.size() >= k) return found;
     // The rows up to the bound were fewer than the sample promised.
   }
-  return Pass(source, ranks, n, k, std::max(2 * k, n / 2) + kScanRows, context).collect(std::nullopt);
+  return Pass(source, ranks, n, k, 2 * k + kFewRows + n / 16, context).collect(std::nullopt);
 }
 
 /// Puts the candidates with the keys of the last of the best in place of those that are among the best.
@@ -227,22 +324,24 @@ void take_ties_among(const Ranks& ranks, std::span<const typename Ranks::Rank> c
   rows.insert(rows.end(), ties.begin(), ties.end());
 }
 
-template <class Ranks, class Counters>
-TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters counters, const Context& context) {
+template <class Source, class Ranks, class Counters>
+TopKSolution solve(const TopKProblem& problem, const Source& source, const Ranks& ranks, Counters counters,
+                   const Context& context) {
   using Rank = typename Ranks::Rank;
   const std::size_t k = std::min(problem.k, problem.n);
   const bool all_ties = problem.ties == TieRule::all && k < problem.n;
-  auto candidates = collect(Columns(problem, ranks), ranks, problem.n, k, context);
+  auto candidates = collect(source, ranks, problem.n, k, context);
   counters.candidates(candidates.ranks.size());
   counters.bytes_read(problem.n * key_bytes(problem));
   counters.bytes_written(candidates.ranks.size() * sizeof(Rank));
   const std::vector<Rank> kept = all_ties ? candidates.ranks : std::vector<Rank>();
   keep_best_in_order(ranks, candidates.ranks, k, candidates.by_row, context);
+  if (candidates.ranks.empty()) return {{}, counters.total()};
   const std::span<const Rank> best(candidates.ranks);
   TopKSolution solution{rows_in_order(ranks, best, problem.ties), {}};
   if (all_ties && candidates.bound && ranks.same_key(best.back(), *candidates.bound)) {
     // Not all rows that tie with the bound are candidates.
-    take_all_ties(ranks, best, problem.n, solution.rows, context);
+    take_all_ties(source, ranks, best, problem.n, solution.rows, context);
     counters.bytes_read(problem.n * key_bytes(problem));
   } else if (all_ties) {
     take_ties_among(ranks, std::span<const Rank>(kept), best, solution.rows);
@@ -253,10 +352,21 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
 
 Support supports(const TopKShape&) { return Support::yes(); }
 
+/// Calls body(source, ranks) with the narrowest kind of ranks that holds the problem's.
+template <class Body>
+TopKSolution with_source(const TopKProblem& problem, const Body& body) {
+  if (problem.source == nullptr) {
+    return with_ranks(problem, [&](const auto& ranks) { return body(Columns(problem, ranks), ranks); });
+  }
+  const auto read = [&](const auto& ranks) { return body(Blocks(problem, ranks), ranks); };
+  const std::size_t bits = 8 * key_bytes(problem) + static_cast<std::size_t>(std::bit_width(problem.n - 1));
+  return bits <= 64 ? read(ReadRanks<std::uint64_t>(problem)) : read(ReadRanks<uint128>(problem));
+}
+
 TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Context& context) {
   if (problem.n == 0 || problem.k == 0) return {};
-  return with_ranks(problem, [&](const auto& ranks) {
-    return with_counters(context, [&](auto counters) { return solve(problem, ranks, counters, context); });
+  return with_source(problem, [&](const auto& source, const auto& ranks) {
+    return with_counters(context, [&](auto counters) { return solve(problem, source, ranks, counters, context); });
   });
 }
 

@@ -30,8 +30,6 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
   return {rows_in_order(ranks, std::span<const Rank>(sorted.get(), k), problem.ties), counters.total()};
 }
 
-Support supports(const TopKShape&) { return Support::yes(); }
-
 TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Context& context) {
   if (problem.n == 0 || problem.k == 0) return {};
   return with_ranks(problem, [&](const auto& ranks) {
@@ -47,7 +45,7 @@ extern const TopKAlgorithm sort{
     .source = "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on GPUs, SIGMOD 2018, section 2.2",
     .device = Device::cpu,
     .parameters = {},
-    .supports = supports,
+    .supports = needs_key_columns,
     .run = run,
 };
 

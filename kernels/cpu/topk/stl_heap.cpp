@@ -34,8 +34,6 @@ class StlHeap {
   std::priority_queue<Rank, std::vector<Rank>, Less> queue_;
 };
 
-Support supports(const TopKShape&) { return Support::yes(); }
-
 TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Context& context) {
   return run_heaps<StlHeap>(problem, context);
 }
@@ -48,7 +46,7 @@ extern const TopKAlgorithm stl_heap{
     .source = "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on GPUs, SIGMOD 2018, section 6.7 (STL PQ)",
     .device = Device::cpu,
     .parameters = {},
-    .supports = supports,
+    .supports = needs_key_columns,
     .run = run,
 };
 

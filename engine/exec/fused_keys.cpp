@@ -1,0 +1,195 @@
+#include "engine/exec/fused_keys.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "engine/exec/block_keys.hpp"
+#include "engine/exec/load.hpp"
+#include "engine/exec/program.hpp"
+#include "engine/exec/vec.hpp"
+#include "kernels/common/keys.hpp"
+
+namespace skyrank::exec {
+
+using kernels::KeyWidth;
+using query::BoundNode;
+using query::BoundRankTerm;
+using query::Op;
+
+namespace {
+
+static_assert(kernels::kKeyBlockRows == kBlockRows);
+
+template <class Key>
+constexpr Key kNull = static_cast<Key>(~Key{0});
+
+/// Keys of one block. Integers count from the lowest that the key's width has, so that only those as wide as the key
+/// use all keys.
+template <class Key, class T>
+void encode(const T* values, std::int64_t size, bool high, Key* out) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    static_assert(sizeof(T) == sizeof(Key));
+    encode_floats(reinterpret_cast<const Key*>(values), static_cast<std::size_t>(size), high, out);
+  } else if constexpr (std::is_same_v<T, Float16>) {
+    for (std::int64_t i = 0; i < size; ++i) out[i] = kernels::float_key(values[i].bits, high);
+  } else {
+    using Signed = std::make_signed_t<Key>;
+    constexpr bool kFull = std::is_unsigned_v<T> && sizeof(T) == sizeof(Key);
+    constexpr Key kOffset = kFull ? Key{0} : static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
+    const Key flip = high ? static_cast<Key>(~kOffset) : kOffset;
+    for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<Key>(static_cast<Signed>(values[i])) ^ flip;
+  }
+}
+
+template <class Key>
+void encode_nulls(const std::uint8_t* valid, std::int64_t size, Key* out) {
+  if (valid == nullptr) return;
+  for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : kNull<Key>;
+}
+
+/// Stored types by the width of their keys: floats keep their own, integers of 32 bits too unless NULL needs room.
+template <class Key, class T>
+constexpr bool kHasKeys = std::is_floating_point_v<T> ? sizeof(T) == sizeof(Key) : sizeof(T) <= sizeof(Key);
+
+/// Keys of one ranking term and rows that pass a condition, for one thread.
+template <class Key>
+class Reader final : public kernels::KeyReader {
+ public:
+  Reader(std::int64_t n, bool high, const ColumnData* column, const WeightedSum* sum,
+         const std::shared_ptr<const Program>& score, const std::shared_ptr<const Program>& condition)
+      : rows_{n, nullptr}, high_(high), column_(column), sum_(sum) {
+    if (column == nullptr && sum == nullptr) score_.emplace(score);
+    if (condition != nullptr) condition_.emplace(condition);
+  }
+
+  kernels::KeyBlock read(std::size_t first, std::size_t last) override {
+    const auto begin = static_cast<std::int64_t>(first);
+    const auto size = static_cast<std::int64_t>(last - first);
+    const std::uint8_t* taking = nullptr;
+    if (condition_) {
+      taking = pass(condition_->evaluate(rows_, begin, size));
+      if (std::memchr(taking, 1, last - first) == nullptr) return {nullptr, nullptr, true};
+    }
+    if (column_ != nullptr) {
+      read_column(begin, size);
+    } else if (sum_ != nullptr) {
+      sum_->evaluate(begin, size, sums_.data());
+      encode_computed(sums_.data(), size);
+    } else {
+      read_block(score_->evaluate(rows_, begin, size, taking));
+    }
+    return {keys_.data(), taking, false};
+  }
+
+ private:
+  /// Which rows the condition is true for; NULL is not true.
+  const std::uint8_t* pass(const Block& truth) {
+    if (truth.valid == nullptr) {
+      std::copy_n(truth.bytes, truth.size, taking_.data());
+    } else {
+      for (std::int64_t i = 0; i < truth.size; ++i) {
+        taking_[static_cast<std::size_t>(i)] = truth.bytes[i] & truth.valid[i];
+      }
+    }
+    return taking_.data();
+  }
+
+  void read_column(std::int64_t begin, std::int64_t size) {
+    with_stored_type(column_->type.type, [&]<class T>(T) {
+      if constexpr (kHasKeys<Key, T>) {
+        T scratch[kBlockRows];
+        if (column_->type.type == Type::boolean) {
+          std::uint8_t truths[kBlockRows];
+          encode(load_booleans(*column_, rows_, begin, size, truths), size, high_, keys_.data());
+        } else {
+          encode(load_values(*column_, rows_, begin, size, scratch), size, high_, keys_.data());
+        }
+      }
+    });
+    std::uint8_t validity[kBlockRows];
+    encode_nulls(load_validity(*column_, rows_, begin, size, validity), size, keys_.data());
+  }
+
+  void read_block(const Block& block) {
+    if (block.bytes != nullptr) encode(block.bytes, block.size, high_, keys_.data());
+    if (block.ints != nullptr) encode_computed(block.ints, block.size);
+    if (block.uints != nullptr) encode_computed(block.uints, block.size);
+    if (block.floats != nullptr) encode_computed(block.floats, block.size);
+    encode_nulls(block.valid, block.size, keys_.data());
+  }
+
+  /// Computed values but booleans take 64 bits, and so do their keys.
+  template <class T>
+  void encode_computed(const T* values, std::int64_t size) {
+    if constexpr (sizeof(Key) == sizeof(T)) encode(values, size, high_, keys_.data());
+  }
+
+  Rows rows_;
+  bool high_;
+  const ColumnData* column_;
+  const WeightedSum* sum_;
+  std::optional<Evaluator> score_;
+  std::optional<Evaluator> condition_;
+  std::array<std::uint8_t, kBlockRows> taking_;
+  std::array<double, kBlockRows> sums_;
+  std::array<Key, kBlockRows> keys_;
+};
+
+/// Whether an expression is NULL for no row, as far as its parts tell.
+bool never_null(const BoundNode& node, const Table& table) {
+  if (node.op == Op::column) return !table.column(node.column).may_have_nulls();
+  if (node.op == Op::literal) return !std::holds_alternative<Null>(node.value);
+  if (node.op == Op::case_when) return false;
+  return std::ranges::all_of(node.children, [&](const auto& child) { return never_null(*child, table); });
+}
+
+/// Whether all keys of 64 bits stand for values, so that there is none for NULL.
+bool uses_all_keys(const query::BoundExpression& expression) {
+  const Type type = expression.type.type;
+  return type == Type::int64 || type == Type::uint64 || type == Type::timestamp;
+}
+
+}  // namespace
+
+bool FusedKeys::fits(const query::BoundQuery& query, const Table& table) {
+  const bool simple = query.ranking.size() == 1 && query.limit && !query.group && !query.preference &&
+                      query.partition_columns.empty() && query.nan_rule == Missing::worst &&
+                      query.null_rule == Missing::worst;
+  if (!simple || query.limit == 0) return false;
+  const query::BoundExpression& expression = query.ranking.front().expression;
+  return !uses_all_keys(expression) || never_null(*expression.root, table);
+}
+
+KeyWidth FusedKeys::width_of(const BoundRankTerm& term, const Table& table) {
+  const query::BoundExpression& expression = term.expression;
+  const Type type = expression.type.type;
+  if (type == Type::boolean) return KeyWidth::bytes4;
+  if (expression.column < 0) return KeyWidth::bytes8;
+  const bool null_needs_room = !is_floating(type) && table.column(expression.column).may_have_nulls();
+  return width_in_bytes(type) + (null_needs_room ? 1 : 0) <= 4 ? KeyWidth::bytes4 : KeyWidth::bytes8;
+}
+
+FusedKeys::FusedKeys(const query::BoundQuery& query, const Table& table)
+    : term_(query.ranking.front()), n_(table.num_rows()), width_(width_of(term_, table)) {
+  const query::BoundExpression& expression = term_.expression;
+  if (expression.column >= 0) {
+    column_ = &table.column(expression.column).data();
+  } else {
+    sum_ = WeightedSum::match(expression, table);
+    if (!sum_) score_ = compile(expression, table);
+  }
+  if (query.condition) condition_ = compile(*query.condition, table);
+}
+
+std::unique_ptr<kernels::KeyReader> FusedKeys::reader() const {
+  const auto make = [&]<class Key>(Key) -> std::unique_ptr<kernels::KeyReader> {
+    return std::make_unique<Reader<Key>>(n_, term_.high, column_, sum_ ? &*sum_ : nullptr, score_, condition_);
+  };
+  return width_ == KeyWidth::bytes4 ? make(std::uint32_t{}) : make(std::uint64_t{});
+}
+
+}  // namespace skyrank::exec

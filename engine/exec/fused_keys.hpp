@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "engine/exec/weighted_sum.hpp"
+#include "kernels/common/problem.hpp"
+
+namespace skyrank::exec {
+
+struct Program;
+
+/// The condition and the ranking of a query as a source of keys for a top-k kernel: what passes the condition takes
+/// part, and a key says where the value of the one ranking term stands among all values of its type. Keys order rows as
+/// those of make_keys do.
+class FusedKeys final : public kernels::KeySource {
+ public:
+  /// `query` fits.
+  FusedKeys(const query::BoundQuery& query, const Table& table);
+
+  /// Whether a query is no more than a condition and the best rows of one ranking term that has a key for every value
+  /// and, where there may be NULLs, one more.
+  static bool fits(const query::BoundQuery& query, const Table& table);
+
+  /// Bytes of the keys of a ranking term that fits.
+  static kernels::KeyWidth width_of(const query::BoundRankTerm& term, const Table& table);
+
+  kernels::KeyWidth width() const override { return width_; }
+  std::unique_ptr<kernels::KeyReader> reader() const override;
+
+ private:
+  query::BoundRankTerm term_;
+  std::int64_t n_;
+  const ColumnData* column_ = nullptr;  ///< where the term is a column
+  std::optional<WeightedSum> sum_;      ///< where it is such a sum
+  std::shared_ptr<const Program> score_;
+  std::shared_ptr<const Program> condition_;  ///< null: all rows take part
+  kernels::KeyWidth width_;
+};
+
+}  // namespace skyrank::exec

@@ -23,28 +23,22 @@ namespace topk {
 extern const TopKAlgorithm sort;
 extern const TopKAlgorithm stl_heap;
 extern const TopKAlgorithm heap;
+extern const TopKAlgorithm nth_element;
+extern const TopKAlgorithm bitonic;
 extern const TopKAlgorithm sampled_threshold;
 }  // namespace topk
 
 std::span<const SkylineAlgorithm* const> skyline_algorithms() {
   static constexpr const SkylineAlgorithm* kAll[] = {
-      &skyline::bnl,
-      &skyline::sfs,
-      &skyline::salsa,
-      &skyline::blocked_bitmap,
-      &skyline::skyalign,
-      &skyline::bskytree,
-      &skyline::hybrid,
+      &skyline::bnl,      &skyline::sfs,      &skyline::salsa,  &skyline::blocked_bitmap,
+      &skyline::skyalign, &skyline::bskytree, &skyline::hybrid,
   };
   return kAll;
 }
 
 std::span<const TopKAlgorithm* const> topk_algorithms() {
   static constexpr const TopKAlgorithm* kAll[] = {
-      &topk::sort,
-      &topk::stl_heap,
-      &topk::heap,
-      &topk::sampled_threshold,
+      &topk::sort, &topk::stl_heap, &topk::heap, &topk::nth_element, &topk::bitonic, &topk::sampled_threshold,
   };
   return kAll;
 }

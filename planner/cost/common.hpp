@@ -16,6 +16,11 @@ inline double threads_used(double n, double grain, const Machine& machine) {
   return std::clamp(n / grain, 1.0, std::max(1.0, static_cast<double>(machine.threads)));
 }
 
+/// Rows that each of those threads gets.
+inline double rows_of_thread(double n, double grain, const Machine& machine) {
+  return std::max(std::min(n, grain), n / std::max(1.0, static_cast<double>(machine.threads)));
+}
+
 /// Seconds to sort n elements on one thread, at `step` seconds for one element on one level.
 inline double sort_seconds(double n, double step) { return step * n * std::log2(std::max(2.0, n)); }
 
@@ -24,6 +29,19 @@ inline double rank_step(const kernels::TopKShape& shape) {
   int bits = static_cast<int>(std::bit_width(shape.n));
   for (const kernels::KeyWidth width : shape.widths) bits += kernels::bits(width);
   return bits <= 64 ? 4e-9 : bits <= 128 ? 6e-9 : 25e-9;
+}
+
+/// Seconds to put m ranks in order: by comparing them, or from 16,384 on, where they are integers, digit by digit.
+inline double order_seconds(const kernels::TopKShape& shape, double m, const Machine& machine) {
+  constexpr double kFew = 16384;
+  constexpr double kDigit = 1.5e-9;  // an element of 64 bits moved once
+  const double step = rank_step(shape);
+  double key_bits = 0;
+  for (const kernels::KeyWidth width : shape.widths) key_bits += kernels::bits(width);
+  const bool integers = key_bits + static_cast<double>(std::bit_width(shape.n)) <= 128;
+  if (!integers) return sort_seconds(m, step) / threads_used(m, kFew, machine);
+  const double moved = kDigit * step / 4e-9 * key_bits / 8 * std::max(0.0, m - kFew);
+  return sort_seconds(std::min(m, kFew), step) + moved / threads_used(m, 2 * kFew, machine);
 }
 
 /// Seconds to look at the keys of one row of a top-k problem.

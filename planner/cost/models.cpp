@@ -7,13 +7,8 @@ namespace skyrank::planner::cost {
 // The only place of the planner that knows algorithms by name.
 SkylineModel skyline_model(std::string_view algorithm) {
   static constexpr std::pair<std::string_view, SkylineModel> kModels[] = {
-      {"bnl", bnl},
-      {"sfs", sfs},
-      {"salsa", salsa},
-      {"blocked-bitmap", blocked_bitmap},
-      {"skyalign", skyalign},
-      {"bskytree", bskytree},
-      {"hybrid", hybrid},
+      {"bnl", bnl},           {"sfs", sfs},           {"salsa", salsa},   {"blocked-bitmap", blocked_bitmap},
+      {"skyalign", skyalign}, {"bskytree", bskytree}, {"hybrid", hybrid},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;
@@ -23,10 +18,9 @@ SkylineModel skyline_model(std::string_view algorithm) {
 
 TopKModel topk_model(std::string_view algorithm) {
   static constexpr std::pair<std::string_view, TopKModel> kModels[] = {
-      {"sort", sort},
-      {"stl-heap", stl_heap},
-      {"heap", heap},
-      {"sampled-threshold", sampled_threshold},
+      {"sort", sort},       {"stl-heap", stl_heap},
+      {"heap", heap},       {"nth-element", nth_element},
+      {"bitonic", bitonic}, {"sampled-threshold", sampled_threshold},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;

@@ -23,6 +23,8 @@ double hybrid(const kernels::SkylineShape& shape, const Machine& machine);
 double sort(const kernels::TopKShape& shape, const Machine& machine);
 double stl_heap(const kernels::TopKShape& shape, const Machine& machine);
 double heap(const kernels::TopKShape& shape, const Machine& machine);
+double nth_element(const kernels::TopKShape& shape, const Machine& machine);
+double bitonic(const kernels::TopKShape& shape, const Machine& machine);
 double sampled_threshold(const kernels::TopKShape& shape, const Machine& machine);
 
 /// The model of an algorithm by its registered name; null when it has none.

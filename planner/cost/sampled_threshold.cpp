@@ -2,23 +2,6 @@
 #include "planner/cost/models.hpp"
 
 namespace skyrank::planner::cost {
-namespace {
-
-/// Seconds to put m ranks in order: by comparing them, or from 16,384 on, where they are integers, digit by digit.
-double order_seconds(const kernels::TopKShape& shape, double m, const Machine& machine) {
-  constexpr double kFew = 16384;
-  constexpr double kDigit = 1.5e-9;  // an element of 64 bits moved once
-  const double step = rank_step(shape);
-  double key_bits = 0;
-  for (const kernels::KeyWidth width : shape.widths) key_bits += kernels::bits(width);
-  const bool integers = key_bits + static_cast<double>(std::bit_width(shape.n)) <= 128;
-  if (!integers) return sort_seconds(m, step) / threads_used(m, kFew, machine);
-  const double moved = kDigit * step / 4e-9 * key_bits / 8 * std::max(0.0, m - kFew);
-  return sort_seconds(std::min(m, kFew), step) + moved / threads_used(m, 2 * kFew, machine);
-}
-
-}  // namespace
-
 double sampled_threshold(const kernels::TopKShape& shape, const Machine& machine) {
   constexpr double kStart = 0.5e-6;
   constexpr double kByte = 0.04e-9;    // of the first key column, which the pass reads

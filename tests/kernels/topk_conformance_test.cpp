@@ -104,7 +104,7 @@ TEST_P(TopKConformance, RankingsOfSeveralKeys) {
 }
 
 TEST_P(TopKConformance, LaterKeysDecideOnlyTies) {
-  const TopKCase data(5, {{1, 0, 1, 0, 1}, {0, 9, 5, 9, 0}, {3, 2, 0, 1, 2}}, {k8, k4, k1});
+  const TopKCase data(5, {{1, 0, 1, 0, 1}, {0, 9, 5, 9, 0}, {3, 2, 0, 1, 2}}, {k2, k4, k1});
   EXPECT_EQ(run(data.problem(4, TieRule::first)).rows, (std::vector<RowId>{3, 1, 4, 0}));
 }
 
@@ -129,6 +129,7 @@ TEST_P(TopKConformance, SameAnswerForAnyNumberOfThreads) {
     for (const auto& [k, ties] : {std::pair{std::size_t{1}, TieRule::all}, std::pair{std::size_t{1000}, TieRule::first},
                                   std::pair{std::size_t{1000}, TieRule::last}, std::pair{n / 2, TieRule::first}}) {
       const TopKProblem problem = data.problem(k, ties);
+      if (!GetParam()->supports(shape_of(problem))) continue;
       const std::vector<RowId> expected = oracle::topk(problem);
       for (const int threads : {1, 2, 7}) {
         tbb::task_arena arena(threads);

@@ -10,8 +10,8 @@ argpartition, then a sort of the k. Only SkyRank promises which of equal values 
 with a sort by NumPy, those of the kernel by `skyrank bench` itself.
 
 Needs a Python with numpy and pyarrow, and with whichever of duckdb and polars is to be measured:
-  python3 -m venv peers && peers/bin/pip install numpy pyarrow duckdb polars
-  peers/bin/python tools/bench/peers.py --skyrank build/release/skyrank --threads 2 --out peers.csv
+  python3 -m venv build/peers && build/peers/bin/pip install numpy pyarrow duckdb polars
+  build/peers/bin/python tools/bench/peers.py --skyrank build/release/skyrank --threads 2 --out peers.csv
 """
 
 import argparse

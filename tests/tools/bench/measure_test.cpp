@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kernels/registry.hpp"
+#include "tools/bench/cell_runner.hpp"
 #include "tools/bench/csv.hpp"
 #include "tools/bench/floor.hpp"
 #include "tools/bench/measure.hpp"

@@ -34,44 +34,65 @@ namespace {
 constexpr std::size_t kCopyGrain = 1 << 13;
 constexpr std::size_t kTestGrain = 256;  ///< rows of a part that one thread compares at a time
 
-/// A pivot in a tree that is stored in preorder.
+/// A pivot, and where its children lie among those of all nodes.
 struct Node {
-  std::uint64_t mask = 0;  ///< dimensions in which it is not better than its parent
   std::uint32_t row = 0;
-  std::uint32_t end = 0;  ///< after the last node below it
+  std::uint32_t first_child = 0;
+  std::uint32_t last_child = 0;  ///< after the last one
 };
 
-/// A row with its mask against the pivot of the part it is in.
-struct Member {
-  std::uint64_t mask = 0;
-  std::uint32_t row = 0;
-};
-using Part = std::span<Member>;
+/// Nodes side by side with their masks: the dimensions in which they are not better than their parent.
+template <class Mask>
+struct Siblings {
+  std::vector<Mask> masks;
+  std::vector<std::uint32_t> nodes;
 
-template <class Key, class Counters>
+  void append(std::span<const Mask> new_masks, std::span<const std::uint32_t> new_nodes) {
+    masks.resize(nodes.size());
+    masks.insert(masks.end(), new_masks.begin(), new_masks.end());
+    masks.resize(masks.size() + kMaskRoom<Mask>);
+    nodes.insert(nodes.end(), new_nodes.begin(), new_nodes.end());
+  }
+};
+
+template <class Key, class Mask, class Counters>
 class Tree {
  public:
-  Tree(const PaddedRows<Key>& keys, Counters& counters, const Context& context)
-      : keys_(keys), all_(~std::uint64_t{0} >> (64 - keys.dims())), counters_(counters), context_(context) {}
+  /// A row with its mask against the pivot of the part it is in.
+  struct Member {
+    Mask mask = 0;
+    std::uint32_t row = 0;
+  };
+  using Part = std::span<Member>;
 
-  /// The skyline of the rows, in no order.
-  RowIndices operator()(Part rows) {
-    open(rows, 0);
-    counters_.candidates(skyline_.size() + (open_.empty() ? 0 : open_.back().rest.size()));
+  Tree(const PaddedRows<Key>& keys, Counters& counters, const Context& context)
+      : keys_(keys),
+        all_(static_cast<Mask>(~std::uint64_t{0} >> (64 - keys.dims()))),
+        counters_(counters),
+        context_(context) {}
+
+  /// The skyline of the problem's n rows, in no order.
+  RowIndices operator()(std::size_t n) {
+    std::vector<Member> rows(n);
+    for (std::size_t i = 0; i < n; ++i) rows[i].row = static_cast<std::uint32_t>(i);
+    open(rows);
+    counters_.candidates(skyline_.size() + open_.back().rest.size());
     while (!open_.empty()) {
       context_.check();
       const Part rest = open_.back().rest;
       if (rest.empty()) {
-        nodes_[open_.back().node].end = static_cast<std::uint32_t>(nodes_.size());
-        open_.pop_back();
+        close();
         continue;
       }
-      const std::uint64_t mask = rest.front().mask;
+      const Mask mask = rest.front().mask;
       const auto other = std::ranges::find_if(rest, [&](const Member& it) { return it.mask != mask; });
       const auto size = static_cast<std::size_t>(other - rest.begin());
       open_.back().rest = rest.subspan(size);
-      const Part part = undominated(open_.back().node, rest.first(size));
-      if (!part.empty()) open(part, mask);
+      const Part part = undominated(open_.back().children, rest.first(size));
+      if (part.empty()) continue;
+      const auto node = static_cast<std::uint32_t>(nodes_.size());
+      open_.back().children.append({&mask, 1}, {&node, 1});
+      open(part);
     }
     return std::move(skyline_);
   }
@@ -81,19 +102,18 @@ class Tree {
   struct Open {
     std::uint32_t node = 0;
     Part rest;
+    Siblings<Mask> children;
   };
 
   /// Makes a node of a part: finds the pivot and the masks of the other rows, and drops those it dominates.
-  void open(Part part, std::uint64_t mask) {
+  void open(Part part) {
     const std::uint32_t pivot = part.size() == 1 ? part.front().row : find_pivot(part);
     const auto node = static_cast<std::uint32_t>(nodes_.size());
-    nodes_.push_back({mask, pivot, node + 1});
+    nodes_.push_back({pivot, 0, 0});
     skyline_.push_back(pivot);
+    open_.push_back({node, {}, {}});
     if (part.size() == 1) return;
-    for_each(part, [&](std::size_t i, Counters& own) {
-      own.dominance_tests(1);
-      part[i].mask = mask_of(part[i].row, pivot);
-    });
+    for_each(part, [&](std::size_t i, Counters& own) { part[i].mask = mask_of(part[i].row, pivot, own); });
     std::size_t kept = 0;
     for (const Member& it : part) {
       if (it.mask != all_) {
@@ -105,7 +125,19 @@ class Tree {
     part = part.first(kept);
     std::ranges::sort(
         part, [](const Member& a, const Member& b) { return a.mask != b.mask ? a.mask < b.mask : a.row < b.row; });
-    if (!part.empty()) open_.push_back({node, part});
+    open_.back().rest = part;
+  }
+
+  /// Stores the children of a node whose parts are settled.
+  void close() {
+    const Open& settled = open_.back();
+    Node& node = nodes_[settled.node];
+    node.first_child = static_cast<std::uint32_t>(children_.nodes.size());
+    if (!settled.children.nodes.empty()) {
+      children_.append({settled.children.masks.data(), settled.children.nodes.size()}, settled.children.nodes);
+    }
+    node.last_child = static_cast<std::uint32_t>(children_.nodes.size());
+    open_.pop_back();
   }
 
   /// A balanced row of the part that none of it dominates.
@@ -159,15 +191,15 @@ class Tree {
     return static_cast<std::size_t>(std::ranges::min_element(imbalance) - imbalance.begin());
   }
 
-  /// Those of a part's rows that no pivot below the node dominates.
-  Part undominated(std::uint32_t node, Part part) {
-    if (node + 1 == nodes_.size()) return part;
+  /// Those of a part's rows that no pivot of the earlier parts of its node dominates.
+  Part undominated(const Siblings<Mask>& earlier, Part part) {
+    if (earlier.nodes.empty()) return part;
     std::vector<std::uint8_t> dominated(part.size());
     parallel_for(part.size(), kTestGrain, counters_, [&](std::size_t begin, std::size_t end, Counters& own) {
       std::vector<Step> path;
       for (std::size_t i = begin; i < end; ++i) {
         context_.check();
-        dominated[i] = dominated_below(node, part[i], path, own);
+        dominated[i] = dominated_below(earlier, part[i], path, own);
       }
     });
     std::size_t kept = 0;
@@ -177,34 +209,43 @@ class Tree {
     return part.first(kept);
   }
 
-  /// On the way down the tree: where the nodes below a pivot end, and a row's mask against it.
+  /// On the way down the tree: siblings that a row has to meet yet, and its mask against their parent.
   struct Step {
-    std::uint32_t end = 0;
-    std::uint64_t mask = 0;
+    const Siblings<Mask>* siblings = nullptr;
+    std::size_t next = 0;
+    std::size_t last = 0;
+    Mask mask = 0;
   };
 
-  bool dominated_below(std::uint32_t node, const Member& member, std::vector<Step>& path, Counters& counters) const {
-    const auto last = static_cast<std::uint32_t>(nodes_.size());
-    path.assign(1, {last, member.mask});
-    for (std::uint32_t at = node + 1; at < last;) {
-      while (path.back().end == at) path.pop_back();
-      const Node& pivot = nodes_[at];
-      counters.mask_tests(1);
-      if ((pivot.mask & ~path.back().mask) != 0) {
-        at = pivot.end;
-        continue;
+  bool dominated_below(const Siblings<Mask>& earlier, const Member& member, std::vector<Step>& path,
+                       Counters& counters) const {
+    path.assign(1, {&earlier, 0, earlier.nodes.size(), member.mask});
+    while (!path.empty()) {
+      Step& step = path.back();
+      Step down;
+      const auto search =
+          find_mask(step.siblings->masks.data(), step.next, step.last, static_cast<Mask>(~step.mask),
+                    [&](std::size_t i) HWY_ATTR {
+                      const Node& node = nodes_[step.siblings->nodes[i]];
+                      down = {&children_, node.first_child, node.last_child, mask_of(member.row, node.row, counters)};
+                      return down.mask == all_ || down.next != down.last;
+                    });
+      counters.mask_tests(search.tests);
+      if (!search.found) {
+        path.pop_back();
+      } else if (down.mask == all_) {
+        return true;  // they differ, being of different parts
+      } else {
+        step.next += search.tests;
+        path.push_back(down);
       }
-      counters.dominance_tests(1);
-      const std::uint64_t mask = mask_of(member.row, pivot.row);
-      if (mask == all_) return true;  // they differ, being of different parts
-      ++at;
-      if (at < pivot.end) path.push_back({pivot.end, mask});
     }
     return false;
   }
 
-  std::uint64_t mask_of(std::uint32_t row, std::uint32_t pivot) const {
-    return not_below(keys_[row], keys_[pivot], keys_.stride()) & all_;
+  Mask mask_of(std::uint32_t row, std::uint32_t pivot, Counters& counters) const {
+    counters.dominance_tests(1);
+    return static_cast<Mask>(not_below(keys_[row], keys_[pivot], keys_.stride())) & all_;
   }
 
   template <class Body>
@@ -216,26 +257,26 @@ class Tree {
   }
 
   const PaddedRows<Key>& keys_;
-  const std::uint64_t all_;  ///< the mask of a row that a pivot dominates or equals
+  const Mask all_;  ///< the mask of a row that a pivot dominates or equals
   Counters& counters_;
   const Context& context_;
   std::vector<Node> nodes_;
-  std::vector<Open> open_;  ///< the way from the root to the last node
+  Siblings<Mask> children_;  ///< of all nodes that are settled
+  std::vector<Open> open_;   ///< the way from the root to the last node
   RowIndices skyline_;
 };
 
 template <class Key, class Counters>
 SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Context& context) {
   PaddedRows<Key> keys(problem.n, problem.keys.size());
-  std::vector<Member> members(problem.n);
   parallel_for(problem.n, kCopyGrain, [&](std::size_t begin, std::size_t end) {
     context.check();
-    for (std::size_t i = begin; i < end; ++i) members[i].row = static_cast<std::uint32_t>(i);
     keys.fill(problem.keys, begin, end);
   });
   counters.bytes_read(problem.n * problem.keys.size() * sizeof(Key));
   counters.bytes_written(problem.n * keys.stride() * sizeof(Key));
-  const RowIndices skyline = Tree<Key, Counters>(keys, counters, context)(members);
+  const RowIndices skyline = keys.dims() <= 32 ? Tree<Key, std::uint32_t, Counters>(keys, counters, context)(problem.n)
+                                               : Tree<Key, std::uint64_t, Counters>(keys, counters, context)(problem.n);
   SkylineSolution solution;
   solution.rows.assign(skyline.begin(), skyline.end());
   parallel_sort(solution.rows.begin(), solution.rows.end(), std::less{}, context);

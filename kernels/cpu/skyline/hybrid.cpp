@@ -84,9 +84,6 @@ RowIndices prefilter(const SkylineProblem& problem, Counters& counters, const Co
   return spared;
 }
 
-template <class Mask>
-constexpr std::size_t kRoom = 64 / sizeof(Mask);  ///< masks that may be read after the last one
-
 template <class Key, class Mask, class Counters>
 class Blocks {
  public:
@@ -113,7 +110,7 @@ class Blocks {
   /// Lets `mark` share out the rows of the block, then removes those it marked.
   template <class Mark>
   void drop_marked(const Mark& mark) {
-    medians_.assign(block_.size() + kRoom<Mask>, 0);
+    medians_.assign(block_.size() + kMaskRoom<Mask>, 0);
     for (std::size_t i = 0; i < block_.size(); ++i) medians_[i] = static_cast<Mask>(ordered_.median[block_[i]]);
     marked_.assign(block_.size(), 0);
     parallel_for(block_.size(), kTestGrain, counters_, mark);
@@ -179,8 +176,8 @@ class Blocks {
       masks_.push_back(first_of_cell ? Mask{0} : mask_of(row, rows_[starts_.back()], counters_));
       rows_.push_back(row);
     }
-    cells_.resize(cells_.size() + kRoom<Mask>);
-    masks_.resize(masks_.size() + kRoom<Mask>);
+    cells_.resize(cells_.size() + kMaskRoom<Mask>);
+    masks_.resize(masks_.size() + kMaskRoom<Mask>);
   }
 
   bool dominates(std::uint32_t a, std::uint32_t b, Counters& counters) const {

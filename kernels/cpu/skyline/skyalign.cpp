@@ -109,9 +109,6 @@ RowIndices prefilter(const SkylineProblem& problem, const Context& context) {
   });
 }
 
-template <class Mask>
-constexpr std::size_t kRoom = 64 / sizeof(Mask);  ///< masks that may be read after the last one
-
 /// Rows in the order of their masks.
 template <class Mask>
 struct MaskedRows {
@@ -119,7 +116,7 @@ struct MaskedRows {
   std::vector<Mask> median;
   std::vector<Mask> quartile;
 
-  explicit MaskedRows(std::size_t n) : rows(n), median(n + kRoom<Mask>), quartile(n + kRoom<Mask>) {}
+  explicit MaskedRows(std::size_t n) : rows(n), median(n + kMaskRoom<Mask>), quartile(n + kMaskRoom<Mask>) {}
 
   std::size_t size() const { return rows.size(); }
 
@@ -157,8 +154,8 @@ struct Level {
       quartile.push_back(from.quartile[i]);
     }
     starts.push_back(static_cast<std::uint32_t>(rows.size()));
-    cells.resize(cells.size() + kRoom<Mask>);
-    quartile.resize(quartile.size() + kRoom<Mask>);
+    cells.resize(cells.size() + kMaskRoom<Mask>);
+    quartile.resize(quartile.size() + kMaskRoom<Mask>);
   }
 };
 

@@ -76,13 +76,16 @@ HWY_INLINE std::uint64_t not_below(const Key* a, const Key* b, std::size_t strid
   });
 }
 
+/// Masks that must be readable after the last one given to `find_mask`: it reads whole vectors.
+template <class Mask>
+constexpr std::size_t kMaskRoom = 64 / sizeof(Mask);
+
 struct MaskSearch {
   bool found = false;
   std::size_t tests = 0;  ///< masks up to the one found, or all
 };
 
 /// Calls visit(i) for the masks i of [begin, end) that have no bit of `forbidden`, ascending, until it returns true.
-/// Whole vectors are read: up to 63 bytes past `end` must be readable.
 template <class Mask, class Visit>
 HWY_INLINE MaskSearch find_mask(const Mask* masks, std::size_t begin, std::size_t end, Mask forbidden,
                                 const Visit& visit) {

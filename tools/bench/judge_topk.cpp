@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
-#include <iterator>
-#include <numeric>
+#include <utility>
 
 #include "tools/bench/judge.hpp"
 
@@ -34,25 +33,49 @@ std::weak_ordering compare(const TopKProblem& problem, RowId a, RowId b) {
   return std::weak_ordering::equivalent;
 }
 
+/// Rows of a problem: some, or all of them without a list.
+class RowSet {
+ public:
+  explicit RowSet(std::size_t n) : n_(n) {}
+  explicit RowSet(Answer rows) : n_(rows.size()), rows_(std::move(rows)), listed_(true) {}
+
+  std::size_t size() const { return n_; }
+  RowId operator[](std::size_t i) const { return listed_ ? rows_[i] : static_cast<RowId>(i); }
+
+ private:
+  std::size_t n_;
+  Answer rows_;
+  bool listed_ = false;
+};
+
+/// The key that is at place `place` when the keys of the rows are sorted.
+std::uint64_t key_at_place(const KeyColumn& column, const RowSet& rows, std::size_t place) {
+  std::vector<std::uint64_t> keys(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) keys[i] = key_at(column, rows[i]);
+  const auto nth = keys.begin() + static_cast<std::ptrdiff_t>(place);
+  std::ranges::nth_element(keys, nth);
+  return *nth;
+}
+
 /// Column by column: rows below the k-th key are in, rows above are out, and the next column decides among the rest.
 Answer reference(const TopKProblem& problem) {
   const std::size_t k = std::min(problem.k, problem.n);
   if (k == 0) return {};
   Answer chosen;
-  Answer rest(problem.n);
-  std::iota(rest.begin(), rest.end(), RowId{0});
+  RowSet rest(problem.n);
   for (const KeyColumn& column : problem.keys) {
-    std::vector<std::uint64_t> keys(rest.size());
-    std::ranges::transform(rest, keys.begin(), [&](RowId row) { return key_at(column, row); });
-    const auto place = keys.begin() + static_cast<std::ptrdiff_t>(k - chosen.size() - 1);
-    std::ranges::nth_element(keys, place);
-    const std::uint64_t last = *place;
-    std::ranges::copy_if(rest, std::back_inserter(chosen), [&](RowId row) { return key_at(column, row) < last; });
-    std::erase_if(rest, [&](RowId row) { return key_at(column, row) != last; });
+    const std::uint64_t last = key_at_place(column, rest, k - chosen.size() - 1);
+    Answer equal;
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      const std::uint64_t key = key_at(column, rest[i]);
+      if (key < last) chosen.push_back(rest[i]);
+      if (key == last) equal.push_back(rest[i]);
+    }
+    rest = RowSet(std::move(equal));
   }
-  const auto wanted = static_cast<std::ptrdiff_t>(problem.ties == TieRule::all ? rest.size() : k - chosen.size());
-  const auto first = problem.ties == TieRule::last ? rest.end() - wanted : rest.begin();
-  chosen.insert(chosen.end(), first, first + wanted);
+  const std::size_t wanted = problem.ties == TieRule::all ? rest.size() : k - chosen.size();
+  const std::size_t first = problem.ties == TieRule::last ? rest.size() - wanted : 0;
+  for (std::size_t i = first; i < first + wanted; ++i) chosen.push_back(rest[i]);
   std::ranges::sort(chosen, [&](RowId a, RowId b) {
     const std::weak_ordering order = compare(problem, a, b);
     return order != 0 ? order < 0 : a < b;

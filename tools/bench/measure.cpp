@@ -89,8 +89,10 @@ class Rounds {
   }
 
   void run() {
-    for (int round = 0; round < cell_.warmups + cell_.repeats; ++round) {
+    const int rounds = cell_.warmups + cell_.repeats;
+    for (int round = 0; round < rounds; ++round) {
       const bool timed = round >= cell_.warmups;
+      options_.status(fmt::format("round {} of {}", round + 1, rounds));
       run_floor(timed);
       for (Contender<Algorithm>& it : contenders_) {
         if (!spent(it)) run_once(it, round == 0, timed);
@@ -121,9 +123,11 @@ class Rounds {
   }
 
   void run_once(Contender<Algorithm>& it, bool first, bool timed) {
-    options_.status(fmt::format("running {}", it.algorithm->name));
     std::optional<Deadline> deadline;
-    if (first) deadline.emplace(cell_.budget_s, options_.stop);
+    if (first) {
+      options_.status(fmt::format("first run of {}", it.algorithm->name));
+      deadline.emplace(cell_.budget_s, options_.stop);
+    }
     Context context;
     context.stop = first ? deadline->token() : options_.stop;
     const auto start = std::chrono::steady_clock::now();

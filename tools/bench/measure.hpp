@@ -52,7 +52,7 @@ struct CellResult {
 struct MeasureOptions {
   std::optional<kernels::Device> device;  ///< only algorithms of this device
   std::stop_token stop;
-  /// Called before each run: what is going on.
+  /// Called with what is going on: before each round, and in the first before each run.
   std::function<void(const std::string&)> status = [](const std::string&) {};
 };
 

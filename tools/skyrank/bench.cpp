@@ -171,8 +171,8 @@ int bench(const BenchArguments& arguments, Console& console, Signals& signals) {
   Figures figures(arguments.out, {.suite = grid.suite, .commit = commit, .machine = bench::machine_name()});
   for (const Cell& cell : cells) {
     results.push_back(run_cell(runner, cell, signals));
-    print_result(results.back(), console);
     figures.add(results.back());
+    print_result(results.back(), console);
   }
   console.print(summary(results));
   console.flush();

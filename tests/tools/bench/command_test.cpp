@@ -106,6 +106,10 @@ TEST_F(BenchCommand, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error({"--repeat", "0"}), "skyrank: --repeat: 0 is not between 1 and 10000\n");
   EXPECT_EQ(error({"--threads", "1,2000"}), "skyrank: --threads: 2000 is not between 0 (all cores) and 1024\n");
   EXPECT_THAT(error({"--threads", "1,two"}), HasSubstr("--threads"));
+  const std::string skylines =
+      folder_.write("skylines.yaml", "version: 1\ncells: [{op: skyline, distribution: uniform, n: 9, d: 2}]");
+  EXPECT_EQ(run_skyrank({"bench", skylines, "--algorithms", "sort"}).err,
+            "skyrank: --algorithms: none of these is for a cell of the grid\n");
   const Outcome missing = run_skyrank({"bench", folder_ / "none.yaml"});
   EXPECT_EQ(missing.status, 2);
   EXPECT_EQ(missing.err, "skyrank: " + folder_ / "none.yaml" + ": no such file\n");
@@ -119,7 +123,7 @@ TEST_F(BenchCommand, KeepsFinishedCellsWhenInterrupted) {
       "long.yaml",
       "version: 1\ncells:\n"
       "  - {op: skyline, distribution: independent, n: 100, d: 2, repeats: 1, algorithms: bnl}\n"
-      "  - {op: skyline, distribution: anticorrelated, n: 300000, d: 12, budget_s: 1000, algorithms: bnl}\n");
+      "  - {op: skyline, distribution: anticorrelated, n: 100000, d: 12, budget_s: 1000, algorithms: bnl}\n");
   ProgramOptions interrupted;
   interrupted.while_it_runs = [sent = false](pid_t process, const Outcome& outcome) mutable {
     if (sent || outcome.out.find("n 100 ") == std::string::npos) return;
@@ -129,6 +133,7 @@ TEST_F(BenchCommand, KeepsFinishedCellsWhenInterrupted) {
   const Outcome outcome = run_skyrank({"bench", grid, "--out", csv}, interrupted);
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.err, HasSubstr("skyrank: cancelled"));
+  EXPECT_THAT(lines_of(csv).back(), StartsWith("long,bnl,cpu,skyline,float32,row id,independent,100,2,"));
   EXPECT_THAT(folder_.names(), ::testing::UnorderedElementsAre("figures.csv", "grid.yaml", "long.yaml"));
 }
 

@@ -1,17 +1,21 @@
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "kernels/common/counters.hpp"
-#include "kernels/common/dominance.hpp"
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/skyline/padded_rows.hpp"
+#include "kernels/cpu/skyline/sample.hpp"
 #include "kernels/registry.hpp"
 
 // Skyline by bitmaps over blocks of candidates; our own design. Every dimension is cut at sampled quantiles into
@@ -30,8 +34,13 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/skyline/blocked_bitmap.cpp"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#include <hwy/aligned_allocator.h>
+#include <hwy/cache_control.h>
+#include <hwy/contrib/sort/vqsort.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#include "kernels/cpu/skyline/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace skyrank::kernels::skyline {
@@ -42,15 +51,20 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::size_t kBlockRows = 512;
 constexpr std::size_t kWords = kBlockRows / 64;
 constexpr std::size_t kDimsBetweenTests = 15;  ///< intersections between two looks at whether anything is left
-constexpr std::size_t kSample = 4096;
-constexpr std::size_t kKillers = 8;
+constexpr std::size_t kKillers = 4;
+constexpr std::size_t kElite = 4096;      ///< rows of low level sum among which the strongest are looked for
+constexpr std::size_t kWitnesses = 2048;  ///< rows that show which of them are strong
+constexpr std::size_t kChunk = 1 << 14;
 constexpr std::size_t kFirstBatch = 2048;
 constexpr std::size_t kLargestBatch = 1 << 17;
+constexpr std::size_t kBatchOfThread = 1 << 14;
 constexpr std::size_t kLargestTask = 4096;
 constexpr std::size_t kSmallestTask = 512;
+constexpr std::size_t kTile = 256;
 
 using WordTag = hn::CappedTag<std::uint64_t, kWords>;
-using RowIndices = std::vector<std::uint32_t>;
+
+// ---- Quantile levels ----
 
 /// Quantile levels of all dimensions. The bitmaps of a row take levels / 8 bytes a dimension, as much as four-byte keys
 /// at 32 levels.
@@ -58,18 +72,20 @@ template <class Key>
 struct Grid {
   std::size_t d = 0;
   std::size_t levels = 0;            ///< a power of two
+  std::size_t code_bits = 0;         ///< of the z-order
   std::vector<Key> thresholds;       ///< d x levels, ascending, padded with the largest key
-  std::vector<std::uint64_t> masks;  ///< d x levels: the thermometer bits of a level
+  std::vector<Key> least;            ///< d: of the sample
   std::vector<std::uint64_t> codes;  ///< levels: the bits of a level, d apart, for the z-order
 
   explicit Grid(std::size_t dims)
       : d(dims),
         levels(dims <= 32 ? 32 : 16),
         thresholds(d * levels, std::numeric_limits<Key>::max()),
-        masks(d * levels),
+        least(d),
         codes(levels) {
     const auto level_bits = static_cast<std::size_t>(std::countr_zero(levels));
     const std::size_t planes = std::min(level_bits, 64 / d);
+    code_bits = planes * d;
     for (std::size_t l = 0; l < levels; ++l) {
       for (std::size_t p = 0; p < planes; ++p) {
         codes[l] |= std::uint64_t{(l >> (level_bits - planes + p)) & 1} << (p * d);
@@ -78,214 +94,333 @@ struct Grid {
   }
 
   std::size_t words() const { return d * levels * kWords; }
+  std::size_t num_scores() const { return d * (levels - 1) + 1; }
+
+  std::uint64_t code(const std::uint8_t* level) const {
+    std::uint64_t bits = 0;
+    for (std::size_t j = 0; j < d; ++j) bits |= codes[level[j]] << j;
+    return bits;
+  }
 };
 
-/// One row of each of equal stretches of the input, at a hashed place, so that no order hides rows from the sample.
-inline RowIndices sample_rows(std::size_t n) {
-  const std::size_t count = std::min(n, kSample);
-  RowIndices rows(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t begin = n * i / count;
-    const std::size_t end = n * (i + 1) / count;
-    std::uint64_t hash = (i + 1) * 0x9E3779B97F4A7C15u;
-    hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93u;
-    rows[i] = static_cast<std::uint32_t>(begin + (hash >> 32) % (end - begin));
-  }
-  return rows;
-}
-
-/// Thresholds and masks of one dimension from the ascending values of a sample.
+/// Thresholds of one dimension from the ascending values of a sample.
 template <class Key>
 void cut(std::span<const Key> values, std::size_t j, Grid<Key>& grid) {
   Key* thresholds = grid.thresholds.data() + j * grid.levels;
+  grid.least[j] = values.front();
   std::size_t count = 0;
   for (std::size_t l = 1; l < grid.levels; ++l) {
     const Key value = values[values.size() * l / grid.levels];
     if (value > values.front() && (count == 0 || value > thresholds[count - 1])) thresholds[count++] = value;
   }
-  const std::size_t mask_bits = 64 / grid.d;
-  for (std::size_t l = 0; l < grid.levels; ++l) {
-    const std::size_t set = std::min(l, count) * (mask_bits + 1) / (count + 1);
-    const std::uint64_t bits = set == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << set) - 1;
-    grid.masks[j * grid.levels + l] = bits << (j * mask_bits);
-  }
 }
 
+inline void sort_keys(std::span<std::uint32_t> keys) { hwy::Sorter()(keys.data(), keys.size(), hwy::SortAscending()); }
+inline void sort_keys(std::span<std::uint64_t> keys) { hwy::Sorter()(keys.data(), keys.size(), hwy::SortAscending()); }
+
+/// The grid at the quantiles of some rows of the problem.
 template <class Key>
-Grid<Key> make_grid(const SkylineProblem& problem, const RowIndices& sample) {
+Grid<Key> make_grid(const SkylineProblem& problem, const RowIndices& rows) {
   Grid<Key> grid(problem.keys.size());
-  parallel_for(grid.d, 1, [&](std::size_t begin, std::size_t end) {
-    std::vector<Key> values(sample.size());
-    for (std::size_t j = begin; j < end; ++j) {
-      const Key* column = problem.keys[j].template as<Key>();
-      for (std::size_t i = 0; i < sample.size(); ++i) values[i] = column[sample[i]];
-      std::sort(values.begin(), values.end());
-      cut<Key>(values, j, grid);
-    }
-  });
+  if (rows.empty()) return grid;
+  std::vector<Key> values(rows.size());
+  for (std::size_t j = 0; j < grid.d; ++j) {
+    const Key* column = problem.keys[j].template as<Key>();
+    for (std::size_t i = 0; i < rows.size(); ++i) values[i] = column[rows[i]];
+    sort_keys(values);
+    cut<Key>(values, j, grid);
+  }
   return grid;
 }
 
-/// Keys of the rows of the sample that dominate the largest share of the grid, row after row.
-template <class Key>
-std::vector<Key> find_killers(const SkylineProblem& problem, const Grid<Key>& grid, const RowIndices& sample) {
-  std::vector<std::pair<double, std::uint32_t>> spared(sample.size());  // minus the logarithm of the dominated share
-  for (std::size_t i = 0; i < sample.size(); ++i) spared[i] = {0.0, sample[i]};
-  for (std::size_t j = 0; j < grid.d; ++j) {
-    const Key* column = problem.keys[j].template as<Key>();
-    const Key* first = grid.thresholds.data() + j * grid.levels;
-    const Key* last = first + grid.levels - 1;
-    for (auto& [cost, row] : spared) {
-      const auto above = static_cast<double>(last - std::upper_bound(first, last, column[row]));
-      cost -= std::log2(above + 1);
+/// Runs of neighbouring rows at hashed places, about `count` rows: a run costs one cache line a column.
+inline RowIndices sample_runs(std::size_t n, std::size_t count) {
+  constexpr std::size_t kRun = 16;
+  RowIndices rows;
+  for (const std::size_t run : sample_rows((n + kRun - 1) / kRun, count / kRun)) {
+    for (std::size_t row = run * kRun; row < std::min(n, (run + 1) * kRun); ++row) {
+      rows.push_back(static_cast<std::uint32_t>(row));
     }
   }
-  const std::size_t count = std::min(kKillers, sample.size());
-  std::partial_sort(spared.begin(), spared.begin() + static_cast<std::ptrdiff_t>(count), spared.end());
-  std::vector<Key> keys;
-  for (std::size_t k = 0; k < count; ++k) {
-    for (const KeyColumn& column : problem.keys) keys.push_back(column.template as<Key>()[spared[k].second]);
-  }
-  return keys;
+  return rows;
 }
 
-/// Appends those of the rows [begin, end) that no killer dominates.
+/// Levels of vectors of keys in one dimension: the number of thresholds at or below each key, by a binary search that
+/// all lanes take together. Where two vectors hold all thresholds, each step is a lookup in registers, else a gather.
+template <class Key>
+class LevelSearch {
+  using Tag = hn::ScalableTag<Key>;
+  using IndexTag = hn::RebindToSigned<Tag>;
+  using Index = hn::TFromD<IndexTag>;
+  using Vector = hn::Vec<Tag>;
+  static constexpr bool kInRegisters = hn::MaxLanes(Tag()) == 16 && sizeof(Key) == 4;
+
+ public:
+  LevelSearch(const Grid<Key>& grid, std::size_t j)
+      : thresholds_(grid.thresholds.data() + j * grid.levels), levels_(grid.levels) {}
+
+  HWY_INLINE Vector operator()(Vector keys) const {
+    if constexpr (kInRegisters) {
+      if (levels_ == 32) return in_registers(keys);
+    }
+    const Tag tag;
+    const IndexTag index_tag;
+    auto level = hn::Zero(index_tag);
+    for (std::size_t step = levels_ / 2; step > 0; step /= 2) {
+      const auto threshold = hn::GatherIndex(tag, thresholds_ + step - 1, level);
+      level = hn::Add(level, step_if_reached(keys, threshold, step));
+    }
+    return hn::BitCast(tag, level);
+  }
+
+ private:
+  HWY_INLINE hn::Vec<IndexTag> step_if_reached(Vector keys, Vector threshold, std::size_t step) const {
+    const IndexTag index_tag;
+    const auto below = hn::RebindMask(index_tag, hn::Lt(keys, threshold));
+    return hn::IfThenZeroElse(below, hn::Set(index_tag, static_cast<Index>(step)));
+  }
+
+  HWY_INLINE Vector in_registers(Vector keys) const {
+    const Tag tag;
+    const IndexTag index_tag;
+    const auto lower = hn::LoadU(tag, thresholds_);
+    const auto upper = hn::LoadU(tag, thresholds_ + 16);
+    const auto in_lower = hn::Lt(keys, hn::Set(tag, thresholds_[15]));
+    auto level = hn::Zero(index_tag);  // within the half
+    for (std::size_t step = 8; step > 0; step /= 2) {
+      const auto at = hn::IndicesFromVec(tag, hn::Add(level, hn::Set(index_tag, static_cast<Index>(step - 1))));
+      const auto threshold = hn::IfThenElse(in_lower, hn::TableLookupLanes(lower, at), hn::TableLookupLanes(upper, at));
+      level = hn::Add(level, step_if_reached(keys, threshold, step));
+    }
+    return hn::Add(hn::BitCast(tag, level), hn::IfThenZeroElse(in_lower, hn::Set(tag, Key{16})));
+  }
+
+  const Key* thresholds_;
+  std::size_t levels_;
+};
+
+// ---- First prefilter: columns against a few strong rows ----
+
+/// Keys of the rows of a sample that dominate the largest share of the grid if dimensions are independent, row after
+/// row.
+template <class Key>
+std::vector<Key> find_killers(const SkylineProblem& problem, const Grid<Key>& grid, const RowIndices& rows) {
+  const hn::ScalableTag<Key> tag;
+  const std::size_t padded = hwy::RoundUpTo(rows.size(), hn::Lanes(tag));
+  std::vector<float> cost_of_level(grid.levels);
+  for (std::size_t l = 0; l < grid.levels; ++l) {
+    cost_of_level[l] = -std::log2(1.0F - static_cast<float>(l) / static_cast<float>(grid.levels));
+  }
+  std::vector<std::pair<float, std::uint32_t>> costs(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) costs[i] = {0.0F, rows[i]};
+  std::vector<Key> values(padded);
+  std::vector<Key> levels(padded);
+  for (std::size_t j = 0; j < grid.d; ++j) {
+    const Key* column = problem.keys[j].template as<Key>();
+    const LevelSearch<Key> search(grid, j);
+    for (std::size_t i = 0; i < rows.size(); ++i) values[i] = column[rows[i]];
+    for (std::size_t i = 0; i < padded; i += hn::Lanes(tag)) {
+      hn::StoreU(search(hn::LoadU(tag, values.data() + i)), tag, levels.data() + i);
+    }
+    // Below the first threshold, where the best rows of correlated data are, by the distance from it.
+    const Key first = grid.thresholds[j * grid.levels];
+    const float finest = cost_of_level[1] / static_cast<float>(std::max<Key>(first - grid.least[j], 1));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      costs[i].first += levels[i] == 0 ? finest * static_cast<float>(values[i] - std::min(values[i], grid.least[j]))
+                                       : cost_of_level[levels[i]];
+    }
+  }
+  const std::size_t count = std::min(kKillers, costs.size());
+  std::partial_sort(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(count), costs.end());
+  std::vector<Key> killers;
+  for (std::size_t k = 0; k < count; ++k) {
+    for (const KeyColumn& column : problem.keys) killers.push_back(column.as<Key>()[costs[k].second]);
+  }
+  return killers;
+}
+
+/// Rows and their level sums.
+struct Scored {
+  RowIndices rows;
+  std::vector<std::uint16_t> scores;
+};
+
+/// Rows [begin, end), at most kChunk, that no killer dominates.
 template <class Key, class Counters>
-void keep_spared(const SkylineProblem& problem, std::span<const Key> killers, std::size_t begin, std::size_t end,
-                 RowIndices& kept, Counters& counters) {
+Scored find_spared(const SkylineProblem& problem, const Grid<Key>& grid, std::span<const Key> killers,
+                   std::size_t begin, std::size_t end, Counters& counters) {
   const hn::ScalableTag<Key> tag;
   const std::size_t lanes = hn::Lanes(tag);
   const std::size_t d = problem.keys.size();
-  std::size_t row = begin;
-  for (; row + lanes <= end; row += lanes) {
-    auto dead = hn::FirstN(tag, 0);
+  Scored result{RowIndices(end - begin), std::vector<std::uint16_t>(end - begin)};
+  HWY_ALIGN std::array<Key, hn::MaxLanes(tag)> scores;
+  std::size_t count = 0;
+  for (std::size_t row = begin; row < end; row += lanes) {
+    const std::size_t here = std::min(lanes, end - row);
+    const auto load = [&](std::size_t j) HWY_ATTR {
+      const Key* keys = problem.keys[j].template as<Key>() + row;
+      return HWY_LIKELY(here == lanes) ? hn::LoadU(tag, keys) : hn::MaskedLoad(hn::FirstN(tag, here), tag, keys);
+    };
+    auto spared = hn::FirstN(tag, here);
     for (const Key* killer = killers.data(); killer != killers.data() + killers.size(); killer += d) {
-      counters.dominance_tests(lanes);
-      auto no_better = hn::Not(dead);
+      counters.dominance_tests(here);
+      auto no_better = spared;
       auto worse = hn::FirstN(tag, 0);
-      for (std::size_t j = 0; j < d && !hn::AllFalse(tag, no_better); ++j) {
-        const auto x = hn::LoadU(tag, problem.keys[j].template as<Key>() + row);
+      for (std::size_t j = 0; j < d; ++j) {
+        if (j % 4 == 0 && hn::AllFalse(tag, no_better)) break;
+        const auto keys = load(j);
         const auto limit = hn::Set(tag, killer[j]);
-        no_better = hn::AndNot(hn::Lt(x, limit), no_better);
-        worse = hn::Or(worse, hn::Gt(x, limit));
+        no_better = hn::AndNot(hn::Lt(keys, limit), no_better);
+        worse = hn::Or(worse, hn::Gt(keys, limit));
       }
-      dead = hn::Or(dead, hn::And(no_better, worse));
-      if (hn::AllTrue(tag, dead)) break;
+      spared = hn::AndNot(hn::And(no_better, worse), spared);
+      if (hn::AllFalse(tag, spared)) break;
     }
-    std::array<std::uint8_t, 8> bytes{};
-    hn::StoreMaskBits(tag, hn::Not(dead), bytes.data());
-    std::uint64_t spared = 0;
-    std::memcpy(&spared, bytes.data(), bytes.size());
-    if (lanes < 64) spared &= (std::uint64_t{1} << lanes) - 1;
-    for (; spared != 0; spared &= spared - 1) {
-      kept.push_back(static_cast<std::uint32_t>(row + static_cast<std::size_t>(std::countr_zero(spared))));
+    if (hn::AllFalse(tag, spared)) continue;
+    auto score = hn::Zero(tag);
+    for (std::size_t j = 0; j < d; ++j) score = hn::Add(score, LevelSearch<Key>(grid, j)(load(j)));
+    hn::Store(score, tag, scores.data());
+    for (std::uint64_t bits = bits_of(tag, spared); bits != 0; bits &= bits - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(bits));
+      result.rows[count] = static_cast<std::uint32_t>(row + lane);
+      result.scores[count++] = static_cast<std::uint16_t>(scores[lane]);
     }
   }
-  for (; row < end; ++row) kept.push_back(static_cast<std::uint32_t>(row));
+  result.rows.resize(count);
+  result.scores.resize(count);
+  return result;
 }
 
-RowIndices concatenate(const std::vector<RowIndices>& parts) {
-  std::size_t total = 0;
-  for (const RowIndices& part : parts) total += part.size();
-  RowIndices all;
-  all.reserve(total);
-  for (const RowIndices& part : parts) all.insert(all.end(), part.begin(), part.end());
-  return all;
+/// What the first prefilter leaves, ascending, and of that about kElite rows of the lowest level sums.
+struct Spared {
+  RowIndices rows;
+  RowIndices elite;
+};
+
+inline RowIndices find_elite(const std::vector<Scored>& parts, std::size_t num_scores) {
+  std::vector<std::size_t> counts(num_scores);
+  for (const Scored& part : parts) {
+    for (const std::uint16_t score : part.scores) ++counts[score];
+  }
+  std::size_t limit = 0;
+  for (std::size_t count = 0; limit < num_scores && count < kElite; ++limit) count += counts[limit];
+  RowIndices elite;
+  for (const Scored& part : parts) {
+    for (std::size_t i = 0; i < part.rows.size() && elite.size() < 2 * kElite; ++i) {
+      if (part.scores[i] < limit) elite.push_back(part.rows[i]);
+    }
+  }
+  return elite;
 }
 
-/// Rows that a few strong rows of the sample do not dominate, ascending.
 template <class Key, class Counters>
-RowIndices prefilter(const SkylineProblem& problem, std::span<const Key> killers, Counters& counters,
-                     const Context& context) {
-  constexpr std::size_t kChunk = 1 << 14;
-  std::vector<RowIndices> kept((problem.n + kChunk - 1) / kChunk);
-  parallel_for(kept.size(), 1, counters, [&](std::size_t first, std::size_t last, Counters& own) {
-    for (std::size_t chunk = first; chunk < last; ++chunk) {
+Spared first_prefilter(const SkylineProblem& problem, Counters& counters, const Context& context) {
+  const RowIndices sample = sample_runs(problem.n, problem.n < 1 << 18 ? 2048 : 4096);
+  RowIndices thin;
+  for (std::size_t i = 0; i < sample.size(); i += 4) thin.push_back(sample[i]);
+  const Grid<Key> grid = make_grid<Key>(problem, thin);
+  const std::vector<Key> killers = find_killers(problem, grid, sample);
+  std::vector<Scored> parts((problem.n + kChunk - 1) / kChunk);
+  parallel_for(parts.size(), 1, counters, [&](std::size_t first, std::size_t last, Counters& own) {
+    for (std::size_t c = first; c < last; ++c) {
       context.check();
-      const std::size_t begin = chunk * kChunk;
-      keep_spared(problem, killers, begin, std::min(problem.n, begin + kChunk), kept[chunk], own);
+      parts[c] = find_spared<Key>(problem, grid, killers, c * kChunk, std::min(problem.n, (c + 1) * kChunk), own);
+    }
+  });
+  Spared result;
+  std::size_t total = 0;
+  for (const Scored& part : parts) total += part.rows.size();
+  result.rows.reserve(total);
+  for (const Scored& part : parts) result.rows.insert(result.rows.end(), part.rows.begin(), part.rows.end());
+  if (total >= 4 * kElite) result.elite = find_elite(parts, grid.num_scores());
+  return result;
+}
+
+/// Cuts [0, n) into chunks, calls body(begin, end, kept, counters) for each at the same time, and gives what they
+/// kept, in order.
+template <class Counters, class Body>
+RowIndices keep_in_chunks(std::size_t n, std::size_t chunk, Counters& counters, const Context& context,
+                          const Body& body) {
+  std::vector<RowIndices> kept((n + chunk - 1) / chunk);
+  parallel_for(kept.size(), 1, counters, [&](std::size_t first, std::size_t last, Counters& own) {
+    for (std::size_t c = first; c < last; ++c) {
+      context.check();
+      body(c * chunk, std::min(n, (c + 1) * chunk), kept[c], own);
     }
   });
   return concatenate(kept);
 }
 
-/// The rows that are left, with all that later steps need of them.
+// ---- Candidates ----
+
+/// Rows in the form in which they meet blocks.
 template <class Key>
 struct Candidates {
+  Grid<Key> grid;
   std::size_t n = 0;
   std::size_t d = 0;
-  std::size_t stride = 0;                   ///< keys of a row, padded with zeros to whole vectors
-  std::unique_ptr<Key[]> keys;              ///< n x stride
-  std::unique_ptr<std::uint8_t[]> levels;   ///< n x d
-  std::unique_ptr<std::uint64_t[]> masks;   ///< thermometer masks: a bit set means at or above a threshold
-  std::unique_ptr<std::uint64_t[]> codes;   ///< z-order
-  std::unique_ptr<std::uint16_t[]> scores;  ///< level sums
+  PaddedRows<Key> keys;
+  std::size_t planes = 0;                             ///< words of eight levels
+  hwy::AlignedFreeUniquePtr<std::uint64_t[]> levels;  ///< n x planes, padded with zeros
+  std::unique_ptr<std::uint16_t[]> scores;            ///< level sums
 
-  Candidates(std::size_t rows, std::size_t dims, std::size_t padded)
-      : n(rows),
-        d(dims),
-        stride(padded),
-        keys(std::make_unique_for_overwrite<Key[]>(n * stride)),
-        levels(std::make_unique_for_overwrite<std::uint8_t[]>(n * d)),
-        masks(std::make_unique<std::uint64_t[]>(n)),
-        codes(std::make_unique<std::uint64_t[]>(n)),
-        scores(std::make_unique<std::uint16_t[]>(n)) {}
+  Candidates(Grid<Key> levels_of, std::size_t rows)
+      : grid(std::move(levels_of)),
+        n(rows),
+        d(grid.d),
+        keys(n, d),
+        planes((d + 7) / 8),
+        levels(hwy::AllocateAligned<std::uint64_t>(n * planes)),
+        scores(std::make_unique_for_overwrite<std::uint16_t[]>(n)) {}
 
-  const Key* key(std::size_t row) const { return keys.get() + row * stride; }
+  /// The levels of a row side by side.
+  const std::uint8_t* level(std::size_t row) const {
+    return reinterpret_cast<const std::uint8_t*>(levels.get() + row * planes);
+  }
 };
 
-/// d rounded up to whole vectors of the widest size that wastes less than a quarter row.
+/// Makes candidates [first, first + count) of the rows `ids` of the problem; at most kTile.
 template <class Key>
-std::size_t padded_dims(std::size_t d) {
-  const std::size_t unit = hn::Lanes(hn::CappedTag<Key, 4>());
-  return (d + unit - 1) / unit * unit;
-}
-
-/// Number of thresholds at or below each value, by a binary search that all lanes take together.
-template <class Key, class Index>
-void find_levels(const Key* values, std::size_t count, const Key* thresholds, std::size_t levels, Index* found) {
+void fill_tile(const SkylineProblem& problem, const std::uint32_t* ids, std::size_t first, std::size_t count,
+               Candidates<Key>& rows) {
   const hn::ScalableTag<Key> tag;
-  const hn::RebindToSigned<decltype(tag)> index_tag;
-  for (std::size_t i = 0; i < count; i += hn::Lanes(tag)) {
-    const auto value = hn::Load(tag, values + i);
-    auto level = hn::Zero(index_tag);
-    for (std::size_t step = levels / 2; step > 0; step /= 2) {
-      const auto threshold = hn::GatherIndex(tag, thresholds + step - 1, level);
-      const auto reached = hn::RebindMask(index_tag, hn::Not(hn::Lt(value, threshold)));
-      level = hn::Add(level, hn::IfThenElseZero(reached, hn::Set(index_tag, static_cast<Index>(step))));
+  HWY_ALIGN std::array<Key, kTile> values{};
+  HWY_ALIGN std::array<Key, kTile> found{};
+  std::array<std::uint16_t, kTile> scores{};
+  const Grid<Key>& grid = rows.grid;
+  std::uint64_t* words = rows.levels.get() + first * rows.planes;
+  auto* levels = reinterpret_cast<std::uint8_t*>(words);
+  for (std::size_t i = 0; i < count; ++i) rows.keys.pad(first + i);
+  for (std::size_t i = 0; i < count; ++i) words[(i + 1) * rows.planes - 1] = 0;
+  for (std::size_t j = 0; j < rows.d; ++j) {
+    const Key* column = problem.keys[j].template as<Key>();
+    const LevelSearch<Key> search(grid, j);
+    for (std::size_t i = 0; i < count; ++i) rows.keys[first + i][j] = values[i] = column[ids[i]];
+    for (std::size_t i = 0; i < count; i += hn::Lanes(tag)) {
+      const auto keys = hn::Load(tag, values.data() + i);
+      hn::Store(search(keys), tag, found.data() + i);
     }
-    hn::Store(level, index_tag, found + i);
+    for (std::size_t i = 0; i < count; ++i) scores[i] = static_cast<std::uint16_t>(scores[i] + found[i]);
+    for (std::size_t i = 0; i < count; ++i) levels[i * 8 * rows.planes + j] = static_cast<std::uint8_t>(found[i]);
   }
+  std::copy_n(scores.begin(), count, rows.scores.get() + first);
 }
 
-/// Fills in candidates [begin, end), which are the rows `ids` of the problem.
-template <class Key>
-void fill(const SkylineProblem& problem, const Grid<Key>& grid, const RowIndices& ids, std::size_t begin,
-          std::size_t end, Candidates<Key>& rows) {
-  constexpr std::size_t kTile = 256;
-  HWY_ALIGN std::array<Key, kTile> values{};
-  HWY_ALIGN std::array<std::make_signed_t<Key>, kTile> found{};
-  for (std::size_t first = begin; first < end; first += kTile) {
-    const std::size_t count = std::min(kTile, end - first);
-    for (std::size_t j = 0; j < rows.stride; ++j) {
-      Key* keys = rows.keys.get() + first * rows.stride + j;
-      if (j >= rows.d) {
-        for (std::size_t i = 0; i < count; ++i) keys[i * rows.stride] = 0;
-        continue;
-      }
-      const Key* column = problem.keys[j].template as<Key>();
-      for (std::size_t i = 0; i < count; ++i) keys[i * rows.stride] = values[i] = column[ids[first + i]];
-      find_levels(values.data(), count, grid.thresholds.data() + j * grid.levels, grid.levels, found.data());
-      for (std::size_t i = 0; i < count; ++i) {
-        const auto level = static_cast<std::size_t>(found[i]);
-        const std::size_t row = first + i;
-        rows.levels[row * rows.d + j] = static_cast<std::uint8_t>(level);
-        rows.masks[row] |= grid.masks[j * grid.levels + level];
-        rows.codes[row] |= grid.codes[level] << j;
-        rows.scores[row] = static_cast<std::uint16_t>(rows.scores[row] + level);
-      }
+template <class Key, class Counters>
+Candidates<Key> make_candidates(const SkylineProblem& problem, const RowIndices& ids, Counters& counters,
+                                const Context& context) {
+  RowIndices sample = sample_rows(ids.size(), ids.size() < 1 << 16 ? 512 : 2048);
+  for (std::uint32_t& row : sample) row = ids[row];
+  Candidates<Key> rows(make_grid<Key>(problem, sample), ids.size());
+  parallel_for((rows.n + kTile - 1) / kTile, 16, [&](std::size_t begin, std::size_t end) {
+    context.check();
+    for (std::size_t first = begin * kTile; first < std::min(rows.n, end * kTile); first += kTile) {
+      fill_tile(problem, ids.data() + first, first, std::min(kTile, rows.n - first), rows);
     }
-  }
+  });
+  counters.bytes_read(rows.n * rows.d * sizeof(Key));
+  counters.bytes_written(rows.n * (rows.keys.stride() * sizeof(Key) + rows.d));
+  return rows;
 }
 
 /// Rows by ascending score; `starts[s]` is the first of score s, and the last start is n.
@@ -318,109 +453,263 @@ ByScore sort_by_score(const Candidates<Key>& rows, std::size_t num_scores) {
   return result;
 }
 
-/// Candidates in blocks of 512 with their bitmaps.
-struct Blocks {
-  RowIndices rows;                       ///< of all blocks; only the last may be partly filled
-  std::vector<std::uint64_t> summaries;  ///< a block: the intersection of its rows' masks
-  std::vector<std::uint64_t> sets;       ///< a block: d x levels x kWords, bit i = row i is at or below the level
+/// A row below its code in the z-order, in one word; of a long code the lowest bits, which matter least, make room.
+struct CodedRows {
+  std::vector<std::uint64_t> words;  ///< ascending
+  std::size_t row_bits = 0;
 
-  std::size_t count() const { return (rows.size() + kBlockRows - 1) / kBlockRows; }
+  std::size_t size() const { return words.size(); }
+  std::uint64_t code(std::size_t i) const { return words[i] >> row_bits; }
+  std::uint32_t row(std::size_t i) const {
+    return static_cast<std::uint32_t>(words[i] & ((std::uint64_t{1} << row_bits) - 1));
+  }
+};
+
+/// Sorts by splitters from a sample: parts are spread over buckets, and buckets are sorted, at the same time.
+inline void sort_words(std::vector<std::uint64_t>& words) {
+  constexpr std::size_t kSerial = 1 << 14;
+  constexpr std::size_t kOversampling = 32;
+  const std::size_t parts = std::min(concurrency(), words.size() / kSerial);
+  if (parts < 2) return sort_keys(words);
+  std::vector<std::uint64_t> splitters;
+  for (const std::size_t i : sample_rows(words.size(), parts * kOversampling)) splitters.push_back(words[i]);
+  sort_keys(splitters);
+  for (std::size_t b = 1; b < parts; ++b) splitters[b - 1] = splitters[b * splitters.size() / parts];
+  splitters.resize(parts - 1);
+  const auto bucket_of = [&](std::uint64_t word) {
+    return static_cast<std::size_t>(std::upper_bound(splitters.begin(), splitters.end(), word) - splitters.begin());
+  };
+  std::vector<std::vector<std::size_t>> next(parts, std::vector<std::size_t>(parts));
+  const auto each_word = [&](const auto& body) {
+    parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t part = begin; part < end; ++part) {
+        const std::size_t last = words.size() * (part + 1) / parts;
+        for (std::size_t i = words.size() * part / parts; i < last; ++i)
+          body(next[part][bucket_of(words[i])], words[i]);
+      }
+    });
+  };
+  each_word([](std::size_t& count, std::uint64_t) { ++count; });
+  std::vector<std::size_t> starts;
+  std::size_t at = 0;
+  for (std::size_t b = 0; b < parts; ++b) {
+    starts.push_back(at);
+    for (std::vector<std::size_t>& part : next) at += std::exchange(part[b], at);
+  }
+  starts.push_back(at);
+  std::vector<std::uint64_t> spread(words.size());
+  each_word([&](std::size_t& place, std::uint64_t word) { spread[place++] = word; });
+  parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b) {
+      sort_keys(std::span(spread).subspan(starts[b], starts[b + 1] - starts[b]));
+    }
+  });
+  words = std::move(spread);
+}
+
+/// Rows in z-order, then ascending: neighbours have similar levels, which keeps the corners of blocks tight.
+template <class Key>
+CodedRows sort_by_code(const Candidates<Key>& rows, const RowIndices& indices) {
+  CodedRows result{std::vector<std::uint64_t>(indices.size()), static_cast<std::size_t>(std::bit_width(rows.n))};
+  const std::size_t dropped = std::max(rows.grid.code_bits + result.row_bits, std::size_t{64}) - 64;
+  parallel_for(indices.size(), 4096, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      result.words[i] = rows.grid.code(rows.level(indices[i])) >> dropped << result.row_bits | indices[i];
+    }
+  });
+  sort_words(result.words);
+  return result;
+}
+
+// ---- Blocks ----
+
+/// Up to 512 rows with their bitmaps.
+struct Block {
+  std::array<std::uint64_t, kMaxDims / 8> corner;   ///< the least level in each dimension, eight a word
+  hwy::AlignedFreeUniquePtr<std::uint64_t[]> sets;  ///< d x levels x kWords, bit i = row i is at or below the level
+};
+
+struct Blocks {
+  RowIndices rows;  ///< of all blocks; only the last may be partly filled
+  std::vector<Block> blocks;
 };
 
 template <class Key>
-void build_block(const Candidates<Key>& rows, const Grid<Key>& grid, std::size_t block, Blocks& blocks) {
-  const WordTag tag;
-  std::uint64_t* sets = blocks.sets.data() + block * grid.words();
-  std::fill_n(sets, grid.words(), 0);
-  std::uint64_t summary = ~std::uint64_t{0};
-  const std::size_t begin = block * kBlockRows;
-  const std::size_t end = std::min(blocks.rows.size(), begin + kBlockRows);
-  for (std::size_t i = 0; i < end - begin; ++i) {
-    const std::size_t row = blocks.rows[begin + i];
-    summary &= rows.masks[row];
-    const std::uint8_t* level = rows.levels.get() + row * rows.d;
-    for (std::size_t j = 0; j < rows.d; ++j) {
-      sets[(j * grid.levels + level[j]) * kWords + i / 64] |= std::uint64_t{1} << (i % 64);
-    }
+void build_block(const Candidates<Key>& rows, std::span<const std::uint32_t> members, Block& block) {
+  const hn::CappedTag<std::int8_t, 64> tag;
+  const Grid<Key>& grid = rows.grid;
+  if (block.sets == nullptr) block.sets = hwy::AllocateAligned<std::uint64_t>(grid.words());
+  HWY_ALIGN std::array<std::int8_t, kMaxDims * kBlockRows> columns;
+  std::fill_n(columns.begin(), rows.d * kBlockRows, std::int8_t{127});  // absent rows are at or below no level
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::uint8_t* level = rows.level(members[i]);
+    for (std::size_t j = 0; j < rows.d; ++j) columns[j * kBlockRows + i] = static_cast<std::int8_t>(level[j]);
   }
-  blocks.summaries[block] = summary;
+  block.corner = {};
+  auto* corner = reinterpret_cast<std::uint8_t*>(block.corner.data());
+  std::uint64_t* sets = block.sets.get();
   for (std::size_t j = 0; j < rows.d; ++j) {
-    std::uint64_t* set = sets + j * grid.levels * kWords;
-    for (std::size_t w = kWords; w < grid.levels * kWords; w += hn::Lanes(tag)) {
-      hn::StoreU(hn::Or(hn::LoadU(tag, set + w - kWords), hn::LoadU(tag, set + w)), tag, set + w);
+    const auto column = columns.begin() + static_cast<std::ptrdiff_t>(j * kBlockRows);
+    corner[j] = static_cast<std::uint8_t>(*std::min_element(column, column + kBlockRows));
+    for (std::size_t l = 0; l < grid.levels; ++l) {
+      const auto limit = hn::Set(tag, static_cast<std::int8_t>(l + 1));
+      for (std::size_t first = 0; first < kBlockRows; first += 64) {
+        std::uint64_t word = 0;
+        for (std::size_t i = 0; i < 64; i += hn::Lanes(tag)) {
+          const auto level = hn::Load(tag, columns.data() + j * kBlockRows + first + i);
+          word |= bits_of(tag, hn::Lt(level, limit)) << i;
+        }
+        *sets++ = word;
+      }
     }
   }
 }
 
 /// Appends rows; the last block is filled up first.
 template <class Key>
-void append(const Candidates<Key>& rows, const Grid<Key>& grid, const RowIndices& fresh, Blocks& blocks) {
-  const std::size_t first = blocks.rows.size() / kBlockRows;
-  blocks.rows.insert(blocks.rows.end(), fresh.begin(), fresh.end());
-  blocks.summaries.resize(blocks.count());
-  blocks.sets.resize(blocks.count() * grid.words());
-  parallel_for(blocks.count() - first, 4, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = first + begin; b < first + end; ++b) build_block(rows, grid, b, blocks);
+void append(const Candidates<Key>& rows, const RowIndices& fresh, Blocks& to) {
+  const std::size_t first = to.rows.size() / kBlockRows;
+  to.rows.insert(to.rows.end(), fresh.begin(), fresh.end());
+  to.blocks.resize((to.rows.size() + kBlockRows - 1) / kBlockRows);
+  const std::span<const std::uint32_t> all(to.rows);
+  parallel_for(to.blocks.size() - first, 4, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = first + begin; b < first + end; ++b) {
+      const std::size_t row = b * kBlockRows;
+      build_block(rows, all.subspan(row, std::min(kBlockRows, all.size() - row)), to.blocks[b]);
+    }
   });
-}
-
-/// Rows in z-order: neighbours have similar masks, which keeps the summaries of blocks tight.
-template <class Key>
-void sort_by_code(const Candidates<Key>& rows, RowIndices& indices, const Context& context) {
-  const auto before = [&](std::uint32_t a, std::uint32_t b) {
-    return rows.codes[a] != rows.codes[b] ? rows.codes[a] < rows.codes[b] : a < b;
-  };
-  parallel_sort(indices.begin(), indices.end(), before, context);
-}
-
-template <class Tag, class Key>
-HWY_INLINE bool dominates_by(Tag tag, const Key* a, const Key* b, std::size_t stride) {
-  auto better = hn::FirstN(tag, 0);
-  for (std::size_t j = 0; j < stride; j += hn::Lanes(tag)) {
-    const auto x = hn::LoadU(tag, a + j);
-    const auto y = hn::LoadU(tag, b + j);
-    if (!hn::AllFalse(tag, hn::Gt(x, y))) return false;
-    better = hn::Or(better, hn::Lt(x, y));
-  }
-  return !hn::AllFalse(tag, better);
 }
 
 /// A dominance test on padded rows.
 template <class Key>
 HWY_INLINE bool dominates_padded(const Key* a, const Key* b, std::size_t stride) {
-  const hn::ScalableTag<Key> wide;
-  if (stride % hn::Lanes(wide) == 0) return dominates_by(wide, a, b, stride);
-  return dominates_by(hn::CappedTag<Key, 4>(), a, b, stride);
+  return with_row_vectors<Key>(stride, [&](auto tag) HWY_ATTR {
+    auto better = hn::FirstN(tag, 0);
+    for (std::size_t j = 0; j < stride; j += hn::Lanes(tag)) {
+      const auto x = hn::Load(tag, a + j);
+      const auto y = hn::Load(tag, b + j);
+      if (!hn::AllFalse(tag, hn::Gt(x, y))) return false;
+      better = hn::Or(better, hn::Lt(x, y));
+    }
+    return !hn::AllFalse(tag, better);
+  });
 }
+
+/// The members of a block that are at or below a row's levels in all dimensions; whether there are any. levels(p)
+/// points to the row's levels from dimension 8 p on.
+template <class Key, class Levels>
+HWY_INLINE bool intersect(const Grid<Key>& grid, const Block& block, const Levels& levels, std::uint64_t* result) {
+  const WordTag tag;
+  constexpr std::size_t kVectors = kWords / HWY_MIN(kWords, HWY_LANES(std::uint64_t));
+  constexpr std::size_t kPlanesBetweenTests = 2;
+  hn::Vec<WordTag> found[kVectors];
+  for (std::size_t v = 0; v < kVectors; ++v) found[v] = hn::Set(tag, ~std::uint64_t{0});
+  auto any = hn::Zero(tag);
+  const std::uint64_t* sets = block.sets.get();
+  const std::size_t step = grid.levels * kWords;
+  for (std::size_t j = 0, p = 0; j < grid.d; ++p) {
+    const std::uint8_t* level = levels(p);
+    for (const std::size_t stop = std::min(grid.d, j + 8); j < stop; ++j, ++level, sets += step) {
+      const std::uint64_t* set = sets + *level * kWords;
+      for (std::size_t v = 0; v < kVectors; ++v) found[v] = hn::And(found[v], hn::Load(tag, set + v * hn::Lanes(tag)));
+    }
+    if (j < grid.d && (p + 1) % kPlanesBetweenTests != 0) continue;
+    any = found[0];
+    for (std::size_t v = 1; v < kVectors; ++v) any = hn::Or(any, found[v]);
+    if (j < grid.d && hn::AllTrue(tag, hn::Eq(any, hn::Zero(tag)))) return false;
+  }
+  for (std::size_t v = 0; v < kVectors; ++v) hn::Store(found[v], tag, result + v * hn::Lanes(tag));
+  return !hn::AllTrue(tag, hn::Eq(any, hn::Zero(tag)));
+}
+
+/// How often each candidate was the first to dominate a row; null where nobody asks.
+using Kills = std::uint32_t*;
+
+/// The first of the members in `set` that dominates a row, or null.
+template <class Key, class Counters>
+HWY_INLINE const std::uint32_t* find_dominator(const Candidates<Key>& rows, const std::uint32_t* members,
+                                               const std::uint64_t* set, const Key* row, Counters& counters) {
+  for (std::size_t w = 0; w < kWords; ++w) {
+    for (std::uint64_t word = set[w]; word != 0; word &= word - 1) {
+      const std::uint32_t* member = members + w * 64 + static_cast<std::size_t>(std::countr_zero(word));
+      counters.dominance_tests(1);
+      if (dominates_padded(rows.keys[*member], row, rows.keys.stride())) return member;
+    }
+  }
+  return nullptr;
+}
+
+inline std::size_t first_of(const std::uint64_t* set) {
+  std::size_t w = 0;
+  while (set[w] == 0) ++w;
+  return w * 64 + static_cast<std::size_t>(std::countr_zero(set[w]));
+}
+
+/// Marks those of the rows `open`, of which levels(i)(p) and key(i) tell more, that a member of the block dominates;
+/// returns how many. Intersections run ahead of dominance tests, so that the keys for these can be fetched in time.
+template <class Key, class Levels, class RowKey, class Counters>
+std::size_t mark_dominated(const Candidates<Key>& rows, const Block& block, const std::uint32_t* members,
+                           std::span<const std::uint32_t> open, const Levels& levels, const RowKey& key,
+                           std::uint8_t* dominated, Kills kills, Counters& counters) {
+  constexpr std::size_t kAtOnce = 128;
+  constexpr std::size_t kAhead = 6;
+  HWY_ALIGN std::array<std::uint64_t, kAtOnce * kWords> sets;
+  std::array<std::uint32_t, kAtOnce> hits;
+  std::size_t marked = 0;
+  const auto fetch = [&](std::size_t h) HWY_ATTR {
+    hwy::Prefetch(rows.keys[members[first_of(sets.data() + h * kWords)]]);
+    hwy::Prefetch(key(hits[h]));
+  };
+  for (std::size_t first = 0; first < open.size(); first += kAtOnce) {
+    std::size_t count = 0;
+    for (const std::uint32_t i : open.subspan(first, std::min(kAtOnce, open.size() - first))) {
+      if (dominated[i] != 0) continue;
+      hits[count] = i;
+      count += intersect(rows.grid, block, levels(i), sets.data() + count * kWords) ? 1 : 0;
+    }
+    for (std::size_t h = 0; h < std::min(kAhead, count); ++h) fetch(h);
+    for (std::size_t h = 0; h < count; ++h) {
+      if (h + kAhead < count) fetch(h + kAhead);
+      const auto* killer = find_dominator(rows, members, sets.data() + h * kWords, key(hits[h]), counters);
+      if (killer == nullptr) continue;
+      dominated[hits[h]] = 1;
+      ++marked;
+      if (kills != nullptr) std::atomic_ref(kills[*killer]).fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  return marked;
+}
+
+// ---- Rows against blocks ----
 
 /// The rows of one task, packed so that a pass over them streams.
 struct Pack {
   std::size_t size = 0;
+  std::size_t room = 0;  ///< of a plane: the rows and a padding
   RowIndices rows;
-  std::vector<std::uint64_t> outside;  ///< complements of the masks, padded to whole vectors
-  std::vector<std::uint8_t> levels;    ///< size x d
+  hwy::AlignedFreeUniquePtr<std::uint64_t[]> levels;  ///< planes x room
   std::vector<std::uint8_t> dominated;
 
   template <class Key>
   Pack(const Candidates<Key>& from, std::span<const std::uint32_t> queries)
       : size(queries.size()),
+        room(hwy::RoundUpTo(size, 64)),
         rows(queries.begin(), queries.end()),
-        outside(size + kWords),
-        levels(size * from.d),
+        levels(hwy::AllocateAligned<std::uint64_t>(from.planes * room)),
         dominated(size) {
-    for (std::size_t i = 0; i < size; ++i) {
-      outside[i] = ~from.masks[rows[i]];
-      std::memcpy(levels.data() + i * from.d, from.levels.get() + rows[i] * from.d, from.d);
+    for (std::size_t p = 0; p < from.planes; ++p) {
+      std::uint64_t* plane = levels.get() + p * room;
+      for (std::size_t i = 0; i < size; ++i) plane[i] = from.levels[rows[i] * from.planes + p];
+      std::fill(plane + size, plane + room, 0);
     }
   }
 
-  void drop_dominated(std::size_t d) {
+  void drop_dominated(std::size_t planes) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < size; ++i) {
       if (dominated[i] != 0) continue;
       rows[kept] = rows[i];
-      outside[kept] = outside[i];
-      std::memmove(levels.data() + kept * d, levels.data() + i * d, d);
+      for (std::size_t p = 0; p < planes; ++p) levels[p * room + kept] = levels[p * room + i];
       ++kept;
     }
     size = kept;
@@ -428,162 +717,227 @@ struct Pack {
   }
 };
 
-/// Writes the indices of the pack's rows that a block's summary leaves open; returns how many.
-HWY_INLINE std::size_t list_open(const Pack& pack, std::uint64_t summary, std::uint64_t* open) {
+/// Writes the indices of the pack's rows that are at or above a block's corner; returns how many.
+HWY_INLINE std::size_t list_open(const Pack& pack, const Block& block, std::size_t planes, std::uint32_t* open) {
+  // Levels are below 128: a byte keeps its highest bit, which is set first, unless the corner is above the row.
+  constexpr std::uint64_t kHighest = 0x8080808080808080u;
   const WordTag tag;
-  const auto bits = hn::Set(tag, summary);
-  const auto step = hn::Set(tag, static_cast<std::uint64_t>(hn::Lanes(tag)));
-  auto index = hn::Iota(tag, 0);
+  const auto highest = hn::Set(tag, kHighest);
   std::size_t count = 0;
-  for (std::size_t i = 0; i < pack.size; i += hn::Lanes(tag)) {
-    const auto outside = hn::LoadU(tag, pack.outside.data() + i);
-    count += hn::CompressStore(index, hn::Eq(hn::And(bits, outside), hn::Zero(tag)), tag, open + count);
-    index = hn::Add(index, step);
+  for (std::size_t first = 0; first < pack.size; first += 64) {
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < 64; i += hn::Lanes(tag)) {
+      auto kept = highest;
+      for (std::size_t p = 0; p < planes; ++p) {
+        const auto levels = hn::Load(tag, pack.levels.get() + p * pack.room + first + i);
+        kept = hn::And(kept, hn::Sub(hn::Or(levels, highest), hn::Set(tag, block.corner[p])));
+      }
+      word |= bits_of(tag, hn::Eq(kept, highest)) << i;
+    }
+    for (; word != 0; word &= word - 1) {
+      open[count++] = static_cast<std::uint32_t>(first + static_cast<std::size_t>(std::countr_zero(word)));
+    }
   }
   while (count > 0 && open[count - 1] >= pack.size) --count;  // of the padding
   return count;
 }
 
-/// Whether a row of the block dominates the row `query` with levels `level`.
-template <class Key, class Counters>
-HWY_INLINE bool dominated_in_block(const Candidates<Key>& rows, const Grid<Key>& grid, const Blocks& blocks,
-                                   std::size_t block, const std::uint8_t* level, std::size_t query,
-                                   Counters& counters) {
-  const WordTag tag;
-  constexpr std::size_t kVectors = kWords / HWY_MIN(kWords, HWY_LANES(std::uint64_t));
-  const std::uint64_t* sets = blocks.sets.data() + block * grid.words();
-  decltype(hn::Zero(tag)) found[kVectors];
-  const auto fetch = [&](std::size_t j, std::size_t v) HWY_ATTR {
-    return hn::LoadU(tag, sets + (j * grid.levels + level[j]) * kWords + v * hn::Lanes(tag));
-  };
-  for (std::size_t v = 0; v < kVectors; ++v) found[v] = fetch(0, v);
-  for (std::size_t j = 1; j < rows.d;) {
-    for (const std::size_t stop = std::min(rows.d, j + kDimsBetweenTests); j < stop; ++j) {
-      for (std::size_t v = 0; v < kVectors; ++v) found[v] = hn::And(found[v], fetch(j, v));
-    }
-    auto any = found[0];
-    for (std::size_t v = 1; v < kVectors; ++v) any = hn::Or(any, found[v]);
-    if (hn::AllTrue(tag, hn::Eq(any, hn::Zero(tag)))) return false;
-  }
-  HWY_ALIGN std::array<std::uint64_t, kWords> hits;
-  for (std::size_t v = 0; v < kVectors; ++v) hn::Store(found[v], tag, hits.data() + v * hn::Lanes(tag));
-  const std::uint32_t* members = blocks.rows.data() + block * kBlockRows;
-  for (std::size_t w = 0; w < kWords; ++w) {
-    for (std::uint64_t word = hits[w]; word != 0; word &= word - 1) {
-      const std::size_t member = members[w * 64 + static_cast<std::size_t>(std::countr_zero(word))];
-      counters.dominance_tests(1);
-      if (dominates_padded(rows.key(member), rows.key(query), rows.stride)) return true;
-    }
-  }
-  return false;
-}
-
 /// Tests all rows of a pack against all blocks; leaves those that nothing dominates.
 template <class Key, class Counters>
-void reduce(const Candidates<Key>& rows, const Grid<Key>& grid, const Blocks& blocks, Pack& pack, Counters& counters,
+void reduce(const Candidates<Key>& rows, const Blocks& blocks, Pack& pack, Kills kills, Counters& counters,
             const Context& context) {
-  std::vector<std::uint64_t> open(pack.size + 2 * kWords);
+  RowIndices open(pack.size + 64);
   std::size_t dominated = 0;
-  for (std::size_t block = 0; block < blocks.count() && pack.size > 0; ++block) {
+  for (std::size_t b = 0; b < blocks.blocks.size() && pack.size > 0; ++b) {
     context.check();
-    const std::size_t count = list_open(pack, blocks.summaries[block], open.data());
+    const std::size_t count = list_open(pack, blocks.blocks[b], rows.planes, open.data());
     counters.mask_tests(pack.size + count);
-    counters.bytes_read(pack.size * sizeof(std::uint64_t) + count * rows.d * kBlockRows / 8);
-    for (std::size_t o = 0; o < count; ++o) {
-      const std::size_t i = open[o];
-      if (pack.dominated[i] != 0) continue;
-      if (dominated_in_block(rows, grid, blocks, block, pack.levels.data() + i * rows.d, pack.rows[i], counters)) {
-        pack.dominated[i] = 1;
-        ++dominated;
-      }
-    }
-    if (dominated * 16 > pack.size) {
-      pack.drop_dominated(rows.d);
+    counters.bytes_read(pack.size * rows.planes * sizeof(std::uint64_t) + count * rows.d * kBlockRows / 8);
+    const auto levels = [&](std::size_t i) {
+      return [&pack, i](std::size_t p) {
+        return reinterpret_cast<const std::uint8_t*>(pack.levels.get() + p * pack.room + i);
+      };
+    };
+    const auto key = [&](std::size_t i) { return rows.keys[pack.rows[i]]; };
+    dominated += mark_dominated(rows, blocks.blocks[b], blocks.rows.data() + b * kBlockRows,
+                                std::span(open.data(), count), levels, key, pack.dominated.data(), kills, counters);
+    if (16 * dominated > pack.size) {
+      pack.drop_dominated(rows.planes);
       dominated = 0;
     }
   }
-  pack.drop_dominated(rows.d);
+  pack.drop_dominated(rows.planes);
 }
 
 /// Those of `queries` that no row of the blocks dominates, in their order.
 template <class Key, class Counters>
-RowIndices undominated(const Candidates<Key>& rows, const Grid<Key>& grid, const Blocks& blocks,
-                       std::span<const std::uint32_t> queries, Counters& counters, const Context& context) {
+RowIndices undominated(const Candidates<Key>& rows, const Blocks& blocks, std::span<const std::uint32_t> queries,
+                       Kills kills, Counters& counters, const Context& context) {
   if (blocks.rows.empty()) return {queries.begin(), queries.end()};
   const std::size_t task = std::clamp(queries.size() / (4 * concurrency()), kSmallestTask, kLargestTask);
-  std::vector<RowIndices> kept((queries.size() + task - 1) / task);
-  parallel_for(kept.size(), 1, counters, [&](std::size_t begin, std::size_t end, Counters& own) {
-    for (std::size_t t = begin; t < end; ++t) {
-      Pack pack(rows, queries.subspan(t * task, std::min(task, queries.size() - t * task)));
-      reduce(rows, grid, blocks, pack, own, context);
-      pack.rows.resize(pack.size);
-      kept[t] = std::move(pack.rows);
-    }
-  });
-  return concatenate(kept);
+  return keep_in_chunks(queries.size(), task, counters, context,
+                        [&](std::size_t begin, std::size_t end, RowIndices& kept, Counters& own) {
+                          Pack pack(rows, queries.subspan(begin, end - begin));
+                          reduce(rows, blocks, pack, kills, own, context);
+                          pack.rows.resize(pack.size);
+                          kept = std::move(pack.rows);
+                        });
 }
+
+/// A row, and one before it that has the same keys.
+struct Twin {
+  std::uint32_t row = 0;
+  std::uint32_t first = 0;
+};
+
+/// Rows in z-order without all but the first of equal ones, which have the same code: duplicates never dominate each
+/// other, and would only make all their tests fail.
+template <class Key>
+RowIndices take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::vector<Twin>& twins) {
+  const auto compare = [&](std::uint32_t a, std::uint32_t b) {
+    return std::memcmp(rows.keys[a], rows.keys[b], rows.keys.stride() * sizeof(Key));
+  };
+  RowIndices kept;
+  kept.reserve(sorted.size());
+  RowIndices run;
+  for (std::size_t begin = 0; begin < sorted.size();) {
+    std::size_t end = begin + 1;
+    while (end < sorted.size() && sorted.code(end) == sorted.code(begin)) ++end;
+    run.clear();
+    for (; begin < end; ++begin) run.push_back(sorted.row(begin));
+    if (run.size() > 1) {
+      std::sort(run.begin(), run.end(), [&](std::uint32_t a, std::uint32_t b) {
+        const int compared = compare(a, b);
+        return compared != 0 ? compared < 0 : a < b;
+      });
+    }
+    kept.push_back(run.front());
+    for (std::size_t i = 1; i < run.size(); ++i) {
+      if (compare(kept.back(), run[i]) == 0) {
+        twins.push_back({run[i], kept.back()});
+      } else {
+        kept.push_back(run[i]);
+      }
+    }
+  }
+  return kept;
+}
+
+/// The skyline of candidates: each of its rows, or the first of some equal ones, and then the others.
+struct Skyline {
+  RowIndices rows;
+  std::vector<Twin> twins;  ///< of rows in and outside the skyline
+};
 
 /// Adds skyline rows to the candidates. Whenever these have grown by half, all are put in z-order anew.
 template <class Key>
-void settle(const Candidates<Key>& rows, const Grid<Key>& grid, const RowIndices& fresh, Blocks& skyline,
-            std::size_t& settled, const Context& context) {
+void settle(const Candidates<Key>& rows, const RowIndices& fresh, Blocks& skyline, std::size_t& settled) {
   if (2 * (skyline.rows.size() + fresh.size()) <= 3 * settled) {
-    append(rows, grid, fresh, skyline);
+    append(rows, fresh, skyline);
     return;
   }
   RowIndices all = std::move(skyline.rows);
   skyline.rows.clear();
   all.insert(all.end(), fresh.begin(), fresh.end());
-  sort_by_code(rows, all, context);
-  append(rows, grid, all, skyline);
+  const CodedRows sorted = sort_by_code(rows, all);
+  for (std::size_t i = 0; i < sorted.size(); ++i) all[i] = sorted.row(i);
+  append(rows, all, skyline);
   settled = all.size();
 }
 
-/// The skyline of the candidates, in no order.
 template <class Key, class Counters>
-RowIndices reduce_in_batches(const Candidates<Key>& rows, const Grid<Key>& grid, Counters& counters,
-                             const Context& context) {
-  const std::size_t num_scores = rows.d * (grid.levels - 1) + 1;
+Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& counters, const Context& context) {
+  const std::size_t num_scores = rows.grid.num_scores();
   const ByScore by_score = sort_by_score(rows, num_scores);
   Blocks skyline;
+  std::vector<Twin> twins;
   std::size_t settled = 0;
   std::size_t wished = kFirstBatch;
+  const std::size_t largest = std::clamp(concurrency() * kBatchOfThread, kLargestBatch, 4 * kLargestBatch);
   for (std::size_t score = 0; score < num_scores;) {
     // Rows of one score stay together: what dominates a row is in its batch or an earlier one.
     const std::size_t begin = by_score.starts[score];
     while (score < num_scores && by_score.starts[score] < begin + wished) ++score;
     const std::span<const std::uint32_t> batch(by_score.order.data() + begin, by_score.starts[score] - begin);
     if (batch.empty()) continue;
-    wished = std::min(2 * wished, kLargestBatch);
-    RowIndices alive = undominated<Key>(rows, grid, skyline, batch, counters, context);
-    sort_by_code(rows, alive, context);
+    wished = std::min(2 * wished, largest);
+    RowIndices alive = undominated<Key>(rows, skyline, batch, kills, counters, context);
+    alive = take_out_twins(rows, sort_by_code(rows, alive), twins);
     Blocks own;
-    append(rows, grid, alive, own);
-    alive = undominated<Key>(rows, grid, own, alive, counters, context);
-    settle(rows, grid, alive, skyline, settled, context);
+    append(rows, alive, own);
+    alive = undominated<Key>(rows, own, alive, kills, counters, context);
+    settle(rows, alive, skyline, settled);
   }
-  return std::move(skyline.rows);
+  return {std::move(skyline.rows), std::move(twins)};
+}
+
+// ---- Second prefilter: a block of the strongest rows ----
+
+/// The rows of a skyline that dominate the most, at most a block.
+template <class Counters, class Key>
+RowIndices find_strongest(const Candidates<Key>& rows, const RowIndices& skyline,
+                          const std::vector<std::uint32_t>& kills) {
+  RowIndices strongest = skyline;
+  const std::size_t count = std::min(kBlockRows, strongest.size());
+  const auto before = [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(-static_cast<std::int64_t>(kills[a]), rows.scores[a]) <
+           std::pair(-static_cast<std::int64_t>(kills[b]), rows.scores[b]);
+  };
+  std::partial_sort(strongest.begin(), strongest.begin() + static_cast<std::ptrdiff_t>(count), strongest.end(), before);
+  strongest.resize(count);
+  return strongest;
+}
+
+/// Those of the spared rows that the strongest of the elite do not dominate, ascending.
+template <class Key, class Counters>
+RowIndices second_prefilter(const SkylineProblem& problem, Spared spared, Counters& counters, const Context& context) {
+  RowIndices& ids = spared.rows;
+  if (spared.elite.empty()) return std::move(ids);
+  RowIndices chosen = std::move(spared.elite);
+  const std::size_t num_elite = chosen.size();
+  for (const std::uint32_t i : sample_runs(ids.size(), kWitnesses)) chosen.push_back(ids[i]);
+  const Candidates<Key> rows = make_candidates<Key>(problem, chosen, counters, context);
+  std::vector<std::uint32_t> kills(rows.n);
+  const Skyline skyline = reduce_in_batches(rows, kills.data(), counters, context);
+  std::size_t surviving = 0;
+  for (const std::uint32_t row : skyline.rows) surviving += row >= num_elite ? 1 : 0;
+  if (2 * surviving > chosen.size() - num_elite) return std::move(ids);  // would spare too many
+  Blocks killers;
+  append(rows, find_strongest<Counters>(rows, skyline.rows, kills), killers);
+  std::array<std::uint32_t, kTile> open;
+  std::iota(open.begin(), open.end(), 0U);
+  return keep_in_chunks(
+      ids.size(), 1 << 13, counters, context, [&](std::size_t begin, std::size_t end, RowIndices& kept, Counters& own) {
+        Candidates<Key> tile(rows.grid, kTile);
+        for (std::size_t first = begin; first < end; first += kTile) {
+          const std::size_t count = std::min(kTile, end - first);
+          fill_tile(problem, ids.data() + first, 0, count, tile);
+          std::array<std::uint8_t, kTile> dominated{};
+          own.mask_tests(count);
+          mark_dominated(
+              rows, killers.blocks.front(), killers.rows.data(), std::span(open).first(count),
+              [&](std::size_t i) { return [&tile, i](std::size_t p) { return tile.level(i) + 8 * p; }; },
+              [&](std::size_t i) { return tile.keys[i]; }, dominated.data(), nullptr, own);
+          for (std::size_t i = 0; i < count; ++i) {
+            if (dominated[i] == 0) kept.push_back(ids[first + i]);
+          }
+        }
+      });
 }
 
 template <class Key, class Counters>
 SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Context& context) {
-  const RowIndices sample = sample_rows(problem.n);
-  const Grid<Key> grid = make_grid<Key>(problem, sample);
-  const std::vector<Key> killers = find_killers(problem, grid, sample);
-  const RowIndices ids = prefilter<Key>(problem, killers, counters, context);
+  Spared spared = first_prefilter<Key>(problem, counters, context);
+  const RowIndices ids = second_prefilter<Key>(problem, std::move(spared), counters, context);
   counters.candidates(ids.size());
-  counters.bytes_read((problem.n + ids.size()) * grid.d * sizeof(Key));
-  Candidates<Key> rows(ids.size(), grid.d, padded_dims<Key>(grid.d));
-  parallel_for(rows.n, 4096, [&](std::size_t begin, std::size_t end) {
-    context.check();
-    fill(problem, grid, ids, begin, end, rows);
-  });
-  counters.bytes_written(rows.n * (rows.stride * sizeof(Key) + rows.d));
-  const RowIndices skyline = reduce_in_batches(rows, grid, counters, context);
+  counters.bytes_read(problem.n * problem.keys.size() * sizeof(Key));
+  const Candidates<Key> rows = make_candidates<Key>(problem, ids, counters, context);
+  const Skyline skyline = reduce_in_batches(rows, nullptr, counters, context);
   std::vector<std::uint8_t> in_skyline(rows.n);
-  for (const std::uint32_t row : skyline) in_skyline[row] = 1;
+  for (const std::uint32_t row : skyline.rows) in_skyline[row] = 1;
+  for (const Twin& twin : skyline.twins) in_skyline[twin.row] = in_skyline[twin.first];
   SkylineSolution solution;
-  solution.rows.reserve(skyline.size());
+  solution.rows.reserve(skyline.rows.size() + skyline.twins.size());
   for (std::size_t i = 0; i < rows.n; ++i) {
     if (in_skyline[i] != 0) solution.rows.push_back(static_cast<RowId>(ids[i]));
   }
@@ -608,12 +962,6 @@ namespace {
 
 HWY_EXPORT(solve_on_target);
 
-Support supports(const SkylineShape& shape) {
-  if (shape.general_order) return Support::no("compares by one flat Pareto order only");
-  if (shape.n >> 32 != 0) return Support::no("takes fewer than 2^32 rows");
-  return Support::yes();
-}
-
 SkylineSolution run(const SkylineProblem& problem, const ParameterValues&, const Context& context) {
   if (problem.n == 0) return {};
   return HWY_DYNAMIC_DISPATCH(solve_on_target)(problem, context);
@@ -628,7 +976,7 @@ extern const SkylineAlgorithm blocked_bitmap{
         "own design; bitmaps after Tan, Eng, Ooi: Efficient Progressive Skyline Computation, VLDB 2001, section 3.1",
     .device = Device::cpu,
     .parameters = {},
-    .supports = supports,
+    .supports = supports_flat_pareto,
     .run = run,
 };
 

@@ -5,15 +5,15 @@
 namespace skyrank::planner::cost {
 
 double blocked_bitmap(const kernels::SkylineShape& shape, const Machine& machine) {
-  constexpr double kStart = 10e-6;
-  constexpr double kSampleKey = 25e-9;  // of the sample, which is sorted dimension by dimension
+  constexpr double kStart = 30e-6;
+  constexpr double kSampleKey = 4e-9;  // of the sample, for thresholds and the strongest rows
   constexpr double kSampleRows = 4096;
-  constexpr double kKey = 4e-9;   // prefilter, levels and the copy of the row
-  constexpr double kRow = 60e-9;  // its place in the batches, and the probe that finds its dominator
+  constexpr double kKey = 2e-9;   // prefilters, levels and the copy of the row
+  constexpr double kRow = 12e-9;  // its place in the batches, and the probe that finds its dominator
   constexpr double kBlockRows = 512;
-  constexpr double kMaskTest = 0.4e-9;  // of one row with the summary of one block
-  constexpr double kOpen = 0.2;         // blocks that their summaries leave open, a fifth by measurement,
-  constexpr double kProbeKey = 2.5e-9;  // cost one intersection a dimension
+  constexpr double kMaskTest = 0.4e-9;  // of one row with the corner of one block
+  constexpr double kOpen = 0.2;         // blocks that their corners leave open, a fifth by measurement,
+  constexpr double kProbeKey = 1.7e-9;  // cost one intersection a dimension
   const double n = static_cast<double>(shape.n);
   const double d = static_cast<double>(shape.d);
   const double kept = expected_skyline(shape.n, shape.d);
@@ -21,7 +21,7 @@ double blocked_bitmap(const kernels::SkylineShape& shape, const Machine& machine
   const double sample = kSampleKey * std::min(n, kSampleRows) * d;
   const double each_row = n * (kKey * d + kRow);
   const double each_pair = pairs * (kMaskTest + kOpen * kProbeKey * d);
-  return kStart + sample / threads_used(d, 1, machine) + each_row / threads_used(n, 16384, machine) +
+  return kStart + sample + each_row / threads_used(n, 16384, machine) +
          each_pair / std::max(1.0, static_cast<double>(machine.threads));
 }
 

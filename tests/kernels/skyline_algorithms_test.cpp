@@ -136,6 +136,32 @@ TEST_P(SkylineData, EveryVectorTarget) {
   }
 }
 
+// Sizes at which samples, prefilters and batches do their part; too many rows for the oracle, so against a reference
+// that the oracle checks elsewhere.
+TEST_P(SkylineData, ManyRows) {
+  const std::size_t n = 40'000;
+  const auto expect_reference = [&](const std::vector<Values>& columns, KeyWidth width) {
+    const SkylineCase data(n, columns, width);
+    const std::vector<RowId> expected = run(algorithm("sfs"), data.problem()).rows;
+    for (const long long target : {0LL, HWY_AVX2, HWY_SCALAR}) {
+      if (target != 0 && (hwy::SupportedTargets() & target) == 0) continue;
+      SCOPED_TRACE("target " + std::to_string(target));
+      hwy::SetSupportedTargetsForTest(target);
+      ASSERT_EQ(run(*GetParam(), data.problem()).rows, expected);
+    }
+    hwy::SetSupportedTargetsForTest(0);
+  };
+  for (const auto& [distribution, d] :
+       {std::pair{Distribution::independent, 4}, std::pair{Distribution::correlated, 9},
+        std::pair{Distribution::anticorrelated, 3}, std::pair{Distribution::few_distinct, 4},
+        std::pair{Distribution::repeated, 4}}) {
+    SCOPED_TRACE(name_of(distribution) + ", d = " + std::to_string(d));
+    const auto columns = make_columns(distribution, n, static_cast<std::size_t>(d), KeyWidth::bytes4, 5);
+    expect_reference(columns, KeyWidth::bytes4);
+    expect_reference(columns, KeyWidth::bytes8);
+  }
+}
+
 TEST_P(SkylineData, CountersOfOneThreadRepeat) {
   for (const std::size_t d : {2, 8, 40}) {
     const SkylineCase data = make_case(Distribution::independent, 3000, d);
@@ -154,6 +180,23 @@ std::vector<const SkylineAlgorithm*> flat_algorithms() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, SkylineData, testing::ValuesIn(flat_algorithms()), TestName{});
+
+// Duplicates meet each other nowhere: the time of these does not grow with the square of their number.
+TEST(BlockedBitmap, ManyDuplicates) {
+  const std::size_t n = 200'000;
+  std::vector<Values> columns(3, Values(n, 7));
+  std::vector<RowId> expected(n);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(run(algorithm("blocked-bitmap"), SkylineCase(n, columns, KeyWidth::bytes4).problem()).rows, expected);
+  // Three cells that are incomparable, and every ninth row dominated.
+  for (std::size_t i = 0; i < n; ++i) {
+    columns[0][i] = i % 3;
+    columns[1][i] = 2 - i % 3;
+    columns[2][i] = i % 9 == 5 ? 8 : 7;
+  }
+  std::erase_if(expected, [](RowId row) { return row % 9 == 5; });
+  EXPECT_EQ(run(algorithm("blocked-bitmap"), SkylineCase(n, columns, KeyWidth::bytes8).problem()).rows, expected);
+}
 
 // Rows of n dimensions and one mask each: what figure 7 of the paper shows.
 TEST(SkylineWork, MasksSaveDominanceTests) {

@@ -22,11 +22,14 @@
 // levels. For a block of 512 candidates one 512-bit set per dimension and level says which of them are at or below that
 // level; the intersection of the d sets that a row's own levels pick contains every candidate that dominates the row,
 // and is found with d vector instructions for 512 candidates. Only its members meet the row in a dominance test. Whole
-// blocks are passed over by one mask test against the intersection of their members' thermometer masks. Rows come in
-// batches of ascending level sum, so that every candidate is a skyline row. Exactness never depends on the quantiles.
+// blocks are passed over by one mask test: of a row's levels with the block's corner, its least level in each
+// dimension, eight dimensions a word. Rows come in batches of ascending level sum, so that every candidate is a skyline
+// row. Before that, two prefilters drop what a few very strong rows dominate: one goes over the columns with the
+// strongest rows of a sample, the other over what is left with a block of 512 that killed most among the rows of the
+// lowest level sums. Exactness never depends on quantiles or samples.
 //
 // The bitmaps follow Tan, Eng, Ooi: Efficient Progressive Skyline Computation, VLDB 2001, section 3.1, cut into blocks
-// and coarsened to levels; the mask test is that of Bøgh, Chester, Assent, VLDB 2015, section 4.
+// and coarsened to levels; the mask test is that of Bøgh, Chester, Assent, VLDB 2015, section 4, with more levels.
 //
 // What it moves for one pair of a row and a block that the mask test leaves open: d loads of 64 bytes from a table of
 // d * levels * 64 bytes, which stays in the second-level cache while a task's rows pass by.
@@ -50,7 +53,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t kBlockRows = 512;
 constexpr std::size_t kWords = kBlockRows / 64;
-constexpr std::size_t kDimsBetweenTests = 15;  ///< intersections between two looks at whether anything is left
 constexpr std::size_t kKillers = 4;
 constexpr std::size_t kElite = 4096;      ///< rows of low level sum among which the strongest are looked for
 constexpr std::size_t kWitnesses = 2048;  ///< rows that show which of them are strong
@@ -874,7 +876,7 @@ Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& co
 // ---- Second prefilter: a block of the strongest rows ----
 
 /// The rows of a skyline that dominate the most, at most a block.
-template <class Counters, class Key>
+template <class Key>
 RowIndices find_strongest(const Candidates<Key>& rows, const RowIndices& skyline,
                           const std::vector<std::uint32_t>& kills) {
   RowIndices strongest = skyline;
@@ -888,41 +890,47 @@ RowIndices find_strongest(const Candidates<Key>& rows, const RowIndices& skyline
   return strongest;
 }
 
+/// Those of the rows `ids` of the problem that no row of a block dominates.
+template <class Key, class Counters>
+RowIndices keep_spared(const SkylineProblem& problem, const RowIndices& ids, const Candidates<Key>& rows,
+                       const Blocks& killers, Counters& counters, const Context& context) {
+  std::array<std::uint32_t, kTile> open;
+  std::iota(open.begin(), open.end(), 0U);
+  const auto body = [&](std::size_t begin, std::size_t end, RowIndices& kept, Counters& own) {
+    Candidates<Key> tile(rows.grid, kTile);
+    const auto levels = [&](std::size_t i) { return [&tile, i](std::size_t p) { return tile.level(i) + 8 * p; }; };
+    const auto keys = [&](std::size_t i) { return tile.keys[i]; };
+    for (std::size_t first = begin; first < end; first += kTile) {
+      const std::size_t count = std::min(kTile, end - first);
+      fill_tile(problem, ids.data() + first, 0, count, tile);
+      std::array<std::uint8_t, kTile> dominated{};
+      own.mask_tests(count);
+      mark_dominated(rows, killers.blocks.front(), killers.rows.data(), std::span(open).first(count), levels, keys,
+                     dominated.data(), nullptr, own);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (dominated[i] == 0) kept.push_back(ids[first + i]);
+      }
+    }
+  };
+  return keep_in_chunks(ids.size(), kChunk / 2, counters, context, body);
+}
+
 /// Those of the spared rows that the strongest of the elite do not dominate, ascending.
 template <class Key, class Counters>
 RowIndices second_prefilter(const SkylineProblem& problem, Spared spared, Counters& counters, const Context& context) {
-  RowIndices& ids = spared.rows;
-  if (spared.elite.empty()) return std::move(ids);
+  if (spared.elite.empty()) return std::move(spared.rows);
   RowIndices chosen = std::move(spared.elite);
   const std::size_t num_elite = chosen.size();
-  for (const std::uint32_t i : sample_runs(ids.size(), kWitnesses)) chosen.push_back(ids[i]);
+  for (const std::uint32_t i : sample_runs(spared.rows.size(), kWitnesses)) chosen.push_back(spared.rows[i]);
+  const std::size_t num_witnesses = chosen.size() - num_elite;
   const Candidates<Key> rows = make_candidates<Key>(problem, chosen, counters, context);
   std::vector<std::uint32_t> kills(rows.n);
   const Skyline skyline = reduce_in_batches(rows, kills.data(), counters, context);
-  std::size_t surviving = 0;
-  for (const std::uint32_t row : skyline.rows) surviving += row >= num_elite ? 1 : 0;
-  if (2 * surviving > chosen.size() - num_elite) return std::move(ids);  // would spare too many
+  const auto surviving = std::ranges::count_if(skyline.rows, [&](std::uint32_t row) { return row >= num_elite; });
+  if (2 * static_cast<std::size_t>(surviving) > num_witnesses) return std::move(spared.rows);  // would spare too many
   Blocks killers;
-  append(rows, find_strongest<Counters>(rows, skyline.rows, kills), killers);
-  std::array<std::uint32_t, kTile> open;
-  std::iota(open.begin(), open.end(), 0U);
-  return keep_in_chunks(
-      ids.size(), 1 << 13, counters, context, [&](std::size_t begin, std::size_t end, RowIndices& kept, Counters& own) {
-        Candidates<Key> tile(rows.grid, kTile);
-        for (std::size_t first = begin; first < end; first += kTile) {
-          const std::size_t count = std::min(kTile, end - first);
-          fill_tile(problem, ids.data() + first, 0, count, tile);
-          std::array<std::uint8_t, kTile> dominated{};
-          own.mask_tests(count);
-          mark_dominated(
-              rows, killers.blocks.front(), killers.rows.data(), std::span(open).first(count),
-              [&](std::size_t i) { return [&tile, i](std::size_t p) { return tile.level(i) + 8 * p; }; },
-              [&](std::size_t i) { return tile.keys[i]; }, dominated.data(), nullptr, own);
-          for (std::size_t i = 0; i < count; ++i) {
-            if (dominated[i] == 0) kept.push_back(ids[first + i]);
-          }
-        }
-      });
+  append(rows, find_strongest(rows, skyline.rows, kills), killers);
+  return keep_spared(problem, spared.rows, rows, killers, counters, context);
 }
 
 template <class Key, class Counters>

@@ -1,9 +1,10 @@
 #include "engine/exec/block_keys.hpp"
 
-#include <array>
-#include <type_traits>
+#include <bit>
 
 #include "kernels/common/keys.hpp"
+
+#include <hwy/cache_control.h>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/exec/block_keys.cpp"
@@ -17,64 +18,85 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Elements that are asked for ahead of their use. Blocks of several columns come in turn, too short for the hardware
+/// to foresee them, and between them memory would be idle.
+constexpr std::size_t kAhead = 2048;
+
+/// What turns floats into keys, made ready for vectors.
 template <class Bits>
-void encode(const Bits* bits, std::size_t size, bool high, Bits* out) {
-  using kernels::kInfinityBits;
-  using kernels::kNanKey;
-  constexpr auto kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
-  const hn::ScalableTag<Bits> tag;
-  const hn::RebindToSigned<decltype(tag)> signed_tag;
-  const auto sign = hn::Set(tag, kSign);
-  const auto infinity = hn::BitCast(signed_tag, hn::Set(tag, kInfinityBits<Bits>));
-  const auto nan_key = hn::Set(tag, kNanKey<Bits>);
-  const auto direction = hn::Set(tag, high ? static_cast<Bits>(~Bits{0}) : Bits{0});
-  std::size_t i = 0;
-  for (; i + hn::Lanes(tag) <= size; i += hn::Lanes(tag)) {
-    const auto value = hn::LoadU(tag, bits + i);
-    const auto magnitude = hn::AndNot(sign, value);
+class Encoder {
+ public:
+  using Tag = hn::ScalableTag<Bits>;
+
+  explicit Encoder(bool high)
+      : sign_(hn::Set(Tag(), static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1)))),
+        infinity_(hn::BitCast(Signed(), hn::Set(Tag(), kernels::kInfinityBits<Bits>))),
+        nan_key_(hn::Set(Tag(), kernels::kNanKey<Bits>)),
+        direction_(hn::Set(Tag(), high ? static_cast<Bits>(~Bits{0}) : Bits{0})) {}
+
+  HWY_INLINE hn::Vec<Tag> operator()(hn::Vec<Tag> value) const {
+    const Tag tag;
+    const auto magnitude = hn::AndNot(sign_, value);
     // -0.0 loses its sign. All ones where the value is negative, else the sign bit alone, flip it into order.
     const auto canonical = hn::IfThenZeroElse(hn::Eq(magnitude, hn::Zero(tag)), value);
-    const auto negative = hn::BitCast(tag, hn::BroadcastSignBit(hn::BitCast(signed_tag, canonical)));
-    const auto key = hn::Xor(hn::Xor(canonical, hn::Or(negative, sign)), direction);
-    const auto is_nan = hn::RebindMask(tag, hn::Gt(hn::BitCast(signed_tag, magnitude), infinity));
-    hn::StoreU(hn::IfThenElse(is_nan, nan_key, key), tag, out + i);
+    const auto negative = hn::BitCast(tag, hn::BroadcastSignBit(hn::BitCast(Signed(), canonical)));
+    const auto key = hn::Xor(hn::Xor(canonical, hn::Or(negative, sign_)), direction_);
+    const auto is_nan = hn::RebindMask(tag, hn::Gt(hn::BitCast(Signed(), magnitude), infinity_));
+    return hn::IfThenElse(is_nan, nan_key_, key);
+  }
+
+ private:
+  using Signed = hn::RebindToSigned<Tag>;
+
+  hn::Vec<Tag> sign_;
+  hn::Vec<Signed> infinity_;
+  hn::Vec<Tag> nan_key_;
+  hn::Vec<Tag> direction_;
+};
+
+template <class Bits>
+void encode(const Bits* bits, std::size_t size, bool high, Bits* out) {
+  const hn::ScalableTag<Bits> tag;
+  const Encoder<Bits> key(high);
+  std::size_t i = 0;
+  for (; i + hn::Lanes(tag) <= size; i += hn::Lanes(tag)) {
+    hwy::Prefetch(bits + i + kAhead);
+    hn::StoreU(key(hn::LoadU(tag, bits + i)), tag, out + i);
   }
   for (; i < size; ++i) out[i] = kernels::float_key(bits[i], high);
 }
 
-/// Doubles from as many numbers.
-template <class Tag, class T>
-hn::Vec<Tag> load_doubles(Tag tag, const T* values) {
-  if constexpr (std::is_same_v<T, float>) {
-    return hn::PromoteTo(tag, hn::LoadU(hn::Rebind<float, Tag>(), values));
-  } else {
-    return hn::LoadU(tag, values);
+using DoubleTag = hn::ScalableTag<double>;
+
+/// A vector of a term's products.
+HWY_INLINE hn::Vec<DoubleTag> product(const SumTerm& term, std::size_t i) {
+  const DoubleTag tag;
+  const auto weight = hn::Set(tag, term.weight);
+  if (term.floats == nullptr) {
+    hwy::Prefetch(term.doubles + i + kAhead);
+    return hn::Mul(weight, hn::LoadU(tag, term.doubles + i));
   }
+  hwy::Prefetch(term.floats + i + kAhead);
+  return hn::Mul(weight, hn::PromoteTo(tag, hn::LoadU(hn::Rebind<float, DoubleTag>(), term.floats + i)));
 }
 
-template <class T>
-void scale(const T* values, std::size_t size, double weight, double* sum) {
-  const hn::ScalableTag<double> tag;
-  const auto weights = hn::Set(tag, weight);
-  std::size_t i = 0;
-  for (; i + hn::Lanes(tag) <= size; i += hn::Lanes(tag)) {
-    hn::StoreU(hn::Mul(weights, load_doubles(tag, values + i)), tag, sum + i);
-  }
-  for (; i < size; ++i) sum[i] = weight * static_cast<double>(values[i]);
+double scalar_product(const SumTerm& term, std::size_t i) {
+  return term.weight * (term.floats == nullptr ? term.doubles[i] : static_cast<double>(term.floats[i]));
 }
 
-template <class T>
-void add_scaled(const T* values, std::size_t size, double weight, double* sum) {
-  const hn::ScalableTag<double> tag;
-  const auto weights = hn::Set(tag, weight);
+void encode_sums(std::span<const SumTerm> terms, std::size_t begin, std::size_t size, bool high, std::uint64_t* out) {
+  const hn::ScalableTag<std::uint64_t> tag;
+  const Encoder<std::uint64_t> key(high);
   std::size_t i = 0;
   for (; i + hn::Lanes(tag) <= size; i += hn::Lanes(tag)) {
-    const auto product = hn::Mul(weights, load_doubles(tag, values + i));
-    hn::StoreU(hn::Add(hn::LoadU(tag, sum + i), product), tag, sum + i);
+    auto sum = product(terms.front(), begin + i);
+    for (const SumTerm& term : terms.subspan(1)) sum = hn::Add(sum, product(term, begin + i));
+    hn::StoreU(key(hn::BitCast(tag, sum)), tag, out + i);
   }
   for (; i < size; ++i) {
-    const double product = weight * static_cast<double>(values[i]);
-    sum[i] += product;
+    double sum = scalar_product(terms.front(), begin + i);
+    for (const SumTerm& term : terms.subspan(1)) sum += scalar_product(term, begin + i);
+    out[i] = kernels::float_key(std::bit_cast<std::uint64_t>(sum), high);
   }
 }
 
@@ -83,14 +105,6 @@ void encode_floats32(const std::uint32_t* bits, std::size_t size, bool high, std
 }
 void encode_floats64(const std::uint64_t* bits, std::size_t size, bool high, std::uint64_t* out) {
   encode(bits, size, high, out);
-}
-void scale32(const float* values, std::size_t size, double weight, double* sum) { scale(values, size, weight, sum); }
-void scale64(const double* values, std::size_t size, double weight, double* sum) { scale(values, size, weight, sum); }
-void add_scaled32(const float* values, std::size_t size, double weight, double* sum) {
-  add_scaled(values, size, weight, sum);
-}
-void add_scaled64(const double* values, std::size_t size, double weight, double* sum) {
-  add_scaled(values, size, weight, sum);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -102,10 +116,7 @@ namespace skyrank::exec {
 
 HWY_EXPORT(encode_floats32);
 HWY_EXPORT(encode_floats64);
-HWY_EXPORT(scale32);
-HWY_EXPORT(scale64);
-HWY_EXPORT(add_scaled32);
-HWY_EXPORT(add_scaled64);
+HWY_EXPORT(encode_sums);
 
 void encode_floats(const std::uint32_t* bits, std::size_t size, bool high, std::uint32_t* out) {
   HWY_DYNAMIC_DISPATCH(encode_floats32)(bits, size, high, out);
@@ -113,17 +124,8 @@ void encode_floats(const std::uint32_t* bits, std::size_t size, bool high, std::
 void encode_floats(const std::uint64_t* bits, std::size_t size, bool high, std::uint64_t* out) {
   HWY_DYNAMIC_DISPATCH(encode_floats64)(bits, size, high, out);
 }
-void scale(const float* values, std::size_t size, double weight, double* sum) {
-  HWY_DYNAMIC_DISPATCH(scale32)(values, size, weight, sum);
-}
-void scale(const double* values, std::size_t size, double weight, double* sum) {
-  HWY_DYNAMIC_DISPATCH(scale64)(values, size, weight, sum);
-}
-void add_scaled(const float* values, std::size_t size, double weight, double* sum) {
-  HWY_DYNAMIC_DISPATCH(add_scaled32)(values, size, weight, sum);
-}
-void add_scaled(const double* values, std::size_t size, double weight, double* sum) {
-  HWY_DYNAMIC_DISPATCH(add_scaled64)(values, size, weight, sum);
+void encode_sums(std::span<const SumTerm> terms, std::size_t begin, std::size_t size, bool high, std::uint64_t* out) {
+  HWY_DYNAMIC_DISPATCH(encode_sums)(terms, begin, size, high, out);
 }
 
 }  // namespace skyrank::exec

@@ -77,8 +77,7 @@ class Reader final : public kernels::KeyReader {
     if (column_ != nullptr) {
       read_column(begin, size);
     } else if (sum_ != nullptr) {
-      sum_->evaluate(begin, size, sums_.data());
-      encode_computed(sums_.data(), size);
+      if constexpr (sizeof(Key) == sizeof(double)) sum_->encode(begin, size, high_, keys_.data());
     } else {
       read_block(score_->evaluate(rows_, begin, size, taking));
     }
@@ -135,8 +134,7 @@ class Reader final : public kernels::KeyReader {
   std::optional<Evaluator> score_;
   std::optional<Evaluator> condition_;
   std::array<std::uint8_t, kBlockRows> taking_;
-  std::array<double, kBlockRows> sums_;
-  std::array<Key, kBlockRows> keys_;
+  alignas(64) std::array<Key, kBlockRows> keys_;
 };
 
 /// Whether an expression is NULL for no row, as far as its parts tell.

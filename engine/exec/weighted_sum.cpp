@@ -1,7 +1,6 @@
 #include "engine/exec/weighted_sum.hpp"
 
-#include "engine/exec/block_keys.hpp"
-#include "engine/exec/load.hpp"
+#include <algorithm>
 
 namespace skyrank::exec {
 
@@ -10,12 +9,18 @@ using query::Op;
 
 namespace {
 
-/// The column of a term; null if there cannot be one.
-const ColumnData* float_column(const BoundNode& node, const Table& table) {
-  if (node.op != Op::column) return nullptr;
+/// A term of a column; nothing if it cannot be one.
+std::optional<SumTerm> column_term(const BoundNode& node, const Table& table, double weight) {
+  if (node.op != Op::column) return std::nullopt;
   const Column& column = table.column(node.column);
-  const Type type = column.type().type;
-  return !column.may_have_nulls() && (type == Type::float32 || type == Type::float64) ? &column.data() : nullptr;
+  const ColumnData& data = column.data();
+  const auto width = static_cast<std::size_t>(width_in_bytes(data.type.type));
+  const bool contiguous = data.stride == static_cast<std::int64_t>(width) &&
+                          reinterpret_cast<std::uintptr_t>(data.values) % std::max<std::size_t>(width, 1) == 0;
+  if (column.may_have_nulls() || !contiguous) return std::nullopt;
+  if (data.type.type == Type::float32) return SumTerm{static_cast<const float*>(data.values), nullptr, weight};
+  if (data.type.type == Type::float64) return SumTerm{nullptr, static_cast<const double*>(data.values), weight};
+  return std::nullopt;
 }
 
 std::optional<double> number(const BoundNode& node) {
@@ -38,16 +43,16 @@ std::optional<WeightedSum> WeightedSum::match(const query::BoundExpression& expr
 // product of 1 and a value is the value.
 bool WeightedSum::add(const BoundNode& node, const Table& table, bool negative) {
   const double sign = negative ? -1 : 1;
-  if (const ColumnData* column = float_column(node, table)) {
-    terms_.push_back({column, sign});
+  if (const auto term = column_term(node, table, sign)) {
+    terms_.push_back(*term);
     return true;
   }
   if (node.op == Op::multiply) {
     for (const std::size_t side : {0, 1}) {
       const auto weight = number(*node.children[side]);
-      const ColumnData* column = float_column(*node.children[1 - side], table);
-      if (!weight || column == nullptr) continue;
-      terms_.push_back({column, sign * *weight});
+      const auto term = weight ? column_term(*node.children[1 - side], table, sign * *weight) : std::nullopt;
+      if (!term) continue;
+      terms_.push_back(*term);
       return true;
     }
     return false;
@@ -58,25 +63,8 @@ bool WeightedSum::add(const BoundNode& node, const Table& table, bool negative) 
   return add(*node.children[0], table, false) && add(last, table, node.op == Op::subtract);
 }
 
-void WeightedSum::evaluate(std::int64_t begin, std::int64_t size, double* sum) const {
-  const Rows rows{begin + size, nullptr};
-  for (const Term& term : terms_) {
-    const auto use = [&]<class T>(T) {
-      T scratch[kBlockRows];
-      const T* values = load_values(*term.column, rows, begin, size, scratch);
-      const auto count = static_cast<std::size_t>(size);
-      if (&term == &terms_.front()) {
-        scale(values, count, term.weight, sum);
-      } else {
-        add_scaled(values, count, term.weight, sum);
-      }
-    };
-    if (term.column->type.type == Type::float32) {
-      use(float{});
-    } else {
-      use(double{});
-    }
-  }
+void WeightedSum::encode(std::int64_t begin, std::int64_t size, bool high, std::uint64_t* keys) const {
+  encode_sums(terms_, static_cast<std::size_t>(begin), static_cast<std::size_t>(size), high, keys);
 }
 
 }  // namespace skyrank::exec

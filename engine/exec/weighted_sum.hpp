@@ -4,29 +4,26 @@
 #include <optional>
 #include <vector>
 
+#include "engine/exec/block_keys.hpp"
 #include "engine/exec/evaluate.hpp"
 
 namespace skyrank::exec {
 
-/// A score like `0.3 * a + b - 2 * c` over float32 and float64 columns without NULLs, computed a block at a time. Gives
-/// what the evaluator gives, bit for bit: the same operations in the same order, each rounded.
+/// A score like `0.3 * a + b - 2 * c` over float32 and float64 columns without NULLs that lie contiguously, whose keys
+/// are made a block at a time. They are those of what the evaluator gives, bit for bit: the same operations in the same
+/// order, each rounded.
 class WeightedSum {
  public:
   /// Nothing if the expression is not such a sum, from left to right, of columns and products of a number and a column.
   static std::optional<WeightedSum> match(const query::BoundExpression& expression, const Table& table);
 
-  /// The values of rows [begin, begin + size), at most kBlockRows, in `sum`.
-  void evaluate(std::int64_t begin, std::int64_t size, double* sum) const;
+  /// Keys of the values of rows [begin, begin + size), at most kBlockRows.
+  void encode(std::int64_t begin, std::int64_t size, bool high, std::uint64_t* keys) const;
 
  private:
-  struct Term {
-    const ColumnData* column = nullptr;
-    double weight = 1;
-  };
-
   bool add(const query::BoundNode& node, const Table& table, bool negative);
 
-  std::vector<Term> terms_;
+  std::vector<SumTerm> terms_;
 };
 
 }  // namespace skyrank::exec

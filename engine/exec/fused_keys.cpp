@@ -67,13 +67,39 @@ class Reader final : public kernels::KeyReader {
   }
 
   kernels::KeyBlock read(std::size_t first, std::size_t last) override {
-    const auto begin = static_cast<std::int64_t>(first);
-    const auto size = static_cast<std::int64_t>(last - first);
     const std::uint8_t* taking = nullptr;
     if (condition_) {
-      taking = pass(condition_->evaluate(rows_, begin, size));
+      store_passing(
+          condition_->evaluate(rows_, static_cast<std::int64_t>(first), static_cast<std::int64_t>(last - first)),
+          taking_.data());
+      taking = taking_.data();
       if (std::memchr(taking, 1, last - first) == nullptr) return {nullptr, nullptr, true};
     }
+    return score(first, last, taking);
+  }
+
+  kernels::KeyBlock read_unfiltered(std::size_t first, std::size_t last) override {
+    return score(first, last, nullptr);
+  }
+
+  void filter(std::span<const RowId> rows, std::uint8_t* taking) override {
+    const auto size = static_cast<std::int64_t>(rows.size());
+    store_passing(condition_->evaluate(Rows{size, rows.data()}, 0, size), taking);
+  }
+
+ private:
+  /// Which rows a condition is true for; NULL is not true.
+  static void store_passing(const Block& truth, std::uint8_t* taking) {
+    if (truth.valid == nullptr) {
+      std::copy_n(truth.bytes, truth.size, taking);
+    } else {
+      for (std::int64_t i = 0; i < truth.size; ++i) taking[i] = truth.bytes[i] & truth.valid[i];
+    }
+  }
+
+  kernels::KeyBlock score(std::size_t first, std::size_t last, const std::uint8_t* taking) {
+    const auto begin = static_cast<std::int64_t>(first);
+    const auto size = static_cast<std::int64_t>(last - first);
     if (column_ != nullptr) {
       read_column(begin, size);
     } else if (sum_ != nullptr) {
@@ -82,19 +108,6 @@ class Reader final : public kernels::KeyReader {
       read_block(score_->evaluate(rows_, begin, size, taking));
     }
     return {keys_.data(), taking, false};
-  }
-
- private:
-  /// Which rows the condition is true for; NULL is not true.
-  const std::uint8_t* pass(const Block& truth) {
-    if (truth.valid == nullptr) {
-      std::copy_n(truth.bytes, truth.size, taking_.data());
-    } else {
-      for (std::int64_t i = 0; i < truth.size; ++i) {
-        taking_[static_cast<std::size_t>(i)] = truth.bytes[i] & truth.valid[i];
-      }
-    }
-    return taking_.data();
   }
 
   void read_column(std::int64_t begin, std::int64_t size) {
@@ -145,6 +158,14 @@ bool never_null(const BoundNode& node, const Table& table) {
   return std::ranges::all_of(node.children, [&](const auto& child) { return never_null(*child, table); });
 }
 
+/// Whether an expression has a value or NULL for every row, as far as its parts tell: integers and times may overflow
+/// where they are computed, floats and truths do not.
+bool never_fails(const BoundNode& node) {
+  if (node.op == Op::column || node.op == Op::literal) return true;
+  const bool safe = node.type.type == Type::float64 || node.type.type == Type::boolean;
+  return safe && std::ranges::all_of(node.children, [](const auto& child) { return never_fails(*child); });
+}
+
 /// Whether all keys of 64 bits stand for values, so that there is none for NULL.
 bool uses_all_keys(const query::BoundExpression& expression) {
   const Type type = expression.type.type;
@@ -180,7 +201,9 @@ FusedKeys::FusedKeys(const query::BoundQuery& query, const Table& table)
     sum_ = WeightedSum::match(expression, table);
     if (!sum_) score_ = compile(expression, table);
   }
-  if (query.condition) condition_ = compile(*query.condition, table);
+  if (!query.condition) return;
+  condition_ = compile(*query.condition, table);
+  can_filter_late_ = never_fails(*expression.root) && never_fails(*query.condition->root);
 }
 
 std::unique_ptr<kernels::KeyReader> FusedKeys::reader() const {

@@ -26,6 +26,7 @@ class FusedKeys final : public kernels::KeySource {
   static kernels::KeyWidth width_of(const query::BoundRankTerm& term, const Table& table);
 
   kernels::KeyWidth width() const override { return width_; }
+  bool can_filter_late() const override { return can_filter_late_; }
   std::unique_ptr<kernels::KeyReader> reader() const override;
 
  private:
@@ -36,6 +37,7 @@ class FusedKeys final : public kernels::KeySource {
   std::shared_ptr<const Program> score_;
   std::shared_ptr<const Program> condition_;  ///< null: all rows take part
   kernels::KeyWidth width_;
+  bool can_filter_late_ = false;  ///< neither the condition nor the term can fail for any row
 };
 
 }  // namespace skyrank::exec

@@ -73,6 +73,12 @@ class KeyReader {
 
   /// Of the rows [begin, end), at most kKeyBlockRows. What it points to lives until the next call. May throw.
   virtual KeyBlock read(std::size_t begin, std::size_t end) = 0;
+
+  /// The same before the filter: all rows take part. Only of a source that can filter late.
+  virtual KeyBlock read_unfiltered(std::size_t begin, std::size_t end) = 0;
+
+  /// Sets taking[i] to whether rows[i] takes part; ascending rows, at most kKeyBlockRows.
+  virtual void filter(std::span<const RowId> rows, std::uint8_t* taking) = 0;
 };
 
 /// A filter and a score fused into a problem: which rows take part, and their keys, are found block by block, so that
@@ -85,6 +91,8 @@ class KeySource {
   virtual ~KeySource() = default;
 
   virtual KeyWidth width() const = 0;  ///< 4 or 8 bytes
+  /// Whether rows that are out of the running by their keys may go without the filter.
+  virtual bool can_filter_late() const = 0;
   virtual std::unique_ptr<KeyReader> reader() const = 0;
 };
 

@@ -165,8 +165,10 @@ TEST_P(LargeTopK, NearlyAllRowsTieForTheLastPlace) {
 template <class Key>
 class MemorySource final : public KeySource {
  public:
-  MemorySource(std::vector<Key> keys, std::vector<std::uint8_t> taking)
-      : keys_(std::move(keys)), taking_(std::move(taking)) {}
+  MemorySource(std::vector<Key> keys, std::vector<std::uint8_t> taking, bool can_filter_late)
+      : keys_(std::move(keys)), taking_(std::move(taking)), can_filter_late_(can_filter_late) {}
+
+  bool can_filter_late() const override { return can_filter_late_; }
 
   KeyWidth width() const override { return static_cast<KeyWidth>(sizeof(Key)); }
   std::unique_ptr<KeyReader> reader() const override { return std::make_unique<Reader>(*this); }
@@ -197,6 +199,16 @@ class MemorySource final : public KeySource {
       if (std::count(first, first + static_cast<std::ptrdiff_t>(end - begin), 1) == 0) return {nullptr, nullptr, true};
       return {source_.keys_.data() + begin, &*first, false};
     }
+    KeyBlock read_unfiltered(std::size_t begin, std::size_t end) override {
+      EXPECT_TRUE(source_.can_filter_late_);
+      EXPECT_LE(end - begin, kKeyBlockRows);
+      return {source_.keys_.data() + begin, nullptr, false};
+    }
+    void filter(std::span<const RowId> rows, std::uint8_t* taking) override {
+      EXPECT_LE(rows.size(), kKeyBlockRows);
+      EXPECT_TRUE(std::ranges::is_sorted(rows));
+      for (const RowId row : rows) *taking++ = source_.taking_[static_cast<std::size_t>(row)];
+    }
 
    private:
     const MemorySource& source_;
@@ -204,10 +216,11 @@ class MemorySource final : public KeySource {
 
   std::vector<Key> keys_;
   std::vector<std::uint8_t> taking_;
+  bool can_filter_late_;
 };
 
 template <class Key>
-void expect_fused(const TopKAlgorithm& algorithm, std::size_t n) {
+void expect_fused(const TopKAlgorithm& algorithm, std::size_t n, bool late) {
   for (const Distribution distribution : {Distribution::independent, Distribution::few_distinct,
                                           Distribution::all_equal, Distribution::ascending, Distribution::descending}) {
     const auto width = static_cast<KeyWidth>(sizeof(Key));
@@ -215,7 +228,7 @@ void expect_fused(const TopKAlgorithm& algorithm, std::size_t n) {
     for (const std::uint64_t passing : {0, 1, 50, 99, 100}) {  // of a hundred rows
       std::vector<std::uint8_t> taking(n);
       for (std::size_t row = 0; row < n; ++row) taking[row] = (row * 0x9E3779B97F4A7C15u >> 33) % 100 < passing ? 1 : 0;
-      const MemorySource<Key> source({values.begin(), values.end()}, taking);
+      const MemorySource<Key> source({values.begin(), values.end()}, taking, late);
       for (const std::size_t k : {std::size_t{1}, std::size_t{100}, n / 2 + 1, n + 5}) {
         for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
           const TopKProblem problem{.n = n, .keys = {}, .k = k, .ties = ties, .source = &source};
@@ -238,10 +251,11 @@ TEST_P(LargeTopK, FusedSources) {
   for (const int threads : {1, 3}) {
     tbb::task_arena(threads).execute([&] {
       for (const std::size_t n : {1, 2047, 2048, 2049, 6000}) {
-        expect_fused<std::uint32_t>(*GetParam(), n);
-        expect_fused<std::uint64_t>(*GetParam(), n);
+        expect_fused<std::uint32_t>(*GetParam(), n, false);
+        expect_fused<std::uint64_t>(*GetParam(), n, true);
       }
-      expect_fused<std::uint64_t>(*GetParam(), kRows);
+      expect_fused<std::uint32_t>(*GetParam(), kRows, true);
+      expect_fused<std::uint64_t>(*GetParam(), kRows, false);
     });
   }
 }

@@ -1,3 +1,4 @@
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -68,6 +69,9 @@ class ColumnReader {
     ranks_.append_equal(begin, end, rank, rows);
   }
 
+  /// After the last rows.
+  void finish(std::vector<Rank>&) const {}
+
  private:
   void append(Rank rank, Rank bound, std::vector<Rank>& candidates) const {
     if (!ranks_.less(bound, rank)) candidates.push_back(rank);
@@ -96,7 +100,7 @@ class Columns {
 
   ColumnReader<Ranks> reader() const { return {columns_, ranks_}; }
 
-  Sample<Rank> sample(std::size_t count) const {
+  Sample<Rank> sample(std::size_t count, std::size_t) const {
     Sample<Rank> sample{std::vector<Rank>(count), static_cast<double>(count) / static_cast<double>(n_)};
     for (std::size_t i = 0; i < count; ++i) sample.ranks[i] = ranks_.rank_at(sampled_position(i, count, n_));
     return sample;
@@ -114,21 +118,14 @@ class BlockReader {
  public:
   using Rank = typename Ranks::Rank;
 
-  BlockReader(const KeySource& source, const Ranks& ranks)
-      : width_(source.width()), reader_(source.reader()), ranks_(ranks), offsets_(kKeyBlockRows) {}
+  /// `late`: rows meet the filter only when their keys have made them candidates.
+  BlockReader(const KeySource& source, const Ranks& ranks, bool late)
+      : width_(source.width()), reader_(source.reader()), ranks_(ranks), offsets_(kKeyBlockRows), late_(late) {}
 
   void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, std::vector<Rank>& candidates) {
-    const KeyBlock block = reader_->read(begin, end);
-    if (block.empty) return;
-    const auto limit = bound ? limit_in(ranks_, *bound, begin, end, true) : ~std::uint64_t{0};
-    if (!limit) return;
-    const std::size_t found = find_at_most({block.keys, width_}, 0, end - begin, *limit, offsets_.data());
-    for (std::size_t i = 0; i < found; ++i) {
-      const std::uint32_t offset = offsets_[i];
-      if (block.taking != nullptr && block.taking[offset] == 0) continue;
-      const Rank rank = ranks_.rank_of(key_at({block.keys, width_}, offset), begin + offset);
-      if (!bound || !ranks_.less(*bound, rank)) candidates.push_back(rank);
-    }
+    if (!late_ || !bound) return append_from(reader_->read(begin, end), begin, end, bound, candidates);
+    append_from(reader_->read_unfiltered(begin, end), begin, end, bound, unfiltered_);
+    if (unfiltered_.size() >= kKeyBlockRows) filter(candidates);
   }
 
   void append_equal(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) {
@@ -145,11 +142,44 @@ class BlockReader {
     }
   }
 
+  void finish(std::vector<Rank>& candidates) { filter(candidates); }
+
  private:
+  void append_from(const KeyBlock& block, std::size_t begin, std::size_t end, const std::optional<Rank>& bound,
+                   std::vector<Rank>& out) {
+    if (block.empty) return;
+    const auto limit = bound ? limit_in(ranks_, *bound, begin, end, true) : ~std::uint64_t{0};
+    if (!limit) return;
+    const std::size_t found = find_at_most({block.keys, width_}, 0, end - begin, *limit, offsets_.data());
+    for (std::size_t i = 0; i < found; ++i) {
+      const std::uint32_t offset = offsets_[i];
+      if (block.taking != nullptr && block.taking[offset] == 0) continue;
+      const Rank rank = ranks_.rank_of(key_at({block.keys, width_}, offset), begin + offset);
+      if (!bound || !ranks_.less(*bound, rank)) out.push_back(rank);
+    }
+  }
+
+  void filter(std::vector<Rank>& candidates) {
+    std::array<std::uint8_t, kKeyBlockRows> taking;
+    std::vector<RowId> rows;
+    for (std::size_t first = 0; first < unfiltered_.size(); first += kKeyBlockRows) {
+      const std::size_t last = std::min(unfiltered_.size(), first + kKeyBlockRows);
+      rows.clear();
+      for (std::size_t i = first; i < last; ++i) rows.push_back(ranks_.row_of(unfiltered_[i]));
+      reader_->filter(rows, taking.data());
+      for (std::size_t i = first; i < last; ++i) {
+        if (taking[i - first] != 0) candidates.push_back(unfiltered_[i]);
+      }
+    }
+    unfiltered_.clear();
+  }
+
   KeyWidth width_;
   std::unique_ptr<KeyReader> reader_;
   const Ranks& ranks_;
   std::vector<std::uint32_t> offsets_;
+  bool late_;
+  std::vector<Rank> unfiltered_;
 };
 
 /// A fused filter and score as a source of ranks.
@@ -161,25 +191,36 @@ class Blocks {
 
   Blocks(const TopKProblem& problem, const Ranks& ranks) : source_(*problem.source), ranks_(ranks), n_(problem.n) {}
 
-  BlockReader<Ranks> reader() const { return {source_, ranks_}; }
+  BlockReader<Ranks> reader() const { return {source_, ranks_, late_}; }
 
   /// Short runs of rows, as every call of a reader has its price.
-  Sample<Rank> sample(std::size_t count) const {
+  Sample<Rank> sample(std::size_t count, std::size_t k) {
     constexpr std::size_t kRun = 32;
     const std::size_t runs = count / kRun + 1;
     Sample<Rank> sample{{}, static_cast<double>(runs * kRun) / static_cast<double>(n_)};
-    BlockReader<Ranks> reader(source_, ranks_);
+    BlockReader<Ranks> reader(source_, ranks_, false);
     for (std::size_t i = 0; i < runs; ++i) {
       const std::size_t begin = kRun * sampled_position(i, runs, n_ / kRun);
       reader.append(begin, begin + kRun, std::nullopt, sample.ranks);
     }
+    late_ = source_.can_filter_late() && is_late_better(sample, k);
     return sample;
   }
 
  private:
+  /// Testing a row apart costs many times what it costs in a block.
+  bool is_late_better(const Sample<Rank>& sample, std::size_t k) const {
+    constexpr double kDearer = 16;
+    const double rows = static_cast<double>(n_);
+    const double passing = static_cast<double>(sample.ranks.size()) / (sample.share * rows);
+    const double candidates = static_cast<double>(k) + 2 / sample.share;
+    return kDearer * candidates < rows * passing;
+  }
+
   const KeySource& source_;
   const Ranks& ranks_;
   std::size_t n_;
+  bool late_ = false;
 };
 
 /// The bound of all parts: it only falls.
@@ -257,6 +298,7 @@ class Pass {
       reader.append(first, std::min(end, first + Source::kBlock), bound, found);
       if (found.size() > capacity_) shared.lower(cut(found));
     }
+    reader.finish(found);
     return found;
   }
 
@@ -290,12 +332,12 @@ class Pass {
 
 /// Candidates with the k best rows among them, or all rows that take part if they are fewer.
 template <class Ranks>
-Candidates<typename Ranks::Rank> collect(const auto& source, const Ranks& ranks, std::size_t n, std::size_t k,
+Candidates<typename Ranks::Rank> collect(auto& source, const Ranks& ranks, std::size_t n, std::size_t k,
                                          const Context& context) {
   using Rank = typename Ranks::Rank;
   const std::size_t count = sample_size(n, k);
   Sample<Rank> sample;
-  if (n > kFewRows && count < n / 4 && k < n / 2) sample = source.sample(count);
+  if (n > kFewRows && count < n / 4 && k < n / 2) sample = source.sample(count, k);
   // A bound near the end of the sample would spare no row.
   const std::size_t last_place = sample.ranks.size() / 2;
   for (std::size_t place = std::min(k, bound_place(static_cast<double>(k) * sample.share)); place <= last_place;
@@ -325,7 +367,7 @@ void take_ties_among(const Ranks& ranks, std::span<const typename Ranks::Rank> c
 }
 
 template <class Source, class Ranks, class Counters>
-TopKSolution solve(const TopKProblem& problem, const Source& source, const Ranks& ranks, Counters counters,
+TopKSolution solve(const TopKProblem& problem, Source source, const Ranks& ranks, Counters counters,
                    const Context& context) {
   using Rank = typename Ranks::Rank;
   const std::size_t k = std::min(problem.k, problem.n);

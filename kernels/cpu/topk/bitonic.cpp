@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/common/counters.hpp"
@@ -177,10 +177,11 @@ class Block {
   std::unique_ptr<std::uint64_t[], Free> ranks_;
 };
 
-/// The k best ranks of rows [begin, end), in no order; k is at most their number.
-template <class Ranks>
-std::vector<std::uint64_t> best_of_part(const Ranks& ranks, std::size_t begin, std::size_t end, std::size_t k,
-                                        const Context& context) {
+/// The k least of the numbers that fill(begin, end, out) gives for rows [begin, end), in no order; k is at most their
+/// number.
+template <class Fill>
+std::vector<std::uint64_t> least_of_part(const Fill& fill, std::size_t begin, std::size_t end, std::size_t k,
+                                         const Context& context) {
   const std::size_t lanes = HWY_DYNAMIC_DISPATCH(lanes)();
   const std::size_t run = std::max(kLeastRun, std::bit_ceil(k));
   const std::size_t rows = std::max(kBlock / lanes, 2 * run);
@@ -190,8 +191,8 @@ std::vector<std::uint64_t> best_of_part(const Ranks& ranks, std::size_t begin, s
   for (; begin < end; begin += block.size()) {
     context.check();
     const std::size_t count = std::min(end - begin, block.size());
-    ranks.fill(begin, begin + count, block.data());
-    // What fills up the block is no better than any rank, and as good as at most the worst one.
+    fill(begin, begin + count, block.data());
+    // What fills up the block is no less than any number.
     std::fill(block.data() + count, block.data() + block.size(), ~std::uint64_t{0});
     block.reduce_unsorted(run);
     std::copy_n(block.data(), run * lanes, best.data() + held);
@@ -206,23 +207,67 @@ std::vector<std::uint64_t> best_of_part(const Ranks& ranks, std::size_t begin, s
   return found;
 }
 
-template <class Ranks, class Counters>
-TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters counters, const Context& context) {
-  const std::size_t n = problem.n;
-  const std::size_t k = std::min(problem.k, n);
+/// The k least of parts of all rows.
+template <class Fill>
+std::vector<std::uint64_t> least(const Fill& fill, std::size_t n, std::size_t k, const Context& context) {
   std::vector<std::vector<std::uint64_t>> parts(std::clamp<std::size_t>(n / kRowsOfPart, 1, concurrency()));
   parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t part = begin; part < end; ++part) {
-      parts[part] = best_of_part(ranks, n * part / parts.size(), n * (part + 1) / parts.size(), k, context);
+      parts[part] = least_of_part(fill, n * part / parts.size(), n * (part + 1) / parts.size(), k, context);
     }
   });
-  std::vector<std::uint64_t> best;
-  for (const auto& part : parts) best.insert(best.end(), part.begin(), part.end());
+  std::vector<std::uint64_t> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+/// Ranks of 64 bits go through the network themselves.
+template <class Ranks>
+std::vector<std::uint64_t> least_ranks(const TopKProblem& problem, const Ranks& ranks, std::size_t k,
+                                       const Context& context) {
+  return least([&](std::size_t begin, std::size_t end, std::uint64_t* out) { ranks.fill(begin, end, out); }, problem.n,
+               k, context);
+}
+
+/// Of wider ones the first keys do, which leaves all rows up to the k-th of these.
+template <class Ranks>
+std::vector<typename Ranks::Rank> ranks_by_first_key(const TopKProblem& problem, const Ranks& ranks, std::size_t k,
+                                                     const Context& context) {
+  const KeyColumn& column = problem.keys.front();
+  const auto fill = [&](std::size_t begin, std::size_t end, std::uint64_t* out) {
+    with_keys(column, [&](const auto* keys) { std::copy(keys + begin, keys + end, out); });
+  };
+  std::vector<std::uint64_t> keys = least(fill, problem.n, k, context);
+  const auto last = keys.begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(keys.begin(), last, keys.end());
+  std::vector<typename Ranks::Rank> found;
+  std::array<std::uint32_t, kScanRows> offsets;
+  for (std::size_t begin = 0; begin < problem.n; begin += kScanRows) {
+    context.check();
+    const std::size_t count =
+        find_at_most(column, begin, std::min(problem.n, begin + kScanRows), *last, offsets.data());
+    for (std::size_t i = 0; i < count; ++i) found.push_back(ranks.rank_at(begin + offsets[i]));
+  }
+  return found;
+}
+
+template <class Ranks, class Counters>
+TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters counters, const Context& context) {
+  using Rank = typename Ranks::Rank;
+  const std::size_t n = problem.n;
+  const std::size_t k = std::min(problem.k, n);
+  std::vector<Rank> best = [&] {
+    if constexpr (std::is_base_of_v<IntegerRanks<std::uint64_t>, Ranks>) {
+      return least_ranks(problem, ranks, k, context);
+    } else {
+      return ranks_by_first_key(problem, ranks, k, context);
+    }
+  }();
   counters.bytes_read(n * key_bytes(problem));
   counters.bytes_written(n * sizeof(std::uint64_t));
   counters.candidates(best.size());
   keep_best_in_order(ranks, best, k, false, context);
-  const std::span<const std::uint64_t> span(best);
+  const std::span<const Rank> span(best);
   TopKSolution solution{rows_in_order(ranks, span, problem.ties), {}};
   if (problem.ties == TieRule::all && k < n) {
     take_all_ties(RanksInMemory(ranks), ranks, span, n, solution.rows, context);
@@ -234,21 +279,13 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
 
 Support supports(const TopKShape& shape) {
   if (shape.fused) return needs_key_columns(shape);
-  if (std::min(shape.k, shape.n) > kLargestK) return Support::no("finds at most 1024 rows");
-  int bits = shape.n == 0 ? 0 : static_cast<int>(std::bit_width(shape.n - 1));
-  for (const KeyWidth width : shape.widths) bits += kernels::bits(width);
-  return bits <= 64 ? Support::yes() : Support::no("needs keys and row id to fit in 64 bits");
+  return std::min(shape.k, shape.n) <= kLargestK ? Support::yes() : Support::no("finds at most 1024 rows");
 }
 
 TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Context& context) {
   if (problem.n == 0 || problem.k == 0) return {};
-  return with_ranks(problem, [&](const auto& ranks) -> TopKSolution {
-    if constexpr (std::is_same_v<typename std::remove_cvref_t<decltype(ranks)>::Rank, std::uint64_t> &&
-                  std::is_base_of_v<IntegerRanks<std::uint64_t>, std::remove_cvref_t<decltype(ranks)>>) {
-      return with_counters(context, [&](auto counters) { return solve(problem, ranks, counters, context); });
-    } else {
-      throw std::logic_error("ranks of more than 64 bits");
-    }
+  return with_ranks(problem, [&](const auto& ranks) {
+    return with_counters(context, [&](auto counters) { return solve(problem, ranks, counters, context); });
   });
 }
 

@@ -247,6 +247,28 @@ struct Scored {
   std::vector<std::uint16_t> scores;
 };
 
+/// Fills in the scores.
+template <class Key>
+void add_levels(const SkylineProblem& problem, const Grid<Key>& grid, Scored& scored) {
+  const hn::ScalableTag<Key> tag;
+  HWY_ALIGN std::array<Key, kTile> values{};
+  HWY_ALIGN std::array<Key, kTile> found{};
+  for (std::size_t first = 0; first < scored.rows.size(); first += kTile) {
+    const std::size_t count = std::min(kTile, scored.rows.size() - first);
+    std::array<std::uint16_t, kTile> scores{};
+    for (std::size_t j = 0; j < grid.d; ++j) {
+      const Key* column = problem.keys[j].template as<Key>();
+      const LevelSearch<Key> search(grid, j);
+      for (std::size_t i = 0; i < count; ++i) values[i] = column[scored.rows[first + i]];
+      for (std::size_t i = 0; i < count; i += hn::Lanes(tag)) {
+        hn::Store(search(hn::Load(tag, values.data() + i)), tag, found.data() + i);
+      }
+      for (std::size_t i = 0; i < count; ++i) scores[i] = static_cast<std::uint16_t>(scores[i] + found[i]);
+    }
+    std::copy_n(scores.begin(), count, scored.scores.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+}
+
 /// Rows [begin, end), at most kChunk, that no killer dominates.
 template <class Key, class Counters>
 Scored find_spared(const SkylineProblem& problem, const Grid<Key>& grid, std::span<const Key> killers,
@@ -255,7 +277,6 @@ Scored find_spared(const SkylineProblem& problem, const Grid<Key>& grid, std::sp
   const std::size_t lanes = hn::Lanes(tag);
   const std::size_t d = problem.keys.size();
   Scored result{RowIndices(end - begin), std::vector<std::uint16_t>(end - begin)};
-  HWY_ALIGN std::array<Key, hn::MaxLanes(tag)> scores;
   std::size_t count = 0;
   for (std::size_t row = begin; row < end; row += lanes) {
     const std::size_t here = std::min(lanes, end - row);
@@ -278,18 +299,13 @@ Scored find_spared(const SkylineProblem& problem, const Grid<Key>& grid, std::sp
       spared = hn::AndNot(hn::And(no_better, worse), spared);
       if (hn::AllFalse(tag, spared)) break;
     }
-    if (hn::AllFalse(tag, spared)) continue;
-    auto score = hn::Zero(tag);
-    for (std::size_t j = 0; j < d; ++j) score = hn::Add(score, LevelSearch<Key>(grid, j)(load(j)));
-    hn::Store(score, tag, scores.data());
     for (std::uint64_t bits = bits_of(tag, spared); bits != 0; bits &= bits - 1) {
-      const auto lane = static_cast<std::size_t>(std::countr_zero(bits));
-      result.rows[count] = static_cast<std::uint32_t>(row + lane);
-      result.scores[count++] = static_cast<std::uint16_t>(scores[lane]);
+      result.rows[count++] = static_cast<std::uint32_t>(row + static_cast<std::size_t>(std::countr_zero(bits)));
     }
   }
   result.rows.resize(count);
   result.scores.resize(count);
+  add_levels(problem, grid, result);
   return result;
 }
 
@@ -719,14 +735,21 @@ struct Pack {
   }
 };
 
-/// Writes the indices of the pack's rows that are at or above a block's corner; returns how many.
-HWY_INLINE std::size_t list_open(const Pack& pack, const Block& block, std::size_t planes, std::uint32_t* open) {
+/// Writes the indices of the pack's rows that are at or above a block's corner; returns how many. Meanwhile the block's
+/// sets, of so many words, are fetched: it was last seen by another task, if at all.
+HWY_INLINE std::size_t list_open(const Pack& pack, const Block& block, std::size_t planes, std::size_t words,
+                                 std::uint32_t* open) {
   // Levels are below 128: a byte keeps its highest bit, which is set first, unless the corner is above the row.
   constexpr std::uint64_t kHighest = 0x8080808080808080u;
   const WordTag tag;
   const auto highest = hn::Set(tag, kHighest);
   std::size_t count = 0;
+  const std::size_t fetched_a_step = hwy::RoundUpTo(words * 64 / pack.room, kWords);
+  std::size_t fetched = 0;
   for (std::size_t first = 0; first < pack.size; first += 64) {
+    for (const std::size_t stop = std::min(words, fetched + fetched_a_step); fetched < stop; fetched += kWords) {
+      hwy::Prefetch(block.sets.get() + fetched);
+    }
     std::uint64_t word = 0;
     for (std::size_t i = 0; i < 64; i += hn::Lanes(tag)) {
       auto kept = highest;
@@ -752,7 +775,7 @@ void reduce(const Candidates<Key>& rows, const Blocks& blocks, Pack& pack, Kills
   std::size_t dominated = 0;
   for (std::size_t b = 0; b < blocks.blocks.size() && pack.size > 0; ++b) {
     context.check();
-    const std::size_t count = list_open(pack, blocks.blocks[b], rows.planes, open.data());
+    const std::size_t count = list_open(pack, blocks.blocks[b], rows.planes, rows.grid.words(), open.data());
     counters.mask_tests(pack.size + count);
     counters.bytes_read(pack.size * rows.planes * sizeof(std::uint64_t) + count * rows.d * kBlockRows / 8);
     const auto levels = [&](std::size_t i) {

@@ -130,15 +130,24 @@ using Point = std::array<double, kMaxDims>;
 
 bool outside(double x) { return x < 0 || x > 1; }
 
-/// x_i = v + h_i - h_(i-1 mod d) for offsets h drawn in order; false as soon as a coordinate falls outside [0, 1].
+/// With more dimensions hardly any row would lie in [0, 1] as a whole.
+constexpr int kMostDimsOfWholeRows = 16;
+
+/// x_i = v + h_i - h_(i-1 mod d) for offsets h drawn in order; false as soon as a coordinate falls outside [0, 1]. From
+/// 17 dimensions on the offset of such a coordinate is drawn anew instead, but for the last, which closes the circle.
 template <class Offset>
 bool spread(Point& x, int dims, double v, Offset&& offset) {
   const double first = offset();
   double previous = first;
   for (int i = 1; i < dims; ++i) {
-    const double next = offset();
-    x[static_cast<std::size_t>(i)] = v + (next - previous);
-    if (outside(x[static_cast<std::size_t>(i)])) return false;
+    double& coordinate = x[static_cast<std::size_t>(i)];
+    double next = offset();
+    coordinate = v + (next - previous);
+    while (outside(coordinate)) {
+      if (dims <= kMostDimsOfWholeRows) return false;
+      next = offset();
+      coordinate = v + (next - previous);
+    }
     previous = next;
   }
   x[0] = v + (first - previous);

@@ -28,8 +28,9 @@ std::span<const Distribution> distributions();
 ///   independent     x_i = U(0, 1)
 ///   correlated      v = P(d), l = min(v, 1 - v), h_i = N(0, l),   x_i = v + h_i - h_(i-1 mod d)
 ///   anticorrelated  v = N(0.5, 0.25), l likewise, h_i = U(-l, l), x_i = v + h_i - h_(i-1 mod d)
-/// A row of anticorrelated data takes 2.4 tries on average for d = 4, 5.7 for 8, 13 for 12, 32 for 16, and from there a
-/// quarter more with each dimension: 870 for 32, most of a million (tens of milliseconds) for 64.
+/// A row of anticorrelated data takes 2.4 tries on average for d = 4, 5.7 for 8, 13 for 12, 32 for 16, and would take
+/// most of a million for 64. From d = 17 on, h_i is drawn anew as long as x_i falls outside, and the row only when x_0
+/// does.
 ///
 /// The others, for top-k, have independent columns:
 ///   uniform         float32, U(0, 1)

@@ -424,10 +424,16 @@ TEST(Generate, SaysWhenThereIsNoMemory) {
 }
 
 TEST(Generate, Reaches64Dimensions) {
-  for (const char* name : {"independent", "correlated", "uniform"}) {
-    EXPECT_EQ(make(name, 100, 64).num_columns(), 64);
+  for (const char* name : {"independent", "correlated", "anticorrelated", "uniform"}) {
+    for (const int dims : {17, 64}) {
+      const Rows rows = rows_of(make(name, 2000, dims));
+      ASSERT_EQ(rows.size(), 2000U);
+      for (const auto& row : rows) {
+        ASSERT_EQ(row.size(), static_cast<std::size_t>(dims));
+        for (const double value : row) ASSERT_TRUE(value >= 0 && value <= 1);
+      }
+    }
   }
-  EXPECT_EQ(make("anticorrelated", 1, 64).num_rows(), 1);
 }
 
 TEST(Generate, NamesAreDistinct) {

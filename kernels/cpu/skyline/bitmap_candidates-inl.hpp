@@ -33,7 +33,7 @@ namespace skyrank::kernels::skyline {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t kTile = 256;
+inline constexpr std::size_t kTile = 256;
 
 /// Rows in the form in which they meet blocks.
 template <class Key>

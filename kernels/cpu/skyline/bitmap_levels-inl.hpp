@@ -28,8 +28,8 @@ namespace skyrank::kernels::skyline {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t kBlockRows = 512;
-constexpr std::size_t kWords = kBlockRows / 64;
+inline constexpr std::size_t kBlockRows = 512;
+inline constexpr std::size_t kWords = kBlockRows / 64;
 
 /// Quantile levels of all dimensions. The bitmaps of a row take levels / 8 bytes a dimension, as much as four-byte keys
 /// at 32 levels.

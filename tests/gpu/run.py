@@ -24,11 +24,13 @@ def output_of(*command: str) -> str:
 
 def commit() -> str:
     """The commit of this checkout; SKYRANK_COMMIT says it where the files were carried without their history."""
+    if told := os.environ.get("SKYRANK_COMMIT"):
+        return told
     try:
         changed = output_of("git", "status", "--porcelain", "--untracked-files=no")
         return output_of("git", "rev-parse", "HEAD") + ("-changed" if changed else "")
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get("SKYRANK_COMMIT", "unknown")
+        return "unknown"
 
 
 def devices() -> list[dict[str, str]]:

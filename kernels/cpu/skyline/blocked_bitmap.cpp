@@ -3,7 +3,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <memory>
+#include <functional>
+#include <mutex>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -96,42 +97,37 @@ std::vector<Key> find_killers(const SkylineProblem& problem, const Grid<Key>& gr
   return killers;
 }
 
-/// Rows and their level sums.
-struct Scored {
-  RowIndices rows;
-  std::vector<std::uint16_t> scores;
-};
-
-/// Fills in the scores.
 template <class Key>
-void add_levels(const SkylineProblem& problem, const Grid<Key>& grid, Scored& scored) {
+std::vector<std::uint16_t> level_sums(const SkylineProblem& problem, const Grid<Key>& grid, const RowIndices& rows) {
   const hn::ScalableTag<Key> tag;
   HWY_ALIGN std::array<Key, kTile> values{};
   HWY_ALIGN std::array<Key, kTile> found{};
-  for (std::size_t first = 0; first < scored.rows.size(); first += kTile) {
-    const std::size_t count = std::min(kTile, scored.rows.size() - first);
-    std::array<std::uint16_t, kTile> scores{};
+  std::vector<std::uint16_t> sums(rows.size());
+  for (std::size_t first = 0; first < rows.size(); first += kTile) {
+    const std::size_t count = std::min(kTile, rows.size() - first);
     for (std::size_t j = 0; j < grid.d; ++j) {
       const Key* column = problem.keys[j].template as<Key>();
       const LevelSearch<Key> search(grid, j);
-      for (std::size_t i = 0; i < count; ++i) values[i] = column[scored.rows[first + i]];
+      for (std::size_t i = 0; i < count; ++i) values[i] = column[rows[first + i]];
       for (std::size_t i = 0; i < count; i += hn::Lanes(tag)) {
         hn::Store(search(hn::Load(tag, values.data() + i)), tag, found.data() + i);
       }
-      for (std::size_t i = 0; i < count; ++i) scores[i] = static_cast<std::uint16_t>(scores[i] + found[i]);
+      for (std::size_t i = 0; i < count; ++i) {
+        sums[first + i] = static_cast<std::uint16_t>(sums[first + i] + found[i]);
+      }
     }
-    std::copy_n(scores.begin(), count, scored.scores.begin() + static_cast<std::ptrdiff_t>(first));
   }
+  return sums;
 }
 
 /// Rows [begin, end), at most kChunk, that no killer dominates.
 template <class Key, class Counters>
-Scored find_spared(const SkylineProblem& problem, const Grid<Key>& grid, std::span<const Key> killers,
-                   std::size_t begin, std::size_t end, Counters& counters) {
+RowIndices find_spared(const SkylineProblem& problem, std::span<const Key> killers, std::size_t begin, std::size_t end,
+                       Counters& counters) {
   const hn::ScalableTag<Key> tag;
   const std::size_t lanes = hn::Lanes(tag);
   const std::size_t d = problem.keys.size();
-  Scored result{RowIndices(end - begin), std::vector<std::uint16_t>(end - begin)};
+  RowIndices result(end - begin);
   std::size_t count = 0;
   for (std::size_t row = begin; row < end; row += lanes) {
     const std::size_t here = std::min(lanes, end - row);
@@ -155,12 +151,10 @@ Scored find_spared(const SkylineProblem& problem, const Grid<Key>& grid, std::sp
       if (hn::AllFalse(tag, spared)) break;
     }
     for (std::uint64_t bits = bits_of(tag, spared); bits != 0; bits &= bits - 1) {
-      result.rows[count++] = static_cast<std::uint32_t>(row + static_cast<std::size_t>(std::countr_zero(bits)));
+      result[count++] = static_cast<std::uint32_t>(row + static_cast<std::size_t>(std::countr_zero(bits)));
     }
   }
-  result.rows.resize(count);
-  result.scores.resize(count);
-  add_levels(problem, grid, result);
+  result.resize(count);
   return result;
 }
 
@@ -170,20 +164,38 @@ struct Spared {
   RowIndices elite;
 };
 
-inline RowIndices find_elite(const std::vector<Scored>& parts, std::size_t num_scores) {
+/// How many rows have each score.
+inline std::vector<std::size_t> count_scores(const std::vector<std::vector<std::uint16_t>>& parts,
+                                             std::size_t num_scores) {
   std::vector<std::size_t> counts(num_scores);
-  for (const Scored& part : parts) {
-    for (const std::uint16_t score : part.scores) ++counts[score];
-  }
+  std::mutex mutex;
+  parallel_for(parts.size(), 8, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> own(num_scores);
+    for (std::size_t p = begin; p < end; ++p) {
+      for (const std::uint16_t score : parts[p]) ++own[score];
+    }
+    const std::scoped_lock lock(mutex);
+    std::ranges::transform(counts, own, counts.begin(), std::plus<>());
+  });
+  return counts;
+}
+
+inline RowIndices find_elite(const std::vector<RowIndices>& rows, const std::vector<std::vector<std::uint16_t>>& scores,
+                             std::size_t num_scores) {
+  const std::vector<std::size_t> counts = count_scores(scores, num_scores);
   std::size_t limit = 0;
   for (std::size_t count = 0; limit < num_scores && count < kElite; ++limit) count += counts[limit];
-  RowIndices elite;
-  for (const Scored& part : parts) {
-    for (std::size_t i = 0; i < part.rows.size() && elite.size() < 2 * kElite; ++i) {
-      if (part.scores[i] < limit) elite.push_back(part.rows[i]);
+  std::vector<RowIndices> elite(rows.size());
+  parallel_for(rows.size(), 8, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t p = begin; p < end; ++p) {
+      for (std::size_t i = 0; i < rows[p].size(); ++i) {
+        if (scores[p][i] < limit) elite[p].push_back(rows[p][i]);
+      }
     }
-  }
-  return elite;
+  });
+  RowIndices result = concatenate(elite);
+  result.resize(std::min(result.size(), 2 * kElite));
+  return result;
 }
 
 template <class Key, class Counters>
@@ -193,19 +205,18 @@ Spared first_prefilter(const SkylineProblem& problem, Counters& counters, const 
   for (std::size_t i = 0; i < sample.size(); i += 4) thin.push_back(sample[i]);
   const Grid<Key> grid = make_grid<Key>(problem, thin);
   const std::vector<Key> killers = find_killers(problem, grid, sample);
-  std::vector<Scored> parts((problem.n + kChunk - 1) / kChunk);
-  parallel_for(parts.size(), 1, counters, [&](std::size_t first, std::size_t last, Counters& own) {
+  const std::size_t chunks = (problem.n + kChunk - 1) / kChunk;
+  std::vector<RowIndices> rows(chunks);
+  std::vector<std::vector<std::uint16_t>> scores(chunks);
+  parallel_for(chunks, 1, counters, [&](std::size_t first, std::size_t last, Counters& own) {
     for (std::size_t c = first; c < last; ++c) {
       context.check();
-      parts[c] = find_spared<Key>(problem, grid, killers, c * kChunk, std::min(problem.n, (c + 1) * kChunk), own);
+      rows[c] = find_spared<Key>(problem, killers, c * kChunk, std::min(problem.n, (c + 1) * kChunk), own);
+      scores[c] = level_sums(problem, grid, rows[c]);
     }
   });
-  Spared result;
-  std::size_t total = 0;
-  for (const Scored& part : parts) total += part.rows.size();
-  result.rows.reserve(total);
-  for (const Scored& part : parts) result.rows.insert(result.rows.end(), part.rows.begin(), part.rows.end());
-  if (total >= 4 * kElite) result.elite = find_elite(parts, grid.num_scores());
+  Spared result{concatenate(rows), {}};
+  if (result.rows.size() >= 4 * kElite) result.elite = find_elite(rows, scores, grid.num_scores());
   return result;
 }
 
@@ -341,21 +352,18 @@ struct Twin {
   std::uint32_t first = 0;
 };
 
-/// Rows in z-order without all but the first of equal ones, which have the same code: duplicates never dominate each
-/// other, and would only make all their tests fail.
+/// Takes all but the first of equal rows out of places [begin, end) of rows in z-order, a whole number of runs of equal
+/// codes.
 template <class Key>
-RowIndices take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::vector<Twin>& twins) {
+void take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::size_t begin, std::size_t end,
+                    RowIndices& kept, std::vector<Twin>& twins) {
   const auto compare = [&](std::uint32_t a, std::uint32_t b) {
     return std::memcmp(rows.keys[a], rows.keys[b], rows.keys.stride() * sizeof(Key));
   };
-  RowIndices kept;
-  kept.reserve(sorted.size());
   RowIndices run;
-  for (std::size_t begin = 0; begin < sorted.size();) {
-    std::size_t end = begin + 1;
-    while (end < sorted.size() && sorted.code(end) == sorted.code(begin)) ++end;
-    run.clear();
-    for (; begin < end; ++begin) run.push_back(sorted.row(begin));
+  while (begin < end) {
+    const std::uint64_t code = sorted.code(begin);
+    for (run.clear(); begin < end && sorted.code(begin) == code; ++begin) run.push_back(sorted.row(begin));
     if (run.size() > 1) {
       std::sort(run.begin(), run.end(), [&](std::uint32_t a, std::uint32_t b) {
         const int compared = compare(a, b);
@@ -371,7 +379,27 @@ RowIndices take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, 
       }
     }
   }
-  return kept;
+}
+
+/// Rows in z-order without all but the first of equal ones, which have the same code: duplicates never dominate each
+/// other, and would only make all their tests fail.
+template <class Key>
+RowIndices take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::vector<Twin>& twins) {
+  const std::size_t parts = std::clamp<std::size_t>(sorted.size() / 4096, 1, 4 * concurrency());
+  const auto start_of = [&](std::size_t part) {
+    std::size_t place = sorted.size() * part / parts;
+    while (place > 0 && place < sorted.size() && sorted.code(place) == sorted.code(place - 1)) ++place;
+    return place;
+  };
+  std::vector<RowIndices> kept(parts);
+  std::vector<std::vector<Twin>> found(parts);
+  parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t part = begin; part < end; ++part) {
+      take_out_twins(rows, sorted, start_of(part), start_of(part + 1), kept[part], found[part]);
+    }
+  });
+  for (const std::vector<Twin>& some : found) twins.insert(twins.end(), some.begin(), some.end());
+  return concatenate(kept);
 }
 
 /// The skyline of candidates: each of its rows, or the first of some equal ones, and then the others.
@@ -391,7 +419,9 @@ void settle(const Candidates<Key>& rows, const RowIndices& fresh, Blocks& skylin
   skyline.rows.clear();
   all.insert(all.end(), fresh.begin(), fresh.end());
   const CodedRows sorted = sort_by_code(rows, all);
-  for (std::size_t i = 0; i < sorted.size(); ++i) all[i] = sorted.row(i);
+  parallel_for(sorted.size(), kChunk, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) all[i] = sorted.row(i);
+  });
   append(rows, all, skyline);
   settled = all.size();
 }
@@ -482,6 +512,27 @@ RowIndices second_prefilter(const SkylineProblem& problem, Spared spared, Counte
   return keep_spared(problem, spared.rows, rows, killers, counters, context);
 }
 
+/// The rows of a skyline of candidates, which are the rows `ids`, ascending.
+std::vector<RowId> rows_in_order(const RowIndices& ids, const Skyline& skyline, const Context& context) {
+  std::vector<std::uint8_t> taken(ids.size());
+  parallel_for(skyline.rows.size(), kChunk, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) taken[skyline.rows[i]] = 1;
+  });
+  for (const Twin& twin : skyline.twins) taken[twin.row] = taken[twin.first];
+  CountNothing nothing;
+  const RowIndices places = keep_in_chunks(ids.size(), kChunk, nothing, context,
+                                           [&](std::size_t begin, std::size_t end, RowIndices& kept, CountNothing&) {
+                                             for (std::size_t i = begin; i < end; ++i) {
+                                               if (taken[i] != 0) kept.push_back(ids[i]);
+                                             }
+                                           });
+  std::vector<RowId> rows(places.size());
+  parallel_for(rows.size(), kChunk, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) rows[i] = static_cast<RowId>(places[i]);
+  });
+  return rows;
+}
+
 template <class Key, class Counters>
 SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Context& context) {
   Spared spared = first_prefilter<Key>(problem, counters, context);
@@ -490,14 +541,7 @@ SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Co
   counters.bytes_read(problem.n * problem.keys.size() * sizeof(Key));
   const Candidates<Key> rows = make_candidates<Key>(problem, ids, counters, context);
   const Skyline skyline = reduce_in_batches(rows, nullptr, counters, context);
-  std::vector<std::uint8_t> in_skyline(rows.n);
-  for (const std::uint32_t row : skyline.rows) in_skyline[row] = 1;
-  for (const Twin& twin : skyline.twins) in_skyline[twin.row] = in_skyline[twin.first];
-  SkylineSolution solution;
-  solution.rows.reserve(skyline.rows.size() + skyline.twins.size());
-  for (std::size_t i = 0; i < rows.n; ++i) {
-    if (in_skyline[i] != 0) solution.rows.push_back(static_cast<RowId>(ids[i]));
-  }
+  SkylineSolution solution{rows_in_order(ids, skyline, context), {}};
   solution.work = counters.total();
   return solution;
 }

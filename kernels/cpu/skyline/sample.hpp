@@ -39,11 +39,14 @@ inline RowIndices sample_rows(std::size_t n, std::size_t most) {
 }
 
 inline RowIndices concatenate(const std::vector<RowIndices>& parts) {
-  std::size_t total = 0;
-  for (const RowIndices& part : parts) total += part.size();
-  RowIndices all;
-  all.reserve(total);
-  for (const RowIndices& part : parts) all.insert(all.end(), part.begin(), part.end());
+  std::vector<std::size_t> starts(parts.size() + 1);
+  for (std::size_t p = 0; p < parts.size(); ++p) starts[p + 1] = starts[p] + parts[p].size();
+  RowIndices all(starts.back());
+  parallel_for(parts.size(), 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t p = begin; p < end; ++p) {
+      std::ranges::copy(parts[p], all.begin() + static_cast<std::ptrdiff_t>(starts[p]));
+    }
+  });
   return all;
 }
 

@@ -104,7 +104,7 @@ TEST_P(TopKConformance, RankingsOfSeveralKeys) {
 }
 
 TEST_P(TopKConformance, LaterKeysDecideOnlyTies) {
-  const TopKCase data(5, {{1, 0, 1, 0, 1}, {0, 9, 5, 9, 0}, {3, 2, 0, 1, 2}}, {k2, k4, k1});
+  const TopKCase data(5, {{1, 0, 1, 0, 1}, {0, 9, 5, 9, 0}, {3, 2, 0, 1, 2}}, {k8, k4, k1});
   EXPECT_EQ(run(data.problem(4, TieRule::first)).rows, (std::vector<RowId>{3, 1, 4, 0}));
 }
 

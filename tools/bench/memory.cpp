@@ -16,6 +16,7 @@ namespace {
 
 void return_free_memory() {
 #if defined(SKYRANK_HAS_TBBMALLOC)
+  scalable_free(scalable_malloc(1));  // the command expects an allocator in use
   scalable_allocation_command(TBBMALLOC_CLEAN_ALL_BUFFERS, nullptr);
 #endif
 #if defined(__GLIBC__)

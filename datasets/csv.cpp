@@ -138,7 +138,10 @@ class CsvReading {
  public:
   CsvReading(const CsvText& text, const ReadOptions& options, const BytesRead& on_read)
       : text_(text), options_(options), on_read_(on_read), layout_(layout_of(text, options)) {
-    data_ = arrow::SliceBuffer(text.bytes, static_cast<std::int64_t>(layout_.shape.data_begin));
+    // From the header's line break on, an empty line to Arrow: it drops a byte order mark at the start of what it is
+    // given, which after a header is data.
+    const std::size_t begin = layout_.shape.data_begin - (layout_.has_rows && layout_.shape.data_begin > 0 ? 1 : 0);
+    data_ = arrow::SliceBuffer(text.bytes, static_cast<std::int64_t>(begin));
     // Line breaks inside fields make the search for block limits slower, and need quotes.
     has_quotes_ = text.view().substr(layout_.shape.data_begin).find('"') != std::string_view::npos;
     // To the parser, the end of the file closes a quote.

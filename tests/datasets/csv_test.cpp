@@ -190,6 +190,13 @@ TEST(Csv, LineBreaksByteOrderMarkAndEmptyLines) {
   }
 }
 
+TEST(Csv, AByteOrderMarkAfterTheHeaderIsData) {
+  for (const std::string_view header : {"a\n", "a\r", "a\r\n"}) {
+    EXPECT_THAT(values_of(parse(std::string(header) + "\xEF\xBB\xBF" "\n1\n").column(0)),
+                ElementsAre("\xEF\xBB\xBF", "1"));
+  }
+}
+
 TEST(Csv, WithoutHeader) {
   const Table table = parse("1,x\n2,y\n", no_header());
   EXPECT_THAT(schema_of(table), ElementsAre("c0:int64", "c1:string"));

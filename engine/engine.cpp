@@ -332,6 +332,8 @@ auto guarded(const Query& query, const F& f) {
     throw BindError(none.reason, query.location);
   } catch (const kernels::Cancelled&) {
     throw CancelledError("the query was cancelled", query.location);
+  } catch (const kernels::cuda::OutOfMemory& failure) {
+    throw ResourceError(failure.what(), query.location);
   } catch (const kernels::cuda::Failure& failure) {
     throw DeviceError(failure.what(), query.location);
   } catch (const std::bad_alloc&) {

@@ -1,30 +1,15 @@
 #pragma once
 
-#include <map>
 #include <span>
-#include <string>
 #include <string_view>
 
+#include "kernels/common/parameters.hpp"
 #include "kernels/common/problem.hpp"
 
 // The list of all algorithms. Planner, benchmark, experiments and tests walk it; none of them names an algorithm by
-// hand. Adding an algorithm: one file with one entry, its line in registry.cpp, one cost model in planner/.
+// hand. Adding an algorithm: one file with one entry, its line in registry.cpp (cuda/registry.cpp for GPUs), one cost
+// model in planner/.
 namespace skyrank::kernels {
-
-/// Values for the parameters of one algorithm by name; what is absent has its default.
-class ParameterValues {
- public:
-  ParameterValues() = default;
-  /// `values` were checked by `check_parameters`.
-  ParameterValues(std::span<const Parameter> declared, std::map<std::string, std::int64_t, std::less<>> values)
-      : declared_(declared), values_(std::move(values)) {}
-
-  std::int64_t operator[](std::string_view name) const;
-
- private:
-  std::span<const Parameter> declared_;
-  std::map<std::string, std::int64_t, std::less<>> values_;
-};
 
 struct SkylineAlgorithm {
   using Shape = SkylineShape;
@@ -58,9 +43,5 @@ struct TopKAlgorithm {
 
 std::span<const SkylineAlgorithm* const> skyline_algorithms();
 std::span<const TopKAlgorithm* const> topk_algorithms();
-
-/// Empty when `values` fit the declared parameters of an algorithm, else what is wrong with the first that does not.
-std::string check_parameters(std::span<const Parameter> declared,
-                             const std::map<std::string, std::int64_t, std::less<>>& values);
 
 }  // namespace skyrank::kernels

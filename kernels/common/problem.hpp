@@ -20,6 +20,9 @@ enum class KeyWidth : std::uint8_t { bytes1 = 1, bytes2 = 2, bytes4 = 4, bytes8 
 
 constexpr int bits(KeyWidth width) { return 8 * static_cast<int>(width); }
 
+/// Where key columns lie: in the host's memory, or in that of the device that the context names.
+enum class Memory : std::uint8_t { host, device };
+
 /// n contiguous keys of one width.
 struct KeyColumn {
   const void* data = nullptr;
@@ -104,6 +107,7 @@ struct TopKProblem {
   std::size_t k = 0;
   TieRule ties = TieRule::first;
   const KeySource* source = nullptr;
+  Memory memory = Memory::host;  ///< of `keys`; on a device only for algorithms that run there
 };
 
 /// What `supports` and cost models look at: a problem without its data.
@@ -149,19 +153,32 @@ struct SkylineSolution {
   Work work;
 };
 
+/// Milliseconds by the clock of the device that an algorithm ran on; zeros on the CPU.
+struct DeviceTimes {
+  double h2d_ms = 0;  ///< keys to the device; 0 when they were there
+  double run_ms = 0;  ///< the algorithm, temporary memory included
+  double d2h_ms = 0;  ///< the answer to the host
+};
+
 /// Row positions in [0, n), best first.
 struct TopKSolution {
   std::vector<RowId> rows;
   Work work;
+  DeviceTimes times = {};
 };
 
 /// Thrown by a kernel soon after its stop token asks for it.
 struct Cancelled {};
 
+namespace cuda {
+class DeviceContext;
+}  // namespace cuda
+
 /// Where and how a run happens. CPU kernels run inside the caller's TBB arena and use at most its concurrency.
 struct Context {
   bool count_work = false;  ///< counters cost nothing when off
   std::stop_token stop;
+  cuda::DeviceContext* device = nullptr;  ///< null: the process's own context of device 0
 
   void check() const {
     if (stop.stop_requested()) throw Cancelled{};
@@ -184,14 +201,5 @@ struct Support {
 inline Support needs_key_columns(const TopKShape& shape) {
   return shape.fused ? Support::no("needs keys in memory, not a fused filter and score") : Support::yes();
 }
-
-/// An integer parameter of an algorithm, within [min, max].
-struct Parameter {
-  std::string_view name;
-  std::string_view description;
-  std::int64_t min = 0;
-  std::int64_t max = 0;
-  std::int64_t default_value = 0;
-};
 
 }  // namespace skyrank::kernels

@@ -18,9 +18,10 @@ SkylineModel skyline_model(std::string_view algorithm) {
 
 TopKModel topk_model(std::string_view algorithm) {
   static constexpr std::pair<std::string_view, TopKModel> kModels[] = {
-      {"sort", sort},       {"stl-heap", stl_heap},
-      {"heap", heap},       {"nth-element", nth_element},
-      {"bitonic", bitonic}, {"sampled-threshold", sampled_threshold},
+      {"sort", sort},           {"stl-heap", stl_heap},
+      {"heap", heap},           {"nth-element", nth_element},
+      {"bitonic", bitonic},     {"sampled-threshold", sampled_threshold},
+      {"cuda-sort", cuda_sort},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;

@@ -9,7 +9,7 @@
 namespace skyrank::kernels::cuda {
 namespace {
 
-using Gpu = skyrank::testing::GpuTest;
+using Gpu = skyrank::gpu_testing::GpuTest;
 
 TEST(FindDevices, GivesDevicesOrTheReasonWhyThereIsNone) {
   const Devices found = find_devices();
@@ -31,7 +31,7 @@ TEST(SelfCheck, OfADeviceThatDoesNotExistThrowsTheCallThePlaceAndTheReason) {
   } catch (const Failure& failure) {
     EXPECT_FALSE(failure.call().empty());
     EXPECT_FALSE(failure.reason().empty());
-    EXPECT_THAT(failure.place(), ::testing::MatchesRegex("(.*/)?kernels/cuda/device/[a-z_]+\\.(cu|cpp):[0-9]+"));
+    EXPECT_THAT(failure.place(), ::testing::MatchesRegex("(.*/)?kernels/cuda/device/[a-z_]+\\.(cu|cpp|hpp):[0-9]+"));
     EXPECT_EQ(failure.what(), failure.call() + " at " + failure.place() + ": " + failure.reason());
   }
 }

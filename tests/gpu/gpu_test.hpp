@@ -7,20 +7,23 @@
 
 #include "kernels/cuda/device/device.hpp"
 
-namespace skyrank::testing {
+namespace skyrank::gpu_testing {
 
-/// Base of the tests that need a GPU. Without one they skip with the driver's message; where the environment says
+/// For tests that need a GPU. Without one they are skipped with the driver's message; where the environment says
 /// SKYRANK_REQUIRE_GPU=1 they fail instead, so that a run that was meant to use a GPU cannot pass by not using it.
+inline void require_gpu(const kernels::cuda::Devices& found) {
+  if (!found.devices.empty()) return;
+  const char* required = std::getenv("SKYRANK_REQUIRE_GPU");
+  if (required != nullptr && std::string_view(required) == "1") {
+    FAIL() << "SKYRANK_REQUIRE_GPU=1, but there is no GPU: " << found.reason;
+  }
+  GTEST_SKIP() << "no GPU: " << found.reason;
+}
+
+/// Base of the tests that need a GPU.
 class GpuTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (!found_.devices.empty()) return;
-    const char* required = std::getenv("SKYRANK_REQUIRE_GPU");
-    if (required != nullptr && std::string_view(required) == "1") {
-      FAIL() << "SKYRANK_REQUIRE_GPU=1, but there is no GPU: " << found_.reason;
-    }
-    GTEST_SKIP() << "no GPU: " << found_.reason;
-  }
+  void SetUp() override { require_gpu(found_); }
 
   const kernels::cuda::Devices& found() const { return found_; }
 
@@ -28,4 +31,4 @@ class GpuTest : public ::testing::Test {
   const kernels::cuda::Devices found_ = kernels::cuda::find_devices();
 };
 
-}  // namespace skyrank::testing
+}  // namespace skyrank::gpu_testing

@@ -15,4 +15,8 @@ Failure::Failure(std::string call, std::string reason, std::string_view file, in
       reason_(std::move(reason)),
       place_(describe(file, line)) {}
 
+OutOfMemory::OutOfMemory(std::size_t count, std::size_t size)
+    : Failure("Buffer", "no memory holds " + std::to_string(count) + " objects of " + std::to_string(size) + " bytes",
+              __FILE__, __LINE__) {}
+
 }  // namespace skyrank::kernels::cuda

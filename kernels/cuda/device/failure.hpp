@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -23,6 +24,14 @@ class Failure : public std::runtime_error {
   std::string call_;
   std::string reason_;
   std::string place_;
+};
+
+/// Device memory ran out, or a limit on it was reached.
+class OutOfMemory : public Failure {
+ public:
+  using Failure::Failure;
+  /// Of `count` objects of `size` bytes, which no memory could hold.
+  OutOfMemory(std::size_t count, std::size_t size);
 };
 
 }  // namespace skyrank::kernels::cuda

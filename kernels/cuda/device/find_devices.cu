@@ -1,4 +1,4 @@
-#include "kernels/cuda/device/check.cuh"
+#include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/device.hpp"
 
 namespace skyrank::kernels::cuda {

@@ -3,8 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/device/check.cuh"
+#include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/device.hpp"
+#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/stream.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {
@@ -24,21 +26,6 @@ __global__ void mix_indices(std::uint64_t* values, std::uint32_t count) {
   if (index < count) values[index] = mix(index);
 }
 
-/// Makes a device the calling thread's current one for as long as it lives.
-class CurrentDevice {
- public:
-  explicit CurrentDevice(int ordinal) {
-    SKYRANK_CUDA_CALL(cudaGetDevice(&previous_));
-    SKYRANK_CUDA_CALL(cudaSetDevice(ordinal));
-  }
-  ~CurrentDevice() { (void)cudaSetDevice(previous_); }
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-
- private:
-  int previous_ = 0;
-};
-
 struct FreeOnDevice {
   void operator()(std::uint64_t* data) const { (void)cudaFree(data); }
 };
@@ -54,8 +41,8 @@ std::unique_ptr<std::uint64_t, FreeOnDevice> allocate(std::size_t count) {
 void self_check(int ordinal) {
   const CurrentDevice current(ordinal);
   const auto on_device = allocate(kValues);
-  mix_indices<<<(kValues + kThreads - 1) / kThreads, kThreads>>>(on_device.get(), kValues);
-  SKYRANK_CUDA_LAUNCHED(mix_indices);
+  launch("mix_indices", mix_indices, {.blocks = (kValues + kThreads - 1) / kThreads, .threads = kThreads}, nullptr,
+         on_device.get(), kValues);
   std::vector<std::uint64_t> values(kValues);
   // Waits for the kernel, whose own errors it reports too.
   SKYRANK_CUDA_CALL(

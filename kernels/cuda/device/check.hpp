@@ -21,7 +21,3 @@ inline void check(cudaError_t status, const char* call, std::string_view file, i
 
 /// Calls the CUDA runtime and throws Failure with the call's text and place when it fails.
 #define SKYRANK_CUDA_CALL(call) ::skyrank::kernels::cuda::check((call), #call, __FILE__, __LINE__)
-
-/// After a launch: throws Failure when the kernel could not be started.
-#define SKYRANK_CUDA_LAUNCHED(kernel) \
-  ::skyrank::kernels::cuda::check(cudaGetLastError(), "launch of " #kernel, __FILE__, __LINE__)

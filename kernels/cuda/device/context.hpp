@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+#include "kernels/cuda/device/memory.hpp"
+#include "kernels/cuda/device/stream.hpp"
+#include "kernels/cuda/device/transfer.hpp"
+
+namespace skyrank::kernels::cuda {
+
+/// What sizes launches; read once.
+struct Properties {
+  int multiprocessors = 0;
+  int capability = 0;                      ///< 10 * major + minor
+  std::size_t shared_bytes_per_block = 0;  ///< with opting in
+  std::size_t l2_bytes = 0;
+  std::size_t memory_bytes = 0;
+};
+
+/// All that runs on a device need: its streams, its temporary memory, its properties. One run uses it at a time.
+class DeviceContext {
+ public:
+  /// Throws Failure when there is no such device. At most `memory_limit` bytes of temporary memory are in use.
+  explicit DeviceContext(int ordinal = 0, std::size_t memory_limit = kNoLimit);
+  /// With temporary memory from elsewhere, which lives longer.
+  DeviceContext(int ordinal, MemoryResource& memory);
+
+  /// The process's own context of device 0, made when first asked for and never destroyed: at the end of the process
+  /// the driver may be gone first.
+  static DeviceContext& of_process();
+
+  int ordinal() const { return ordinal_; }
+  const Properties& properties() const { return properties_; }
+  cudaStream_t stream() const { return stream_.get(); }
+  Transfer& transfer() { return transfer_; }
+  MemoryResource& memory() { return *memory_; }
+
+  template <class T>
+  Buffer<T> allocate(std::size_t size) {
+    return Buffer<T>(size, *memory_, stream());
+  }
+
+  /// Waits for the stream; throws the Failure of what failed there.
+  void synchronize() const { stream_.synchronize(); }
+
+ private:
+  friend class Lease;
+
+  /// `current` is there while the members are made.
+  DeviceContext(const CurrentDevice& current, int ordinal, std::unique_ptr<MemoryResource> owned,
+                MemoryResource* memory);
+
+  int ordinal_;
+  Properties properties_;
+  std::unique_ptr<MemoryResource> owned_;
+  MemoryResource* memory_;
+  Stream stream_;
+  Transfer transfer_;
+  std::mutex mutex_;
+};
+
+/// The right to use a context, and its device as the thread's current one.
+class Lease {
+ public:
+  explicit Lease(DeviceContext& context) : lock_(context.mutex_), current_(context.ordinal()) {}
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+  CurrentDevice current_;
+};
+
+}  // namespace skyrank::kernels::cuda

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+
+#include "kernels/cuda/device/check.hpp"
+
+namespace skyrank::kernels::cuda {
+
+/// The shape of a one-dimensional launch.
+struct Grid {
+  std::size_t blocks = 1;
+  unsigned threads = 256;
+  std::size_t shared_bytes = 0;  ///< dynamic shared memory of a block
+};
+
+/// Blocks of `each` elements for n of them, at least one.
+constexpr std::size_t blocks_for(std::size_t n, std::size_t each) {
+  return std::max<std::size_t>(1, (n + each - 1) / each);
+}
+
+/// Shared memory that a kernel may have without being told so beforehand.
+inline constexpr std::size_t kUsualSharedBytes = 48 * 1024;
+
+template <class... Parameters>
+void allow_shared(void (*kernel)(Parameters...), std::size_t bytes) {
+  if (bytes <= kUsualSharedBytes) return;
+  SKYRANK_CUDA_CALL(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                         cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+}
+
+/// Starts a kernel. Throws Failure, with `name`, when it could not be started; what fails later is told by whoever
+/// waits for the stream.
+template <class... Parameters>
+void launch(const char* name, void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream,
+            std::type_identity_t<Parameters>... arguments) {
+  allow_shared(kernel, grid.shared_bytes);
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(grid.blocks));
+  config.blockDim = dim3(grid.threads);
+  config.dynamicSmemBytes = grid.shared_bytes;
+  config.stream = stream;
+  const cudaError_t status = cudaLaunchKernelEx(&config, kernel, arguments...);
+  check(status, name, __FILE__, __LINE__);
+}
+
+/// Blocks of a kernel that one multiprocessor holds at a time, at least one.
+template <class... Parameters>
+std::size_t resident_blocks(void (*kernel)(Parameters...), unsigned threads, std::size_t shared_bytes = 0) {
+  allow_shared(kernel, shared_bytes);
+  int blocks = 0;
+  SKYRANK_CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reinterpret_cast<const void*>(kernel),
+                                                                  static_cast<int>(threads), shared_bytes));
+  return static_cast<std::size_t>(std::max(1, blocks));
+}
+
+}  // namespace skyrank::kernels::cuda

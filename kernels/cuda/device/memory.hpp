@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "kernels/cuda/device/failure.hpp"
+
+// Device memory in stream order: what is freed may serve what the same stream does next, without waiting.
+namespace skyrank::kernels::cuda {
+
+inline constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
+/// Where temporary device memory comes from.
+class MemoryResource {
+ public:
+  MemoryResource() = default;
+  MemoryResource(const MemoryResource&) = delete;
+  MemoryResource& operator=(const MemoryResource&) = delete;
+  virtual ~MemoryResource() = default;
+
+  /// `bytes` > 0, aligned to 256. Throws OutOfMemory.
+  virtual void* allocate(std::size_t bytes, cudaStream_t stream) = 0;
+  virtual void deallocate(void* data, std::size_t bytes, cudaStream_t stream) noexcept = 0;
+};
+
+/// A pool of the driver's that keeps what it is given back, up to a limit of bytes in use.
+class PoolResource final : public MemoryResource {
+ public:
+  /// Throws Failure.
+  explicit PoolResource(int ordinal, std::size_t limit = kNoLimit);
+  ~PoolResource() override;
+
+  void* allocate(std::size_t bytes, cudaStream_t stream) override;
+  void deallocate(void* data, std::size_t bytes, cudaStream_t stream) noexcept override;
+
+  std::size_t limit() const { return limit_; }
+  std::size_t in_use() const;
+  /// The most bytes that were in use at a time, since the last call of `forget_peak`.
+  std::size_t peak() const;
+  void forget_peak();
+
+ private:
+  void give_back(std::size_t bytes) noexcept;
+
+  cudaMemPool_t pool_ = nullptr;
+  std::size_t limit_;
+  mutable std::mutex mutex_;
+  std::size_t in_use_ = 0;
+  std::size_t peak_ = 0;
+};
+
+/// `size` objects in device memory, unwritten, freed in the stream's order.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  /// Throws OutOfMemory.
+  Buffer(std::size_t size, MemoryResource& memory, cudaStream_t stream)
+      : memory_(&memory), stream_(stream), size_(size) {
+    if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw OutOfMemory(size, sizeof(T));
+    if (size > 0) data_ = static_cast<T*>(memory.allocate(size * sizeof(T), stream));
+  }
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  ~Buffer() {
+    if (data_ != nullptr) memory_->deallocate(data_, size_ * sizeof(T), stream_);
+  }
+
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return size_ * sizeof(T); }
+
+ private:
+  void swap(Buffer& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(stream_, other.stream_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+
+  MemoryResource* memory_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace skyrank::kernels::cuda

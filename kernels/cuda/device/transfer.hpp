@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstddef>
+
+#include "kernels/cuda/device/stream.hpp"
+
+namespace skyrank::kernels::cuda {
+
+/// Copies between pageable host memory and a device through two pinned buffers, on a stream of its own: while one
+/// buffer travels the host fills, or empties, the other.
+class Transfer {
+ public:
+  static constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
+
+  Transfer();
+  ~Transfer();
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  cudaStream_t stream() const { return stream_.get(); }
+
+  /// Returns once `source` was read; the copy is complete in the order of `stream()`.
+  void upload(void* to_device, const void* source, std::size_t bytes);
+  /// Returns once `target` was written. What writes `from_device` must be complete in the order of `stream()`.
+  void download(void* target, const void* from_device, std::size_t bytes);
+
+ private:
+  struct Slot {
+    void* pinned = nullptr;
+    Event free;  ///< its last copy to the device is done
+  };
+
+  void release() noexcept;
+
+  Stream stream_;
+  std::array<Slot, 2> slots_;
+};
+
+}  // namespace skyrank::kernels::cuda

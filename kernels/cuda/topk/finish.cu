@@ -1,0 +1,179 @@
+#include "kernels/cuda/topk/finish.hpp"
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/shared.cuh"
+
+namespace skyrank::kernels::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kSortThreads = 512;
+/// Bytes of elements that one block sorts in its shared memory.
+constexpr std::size_t kBlockSortBytes = 32 * 1024;
+
+std::size_t grid_for(std::size_t n, const DeviceContext& device) {
+  return std::min(blocks_for(n, kThreads), 8 * static_cast<std::size_t>(device.properties().multiprocessors));
+}
+
+/// One step of a bitonic sort over `size`, a power of two, elements in shared memory: pairs `stride` apart, ascending
+/// in every second run of `run`.
+template <class Element>
+__device__ void bitonic_step(Element* elements, unsigned size, unsigned run, unsigned stride) {
+  for (unsigned pair = threadIdx.x; pair < size / 2; pair += blockDim.x) {
+    const unsigned low = 2 * pair - (pair & (stride - 1));
+    const unsigned high = low + stride;
+    const bool ascending = (low & run) == 0;
+    const Element a = elements[low];
+    const Element b = elements[high];
+    if ((b < a) == ascending) {
+      elements[low] = b;
+      elements[high] = a;
+    }
+  }
+  __syncthreads();
+}
+
+/// One block sorts `count` elements; `size` is `count` rounded up to a power of two.
+template <class Element>
+__global__ void __launch_bounds__(kSortThreads) block_sort(Element* elements, unsigned count, unsigned size) {
+  Element* const shared = dynamic_shared<Element>();
+  for (unsigned i = threadIdx.x; i < size; i += blockDim.x) shared[i] = i < count ? elements[i] : kNoElement<Element>;
+  __syncthreads();
+  for (unsigned run = 2; run <= size; run *= 2) {
+    for (unsigned stride = run / 2; stride > 0; stride /= 2) bitonic_step(shared, size, run, stride);
+  }
+  for (unsigned i = threadIdx.x; i < count; i += blockDim.x) elements[i] = shared[i];
+}
+
+template <class Element>
+void radix_sort(Element* elements, std::size_t count, DeviceContext& device) {
+  auto other = device.allocate<Element>(count);
+  std::size_t bytes = 0;
+  SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(nullptr, bytes, elements, other.data(), count, 0,
+                                                   8 * static_cast<int>(sizeof(Element)), device.stream()));
+  auto temporary = device.allocate<std::byte>(bytes);
+  SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary.data(), bytes, elements, other.data(), count, 0,
+                                                   8 * static_cast<int>(sizeof(Element)), device.stream()));
+  SKYRANK_CUDA_CALL(cudaMemcpyAsync(elements, other.data(), other.bytes(), cudaMemcpyDeviceToDevice, device.stream()));
+}
+
+template <class E>
+__global__ void all_elements(E elements, std::size_t n, typename E::Element* taken) {
+  const std::size_t row = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (row < n) taken[row] = elements.at(row);
+}
+
+/// Undoes the complement of row ids, so that elements order by ascending row id.
+template <class E>
+__global__ void plain_elements(E elements, typename E::Element* chosen, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) chosen[i] ^= elements.complement;
+}
+
+template <class Element>
+__global__ void row_ids(const Element* chosen, std::size_t count, Element row_mask, RowId* rows) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) rows[i] = static_cast<RowId>(chosen[i] & row_mask);
+}
+
+/// One block finds the greatest key among chosen elements.
+template <class E>
+__global__ void greatest_key(const typename E::Element* chosen, std::size_t count, unsigned long long* greatest) {
+  unsigned long long mine = 0;
+  for (std::size_t i = threadIdx.x; i < count; i += blockDim.x) {
+    mine = max(mine, static_cast<unsigned long long>(E::key(chosen[i])));
+  }
+  atomicMax(greatest, mine);
+}
+
+/// Counts, or writes where `found` is given, the elements whose keys are at most `*bound`.
+template <class E>
+__global__ void at_most(E elements, std::size_t n, const unsigned long long* bound, unsigned long long* count,
+                        typename E::Element* found) {
+  const auto limit = static_cast<typename E::Key>(*bound);
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t row = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; row < n; row += stride) {
+    const typename E::Key key = elements.keys[row];
+    if (key > limit) continue;
+    const unsigned long long place = atomicAdd(count, 1ull);
+    if (found != nullptr) found[place] = elements.of(key, row);
+  }
+}
+
+template <class E>
+Buffer<RowId> written_rows(const typename E::Element* chosen, std::size_t count, DeviceContext& device) {
+  auto rows = device.allocate<RowId>(count);
+  launch("row_ids", row_ids<typename E::Element>, {.blocks = blocks_for(count, kThreads), .threads = kThreads},
+         device.stream(), chosen, count, E::kRowMask, rows.data());
+  return rows;
+}
+
+}  // namespace
+
+template <class Element>
+void sort_elements(Element* elements, std::size_t count, DeviceContext& device) {
+  if (count < 2) return;
+  if (count > kBlockSortBytes / sizeof(Element)) return radix_sort(elements, count, device);
+  const auto size = std::bit_ceil(static_cast<unsigned>(count));
+  launch("block_sort", block_sort<Element>,
+         {.blocks = 1, .threads = kSortThreads, .shared_bytes = size * sizeof(Element)}, device.stream(), elements,
+         static_cast<unsigned>(count), size);
+}
+
+template <class E>
+void take_all(const E& elements, std::size_t n, typename E::Element* taken, DeviceContext& device) {
+  launch("all_elements", all_elements<E>, {.blocks = blocks_for(n, kThreads), .threads = kThreads}, device.stream(),
+         elements, n, taken);
+}
+
+template <class E>
+Buffer<RowId> rows_of(const E& elements, typename E::Element* chosen, std::size_t count, bool sorted,
+                      DeviceContext& device) {
+  if (elements.complement != 0) {
+    launch("plain_elements", plain_elements<E>, {.blocks = blocks_for(count, kThreads), .threads = kThreads},
+           device.stream(), elements, chosen, count);
+    sorted = false;
+  }
+  if (!sorted) sort_elements(chosen, count, device);
+  return written_rows<E>(chosen, count, device);
+}
+
+template <class E>
+Buffer<RowId> rows_with_ties(const E& elements, std::size_t n, const typename E::Element* chosen, std::size_t count,
+                             DeviceContext& device) {
+  auto counters = device.allocate<unsigned long long>(3);
+  unsigned long long* const bound = counters.data();
+  unsigned long long* const total = bound + 1;
+  unsigned long long* const written = bound + 2;
+  SKYRANK_CUDA_CALL(cudaMemsetAsync(bound, 0, counters.bytes(), device.stream()));
+  launch("greatest_key", greatest_key<E>, {.blocks = 1, .threads = kThreads}, device.stream(), chosen, count, bound);
+  const Grid grid{.blocks = grid_for(n, device), .threads = kThreads};
+  launch("at_most", at_most<E>, grid, device.stream(), elements, n, bound, total, nullptr);
+  unsigned long long ties_included = 0;
+  SKYRANK_CUDA_CALL(
+      cudaMemcpyAsync(&ties_included, total, sizeof(ties_included), cudaMemcpyDeviceToHost, device.stream()));
+  device.synchronize();
+  auto found = device.allocate<typename E::Element>(ties_included);
+  launch("at_most", at_most<E>, grid, device.stream(), elements, n, bound, written, found.data());
+  sort_elements(found.data(), ties_included, device);
+  return written_rows<E>(found.data(), ties_included, device);
+}
+
+#define SKYRANK_INSTANTIATE(E)                                                              \
+  template void take_all(const E&, std::size_t, E::Element*, DeviceContext&);               \
+  template Buffer<RowId> rows_of(const E&, E::Element*, std::size_t, bool, DeviceContext&); \
+  template Buffer<RowId> rows_with_ties(const E&, std::size_t, const E::Element*, std::size_t, DeviceContext&);
+SKYRANK_INSTANTIATE(ShortElements)
+SKYRANK_INSTANTIATE(LongElements)
+SKYRANK_INSTANTIATE(ManyElements)
+#undef SKYRANK_INSTANTIATE
+template void sort_elements(std::uint64_t*, std::size_t, DeviceContext&);
+template void sort_elements(Uint128*, std::size_t, DeviceContext&);
+
+}  // namespace skyrank::kernels::cuda

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/common/problem.hpp"
+#include "kernels/cuda/device/context.hpp"
+#include "kernels/cuda/topk/element.cuh"
+
+// From the k least elements to the answer.
+namespace skyrank::kernels::cuda {
+
+/// Puts `count` elements in ascending order, in place.
+template <class Element>
+void sort_elements(Element* elements, std::size_t count, DeviceContext& device);
+
+/// The elements of all n rows, in the order of the rows.
+template <class E>
+void take_all(const E& elements, std::size_t n, typename E::Element* taken, DeviceContext& device);
+
+/// The row ids of `count` elements, which are overwritten: by key, then ascending row id. `sorted`: the elements are in
+/// ascending order.
+template <class E>
+Buffer<RowId> rows_of(const E& elements, typename E::Element* chosen, std::size_t count, bool sorted,
+                      DeviceContext& device);
+
+/// The row ids of all elements whose keys are at most that of the greatest of `count` chosen ones, in the same order.
+/// Waits for the device, since it alone knows how many there are.
+template <class E>
+Buffer<RowId> rows_with_ties(const E& elements, std::size_t n, const typename E::Element* chosen, std::size_t count,
+                             DeviceContext& device);
+
+}  // namespace skyrank::kernels::cuda

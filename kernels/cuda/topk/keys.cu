@@ -1,0 +1,95 @@
+#include "kernels/cuda/topk/keys.hpp"
+
+#include <cstdint>
+
+#include "kernels/cuda/device/launch.cuh"
+
+namespace skyrank::kernels::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+struct Packing {
+  const void* data[kMaxPacked];
+  KeyWidth widths[kMaxPacked];
+  int count;
+};
+
+__device__ std::uint64_t key_at(const void* data, KeyWidth width, std::size_t row) {
+  switch (width) {
+    case KeyWidth::bytes1: return static_cast<const std::uint8_t*>(data)[row];
+    case KeyWidth::bytes2: return static_cast<const std::uint16_t*>(data)[row];
+    case KeyWidth::bytes4: return static_cast<const std::uint32_t*>(data)[row];
+    case KeyWidth::bytes8: return static_cast<const std::uint64_t*>(data)[row];
+  }
+  return 0;
+}
+
+template <class Key>
+__global__ void pack_keys(Packing packing, std::size_t n, Key* packed) {
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t row = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; row < n; row += stride) {
+    std::uint64_t key = 0;
+    for (int i = 0; i < packing.count; ++i) {
+      const int bits_of_column = 8 * static_cast<int>(packing.widths[i]);
+      const std::uint64_t above = bits_of_column == 64 ? 0 : key << bits_of_column;
+      key = above | key_at(packing.data[i], packing.widths[i], row);
+    }
+    packed[row] = static_cast<Key>(key);
+  }
+}
+
+template <class Key>
+void pack_into(const Packing& packing, std::size_t n, std::byte* packed, DeviceContext& device) {
+  const std::size_t resident = 8 * static_cast<std::size_t>(device.properties().multiprocessors);
+  launch("pack_keys", pack_keys<Key>, {.blocks = std::min(blocks_for(n, kThreads), resident), .threads = kThreads},
+         device.stream(), packing, n, reinterpret_cast<Key*>(packed));
+}
+
+}  // namespace
+
+ResidentColumns bring(std::span<const KeyColumn> columns, std::size_t n, Memory memory, DeviceContext& device) {
+  ResidentColumns resident{.columns = {columns.begin(), columns.end()}, .owned = {}};
+  if (memory == Memory::device) return resident;
+  for (KeyColumn& column : resident.columns) {
+    const std::size_t bytes = n * static_cast<std::size_t>(column.width);
+    auto& copy = resident.owned.emplace_back(device.allocate<std::byte>(bytes));
+    // Memory comes and goes in the order of the compute stream: the copy waits for it, and it for the copy.
+    Event there;
+    there.record(device.stream());
+    there.hold(device.transfer().stream());
+    device.transfer().upload(copy.data(), column.data, bytes);
+    there.record(device.transfer().stream());
+    there.hold(device.stream());
+    column.data = copy.data();
+  }
+  return resident;
+}
+
+int total_bits(std::span<const KeyWidth> widths) {
+  int total = 0;
+  for (const KeyWidth width : widths) total += bits(width);
+  return total;
+}
+
+ResidentKeys pack(std::span<const KeyColumn> columns, std::size_t n, DeviceContext& device) {
+  const bool as_it_is = columns.size() == 1 && bits(columns.front().width) >= 32;
+  if (as_it_is) return {.data = columns.front().data, .width = columns.front().width, .owned = {}};
+  Packing packing{};
+  int total = 0;
+  for (const KeyColumn& column : columns) {
+    packing.data[packing.count] = column.data;
+    packing.widths[packing.count++] = column.width;
+    total += bits(column.width);
+  }
+  const KeyWidth width = total <= 32 ? KeyWidth::bytes4 : KeyWidth::bytes8;
+  auto packed = device.allocate<std::byte>(n * static_cast<std::size_t>(width));
+  if (width == KeyWidth::bytes4)
+    pack_into<std::uint32_t>(packing, n, packed.data(), device);
+  else
+    pack_into<std::uint64_t>(packing, n, packed.data(), device);
+  const void* const data = packed.data();
+  return {.data = data, .width = width, .owned = std::move(packed)};
+}
+
+}  // namespace skyrank::kernels::cuda

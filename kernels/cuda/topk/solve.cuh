@@ -1,0 +1,140 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/cuda/device/range.hpp"
+#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/finish.hpp"
+#include "kernels/cuda/topk/keys.hpp"
+#include "kernels/registry.hpp"
+
+// What every top-k algorithm on a GPU shares: keys to the device, the algorithm, the answer back.
+namespace skyrank::kernels::cuda {
+
+/// What an algorithm has besides its problem. Counters are only written where `context.count_work`.
+struct Run {
+  DeviceContext& device;
+  const ParameterValues& parameters;
+  const Context& context;
+  Work& work;
+
+  cudaStream_t stream() const { return device.stream(); }
+  template <class T>
+  Buffer<T> allocate(std::size_t size) const {
+    return device.allocate<T>(size);
+  }
+};
+
+/// For algorithms that go through `solve`.
+inline Support needs_packable_keys(const TopKShape& shape) {
+  if (Support support = needs_key_columns(shape); !support) return support;
+  if (total_bits(shape.widths) > 64) {
+    return Support::no("its keys have " + std::to_string(total_bits(shape.widths)) +
+                       " bits together, and it takes up to 64");
+  }
+  return Support::yes();
+}
+
+/// An algorithm is a type with
+///   template <class E>
+///   static bool select(Run&, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen);
+/// which puts the k least of n elements into `chosen`, in any order, for 0 < k < n, in the order of the device's
+/// stream, and returns whether it wrote them in ascending order.
+template <class Algorithm, class E>
+Buffer<RowId> solve_resident(Run& run, const TopKProblem& problem, E elements) {
+  using Element = typename E::Element;
+  elements.complement = problem.ties == TieRule::last ? E::kRowMask : Element{0};
+  auto chosen = run.allocate<Element>(problem.k);
+  const bool sorted = Algorithm::select(run, elements, problem.n, problem.k, chosen.data());
+  if (problem.ties == TieRule::all) {
+    return rows_with_ties(elements, problem.n, chosen.data(), problem.k, run.device);
+  }
+  return rows_of(elements, chosen.data(), problem.k, sorted, run.device);
+}
+
+/// All rows, where k asks for no fewer.
+struct TakeAll {
+  template <class E>
+  static bool select(Run& run, const E& elements, std::size_t n, std::size_t /*k*/, typename E::Element* chosen) {
+    take_all(elements, n, chosen, run.device);
+    if (run.context.count_work) {
+      run.work += {
+          .bytes_read = n * sizeof(typename E::Key), .bytes_written = n * sizeof(typename E::Element), .candidates = n};
+    }
+    return false;
+  }
+};
+
+template <class Algorithm>
+Buffer<RowId> solve_keys(Run& run, const TopKProblem& problem, const ResidentKeys& keys) {
+  if (keys.width == KeyWidth::bytes8) {
+    return solve_resident<Algorithm>(run, problem, LongElements{static_cast<const std::uint64_t*>(keys.data)});
+  }
+  const auto* const data = static_cast<const std::uint32_t*>(keys.data);
+  if (problem.n > std::numeric_limits<std::uint32_t>::max()) {
+    return solve_resident<Algorithm>(run, problem, ManyElements{data});
+  }
+  return solve_resident<Algorithm>(run, problem, ShortElements{data});
+}
+
+/// The device times of a run's three stages.
+class Stages {
+ public:
+  explicit Stages(DeviceContext& device) : device_(device) { begin_.record(device.transfer().stream()); }
+
+  void brought() {
+    brought_.record(device_.transfer().stream());
+    started_.record(device_.stream());
+  }
+  /// What follows on the transfer stream waits for what is on the compute stream.
+  void solved() {
+    solved_.record(device_.stream());
+    solved_.hold(device_.transfer().stream());
+  }
+  /// After all of the answer has come back.
+  DeviceTimes finished() {
+    fetched_.record(device_.transfer().stream());
+    fetched_.synchronize();
+    return {.h2d_ms = brought_.ms_since(begin_),
+            .run_ms = solved_.ms_since(started_),
+            .d2h_ms = fetched_.ms_since(solved_)};
+  }
+
+ private:
+  DeviceContext& device_;
+  Event begin_;
+  Event brought_;
+  Event started_;
+  Event solved_;
+  Event fetched_;
+};
+
+/// `run` of a registry entry.
+template <class Algorithm>
+TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters, const Context& context) {
+  context.check();
+  TopKSolution solution;
+  if (problem.n == 0 || problem.k == 0) return solution;
+  const Range range("top-k");
+  DeviceContext& device = context.device != nullptr ? *context.device : DeviceContext::of_process();
+  const Lease lease(device);
+  Run run{device, parameters, context, solution.work};
+  TopKProblem bounded = problem;
+  bounded.k = std::min(problem.k, problem.n);
+
+  Stages stages(device);
+  const ResidentColumns columns = bring(problem.keys, problem.n, problem.memory, device);
+  stages.brought();
+  const ResidentKeys keys = pack(columns.columns, problem.n, device);
+  const Buffer<RowId> rows =
+      bounded.k == problem.n ? solve_keys<TakeAll>(run, bounded, keys) : solve_keys<Algorithm>(run, bounded, keys);
+  stages.solved();
+  solution.rows.resize(rows.size());
+  device.transfer().download(solution.rows.data(), rows.data(), rows.bytes());
+  solution.times = stages.finished();
+  return solution;
+}
+
+}  // namespace skyrank::kernels::cuda

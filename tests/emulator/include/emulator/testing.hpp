@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+
+namespace skyrank::emulator {
+
+/// What has been made through the runtime and not given back.
+struct Live {
+  std::size_t device_allocations = 0;
+  std::size_t device_bytes = 0;
+  std::size_t host_allocations = 0;  ///< pinned or registered
+  std::size_t pools = 0;             ///< without the device's own
+  std::size_t streams = 0;
+  std::size_t events = 0;
+
+  bool operator==(const Live&) const = default;
+};
+
+Live live();
+
+}  // namespace skyrank::emulator

@@ -21,7 +21,7 @@ TopKModel topk_model(std::string_view algorithm) {
       {"sort", sort},           {"stl-heap", stl_heap},
       {"heap", heap},           {"nth-element", nth_element},
       {"bitonic", bitonic},     {"sampled-threshold", sampled_threshold},
-      {"cuda-sort", cuda_sort},
+      {"cuda-sort", cuda_sort}, {"cuda-sampled-threshold", cuda_sampled_threshold},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;

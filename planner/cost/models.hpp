@@ -26,6 +26,7 @@ double heap(const kernels::TopKShape& shape, const Machine& machine);
 double nth_element(const kernels::TopKShape& shape, const Machine& machine);
 double bitonic(const kernels::TopKShape& shape, const Machine& machine);
 double sampled_threshold(const kernels::TopKShape& shape, const Machine& machine);
+double cuda_sampled_threshold(const kernels::TopKShape& shape, const Machine& machine);
 double cuda_sort(const kernels::TopKShape& shape, const Machine& machine);
 
 /// The model of an algorithm by its registered name; null when it has none.

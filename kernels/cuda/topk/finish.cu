@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/shared.cuh"
+#include "kernels/cuda/topk/block_select.cuh"
 
 namespace skyrank::kernels::cuda {
 namespace {
@@ -21,33 +22,13 @@ std::size_t grid_for(std::size_t n, const DeviceContext& device) {
   return std::min(blocks_for(n, kThreads), 8 * static_cast<std::size_t>(device.properties().multiprocessors));
 }
 
-/// One step of a bitonic sort over `size`, a power of two, elements in shared memory: pairs `stride` apart, ascending
-/// in every second run of `run`.
-template <class Element>
-__device__ void bitonic_step(Element* elements, unsigned size, unsigned run, unsigned stride) {
-  for (unsigned pair = threadIdx.x; pair < size / 2; pair += blockDim.x) {
-    const unsigned low = 2 * pair - (pair & (stride - 1));
-    const unsigned high = low + stride;
-    const bool ascending = (low & run) == 0;
-    const Element a = elements[low];
-    const Element b = elements[high];
-    if ((b < a) == ascending) {
-      elements[low] = b;
-      elements[high] = a;
-    }
-  }
-  __syncthreads();
-}
-
 /// One block sorts `count` elements; `size` is `count` rounded up to a power of two.
 template <class Element>
 __global__ void __launch_bounds__(kSortThreads) block_sort(Element* elements, unsigned count, unsigned size) {
   Element* const shared = dynamic_shared<Element>();
   for (unsigned i = threadIdx.x; i < size; i += blockDim.x) shared[i] = i < count ? elements[i] : kNoElement<Element>;
   __syncthreads();
-  for (unsigned run = 2; run <= size; run *= 2) {
-    for (unsigned stride = run / 2; stride > 0; stride /= 2) bitonic_step(shared, size, run, stride);
-  }
+  block_bitonic_sort(shared, size);
   for (unsigned i = threadIdx.x; i < count; i += blockDim.x) elements[i] = shared[i];
 }
 

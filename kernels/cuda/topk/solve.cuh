@@ -19,11 +19,28 @@ struct Run {
   const ParameterValues& parameters;
   const Context& context;
   Work& work;
+  Buffer<unsigned> failure = {};
 
   cudaStream_t stream() const { return device.stream(); }
   template <class T>
   Buffer<T> allocate(std::size_t size) const {
     return device.allocate<T>(size);
+  }
+
+  /// For algorithms that guess: a flag in device memory, not set, which the kernel that finds the guess wrong sets.
+  unsigned* may_fail() {
+    failure = allocate<unsigned>(1);
+    SKYRANK_CUDA_CALL(cudaMemsetAsync(failure.data(), 0, failure.bytes(), stream()));
+    return failure.data();
+  }
+
+  /// Whether it was set. Waits for the device if it may have been.
+  bool failed() const {
+    if (failure.size() == 0) return false;
+    unsigned flag = 0;
+    SKYRANK_CUDA_CALL(cudaMemcpyAsync(&flag, failure.data(), sizeof(flag), cudaMemcpyDeviceToHost, stream()));
+    device.synchronize();
+    return flag != 0;
   }
 };
 
@@ -47,7 +64,10 @@ Buffer<RowId> solve_resident(Run& run, const TopKProblem& problem, E elements) {
   using Element = typename E::Element;
   elements.complement = problem.ties == TieRule::last ? E::kRowMask : Element{0};
   auto chosen = run.allocate<Element>(problem.k);
-  const bool sorted = Algorithm::select(run, elements, problem.n, problem.k, chosen.data());
+  bool sorted = Algorithm::select(run, elements, problem.n, problem.k, chosen.data());
+  if constexpr (requires { typename Algorithm::Fallback; }) {
+    if (run.failed()) sorted = Algorithm::Fallback::select(run, elements, problem.n, problem.k, chosen.data());
+  }
   if (problem.ties == TieRule::all) {
     return rows_with_ties(elements, problem.n, chosen.data(), problem.k, run.device);
   }

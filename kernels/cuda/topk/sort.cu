@@ -1,10 +1,8 @@
+#include "kernels/cuda/topk/sort.cuh"
+
 #include <cub/device/device_radix_sort.cuh>
 
-#include <cstdint>
-#include <type_traits>
-
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/topk/solve.cuh"
 
 // Sort all rows by key with CUB's radix sort, row ids as payload, and take the first k: the yardstick that a selection
 // must beat (bitonic-topk-sigmod18, section 2.2, "sort and choose"). The sort is stable, so equal keys keep the order
@@ -30,34 +28,36 @@ __global__ void first_elements(E elements, const typename E::Key* keys, const st
   if (i < k) chosen[i] = elements.of(keys[i], rows[i]);
 }
 
-struct Sort {
-  template <class E>
-  static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
-    using Key = typename E::Key;
-    auto keys = run.allocate<Key>(2 * n);
-    auto rows = run.allocate<std::size_t>(2 * n);
-    launch("rows_in_order_of_ties", rows_in_order_of_ties<E>, {.blocks = blocks_for(n, kThreads), .threads = kThreads},
-           run.stream(), elements, n, keys.data(), rows.data());
-    const auto sort = [&](void* temporary, std::size_t& bytes) {
-      SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys.data(), keys.data() + n, rows.data(),
-                                                        rows.data() + n, n, 0, 8 * static_cast<int>(sizeof(Key)),
-                                                        run.stream()));
-    };
-    std::size_t bytes = 0;
-    sort(nullptr, bytes);
-    auto temporary = run.allocate<std::byte>(bytes);
-    sort(temporary.data(), bytes);
-    launch("first_elements", first_elements<E>, {.blocks = blocks_for(k, kThreads), .threads = kThreads}, run.stream(),
-           elements, keys.data() + n, rows.data() + n, k, chosen);
-    if (run.context.count_work) {
-      const std::size_t moved = (sizeof(Key) + sizeof(std::size_t)) * n * (sizeof(Key) + 1);
-      run.work += {.bytes_read = moved, .bytes_written = moved, .candidates = n};
-    }
-    return true;
-  }
-};
-
 }  // namespace
+
+template <class E>
+bool Sort::select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
+  using Key = typename E::Key;
+  auto keys = run.allocate<Key>(2 * n);
+  auto rows = run.allocate<std::size_t>(2 * n);
+  launch("rows_in_order_of_ties", rows_in_order_of_ties<E>, {.blocks = blocks_for(n, kThreads), .threads = kThreads},
+         run.stream(), elements, n, keys.data(), rows.data());
+  const auto sort = [&](void* temporary, std::size_t& bytes) {
+    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys.data(), keys.data() + n, rows.data(),
+                                                      rows.data() + n, n, 0, 8 * static_cast<int>(sizeof(Key)),
+                                                      run.stream()));
+  };
+  std::size_t bytes = 0;
+  sort(nullptr, bytes);
+  auto temporary = run.allocate<std::byte>(bytes);
+  sort(temporary.data(), bytes);
+  launch("first_elements", first_elements<E>, {.blocks = blocks_for(k, kThreads), .threads = kThreads}, run.stream(),
+         elements, keys.data() + n, rows.data() + n, k, chosen);
+  if (run.context.count_work) {
+    const std::size_t moved = (sizeof(Key) + sizeof(std::size_t)) * n * (sizeof(Key) + 1);
+    run.work += {.bytes_read = moved, .bytes_written = moved, .candidates = n};
+  }
+  return true;
+}
+
+template bool Sort::select(Run&, const ShortElements&, std::size_t, std::size_t, ShortElements::Element*);
+template bool Sort::select(Run&, const LongElements&, std::size_t, std::size_t, LongElements::Element*);
+template bool Sort::select(Run&, const ManyElements&, std::size_t, std::size_t, ManyElements::Element*);
 
 extern const TopKAlgorithm sort;
 const TopKAlgorithm sort{

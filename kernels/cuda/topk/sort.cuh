@@ -1,0 +1,13 @@
+#pragma once
+
+#include "kernels/cuda/topk/solve.cuh"
+
+namespace skyrank::kernels::cuda::topk {
+
+/// Sorts all rows. Never fails, so that what guesses can fall back on it.
+struct Sort {
+  template <class E>
+  static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen);
+};
+
+}  // namespace skyrank::kernels::cuda::topk

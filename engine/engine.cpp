@@ -18,6 +18,7 @@
 #include "engine/exec/levels.hpp"
 #include "engine/exec/partition.hpp"
 #include "engine/exec/physical_plan.hpp"
+#include "engine/exec/ranges.hpp"
 #include "engine/exec/rank.hpp"
 #include "engine/exec/row_set.hpp"
 #include "engine/exec/runtime.hpp"
@@ -45,8 +46,6 @@ struct Source {
   Table table;
   std::vector<RowId> first_rows;  ///< per group; empty without `group_by`
   bool grouped = false;
-
-  RowId input_row(RowId row) const { return grouped ? first_rows[row] : row; }
 };
 
 /// The rows still in the running, in segments that are answered apart.
@@ -229,11 +228,24 @@ std::vector<std::int64_t> rank(Execution& execution, const Source& source, const
   return positions;
 }
 
+/// What `from` has at each of some places.
+template <class T>
+std::vector<T> taken(const auto& from, const std::vector<std::int64_t>& places) {
+  std::vector<T> values(places.size());
+  exec::for_each_range(static_cast<std::int64_t>(places.size()), exec::kGrain,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t i = begin; i < end; ++i) values[i] = from[places[i]];
+                       });
+  return values;
+}
+
 Column output_column(const query::BoundOutput& output, const Source& source, const std::vector<RowId>& rows,
-                     const Result& result) {
+                     const std::vector<std::int32_t>& levels) {
   switch (output.kind) {
-    case query::BoundOutput::Kind::row: return Column::own(output.name, std::vector<std::int64_t>(result.rows));
-    case query::BoundOutput::Kind::level: return Column::own(output.name, std::vector<std::int32_t>(result.levels));
+    case query::BoundOutput::Kind::row:
+      return source.grouped ? exec::row_column(taken<RowId>(source.first_rows, rows), output.name)
+                            : exec::row_column(rows, output.name);
+    case query::BoundOutput::Kind::level: return Column::own(output.name, levels);
     case query::BoundOutput::Kind::score:
     case query::BoundOutput::Kind::expression: break;
   }
@@ -241,22 +253,18 @@ Column output_column(const query::BoundOutput& output, const Source& source, con
 }
 
 Result gather(Execution& execution, const Source& source, const Candidates& candidates,
-              const std::vector<std::int64_t>& positions) {
+              std::vector<std::int64_t> positions) {
   Result result;
   PlanNode& node = execution.plan.operators.gather;
   result.table = timed(execution, execution.timing.gather_ms, node, [&] {
-    std::vector<RowId> rows;
-    rows.reserve(positions.size());
-    result.rows.reserve(positions.size());
-    for (const std::int64_t position : positions) {
-      rows.push_back(candidates.rows[position]);
-      result.rows.push_back(source.input_row(rows.back()));
-      if (execution.plan.preference) result.levels.push_back(candidates.levels[position]);
-    }
+    if (execution.plan.preference) result.levels = taken<std::int32_t>(candidates.levels, positions);
+    std::vector<RowId> rows =
+        candidates.rows.is_all() ? std::move(positions) : taken<RowId>(candidates.rows, positions);
     std::vector<Column> columns;
     for (const query::BoundOutput& output : execution.query().outputs) {
-      columns.push_back(output_column(output, source, rows, result));
+      columns.push_back(output_column(output, source, rows, result.levels));
     }
+    result.rows = source.grouped ? taken<RowId>(source.first_rows, rows) : std::move(rows);
     return Table(std::move(columns));
   });
   node.measured_rows = result.table.num_rows();
@@ -269,14 +277,14 @@ Result rank_fused(Execution& execution, const Table& input) {
   const auto path = planner::choose(*execution.plan.fused, execution.plan.constraints, execution.plan.machine);
   operators.scan.measured_rows = input.num_rows();
   exec::Report report;
-  const std::vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
+  std::vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
     return exec::rank_fused(execution.query(), input, path, execution.runtime, report);
   });
   exec::describe_path(path, *operators.order);
   book(execution, *operators.order, report, *operators.order->measured_ms);
   operators.order->measured_rows = static_cast<std::int64_t>(rows.size());
   const Candidates all{RowSet::all(input.num_rows()), exec::one_segment(input.num_rows()), {}};
-  return gather(execution, {input, {}, false}, all, rows);
+  return gather(execution, {input, {}, false}, all, std::move(rows));
 }
 
 Result execute(Execution& execution, const Table& input) {
@@ -286,8 +294,7 @@ Result execute(Execution& execution, const Table& input) {
   rows = apply_missing_rules(execution, source, std::move(rows));
   Segments segments = partition_rows(execution, source, rows);
   const Candidates candidates = prefer(execution, source, std::move(rows), std::move(segments));
-  const std::vector<std::int64_t> positions = rank(execution, source, candidates);
-  return gather(execution, source, candidates, positions);
+  return gather(execution, source, candidates, rank(execution, source, candidates));
 }
 
 // ---- Devices ----

@@ -3,6 +3,7 @@
 #include <oneapi/tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -11,16 +12,18 @@
 #include <utility>
 
 #include "engine/exec/ranges.hpp"
+#include "kernels/cpu/scratch.hpp"
 
 namespace skyrank::exec {
 namespace {
 
 constexpr std::int64_t kBitsPerByte = 8;
-static_assert(kGrain % kBitsPerByte == 0, "ranges of rows must not share a byte of a bitmap");
+constexpr std::int64_t kGatherRows = 1 << 13;  ///< of a range: reads from all over memory are worth a task soon
+static_assert(kGatherRows % kBitsPerByte == 0, "ranges of rows must not share a byte of a bitmap");
 
 /// Memory of a gathered column.
 struct Buffers {
-  std::vector<std::byte> values;
+  kernels::Scratch<std::byte> values;  ///< answers are read and dropped: their memory serves the next one
   std::vector<std::int32_t> offsets32;
   std::vector<std::int64_t> offsets64;
   std::vector<std::uint8_t> valid;
@@ -30,48 +33,62 @@ bool present(const ColumnData& data, RowId row) { return row >= 0 && data.validi
 
 /// A bitmap of the present rows, or nothing when all are.
 std::vector<std::uint8_t> gather_validity(const ColumnData& data, std::span<const RowId> rows) {
+  if (data.validity.bits == nullptr && std::ranges::all_of(rows, [](RowId row) { return row >= 0; })) return {};
   const auto n = static_cast<std::int64_t>(rows.size());
   std::vector<std::uint8_t> bits(static_cast<std::size_t>((n + kBitsPerByte - 1) / kBitsPerByte));
-  for_each_range(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  std::atomic<bool> all = true;
+  for_each_range(n, kGatherRows, [&](std::int64_t begin, std::int64_t end) {
+    bool all_here = true;
     for (std::int64_t i = begin; i < end; ++i) {
-      const int bit = present(data, rows[i]) ? 1 << (i % kBitsPerByte) : 0;
+      const bool is_present = present(data, rows[i]);
+      const int bit = is_present ? 1 << (i % kBitsPerByte) : 0;
       bits[i / kBitsPerByte] = static_cast<std::uint8_t>(bits[i / kBitsPerByte] | bit);
+      all_here &= is_present;
     }
+    if (!all_here) all = false;
   });
-  const bool all = std::all_of(rows.begin(), rows.end(), [&](RowId row) { return present(data, row); });
   return all ? std::vector<std::uint8_t>{} : bits;
 }
 
-template <std::size_t Width>
-void gather_fixed(const ColumnData& data, std::span<const RowId> rows, std::byte* to) {
-  const auto* from = static_cast<const std::byte*>(data.values);
-  for_each_range(static_cast<std::int64_t>(rows.size()), kGrain, [&](std::int64_t begin, std::int64_t end) {
+/// Writes take(row) for each row, and zeros where a bitmap says that there is no value.
+template <class T, class Take>
+void gather_each(std::span<const RowId> rows, const std::vector<std::uint8_t>& valid, std::byte* to, const Take& take) {
+  for_each_range(static_cast<std::int64_t>(rows.size()), kGatherRows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      if (present(data, rows[i])) std::memcpy(to + i * Width, from + rows[i] * data.stride, Width);
+      const bool is_present = valid.empty() || ((valid[i / kBitsPerByte] >> (i % kBitsPerByte)) & 1) != 0;
+      const T value = is_present ? take(rows[i]) : T{};
+      std::memcpy(to + i * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
     }
   });
 }
 
-void gather_bits(const ColumnData& data, std::span<const RowId> rows, std::byte* to) {
-  const auto* from = static_cast<const std::uint8_t*>(data.values);
-  for_each_range(static_cast<std::int64_t>(rows.size()), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (!present(data, rows[i])) continue;
-      const std::int64_t bit = data.bit_offset + rows[i];
-      to[i] = static_cast<std::byte>((from[bit / kBitsPerByte] >> (bit % kBitsPerByte)) & 1);
-    }
-  });
+template <class T>
+void gather_plain(const ColumnData& data, std::span<const RowId> rows, Buffers& to) {
+  gather_each<T>(rows, to.valid, to.values.data(),
+                 [from = static_cast<const std::byte*>(data.values), stride = data.stride](RowId row) {
+                   T value;
+                   std::memcpy(&value, from + row * stride, sizeof(T));
+                   return value;
+                 });
 }
 
-void gather_values(const ColumnData& data, std::span<const RowId> rows, std::vector<std::byte>& values) {
+void gather_bits(const ColumnData& data, std::span<const RowId> rows, Buffers& to) {
+  gather_each<std::uint8_t>(rows, to.valid, to.values.data(),
+                            [from = static_cast<const std::uint8_t*>(data.values), first = data.bit_offset](RowId row) {
+                              const std::int64_t bit = first + row;
+                              return static_cast<std::uint8_t>((from[bit / kBitsPerByte] >> (bit % kBitsPerByte)) & 1);
+                            });
+}
+
+void gather_values(const ColumnData& data, std::span<const RowId> rows, Buffers& to) {
   const auto width = static_cast<std::size_t>(width_in_bytes(data.type.type));
-  values.resize(rows.size() * width);
-  if (data.layout == Layout::bits) return gather_bits(data, rows, values.data());
+  to.values.resize(rows.size() * width);
+  if (data.layout == Layout::bits) return gather_bits(data, rows, to);
   switch (width) {
-    case 1: return gather_fixed<1>(data, rows, values.data());
-    case 2: return gather_fixed<2>(data, rows, values.data());
-    case 4: return gather_fixed<4>(data, rows, values.data());
-    default: return gather_fixed<8>(data, rows, values.data());
+    case 1: return gather_plain<std::uint8_t>(data, rows, to);
+    case 2: return gather_plain<std::uint16_t>(data, rows, to);
+    case 4: return gather_plain<std::uint32_t>(data, rows, to);
+    default: return gather_plain<std::uint64_t>(data, rows, to);
   }
 }
 
@@ -121,12 +138,12 @@ ColumnData describe(DataType type, std::int64_t length, std::shared_ptr<const Bu
 Column gather(const Column& column, std::span<const RowId> rows, std::string name) {
   const ColumnData& data = column.data();
   auto buffers = std::make_shared<Buffers>();
+  buffers->valid = gather_validity(data, rows);
   if (data.type.type == Type::string) {
     gather_strings(data, rows, *buffers);
   } else {
-    gather_values(data, rows, buffers->values);
+    gather_values(data, rows, *buffers);
   }
-  buffers->valid = gather_validity(data, rows);
   return Column(std::move(name), describe(data.type, static_cast<std::int64_t>(rows.size()), std::move(buffers)));
 }
 
@@ -145,6 +162,13 @@ Column gather(const query::BoundExpression& expression, const Table& table, std:
     place[order[i]] = static_cast<std::int64_t>(i);
   }
   return gather(evaluate_all(expression, table, {n, sorted.data()}, name), place, name);
+}
+
+Column row_column(std::span<const RowId> rows, std::string name) {
+  auto buffers = std::make_shared<Buffers>();
+  const std::span<const std::byte> bytes = std::as_bytes(rows);
+  buffers->values.assign(bytes.begin(), bytes.end());
+  return Column(std::move(name), describe({Type::int64}, static_cast<std::int64_t>(rows.size()), std::move(buffers)));
 }
 
 std::vector<std::int64_t> ascending_order(std::span<const std::int64_t> numbers) {

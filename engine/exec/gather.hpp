@@ -17,6 +17,9 @@ Column gather(const Column& column, std::span<const RowId> rows, std::string nam
 Column gather(const query::BoundExpression& expression, const Table& table, std::span<const RowId> rows,
               std::string name);
 
+/// A column of row ids.
+Column row_column(std::span<const RowId> rows, std::string name);
+
 /// Indices 0, 1, ... that sort distinct numbers ascending; empty when they are ascending already.
 std::vector<std::int64_t> ascending_order(std::span<const std::int64_t> numbers);
 

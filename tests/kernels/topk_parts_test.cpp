@@ -58,9 +58,9 @@ TEST(Scan, FindsWhatALoopFinds) {
 template <class Bits>
 void expect_sorted(std::size_t n, int digits, int lowest) {
   std::mt19937_64 engine(n);
-  std::vector<Bits> values(n);
+  Scratch<Bits> values(n);
   for (Bits& value : values) value = static_cast<Bits>(static_cast<Bits>(engine()) << (engine() % 3)) >> (64 - digits);
-  std::vector<Bits> expected = values;
+  Scratch<Bits> expected = values;
   std::ranges::stable_sort(expected, [&](Bits a, Bits b) { return a >> lowest < b >> lowest; });
   topk::RadixSort<Bits>::sort(values, lowest, {});
   EXPECT_TRUE(values == expected) << n << " values of " << digits << " bits from bit " << lowest;

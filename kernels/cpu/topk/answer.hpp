@@ -14,9 +14,10 @@ inline constexpr std::size_t kCheckRows = 1 << 16;  ///< rows that a loop passes
 /// The rows of the k best ranks, given in order: equal keys by ascending row id.
 template <class Ranks>
 std::vector<RowId> rows_in_order(const Ranks& ranks, std::span<const typename Ranks::Rank> best, TieRule ties) {
-  std::vector<RowId> rows;
-  rows.reserve(best.size());
-  for (const auto rank : best) rows.push_back(ranks.row_of(rank));
+  std::vector<RowId> rows(best.size());
+  parallel_for(best.size(), kCheckRows, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) rows[i] = ranks.row_of(best[i]);
+  });
   if (ties != TieRule::last) return rows;
   // Among equal keys the highest row ids came first.
   for (std::size_t begin = 0; begin < best.size();) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/common/counters.hpp"
+#include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/selection.hpp"
 #include "kernels/registry.hpp"
@@ -180,8 +181,8 @@ class Block {
 /// The k least of the numbers that fill(begin, end, out) gives for rows [begin, end), in no order; k is at most their
 /// number.
 template <class Fill>
-std::vector<std::uint64_t> least_of_part(const Fill& fill, std::size_t begin, std::size_t end, std::size_t k,
-                                         const Context& context) {
+Scratch<std::uint64_t> least_of_part(const Fill& fill, std::size_t begin, std::size_t end, std::size_t k,
+                                     const Context& context) {
   const std::size_t lanes = HWY_DYNAMIC_DISPATCH(lanes)();
   const std::size_t run = std::max(kLeastRun, std::bit_ceil(k));
   const std::size_t rows = std::max(kBlock / lanes, 2 * run);
@@ -201,7 +202,7 @@ std::vector<std::uint64_t> least_of_part(const Fill& fill, std::size_t begin, st
     best.reduce_bitonic(run);
     held = run * lanes;
   }
-  std::vector<std::uint64_t> found(best.data(), best.data() + held);
+  Scratch<std::uint64_t> found(best.data(), best.data() + held);
   std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(k - 1), found.end());
   found.resize(k);
   return found;
@@ -209,38 +210,38 @@ std::vector<std::uint64_t> least_of_part(const Fill& fill, std::size_t begin, st
 
 /// The k least of parts of all rows.
 template <class Fill>
-std::vector<std::uint64_t> least(const Fill& fill, std::size_t n, std::size_t k, const Context& context) {
-  std::vector<std::vector<std::uint64_t>> parts(std::clamp<std::size_t>(n / kRowsOfPart, 1, concurrency()));
+Scratch<std::uint64_t> least(const Fill& fill, std::size_t n, std::size_t k, const Context& context) {
+  std::vector<Scratch<std::uint64_t>> parts(std::clamp<std::size_t>(n / kRowsOfPart, 1, concurrency()));
   parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t part = begin; part < end; ++part) {
       parts[part] = least_of_part(fill, n * part / parts.size(), n * (part + 1) / parts.size(), k, context);
     }
   });
-  std::vector<std::uint64_t> all;
+  Scratch<std::uint64_t> all;
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 
 /// Ranks of 64 bits go through the network themselves.
 template <class Ranks>
-std::vector<std::uint64_t> least_ranks(const TopKProblem& problem, const Ranks& ranks, std::size_t k,
-                                       const Context& context) {
+Scratch<std::uint64_t> least_ranks(const TopKProblem& problem, const Ranks& ranks, std::size_t k,
+                                   const Context& context) {
   return least([&](std::size_t begin, std::size_t end, std::uint64_t* out) { ranks.fill(begin, end, out); }, problem.n,
                k, context);
 }
 
 /// Of wider ones the first keys do, which leaves all rows up to the k-th of these.
 template <class Ranks>
-std::vector<typename Ranks::Rank> ranks_by_first_key(const TopKProblem& problem, const Ranks& ranks, std::size_t k,
-                                                     const Context& context) {
+Scratch<typename Ranks::Rank> ranks_by_first_key(const TopKProblem& problem, const Ranks& ranks, std::size_t k,
+                                                 const Context& context) {
   const KeyColumn& column = problem.keys.front();
   const auto fill = [&](std::size_t begin, std::size_t end, std::uint64_t* out) {
     with_keys(column, [&](const auto* keys) { std::copy(keys + begin, keys + end, out); });
   };
-  std::vector<std::uint64_t> keys = least(fill, problem.n, k, context);
+  Scratch<std::uint64_t> keys = least(fill, problem.n, k, context);
   const auto last = keys.begin() + static_cast<std::ptrdiff_t>(k - 1);
   std::nth_element(keys.begin(), last, keys.end());
-  std::vector<typename Ranks::Rank> found;
+  Scratch<typename Ranks::Rank> found;
   std::array<std::uint32_t, kScanRows> offsets;
   for (std::size_t begin = 0; begin < problem.n; begin += kScanRows) {
     context.check();
@@ -256,7 +257,7 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
   using Rank = typename Ranks::Rank;
   const std::size_t n = problem.n;
   const std::size_t k = std::min(problem.k, n);
-  std::vector<Rank> best = [&] {
+  Scratch<Rank> best = [&] {
     if constexpr (std::is_base_of_v<IntegerRanks<std::uint64_t>, Ranks>) {
       return least_ranks(problem, ranks, k, context);
     } else {

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "kernels/common/counters.hpp"
+#include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/selection.hpp"
 #include "kernels/registry.hpp"
@@ -14,11 +15,11 @@ constexpr std::size_t kRowsOfPart = 1 << 15;  ///< with fewer, another thread co
 
 /// The k best ranks of rows [begin, end), in no order.
 template <class Ranks>
-std::vector<typename Ranks::Rank> best_of_part(const Ranks& ranks, std::size_t begin, std::size_t end, std::size_t k,
-                                               const Context& context) {
+Scratch<typename Ranks::Rank> best_of_part(const Ranks& ranks, std::size_t begin, std::size_t end, std::size_t k,
+                                           const Context& context) {
   using Rank = typename Ranks::Rank;
   const std::size_t capacity = std::min(end - begin, k + std::max(k, kCheckRows));
-  std::vector<Rank> best;
+  Scratch<Rank> best;
   best.reserve(capacity);
   while (begin < end) {
     context.check();
@@ -40,13 +41,13 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
   using Rank = typename Ranks::Rank;
   const std::size_t n = problem.n;
   const std::size_t k = std::min(problem.k, n);
-  std::vector<std::vector<Rank>> parts(std::clamp<std::size_t>(n / kRowsOfPart, 1, concurrency()));
+  std::vector<Scratch<Rank>> parts(std::clamp<std::size_t>(n / kRowsOfPart, 1, concurrency()));
   parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t part = begin; part < end; ++part) {
       parts[part] = best_of_part(ranks, n * part / parts.size(), n * (part + 1) / parts.size(), k, context);
     }
   });
-  std::vector<Rank> best = std::move(parts.front());
+  Scratch<Rank> best = std::move(parts.front());
   for (std::size_t part = 1; part < parts.size(); ++part) {
     best.insert(best.end(), parts[part].begin(), parts[part].end());
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/scratch.hpp"
 
 namespace skyrank::kernels::topk {
 
@@ -20,7 +21,7 @@ template <class Bits>
 class RadixSort {
  public:
   /// Sorts `values` by their bits from `lowest` on, stably: lower bits keep the order they came in.
-  static void sort(std::vector<Bits>& values, int lowest, const Context& context) {
+  static void sort(Scratch<Bits>& values, int lowest, const Context& context) {
     constexpr std::size_t kSerial = 1 << 15;
     const std::size_t parts = std::clamp<std::size_t>(values.size() / kSerial, 1, concurrency());
     RadixSort sort(values, parts);
@@ -35,9 +36,9 @@ class RadixSort {
   static constexpr int kDigit = 8;
   using Counts = std::array<std::size_t, std::size_t{1} << kDigit>;
 
-  RadixSort(std::vector<Bits>& values, std::size_t parts)
+  RadixSort(Scratch<Bits>& values, std::size_t parts)
       : n_(values.size()), counts_(parts), other_(values.size()), from_(values.data()), to_(other_.data()) {
-    std::vector<Bits> varying(parts);
+    Scratch<Bits> varying(parts);
     for_each_part([&](std::size_t part, std::size_t begin, std::size_t end) {
       Bits bits = 0;
       for (std::size_t i = begin; i < end; ++i) bits |= from_[i] ^ from_[0];
@@ -75,7 +76,7 @@ class RadixSort {
 
   std::size_t n_;
   std::vector<Counts> counts_;
-  std::vector<Bits> other_;
+  Scratch<Bits> other_;
   Bits* from_;
   Bits* to_;
   int width_ = 0;  ///< bits from the lowest to the highest that values differ in

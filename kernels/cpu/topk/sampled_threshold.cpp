@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/common/counters.hpp"
+#include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/sample.hpp"
 #include "kernels/cpu/topk/scan.hpp"
@@ -28,7 +29,7 @@ constexpr std::size_t kPartsPerThread = 4;  ///< so that threads that are held u
 /// Ranks of some rows, and their share of all rows.
 template <class Rank>
 struct Sample {
-  std::vector<Rank> ranks;
+  Scratch<Rank> ranks;
   double share = 0;
 };
 
@@ -52,7 +53,7 @@ class ColumnReader {
       : columns_(columns), ranks_(ranks), offsets_(kScanRows), block_(columns_.size() > 1 ? kScanRows : 0) {}
 
   /// Appends the ranks of the rows [begin, end), at most kScanRows, that are not above the bound, in order of rows.
-  void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, std::vector<Rank>& candidates) {
+  void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, Scratch<Rank>& candidates) {
     if (!bound) return append_all(begin, end, candidates);
     const auto limit = limit_in(ranks_, *bound, begin, end, columns_.size() == 1);
     if (!limit) return;
@@ -70,14 +71,14 @@ class ColumnReader {
   }
 
   /// After the last rows.
-  void finish(std::vector<Rank>&) const {}
+  void finish(Scratch<Rank>&) const {}
 
  private:
-  void append(Rank rank, Rank bound, std::vector<Rank>& candidates) const {
+  void append(Rank rank, Rank bound, Scratch<Rank>& candidates) const {
     if (!ranks_.less(bound, rank)) candidates.push_back(rank);
   }
 
-  void append_all(std::size_t begin, std::size_t end, std::vector<Rank>& candidates) const {
+  void append_all(std::size_t begin, std::size_t end, Scratch<Rank>& candidates) const {
     const std::size_t size = candidates.size();
     candidates.resize(size + end - begin);
     ranks_.fill(begin, end, candidates.data() + size);
@@ -85,8 +86,8 @@ class ColumnReader {
 
   std::span<const KeyColumn> columns_;
   const Ranks& ranks_;
-  std::vector<std::uint32_t> offsets_;
-  std::vector<Rank> block_;
+  Scratch<std::uint32_t> offsets_;
+  Scratch<Rank> block_;
 };
 
 /// Key columns as a source of ranks.
@@ -101,7 +102,7 @@ class Columns {
   ColumnReader<Ranks> reader() const { return {columns_, ranks_}; }
 
   Sample<Rank> sample(std::size_t count, std::size_t) const {
-    Sample<Rank> sample{std::vector<Rank>(count), static_cast<double>(count) / static_cast<double>(n_)};
+    Sample<Rank> sample{Scratch<Rank>(count), static_cast<double>(count) / static_cast<double>(n_)};
     for (std::size_t i = 0; i < count; ++i) sample.ranks[i] = ranks_.rank_at(sampled_position(i, count, n_));
     return sample;
   }
@@ -122,7 +123,7 @@ class BlockReader {
   BlockReader(const KeySource& source, const Ranks& ranks, bool late)
       : width_(source.width()), reader_(source.reader()), ranks_(ranks), offsets_(kKeyBlockRows), late_(late) {}
 
-  void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, std::vector<Rank>& candidates) {
+  void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, Scratch<Rank>& candidates) {
     if (!late_ || !bound) return append_from(reader_->read(begin, end), begin, end, bound, candidates);
     append_from(reader_->read_unfiltered(begin, end), begin, end, bound, unfiltered_);
     if (unfiltered_.size() >= kKeyBlockRows) filter(candidates);
@@ -142,11 +143,11 @@ class BlockReader {
     }
   }
 
-  void finish(std::vector<Rank>& candidates) { filter(candidates); }
+  void finish(Scratch<Rank>& candidates) { filter(candidates); }
 
  private:
   void append_from(const KeyBlock& block, std::size_t begin, std::size_t end, const std::optional<Rank>& bound,
-                   std::vector<Rank>& out) {
+                   Scratch<Rank>& out) {
     if (block.empty) return;
     const auto limit = bound ? limit_in(ranks_, *bound, begin, end, true) : ~std::uint64_t{0};
     if (!limit) return;
@@ -159,7 +160,7 @@ class BlockReader {
     }
   }
 
-  void filter(std::vector<Rank>& candidates) {
+  void filter(Scratch<Rank>& candidates) {
     std::array<std::uint8_t, kKeyBlockRows> taking;
     std::vector<RowId> rows;
     for (std::size_t first = 0; first < unfiltered_.size(); first += kKeyBlockRows) {
@@ -177,9 +178,9 @@ class BlockReader {
   KeyWidth width_;
   std::unique_ptr<KeyReader> reader_;
   const Ranks& ranks_;
-  std::vector<std::uint32_t> offsets_;
+  Scratch<std::uint32_t> offsets_;
   bool late_;
-  std::vector<Rank> unfiltered_;
+  Scratch<Rank> unfiltered_;
 };
 
 /// A fused filter and score as a source of ranks.
@@ -256,7 +257,7 @@ class SharedBound {
 /// What a pass has collected.
 template <class Rank>
 struct Candidates {
-  std::vector<Rank> ranks;    ///< all that are not above the bound, and perhaps others
+  Scratch<Rank> ranks;        ///< all that are not above the bound, and perhaps others
   std::optional<Rank> bound;  ///< none: all rows are candidates
   bool by_row = true;         ///< ranks of equal keys are in order
 };
@@ -274,7 +275,7 @@ class Pass {
   Candidates<Rank> collect(const std::optional<Rank>& bound) const {
     SharedBound<Ranks> shared(ranks_, bound);
     const std::size_t most = concurrency() == 1 ? 1 : kPartsPerThread * concurrency();
-    std::vector<std::vector<Rank>> parts(std::clamp<std::size_t>(n_ / kRowsOfPart, 1, most));
+    std::vector<Scratch<Rank>> parts(std::clamp<std::size_t>(n_ / kRowsOfPart, 1, most));
     parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t part = begin; part < end; ++part) {
         parts[part] = scan(n_ * part / parts.size(), n_ * (part + 1) / parts.size(), shared);
@@ -284,9 +285,9 @@ class Pass {
   }
 
  private:
-  std::vector<Rank> scan(std::size_t begin, std::size_t end, SharedBound<Ranks>& shared) const {
+  Scratch<Rank> scan(std::size_t begin, std::size_t end, SharedBound<Ranks>& shared) const {
     auto reader = source_.reader();
-    std::vector<Rank> found;
+    Scratch<Rank> found;
     unsigned version = shared.version();
     std::optional<Rank> bound = shared.get();
     for (std::size_t first = begin; first < end; first += Source::kBlock) {
@@ -303,7 +304,7 @@ class Pass {
   }
 
   /// Leaves the k best; returns the worst of these.
-  Rank cut(std::vector<Rank>& found) const {
+  Rank cut(Scratch<Rank>& found) const {
     const auto last = found.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
     std::nth_element(found.begin(), last, found.end(), [&](Rank a, Rank b) { return ranks_.less(a, b); });
     found.resize(k_);
@@ -311,11 +312,11 @@ class Pass {
   }
 
   /// All parts in the order of row ids as ranks see it.
-  std::vector<Rank> joined(std::vector<std::vector<Rank>> parts) const {
+  Scratch<Rank> joined(std::vector<Scratch<Rank>> parts) const {
     if (parts.size() == 1 && !ranks_.rows().reversed()) return std::move(parts.front());
     std::size_t total = 0;
     for (const auto& part : parts) total += part.size();
-    std::vector<Rank> all;
+    Scratch<Rank> all;
     all.reserve(total);
     for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
     if (ranks_.rows().reversed()) std::ranges::reverse(all);
@@ -376,7 +377,7 @@ TopKSolution solve(const TopKProblem& problem, Source source, const Ranks& ranks
   counters.candidates(candidates.ranks.size());
   counters.bytes_read(problem.n * key_bytes(problem));
   counters.bytes_written(candidates.ranks.size() * sizeof(Rank));
-  const std::vector<Rank> kept = all_ties ? candidates.ranks : std::vector<Rank>();
+  const Scratch<Rank> kept = all_ties ? candidates.ranks : Scratch<Rank>();
   keep_best_in_order(ranks, candidates.ranks, k, candidates.by_row, context);
   if (candidates.ranks.empty()) return {{}, counters.total()};
   const std::span<const Rank> best(candidates.ranks);

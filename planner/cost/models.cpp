@@ -18,10 +18,16 @@ SkylineModel skyline_model(std::string_view algorithm) {
 
 TopKModel topk_model(std::string_view algorithm) {
   static constexpr std::pair<std::string_view, TopKModel> kModels[] = {
-      {"sort", sort},           {"stl-heap", stl_heap},
-      {"heap", heap},           {"nth-element", nth_element},
-      {"bitonic", bitonic},     {"sampled-threshold", sampled_threshold},
-      {"cuda-sort", cuda_sort}, {"cuda-sampled-threshold", cuda_sampled_threshold},
+      {"sort", sort},
+      {"stl-heap", stl_heap},
+      {"heap", heap},
+      {"nth-element", nth_element},
+      {"bitonic", bitonic},
+      {"sampled-threshold", sampled_threshold},
+      {"cuda-sort", cuda_sort},
+      {"cuda-sampled-threshold", cuda_sampled_threshold},
+      {"cuda-radix-select", cuda_radix_select},
+      {"cuda-bucket-select", cuda_bucket_select},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;

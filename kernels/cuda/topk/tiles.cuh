@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// Reading arrays of device memory 16 bytes at a time, several of them in flight.
+namespace skyrank::kernels::cuda {
+
+/// `size` values that a grid of blocks of `kThreads` threads reads tile by tile. Tiles begin at a 16-byte boundary,
+/// wherever the values do.
+template <class T, unsigned kThreads>
+class Tiles {
+ public:
+  using Item = T;
+  static constexpr unsigned kWidth = 16 / sizeof(T);
+  /// 16-byte loads of a thread in one tile.
+  static constexpr unsigned kLoads = 4;
+  /// Values of a thread in one tile.
+  static constexpr unsigned kItems = kLoads * kWidth;
+  static constexpr unsigned kTile = kThreads * kItems;
+
+  __host__ __device__ Tiles(const T* data, std::size_t size)
+      : data_(data),
+        size_(size),
+        lead_(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(data) % 16 / sizeof(T))) {}
+
+  __host__ __device__ std::size_t count() const { return (lead_ + size_ + kTile - 1) / kTile; }
+
+  /// Where item `i` of this thread lies in the array; at least `size` if it does not.
+  __device__ std::size_t place(std::size_t tile, unsigned i) const { return first(tile, i / kWidth) + i % kWidth; }
+
+  /// Loads this thread's items of a tile. Bit i of the answer: there is an item i; the others are 0.
+  __device__ unsigned load(std::size_t tile, T (&items)[kItems]) const {
+    constexpr unsigned kAll = (1u << kItems) - 1;
+    if (tile > 0 && (tile + 1) * kTile <= lead_ + size_) {
+#pragma unroll
+      for (unsigned i = 0; i < kLoads; ++i) {
+        const uint4 loaded = __ldg(reinterpret_cast<const uint4*>(data_ + first(tile, i)));
+        __builtin_memcpy(items + i * kWidth, &loaded, sizeof(loaded));
+      }
+      return kAll;
+    }
+    unsigned present = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kItems; ++i) {
+      const bool there = place(tile, i) < size_;
+      items[i] = there ? data_[place(tile, i)] : T{0};
+      present |= unsigned{there} << i;
+    }
+    return present;
+  }
+
+ private:
+  // Before the array's beginning it wraps around, to more than any size.
+  __device__ std::size_t first(std::size_t tile, unsigned load) const {
+    return tile * kTile + (load * kThreads + threadIdx.x) * kWidth - lead_;
+  }
+
+  const T* data_;
+  std::size_t size_;
+  unsigned lead_;  ///< values that the first tile has room for before the array
+};
+
+}  // namespace skyrank::kernels::cuda

@@ -4,6 +4,7 @@ namespace skyrank::kernels::cuda {
 
 namespace topk {
 extern const TopKAlgorithm sort;
+extern const TopKAlgorithm dr_topk;
 extern const TopKAlgorithm sampled_threshold;
 extern const TopKAlgorithm radix_select;
 extern const TopKAlgorithm bucket_select;
@@ -13,10 +14,7 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() { return {}; }
 
 std::span<const TopKAlgorithm* const> topk_algorithms() {
   static constexpr const TopKAlgorithm* kAll[] = {
-      &topk::sort,
-      &topk::sampled_threshold,
-      &topk::radix_select,
-      &topk::bucket_select,
+      &topk::sort, &topk::dr_topk, &topk::sampled_threshold, &topk::radix_select, &topk::bucket_select,
   };
   return kAll;
 }

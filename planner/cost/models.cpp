@@ -25,6 +25,7 @@ TopKModel topk_model(std::string_view algorithm) {
       {"bitonic", bitonic},
       {"sampled-threshold", sampled_threshold},
       {"cuda-sort", cuda_sort},
+      {"cuda-dr-topk", cuda_dr_topk},
       {"cuda-sampled-threshold", cuda_sampled_threshold},
       {"cuda-radix-select", cuda_radix_select},
       {"cuda-bucket-select", cuda_bucket_select},

@@ -26,6 +26,7 @@ double heap(const kernels::TopKShape& shape, const Machine& machine);
 double nth_element(const kernels::TopKShape& shape, const Machine& machine);
 double bitonic(const kernels::TopKShape& shape, const Machine& machine);
 double sampled_threshold(const kernels::TopKShape& shape, const Machine& machine);
+double cuda_dr_topk(const kernels::TopKShape& shape, const Machine& machine);
 double cuda_sampled_threshold(const kernels::TopKShape& shape, const Machine& machine);
 double cuda_sort(const kernels::TopKShape& shape, const Machine& machine);
 double cuda_radix_select(const kernels::TopKShape& shape, const Machine& machine);

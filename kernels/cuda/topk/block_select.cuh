@@ -128,11 +128,38 @@ struct BlockSelect {
   }
 };
 
-/// Sorts `size`, a power of two, elements of shared memory with one block.
+__device__ inline std::uint64_t from_lane_xor(std::uint64_t value, unsigned mask) {
+  return __shfl_xor_sync(kAllLanes, static_cast<unsigned long long>(value), static_cast<int>(mask));
+}
+__device__ inline Uint128 from_lane_xor(Uint128 value, unsigned mask) {
+  const std::uint64_t low = from_lane_xor(static_cast<std::uint64_t>(value), mask);
+  const std::uint64_t high = from_lane_xor(static_cast<std::uint64_t>(value >> 64), mask);
+  return (static_cast<Uint128>(high) << 64) | low;
+}
+
+/// The steps of a bitonic sort from `stride` < 32 down, for the element at place `i` of its lane.
+template <class Element>
+__device__ Element warp_bitonic_steps(Element element, unsigned i, unsigned run, unsigned stride) {
+  for (; stride > 0; stride /= 2) {
+    const Element other = from_lane_xor(element, stride);
+    const bool keeps_less = ((i & stride) == 0) == ((i & run) == 0);
+    if ((other < element) == keeps_less) element = other;
+  }
+  return element;
+}
+
+/// Sorts `size`, a power of two, elements of shared memory with one block. Steps inside a warp go through registers.
 template <class Element>
 __device__ void block_bitonic_sort(Element* elements, unsigned size) {
-  for (unsigned run = 2; run <= size; run *= 2) {
-    for (unsigned stride = run / 2; stride > 0; stride /= 2) {
+  const unsigned padded = size < kLanes ? kLanes : size;
+  for (unsigned i = threadIdx.x; i < padded; i += blockDim.x) {
+    Element element = i < size ? elements[i] : kNoElement<Element>;
+    for (unsigned run = 2; run <= kLanes; run *= 2) element = warp_bitonic_steps(element, i, run, run / 2);
+    if (i < size) elements[i] = element;
+  }
+  __syncthreads();
+  for (unsigned run = 2 * kLanes; run <= size; run *= 2) {
+    for (unsigned stride = run / 2; stride >= kLanes; stride /= 2) {
       for (unsigned pair = threadIdx.x; pair < size / 2; pair += blockDim.x) {
         const unsigned low = 2 * pair - (pair & (stride - 1));
         const Element a = elements[low];
@@ -144,6 +171,10 @@ __device__ void block_bitonic_sort(Element* elements, unsigned size) {
       }
       __syncthreads();
     }
+    for (unsigned i = threadIdx.x; i < size; i += blockDim.x) {
+      elements[i] = warp_bitonic_steps(elements[i], i, run, kLanes / 2);
+    }
+    __syncthreads();
   }
 }
 

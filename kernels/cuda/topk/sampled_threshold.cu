@@ -30,55 +30,50 @@ constexpr unsigned kHeld = 128;
 constexpr std::size_t kMostOfBlock = 4096;
 /// Up to so many rows need no sample: one block selects among all of them.
 constexpr std::size_t kFewRows = 8192;
+/// Bytes of candidates that the last block has in its shared memory. More are read from where they are.
+constexpr std::size_t kStagedBytes = 128 * 1024;
 
 /// What the kernels hand on to each other.
-template <class Element>
+template <class ElementT>
 struct State {
-  Element first_bound;
-  Element threshold;
-  unsigned left_of_sample;
+  using Element = ElementT;
+  unsigned failed;
   unsigned blocks_done;
   unsigned long long candidates;
+  Element threshold;
 };
 
 /// A place in the i-th of `count` equal stretches of n rows: any order of the rows is as good as a random one.
-__device__ std::size_t sampled_row(std::size_t i, std::size_t count, std::size_t n, std::uint64_t salt) {
+__device__ std::size_t sampled_row(std::size_t i, std::size_t count, std::size_t n) {
   const std::uint64_t length = n / count;
-  std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL + salt;
+  std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return i * length + __umul64hi(x ^ (x >> 31), length);
 }
 
-/// One block: the element of rank `rank` in a sample of one row a thread.
+/// Each block hands on the least elements of its part of the sample; the last one to finish takes the threshold from
+/// all of those.
 template <class E>
 __global__ void __launch_bounds__(kSampleThreads)
-    first_bound(E elements, std::size_t n, unsigned count, unsigned rank, State<typename E::Element>* state) {
+    find_threshold(E elements, std::size_t n, unsigned kept_of_block, unsigned rank, State<typename E::Element>* state,
+                   typename E::Element* kept) {
   using Element = typename E::Element;
-  __shared__ Element sample[kFirstSample];
+  __shared__ Element sample[kSampleOfBlock];
   __shared__ BlockSelect<Element, kSampleThreads> select;
-  for (unsigned i = threadIdx.x; i < count; i += kSampleThreads) sample[i] = elements.at(sampled_row(i, count, n, 0));
-  __syncthreads();
-  const Element bound = select.kth(sample, count, rank);
-  if (threadIdx.x == 0) *state = {bound, bound, 0, 0, 0};
-}
-
-/// Collects the part of a larger sample that lies at or below the first bound; the last block to finish takes the
-/// threshold from it.
-template <class E>
-__global__ void __launch_bounds__(kSampleThreads)
-    threshold_of_sample(E elements, std::size_t n, std::size_t count, unsigned rank, State<typename E::Element>* state,
-                        typename E::Element* left) {
-  using Element = typename E::Element;
-  __shared__ BlockSelect<Element, kSampleThreads> select;
+  __shared__ unsigned taken;
   __shared__ bool last;
-  const Element bound = state->first_bound;
-  const std::size_t stride = std::size_t{gridDim.x} * kSampleThreads;
-  for (std::size_t i = std::size_t{blockIdx.x} * kSampleThreads + threadIdx.x; i < count; i += stride) {
-    const Element element = elements.at(sampled_row(i, count, n, 1));
-    if (element > bound) continue;
-    const unsigned place = atomicAdd(&state->left_of_sample, 1u);
-    if (place < kLeftOfSample) left[place] = element;
+  const std::size_t all = std::size_t{gridDim.x} * kSampleOfBlock;
+  const std::size_t first = std::size_t{blockIdx.x} * kSampleOfBlock;
+#pragma unroll
+  for (unsigned i = 0; i < kSampleOfBlock; i += kSampleThreads) {
+    sample[i + threadIdx.x] = elements.at(sampled_row(first + i + threadIdx.x, all, n));
+  }
+  if (threadIdx.x == 0) taken = 0;
+  __syncthreads();
+  const Element bound = select.kth(sample, kSampleOfBlock, kept_of_block);
+  for (unsigned i = threadIdx.x; i < kSampleOfBlock; i += kSampleThreads) {
+    if (sample[i] <= bound) kept[blockIdx.x * kept_of_block + atomicAdd(&taken, 1u)] = sample[i];
   }
   __threadfence();
   __syncthreads();
@@ -86,10 +81,7 @@ __global__ void __launch_bounds__(kSampleThreads)
   __syncthreads();
   if (!last) return;
   __threadfence();
-  // With too few or too many left, the first bound stays: a worse threshold, but one.
-  const unsigned kept = state->left_of_sample;
-  if (kept < rank || kept > kLeftOfSample) return;
-  const Element threshold = select.kth(left, kept, rank);
+  const Element threshold = select.kth(kept, gridDim.x * kept_of_block, rank);
   if (threadIdx.x == 0) state->threshold = threshold;
 }
 
@@ -212,46 +204,53 @@ __device__ bool guess_failed(const State<Element>& state, std::size_t k, std::si
   return state.candidates < k || state.candidates > capacity;
 }
 
-/// One block: the k least candidates in order. `size` is k rounded up to a power of two.
+/// One block: the k least candidates in order. `size` is k rounded up to a power of two; shared memory holds so many
+/// elements and kStagedBytes.
 template <class Element>
 __global__ void __launch_bounds__(kSampleThreads)
-    choose_among(const Element* candidates, const State<Element>* state, std::size_t capacity, unsigned k,
-                 unsigned size, Element* chosen, unsigned* failed) {
+    choose_among(const Element* candidates, std::size_t capacity, unsigned k, unsigned size, State<Element>* state,
+                 Element* chosen) {
+  constexpr std::size_t kStaged = kStagedBytes / sizeof(Element);
   __shared__ BlockSelect<Element, kSampleThreads> select;
   __shared__ unsigned taken;
   if (guess_failed(*state, k, capacity)) {
-    if (threadIdx.x == 0) *failed = 1;
+    if (threadIdx.x == 0) state->failed = 1;
     return;
   }
   if (threadIdx.x == 0) taken = 0;
   const auto count = static_cast<unsigned>(state->candidates);
-  const Element greatest = select.kth(candidates, count, k);
   Element* const sorted = dynamic_shared<Element>();
+  const Element* from = candidates;
+  if (count <= kStaged) {
+    Element* const staged = sorted + size;
+    for (unsigned i = threadIdx.x; i < count; i += kSampleThreads) staged[i] = candidates[i];
+    from = staged;
+  }
   for (unsigned i = k + threadIdx.x; i < size; i += kSampleThreads) sorted[i] = kNoElement<Element>;
   __syncthreads();
+  const Element greatest = select.kth(from, count, k);
   for (unsigned i = threadIdx.x; i < count; i += kSampleThreads) {
-    if (candidates[i] <= greatest) sorted[atomicAdd(&taken, 1u)] = candidates[i];
+    if (from[i] <= greatest) sorted[atomicAdd(&taken, 1u)] = from[i];
   }
   __syncthreads();
   block_bitonic_sort(sorted, size);
   for (unsigned i = threadIdx.x; i < k; i += kSampleThreads) chosen[i] = sorted[i];
 }
 
-/// One block: the k least of all rows in order, where these are few.
+/// All rows are candidates, where these are few.
 template <class E>
 __global__ void __launch_bounds__(kSampleThreads)
-    choose_among_all(E elements, unsigned n, typename E::Element* all, State<typename E::Element>* state) {
+    take_few(E elements, unsigned n, typename E::Element* all, State<typename E::Element>* state) {
   for (unsigned row = threadIdx.x; row < n; row += kSampleThreads) all[row] = elements.at(row);
   if (threadIdx.x == 0) state->candidates = n;
 }
 
 /// Fills the room that candidates left, so that all of it can be sorted.
 template <class Element>
-__global__ void fill_up(const State<Element>* state, std::size_t k, std::size_t capacity, Element* candidates,
-                        unsigned* failed) {
+__global__ void fill_up(std::size_t k, std::size_t capacity, State<Element>* state, Element* candidates) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= state->candidates && i < capacity) candidates[i] = kNoElement<Element>;
-  if (i == 0 && guess_failed(*state, k, capacity)) *failed = 1;
+  if (i == 0 && guess_failed(*state, k, capacity)) state->failed = 1;
 }
 
 template <class E>
@@ -269,62 +268,54 @@ struct SampledThreshold {
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     if (n > kFewRows && k > n / 4) return Fallback::select(run, elements, n, k, chosen);
     using Element = typename E::Element;
-    auto state = run.allocate<State<Element>>(1);
-    unsigned* const failed = run.may_fail();
-    const ThresholdPlan plan = n <= kFewRows ? ThresholdPlan{.capacity = n} : plan_threshold(n, k);
-    auto candidates = run.allocate<Element>(plan.capacity);
-    if (n <= kFewRows) {
-      launch("choose_among_all", choose_among_all<E>, {.blocks = 1, .threads = kSampleThreads}, run.stream(), elements,
-             static_cast<unsigned>(n), candidates.data(), state.data());
+    const bool few = n <= kFewRows;
+    const ThresholdPlan plan = few ? ThresholdPlan{.capacity = n} : plan_threshold(n, k);
+    auto* const state = run.guess_with<State<Element>>();
+    const auto memory = run.allocate<Element>(plan.capacity + plan.blocks * plan.kept_of_block);
+    Element* const candidates = memory.data();
+    if (few) {
+      launch("take_few", take_few<E>, {.blocks = 1, .threads = kSampleThreads}, run.stream(), elements,
+             static_cast<unsigned>(n), candidates, state);
     } else {
-      find_threshold(run, elements, n, plan, state.data());
-      keep(run, elements, n, plan, state.data(), candidates.data());
+      launch("find_threshold", find_threshold<E>, {.blocks = plan.blocks, .threads = kSampleThreads}, run.stream(),
+             elements, n, static_cast<unsigned>(plan.kept_of_block), static_cast<unsigned>(plan.rank), state,
+             candidates + plan.capacity);
+      keep(run, elements, n, plan.capacity, state, candidates);
     }
-    finish(run, k, plan.capacity, state.data(), candidates.data(), chosen, failed);
+    choose(run, k, plan.capacity, state, candidates, chosen);
     if (run.context.count_work) {
-      run.work += {.bytes_read = n * sizeof(typename E::Key) + (plan.sample + plan.first_sample) * 32,
+      constexpr std::size_t kSector = 32;
+      run.work += {.bytes_read = n * sizeof(typename E::Key) + plan.blocks * kSampleOfBlock * kSector,
                    .bytes_written = plan.expected * sizeof(Element),
-                   .candidates = n <= kFewRows ? n : plan.expected};
+                   .candidates = few ? n : plan.expected};
     }
     return true;
   }
 
  private:
   template <class E>
-  static void find_threshold(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
-                             State<typename E::Element>* state) {
-    auto left = run.allocate<typename E::Element>(kLeftOfSample);
-    launch("first_bound", first_bound<E>, {.blocks = 1, .threads = kSampleThreads}, run.stream(), elements, n,
-           static_cast<unsigned>(plan.first_sample), static_cast<unsigned>(plan.first_rank), state);
-    const auto blocks = static_cast<std::size_t>(run.device.properties().multiprocessors);
-    launch("threshold_of_sample", threshold_of_sample<E>,
-           {.blocks = std::min(blocks, blocks_for(plan.sample, kSampleThreads)), .threads = kSampleThreads},
-           run.stream(), elements, n, plan.sample, static_cast<unsigned>(plan.rank), state, left.data());
-  }
-
-  template <class E>
-  static void keep(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
-                   State<typename E::Element>* state, typename E::Element* candidates) {
+  static void keep(Run& run, const E& elements, std::size_t n, std::size_t capacity, State<typename E::Element>* state,
+                   typename E::Element* candidates) {
     const Cut cut = cut_of(elements, n);
     const std::size_t resident = resident_blocks(keep_candidates<E>, kScanThreads) *
                                  static_cast<std::size_t>(run.device.properties().multiprocessors);
     launch("keep_candidates", keep_candidates<E>,
            {.blocks = std::clamp<std::size_t>(cut.tiles, 1, resident), .threads = kScanThreads}, run.stream(), elements,
-           n, cut, state, candidates, plan.capacity);
+           n, cut, state, candidates, capacity);
   }
 
   template <class Element>
-  static void finish(Run& run, std::size_t k, std::size_t capacity, State<Element>* state, Element* candidates,
-                     Element* chosen, unsigned* failed) {
+  static void choose(Run& run, std::size_t k, std::size_t capacity, State<Element>* state, Element* candidates,
+                     Element* chosen) {
     if (k <= kMostOfBlock) {
       const auto size = std::bit_ceil(static_cast<unsigned>(k));
       launch("choose_among", choose_among<Element>,
-             {.blocks = 1, .threads = kSampleThreads, .shared_bytes = size * sizeof(Element)}, run.stream(), candidates,
-             state, capacity, static_cast<unsigned>(k), size, chosen, failed);
+             {.blocks = 1, .threads = kSampleThreads, .shared_bytes = size * sizeof(Element) + kStagedBytes},
+             run.stream(), candidates, capacity, static_cast<unsigned>(k), size, state, chosen);
       return;
     }
     launch("fill_up", fill_up<Element>, {.blocks = blocks_for(capacity, kScanThreads), .threads = kScanThreads},
-           run.stream(), state, k, capacity, candidates, failed);
+           run.stream(), k, capacity, state, candidates);
     sort_elements(candidates, capacity, run.device);
     SKYRANK_CUDA_CALL(cudaMemcpyAsync(chosen, candidates, k * sizeof(Element), cudaMemcpyDeviceToDevice, run.stream()));
   }

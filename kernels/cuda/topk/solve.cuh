@@ -19,7 +19,7 @@ struct Run {
   const ParameterValues& parameters;
   const Context& context;
   Work& work;
-  Buffer<unsigned> failure = {};
+  Buffer<std::byte> guess = {};
 
   cudaStream_t stream() const { return device.stream(); }
   template <class T>
@@ -27,18 +27,21 @@ struct Run {
     return device.allocate<T>(size);
   }
 
-  /// For algorithms that guess: a flag in device memory, not set, which the kernel that finds the guess wrong sets.
-  unsigned* may_fail() {
-    failure = allocate<unsigned>(1);
-    SKYRANK_CUDA_CALL(cudaMemsetAsync(failure.data(), 0, failure.bytes(), stream()));
-    return failure.data();
+  /// For algorithms that guess: their state in device memory, all zeros, which begins with a word `failed` that the
+  /// kernel that finds the guess wrong sets to 1.
+  template <class State>
+  State* guess_with() {
+    static_assert(offsetof(State, failed) == 0 && sizeof(State::failed) == sizeof(unsigned));
+    guess = allocate<std::byte>(sizeof(State));
+    SKYRANK_CUDA_CALL(cudaMemsetAsync(guess.data(), 0, guess.bytes(), stream()));
+    return reinterpret_cast<State*>(guess.data());
   }
 
   /// Whether it was set. Waits for the device if it may have been.
   bool failed() const {
-    if (failure.size() == 0) return false;
+    if (guess.size() == 0) return false;
     unsigned flag = 0;
-    SKYRANK_CUDA_CALL(cudaMemcpyAsync(&flag, failure.data(), sizeof(flag), cudaMemcpyDeviceToHost, stream()));
+    SKYRANK_CUDA_CALL(cudaMemcpyAsync(&flag, guess.data(), sizeof(flag), cudaMemcpyDeviceToHost, stream()));
     device.synchronize();
     return flag != 0;
   }

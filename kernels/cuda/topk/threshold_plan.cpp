@@ -7,14 +7,12 @@ namespace skyrank::kernels::cuda {
 namespace {
 
 constexpr double kRisk = 1e-7;
-/// Of the first sample alone: its bound may be a little too low, since the second sample's own bound is then taken from
-/// what is left, at a small cost.
-constexpr double kFirstRisk = 1e-6;
+/// Of a block that keeps too few: it costs no more than some candidates.
+constexpr double kBlockRisk = 1e-6;
 constexpr double kSpread = 5.2;  // standard deviations that a normal variable exceeds with kRisk
 /// Rank up to which a larger sample makes the threshold tighter at a price worth paying.
 constexpr std::size_t kMostRank = 512;
-constexpr std::size_t kLeastSample = std::size_t{1} << 12;
-constexpr std::size_t kMostSample = std::size_t{1} << 18;
+constexpr std::size_t kMostBlocks = 128;
 constexpr std::size_t kRowsOfSampled = 1024;  // one row in so many is looked at
 
 double exceeded_with_risk(double mean) { return mean + kSpread * std::sqrt(mean) + 12; }
@@ -43,16 +41,15 @@ ThresholdPlan plan_threshold(std::size_t n, std::size_t k) {
   ThresholdPlan plan;
   const double share = static_cast<double>(k) / static_cast<double>(n);
   const auto rank_limited = static_cast<std::size_t>(static_cast<double>(kMostRank) / share);
-  plan.sample = std::min(
-      {std::clamp(n / kRowsOfSampled, kLeastSample, kMostSample), std::max(rank_limited, 2 * kFirstSample), n});
-  plan.rank = poisson_quantile(share * static_cast<double>(plan.sample), kRisk);
-  const double step = static_cast<double>(n) / static_cast<double>(plan.sample);
+  const std::size_t wanted = std::min(n / kRowsOfSampled, rank_limited);
+  plan.blocks = std::clamp<std::size_t>(wanted / kSampleOfBlock, 2, kMostBlocks);
+  const auto sample = static_cast<double>(plan.blocks * kSampleOfBlock);
+  plan.rank = poisson_quantile(share * sample, kRisk);
+  plan.kept_of_block = std::min(
+      kSampleOfBlock, poisson_quantile(static_cast<double>(plan.rank) / static_cast<double>(plan.blocks), kBlockRisk));
+  const double step = static_cast<double>(n) / sample;
   plan.expected = std::min(n, static_cast<std::size_t>(static_cast<double>(plan.rank) * step));
   plan.capacity = std::min(n, static_cast<std::size_t>(exceeded_with_risk(static_cast<double>(plan.rank)) * step) + 1);
-  plan.first_sample = std::min(kFirstSample, n);
-  const double sampled_share = static_cast<double>(plan.rank) / static_cast<double>(plan.sample);
-  plan.first_rank =
-      std::min(plan.first_sample, poisson_quantile(sampled_share * static_cast<double>(plan.first_sample), kFirstRisk));
   return plan;
 }
 

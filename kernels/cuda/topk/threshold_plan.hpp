@@ -9,24 +9,20 @@ namespace skyrank::kernels::cuda {
 /// (0 < risk < 1). From a mean of 1,000 on by the normal approximation, rounded up.
 std::size_t poisson_quantile(double mean, double risk);
 
-/// Two samples and a scan. The first sample, which one block holds, gives a bound that leaves little of the second,
-/// which is large. The element of rank `rank` in the second is the threshold; the scan keeps what lies at or below it.
+/// A sample and a scan. Each block takes a part of the sample and hands on its least `kept_of_block`; among those, the
+/// element of rank `rank` in the whole sample is the threshold, or one a little above it where a block kept too few.
 struct ThresholdPlan {
-  std::size_t first_sample = 0;
-  std::size_t first_rank = 0;  ///< from 1, as are all ranks
-  std::size_t sample = 0;      ///< rows in the second sample
-  std::size_t rank = 0;
-  std::size_t expected = 0;  ///< candidates that the scan keeps, in the mean
-  std::size_t capacity = 0;  ///< more are kept only with a probability near the risk
+  std::size_t blocks = 0;         ///< of kSampleOfBlock sampled rows each
+  std::size_t rank = 0;           ///< from 1
+  std::size_t kept_of_block = 0;  ///< at most kSampleOfBlock
+  std::size_t expected = 0;       ///< candidates that the scan keeps, in the mean
+  std::size_t capacity = 0;       ///< more are kept only with a probability near 1e-7
 };
 
-/// Rows in the first sample: one for each thread of a block.
-inline constexpr std::size_t kFirstSample = 1024;
-/// Elements of the second sample that the first one's bound may leave; it leaves more with a chance below 1e-7.
-inline constexpr std::size_t kLeftOfSample = 16384;
+inline constexpr std::size_t kSampleOfBlock = 2048;
 
-/// For the k best of n rows, 0 < k <= n / 4. The chance that the threshold keeps fewer than k, or more than `capacity`,
-/// is about 1e-7 each.
+/// For the k best of n rows, 0 < k <= n / 4, n >= 2 * kSampleOfBlock. The chance that the threshold keeps fewer than k
+/// is about 1e-7.
 ThresholdPlan plan_threshold(std::size_t n, std::size_t k);
 
 }  // namespace skyrank::kernels::cuda

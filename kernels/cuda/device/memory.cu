@@ -1,12 +1,28 @@
 #include "kernels/cuda/device/memory.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <new>
 #include <string>
 
 #include "kernels/cuda/device/check.hpp"
 
 namespace skyrank::kernels::cuda {
+namespace {
+
+constexpr std::size_t kLargestKept = std::size_t{4} << 20;
+constexpr std::size_t kAlignment = 256;
+
+/// Small sizes have few values, so that kept blocks fit again.
+std::size_t rounded(std::size_t bytes) {
+  if (bytes <= kLargestKept) return std::max(kAlignment, std::bit_ceil(bytes));
+  return bytes > std::numeric_limits<std::size_t>::max() - kAlignment
+             ? bytes
+             : (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
 
 PoolResource::PoolResource(int ordinal, std::size_t limit) : limit_(limit) {
   cudaMemPoolProps properties{};
@@ -19,32 +35,67 @@ PoolResource::PoolResource(int ordinal, std::size_t limit) : limit_(limit) {
   SKYRANK_CUDA_CALL(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep));
 }
 
-PoolResource::~PoolResource() { (void)cudaMemPoolDestroy(pool_); }
+PoolResource::~PoolResource() {
+  give_back_kept();
+  (void)cudaMemPoolDestroy(pool_);
+}
+
+// Not in the order of their streams, which may be gone.
+void PoolResource::give_back_kept() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [place, blocks] : kept_) {
+    for (void* const block : blocks) (void)cudaFree(block);
+  }
+  kept_.clear();
+}
 
 void* PoolResource::allocate(std::size_t bytes, cudaStream_t stream) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (bytes > limit_ - in_use_) {
-      throw OutOfMemory("PoolResource::allocate",
-                        "the limit of " + std::to_string(limit_) + " bytes of device memory is reached: " +
-                            std::to_string(in_use_) + " are in use, " + std::to_string(bytes) + " more are needed",
-                        __FILE__, __LINE__);
-    }
-    in_use_ += bytes;
-    peak_ = std::max(peak_, in_use_);
-  }
+  const std::size_t size = rounded(bytes);
+  reserve(size);
+  if (void* const kept = take_kept(size, stream)) return kept;
   void* data = nullptr;
-  const cudaError_t status = cudaMallocFromPoolAsync(&data, bytes, pool_, stream);
+  const cudaError_t status = cudaMallocFromPoolAsync(&data, size, pool_, stream);
   if (status == cudaSuccess) return data;
-  give_back(bytes);
+  give_back(size);
   (void)cudaGetLastError();
-  throw OutOfMemory("cudaMallocFromPoolAsync of " + std::to_string(bytes) + " bytes", cudaGetErrorString(status),
+  throw OutOfMemory("cudaMallocFromPoolAsync of " + std::to_string(size) + " bytes", cudaGetErrorString(status),
                     __FILE__, __LINE__);
 }
 
 void PoolResource::deallocate(void* data, std::size_t bytes, cudaStream_t stream) noexcept {
+  const std::size_t size = rounded(bytes);
+  give_back(size);
+  if (size <= kLargestKept) {
+    try {
+      const std::lock_guard lock(mutex_);
+      kept_[{stream, size}].push_back(data);
+      return;
+    } catch (const std::bad_alloc&) {
+      // The driver takes it back instead.
+    }
+  }
   (void)cudaFreeAsync(data, stream);
-  give_back(bytes);
+}
+
+void* PoolResource::take_kept(std::size_t bytes, cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  const auto found = kept_.find({stream, bytes});
+  if (found == kept_.end() || found->second.empty()) return nullptr;
+  void* const data = found->second.back();
+  found->second.pop_back();
+  return data;
+}
+
+void PoolResource::reserve(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > limit_ - in_use_) {
+    throw OutOfMemory("PoolResource::allocate",
+                      "the limit of " + std::to_string(limit_) + " bytes of device memory is reached: " +
+                          std::to_string(in_use_) + " are in use, " + std::to_string(bytes) + " more are needed",
+                      __FILE__, __LINE__);
+  }
+  in_use_ += bytes;
+  peak_ = std::max(peak_, in_use_);
 }
 
 void PoolResource::give_back(std::size_t bytes) noexcept {

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "kernels/cuda/device/failure.hpp"
 
@@ -27,7 +29,8 @@ class MemoryResource {
   virtual void deallocate(void* data, std::size_t bytes, cudaStream_t stream) noexcept = 0;
 };
 
-/// A pool of the driver's that keeps what it is given back, up to a limit of bytes in use.
+/// A pool of the driver's, with a limit of bytes in use. Small blocks that were given back are kept by size and stream,
+/// so that a query like the one before makes no call to the driver for its memory.
 class PoolResource final : public MemoryResource {
  public:
   /// Throws Failure.
@@ -37,6 +40,9 @@ class PoolResource final : public MemoryResource {
   void* allocate(std::size_t bytes, cudaStream_t stream) override;
   void deallocate(void* data, std::size_t bytes, cudaStream_t stream) noexcept override;
 
+  /// Gives the driver what it keeps. Waits for the device.
+  void give_back_kept() noexcept;
+
   std::size_t limit() const { return limit_; }
   std::size_t in_use() const;
   /// The most bytes that were in use at a time, since the last call of `forget_peak`.
@@ -44,13 +50,18 @@ class PoolResource final : public MemoryResource {
   void forget_peak();
 
  private:
+  using Kept = std::map<std::pair<cudaStream_t, std::size_t>, std::vector<void*>>;
+
+  void reserve(std::size_t bytes);
   void give_back(std::size_t bytes) noexcept;
+  void* take_kept(std::size_t bytes, cudaStream_t stream);
 
   cudaMemPool_t pool_ = nullptr;
   std::size_t limit_;
   mutable std::mutex mutex_;
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;
+  Kept kept_;
 };
 
 /// `size` objects in device memory, unwritten, freed in the stream's order.

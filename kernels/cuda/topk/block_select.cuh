@@ -19,33 +19,42 @@ __device__ Element shifted_right(Element element, int by) {
   return by >= 8 * static_cast<int>(sizeof(Element)) ? Element{0} : element >> by;
 }
 
-__device__ inline int bit_length(std::uint64_t value) { return 64 - __clzll(static_cast<long long>(value)); }
-__device__ inline int bit_length(Uint128 value) {
-  const auto high = static_cast<std::uint64_t>(value >> 64);
-  return high != 0 ? 64 + bit_length(high) : bit_length(static_cast<std::uint64_t>(value));
-}
+/// The bits that are set in any element, and in all.
+template <class Element>
+struct SetBits {
+  Element any = 0;
+  Element all = kNoElement<Element>;
 
-/// What a block shares while it selects. `kThreads` threads, a multiple of 32.
+  __device__ void add(Element element) {
+    any |= element;
+    all &= element;
+  }
+};
+
+/// What a block of `kThreads` threads, a multiple of 32, shares while it selects.
 template <class Element, unsigned kThreads>
 struct BlockSelect {
-  static constexpr int kDigitBits = 11;
+  static constexpr int kDigitBits = 10;
   static constexpr unsigned kBins = 1u << kDigitBits;
   static constexpr unsigned kWarps = kThreads / kLanes;
-  static constexpr unsigned kBinsOfThread = (kBins + kThreads - 1) / kThreads;
+  static constexpr unsigned kBinsOfThread = kBins / kThreads;
+  static constexpr int kWords = sizeof(Element) / sizeof(unsigned);
+  static_assert(kThreads * kBinsOfThread == kBins && kWarps <= kLanes);
 
   unsigned histogram[kBins];
   unsigned warp_totals[kWarps];
-  unsigned long long differing[2];  ///< bits, low and high half, in which elements differ
+  unsigned any[kWords];  ///< bits set in any element, in words from the lowest,
+  unsigned all[kWords];  ///< and in all of them
   unsigned chosen_bin;
   unsigned below_chosen;  ///< elements in the bins before it
   Element found;
 
   /// The element of rank `rank`, from 1, among `count` different ones, 1 <= rank <= count < 2^32. All threads of the
-  /// block call it and get the same.
-  __device__ Element kth(const Element* elements, unsigned count, unsigned rank) {
-    const Element first = elements[0];
-    int shift = differing_bits(elements, count, first);
-    Element prefix = shifted_right(first, shift);
+  /// block call it, `bits` being of the elements at a thread's own places i % kThreads == threadIdx.x; all get the
+  /// same.
+  __device__ Element kth(const Element* elements, unsigned count, unsigned rank, SetBits<Element> bits) {
+    int shift = differing_bits(bits);
+    Element prefix = shifted_right(elements[0], shift);
     while (shift > 0) {
       const int width = min(kDigitBits, shift);
       count_digits(elements, count, prefix, shift, width);
@@ -62,16 +71,29 @@ struct BlockSelect {
 
  private:
   /// How many low bits are not the same in all elements.
-  __device__ int differing_bits(const Element* elements, unsigned count, Element first) {
-    if (threadIdx.x < 2) differing[threadIdx.x] = 0;
+  __device__ int differing_bits(const SetBits<Element>& bits) {
+    if (threadIdx.x < kWords) {
+      any[threadIdx.x] = 0;
+      all[threadIdx.x] = ~0u;
+    }
     __syncthreads();
-    Element any = 0;
-    for (unsigned i = threadIdx.x; i < count; i += kThreads) any |= elements[i] ^ first;
-    const Uint128 wide = any;
-    if (const auto low = static_cast<unsigned long long>(wide); low != 0) atomicOr(&differing[0], low);
-    if (const auto high = static_cast<unsigned long long>(wide >> 64); high != 0) atomicOr(&differing[1], high);
+#pragma unroll
+    for (int word = 0; word < kWords; ++word) {
+      const unsigned any_of_warp = __reduce_or_sync(kAllLanes, static_cast<unsigned>(bits.any >> (32 * word)));
+      const unsigned all_of_warp = __reduce_and_sync(kAllLanes, static_cast<unsigned>(bits.all >> (32 * word)));
+      if (threadIdx.x % kLanes == 0) {
+        atomicOr(&any[word], any_of_warp);
+        atomicAnd(&all[word], all_of_warp);
+      }
+    }
     __syncthreads();
-    return bit_length((static_cast<Uint128>(differing[1]) << 64) | differing[0]);
+    int length = 0;
+#pragma unroll
+    for (int word = 0; word < kWords; ++word) {
+      const unsigned differing = any[word] & ~all[word];
+      if (differing != 0) length = 32 * (word + 1) - __clz(static_cast<int>(differing));
+    }
+    return length;
   }
 
   __device__ void count_digits(const Element* elements, unsigned count, Element prefix, int above, int width) {
@@ -90,9 +112,9 @@ struct BlockSelect {
   __device__ void choose_bin(unsigned rank) {
     const unsigned first_bin = threadIdx.x * kBinsOfThread;
     unsigned mine = 0;
-    for (unsigned i = 0; i < kBinsOfThread && first_bin + i < kBins; ++i) mine += histogram[first_bin + i];
+    for (unsigned i = 0; i < kBinsOfThread; ++i) mine += histogram[first_bin + i];
     unsigned before = sum_of_threads_before(mine);
-    for (unsigned i = 0; i < kBinsOfThread && first_bin + i < kBins; ++i) {
+    for (unsigned i = 0; i < kBinsOfThread; ++i) {
       const unsigned in_bin = histogram[first_bin + i];
       if (before < rank && rank <= before + in_bin) {
         chosen_bin = first_bin + i;
@@ -103,20 +125,23 @@ struct BlockSelect {
     __syncthreads();
   }
 
+  __device__ static unsigned sum_up_to_lane(unsigned value) {
+    const unsigned lane = threadIdx.x % kLanes;
+    for (unsigned step = 1; step < kLanes; step *= 2) {
+      const unsigned other = __shfl_up_sync(kAllLanes, value, step);
+      if (lane >= step) value += other;
+    }
+    return value;
+  }
+
   __device__ unsigned sum_of_threads_before(unsigned mine) {
     const unsigned lane = threadIdx.x % kLanes;
     const unsigned warp = threadIdx.x / kLanes;
-    unsigned sum = mine;
-    for (unsigned step = 1; step < kLanes; step *= 2) {
-      const unsigned other = __shfl_up_sync(kAllLanes, sum, step);
-      if (lane >= step) sum += other;
-    }
-    if (lane == kLanes - 1) warp_totals[warp] = sum;
+    const unsigned up_to_lane = sum_up_to_lane(mine);
+    if (lane == kLanes - 1) warp_totals[warp] = up_to_lane;
     __syncthreads();
-    unsigned before = sum - mine;
-    for (unsigned i = 0; i < warp; ++i) before += warp_totals[i];
-    __syncthreads();
-    return before;
+    const unsigned total_of_lane = lane < warp && lane < kWarps ? warp_totals[lane] : 0;
+    return __reduce_add_sync(kAllLanes, total_of_lane) + up_to_lane - mine;
   }
 
   __device__ Element only_one(const Element* elements, unsigned count, Element prefix, int shift) {

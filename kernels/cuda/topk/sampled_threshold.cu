@@ -31,7 +31,7 @@ constexpr std::size_t kMostOfBlock = 4096;
 /// Up to so many rows need no sample: one block selects among all of them.
 constexpr std::size_t kFewRows = 8192;
 /// Bytes of candidates that the last block has in its shared memory. More are read from where they are.
-constexpr std::size_t kStagedBytes = 128 * 1024;
+constexpr std::size_t kStagedBytes = 144 * 1024;
 
 /// What the kernels hand on to each other.
 template <class ElementT>
@@ -43,7 +43,8 @@ struct State {
   Element threshold;
 };
 
-/// A place in the i-th of `count` equal stretches of n rows: any order of the rows is as good as a random one.
+/// A place in the i-th of `count` equal stretches of n rows: any order of the rows is as good as a random one, as long
+/// as a block's stretches lie all over them.
 __device__ std::size_t sampled_row(std::size_t i, std::size_t count, std::size_t n) {
   const std::uint64_t length = n / count;
   std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
@@ -64,14 +65,16 @@ __global__ void __launch_bounds__(kSampleThreads)
   __shared__ unsigned taken;
   __shared__ bool last;
   const std::size_t all = std::size_t{gridDim.x} * kSampleOfBlock;
-  const std::size_t first = std::size_t{blockIdx.x} * kSampleOfBlock;
+  SetBits<Element> bits;
 #pragma unroll
-  for (unsigned i = 0; i < kSampleOfBlock; i += kSampleThreads) {
-    sample[i + threadIdx.x] = elements.at(sampled_row(first + i + threadIdx.x, all, n));
+  for (unsigned i = threadIdx.x; i < kSampleOfBlock; i += kSampleThreads) {
+    const Element element = elements.at(sampled_row(std::size_t{i} * gridDim.x + blockIdx.x, all, n));
+    bits.add(element);
+    sample[i] = element;
   }
   if (threadIdx.x == 0) taken = 0;
   __syncthreads();
-  const Element bound = select.kth(sample, kSampleOfBlock, kept_of_block);
+  const Element bound = select.kth(sample, kSampleOfBlock, kept_of_block, bits);
   for (unsigned i = threadIdx.x; i < kSampleOfBlock; i += kSampleThreads) {
     if (sample[i] <= bound) kept[blockIdx.x * kept_of_block + atomicAdd(&taken, 1u)] = sample[i];
   }
@@ -81,7 +84,15 @@ __global__ void __launch_bounds__(kSampleThreads)
   __syncthreads();
   if (!last) return;
   __threadfence();
-  const Element threshold = select.kth(kept, gridDim.x * kept_of_block, rank);
+  const unsigned count = gridDim.x * kept_of_block;
+  const bool fits = count <= kSampleOfBlock;
+  bits = {};
+  for (unsigned i = threadIdx.x; i < count; i += kSampleThreads) {
+    bits.add(kept[i]);
+    if (fits) sample[i] = kept[i];
+  }
+  __syncthreads();
+  const Element threshold = select.kth(fits ? sample : kept, count, rank, bits);
   if (threadIdx.x == 0) state->threshold = threshold;
 }
 
@@ -220,15 +231,18 @@ __global__ void __launch_bounds__(kSampleThreads)
   if (threadIdx.x == 0) taken = 0;
   const auto count = static_cast<unsigned>(state->candidates);
   Element* const sorted = dynamic_shared<Element>();
-  const Element* from = candidates;
-  if (count <= kStaged) {
-    Element* const staged = sorted + size;
-    for (unsigned i = threadIdx.x; i < count; i += kSampleThreads) staged[i] = candidates[i];
-    from = staged;
+  Element* const staged = sorted + size;
+  const bool fits = count <= kStaged;
+  SetBits<Element> bits;
+  for (unsigned i = threadIdx.x; i < count; i += kSampleThreads) {
+    const Element element = candidates[i];
+    bits.add(element);
+    if (fits) staged[i] = element;
   }
+  const Element* const from = fits ? staged : candidates;
   for (unsigned i = k + threadIdx.x; i < size; i += kSampleThreads) sorted[i] = kNoElement<Element>;
   __syncthreads();
-  const Element greatest = select.kth(from, count, k);
+  const Element greatest = select.kth(from, count, k, bits);
   for (unsigned i = threadIdx.x; i < count; i += kSampleThreads) {
     if (from[i] <= greatest) sorted[atomicAdd(&taken, 1u)] = from[i];
   }

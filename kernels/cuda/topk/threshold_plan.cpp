@@ -6,16 +6,16 @@
 namespace skyrank::kernels::cuda {
 namespace {
 
-constexpr double kRisk = 1e-7;
+constexpr double kRisk = 1e-5;
 /// Of a block that keeps too few: it costs no more than some candidates.
-constexpr double kBlockRisk = 1e-6;
-constexpr double kSpread = 5.2;  // standard deviations that a normal variable exceeds with kRisk
+constexpr double kBlockRisk = 1e-5;
+constexpr double kSpread = 5;  // standard deviations of the number of candidates that there is room for
 /// Rank up to which a larger sample makes the threshold tighter at a price worth paying.
 constexpr std::size_t kMostRank = 512;
 constexpr std::size_t kMostBlocks = 128;
 constexpr std::size_t kRowsOfSampled = 1024;  // one row in so many is looked at
 
-double exceeded_with_risk(double mean) { return mean + kSpread * std::sqrt(mean) + 12; }
+double with_room(double mean) { return mean + kSpread * std::sqrt(mean) + 12; }
 
 }  // namespace
 
@@ -49,7 +49,7 @@ ThresholdPlan plan_threshold(std::size_t n, std::size_t k) {
       kSampleOfBlock, poisson_quantile(static_cast<double>(plan.rank) / static_cast<double>(plan.blocks), kBlockRisk));
   const double step = static_cast<double>(n) / sample;
   plan.expected = std::min(n, static_cast<std::size_t>(static_cast<double>(plan.rank) * step));
-  plan.capacity = std::min(n, static_cast<std::size_t>(exceeded_with_risk(static_cast<double>(plan.rank)) * step) + 1);
+  plan.capacity = std::min(n, static_cast<std::size_t>(with_room(static_cast<double>(plan.rank)) * step) + 1);
   return plan;
 }
 

@@ -16,13 +16,13 @@ struct ThresholdPlan {
   std::size_t rank = 0;           ///< from 1
   std::size_t kept_of_block = 0;  ///< at most kSampleOfBlock
   std::size_t expected = 0;       ///< candidates that the scan keeps, in the mean
-  std::size_t capacity = 0;       ///< more are kept only with a probability near 1e-7
+  std::size_t capacity = 0;       ///< more are kept only with a probability below 1e-5
 };
 
 inline constexpr std::size_t kSampleOfBlock = 2048;
 
 /// For the k best of n rows, 0 < k <= n / 4, n >= 2 * kSampleOfBlock. The chance that the threshold keeps fewer than k
-/// is about 1e-7.
+/// is at most 1e-5: a second, slower answer once in so many problems costs less than more candidates in each.
 ThresholdPlan plan_threshold(std::size_t n, std::size_t k);
 
 }  // namespace skyrank::kernels::cuda

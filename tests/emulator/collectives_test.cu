@@ -1,11 +1,9 @@
-#include <chrono>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
-#include "tests/emulator/poison.hpp"
 #include "tests/emulator/support.hpp"
 
+// What CUDA defines: with nvcc and a GPU these tests pass as well.
 namespace skyrank::emulator {
 namespace {
 
@@ -112,14 +110,6 @@ TEST(WarpCollective, OverlappingMasksMeetInTurn) {
             lanes<unsigned>([](int lane) { return lane >= 30 ? kAll : (4U << lane) - 1; }));
 }
 
-__global__ void outside_source(unsigned* out) {
-  if (threadIdx.x < 4) out[threadIdx.x] = __shfl_sync(0xfU, threadIdx.x, 9);
-}
-
-TEST(Shuffle, FromALaneOutsideTheMaskGivesPoison) {
-  EXPECT_EQ(run_block(32, outside_source)[0], static_cast<unsigned>(kPoisonWord));
-}
-
 __global__ void votes(unsigned* out) {
   const unsigned lane = threadIdx.x;
   const unsigned some = __any_sync(kAll, lane == 5) != 0 ? 1 : 0;
@@ -158,12 +148,6 @@ __global__ void reductions(int* out) {
 }
 
 TEST(Reduce, GivesAllLanesTheSame) { EXPECT_EQ(run_block(32, reductions), std::vector<int>(32, 1)); }
-
-__global__ void active(unsigned* out) { out[threadIdx.x] = __activemask(); }
-
-TEST(ActiveMask, IsTheCallingLane) {
-  EXPECT_EQ(run_block(32, active), lanes<unsigned>([](int lane) { return 1U << lane; }));
-}
 
 __global__ void partial_warp(unsigned* out) {
   const unsigned mask = threadIdx.x < 32 ? kAll : 0xffU;
@@ -246,34 +230,6 @@ __global__ void spin(unsigned* out) {
 }
 
 TEST(Nanosleep, LetsOthersGoOn) { EXPECT_EQ(run_block(96, spin), std::vector<unsigned>(96, 7)); }
-
-__global__ void write_without_barrier(unsigned* out) {
-  __shared__ unsigned values[64];
-  values[threadIdx.x] = 0;
-  __syncthreads();
-  // A reader that runs before the writer does not see what it wrote.
-  values[threadIdx.x] = 1;
-  out[threadIdx.x] = values[63 - threadIdx.x];
-}
-
-TEST(Order, AMissingBarrierShows) {
-  const std::vector<unsigned> seen = run_block(64, write_without_barrier);
-  EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0U), 32U);
-}
-
-__global__ void many_shuffles(unsigned* out) {
-  unsigned value = threadIdx.x;
-  for (int i = 0; i < 100; ++i) value += __shfl_xor_sync(kAll, value, 1 << (i % 5));
-  out[threadIdx.x] = value;
-}
-
-TEST(Speed, AHundredShufflesOfABlockTakeLittleTime) {
-  run_block(256, many_shuffles);  // makes the threads
-  const auto start = std::chrono::steady_clock::now();
-  run_block(256, many_shuffles);
-  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(taken.count(), 200);  // one or two on a quiet machine, without sanitizers
-}
 
 }  // namespace
 }  // namespace skyrank::emulator

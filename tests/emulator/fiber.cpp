@@ -6,14 +6,14 @@
 #include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
+#define SKYRANK_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SKYRANK_ADDRESS_SANITIZER
+#endif
+#endif
+#if defined(SKYRANK_ADDRESS_SANITIZER)
 #include <sanitizer/common_interface_defs.h>
-#else
-namespace {
-
-void __sanitizer_start_switch_fiber(void** /*record*/, const void* /*stack*/, std::size_t /*size*/) {}
-void __sanitizer_finish_switch_fiber(void* /*record*/, const void** /*stack*/, std::size_t* /*size*/) {}
-
-}  // namespace
 #endif
 
 namespace skyrank::emulator {
@@ -23,6 +23,22 @@ namespace context = boost::context;
 
 /// Only what is touched takes memory. Below lies a guard page.
 constexpr std::size_t kStackBytes = 256 << 10;
+
+/// Before a change to another stack. The sanitizer's record of this one is kept, or dropped when there is no place.
+void before_switch([[maybe_unused]] void** record, [[maybe_unused]] const void* stack,
+                   [[maybe_unused]] std::size_t size) {
+#if defined(SKYRANK_ADDRESS_SANITIZER)
+  __sanitizer_start_switch_fiber(record, stack, size);
+#endif
+}
+
+/// After it, on the stack that the record is of. Says which one was left.
+void after_switch([[maybe_unused]] void* record, [[maybe_unused]] const void** stack,
+                  [[maybe_unused]] std::size_t* size) {
+#if defined(SKYRANK_ADDRESS_SANITIZER)
+  __sanitizer_finish_switch_fiber(record, stack, size);
+#endif
+}
 
 }  // namespace
 
@@ -37,8 +53,7 @@ Fiber::Fiber(void (*run)(void*), void* argument) : run_(run), argument_(argument
                                run_(argument_);
                                suspend();
                              }
-                             // A record of null: this stack will not be entered again.
-                             __sanitizer_start_switch_fiber(nullptr, outside_stack_, outside_size_);
+                             before_switch(nullptr, outside_stack_, outside_size_);
                              return std::move(outside_);
                            });
 }
@@ -49,17 +64,17 @@ Fiber::~Fiber() {
 }
 
 void Fiber::resume() {
-  __sanitizer_start_switch_fiber(&outside_record_, static_cast<const std::byte*>(stack_.sp) - stack_.size, stack_.size);
+  before_switch(&outside_record_, static_cast<const std::byte*>(stack_.sp) - stack_.size, stack_.size);
   inside_ = std::move(inside_).resume();
-  __sanitizer_finish_switch_fiber(outside_record_, nullptr, nullptr);
+  after_switch(outside_record_, nullptr, nullptr);
 }
 
 void Fiber::suspend() {
-  __sanitizer_start_switch_fiber(&inside_record_, outside_stack_, outside_size_);
+  before_switch(&inside_record_, outside_stack_, outside_size_);
   outside_ = std::move(outside_).resume();
   enter();
 }
 
-void Fiber::enter() { __sanitizer_finish_switch_fiber(inside_record_, &outside_stack_, &outside_size_); }
+void Fiber::enter() { after_switch(inside_record_, &outside_stack_, &outside_size_); }
 
 }  // namespace skyrank::emulator

@@ -28,8 +28,6 @@ dim3 gridDim;
 namespace skyrank::emulator {
 namespace {
 
-using Place = std::source_location;
-
 constexpr unsigned kLanes = 32;
 /// A warp whose lanes wait only for each other goes on this often before other warps have their turn.
 constexpr int kTurnsOfAWarp = 1024;
@@ -50,10 +48,10 @@ const char* name(Collective collective) {
 bool is_barrier(Collective collective) { return collective <= Collective::syncthreads_or; }
 
 bool same(const Place& a, const Place& b) {
-  return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0;
+  return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
 }
 
-std::string describe(const Place& place) { return std::string(place.file_name()) + ":" + std::to_string(place.line()); }
+std::string describe(const Place& place) { return std::string(place.file) + ":" + std::to_string(place.line); }
 
 std::string describe(uint3 index) {
   return "(" + std::to_string(index.x) + "," + std::to_string(index.y) + "," + std::to_string(index.z) + ")";
@@ -468,7 +466,7 @@ std::uint64_t shuffle(Collective collective, unsigned mask, std::uint64_t value,
   return scheduler().meet_warp(collective, mask, value, source, place);
 }
 
-unsigned own_lane() { return 1U << scheduler().current(Place::current()).lane; }
+unsigned own_lane(Place place) { return 1U << scheduler().current(place).lane; }
 
 void yield(Place place) { scheduler().yield(place); }
 
@@ -481,6 +479,6 @@ long long ticks() { return std::chrono::steady_clock::now().time_since_epoch().c
 
 }  // namespace skyrank::emulator
 
-void* emulated_dynamic_shared(std::source_location place) {
+void* emulated_dynamic_shared(skyrank::emulator::Place place) {
   return skyrank::emulator::scheduler().dynamic_shared(place);
 }

@@ -143,7 +143,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
-  for (const cudaEvent_t event : {start, end}) {
+  for (const CUevent_st* event : {start, end}) {
     if (!events.contains(event) || !event->timed || !event->recorded) return keep(cudaErrorInvalidResourceHandle);
   }
   *milliseconds = std::chrono::duration<float, std::milli>(*end->recorded - *start->recorded).count();

@@ -3,11 +3,23 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
-#include <source_location>
 
 #include "vector_types.h"
 
 // What a CUDA thread knows of itself, and how it meets others of its block and warp.
+
+namespace skyrank::emulator {
+
+/// A line of source, for messages.
+struct Place {
+  const char* file = nullptr;
+  int line = 0;
+
+  /// As the default of a parameter: where its function is called.
+  static constexpr Place here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+};
+
+}  // namespace skyrank::emulator
 
 /// Of the thread that runs.
 extern uint3 threadIdx;
@@ -18,7 +30,7 @@ inline constexpr int warpSize = 32;
 
 /// The block's dynamic shared memory, aligned as the strictest hardware access wants it. Ends the program when the
 /// launch gave none.
-void* emulated_dynamic_shared(std::source_location place = std::source_location::current());
+void* emulated_dynamic_shared(skyrank::emulator::Place place = skyrank::emulator::Place::here());
 
 namespace skyrank::emulator {
 
@@ -48,23 +60,22 @@ enum class Collective : std::uint8_t {
 };
 
 /// Waits for all threads of the block that have not ended; returns for how many `predicate` holds.
-unsigned meet_block(Collective collective, bool predicate, std::source_location place);
+unsigned meet_block(Collective collective, bool predicate, Place place);
 
 /// Waits for the lanes of `mask`, and returns what the collective makes of their values for this one.
-std::uint64_t meet_warp(Collective collective, unsigned mask, std::uint64_t value, std::source_location place);
+std::uint64_t meet_warp(Collective collective, unsigned mask, std::uint64_t value, Place place);
 
 /// One of the shuffles: the value of the lane that `operand` (lane, distance or bits) says, within segments of `width`.
-std::uint64_t shuffle(Collective collective, unsigned mask, std::uint64_t value, int operand, int width,
-                      std::source_location place);
+std::uint64_t shuffle(Collective collective, unsigned mask, std::uint64_t value, int operand, int width, Place place);
 
 /// Mask of the calling lane alone.
-unsigned own_lane();
+unsigned own_lane(Place place);
 
 /// Lets the others go first.
-void yield(std::source_location place);
+void yield(Place place);
 
 /// Ends the program with a message that says which thread, where.
-[[noreturn]] void trap(std::source_location place);
+[[noreturn]] void trap(Place place);
 
 /// Ticks of a clock that never goes back.
 long long ticks();
@@ -94,37 +105,40 @@ T from_word(std::uint64_t word) {
 
 }  // namespace skyrank::emulator
 
-inline void __syncthreads(std::source_location place = std::source_location::current()) {
+inline void __syncthreads(skyrank::emulator::Place place = skyrank::emulator::Place::here()) {
   skyrank::emulator::meet_block(skyrank::emulator::Collective::syncthreads, false, place);
 }
-inline int __syncthreads_count(int predicate, std::source_location place = std::source_location::current()) {
+inline int __syncthreads_count(int predicate, skyrank::emulator::Place place = skyrank::emulator::Place::here()) {
   using skyrank::emulator::Collective;
   return static_cast<int>(skyrank::emulator::meet_block(Collective::syncthreads_count, predicate != 0, place));
 }
-inline int __syncthreads_and(int predicate, std::source_location place = std::source_location::current()) {
+inline int __syncthreads_and(int predicate, skyrank::emulator::Place place = skyrank::emulator::Place::here()) {
   using skyrank::emulator::Collective;
   return skyrank::emulator::meet_block(Collective::syncthreads_and, predicate == 0, place) == 0;
 }
-inline int __syncthreads_or(int predicate, std::source_location place = std::source_location::current()) {
+inline int __syncthreads_or(int predicate, skyrank::emulator::Place place = skyrank::emulator::Place::here()) {
   using skyrank::emulator::Collective;
   return skyrank::emulator::meet_block(Collective::syncthreads_or, predicate != 0, place) != 0;
 }
 
-inline void __syncwarp(unsigned mask = ~0U, std::source_location place = std::source_location::current()) {
+inline void __syncwarp(unsigned mask = ~0U, skyrank::emulator::Place place = skyrank::emulator::Place::here()) {
   skyrank::emulator::meet_warp(skyrank::emulator::Collective::syncwarp, mask, 0, place);
 }
-inline unsigned __activemask() { return skyrank::emulator::own_lane(); }
+/// The calling lane alone: lanes never run at the same time here.
+inline unsigned __activemask(skyrank::emulator::Place place = skyrank::emulator::Place::here()) {
+  return skyrank::emulator::own_lane(place);
+}
 
 inline unsigned __ballot_sync(unsigned mask, int predicate,
-                              std::source_location place = std::source_location::current()) {
+                              skyrank::emulator::Place place = skyrank::emulator::Place::here()) {
   using skyrank::emulator::Collective;
   return static_cast<unsigned>(skyrank::emulator::meet_warp(Collective::ballot, mask, predicate != 0, place));
 }
-inline int __any_sync(unsigned mask, int predicate, std::source_location place = std::source_location::current()) {
+inline int __any_sync(unsigned mask, int predicate, skyrank::emulator::Place place = skyrank::emulator::Place::here()) {
   using skyrank::emulator::Collective;
   return skyrank::emulator::meet_warp(Collective::any, mask, predicate != 0, place) != 0;
 }
-inline int __all_sync(unsigned mask, int predicate, std::source_location place = std::source_location::current()) {
+inline int __all_sync(unsigned mask, int predicate, skyrank::emulator::Place place = skyrank::emulator::Place::here()) {
   using skyrank::emulator::Collective;
   return skyrank::emulator::meet_warp(Collective::all, mask, predicate != 0, place) == mask;
 }
@@ -132,29 +146,29 @@ inline int __all_sync(unsigned mask, int predicate, std::source_location place =
 // Overloads rather than templates, so that arguments convert (or are ambiguous) as in CUDA.
 #define EMULATOR_EXCHANGES(type)                                                                         \
   inline type __shfl_sync(unsigned mask, type value, int source_lane, int width = warpSize,              \
-                          std::source_location place = std::source_location::current()) {                \
+                          skyrank::emulator::Place place = skyrank::emulator::Place::here()) {           \
     using namespace skyrank::emulator;                                                                   \
     return from_word<type>(shuffle(Collective::shfl, mask, to_word(value), source_lane, width, place));  \
   }                                                                                                      \
   inline type __shfl_up_sync(unsigned mask, type value, unsigned distance, int width = warpSize,         \
-                             std::source_location place = std::source_location::current()) {             \
+                             skyrank::emulator::Place place = skyrank::emulator::Place::here()) {        \
     using namespace skyrank::emulator;                                                                   \
     const int operand = static_cast<int>(distance);                                                      \
     return from_word<type>(shuffle(Collective::shfl_up, mask, to_word(value), operand, width, place));   \
   }                                                                                                      \
   inline type __shfl_down_sync(unsigned mask, type value, unsigned distance, int width = warpSize,       \
-                               std::source_location place = std::source_location::current()) {           \
+                               skyrank::emulator::Place place = skyrank::emulator::Place::here()) {      \
     using namespace skyrank::emulator;                                                                   \
     const int operand = static_cast<int>(distance);                                                      \
     return from_word<type>(shuffle(Collective::shfl_down, mask, to_word(value), operand, width, place)); \
   }                                                                                                      \
   inline type __shfl_xor_sync(unsigned mask, type value, int bits, int width = warpSize,                 \
-                              std::source_location place = std::source_location::current()) {            \
+                              skyrank::emulator::Place place = skyrank::emulator::Place::here()) {       \
     using namespace skyrank::emulator;                                                                   \
     return from_word<type>(shuffle(Collective::shfl_xor, mask, to_word(value), bits, width, place));     \
   }                                                                                                      \
   inline unsigned __match_any_sync(unsigned mask, type value,                                            \
-                                   std::source_location place = std::source_location::current()) {       \
+                                   skyrank::emulator::Place place = skyrank::emulator::Place::here()) {  \
     using namespace skyrank::emulator;                                                                   \
     return static_cast<unsigned>(meet_warp(Collective::match_any, mask, to_word(value), place));         \
   }
@@ -169,11 +183,11 @@ EMULATOR_EXCHANGES(float)
 EMULATOR_EXCHANGES(double)
 #undef EMULATOR_EXCHANGES
 
-#define EMULATOR_REDUCTION(operation, type, collective)                                                   \
-  inline type __reduce_##operation##_sync(unsigned mask, type value,                                      \
-                                          std::source_location place = std::source_location::current()) { \
-    using namespace skyrank::emulator;                                                                    \
-    return from_word<type>(meet_warp(Collective::collective, mask, to_word(value), place));               \
+#define EMULATOR_REDUCTION(operation, type, collective)                                                        \
+  inline type __reduce_##operation##_sync(unsigned mask, type value,                                           \
+                                          skyrank::emulator::Place place = skyrank::emulator::Place::here()) { \
+    using namespace skyrank::emulator;                                                                         \
+    return from_word<type>(meet_warp(Collective::collective, mask, to_word(value), place));                    \
   }
 
 EMULATOR_REDUCTION(add, unsigned, reduce_add)
@@ -187,10 +201,10 @@ EMULATOR_REDUCTION(or, unsigned, reduce_or)
 EMULATOR_REDUCTION(xor, unsigned, reduce_xor)
 #undef EMULATOR_REDUCTION
 
-inline void __nanosleep(unsigned /*nanoseconds*/, std::source_location place = std::source_location::current()) {
+inline void __nanosleep(unsigned /*nanoseconds*/, skyrank::emulator::Place place = skyrank::emulator::Place::here()) {
   skyrank::emulator::yield(place);
 }
-[[noreturn]] inline void __trap(std::source_location place = std::source_location::current()) {
+[[noreturn]] inline void __trap(skyrank::emulator::Place place = skyrank::emulator::Place::here()) {
   skyrank::emulator::trap(place);
 }
 inline long long clock64() { return skyrank::emulator::ticks(); }

@@ -206,6 +206,18 @@ FusedKeys::FusedKeys(const query::BoundQuery& query, const Table& table)
   can_filter_late_ = never_fails(*expression.root) && never_fails(*query.condition->root);
 }
 
+std::optional<kernels::FloatColumn> FusedKeys::floats() const {
+  if (column_ == nullptr || column_->validity.bits != nullptr || column_->layout != Layout::plain) return std::nullopt;
+  const Type type = column_->type.type;
+  const auto width = static_cast<std::uintptr_t>(width_);
+  const bool aligned = reinterpret_cast<std::uintptr_t>(column_->values) % width == 0;
+  if ((type != Type::float32 && type != Type::float64) || column_->stride != static_cast<std::int64_t>(width) ||
+      !aligned) {
+    return std::nullopt;
+  }
+  return kernels::FloatColumn{column_->values, width_, term_.high};
+}
+
 std::unique_ptr<kernels::KeyReader> FusedKeys::reader() const {
   const auto make = [&]<class Key>(Key) -> std::unique_ptr<kernels::KeyReader> {
     return std::make_unique<Reader<Key>>(n_, term_.high, column_, sum_ ? &*sum_ : nullptr, score_, condition_);

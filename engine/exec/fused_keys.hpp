@@ -26,7 +26,9 @@ class FusedKeys final : public kernels::KeySource {
   static kernels::KeyWidth width_of(const query::BoundRankTerm& term, const Table& table);
 
   kernels::KeyWidth width() const override { return width_; }
+  bool has_filter() const override { return condition_ != nullptr; }
   bool can_filter_late() const override { return can_filter_late_; }
+  std::optional<kernels::FloatColumn> floats() const override;
   std::unique_ptr<kernels::KeyReader> reader() const override;
 
  private:

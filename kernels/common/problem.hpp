@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -84,6 +85,13 @@ class KeyReader {
   virtual void filter(std::span<const RowId> rows, std::uint8_t* taking) = 0;
 };
 
+/// Floats that lie next to each other, none of them NULL, whose keys are those of float_key.
+struct FloatColumn {
+  const void* data = nullptr;
+  KeyWidth width = KeyWidth::bytes4;  ///< 4 or 8 bytes
+  bool high = false;
+};
+
 /// A filter and a score fused into a problem: which rows take part, and their keys, are found block by block, so that
 /// neither a list of rows nor a column of keys is ever in memory. Reading a row again gives the same again.
 class KeySource {
@@ -94,8 +102,11 @@ class KeySource {
   virtual ~KeySource() = default;
 
   virtual KeyWidth width() const = 0;  ///< 4 or 8 bytes
+  virtual bool has_filter() const = 0;
   /// Whether rows that are out of the running by their keys may go without the filter.
   virtual bool can_filter_late() const = 0;
+  /// The column that all keys are of, before the filter, if it is one that can be compared as it is.
+  virtual std::optional<FloatColumn> floats() const { return std::nullopt; }
   virtual std::unique_ptr<KeyReader> reader() const = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "kernels/common/keys.hpp"
 #include "kernels/cpu/topk/radix_sort.hpp"
 #include "kernels/cpu/topk/ranks.hpp"
 #include "kernels/cpu/topk/sample.hpp"
@@ -52,6 +53,48 @@ TEST(Scan, FindsWhatALoopFinds) {
         }
       }
     }
+  }
+}
+
+template <class Bits>
+void expect_floats_found(std::size_t n) {
+  constexpr auto kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  constexpr Bits kInfinity = kInfinityBits<Bits>;
+  constexpr Bits kOne = static_cast<Bits>(kInfinity / 2 + 1) & kInfinity;
+  const std::vector<Bits> edges{0, 1, kOne, kInfinity - 1, kInfinity, kInfinity + 1, kSign - 1};
+  std::mt19937_64 engine(n);
+  std::vector<Bits> values(n);
+  for (Bits& value : values) {
+    value = engine() % 2 == 0 ? static_cast<Bits>(engine()) : edges[engine() % edges.size()];
+    if (engine() % 2 == 0) value ^= kSign;
+  }
+  for (const bool high : {false, true}) {
+    std::set<Bits> limits{0, kNullKey<Bits>, kNanKey<Bits>, kNanKey<Bits> - 1};
+    for (const Bits edge : edges) {
+      for (const Bits sign : {Bits{0}, kSign}) {
+        const Bits key = float_key(static_cast<Bits>(edge ^ sign), high);
+        limits.insert({key, static_cast<Bits>(key - 1), static_cast<Bits>(key + 1)});
+      }
+    }
+    std::vector<Bits> keys;
+    for (const Bits value : values) keys.push_back(float_key(value, high));
+    const auto width = static_cast<KeyWidth>(sizeof(Bits));
+    for (const Bits limit : limits) {
+      for (const std::size_t begin : {std::size_t{0}, std::min<std::size_t>(n, 3)}) {
+        std::vector<std::uint32_t> found(n);
+        found.resize(topk::find_at_most(FloatColumn{values.data(), width, high}, begin, n, limit, found.data()));
+        const KeyColumn column{keys.data(), width};
+        ASSERT_EQ(found, offsets_where(column, begin, n, [&](std::uint64_t key) { return key <= limit; }))
+            << "bits = " << bits(width) << ", n = " << n << ", high = " << high << ", limit = " << limit;
+      }
+    }
+  }
+}
+
+TEST(Scan, FindsFloatsByTheirKeys) {
+  for (const std::size_t n : {0, 1, 63, 64, 65, 200, 8193, 20000}) {
+    expect_floats_found<std::uint32_t>(n);
+    expect_floats_found<std::uint64_t>(n);
   }
 }
 
@@ -168,8 +211,8 @@ class MemorySource final : public KeySource {
   MemorySource(std::vector<Key> keys, std::vector<std::uint8_t> taking, bool can_filter_late)
       : keys_(std::move(keys)), taking_(std::move(taking)), can_filter_late_(can_filter_late) {}
 
+  bool has_filter() const override { return true; }
   bool can_filter_late() const override { return can_filter_late_; }
-
   KeyWidth width() const override { return static_cast<KeyWidth>(sizeof(Key)); }
   std::unique_ptr<KeyReader> reader() const override { return std::make_unique<Reader>(*this); }
 

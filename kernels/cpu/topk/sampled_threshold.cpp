@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/common/counters.hpp"
+#include "kernels/common/keys.hpp"
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/sample.hpp"
@@ -52,7 +53,10 @@ class ColumnReader {
   ColumnReader(std::span<const KeyColumn> columns, const Ranks& ranks)
       : columns_(columns), ranks_(ranks), offsets_(kScanRows), block_(columns_.size() > 1 ? kScanRows : 0) {}
 
-  /// Appends the ranks of the rows [begin, end), at most kScanRows, that are not above the bound, in order of rows.
+  /// Rows that a call to append may read.
+  static constexpr std::size_t block() { return kScanRows; }
+
+  /// Appends the ranks of the rows [begin, end), at most block(), that are not above the bound, in order of rows.
   void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, Scratch<Rank>& candidates) {
     if (!bound) return append_all(begin, end, candidates);
     const auto limit = limit_in(ranks_, *bound, begin, end, columns_.size() == 1);
@@ -95,8 +99,6 @@ template <class Ranks>
 class Columns {
  public:
   using Rank = typename Ranks::Rank;
-  static constexpr std::size_t kBlock = kScanRows;
-
   Columns(const TopKProblem& problem, const Ranks& ranks) : columns_(problem.keys), ranks_(ranks), n_(problem.n) {}
 
   ColumnReader<Ranks> reader() const { return {columns_, ranks_}; }
@@ -121,11 +123,27 @@ class BlockReader {
 
   /// `late`: rows meet the filter only when their keys have made them candidates.
   BlockReader(const KeySource& source, const Ranks& ranks, bool late)
-      : width_(source.width()), reader_(source.reader()), ranks_(ranks), offsets_(kKeyBlockRows), late_(late) {}
+      : width_(source.width()),
+        reader_(source.reader()),
+        floats_(late || !source.has_filter() ? source.floats() : std::nullopt),
+        ranks_(ranks),
+        offsets_(block()),
+        late_(late) {}
+
+  /// Rows that a call to append may read.
+  std::size_t block() const { return floats_ ? kScanRows : kKeyBlockRows; }
 
   void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, Scratch<Rank>& candidates) {
-    if (!late_ || !bound) return append_from(reader_->read(begin, end), begin, end, bound, candidates);
-    append_from(reader_->read_unfiltered(begin, end), begin, end, bound, unfiltered_);
+    if (floats_ && bound) {
+      append_floats(begin, end, *bound, late_ ? unfiltered_ : candidates);
+    } else {
+      for (std::size_t first = begin; first < end; first += kKeyBlockRows) {
+        const std::size_t last = std::min(end, first + kKeyBlockRows);
+        const bool unfiltered = late_ && bound;
+        append_from(unfiltered ? reader_->read_unfiltered(first, last) : reader_->read(first, last), first, last, bound,
+                    unfiltered ? unfiltered_ : candidates);
+      }
+    }
     if (unfiltered_.size() >= kKeyBlockRows) filter(candidates);
   }
 
@@ -151,13 +169,29 @@ class BlockReader {
     if (block.empty) return;
     const auto limit = bound ? limit_in(ranks_, *bound, begin, end, true) : ~std::uint64_t{0};
     if (!limit) return;
-    const std::size_t found = find_at_most({block.keys, width_}, 0, end - begin, *limit, offsets_.data());
+    const std::size_t found = find_at_most(KeyColumn{block.keys, width_}, 0, end - begin, *limit, offsets_.data());
     for (std::size_t i = 0; i < found; ++i) {
       const std::uint32_t offset = offsets_[i];
       if (block.taking != nullptr && block.taking[offset] == 0) continue;
       const Rank rank = ranks_.rank_of(key_at({block.keys, width_}, offset), begin + offset);
       if (!bound || !ranks_.less(*bound, rank)) out.push_back(rank);
     }
+  }
+
+  void append_floats(std::size_t begin, std::size_t end, Rank bound, Scratch<Rank>& out) {
+    const auto limit = limit_in(ranks_, bound, begin, end, true);
+    if (!limit) return;
+    const std::size_t found = find_at_most(*floats_, begin, end, *limit, offsets_.data());
+    for (std::size_t i = 0; i < found; ++i) {
+      const Rank rank = ranks_.rank_of(key_of(*floats_, begin + offsets_[i]), begin + offsets_[i]);
+      if (!ranks_.less(bound, rank)) out.push_back(rank);
+    }
+  }
+
+  static std::uint64_t key_of(const FloatColumn& floats, std::size_t row) {
+    const std::uint64_t bits = key_at({floats.data, floats.width}, row);
+    return floats.width == KeyWidth::bytes4 ? float_key(static_cast<std::uint32_t>(bits), floats.high)
+                                            : float_key(bits, floats.high);
   }
 
   void filter(Scratch<Rank>& candidates) {
@@ -177,6 +211,7 @@ class BlockReader {
 
   KeyWidth width_;
   std::unique_ptr<KeyReader> reader_;
+  std::optional<FloatColumn> floats_;
   const Ranks& ranks_;
   Scratch<std::uint32_t> offsets_;
   bool late_;
@@ -188,8 +223,6 @@ template <class Ranks>
 class Blocks {
  public:
   using Rank = typename Ranks::Rank;
-  static constexpr std::size_t kBlock = kKeyBlockRows;
-
   Blocks(const TopKProblem& problem, const Ranks& ranks) : source_(*problem.source), ranks_(ranks), n_(problem.n) {}
 
   BlockReader<Ranks> reader() const { return {source_, ranks_, late_}; }
@@ -290,13 +323,13 @@ class Pass {
     Scratch<Rank> found;
     unsigned version = shared.version();
     std::optional<Rank> bound = shared.get();
-    for (std::size_t first = begin; first < end; first += Source::kBlock) {
+    for (std::size_t first = begin; first < end; first += reader.block()) {
       context_.check();
       if (version != shared.version()) {
         version = shared.version();
         bound = shared.get();
       }
-      reader.append(first, std::min(end, first + Source::kBlock), bound, found);
+      reader.append(first, std::min(end, first + reader.block()), bound, found);
       if (found.size() > capacity_) shared.lower(cut(found));
     }
     reader.finish(found);

@@ -4,6 +4,9 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <numeric>
+
+#include "kernels/common/keys.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/topk/scan.cpp"
@@ -20,15 +23,75 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::size_t kGroup = 64;      ///< keys that are tested together, and bits of a word
 constexpr std::size_t kStretch = 8192;  ///< keys whose groups are listed before they are looked into
 
-/// Bit i: (keys[i] ^ flip) <= limit.
-template <class Tag, class Key>
-std::uint64_t hits_of_group(Tag tag, const Key* keys, hn::Vec<Tag> flips, hn::Vec<Tag> limits) {
+/// Tests integers: (key ^ flip) <= limit. With no flip these are the keys up to a limit, with a key as flip and the
+/// limit 0 those equal to it.
+template <class Key>
+class IntegerTest {
+ public:
+  using Value = Key;
+  using Tag = hn::ScalableTag<Key>;
+
+  IntegerTest(Key flip, Key limit)
+      : flip_(flip), limit_(limit), flips_(hn::Set(Tag(), flip)), limits_(hn::Set(Tag(), limit)) {}
+
+  bool operator()(Key key) const { return static_cast<Key>(key ^ flip_) <= limit_; }
+  HWY_INLINE hn::Mask<Tag> each(const Key* keys) const { return hn::Not(hn::Gt(flipped(keys), limits_)); }
+  HWY_INLINE bool any_of_group(const Key* keys) const {
+    auto least = flipped(keys);
+    for (std::size_t i = hn::Lanes(Tag()); i < kGroup; i += hn::Lanes(Tag())) {
+      least = hn::Min(least, flipped(keys + i));
+    }
+    return !hn::AllTrue(Tag(), hn::Gt(least, limits_));
+  }
+
+ private:
+  HWY_INLINE hn::Vec<Tag> flipped(const Key* keys) const { return hn::Xor(hn::LoadU(Tag(), keys), flips_); }
+
+  Key flip_;
+  Key limit_;
+  hn::Vec<Tag> flips_;
+  hn::Vec<Tag> limits_;
+};
+
+/// Tests floats: value <= limit, or, for high, value >= limit. NaN is neither.
+template <class Float>
+class FloatTest {
+ public:
+  using Value = Float;
+  using Tag = hn::ScalableTag<Float>;
+
+  FloatTest(bool high, Float limit)
+      : high_(high),
+        limit_(high ? -limit : limit),
+        flips_(hn::Set(Tag(), high ? Float{-0.0} : Float{0})),
+        limits_(hn::Set(Tag(), limit_)) {}
+
+  bool operator()(Float value) const { return (high_ ? -value : value) <= limit_; }
+  HWY_INLINE hn::Mask<Tag> each(const Float* values) const {
+    return hn::Le(hn::Xor(hn::LoadU(Tag(), values), flips_), limits_);
+  }
+  HWY_INLINE bool any_of_group(const Float* values) const {
+    auto any = each(values);
+    for (std::size_t i = hn::Lanes(Tag()); i < kGroup; i += hn::Lanes(Tag())) any = hn::Or(any, each(values + i));
+    return !hn::AllFalse(Tag(), any);
+  }
+
+ private:
+  bool high_;
+  Float limit_;
+  hn::Vec<Tag> flips_;
+  hn::Vec<Tag> limits_;
+};
+
+/// Bit i: whether values[i] passes.
+template <class Test>
+std::uint64_t hits_of_group(const Test& test, const typename Test::Value* values) {
+  const typename Test::Tag tag;
   const std::size_t lanes = hn::Lanes(tag);
   std::uint64_t hits = 0;
   for (std::size_t i = 0; i < kGroup; i += lanes) {
     std::array<std::uint8_t, 8> bytes{};
-    const auto above = hn::Gt(hn::Xor(hn::LoadU(tag, keys + i), flips), limits);
-    hn::StoreMaskBits(tag, hn::Not(above), bytes.data());
+    hn::StoreMaskBits(tag, test.each(values + i), bytes.data());
     std::uint64_t bits = 0;
     std::memcpy(&bits, bytes.data(), bytes.size());
     if (lanes < 64) bits &= (std::uint64_t{1} << lanes) - 1;
@@ -37,25 +100,10 @@ std::uint64_t hits_of_group(Tag tag, const Key* keys, hn::Vec<Tag> flips, hn::Ve
   return hits;
 }
 
-/// Whether a group has a key with (key ^ flip) <= limit.
-template <class Tag, class Key>
-bool group_has_hit(Tag tag, const Key* keys, hn::Vec<Tag> flips, hn::Vec<Tag> limits) {
-  const std::size_t lanes = hn::Lanes(tag);
-  auto least = hn::Xor(hn::LoadU(tag, keys), flips);
-  for (std::size_t i = lanes; i < kGroup; i += lanes) {
-    least = hn::Min(least, hn::Xor(hn::LoadU(tag, keys + i), flips));
-  }
-  return !hn::AllTrue(tag, hn::Gt(least, limits));
-}
-
-/// Offsets of the keys for which (key ^ flip) <= limit: with no flip the keys up to a limit, with a key as flip and the
-/// limit 0 those equal to it. Groups with hits are listed first, without branches: a branch that is rarely taken, and
-/// never foreseen, would each time throw away the loads from memory that are under way.
-template <class Key>
-std::size_t find(const Key* keys, std::size_t count, Key flip, Key limit, std::uint32_t* offsets) {
-  const hn::ScalableTag<Key> tag;
-  const auto flips = hn::Set(tag, flip);
-  const auto limits = hn::Set(tag, limit);
+/// Offsets of the values that pass. Groups with hits are listed first, without branches: a branch that is rarely taken,
+/// and never foreseen, would each time throw away the loads from memory that are under way.
+template <class Test>
+std::size_t find(const Test& test, const typename Test::Value* values, std::size_t count, std::uint32_t* offsets) {
   std::array<std::uint32_t, kStretch / kGroup> groups;
   const std::size_t whole = count / kGroup * kGroup;
   std::size_t found = 0;
@@ -64,17 +112,17 @@ std::size_t find(const Key* keys, std::size_t count, Key flip, Key limit, std::u
     std::size_t listed = 0;
     for (std::size_t i = first; i < last; i += kGroup) {
       groups[listed] = static_cast<std::uint32_t>(i);
-      listed += group_has_hit(tag, keys + i, flips, limits) ? 1 : 0;
+      listed += test.any_of_group(values + i) ? 1 : 0;
     }
     for (std::size_t g = 0; g < listed; ++g) {
-      for (std::uint64_t hits = hits_of_group(tag, keys + groups[g], flips, limits); hits != 0; hits &= hits - 1) {
+      for (std::uint64_t hits = hits_of_group(test, values + groups[g]); hits != 0; hits &= hits - 1) {
         offsets[found++] = groups[g] + static_cast<std::uint32_t>(std::countr_zero(hits));
       }
     }
   }
   for (std::size_t i = whole; i < count; ++i) {
     offsets[found] = static_cast<std::uint32_t>(i);
-    found += static_cast<Key>(keys[i] ^ flip) <= limit ? 1 : 0;
+    found += test(values[i]) ? 1 : 0;
   }
   return found;
 }
@@ -82,7 +130,8 @@ std::size_t find(const Key* keys, std::size_t count, Key flip, Key limit, std::u
 std::size_t find_in_column(const KeyColumn& column, std::size_t begin, std::size_t end, std::uint64_t flip,
                            std::uint64_t limit, std::uint32_t* offsets) {
   const auto find_as = [&]<class Key>(Key) {
-    return find(column.as<Key>() + begin, end - begin, static_cast<Key>(flip), static_cast<Key>(limit), offsets);
+    const IntegerTest<Key> test(static_cast<Key>(flip), static_cast<Key>(limit));
+    return find(test, column.as<Key>() + begin, end - begin, offsets);
   };
   switch (column.width) {
     case KeyWidth::bytes1: return find_as(std::uint8_t{});
@@ -93,6 +142,13 @@ std::size_t find_in_column(const KeyColumn& column, std::size_t begin, std::size
   return find_as(std::uint64_t{});
 }
 
+std::size_t find_floats32(const float* values, std::size_t count, bool high, float limit, std::uint32_t* offsets) {
+  return find(FloatTest<float>(high, limit), values, count, offsets);
+}
+std::size_t find_floats64(const double* values, std::size_t count, bool high, double limit, std::uint32_t* offsets) {
+  return find(FloatTest<double>(high, limit), values, count, offsets);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace skyrank::kernels::topk
 HWY_AFTER_NAMESPACE();
@@ -101,10 +157,54 @@ HWY_AFTER_NAMESPACE();
 namespace skyrank::kernels::topk {
 
 HWY_EXPORT(find_in_column);
+HWY_EXPORT(find_floats32);
+HWY_EXPORT(find_floats64);
+
+namespace {
+
+/// The float of the greatest key up to `limit`, which is below that of NaN; a NaN, which nothing passes, where the
+/// limit is below all floats.
+template <class Float, class Bits>
+Float greatest_up_to(Bits limit, bool high) {
+  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
+  const Bits worst = float_key(static_cast<Bits>(kInfinityBits<Bits> | (high ? kSign : Bits{0})), high);
+  const Bits key = std::min(limit, worst);
+  const Bits ordered = high ? ~key : key;
+  // No value has the key below that of zero, which would be of the negative zero.
+  if (ordered == kSign - 1) return std::bit_cast<Float>(high ? Bits{0} : kSign | Bits{1});
+  return std::bit_cast<Float>((ordered & kSign) != 0 ? ordered ^ kSign : ~ordered);
+}
+
+template <class Float, class Bits>
+std::size_t find_floats(const FloatColumn& column, std::size_t begin, std::size_t end, std::uint64_t limit,
+                        std::uint32_t* offsets, const auto& find_up_to) {
+  const std::size_t count = end - begin;
+  if (limit < kNanKey<Bits>) {
+    const auto* values = static_cast<const Float*>(column.data) + begin;
+    const auto greatest = greatest_up_to<Float>(static_cast<Bits>(limit), column.high);
+    return find_up_to(values, count, column.high, greatest, offsets);
+  }
+  std::iota(offsets, offsets + count, 0u);
+  return count;
+}
+
+}  // namespace
 
 std::size_t find_at_most(const KeyColumn& keys, std::size_t begin, std::size_t end, std::uint64_t limit,
                          std::uint32_t* offsets) {
   return HWY_DYNAMIC_DISPATCH(find_in_column)(keys, begin, end, 0, limit, offsets);
+}
+
+std::size_t find_at_most(const FloatColumn& floats, std::size_t begin, std::size_t end, std::uint64_t limit,
+                         std::uint32_t* offsets) {
+  if (floats.width == KeyWidth::bytes4) {
+    return find_floats<float, std::uint32_t>(floats, begin, end, limit, offsets, [](auto... arguments) {
+      return HWY_DYNAMIC_DISPATCH(find_floats32)(arguments...);
+    });
+  }
+  return find_floats<double, std::uint64_t>(floats, begin, end, limit, offsets, [](auto... arguments) {
+    return HWY_DYNAMIC_DISPATCH(find_floats64)(arguments...);
+  });
 }
 
 std::size_t find_equal(const KeyColumn& keys, std::size_t begin, std::size_t end, std::uint64_t key,

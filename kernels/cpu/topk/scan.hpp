@@ -15,6 +15,10 @@ inline constexpr std::size_t kScanRows = 8192;  ///< a good stretch for one call
 std::size_t find_at_most(const KeyColumn& keys, std::size_t begin, std::size_t end, std::uint64_t limit,
                          std::uint32_t* offsets);
 
+/// The same for floats whose keys are at most `limit`.
+std::size_t find_at_most(const FloatColumn& floats, std::size_t begin, std::size_t end, std::uint64_t limit,
+                         std::uint32_t* offsets);
+
 /// The same for the keys equal to `key`.
 std::size_t find_equal(const KeyColumn& keys, std::size_t begin, std::size_t end, std::uint64_t key,
                        std::uint32_t* offsets);

@@ -14,7 +14,7 @@ template <class T>
 class ScratchAllocator : public tbb::cache_aligned_allocator<T> {
  public:
   template <class U>
-  struct rebind {
+  struct rebind {  // NOLINT: the name that allocators have it by
     using other = ScratchAllocator<U>;
   };
 

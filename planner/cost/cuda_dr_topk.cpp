@@ -9,7 +9,7 @@ namespace skyrank::planner::cost {
 // Equation 6 of dr-topk-sc21 at its best subrange size, in bytes: its first term reads the keys, all others move
 // elements, which are twice as large. Shuffles are left out: they hide behind the reading.
 double cuda_dr_topk(const kernels::TopKShape& shape, const Machine& /*machine*/) {
-  namespace dr = kernels::cuda::topk;
+  namespace dr = kernels::cuda::topk::delegate;
   constexpr double kLaunches = 14;
   const double n = std::max(1.0, static_cast<double>(shape.n));
   const double k = std::clamp(static_cast<double>(shape.k), 1.0, n);

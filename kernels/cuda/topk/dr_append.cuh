@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace skyrank::kernels::cuda::topk {
+namespace skyrank::kernels::cuda::topk::delegate {
 
 /// Appends to `vector`, of `*size` values, those of a block's values that are wanted; its order is that of chance. All
 /// threads of the block call it. One atomic operation on `*size` for all of them, none where nothing is wanted.
@@ -35,4 +35,4 @@ __device__ void append(const Value (&values)[kEach], const bool (&wanted)[kEach]
   }
 }
 
-}  // namespace skyrank::kernels::cuda::topk
+}  // namespace skyrank::kernels::cuda::topk::delegate

@@ -8,7 +8,7 @@
 // Delegates: the `kBeta` least elements of each subrange, ascending, side by side (dr-topk-sc21,
 // sections 4.3, 5.1, 5.3). Places that a short last subrange cannot fill hold kNoElement. An element holds its row and
 // so its subrange.
-namespace skyrank::kernels::cuda::topk {
+namespace skyrank::kernels::cuda::topk::delegate {
 
 inline constexpr unsigned kDelegateThreads = 256;
 inline constexpr unsigned kDelegateWarps = kDelegateThreads / 32;
@@ -184,4 +184,4 @@ __global__ void __launch_bounds__(kDelegateThreads)
   }
 }
 
-}  // namespace skyrank::kernels::cuda::topk
+}  // namespace skyrank::kernels::cuda::topk::delegate

@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/dr_append.cuh"
+#include "kernels/cuda/topk/dr_assist.cuh"
 #include "kernels/cuda/topk/dr_delegates.cuh"
-#include "kernels/cuda/topk/dr_radix.cuh"
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/subrange.hpp"
 
@@ -18,6 +19,8 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
+using namespace delegate;
+
 constexpr unsigned kThreads = kDelegateThreads;
 
 /// How many more than k delegates the bound may let through.
@@ -28,16 +31,15 @@ struct Sizes {
   unsigned long long qualified;     ///< subranges all of whose delegates are within the bound
   unsigned long long within;        ///< elements of those within the bound
   unsigned long long concatenated;  ///< elements in the concatenated vector so far
-  unsigned long long chosen;
 };
 
 /// Lists the subranges to be scanned, and appends to the concatenated vector those delegates within the bound that no
 /// scan will find.
 template <int kBeta, class Element>
 __global__ void __launch_bounds__(kThreads)
-    qualify(const Element* delegates, std::size_t subranges, const RadixState<Element>* first, Sizes* sizes,
-            std::size_t* qualified, Element* concatenated) {
-  const Element bound = first->bound;
+    qualify(const Element* delegates, std::size_t subranges, const Element* up_to, Sizes* sizes, std::size_t* qualified,
+            Element* concatenated) {
+  const Element bound = *up_to;
   const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t begin = std::size_t{blockIdx.x} * blockDim.x; begin < subranges; begin += step) {
     const std::size_t subrange[] = {begin + threadIdx.x};
@@ -91,12 +93,12 @@ struct ListedRows {
 /// Counts the elements within the bound of the listed subranges, as many as the device says.
 template <class E>
 __global__ void __launch_bounds__(kThreads)
-    count_within(ListedRows<E> rows, const RadixState<typename E::Element>* first, Sizes* sizes) {
+    count_within(ListedRows<E> rows, const typename E::Element* up_to, Sizes* sizes) {
   rows.count = sizes->qualified;
   __shared__ unsigned long long in_block;
   if (threadIdx.x == 0) in_block = 0;
   __syncthreads();
-  const auto bound = first->bound;
+  const auto bound = *up_to;
   unsigned long long mine = 0;
   for (std::size_t begin = blockIdx.x * rows.kTile; begin < rows.size(); begin += gridDim.x * rows.kTile) {
     typename E::Element loaded[ListedRows<E>::kKeys];
@@ -111,10 +113,9 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Appends the elements within the bound of the listed subranges.
 template <class E>
-__global__ void __launch_bounds__(kThreads)
-    concatenate(ListedRows<E> rows, const RadixState<typename E::Element>* first, unsigned long long* size,
-                typename E::Element* concatenated) {
-  const auto bound = first->bound;
+__global__ void __launch_bounds__(kThreads) concatenate(ListedRows<E> rows, const typename E::Element* up_to,
+                                                        unsigned long long* size, typename E::Element* concatenated) {
+  const auto bound = *up_to;
   for (std::size_t begin = blockIdx.x * rows.kTile; begin < rows.size(); begin += gridDim.x * rows.kTile) {
     typename E::Element loaded[ListedRows<E>::kKeys];
     bool within[ListedRows<E>::kKeys];
@@ -135,13 +136,13 @@ struct LeastOfListed {
   __device__ Element at(std::size_t i) const { return delegates[qualified[i] * beta]; }
 };
 
-/// The greatest element, for each thread, of the listed subranges whose least is within the bound of `best`.
+/// The greatest element, for each thread, of the listed subranges whose least is within a bound.
 template <class E>
 __global__ void __launch_bounds__(kThreads)
-    greatest_of_best(ListedRows<E> rows, LeastOfListed<typename E::Element> least,
-                     const RadixState<typename E::Element>* best, typename E::Element* greatest) {
+    greatest_of_best(ListedRows<E> rows, LeastOfListed<typename E::Element> least, const typename E::Element* up_to,
+                     typename E::Element* greatest) {
   using Element = typename E::Element;
-  const Element bound = best->bound;
+  const Element bound = *up_to;
   const unsigned lane = threadIdx.x % 32;
   const std::size_t warp = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   Element mine = 0;
@@ -161,10 +162,9 @@ __global__ void __launch_bounds__(kThreads)
   greatest[std::size_t{blockIdx.x} * blockDim.x + threadIdx.x] = mine;
 }
 
-/// One block lowers the bound of `first` to the greatest of `count` elements, if that is less.
+/// One block lowers a bound to the greatest of `count` elements, if that is less.
 template <class Element>
-__global__ void __launch_bounds__(kThreads)
-    lower_bound_to(const Element* greatest, std::size_t count, RadixState<Element>* first) {
+__global__ void __launch_bounds__(kThreads) lower_bound_to(const Element* greatest, std::size_t count, Element* bound) {
   __shared__ Element of_threads[kThreads];
   Element mine = 0;
   for (std::size_t i = threadIdx.x; i < count; i += kThreads) mine = mine < greatest[i] ? greatest[i] : mine;
@@ -175,16 +175,7 @@ __global__ void __launch_bounds__(kThreads)
       of_threads[threadIdx.x] = of_threads[threadIdx.x + half];
     }
   }
-  if (threadIdx.x == 0 && of_threads[0] < first->bound) first->bound = of_threads[0];
-}
-
-template <class T>
-T read_back(Run& run, const T* value) {
-  T copy;
-  SKYRANK_CUDA_CALL(cudaMemcpyAsync(&copy, value, sizeof(T), cudaMemcpyDeviceToHost, run.stream()));
-  run.device.synchronize();
-  run.context.check();
-  return copy;
+  if (threadIdx.x == 0 && of_threads[0] < *bound) *bound = of_threads[0];
 }
 
 /// One run, for elements of type E and so many delegates a subrange.
@@ -193,14 +184,16 @@ class DelegateSelection {
  public:
   using Element = typename E::Element;
 
-  DelegateSelection(Run& run, const E& elements, std::size_t n, std::size_t k, const Subranges& subranges)
+  DelegateSelection(Run& run, const E& elements, std::size_t n, std::size_t k, const Subranges& subranges,
+                    AssistKind assist)
       : run_(run),
         elements_(elements),
         n_(n),
         k_(k),
         subranges_(subranges),
         delegates_(run.allocate<Element>(subranges.count * kBeta)),
-        states_(run.allocate<RadixState<Element>>(2)),
+        first_(run, assist, E::kBits),
+        second_(run, assist, E::kBits),
         sizes_(run.allocate<Sizes>(1)),
         qualified_(run.allocate<std::size_t>(most_taken() / kBeta)),
         concatenated_(run.allocate<Element>(most_taken())) {
@@ -209,8 +202,7 @@ class DelegateSelection {
 
   void select(Element* chosen) {
     construct_delegates();
-    radix_bound(run_, ElementVector<Element>{delegates_.data()}, delegates_.size(), k_, slack_of(k_), E::kBits,
-                first());
+    first_.find_bound(ElementVector<Element>{delegates_.data()}, delegates_.size(), k_, slack_of(k_));
     qualify_subranges();
     Sizes sizes = count_elements();
     if (sizes.concatenated + sizes.within > 4 * (k_ + length()) && best_subranges() <= sizes.qualified) {
@@ -249,7 +241,7 @@ class DelegateSelection {
 
   void qualify_subranges() {
     launch("qualify", qualify<kBeta, Element>, grid_for(blocks_for(subranges_.count, kThreads)), run_.stream(),
-           delegates_.data(), subranges_.count, first(), sizes_.data(), qualified_.data(), concatenated_.data());
+           delegates_.data(), subranges_.count, first_.bound(), sizes_.data(), qualified_.data(), concatenated_.data());
   }
 
   /// How much there is to concatenate. This waits for the device, which alone knows: room for as much as there could be
@@ -259,7 +251,7 @@ class DelegateSelection {
     SKYRANK_CUDA_CALL(cudaMemsetAsync(&sizes_.data()->within, 0, sizeof(Sizes::within), run_.stream()));
     const std::size_t most = qualified_.size() << subranges_.exponent;
     launch("count_within", count_within<E>, grid_for(blocks_for(most, ListedRows<E>::kTile)), run_.stream(), listed(0),
-           first(), sizes_.data());
+           first_.bound(), sizes_.data());
     return read_back(run_, sizes_.data());
   }
 
@@ -268,13 +260,14 @@ class DelegateSelection {
   /// together is a bound as well: that of those with the least delegates.
   void tighten_bound(std::size_t qualified) {
     const LeastOfListed<Element> least{delegates_.data(), kBeta, qualified_.data()};
-    radix_bound(run_, least, qualified, best_subranges(), slack_of(best_subranges()), E::kBits, second());
+    Assist<Element> best(run_, AssistKind::radix, E::kBits);
+    best.find_bound(least, qualified, best_subranges(), slack_of(best_subranges()));
     const Grid grid = grid_for(blocks_for(qualified, kThreads), 2);
     auto greatest = run_.allocate<Element>(grid.blocks * grid.threads);
-    launch("greatest_of_best", greatest_of_best<E>, grid, run_.stream(), listed(qualified), least, second(),
+    launch("greatest_of_best", greatest_of_best<E>, grid, run_.stream(), listed(qualified), least, best.bound(),
            greatest.data());
     launch("lower_bound_to", lower_bound_to<Element>, {.blocks = 1, .threads = kThreads}, run_.stream(),
-           greatest.data(), greatest.size(), first());
+           greatest.data(), greatest.size(), first_.bound());
   }
 
   /// Adds the elements of the listed subranges to the delegates that are in the concatenated vector.
@@ -287,13 +280,12 @@ class DelegateSelection {
     concatenated_ = std::move(whole);
     const ListedRows<E> rows = listed(sizes.qualified);
     launch("concatenate", concatenate<E>, grid_for(blocks_for(rows.size(), ListedRows<E>::kTile)), run_.stream(), rows,
-           first(), &sizes_.data()->concatenated, concatenated_.data());
+           first_.bound(), &sizes_.data()->concatenated, concatenated_.data());
   }
 
   void select_chosen(std::size_t size, Element* chosen) {
     if (size > k_) {
-      radix_select(run_, ElementVector<Element>{concatenated_.data()}, size, k_, E::kBits, second(),
-                   &sizes_.data()->chosen, chosen);
+      second_.select(ElementVector<Element>{concatenated_.data()}, size, k_, chosen);
     } else {
       SKYRANK_CUDA_CALL(
           cudaMemcpyAsync(chosen, concatenated_.data(), k_ * sizeof(Element), cudaMemcpyDeviceToDevice, run_.stream()));
@@ -301,10 +293,9 @@ class DelegateSelection {
   }
 
   void count(const Sizes& sizes) {
-    const std::size_t passes = static_cast<std::size_t>(read_back(run_, &first()->passes)) + 1;
+    const std::size_t passes = first_.passes() + 1;
     const std::size_t concatenated = sizes.concatenated + sizes.within;
-    const int digits = concatenated > k_ ? read_back(run_, &second()->passes) : 0;
-    const std::size_t passes_of_second = static_cast<std::size_t>(digits) + 1;
+    const std::size_t passes_of_second = (concatenated > k_ ? second_.passes() : 0) + 1;
     const std::size_t scanned = 2 * (sizes.qualified << subranges_.exponent);
     run_.work += {.bytes_read = (n_ + scanned) * sizeof(typename E::Key) +
                                 (passes * delegates_.size() + passes_of_second * concatenated) * sizeof(Element),
@@ -312,16 +303,14 @@ class DelegateSelection {
                   .candidates = concatenated};
   }
 
-  RadixState<Element>* first() const { return states_.data(); }
-  RadixState<Element>* second() const { return states_.data() + 1; }
-
   Run& run_;
   E elements_;
   std::size_t n_;
   std::size_t k_;
   Subranges subranges_;
   Buffer<Element> delegates_;
-  Buffer<RadixState<Element>> states_;
+  Assist<Element> first_;
+  Assist<Element> second_;
   Buffer<Sizes> sizes_;
   Buffer<std::size_t> qualified_;
   Buffer<Element> concatenated_;  ///< delegates, and then the rows of listed subranges
@@ -329,16 +318,13 @@ class DelegateSelection {
 
 /// Where delegates do not pay: the assisting selection from the rows themselves.
 template <class E>
-void select_directly(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
-  using Element = typename E::Element;
-  auto state = run.allocate<RadixState<Element>>(1);
-  auto taken = run.allocate<unsigned long long>(1);
-  SKYRANK_CUDA_CALL(cudaMemsetAsync(taken.data(), 0, taken.bytes(), run.stream()));
-  radix_select(run, elements, n, k, E::kBits, state.data(), taken.data(), chosen);
+void select_directly(Run& run, const E& elements, std::size_t n, std::size_t k, AssistKind kind,
+                     typename E::Element* chosen) {
+  Assist<typename E::Element> assist(run, kind, E::kBits);
+  assist.select(elements, n, k, chosen);
   if (run.context.count_work) {
-    const auto passes = static_cast<std::size_t>(read_back(run, &state.data()->passes));
-    run.work += {.bytes_read = (passes + 1) * n * sizeof(typename E::Key),
-                 .bytes_written = k * sizeof(Element),
+    run.work += {.bytes_read = (assist.passes() + 1) * n * sizeof(typename E::Key),
+                 .bytes_written = k * sizeof(typename E::Element),
                  .candidates = n};
   }
 }
@@ -347,17 +333,21 @@ struct DrTopK {
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     const auto beta = static_cast<int>(run.parameters["beta"]);
+    const auto assist = static_cast<AssistKind>(run.parameters["assist"]);
     const Subranges subranges = subranges_for(n, k, beta, static_cast<int>(run.parameters["alpha"]));
+    const auto select_with = [&]<int kBeta>(std::integral_constant<int, kBeta>) {
+      DelegateSelection<E, kBeta>(run, elements, n, k, subranges, assist).select(chosen);
+    };
     if (!subranges.useful) {
-      select_directly(run, elements, n, k, chosen);
+      select_directly(run, elements, n, k, assist, chosen);
     } else if (beta == 1) {
-      DelegateSelection<E, 1>(run, elements, n, k, subranges).select(chosen);
+      select_with(std::integral_constant<int, 1>{});
     } else if (beta == 2) {
-      DelegateSelection<E, 2>(run, elements, n, k, subranges).select(chosen);
+      select_with(std::integral_constant<int, 2>{});
     } else if (beta == 3) {
-      DelegateSelection<E, 3>(run, elements, n, k, subranges).select(chosen);
+      select_with(std::integral_constant<int, 3>{});
     } else {
-      DelegateSelection<E, 4>(run, elements, n, k, subranges).select(chosen);
+      select_with(std::integral_constant<int, 4>{});
     }
     return false;
   }
@@ -370,6 +360,11 @@ constexpr Parameter kParameters[] = {
      .max = 16,
      .default_value = 0},
     {.name = "beta", .description = "delegates of a subrange", .min = 1, .max = 4, .default_value = 2},
+    {.name = "assist",
+     .description = "the selection that assists: 0 radix, 1 bucket",
+     .min = 0,
+     .max = 1,
+     .default_value = 0},
 };
 
 }  // namespace

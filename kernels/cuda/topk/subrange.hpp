@@ -7,7 +7,7 @@
 
 // How long the subranges of Dr. Top-k are: the cost of a run, and the length at which it is least (dr-topk-sc21,
 // section 5.2). Costs are in units of one access to device memory by one thread.
-namespace skyrank::kernels::cuda::topk {
+namespace skyrank::kernels::cuda::topk::delegate {
 
 /// The constant of Rule 4, as the paper tuned it. It stands for the cost of a shuffle beside that of an access.
 inline constexpr double kSubrangeConstant = 3;
@@ -58,4 +58,4 @@ inline Subranges subranges_for(std::size_t n, std::size_t k, int beta, int expon
           .useful = cheaper && whole * static_cast<std::size_t>(beta) > k};
 }
 
-}  // namespace skyrank::kernels::cuda::topk
+}  // namespace skyrank::kernels::cuda::topk::delegate

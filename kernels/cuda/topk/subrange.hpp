@@ -49,7 +49,7 @@ inline Subranges subranges_for(std::size_t n, std::size_t k, int beta, int expon
   const auto wanted = static_cast<double>(k);
   const int least = std::max(kLeastExponent, static_cast<int>(std::bit_width(static_cast<unsigned>(beta))));
   const bool by_rule = exponent == 0;
-  if (by_rule) exponent = std::min(static_cast<int>(std::lround(best_exponent(elements, wanted))), kGreatestExponent);
+  if (by_rule) exponent = std::min(static_cast<int>(best_exponent(elements, wanted)), kGreatestExponent);
   exponent = std::max(exponent, least);
   const bool cheaper = !by_rule || delegate_cost(elements, wanted, exponent) < radix_cost(elements, wanted);
   const std::size_t whole = n >> exponent;

@@ -1,0 +1,91 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/cuda/topk/subrange.hpp"
+
+// What GPU top-k algorithms decide on the host.
+namespace skyrank::kernels::tests {
+namespace {
+
+namespace delegate = cuda::topk::delegate;
+
+constexpr double kCounts[] = {1 << 10, 1e5, 1 << 22, 1e9, 1e12};
+constexpr double kParts[] = {1, 1e-1, 1e-3, 1e-6};
+
+TEST(SubrangeRule, IsTheLeastOfEquationSix) {
+  for (const double n : kCounts) {
+    for (const double part : kParts) {
+      const double k = std::max(1.0, part * n);
+      for (const double constant : {1.0, 3.0, 5.0}) {
+        const double shuffle = delegate::shuffle_cost(constant);
+        const double best = delegate::best_exponent(n, k, constant);
+        const double least = delegate::delegate_cost(n, k, best, shuffle);
+        for (const double other : {0.1, 1.0, 4.0}) {
+          EXPECT_LT(least, delegate::delegate_cost(n, k, best - other, shuffle)) << n << ", " << k;
+          EXPECT_LT(least, delegate::delegate_cost(n, k, best + other, shuffle)) << n << ", " << k;
+        }
+      }
+    }
+  }
+}
+
+TEST(SubrangeRule, ConstantAndShuffleCostAreOneFigure) {
+  EXPECT_EQ(delegate::shuffle_cost(0), 0);
+  for (const double constant : {1.0, 3.0, 4.5}) {
+    EXPECT_NEAR(std::log2(6 + 31 * delegate::shuffle_cost(constant)) - std::log2(6), constant, 1e-12);
+  }
+}
+
+// Equation 6, added up by hand: one shuffle costs one access.
+TEST(SubrangeRule, EquationSixAddsUp) {
+  EXPECT_DOUBLE_EQ(delegate::delegate_cost(1024, 2, 4, 1), 31 * 64 + 6 * 64 + 6 * 2 * 16 + 4 + 1024);
+  EXPECT_DOUBLE_EQ(delegate::radix_cost(1024, 2), 5 * 1024 + 4);
+}
+
+// Section 5.3: 2^4 for the 2^24 best of 2^30.
+TEST(SubrangeRule, GivesThePapersExample) {
+  EXPECT_EQ(delegate::subranges_for(std::size_t{1} << 30, std::size_t{1} << 24, 2).exponent, 4);
+  EXPECT_EQ(delegate::subranges_for(std::size_t{1} << 29, std::size_t{1} << 20, 2).exponent, 6);
+}
+
+TEST(Subranges, CoverAllElements) {
+  for (const std::size_t n : {1000, 1024, 1025, 99999}) {
+    for (int exponent = 1; exponent <= 16; ++exponent) {
+      for (int beta = 1; beta <= 4; ++beta) {
+        const delegate::Subranges subranges = delegate::subranges_for(n, 10, beta, exponent);
+        EXPECT_EQ(subranges.exponent, std::max({exponent, 2, beta == 4 ? 3 : 2}));
+        EXPECT_GE(subranges.count << subranges.exponent, n);
+        EXPECT_LT((subranges.count - 1) << subranges.exponent, n);
+        EXPECT_GT(std::size_t{1} << subranges.exponent, static_cast<std::size_t>(beta));
+      }
+    }
+  }
+}
+
+TEST(Subranges, AreUsefulOnlyWithMoreDelegatesThanAreWanted) {
+  EXPECT_TRUE(delegate::subranges_for(1024, 63, 1, 4).useful);
+  EXPECT_FALSE(delegate::subranges_for(1024, 64, 1, 4).useful);
+  EXPECT_TRUE(delegate::subranges_for(1024, 127, 2, 4).useful);
+  EXPECT_FALSE(delegate::subranges_for(1024, 128, 2, 4).useful);
+  // Those of the last, short, subrange do not count: it may have none.
+  EXPECT_FALSE(delegate::subranges_for(1039, 64, 1, 4).useful);
+}
+
+TEST(Subranges, AreUsefulByTheRuleOnlyWhereTheySaveAccesses) {
+  const std::size_t n = 1 << 20;
+  for (std::size_t k = 1; k <= n; k *= 2) {
+    const delegate::Subranges subranges = delegate::subranges_for(n, k, 2);
+    const auto elements = static_cast<double>(n);
+    const auto wanted = static_cast<double>(k);
+    const bool saves =
+        delegate::delegate_cost(elements, wanted, subranges.exponent) < delegate::radix_cost(elements, wanted);
+    EXPECT_EQ(subranges.useful, saves) << k;
+    EXPECT_LE(subranges.exponent, delegate::kGreatestExponent);
+  }
+  EXPECT_TRUE(delegate::subranges_for(n, 1, 2).useful);
+  EXPECT_FALSE(delegate::subranges_for(n, n / 2, 2).useful);
+}
+
+}  // namespace
+}  // namespace skyrank::kernels::tests

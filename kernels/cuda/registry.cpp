@@ -8,13 +8,16 @@ extern const TopKAlgorithm dr_topk;
 extern const TopKAlgorithm sampled_threshold;
 extern const TopKAlgorithm radix_select;
 extern const TopKAlgorithm bucket_select;
+extern const TopKAlgorithm per_thread;
+extern const TopKAlgorithm per_thread_registers;
 }  // namespace topk
 
 std::span<const SkylineAlgorithm* const> skyline_algorithms() { return {}; }
 
 std::span<const TopKAlgorithm* const> topk_algorithms() {
   static constexpr const TopKAlgorithm* kAll[] = {
-      &topk::sort, &topk::dr_topk, &topk::sampled_threshold, &topk::radix_select, &topk::bucket_select,
+      &topk::sort,          &topk::dr_topk,    &topk::sampled_threshold,    &topk::radix_select,
+      &topk::bucket_select, &topk::per_thread, &topk::per_thread_registers,
   };
   return kAll;
 }

@@ -61,15 +61,14 @@ __device__ Extremes<E> of_block(const Extremes<E>& mine) {
 template <class E>
 __global__ void __launch_bounds__(kNarrowThreads) find_extremes(Narrow<E, Buckets> narrow, Extremes<E>* of_blocks) {
   using Key = typename E::Key;
-  const E elements = narrow.elements;
-  const Tiles<Key, kNarrowThreads> keys(elements.keys, narrow.n);
+  const KeyTiles<E, kNarrowThreads> keys(narrow.elements, narrow.n);
   Extremes<E> mine{kNoElement<typename E::Element>, 0};
   for (std::size_t tile = blockIdx.x; tile < keys.count(); tile += gridDim.x) {
     Key items[keys.kItems];
     const unsigned present = keys.load(tile, items);
 #pragma unroll
     for (unsigned i = 0; i < keys.kItems; ++i) {
-      if ((present >> i & 1) != 0) mine.add({elements.of(items[i], keys.place(tile, i)), items[i]});
+      if ((present >> i & 1) != 0) mine.add({keys.element(items[i], keys.place(tile, i)), items[i]});
     }
   }
   const Extremes<E> block = of_block(mine);

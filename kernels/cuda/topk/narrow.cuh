@@ -68,8 +68,11 @@ struct Narrow {
   unsigned bin_count;
   NarrowState<Element, Bins>* state;
   Count* histogram;
-  Element* buffers[2];
+  Element* first_buffer;
+  Element* second_buffer;
   Element* answer;
+
+  __device__ Element* buffer(int source) const { return source == 1 ? first_buffer : second_buffer; }
 
   __device__ static std::uint64_t distance(Element from, Element to, int unit_bits) {
     return static_cast<std::uint64_t>((to - from) >> unit_bits);
@@ -193,10 +196,9 @@ inline __device__ Places reserve(unsigned chosen, unsigned kept, Count* all_chos
   return {of_block[0] + (before & 0xffffu), of_block[1] + (before >> 16)};
 }
 
-/// One pass over a source, whose items `make` turns into elements.
-template <class E, class Bins, class Source, class Make>
-__device__ void narrow_source(const Narrow<E, Bins>& narrow, const Source& source, const Make& make,
-                              unsigned* histogram) {
+/// One pass over a source.
+template <class E, class Bins, class Source>
+__device__ void narrow_source(const Narrow<E, Bins>& narrow, const Source& source, unsigned* histogram) {
   using Element = typename E::Element;
   using Item = typename Source::Item;
   const auto* const state = narrow.state;
@@ -206,7 +208,7 @@ __device__ void narrow_source(const Narrow<E, Bins>& narrow, const Source& sourc
   const Element chosen_below = step == Step::finish ? high + 1 : low;
   const Bins bins = state->bins;
   const int unit_bits = state->unit_bits;
-  Element* const next = narrow.buffers[state->source == 1 ? 1 : 0];
+  Element* const next = narrow.buffer(state->source == 1 ? 2 : 1);
 
   for (std::size_t tile = blockIdx.x; tile < source.count(); tile += gridDim.x) {
     Item items[Source::kItems];
@@ -216,7 +218,7 @@ __device__ void narrow_source(const Narrow<E, Bins>& narrow, const Source& sourc
 #pragma unroll
     for (unsigned i = 0; i < Source::kItems; ++i) {
       if ((present >> i & 1) == 0) continue;
-      const Element element = make(items[i], source.place(tile, i));
+      const Element element = source.element(items[i], source.place(tile, i));
       if (element > high) continue;
       if (element < chosen_below) {
         chosen |= 1u << i;
@@ -229,15 +231,14 @@ __device__ void narrow_source(const Narrow<E, Bins>& narrow, const Source& sourc
     Places places = reserve(chosen, kept, &narrow.state->chosen, &narrow.state->kept);
 #pragma unroll
     for (unsigned i = 0; i < Source::kItems; ++i) {
-      if ((chosen >> i & 1) != 0) narrow.answer[places.chosen++] = make(items[i], source.place(tile, i));
-      if ((kept >> i & 1) != 0) next[places.kept++] = make(items[i], source.place(tile, i));
+      if ((chosen >> i & 1) != 0) narrow.answer[places.chosen++] = source.element(items[i], source.place(tile, i));
+      if ((kept >> i & 1) != 0) next[places.kept++] = source.element(items[i], source.place(tile, i));
     }
   }
 }
 
 template <class E, class Bins>
 __global__ void __launch_bounds__(kNarrowThreads) narrow_pass(Narrow<E, Bins> narrow) {
-  using Key = typename E::Key;
   using Element = typename E::Element;
   auto* const state = narrow.state;
   const Step step = state->step;
@@ -245,14 +246,10 @@ __global__ void __launch_bounds__(kNarrowThreads) narrow_pass(Narrow<E, Bins> na
   unsigned* const histogram = empty_histogram(narrow.bin_count);
   const int source = state->source;
   if (source == 0) {
-    const E elements = narrow.elements;
-    narrow_source(
-        narrow, Tiles<Key, kNarrowThreads>(elements.keys, narrow.n),
-        [=](Key key, std::size_t row) { return elements.of(key, row); }, histogram);
+    narrow_source(narrow, KeyTiles<E, kNarrowThreads>(narrow.elements, narrow.n), histogram);
   } else {
-    narrow_source(
-        narrow, Tiles<Element, kNarrowThreads>(narrow.buffers[source - 1], state->source_size),
-        [](Element element, std::size_t /*place*/) { return element; }, histogram);
+    const ElementTiles<Element, kNarrowThreads> listed(narrow.buffer(source), state->source_size);
+    narrow_source(narrow, listed, histogram);
   }
   if (step != Step::finish) {
     if (add_histogram(narrow, histogram)) choose_bin(narrow);
@@ -279,7 +276,8 @@ class Narrowing {
                 .bin_count = bin_count,
                 .state = state_.data(),
                 .histogram = histogram_.data(),
-                .buffers = {first_.data(), second_.data()},
+                .first_buffer = first_.data(),
+                .second_buffer = second_.data(),
                 .answer = answer},
         grid_(grid(narrow_pass<E, Bins>)) {
     SKYRANK_CUDA_CALL(cudaMemsetAsync(state_.data(), 0, state_.bytes(), run.stream()));
@@ -293,7 +291,7 @@ class Narrowing {
   template <class... Parameters>
   Grid grid(void (*kernel)(Parameters...)) const {
     const std::size_t shared = narrow_.bin_count * sizeof(unsigned);
-    const Tiles<typename E::Key, kNarrowThreads> keys(narrow_.elements.keys, narrow_.n);
+    const KeyTiles<E, kNarrowThreads> keys(narrow_.elements, narrow_.n);
     const std::size_t resident = resident_blocks(kernel, kNarrowThreads, shared) *
                                  static_cast<std::size_t>(run_.device.properties().multiprocessors);
     return {.blocks = std::min(keys.count(), resident), .threads = kNarrowThreads, .shared_bytes = shared};

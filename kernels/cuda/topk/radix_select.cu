@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kNarrowThreads) count_leading_digit(Narrow<E, 
   constexpr Key kGreatest = static_cast<Key>(~Key{0});
   unsigned* const histogram = empty_histogram(narrow.bin_count);
   const Digits digits = Digits::over(kGreatest, narrow.bin_count);
-  const Tiles<Key, kNarrowThreads> keys(narrow.elements.keys, narrow.n);
+  const KeyTiles<E, kNarrowThreads> keys(narrow.elements, narrow.n);
   for (std::size_t tile = blockIdx.x; tile < keys.count(); tile += gridDim.x) {
     Key items[keys.kItems];
     const unsigned present = keys.load(tile, items);

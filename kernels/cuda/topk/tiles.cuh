@@ -8,15 +8,13 @@
 // Reading arrays of device memory 16 bytes at a time, several of them in flight.
 namespace skyrank::kernels::cuda {
 
-/// `size` values that a grid of blocks of `kThreads` threads reads tile by tile. Tiles begin at a 16-byte boundary,
-/// wherever the values do.
-template <class T, unsigned kThreads>
+/// `size` values that groups of `kThreads` threads of a block read tile by tile. Tiles begin at a 16-byte boundary,
+/// wherever the values do. A thread has `kLoads` 16-byte loads of a tile in flight.
+template <class T, unsigned kThreads, unsigned kLoads>
 class Tiles {
  public:
   using Item = T;
   static constexpr unsigned kWidth = 16 / sizeof(T);
-  /// 16-byte loads of a thread in one tile.
-  static constexpr unsigned kLoads = 4;
   /// Values of a thread in one tile.
   static constexpr unsigned kItems = kLoads * kWidth;
   static constexpr unsigned kTile = kThreads * kItems;
@@ -37,8 +35,12 @@ class Tiles {
     if (tile > 0 && (tile + 1) * kTile <= lead_ + size_) {
 #pragma unroll
       for (unsigned i = 0; i < kLoads; ++i) {
-        const uint4 loaded = __ldg(reinterpret_cast<const uint4*>(data_ + first(tile, i)));
-        __builtin_memcpy(items + i * kWidth, &loaded, sizeof(loaded));
+        if constexpr (kWidth == 1) {
+          items[i] = data_[first(tile, i)];
+        } else {
+          const uint4 loaded = __ldg(reinterpret_cast<const uint4*>(data_ + first(tile, i)));
+          __builtin_memcpy(items + i * kWidth, &loaded, sizeof(loaded));
+        }
       }
       return kAll;
     }
@@ -55,12 +57,38 @@ class Tiles {
  private:
   // Before the array's beginning it wraps around, to more than any size.
   __device__ std::size_t first(std::size_t tile, unsigned load) const {
-    return tile * kTile + (load * kThreads + threadIdx.x) * kWidth - lead_;
+    return tile * kTile + (load * kThreads + threadIdx.x % kThreads) * kWidth - lead_;
   }
 
   const T* data_;
   std::size_t size_;
   unsigned lead_;  ///< values that the first tile has room for before the array
+};
+
+/// The keys of all rows, to be made elements of.
+template <class E, unsigned kThreads, unsigned kLoads = 4>
+class KeyTiles : public Tiles<typename E::Key, kThreads, kLoads> {
+ public:
+  using Element = typename E::Element;
+
+  __host__ __device__ KeyTiles(const E& elements, std::size_t n)
+      : Tiles<typename E::Key, kThreads, kLoads>(elements.keys, n), elements_(elements) {}
+
+  __device__ Element element(typename E::Key key, std::size_t place) const { return elements_.of(key, place); }
+
+ private:
+  E elements_;
+};
+
+/// A list of elements.
+template <class ElementT, unsigned kThreads, unsigned kLoads = 4>
+class ElementTiles : public Tiles<ElementT, kThreads, kLoads> {
+ public:
+  using Element = ElementT;
+
+  using Tiles<Element, kThreads, kLoads>::Tiles;
+
+  __device__ Element element(Element item, std::size_t /*place*/) const { return item; }
 };
 
 }  // namespace skyrank::kernels::cuda

@@ -146,7 +146,7 @@ class SkyRank:
             f"version: 1\ntables: {{values: {{file: {self.values.name}}}}}\nqueries:\n"
             + "".join(f"  - {{name: run-{i}, {query}}}\n" for i in range(warmups + runs))
         )
-        output = self.call("run", self.batch, "--threads", self.threads, "--json", "--format", "arrow", "--out", self.answers)
+        output = self.call("run", self.batch, "--threads", self.threads, "--device", "cpu", "--json", "--format", "arrow", "--out", self.answers)
         samples, faults = [], []
         for done in json.loads(output)["queries"][warmups:]:
             samples.append(done["timing"]["total_ms"])
@@ -161,7 +161,7 @@ class SkyRank:
             f"warmups: 2, repeats: {runs}}}]\n"
         )
         only = ["--algorithms", algorithm] if algorithm else []
-        self.call("bench", self.grid, "--out", self.figures, *only)
+        self.call("bench", self.grid, "--device", "cpu", "--out", self.figures, *only)
         with open(self.figures, newline="") as file:
             return list(csv.DictReader(file))
 

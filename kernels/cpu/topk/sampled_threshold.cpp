@@ -32,6 +32,7 @@ template <class Rank>
 struct Sample {
   Scratch<Rank> ranks;
   double share = 0;
+  std::size_t least_place = 1;  ///< of a bound: beyond one run of rows, which in sorted data has next to one value
 };
 
 /// The largest key that a rank up to the bound can have in rows [begin, end); none if no row there can. `alone` says
@@ -103,9 +104,16 @@ class Columns {
 
   ColumnReader<Ranks> reader() const { return {columns_, ranks_}; }
 
+  /// Short runs of rows, as it is the first key of a cache line that costs.
   Sample<Rank> sample(std::size_t count, std::size_t) const {
-    Sample<Rank> sample{Scratch<Rank>(count), static_cast<double>(count) / static_cast<double>(n_)};
-    for (std::size_t i = 0; i < count; ++i) sample.ranks[i] = ranks_.rank_at(sampled_position(i, count, n_));
+    constexpr std::size_t kRun = 4;
+    const std::size_t runs = count / kRun + 1;
+    const auto rows = static_cast<double>(runs * kRun);
+    Sample<Rank> sample{Scratch<Rank>(runs * kRun), rows / static_cast<double>(n_), kRun + 1};
+    for (std::size_t i = 0; i < runs; ++i) {
+      const std::size_t begin = kRun * sampled_position(i, runs, n_ / kRun);
+      ranks_.fill(begin, begin + kRun, sample.ranks.data() + i * kRun);
+    }
     return sample;
   }
 
@@ -374,8 +382,8 @@ Candidates<typename Ranks::Rank> collect(auto& source, const Ranks& ranks, std::
   if (n > kFewRows && count < n / 4 && k < n / 2) sample = source.sample(count, k);
   // A bound near the end of the sample would spare no row.
   const std::size_t last_place = sample.ranks.size() / 2;
-  for (std::size_t place = std::min(k, bound_place(static_cast<double>(k) * sample.share)); place <= last_place;
-       place *= 8) {
+  const std::size_t first_place = std::max(sample.least_place, bound_place(static_cast<double>(k) * sample.share));
+  for (std::size_t place = std::min(k, first_place); place <= last_place; place *= 8) {
     const auto at = sample.ranks.begin() + static_cast<std::ptrdiff_t>(place - 1);
     std::nth_element(sample.ranks.begin(), at, sample.ranks.end(), [&](Rank a, Rank b) { return ranks.less(a, b); });
     const auto expected = static_cast<std::size_t>(static_cast<double>(place) / sample.share);

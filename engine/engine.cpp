@@ -87,6 +87,10 @@ Work public_work(const kernels::Work& work) {
 void book(Execution& execution, PlanNode& node, const exec::Report& report, double ms) {
   node.measured_rows = report.rows;
   node.measured_ms = ms;
+  // The stage's time was booked as one of computing.
+  const double transfer_ms = std::min(report.transfer_ms, ms);
+  execution.timing.transfer_ms += transfer_ms;
+  execution.timing.compute_ms -= transfer_ms;
   if (!execution.runtime.context.count_work) return;
   node.work = public_work(report.work);
   execution.work += *node.work;

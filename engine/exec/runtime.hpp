@@ -41,11 +41,13 @@ class Stopwatch {
 struct Report {
   std::int64_t rows = 0;
   double ms = 0;
+  double transfer_ms = 0;  ///< of `ms`, to and from a device
   kernels::Work work;
 
   Report& operator+=(const Report& other) {
     rows += other.rows;
     ms += other.ms;
+    transfer_ms += other.transfer_ms;
     work += other.work;
     return *this;
   }
@@ -83,7 +85,9 @@ auto run_path(const planner::Choice<Algorithm>& path, const typename Algorithm::
               const Runtime& runtime, Report& report) {
   Stopwatch watch;
   auto solution = path.algorithm->run(problem, path.parameters, runtime.context);
-  report += {static_cast<std::int64_t>(solution.rows.size()), watch.lap(), solution.work};
+  double transfer_ms = 0;
+  if constexpr (requires { solution.times; }) transfer_ms = solution.times.h2d_ms + solution.times.d2h_ms;
+  report += {static_cast<std::int64_t>(solution.rows.size()), watch.lap(), transfer_ms, solution.work};
   return std::move(solution.rows);
 }
 

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/cuda/device/device.hpp"
+
 namespace skyrank::bench {
 namespace {
 
@@ -74,11 +76,16 @@ template <class Algorithm>
 std::vector<const Algorithm*> CellRunner::contenders(const Cell& cell, std::vector<Skipped>& skipped) const {
   const Data shape = shape_only(cell);
   const auto problem = problem_of<Algorithm>(cell, shape);
+  const std::string no_gpu = kernels::cuda::find_devices().reason;
   std::vector<const Algorithm*> chosen;
   for (const Algorithm* algorithm : registered<Algorithm>()) {
     const std::string name(algorithm->name);
     if (!cell.algorithms.empty() && std::ranges::find(cell.algorithms, name) == cell.algorithms.end()) continue;
     if (options_.device && algorithm->device != *options_.device) continue;
+    if (algorithm->device == kernels::Device::cuda && !no_gpu.empty()) {
+      skipped.push_back({name, "needs a GPU: " + no_gpu});
+      continue;
+    }
     if (const kernels::Support support = algorithm->supports(shape_of(problem)); !support) {
       skipped.push_back({name, support.reason});
     } else if (const auto reason = known_overrun(name, cell)) {

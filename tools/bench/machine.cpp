@@ -6,6 +6,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "kernels/cuda/device/device.hpp"
+
 namespace skyrank::bench {
 namespace {
 
@@ -29,7 +31,9 @@ std::string cpu_model() {
 
 std::string machine_name() {
   const int cores = tbb::info::default_concurrency();
-  return fmt::format("{} ({} {})", cpu_model(), cores, cores == 1 ? "core" : "cores");
+  const std::string cpu = fmt::format("{} ({} {})", cpu_model(), cores, cores == 1 ? "core" : "cores");
+  const kernels::cuda::Devices gpus = kernels::cuda::find_devices();
+  return gpus.devices.empty() ? cpu : fmt::format("{}, {}", cpu, gpus.devices.front().name);
 }
 
 }  // namespace skyrank::bench

@@ -12,6 +12,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "kernels/cuda/device/residence.hpp"
 #include "tools/bench/floor.hpp"
 #include "tools/bench/judge.hpp"
 #include "tools/bench/memory.hpp"
@@ -56,8 +57,9 @@ struct Contender {
   std::vector<std::size_t> answers;  ///< of its runs, by their place in Answers
   kernels::Work work;
   std::optional<std::uint64_t> extra_memory;
-  double seconds = 0;    ///< of its runs so far, but that which counts work
-  bool overran = false;  ///< its first run went over the budget
+  kernels::DeviceTimes transfers;  ///< of the run that counts work
+  double seconds = 0;              ///< of its runs so far, but that which counts work
+  bool overran = false;            ///< its first run went over the budget
 };
 
 /// The different answers to one problem.
@@ -81,11 +83,15 @@ class Rounds {
  public:
   using Problem = typename Algorithm::Problem;
   using Contenders = std::vector<Contender<Algorithm>>;
+  /// Whether problems of this kind may have their keys on a GPU.
+  static constexpr bool kHasGpu = std::is_same_v<Algorithm, kernels::TopKAlgorithm>;
 
   Rounds(const Problem& problem, const Cell& cell, const MeasureOptions& options,
          std::span<const Algorithm* const> algorithms)
       : problem_(problem), cell_(cell), options_(options) {
     for (const Algorithm* algorithm : algorithms) contenders_.emplace_back().algorithm = algorithm;
+    const auto on_gpu = [](const Algorithm* it) { return it->device == kernels::Device::cuda; };
+    if (kHasGpu && std::ranges::any_of(algorithms, on_gpu)) gpu_.emplace(problem.keys, problem.n);
   }
 
   void run() {
@@ -102,8 +108,9 @@ class Rounds {
     for (Contender<Algorithm>& it : contenders_) count_work(it);
   }
 
-  std::optional<Times> floor() const {
-    return floor_samples_.empty() ? std::nullopt : std::optional(times_of(floor_samples_));
+  std::optional<Times> floor(kernels::Device device) const {
+    const auto& samples = device == kernels::Device::cpu ? floor_samples_ : gpu_floor_samples_;
+    return samples.empty() ? std::nullopt : std::optional(times_of(samples));
   }
   const Contenders& contenders() const { return contenders_; }
   const Contenders& overruns() const { return overruns_; }
@@ -120,6 +127,11 @@ class Rounds {
       [[maybe_unused]] const volatile std::uint64_t greatest = parallel_maximum(problem_.keys, problem_.n);
       if (timed) floor_samples_.push_back(milliseconds_since(start));
     }
+    if (gpu_) {
+      gpu_->evict();
+      const double ms = gpu_->read_ms();
+      if (timed) gpu_floor_samples_.push_back(ms);
+    }
   }
 
   void run_once(Contender<Algorithm>& it, bool first, bool timed) {
@@ -130,11 +142,12 @@ class Rounds {
     }
     Context context;
     context.stop = first ? deadline->token() : options_.stop;
+    if (runs_on_gpu(it)) gpu_->evict();
     const auto start = std::chrono::steady_clock::now();
     try {
       auto solution = solve(it, context);
       const double ms = milliseconds_since(start);
-      if (timed) it.samples.push_back(ms);
+      if (timed) it.samples.push_back(runs_on_gpu(it) ? times_on_gpu(solution).run_ms : ms);
       it.seconds += ms / 1e3;
       it.overran = first && it.seconds > cell_.budget_s;
       it.answers.push_back(answers_.place_of(std::move(solution.rows)));
@@ -156,15 +169,44 @@ class Rounds {
     Context context;
     context.stop = options_.stop;
     context.count_work = true;
-    it.extra_memory = extra_memory([&] {
-      auto solution = solve(it, context);
+    const auto count = [&] {
+      // From the host, so that the way of the keys is timed too.
+      auto solution = it.algorithm->run(problem_, kernels::ParameterValues(it.algorithm->parameters, {}), context);
       it.work = solution.work;
+      it.transfers = times_on_gpu(solution);
       it.answers.push_back(answers_.place_of(std::move(solution.rows)));
-    });
+    };
+    if (!runs_on_gpu(it)) {
+      it.extra_memory = extra_memory(count);
+      return;
+    }
+    const auto solution = (kernels::cuda::peak_temporary_bytes(), solve(it, {}));
+    it.extra_memory = kernels::cuda::peak_temporary_bytes() - gpu_->bytes();
+    count();
   }
 
+  bool runs_on_gpu(const Contender<Algorithm>& it) const {
+    return gpu_ && it.algorithm->device == kernels::Device::cuda;
+  }
+
+  /// With the keys where the algorithm runs.
   auto solve(const Contender<Algorithm>& it, const Context& context) const {
-    return it.algorithm->run(problem_, kernels::ParameterValues(it.algorithm->parameters, {}), context);
+    Problem problem = problem_;
+    if constexpr (kHasGpu) {
+      if (runs_on_gpu(it)) {
+        problem.keys = gpu_->keys();
+        problem.memory = kernels::Memory::device;
+      }
+    }
+    return it.algorithm->run(problem, kernels::ParameterValues(it.algorithm->parameters, {}), context);
+  }
+
+  static kernels::DeviceTimes times_on_gpu(const typename Algorithm::Solution& solution) {
+    if constexpr (kHasGpu) {
+      return solution.times;
+    } else {
+      return {};
+    }
   }
 
   const Problem& problem_;
@@ -173,6 +215,8 @@ class Rounds {
   Contenders contenders_;
   Contenders overruns_;
   std::vector<double> floor_samples_;
+  std::vector<double> gpu_floor_samples_;
+  std::optional<kernels::cuda::Residence> gpu_;
   Answers answers_;
 };
 
@@ -187,10 +231,13 @@ std::string fault_of(const Contender<Algorithm>& it, const std::vector<std::stri
 
 template <class Algorithm>
 Measurement measurement_of(const Contender<Algorithm>& it, const std::vector<std::string>& faults,
-                           const std::vector<Answer>& answers) {
+                           const std::vector<Answer>& answers, const std::optional<Times>& floor) {
   return {.algorithm = std::string(it.algorithm->name),
           .device = it.algorithm->device,
           .times = times_of(it.samples),
+          .floor = floor,
+          .h2d_ms = it.transfers.h2d_ms,
+          .d2h_ms = it.transfers.d2h_ms,
           .runs = static_cast<int>(it.samples.size()),
           .work = it.work,
           .extra_memory = it.extra_memory,
@@ -218,9 +265,8 @@ std::vector<std::string> measure_all(const typename Algorithm::Problem& problem,
   });
   options.status("checking the answers");
   const std::vector<std::string> faults = judge(problem, rounds.answers().all());
-  result.floor = rounds.floor();
   for (const auto& it : rounds.contenders()) {
-    result.measured.push_back(measurement_of(it, faults, rounds.answers().all()));
+    result.measured.push_back(measurement_of(it, faults, rounds.answers().all(), rounds.floor(it.algorithm->device)));
   }
   std::vector<std::string> overran;
   for (const auto& it : rounds.overruns()) {

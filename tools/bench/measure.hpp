@@ -27,10 +27,14 @@ Times times_of(std::vector<double> samples);
 struct Measurement {
   std::string algorithm;
   kernels::Device device = kernels::Device::cpu;
-  Times times;
+  Times times;                                ///< on a GPU by its clock, the keys being there
+  std::optional<Times> floor = std::nullopt;  ///< top-k: one read of the keys, by all threads or by the GPU
+  double h2d_ms = 0;                          ///< of the keys to a GPU, once
+  double d2h_ms = 0;                          ///< of the answer back
   int runs = 0;                               ///< timed
   kernels::Work work;                         ///< of one more run, with counters
-  std::optional<std::uint64_t> extra_memory;  ///< the peak of that run in bytes, beyond the keys; its answer included
+  /// The peak of that run in bytes, beyond the keys; its answer included. On a GPU, of the memory there.
+  std::optional<std::uint64_t> extra_memory;
   std::size_t result_size = 0;
   std::string fault;  ///< what is wrong with an answer it gave; empty: all were right
 };
@@ -44,7 +48,6 @@ struct Skipped {
 struct CellResult {
   Cell cell;  ///< with its number of threads, 0 no more
   std::uint64_t key_bytes = 0;
-  std::optional<Times> floor;  ///< top-k: one parallel read of the keys
   std::vector<Measurement> measured;
   std::vector<Skipped> skipped;
 };

@@ -66,7 +66,7 @@ Row row_of(const Measurement& it, const CellResult& result, double best_ms) {
           milliseconds(it.times.median_ms),
           milliseconds(it.times.min_ms),
           ratio(it.times.median_ms / best_ms),
-          result.floor ? ratio(it.times.median_ms / result.floor->median_ms) : "",
+          it.floor ? ratio(it.times.median_ms / it.floor->median_ms) : "",
           it.extra_memory ? ratio(static_cast<double>(*it.extra_memory) / key_bytes) : "",
           short_count(it.work.dominance_tests),
           short_count(it.work.mask_tests),
@@ -96,7 +96,7 @@ std::vector<Standing> standings(const std::vector<CellResult>& results, Op op) {
       auto standing = std::ranges::find(list, it.algorithm, &Standing::algorithm);
       if (standing == list.end()) standing = list.insert(list.end(), Standing{it.algorithm, {}, {}});
       standing->ratios.push_back(it.times.median_ms / best_ms);
-      if (result.floor) standing->floors.push_back(it.times.median_ms / result.floor->median_ms);
+      if (it.floor) standing->floors.push_back(it.times.median_ms / it.floor->median_ms);
     }
   }
   std::ranges::stable_sort(list, {}, [](const Standing& standing) { return geometric_mean(standing.ratios); });

@@ -1,0 +1,180 @@
+#include "kernels/cuda/device/context.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "kernels/cuda/device/residence.hpp"
+#include "kernels/cuda/registry.hpp"
+#include "tests/gpu/gpu_test.hpp"
+#include "tests/kernels/algorithms.hpp"
+#include "tests/kernels/problems.hpp"
+#include "tests/oracle/oracle.hpp"
+
+namespace skyrank::kernels::cuda {
+namespace {
+
+using DeviceContextOnGpu = skyrank::gpu_testing::GpuTest;
+using tests::Distribution;
+using tests::make_columns;
+using tests::TopKCase;
+
+TopKCase some_keys(std::size_t n, KeyWidth width) {
+  return {n, make_columns(Distribution::independent, n, 1, width, 3), {width}};
+}
+
+/// With so small a k that every algorithm supports it.
+TopKSolution run(const TopKAlgorithm& algorithm, const TopKProblem& problem, DeviceContext* device = nullptr) {
+  EXPECT_TRUE(algorithm.supports(shape_of(problem))) << algorithm.name;
+  return algorithm.run(problem, ParameterValues(algorithm.parameters, {}),
+                       {.count_work = false, .stop = {}, .device = device});
+}
+
+TEST_F(DeviceContextOnGpu, TransfersOfManyStagingBuffers) {
+  DeviceContext device;
+  const Lease lease(device);
+  for (const std::size_t bytes :
+       {std::size_t{1}, Transfer::kStagingBytes, 2 * Transfer::kStagingBytes + 1, 5 * Transfer::kStagingBytes - 7}) {
+    std::vector<unsigned char> sent(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) sent[i] = static_cast<unsigned char>(i * 131 + i / 4099);
+    const auto there = device.allocate<unsigned char>(bytes);
+    device.synchronize();
+    device.transfer().upload(there.data(), sent.data(), bytes);
+    std::vector<unsigned char> received(bytes);
+    device.transfer().download(received.data(), there.data(), bytes);
+    EXPECT_EQ(received, sent) << bytes;
+  }
+}
+
+TEST_F(DeviceContextOnGpu, TheLimitOfMemoryIsToldAndLeavesTheContextUsable) {
+  constexpr std::size_t kLimit = std::size_t{1} << 20;
+  DeviceContext device(0, kLimit);
+  const TopKCase large = some_keys(400'000, KeyWidth::bytes4);
+  const TopKCase small = some_keys(500, KeyWidth::bytes4);
+  for (const TopKAlgorithm* algorithm : topk_algorithms()) {
+    try {
+      run(*algorithm, large.problem(10, TieRule::first), &device);
+      ADD_FAILURE() << algorithm->name << " found room";
+    } catch (const OutOfMemory& failure) {
+      EXPECT_THAT(failure.what(),
+                  testing::HasSubstr("the limit of 1048576 bytes of device memory is reached: 0 are in use"));
+    }
+    const TopKProblem fits = small.problem(10, TieRule::first);
+    EXPECT_EQ(run(*algorithm, fits, &device).rows, oracle::topk(fits)) << algorithm->name;
+  }
+  auto& pool = static_cast<PoolResource&>(device.memory());
+  EXPECT_EQ(pool.in_use(), 0u);
+  EXPECT_GT(pool.peak(), 0u);
+  EXPECT_LE(pool.peak(), kLimit);
+}
+
+/// Fails one allocation, and counts what is not given back.
+class FailingResource final : public MemoryResource {
+ public:
+  explicit FailingResource(MemoryResource& memory) : memory_(memory) {}
+
+  void fail_at(int allocation) {
+    fail_at_ = allocation;
+    allocations_ = 0;
+  }
+  std::size_t outstanding() const { return outstanding_; }
+
+  void* allocate(std::size_t bytes, cudaStream_t stream) override {
+    if (allocations_++ == fail_at_) throw OutOfMemory("FailingResource::allocate", "on purpose", __FILE__, __LINE__);
+    outstanding_ += bytes;
+    return memory_.allocate(bytes, stream);
+  }
+  void deallocate(void* data, std::size_t bytes, cudaStream_t stream) noexcept override {
+    outstanding_ -= bytes;
+    memory_.deallocate(data, bytes, stream);
+  }
+
+ private:
+  MemoryResource& memory_;
+  int fail_at_ = -1;
+  int allocations_ = 0;
+  std::size_t outstanding_ = 0;
+};
+
+/// Fails each allocation of a run in turn, until there is none left to fail. How many there were.
+int fail_everywhere(const TopKAlgorithm& algorithm, const TopKProblem& problem, FailingResource& memory,
+                    DeviceContext& device) {
+  const std::vector<RowId> expected = oracle::topk(problem);
+  for (int failing = 0;; ++failing) {
+    memory.fail_at(failing);
+    try {
+      EXPECT_EQ(run(algorithm, problem, &device).rows, expected) << algorithm.name;
+      return failing;
+    } catch (const OutOfMemory&) {
+      EXPECT_EQ(memory.outstanding(), 0u) << algorithm.name << ", allocation " << failing;
+    }
+    memory.fail_at(-1);
+    EXPECT_EQ(run(algorithm, problem, &device).rows, expected) << algorithm.name << " after allocation " << failing;
+  }
+}
+
+TEST_F(DeviceContextOnGpu, AFailureOfAnyAllocationLeavesNothingBehind) {
+  PoolResource pool(0);
+  FailingResource memory(pool);
+  DeviceContext device(0, memory);
+  // Few rows and many: algorithms may take other ways.
+  const TopKCase few = some_keys(700, KeyWidth::bytes2);
+  const TopKCase many = some_keys(20'000, KeyWidth::bytes8);
+  for (const TopKAlgorithm* algorithm : topk_algorithms()) {
+    for (const TieRule ties : {TieRule::first, TieRule::all}) {
+      EXPECT_GE(fail_everywhere(*algorithm, few.problem(20, ties), memory, device), 3) << algorithm->name;
+      EXPECT_GE(fail_everywhere(*algorithm, many.problem(20, ties), memory, device), 3) << algorithm->name;
+    }
+  }
+}
+
+TEST_F(DeviceContextOnGpu, ResidentKeysGiveTheSameAnswer) {
+  const TopKCase data = some_keys(10'001, KeyWidth::bytes4);
+  const TopKProblem from_host = data.problem(30, TieRule::last);
+  const Residence resident(from_host.keys, data.n);
+  TopKProblem there = from_host;
+  there.keys = resident.keys();
+  there.memory = Memory::device;
+  EXPECT_GT(resident.bytes(), 4 * data.n);
+  EXPECT_GT(resident.read_ms(), 0);
+  for (const TopKAlgorithm* algorithm : topk_algorithms()) {
+    resident.evict();
+    const TopKSolution solution = run(*algorithm, there);
+    EXPECT_EQ(solution.rows, run(*algorithm, from_host).rows) << algorithm->name;
+    EXPECT_GT(solution.times.run_ms, 0) << algorithm->name;
+  }
+}
+
+TEST_F(DeviceContextOnGpu, KeysThatAreNotAlignedForWideLoads) {
+  const TopKCase data = some_keys(9'000, KeyWidth::bytes4);
+  const TopKProblem all = data.problem(30, TieRule::first);
+  const Residence resident(all.keys, data.n);
+  for (const std::size_t skipped : {1, 2, 3, 5}) {
+    const KeyColumn host{all.keys.front().as<std::uint32_t>() + skipped, KeyWidth::bytes4};
+    const KeyColumn device{resident.keys().front().as<std::uint32_t>() + skipped, KeyWidth::bytes4};
+    TopKProblem problem = all;
+    problem.n = data.n - skipped;
+    problem.keys = {&host, 1};
+    const std::vector<RowId> expected = oracle::topk(problem);
+    problem.keys = {&device, 1};
+    problem.memory = Memory::device;
+    for (const TopKAlgorithm* algorithm : topk_algorithms()) {
+      EXPECT_EQ(run(*algorithm, problem).rows, expected) << algorithm->name << ", offset " << skipped;
+    }
+  }
+}
+
+/// Gives back what the process's own context keeps, so that a checker of memory finds nothing left.
+class GiveBackAtTheEnd final : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    if (find_devices().devices.empty()) return;
+    static_cast<PoolResource&>(DeviceContext::of_process().memory()).give_back_kept();
+  }
+};
+
+const ::testing::Environment* const kGiveBack = ::testing::AddGlobalTestEnvironment(new GiveBackAtTheEnd);
+
+}  // namespace
+}  // namespace skyrank::kernels::cuda

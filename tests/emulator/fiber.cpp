@@ -1,6 +1,5 @@
 #include "tests/emulator/fiber.hpp"
 
-#include <boost/context/preallocated.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <memory>
 #include <utility>
@@ -24,57 +23,50 @@ namespace context = boost::context;
 /// Only what is touched takes memory. Below lies a guard page.
 constexpr std::size_t kStackBytes = 256 << 10;
 
-/// Before a change to another stack. The sanitizer's record of this one is kept, or dropped when there is no place.
-void before_switch([[maybe_unused]] void** record, [[maybe_unused]] const void* stack,
-                   [[maybe_unused]] std::size_t size) {
-#if defined(SKYRANK_ADDRESS_SANITIZER)
-  __sanitizer_start_switch_fiber(record, stack, size);
-#endif
+/// Stacks end at different offsets in their pages, by turns: or the few lines in use of each would all fall into the
+/// same sets of the caches.
+std::size_t next_offset() {
+  static std::size_t made = 0;
+  return made++ % 128 * 448;
 }
 
-/// After it, on the stack that the record is of. Says which one was left.
-void after_switch([[maybe_unused]] void* record, [[maybe_unused]] const void** stack,
-                  [[maybe_unused]] std::size_t* size) {
-#if defined(SKYRANK_ADDRESS_SANITIZER)
-  __sanitizer_finish_switch_fiber(record, stack, size);
-#endif
-}
+/// The one that was left last: whoever goes on knows then where it waits.
+Fiber* left = nullptr;
 
 }  // namespace
 
-Fiber::Fiber(void (*run)(void*), void* argument) : run_(run), argument_(argument) {
+Fiber::Fiber(void (*run)(void*), void* argument) : size_(kStackBytes) {
   context::protected_fixedsize_stack allocator(kStackBytes);
-  stack_ = allocator.allocate();
-  inside_ = context::fiber(std::allocator_arg, context::preallocated(stack_.sp, stack_.size, stack_), allocator,
-                           [this](context::fiber&& outside) {
-                             outside_ = std::move(outside);
-                             enter();
-                             while (!ending_) {
-                               run_(argument_);
-                               suspend();
-                             }
-                             before_switch(nullptr, outside_stack_, outside_size_);
-                             return std::move(outside_);
-                           });
+  const context::stack_context stack = allocator.allocate();
+  const std::size_t offset = next_offset();
+  void* const top = static_cast<std::byte*>(stack.sp) - offset;
+  size_ = stack.size - offset;
+  stack_ = static_cast<const std::byte*>(top) - size_;
+  context_ = context::fiber(std::allocator_arg, context::preallocated(top, size_, stack), allocator,
+                            [this, run, argument](context::fiber&& from) {
+                              left->context_ = std::move(from);
+                              arrive();
+                              run(argument);
+                              return context::fiber();
+                            });
 }
 
-Fiber::~Fiber() {
-  ending_ = true;
-  resume();
+void Fiber::switch_to(Fiber& other) {
+  left = this;
+#if defined(SKYRANK_ADDRESS_SANITIZER)
+  __sanitizer_start_switch_fiber(&record_, other.stack_, other.size_);
+#endif
+  context::fiber from = std::move(other.context_).resume();
+  left->context_ = std::move(from);
+  arrive();
 }
 
-void Fiber::resume() {
-  before_switch(&outside_record_, static_cast<const std::byte*>(stack_.sp) - stack_.size, stack_.size);
-  inside_ = std::move(inside_).resume();
-  after_switch(outside_record_, nullptr, nullptr);
+/// What the sanitizer has to be told first on a stack. It says which one was left, as nobody else knows of a thread's
+/// own.
+void Fiber::arrive() {
+#if defined(SKYRANK_ADDRESS_SANITIZER)
+  __sanitizer_finish_switch_fiber(record_, &left->stack_, &left->size_);
+#endif
 }
-
-void Fiber::suspend() {
-  before_switch(&inside_record_, outside_stack_, outside_size_);
-  outside_ = std::move(outside_).resume();
-  enter();
-}
-
-void Fiber::enter() { after_switch(inside_record_, &outside_stack_, &outside_size_); }
 
 }  // namespace skyrank::emulator

@@ -5,36 +5,28 @@
 
 namespace skyrank::emulator {
 
-/// A stack of its own on which a function runs again and again, and may stop in between. The address sanitizer is told
-/// of every change of stacks.
+/// A stack, and where the code on it goes on. The address sanitizer is told of every change of stacks.
 class Fiber {
  public:
-  /// Nothing runs before the first `resume`.
+  /// The stack that the caller is on.
+  Fiber() = default;
+  /// A new one, on which `run(argument)` starts when it is first switched to. It must never return, and lives as long
+  /// as the program.
   Fiber(void (*run)(void* argument), void* argument);
-  /// The function must not be in between.
-  ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// From outside: starts the function or goes on with it, until it suspends or returns.
-  void resume();
-  /// From inside: back to `resume`'s caller.
-  void suspend();
+  /// Goes on there. Returns when something switches back to this one, on which the caller is.
+  void switch_to(Fiber& other);
 
  private:
-  void enter();
+  void arrive();
 
-  void (*run_)(void*);
-  void* argument_;
-  bool ending_ = false;
-  boost::context::stack_context stack_;
-  boost::context::fiber inside_;
-  boost::context::fiber outside_;
-  // Of the sanitizer: each side's own record while the other one runs, and the stack to go back to.
-  void* inside_record_ = nullptr;
-  void* outside_record_ = nullptr;
-  const void* outside_stack_ = nullptr;
-  std::size_t outside_size_ = 0;
+  boost::context::fiber context_;
+  // The sanitizer's: the stack, and its record of it while another one is in use.
+  const void* stack_ = nullptr;
+  std::size_t size_ = 0;
+  [[maybe_unused]] void* record_ = nullptr;
 };
 
 }  // namespace skyrank::emulator

@@ -57,8 +57,15 @@ cudaError_t launch(const void* kernel, const cudaLaunchConfig_t& config, ThreadF
 
 }  // namespace skyrank::emulator
 
+using skyrank::emulator::all_settings;
+using skyrank::emulator::keep;
+using skyrank::emulator::KernelSettings;
+using skyrank::emulator::kSharedPerBlockOptIn;
+using skyrank::emulator::kThreadsPerBlock;
+using skyrank::emulator::settings_mutex;
+using skyrank::emulator::settings_of;
+
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
-  using namespace skyrank::emulator;
   if (kernel == nullptr) return keep(cudaErrorInvalidDeviceFunction);
   const std::lock_guard lock(settings_mutex);
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value >= 0 &&
@@ -75,7 +82,6 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
-  using namespace skyrank::emulator;
   if (kernel == nullptr) return keep(cudaErrorInvalidDeviceFunction);
   const KernelSettings settings = settings_of(kernel);
   *attributes = {};
@@ -90,7 +96,10 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int block_size,
                                                           std::size_t dynamic_shared_bytes) {
-  using namespace skyrank::emulator;
+  using skyrank::emulator::kBlocksPerMultiprocessor;
+  using skyrank::emulator::kSharedPerMultiprocessor;
+  using skyrank::emulator::kSharedReservedPerBlock;
+  using skyrank::emulator::kThreadsPerMultiprocessor;
   if (kernel == nullptr) return keep(cudaErrorInvalidDeviceFunction);
   if (block_size <= 0) return keep(cudaErrorInvalidValue);
   *blocks = 0;

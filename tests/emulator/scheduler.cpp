@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -30,7 +29,7 @@ namespace {
 
 constexpr unsigned kLanes = 32;
 /// A warp whose lanes wait only for each other goes on this often before other warps have their turn.
-constexpr int kTurnsOfAWarp = 1024;
+constexpr int kRoundsOfAWarp = 1024;
 /// So many turns in which threads do nothing but sleep are a deadlock.
 constexpr int kIdleTurns = 10'000;
 
@@ -76,13 +75,11 @@ void for_each_lane(unsigned mask, bool upwards, Visit visit) {
 struct Thread {
   enum class State : std::uint8_t { ready, waiting, sleeping, ended };
 
-  explicit Thread(void (*run)(void*)) : fiber(run, this) {}
-
-  Fiber fiber;
   uint3 index{};
   unsigned warp = 0;
   unsigned lane = 0;
   State state = State::ended;
+  Fiber* fiber = nullptr;  ///< where it goes on; none before it starts
   // Where it waits, and what it brings there and takes away.
   Collective collective = Collective::syncthreads;
   unsigned mask = 0;
@@ -159,7 +156,8 @@ bool is_uniform(Collective collective) {
 }
 
 /// The threads of one block at a time. Those that are ready run upwards and downwards by turns, so that what leans on
-/// an order that no barrier makes shows.
+/// an order that no barrier makes shows. A thread that waits or ends chooses the next one itself. Only threads that
+/// wait hold a fiber: one that ends without leaves its own to the next.
 class Scheduler {
  public:
   void run(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, ThreadFunction thread);
@@ -169,8 +167,11 @@ class Scheduler {
                           const Place& place);
   void yield(const Place& place);
   void* dynamic_shared(const Place& place);
-  const Thread& current(const Place& place);
-  [[noreturn]] void fail(const std::string& what);
+  Thread& current(const Place& place) {
+    if (current_ == nullptr) fail_on_host(place);
+    return *current_;
+  }
+  [[noreturn]] void fail(const std::string& what) const;
 
  private:
   struct FreeShared {
@@ -178,25 +179,36 @@ class Scheduler {
   };
   static constexpr std::align_val_t kSharedAlignment{16};
 
+  void place_threads(dim3 block);
   void run_block();
-  bool run_turn();
-  void run_warp(Warp& warp);
-  static void run_thread(void* thread);
+  static void run_threads(void* scheduler);
   void end(Thread& thread);
   void wait(Thread& thread);
-  void check_mask(const Thread& thread, const Place& place, unsigned mask);
+  Thread& next();
+  void begin_turn();
+  Warp& warp_at(std::size_t position) { return warps_[upwards_ ? position : warps_.size() - 1 - position]; }
+  Fiber& fiber_of(Thread& thread);
   void leave_barrier();
+  [[noreturn]] void fail_mask(const Thread& thread, const Place& place, unsigned mask) const;
+  [[noreturn]] static void fail_on_host(const Place& place);
   std::string describe_waits() const;
 
-  std::deque<Thread> threads_;
+  std::vector<Thread> threads_;
   std::vector<Warp> warps_;
-  std::size_t size_ = 0;  ///< threads of a block
   ThreadFunction function_;
   std::unique_ptr<std::byte[], FreeShared> shared_;
   std::size_t shared_bytes_ = 0;
   Thread* current_ = nullptr;
+  Fiber* outside_ = nullptr;  ///< of who launched
+  std::vector<Fiber*> idle_;  ///< without a thread
+  // Which thread is next: a turn goes through all warps.
   bool upwards_ = false;
-  bool progress_ = false;
+  bool ran_ = false;       ///< a thread, in this turn
+  bool progress_ = false;  ///< a thread did more than sleep, in this turn
+  int idle_turns_ = 0;
+  std::size_t position_ = 0;  ///< warps of this turn that had theirs, or have it
+  int rounds_ = 0;            ///< that the lanes of the warp have gone on
+  unsigned todo_ = 0;         ///< lanes of the warp that are still to go on in this round
   // The block's barrier.
   std::size_t alive_ = 0;
   std::size_t arrived_ = 0;
@@ -206,28 +218,18 @@ class Scheduler {
   const Thread* first_ = nullptr;
 };
 
-Scheduler& scheduler() {
-  static Scheduler only;
-  return only;
-}
+/// Never destroyed, as the fibers are not.
+Scheduler& scheduler = *new Scheduler;
 
 void Scheduler::run(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, ThreadFunction thread) {
+  Fiber outside;
+  outside_ = &outside;
   function_ = thread;
   blockDim = block;
   gridDim = grid;
-  size_ = std::size_t{block.x} * block.y * block.z;
   shared_bytes_ = dynamic_shared_bytes;
   shared_.reset(static_cast<std::byte*>(::operator new[](shared_bytes_, kSharedAlignment)));
-  while (threads_.size() < size_) threads_.emplace_back(&Scheduler::run_thread);
-  warps_.resize((size_ + kLanes - 1) / kLanes);
-  for (std::size_t i = 0; i < size_; ++i) {
-    Thread& of_block = threads_[i];
-    const auto linear = static_cast<unsigned>(i);
-    of_block.index = {linear % block.x, linear / block.x % block.y, linear / block.x / block.y};
-    of_block.warp = linear / kLanes;
-    of_block.lane = linear % kLanes;
-    warps_[of_block.warp].threads[of_block.lane] = &of_block;
-  }
+  place_threads(block);
   for (unsigned z = 0; z < grid.z; ++z) {
     for (unsigned y = 0; y < grid.y; ++y) {
       for (unsigned x = 0; x < grid.x; ++x) {
@@ -239,52 +241,103 @@ void Scheduler::run(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, Thr
   shared_.reset();
 }
 
+void Scheduler::place_threads(dim3 block) {
+  threads_.assign(std::size_t{block.x} * block.y * block.z, {});
+  warps_.resize((threads_.size() + kLanes - 1) / kLanes);
+  for (unsigned i = 0; i < threads_.size(); ++i) {
+    Thread& thread = threads_[i];
+    thread.index = {i % block.x, i / block.x % block.y, i / block.x / block.y};
+    thread.warp = i / kLanes;
+    thread.lane = i % kLanes;
+    warps_[thread.warp].threads[thread.lane] = &thread;
+  }
+}
+
 void Scheduler::run_block() {
   std::memset(shared_.get(), kPoison, shared_bytes_);
-  alive_ = size_;
-  for (std::size_t i = 0; i < size_; ++i) threads_[i].state = Thread::State::ready;
+  alive_ = threads_.size();
+  for (Thread& thread : threads_) {
+    thread.state = Thread::State::ready;
+    thread.fiber = nullptr;
+  }
   for (std::size_t i = 0; i < warps_.size(); ++i) {
-    const std::size_t lanes = std::min<std::size_t>(kLanes, size_ - i * kLanes);
+    const std::size_t lanes = std::min<std::size_t>(kLanes, threads_.size() - i * kLanes);
     warps_[i].alive = warps_[i].ready = ~0U >> (kLanes - lanes);
   }
-  for (int idle = 0; alive_ > 0;) {
-    if (!run_turn()) fail("deadlock: every thread waits" + describe_waits());
-    idle = progress_ ? 0 : idle + 1;
-    if (idle > kIdleTurns) fail("deadlock: nothing but __nanosleep goes on" + describe_waits());
+  idle_turns_ = 0;
+  begin_turn();
+  Thread& first = next();
+  outside_->switch_to(fiber_of(first));
+}
+
+/// What a fiber does: it runs threads to their end until one is next that has its own.
+void Scheduler::run_threads(void* scheduler_of_it) {
+  Scheduler& self = *static_cast<Scheduler*>(scheduler_of_it);
+  for (;;) {
+    Thread& thread = *self.current_;
+    self.function_.run(self.function_.arguments);
+    Fiber& own = *thread.fiber;
+    self.end(thread);
+    if (self.alive_ == 0) {
+      self.current_ = nullptr;
+      self.idle_.push_back(&own);
+      own.switch_to(*self.outside_);
+      continue;
+    }
+    Thread& after = self.next();
+    self.idle_.push_back(&own);
+    Fiber& there = self.fiber_of(after);
+    if (&there != &own) own.switch_to(there);
   }
 }
 
-/// Every thread that can goes on once, at least. False: there is none.
-bool Scheduler::run_turn() {
+void Scheduler::begin_turn() {
   upwards_ = !upwards_;
+  ran_ = false;
   progress_ = false;
-  bool any = false;
-  for (std::size_t i = 0; i < warps_.size(); ++i) {
-    Warp& warp = warps_[upwards_ ? i : warps_.size() - 1 - i];
-    warp.ready |= warp.sleeping;
-    warp.sleeping = 0;
-    any = any || warp.ready != 0;
-    for (int turn = 0; warp.ready != 0 && turn < kTurnsOfAWarp; ++turn) run_warp(warp);
+  position_ = 0;
+  todo_ = 0;
+  rounds_ = kRoundsOfAWarp;
+}
+
+/// Chooses who goes on.
+Thread& Scheduler::next() {
+  while (todo_ == 0) {
+    if (position_ > 0 && rounds_ < kRoundsOfAWarp && warp_at(position_ - 1).ready != 0) {
+      ++rounds_;
+    } else if (position_ < warps_.size()) {
+      Warp& warp = warp_at(position_++);
+      warp.ready |= warp.sleeping;
+      warp.sleeping = 0;
+      ran_ = ran_ || warp.ready != 0;
+      rounds_ = 1;
+    } else {
+      if (!ran_) fail("deadlock: every thread waits" + describe_waits());
+      idle_turns_ = progress_ ? 0 : idle_turns_ + 1;
+      if (idle_turns_ > kIdleTurns) fail("deadlock: nothing but __nanosleep goes on" + describe_waits());
+      begin_turn();
+      continue;
+    }
+    todo_ = warp_at(position_ - 1).ready;
   }
-  return any;
+  Warp& warp = warp_at(position_ - 1);
+  const auto lane = static_cast<unsigned>(upwards_ ? std::countr_zero(todo_) : 31 - std::countl_zero(todo_));
+  todo_ &= ~(1U << lane);
+  warp.ready &= ~(1U << lane);
+  return *warp.threads[lane];
 }
 
-void Scheduler::run_warp(Warp& warp) {
-  for_each_lane(warp.ready, upwards_, [&](unsigned lane) {
-    warp.ready &= ~(1U << lane);
-    Thread& thread = *warp.threads[lane];
-    thread.state = Thread::State::ready;
-    threadIdx = thread.index;
-    current_ = &thread;
-    thread.fiber.resume();
-    current_ = nullptr;
-  });
-}
-
-void Scheduler::run_thread(void* thread) {
-  Scheduler& self = scheduler();
-  self.function_.run(self.function_.arguments);
-  self.end(*static_cast<Thread*>(thread));
+/// Makes the thread the current one, and says on which fiber it is to go on.
+Fiber& Scheduler::fiber_of(Thread& thread) {
+  thread.state = Thread::State::ready;
+  threadIdx = thread.index;
+  current_ = &thread;
+  if (thread.fiber == nullptr) {
+    if (idle_.empty()) idle_.push_back(new Fiber(&Scheduler::run_threads, this));
+    thread.fiber = idle_.back();
+    idle_.pop_back();
+  }
+  return *thread.fiber;
 }
 
 void Scheduler::end(Thread& thread) {
@@ -303,27 +356,28 @@ void Scheduler::end(Thread& thread) {
   if (arrived_ > 0 && arrived_ == alive_) leave_barrier();
 }
 
+/// Others go on until it is this one's turn again.
 void Scheduler::wait(Thread& thread) {
-  thread.state = Thread::State::waiting;
-  thread.fiber.suspend();
+  Fiber& own = *thread.fiber;
+  Fiber& there = fiber_of(next());
+  if (&there != &own) own.switch_to(there);
 }
 
 unsigned Scheduler::meet_block(Collective collective, bool predicate, const Place& place) {
-  current(place);
-  Thread& thread = *current_;
+  Thread& thread = current(place);
   progress_ = true;
   thread.collective = collective;
   thread.place = place;
   if (arrived_ == 0) first_ = &thread;
   torn_ = torn_ || first_->collective != collective || !same(first_->place, place);
   holding_ += predicate ? 1 : 0;
-  if (++arrived_ == alive_) {
-    thread.state = Thread::State::waiting;
+  thread.state = Thread::State::waiting;
+  if (++arrived_ < alive_) {
+    wait(thread);
+  } else {
     leave_barrier();
     warps_[thread.warp].ready &= ~(1U << thread.lane);
     thread.state = Thread::State::ready;
-  } else {
-    wait(thread);
   }
   return result_;
 }
@@ -336,7 +390,7 @@ void Scheduler::leave_barrier() {
   arrived_ = 0;
 }
 
-void Scheduler::check_mask(const Thread& thread, const Place& place, unsigned mask) {
+void Scheduler::fail_mask(const Thread& thread, const Place& place, unsigned mask) const {
   const unsigned alive = warps_[thread.warp].alive;
   const std::string who = "thread " + describe(thread.index) + " at " + describe(place);
   if ((mask >> thread.lane & 1U) == 0) fail(who + " is not in its own mask " + describe(mask));
@@ -345,11 +399,10 @@ void Scheduler::check_mask(const Thread& thread, const Place& place, unsigned ma
 
 std::uint64_t Scheduler::meet_warp(Collective collective, unsigned mask, std::uint64_t value, unsigned source,
                                    const Place& place) {
-  current(place);
-  Thread& thread = *current_;
+  Thread& thread = current(place);
   Warp& warp = warps_[thread.warp];
   const unsigned own = 1U << thread.lane;
-  if ((mask & own) == 0 || (mask & ~warp.alive) != 0) check_mask(thread, place, mask);
+  if ((mask & own) == 0 || (mask & ~warp.alive) != 0) fail_mask(thread, place, mask);
   progress_ = true;
   thread.collective = collective;
   thread.mask = mask;
@@ -363,6 +416,7 @@ std::uint64_t Scheduler::meet_warp(Collective collective, unsigned mask, std::ui
   }
   meeting->arrived |= own;
   if (meeting->arrived != mask) {
+    thread.state = Thread::State::waiting;
     wait(thread);
     return thread.result;
   }
@@ -377,12 +431,11 @@ std::uint64_t Scheduler::meet_warp(Collective collective, unsigned mask, std::ui
 }
 
 void Scheduler::yield(const Place& place) {
-  current(place);
-  Thread& thread = *current_;
+  Thread& thread = current(place);
   thread.place = place;
   thread.state = Thread::State::sleeping;
   warps_[thread.warp].sleeping |= 1U << thread.lane;
-  thread.fiber.suspend();
+  wait(thread);
 }
 
 void* Scheduler::dynamic_shared(const Place& place) {
@@ -394,15 +447,12 @@ void* Scheduler::dynamic_shared(const Place& place) {
   return shared_.get();
 }
 
-const Thread& Scheduler::current(const Place& place) {
-  if (current_ == nullptr) {
-    std::fprintf(stderr, "CUDA emulator: the host calls a function of the device at %s\n", describe(place).c_str());
-    std::abort();
-  }
-  return *current_;
+void Scheduler::fail_on_host(const Place& place) {
+  std::fprintf(stderr, "CUDA emulator: the host calls a function of the device at %s\n", describe(place).c_str());
+  std::abort();
 }
 
-void Scheduler::fail(const std::string& what) {
+void Scheduler::fail(const std::string& what) const {
   std::fprintf(stderr, "CUDA emulator: block %s: %s\n", describe(blockIdx).c_str(), what.c_str());
   std::abort();
 }
@@ -417,9 +467,9 @@ std::string Scheduler::describe_waits() const {
     return std::string("waits in ") + name(thread.collective) + mask + " at " + describe(thread.place);
   };
   std::string lines;
-  for (std::size_t begin = 0, end = 0; begin < size_; begin = end) {
+  for (std::size_t begin = 0, end = 0; begin < threads_.size(); begin = end) {
     const std::string wait = describe_wait(threads_[begin]);
-    while (end < size_ && describe_wait(threads_[end]) == wait) ++end;
+    while (end < threads_.size() && describe_wait(threads_[end]) == wait) ++end;
     lines += "\n  thread " + describe(threads_[begin].index);
     if (end - begin > 1) lines += " to " + describe(threads_[end - 1].index);
     lines += ": " + wait;
@@ -444,35 +494,35 @@ unsigned source_lane(Collective collective, unsigned lane, unsigned operand, uns
 void run_grid(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, ThreadFunction thread) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
-  scheduler().run(grid, block, dynamic_shared_bytes, thread);
+  scheduler.run(grid, block, dynamic_shared_bytes, thread);
 }
 
 unsigned meet_block(Collective collective, bool predicate, Place place) {
-  return scheduler().meet_block(collective, predicate, place);
+  return scheduler.meet_block(collective, predicate, place);
 }
 
 std::uint64_t meet_warp(Collective collective, unsigned mask, std::uint64_t value, Place place) {
-  return scheduler().meet_warp(collective, mask, value, 0, place);
+  return scheduler.meet_warp(collective, mask, value, 0, place);
 }
 
 std::uint64_t shuffle(Collective collective, unsigned mask, std::uint64_t value, int operand, int width, Place place) {
-  const Thread& thread = scheduler().current(place);
-  if (width < 1 || width > warpSize || !std::has_single_bit(static_cast<unsigned>(width))) {
-    scheduler().fail("thread " + describe(thread.index) + " shuffles with width " + std::to_string(width) + " at " +
-                     describe(place) + ": must be a power of 2 up to 32");
+  const Thread& thread = scheduler.current(place);
+  if (width < 1 || width > warpSize || (width & (width - 1)) != 0) {
+    scheduler.fail("thread " + describe(thread.index) + " shuffles with width " + std::to_string(width) + " at " +
+                   describe(place) + ": must be a power of 2 up to 32");
   }
   const unsigned source =
       source_lane(collective, thread.lane, static_cast<unsigned>(operand) % kLanes, static_cast<unsigned>(width));
-  return scheduler().meet_warp(collective, mask, value, source, place);
+  return scheduler.meet_warp(collective, mask, value, source, place);
 }
 
-unsigned own_lane(Place place) { return 1U << scheduler().current(place).lane; }
+unsigned own_lane(Place place) { return 1U << scheduler.current(place).lane; }
 
-void yield(Place place) { scheduler().yield(place); }
+void yield(Place place) { scheduler.yield(place); }
 
 void trap(Place place) {
-  const Thread& thread = scheduler().current(place);
-  scheduler().fail("__trap by thread " + describe(thread.index) + " at " + describe(place));
+  const Thread& thread = scheduler.current(place);
+  scheduler.fail("__trap by thread " + describe(thread.index) + " at " + describe(place));
 }
 
 long long ticks() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
@@ -480,5 +530,5 @@ long long ticks() { return std::chrono::steady_clock::now().time_since_epoch().c
 }  // namespace skyrank::emulator
 
 void* emulated_dynamic_shared(skyrank::emulator::Place place) {
-  return skyrank::emulator::scheduler().dynamic_shared(place);
+  return skyrank::emulator::scheduler.dynamic_shared(place);
 }

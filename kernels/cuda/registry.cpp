@@ -10,6 +10,7 @@ extern const TopKAlgorithm radix_select;
 extern const TopKAlgorithm bucket_select;
 extern const TopKAlgorithm per_thread;
 extern const TopKAlgorithm per_thread_registers;
+extern const TopKAlgorithm randomized_select;
 }  // namespace topk
 
 std::span<const SkylineAlgorithm* const> skyline_algorithms() { return {}; }
@@ -17,7 +18,7 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() { return {}; }
 std::span<const TopKAlgorithm* const> topk_algorithms() {
   static constexpr const TopKAlgorithm* kAll[] = {
       &topk::sort,          &topk::dr_topk,    &topk::sampled_threshold,    &topk::radix_select,
-      &topk::bucket_select, &topk::per_thread, &topk::per_thread_registers,
+      &topk::bucket_select, &topk::per_thread, &topk::per_thread_registers, &topk::randomized_select,
   };
   return kAll;
 }

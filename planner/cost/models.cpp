@@ -31,6 +31,7 @@ TopKModel topk_model(std::string_view algorithm) {
       {"cuda-bucket-select", cuda_bucket_select},
       {"cuda-per-thread", cuda_per_thread},
       {"cuda-per-thread-registers", cuda_per_thread_registers},
+      {"cuda-randomized", cuda_randomized},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;

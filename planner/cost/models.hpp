@@ -33,6 +33,7 @@ double cuda_radix_select(const kernels::TopKShape& shape, const Machine& machine
 double cuda_bucket_select(const kernels::TopKShape& shape, const Machine& machine);
 double cuda_per_thread(const kernels::TopKShape& shape, const Machine& machine);
 double cuda_per_thread_registers(const kernels::TopKShape& shape, const Machine& machine);
+double cuda_randomized(const kernels::TopKShape& shape, const Machine& machine);
 
 /// The model of an algorithm by its registered name; null when it has none.
 SkylineModel skyline_model(std::string_view algorithm);

@@ -1,0 +1,25 @@
+#include <cmath>
+
+#include "planner/cost/cuda_common.hpp"
+#include "planner/cost/models.hpp"
+
+namespace skyrank::planner::cost {
+
+double cuda_randomized(const kernels::TopKShape& shape, const Machine& /*machine*/) {
+  constexpr double kGuesses = 1.2;      // at the default probability of 80 %
+  constexpr double kWait = 15e-6;       // of the host for the outcome of one
+  constexpr double kSortPasses = 20;    // over the splitters, and over the middle bin
+  constexpr double kSortLaunches = 20;  // of both sorts
+  const double n = static_cast<double>(shape.n);
+  const double k = std::min(n, static_cast<double>(shape.k));
+  const double part = n > 0 ? std::min(0.5, k / n) : 0;
+  const double splitters = 8 * std::sqrt(n);
+  // Buckets of the middle bin: 1.28 standard deviations to either side hold 80 %.
+  const double buckets = 1 + 2 * 1.28 * std::sqrt(splitters * part * (1 - part));
+  const double middle = splitters > 0 ? n / splitters * buckets : 0;
+  return cuda_overhead(shape) + (kSortLaunches + kGuesses + 3) * kCudaLaunch + kGuesses * kWait +
+         kCudaByte * ((kGuesses + 1) * n * packed_bytes(shape) +
+                      (kSortPasses * (splitters + middle) + 2 * k) * element_bytes(shape));
+}
+
+}  // namespace skyrank::planner::cost

@@ -8,6 +8,7 @@ extern const TopKAlgorithm dr_topk;
 extern const TopKAlgorithm sampled_threshold;
 extern const TopKAlgorithm radix_select;
 extern const TopKAlgorithm bucket_select;
+extern const TopKAlgorithm bitonic;
 extern const TopKAlgorithm per_thread;
 extern const TopKAlgorithm per_thread_registers;
 extern const TopKAlgorithm randomized_select;
@@ -17,8 +18,8 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() { return {}; }
 
 std::span<const TopKAlgorithm* const> topk_algorithms() {
   static constexpr const TopKAlgorithm* kAll[] = {
-      &topk::sort,          &topk::dr_topk,    &topk::sampled_threshold,    &topk::radix_select,
-      &topk::bucket_select, &topk::per_thread, &topk::per_thread_registers, &topk::randomized_select,
+      &topk::sort,    &topk::dr_topk,    &topk::sampled_threshold,    &topk::radix_select,      &topk::bucket_select,
+      &topk::bitonic, &topk::per_thread, &topk::per_thread_registers, &topk::randomized_select,
   };
   return kAll;
 }

@@ -29,6 +29,7 @@ TopKModel topk_model(std::string_view algorithm) {
       {"cuda-sampled-threshold", cuda_sampled_threshold},
       {"cuda-radix-select", cuda_radix_select},
       {"cuda-bucket-select", cuda_bucket_select},
+      {"cuda-bitonic", cuda_bitonic},
       {"cuda-per-thread", cuda_per_thread},
       {"cuda-per-thread-registers", cuda_per_thread_registers},
       {"cuda-randomized", cuda_randomized},

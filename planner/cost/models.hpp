@@ -30,6 +30,7 @@ double cuda_dr_topk(const kernels::TopKShape& shape, const Machine& machine);
 double cuda_sampled_threshold(const kernels::TopKShape& shape, const Machine& machine);
 double cuda_sort(const kernels::TopKShape& shape, const Machine& machine);
 double cuda_radix_select(const kernels::TopKShape& shape, const Machine& machine);
+double cuda_bitonic(const kernels::TopKShape& shape, const Machine& machine);
 double cuda_bucket_select(const kernels::TopKShape& shape, const Machine& machine);
 double cuda_per_thread(const kernels::TopKShape& shape, const Machine& machine);
 double cuda_per_thread_registers(const kernels::TopKShape& shape, const Machine& machine);

@@ -44,10 +44,11 @@ double kernel_seconds(const network::Plan& plan, const network::Sizes& sizes, do
 
 double cuda_bitonic(const kernels::TopKShape& shape, const Machine& /*machine*/) {
   constexpr double kMostElements = 2048;
+  constexpr std::size_t kManyRows = std::size_t{1} << 32;  // with fewer, tiles may be smaller
   const double bytes = element_bytes(shape);
   const double k = std::clamp(static_cast<double>(std::min(shape.k, shape.n)), 1.0, kMostElements);
   const network::Sizes sizes =
-      network::sizes_for(static_cast<std::size_t>(k), static_cast<std::size_t>(bytes), kElementBits);
+      network::sizes_for(kManyRows, static_cast<std::size_t>(k), static_cast<std::size_t>(bytes), kElementBits);
   const int merges = network::merges_of(sizes);
   const double tile = std::exp2(sizes.tile_bits);
   const double reduction = std::exp2(merges);

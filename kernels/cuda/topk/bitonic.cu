@@ -167,12 +167,11 @@ template <class E>
 class Bitonic {
  public:
   using Element = typename E::Element;
-  using Pool = Buffer<Element>;
 
-  Bitonic(Run& run, std::size_t k)
+  Bitonic(Run& run, std::size_t n, std::size_t k)
       : run_(run),
         settings_(settings_of(run.parameters)),
-        sizes_(network::sizes_for(k, sizeof(Element), settings_.element_bits)) {}
+        sizes_(network::sizes_for(n, k, sizeof(Element), settings_.element_bits)) {}
 
   /// The least elements in ascending order, as many as `chosen` has room for.
   void least(const Unsorted<E>& rows, Element* chosen, std::size_t room) const {
@@ -305,7 +304,7 @@ struct BitonicTopK {
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     const bool aligned = reinterpret_cast<std::uintptr_t>(elements.keys) % 16 == 0;
-    Bitonic<E>(run, k).least({elements, n, aligned}, chosen, k);
+    Bitonic<E>(run, n, k).least({elements, n, aligned}, chosen, k);
     return true;
   }
 };

@@ -221,7 +221,8 @@ constexpr std::size_t shared_elements(const Plan& plan) {
 }
 
 inline constexpr unsigned kMostThreads = 1024;
-inline constexpr unsigned kFewestThreads = 128;
+inline constexpr unsigned kUsualThreads = 128;
+inline constexpr unsigned kFewestThreads = 32;
 inline constexpr std::size_t kMostTileBytes = std::size_t{128} << 10;
 
 /// Threads of a block that fit its registers and its shared memory.
@@ -230,16 +231,18 @@ constexpr unsigned most_threads(std::size_t element_bytes, int element_bits) {
   return fitting < kMostThreads ? static_cast<unsigned>(fitting) : kMostThreads;
 }
 
-/// Tiles that can be reduced by as much as a thread has elements, where a block can be that large.
-constexpr Sizes sizes_for(std::size_t k, std::size_t element_bytes, int element_bits) {
+/// Of n elements, n > k: tiles that can be reduced by as much as a thread has elements, where a block can be that large
+/// and there are as many elements.
+constexpr Sizes sizes_for(std::size_t n, std::size_t k, std::size_t element_bytes, int element_bits) {
   Sizes sizes{};
   sizes.run_bits = bits_to_count(k);
   sizes.element_bits = element_bits;
   sizes.bank_bits = bank_bits(element_bytes);
   const unsigned most = most_threads(element_bytes, element_bits);
   unsigned threads = 1u << sizes.run_bits;
-  if (threads < kFewestThreads) threads = kFewestThreads;
+  if (threads < kUsualThreads) threads = kUsualThreads;
   if (threads > most) threads = most;
+  while (threads > kFewestThreads && (std::size_t{threads} << element_bits) >= 2 * n) threads /= 2;
   sizes.tile_bits = std::countr_zero(threads) + element_bits;
   return sizes;
 }

@@ -8,14 +8,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "tests/emulator/collectives.hpp"
 #include "tests/emulator/fiber.hpp"
 #include "tests/emulator/poison.hpp"
 
@@ -27,24 +26,10 @@ dim3 gridDim;
 namespace skyrank::emulator {
 namespace {
 
-constexpr unsigned kLanes = 32;
 /// A warp whose lanes wait only for each other goes on this often before other warps have their turn.
 constexpr int kRoundsOfAWarp = 1024;
 /// So many turns in which threads do nothing but sleep are a deadlock.
 constexpr int kIdleTurns = 10'000;
-
-const char* name(Collective collective) {
-  static constexpr const char* kNames[] = {
-      "__syncthreads",     "__syncthreads_count", "__syncthreads_and", "__syncthreads_or",  "__syncwarp",
-      "__shfl_sync",       "__shfl_up_sync",      "__shfl_down_sync",  "__shfl_xor_sync",   "__ballot_sync",
-      "__any_sync",        "__all_sync",          "__match_any_sync",  "__reduce_add_sync", "__reduce_min_sync",
-      "__reduce_min_sync", "__reduce_max_sync",   "__reduce_max_sync", "__reduce_and_sync", "__reduce_or_sync",
-      "__reduce_xor_sync",
-  };
-  return kNames[static_cast<std::size_t>(collective)];
-}
-
-bool is_barrier(Collective collective) { return collective <= Collective::syncthreads_or; }
 
 bool same(const Place& a, const Place& b) {
   return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
@@ -60,99 +45,6 @@ std::string describe(unsigned mask) {
   std::array<char, 16> text{};
   std::snprintf(text.data(), text.size(), "0x%08x", mask);
   return text.data();
-}
-
-/// Calls `visit(lane)` for the lanes of a mask, upwards or downwards.
-template <class Visit>
-void for_each_lane(unsigned mask, bool upwards, Visit visit) {
-  while (mask != 0) {
-    const int lane = upwards ? std::countr_zero(mask) : 31 - std::countl_zero(mask);
-    mask &= ~(1U << lane);
-    visit(static_cast<unsigned>(lane));
-  }
-}
-
-struct Thread {
-  enum class State : std::uint8_t { ready, waiting, sleeping, ended };
-
-  uint3 index{};
-  unsigned warp = 0;
-  unsigned lane = 0;
-  State state = State::ended;
-  Fiber* fiber = nullptr;  ///< where it goes on; none before it starts
-  // Where it waits, and what it brings there and takes away.
-  Collective collective = Collective::syncthreads;
-  unsigned mask = 0;
-  Place place;
-  std::uint64_t value = 0;
-  unsigned source = 0;
-  std::uint64_t result = 0;
-};
-
-/// Lanes that have come to one collective, while others of its mask have not.
-struct Meeting {
-  Collective collective = Collective::syncwarp;
-  unsigned mask = 0;
-  unsigned arrived = 0;
-};
-
-struct Warp {
-  std::array<Thread*, kLanes> threads{};
-  unsigned alive = 0;
-  unsigned ready = 0;
-  unsigned sleeping = 0;
-  std::vector<Meeting> meetings;
-};
-
-std::uint32_t fold(const Warp& warp, unsigned mask, auto combine) {
-  auto total = static_cast<std::uint32_t>(warp.threads[static_cast<unsigned>(std::countr_zero(mask))]->value);
-  for_each_lane(mask & (mask - 1), true,
-                [&](unsigned lane) { total = combine(total, static_cast<std::uint32_t>(warp.threads[lane]->value)); });
-  return total;
-}
-
-std::uint32_t lesser(std::uint32_t a, std::uint32_t b, bool is_signed) {
-  const bool less = is_signed ? static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b) : a < b;
-  return less ? a : b;
-}
-
-/// The lanes whose value is `value`, or where `value` is unset those with any but 0.
-unsigned lanes_with(const Warp& warp, unsigned mask, auto holds) {
-  unsigned lanes = 0;
-  for_each_lane(mask, true, [&](unsigned lane) { lanes |= holds(warp.threads[lane]->value) ? 1U << lane : 0U; });
-  return lanes;
-}
-
-/// What one lane gets when all lanes of the mask have come.
-std::uint64_t result_of(const Warp& warp, unsigned mask, const Thread& thread) {
-  switch (thread.collective) {
-    case Collective::shfl:
-    case Collective::shfl_up:
-    case Collective::shfl_down:
-    case Collective::shfl_xor:
-      // A lane outside the mask gives what nobody may rely on.
-      return (mask >> thread.source & 1U) != 0 ? warp.threads[thread.source]->value : kPoisonWord;
-    case Collective::match_any:
-      return lanes_with(warp, mask, [&](std::uint64_t value) { return value == thread.value; });
-    case Collective::ballot:
-    case Collective::any:
-    case Collective::all: return lanes_with(warp, mask, [](std::uint64_t value) { return value != 0; });
-    case Collective::reduce_add: return fold(warp, mask, std::plus<std::uint32_t>());
-    case Collective::reduce_min: return fold(warp, mask, [](auto a, auto b) { return lesser(a, b, false); });
-    case Collective::reduce_min_signed: return fold(warp, mask, [](auto a, auto b) { return lesser(a, b, true); });
-    case Collective::reduce_max: return fold(warp, mask, [](auto a, auto b) { return a ^ b ^ lesser(a, b, false); });
-    case Collective::reduce_max_signed:
-      return fold(warp, mask, [](auto a, auto b) { return a ^ b ^ lesser(a, b, true); });
-    case Collective::reduce_and: return fold(warp, mask, std::bit_and<std::uint32_t>());
-    case Collective::reduce_or: return fold(warp, mask, std::bit_or<std::uint32_t>());
-    case Collective::reduce_xor: return fold(warp, mask, std::bit_xor<std::uint32_t>());
-    default: return 0;
-  }
-}
-
-/// Whether all lanes get the same.
-bool is_uniform(Collective collective) {
-  return collective >= Collective::ballot && collective != Collective::match_any;
 }
 
 /// The threads of one block at a time. Those that are ready run upwards and downwards by turns, so that what leans on
@@ -421,11 +313,7 @@ std::uint64_t Scheduler::meet_warp(Collective collective, unsigned mask, std::ui
     return thread.result;
   }
   warp.meetings.erase(meeting);
-  const std::uint64_t common = is_uniform(collective) ? result_of(warp, mask, thread) : 0;
-  for_each_lane(mask, true, [&](unsigned lane) {
-    Thread& member = *warp.threads[lane];
-    member.result = is_uniform(collective) ? common : result_of(warp, mask, member);
-  });
+  exchange(warp, mask, collective);
   warp.ready |= mask & ~own;
   return thread.result;
 }
@@ -475,18 +363,6 @@ std::string Scheduler::describe_waits() const {
     lines += ": " + wait;
   }
   return lines;
-}
-
-/// The lane that a shuffle reads. Distances count modulo 32, and what would leave the segment reads itself.
-unsigned source_lane(Collective collective, unsigned lane, unsigned operand, unsigned width) {
-  const unsigned first = lane & ~(width - 1);
-  const unsigned last = first + width - 1;
-  switch (collective) {
-    case Collective::shfl: return first | (operand & (width - 1));
-    case Collective::shfl_up: return lane >= first + operand ? lane - operand : lane;
-    case Collective::shfl_down: return lane + operand <= last ? lane + operand : lane;
-    default: return (lane ^ operand) <= last ? lane ^ operand : lane;
-  }
 }
 
 }  // namespace

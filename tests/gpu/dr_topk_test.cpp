@@ -78,7 +78,7 @@ TEST_F(DrTopK, EveryAssistantInOneBlockAndInMany) {
       for (const KeyWidth width : {k4, k8}) {
         SCOPED_TRACE(name_of(distribution) + ", bits = " + std::to_string(bits(width)));
         const TopKCase data(n, make_columns(distribution, n, 1, width, 3), {width});
-        for (std::int64_t assist = 0; assist <= 1; ++assist) {
+        for (std::int64_t assist = 0; assist <= 2; ++assist) {
           expect_oracle(data, 1, TieRule::first, {{"alpha", 2}, {"assist", assist}});
           expect_oracle(data, 500, TieRule::last, {{"alpha", 2}, {"assist", assist}});
           expect_oracle(data, n / 3, TieRule::first, {{"assist", assist}});

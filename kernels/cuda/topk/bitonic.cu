@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/shared.cuh"
+#include "kernels/cuda/topk/bitonic.cuh"
 #include "kernels/cuda/topk/bitonic_network.cuh"
 #include "kernels/cuda/topk/solve.cuh"
 
@@ -18,7 +19,6 @@ namespace {
 
 namespace network = bitonic;
 
-constexpr std::size_t kLargestK = 2048;
 constexpr unsigned kThreads = 256;
 
 /// Keys of rows, in no order.
@@ -312,7 +312,7 @@ struct BitonicTopK {
 Support supports(const TopKShape& shape) {
   if (Support support = needs_packable_keys(shape); !support) return support;
   // All rows are an answer that needs no selection.
-  const bool few = std::min(shape.k, shape.n) <= kLargestK || shape.k >= shape.n;
+  const bool few = std::min(shape.k, shape.n) <= kLargestBitonicK || shape.k >= shape.n;
   return few ? Support::yes() : Support::no("finds at most 2048 rows");
 }
 
@@ -327,7 +327,31 @@ constexpr Parameter kParameters[] = {
     {"reassigned_partitions", "after a merge half of the threads keep all work", 0, 1, 1},
 };
 
+/// Elements in place of rows: they are their own keys.
+template <class ElementT>
+struct OwnKeys {
+  using Key = ElementT;
+  using Element = ElementT;
+
+  const Key* keys;
+
+  __device__ static Element of(Key key, std::size_t /*row*/) { return key; }
+  __device__ Element at(std::size_t row) const { return keys[row]; }
+};
+
 }  // namespace
+
+template <class Element>
+void bitonic_least(Run& run, const Element* elements, std::size_t size, std::size_t k, Element* chosen) {
+  const ParameterValues defaults(kParameters, {});
+  Context uncounted = run.context;
+  uncounted.count_work = false;
+  Run own{run.device, defaults, uncounted, run.work};
+  BitonicTopK::select(own, OwnKeys<Element>{elements}, size, k, chosen);
+}
+
+template void bitonic_least(Run&, const std::uint64_t*, std::size_t, std::size_t, std::uint64_t*);
+template void bitonic_least(Run&, const Uint128*, std::size_t, std::size_t, Uint128*);
 
 extern const TopKAlgorithm bitonic;
 const TopKAlgorithm bitonic{

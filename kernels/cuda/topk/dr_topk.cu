@@ -293,9 +293,9 @@ class DelegateSelection {
   }
 
   void count(const Sizes& sizes) {
-    const std::size_t passes = first_.passes() + 1;
+    const std::size_t passes = first_.passes(k_) + 1;
     const std::size_t concatenated = sizes.concatenated + sizes.within;
-    const std::size_t passes_of_second = (concatenated > k_ ? second_.passes() : 0) + 1;
+    const std::size_t passes_of_second = (concatenated > k_ ? second_.passes(k_) : 0) + 1;
     const std::size_t scanned = 2 * (sizes.qualified << subranges_.exponent);
     run_.work += {.bytes_read = (n_ + scanned) * sizeof(typename E::Key) +
                                 (passes * delegates_.size() + passes_of_second * concatenated) * sizeof(Element),
@@ -321,9 +321,9 @@ template <class E>
 void select_directly(Run& run, const E& elements, std::size_t n, std::size_t k, AssistKind kind,
                      typename E::Element* chosen) {
   Assist<typename E::Element> assist(run, kind, E::kBits);
-  assist.select(elements, n, k, chosen);
+  assist.select_rows(elements, n, k, chosen);
   if (run.context.count_work) {
-    run.work += {.bytes_read = (assist.passes() + 1) * n * sizeof(typename E::Key),
+    run.work += {.bytes_read = (assist.passes(k) + 1) * n * sizeof(typename E::Key),
                  .bytes_written = k * sizeof(typename E::Element),
                  .candidates = n};
   }
@@ -361,9 +361,9 @@ constexpr Parameter kParameters[] = {
      .default_value = 0},
     {.name = "beta", .description = "delegates of a subrange", .min = 1, .max = 4, .default_value = 2},
     {.name = "assist",
-     .description = "the selection that assists: 0 radix, 1 bucket",
+     .description = "the selection that assists: 0 radix, 1 bucket, 2 bitonic",
      .min = 0,
-     .max = 1,
+     .max = 2,
      .default_value = 0},
 };
 

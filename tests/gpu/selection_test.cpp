@@ -1,0 +1,118 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/cuda/registry.hpp"
+#include "tests/gpu/gpu_test.hpp"
+#include "tests/kernels/problems.hpp"
+#include "tests/oracle/oracle.hpp"
+
+// Selection algorithms where they change their ways: enough rows for several rounds, keys that a round hardly divides,
+// guesses that fail.
+namespace skyrank::kernels::tests {
+namespace {
+
+constexpr auto k4 = KeyWidth::bytes4;
+constexpr auto k8 = KeyWidth::bytes8;
+
+using Settings = std::map<std::string, std::int64_t, std::less<>>;
+
+const TopKAlgorithm& algorithm_named(std::string_view name) {
+  for (const TopKAlgorithm* const algorithm : cuda::topk_algorithms()) {
+    if (algorithm->name == name) return *algorithm;
+  }
+  throw std::out_of_range(std::string(name));
+}
+
+TopKSolution run(const TopKAlgorithm& algorithm, const TopKProblem& problem, const Settings& settings = {}) {
+  return algorithm.run(problem, {algorithm.parameters, settings}, {.count_work = true, .stop = {}});
+}
+
+/// All keys equal but four, each of which is less in another of four digits (bitonic-topk-sigmod18, section 6.4).
+Values bucket_killer(std::size_t n) {
+  Values keys(n, 0x3f800000);
+  for (const int digit : {0, 1, 2, 3}) {
+    const std::uint64_t one = std::uint64_t{1} << (8 * digit);
+    keys[n / 5 * static_cast<std::size_t>(digit + 1)] = 0x3f7f7f7f & ~(0xff * one);
+  }
+  return keys;
+}
+
+using SelectionOnGpu = skyrank::gpu_testing::GpuTest;
+
+TEST_F(SelectionOnGpu, ManyRounds) {
+  constexpr std::size_t kRows = 300'001;
+  std::vector<TopKCase> cases;
+  cases.emplace_back(kRows, make_columns(Distribution::independent, kRows, 1, k4, 1), std::vector{k4});
+  cases.emplace_back(kRows, make_columns(Distribution::descending, kRows, 1, k8, 1), std::vector{k8});
+  cases.emplace_back(kRows, make_columns(Distribution::all_equal, kRows, 1, k8, 1), std::vector{k8});
+  cases.emplace_back(kRows, std::vector<Values>{bucket_killer(kRows)}, std::vector{k4});
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    for (const std::size_t k : {1, 8, 30, 300, 40'000}) {
+      for (const TieRule ties : {TieRule::first, TieRule::last}) {
+        const TopKProblem problem = cases[i].problem(k, ties);
+        const std::vector<RowId> expected = oracle::topk(problem);
+        for (const TopKAlgorithm* const algorithm : cuda::topk_algorithms()) {
+          if (!algorithm->supports(shape_of(problem))) continue;
+          EXPECT_TRUE(run(*algorithm, problem).rows == expected) << algorithm->name << ", case " << i << ", k = " << k;
+        }
+      }
+    }
+  }
+}
+
+// A digit that all keys share costs a pass that writes nothing.
+TEST_F(SelectionOnGpu, RadixSelectWritesOnlyWhatShrinks) {
+  constexpr std::size_t kRows = 4096;
+  const TopKCase data(kRows, make_columns(Distribution::all_equal, kRows, 1, k4, 1), {k4});
+  const Work work = run(algorithm_named("cuda-radix-select"), data.problem(10, TieRule::first)).work;
+  // The first four passes divide nothing. The upper digit of 12-bit row ids leaves 16 rows, which are written and read.
+  EXPECT_EQ(work.bytes_written, (16 + 10) * 8u);
+  EXPECT_EQ(work.bytes_read, 6 * kRows * 4 + 16 * 8);
+  EXPECT_EQ(work.candidates, kRows);
+}
+
+TEST_F(SelectionOnGpu, BucketSelectReadsOnceForTheBestRow) {
+  constexpr std::size_t kRows = 10'000;
+  const TopKCase data(kRows, make_columns(Distribution::independent, kRows, 1, k4, 1), {k4});
+  const TopKAlgorithm& algorithm = algorithm_named("cuda-bucket-select");
+  EXPECT_EQ(run(algorithm, data.problem(1, TieRule::first)).work.bytes_read, kRows * 4);
+  EXPECT_GT(run(algorithm, data.problem(2, TieRule::first)).work.bytes_read, kRows * 4);
+}
+
+// Of 100 problems with samples of their own.
+TEST_F(SelectionOnGpu, RandomizedSelectionIsRightAsOftenAsWished) {
+  const TopKAlgorithm& algorithm = algorithm_named("cuda-randomized");
+  for (const int wished : {50, 90}) {
+    int right = 0;
+    for (std::size_t i = 0; i < 100; ++i) {
+      const std::size_t n = 3000 + 7 * i;
+      const TopKCase data(n, make_columns(Distribution::independent, n, 1, k4, i), {k4});
+      const TopKProblem problem = data.problem(n / 3, TieRule::first);
+      const TopKSolution solution = run(algorithm, problem, {{"probability", wished}});
+      ASSERT_EQ(solution.rows, oracle::topk(problem));
+      // One pass that counts and one that saves; then what was saved is read.
+      if (solution.work.bytes_read == 2 * n * 4 + 8 * solution.work.candidates) ++right;
+    }
+    // Four standard deviations below what is wished. Whole buckets hold somewhat more.
+    EXPECT_GE(right, wished - 4 * 5) << wished;
+    EXPECT_LE(right, wished + 10 + 4 * 5) << wished;
+  }
+}
+
+TEST_F(SelectionOnGpu, PerThreadListsNameTheirLimits) {
+  const TopKShape wide{.n = 1'000'000, .k = 400, .widths = {k8}, .ties = TieRule::first};
+  TopKShape narrow = wide;
+  narrow.widths = {k4};
+  EXPECT_THAT(algorithm_named("cuda-per-thread").supports(wide).reason, testing::HasSubstr("room for 192"));
+  EXPECT_THAT(algorithm_named("cuda-per-thread").supports(narrow).reason, testing::HasSubstr("room for 384"));
+  EXPECT_THAT(algorithm_named("cuda-per-thread-registers").supports(narrow).reason, testing::HasSubstr("room for 32"));
+}
+
+}  // namespace
+}  // namespace skyrank::kernels::tests

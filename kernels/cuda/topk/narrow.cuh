@@ -74,10 +74,6 @@ struct Narrow {
 
   __device__ Element* buffer(int source) const { return source == 1 ? first_buffer : second_buffer; }
 
-  __device__ static std::uint64_t distance(Element from, Element to, int unit_bits) {
-    return static_cast<std::uint64_t>((to - from) >> unit_bits);
-  }
-
   /// One thread, before the first choice: makes the keys in [low, high] the interval.
   __device__ void begin(Key low, Key high) const {
     state->wanted = k;
@@ -110,18 +106,22 @@ struct Narrow {
     return state->source == 0 ? n * sizeof(Key) : state->source_size * sizeof(Element);
   }
 
+  /// The greatest distance in the interval.
+  __device__ std::uint64_t range() const {
+    return static_cast<std::uint64_t>((state->high - state->low) >> state->unit_bits);
+  }
+
   __device__ void set_interval(Key low, Key high) const {
     const Element least_row = elements.complement == 0 ? Element{0} : E::kRowMask - (n - 1);
     state->low = (static_cast<Element>(low) << E::kRowBits) + least_row;
     state->high = (static_cast<Element>(high) << E::kRowBits) + least_row + (n - 1);
     state->unit_bits = low == high ? 0 : E::kRowBits;
-    state->bins = Bins::over(distance(state->low, state->high, state->unit_bits), bin_count);
+    state->bins = Bins::over(range(), bin_count);
   }
 
   __device__ void set_bin(unsigned bin) const {
-    const std::uint64_t range = distance(state->low, state->high, state->unit_bits);
     const std::uint64_t begin = state->bins.first(bin);
-    const std::uint64_t end = bin == state->bins.of(range) ? range : state->bins.first(bin + 1) - 1;
+    const std::uint64_t end = bin == state->bins.of(range()) ? range() : state->bins.first(bin + 1) - 1;
     if (state->unit_bits != 0) {
       const Key lowest = E::key(state->low);
       set_interval(static_cast<Key>(lowest + begin), static_cast<Key>(lowest + end));
@@ -196,16 +196,47 @@ inline __device__ Places reserve(unsigned chosen, unsigned kept, Count* all_chos
   return {of_block[0] + (before & 0xffffu), of_block[1] + (before >> 16)};
 }
 
+/// What a pass compares where the interval is of whole keys and the source has nothing else: less work than comparing
+/// elements.
+template <class E>
+struct ByKey {
+  using Value = typename E::Key;
+
+  __device__ static Value of(typename E::Element element) { return E::key(element); }
+  template <class Source>
+  __device__ static Value of_item(const Source& /*source*/, Value key, std::size_t /*place*/) {
+    return key;
+  }
+  __device__ static Value distance(Value from, Value to, int /*unit_bits*/) { return static_cast<Value>(to - from); }
+};
+
+/// What any pass may compare.
+template <class E>
+struct ByElement {
+  using Value = typename E::Element;
+
+  __device__ static Value of(Value element) { return element; }
+  template <class Source>
+  __device__ static Value of_item(const Source& source, typename Source::Item item, std::size_t place) {
+    return source.element(item, place);
+  }
+  __device__ static std::uint64_t distance(Value from, Value to, int unit_bits) {
+    return static_cast<std::uint64_t>((to - from) >> unit_bits);
+  }
+};
+
 /// One pass over a source.
-template <class E, class Bins, class Source>
+template <class Compared, class E, class Bins, class Source>
 __device__ void narrow_source(const Narrow<E, Bins>& narrow, const Source& source, unsigned* histogram) {
   using Element = typename E::Element;
+  using Value = typename Compared::Value;
   using Item = typename Source::Item;
   const auto* const state = narrow.state;
   const Step step = state->step;
-  const Element low = state->low;
-  const Element high = state->high;
-  const Element chosen_below = step == Step::finish ? high + 1 : low;
+  const Value low = Compared::of(state->low);
+  const Value high = Compared::of(state->high);
+  // Something lies above what finishes: the answer is not everything.
+  const Value chosen_below = step == Step::finish ? static_cast<Value>(high + 1) : low;
   const Bins bins = state->bins;
   const int unit_bits = state->unit_bits;
   Element* const next = narrow.buffer(state->source == 1 ? 2 : 1);
@@ -218,14 +249,14 @@ __device__ void narrow_source(const Narrow<E, Bins>& narrow, const Source& sourc
 #pragma unroll
     for (unsigned i = 0; i < Source::kItems; ++i) {
       if ((present >> i & 1) == 0) continue;
-      const Element element = source.element(items[i], source.place(tile, i));
-      if (element > high) continue;
-      if (element < chosen_below) {
+      const Value value = Compared::of_item(source, items[i], source.place(tile, i));
+      if (value > high) continue;
+      if (value < chosen_below) {
         chosen |= 1u << i;
         continue;
       }
       kept |= 1u << i;
-      atomicAdd(&histogram[bins.of(narrow.distance(low, element, unit_bits))], 1u);
+      atomicAdd(&histogram[bins.of(Compared::distance(low, value, unit_bits))], 1u);
     }
     if (step == Step::count || __syncthreads_or(static_cast<int>(chosen | kept)) == 0) continue;
     Places places = reserve(chosen, kept, &narrow.state->chosen, &narrow.state->kept);
@@ -245,11 +276,16 @@ __global__ void __launch_bounds__(kNarrowThreads) narrow_pass(Narrow<E, Bins> na
   if (step == Step::done) return;
   unsigned* const histogram = empty_histogram(narrow.bin_count);
   const int source = state->source;
-  if (source == 0) {
-    narrow_source(narrow, KeyTiles<E, kNarrowThreads>(narrow.elements, narrow.n), histogram);
-  } else {
+  if (source != 0) {
     const ElementTiles<Element, kNarrowThreads> listed(narrow.buffer(source), state->source_size);
-    narrow_source(narrow, listed, histogram);
+    narrow_source<ByElement<E>>(narrow, listed, histogram);
+  } else {
+    const KeyTiles<E, kNarrowThreads> keys(narrow.elements, narrow.n);
+    if (state->unit_bits == 0) {
+      narrow_source<ByElement<E>>(narrow, keys, histogram);
+    } else {
+      narrow_source<ByKey<E>>(narrow, keys, histogram);
+    }
   }
   if (step != Step::finish) {
     if (add_histogram(narrow, histogram)) choose_bin(narrow);

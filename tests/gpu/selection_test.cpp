@@ -71,9 +71,10 @@ TEST_F(SelectionOnGpu, RadixSelectWritesOnlyWhatShrinks) {
   constexpr std::size_t kRows = 4096;
   const TopKCase data(kRows, make_columns(Distribution::all_equal, kRows, 1, k4, 1), {k4});
   const Work work = run(algorithm_named("cuda-radix-select"), data.problem(10, TieRule::first)).work;
-  // The first four passes divide nothing. The upper digit of 12-bit row ids leaves 16 rows, which are written and read.
-  EXPECT_EQ(work.bytes_written, (16 + 10) * 8u);
-  EXPECT_EQ(work.bytes_read, 6 * kRows * 4 + 16 * 8);
+  // The first four passes divide nothing. The upper digit of 12-bit row ids leaves these, which are written and read.
+  constexpr std::size_t kLeft = 16;
+  EXPECT_EQ(work.bytes_written, (kLeft + 10) * 8);
+  EXPECT_EQ(work.bytes_read, 6 * kRows * 4 + kLeft * 8);
   EXPECT_EQ(work.candidates, kRows);
 }
 

@@ -1,5 +1,6 @@
 #include "tests/emulator/fiber.hpp"
 
+#include <boost/context/preallocated.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <memory>
 #include <utility>

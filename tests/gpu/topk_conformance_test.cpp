@@ -6,7 +6,7 @@ namespace skyrank::kernels::tests {
 namespace {
 
 TEST_P(TopKConformance, ManyRows) {
-  const std::size_t n = 100000;
+  const std::size_t n = kEmulated ? 20000 : 100000;
   for (const auto& [distribution, widths] : many_rows()) {
     const TopKCase data(n, make_columns(distribution, n, widths.size(), k8, 2), widths);
     for (const auto& [k, ties] : some_ks(n)) {

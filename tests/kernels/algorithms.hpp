@@ -56,10 +56,18 @@ inline constexpr bool kSlow = true;
 inline constexpr bool kSlow = false;
 #endif
 
+/// GPU kernels that run on the CPU, thread by thread: they see fewer rows and settings too.
+#if defined(SKYRANK_EMULATED)
+inline constexpr bool kEmulated = true;
+#else
+inline constexpr bool kEmulated = false;
+#endif
+
 /// Row counts at, below and above what algorithms work in: vectors, blocks, chunks.
 inline std::vector<std::size_t> sizes() {
   std::vector<std::size_t> all{0,   1,   2,   3,   15,  16,  17,   31,   32,   33,   63,   64,   65,
                                127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 4097};
+  if (kEmulated) all = {0, 1, 2, 31, 32, 33, 129, 257, 1025, 2049};
   if (kSlow) std::erase_if(all, [](std::size_t n) { return n > 1025; });
   return all;
 }

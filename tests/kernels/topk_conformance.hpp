@@ -64,19 +64,22 @@ class TopKConformance : public testing::TestWithParam<const TopKAlgorithm*> {
     if (GetParam()->device == Device::cuda) skyrank::gpu_testing::require_gpu(cuda::find_devices());
   }
 
-  /// Runs the algorithm in every setting.
-  void expect_oracle(const TopKCase& data, std::size_t k, TieRule ties) const {
+  /// Runs the algorithm in every setting; on the emulator, with its defaults and with one other setting after the
+  /// other.
+  void expect_oracle(const TopKCase& data, std::size_t k, TieRule ties) {
     const TopKProblem problem = data.problem(k, ties);
     if (!GetParam()->supports(shape_of(problem))) return;
     SCOPED_TRACE("n = " + std::to_string(data.n) + ", k = " + std::to_string(k) + ", tie rule " +
                  std::to_string(static_cast<int>(ties)));
     const std::vector<RowId> expected = oracle::topk(problem);
-    for (const ParameterValues& values : settings_of(*GetParam())) {
+    std::vector<ParameterValues> settings = settings_of(*GetParam());
+    if (kEmulated && settings.size() > 2) settings = {settings[0], settings[1 + turn_++ % (settings.size() - 1)]};
+    for (const ParameterValues& values : settings) {
       ASSERT_NO_FATAL_FAILURE(expect_answer(problem, GetParam()->run(problem, values, {}).rows, expected));
     }
   }
 
-  void expect_oracle_for_every_k(const TopKCase& data) const {
+  void expect_oracle_for_every_k(const TopKCase& data) {
     std::set<std::size_t> ks{0, 1, 2, 31, 32, 33, data.n / 2, data.n, data.n + 1, std::size_t(-1)};
     if (data.n > 0) ks.insert(data.n - 1);
     for (const std::size_t k : ks) {
@@ -87,6 +90,9 @@ class TopKConformance : public testing::TestWithParam<const TopKAlgorithm*> {
   TopKSolution run(const TopKProblem& problem, const Context& context = {}) const {
     return GetParam()->run(problem, ParameterValues(GetParam()->parameters, {}), context);
   }
+
+ private:
+  std::size_t turn_ = 0;
 };
 
 TEST_P(TopKConformance, EverySizeAndWidth) {

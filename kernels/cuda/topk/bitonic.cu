@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/topk/bitonic.cuh"
-#include "kernels/cuda/topk/bitonic_network.cuh"
+#include "kernels/cuda/topk/bitonic_keys.cuh"
+#include "kernels/cuda/topk/bitonic_reducers.cuh"
 #include "kernels/cuda/topk/solve.cuh"
 
 // Bitonic top-k (Shanbhag, Pirk, Madden, SIGMOD 2018): runs of k elements are sorted by a bitonic network; of two runs
@@ -19,6 +19,8 @@ namespace {
 
 namespace network = bitonic;
 
+constexpr int kMostRunBits = 11;
+static_assert(std::size_t{1} << kMostRunBits == kLargestBitonicK);
 constexpr unsigned kThreads = 256;
 
 /// Keys of rows, in no order.
@@ -26,6 +28,7 @@ template <class E>
 struct Unsorted {
   using Element = typename E::Element;
   using Key = typename E::Key;
+  static constexpr std::size_t kBytes = sizeof(Key);  ///< of one, in memory
   static constexpr int kWide = 16 / static_cast<int>(sizeof(Key));
   struct alignas(16) Wide {
     Key keys[kWide];
@@ -57,57 +60,6 @@ struct Unsorted {
   }
 };
 
-/// Elements of which every 2^run_bits are a run or a bitonic sequence.
-template <class ElementT>
-struct Sequences {
-  using Element = ElementT;
-  const Element* elements;
-  std::size_t n;
-
-  __device__ Element at(std::size_t i) const { return i < n ? elements[i] : kNoElement<Element>; }
-
-  template <int kCount>
-  __device__ __forceinline__ void load(std::size_t first, const network::Plan& /*plan*/, const network::Group& group,
-                                       unsigned /*number*/, Element (&v)[kCount]) const {
-    group.template for_each<kCount>(network::kNoPadding, [&](int j, unsigned index) { v[j] = at(first + index); });
-  }
-};
-
-template <int kCount, class Element>
-constexpr unsigned launch_bound() {
-  return network::most_threads(sizeof(Element), std::countr_zero(static_cast<unsigned>(kCount)));
-}
-
-/// Each block does a plan on its tile: SortReducer and BitonicReducer (section 4.3, "merging operators") and, one by
-/// one, the operators that they are made of.
-template <int kCount, class Source>
-__global__ void __launch_bounds__(launch_bound<kCount, typename Source::Element>())
-    reduce(Source source, const __grid_constant__ network::Plan plan, typename Source::Element* out,
-           std::size_t out_size) {
-  using Element = typename Source::Element;
-  auto* const shared = dynamic_shared<Element>();
-  const std::size_t first = std::size_t{blockIdx.x} << plan.tile_bits;
-  int pass = 0;
-  if (plan.work_before_writing) {
-    network::run_first<kCount>(plan, shared, [&](const network::Group& group, unsigned number, Element(&v)[kCount]) {
-      source.load(first, plan, group, number, v);
-    });
-    pass = 1;
-  } else {
-    const unsigned tile = 1u << plan.tile_bits;
-    for (unsigned i = threadIdx.x; i < tile; i += blockDim.x) {
-      shared[network::padded(i, plan.padding_shift)] = source.at(first + i);
-    }
-  }
-  __syncthreads();
-  for (; pass < plan.pass_count; ++pass) {
-    network::run_pass<kCount>(plan, plan.passes[pass], shared);
-    __syncthreads();
-  }
-  const std::size_t place = std::size_t{blockIdx.x} << __popc(plan.live);
-  if (place < out_size) network::write_kept(plan, shared, out + place, out_size - place);
-}
-
 template <class Source>
 __global__ void copy_elements(Source source, typename Source::Element* out, std::size_t size) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -132,7 +84,7 @@ __global__ void step_in_memory(Element* elements, std::size_t size, network::Ste
 
 /// The lesser elements of each two runs of 2^run_bits (algorithm 3); a last one without partner stays as it is.
 template <class Element>
-__global__ void merge_in_memory(Sequences<Element> runs, int run_bits, Element* out, std::size_t out_size) {
+__global__ void merge_in_memory(network::Sequences<Element> runs, int run_bits, Element* out, std::size_t out_size) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= out_size) return;
   const std::size_t run = std::size_t{1} << run_bits;
@@ -147,14 +99,18 @@ struct Settings {
   int element_bits;
   bool shared_memory;
   bool merged_operators;
+  bool bare_keys;
   network::Switches switches;
 };
 
 Settings settings_of(const ParameterValues& parameters) {
   const auto on = [&](const char* name) { return parameters[name] != 0; };
+  const bool all = on("combined_steps") && on("work_before_writing") && on("padding") && on("chunk_permutation") &&
+                   on("reassigned_partitions");
   return {.element_bits = network::bits_to_count(static_cast<std::size_t>(parameters["elements"]) + 1) - 1,
           .shared_memory = on("shared_memory"),
           .merged_operators = on("merged_operators"),
+          .bare_keys = on("bare_keys") && all,
           .switches = {.combined_steps = on("combined_steps"),
                        .work_before_writing = on("work_before_writing"),
                        .padding = on("padding"),
@@ -162,149 +118,122 @@ Settings settings_of(const ParameterValues& parameters) {
                        .reassigned_partitions = on("reassigned_partitions")}};
 }
 
-/// The steps that the operators of a run are made of, as launches.
-template <class E>
-class Bitonic {
- public:
-  using Element = typename E::Element;
+template <class Element>
+network::Reducers<Element> reducers(Run& run, std::size_t n, std::size_t k, const Settings& settings) {
+  return {run.device, network::sizes_for(n, k, sizeof(Element), settings.element_bits), settings.switches, k};
+}
 
-  Bitonic(Run& run, std::size_t n, std::size_t k)
-      : run_(run),
-        settings_(settings_of(run.parameters)),
-        sizes_(network::sizes_for(n, k, sizeof(Element), settings_.element_bits)) {}
-
-  /// The least elements in ascending order, as many as `chosen` has room for.
-  void least(const Unsorted<E>& rows, Element* chosen, std::size_t room) const {
-    if (settings_.shared_memory && settings_.merged_operators) {
-      least_by_reducers(rows, chosen, room);
-    } else {
-      least_by_operators(rows, chosen, room);
-    }
+/// Launches the kernel that is compiled for run_bits.
+template <int kRunBits = network::kShortestKeyRun, class E>
+void least_of_tiles(Run& run, int run_bits, const Unsorted<E>& rows, std::size_t tiles, std::size_t k,
+                    typename E::Element* out) {
+  if constexpr (kRunBits < kMostRunBits) {
+    if (run_bits != kRunBits) return least_of_tiles<kRunBits + 1>(run, run_bits, rows, tiles, k, out);
   }
+  using Network = network::KeyNetwork<typename E::Key, kRunBits>;
+  launch("least_of_tiles", network::least_of_tiles<E, Network>,
+         {.blocks = tiles,
+          .threads = Network::kThreads,
+          .shared_bytes = network::shared_elements(Network::kPlan) * sizeof(typename E::Key)},
+         run.stream(), rows.elements, rows.n, rows.aligned, static_cast<unsigned>(k), out);
+}
 
- private:
-  std::size_t run_size() const { return std::size_t{1} << sizes_.run_bits; }
-  std::size_t tile_size() const { return std::size_t{1} << sizes_.tile_bits; }
+/// Tiles of bare keys first, and what they leave by reducers.
+template <class E, class Element = typename E::Element>
+Work least_by_keys(Run& run, const Unsorted<E>& rows, const Settings& settings, std::size_t k, Element* chosen) {
+  const network::Sizes sizes = network::sizes_of_keys(k, sizeof(typename E::Key));
+  const std::size_t tiles = blocks_for(rows.n, std::size_t{1} << sizes.tile_bits);
+  auto left = run.allocate<Element>(tiles * k);
+  least_of_tiles(run, sizes.run_bits, rows, tiles, k, left.data());
+  const network::Sequences<Element> unsorted{left.data(), left.size()};
+  Work work = reducers<Element>(run, left.size(), k, settings).least(unsorted, chosen);
+  work += {.bytes_read = rows.n * Unsorted<E>::kBytes, .bytes_written = left.bytes()};
+  work.candidates = std::min(rows.n, left.size());
+  return work;
+}
 
-  /// Launches a plan's kernel; at most `room` elements are written.
-  template <class Source>
-  void reduce_tiles(const char* name, const Source& source, const network::Operators& operators, Element* out,
-                    std::size_t room) const {
-    switch (sizes_.element_bits) {
-      case 3: return reduce_with<8>(name, source, operators, out, room);
-      case 4: return reduce_with<16>(name, source, operators, out, room);
-      case 5: return reduce_with<32>(name, source, operators, out, room);
-      default: return reduce_with<64>(name, source, operators, out, room);
-    }
+Grid grid_of(std::size_t size) { return {.blocks = blocks_for(size, kThreads), .threads = kThreads}; }
+
+/// One phase of the network on bitonic sequences of 2^bits, a kernel for each step.
+template <class Element>
+void phase_in_memory(Run& run, Element* elements, std::size_t size, int bits) {
+  for (int bit = bits - 1; bit >= 0; --bit) {
+    const network::Step step{static_cast<std::uint8_t>(bit), static_cast<std::uint8_t>(bits), false};
+    launch("step_in_memory", step_in_memory<Element>, grid_of(size / 2), run.stream(), elements, size, step);
   }
+}
 
-  template <int kCount, class Source>
-  void reduce_with(const char* name, const Source& source, const network::Operators& operators, Element* out,
-                   std::size_t room) const {
-    const network::Plan plan = network::make_plan(sizes_, operators, settings_.switches);
-    launch(name, reduce<kCount, Source>,
-           {.blocks = blocks_for(source.n, tile_size()),
-            .threads = static_cast<unsigned>(tile_size() / kCount),
-            .shared_bytes = network::shared_elements(plan) * sizeof(Element)},
-           run_.stream(), source, plan, out, room);
+/// Operators that do their steps in global memory.
+template <class Element>
+struct StepByStep {
+  Run& run;
+  int run_bits;
+
+  template <class Rows>
+  void sort(const Rows& rows, Element* out, std::size_t size) const {
+    launch("copy_elements", copy_elements<Rows>, grid_of(size), run.stream(), rows, out, size);
+    for (int bits = 1; bits <= run_bits; ++bits) phase_in_memory(run, out, size, bits);
   }
-
-  /// Kernels of merged operators: a SortReducer, then BitonicReducers.
-  void least_by_reducers(const Unsorted<E>& rows, Element* chosen, std::size_t room) const {
-    // A tile's merges, and whether it is the last one.
-    const auto merges_for = [&](std::size_t n) {
-      const int needed = network::bits_to_count(blocks_for(n, run_size()));
-      return std::min(needed, network::merges_of(sizes_));
-    };
-    // Runs of padding alone are not kept.
-    const auto left_of = [&](std::size_t n, int merges) { return blocks_for(n, run_size() << merges) * run_size(); };
-    const auto is_last = [&](std::size_t n, int merges) { return n <= (run_size() << merges); };
-
-    int merges = merges_for(rows.n);
-    if (is_last(rows.n, merges)) {
-      reduce_tiles("SortReducer", rows, {.sort = true, .merges = merges, .rebuild = true}, chosen, room);
-      return count_work(rows.n, rows.n, room);
-    }
-    std::size_t left = left_of(rows.n, merges);
-    std::size_t written = left;
-    auto from = run_.allocate<Element>(left);
-    reduce_tiles("SortReducer", rows, {.sort = true, .merges = merges}, from.data(), left);
-    const std::size_t candidates = std::min(rows.n, left);
-    for (;;) {
-      const Sequences<Element> sequences{from.data(), left};
-      merges = merges_for(left);
-      if (is_last(left, merges)) {
-        reduce_tiles("BitonicReducer", sequences, {.merges = merges, .rebuild = true}, chosen, room);
-        return count_work(rows.n, candidates, written + room);
-      }
-      left = left_of(left, merges);
-      written += left;
-      auto to = run_.allocate<Element>(left);
-      reduce_tiles("BitonicReducer", sequences, {.merges = merges}, to.data(), left);
-      from = std::move(to);
-    }
-  }
-
-  /// A kernel for each operator or, without shared memory, for each step.
-  void least_by_operators(const Unsorted<E>& rows, Element* chosen, std::size_t room) const {
-    std::size_t size = blocks_for(rows.n, run_size()) * run_size();
-    std::size_t written = size;
-    auto from = run_.allocate<Element>(size);
-    sort_runs(rows, from.data(), size);
-    while (size > run_size()) {
-      const Sequences<Element> runs{from.data(), size};
-      size = blocks_for(size, 2 * run_size()) * run_size();
-      auto to = run_.allocate<Element>(size);
-      launch("merge_in_memory", merge_in_memory<Element>, grid_of(size), run_.stream(), runs, sizes_.run_bits,
-             to.data(), size);
-      rebuild_runs(to.data(), size);
-      from = std::move(to);
-      written += 2 * size;
-    }
-    SKYRANK_CUDA_CALL(
-        cudaMemcpyAsync(chosen, from.data(), room * sizeof(Element), cudaMemcpyDeviceToDevice, run_.stream()));
-    count_work(rows.n, rows.n, written);
-  }
-
-  void sort_runs(const Unsorted<E>& rows, Element* out, std::size_t size) const {
-    if (settings_.shared_memory) return reduce_tiles("local_sort", rows, {.sort = true}, out, size);
-    launch("copy_elements", copy_elements<Unsorted<E>>, grid_of(size), run_.stream(), rows, out, size);
-    for (int bits = 1; bits <= sizes_.run_bits; ++bits) phase_in_memory(out, size, bits);
-  }
-
-  /// Sorts bitonic sequences in place: a block writes what it alone read.
-  void rebuild_runs(Element* elements, std::size_t size) const {
-    if (!settings_.shared_memory) return phase_in_memory(elements, size, sizes_.run_bits);
-    reduce_tiles("rebuild", Sequences<Element>{elements, size}, {.rebuild = true}, elements, size);
-  }
-
-  void phase_in_memory(Element* elements, std::size_t size, int bits) const {
-    for (int bit = bits - 1; bit >= 0; --bit) {
-      const network::Step step{static_cast<std::uint8_t>(bit), static_cast<std::uint8_t>(bits), false};
-      launch("step_in_memory", step_in_memory<Element>, grid_of(size / 2), run_.stream(), elements, size, step);
-    }
-  }
-
-  static Grid grid_of(std::size_t size) { return {.blocks = blocks_for(size, kThreads), .threads = kThreads}; }
-
-  void count_work(std::size_t n, std::size_t candidates, std::size_t written) const {
-    if (!run_.context.count_work) return;
-    // What one kernel writes the next one reads.
-    run_.work += {.bytes_read = n * sizeof(typename E::Key) + written * sizeof(Element),
-                  .bytes_written = written * sizeof(Element),
-                  .candidates = candidates};
-  }
-
-  Run& run_;
-  Settings settings_;
-  network::Sizes sizes_;
+  void rebuild(Element* elements, std::size_t size) const { phase_in_memory(run, elements, size, run_bits); }
 };
+
+/// Operators that do their steps in shared memory.
+template <class Element>
+struct TileByTile {
+  network::Reducers<Element> reducers;
+
+  template <class Rows>
+  void sort(const Rows& rows, Element* out, std::size_t size) const {
+    reducers.reduce_tiles("local_sort", rows, {.sort = true}, out, size);
+  }
+  /// In place: a block writes what it alone has read.
+  void rebuild(Element* elements, std::size_t size) const {
+    reducers.reduce_tiles("rebuild", network::Sequences<Element>{elements, size}, {.rebuild = true}, elements, size);
+  }
+};
+
+/// Local sort, then merge and rebuild again and again (section 3.2).
+template <class E, class Operators, class Element = typename E::Element>
+Work least_by_operators(Run& run, const Unsorted<E>& rows, const Operators& operators, std::size_t k, Element* chosen) {
+  const int run_bits = network::bits_to_count(k);
+  const std::size_t run_size = std::size_t{1} << run_bits;
+  std::size_t size = blocks_for(rows.n, run_size) * run_size;
+  std::size_t written = size;
+  auto from = run.allocate<Element>(size);
+  operators.sort(rows, from.data(), size);
+  while (size > run_size) {
+    const network::Sequences<Element> runs{from.data(), size};
+    size = blocks_for(size, 2 * run_size) * run_size;
+    auto to = run.allocate<Element>(size);
+    launch("merge_in_memory", merge_in_memory<Element>, grid_of(size), run.stream(), runs, run_bits, to.data(), size);
+    operators.rebuild(to.data(), size);
+    from = std::move(to);
+    written += 2 * size;
+  }
+  SKYRANK_CUDA_CALL(cudaMemcpyAsync(chosen, from.data(), k * sizeof(Element), cudaMemcpyDeviceToDevice, run.stream()));
+  return network::Reducers<Element>::work_of(rows, rows.n, written);
+}
+
+/// The k least elements in ascending order, as the settings say.
+template <class E, class Element = typename E::Element>
+Work least(Run& run, const Unsorted<E>& rows, std::size_t k, Element* chosen) {
+  const Settings settings = settings_of(run.parameters);
+  const network::Reducers<Element> on_tiles = reducers<Element>(run, rows.n, k, settings);
+  if (!settings.shared_memory) {
+    return least_by_operators(run, rows, StepByStep<Element>{run, network::bits_to_count(k)}, k, chosen);
+  }
+  if (!settings.merged_operators) return least_by_operators(run, rows, TileByTile<Element>{on_tiles}, k, chosen);
+  const bool many = rows.n > std::size_t{1} << network::sizes_of_keys(k, sizeof(typename E::Key)).tile_bits;
+  if (settings.bare_keys && many) return least_by_keys(run, rows, settings, k, chosen);
+  return on_tiles.least(rows, chosen);
+}
 
 struct BitonicTopK {
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     const bool aligned = reinterpret_cast<std::uintptr_t>(elements.keys) % 16 == 0;
-    Bitonic<E>(run, n, k).least({elements, n, aligned}, chosen, k);
+    const Work work = least(run, Unsorted<E>{elements, n, aligned}, k, chosen);
+    if (run.context.count_work) run.work += work;
     return true;
   }
 };
@@ -325,29 +254,16 @@ constexpr Parameter kParameters[] = {
     {"padding", "unused places in shared memory part what would be in the same bank", 0, 1, 1},
     {"chunk_permutation", "threads read their elements in orders that avoid the same bank", 0, 1, 1},
     {"reassigned_partitions", "after a merge half of the threads keep all work", 0, 1, 1},
-};
-
-/// Elements in place of rows: they are their own keys.
-template <class ElementT>
-struct OwnKeys {
-  using Key = ElementT;
-  using Element = ElementT;
-
-  const Key* keys;
-
-  __device__ static Element of(Key key, std::size_t /*row*/) { return key; }
-  __device__ Element at(std::size_t row) const { return keys[row]; }
+    {"bare_keys", "where all of the above are on, the first kernel leaves row ids aside", 0, 1, 1},
 };
 
 }  // namespace
 
 template <class Element>
 void bitonic_least(Run& run, const Element* elements, std::size_t size, std::size_t k, Element* chosen) {
-  const ParameterValues defaults(kParameters, {});
-  Context uncounted = run.context;
-  uncounted.count_work = false;
-  Run own{run.device, defaults, uncounted, run.work};
-  BitonicTopK::select(own, OwnKeys<Element>{elements}, size, k, chosen);
+  constexpr int kElementBits = 4;
+  const network::Sizes sizes = network::sizes_for(size, k, sizeof(Element), kElementBits);
+  network::Reducers<Element>(run.device, sizes, {}, k).least(network::Sequences<Element>{elements, size}, chosen);
 }
 
 template void bitonic_least(Run&, const std::uint64_t*, std::size_t, std::size_t, std::uint64_t*);

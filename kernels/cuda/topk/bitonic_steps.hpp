@@ -247,6 +247,26 @@ constexpr Sizes sizes_for(std::size_t n, std::size_t k, std::size_t element_byte
   return sizes;
 }
 
+inline constexpr int kKeysOfThread = 16;
+
+inline constexpr int kShortestKeyRun = 5;  ///< as a power of two; shorter ones are not worth kernels of their own
+
+/// Tiles of bare keys, of which only the k least are kept.
+constexpr Sizes sizes_of_keys(std::size_t k, std::size_t key_bytes) {
+  constexpr int kUsualTileBits = 11;
+  Sizes sizes{};
+  sizes.run_bits = bits_to_count(k);
+  if (sizes.run_bits < kShortestKeyRun) sizes.run_bits = kShortestKeyRun;
+  sizes.element_bits = bits_to_count(kKeysOfThread);
+  sizes.bank_bits = bank_bits(key_bytes);
+  // Tiles that leave a sixteenth, or as little as the largest ones do: of 64 KiB.
+  const int most = bits_to_count((std::size_t{64} << 10) / key_bytes);
+  sizes.tile_bits = sizes.run_bits + sizes.element_bits;
+  if (sizes.tile_bits < kUsualTileBits) sizes.tile_bits = kUsualTileBits;
+  if (sizes.tile_bits > most) sizes.tile_bits = most;
+  return sizes;
+}
+
 /// Merges of a kernel: a thread's elements reduced to one, or the tile to one run.
 constexpr int merges_of(const Sizes& sizes) {
   const int possible = sizes.tile_bits - sizes.run_bits;

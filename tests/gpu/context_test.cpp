@@ -170,7 +170,9 @@ class GiveBackAtTheEnd final : public ::testing::Environment {
  public:
   void TearDown() override {
     if (find_devices().devices.empty()) return;
-    static_cast<PoolResource&>(DeviceContext::of_process().memory()).give_back_kept();
+    DeviceContext& device = DeviceContext::of_process();
+    static_cast<PoolResource&>(device.memory()).give_back_kept();
+    device.transfer().give_back_staging();
   }
 };
 

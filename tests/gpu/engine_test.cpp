@@ -20,13 +20,15 @@ Table some_table() {
   std::vector<double> price(kRows);
   std::vector<std::int32_t> stars(kRows);
   std::vector<std::int64_t> seen(kRows);
+  std::vector<float> weight(kRows);
   for (std::size_t row = 0; row < kRows; ++row) {
     price[row] = row % 97 == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(random() % 5000) / 8;
     stars[row] = static_cast<std::int32_t>(random() % 5);
     seen[row] = static_cast<std::int64_t>(random());
+    weight[row] = static_cast<float>(random() % 1000);
   }
   return Table({Column::own("price", std::move(price)), Column::own("stars", std::move(stars)),
-                Column::own("seen", std::move(seen))});
+                Column::own("seen", std::move(seen)), Column::own("weight", std::move(weight))});
 }
 
 Engine engine_on(DeviceChoice device) { return Engine({.threads = 2, .device = device}); }
@@ -44,10 +46,23 @@ TEST_F(EngineOnGpu, RankingsGiveTheRowsOfTheCpu) {
   for (const Ties ties : {Ties::first, Ties::last, Ties::all}) {
     expect_same(from().rank_by({low("price")}).limit(100).ties(ties), table);
     expect_same(from().where("stars >= 3 and price < 300").rank_by({high("seen")}).limit(20).ties(ties), table);
-    expect_same(from().rank_by({high("stars"), low("price * 2 + stars")}).limit(1000).ties(ties), table);
+    expect_same(from().rank_by({high("stars"), low("weight")}).limit(1000).ties(ties), table);
     expect_same(from().partition_by({"stars"}).rank_by({high("price")}).limit(3).ties(ties), table);
   }
   expect_same(from().rank_by({low("price")}).offset(49'000), table);
+}
+
+// Their keys have 8 and 64 bits, which is more than fits; the CPU takes them.
+TEST_F(EngineOnGpu, LongKeysAreRefusedWithTheReason) {
+  const Query query = Query::from("t").rank_by({high("stars"), low("price * 2")}).limit(3);
+  try {
+    engine_on(DeviceChoice::cuda).run(query, some_table());
+    FAIL() << "no error";
+  } catch (const BindError& error) {
+    EXPECT_THAT(error.message(), testing::HasSubstr("its keys have 72 bits together, and it takes up to 64"));
+  }
+  EXPECT_EQ(engine_on(DeviceChoice::automatic).run(query, some_table()).rows,
+            engine_on(DeviceChoice::cpu).run(query, some_table()).rows);
 }
 
 TEST_F(EngineOnGpu, WhatTheDeviceCannotDoIsSaid) {

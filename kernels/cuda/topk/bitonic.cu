@@ -147,7 +147,8 @@ Work least_by_keys(Run& run, const Unsorted<E>& rows, const Settings& settings, 
   least_of_tiles(run, sizes.run_bits, rows, tiles, k, left.data());
   const network::Sequences<Element> unsorted{left.data(), left.size()};
   Work work = reducers<Element>(run, left.size(), k, settings).least(unsorted, chosen);
-  work += {.bytes_read = rows.n * Unsorted<E>::kBytes, .bytes_written = left.bytes()};
+  work.bytes_read += rows.n * Unsorted<E>::kBytes;
+  work.bytes_written += left.bytes();
   work.candidates = std::min(rows.n, left.size());
   return work;
 }

@@ -123,9 +123,12 @@ class Reducers {
   /// What one kernel writes the next one reads.
   template <class Source>
   static Work work_of(const Source& rows, std::size_t candidates, std::size_t written) {
-    return {.bytes_read = rows.n * Source::kBytes + written * sizeof(Element),
-            .bytes_written = written * sizeof(Element),
-            .candidates = candidates};
+    // Field by field, as in Run::count.
+    Work work;
+    work.bytes_read = rows.n * Source::kBytes + written * sizeof(Element);
+    work.bytes_written = written * sizeof(Element);
+    work.candidates = candidates;
+    return work;
   }
 
  private:

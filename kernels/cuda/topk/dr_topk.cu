@@ -297,10 +297,9 @@ class DelegateSelection {
     const std::size_t concatenated = sizes.concatenated + sizes.within;
     const std::size_t passes_of_second = (concatenated > k_ ? second_.passes(k_) : 0) + 1;
     const std::size_t scanned = 2 * (sizes.qualified << subranges_.exponent);
-    run_.work += {.bytes_read = (n_ + scanned) * sizeof(typename E::Key) +
-                                (passes * delegates_.size() + passes_of_second * concatenated) * sizeof(Element),
-                  .bytes_written = (delegates_.size() + concatenated + k_) * sizeof(Element),
-                  .candidates = concatenated};
+    run_.count((n_ + scanned) * sizeof(typename E::Key) +
+                   (passes * delegates_.size() + passes_of_second * concatenated) * sizeof(Element),
+               (delegates_.size() + concatenated + k_) * sizeof(Element), concatenated);
   }
 
   Run& run_;
@@ -323,9 +322,7 @@ void select_directly(Run& run, const E& elements, std::size_t n, std::size_t k, 
   Assist<typename E::Element> assist(run, kind, E::kBits);
   assist.select_rows(elements, n, k, chosen);
   if (run.context.count_work) {
-    run.work += {.bytes_read = (assist.passes(k) + 1) * n * sizeof(typename E::Key),
-                 .bytes_written = k * sizeof(typename E::Element),
-                 .candidates = n};
+    run.count((assist.passes(k) + 1) * n * sizeof(typename E::Key), k * sizeof(typename E::Element), n);
   }
 }
 

@@ -348,9 +348,7 @@ class Narrowing {
     NarrowState<Element, Bins> state;
     SKYRANK_CUDA_CALL(cudaMemcpyAsync(&state, state_.data(), sizeof(state), cudaMemcpyDeviceToHost, run_.stream()));
     run_.device.synchronize();
-    run_.work += {.bytes_read = state.bytes_read,
-                  .bytes_written = state.bytes_written + narrow_.k * sizeof(Element),
-                  .candidates = state.candidates};
+    run_.count(state.bytes_read, state.bytes_written + narrow_.k * sizeof(Element), state.candidates);
   }
 
  private:

@@ -142,7 +142,7 @@ Buffer<typename Source::Element> best_of(Run& run, const Source& source, std::si
   launch("keep_best", kernel, {.blocks = blocks, .threads = threads, .shared_bytes = shared}, run.stream(), source,
          static_cast<unsigned>(k), kept.data());
   if (run.context.count_work) {
-    run.work += {.bytes_read = n * sizeof(typename Source::Item), .bytes_written = kept.bytes()};
+    run.count(n * sizeof(typename Source::Item), kept.bytes());
   }
   return kept;
 }

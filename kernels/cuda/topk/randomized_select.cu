@@ -201,9 +201,8 @@ class RandomizedSelection {
                                       cudaMemcpyDeviceToDevice, run_.stream()));
     if (!run_.context.count_work) return;
     const std::size_t saved = found_.first + found_.middle;
-    run_.work += {.bytes_read = (guesses_ + 1) * n_ * sizeof(typename E::Key) + saved * sizeof(Element),
-                  .bytes_written = (splitters_.size() + saved) * sizeof(Element),
-                  .candidates = saved};
+    run_.count((guesses_ + 1) * n_ * sizeof(typename E::Key) + saved * sizeof(Element),
+               (splitters_.size() + saved) * sizeof(Element), saved);
   }
 
  private:

@@ -299,9 +299,8 @@ struct SampledThreshold {
     choose(run, k, plan.capacity, state, candidates, chosen);
     if (run.context.count_work) {
       constexpr std::size_t kSector = 32;
-      run.work += {.bytes_read = n * sizeof(typename E::Key) + plan.blocks * kSampleOfBlock * kSector,
-                   .bytes_written = plan.expected * sizeof(Element),
-                   .candidates = few ? n : plan.expected};
+      run.count(n * sizeof(typename E::Key) + plan.blocks * kSampleOfBlock * kSector, plan.expected * sizeof(Element),
+                few ? n : plan.expected);
     }
     return true;
   }

@@ -27,6 +27,13 @@ struct Run {
     return device.allocate<T>(size);
   }
 
+  /// Adds to the work. Field by field: nvcc 13.0 takes designated initializers for positional ones in some templates.
+  void count(std::uint64_t bytes_read, std::uint64_t bytes_written, std::uint64_t candidates = 0) {
+    work.bytes_read += bytes_read;
+    work.bytes_written += bytes_written;
+    work.candidates += candidates;
+  }
+
   /// For algorithms that guess: their state in device memory, all zeros, which begins with a word `failed` that the
   /// kernel that finds the guess wrong sets to 1.
   template <class State>
@@ -83,8 +90,7 @@ struct TakeAll {
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t /*k*/, typename E::Element* chosen) {
     take_all(elements, n, chosen, run.device);
     if (run.context.count_work) {
-      run.work += {
-          .bytes_read = n * sizeof(typename E::Key), .bytes_written = n * sizeof(typename E::Element), .candidates = n};
+      run.count(n * sizeof(typename E::Key), n * sizeof(typename E::Element), n);
     }
     return false;
   }

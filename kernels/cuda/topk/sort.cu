@@ -50,7 +50,7 @@ bool Sort::select(Run& run, const E& elements, std::size_t n, std::size_t k, typ
          elements, keys.data() + n, rows.data() + n, k, chosen);
   if (run.context.count_work) {
     const std::size_t moved = (sizeof(Key) + sizeof(std::size_t)) * n * (sizeof(Key) + 1);
-    run.work += {.bytes_read = moved, .bytes_written = moved, .candidates = n};
+    run.count(moved, moved, n);
   }
   return true;
 }

@@ -45,38 +45,53 @@ double kernel_seconds(const network::Plan& plan, const network::Sizes& sizes, do
   return kCudaLaunch + std::max({kCudaByte * global_bytes, shared, arithmetic});
 }
 
+/// Seconds to reduce n keys to k for each tile, and what is left.
+double reduce_keys(double& n, std::size_t k, const Item& key, double element_bytes) {
+  const network::Sizes sizes = network::sizes_of_keys(k, static_cast<std::size_t>(key.bytes));
+  const network::Operators all_merges{.sort = true, .merges = sizes.tile_bits - sizes.run_bits, .rebuild = true};
+  const network::Plan plan = network::make_plan(sizes, all_merges, {.chunk_permutation = false});
+  const double tiles = std::max(1.0, n / std::exp2(sizes.tile_bits));
+  const double left = static_cast<double>(k) * tiles;
+  const double seconds = kernel_seconds(plan, sizes, tiles, n * key.bytes + left * element_bytes, key);
+  n = left;
+  return seconds;
+}
+
+/// Seconds of a SortReducer and the BitonicReducers after it.
+double reduce_elements(double n, std::size_t k, const Item& element) {
+  constexpr std::size_t kManyRows = std::size_t{1} << 32;  // with fewer, tiles may be smaller
+  const network::Sizes sizes = network::sizes_for(kManyRows, k, static_cast<std::size_t>(element.bytes), kElementBits);
+  const int merges = network::merges_of(sizes);
+  const double reduction = std::exp2(merges);
+  double seconds = 0;
+  for (network::Operators operators{.sort = true, .merges = merges};; operators.sort = false) {
+    const double tiles = std::max(1.0, n / std::exp2(sizes.tile_bits));
+    const double bytes = (n + n / reduction) * element.bytes;
+    seconds += kernel_seconds(network::make_plan(sizes, operators, {}), sizes, tiles, bytes, element);
+    if (n <= reduction * static_cast<double>(k)) return seconds;
+    n /= reduction;
+  }
+}
+
 }  // namespace
 
 double cuda_bitonic(const kernels::TopKShape& shape, const Machine& /*machine*/) {
-  constexpr double kMostElements = 2048;
-  constexpr std::size_t kManyRows = std::size_t{1} << 32;  // with fewer, tiles may be smaller
-  const double n = static_cast<double>(shape.n);
-  const double k = std::clamp(static_cast<double>(std::min(shape.k, shape.n)), 1.0, kMostElements);
-  const auto whole_k = static_cast<std::size_t>(k);
-  // A minimum and a maximum, or two compares and four selections for each 64 bits.
+  constexpr std::size_t kMostElements = 2048;
+  // Instructions of networks that the compiler knows, from its output; of those that it does not, from an H200's times.
+  constexpr Item kShortKey{.bytes = 4, .compare = 2.5, .other = 20};
+  constexpr Item kLongKey{.bytes = 8, .compare = 6.5, .other = 30};
+  constexpr Item kShortElement{.bytes = 8, .compare = 17, .other = 0};
+  constexpr Item kLongElement{.bytes = 16, .compare = 34, .other = 0};
+  const std::size_t k = std::clamp<std::size_t>(std::min(shape.k, shape.n), 1, kMostElements);
   const bool short_keys = packed_bytes(shape) == 4;
-  const Item key{.bytes = packed_bytes(shape), .compare = short_keys ? 2.0 : 6.0, .other = 12};
-  const Item element{.bytes = element_bytes(shape), .compare = short_keys ? 6.0 : 12.0, .other = 4};
-
-  const network::Sizes of_keys = network::sizes_of_keys(whole_k, static_cast<std::size_t>(key.bytes));
-  const network::Operators all_merges{.sort = true, .merges = of_keys.tile_bits - of_keys.run_bits, .rebuild = true};
-  const network::Plan plan_of_keys = network::make_plan(of_keys, all_merges, {.chunk_permutation = false});
-  const double tiles_of_keys = std::max(1.0, n / std::exp2(of_keys.tile_bits));
-  double left = k * tiles_of_keys;
-  double seconds = cuda_overhead(shape) +
-                   kernel_seconds(plan_of_keys, of_keys, tiles_of_keys, n * key.bytes + left * element.bytes, key);
-
-  const network::Sizes sizes =
-      network::sizes_for(kManyRows, whole_k, static_cast<std::size_t>(element.bytes), kElementBits);
-  const int merges = network::merges_of(sizes);
-  const double reduction = std::exp2(merges);
-  for (network::Operators operators{.sort = true, .merges = merges};; operators.sort = false) {
-    const double tiles = std::max(1.0, left / std::exp2(sizes.tile_bits));
-    const double bytes = (left + left / reduction) * element.bytes;
-    seconds += kernel_seconds(network::make_plan(sizes, operators, {}), sizes, tiles, bytes, element);
-    if (left <= reduction * k) return seconds;
-    left /= reduction;
-  }
+  const Item& element = short_keys ? kShortElement : kLongElement;
+  double left = static_cast<double>(shape.n);
+  double seconds = cuda_overhead(shape);
+  seconds += reduce_keys(left, k, short_keys ? kShortKey : kLongKey, element.bytes);
+  // Elements of 64 bits are keys of their own.
+  const double tile = std::exp2(network::sizes_of_keys(k, 8).tile_bits);
+  while (short_keys && left > tile) seconds += reduce_keys(left, k, kLongKey, element.bytes);
+  return seconds + reduce_elements(left, k, element);
 }
 
 }  // namespace skyrank::planner::cost

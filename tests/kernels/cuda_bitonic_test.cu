@@ -117,11 +117,13 @@ TEST(FusedBitonic, NoRows) {
             (std::vector<std::uint64_t>(3, cuda::kNoElement<std::uint64_t>)));
 }
 
-TEST(BareKeys, SameAnswerAsTheOracleForEveryRunLength) {
+std::vector<RowId> solve(const TopKProblem& problem) {
   const auto all = cuda::topk_algorithms();
-  const auto entry = std::ranges::find(all, "cuda-bitonic", &TopKAlgorithm::name);
-  ASSERT_NE(entry, all.end());
-  const TopKAlgorithm& bitonic = **entry;
+  const TopKAlgorithm& bitonic = **std::ranges::find(all, "cuda-bitonic", &TopKAlgorithm::name);
+  return bitonic.run(problem, ParameterValues(bitonic.parameters, {}), {}).rows;
+}
+
+TEST(BareKeys, SameAnswerAsTheOracleForEveryRunLength) {
   const std::size_t n = 40001;  // the last tile is cut short, whatever its size
   for (const Distribution distribution : {Distribution::independent, Distribution::few_distinct, Distribution::extremes,
                                           Distribution::all_equal, Distribution::descending}) {
@@ -130,11 +132,23 @@ TEST(BareKeys, SameAnswerAsTheOracleForEveryRunLength) {
       for (const std::size_t k : {1, 32, 50, 128, 200, 500, 1024, 2048}) {
         for (const TieRule ties : {TieRule::first, TieRule::last}) {
           const TopKProblem problem = data.problem(k, ties);
-          EXPECT_EQ(bitonic.run(problem, ParameterValues(bitonic.parameters, {}), {}).rows, oracle::topk(problem))
+          EXPECT_EQ(solve(problem), oracle::topk(problem))
               << name_of(distribution) << ", bits = " << bits(width) << ", k = " << k
               << (ties == TieRule::last ? ", last" : ", first");
         }
       }
+    }
+  }
+}
+
+// What tiles leave fills tiles of elements.
+TEST(BareKeys, SeveralRounds) {
+  const std::size_t n = 300001;
+  for (const Distribution distribution : {Distribution::independent, Distribution::all_equal}) {
+    const TopKCase data(n, make_columns(distribution, n, 1, KeyWidth::bytes4, 4), {KeyWidth::bytes4});
+    for (const std::size_t k : {1, 32, 60, 100, 250, 500, 1024, 2048}) {
+      const TopKProblem problem = data.problem(k, TieRule::last);
+      EXPECT_EQ(solve(problem), oracle::topk(problem)) << name_of(distribution) << ", k = " << k;
     }
   }
 }
@@ -145,10 +159,9 @@ TEST(BareKeys, GreatestKeyIsAKeyLikeOthers) {
   Values keys(n, 0xffffffff);
   keys[2050] = 7;
   const TopKCase data(n, {keys}, {KeyWidth::bytes4});
-  const TopKAlgorithm& bitonic = **std::ranges::find(cuda::topk_algorithms(), "cuda-bitonic", &TopKAlgorithm::name);
   for (const TieRule ties : {TieRule::first, TieRule::last}) {
     const TopKProblem problem = data.problem(60, ties);
-    EXPECT_EQ(bitonic.run(problem, ParameterValues(bitonic.parameters, {}), {}).rows, oracle::topk(problem));
+    EXPECT_EQ(solve(problem), oracle::topk(problem));
   }
 }
 

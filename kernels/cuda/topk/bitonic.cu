@@ -29,9 +29,8 @@ struct Unsorted {
   using Element = typename E::Element;
   using Key = typename E::Key;
   static constexpr std::size_t kBytes = sizeof(Key);  ///< of one, in memory
-  static constexpr int kWide = 16 / static_cast<int>(sizeof(Key));
   struct alignas(16) Wide {
-    Key keys[kWide];
+    Key keys[16 / sizeof(Key)];
   };
 
   E elements;
@@ -45,6 +44,7 @@ struct Unsorted {
   template <int kCount>
   __device__ __forceinline__ void load(std::size_t first, const network::Plan& plan, const network::Group& group,
                                        unsigned number, Element (&v)[kCount]) const {
+    constexpr int kWide = static_cast<int>(sizeof(Wide) / sizeof(Key));
     const std::size_t tile = std::size_t{1} << plan.tile_bits;
     if (aligned && first + tile <= n) {
 #pragma unroll
@@ -138,15 +138,28 @@ void least_of_tiles(Run& run, int run_bits, const Unsorted<E>& rows, std::size_t
          run.stream(), rows.elements, rows.n, rows.aligned, static_cast<unsigned>(k), out);
 }
 
-/// Tiles of bare keys first, and what they leave by reducers.
+/// Whether there are more rows than a tile of bare keys has.
+template <class E>
+bool fill_a_tile(const Unsorted<E>& rows, std::size_t k) {
+  return rows.n > std::size_t{1} << network::sizes_of_keys(k, sizeof(typename E::Key)).tile_bits;
+}
+
+/// Tiles of bare keys first, and what they leave the same way, as keys of 64 bits, or by reducers.
 template <class E, class Element = typename E::Element>
 Work least_by_keys(Run& run, const Unsorted<E>& rows, const Settings& settings, std::size_t k, Element* chosen) {
   const network::Sizes sizes = network::sizes_of_keys(k, sizeof(typename E::Key));
   const std::size_t tiles = blocks_for(rows.n, std::size_t{1} << sizes.tile_bits);
   auto left = run.allocate<Element>(tiles * k);
   least_of_tiles(run, sizes.run_bits, rows, tiles, k, left.data());
-  const network::Sequences<Element> unsorted{left.data(), left.size()};
-  Work work = reducers<Element>(run, left.size(), k, settings).least(unsorted, chosen);
+  const auto least_of_left = [&] {
+    if constexpr (sizeof(Element) == 8) {
+      const Unsorted<network::OwnKeys<Element>> elements{{left.data()}, left.size(), true};
+      if (fill_a_tile(elements, k)) return least_by_keys(run, elements, settings, k, chosen);
+    }
+    const network::Sequences<Element> unsorted{left.data(), left.size()};
+    return reducers<Element>(run, left.size(), k, settings).least(unsorted, chosen);
+  };
+  Work work = least_of_left();
   work.bytes_read += rows.n * Unsorted<E>::kBytes;
   work.bytes_written += left.bytes();
   work.candidates = std::min(rows.n, left.size());
@@ -224,8 +237,7 @@ Work least(Run& run, const Unsorted<E>& rows, std::size_t k, Element* chosen) {
     return least_by_operators(run, rows, StepByStep<Element>{run, network::bits_to_count(k)}, k, chosen);
   }
   if (!settings.merged_operators) return least_by_operators(run, rows, TileByTile<Element>{on_tiles}, k, chosen);
-  const bool many = rows.n > std::size_t{1} << network::sizes_of_keys(k, sizeof(typename E::Key)).tile_bits;
-  if (settings.bare_keys && many) return least_by_keys(run, rows, settings, k, chosen);
+  if (settings.bare_keys && fill_a_tile(rows, k)) return least_by_keys(run, rows, settings, k, chosen);
   return on_tiles.least(rows, chosen);
 }
 
@@ -262,9 +274,16 @@ constexpr Parameter kParameters[] = {
 
 template <class Element>
 void bitonic_least(Run& run, const Element* elements, std::size_t size, std::size_t k, Element* chosen) {
-  constexpr int kElementBits = 4;
-  const network::Sizes sizes = network::sizes_for(size, k, sizeof(Element), kElementBits);
-  network::Reducers<Element>(run.device, sizes, {}, k).least(network::Sequences<Element>{elements, size}, chosen);
+  const Settings defaults = settings_of(ParameterValues(kParameters, {}));
+  if constexpr (sizeof(Element) == 8) {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(elements) % 16 == 0;
+    const Unsorted<network::OwnKeys<Element>> rows{{elements}, size, aligned};
+    if (fill_a_tile(rows, k)) {
+      least_by_keys(run, rows, defaults, k, chosen);
+      return;
+    }
+  }
+  reducers<Element>(run, size, k, defaults).least(network::Sequences<Element>{elements, size}, chosen);
 }
 
 template void bitonic_least(Run&, const std::uint64_t*, std::size_t, std::size_t, std::uint64_t*);

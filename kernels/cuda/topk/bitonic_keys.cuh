@@ -14,6 +14,18 @@ namespace skyrank::kernels::cuda::bitonic {
 
 inline constexpr unsigned kAllLanes = 0xffffffff;
 
+/// Elements in memory in place of rows: they are their own keys.
+template <class ElementT>
+struct OwnKeys {
+  using Key = ElementT;
+  using Element = ElementT;
+
+  const Key* keys = nullptr;
+  Element complement = 0;
+
+  __device__ static Element of(Key key, std::size_t /*row*/) { return key; }
+};
+
 /// The keys of a thread's rows. A warp has consecutive rows; of these its threads take `kWide` neighbouring ones at a
 /// time, one thread after the other.
 template <class Key>

@@ -27,8 +27,8 @@ struct Run {
     return device.allocate<T>(size);
   }
 
-  /// Adds to the work. Not by `work += {.bytes_read = ...}`: nvcc 13.0 drops the designators of an operator's list where
-  /// an initializer depends on a template's types.
+  /// Adds to the work. Not by `work += {.bytes_read = ...}`: nvcc 13.0 drops the designators of an operator's list
+  /// where an initializer depends on a template's types.
   void count(std::uint64_t bytes_read, std::uint64_t bytes_written, std::uint64_t candidates = 0) {
     work.bytes_read += bytes_read;
     work.bytes_written += bytes_written;

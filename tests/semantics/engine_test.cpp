@@ -203,12 +203,25 @@ TEST(Engine, ExplainWorksOnAnEmptyTable) {
   for (const Query& query : many_queries()) EXPECT_NO_THROW(Engine().explain(query, random_table(0)));
 }
 
+bool has_gpu() {
+  try {
+    const Engine on_gpu({.threads = 1, .device = DeviceChoice::cuda});
+    return true;
+  } catch (const DeviceError&) {
+    return false;
+  }
+}
+
 TEST(Engine, ForcedPathsAreTaken) {
   const Table table = random_table(1000);
   for (const AlgorithmInfo& algorithm : algorithms()) {
     Query query =
         algorithm.problem == "skyline" ? from().prefer({low("x"), low("y")}) : from().rank_by({low("x")}).limit(10);
     query.using_path({.algorithms = {algorithm.name}, .device = DeviceChoice::automatic, .parameters = {}});
+    if (algorithm.device == "cuda" && !has_gpu()) {
+      EXPECT_THROW(Engine().run(query, table), BindError) << algorithm.name;
+      continue;
+    }
     const PlanNode plan = Engine().run(query, table).plan;
     const PlanNode* node = find(plan, algorithm.problem);
     ASSERT_NE(node, nullptr);

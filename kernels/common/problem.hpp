@@ -52,6 +52,7 @@ struct SkylineProblem {
   std::size_t n = 0;
   std::span<const KeyColumn> keys;
   std::span<const OrderNode> order;  ///< empty: Pareto over all columns
+  Memory memory = Memory::host;      ///< of `keys`; on a device only for algorithms that run there
 };
 
 /// Which rows tying with the k-th place are in the answer: those of lowest row ids, of highest, all of them (so the
@@ -158,17 +159,28 @@ struct Work {
   }
 };
 
-/// Row positions in [0, n), ascending.
-struct SkylineSolution {
-  std::vector<RowId> rows;
-  Work work;
-};
-
 /// Milliseconds by the clock of the device that an algorithm ran on; zeros on the CPU.
 struct DeviceTimes {
   double h2d_ms = 0;  ///< keys to the device; 0 when they were there
   double run_ms = 0;  ///< the algorithm, temporary memory included
   double d2h_ms = 0;  ///< the answer to the host
+};
+
+/// One stage of a run on a device that counts its work.
+struct StageWork {
+  std::string name;
+  double ms = 0;           ///< by the device's clock
+  std::uint64_t rows = 0;  ///< that it left undecided
+  std::uint64_t dominance_tests = 0;
+  std::uint64_t mask_tests = 0;
+};
+
+/// Row positions in [0, n), ascending.
+struct SkylineSolution {
+  std::vector<RowId> rows;
+  Work work;
+  DeviceTimes times = {};
+  std::vector<StageWork> stages = {};  ///< on a device, and only when work is counted
 };
 
 /// Row positions in [0, n), best first.

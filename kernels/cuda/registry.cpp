@@ -2,6 +2,10 @@
 
 namespace skyrank::kernels::cuda {
 
+namespace skyline {
+extern const SkylineAlgorithm gnl;
+}  // namespace skyline
+
 namespace topk {
 extern const TopKAlgorithm sort;
 extern const TopKAlgorithm dr_topk;
@@ -14,7 +18,12 @@ extern const TopKAlgorithm per_thread_registers;
 extern const TopKAlgorithm randomized_select;
 }  // namespace topk
 
-std::span<const SkylineAlgorithm* const> skyline_algorithms() { return {}; }
+std::span<const SkylineAlgorithm* const> skyline_algorithms() {
+  static constexpr const SkylineAlgorithm* kAll[] = {
+      &skyline::gnl,
+  };
+  return kAll;
+}
 
 std::span<const TopKAlgorithm* const> topk_algorithms() {
   static constexpr const TopKAlgorithm* kAll[] = {

@@ -12,6 +12,14 @@ inline constexpr double kCudaLaunch = 4e-6;        // one kernel after another
 inline constexpr double kCudaByte = 1 / 4.4e12;    // of device memory, read or written in large pieces
 inline constexpr double kTransferByte = 1 / 20e9;  // between pageable host memory and the device
 
+inline constexpr double kCudaOperation = 1 / 7e12;  // one of 32 bits, of one thread among many
+
+/// Seconds for all but the algorithm itself: keys to the device, a bit for each row back.
+inline double cuda_overhead(const kernels::SkylineShape& shape) {
+  const double row_bytes = static_cast<double>(shape.d) * kernels::bits(shape.width) / 8.0;
+  return kCudaStart + kTransferByte * static_cast<double>(shape.n) * (row_bytes + 1.0 / 8);
+}
+
 /// Bytes of one row's keys.
 inline double key_bytes(const kernels::TopKShape& shape) {
   double bytes = 0;

@@ -8,7 +8,7 @@ namespace skyrank::planner::cost {
 SkylineModel skyline_model(std::string_view algorithm) {
   static constexpr std::pair<std::string_view, SkylineModel> kModels[] = {
       {"bnl", bnl},           {"sfs", sfs},           {"salsa", salsa},   {"blocked-bitmap", blocked_bitmap},
-      {"skyalign", skyalign}, {"bskytree", bskytree}, {"hybrid", hybrid},
+      {"skyalign", skyalign}, {"bskytree", bskytree}, {"hybrid", hybrid}, {"cuda-gnl", cuda_gnl},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;

@@ -20,6 +20,7 @@ double blocked_bitmap(const kernels::SkylineShape& shape, const Machine& machine
 double skyalign(const kernels::SkylineShape& shape, const Machine& machine);
 double bskytree(const kernels::SkylineShape& shape, const Machine& machine);
 double hybrid(const kernels::SkylineShape& shape, const Machine& machine);
+double cuda_gnl(const kernels::SkylineShape& shape, const Machine& machine);
 double sort(const kernels::TopKShape& shape, const Machine& machine);
 double stl_heap(const kernels::TopKShape& shape, const Machine& machine);
 double heap(const kernels::TopKShape& shape, const Machine& machine);

@@ -83,15 +83,13 @@ class Rounds {
  public:
   using Problem = typename Algorithm::Problem;
   using Contenders = std::vector<Contender<Algorithm>>;
-  /// Whether problems of this kind may have their keys on a GPU.
-  static constexpr bool kHasGpu = std::is_same_v<Algorithm, kernels::TopKAlgorithm>;
 
   Rounds(const Problem& problem, const Cell& cell, const MeasureOptions& options,
          std::span<const Algorithm* const> algorithms)
       : problem_(problem), cell_(cell), options_(options) {
     for (const Algorithm* algorithm : algorithms) contenders_.emplace_back().algorithm = algorithm;
     const auto on_gpu = [](const Algorithm* it) { return it->device == kernels::Device::cuda; };
-    if (kHasGpu && std::ranges::any_of(algorithms, on_gpu)) gpu_.emplace(problem.keys, problem.n);
+    if (std::ranges::any_of(algorithms, on_gpu)) gpu_.emplace(problem.keys, problem.n);
   }
 
   void run() {
@@ -147,7 +145,7 @@ class Rounds {
     try {
       auto solution = solve(it, context);
       const double ms = milliseconds_since(start);
-      if (timed) it.samples.push_back(runs_on_gpu(it) ? times_on_gpu(solution).run_ms : ms);
+      if (timed) it.samples.push_back(runs_on_gpu(it) ? solution.times.run_ms : ms);
       it.seconds += ms / 1e3;
       it.overran = first && it.seconds > cell_.budget_s;
       it.answers.push_back(answers_.place_of(std::move(solution.rows)));
@@ -173,7 +171,7 @@ class Rounds {
       // From the host, so that the way of the keys is timed too.
       auto solution = it.algorithm->run(problem_, kernels::ParameterValues(it.algorithm->parameters, {}), context);
       it.work = solution.work;
-      it.transfers = times_on_gpu(solution);
+      it.transfers = solution.times;
       it.answers.push_back(answers_.place_of(std::move(solution.rows)));
     };
     if (!runs_on_gpu(it)) {
@@ -192,21 +190,11 @@ class Rounds {
   /// With the keys where the algorithm runs.
   auto solve(const Contender<Algorithm>& it, const Context& context) const {
     Problem problem = problem_;
-    if constexpr (kHasGpu) {
-      if (runs_on_gpu(it)) {
-        problem.keys = gpu_->keys();
-        problem.memory = kernels::Memory::device;
-      }
+    if (runs_on_gpu(it)) {
+      problem.keys = gpu_->keys();
+      problem.memory = kernels::Memory::device;
     }
     return it.algorithm->run(problem, kernels::ParameterValues(it.algorithm->parameters, {}), context);
-  }
-
-  static kernels::DeviceTimes times_on_gpu(const typename Algorithm::Solution& solution) {
-    if constexpr (kHasGpu) {
-      return solution.times;
-    } else {
-      return {};
-    }
   }
 
   const Problem& problem_;

@@ -1,23 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
-#include <vector>
 
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/context.hpp"
 
 namespace skyrank::kernels::cuda {
-
-/// Columns of keys in device memory, and the memory of those that had to be brought there.
-struct ResidentColumns {
-  std::vector<KeyColumn> columns;
-  std::vector<Buffer<std::byte>> owned;
-};
-
-/// Copies columns from the host on the context's transfer stream; those that are on the device stay where they are.
-ResidentColumns bring(std::span<const KeyColumn> columns, std::size_t n, Memory memory, DeviceContext& device);
 
 /// One key of 4 or 8 bytes for each row.
 struct ResidentKeys {

@@ -4,36 +4,19 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/cuda/device/columns.hpp"
 #include "kernels/cuda/device/range.hpp"
+#include "kernels/cuda/run.hpp"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/finish.hpp"
 #include "kernels/cuda/topk/keys.hpp"
-#include "kernels/registry.hpp"
 
 // What every top-k algorithm on a GPU shares: keys to the device, the algorithm, the answer back.
 namespace skyrank::kernels::cuda {
 
-/// What an algorithm has besides its problem. Counters are only written where `context.count_work`.
-struct Run {
-  DeviceContext& device;
-  const ParameterValues& parameters;
-  const Context& context;
-  Work& work;
+/// What a top-k algorithm has besides its problem.
+struct Run : DeviceRun {
   Buffer<std::byte> guess = {};
-
-  cudaStream_t stream() const { return device.stream(); }
-  template <class T>
-  Buffer<T> allocate(std::size_t size) const {
-    return device.allocate<T>(size);
-  }
-
-  /// Adds to the work. Not by `work += {.bytes_read = ...}`: nvcc 13.0 drops the designators of an operator's list
-  /// where an initializer depends on a template's types.
-  void count(std::uint64_t bytes_read, std::uint64_t bytes_written, std::uint64_t candidates = 0) {
-    work.bytes_read += bytes_read;
-    work.bytes_written += bytes_written;
-    work.candidates += candidates;
-  }
 
   /// For algorithms that guess: their state in device memory, all zeros, which begins with a word `failed` that the
   /// kernel that finds the guess wrong sets to 1.
@@ -109,38 +92,6 @@ Buffer<RowId> solve_keys(Run& run, const TopKProblem& problem, const ResidentKey
   return solve_resident<Algorithm>(run, problem, ShortElements{data});
 }
 
-/// The device times of a run's three stages.
-class Stages {
- public:
-  explicit Stages(DeviceContext& device) : device_(device) { begin_.record(device.transfer().stream()); }
-
-  void brought() {
-    brought_.record(device_.transfer().stream());
-    started_.record(device_.stream());
-  }
-  /// What follows on the transfer stream waits for what is on the compute stream.
-  void solved() {
-    solved_.record(device_.stream());
-    solved_.hold(device_.transfer().stream());
-  }
-  /// After all of the answer has come back.
-  DeviceTimes finished() {
-    fetched_.record(device_.transfer().stream());
-    fetched_.synchronize();
-    return {.h2d_ms = brought_.ms_since(begin_),
-            .run_ms = solved_.ms_since(started_),
-            .d2h_ms = fetched_.ms_since(solved_)};
-  }
-
- private:
-  DeviceContext& device_;
-  Event begin_;
-  Event brought_;
-  Event started_;
-  Event solved_;
-  Event fetched_;
-};
-
 /// `run` of a registry entry.
 template <class Algorithm>
 TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters, const Context& context) {
@@ -148,9 +99,9 @@ TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters
   TopKSolution solution;
   if (problem.n == 0 || problem.k == 0) return solution;
   const Range range("top-k");
-  DeviceContext& device = context.device != nullptr ? *context.device : DeviceContext::of_process();
+  DeviceContext& device = device_of(context);
   const Lease lease(device);
-  Run run{device, parameters, context, solution.work};
+  Run run{{device, parameters, context, solution.work}};
   TopKProblem bounded = problem;
   bounded.k = std::min(problem.k, problem.n);
 

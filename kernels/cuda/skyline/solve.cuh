@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/run.hpp"
+
+// What every skyline algorithm on a GPU shares: keys to the device, the algorithm, the answer back.
+namespace skyrank::kernels::cuda {
+
+/// The keys of n rows in d columns of device memory. Passed to kernels by value.
+template <class Key>
+struct KeyTable {
+  const Key* columns[kMaxDims];
+  std::uint32_t n;
+  int d;
+};
+
+/// Tests that kernels count, in device memory.
+struct TestCounters {
+  unsigned long long dominance_tests;
+  unsigned long long mask_tests;
+};
+
+/// What a skyline algorithm has besides its problem.
+class SkylineRun : public DeviceRun {
+ public:
+  /// `stages`: where to note them.
+  SkylineRun(const DeviceRun& run, std::vector<StageWork>& stages);
+
+  /// Zeros before the algorithm; null unless `context.count_work`.
+  TestCounters* counters() const { return counters_.data(); }
+  bool counts() const { return context.count_work; }
+
+  /// When counting, waits for the device, and notes what it did since the last call as a stage of this name. `rows`, if
+  /// not null, points to the number of rows that are left undecided, in device memory.
+  void end_stage(std::string name, const std::uint32_t* rows = nullptr);
+
+  /// Call after each launch that may take long: lets the host be one such launch ahead of the device, no more, so that
+  /// it hears of a request to stop. Throws Cancelled.
+  void pace();
+
+  /// Adds what the kernels counted to the work. Waits for the device.
+  void collect();
+
+ private:
+  TestCounters read_counters() const;
+
+  Buffer<TestCounters> counters_;
+  TestCounters told_ = {};  ///< of the stages noted
+  std::vector<StageWork>& stages_;
+  std::array<Event, 2> stage_ends_;
+  std::array<Event, 2> launched_;
+  std::size_t launches_ = 0;
+};
+
+/// Sets the bits of the skyline's rows in `members`: bit row % 32 of word row / 32, zeroed before. Its work is in the
+/// order of the device's stream.
+template <class Key>
+using FindSkyline = void (*)(SkylineRun& run, const KeyTable<Key>& table, std::uint32_t* members);
+
+SkylineSolution solve_skyline(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context,
+                              FindSkyline<std::uint32_t> find32, FindSkyline<std::uint64_t> find64);
+
+/// `run` of a registry entry. An algorithm is a type with
+///   template <class Key>
+///   static void find(SkylineRun& run, const KeyTable<Key>& table, std::uint32_t* members);
+/// as FindSkyline says, for keys of 32 and 64 bits.
+template <class Algorithm>
+SkylineSolution solve_skyline(const SkylineProblem& problem, const ParameterValues& parameters,
+                              const Context& context) {
+  return solve_skyline(problem, parameters, context, Algorithm::template find<std::uint32_t>,
+                       Algorithm::template find<std::uint64_t>);
+}
+
+/// For algorithms that go through `solve_skyline`.
+Support supports_flat_pareto(const SkylineShape& shape);
+
+}  // namespace skyrank::kernels::cuda

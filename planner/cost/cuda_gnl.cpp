@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/models.hpp"
 #include "planner/estimate.hpp"

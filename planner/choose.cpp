@@ -103,6 +103,13 @@ std::string rounded(double value) {
   return {text, end.ptr};
 }
 
+/// Why a path does not fit into memory, or empty.
+std::string too_large(const cost::Cost& cost, Device device, const Machine& machine) {
+  const double free = device == Device::cuda ? machine.device_bytes : machine.host_bytes;
+  if (cost.bytes <= free) return {};
+  return "needs about " + rounded(cost.bytes / 1e9) + " GB of memory and " + rounded(free / 1e9) + " GB are free";
+}
+
 template <class Algorithm>
 std::string reason_of_choice(const Choice<Algorithm>& choice, bool forced) {
   const auto priced = std::ranges::count_if(choice.others, [](const Considered& it) { return it.seconds.has_value(); });
@@ -122,7 +129,7 @@ std::string obstacles(const std::vector<Considered>& others, const Constraints& 
 
 template <class Algorithm>
 Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, const typename Algorithm::Shape& shape,
-                              const Constraints& constraints, const Machine& machine) {
+                              const Constraints& constraints, const Machine& machine, const Statistics& statistics) {
   check_names(constraints);
   const Parameters parameters = parameters_of_kind(algorithms, constraints);
   const bool forced = any_forced(algorithms, constraints);
@@ -131,10 +138,13 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
     Considered it{std::string(algorithm->name), std::nullopt,
                   obstacle(*algorithm, shape, constraints, parameters, forced, machine)};
     if (it.reason.empty()) {
-      it.seconds = predict(*algorithm, shape, machine);
-      if (choice.algorithm == nullptr || *it.seconds < choice.seconds) {
+      const cost::Cost cost = cost_of(*algorithm, shape, machine, statistics);
+      it.reason = too_large(cost, algorithm->device, machine);
+      if (it.reason.empty()) it.seconds = seconds_of(cost);
+      if (it.seconds && (choice.algorithm == nullptr || *it.seconds < choice.seconds)) {
         choice.algorithm = algorithm;
         choice.seconds = *it.seconds;
+        choice.bytes = cost.bytes;
       }
     }
     choice.others.push_back(std::move(it));
@@ -158,24 +168,56 @@ Model existing(Model model, std::string_view name) {
   return model;
 }
 
+/// Puts the seconds of the machine's profile in where it has any.
+cost::Cost measured(cost::Cost cost, std::string_view algorithm, const Machine& machine) {
+  const Profile& profile = machine.profile != nullptr ? *machine.profile : built_in_profile();
+  const Profile::Seconds* known = profile.seconds_of(algorithm);
+  if (known == nullptr) return cost;
+  for (cost::Term& term : cost.terms) {
+    const auto found = known->find(term.name);
+    if (found != known->end()) term.seconds = found->second;
+  }
+  return cost;
+}
+
 }  // namespace
 
 Choice<kernels::SkylineAlgorithm> choose(const kernels::SkylineShape& shape, const Constraints& constraints,
-                                         const Machine& machine) {
-  return choose_from(kernels::skyline_algorithms(), shape, constraints, machine);
+                                         const Machine& machine, const Statistics& statistics) {
+  return choose_from(kernels::skyline_algorithms(), shape, constraints, machine, statistics);
 }
 
 Choice<kernels::TopKAlgorithm> choose(const kernels::TopKShape& shape, const Constraints& constraints,
-                                      const Machine& machine) {
-  return choose_from(kernels::topk_algorithms(), shape, constraints, machine);
+                                      const Machine& machine, const Statistics& statistics) {
+  return choose_from(kernels::topk_algorithms(), shape, constraints, machine, statistics);
 }
 
-double predict(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape, const Machine& machine) {
-  return existing(cost::skyline_model(algorithm.name), algorithm.name)(shape, machine);
+cost::Cost cost_of(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape,
+                   const Machine& machine, const Statistics& statistics) {
+  const cost::SkylineModel model = existing(cost::skyline_model(algorithm.name), algorithm.name);
+  return measured(model(shape, statistics, machine), algorithm.name, machine);
 }
 
-double predict(const kernels::TopKAlgorithm& algorithm, const kernels::TopKShape& shape, const Machine& machine) {
-  return existing(cost::topk_model(algorithm.name), algorithm.name)(shape, machine);
+cost::Cost cost_of(const kernels::TopKAlgorithm& algorithm, const kernels::TopKShape& shape, const Machine& machine,
+                   const Statistics& statistics) {
+  const cost::TopKModel model = existing(cost::topk_model(algorithm.name), algorithm.name);
+  return measured(model(shape, statistics, machine), algorithm.name, machine);
+}
+
+double seconds_of(const cost::Cost& cost) {
+  double seconds = 0;
+  for (const cost::Term& term : cost.terms) seconds += term.count * term.seconds;
+  return seconds;
+}
+
+double predict(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape, const Machine& machine,
+               const Statistics& statistics) {
+  return seconds_of(cost_of(algorithm, shape, machine, statistics));
+}
+
+double predict(const kernels::TopKAlgorithm& algorithm, const kernels::TopKShape& shape, const Machine& machine,
+               const Statistics& statistics) {
+  return seconds_of(cost_of(algorithm, shape, machine, statistics));
 }
 
 }  // namespace skyrank::planner

@@ -4,23 +4,50 @@
 #include <cmath>
 #include <iterator>
 
+#include "kernels/common/problem.hpp"
+
 namespace skyrank::planner {
+namespace {
 
 // The expectation is the coefficient of z^(d-1) in the product of 1/(1 - z/i) over i = 1..n (Buchta, "On the average
 // number of maxima in a set of vectors", 1989, as a generating function), which is close to n^z Gamma(1 - z). Its
 // leading term is the well-known ln(n)^(d-1) / (d-1)!, too small by a third already at n = 10^6, d = 8.
-double expected_skyline(std::size_t n, std::size_t d) {
-  if (n == 0 || d == 0) return 0;
+double of_whole_dims(double n, int d) {
   constexpr double kGamma[] = {1, 0.5772, 0.9891, 0.9075, 0.9817, 0.9820, 0.9931};  // of Gamma(1 - z), then nearly 1
-  const double log_n = std::log(static_cast<double>(n));
+  const double log_n = std::log(n);
   double power = 1;  // ln(n)^j / j!
   double rows = 0;
-  for (std::size_t j = 0; j < d; ++j) {
-    if (j > 0) power *= log_n / static_cast<double>(j);
-    const std::size_t other = d - 1 - j;
+  for (int j = 0; j < d; ++j) {
+    if (j > 0) power *= log_n / j;
+    const auto other = static_cast<std::size_t>(d - 1 - j);
     rows += power * (other < std::size(kGamma) ? kGamma[other] : 1.0);
   }
-  return std::clamp(rows, 1.0, static_cast<double>(n));
+  return std::clamp(rows, 1.0, n);
+}
+
+}  // namespace
+
+double skyline_of_dims(double n, double dims) {
+  if (n <= 1) return std::max(n, 0.0);
+  const int whole = static_cast<int>(dims);
+  const double part = dims - whole;
+  const double below = of_whole_dims(n, whole);
+  return part == 0 ? below : below * std::pow(of_whole_dims(n, whole + 1) / below, part);
+}
+
+double expected_skyline(std::size_t n, std::size_t d) {
+  return d == 0 ? 0 : skyline_of_dims(static_cast<double>(n), static_cast<double>(d));
+}
+
+double effective_dims(double n, double skyline) {
+  constexpr int kHalvings = 20;
+  double least = 1;
+  double most = kernels::kMaxDims;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (least + most) / 2;
+    (skyline_of_dims(n, middle) < skyline ? least : most) = middle;
+  }
+  return least;
 }
 
 }  // namespace skyrank::planner

@@ -6,6 +6,7 @@
 
 #include "kernels/common/problem.hpp"
 #include "planner/choose.hpp"
+#include "planner/cost/terms.hpp"
 
 // What several cost models share.
 namespace skyrank::planner::cost {
@@ -21,55 +22,70 @@ inline double rows_of_thread(double n, double grain, const Machine& machine) {
   return std::max(std::min(n, grain), n / std::max(1.0, static_cast<double>(machine.threads)));
 }
 
-/// Seconds to sort n elements on one thread, at `step` seconds for one element on one level.
-inline double sort_seconds(double n, double step) { return step * n * std::log2(std::max(2.0, n)); }
+/// Steps of sorting n elements on one thread: one for each element on each level.
+inline double sort_steps(double n) { return n * std::log2(std::max(2.0, n)); }
 
-/// Seconds for one step of comparing and moving a top-k rank: one integer of 64 or of 128 bits, or columns one by one.
-inline double rank_step(const kernels::TopKShape& shape) {
-  int bits = static_cast<int>(std::bit_width(shape.n));
-  for (const kernels::KeyWidth width : shape.widths) bits += kernels::bits(width);
-  return bits <= 64 ? 4e-9 : bits <= 128 ? 6e-9 : 25e-9;
+/// Bytes of one row's keys.
+inline double key_bytes(const kernels::TopKShape& shape) {
+  double bytes = 0;
+  for (const kernels::KeyWidth width : shape.widths) bytes += kernels::bits(width) / 8.0;
+  return bytes;
 }
 
-/// Seconds to put m ranks in order: by comparing them, or from 16,384 on, where they are integers, digit by digit.
-inline double order_seconds(const kernels::TopKShape& shape, double m, const Machine& machine) {
+/// How much longer a step on a top-k rank takes than on one of 64 bits: one of 128 bits, or columns one by one.
+inline double rank_weight(const kernels::TopKShape& shape) {
+  const double bits = static_cast<double>(std::bit_width(shape.n)) + 8 * key_bytes(shape);
+  return bits <= 64 ? 1 : bits <= 128 ? 1.5 : 6;
+}
+
+inline double rank_bytes(const kernels::TopKShape& shape) {
+  return static_cast<double>(std::bit_width(shape.n)) + 8 * key_bytes(shape) <= 64 ? 8 : 16;
+}
+
+/// Putting m ranks in order: by comparing them, or from 16,384 on, where they are integers, digit by digit.
+inline void add_order(std::vector<Term>& terms, const kernels::TopKShape& shape, double m, const Machine& machine) {
   constexpr double kFew = 16384;
-  constexpr double kDigit = 1.5e-9;  // an element of 64 bits moved once
-  const double step = rank_step(shape);
-  double key_bits = 0;
-  for (const kernels::KeyWidth width : shape.widths) key_bits += kernels::bits(width);
-  const bool integers = key_bits + static_cast<double>(std::bit_width(shape.n)) <= 128;
-  if (!integers) return sort_seconds(m, step) / threads_used(m, kFew, machine);
-  const double moved = kDigit * step / 4e-9 * key_bits / 8 * std::max(0.0, m - kFew);
-  return sort_seconds(std::min(m, kFew), step) + moved / threads_used(m, 2 * kFew, machine);
+  const double weight = rank_weight(shape);
+  const bool integers = key_bytes(shape) * 8 + static_cast<double>(std::bit_width(shape.n)) <= 128;
+  const double compared = integers ? std::min(m, kFew) : m;
+  terms.push_back({"order", weight * sort_steps(compared) / (integers ? 1 : threads_used(m, kFew, machine)), 4e-9});
+  const double moved = integers ? weight * key_bytes(shape) * std::max(0.0, m - kFew) : 0;
+  terms.push_back({"order-digits", moved / threads_used(m, 2 * kFew, machine), 1.5e-9});
 }
 
-/// Seconds to look at the keys of one row of a top-k problem.
-inline double scan_step(const kernels::TopKShape& shape) {
-  return shape.widths.size() == 1 ? 0.5e-9 : 1e-9 * static_cast<double>(shape.widths.size());
+/// Passes over the rows: one more finds those that tie with the last one of the answer.
+inline double passes(const kernels::TopKShape& shape) { return shape.ties == kernels::TieRule::all ? 2 : 1; }
+
+/// Columns looked at for each row, one alone being read twice as fast as one of several.
+inline double scan_weight(const kernels::TopKShape& shape) {
+  return shape.widths.size() == 1 ? 0.5 : static_cast<double>(shape.widths.size());
 }
 
-/// What a heap of the k best costs for all but its own operations on one rank.
+/// What a heap of the k best does.
 struct HeapWork {
-  double scan = 0;     ///< seconds to scan the rows, on the threads used
-  double inserts = 0;  ///< ranks that enter a thread's heap after it was filled, in random order
+  double rows = 0;     ///< of one thread
+  double inserts = 0;  ///< ranks that enter a thread's heap after it was filled
   double levels = 0;   ///< of a heap
-  double merge = 0;    ///< seconds to sort what all heaps hold
   double filled = 0;   ///< ranks in one thread's heap
+  double held = 0;     ///< in all heaps
 };
 
-inline HeapWork heap_work(const kernels::TopKShape& shape, const Machine& machine) {
+/// In random order a heap of k takes in k ln(n / k) ranks after the first k; in ascending order none, in descending
+/// order all.
+inline HeapWork heap_work(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine) {
   const double n = static_cast<double>(shape.n);
   const double k = std::min(n, static_cast<double>(shape.k));
   const double threads = threads_used(n, 32768, machine);
-  const double rows = n / threads;
   HeapWork work;
-  work.filled = std::min(k, rows);
-  work.scan = scan_step(shape) * rows * (shape.ties == kernels::TieRule::all ? 2 : 1);
-  work.inserts = work.filled > 0 ? work.filled * std::log(rows / work.filled) : 0;
+  work.rows = n / threads;
+  work.filled = std::min(k, work.rows);
+  const double rest = work.rows - work.filled;
+  const double random = work.filled > 0 ? std::min(rest, work.filled * std::log(work.rows / work.filled)) : 0;
+  const double towards = statistics.order < 0 ? rest : 0;
+  const double share = std::pow(std::abs(statistics.order), 8);  // nothing short of nearly sorted matters
+  work.inserts = random + share * (towards - random);
   work.levels = std::log2(std::max(2.0, work.filled));
-  const double held = threads * work.filled;
-  work.merge = sort_seconds(held, rank_step(shape)) / threads_used(held, 16384, machine);
+  work.held = threads * work.filled;
   return work;
 }
 

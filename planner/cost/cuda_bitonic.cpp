@@ -75,7 +75,7 @@ double reduce_elements(double n, std::size_t k, const Item& element) {
 
 }  // namespace
 
-double cuda_bitonic(const kernels::TopKShape& shape, const Machine& /*machine*/) {
+Cost cuda_bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
   constexpr std::size_t kMostElements = 2048;
   // Instructions of networks that the compiler knows, from its output; of those that it does not, from an H200's times.
   constexpr Item kShortKey{.bytes = 4, .compare = 2.5, .other = 20};
@@ -86,12 +86,13 @@ double cuda_bitonic(const kernels::TopKShape& shape, const Machine& /*machine*/)
   const bool short_keys = packed_bytes(shape) == 4;
   const Item& element = short_keys ? kShortElement : kLongElement;
   double left = static_cast<double>(shape.n);
-  double seconds = cuda_overhead(shape);
-  seconds += reduce_keys(left, k, short_keys ? kShortKey : kLongKey, element.bytes);
+  double seconds = reduce_keys(left, k, short_keys ? kShortKey : kLongKey, element.bytes);
   // Elements of 64 bits are keys of their own.
   const double tile = std::exp2(network::sizes_of_keys(k, 8).tile_bits);
   while (short_keys && left > tile) seconds += reduce_keys(left, k, kLongKey, element.bytes);
-  return seconds + reduce_elements(left, k, element);
+  const double first = left;
+  seconds += reduce_elements(left, k, element);
+  return cuda_cost(shape, statistics, {.elements = 2 * first, .other = {{"networks", 1, seconds}}});
 }
 
 }  // namespace skyrank::planner::cost

@@ -3,14 +3,14 @@
 
 namespace skyrank::planner::cost {
 
-double cuda_bucket_select(const kernels::TopKShape& shape, const Machine& /*machine*/) {
+Cost cuda_bucket_select(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
   const double n = static_cast<double>(shape.n);
-  const double k = std::min(n, static_cast<double>(shape.k));
-  if (shape.k == 1) return cuda_overhead(shape) + kCudaLaunch + kCudaByte * n * packed_bytes(shape);
+  if (shape.k == 1) return cuda_cost(shape, statistics, {.launches = 1, .bytes = n * packed_bytes(shape), .other = {}});
   // All keys are read for their ends, for the first buckets, and to cut one of these out.
-  const double passes = packed_bytes(shape) + 6;
-  const double moved = 3.3 * n * packed_bytes(shape) + (n / 64 + k) * element_bytes(shape);
-  return cuda_overhead(shape) + passes * kCudaLaunch + kCudaByte * moved;
+  const double left = n / 64 + wanted(shape);
+  const double moved = 3.3 * n * packed_bytes(shape) + left * element_bytes(shape);
+  return cuda_cost(shape, statistics,
+                   {.launches = packed_bytes(shape) + 6, .bytes = moved, .elements = left, .other = {}});
 }
 
 }  // namespace skyrank::planner::cost

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
-#include "kernels/common/problem.hpp"
+#include "planner/cost/common.hpp"
+#include "planner/cost/terms.hpp"
 
 // What cost models of GPU algorithms share. The rates are those of one H200, rounded.
 namespace skyrank::planner::cost {
@@ -14,35 +16,58 @@ inline constexpr double kTransferByte = 1 / 20e9;  // between pageable host memo
 
 inline constexpr double kCudaOperation = 1 / 7e12;  // one of 32 bits, of one thread among many
 
-/// Seconds for all but the algorithm itself: keys to the device, a bit for each row back.
-inline double cuda_overhead(const kernels::SkylineShape& shape) {
-  const double row_bytes = static_cast<double>(shape.d) * kernels::bits(shape.width) / 8.0;
-  return kCudaStart + kTransferByte * static_cast<double>(shape.n) * (row_bytes + 1.0 / 8);
-}
-
-/// Bytes of one row's keys.
-inline double key_bytes(const kernels::TopKShape& shape) {
-  double bytes = 0;
-  for (const kernels::KeyWidth width : shape.widths) bytes += kernels::bits(width) / 8.0;
-  return bytes;
-}
-
 /// Bytes of the one key that all columns are packed into, and of a row id beside it.
 inline double packed_bytes(const kernels::TopKShape& shape) { return key_bytes(shape) <= 4 ? 4 : 8; }
 inline double element_bytes(const kernels::TopKShape& shape) { return 2 * packed_bytes(shape); }
 
-/// Seconds for all but the algorithm itself: keys to the device and into one column, k elements put in order, row ids
-/// back.
-inline double cuda_overhead(const kernels::TopKShape& shape) {
+/// Rows wanted, as many as there are at most.
+inline double wanted(const kernels::TopKShape& shape) { return static_cast<double>(std::min(shape.n, shape.k)); }
+
+/// What an algorithm itself does, the keys being in one column on the device.
+struct CudaWork {
+  double launches = 0;
+  double bytes = 0;         ///< of device memory, read or written
+  double elements = 0;      ///< of temporary memory at once: keys with their row ids, or rows of keys
+  std::vector<Term> other;  ///< what is neither
+};
+
+/// Adds all but the algorithm itself: keys to the device and into one column, k elements put in order, row ids back.
+inline Cost cuda_cost(const kernels::TopKShape& shape, const Statistics& statistics, CudaWork work) {
   constexpr double kBlockSort = 4096;  // elements that one block sorts
   const double n = static_cast<double>(shape.n);
-  const double k = std::min(n, static_cast<double>(shape.k));
-  const bool packed = shape.widths.size() > 1 || packed_bytes(shape) != key_bytes(shape);
-  const double packing = packed ? kCudaLaunch + kCudaByte * n * (key_bytes(shape) + packed_bytes(shape)) : 0;
-  const double sorting = (k > kBlockSort ? 10 : 3) * kCudaLaunch + 20 * kCudaByte * k * element_bytes(shape);
-  const double ties =
-      shape.ties == kernels::TieRule::all ? 3 * kCudaLaunch + 2 * kCudaByte * n * packed_bytes(shape) : 0;
-  return kCudaStart + kTransferByte * (n * key_bytes(shape) + 8 * k) + packing + sorting + ties;
+  const double k = wanted(shape);
+  if (shape.widths.size() > 1 || packed_bytes(shape) != key_bytes(shape)) {
+    work.launches += 1;
+    work.bytes += n * (key_bytes(shape) + packed_bytes(shape));
+  }
+  work.launches += k > kBlockSort ? 10 : 3;
+  work.bytes += 20 * k * element_bytes(shape);
+  if (shape.ties == kernels::TieRule::all) {
+    work.launches += 3;
+    work.bytes += 2 * n * packed_bytes(shape);
+  }
+  const double sent = statistics.memory == kernels::Memory::host ? n * key_bytes(shape) : 0;
+  std::vector<Term> terms{{"start", 1, kCudaStart},
+                          {"bytes-sent", sent, kTransferByte},
+                          {"bytes-fetched", 8 * k, kTransferByte},
+                          {"launches", work.launches, kCudaLaunch},
+                          {"bytes", work.bytes, kCudaByte}};
+  terms.insert(terms.end(), work.other.begin(), work.other.end());
+  return {std::move(terms), sent + n * packed_bytes(shape) + work.elements * element_bytes(shape)};
+}
+
+/// The same for skylines: keys to the device, a bit for each row back.
+inline Cost cuda_cost(const kernels::SkylineShape& shape, const Statistics& statistics, CudaWork work) {
+  const double n = static_cast<double>(shape.n);
+  const double row_bytes = static_cast<double>(shape.d) * static_cast<double>(shape.width);
+  const double sent = statistics.memory == kernels::Memory::host ? n * row_bytes : 0;
+  std::vector<Term> terms{{"start", 1, kCudaStart},
+                          {"bytes-sent", sent, kTransferByte},
+                          {"bytes-fetched", n / 8, kTransferByte},
+                          {"launches", work.launches, kCudaLaunch},
+                          {"bytes", work.bytes, kCudaByte}};
+  terms.insert(terms.end(), work.other.begin(), work.other.end());
+  return {std::move(terms), sent + n / 8 + work.elements * row_bytes};
 }
 
 }  // namespace skyrank::planner::cost

@@ -5,9 +5,8 @@
 
 namespace skyrank::planner::cost {
 
-double cuda_randomized(const kernels::TopKShape& shape, const Machine& /*machine*/) {
+Cost cuda_randomized(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
   constexpr double kGuesses = 1.2;      // at the default probability of 80 %
-  constexpr double kWait = 15e-6;       // of the host for the outcome of one
   constexpr double kSortPasses = 20;    // over the splitters, and over the middle bin
   constexpr double kSortLaunches = 20;  // of both sorts
   const double n = static_cast<double>(shape.n);
@@ -17,9 +16,13 @@ double cuda_randomized(const kernels::TopKShape& shape, const Machine& /*machine
   // Buckets of the middle bin: 1.28 standard deviations to either side hold 80 %.
   const double buckets = 1 + 2 * 1.28 * std::sqrt(splitters * part * (1 - part));
   const double middle = splitters > 0 ? n / splitters * buckets : 0;
-  return cuda_overhead(shape) + (kSortLaunches + kGuesses + 3) * kCudaLaunch + kGuesses * kWait +
-         kCudaByte * ((kGuesses + 1) * n * packed_bytes(shape) +
-                      (kSortPasses * (splitters + middle) + 2 * k) * element_bytes(shape));
+  const double moved =
+      (kGuesses + 1) * n * packed_bytes(shape) + (kSortPasses * (splitters + middle) + 2 * k) * element_bytes(shape);
+  return cuda_cost(shape, statistics,
+                   {.launches = kSortLaunches + kGuesses + 3,
+                    .bytes = moved,
+                    .elements = 2 * middle + k,
+                    .other = {{"waits", kGuesses, 15e-6}}});  // of the host for the outcome of a guess
 }
 
 }  // namespace skyrank::planner::cost

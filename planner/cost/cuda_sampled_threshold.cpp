@@ -3,14 +3,15 @@
 
 namespace skyrank::planner::cost {
 
-double cuda_sampled_threshold(const kernels::TopKShape& shape, const Machine& /*machine*/) {
-  constexpr double kSelect = 15e-6;  // the threshold from the sample, and the k least candidates
+Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
   const double n = static_cast<double>(shape.n);
-  const double k = std::min(n, static_cast<double>(shape.k));
   // Candidates are sorted; from a quarter of the rows on, all rows are.
-  const double sorted = std::min(n, 4 * k);
-  return cuda_overhead(shape) + 5 * kCudaLaunch + kSelect + kCudaByte * packed_bytes(shape) * n +
-         kCudaByte * 24 * packed_bytes(shape) * sorted;
+  const double sorted = std::min(n, 4 * wanted(shape));
+  return cuda_cost(shape, statistics,
+                   {.launches = 5,
+                    .bytes = packed_bytes(shape) * (n + 24 * sorted),
+                    .elements = sorted,
+                    .other = {{"select", 1, 15e-6}}});  // the threshold from the sample, and the k least
 }
 
 }  // namespace skyrank::planner::cost

@@ -3,12 +3,15 @@
 
 namespace skyrank::planner::cost {
 
-double heap(const kernels::TopKShape& shape, const Machine& machine) {
-  constexpr double kStart = 0.35e-6;
-  const HeapWork work = heap_work(shape, machine);
+Cost heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine) {
+  const HeapWork work = heap_work(shape, statistics, machine);
   // Making the heap takes about two steps a rank, each insert one a level.
   const double steps = 2 * work.filled + work.inserts * work.levels;
-  return kStart + work.scan + rank_step(shape) * steps + work.merge;
+  return {{{"start", 1, 0.35e-6},
+           {"scan", passes(shape) * scan_weight(shape) * work.rows, 1e-9},
+           {"heap-steps", rank_weight(shape) * steps, 4e-9},
+           {"merge", rank_weight(shape) * sort_steps(work.held) / threads_used(work.held, 16384, machine), 4e-9}},
+          2 * work.held * rank_bytes(shape)};
 }
 
 }  // namespace skyrank::planner::cost

@@ -3,10 +3,14 @@
 
 namespace skyrank::planner::cost {
 
-double sort(const kernels::TopKShape& shape, const Machine& machine) {
-  constexpr double kStart = 0.3e-6;
+Cost sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine) {
   const double n = static_cast<double>(shape.n);
-  return kStart + (scan_step(shape) * n + sort_seconds(n, rank_step(shape))) / threads_used(n, 16384, machine);
+  const double threads = threads_used(n, 16384, machine);
+  const double sorted = std::pow(std::abs(statistics.order), 8);  // a sort that looks for runs finds one
+  return {{{"start", 1, 0.3e-6},
+           {"scan", scan_weight(shape) * n / threads, 1e-9},
+           {"sort", rank_weight(shape) * sort_steps(n) * (1 - 0.8 * sorted) / threads, 4e-9}},
+          n * rank_bytes(shape)};
 }
 
 }  // namespace skyrank::planner::cost

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "planner/choose.hpp"
+#include "planner/cost/terms.hpp"
+#include "planner/statistics.hpp"
+
+namespace skyrank::planner::cost {
+
+/// Where two algorithms that part rows by masks of medians and quartiles, after the same paper, differ.
+struct MaskedSkyline {
+  double key = 0;               ///< seconds for ranks, prefilter, levels and copy of one key
+  double dominance_tested = 0;  ///< share of pairs of rows that stay which masks leave open, for each dimension
+};
+
+Cost masked_skyline(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+                    const MaskedSkyline& algorithm);
+
+}  // namespace skyrank::planner::cost

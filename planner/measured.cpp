@@ -1,0 +1,170 @@
+#include "planner/measured.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <istream>
+#include <ostream>
+#include <sstream>
+
+#include "planner/fit.hpp"
+
+namespace skyrank::planner {
+namespace {
+
+constexpr std::string_view kHeader =
+    "algorithm,data,n,d,k,widths,ties,fused,memory,threads,sample,selectivity,distinct,order,tied,growth_sample,dims,"
+    "drift,survivors,correlation,planning,seconds";
+constexpr std::size_t kFields = 22;
+
+std::string text_of(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 6).ptr};
+}
+
+void write_shape(std::ostream& out, const kernels::SkylineShape& shape) {
+  out << shape.n << ',' << shape.d << ",," << static_cast<int>(shape.width) << ",,";
+}
+
+void write_shape(std::ostream& out, const kernels::TopKShape& shape) {
+  out << shape.n << ',' << shape.widths.size() << ',' << shape.k << ',';
+  for (std::size_t i = 0; i < shape.widths.size(); ++i) out << (i > 0 ? " " : "") << static_cast<int>(shape.widths[i]);
+  out << ',' << static_cast<int>(shape.ties) << ',' << (shape.fused ? 1 : 0);
+}
+
+/// The fields of one line, read one after the other.
+class Fields {
+ public:
+  Fields(const std::string& line, const std::string& place) : place_(place) {
+    std::istringstream stream(line);
+    for (std::string field; std::getline(stream, field, ',');) fields_.push_back(field);
+    if (fields_.size() != kFields) throw BadProfile{place_, "a line of " + std::to_string(fields_.size()) + " fields"};
+  }
+
+  const std::string& text() { return fields_[next_++]; }
+
+  template <class T>
+  T number() {
+    const std::string& field = text();
+    T value{};
+    if (field.empty()) return value;
+    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (error != std::errc() || end != field.data() + field.size()) {
+      throw BadProfile{place_, "'" + field + "' is not a number"};
+    }
+    return value;
+  }
+
+ private:
+  std::string place_;
+  std::vector<std::string> fields_;
+  std::size_t next_ = 0;
+};
+
+/// Whichever of the two registries has the name decides what a line is about.
+bool ranks(std::string_view algorithm) {
+  for (const auto* it : kernels::topk_algorithms()) {
+    if (it->name == algorithm) return true;
+  }
+  return false;
+}
+
+std::vector<kernels::KeyWidth> widths_in(const std::string& text) {
+  std::vector<kernels::KeyWidth> widths;
+  std::istringstream stream(text);
+  for (int bytes = 0; stream >> bytes;) widths.push_back(static_cast<kernels::KeyWidth>(bytes));
+  return widths;
+}
+
+MeasuredRun read_run(Fields fields) {
+  MeasuredRun run;
+  run.algorithm = fields.text();
+  run.data = fields.text();
+  kernels::TopKShape shape;
+  shape.n = fields.number<std::size_t>();
+  const auto d = fields.number<std::size_t>();
+  shape.k = fields.number<std::size_t>();
+  shape.widths = widths_in(fields.text());
+  shape.ties = static_cast<kernels::TieRule>(fields.number<int>());
+  shape.fused = fields.number<int>() != 0;
+  run.statistics.memory = static_cast<kernels::Memory>(fields.number<int>());
+  run.threads = fields.number<int>();
+  Statistics& s = run.statistics;
+  s.sample = fields.number<std::size_t>();
+  for (double* value : {&s.selectivity, &s.distinct, &s.order, &s.ties, &s.growth.sample, &s.growth.dims,
+                        &s.growth.drift, &s.survivors, &s.correlation, &run.planning, &run.seconds}) {
+    *value = fields.number<double>();
+  }
+  if (ranks(run.algorithm)) {
+    run.shape = std::move(shape);
+  } else {
+    const kernels::KeyWidth width = shape.widths.empty() ? kernels::KeyWidth::bytes4 : shape.widths.front();
+    run.shape = kernels::SkylineShape{.n = shape.n, .d = d, .width = width};
+  }
+  return run;
+}
+
+template <class Algorithm>
+std::optional<cost::Cost> cost_among(std::span<const Algorithm* const> algorithms, const MeasuredRun& run,
+                                     const Machine& machine) {
+  for (const Algorithm* algorithm : algorithms) {
+    if (algorithm->name != run.algorithm) continue;
+    return cost_of(*algorithm, std::get<typename Algorithm::Shape>(run.shape), machine, run.statistics);
+  }
+  return std::nullopt;
+}
+
+std::optional<cost::Cost> cost_of(const MeasuredRun& run, const Profile& profile) {
+  const Machine machine{.threads = run.threads, .cuda = true, .profile = &profile};
+  return std::holds_alternative<kernels::SkylineShape>(run.shape)
+             ? cost_among(kernels::skyline_algorithms(), run, machine)
+             : cost_among(kernels::topk_algorithms(), run, machine);
+}
+
+}  // namespace
+
+void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs) {
+  out << kHeader << '\n';
+  for (const MeasuredRun& run : runs) {
+    const Statistics& s = run.statistics;
+    out << run.algorithm << ',' << run.data << ',';
+    std::visit([&](const auto& shape) { write_shape(out, shape); }, run.shape);
+    out << ',' << static_cast<int>(s.memory) << ',' << run.threads << ',' << s.sample;
+    for (const double value : {s.selectivity, s.distinct, s.order, s.ties, s.growth.sample, s.growth.dims,
+                               s.growth.drift, s.survivors, s.correlation, run.planning, run.seconds}) {
+      out << ',' << text_of(value);
+    }
+    out << '\n';
+  }
+}
+
+std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source) {
+  std::vector<MeasuredRun> runs;
+  std::string line;
+  int number = 0;
+  while (std::getline(in, line)) {
+    ++number;
+    if (line.empty() || line.starts_with('#') || line == kHeader) continue;
+    runs.push_back(read_run(Fields(line, source + ":" + std::to_string(number))));
+  }
+  return runs;
+}
+
+std::optional<double> predict(const MeasuredRun& run, const Profile& profile) {
+  const std::optional<cost::Cost> cost = cost_of(run, profile);
+  if (!cost) return std::nullopt;
+  return seconds_of(*cost);
+}
+
+std::map<std::string, Profile::Seconds, std::less<>> fit(const std::vector<MeasuredRun>& runs) {
+  const Profile own_seconds;  // of the models
+  std::map<std::string, std::vector<TimedRun>, std::less<>> by_algorithm;
+  for (const MeasuredRun& run : runs) {
+    if (!std::isfinite(run.seconds)) continue;
+    if (auto cost = cost_of(run, own_seconds)) by_algorithm[run.algorithm].push_back({std::move(*cost), run.seconds});
+  }
+  std::map<std::string, Profile::Seconds, std::less<>> fitted;
+  for (const auto& [algorithm, timed] : by_algorithm) fitted.emplace(algorithm, fit(timed));
+  return fitted;
+}
+
+}  // namespace skyrank::planner

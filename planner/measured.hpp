@@ -1,0 +1,38 @@
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "planner/choose.hpp"
+#include "planner/profile.hpp"
+
+// Measured runs as they lie in planner/data: enough to price each again by today's models, without the data that it ran
+// on.
+namespace skyrank::planner {
+
+struct MeasuredRun {
+  std::string algorithm;  ///< registered name
+  std::string data;       ///< what it ran on, for people
+  std::variant<kernels::SkylineShape, kernels::TopKShape> shape;
+  Statistics statistics;  ///< as a planner would have had them
+  int threads = 1;
+  double planning = 0;  ///< seconds for statistics and choice of the path
+  double seconds = 0;   ///< infinite: stopped, as others were so much faster
+};
+
+void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs);
+
+/// Throws BadProfile for text that write_runs did not write.
+std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source);
+
+/// Predicted seconds by a profile; nothing of algorithms that are not registered any more.
+std::optional<double> predict(const MeasuredRun& run, const Profile& profile);
+
+/// Fits the models of all registered algorithms of which there are runs.
+std::map<std::string, Profile::Seconds, std::less<>> fit(const std::vector<MeasuredRun>& runs);
+
+}  // namespace skyrank::planner

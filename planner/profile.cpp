@@ -1,0 +1,146 @@
+#include "planner/profile.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+namespace skyrank::planner {
+namespace {
+
+constexpr int kVersion = 1;
+
+/// planner/profiles/default.yaml, put in by the build.
+constexpr std::string_view kBuiltIn =
+#include "default_profile.inc"
+    ;
+
+double read_rate(const YAML::Node& node, const std::string& name) {
+  const auto value = node.as<double>();
+  if (std::isfinite(value) && value >= 0) return value;
+  throw YAML::RepresentationException(node.Mark(), "'" + name + "' must be a number, 0 or more");
+}
+
+template <class Map>
+Map read_rates(const YAML::Node& node) {
+  Map rates;
+  for (const auto& entry : node) {
+    const auto name = entry.first.as<std::string>();
+    rates.emplace(name, read_rate(entry.second, name));
+  }
+  return rates;
+}
+
+template <class Map>
+void write_rates(YAML::Emitter& out, const Map& rates) {
+  out << YAML::BeginMap;
+  for (const auto& [name, value] : rates) out << YAML::Key << name << YAML::Value << value;
+  out << YAML::EndMap;
+}
+
+Profile profile_of(const YAML::Node& root) {
+  Profile profile;
+  profile.cpu = root["cpu"].as<std::string>("");
+  profile.cores = root["cores"].as<int>(0);
+  profile.gpu = root["gpu"].as<std::string>("");
+  if (root["rates"]) profile.rates = read_rates<decltype(profile.rates)>(root["rates"]);
+  for (const auto& entry : root["seconds"]) {
+    profile.algorithms.emplace(entry.first.as<std::string>(), read_rates<Profile::Seconds>(entry.second));
+  }
+  return profile;
+}
+
+std::string named(const std::string& device) { return device.empty() ? "none" : "'" + device + "'"; }
+
+void check_machine(const Profile& profile, const std::string& source, const std::string& cpu, const std::string& gpu) {
+  const auto refuse = [&](const char* kind, const std::string& theirs, const std::string& ours) {
+    throw BadProfile{source, "the profile is of a machine with " + std::string(kind) + " " + named(theirs) +
+                                 ", this one has " + named(ours) +
+                                 "; make one for it with 'skyrank calibrate', or delete the file"};
+  };
+  if (profile.cpu != cpu) refuse("CPU", profile.cpu, cpu);
+  if (!profile.gpu.empty() && !gpu.empty() && profile.gpu != gpu) refuse("GPU", profile.gpu, gpu);
+}
+
+}  // namespace
+
+Profile parse_profile(std::string_view yaml, const std::string& source) {
+  try {
+    const YAML::Node root = YAML::Load(std::string(yaml));
+    if (!root.IsMap() || root["version"].as<int>(0) != kVersion) {
+      throw BadProfile{
+          source, "not a profile of version " + std::to_string(kVersion) + "; make a new one with 'skyrank calibrate'"};
+    }
+    return profile_of(root);
+  } catch (const YAML::Exception& error) {
+    throw BadProfile{source, error.what()};
+  }
+}
+
+std::string to_yaml(const Profile& profile) {
+  YAML::Emitter out;
+  out.SetDoublePrecision(4);
+  out << YAML::BeginMap << YAML::Key << "version" << YAML::Value << kVersion;
+  out << YAML::Key << "cpu" << YAML::Value << YAML::DoubleQuoted << profile.cpu;
+  out << YAML::Key << "cores" << YAML::Value << profile.cores;
+  out << YAML::Key << "gpu" << YAML::Value << YAML::DoubleQuoted << profile.gpu;
+  out << YAML::Key << "rates" << YAML::Value;
+  write_rates(out, profile.rates);
+  out << YAML::Key << "seconds" << YAML::Value << YAML::BeginMap;
+  for (const auto& [algorithm, seconds] : profile.algorithms) {
+    out << YAML::Key << algorithm << YAML::Value;
+    write_rates(out, seconds);
+  }
+  out << YAML::EndMap << YAML::EndMap;
+  return std::string(out.c_str()) + "\n";
+}
+
+const Profile& built_in_profile() {
+  static const Profile kProfile = parse_profile(kBuiltIn, "the built-in profile");
+  return kProfile;
+}
+
+std::optional<std::filesystem::path> profile_file() {
+  const auto folder = [](const char* variable) -> std::filesystem::path {
+    const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nothing here sets any
+    return value == nullptr ? "" : value;
+  };
+  std::filesystem::path cache = folder("XDG_CACHE_HOME");
+  if (!cache.is_absolute()) {  // the specification has relative ones ignored
+    const std::filesystem::path home = folder("HOME");
+    if (home.empty()) return std::nullopt;
+    cache = home / ".cache";
+  }
+  return cache / "skyrank" / "profile.yaml";
+}
+
+std::optional<Profile> read_profile(const std::filesystem::path& file, const std::string& cpu, const std::string& gpu) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return std::nullopt;
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(stream), {});
+  if (!stream) throw BadProfile{file.string(), "cannot be read"};
+  Profile profile = parse_profile(text, file.string());
+  check_machine(profile, file.string(), cpu, gpu);
+  return profile;
+}
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+#if defined(__x86_64__)
+  return "x86-64";
+#elif defined(__aarch64__)
+  return "AArch64";
+#else
+  return "unknown CPU";
+#endif
+}
+
+}  // namespace skyrank::planner

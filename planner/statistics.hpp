@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/common/problem.hpp"
+
+namespace skyrank::planner {
+
+struct Machine;
+
+/// How the skyline of a preference's rows grows with their number, from the skylines of nested samples. Its size is
+/// that of independent data of `dims` dimensions, a real number: correlated data have fewer than their columns,
+/// anticorrelated data more.
+struct SkylineGrowth {
+  double sample = 0;  ///< rows of the largest sample
+  double dims = 1;    ///< its effective number of dimensions, at least 1
+  double drift = 0;   ///< by which that changes when the rows become e times as many
+
+  /// Expected number of skyline rows among n.
+  double rows(double n) const;
+  /// By which power of the number of rows the skyline grows around n.
+  double exponent(double n) const;
+};
+
+/// What is known of a problem's rows besides their shape. The defaults are what is assumed where nothing is known:
+/// independent values without ties in random order.
+struct Statistics {
+  std::size_t sample = 0;                          ///< rows that were looked at; 0: none, the rest is assumed
+  kernels::Memory memory = kernels::Memory::host;  ///< where the keys lie
+  double selectivity = 1;  ///< share of rows that pass the filter of a fused problem, or passed one before
+
+  // Of a ranking, by its first key column.
+  double distinct = 1;                   ///< different keys over rows of the sample
+  double order = 0;                      ///< rank correlation of key and row number: 1 ascending, -1 descending
+  double ties = 0;                       ///< share of rows that have the key of the k-th place
+  double worst = 0;                      ///< share of rows with the two last keys of the width: NULL, and floats' NaN
+  std::vector<std::uint64_t> quantiles;  ///< keys at 0, 1/8, ..., 8/8 of the sorted sample; none without a sample
+
+  // Of a preference.
+  SkylineGrowth growth;
+  double survivors = 1;    ///< share of rows that the sample's few strongest rows do not dominate
+  double correlation = 0;  ///< mean rank correlation of two dimensions
+};
+
+/// Expected skyline rows of a problem, by its statistics or, without any, for independent values.
+double skyline_rows(const kernels::SkylineShape& shape, const Statistics& statistics);
+
+/// Share of rows that a prefilter leaves; without statistics a guess for independent values.
+double surviving_share(const kernels::SkylineShape& shape, const Statistics& statistics);
+
+/// Looks at the rows of a skyline problem's sample: `sample` holds m rows, drawn from n at random or evenly, in the
+/// order of rows. Skylines are taken of it and of its quarters, by the algorithm that is cheapest without statistics.
+Statistics describe_preference(const kernels::SkylineProblem& sample, std::size_t n);
+
+/// The same for a ranking of n rows whose answer is k long.
+Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, std::size_t k);
+
+/// Positions of a sample of about m of n rows, ascending: runs of four neighbours, evenly spread, from a place in each
+/// stretch that a fixed hash picks, so that periods in the data do not matter.
+std::vector<kernels::RowId> sample_rows(std::size_t n, std::size_t m);
+
+/// How many rows of a problem are worth looking at before a path is chosen: such that this takes about a hundredth of
+/// what the problem is expected to take without statistics. 0 where even a small sample is too dear.
+std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine& machine);
+std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& machine);
+
+}  // namespace skyrank::planner

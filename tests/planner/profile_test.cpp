@@ -1,0 +1,148 @@
+#include "planner/profile.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "planner/choose.hpp"
+#include "planner/fit.hpp"
+#include "planner/measured.hpp"
+
+namespace skyrank::planner {
+namespace {
+
+using testing::HasSubstr;
+
+Profile example() {
+  return {.cpu = "A CPU",
+          .cores = 4,
+          .gpu = "",
+          .rates = {{"memory_bandwidth", 2e10}},
+          .algorithms = {{"sfs", {{"start", 1e-6}, {"keys", 0}}}}};
+}
+
+std::string refusal(const std::filesystem::path& file, const std::string& cpu, const std::string& gpu = "") {
+  try {
+    read_profile(file, cpu, gpu);
+  } catch (const BadProfile& bad) {
+    return bad.reason;
+  }
+  return {};
+}
+
+class ProfileFile : public testing::Test {
+ protected:
+  ProfileFile() { std::filesystem::create_directories(folder_); }
+  ~ProfileFile() override { std::filesystem::remove_all(folder_); }
+  ProfileFile(const ProfileFile&) = delete;
+  ProfileFile& operator=(const ProfileFile&) = delete;
+
+  std::filesystem::path written(const std::string& text) const {
+    std::ofstream(folder_ / "profile.yaml") << text;
+    return folder_ / "profile.yaml";
+  }
+
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() /
+      ("skyrank_profile_test_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+};
+
+TEST(Profiles, ComeBackFromYaml) { EXPECT_EQ(parse_profile(to_yaml(example()), "text"), example()); }
+
+TEST(Profiles, BuiltInOneFitsEveryRegisteredName) {
+  for (const auto& [algorithm, seconds] : built_in_profile().algorithms) {
+    const auto known = [&](const auto& algorithms) {
+      return std::ranges::any_of(algorithms, [&](const auto* it) { return it->name == algorithm; });
+    };
+    // Those of GPUs are registered in builds with CUDA only.
+    EXPECT_TRUE(algorithm.starts_with("cuda-") || known(kernels::skyline_algorithms()) ||
+                known(kernels::topk_algorithms()))
+        << algorithm;
+  }
+}
+
+TEST(Profiles, RefuseWhatIsNone) {
+  for (const char* text : {"", "[]", "version: 2", "version: 1\nseconds: {sfs: {keys: fast}}",
+                           "version: 1\nseconds: {sfs: {keys: -1}}", "version: 1\nrates: {a: .nan}", "{"}) {
+    EXPECT_THROW(parse_profile(text, "text"), BadProfile) << text;
+  }
+}
+
+TEST_F(ProfileFile, OfAnotherMachineIsRefused) {
+  const auto file = written(to_yaml(example()));
+  EXPECT_EQ(read_profile(file, "A CPU", ""), example());
+  EXPECT_THAT(refusal(file, "Another CPU"), HasSubstr("CPU 'A CPU', this one has 'Another CPU'"));
+  Profile with_gpu = example();
+  with_gpu.gpu = "A GPU";
+  const auto other = written(to_yaml(with_gpu));
+  EXPECT_THAT(refusal(other, "A CPU", "Another GPU"), HasSubstr("GPU 'A GPU', this one has 'Another GPU'"));
+  EXPECT_EQ(refusal(other, "A CPU", ""), "");  // it still knows the CPU
+}
+
+TEST_F(ProfileFile, ThatDoesNotExistIsNone) {
+  EXPECT_EQ(read_profile(folder_ / "none.yaml", "A CPU", ""), std::nullopt);
+}
+
+TEST(Profiles, SecondsOfAProfileReplaceThoseOfTheModel) {
+  const kernels::SkylineShape shape{.n = 1000, .d = 3, .width = kernels::KeyWidth::bytes4, .general_order = false};
+  const auto algorithms = kernels::skyline_algorithms();
+  const auto* sfs = *std::ranges::find_if(algorithms, [](const auto* it) { return it->name == "sfs"; });
+  Profile profile;
+  profile.algorithms["sfs"]["start"] = 100;
+  EXPECT_NEAR(predict(*sfs, shape, {.profile = &profile}), 100, 0.1);
+}
+
+TEST(Fit, FindsTheSecondsThatMadeTheRuns) {
+  std::vector<TimedRun> runs;
+  for (int i = 1; i <= 40; ++i) {
+    const double rows = i * i;
+    const double keys = 100.0 / i;
+    runs.push_back({{{{"rows", rows, 1e-6}, {"keys", keys, 1e-6}, {"none", 0, 5e-6}}, 0}, rows * 3e-6 + keys * 2e-7});
+  }
+  const Profile::Seconds seconds = fit(runs);
+  EXPECT_NEAR(seconds.at("rows"), 3e-6, 3e-8);
+  EXPECT_NEAR(seconds.at("keys"), 2e-7, 4e-8);
+  EXPECT_NEAR(seconds.at("none"), 5e-6, 1e-9);  // nothing known: the model's own
+}
+
+TEST(Fit, NeverGoesBelowZero) {
+  std::vector<TimedRun> runs;
+  for (int i = 1; i <= 20; ++i) runs.push_back({{{{"a", 1.0 * i, 1}, {"b", 1, 1}}, 0}, 2.0 * i - 1});
+  const Profile::Seconds seconds = fit(runs);
+  EXPECT_GE(seconds.at("a"), 0);
+  EXPECT_EQ(seconds.at("b"), 0);
+}
+
+TEST(MeasuredRuns, ComeBackFromCsv) {
+  MeasuredRun skyline{.algorithm = "sfs", .data = "independent float32 1", .shape = {}, .statistics = {}};
+  skyline.shape = kernels::SkylineShape{.n = 1000, .d = 3, .width = kernels::KeyWidth::bytes8};
+  skyline.statistics.sample = 256;
+  skyline.statistics.growth = {256, 2.5, 0.25};
+  skyline.threads = 4;
+  skyline.seconds = 0.5;
+  MeasuredRun ranking{.algorithm = "heap", .data = "uniform uint8 1", .shape = {}, .statistics = {}};
+  ranking.shape = kernels::TopKShape{
+      .n = 10, .k = 2, .widths = {kernels::KeyWidth::bytes1, kernels::KeyWidth::bytes4}, .ties = kernels::TieRule::all};
+  ranking.seconds = std::numeric_limits<double>::infinity();
+  std::stringstream text;
+  write_runs(text, {skyline, ranking});
+  const std::vector<MeasuredRun> read = read_runs(text, "text");
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].data, skyline.data);
+  EXPECT_EQ(std::get<kernels::SkylineShape>(read[0].shape).d, 3u);
+  EXPECT_EQ(read[0].statistics.growth.drift, 0.25);
+  EXPECT_EQ(predict(read[0], {}), predict(skyline, {}));
+  EXPECT_EQ(predict(read[1], {}), predict(ranking, {}));
+  EXPECT_EQ(std::get<kernels::TopKShape>(read[1].shape).widths.size(), 2u);
+  EXPECT_EQ(read[1].seconds, ranking.seconds);
+  EXPECT_EQ(fit(read).count("heap"), 0u);  // stopped runs are no measurements
+  std::istringstream wrong("sfs,data,1");
+  EXPECT_THROW(read_runs(wrong, "text"), BadProfile);
+}
+
+}  // namespace
+}  // namespace skyrank::planner

@@ -1,0 +1,172 @@
+#include "planner/statistics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "planner/choose.hpp"
+#include "planner/estimate.hpp"
+
+namespace skyrank::planner {
+namespace {
+
+using kernels::KeyColumn;
+using kernels::KeyWidth;
+
+/// d columns of n keys, each of a row made by make(row, column).
+struct Columns {
+  std::vector<std::vector<std::uint32_t>> keys;
+
+  template <class Make>
+  Columns(std::size_t n, std::size_t d, const Make& make) : keys(d, std::vector<std::uint32_t>(n)) {
+    for (std::size_t row = 0; row < n; ++row) {
+      for (std::size_t c = 0; c < d; ++c) keys[c][row] = static_cast<std::uint32_t>(make(row, c));
+    }
+  }
+  std::vector<KeyColumn> columns() const {
+    std::vector<KeyColumn> result;
+    for (const auto& column : keys) result.push_back({column.data(), KeyWidth::bytes4});
+    return result;
+  }
+};
+
+Columns independent(std::size_t n, std::size_t d) {
+  std::mt19937 random(1);
+  return {n, d, [&](std::size_t, std::size_t) { return static_cast<std::uint32_t>(random()); }};
+}
+
+Statistics of_preference(const Columns& data, std::size_t n) {
+  const std::vector<KeyColumn> columns = data.columns();
+  return describe_preference({.n = data.keys.front().size(), .keys = columns, .order = {}}, n);
+}
+
+Statistics of_ranking(const Columns& data, std::size_t n, std::size_t k) {
+  const std::vector<KeyColumn> columns = data.columns();
+  return describe_ranking({.n = data.keys.front().size(), .keys = columns, .k = k}, n, k);
+}
+
+TEST(EffectiveDims, InvertTheExpectedSkyline) {
+  for (const double dims : {1.5, 2.0, 3.7, 8.0, 12.5}) {
+    EXPECT_NEAR(effective_dims(1e5, skyline_of_dims(1e5, dims)), dims, 0.01);
+  }
+  EXPECT_NEAR(effective_dims(1000, 1), 1, 0.01);
+  EXPECT_LE(effective_dims(1000, 1000), 64);
+}
+
+TEST(PreferenceStatistics, OfIndependentDataGrowAsTheyShould) {
+  const Statistics statistics = of_preference(independent(4096, 6), 1000000);
+  EXPECT_EQ(statistics.sample, 4096u);
+  EXPECT_NEAR(statistics.growth.dims, 6, 0.4);
+  EXPECT_NEAR(statistics.correlation, 0, 0.1);
+  const double expected = expected_skyline(std::size_t{1000000}, 6);
+  EXPECT_GT(statistics.growth.rows(1e6), expected / 2);
+  EXPECT_LT(statistics.growth.rows(1e6), expected * 2);
+  EXPECT_GT(statistics.growth.exponent(1e6), 0.2);
+  EXPECT_LT(statistics.growth.exponent(1e6), 0.6);
+}
+
+TEST(PreferenceStatistics, OfACorrelatedAndAnAnticorrelatedPair) {
+  const auto same = of_preference({2048, 2, [](std::size_t row, std::size_t) { return row * 2654435761u; }}, 1 << 20);
+  EXPECT_NEAR(same.correlation, 1, 0.01);
+  EXPECT_NEAR(same.growth.rows(1 << 20), 1, 0.1);
+  EXPECT_LT(same.survivors, 0.1);
+  const auto opposed = of_preference({2048, 2,
+                                      [](std::size_t row, std::size_t c) {
+                                        const std::uint32_t key = static_cast<std::uint32_t>(row) * 2654435761u;
+                                        return c == 0 ? key : ~key;
+                                      }},
+                                     1 << 20);
+  EXPECT_NEAR(opposed.correlation, -1, 0.01);
+  EXPECT_GT(opposed.growth.rows(1 << 20), 0.9 * (1 << 20));
+  EXPECT_GT(opposed.survivors, 0.9);
+}
+
+TEST(PreferenceStatistics, OfEqualRowsCallAllOfThemTheSkyline) {
+  const auto equal = of_preference({512, 3, [](std::size_t, std::size_t) { return 7u; }}, 1 << 20);
+  EXPECT_EQ(equal.correlation, 0);
+  EXPECT_GT(equal.growth.rows(1 << 20), 0.9 * (1 << 20));
+}
+
+TEST(RankingStatistics, SeeOrderTiesAndMissingValues) {
+  const auto ascending = of_ranking({1000, 1, [](std::size_t row, std::size_t) { return row; }}, 100000, 10);
+  EXPECT_NEAR(ascending.order, 1, 1e-9);
+  EXPECT_EQ(ascending.distinct, 1);
+  EXPECT_EQ(ascending.ties, 0);
+  ASSERT_EQ(ascending.quantiles.size(), 9u);
+  EXPECT_EQ(ascending.quantiles.front(), 0u);
+  EXPECT_EQ(ascending.quantiles.back(), 999u);
+  const auto descending = of_ranking({1000, 1, [](std::size_t row, std::size_t) { return 1000 - row; }}, 100000, 10);
+  EXPECT_NEAR(descending.order, -1, 1e-9);
+  const auto equal = of_ranking({1000, 1, [](std::size_t, std::size_t) { return 5u; }}, 100000, 10);
+  EXPECT_EQ(equal.order, 0);
+  EXPECT_EQ(equal.ties, 1);
+  EXPECT_EQ(equal.distinct, 0.001);
+  const auto missing = of_ranking(
+      {1000, 1, [](std::size_t row, std::size_t) { return row % 4 == 0   ? ~0u
+                                                          : row % 4 == 1 ? ~0u - 1
+                                                                         : 9u; }}, 100000,
+      10);
+  EXPECT_EQ(missing.worst, 0.5);
+}
+
+TEST(Samples, AreAscendingWithinTheRowsAndAboutAsManyAsAsked) {
+  for (const std::size_t n : {1u, 5u, 255u, 256u, 1000u, 1000003u}) {
+    for (const std::size_t m : {4u, 256u, 4096u}) {
+      const auto rows = sample_rows(n, m);
+      EXPECT_TRUE(std::ranges::is_sorted(rows));
+      EXPECT_EQ(std::ranges::adjacent_find(rows), rows.end());
+      EXPECT_LT(static_cast<std::size_t>(rows.back()), n);
+      EXPECT_GE(rows.size(), std::min(n, m) * 3 / 4);
+      EXPECT_LE(rows.size(), m);
+    }
+  }
+}
+
+TEST(Samples, AreWorthTheirTimeOnlyOfLargeProblems) {
+  EXPECT_EQ(worthwhile_sample(kernels::SkylineShape{.n = 1000, .d = 4}, {}), 0u);
+  EXPECT_EQ(worthwhile_sample(kernels::TopKShape{.n = 1000, .k = 10, .widths = {KeyWidth::bytes4}}, {}), 0u);
+  EXPECT_GE(worthwhile_sample(kernels::SkylineShape{.n = 1000000, .d = 8}, {}), 256u);
+  EXPECT_GE(worthwhile_sample(kernels::TopKShape{.n = 100000000, .k = 10, .widths = {KeyWidth::bytes4}}, {}), 256u);
+}
+
+// Planning without statistics must stay under a millisecond; it is some microseconds, so a busy machine may be slow.
+TEST(Planning, IsQuickWithoutStatistics) {
+  using Clock = std::chrono::steady_clock;
+  double best = 1;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = Clock::now();
+    choose(kernels::SkylineShape{.n = 1000000, .d = 8}, {}, {.threads = 8, .cuda = true});
+    choose(kernels::TopKShape{.n = 1000000, .k = 8, .widths = {KeyWidth::bytes4}}, {}, {.threads = 8, .cuda = true});
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  EXPECT_LT(best, 1e-3);
+}
+
+// Wrong statistics cost time, and only some: what is chosen for them is no more than three times as slow, by the
+// models, as what the truth would have had chosen.
+TEST(MisleadingSamples, HurtGracefully) {
+  const kernels::SkylineShape shape{.n = 10000000, .d = 4, .width = KeyWidth::bytes4, .general_order = false};
+  const Machine machine{.threads = 2};
+  const auto equal = of_preference({2048, 4, [](std::size_t, std::size_t) { return 3u; }}, shape.n);
+  const auto hidden = of_preference({2048, 4,  // ten rows that are not in the sample dominate all of these
+                                     [](std::size_t row, std::size_t c) {
+                                       const std::uint32_t key = static_cast<std::uint32_t>(row) * 2654435761u;
+                                       return c % 2 == 0 ? key | 16u : ~key | 16u;
+                                     }},
+                                    shape.n);
+  const auto sorted = of_preference({2048, 4, [](std::size_t row, std::size_t) { return row; }}, shape.n);
+  const auto random = of_preference(independent(2048, 4), shape.n);
+  for (const Statistics& truth : {equal, hidden, sorted, random}) {
+    for (const Statistics& believed : {equal, hidden, sorted, random}) {
+      const auto chosen = choose(shape, {}, machine, believed);
+      const double best = choose(shape, {}, machine, truth).seconds;
+      EXPECT_LE(predict(*chosen.algorithm, shape, machine, truth), 3 * best) << chosen.algorithm->name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace skyrank::planner

@@ -1,0 +1,106 @@
+#include "tools/bench/planner/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+
+#include "tools/bench/planner/trial.hpp"
+
+namespace skyrank::bench {
+namespace {
+
+constexpr double kMilli = 1e3;
+
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  const auto last = static_cast<double>(values.size() - 1);
+  return values[static_cast<std::size_t>(share * last + 0.5)];
+}
+
+Verdict judge_query(const std::string& query, const std::vector<const planner::MeasuredRun*>& runs,
+                    const planner::Profile& profile) {
+  const planner::MeasuredRun* best = *std::ranges::min_element(runs, {}, &planner::MeasuredRun::seconds);
+  const planner::MeasuredRun* chosen = nullptr;
+  double predicted = 0;
+  for (const planner::MeasuredRun* run : runs) {
+    const std::optional<double> seconds = planner::predict(*run, profile);
+    if (!seconds || (chosen != nullptr && *seconds >= predicted)) continue;
+    chosen = run;
+    predicted = *seconds;
+  }
+  if (chosen == nullptr) return {};
+  return {query,
+          chosen->algorithm,
+          best->algorithm,
+          predicted * kMilli,
+          chosen->seconds * kMilli,
+          best->seconds * kMilli,
+          best->planning * kMilli,
+          best->statistics.sample > 0};
+}
+
+}  // namespace
+
+std::vector<Verdict> judge(const std::vector<planner::MeasuredRun>& runs, const planner::Profile& profile) {
+  std::map<std::string, std::vector<const planner::MeasuredRun*>> queries;
+  for (const planner::MeasuredRun& run : runs) queries[query_of(run)].push_back(&run);
+  std::vector<Verdict> verdicts;
+  for (const auto& [query, its_runs] : queries) verdicts.push_back(judge_query(query, its_runs, profile));
+  return verdicts;
+}
+
+Score score_of(const std::vector<Verdict>& verdicts) {
+  constexpr double kWithin = 0.25;
+  std::vector<double> regrets;
+  std::vector<double> shares;
+  Score score{.queries = verdicts.size()};
+  std::size_t within = 0;
+  for (const Verdict& verdict : verdicts) {
+    regrets.push_back(verdict.regret());
+    within += std::abs(verdict.ratio() - 1) <= kWithin ? 1 : 0;
+    if (verdict.statistics) {
+      shares.push_back(verdict.planning_ms / verdict.best_ms);
+    } else {
+      score.planning_without_ms = std::max(score.planning_without_ms, verdict.planning_ms);
+    }
+  }
+  score.median_regret = quantile(regrets, 0.5);
+  score.p95_regret = quantile(regrets, 0.95);
+  score.max_regret = quantile(regrets, 1);
+  score.within_25_percent = verdicts.empty() ? 0 : static_cast<double>(within) / static_cast<double>(verdicts.size());
+  score.p95_planning_share_with = quantile(shares, 0.95);
+  return score;
+}
+
+std::vector<std::string> shortfalls(const Score& score) {
+  std::vector<std::string> list;
+  const auto expect = [&](bool reached, std::string sentence) {
+    if (!reached) list.push_back(std::move(sentence));
+  };
+  expect(score.queries >= 200, fmt::format("{} queries are fewer than 200", score.queries));
+  expect(score.median_regret <= 1.05, fmt::format("median regret {:.3f} is above 1.05", score.median_regret));
+  expect(score.p95_regret <= 1.5, fmt::format("95th percentile of regret {:.3f} is above 1.5", score.p95_regret));
+  expect(score.max_regret <= 3, fmt::format("greatest regret {:.3f} is above 3", score.max_regret));
+  expect(score.within_25_percent >= 0.8,
+         fmt::format("{:.1f} % of predictions are within 25 %, not 80 %", 100 * score.within_25_percent));
+  expect(score.planning_without_ms < 1,
+         fmt::format("planning without statistics took {:.3f} ms, not under 1", score.planning_without_ms));
+  expect(score.p95_planning_share_with < 0.02,
+         fmt::format("planning with statistics took {:.2f} % of the query, not under 2 %",
+                     100 * score.p95_planning_share_with));
+  return list;
+}
+
+void write_verdicts(std::ostream& out, const std::vector<Verdict>& verdicts) {
+  out << "query,chosen,best,predicted_ms,chosen_ms,best_ms,regret,predicted_over_measured,planning_ms,statistics\n";
+  for (const Verdict& v : verdicts) {
+    out << fmt::format("{},{},{},{:.5g},{:.5g},{:.5g},{:.4g},{:.4g},{:.4g},{}\n", v.query, v.chosen, v.best,
+                       v.predicted_ms, v.chosen_ms, v.best_ms, v.regret(), v.ratio(), v.planning_ms,
+                       v.statistics ? "yes" : "no");
+  }
+}
+
+}  // namespace skyrank::bench

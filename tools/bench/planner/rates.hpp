@@ -1,0 +1,16 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace skyrank::bench {
+
+/// What this machine's cores do, by small measurements of a few tenths of a second in all:
+///   memory_bandwidth           bytes read a second, all threads
+///   sorted_keys                integers of 64 bits a second, one thread, a million at once
+///   dominance_tests            of rows of 8 keys of 4 bytes a second, one thread
+///   mask_tests                 of 64 bits a second, one thread
+///   l1_bytes, l2_bytes, l3_bytes   caches, where the system tells
+std::map<std::string, double, std::less<>> measure_rates();
+
+}  // namespace skyrank::bench

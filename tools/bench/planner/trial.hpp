@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "planner/measured.hpp"
+#include "tools/bench/grid.hpp"
+
+// Runs of all algorithms on a grid of problems, each with what the planner would know of it: what cost models are
+// fitted to and judged by.
+namespace skyrank::bench {
+
+struct TrialOptions {
+  std::optional<kernels::Device> device;  ///< only algorithms of this device
+  std::stop_token stop;
+  std::function<void(const std::string&)> status = [](const std::string&) {};
+};
+
+/// Times every algorithm that supports the cell, in turns, the cell's `repeats` times after its warm-ups; the medians
+/// come back. An algorithm that runs longer than the cell's budget, or `kHopeless` times as long as the best so far, is
+/// stopped and comes back with infinite seconds. Throws kernels::Cancelled after a stop request, std::bad_alloc, and
+/// what make_data throws.
+std::vector<planner::MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options);
+
+inline constexpr double kHopeless = 6;
+
+/// What tells one query from another in a list of runs.
+std::string query_of(const planner::MeasuredRun& run);
+
+}  // namespace skyrank::bench

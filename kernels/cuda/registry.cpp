@@ -4,6 +4,7 @@ namespace skyrank::kernels::cuda {
 
 namespace skyline {
 extern const SkylineAlgorithm gnl;
+extern const SkylineAlgorithm skyalign;
 }  // namespace skyline
 
 namespace topk {
@@ -21,6 +22,7 @@ extern const TopKAlgorithm randomized_select;
 std::span<const SkylineAlgorithm* const> skyline_algorithms() {
   static constexpr const SkylineAlgorithm* kAll[] = {
       &skyline::gnl,
+      &skyline::skyalign,
   };
   return kAll;
 }

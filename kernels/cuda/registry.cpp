@@ -4,6 +4,7 @@ namespace skyrank::kernels::cuda {
 
 namespace skyline {
 extern const SkylineAlgorithm gnl;
+extern const SkylineAlgorithm ggs;
 extern const SkylineAlgorithm skyalign;
 }  // namespace skyline
 
@@ -22,6 +23,7 @@ extern const TopKAlgorithm randomized_select;
 std::span<const SkylineAlgorithm* const> skyline_algorithms() {
   static constexpr const SkylineAlgorithm* kAll[] = {
       &skyline::gnl,
+      &skyline::ggs,
       &skyline::skyalign,
   };
   return kAll;

@@ -22,6 +22,8 @@ Cost skyalign(const kernels::SkylineShape& shape, const Statistics& statistics, 
 Cost bskytree(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
 Cost hybrid(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
 Cost cuda_gnl(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
+Cost cuda_ggs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
+Cost cuda_skyalign(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
 Cost sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
 Cost stl_heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
 Cost heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);

@@ -3,6 +3,9 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdint>
+
+#include "kernels/cuda/skyline/solve.cuh"
 
 // Rows of keys side by side, padded with zeros to whole chunks of 16 bytes.
 namespace skyrank::kernels::cuda::skyline {
@@ -34,6 +37,22 @@ __device__ void store_chunk(Key* keys, const Chunk<Key>& chunk) {
   uint4 stored;
   __builtin_memcpy(&stored, &chunk, sizeof(stored));
   *reinterpret_cast<uint4*>(keys) = stored;
+}
+
+/// Copies a row of a table, padded, and calls visit(c, key) for each of its keys.
+template <class Key, class Visit>
+__device__ void copy_row(const KeyTable<Key>& table, std::uint32_t row, Key* to, const Visit& visit) {
+  for (int first = 0; first < table.d; first += kChunkKeys<Key>) {
+    Chunk<Key> chunk = {};
+#pragma unroll
+    for (int own = 0; own < kChunkKeys<Key>; ++own) {
+      const int c = first + own;
+      if (c >= table.d) break;
+      chunk.keys[own] = table.columns[c][row];
+      visit(c, chunk.keys[own]);
+    }
+    store_chunk(to + first, chunk);
+  }
 }
 
 /// A thread's own row for dominance tests: in registers where its length in keys is known to the compiler, else (0)

@@ -59,24 +59,15 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= count) return;
   const std::uint32_t row = rows[i];
-  const int stride = padded_dims<Key>(table.d);
   Mask median = 0;
   Mask quartile = 0;
-  for (int first = 0; first < stride; first += kChunkKeys<Key>) {
-    Chunk<Key> chunk = {};
-#pragma unroll
-    for (int own = 0; own < kChunkKeys<Key>; ++own) {
-      const int c = first + own;
-      if (c >= table.d) break;
-      const Key key = table.columns[c][row];
-      const Quartiles<Key> at = quartiles[c];
-      const bool upper = key > at.of[1];
-      chunk.keys[own] = key;
-      median |= static_cast<Mask>(Mask{upper} << c);
-      quartile |= static_cast<Mask>(Mask{key > (upper ? at.of[2] : at.of[0])} << c);
-    }
-    store_chunk(to.keys + std::size_t{i} * static_cast<unsigned>(stride) + first, chunk);
-  }
+  copy_row(table, row, to.keys + std::size_t{i} * static_cast<unsigned>(padded_dims<Key>(table.d)),
+           [&](int c, Key key) {
+             const Quartiles<Key> at = quartiles[c];
+             const bool upper = key > at.of[1];
+             median |= static_cast<Mask>(Mask{upper} << c);
+             quartile |= static_cast<Mask>(Mask{key > (upper ? at.of[2] : at.of[0])} << c);
+           });
   to.rows[i] = row;
   to.median[i] = median;
   to.quartile[i] = quartile;

@@ -18,6 +18,7 @@ namespace {
 using DeviceContextOnGpu = skyrank::gpu_testing::GpuTest;
 using tests::Distribution;
 using tests::make_columns;
+using tests::SkylineCase;
 using tests::TopKCase;
 
 TopKCase some_keys(std::size_t n, KeyWidth width) {
@@ -30,6 +31,19 @@ TopKSolution run(const TopKAlgorithm& algorithm, const TopKProblem& problem, Dev
   return algorithm.run(problem, ParameterValues(algorithm.parameters, {}),
                        {.count_work = false, .stop = {}, .device = device});
 }
+
+SkylineCase some_points(std::size_t n, std::size_t d, KeyWidth width) {
+  return {n, make_columns(Distribution::independent, n, d, width, 3), width};
+}
+
+SkylineSolution run(const SkylineAlgorithm& algorithm, const SkylineProblem& problem, DeviceContext* device = nullptr) {
+  EXPECT_TRUE(algorithm.supports(shape_of(problem))) << algorithm.name;
+  return algorithm.run(problem, ParameterValues(algorithm.parameters, {}),
+                       {.count_work = false, .stop = {}, .device = device});
+}
+
+std::vector<RowId> answer(const TopKProblem& problem) { return oracle::topk(problem); }
+std::vector<RowId> answer(const SkylineProblem& problem) { return oracle::skyline(problem); }
 
 TEST_F(DeviceContextOnGpu, TransfersOfManyStagingBuffers) {
   DeviceContext device;
@@ -98,9 +112,10 @@ class FailingResource final : public MemoryResource {
 };
 
 /// Fails each allocation of a run in turn, until there is none left to fail. How many there were.
-int fail_everywhere(const TopKAlgorithm& algorithm, const TopKProblem& problem, FailingResource& memory,
+template <class Algorithm>
+int fail_everywhere(const Algorithm& algorithm, const typename Algorithm::Problem& problem, FailingResource& memory,
                     DeviceContext& device) {
-  const std::vector<RowId> expected = oracle::topk(problem);
+  const std::vector<RowId> expected = answer(problem);
   for (int failing = 0;; ++failing) {
     memory.fail_at(failing);
     try {
@@ -126,6 +141,44 @@ TEST_F(DeviceContextOnGpu, AFailureOfAnyAllocationLeavesNothingBehind) {
       EXPECT_GE(fail_everywhere(*algorithm, few.problem(20, ties), memory, device), 3) << algorithm->name;
       EXPECT_GE(fail_everywhere(*algorithm, many.problem(20, ties), memory, device), 3) << algorithm->name;
     }
+  }
+}
+
+TEST_F(DeviceContextOnGpu, AFailureOfAnyAllocationOfASkylineLeavesNothingBehind) {
+  PoolResource pool(0);
+  FailingResource memory(pool);
+  DeviceContext device(0, memory);
+  const SkylineCase few = some_points(300, 2, KeyWidth::bytes4);
+  const SkylineCase wide = some_points(500, 40, KeyWidth::bytes8);
+  for (const SkylineAlgorithm* algorithm : skyline_algorithms()) {
+    EXPECT_GE(fail_everywhere(*algorithm, few.problem(), memory, device), 3) << algorithm->name;
+    EXPECT_GE(fail_everywhere(*algorithm, wide.problem(), memory, device), 3) << algorithm->name;
+  }
+}
+
+TEST_F(DeviceContextOnGpu, TheLimitOfMemoryOfASkylineIsTold) {
+  constexpr std::size_t kLimit = std::size_t{1} << 20;
+  DeviceContext device(0, kLimit);
+  const SkylineCase large = some_points(100'000, 4, KeyWidth::bytes4);
+  const SkylineCase small = some_points(500, 4, KeyWidth::bytes4);
+  for (const SkylineAlgorithm* algorithm : skyline_algorithms()) {
+    EXPECT_THROW(run(*algorithm, large.problem(), &device), OutOfMemory) << algorithm->name;
+    EXPECT_EQ(run(*algorithm, small.problem(), &device).rows, oracle::skyline(small.problem())) << algorithm->name;
+  }
+  EXPECT_EQ(static_cast<PoolResource&>(device.memory()).in_use(), 0u);
+}
+
+TEST_F(DeviceContextOnGpu, ResidentKeysGiveTheSameSkyline) {
+  const SkylineCase data = some_points(3'001, 5, KeyWidth::bytes4);
+  SkylineProblem problem = data.problem();
+  const std::vector<RowId> expected = oracle::skyline(problem);
+  const Residence resident(problem.keys, data.n);
+  problem.keys = resident.keys();
+  problem.memory = Memory::device;
+  for (const SkylineAlgorithm* algorithm : skyline_algorithms()) {
+    const SkylineSolution solution = run(*algorithm, problem);
+    EXPECT_EQ(solution.rows, expected) << algorithm->name;
+    EXPECT_GT(solution.times.run_ms, 0) << algorithm->name;
   }
 }
 

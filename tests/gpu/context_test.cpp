@@ -21,9 +21,11 @@ using tests::make_columns;
 using tests::SkylineCase;
 using tests::TopKCase;
 
-TopKCase some_keys(std::size_t n, KeyWidth width) {
-  return {n, make_columns(Distribution::independent, n, 1, width, 3), {width}};
+TopKCase keys_of(Distribution distribution, std::size_t n, const std::vector<KeyWidth>& widths) {
+  return {n, make_columns(distribution, n, widths.size(), KeyWidth::bytes8, 3), widths};
 }
+
+TopKCase some_keys(std::size_t n, KeyWidth width) { return keys_of(Distribution::independent, n, {width}); }
 
 /// With so small a k that every algorithm supports it.
 TopKSolution run(const TopKAlgorithm& algorithm, const TopKProblem& problem, DeviceContext* device = nullptr) {
@@ -133,13 +135,23 @@ TEST_F(DeviceContextOnGpu, AFailureOfAnyAllocationLeavesNothingBehind) {
   PoolResource pool(0);
   FailingResource memory(pool);
   DeviceContext device(0, memory);
-  // Few rows and many: algorithms may take other ways.
-  const TopKCase few = some_keys(700, KeyWidth::bytes2);
-  const TopKCase many = some_keys(20'000, KeyWidth::bytes8);
+  // Few rows and many, few wanted and many, equal keys, and keys that are compared in parts: algorithms may take other
+  // ways.
+  std::vector<std::pair<TopKCase, std::size_t>> cases;
+  cases.emplace_back(some_keys(700, KeyWidth::bytes2), 20);
+  cases.emplace_back(some_keys(20'000, KeyWidth::bytes8), 20);
+  cases.emplace_back(some_keys(20'000, KeyWidth::bytes4), 9'000);
+  cases.emplace_back(some_keys(300, KeyWidth::bytes4), 300);
+  cases.emplace_back(keys_of(Distribution::all_equal, 20'000, {KeyWidth::bytes4}), 20);
+  cases.emplace_back(keys_of(Distribution::few_distinct, 5'000, {KeyWidth::bytes4, KeyWidth::bytes8, KeyWidth::bytes2}),
+                     20);
   for (const TopKAlgorithm* algorithm : topk_algorithms()) {
-    for (const TieRule ties : {TieRule::first, TieRule::all}) {
-      EXPECT_GE(fail_everywhere(*algorithm, few.problem(20, ties), memory, device), 3) << algorithm->name;
-      EXPECT_GE(fail_everywhere(*algorithm, many.problem(20, ties), memory, device), 3) << algorithm->name;
+    for (const auto& [data, k] : cases) {
+      for (const TieRule ties : {TieRule::first, TieRule::all}) {
+        const TopKProblem problem = data.problem(k, ties);
+        if (!algorithm->supports(shape_of(problem))) continue;
+        EXPECT_GE(fail_everywhere(*algorithm, problem, memory, device), 3) << algorithm->name;
+      }
     }
   }
 }

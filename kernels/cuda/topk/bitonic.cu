@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/bitonic.cuh"
-#include "kernels/cuda/topk/bitonic_keys.cuh"
+#include "kernels/cuda/topk/bitonic_keys.hpp"
 #include "kernels/cuda/topk/bitonic_reducers.cuh"
 #include "kernels/cuda/topk/solve.cuh"
 
@@ -18,47 +18,10 @@ namespace skyrank::kernels::cuda::topk {
 namespace {
 
 namespace network = bitonic;
+using network::Unsorted;
 
-constexpr int kMostRunBits = 11;
-static_assert(std::size_t{1} << kMostRunBits == kLargestBitonicK);
+static_assert(std::size_t{1} << network::kMostRunBits == kLargestBitonicK);
 constexpr unsigned kThreads = 256;
-
-/// Keys of rows, in no order.
-template <class E>
-struct Unsorted {
-  using Element = typename E::Element;
-  using Key = typename E::Key;
-  static constexpr std::size_t kBytes = sizeof(Key);  ///< of one, in memory
-  struct alignas(16) Wide {
-    Key keys[16 / sizeof(Key)];
-  };
-
-  E elements;
-  std::size_t n;
-  bool aligned;  ///< keys can be read 16 bytes at a time
-
-  __device__ Element at(std::size_t row) const { return row < n ? elements.at(row) : kNoElement<Element>; }
-
-  /// A full tile's rows in any places: neighbouring threads read neighbouring keys. Those of a tile that is cut short
-  /// come first, so that runs of padding come last.
-  template <int kCount>
-  __device__ __forceinline__ void load(std::size_t first, const network::Plan& plan, const network::Group& group,
-                                       unsigned number, Element (&v)[kCount]) const {
-    constexpr int kWide = static_cast<int>(sizeof(Wide) / sizeof(Key));
-    const std::size_t tile = std::size_t{1} << plan.tile_bits;
-    if (aligned && first + tile <= n) {
-#pragma unroll
-      for (int j = 0; j < kCount; j += kWide) {
-        const std::size_t row = first + j * (tile / kCount) + number * kWide;
-        const Wide wide = *reinterpret_cast<const Wide*>(elements.keys + row);
-#pragma unroll
-        for (int i = 0; i < kWide; ++i) v[j + i] = elements.of(wide.keys[i], row + i);
-      }
-    } else {
-      group.template for_each<kCount>(network::kNoPadding, [&](int j, unsigned index) { v[j] = at(first + index); });
-    }
-  }
-};
 
 template <class Source>
 __global__ void copy_elements(Source source, typename Source::Element* out, std::size_t size) {
@@ -120,22 +83,8 @@ Settings settings_of(const ParameterValues& parameters) {
 
 template <class Element>
 network::Reducers<Element> reducers(Run& run, std::size_t n, std::size_t k, const Settings& settings) {
-  return {run.device, network::sizes_for(n, k, sizeof(Element), settings.element_bits), settings.switches, k};
-}
-
-/// Launches the kernel that is compiled for run_bits.
-template <int kRunBits = network::kShortestKeyRun, class E>
-void least_of_tiles(Run& run, int run_bits, const Unsorted<E>& rows, std::size_t tiles, std::size_t k,
-                    typename E::Element* out) {
-  if constexpr (kRunBits < kMostRunBits) {
-    if (run_bits != kRunBits) return least_of_tiles<kRunBits + 1>(run, run_bits, rows, tiles, k, out);
-  }
-  using Network = network::KeyNetwork<typename E::Key, kRunBits>;
-  launch("least_of_tiles", network::least_of_tiles<E, Network>,
-         {.blocks = tiles,
-          .threads = Network::kThreads,
-          .shared_bytes = network::shared_elements(Network::kPlan) * sizeof(typename E::Key)},
-         run.stream(), rows.elements, rows.n, rows.aligned, static_cast<unsigned>(k), out);
+  const int element_bits = std::min(settings.element_bits, network::most_element_bits(sizeof(Element)));
+  return {run.device, network::sizes_for(n, k, sizeof(Element), element_bits), settings.switches, k};
 }
 
 /// Whether there are more rows than a tile of bare keys has.
@@ -150,7 +99,7 @@ Work least_by_keys(Run& run, const Unsorted<E>& rows, const Settings& settings, 
   const network::Sizes sizes = network::sizes_of_keys(k, sizeof(typename E::Key));
   const std::size_t tiles = blocks_for(rows.n, std::size_t{1} << sizes.tile_bits);
   auto left = run.allocate<Element>(tiles * k);
-  least_of_tiles(run, sizes.run_bits, rows, tiles, k, left.data());
+  network::least_of_tiles(run.stream(), sizes.run_bits, rows, tiles, k, left.data());
   const auto least_of_left = [&] {
     if constexpr (sizeof(Element) == 8) {
       const Unsorted<network::OwnKeys<Element>> elements{{left.data()}, left.size(), true};
@@ -252,14 +201,14 @@ struct BitonicTopK {
 };
 
 Support supports(const TopKShape& shape) {
-  if (Support support = needs_packable_keys(shape); !support) return support;
+  if (Support support = needs_key_columns(shape); !support) return support;
   // All rows are an answer that needs no selection.
   const bool few = std::min(shape.k, shape.n) <= kLargestBitonicK || shape.k >= shape.n;
   return few ? Support::yes() : Support::no("finds at most 2048 rows");
 }
 
 constexpr Parameter kParameters[] = {
-    {"elements", "elements of a thread, rounded down to a power of two", 8, 64, 16},
+    {"elements", "elements of a thread, rounded down to a power of two; at most 16 of 128 bits", 8, 64, 16},
     {"shared_memory", "an operator's steps work in shared memory, not in global memory", 0, 1, 1},
     {"merged_operators", "one kernel does several operators; needs shared_memory", 0, 1, 1},
     {"combined_steps", "threads do several steps of the network on elements in registers", 0, 1, 1},

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/shared.cuh"
-#include "kernels/cuda/topk/bitonic_network.cuh"
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/bitonic_keys.hpp"
 
 // The first reduction on bare keys, half as wide as elements: a block's network finds the k-th least key of a tile, and
 // the threads, which still have the tile's keys in registers, tell which rows have the k least. Rows of equal keys are
@@ -13,18 +13,6 @@
 namespace skyrank::kernels::cuda::bitonic {
 
 inline constexpr unsigned kAllLanes = 0xffffffff;
-
-/// Elements in memory in place of rows: they are their own keys.
-template <class ElementT>
-struct OwnKeys {
-  using Key = ElementT;
-  using Element = ElementT;
-
-  const Key* keys = nullptr;
-  Element complement = 0;
-
-  __device__ static Element of(Key key, std::size_t /*row*/) { return key; }
-};
 
 /// The keys of a thread's rows. A warp has consecutive rows; of these its threads take `kWide` neighbouring ones at a
 /// time, one thread after the other.
@@ -289,7 +277,7 @@ __device__ __forceinline__ void run_passes(typename Network::Key* shared) {
 /// The k least elements of each tile of n rows, in no order. `aligned`: keys can be read 16 bytes at a time.
 template <class E, class Network>
 __global__ void __launch_bounds__(Network::kThreads, Network::kBlocks)
-    least_of_tiles(E elements, std::size_t n, bool aligned, unsigned k, typename E::Element* out) {
+    least_of_tile(E elements, std::size_t n, bool aligned, unsigned k, typename E::Element* out) {
   using Key = typename E::Key;
   constexpr Plan kPlan = Network::kPlan;
   auto* const shared = dynamic_shared<Key>();
@@ -312,4 +300,30 @@ __global__ void __launch_bounds__(Network::kThreads, Network::kBlocks)
   write_least(elements, mine, kth, k, warps, out + std::size_t{blockIdx.x} * k);
 }
 
+/// Launches the kernel that is compiled for run_bits.
+template <int kRunBits, class E>
+void launch_least(cudaStream_t stream, int run_bits, const Unsorted<E>& rows, std::size_t tiles, std::size_t k,
+                  typename E::Element* out) {
+  if constexpr (kRunBits < kMostRunBits) {
+    if (run_bits != kRunBits) return launch_least<kRunBits + 1>(stream, run_bits, rows, tiles, k, out);
+  }
+  using Network = KeyNetwork<typename E::Key, kRunBits>;
+  launch("least_of_tiles", least_of_tile<E, Network>,
+         {.blocks = tiles,
+          .threads = Network::kThreads,
+          .shared_bytes = shared_elements(Network::kPlan) * sizeof(typename E::Key)},
+         stream, rows.elements, rows.n, rows.aligned, static_cast<unsigned>(k), out);
+}
+
+template <class E>
+void least_of_tiles(cudaStream_t stream, int run_bits, const Unsorted<E>& rows, std::size_t tiles, std::size_t k,
+                    typename E::Element* out) {
+  launch_least<kShortestKeyRun>(stream, run_bits, rows, tiles, k, out);
+}
+
 }  // namespace skyrank::kernels::cuda::bitonic
+
+/// Compiles the kernels for a kind of elements.
+#define SKYRANK_INSTANTIATE_LEAST_OF_TILES(E)                    \
+  template void skyrank::kernels::cuda::bitonic::least_of_tiles( \
+      cudaStream_t, int, const skyrank::kernels::cuda::bitonic::Unsorted<E>&, std::size_t, std::size_t, E::Element*)

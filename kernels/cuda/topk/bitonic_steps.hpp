@@ -225,6 +225,9 @@ inline constexpr unsigned kUsualThreads = 128;
 inline constexpr unsigned kFewestThreads = 32;
 inline constexpr std::size_t kMostTileBytes = std::size_t{128} << 10;
 
+/// Elements that a thread can have in registers, as a power of two.
+constexpr int most_element_bits(std::size_t element_bytes) { return element_bytes <= 8 ? kMostPlaces : 4; }
+
 /// Threads of a block that fit its registers and its shared memory.
 constexpr unsigned most_threads(std::size_t element_bytes, int element_bits) {
   const std::size_t fitting = (kMostTileBytes / element_bytes) >> element_bits;

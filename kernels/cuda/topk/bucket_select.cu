@@ -113,7 +113,7 @@ const TopKAlgorithm bucket_select{
     .source = "bitonic-topk-sigmod18, sections 2.3, 4.2 and 6.2",
     .device = Device::cuda,
     .parameters = kParameters,
-    .supports = needs_packable_keys,
+    .supports = needs_key_columns,
     .run = solve<BucketSelect>,
 };
 

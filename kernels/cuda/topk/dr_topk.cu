@@ -373,7 +373,7 @@ const TopKAlgorithm dr_topk{
     .source = "dr-topk-sc21, sections 4 and 5",
     .device = Device::cuda,
     .parameters = kParameters,
-    .supports = needs_packable_keys,
+    .supports = needs_key_columns,
     .run = solve<DrTopK>,
 };
 

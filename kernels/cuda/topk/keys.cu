@@ -13,6 +13,7 @@ struct Packing {
   const void* data[kMaxPacked];
   KeyWidth widths[kMaxPacked];
   int count;
+  const RowId* rows;  ///< to be packed; null: all
 };
 
 __device__ std::uint64_t key_at(const void* data, KeyWidth width, std::size_t row) {
@@ -28,14 +29,15 @@ __device__ std::uint64_t key_at(const void* data, KeyWidth width, std::size_t ro
 template <class Key>
 __global__ void pack_keys(Packing packing, std::size_t n, Key* packed) {
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t row = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; row < n; row += stride) {
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
+    const std::size_t row = packing.rows != nullptr ? static_cast<std::size_t>(packing.rows[i]) : i;
     std::uint64_t key = 0;
-    for (int i = 0; i < packing.count; ++i) {
-      const int bits_of_column = 8 * static_cast<int>(packing.widths[i]);
+    for (int c = 0; c < packing.count; ++c) {
+      const int bits_of_column = 8 * static_cast<int>(packing.widths[c]);
       const std::uint64_t above = bits_of_column == 64 ? 0 : key << bits_of_column;
-      key = above | key_at(packing.data[i], packing.widths[i], row);
+      key = above | key_at(packing.data[c], packing.widths[c], row);
     }
-    packed[row] = static_cast<Key>(key);
+    packed[i] = static_cast<Key>(key);
   }
 }
 
@@ -54,17 +56,22 @@ int total_bits(std::span<const KeyWidth> widths) {
   return total;
 }
 
-ResidentKeys pack(std::span<const KeyColumn> columns, std::size_t n, DeviceContext& device) {
-  const bool as_it_is = columns.size() == 1 && bits(columns.front().width) >= 32;
+int total_bits(std::span<const KeyColumn> columns) {
+  int total = 0;
+  for (const KeyColumn& column : columns) total += bits(column.width);
+  return total;
+}
+
+ResidentKeys pack(std::span<const KeyColumn> columns, std::size_t n, DeviceContext& device, const RowId* rows) {
+  const bool as_it_is = rows == nullptr && columns.size() == 1 && bits(columns.front().width) >= 32;
   if (as_it_is) return {.data = columns.front().data, .width = columns.front().width, .owned = {}};
   Packing packing{};
-  int total = 0;
+  packing.rows = rows;
   for (const KeyColumn& column : columns) {
     packing.data[packing.count] = column.data;
     packing.widths[packing.count++] = column.width;
-    total += bits(column.width);
   }
-  const KeyWidth width = total <= 32 ? KeyWidth::bytes4 : KeyWidth::bytes8;
+  const KeyWidth width = total_bits(columns) <= 32 ? KeyWidth::bytes4 : KeyWidth::bytes8;
   auto packed = device.allocate<std::byte>(n * static_cast<std::size_t>(width));
   if (width == KeyWidth::bytes4)
     pack_into<std::uint32_t>(packing, n, packed.data(), device);

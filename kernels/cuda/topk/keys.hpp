@@ -20,9 +20,11 @@ inline constexpr std::size_t kMaxPacked = 8;
 
 /// Bits of all columns together.
 int total_bits(std::span<const KeyWidth> widths);
+int total_bits(std::span<const KeyColumn> columns);
 
-/// Columns of at most 64 bits together as one column, the first the most significant. A single one of 4 or 8 bytes is
-/// taken as it is.
-ResidentKeys pack(std::span<const KeyColumn> columns, std::size_t n, DeviceContext& device);
+/// Columns of at most 64 bits together as one column, the first the most significant: of all n rows, a single column of
+/// 4 or 8 bytes being taken as it is, or of the n rows that `rows`, in device memory, lists.
+ResidentKeys pack(std::span<const KeyColumn> columns, std::size_t n, DeviceContext& device,
+                  const RowId* rows = nullptr);
 
 }  // namespace skyrank::kernels::cuda

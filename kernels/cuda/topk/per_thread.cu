@@ -167,7 +167,7 @@ std::size_t element_bytes(const TopKShape& shape) {
 }
 
 Support keeps_at_most(std::size_t most, std::string_view where, const TopKShape& shape) {
-  if (Support support = needs_packable_keys(shape); !support) return support;
+  if (Support support = needs_key_columns(shape); !support) return support;
   // With k = n there is nothing to select.
   if (shape.k <= most || shape.k >= shape.n) return Support::yes();
   return Support::no("k is " + std::to_string(shape.k) + ", and the " + std::string(where) +

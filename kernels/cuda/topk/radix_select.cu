@@ -72,7 +72,7 @@ const TopKAlgorithm radix_select{
     .source = "bitonic-topk-sigmod18, sections 2.3 and 4.2",
     .device = Device::cuda,
     .parameters = kParameters,
-    .supports = needs_packable_keys,
+    .supports = needs_key_columns,
     .run = solve<RadixSelect>,
 };
 

@@ -271,7 +271,7 @@ const TopKAlgorithm randomized_select{
     .source = "randomized-selection-hpg11",
     .device = Device::cuda,
     .parameters = kParameters,
-    .supports = needs_packable_keys,
+    .supports = needs_key_columns,
     .run = solve<RandomizedSelect>,
 };
 

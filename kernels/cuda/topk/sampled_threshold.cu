@@ -343,7 +343,7 @@ const TopKAlgorithm sampled_threshold{
     .source = "own design, after randomized-selection-hpg11, section 5",
     .device = Device::cuda,
     .parameters = {},
-    .supports = needs_packable_keys,
+    .supports = needs_key_columns,
     .run = solve<SampledThreshold>,
 };
 

@@ -10,6 +10,7 @@
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/finish.hpp"
 #include "kernels/cuda/topk/keys.hpp"
+#include "kernels/cuda/topk/wide.cuh"
 
 // What every top-k algorithm on a GPU shares: keys to the device, the algorithm, the answer back.
 namespace skyrank::kernels::cuda {
@@ -37,16 +38,6 @@ struct Run : DeviceRun {
     return flag != 0;
   }
 };
-
-/// For algorithms that go through `solve`.
-inline Support needs_packable_keys(const TopKShape& shape) {
-  if (Support support = needs_key_columns(shape); !support) return support;
-  if (total_bits(shape.widths) > 64) {
-    return Support::no("its keys have " + std::to_string(total_bits(shape.widths)) +
-                       " bits together, and it takes up to 64");
-  }
-  return Support::yes();
-}
 
 /// An algorithm is a type with
 ///   template <class E>
@@ -92,6 +83,16 @@ Buffer<RowId> solve_keys(Run& run, const TopKProblem& problem, const ResidentKey
   return solve_resident<Algorithm>(run, problem, ShortElements{data});
 }
 
+/// The rows of an answer, by keys or, where these are all wanted, without a selection.
+template <class Algorithm>
+Buffer<RowId> solve_columns(Run& run, const TopKProblem& problem, std::span<const KeyColumn> columns) {
+  const auto select = [&run](const TopKProblem& level, const ResidentKeys& keys) {
+    return level.k == level.n ? solve_keys<TakeAll>(run, level, keys) : solve_keys<Algorithm>(run, level, keys);
+  };
+  if (total_bits(columns) > 64) return solve_wide(problem, columns, run.device, select);
+  return select(problem, pack(columns, problem.n, run.device));
+}
+
 /// `run` of a registry entry.
 template <class Algorithm>
 TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters, const Context& context) {
@@ -108,9 +109,7 @@ TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters
   Stages stages(device);
   const ResidentColumns columns = bring(problem.keys, problem.n, problem.memory, device);
   stages.brought();
-  const ResidentKeys keys = pack(columns.columns, problem.n, device);
-  const Buffer<RowId> rows =
-      bounded.k == problem.n ? solve_keys<TakeAll>(run, bounded, keys) : solve_keys<Algorithm>(run, bounded, keys);
+  const Buffer<RowId> rows = solve_columns<Algorithm>(run, bounded, columns.columns);
   stages.solved();
   solution.rows.resize(rows.size());
   device.transfer().download(solution.rows.data(), rows.data(), rows.bytes());

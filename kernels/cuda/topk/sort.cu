@@ -66,7 +66,7 @@ const TopKAlgorithm sort{
     .source = "bitonic-topk-sigmod18, section 2.2",
     .device = Device::cuda,
     .parameters = {},
-    .supports = needs_packable_keys,
+    .supports = needs_key_columns,
     .run = solve<Sort>,
 };
 

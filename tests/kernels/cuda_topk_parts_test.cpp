@@ -48,8 +48,15 @@ TEST(SubrangeRule, EquationSixAddsUp) {
 
 // Section 5.3: 2^4 for the 2^24 best of 2^30.
 TEST(SubrangeRule, GivesThePapersExample) {
-  EXPECT_EQ(delegate::subranges_for(std::size_t{1} << 30, std::size_t{1} << 24, 2).exponent, 4);
-  EXPECT_EQ(delegate::subranges_for(std::size_t{1} << 29, std::size_t{1} << 20, 2).exponent, 6);
+  EXPECT_EQ(static_cast<int>(delegate::best_exponent(1 << 30, 1 << 24, delegate::kPaperConstant)), 4);
+}
+
+// As measured on an H200.
+TEST(SubrangeRule, IsCalibrated) {
+  constexpr std::size_t kRows = std::size_t{1} << 29;
+  EXPECT_EQ(delegate::subranges_for(kRows, 1 << 10, 2).exponent, 12);
+  EXPECT_EQ(delegate::subranges_for(kRows, 1 << 20, 2).exponent, 7);
+  EXPECT_EQ(delegate::subranges_for(kRows, 1 << 24, 2).exponent, 5);
 }
 
 TEST(Subranges, CoverAllElements) {
@@ -75,19 +82,13 @@ TEST(Subranges, AreUsefulOnlyWithMoreDelegatesThanAreWanted) {
   EXPECT_FALSE(delegate::subranges_for(1039, 64, 1, 4).useful);
 }
 
-TEST(Subranges, AreUsefulByTheRuleOnlyWhereTheySaveAccesses) {
+TEST(Subranges, OfTheRuleAreUsefulUpToASixteenth) {
   const std::size_t n = 1 << 20;
   for (std::size_t k = 1; k <= n; k *= 2) {
     const delegate::Subranges subranges = delegate::subranges_for(n, k, 2);
-    const auto elements = static_cast<double>(n);
-    const auto wanted = static_cast<double>(k);
-    const bool saves =
-        delegate::delegate_cost(elements, wanted, subranges.exponent) < delegate::radix_cost(elements, wanted);
-    EXPECT_EQ(subranges.useful, saves) << k;
+    EXPECT_EQ(subranges.useful, k <= n / 16) << k;
     EXPECT_LE(subranges.exponent, delegate::kGreatestExponent);
   }
-  EXPECT_TRUE(delegate::subranges_for(n, 1, 2).useful);
-  EXPECT_FALSE(delegate::subranges_for(n, n / 2, 2).useful);
 }
 
 TEST(Pivots, BucketProbabilitiesAreBinomial) {

@@ -9,8 +9,10 @@
 // section 5.2). Costs are in units of one access to device memory by one thread.
 namespace skyrank::kernels::cuda::topk::delegate {
 
-/// The constant of Rule 4, as the paper tuned it. It stands for the cost of a shuffle beside that of an access.
-inline constexpr double kSubrangeConstant = 3;
+/// The constant of Rule 4. It stands for the cost of a shuffle beside that of an access. The paper tuned it to 3 on a
+/// V100; on an H200, where delegates are beta delegates and only what is within the bound is concatenated, 5 is best.
+inline constexpr double kPaperConstant = 3;
+inline constexpr double kSubrangeConstant = 5;
 
 /// Cost of one shuffle, such that Rule 4 has that constant: log2(6 + 31 * shuffle) - log2(6).
 inline double shuffle_cost(double constant = kSubrangeConstant) { return 6 * (std::exp2(constant) - 1) / 31; }
@@ -39,23 +41,22 @@ inline constexpr int kGreatestExponent = 12;
 struct Subranges {
   int exponent = kLeastExponent;  ///< log2 of the length
   std::size_t count = 0;
-  /// Whether delegates pay: there are more than k of them, and fewer accesses are to be expected than without.
+  /// Whether there are more delegates than k. Where there are, they pay, as measured for k up to a sixteenth of n.
   bool useful = false;
 };
 
 /// For the k best of n, with `beta` delegates a subrange. `exponent` 0: by Rule 4; otherwise the one wanted.
 inline Subranges subranges_for(std::size_t n, std::size_t k, int beta, int exponent = 0) {
-  const auto elements = static_cast<double>(n);
-  const auto wanted = static_cast<double>(k);
   const int least = std::max(kLeastExponent, static_cast<int>(std::bit_width(static_cast<unsigned>(beta))));
-  const bool by_rule = exponent == 0;
-  if (by_rule) exponent = std::min(static_cast<int>(best_exponent(elements, wanted)), kGreatestExponent);
+  if (exponent == 0) {
+    const double best = best_exponent(static_cast<double>(n), static_cast<double>(k));
+    exponent = std::min(static_cast<int>(best), kGreatestExponent);
+  }
   exponent = std::max(exponent, least);
-  const bool cheaper = !by_rule || delegate_cost(elements, wanted, exponent) < radix_cost(elements, wanted);
   const std::size_t whole = n >> exponent;
   return {.exponent = exponent,
           .count = whole + ((whole << exponent) < n ? 1 : 0),
-          .useful = cheaper && whole * static_cast<std::size_t>(beta) > k};
+          .useful = whole * static_cast<std::size_t>(beta) > k};
 }
 
 }  // namespace skyrank::kernels::cuda::topk::delegate

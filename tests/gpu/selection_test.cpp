@@ -70,7 +70,8 @@ TEST_F(SelectionOnGpu, ManyRounds) {
 TEST_F(SelectionOnGpu, RadixSelectWritesOnlyWhatShrinks) {
   constexpr std::size_t kRows = 4096;
   const TopKCase data(kRows, make_columns(Distribution::all_equal, kRows, 1, k4, 1), {k4});
-  const Work work = run(algorithm_named("cuda-radix-select"), data.problem(10, TieRule::first)).work;
+  const Work work =
+      run(algorithm_named("cuda-radix-select"), data.problem(10, TieRule::first), {{"digit_bits", 8}}).work;
   // The first four passes divide nothing. The upper digit of 12-bit row ids leaves these, which are written and read.
   constexpr std::size_t kLeft = 16;
   EXPECT_EQ(work.bytes_written, (kLeft + 10) * 8);

@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kNarrowThreads) count_leading_digit(Narrow<E, 
   choose_bin(narrow);
 }
 
-constexpr Parameter kParameters[] = {{"digit_bits", "bits of a digit", 4, 11, 8}};
+constexpr Parameter kParameters[] = {{"digit_bits", "bits of a digit; the paper has 8", 4, 11, 11}};
 
 struct RadixSelect {
   template <class E>

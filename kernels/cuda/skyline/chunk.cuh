@@ -60,26 +60,30 @@ __device__ void copy_row(const KeyTable<Key>& table, std::uint32_t row, Key* to,
 template <class Key, int kDims>
 class OwnRow {
  public:
-  __device__ OwnRow(const Key* row, int /*dims*/) {
+  __device__ void load(const Key* row, int /*dims*/) {
+#pragma unroll
     for (int c = 0; c < kDims; c += kChunkKeys<Key>) chunks_[c / kChunkKeys<Key>] = load_chunk(row + c);
   }
   __device__ int dims() const { return kDims; }
   __device__ Chunk<Key> chunk(int c) const { return chunks_[c / kChunkKeys<Key>]; }
 
  private:
-  Chunk<Key> chunks_[kDims / kChunkKeys<Key>];
+  Chunk<Key> chunks_[kDims / kChunkKeys<Key>] = {};
 };
 
 template <class Key>
 class OwnRow<Key, 0> {
  public:
-  __device__ OwnRow(const Key* row, int dims) : row_(row), dims_(dims) {}
+  __device__ void load(const Key* row, int dims) {
+    row_ = row;
+    dims_ = dims;
+  }
   __device__ int dims() const { return dims_; }
   __device__ Chunk<Key> chunk(int c) const { return load_chunk(row_ + c); }
 
  private:
-  const Key* row_;
-  int dims_;
+  const Key* row_ = nullptr;
+  int dims_ = 0;
 };
 
 /// Whether `other` is at least as good as the thread's own row in all keys: for rows that are known to differ,

@@ -117,8 +117,8 @@ __global__ void __launch_bounds__(kThreads) compare_with_first(const __grid_cons
   if (i / 32 * 32 >= count) return;
   const bool there = i < count;
   const std::uint32_t end = there ? min(candidates, i) : 0;
-  const OwnRow<Key, kDims> own(round.rows.keys + std::size_t{there ? i : 0} * static_cast<unsigned>(round.stride),
-                               round.stride);
+  OwnRow<Key, kDims> own;
+  own.load(round.rows.keys + std::size_t{there ? i : 0} * static_cast<unsigned>(round.stride), round.stride);
   const std::uint64_t sum = round.rows.sums[there ? i : 0];
   bool dominated = false;
   std::uint32_t j = 0;

@@ -31,6 +31,13 @@ struct Levels {
   int end;
 };
 
+/// Tasks of a phase, or as many as there are rows in 32s, and the fewest rows of a slice.
+constexpr std::uint32_t kTasks = 1u << 19;
+constexpr std::uint32_t kSliceRows = 512;
+
+/// Batches after which a warp looks whether other tasks have settled its rows.
+constexpr unsigned kPatience = 8;
+
 /// What the phases share, and one phase's part.
 template <class Key, class Mask>
 struct Phase {
@@ -41,42 +48,74 @@ struct Phase {
   const std::uint32_t* warp_first;  ///< first warp of each cell, and the end, where a warp has rows of one cell only
   std::uint32_t* boundary;          ///< set to the first row above the levels
   std::uint32_t* dominated;         ///< a bit for each row; zeros before
+  std::uint32_t* task;              ///< the next one; 0 before
   TestCounters* counters;
   Levels levels;
   int stride;
   bool quartiles;  ///< whether to test their masks
 };
 
-/// A warp's rows: [begin, begin + 32), those before `end`.
-struct WarpRows {
+/// Rows [begin, end).
+struct RowRange {
   std::uint32_t begin;
   std::uint32_t end;
 };
 
-/// Warps of the last rows, which have the most to do, come first.
-template <class Key, class Mask>
-__device__ WarpRows rows_of_warp(const Phase<Key, Mask>& phase) {
-  const std::uint32_t warp = blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
-  const std::uint32_t count = *phase.count;
-  if (phase.warp_first == nullptr) {
-    const std::uint32_t warps = (count + 31) / 32;
-    if (warp >= warps) return {0, 0};
-    return {(warps - 1 - warp) * 32, count};
-  }
-  std::uint32_t cell = 0;
-  std::uint32_t end = *phase.cells.count;
-  const std::uint32_t warps = phase.warp_first[end];
-  if (warp >= warps) return {0, 0};
-  const std::uint32_t place = warps - 1 - warp;
-  while (end - cell > 1) {  // the last cell that begins at or before this warp
-    const std::uint32_t middle = cell + (end - cell) / 2;
-    if (phase.warp_first[middle] <= place)
-      cell = middle;
+/// The last of [begin, end) whose entry in an ascending array is at most `value`; that of `begin` is.
+__device__ std::uint32_t last_at_most(const std::uint32_t* ascending, std::uint32_t begin, std::uint32_t end,
+                                      std::uint32_t value) {
+  while (end - begin > 1) {
+    const std::uint32_t middle = begin + (end - begin) / 2;
+    if (ascending[middle] <= value)
+      begin = middle;
     else
       end = middle;
   }
-  return {phase.starts[cell] + 32 * (place - phase.warp_first[cell]), phase.starts[cell + 1]};
+  return begin;
 }
+
+/// What there is to do in a phase: each 32 rows against each slice of the levels' rows.
+template <class Key, class Mask>
+class Tasks {
+ public:
+  __device__ Tasks(const Phase<Key, Mask>& phase, RowRange level) : phase_(phase), level_(level) {
+    const std::uint32_t rows = level.end - level.begin;
+    groups_ = phase.warp_first != nullptr ? phase.warp_first[*phase.cells.count] : (*phase.count + 31) / 32;
+    const std::uint32_t slices = max(1u, min(kTasks / max(1u, groups_), rows / kSliceRows));
+    length_ = ((rows + slices - 1) / slices + 31) / 32 * 32;
+    count_ = groups_ * ((rows + length_ - 1) / length_);
+  }
+
+  /// The next task that nobody has taken, the same for all of a warp; or one past the last.
+  __device__ std::uint32_t take() const {
+    std::uint32_t task = 0;
+    if (threadIdx.x % 32 == 0) task = atomicAdd(phase_.task, 1u);
+    return __shfl_sync(~0u, task, 0);
+  }
+  __device__ std::uint32_t count() const { return count_; }
+
+  /// At most 32 rows, of one cell where warps are to have no others. Those of the highest populations, which have the
+  /// most to do, come first.
+  __device__ RowRange rows(std::uint32_t task) const {
+    const std::uint32_t group = groups_ - 1 - task % groups_;
+    if (phase_.warp_first == nullptr) return {group * 32, min(group * 32 + 32, *phase_.count)};
+    const std::uint32_t cell = last_at_most(phase_.warp_first, 0, *phase_.cells.count, group);
+    const std::uint32_t begin = phase_.starts[cell] + 32 * (group - phase_.warp_first[cell]);
+    return {begin, min(begin + 32, phase_.starts[cell + 1])};
+  }
+
+  __device__ RowRange slice(std::uint32_t task) const {
+    const std::uint32_t begin = level_.begin + task / groups_ * length_;
+    return {begin, min(begin + length_, level_.end)};
+  }
+
+ private:
+  const Phase<Key, Mask>& phase_;
+  RowRange level_;
+  std::uint32_t groups_;  ///< of 32 rows
+  std::uint32_t length_;  ///< of a slice
+  std::uint32_t count_;
+};
 
 __device__ std::uint32_t any_of_warp(std::uint32_t mask) { return __reduce_or_sync(~0u, mask); }
 __device__ std::uint64_t any_of_warp(std::uint64_t mask) {
@@ -123,47 +162,45 @@ __device__ std::uint32_t allowed_of_batch(const Mask* masks, std::uint32_t end, 
 /// The first `count` bits, of 32.
 __device__ std::uint32_t first_bits(std::uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
 
-/// One thread's row and what it has found out.
+/// One thread's row, and whether it is known to be dominated.
 template <class Key, class Mask, int kDims, bool kCount>
 class Search {
  public:
-  __device__ Search(const Phase<Key, Mask>& phase, std::uint32_t row, bool alive)
-      : phase_(phase),
-        own_(phase.rows.keys + std::size_t{alive ? row : 0} * static_cast<unsigned>(phase.stride), phase.stride),
-        median_(alive ? phase.rows.median[row] : Mask{0}),
-        quartile_(alive ? phase.rows.quartile[row] : Mask{0}),
-        alive_(alive) {}
+  __device__ Search(const Phase<Key, Mask>& phase, std::uint32_t row, bool there)
+      : phase_(phase), row_(row), alive_(there && !settled()), median_(alive_ ? phase.rows.median[row] : Mask{0}) {}
 
-  __device__ bool alive() const { return alive_; }
   __device__ Mask median() const { return median_; }
+  __device__ bool any_alive() const { return __any_sync(~0u, static_cast<int>(alive_)) != 0; }
 
-  /// Tests of median masks, each of a cell that has rows, by a row of a higher level.
-  __device__ void count_cells(std::uint32_t cells) {
-    if constexpr (kCount) {
-      if (alive_) mask_tests_ += static_cast<std::uint32_t>(__popc(cells));
-    }
+  /// Before the first call of `cell`.
+  __device__ void load() {
+    const std::uint32_t row = alive_ ? row_ : 0;
+    quartile_ = phase_.rows.quartile[row];
+    own_.load(phase_.rows.keys + std::size_t{row} * static_cast<unsigned>(phase_.stride), phase_.stride);
   }
 
-  /// Looks for a row in [begin, end), of the cell `mask`, that dominates this one. All threads of the warp call it.
-  __device__ void cell(Mask mask, std::uint32_t begin, std::uint32_t end) {
+  /// Looks among the rows of a range, which are of the cell `mask`, for one that dominates this one. All threads of the
+  /// warp call it.
+  __device__ void cell(Mask mask, RowRange range) {
     bool open = alive_ && (mask & static_cast<Mask>(~median_)) == 0;
     const auto forbidden = static_cast<Mask>((mask | static_cast<Mask>(~median_)) & static_cast<Mask>(~quartile_));
-    for (std::uint32_t base = begin / 4 * 4; base < end; base += kBatch) {
+    for (std::uint32_t base = range.begin / 4 * 4; base < range.end; base += kBatch) {
+      if (++batches_ % kPatience == 0 && open && settled()) alive_ = open = false;
       if (!__any_sync(~0u, static_cast<int>(open))) return;
-      std::uint32_t in_cell = first_bits(end - base);
-      if (base < begin) in_cell &= ~0u << (begin - base);
-      std::uint32_t hits = in_cell;
-      if (phase_.quartiles) hits &= allowed_of_batch(phase_.rows.quartile + base, end - base, forbidden);
+      std::uint32_t inside = first_bits(range.end - base);
+      if (base < range.begin) inside &= ~0u << (range.begin - base);
+      std::uint32_t hits = inside;
+      if (phase_.quartiles) hits &= allowed_of_batch(phase_.rows.quartile + base, range.end - base, forbidden);
       if (!open) hits = 0;
       const std::uint32_t found = first_dominating(hits, base, mask == median_);
       if constexpr (kCount) {
         if (open && phase_.quartiles) {
-          mask_tests_ += static_cast<std::uint32_t>(__popc(found < 32 ? in_cell & first_bits(found + 1) : in_cell));
+          mask_tests_ += static_cast<std::uint32_t>(__popc(found < 32 ? inside & first_bits(found + 1) : inside));
         }
       }
       if (found < 32) {
-        alive_ = false;
-        open = false;
+        atomicOr(phase_.dominated + row_ / 32, 1u << (row_ % 32));
+        alive_ = open = false;
       }
     }
   }
@@ -176,6 +213,10 @@ class Search {
   }
 
  private:
+  __device__ bool settled() const {
+    return (*static_cast<const volatile std::uint32_t*>(phase_.dominated + row_ / 32) >> (row_ % 32) & 1u) != 0;
+  }
+
   /// The first of the hits that dominates this row, or 32.
   __device__ std::uint32_t first_dominating(std::uint32_t hits, std::uint32_t base, bool own_cell) {
     while (hits != 0) {
@@ -190,54 +231,57 @@ class Search {
   }
 
   const Phase<Key, Mask>& phase_;
-  OwnRow<Key, kDims> own_;
-  Mask median_;
-  Mask quartile_;
+  std::uint32_t row_;
   bool alive_;
+  Mask median_;
+  Mask quartile_ = 0;
+  OwnRow<Key, kDims> own_;
+  unsigned batches_ = 0;
   unsigned long long dominance_tests_ = 0;
   unsigned long long mask_tests_ = 0;
 };
 
+/// The tests of one task: the rows of a warp against a slice of the rows of cells [first_cell, end_cell).
 template <class Key, class Mask, int kDims, bool kCount>
-__global__ void __launch_bounds__(kThreads) compare(const __grid_constant__ Phase<Key, Mask> phase) {
-  const GridCells<Mask>& cells = phase.cells;
-  const std::uint32_t first_cell = cells.level_first[phase.levels.first];
-  if (blockIdx.x == 0 && threadIdx.x == 0) *phase.boundary = phase.starts[cells.level_first[phase.levels.end]];
-  if (first_cell == cells.level_first[phase.levels.end]) return;
-  const WarpRows warp = rows_of_warp(phase);
-  if (warp.begin >= warp.end) return;
+__device__ void compare_task(const Phase<Key, Mask>& phase, RowRange rows, RowRange slice, std::uint32_t first_cell,
+                             std::uint32_t end_cell) {
   const unsigned lane = threadIdx.x % 32;
-  const std::uint32_t row = warp.begin + lane;
-  const bool there = row < warp.end;
-  Search<Key, Mask, kDims, kCount> search(phase, row, there);
+  const std::uint32_t row = rows.begin + lane;
+  Search<Key, Mask, kDims, kCount> search(phase, min(row, rows.end - 1), row < rows.end);
+  if (!search.any_alive()) return;
   const Mask together = any_of_warp(search.median());
-  const auto level = static_cast<unsigned>(population(search.median()));
-  const auto highest = static_cast<int>(__reduce_max_sync(~0u, level));
-  const std::uint32_t end_cell = cells.level_first[min(phase.levels.end, highest + 1)];
-  for (std::uint32_t group = first_cell; group < end_cell; group += 32) {
-    const std::uint32_t cell = group + lane;
-    const bool filled = cell < end_cell && phase.starts[cell] < phase.starts[cell + 1];
-    const bool open = filled && (cells.masks[cell] & static_cast<Mask>(~together)) == 0;
+  bool loaded = false;
+  for (std::uint32_t group = last_at_most(phase.starts, first_cell, end_cell, slice.begin);
+       group < end_cell && phase.starts[group] < slice.end; group += 32) {
+    const std::uint32_t cell = min(group + lane, end_cell - 1);
+    const bool filled = max(phase.starts[cell], slice.begin) < min(phase.starts[cell + 1], slice.end);
+    const bool open =
+        group + lane < end_cell && filled && (phase.cells.masks[cell] & static_cast<Mask>(~together)) == 0;
     std::uint32_t open_cells = __ballot_sync(~0u, static_cast<int>(open));
-    if constexpr (kCount) {
-      const std::uint32_t filled_cells = __ballot_sync(~0u, static_cast<int>(filled));
-      const std::uint32_t below = cells.level_first[level];
-      search.count_cells(below > group ? filled_cells & first_bits(below - group) : 0);
-    }
+    if (open_cells == 0) continue;
+    if (!loaded) search.load();
+    loaded = true;
     for (; open_cells != 0; open_cells &= open_cells - 1) {
       const std::uint32_t next = group + static_cast<std::uint32_t>(__ffs(static_cast<int>(open_cells)) - 1);
-      search.cell(cells.masks[next], phase.starts[next], phase.starts[next + 1]);
+      search.cell(phase.cells.masks[next],
+                  {max(phase.starts[next], slice.begin), min(phase.starts[next + 1], slice.end)});
     }
-    if (!__any_sync(~0u, static_cast<int>(search.alive()))) break;
-  }
-  const std::uint32_t dominated = __ballot_sync(~0u, static_cast<int>(there && !search.alive()));
-  if (lane == 0 && dominated != 0) {
-    std::uint32_t* const word = phase.dominated + warp.begin / 32;
-    const std::uint32_t shift = warp.begin % 32;
-    atomicOr(word, dominated << shift);
-    if (shift != 0 && dominated >> (32 - shift) != 0) atomicOr(word + 1, dominated >> (32 - shift));
+    if (!search.any_alive()) break;
   }
   search.tell();
+}
+
+template <class Key, class Mask, int kDims, bool kCount>
+__global__ void __launch_bounds__(kThreads) compare(const __grid_constant__ Phase<Key, Mask> phase) {
+  const std::uint32_t first_cell = phase.cells.level_first[phase.levels.first];
+  const std::uint32_t end_cell = phase.cells.level_first[phase.levels.end];
+  const RowRange level{phase.starts[first_cell], phase.starts[end_cell]};
+  if (blockIdx.x == 0 && threadIdx.x == 0) *phase.boundary = level.end;
+  if (level.begin >= level.end) return;
+  const Tasks<Key, Mask> tasks(phase, level);
+  for (std::uint32_t task = tasks.take(); task < tasks.count(); task = tasks.take()) {
+    compare_task<Key, Mask, kDims, kCount>(phase, tasks.rows(task), tasks.slice(task), first_cell, end_cell);
+  }
 }
 
 /// The first warp of each cell, when each warp has rows of one cell only.
@@ -316,9 +360,10 @@ void run_phases(SkylineRun& run, const KeyTable<Key>& table, RowList list, std::
   std::uint32_t* const dominated = bits.data();
   const Ranks ranks{dominated + words, dominated + 2 * words};
   SKYRANK_CUDA_CALL(cudaMemsetAsync(dominated, 0, words * sizeof(std::uint32_t), run.stream()));
-  // The number of rows at the beginning of each phase and after the last one, and a phase's boundary.
-  const auto counts = run.allocate<std::uint32_t>(static_cast<std::size_t>(steps) + 2);
+  // The number of rows at the beginning of each phase and after the last one, a phase's boundary, and its next task.
+  const auto counts = run.allocate<std::uint32_t>(2 * static_cast<std::size_t>(steps) + 2);
   std::uint32_t* const boundary = counts.data() + steps + 1;
+  SKYRANK_CUDA_CALL(cudaMemsetAsync(counts.data(), 0, counts.bytes(), run.stream()));
   SKYRANK_CUDA_CALL(cudaMemcpyAsync(counts.data(), &n, sizeof(n), cudaMemcpyHostToDevice, run.stream()));
 
   Phase<Key, Mask> phase{.rows = grid.rows.view(),
@@ -328,6 +373,7 @@ void run_phases(SkylineRun& run, const KeyTable<Key>& table, RowList list, std::
                          .warp_first = padded ? warp_first.data() : nullptr,
                          .boundary = boundary,
                          .dominated = dominated,
+                         .task = boundary + 1,
                          .counters = run.counters(),
                          .levels = {0, table.d + 1},
                          .stride = stride,
@@ -336,14 +382,18 @@ void run_phases(SkylineRun& run, const KeyTable<Key>& table, RowList list, std::
   std::uint32_t* from_starts = grid.starts.data();
   std::uint32_t* to_starts = other_starts.data();
   const auto kernel = run.counts() ? compare_for<Key, Mask, true>(stride) : compare_for<Key, Mask, false>(stride);
-  const std::size_t warps = n / 32 + 1 + (padded ? std::min<std::size_t>(grid.most_cells, n) : 0);
+  const std::size_t most_groups = n / 32 + 1 + (padded ? grid.most_cells : 0);
+  const std::size_t most_tasks = most_groups * (1 + n / kSliceRows);
+  const std::size_t resident =
+      resident_blocks(kernel, kThreads) * static_cast<std::size_t>(run.device.properties().multiprocessors);
+  const std::size_t blocks = std::min(resident, blocks_for(most_tasks, kThreads / 32));
   for (int step = 0; step < steps; ++step) {
     if (steps > 1) phase.levels = {step, step + 1};
     if (padded) {
       launch("assign_warps", assign_warps, {.blocks = 1, .threads = 1024}, run.stream(), from_starts, phase.cells.count,
              warp_first.data());
     }
-    launch("compare", kernel, {.blocks = blocks_for(warps, kThreads / 32), .threads = kThreads}, run.stream(), phase);
+    launch("compare", kernel, {.blocks = blocks, .threads = kThreads}, run.stream(), phase);
     rank_bits({.words = dominated, .zeros = true, .first = boundary, .size = phase.count}, dominated + words,
               dominated + 2 * words, counts.data() + step + 1, run.device);
     launch("repack", repack<Key, Mask>,
@@ -353,6 +403,7 @@ void run_phases(SkylineRun& run, const KeyTable<Key>& table, RowList list, std::
     std::swap(from_starts, to_starts);
     phase.starts = from_starts;
     ++phase.count;
+    ++phase.task;
     run.end_stage(steps > 1 ? "phase " + std::to_string(step) : "phases", phase.count);
     if (n >= kManyRows) run.pace();
   }

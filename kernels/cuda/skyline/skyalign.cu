@@ -123,6 +123,11 @@ __device__ std::uint64_t any_of_warp(std::uint64_t mask) {
   return high << 32 | __reduce_or_sync(~0u, static_cast<std::uint32_t>(mask));
 }
 
+__device__ void add_of_warp(unsigned long long* total, unsigned long long count) {
+  for (unsigned distance = 16; distance > 0; distance /= 2) count += __shfl_xor_sync(~0u, count, distance);
+  if (threadIdx.x % 32 == 0 && count > 0) atomicAdd(total, count);
+}
+
 template <class Mask>
 struct WideMasks {
   static constexpr unsigned kCount = 16 / sizeof(Mask);
@@ -205,10 +210,11 @@ class Search {
     }
   }
 
+  /// Adds what was counted to the run's work. All threads of the warp call it.
   __device__ void tell() const {
     if constexpr (kCount) {
-      if (dominance_tests_ > 0) atomicAdd(&phase_.counters->dominance_tests, dominance_tests_);
-      if (mask_tests_ > 0) atomicAdd(&phase_.counters->mask_tests, mask_tests_);
+      add_of_warp(&phase_.counters->dominance_tests, dominance_tests_);
+      add_of_warp(&phase_.counters->mask_tests, mask_tests_);
     }
   }
 

@@ -13,6 +13,8 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/exec/device/resident.hpp"
+#include "engine/exec/device/session.hpp"
 #include "engine/exec/gather.hpp"
 #include "engine/exec/group.hpp"
 #include "engine/exec/levels.hpp"
@@ -63,18 +65,23 @@ struct Execution {
   exec::Runtime runtime;
   Timing timing;
   Work work;
+  std::optional<exec::DeviceSession> session;  ///< where filters and keys are of the device
 
   const BoundQuery& query() const { return plan.query; }
+  exec::DeviceSession* device() { return session ? &*session : nullptr; }
 };
 
-/// Runs one operator, adds its time to a stage and to its node.
+/// Runs one operator, adds its time to a stage and to its node; what it brought to a device is booked as transfer.
 template <class F>
-auto timed(const Execution& execution, double& stage_ms, PlanNode& node, const F& f) {
+auto timed(Execution& execution, double& stage_ms, PlanNode& node, const F& f) {
   execution.runtime.context.check();
+  const double sent_before = execution.session ? execution.session->transfer_ms() : 0;
   exec::Stopwatch watch;
   auto value = f();
   const double ms = watch.lap();
-  stage_ms += ms;
+  const double sent = (execution.session ? execution.session->transfer_ms() : 0) - sent_before;
+  execution.timing.transfer_ms += sent;
+  stage_ms += ms - sent;
   node.measured_ms = ms;
   return value;
 }
@@ -104,13 +111,18 @@ std::int64_t largest(const Segments& segments) {
 
 // ---- The stages ----
 
+RowSet passing(Execution& execution, const query::BoundExpression& condition, const Table& input, const RowSet& all) {
+  if (execution.session) return exec::filter(*execution.session, condition, input, all);
+  return RowSet::listed(exec::filter(condition, input, all.view()));
+}
+
 RowSet filter_rows(Execution& execution, const Table& input) {
   RowSet all = RowSet::all(input.num_rows());
   execution.plan.operators.scan.measured_rows = input.num_rows();
   if (!execution.query().condition) return all;
   PlanNode& node = *execution.plan.operators.filter;
   RowSet rows = timed(execution, execution.timing.filter_ms, node,
-                      [&] { return RowSet::listed(exec::filter(*execution.query().condition, input, all.view())); });
+                      [&] { return passing(execution, *execution.query().condition, input, all); });
   node.measured_rows = rows.size();
   return rows;
 }
@@ -155,15 +167,15 @@ Candidates narrow(const Candidates& all, exec::Kept kept) {
   for (std::int64_t& position : positions) position = all.segments.at(position);
   const std::vector<std::int64_t> order = exec::ascending_order(positions);
   const auto at = [&](std::size_t i) { return order.empty() ? static_cast<std::int64_t>(i) : order[i]; };
-  std::vector<RowId> ids(positions.size());
+  std::vector<std::int64_t> ordered(positions.size());
   Candidates result{RowSet::all(0), {std::move(kept.bounds), std::vector<std::int64_t>(order.size())}, {}};
   result.levels.resize(positions.size());
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    ids[i] = all.rows[positions[at(i)]];
+    ordered[i] = positions[at(i)];
     result.levels[i] = kept.levels[at(i)];
     if (!order.empty()) result.segments.order[at(i)] = static_cast<std::int64_t>(i);
   }
-  result.rows = RowSet::listed(std::move(ids));
+  result.rows = RowSet::listed(all.rows.at(ordered));
   return result;
 }
 
@@ -186,7 +198,7 @@ Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segme
   if (!execution.plan.preference) return all;
   exec::Operators& operators = execution.plan.operators;
   const exec::SkylineKeys keys = timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] {
-    exec::SkylineKeys made = exec::make_skyline_keys(*execution.plan.preference, source.table, all.rows.view());
+    exec::SkylineKeys made = exec::make_skyline_keys(*execution.plan.preference, source.table, all.rows, execution.device());
     return all.segments.order.empty() ? made : exec::take(made, all.segments.order);
   });
   operators.skyline_keys->measured_rows = keys.n;
@@ -216,7 +228,7 @@ std::vector<std::int64_t> rank(Execution& execution, const Source& source, const
     return positions;
   }
   const std::vector<exec::Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
-    return exec::make_rank_keys(query.ranking, source.table, candidates.rows.view());
+    return exec::make_rank_keys(query.ranking, source.table, candidates.rows, execution.device());
   });
   operators.rank_keys->measured_rows = candidates.rows.size();
   const std::int64_t n = largest(candidates.segments);
@@ -262,8 +274,7 @@ Result gather(Execution& execution, const Source& source, const Candidates& cand
   PlanNode& node = execution.plan.operators.gather;
   result.table = timed(execution, execution.timing.gather_ms, node, [&] {
     if (execution.plan.preference) result.levels = taken<std::int32_t>(candidates.levels, positions);
-    std::vector<RowId> rows =
-        candidates.rows.is_all() ? std::move(positions) : taken<RowId>(candidates.rows, positions);
+    std::vector<RowId> rows = candidates.rows.is_all() ? std::move(positions) : candidates.rows.at(positions);
     std::vector<Column> columns;
     for (const query::BoundOutput& output : execution.query().outputs) {
       columns.push_back(output_column(output, source, rows, result.levels));
@@ -386,7 +397,8 @@ struct Engine::State {
     exec::Stopwatch watch;
     exec::PhysicalPlan planned = plan(query, table);
     exec::Runtime runtime{planned.constraints, planned.machine, {run.count_work, run.stop}};
-    Execution execution{std::move(planned), std::move(runtime), {}, {}};
+    Execution execution{std::move(planned), std::move(runtime), {}, {}, {}};
+    if (execution.plan.on_device) execution.session.emplace();
     execution.timing.bind_ms = watch.lap();
     Result result = execute(execution, table);
     result.plan = exec::tree(std::move(execution.plan.operators));
@@ -420,6 +432,15 @@ Result Engine::run(const Query& query, const Table& table, const RunOptions& opt
       // Isolated: a thread that waits for a part of this query must not pick up a part of another caller's.
       return tbb::this_task_arena::isolate([&] { return state_->answer(query, table, options); });
     });
+  });
+}
+
+Table Engine::pin(const Table& table, Pin when) const {
+  return guarded({}, [&] {
+    require_cuda();
+    Table pinned = exec::kept_on_device(table);
+    if (when == Pin::now) exec::bring_to_device(pinned);
+    return pinned;
   });
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/exec/device/session.hpp"
 #include "engine/exec/key_memory.hpp"
 #include "engine/exec/keys.hpp"
 #include "engine/exec/parallel.hpp"
@@ -107,6 +108,7 @@ Keys widen(const Keys& keys, std::int64_t n, KeyWidth width) {
     throw std::logic_error("keys of " + std::to_string(kernels::bits(keys.column.width)) + " bits do not fit in " +
                            std::to_string(kernels::bits(width)));
   }
+  if (keys.memory == kernels::Memory::device) return widen_on_device(keys, n, width);
   return with_width(width, [&]<class Wide>(Wide) {
     KeyMemory<Wide> out(n);
     pack<Wide>({Part{&keys, 0}}, n, out.data());
@@ -116,6 +118,7 @@ Keys widen(const Keys& keys, std::int64_t n, KeyWidth width) {
 
 Keys combine_prior(const std::vector<Keys>& columns, std::int64_t n) {
   if (columns.size() == 1) return columns.front();
+  if (columns.front().memory == kernels::Memory::device) return combine_prior_on_device(columns, n);
   std::vector<Part> parts;
   int total = 0;
   for (const Keys& column : columns) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <utility>
 
+#include "engine/exec/device/session.hpp"
 #include "engine/exec/ranges.hpp"
 
 namespace skyrank::exec {
@@ -21,9 +23,19 @@ auto with_key_type(kernels::KeyWidth width, const F& f) {
   return f(std::uint64_t{});
 }
 
+/// The keys at some positions, on the host.
+std::vector<Keys> brought(const std::vector<Keys>& columns, std::span<const std::int64_t> positions) {
+  std::vector<Keys> near;
+  for (const Keys& keys : columns) {
+    near.push_back(to_host(take(keys, positions), static_cast<std::int64_t>(positions.size())));
+  }
+  return near;
+}
+
 }  // namespace
 
 Keys take(const Keys& keys, std::span<const std::int64_t> positions) {
+  if (keys.memory == kernels::Memory::device) return take_on_device(keys, positions);
   return with_key_type(keys.column.width, [&]<class Key>(Key) {
     auto taken = std::make_shared<std::vector<Key>>(positions.size());
     const Key* from = keys.column.as<Key>();
@@ -36,7 +48,7 @@ Keys take(const Keys& keys, std::span<const std::int64_t> positions) {
 
 Keys slice(const Keys& keys, std::int64_t begin) {
   const auto* data = static_cast<const std::byte*>(keys.column.data);
-  return {{data + begin * static_cast<std::int64_t>(keys.column.width), keys.column.width}, nullptr};
+  return {{data + begin * static_cast<std::int64_t>(keys.column.width), keys.column.width}, nullptr, keys.memory};
 }
 
 std::uint64_t key_at(const Keys& keys, std::int64_t row) {
@@ -45,6 +57,13 @@ std::uint64_t key_at(const Keys& keys, std::int64_t row) {
 }
 
 Runs runs_of_equal(const std::vector<Keys>& columns, std::vector<std::int64_t> positions) {
+  if (columns.front().memory == kernels::Memory::device) {
+    std::vector<std::int64_t> places(positions.size());
+    std::iota(places.begin(), places.end(), 0);
+    Runs runs = runs_of_equal(brought(columns, positions), std::move(places));
+    for (std::int64_t& position : runs.positions) position = positions[position];
+    return runs;
+  }
   const auto equal = [&](std::int64_t a, std::int64_t b) {
     return std::all_of(columns.begin(), columns.end(),
                        [&](const Keys& keys) { return key_at(keys, a) == key_at(keys, b); });

@@ -15,7 +15,7 @@ Keys take(const Keys& keys, std::span<const std::int64_t> positions);
 /// The keys [begin, ...): a view that `keys` must outlive.
 Keys slice(const Keys& keys, std::int64_t begin);
 
-/// The key of one row, whatever the width.
+/// The key of one row on the host, whatever the width.
 std::uint64_t key_at(const Keys& keys, std::int64_t row);
 
 /// Positions split into runs with equal keys in all columns: run r is positions[bounds[r]], ..., ascending.

@@ -11,10 +11,12 @@
 // every number, NULL worse than NaN; -0.0 equals 0.0.
 namespace skyrank::exec {
 
-/// n keys that own or share their memory.
+/// n keys that own or share their memory, which may be that of the device: who looks at keys themselves brings them to
+/// the host first (device/session.hpp).
 struct Keys {
   kernels::KeyColumn column;
   std::shared_ptr<const void> owner;
+  kernels::Memory memory = kernels::Memory::host;
 };
 
 /// Keys of one term (or of `low`/`high` of one ranking term) over `rows`. The width is the smallest of 1, 2, 4, 8 bytes

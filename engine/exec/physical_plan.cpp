@@ -206,6 +206,38 @@ planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
   return Ranker(window_of(plan.query), runtime, n).path(packed_widths(widths), n);
 }
 
+/// The path of a step of the preference for an estimated number of rows.
+planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows) {
+  const SkylineStep& step = plan.preference->steps[s];
+  const auto shape = shape_of(step, width_of(*plan.preference, step), segment_rows(plan, rows));
+  return planner::choose(shape, plan.constraints, plan.machine);
+}
+
+/// Whether all kernels of the query would run on the GPU.
+bool would_run_there(const PhysicalPlan& plan) {
+  try {
+    if (plan.operators.rank_keys && rank_path(plan).algorithm->device != kernels::Device::cuda) return false;
+    double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->predicted_rows : 0;
+    for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {
+      if (step_path(plan, s, rows).algorithm->device != kernels::Device::cuda) return false;
+      rows = plan.operators.skyline[s].predicted_rows;
+    }
+    return plan.operators.rank_keys || plan.operators.skyline_keys;
+  } catch (const planner::NoPath&) {
+    return false;  // told where the paths are chosen
+  }
+}
+
+/// Filters and keys are of the device where all kernels have to run there, or would do so and read a pinned table.
+bool keys_of_device(const PhysicalPlan& plan, const Table& table) {
+  if (!plan.machine.cuda) return false;
+  if (plan.constraints.device == kernels::Device::cuda) return true;
+  const std::vector<int> read = query::columns_read(plan.query);
+  const bool pinned = std::ranges::any_of(
+      read, [&](int column) { return table.column(column).data().device != nullptr; });
+  return pinned && would_run_there(plan);
+}
+
 /// Whether the ranking had better take in the filter and the making of keys: it would take an algorithm that can, or
 /// one that can is cheaper than another and the making of keys.
 bool better_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape) {
@@ -237,14 +269,15 @@ void fuse(PhysicalPlan& plan, const Table& table) {
 
 PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
                        const planner::Constraints& constraints, const planner::Machine& machine) {
-  PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}, 1, std::nullopt};
+  PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}, 1, false, std::nullopt};
   if (plan.query.preference) plan.preference = plan_preference(*plan.query.preference);
   auto rows = static_cast<double>(table.num_rows());
   plan.operators.scan = make_node("scan", describe_scan(plan.query, table, table_name), rows);
   plan_input(plan, table, rows);
   plan_preference_operators(plan, rows);
   plan_order(plan, rows);
-  fuse(plan, table);
+  plan.on_device = keys_of_device(plan, table);
+  if (!plan.on_device) fuse(plan, table);
   plan.operators.gather =
       make_node("gather", join(plan.query.outputs, [](const query::BoundOutput& output) { return output.name; }), rows);
   return plan;
@@ -256,9 +289,7 @@ void choose_paths(PhysicalPlan& plan) {
   }
   double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->predicted_rows : 0;
   for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {
-    const SkylineStep& step = plan.preference->steps[s];
-    const auto shape = shape_of(step, width_of(*plan.preference, step), segment_rows(plan, rows));
-    describe_path(planner::choose(shape, plan.constraints, plan.machine), plan.operators.skyline[s]);
+    describe_path(step_path(plan, s, rows), plan.operators.skyline[s]);
     rows = plan.operators.skyline[s].predicted_rows;
   }
   if (plan.operators.rank_keys) describe_path(rank_path(plan), *plan.operators.order);

@@ -36,6 +36,7 @@ struct PhysicalPlan {
   planner::Machine machine;
   Operators operators;
   double segments = 1;                      ///< estimated number of partitions
+  bool on_device = false;                   ///< filters and keys are of the device
   std::optional<kernels::TopKShape> fused;  ///< the top-k problem that takes the filter and the keys in
 };
 

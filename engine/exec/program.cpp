@@ -83,6 +83,7 @@ class Compiler {
     auto operation = std::make_unique<Operation>();
     operation->op = node.op;
     operation->type = node.type;
+    operation->node = &node;
     operation->negated = node.negated;
     if (node.op == Op::column) {
       operation->column = &program_.table.column(node.column).data();

@@ -36,6 +36,7 @@ struct EntryAnswers {
 struct Operation {
   query::Op op = query::Op::literal;
   DataType type;
+  const query::BoundNode* node = nullptr;  ///< what it was made of, in the program's expression; none of a literal
   bool negated = false;
   std::vector<std::unique_ptr<const Operation>> children;
   const ColumnData* column = nullptr;           ///< Op::column, and predicates with `answers`

@@ -5,7 +5,6 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/exec/row_set.hpp"
 #include "engine/exec/segment_tasks.hpp"
 
 namespace skyrank::exec {
@@ -71,14 +70,16 @@ Window window_of(const query::BoundQuery& query) {
 }
 
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
-                                 const Rows& rows) {
+                                 const RowSet& rows, DeviceSession* device) {
   std::vector<Keys> terms;
-  for (const query::BoundRankTerm& term : ranking) terms.push_back(make_keys(term, table, rows));
+  for (const query::BoundRankTerm& term : ranking) {
+    terms.push_back(device != nullptr ? make_keys(*device, term, table, rows) : make_keys(term, table, rows.view()));
+  }
   std::vector<Keys> packed;
   for (const auto& [begin, end] : packs(widths_of(terms))) {
     const std::vector<Keys> pack(terms.begin() + static_cast<std::ptrdiff_t>(begin),
                                  terms.begin() + static_cast<std::ptrdiff_t>(end));
-    packed.push_back(pack.size() == 1 ? pack.front() : combine_prior(pack, rows.n));
+    packed.push_back(pack.size() == 1 ? pack.front() : combine_prior(pack, rows.size()));
   }
   return packed;
 }
@@ -109,11 +110,16 @@ void Ranker::rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std
     return answer.push_back(begin);
   }
   runtime_.context.check();
-  std::vector<kernels::KeyColumn> columns;
-  for (const Keys& column : keys) columns.push_back(slice(column, begin).column);
-  const kernels::TopKProblem problem{static_cast<std::size_t>(n), columns, static_cast<std::size_t>(window_.end(n)),
-                                     tie_rule(window_.ties)};
-  const auto rows = run_path(path(widths_of(keys), n), problem, runtime_, report);
+  const auto& chosen = path(widths_of(keys), n);
+  std::vector<Keys> part;
+  for (const Keys& column : keys) part.push_back(slice(column, begin));
+  const HeldKeys held(part, n, chosen.algorithm->device);
+  const kernels::TopKProblem problem{.n = static_cast<std::size_t>(n),
+                                     .keys = held.columns(),
+                                     .k = static_cast<std::size_t>(window_.end(n)),
+                                     .ties = tie_rule(window_.ties),
+                                     .memory = held.memory()};
+  const auto rows = run_path(chosen, problem, runtime_, report);
   for (std::size_t i = static_cast<std::size_t>(window_.offset); i < rows.size(); ++i)
     answer.push_back(begin + rows[i]);
 }
@@ -146,7 +152,7 @@ std::vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table
     // Some row failed, in whichever thread was first: the lowest one is to be named, of the condition if it has any.
     const RowSet all = RowSet::all(table.num_rows());
     const RowSet kept = query.condition ? RowSet::listed(filter(*query.condition, table, all.view())) : all;
-    make_rank_keys(query.ranking, table, kept.view());
+    make_rank_keys(query.ranking, table, kept);
     throw;
   }
   rows.erase(rows.begin(), rows.begin() + std::min(query.offset, static_cast<std::int64_t>(rows.size())));

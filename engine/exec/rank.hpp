@@ -4,9 +4,11 @@
 #include <optional>
 #include <vector>
 
+#include "engine/exec/device/session.hpp"
 #include "engine/exec/fused_keys.hpp"
 #include "engine/exec/key_columns.hpp"
 #include "engine/exec/partition.hpp"
+#include "engine/exec/row_set.hpp"
 #include "engine/exec/runtime.hpp"
 
 namespace skyrank::exec {
@@ -26,8 +28,9 @@ struct Window {
 Window window_of(const query::BoundQuery& query);
 
 /// Key columns of a ranking, the first deciding; neighbouring columns that fit into 64 bits together become one.
+/// On the device if there is a session.
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
-                                 const Rows& rows);
+                                 const RowSet& rows, DeviceSession* device = nullptr);
 
 /// Ranks each segment by `keys` (over all positions of the row set) and cuts the window out of it. Positions in the
 /// order of the answer.

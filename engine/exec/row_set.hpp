@@ -1,34 +1,52 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "engine/exec/evaluate.hpp"
+#include "kernels/cuda/device/array.hpp"
 
 namespace skyrank::exec {
 
-/// The rows that are still in the running: all of a table's, or a list of ids, ascending. Owns the list. A *position*
-/// is an index into a row set.
+/// The rows that are still in the running: all of a table's, or a list of ids, ascending. Owns the list, which lies on
+/// the host, on the device, or on both once both have asked for it. A *position* is an index into a row set. Copies
+/// share the list; it is for one thread until `view` was called.
 class RowSet {
  public:
-  static RowSet all(std::int64_t n) { return RowSet(n, std::nullopt); }
+  static RowSet all(std::int64_t n) { return RowSet(n, nullptr); }
   static RowSet listed(std::vector<RowId> ids) {
     const auto n = static_cast<std::int64_t>(ids.size());
-    return RowSet(n, std::move(ids));
+    return RowSet(n, std::make_shared<Lists>(Lists{std::move(ids), std::nullopt}));
+  }
+  static RowSet on_device(std::int64_t n, kernels::cuda::DeviceArray ids) {
+    return RowSet(n, std::make_shared<Lists>(Lists{std::nullopt, std::move(ids)}));
   }
 
   std::int64_t size() const { return n_; }
-  bool is_all() const { return !ids_.has_value(); }
-  Rows view() const { return {n_, ids_ ? ids_->data() : nullptr}; }
-  RowId operator[](std::int64_t position) const { return view()[position]; }
+  bool is_all() const { return lists_ == nullptr; }
+  Rows view() const { return {n_, lists_ != nullptr ? on_host().data() : nullptr}; }
+  /// Ids on the device; null where these are all rows.
+  const RowId* device_ids() const;
+  bool has_device_ids() const { return lists_ == nullptr || lists_->device.has_value(); }
+
+  /// The ids at some positions.
+  std::vector<RowId> at(const std::vector<std::int64_t>& positions) const;
 
  private:
-  RowSet(std::int64_t n, std::optional<std::vector<RowId>> ids) : n_(n), ids_(std::move(ids)) {}
+  struct Lists {
+    std::optional<std::vector<RowId>> host;
+    std::optional<kernels::cuda::DeviceArray> device;
+  };
+
+  RowSet(std::int64_t n, std::shared_ptr<Lists> lists) : n_(n), lists_(std::move(lists)) {}
+
+  const std::vector<RowId>& on_host() const;
 
   std::int64_t n_ = 0;
-  std::optional<std::vector<RowId>> ids_;
+  std::shared_ptr<Lists> lists_;
 };
 
 }  // namespace skyrank::exec

@@ -31,11 +31,14 @@ std::vector<std::int64_t> all_positions(std::int64_t n) {
 
 }  // namespace
 
-SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const Rows& rows) {
+SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const RowSet& rows,
+                              DeviceSession* device) {
   std::vector<Keys> terms;
-  for (const query::BoundPreference& term : plan.terms) terms.push_back(make_keys(term, table, rows));
-  SkylineKeys keys{rows.n, {}};
-  for (const SkylineStep& step : plan.steps) keys.steps.push_back(make_step_keys(step, terms, rows.n));
+  for (const query::BoundPreference& term : plan.terms) {
+    terms.push_back(device != nullptr ? make_keys(*device, term, table, rows) : make_keys(term, table, rows.view()));
+  }
+  SkylineKeys keys{rows.size(), {}};
+  for (const SkylineStep& step : plan.steps) keys.steps.push_back(make_step_keys(step, terms, rows.size()));
   return keys;
 }
 
@@ -82,10 +85,10 @@ std::vector<std::int64_t> SkylineSolver::run(const SkylineKeys& keys, std::size_
     return all_positions(keys.n);
   }
   runtime_.context.check();
-  std::vector<kernels::KeyColumn> columns;
-  for (const Keys& column : keys.steps[step].columns) columns.push_back(column.column);
-  const kernels::SkylineProblem problem{static_cast<std::size_t>(keys.n), columns, plan_.steps[step].order};
-  return run_path(path(step, keys.steps[step].width, keys.n), problem, runtime_, report);
+  const auto& chosen = path(step, keys.steps[step].width, keys.n);
+  const HeldKeys held(keys.steps[step].columns, keys.n, chosen.algorithm->device);
+  const kernels::SkylineProblem problem{static_cast<std::size_t>(keys.n), held.columns(), plan_.steps[step].order};
+  return run_path(chosen, problem, runtime_, report);
 }
 
 const planner::Choice<kernels::SkylineAlgorithm>& SkylineSolver::path(std::size_t step, KeyWidth width,

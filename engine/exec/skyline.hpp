@@ -5,8 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "engine/exec/device/session.hpp"
 #include "engine/exec/key_columns.hpp"
 #include "engine/exec/preference_plan.hpp"
+#include "engine/exec/row_set.hpp"
 #include "engine/exec/runtime.hpp"
 
 namespace skyrank::exec {
@@ -23,7 +25,9 @@ struct SkylineKeys {
   std::vector<StepKeys> steps;
 };
 
-SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const Rows& rows);
+/// On the device if there is a session.
+SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const RowSet& rows,
+                              DeviceSession* device = nullptr);
 
 /// The rows at `positions`, in that order; steps before `from_step` are left out.
 SkylineKeys take(const SkylineKeys& keys, std::span<const std::int64_t> positions, std::size_t from_step = 0);

@@ -60,6 +60,19 @@ class Engine {
   /// The plan, without running it.
   PlanNode explain(const Query& query, const Table& table) const;
 
+  /// When a pinned table's columns go to the GPU.
+  enum class Pin {
+    now,     ///< all of them at once
+    on_use,  ///< each when a query first needs it
+  };
+
+  /// The same table, which keeps its columns in the memory of the GPU too, until the last copy of it is gone: queries
+  /// that run there (of any engine) read them without transfer. The memory that the table views must not change in the
+  /// meantime. Of strings only indices into a dictionary are kept.
+  /// Throws DeviceError where there is no GPU, and ResourceError, with the bytes needed and available, where `now` finds
+  /// no room; nothing is then left on the GPU.
+  Table pin(const Table& table, Pin when = Pin::now) const;
+
   /// Names of the columns of `table` that the query reads, in the table's order; for readers that can skip columns.
   static std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns);
 

@@ -14,6 +14,10 @@
 
 namespace skyrank {
 
+namespace exec {
+class ResidentColumn;  // engine/exec/device/resident.hpp
+}  // namespace exec
+
 /// How the values of a column lie in memory.
 enum class Layout : std::uint8_t {
   plain,       ///< fixed-width values, `stride` bytes from one to the next
@@ -49,6 +53,7 @@ struct ColumnData {
   Type index_type = Type::int32;
   std::shared_ptr<const ColumnData> dictionary;
   std::shared_ptr<const void> owner;  ///< keeps the memory alive; null when the caller does
+  std::shared_ptr<exec::ResidentColumn> device;  ///< the same values on a GPU, by Engine::pin; null without
 
   /// The string of a row of a string column in any of its layouts; undefined for a NULL row.
   std::string_view string_at(std::int64_t row) const;

@@ -1,6 +1,8 @@
+#include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/failure.hpp"
 #include "kernels/cuda/device/residence.hpp"
+#include "kernels/cuda/eval/columns.hpp"
 #include "kernels/cuda/registry.hpp"
 
 // Stands for the rest of kernels/cuda in a build without CUDA.
@@ -30,5 +32,26 @@ double Residence::read_ms() const { return 0; }
 void Residence::evict() const {}
 
 std::size_t peak_temporary_bytes() { return 0; }
+
+DeviceArray::DeviceArray(std::size_t /*bytes*/) {
+  throw Failure("DeviceArray", find_devices().reason, __FILE__, __LINE__);
+}
+DeviceArray::DeviceArray(const void* /*source*/, std::size_t bytes) : DeviceArray(bytes) {}
+void DeviceArray::write(std::size_t /*offset*/, const void* /*source*/, std::size_t /*bytes*/) const {}
+void read_array(void* /*target*/, const void* /*from_device*/, std::size_t /*bytes*/) {}
+std::size_t available_bytes() { return 0; }
+
+Computed evaluate(const DeviceExpression& /*expression*/, const DeviceRows& /*rows*/) { return {}; }
+Passing filter(const DeviceExpression& /*condition*/, const DeviceRows& /*rows*/) { return {}; }
+IntegerRange range_of(const StoredColumn& /*column*/, const DeviceRows& /*rows*/) { return {}; }
+DeviceArray make_keys(const StoredColumn& /*column*/, const DeviceRows& /*rows*/, const KeyRecipe& /*recipe*/,
+                      KeyWidth /*width*/) {
+  return {};
+}
+std::uint64_t greatest_key(const KeyColumn& /*keys*/, std::size_t /*n*/) { return 0; }
+DeviceArray pack_parts(std::span<const KeyPart> /*parts*/, std::size_t /*n*/, KeyWidth /*width*/) { return {}; }
+DeviceArray take_keys(const KeyColumn& /*keys*/, const std::int64_t* /*positions*/, std::size_t /*count*/) {
+  return {};
+}
 
 }  // namespace skyrank::kernels::cuda

@@ -58,7 +58,9 @@ void* PoolResource::allocate(std::size_t bytes, cudaStream_t stream) {
   if (status == cudaSuccess) return data;
   give_back(size);
   (void)cudaGetLastError();
-  throw OutOfMemory("cudaMallocFromPoolAsync of " + std::to_string(size) + " bytes", cudaGetErrorString(status),
+  throw OutOfMemory("cudaMallocFromPoolAsync",
+                    std::string(cudaGetErrorString(status)) + ": " + std::to_string(size) +
+                        " bytes of device memory are needed and " + std::to_string(available()) + " are available",
                     __FILE__, __LINE__);
 }
 
@@ -106,6 +108,17 @@ void PoolResource::give_back(std::size_t bytes) noexcept {
 std::size_t PoolResource::in_use() const {
   const std::lock_guard lock(mutex_);
   return in_use_;
+}
+
+std::size_t PoolResource::available() const {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  std::uint64_t reserved = 0;
+  SKYRANK_CUDA_CALL(cudaMemGetInfo(&free, &total));
+  SKYRANK_CUDA_CALL(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  const std::size_t used = in_use();
+  const std::size_t idle = reserved > used ? static_cast<std::size_t>(reserved) - used : 0;
+  return std::min(free + idle, limit_ - used);
 }
 
 std::size_t PoolResource::peak() const {

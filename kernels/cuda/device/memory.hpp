@@ -45,6 +45,9 @@ class PoolResource final : public MemoryResource {
 
   std::size_t limit() const { return limit_; }
   std::size_t in_use() const;
+  /// Bytes that can still be had: of the device's free ones and those that the pool holds without use, but no more than
+  /// the limit leaves. The pool's device is the current one.
+  std::size_t available() const;
   /// The most bytes that were in use at a time, since the last call of `forget_peak`.
   std::size_t peak() const;
   void forget_peak();

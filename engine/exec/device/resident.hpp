@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+
+#include <skyrank/table.hpp>
+
+#include "kernels/common/stored.hpp"
+#include "kernels/cuda/device/array.hpp"
+
+namespace skyrank::exec {
+
+/// The values of a column in the memory of the device, from when they are first asked for until the last table that
+/// has the column is gone. Thread-safe.
+class ResidentColumn {
+ public:
+  /// `column` has a device form.
+  explicit ResidentColumn(ColumnData column);
+
+  /// Numbers, times and truths have one; of strings the indices into a dictionary.
+  static bool is_possible(const ColumnData& column);
+
+  /// Bytes of device memory for the values and the NULLs.
+  std::size_t bytes() const;
+
+  /// Brings them there unless they are. Throws kernels::cuda::OutOfMemory. `transfer_ms` grows by the time that takes.
+  const kernels::StoredColumn& values(double& transfer_ms);
+
+ private:
+  struct Copy {
+    kernels::StoredColumn column;
+    kernels::cuda::DeviceArray values;
+    kernels::cuda::DeviceArray validity;
+  };
+
+  Copy bring() const;
+
+  ColumnData column_;
+  std::mutex mutex_;
+  std::optional<Copy> copy_;
+};
+
+/// The same table, whose columns that have a device form keep it once a query has needed it.
+Table kept_on_device(const Table& table);
+
+/// Brings all those columns to the device, or none. Throws ResourceError with the bytes needed and available.
+void bring_to_device(const Table& table);
+
+}  // namespace skyrank::exec

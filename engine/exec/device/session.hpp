@@ -1,0 +1,79 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/exec/device/resident.hpp"
+#include "engine/exec/keys.hpp"
+#include "engine/exec/row_set.hpp"
+#include "engine/exec/runtime.hpp"
+#include "kernels/cuda/eval/columns.hpp"
+
+namespace skyrank::exec {
+
+/// What one query has on the device, beyond what its tables keep there. For one thread.
+class DeviceSession {
+ public:
+  /// A column on the device. It has a device form.
+  const kernels::StoredColumn& column(const ColumnData& column);
+
+  /// Memory of the device with a copy of the host's, for as long as the session lives.
+  template <class T>
+  const T* bring(const std::vector<T>& values) {
+    Stopwatch watch;
+    tables_.emplace_back(values.data(), values.size() * sizeof(T));
+    transfer_ms_ += watch.lap();
+    return static_cast<const T*>(tables_.back().data());
+  }
+
+  /// The rows on the device.
+  kernels::cuda::DeviceRows rows(const RowSet& rows);
+
+  /// Milliseconds of transfers since it began, by the host's clock.
+  double transfer_ms() const { return transfer_ms_; }
+  void add_transfer(double ms) { transfer_ms_ += ms; }
+
+ private:
+  using Place = std::pair<const void*, const void*>;  ///< of the values and of the validity
+
+  std::map<Place, std::shared_ptr<ResidentColumn>> columns_;
+  std::vector<kernels::cuda::DeviceArray> tables_;
+  double transfer_ms_ = 0;
+};
+
+/// The rows among `rows` for which a condition is true, found on the device where that can be: a condition that fails
+/// for some row is left to the host, which names the row.
+RowSet filter(DeviceSession& session, const query::BoundExpression& condition, const Table& table, const RowSet& rows);
+
+/// As make_keys of the host, bit for bit, but in the memory of the device. What has no form there (strings that are in
+/// no dictionary, ranks of 64 bits with NULLs) is made by the host and sent.
+Keys make_keys(DeviceSession& session, const query::BoundPreference& term, const Table& table, const RowSet& rows);
+Keys make_keys(DeviceSession& session, const query::BoundRankTerm& term, const Table& table, const RowSet& rows);
+
+/// n keys in the host's memory, or in the device's. They stay where they are if they are there.
+Keys to_host(const Keys& keys, std::int64_t n);
+Keys to_device(const Keys& keys, std::int64_t n);
+
+/// Key columns where an algorithm can read them.
+class HeldKeys {
+ public:
+  /// n keys of each of `columns`, which it views where they lie unless those are on the device and `device` is not.
+  HeldKeys(const std::vector<Keys>& columns, std::int64_t n, kernels::Device device);
+
+  std::span<const kernels::KeyColumn> columns() const { return columns_; }
+  kernels::Memory memory() const { return memory_; }
+
+ private:
+  std::vector<Keys> held_;
+  std::vector<kernels::KeyColumn> columns_;
+  kernels::Memory memory_;
+};
+
+// What the functions of keys.hpp and key_columns.hpp do with keys that are on the device.
+Keys widen_on_device(const Keys& keys, std::int64_t n, kernels::KeyWidth width);
+Keys combine_prior_on_device(const std::vector<Keys>& columns, std::int64_t n);
+Keys take_on_device(const Keys& keys, std::span<const std::int64_t> positions);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,58 @@
+#include "kernels/cuda/device/array.hpp"
+
+#include <string>
+
+#include "kernels/cuda/device/context.hpp"
+
+namespace skyrank::kernels::cuda {
+namespace {
+
+/// What the transfer stream does next comes after what is on the compute stream, and the other way round afterwards.
+void before_transfer(DeviceContext& device) {
+  const Event done;
+  done.record(device.stream());
+  done.hold(device.transfer().stream());
+}
+
+void after_transfer(DeviceContext& device) {
+  const Event done;
+  done.record(device.transfer().stream());
+  done.hold(device.stream());
+}
+
+}  // namespace
+
+DeviceArray::DeviceArray(std::size_t bytes) : bytes_(bytes) {
+  if (bytes == 0) return;
+  DeviceContext& device = DeviceContext::of_process();
+  const Lease lease(device);
+  auto buffer = std::make_shared<Buffer<std::byte>>(bytes, device.memory(), device.stream());
+  memory_ = std::shared_ptr<void>(buffer, buffer->data());
+}
+
+DeviceArray::DeviceArray(const void* source, std::size_t bytes) : DeviceArray(bytes) { write(0, source, bytes); }
+
+void DeviceArray::write(std::size_t offset, const void* source, std::size_t bytes) const {
+  if (bytes == 0) return;
+  DeviceContext& device = DeviceContext::of_process();
+  const Lease lease(device);
+  before_transfer(device);
+  device.transfer().upload(static_cast<std::byte*>(data()) + offset, source, bytes);
+  after_transfer(device);
+}
+
+void read_array(void* target, const void* from_device, std::size_t bytes) {
+  if (bytes == 0) return;
+  DeviceContext& device = DeviceContext::of_process();
+  const Lease lease(device);
+  before_transfer(device);
+  device.transfer().download(target, from_device, bytes);
+}
+
+std::size_t available_bytes() {
+  DeviceContext& device = DeviceContext::of_process();
+  const Lease lease(device);
+  return static_cast<PoolResource&>(device.memory()).available();
+}
+
+}  // namespace skyrank::kernels::cuda

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+// Device memory for those who know nothing of CUDA. Plain C++: in a build without CUDA there is none, and asking for
+// some throws Failure.
+namespace skyrank::kernels::cuda {
+
+/// Bytes in the memory of device 0, in the process's own context. Copies share them; the last one frees them, in the
+/// order of the context's stream. What is put on that stream later sees what was written here before.
+class DeviceArray {
+ public:
+  DeviceArray() = default;
+  /// Unwritten. Throws Failure, and OutOfMemory with what is needed and what is available.
+  explicit DeviceArray(std::size_t bytes);
+  /// A copy of the host's memory, through pinned staging.
+  DeviceArray(const void* source, std::size_t bytes);
+
+  void* data() const { return memory_.get(); }
+  std::size_t bytes() const { return bytes_; }
+  const std::shared_ptr<void>& owner() const { return memory_; }
+
+  /// Copies from the host's memory to `offset`. Returns once `source` was read.
+  void write(std::size_t offset, const void* source, std::size_t bytes) const;
+
+ private:
+  std::shared_ptr<void> memory_;
+  std::size_t bytes_ = 0;
+};
+
+/// Copies device memory of device 0 to the host once what was put on the context's stream is done.
+void read_array(void* target, const void* from_device, std::size_t bytes);
+
+/// Device memory that can still be had.
+std::size_t available_bytes();
+
+}  // namespace skyrank::kernels::cuda

@@ -1,0 +1,259 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <skyrank/error.hpp>
+
+#include "engine/exec/device/session.hpp"
+#include "engine/exec/device/translate.hpp"
+#include "engine/exec/key_columns.hpp"
+#include "engine/query/bound.hpp"
+#include "tests/engine/exec/edge_columns.hpp"
+#include "tests/engine/exec/layout_columns.hpp"
+#include "tests/engine/exec/random_expressions.hpp"
+#include "tests/gpu/gpu_test.hpp"
+#include "tests/kernels/algorithms.hpp"
+
+// Filters and keys that the device makes, beside the host's: the same rows, and the same bytes.
+namespace skyrank::exec {
+namespace {
+
+using DeviceKeys = gpu_testing::GpuTest;
+using kernels::tests::kEmulated;
+
+std::vector<std::byte> bytes_of(const Keys& keys, std::int64_t n) {
+  const Keys near = to_host(keys, n);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(n) * static_cast<std::size_t>(near.column.width));
+  if (!bytes.empty()) std::memcpy(bytes.data(), near.column.data, bytes.size());
+  return bytes;
+}
+
+/// What a function gives, or the message of the DataError that it throws.
+template <class F>
+auto or_message(const F& f) -> std::pair<std::optional<decltype(f())>, std::string> {
+  try {
+    return {f(), ""};
+  } catch (const DataError& error) {
+    return {std::nullopt, error.message()};
+  }
+}
+
+template <class Term>
+void expect_same_keys(const Term& term, const Table& table, const RowSet& rows, const std::string& told) {
+  DeviceSession session;
+  const auto here = or_message([&] { return make_keys(term, table, rows.view()); });
+  const auto there = or_message([&] { return make_keys(session, term, table, rows); });
+  ASSERT_EQ(there.second, here.second) << told;
+  if (!here.first) return;
+  EXPECT_EQ(there.first->memory, kernels::Memory::device) << told;
+  EXPECT_EQ(there.first->column.width, here.first->column.width) << told;
+  EXPECT_EQ(bytes_of(*there.first, rows.size()), bytes_of(*here.first, rows.size())) << told;
+}
+
+RowSet every_third(std::int64_t n) {
+  std::vector<RowId> ids;
+  for (RowId row = 1; row < n; row += 3) ids.push_back(row);
+  return RowSet::listed(std::move(ids));
+}
+
+void expect_same_filter(const std::string& condition, const Table& table) {
+  const query::BoundExpression expression = bound(condition, table);
+  for (const RowSet& rows : {RowSet::all(table.num_rows()), every_third(table.num_rows())}) {
+    DeviceSession session;
+    const auto ids = [](const RowSet& set) {
+      const Rows view = set.view();
+      std::vector<RowId> list;
+      for (std::int64_t i = 0; i < view.n; ++i) list.push_back(view[i]);
+      return list;
+    };
+    const auto here = or_message([&] { return filter(expression, table, rows.view()); });
+    const auto there = or_message([&] { return ids(filter(session, expression, table, rows)); });
+    EXPECT_EQ(there, here) << condition;
+  }
+}
+
+std::vector<query::BoundPreference> terms_of(const std::vector<Preference>& preferences, const Table& table) {
+  std::vector<query::BoundPreference> terms;
+  for (const Preference& preference : preferences) {
+    for (const Preference& directed : {preference, inverse(preference)}) {
+      terms.push_back(
+          *query::bind(Query::from("t").prefer(directed), query::schema_of(table)).preference);
+    }
+  }
+  return terms;
+}
+
+void expect_same_terms(const std::vector<Preference>& preferences, const Table& table, const std::string& told) {
+  for (const query::BoundPreference& term : terms_of(preferences, table)) {
+    const std::string name = told + ", " + term.expression.text + ", kind " +
+                             std::to_string(static_cast<int>(term.kind)) + (term.inverted ? ", inverted" : "");
+    for (const RowSet& rows : {RowSet::all(table.num_rows()), every_third(table.num_rows()), RowSet::listed({})}) {
+      expect_same_keys(term, table, rows, name);
+    }
+  }
+}
+
+/// Edge values, as often as it takes for several blocks, with and without NULLs.
+template <class T>
+Table edge_table(DataType type, const std::vector<T>& edges, bool nulls) {
+  std::vector<T> all;
+  std::vector<bool> valid;
+  for (std::size_t i = 0; i < (kEmulated ? 300 : 5000); ++i) {
+    all.push_back(edges[i * 7 % edges.size()]);
+    if (nulls) valid.push_back(i % 5 != 3);
+  }
+  return Table({Column::own_as("a", type, std::move(all), valid)});
+}
+
+TEST_F(DeviceKeys, OfNumbersOfEveryType) {
+  for_number_types([](DataType type, const auto& edges) {
+    for (const bool nulls : {false, true}) {
+      const Table table = edge_table(type, edges, nulls);
+      const auto whole = [](std::int64_t i) { return Value(i); };
+      expect_same_terms({low("a"), high("a"), around("a", whole(2)), around("a", 2.5), between("a", whole(-1), whole(3)),
+                         between("a", 0.25, 1e19), in("a", {{whole(1), whole(0)}, {whole(100), 2.5}, {Value(-1.0)}}),
+                         where("a > 1"), where("not (a <= 1 or a is null)")},
+                        table, to_string(type) + (nulls ? " with NULLs" : ""));
+    }
+  });
+}
+
+TEST_F(DeviceKeys, OfTimesOfEveryUnit) {
+  for_time_types([](DataType type, const auto& edges) {
+    for (const bool nulls : {false, true}) {
+      const Table table = edge_table(type, edges, nulls);
+      expect_same_terms({low("a"), high("a"), around("a", Date{1}), between("a", Date{-1}, Timestamp{100'000, TimeUnit::second}),
+                         where("a > date '1970-01-02'"), where("a between date '1969-12-31' and timestamp '1970-01-02 00:00:01'")},
+                        table, to_string(type) + (nulls ? " with NULLs" : ""));
+    }
+  });
+}
+
+TEST_F(DeviceKeys, OfColumnsOfEveryLayout) {
+  const Table table(layouts(kEmulated ? 500 : 9'000));
+  for (const Column& column : table.columns()) {
+    const Expression name = Expression::column(column.name());
+    if (column.type().type == Type::string) {
+      expect_same_terms({in(name, {{std::string("text 3"), std::string("text 4")}, {std::string("text 9")}})}, table,
+                        column.name());
+    } else {
+      expect_same_terms({low(name), high(name)}, table, column.name());
+    }
+  }
+  for (const char* condition : {"bits", "offset_bits or bits", "strings = 'text 3' and plain > 0", "views is null",
+                                "large < 'text 2' or floats > 500", "unaligned in (1, 2) or shorts % 3 = 1"}) {
+    expect_same_filter(condition, table);
+  }
+}
+
+/// Strings as indices into their different values.
+Column dictionary_column(std::string name, const std::vector<std::int16_t>& indices, const std::vector<bool>& valid,
+                         const std::vector<std::string>& entries) {
+  const Column plain = Column::own_as(name, Type::int16, indices, valid);
+  const Column texts = Column::own("entries", entries);
+  ColumnData data = plain.data();
+  data.type = Type::string;
+  data.layout = Layout::dictionary;
+  data.index_type = Type::int16;
+  data.dictionary = std::make_shared<ColumnData>(texts.data());
+  return {std::move(name), std::move(data)};
+}
+
+TEST_F(DeviceKeys, OfStringsInADictionary) {
+  std::vector<std::int16_t> indices;
+  std::vector<bool> valid;
+  for (std::size_t i = 0; i < 400; ++i) {
+    indices.push_back(static_cast<std::int16_t>(i % 3));
+    valid.push_back(i % 7 != 0);
+  }
+  for (const bool nulls : {false, true}) {
+    const Table table({dictionary_column("city", indices, nulls ? valid : std::vector<bool>(), {"Oslo", "Bergen", "Åre"})});
+    expect_same_terms({in("city", {{std::string("Bergen")}, {std::string("Oslo"), std::string("Nowhere")}}),
+                       where("city in ('Oslo', 'Åre')"), where("city is null")},
+                      table, "a dictionary");
+    expect_same_filter("city = 'Oslo' or city > 'P'", table);
+    expect_same_filter("city between 'B' and 'C' or city is null", table);
+  }
+}
+
+TEST_F(DeviceKeys, OfRandomExpressions) {
+  for (std::uint64_t seed = 1; seed <= (kEmulated ? 40 : 300); ++seed) {
+    Random random(seed);
+    const Table table = random_table(200, random);
+    ExpressionWriter writer(random);
+    for (const int depth : {1, 2, 3}) {
+      const std::string number = writer.number(depth);
+      for (const bool high : {false, true}) {
+        expect_same_keys(query::BoundRankTerm{bound(number, table), high}, table, RowSet::all(table.num_rows()), number);
+      }
+      expect_same_filter(writer.condition(depth), table);
+    }
+  }
+}
+
+// Not by way of the host: none of these needs a column that it would have to compute.
+TEST_F(DeviceKeys, OfExpressionsThatRunThereWhole) {
+  Random random(5);
+  const Table table = random_table(100, random);
+  for (const char* text :
+       {"d + 2.5 * f", "case when s != 0 then i / s end", "sqrt(abs(d)) - floor(f)", "min(d, f, 2)", "-s % 3",
+        "i between 0 and u", "u in (1, 2, NULL)", "p and d > 3 or not p", "t is null", "max(s, 3) >= u"}) {
+    DeviceSession session;
+    const auto program = compile(bound(text, table), table);
+    const auto translated = translate(session, *program);
+    ASSERT_TRUE(translated) << text;
+    for (const kernels::Instruction& how : translated->instructions) {
+      if (how.op != kernels::Opcode::column) continue;
+      const void* const values = translated->columns[how.index].values;
+      const bool of_table = std::ranges::any_of(table.columns(), [&](const Column& column) {
+        return ResidentColumn::is_possible(column.data()) && session.column(column.data()).values == values;
+      });
+      EXPECT_TRUE(of_table || std::string(text) == "t is null") << text;
+    }
+  }
+}
+
+TEST_F(DeviceKeys, CombineAsTheHostsDo) {
+  const std::int64_t n = 777;
+  Random random(3);
+  std::vector<std::int32_t> small;
+  std::vector<double> doubles;
+  std::vector<std::int64_t> longs;
+  for (std::int64_t i = 0; i < n; ++i) {
+    small.push_back(static_cast<std::int32_t>(random.below(9)));
+    doubles.push_back(static_cast<double>(random.below(99)) / 8);
+    longs.push_back(static_cast<std::int64_t>(random.next() >> 20));
+  }
+  const Table table({Column::own("s", small), Column::own("d", doubles), Column::own("l", longs)});
+  const std::vector<std::vector<std::string>> combinations = {{"s", "l"}, {"s", "d"}, {"d", "s", "l"}, {"s", "s", "s"}};
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < n; i += 5) positions.push_back(n - 1 - i);
+  for (const auto& names : combinations) {
+    DeviceSession session;
+    std::vector<Keys> here;
+    std::vector<Keys> there;
+    for (const std::string& name : names) {
+      const query::BoundRankTerm term{bound(name, table), name == "s"};
+      here.push_back(make_keys(term, table, all_rows(table)));
+      there.push_back(make_keys(session, term, table, RowSet::all(n)));
+    }
+    const Keys combined = combine_prior(there, n);
+    EXPECT_EQ(combined.memory, kernels::Memory::device);
+    EXPECT_EQ(bytes_of(combined, n), bytes_of(combine_prior(here, n), n));
+    EXPECT_EQ(bytes_of(widen(there[0], n, kernels::KeyWidth::bytes8), n),
+              bytes_of(widen(here[0], n, kernels::KeyWidth::bytes8), n));
+    EXPECT_EQ(bytes_of(take(there[0], positions), static_cast<std::int64_t>(positions.size())),
+              bytes_of(take(here[0], positions), static_cast<std::int64_t>(positions.size())));
+    EXPECT_EQ(runs_of_equal(there, positions).bounds, runs_of_equal(here, positions).bounds);
+    EXPECT_EQ(runs_of_equal(there, positions).positions, runs_of_equal(here, positions).positions);
+  }
+}
+
+}  // namespace
+}  // namespace skyrank::exec

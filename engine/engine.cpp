@@ -198,7 +198,8 @@ Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segme
   if (!execution.plan.preference) return all;
   exec::Operators& operators = execution.plan.operators;
   const exec::SkylineKeys keys = timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] {
-    exec::SkylineKeys made = exec::make_skyline_keys(*execution.plan.preference, source.table, all.rows, execution.device());
+    exec::SkylineKeys made =
+        exec::make_skyline_keys(*execution.plan.preference, source.table, all.rows, execution.device());
     return all.segments.order.empty() ? made : exec::take(made, all.segments.order);
   });
   operators.skyline_keys->measured_rows = keys.n;

@@ -233,8 +233,8 @@ bool keys_of_device(const PhysicalPlan& plan, const Table& table) {
   if (!plan.machine.cuda) return false;
   if (plan.constraints.device == kernels::Device::cuda) return true;
   const std::vector<int> read = query::columns_read(plan.query);
-  const bool pinned = std::ranges::any_of(
-      read, [&](int column) { return table.column(column).data().device != nullptr; });
+  const bool pinned =
+      std::ranges::any_of(read, [&](int column) { return table.column(column).data().device != nullptr; });
   return pinned && would_run_there(plan);
 }
 
@@ -277,7 +277,14 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
   plan_preference_operators(plan, rows);
   plan_order(plan, rows);
   plan.on_device = keys_of_device(plan, table);
-  if (!plan.on_device) fuse(plan, table);
+  if (plan.on_device) {
+    for (std::optional<PlanNode>* node :
+         {&plan.operators.filter, &plan.operators.skyline_keys, &plan.operators.rank_keys}) {
+      if (*node) (*node)->device = "cuda";
+    }
+  } else {
+    fuse(plan, table);
+  }
   plan.operators.gather =
       make_node("gather", join(plan.query.outputs, [](const query::BoundOutput& output) { return output.name; }), rows);
   return plan;

@@ -27,9 +27,8 @@ std::vector<RowId> RowSet::at(const std::vector<std::int64_t>& positions) const 
   std::vector<RowId> ids(positions.size());
   if (!lists_->host) {
     const DeviceArray places(positions.data(), positions.size() * sizeof(std::int64_t));
-    const DeviceArray taken =
-        kernels::cuda::take_keys({device_ids(), kernels::KeyWidth::bytes8},
-                                 static_cast<const std::int64_t*>(places.data()), positions.size());
+    const DeviceArray taken = kernels::cuda::take_keys(
+        {device_ids(), kernels::KeyWidth::bytes8}, static_cast<const std::int64_t*>(places.data()), positions.size());
     kernels::cuda::read_array(ids.data(), taken.data(), ids.size() * sizeof(RowId));
     return ids;
   }

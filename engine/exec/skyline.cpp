@@ -87,7 +87,10 @@ std::vector<std::int64_t> SkylineSolver::run(const SkylineKeys& keys, std::size_
   runtime_.context.check();
   const auto& chosen = path(step, keys.steps[step].width, keys.n);
   const HeldKeys held(keys.steps[step].columns, keys.n, chosen.algorithm->device);
-  const kernels::SkylineProblem problem{static_cast<std::size_t>(keys.n), held.columns(), plan_.steps[step].order};
+  const kernels::SkylineProblem problem{.n = static_cast<std::size_t>(keys.n),
+                                        .keys = held.columns(),
+                                        .order = plan_.steps[step].order,
+                                        .memory = held.memory()};
   return run_path(chosen, problem, runtime_, report);
 }
 

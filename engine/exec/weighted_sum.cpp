@@ -1,6 +1,6 @@
 #include "engine/exec/weighted_sum.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace skyrank::exec {
 
@@ -9,18 +9,13 @@ using query::Op;
 
 namespace {
 
-/// A term of a column; nothing if it cannot be one.
-std::optional<SumTerm> column_term(const BoundNode& node, const Table& table, double weight) {
+/// A column of floats without NULLs; nothing of any other expression.
+std::optional<WeightedColumn> weighted_column(const BoundNode& node, const Table& table, double weight) {
   if (node.op != Op::column) return std::nullopt;
   const Column& column = table.column(node.column);
-  const ColumnData& data = column.data();
-  const auto width = static_cast<std::size_t>(width_in_bytes(data.type.type));
-  const bool contiguous = data.stride == static_cast<std::int64_t>(width) &&
-                          reinterpret_cast<std::uintptr_t>(data.values) % std::max<std::size_t>(width, 1) == 0;
-  if (column.may_have_nulls() || !contiguous) return std::nullopt;
-  if (data.type.type == Type::float32) return SumTerm{static_cast<const float*>(data.values), nullptr, weight};
-  if (data.type.type == Type::float64) return SumTerm{nullptr, static_cast<const double*>(data.values), weight};
-  return std::nullopt;
+  const Type type = column.type().type;
+  if (column.may_have_nulls() || (type != Type::float32 && type != Type::float64)) return std::nullopt;
+  return WeightedColumn{node.column, weight};
 }
 
 std::optional<double> number(const BoundNode& node) {
@@ -31,28 +26,20 @@ std::optional<double> number(const BoundNode& node) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<WeightedSum> WeightedSum::match(const query::BoundExpression& expression, const Table& table) {
-  WeightedSum sum;
-  if (expression.column >= 0 || !sum.add(*expression.root, table, false)) return std::nullopt;
-  return sum;
-}
-
 // A difference is the sum with a negated weight: neither negating nor multiplying by a negated number rounds anew. The
 // product of 1 and a value is the value.
-bool WeightedSum::add(const BoundNode& node, const Table& table, bool negative) {
+bool add(std::vector<WeightedColumn>& terms, const BoundNode& node, const Table& table, bool negative) {
   const double sign = negative ? -1 : 1;
-  if (const auto term = column_term(node, table, sign)) {
-    terms_.push_back(*term);
+  if (const auto term = weighted_column(node, table, sign)) {
+    terms.push_back(*term);
     return true;
   }
   if (node.op == Op::multiply) {
     for (const std::size_t side : {0, 1}) {
       const auto weight = number(*node.children[side]);
-      const auto term = weight ? column_term(*node.children[1 - side], table, sign * *weight) : std::nullopt;
+      const auto term = weight ? weighted_column(*node.children[1 - side], table, sign * *weight) : std::nullopt;
       if (!term) continue;
-      terms_.push_back(*term);
+      terms.push_back(*term);
       return true;
     }
     return false;
@@ -60,7 +47,37 @@ bool WeightedSum::add(const BoundNode& node, const Table& table, bool negative) 
   if ((node.op != Op::add && node.op != Op::subtract) || negative) return false;
   const BoundNode& last = *node.children[1];
   if (last.op == Op::add || last.op == Op::subtract) return false;  // its own sum comes first
-  return add(*node.children[0], table, false) && add(last, table, node.op == Op::subtract);
+  return add(terms, *node.children[0], table, false) && add(terms, last, table, node.op == Op::subtract);
+}
+
+/// Where the values lie; nothing if they do not lie next to each other.
+std::optional<SumTerm> host_term(const WeightedColumn& term, const Table& table) {
+  const ColumnData& data = table.column(term.column).data();
+  const auto width = static_cast<std::size_t>(width_in_bytes(data.type.type));
+  const bool contiguous =
+      data.stride == static_cast<std::int64_t>(width) && reinterpret_cast<std::uintptr_t>(data.values) % width == 0;
+  if (!contiguous) return std::nullopt;
+  if (data.type.type == Type::float32) return SumTerm{static_cast<const float*>(data.values), nullptr, term.weight};
+  return SumTerm{nullptr, static_cast<const double*>(data.values), term.weight};
+}
+
+}  // namespace
+
+std::vector<WeightedColumn> weighted_columns(const BoundNode& expression, const Table& table) {
+  std::vector<WeightedColumn> terms;
+  if (!add(terms, expression, table, false)) terms.clear();
+  return terms;
+}
+
+std::optional<WeightedSum> WeightedSum::match(const query::BoundExpression& expression, const Table& table) {
+  if (expression.column >= 0) return std::nullopt;
+  WeightedSum sum;
+  for (const WeightedColumn& column : weighted_columns(*expression.root, table)) {
+    const auto term = host_term(column, table);
+    if (!term) return std::nullopt;
+    sum.terms_.push_back(*term);
+  }
+  return sum.terms_.empty() ? std::nullopt : std::optional(std::move(sum));
 }
 
 void WeightedSum::encode(std::int64_t begin, std::int64_t size, bool high, std::uint64_t* keys) const {

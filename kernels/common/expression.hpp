@@ -20,9 +20,9 @@ enum class Opcode : std::uint8_t {
   column,    ///< the value of column `index`, in its evaluation type
   answer,    ///< `table[value]` of an integer column: bit 0 is a truth, bit 1 says whether it is one
   // Conversions of the top value.
-  to_float,      ///< from `left`
-  to_int,        ///< from uint64; what does not fit fails, or with `flag` becomes the highest
-  scale,         ///< int64 times `left_factor`
+  to_float,  ///< from `left`
+  to_int,    ///< from uint64; what does not fit fails, or with `flag` becomes the highest
+  scale,     ///< int64 times `left_factor`
   // Arithmetic on `left` and `right`: of one type, or int64 with uint64. `flag`: the result is a date.
   add,
   subtract,
@@ -34,7 +34,7 @@ enum class Opcode : std::uint8_t {
   square_root,
   round_down,
   round_up,
-  lesser,   ///< of equal operands the first stays; NaN replaces what is not one
+  lesser,  ///< of equal operands the first stays; NaN replaces what is not one
   greater,
   // Comparison by value: numbers of any two types, or times, which are int64s times their factors.
   equal,
@@ -57,14 +57,14 @@ struct Instruction {
   Number middle = Number::int64;
   bool flag = false;
   bool has_null = false;
-  bool times = false;            ///< comparison in 128 bits, after the factors
+  bool times = false;  ///< comparison in 128 bits, after the factors
   std::uint32_t index = 0;
   std::uint32_t count = 0;
   std::uint64_t bits = 0;
   std::int64_t left_factor = 1;
   std::int64_t right_factor = 1;
   std::int64_t middle_factor = 1;
-  const void* table = nullptr;   ///< in the memory of whoever runs the program
+  const void* table = nullptr;  ///< in the memory of whoever runs the program
 };
 
 /// Values that an instruction takes off the stack.
@@ -172,8 +172,8 @@ SKYRANK_HD inline bool holds(Opcode op, Order order) {
 }
 
 /// With a factor for each, for times of several units.
-SKYRANK_HD inline bool compared(Opcode op, const Instruction& how, Number left, std::uint64_t a, std::int64_t left_factor,
-                                Number right, std::uint64_t b, std::int64_t right_factor) {
+SKYRANK_HD inline bool compared(Opcode op, const Instruction& how, Number left, std::uint64_t a,
+                                std::int64_t left_factor, Number right, std::uint64_t b, std::int64_t right_factor) {
   if (how.times) {
     const Int128 x = Int128{static_cast<std::int64_t>(a)} * left_factor;
     const Int128 y = Int128{static_cast<std::int64_t>(b)} * right_factor;
@@ -387,8 +387,8 @@ class StackMachine {
   SKYRANK_HD void compare(const Instruction& how) {
     const RowValue b = pop();
     const RowValue a = pop();
-    const bool truth = detail::compared(how.op, how, how.left, a.bits, how.left_factor, how.right, b.bits,
-                                        how.right_factor);
+    const bool truth =
+        detail::compared(how.op, how, how.left, a.bits, how.left_factor, how.right, b.bits, how.right_factor);
     push({truth ? std::uint64_t{1} : 0, a.valid && b.valid, a.failed || b.failed});
   }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "kernels/cuda/device/array.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"
 
@@ -35,8 +36,12 @@ Table some_table() {
 Engine engine_on(DeviceChoice device) { return Engine({.threads = 2, .device = device}); }
 
 void expect_same(const Query& query, const Table& table) {
-  const Result there = engine_on(DeviceChoice::cuda).run(query, table);
-  EXPECT_EQ(there.rows, engine_on(DeviceChoice::cpu).run(query, table).rows);
+  const Engine gpu = engine_on(DeviceChoice::cuda);
+  const Result here = engine_on(DeviceChoice::cpu).run(query, table);
+  const Result there = gpu.run(query, table);
+  EXPECT_EQ(there.rows, here.rows);
+  EXPECT_EQ(there.levels, here.levels);
+  EXPECT_EQ(gpu.run(query, gpu.pin(table)).rows, here.rows);
   EXPECT_THAT(to_string(there.plan), testing::HasSubstr("cuda"));
   EXPECT_GT(there.timing.transfer_ms, 0);
 }
@@ -64,14 +69,95 @@ TEST_F(EngineOnGpu, RankingsOfLongKeysGiveTheRowsOfTheCpu) {
   }
 }
 
+TEST_F(EngineOnGpu, SkylinesGiveTheRowsOfTheCpu) {
+  const Table table = some_table();
+  const auto best = [] { return Query::from("t").prefer({low("price"), high("stars"), high("weight")}); };
+  expect_same(best(), table);
+  expect_same(best().where("stars >= 3 and price < 300 or price * 2 > weight"), table);
+  expect_same(best().rank_by({low("weight"), high("stars")}).limit(5), table);
+  expect_same(best().where("stars > 1").rank_by({high("price + 2 * weight")}).limit(5).offset(2).ties(Ties::all),
+              table);
+  expect_same(best().partition_by({"stars"}), table);
+  expect_same(best().levels(3), table);
+  expect_same(best().at_least(100).distinct(), table);
+  expect_same(Query::from("t").prefer({low("price"), high("seen"), around("weight", std::int64_t{500})}), table);
+  expect_same(Query::from("t").prefer(prior({pareto({low("price"), high("stars")}), high("weight")})), table);
+  expect_same(Query::from("t").prefer({prior({high("stars"), low("weight")}), low("price"), where("seen % 2 = 0")}),
+              table);
+  expect_same(Query::from("t")
+                  .group_by({"stars", "weight"})
+                  .aggregate({max("dearest", "price"), count("rows")})
+                  .prefer({high("dearest"), low("rows")}),
+              table);
+}
+
 TEST_F(EngineOnGpu, WhatTheDeviceCannotDoIsSaid) {
-  const Query skyline = Query::from("t").prefer({low("price"), high("stars")});
+  const Query general =
+      Query::from("t").prefer({low("price"), prior({pareto({high("stars"), low("weight")}), high("seen")})});
   try {
-    engine_on(DeviceChoice::cuda).run(skyline, some_table());
+    engine_on(DeviceChoice::cuda).run(general, some_table());
     FAIL() << "no error";
   } catch (const BindError& error) {
     EXPECT_THAT(error.message(), testing::HasSubstr("no skyline algorithm fits"));
   }
+}
+
+TEST_F(EngineOnGpu, AFailingRowIsNamedAsOnTheCpu) {
+  const Table table({Column::own("a", std::vector<std::int64_t>{3, 4, 0, 5, 0}),
+                     Column::own("b", std::vector<std::int64_t>{7, 7, 7, 7, 7})});
+  for (const Query& query :
+       {Query::from("t").where("b / a > 1").rank_by({low("a")}).limit(2),
+        Query::from("t").rank_by({low("b % a")}).limit(2), Query::from("t").prefer({low("b / a"), low("a")})}) {
+    try {
+      engine_on(DeviceChoice::cuda).run(query, table);
+      ADD_FAILURE() << "no error";
+    } catch (const DataError& error) {
+      EXPECT_THAT(error.message(), testing::HasSubstr("row 2: division of an integer by zero"));
+    }
+  }
+  expect_same(Query::from("t").where("a != 0 and b / a > 1").rank_by({low("a")}).limit(2), table);
+  expect_same(Query::from("t").rank_by({low("case when a = 0 then 0 else b / a end")}).limit(2), table);
+}
+
+// What the host's memory holds later does not matter, so nothing of it was sent again.
+TEST_F(EngineOnGpu, APinnedTableIsNotSentAgain) {
+  std::vector<float> values{5, 1, 4, 2, 3};
+  std::vector<std::int32_t> others{1, 1, 0, 0, 0};
+  const Table table({Column::view<float>("a", values), Column::view<std::int32_t>("b", others)});
+  const Engine gpu = engine_on(DeviceChoice::cuda);
+  const Query query = Query::from("t").where("b = 0").rank_by({low("a")}).limit(2).select({"row"});
+  const Table pinned = gpu.pin(table);
+  const Table on_use = gpu.pin(table, Engine::Pin::on_use);
+  EXPECT_EQ(gpu.run(query, on_use).rows, (std::vector<RowId>{3, 4}));
+  values = {0, 0, 9, 9, 9};
+  others = {0, 0, 1, 1, 1};
+  EXPECT_EQ(gpu.run(query, table).rows, (std::vector<RowId>{0, 1}));
+  EXPECT_EQ(gpu.run(query, pinned).rows, (std::vector<RowId>{3, 4}));
+  EXPECT_EQ(gpu.run(query, on_use).rows, (std::vector<RowId>{3, 4}));
+}
+
+// A column without end: every row is the same value.
+TEST_F(EngineOnGpu, WhatDoesNotFitIsToldAndLeavesNothing) {
+  constexpr std::int64_t kRows = std::int64_t{1} << 38;
+  const double value = 1;
+  const Table small = some_table();
+  const Table large({Column::view_strided("price", Type::float64, &value, kRows, 0)});
+  const Engine gpu = engine_on(DeviceChoice::cuda);
+  const std::size_t before = kernels::cuda::available_bytes();
+  try {
+    gpu.pin(large);
+    ADD_FAILURE() << "no error";
+  } catch (const ResourceError& error) {
+    EXPECT_THAT(error.message(), testing::HasSubstr("needs 2199023255552 bytes of device memory, of which"));
+  }
+  try {
+    gpu.run(Query::from("t").rank_by({low("price")}).limit(3), large);
+    ADD_FAILURE() << "no error";
+  } catch (const ResourceError& error) {
+    EXPECT_THAT(error.message(), testing::HasSubstr("2199023255552 bytes of device memory are needed and"));
+  }
+  EXPECT_EQ(kernels::cuda::available_bytes(), before);
+  expect_same(Query::from("t").rank_by({low("price")}).limit(3), small);
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 #include <map>
 #include <set>
 
+#include "kernels/cuda/device/device.hpp"
+
 namespace skyrank {
 namespace {
 
 constexpr int kManyThreads = 4;
+const bool kHasGpu = !kernels::cuda::find_devices().devices.empty();
 
 const Engine& engine(int threads) {
   static const Engine one(EngineOptions{.threads = 1, .device = DeviceChoice::automatic});
@@ -59,12 +62,18 @@ std::vector<Path> paths(const Query& query, const Table& table) {
     }
     EXPECT_GT(count, 0) << "no registered algorithm supports the " << problem << " problem of the query";
   }
+  const Using device{.algorithms = {}, .device = DeviceChoice::cuda, .parameters = {}};
+  if (kHasGpu && supported(query, table, device)) {
+    add("the GPU", device);
+    result.push_back({"the GPU with a pinned table", device, 1, true});
+  }
   return result;
 }
 
 Result run(const Query& query, const Table& table, const Path& path) {
   Query forced = query;
-  return engine(path.threads).run(forced.using_path(path.path), table);
+  const Engine& chosen = engine(path.threads);
+  return chosen.run(forced.using_path(path.path), path.pinned ? chosen.pin(table) : table);
 }
 
 void expect_rows(const Query& query, const Table& table, const std::vector<RowId>& rows) {

@@ -19,10 +19,12 @@ struct Path {
   std::string name;
   Using path;
   int threads = 1;
+  bool pinned = false;  ///< the table's columns are on the GPU before
 };
 
 /// The planner's choice and each registered algorithm that supports the query, each with one thread and with several.
-/// At least one algorithm of each problem kind in the query is among them.
+/// Where there is a GPU that can answer the query also all of it there, of a table that is pinned and of one that is
+/// not. At least one algorithm of each problem kind in the query is among them.
 std::vector<Path> paths(const Query& query, const Table& table);
 
 /// Runs on one path.

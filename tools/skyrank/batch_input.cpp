@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include <skyrank/engine.hpp>
 
@@ -107,8 +108,8 @@ Batch open_batch(const BatchArguments& arguments) {
   return batch;
 }
 
-InputTables::InputTables(const Batch& batch, int threads, Console& console, Signals& signals)
-    : batch_(batch), threads_(threads), console_(console), signals_(signals) {
+InputTables::InputTables(const Batch& batch, int threads, Console& console, Signals& signals, Prepare prepare)
+    : batch_(batch), threads_(threads), console_(console), signals_(signals), prepare_(std::move(prepare)) {
   for (const Query& query : batch.queries) ++entries_[query.table].queries_left;
 }
 
@@ -136,6 +137,7 @@ double InputTables::read(const std::string& name, Entry& entry) {
   const auto start = std::chrono::steady_clock::now();
   try {
     entry.table = load(batch_.table(name), *entry.column_names);
+    if (prepare_) entry.table = prepare_(*entry.table);
   } catch (...) {
     entry.failure = std::current_exception();
     throw;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,7 +32,9 @@ struct InputTable {
 /// read, and let go after its last.
 class InputTables {
  public:
-  InputTables(const Batch& batch, int threads, Console& console, Signals& signals);
+  /// `prepare`, if any, makes of a table that was read the one that its queries get.
+  using Prepare = std::function<Table(const Table&)>;
+  InputTables(const Batch& batch, int threads, Console& console, Signals& signals, Prepare prepare = nullptr);
 
   /// The table of one of the batch's queries; to be called once a query. BindError for a table that the batch does not
   /// define or a column that the table lacks; else what the readers throw.
@@ -53,6 +56,7 @@ class InputTables {
   int threads_;
   Console& console_;
   Signals& signals_;
+  Prepare prepare_;
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

@@ -36,7 +36,12 @@ int run(const RunArguments& arguments, Console& console, Signals& signals) {
   const auto writer = make_answer_writer(arguments, batch.queries.size(), console);
   if (!arguments.out.empty()) create_folder(arguments.out);
   const Engine engine({.threads = arguments.threads, .device = arguments.device});
-  InputTables tables(batch, arguments.threads, console, signals);
+  // On a GPU the columns of a table stay there for all its queries.
+  InputTables::Prepare prepare;
+  if (arguments.device == DeviceChoice::cuda) {
+    prepare = [&engine](const Table& table) { return engine.pin(table, Engine::Pin::on_use); };
+  }
+  InputTables tables(batch, arguments.threads, console, signals, prepare);
   ErrorReport errors(console);
   for (const Query& query : batch.queries) {
     try {

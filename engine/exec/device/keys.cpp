@@ -169,8 +169,7 @@ std::vector<kernels::Level> listed_levels(const BoundPreference& term, DataType 
   return levels;
 }
 
-std::optional<Keys> number_level_keys(DeviceSession& session, const BoundPreference& term,
-                                      const DeviceSource& source) {
+std::optional<Keys> number_level_keys(DeviceSession& session, const BoundPreference& term, const DeviceSource& source) {
   const std::vector<kernels::Level> levels = listed_levels(term, term.expression.root->type);
   KeyRecipe recipe;
   recipe.kind = KeyRecipe::Kind::level;
@@ -191,6 +190,7 @@ std::optional<Keys> string_level_keys(DeviceSession& session, const BoundPrefere
   for (std::int64_t i = 0; i < dictionary.length; ++i) {
     if (!dictionary.validity(i)) continue;
     const Value value = std::string(dictionary.string_at(i));
+    entries[static_cast<std::size_t>(i)] = term.inverted ? 0 : last;
     for (std::size_t level = 0; level < term.values.size(); ++level) {
       if (std::find(term.values[level].begin(), term.values[level].end(), value) == term.values[level].end()) continue;
       entries[static_cast<std::size_t>(i)] = term.inverted ? last - level : level;

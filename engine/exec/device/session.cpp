@@ -13,9 +13,14 @@ namespace cuda = kernels::cuda;
 using kernels::KeyWidth;
 using kernels::Memory;
 
+DeviceSession::Identity DeviceSession::identity_of(const ColumnData& column) {
+  return {column.values,     column.validity.bits, column.validity.offset, column.length,    column.stride,
+          column.bit_offset, column.layout,        column.type.type,       column.index_type};
+}
+
 const kernels::StoredColumn& DeviceSession::column(const ColumnData& column) {
   if (column.device != nullptr) return column.device->values(transfer_ms_);
-  auto& resident = columns_[{column.values, column.validity.bits}];
+  auto& resident = columns_[identity_of(column)];
   if (resident == nullptr) resident = std::make_shared<ResidentColumn>(column);
   return resident->values(transfer_ms_);
 }
@@ -51,11 +56,24 @@ Keys to_device(const Keys& keys, std::int64_t n) {
   return device_keys({keys.column.data, bytes}, keys.column.width);
 }
 
+namespace {
+
+/// Keys that begin where kernels can load 16 bytes at a time: parts of a column may not.
+Keys aligned(const Keys& keys, std::int64_t n) {
+  constexpr std::uintptr_t kLoad = 16;
+  if (reinterpret_cast<std::uintptr_t>(keys.column.data) % kLoad == 0) return keys;
+  return widen_on_device(keys, n, keys.column.width);
+}
+
+}  // namespace
+
 HeldKeys::HeldKeys(const std::vector<Keys>& columns, std::int64_t n, kernels::Device device)
     : held_(columns), memory_(columns.front().memory) {
   if (device == kernels::Device::cpu) {
     for (Keys& keys : held_) keys = to_host(keys, n);
     memory_ = Memory::host;
+  } else if (memory_ == Memory::device) {
+    for (Keys& keys : held_) keys = aligned(keys, n);
   }
   for (const Keys& keys : held_) columns_.push_back(keys.column);
 }
@@ -85,9 +103,8 @@ Keys combine_prior_on_device(const std::vector<Keys>& columns, std::int64_t n) {
 
 Keys take_on_device(const Keys& keys, std::span<const std::int64_t> positions) {
   const cuda::DeviceArray places(positions.data(), positions.size_bytes());
-  return device_keys(
-      cuda::take_keys(keys.column, static_cast<const std::int64_t*>(places.data()), positions.size()),
-      keys.column.width);
+  return device_keys(cuda::take_keys(keys.column, static_cast<const std::int64_t*>(places.data()), positions.size()),
+                     keys.column.width);
 }
 
 }  // namespace skyrank::exec

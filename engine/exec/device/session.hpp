@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,9 +37,12 @@ class DeviceSession {
   void add_transfer(double ms) { transfer_ms_ += ms; }
 
  private:
-  using Place = std::pair<const void*, const void*>;  ///< of the values and of the validity
+  /// What tells a column from all others whose memory is held.
+  using Identity =
+      std::tuple<const void*, const void*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, Layout, Type, Type>;
+  static Identity identity_of(const ColumnData& column);
 
-  std::map<Place, std::shared_ptr<ResidentColumn>> columns_;
+  std::map<Identity, std::shared_ptr<ResidentColumn>> columns_;
   std::vector<kernels::cuda::DeviceArray> tables_;
   double transfer_ms_ = 0;
 };
@@ -59,7 +63,8 @@ Keys to_device(const Keys& keys, std::int64_t n);
 /// Key columns where an algorithm can read them.
 class HeldKeys {
  public:
-  /// n keys of each of `columns`, which it views where they lie unless those are on the device and `device` is not.
+  /// n keys of each of `columns`, which it views where they lie, unless they are on the device and `device` is not, or
+  /// they lie there without alignment.
   HeldKeys(const std::vector<Keys>& columns, std::int64_t n, kernels::Device device);
 
   std::span<const kernels::KeyColumn> columns() const { return columns_; }

@@ -180,11 +180,8 @@ class Translator {
 
   /// The values of all rows of the table, so that a row's place is its id.
   void emit_of_host(const Operation& operation) {
-    const query::BoundExpression part{query::BoundPtr(program_.expression.root, operation.node),
-                                      operation.type,
-                                      -1,
-                                      program_.expression.text,
-                                      program_.expression.location};
+    const query::BoundExpression part{query::BoundPtr(program_.expression.root, operation.node), operation.type, -1,
+                                      program_.expression.text, program_.expression.location};
     const Column column =
         evaluate_all(part, program_.table, Rows{program_.table.num_rows(), nullptr}, "computed by the host");
     emit_column(column.data());
@@ -206,8 +203,7 @@ class Translator {
     } else if (operation.type.type == Type::uint64) {
       add({.op = Opcode::to_int, .left = Number::uint64, .flag = saturates});
     } else {
-      add({.op = Opcode::scale,
-           .left_factor = nanoseconds_per_tick(operation.type) / nanoseconds_per_tick(type)});
+      add({.op = Opcode::scale, .left_factor = nanoseconds_per_tick(operation.type) / nanoseconds_per_tick(type)});
     }
   }
 

@@ -69,8 +69,8 @@ class Engine {
   /// The same table, which keeps its columns in the memory of the GPU too, until the last copy of it is gone: queries
   /// that run there (of any engine) read them without transfer. The memory that the table views must not change in the
   /// meantime. Of strings only indices into a dictionary are kept.
-  /// Throws DeviceError where there is no GPU, and ResourceError, with the bytes needed and available, where `now` finds
-  /// no room; nothing is then left on the GPU.
+  /// Throws DeviceError where there is no GPU, and ResourceError, with the bytes needed and available, where `now`
+  /// finds no room; nothing is then left on the GPU.
   Table pin(const Table& table, Pin when = Pin::now) const;
 
   /// Names of the columns of `table` that the query reads, in the table's order; for readers that can skip columns.

@@ -52,7 +52,7 @@ struct ColumnData {
   Validity validity;
   Type index_type = Type::int32;
   std::shared_ptr<const ColumnData> dictionary;
-  std::shared_ptr<const void> owner;  ///< keeps the memory alive; null when the caller does
+  std::shared_ptr<const void> owner;             ///< keeps the memory alive; null when the caller does
   std::shared_ptr<exec::ResidentColumn> device;  ///< the same values on a GPU, by Engine::pin; null without
 
   /// The string of a row of a string column in any of its layouts; undefined for a NULL row.

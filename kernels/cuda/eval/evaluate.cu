@@ -8,8 +8,9 @@
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/eval/columns.hpp"
 
-// The evaluator of expressions: a thread runs the program for its row, with its stack in shared memory, one word of each
-// thread beside the next. A warp's rows are neighbours, so that it writes their truths and NULLs as one word of bits.
+// The evaluator of expressions: a thread runs the program for its row, with its stack in shared memory, one word of
+// each thread beside the next. A warp's rows are neighbours, so that it writes their truths and NULLs as one word of
+// bits.
 //
 // Of the rows that pass a filter only their bits are written at first, n / 8 bytes; how many pass before each word says
 // where their ids go.
@@ -44,9 +45,8 @@ __device__ void store_votes(unsigned* words, std::size_t place, bool vote) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads)
-    evaluate_rows(Expression expression, std::size_t n, const RowId* ids, T* values, unsigned* validity,
-                  unsigned* failed) {
+__global__ void __launch_bounds__(kThreads) evaluate_rows(Expression expression, std::size_t n, const RowId* ids,
+                                                          T* values, unsigned* validity, unsigned* failed) {
   for_rows(expression, n, ids, failed, [=](std::size_t place, const RowValue& value) {
     if (place < n) values[place] = static_cast<T>(value.bits);
     store_votes(validity, place, value.valid);
@@ -127,8 +127,8 @@ template <class... Parameters, class... Arguments>
 void run(const char* name, void (*kernel)(Parameters...), const DeviceExpression& expression, std::size_t n,
          DeviceContext& device, Arguments... arguments) {
   const std::size_t shared_bytes = depth_of(expression) * kThreads * sizeof(std::uint64_t);
-  const std::size_t resident = resident_blocks(kernel, kThreads, shared_bytes) *
-                               static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t resident =
+      resident_blocks(kernel, kThreads, shared_bytes) * static_cast<std::size_t>(device.properties().multiprocessors);
   launch(name, kernel,
          {.blocks = std::min(blocks_for(n, kThreads), resident), .threads = kThreads, .shared_bytes = shared_bytes},
          device.stream(), arguments...);
@@ -138,7 +138,8 @@ void run(const char* name, void (*kernel)(Parameters...), const DeviceExpression
 
 Computed evaluate(const DeviceExpression& expression, const DeviceRows& rows) {
   const std::size_t words = (rows.n + 31) / 32;
-  Computed computed{{}, DeviceArray(rows.n * bytes_of(expression.result)), DeviceArray(words * sizeof(unsigned)), false};
+  Computed computed{
+      {}, DeviceArray(rows.n * bytes_of(expression.result)), DeviceArray(words * sizeof(unsigned)), false};
   computed.column = {computed.values.data(), static_cast<const std::uint8_t*>(computed.validity.data()), 0, 0,
                      expression.result};
   if (rows.n == 0) return computed;
@@ -175,13 +176,13 @@ Passing filter(const DeviceExpression& condition, const DeviceRows& rows) {
     launch("count_bits", count_bits, {.blocks = blocks_for(words + 1, 256), .threads = 256}, device.stream(),
            bits.data(), words, before.data());
     std::size_t bytes = 0;
-    SKYRANK_CUDA_CALL(cub::DeviceScan::ExclusiveSum(nullptr, bytes, before.data(), before.data(), words + 1,
-                                                    device.stream()));
+    SKYRANK_CUDA_CALL(
+        cub::DeviceScan::ExclusiveSum(nullptr, bytes, before.data(), before.data(), words + 1, device.stream()));
     const auto temporary = device.allocate<std::byte>(bytes);
     SKYRANK_CUDA_CALL(cub::DeviceScan::ExclusiveSum(temporary.data(), bytes, before.data(), before.data(), words + 1,
                                                     device.stream()));
-    SKYRANK_CUDA_CALL(cudaMemcpyAsync(&total, before.data() + words, sizeof(total), cudaMemcpyDeviceToHost,
-                                      device.stream()));
+    SKYRANK_CUDA_CALL(
+        cudaMemcpyAsync(&total, before.data() + words, sizeof(total), cudaMemcpyDeviceToHost, device.stream()));
     passing.failed = any_failed(loaded, device);
   }
   passing.n = static_cast<std::size_t>(total);

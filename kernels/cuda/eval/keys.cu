@@ -162,11 +162,9 @@ IntegerRange range_of(const StoredColumn& column, const DeviceRows& rows) {
   const Lease lease(device);
   const auto memory = device.allocate<SharedRange>(1);
   SharedRange range{~0ull, 0, 0, 0};
-  SKYRANK_CUDA_CALL(
-      cudaMemcpyAsync(memory.data(), &range, sizeof(range), cudaMemcpyHostToDevice, device.stream()));
+  SKYRANK_CUDA_CALL(cudaMemcpyAsync(memory.data(), &range, sizeof(range), cudaMemcpyHostToDevice, device.stream()));
   launch("find_range", find_range, grid_for(rows.n, device), device.stream(), column, rows.n, rows.ids, memory.data());
-  SKYRANK_CUDA_CALL(
-      cudaMemcpyAsync(&range, memory.data(), sizeof(range), cudaMemcpyDeviceToHost, device.stream()));
+  SKYRANK_CUDA_CALL(cudaMemcpyAsync(&range, memory.data(), sizeof(range), cudaMemcpyDeviceToHost, device.stream()));
   device.synchronize();
   return {range.lowest, range.highest, range.any_value != 0, range.any_null != 0};
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/common/stored.hpp"
@@ -244,7 +245,7 @@ SKYRANK_HD inline bool is_date(std::uint64_t bits) {
 /// Runs programs: `slots` has room for kMostStacked values, `stride` apart.
 class StackMachine {
  public:
-  SKYRANK_HD StackMachine(std::uint64_t* slots, unsigned stride) : slots_(slots), stride_(stride) {}
+  SKYRANK_HD StackMachine(std::uint64_t* slots, std::size_t stride) : slots_(slots), stride_(stride) {}
 
   SKYRANK_HD RowValue run(const Expression& expression, std::int64_t row) {
     depth_ = 0;
@@ -462,7 +463,7 @@ class StackMachine {
   }
 
   std::uint64_t* slots_;
-  unsigned stride_;
+  std::size_t stride_;
   unsigned depth_ = 0;
   std::uint64_t valid_ = 0;
   std::uint64_t failed_ = 0;

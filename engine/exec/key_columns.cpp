@@ -57,7 +57,7 @@ std::uint64_t key_at(const Keys& keys, std::int64_t row) {
 }
 
 Runs runs_of_equal(const std::vector<Keys>& columns, std::vector<std::int64_t> positions) {
-  if (columns.front().memory == kernels::Memory::device) {
+  if (!columns.empty() && columns.front().memory == kernels::Memory::device) {
     std::vector<std::int64_t> places(positions.size());
     std::iota(places.begin(), places.end(), 0);
     Runs runs = runs_of_equal(brought(columns, positions), std::move(places));

@@ -8,23 +8,32 @@ namespace {
 
 constexpr double kMultiprocessors = 132;
 
-/// Seconds for `resident` threads of a device that keep the k best of n rows each in their lists, a change of which by
-/// one thread of a warp costs the warp `step`, and for the reduction of these lists.
-Cost lists_per_thread(const kernels::TopKShape& shape, const Statistics& statistics, double resident, double step) {
+/// What one kind of list costs, from an H200's times.
+struct List {
+  double resident = 0;  ///< threads of the device that have one at a time
+  double step = 0;      ///< seconds of a warp for a row that one of its threads takes
+  double merging = 0;   ///< such steps for each row of a list, to reduce the lists to an eighth
+};
+
+/// The k best of n rows: each thread keeps its own, and the lists are reduced.
+Cost lists_per_thread(const kernels::TopKShape& shape, const Statistics& statistics, const List& list) {
   constexpr double kShrink = 8;
+  constexpr double kLanes = 32;
   const double n = static_cast<double>(shape.n);
   const double k = std::clamp(static_cast<double>(shape.k), 1.0, std::max(1.0, n));
-  const double threads = std::clamp(n / (kShrink * k), 32.0, resident);
+  const double threads = std::clamp(n / (kShrink * k), kLanes, list.resident);
   const double rows = n / threads;
-  // Of rows in random order, the i-th enters a full list with probability k / i.
-  const double changes = std::min(rows, k) + k * std::log(std::max(1.0, rows / k));
-  const double merging = std::ceil(std::log(std::max(kShrink, threads * k / 32768)) / std::log(kShrink));
-  const double steps = changes + merging * k * (1 + std::log(kShrink));
+  // Of rows in random order, the i-th enters a full list with probability k / i. While that is likely for one of a
+  // warp's threads, each row costs the warp a step.
+  const double likely = kLanes * k;
+  const double changes = std::min(rows, likely) + likely * std::log(std::max(1.0, rows / likely));
+  const double rounds = std::ceil(std::log(std::max(kShrink, threads * k / 32768)) / std::log(kShrink));
+  const double steps = changes + rounds * list.merging * k;
   return cuda_cost(shape, statistics,
-                   {.launches = merging + 10,
+                   {.launches = rounds + 10,
                     .bytes = n * packed_bytes(shape),
                     .elements = 2 * threads * k,
-                    .other = {{"list-changes", steps, step}}});
+                    .other = {{"list-changes", steps, list.step}}});
 }
 
 }  // namespace
@@ -34,13 +43,17 @@ Cost cuda_per_thread(const kernels::TopKShape& shape, const Statistics& statisti
   constexpr double kThreads = 2048;
   const double k = std::clamp(static_cast<double>(shape.k), 1.0, std::max(1.0, static_cast<double>(shape.n)));
   const double resident = kMultiprocessors * std::clamp(kSharedBytes / (k * element_bytes(shape)), 32.0, kThreads);
-  return lists_per_thread(shape, statistics, resident, 0.3e-6 * std::log2(k + 1));
+  const double level = packed_bytes(shape) == 4 ? 0.08e-6 : 0.12e-6;
+  return lists_per_thread(shape, statistics, {.resident = resident, .step = level * std::log2(k + 1), .merging = 16});
 }
 
 Cost cuda_per_thread_registers(const kernels::TopKShape& shape, const Statistics& statistics,
                                const Machine& /*machine*/) {
   constexpr double kThreads = 640;
-  return lists_per_thread(shape, statistics, kMultiprocessors * kThreads, 0.3e-6);
+  const double k = std::clamp(static_cast<double>(shape.k), 1.0, 32.0);
+  const double entry = packed_bytes(shape) == 4 ? 0.047e-6 : 0.17e-6;
+  return lists_per_thread(shape, statistics,
+                          {.resident = kMultiprocessors * kThreads, .step = entry * k, .merging = 2});
 }
 
 }  // namespace skyrank::planner::cost

@@ -1,4 +1,4 @@
-#include "planner/cost/cuda_common.hpp"
+#include "planner/cost/cuda_selection.hpp"
 #include "planner/cost/models.hpp"
 
 namespace skyrank::planner::cost {
@@ -10,7 +10,8 @@ Cost cuda_radix_select(const kernels::TopKShape& shape, const Statistics& statis
   const double rounds = 1 + packed_bytes(shape) * 8 / 11 + 3;  // digits of a key and of a row id
   const double left = n / 64 + wanted(shape);
   const double moved = 2.2 * n * packed_bytes(shape) + left * element_bytes(shape);
-  return cuda_cost(shape, statistics, {.launches = rounds, .bytes = moved, .elements = left, .other = {}});
+  return cuda_cost(shape, statistics,
+                   {.launches = rounds, .bytes = moved + taking_bytes(shape), .elements = left, .other = {}});
 }
 
 }  // namespace skyrank::planner::cost

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "planner/cost/cuda_common.hpp"
+#include "planner/cost/cuda_selection.hpp"
 #include "planner/cost/models.hpp"
 
 namespace skyrank::planner::cost {
@@ -20,7 +20,7 @@ Cost cuda_randomized(const kernels::TopKShape& shape, const Statistics& statisti
       (kGuesses + 1) * n * packed_bytes(shape) + (kSortPasses * (splitters + middle) + 2 * k) * element_bytes(shape);
   return cuda_cost(shape, statistics,
                    {.launches = kSortLaunches + kGuesses + 3,
-                    .bytes = moved,
+                    .bytes = moved + taking_bytes(shape),
                     .elements = 2 * middle + k,
                     .other = {{"waits", kGuesses, 15e-6}}});  // of the host for the outcome of a guess
 }

@@ -1,8 +1,8 @@
 #include <cstdint>
 
-#include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/shared.cuh"
+#include "kernels/cuda/topk/block_sums.cuh"
 #include "kernels/cuda/topk/pivots.hpp"
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
@@ -76,30 +76,10 @@ struct BinSizes {
 /// What the counting pass leaves: of each block, where in either bin its elements begin.
 struct Offsets {
   BinSizes* total;
-  BinSizes* of_blocks;
+  Count* first;
+  Count* middle;
   unsigned* arrived;
 };
-
-/// Turns the blocks' sizes into their sums over the blocks before.
-__device__ void sum_blocks(const Offsets& offsets) {
-  const unsigned each = (gridDim.x + blockDim.x - 1) / blockDim.x;
-  const unsigned begin = min(gridDim.x, threadIdx.x * each);
-  const unsigned end = min(gridDim.x, begin + each);
-  BinSizes mine{0, 0};
-  for (unsigned block = begin; block < end; ++block) {
-    mine.first += __ldcg(&offsets.of_blocks[block].first);
-    mine.middle += __ldcg(&offsets.of_blocks[block].middle);
-  }
-  BinSizes total{0, 0};
-  BinSizes before{sum_before(mine.first, total.first), sum_before(mine.middle, total.middle)};
-  for (unsigned block = begin; block < end; ++block) {
-    const BinSizes size{__ldcg(&offsets.of_blocks[block].first), __ldcg(&offsets.of_blocks[block].middle)};
-    offsets.of_blocks[block] = before;
-    before.first += size.first;
-    before.middle += size.middle;
-  }
-  if (threadIdx.x == 0) *offsets.total = total;
-}
 
 template <class E>
 __global__ void __launch_bounds__(kThreads)
@@ -118,8 +98,13 @@ __global__ void __launch_bounds__(kThreads)
   BinSizes block{0, 0};
   sum_before(first, block.first);
   sum_before(middle, block.middle);
-  if (threadIdx.x == 0) offsets.of_blocks[blockIdx.x] = block;
-  if (last_block(offsets.arrived)) sum_blocks(offsets);
+  if (threadIdx.x == 0) {
+    offsets.first[blockIdx.x] = block.first;
+    offsets.middle[blockIdx.x] = block.middle;
+  }
+  if (!last_block(offsets.arrived)) return;
+  const BinSizes total{sum_over_blocks(offsets.first), sum_over_blocks(offsets.middle)};
+  if (threadIdx.x == 0) *offsets.total = total;
 }
 
 /// Saves both bins, each block its elements where `offsets` has it begin. `kStaged`: what a tile has is put together in
@@ -127,11 +112,11 @@ __global__ void __launch_bounds__(kThreads)
 template <class E, bool kStaged>
 __global__ void __launch_bounds__(kThreads)
     partition_and_save(E elements, std::size_t n, PivotPair at, const typename E::Element* splitters, std::size_t count,
-                       const BinSizes* offsets, typename E::Element* first, typename E::Element* middle) {
+                       Offsets offsets, typename E::Element* first, typename E::Element* middle) {
   using Element = typename E::Element;
   const KeyTiles<E, kThreads, kLoads> keys(elements, n);
   const auto pivots = pivots_at(at, splitters, count);
-  BinSizes written = offsets[blockIdx.x];
+  BinSizes written{offsets.first[blockIdx.x], offsets.middle[blockIdx.x]};
   for (std::size_t tile = blockIdx.x; tile < keys.count(); tile += gridDim.x) {
     typename E::Key items[keys.kItems];
     const InBins in = query(keys, tile, items, pivots);
@@ -185,7 +170,8 @@ class RandomizedSelection {
                          resident_blocks(count_bins<E>, kThreads) *
                              static_cast<std::size_t>(run.device.properties().multiprocessors))),
         splitters_(run.allocate<Element>(splitter_count(n))),
-        sizes_(run.allocate<BinSizes>(blocks_ + 1)),
+        total_(run.allocate<BinSizes>(1)),
+        of_blocks_(run.allocate<Count>(2 * blocks_)),
         arrived_(run.allocate<unsigned>(1)) {
     SKYRANK_CUDA_CALL(cudaMemsetAsync(arrived_.data(), 0, arrived_.bytes(), run.stream()));
   }
@@ -206,6 +192,13 @@ class RandomizedSelection {
   }
 
  private:
+  Offsets offsets() const {
+    return {.total = total_.data(),
+            .first = of_blocks_.data(),
+            .middle = of_blocks_.data() + blocks_,
+            .arrived = arrived_.data()};
+  }
+
   void draw() {
     launch("draw_splitters", draw_splitters<E>,
            {.blocks = blocks_for(splitters_.size(), kThreads), .threads = kThreads}, run_.stream(), elements_, n_,
@@ -223,10 +216,9 @@ class RandomizedSelection {
   }
 
   void count() {
-    const Offsets offsets{.total = sizes_.data(), .of_blocks = sizes_.data() + 1, .arrived = arrived_.data()};
     launch("count_bins", count_bins<E>, {.blocks = blocks_, .threads = kThreads}, run_.stream(), elements_, n_, pivots_,
-           splitters_.data(), splitters_.size(), offsets);
-    SKYRANK_CUDA_CALL(cudaMemcpyAsync(&found_, sizes_.data(), sizeof(found_), cudaMemcpyDeviceToHost, run_.stream()));
+           splitters_.data(), splitters_.size(), offsets());
+    SKYRANK_CUDA_CALL(cudaMemcpyAsync(&found_, total_.data(), sizeof(found_), cudaMemcpyDeviceToHost, run_.stream()));
     run_.device.synchronize();
     ++guesses_;
   }
@@ -237,8 +229,7 @@ class RandomizedSelection {
     const auto kernel = staged ? partition_and_save<E, true> : partition_and_save<E, false>;
     const std::size_t shared = staged ? KeyTiles<E, kThreads, kLoads>::kTile * sizeof(Element) : 0;
     launch("partition_and_save", kernel, {.blocks = blocks_, .threads = kThreads, .shared_bytes = shared},
-           run_.stream(), elements_, n_, pivots_, splitters_.data(), splitters_.size(), sizes_.data() + 1, first,
-           middle);
+           run_.stream(), elements_, n_, pivots_, splitters_.data(), splitters_.size(), offsets(), first, middle);
   }
 
   Run& run_;
@@ -247,7 +238,8 @@ class RandomizedSelection {
   std::size_t k_;
   std::size_t blocks_;
   Buffer<Element> splitters_;
-  Buffer<BinSizes> sizes_;  ///< of both bins, then of each block
+  Buffer<BinSizes> total_;
+  Buffer<Count> of_blocks_;  ///< of the first bin, then of the middle one
   Buffer<unsigned> arrived_;
   PivotPair pivots_;
   BinSizes found_{};

@@ -2,8 +2,8 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-#include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/block_sums.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
 // Sort all rows with CUB's radix sort and take the first k: the yardstick that a selection must beat
@@ -59,23 +59,6 @@ struct Found {
 /// flight. The second pass has one, so that its threads' rows are in order.
 constexpr unsigned kTilesOfBlock = 8;
 constexpr unsigned kLoads = 4;
-
-/// Turns counts of the blocks into those of all blocks before each. One block; returns the total.
-__device__ Count sum_over_blocks(Count* of_blocks) {
-  const unsigned each = (gridDim.x + blockDim.x - 1) / blockDim.x;
-  const unsigned begin = min(gridDim.x, threadIdx.x * each);
-  const unsigned end = min(gridDim.x, begin + each);
-  Count mine = 0;
-  for (unsigned block = begin; block < end; ++block) mine += __ldcg(&of_blocks[block]);
-  Count total = 0;
-  Count before = sum_before(mine, total);
-  for (unsigned block = begin; block < end; ++block) {
-    const Count count = __ldcg(&of_blocks[block]);
-    of_blocks[block] = before;
-    before += count;
-  }
-  return total;
-}
 
 /// Takes the elements before the k-th key, and counts those that tie: `ties` gets how many lie before each block.
 template <class E>

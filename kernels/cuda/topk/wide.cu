@@ -6,8 +6,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/block_sums.cuh"
 
 namespace skyrank::kernels::cuda {
 namespace {
@@ -68,14 +68,9 @@ __global__ void __launch_bounds__(kThreads)
   Count of_block = 0;
   sum_before(mine, of_block);
   if (threadIdx.x == 0) before_block[blockIdx.x] = of_block;
-  if (!last_block(&kth->arrived) || threadIdx.x != 0) return;
-  Count before = 0;
-  for (unsigned block = 0; block < gridDim.x; ++block) {
-    const Count count = __ldcg(&before_block[block]);
-    before_block[block] = before;
-    before += count;
-  }
-  kth->ties = before;
+  if (!last_block(&kth->arrived)) return;
+  const Count total = sum_over_blocks(before_block);
+  if (threadIdx.x == 0) kth->ties = total;
 }
 
 /// Writes the row ids of those that tie, in the order in which they are listed.
@@ -190,6 +185,7 @@ void FoundRows::add(const RowList& rows, const Buffer<RowId>& places, std::size_
 
 // A stable sort by row ids, then by each part's keys, the last part's first.
 Buffer<RowId> FoundRows::in_order(std::span<const std::span<const KeyColumn>> parts, std::size_t n) && {
+  if (ids_.size() < 2) return std::move(ids_);
   RowList rows{.count = ids_.size(), .ids = sorted_by_id(std::move(ids_), n, device_)};
   for (std::size_t i = parts.size(); i > 0; --i) {
     const ResidentKeys keys = pack_listed(parts[i - 1], rows, device_);

@@ -18,7 +18,8 @@ using AtomicKey = std::conditional_t<sizeof(Key) == 8, unsigned long long, unsig
 template <class Key>
 __device__ Key warp_min(Key key) {
   for (unsigned distance = 16; distance > 0; distance /= 2) {
-    key = std::min(key, static_cast<Key>(__shfl_xor_sync(~0u, static_cast<AtomicKey<Key>>(key), distance)));
+    const auto other = static_cast<Key>(__shfl_xor_sync(~0u, static_cast<AtomicKey<Key>>(key), distance));
+    key = other < key ? other : key;
   }
   return key;
 }

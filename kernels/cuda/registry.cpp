@@ -6,6 +6,7 @@ namespace skyline {
 extern const SkylineAlgorithm gnl;
 extern const SkylineAlgorithm ggs;
 extern const SkylineAlgorithm skyalign;
+extern const SkylineAlgorithm blocked_bitmap;
 }  // namespace skyline
 
 namespace topk {
@@ -25,6 +26,7 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() {
       &skyline::gnl,
       &skyline::ggs,
       &skyline::skyalign,
+      &skyline::blocked_bitmap,
   };
   return kAll;
 }

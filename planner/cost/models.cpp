@@ -7,11 +7,17 @@ namespace skyrank::planner::cost {
 // The only place of the planner that knows algorithms by name.
 SkylineModel skyline_model(std::string_view algorithm) {
   static constexpr std::pair<std::string_view, SkylineModel> kModels[] = {
-      {"bnl", bnl},           {"sfs", sfs},
-      {"salsa", salsa},       {"blocked-bitmap", blocked_bitmap},
-      {"skyalign", skyalign}, {"bskytree", bskytree},
-      {"hybrid", hybrid},     {"cuda-gnl", cuda_gnl},
-      {"cuda-ggs", cuda_ggs}, {"cuda-skyalign", cuda_skyalign},
+      {"bnl", bnl},
+      {"sfs", sfs},
+      {"salsa", salsa},
+      {"blocked-bitmap", blocked_bitmap},
+      {"skyalign", skyalign},
+      {"bskytree", bskytree},
+      {"hybrid", hybrid},
+      {"cuda-gnl", cuda_gnl},
+      {"cuda-ggs", cuda_ggs},
+      {"cuda-skyalign", cuda_skyalign},
+      {"cuda-blocked-bitmap", cuda_blocked_bitmap},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;

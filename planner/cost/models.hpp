@@ -24,6 +24,7 @@ Cost hybrid(const kernels::SkylineShape& shape, const Statistics& statistics, co
 Cost cuda_gnl(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
 Cost cuda_ggs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
 Cost cuda_skyalign(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
+Cost cuda_blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
 Cost sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
 Cost stl_heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
 Cost heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/device/shared.cuh"
+#include "kernels/cuda/skyline/bitmap_levels.cuh"
+#include "kernels/cuda/skyline/solve.cuh"
+
+// Samples of rows and what is learned from them. Exactness never depends on a sample.
+namespace skyrank::kernels::cuda::skyline::bitmap {
+
+inline constexpr unsigned kSampleRows = 1024;  ///< a thread each
+
+/// Sorts a value of each thread of a block of 1024 threads ascending, by a bitonic network; thread i gets the i-th.
+/// `places`: 1024 of shared memory.
+template <class T>
+__device__ T sort_block(T value, T* places) {
+  const unsigned i = threadIdx.x;
+  for (unsigned run = 2; run <= kSampleRows; run *= 2) {
+    for (unsigned stride = run / 2; stride > 0; stride /= 2) {
+      T other;
+      if (stride >= 32) {
+        places[i] = value;
+        __syncthreads();
+        other = places[i ^ stride];
+        __syncthreads();
+      } else {
+        other = exchange(value, (i ^ stride) % 32);
+      }
+      const bool keep_less = ((i & stride) == 0) == ((i & run) == 0);
+      value = keep_less == (other < value) ? other : value;
+    }
+  }
+  return value;
+}
+
+/// One row of each of `count` equal stretches of [0, n), at a hashed place, so that no order hides rows.
+__device__ inline std::uint32_t sampled_row(std::uint32_t n, std::uint32_t i, std::uint32_t count) {
+  const auto begin = static_cast<std::uint32_t>(std::uint64_t{n} * i / count);
+  const auto end = static_cast<std::uint32_t>(std::uint64_t{n} * (i + 1) / count);
+  std::uint64_t hash = (i + 1) * 0x9E3779B97F4A7C15u;
+  hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93u;
+  return begin + static_cast<std::uint32_t>(hash >> 32) % (end - begin);
+}
+
+/// Block j cuts dimension j at the quantiles of a sample of the rows `ids` (null: all), of which there are n > 0:
+/// thresholds[32 j + l] is the l-th, and for l = 0 the least key of the sample; slopes[32 j + l] (null: not asked for)
+/// is the level that a key past that threshold gains.
+template <class Key>
+__global__ void __launch_bounds__(kSampleRows)
+    cut_dimensions(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* ids, std::uint32_t n,
+                   Key* thresholds, float* slopes) {
+  __shared__ Key places[kSampleRows];
+  const unsigned j = blockIdx.x;
+  const unsigned i = threadIdx.x;
+  const unsigned count = n < kSampleRows ? n : kSampleRows;
+  Key key = ~Key{0};
+  if (i < count) {
+    const std::uint32_t row = sampled_row(n, i, count);
+    key = table.columns[j][ids == nullptr ? row : ids[row]];
+  }
+  places[i] = sort_block(key, places);
+  __syncthreads();
+  if (i >= kLevels) return;
+  const Key threshold = places[count * i / kLevels];
+  thresholds[j * kLevels + i] = threshold;
+  if (slopes == nullptr) return;
+  const Key width = i + 1 < kLevels ? places[count * (i + 1) / kLevels] - threshold : 0;
+  slopes[j * kLevels + i] = width > 0 ? 1 / static_cast<float>(width) : 0;
+}
+
+}  // namespace skyrank::kernels::cuda::skyline::bitmap

@@ -1,0 +1,213 @@
+#include <cub/device/device_radix_sort.cuh>
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/skyline/bitmap_candidates.cuh"
+#include "kernels/cuda/skyline/bitmap_prefilter.cuh"
+#include "kernels/cuda/skyline/bitmap_reduce.cuh"
+
+// Skyline by bitmaps over groups of 32 candidates; our own design.
+namespace skyrank::kernels::cuda::skyline {
+namespace bitmap {
+namespace {
+
+constexpr std::size_t kThreads = 256;
+
+/// Shared memory that spare_rows may take for the elite's bitmaps.
+constexpr std::size_t kMostEliteBytes = 200 * 1024;
+
+/// Dimensions that spare_rows is made for.
+constexpr std::array<int, 8> kPrefilterDims = {4, 6, 8, 12, 16, 24, 40, kMaxDims};
+
+template <class Key>
+using SpareRows = void (*)(KeyTable<Key>, const Key*, const std::uint32_t*, int, PrefilterState*, Spared<Key>);
+
+template <class Key>
+struct Prefilter {
+  SpareRows<Key> spare = nullptr;
+  int dims = 0;  ///< that it is made for
+};
+
+template <class Key, std::size_t kFirst = 0>
+Prefilter<Key> prefilter_for(int d) {
+  constexpr int kDims = kPrefilterDims[kFirst];
+  if constexpr (kFirst + 1 < kPrefilterDims.size()) {
+    if (d > kDims) return prefilter_for<Key, kFirst + 1>(d);
+  }
+  return {spare_rows<Key, kDims>, kDims};
+}
+
+/// Finds the rows that the elite spares. If they are few, marks those of them that are members. Returns how many there
+/// are; waits for the device.
+template <class Key>
+std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spared<Key>& spared, Key* thresholds,
+                        std::uint32_t* members) {
+  const auto d = static_cast<std::size_t>(table.d);
+  const Prefilter<Key> path = prefilter_for<Key>(table.d);
+  const auto state = run.allocate<PrefilterState>(1);
+  const auto scores = run.allocate<std::uint16_t>((std::size_t{table.n} + 7) / 8 * 8);
+  const auto elite = run.allocate<std::uint32_t>(kElite);
+  const auto slopes = run.allocate<float>(d * kLevels);
+  const auto sets = run.allocate<std::uint32_t>(elite_bytes(path.dims, kElite / 32) / sizeof(std::uint32_t));
+  SKYRANK_CUDA_CALL(cudaMemsetAsync(state.data(), 0, state.bytes(), run.stream()));
+  launch("cut_dimensions", cut_dimensions<Key>, {.blocks = d, .threads = kSampleRows}, run.stream(), table, nullptr,
+         table.n, thresholds, slopes.data());
+  const auto processors = static_cast<std::size_t>(run.device.properties().multiprocessors);
+  const std::size_t tiles = blocks_for(table.n, kRowThreads);
+  launch("score_rows", score_rows<Key>, {.blocks = std::min(tiles, 2 * processors), .threads = kRowThreads},
+         run.stream(), table, thresholds, slopes.data(), scores.data(), state.data());
+  launch("collect_elite", collect_elite, {.blocks = blocks_for(table.n, 8 * kThreads), .threads = kThreads},
+         run.stream(), scores.data(), table.n, state.data(), elite.data());
+  launch("cut_elite", cut_elite<Key>, {.blocks = static_cast<std::size_t>(path.dims), .threads = kElite}, run.stream(),
+         table, elite.data(), state.data(), thresholds, sets.data());
+  const int blocks = std::min<int>(kElite / 32, static_cast<int>(kMostEliteBytes / elite_bytes(path.dims, 1)));
+  const std::size_t shared = kSpareRowsBytes + elite_bytes(path.dims, blocks);
+  const std::size_t resident = resident_blocks(path.spare, kSpareThreads, shared);
+  launch("spare_rows", path.spare,
+         {.blocks = std::min(blocks_for(table.n, kSpareThreads), resident * processors),
+          .threads = kSpareThreads,
+          .shared_bytes = shared},
+         run.stream(), table, thresholds, sets.data(), blocks, state.data(), spared);
+  run.end_stage("prefilter", &state.data()->survivors);
+  std::uint32_t count = 0;
+  SKYRANK_CUDA_CALL(
+      cudaMemcpyAsync(&count, &state.data()->survivors, sizeof(count), cudaMemcpyDeviceToHost, run.stream()));
+  const auto settle = run.counts() ? settle_few<Key, true> : settle_few<Key, false>;
+  launch("settle_few", settle, {.blocks = 4 * processors, .threads = kFewThreads}, run.stream(), spared, table.d,
+         state.data(), members, run.counters());
+  run.device.synchronize();
+  return count;
+}
+
+/// Sets the members' bits of the rows that nothing dominates.
+__global__ void mark_members(const Candidates rows, const std::uint32_t* order, const std::uint32_t* ids,
+                             std::uint32_t* members) {
+  const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
+  if (place >= rows.count) return;
+  const std::uint32_t head = rows.heads[place];
+  if ((rows.dominated[head / 32] >> (head % 32) & 1u) != 0) return;
+  const std::uint32_t id = ids[order[place]];
+  atomicOr(&members[id / 32], 1u << (id % 32));
+}
+
+/// Device memory that is cut into arrays.
+class Arena {
+ public:
+  template <class T>
+  void take(T*& array, std::size_t size) {
+    array = reinterpret_cast<T*>(base_ == nullptr ? nullptr : base_ + used_);
+    used_ += (size * sizeof(T) + 255) / 256 * 256;
+  }
+  void give(std::byte* base) {
+    base_ = base;
+    used_ = 0;
+  }
+  std::size_t used() const { return used_; }
+
+ private:
+  std::byte* base_ = nullptr;
+  std::size_t used_ = 0;
+};
+
+struct Arrays {
+  Candidates rows;
+  Unsorted unsorted;
+  std::uint32_t* order = nullptr;
+  std::byte* sort = nullptr;
+};
+
+cudaError_t sort_codes(void* temporary, std::size_t& bytes, const Arrays& arrays, cudaStream_t stream) {
+  return cub::DeviceRadixSort::SortPairs(temporary, bytes, arrays.unsorted.codes, arrays.rows.codes,
+                                         arrays.unsorted.order, arrays.order, arrays.rows.count, 0, kCodeBits, stream);
+}
+
+template <class Key>
+void lay_out(Arena& arena, std::size_t sort_bytes, Arrays& arrays) {
+  Candidates& rows = arrays.rows;
+  const std::size_t keys = std::size_t{rows.count} * static_cast<std::size_t>(rows.stride);
+  const std::size_t levels = std::size_t{rows.groups} * 32 * static_cast<std::size_t>(rows.words);
+  Key* row_keys = nullptr;
+  arena.take(row_keys, keys);
+  rows.rows = row_keys;
+  arena.take(row_keys, keys);
+  arrays.unsorted.rows = row_keys;
+  arena.take(rows.levels, levels);
+  arena.take(arrays.unsorted.levels, levels);
+  arena.take(rows.maxima, std::size_t{rows.groups} * static_cast<std::size_t>(rows.guarded));
+  arena.take(rows.span_maxima, std::size_t{rows.spans} * static_cast<std::size_t>(rows.guarded));
+  arena.take(rows.dominated, rows.groups);
+  arena.take(rows.heads, rows.count);
+  arena.take(rows.codes, rows.count);
+  arena.take(arrays.unsorted.codes, rows.count);
+  arena.take(arrays.unsorted.order, rows.count);
+  arena.take(arrays.order, rows.count);
+  arena.take(arrays.sort, sort_bytes);
+}
+
+struct BlockedBitmap {
+  template <class Key>
+  static void find(SkylineRun& run, const KeyTable<Key>& table, std::uint32_t* members) {
+    const auto survivors = run.allocate<std::uint32_t>(table.n);
+    const auto few = run.allocate<Key>(static_cast<std::size_t>(table.d) * kFew);
+    const auto thresholds = run.allocate<Key>(kMaxDims * kLevels);
+    Arrays arrays;
+    Candidates& rows = arrays.rows;
+    rows.count = prefilter<Key>(run, table, {survivors.data(), few.data()}, thresholds.data(), members);
+    if (run.counts()) {
+      const std::size_t row_bytes = static_cast<std::size_t>(table.d) * sizeof(Key);
+      const std::size_t kept_bytes = rows.count * (2 * row_bytes + 64);
+      run.count(2 * table.n * row_bytes + kept_bytes, 2 * std::size_t{table.n} + kept_bytes, rows.count);
+    }
+    if (rows.count <= kFew) return;
+    rows.groups = (rows.count + 31) / 32;
+    rows.spans = (rows.groups + kGroupsOfSpan - 1) / kGroupsOfSpan;
+    rows.d = table.d;
+    constexpr int kKeysOfVector = 16 / sizeof(Key);
+    rows.stride = (table.d + kKeysOfVector - 1) / kKeysOfVector * kKeysOfVector;
+    rows.words = level_words(padded_dims(table.d));
+    rows.guarded = guarded_words(padded_dims(table.d));
+    rows.wide = sizeof(Key) == 8;
+
+    std::size_t sort_bytes = 0;
+    SKYRANK_CUDA_CALL(sort_codes(nullptr, sort_bytes, arrays, run.stream()));
+    Arena arena;
+    lay_out<Key>(arena, sort_bytes, arrays);
+    const auto buffer = run.allocate<std::byte>(arena.used());
+    arena.give(buffer.data());
+    lay_out<Key>(arena, sort_bytes, arrays);
+
+    launch("cut_dimensions", cut_dimensions<Key>, {.blocks = static_cast<std::size_t>(table.d), .threads = kSampleRows},
+           run.stream(), table, survivors.data(), rows.count, thresholds.data(), nullptr);
+    const Grid each_row{.blocks = blocks_for(rows.count, kThreads), .threads = kThreads};
+    launch("code_rows", code_rows<Key>, each_row, run.stream(), table, survivors.data(), thresholds.data(), rows,
+           arrays.unsorted);
+    SKYRANK_CUDA_CALL(sort_codes(arrays.sort, sort_bytes, arrays, run.stream()));
+    const std::size_t maxima_bytes = kGroupsOfSpan * static_cast<std::size_t>(rows.guarded) * sizeof(std::uint32_t);
+    launch("gather_groups", gather_groups<Key>,
+           {.blocks = rows.spans, .threads = kSpanThreads, .shared_bytes = maxima_bytes}, run.stream(), arrays.unsorted,
+           arrays.order, rows);
+    run.end_stage("order");
+    reduce_groups(run, rows);
+    run.end_stage("reduce");
+    launch("mark_members", mark_members, each_row, run.stream(), rows, arrays.order, survivors.data(), members);
+  }
+};
+
+}  // namespace
+}  // namespace bitmap
+
+extern const SkylineAlgorithm blocked_bitmap;
+const SkylineAlgorithm blocked_bitmap{
+    .name = "cuda-blocked-bitmap",
+    .summary = "level bitmaps over groups of 32 candidates; the fastest on the GPU",
+    .source =
+        "own design; bitmaps after Tan, Eng, Ooi: Efficient Progressive Skyline Computation, VLDB 2001, section 3.1",
+    .device = Device::cuda,
+    .parameters = {},
+    .supports = supports_flat_pareto,
+    .run = solve_skyline<bitmap::BlockedBitmap>,
+};
+
+}  // namespace skyrank::kernels::cuda::skyline

@@ -226,14 +226,15 @@ __global__ void __launch_bounds__(kSpareThreads)
 
 inline constexpr unsigned kFewThreads = 256;
 
-/// Compares the survivors pair by pair, a row a warp, and marks the members, if there are at most kFew of them.
+/// Compares the survivors pair by pair, a row a warp, and marks the members, if there are at most `most` of them, which
+/// is no more than kFew.
 template <class Key, bool kCount>
 __global__ void __launch_bounds__(kFewThreads)
-    settle_few(const __grid_constant__ Spared<Key> spared, int d, const PrefilterState* state, std::uint32_t* members,
-               TestCounters* counters) {
+    settle_few(const __grid_constant__ Spared<Key> spared, int d, std::uint32_t most, const PrefilterState* state,
+               std::uint32_t* members, TestCounters* counters) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned count = state->survivors;
-  if (count > kFew) return;
+  if (count > most) return;
   unsigned long long tests = 0;
   for (unsigned i = (blockIdx.x * kFewThreads + threadIdx.x) / 32; i < count; i += gridDim.x * (kFewThreads / 32)) {
     bool dominated = false;

@@ -9,6 +9,27 @@
 #include "kernels/cuda/skyline/bitmap_reduce.cuh"
 
 // Skyline by bitmaps over groups of 32 candidates; our own design.
+//
+// Every dimension is cut at sampled quantiles into 32 levels, one a lane. Of a group of 32 candidates a warp holds, for
+// each dimension, in lane l the set of those that are at or below level l: a word. A row's own level then picks a set
+// by one shuffle, and the intersection of the d sets contains every candidate of the group that dominates the row. A
+// warp does that for 32 rows at once, so that d shuffles, d shifts and d / 2 intersections are 1024 mask tests of 32
+// levels in every dimension. What is found meets the row in a dominance test, 32 pairs at a time.
+//
+// Rows lie in a z-order of their levels: neighbours have similar levels, so that most pairs of groups are skipped by a
+// comparison of the least levels of the candidates with the greatest levels of the rows, which is made for 32 groups a
+// time, and before that for 32 spans of 32 groups. What a row dominates follows it in this order. Candidates that
+// turned out to be dominated are left out from then on.
+//
+// Before that a prefilter: all rows are scored by the sum of their places among the quantiles, and the 1024 best meet
+// all rows as groups of candidates, with thresholds at their own quantiles. There "below a threshold that is below the
+// row" is certain dominance, and no test follows. If it leaves few rows, they are compared pair by pair.
+//
+// Equal rows never dominate each other, and would only make all their tests fail: a hash below the z-order brings them
+// together, and all but the first of them take its fate. Exactness depends neither on hashes nor on samples.
+//
+// The bitmaps follow Tan, Eng, Ooi: Efficient Progressive Skyline Computation, VLDB 2001, section 3.1, cut into groups
+// and coarsened to levels, as in the CPU's blocked-bitmap.
 namespace skyrank::kernels::cuda::skyline {
 namespace bitmap {
 namespace {
@@ -39,11 +60,11 @@ Prefilter<Key> prefilter_for(int d) {
   return {spare_rows<Key, kDims>, kDims};
 }
 
-/// Finds the rows that the elite spares. If they are few, marks those of them that are members. Returns how many there
-/// are; waits for the device.
+/// Finds the rows that the elite spares. If there are at most `most_few`, marks those of them that are members. Returns
+/// how many there are; waits for the device.
 template <class Key>
 std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spared<Key>& spared, Key* thresholds,
-                        std::uint32_t* members) {
+                        std::uint32_t most_few, std::uint32_t* members) {
   const auto d = static_cast<std::size_t>(table.d);
   const Prefilter<Key> path = prefilter_for<Key>(table.d);
   const auto state = run.allocate<PrefilterState>(1);
@@ -71,13 +92,15 @@ std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spare
           .shared_bytes = shared},
          run.stream(), table, thresholds, sets.data(), blocks, state.data(), spared);
   run.end_stage("prefilter", &state.data()->survivors);
+  // Before the host knows whether they are few, so that the device need not wait for it.
+  const auto settle = run.counts() ? settle_few<Key, true> : settle_few<Key, false>;
+  launch("settle_few", settle, {.blocks = 4 * processors, .threads = kFewThreads}, run.stream(), spared, table.d,
+         most_few, state.data(), members, run.counters());
   std::uint32_t count = 0;
   SKYRANK_CUDA_CALL(
       cudaMemcpyAsync(&count, &state.data()->survivors, sizeof(count), cudaMemcpyDeviceToHost, run.stream()));
-  const auto settle = run.counts() ? settle_few<Key, true> : settle_few<Key, false>;
-  launch("settle_few", settle, {.blocks = 4 * processors, .threads = kFewThreads}, run.stream(), spared, table.d,
-         state.data(), members, run.counters());
   run.device.synchronize();
+  run.context.check();
   return count;
 }
 
@@ -152,15 +175,16 @@ struct BlockedBitmap {
     const auto survivors = run.allocate<std::uint32_t>(table.n);
     const auto few = run.allocate<Key>(static_cast<std::size_t>(table.d) * kFew);
     const auto thresholds = run.allocate<Key>(kMaxDims * kLevels);
+    const auto most_few = static_cast<std::uint32_t>(run.parameters["few"]);
     Arrays arrays;
     Candidates& rows = arrays.rows;
-    rows.count = prefilter<Key>(run, table, {survivors.data(), few.data()}, thresholds.data(), members);
+    rows.count = prefilter<Key>(run, table, {survivors.data(), few.data()}, thresholds.data(), most_few, members);
     if (run.counts()) {
       const std::size_t row_bytes = static_cast<std::size_t>(table.d) * sizeof(Key);
       const std::size_t kept_bytes = rows.count * (2 * row_bytes + 64);
       run.count(2 * table.n * row_bytes + kept_bytes, 2 * std::size_t{table.n} + kept_bytes, rows.count);
     }
-    if (rows.count <= kFew) return;
+    if (rows.count <= most_few) return;
     rows.groups = (rows.count + 31) / 32;
     rows.spans = (rows.groups + kGroupsOfSpan - 1) / kGroupsOfSpan;
     rows.d = table.d;
@@ -195,6 +219,10 @@ struct BlockedBitmap {
   }
 };
 
+constexpr Parameter kParameters[] = {
+    {"few", "rows left by the prefilter that are compared pair by pair, if no more are left", 0, kFew, kFew},
+};
+
 }  // namespace
 }  // namespace bitmap
 
@@ -205,7 +233,7 @@ const SkylineAlgorithm blocked_bitmap{
     .source =
         "own design; bitmaps after Tan, Eng, Ooi: Efficient Progressive Skyline Computation, VLDB 2001, section 3.1",
     .device = Device::cuda,
-    .parameters = {},
+    .parameters = bitmap::kParameters,
     .supports = supports_flat_pareto,
     .run = solve_skyline<bitmap::BlockedBitmap>,
 };

@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <random>
+#include <ranges>
+#include <string_view>
+#include <vector>
+
+#include "kernels/cuda/registry.hpp"
+#include "tests/gpu/gpu_test.hpp"
+#include "tests/kernels/algorithms.hpp"
+#include "tests/kernels/problems.hpp"
+#include "tests/oracle/oracle.hpp"
+
+// Sizes and data at the limits of cuda-blocked-bitmap's own parts: its prefilter, groups, spans and bitmaps.
+namespace skyrank::kernels::tests {
+namespace {
+
+class BlockedBitmap : public testing::Test {
+ protected:
+  void SetUp() override { gpu_testing::require_gpu(cuda::find_devices()); }
+
+  static const SkylineAlgorithm& algorithm() {
+    const auto all = cuda::skyline_algorithms();
+    return **std::ranges::find(all, std::string_view("cuda-blocked-bitmap"), &SkylineAlgorithm::name);
+  }
+
+  /// Expects the oracle's rows, for each limit up to which rows are compared pair by pair: by default with none, so
+  /// that bitmaps are used.
+  static void expect_oracle(std::size_t n, const std::vector<Values>& columns, KeyWidth width = KeyWidth::bytes4,
+                            std::initializer_list<std::int64_t> limits = {0}) {
+    const SkylineCase data(n, columns, width);
+    const std::vector<RowId> expected = oracle::skyline(data.problem());
+    for (const std::int64_t few : limits) {
+      const ParameterValues values(algorithm().parameters, {{"few", few}});
+      EXPECT_EQ(algorithm().run(data.problem(), values, {}).rows, expected) << "few = " << few;
+    }
+  }
+
+  /// Rows none of which dominates another: the sums of their first two keys are the same.
+  static std::vector<Values> staircase(std::size_t n, std::size_t d) {
+    std::mt19937_64 engine(n);
+    std::vector<Values> columns(d, Values(n));
+    for (std::size_t i = 0; i < n; ++i) {
+      columns[0][i] = i;
+      columns[1][i] = n - i;
+      for (std::size_t j = 2; j < d; ++j) columns[j][i] = engine() % n;
+    }
+    return columns;
+  }
+};
+
+TEST_F(BlockedBitmap, GroupsAndSpansThatAreFullOrNearly) {
+  for (const std::size_t n : {31, 32, 33, 64, 65, 1023, 1024, 1025}) {
+    SCOPED_TRACE(n);
+    expect_oracle(n, staircase(n, 3));
+  }
+}
+
+TEST_F(BlockedBitmap, AsManySurvivorsAsAreFewAndOneMore) {
+  for (const std::size_t n : {4096, 4097}) {
+    SCOPED_TRACE(n);
+    expect_oracle(n, staircase(n, 2), KeyWidth::bytes4, {4096});
+  }
+}
+
+TEST_F(BlockedBitmap, DimensionsAtTheLimitsOfWordsAndPlanes) {
+  for (const std::size_t d : {1, 4, 5, 6, 7, 10, 11, 16, 17, 24, 25, 31, 32, 33, 36, 37, 40, 41, 63, 64}) {
+    for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+      SCOPED_TRACE(d);
+      expect_oracle(200, make_columns(Distribution::anticorrelated, 200, d, width, d), width, {0, 4096});
+    }
+  }
+}
+
+// Dominance within one code of the z-order, where order says nothing: all rows have the same levels.
+TEST_F(BlockedBitmap, RowsThatDominateWithinALevel) {
+  std::mt19937_64 engine(3);
+  const std::size_t n = 700;
+  std::vector<Values> columns(3, Values(n));
+  for (Values& column : columns) {
+    // Nine keys in ten are equal, so that every threshold is; the others are above.
+    std::ranges::generate(column, [&] { return engine() % 10 == 0 ? 1000 + engine() % 50 : 1000; });
+  }
+  columns[0][n - 1] = 999;
+  expect_oracle(n, columns);
+}
+
+// Twins that outnumber all else, of rows in and out of the skyline.
+TEST_F(BlockedBitmap, TwinsOfEveryRow) {
+  std::mt19937_64 engine(4);
+  const std::size_t n = 1500;
+  std::vector<Values> columns(4, Values(n));
+  for (Values& column : columns) {
+    for (std::size_t i = 0; i < n; ++i) column[i] = i < 100 ? engine() % 40 : column[i % 100];
+  }
+  expect_oracle(n, columns);
+}
+
+TEST_F(BlockedBitmap, OneRowThatDominatesAllOthers) {
+  for (const std::size_t at : {0, 500, 999}) {
+    std::vector<Values> columns = make_columns(Distribution::anticorrelated, 1000, 5, KeyWidth::bytes4, 8);
+    for (Values& column : columns) column[at] = 0;
+    expect_oracle(1000, columns);
+  }
+}
+
+// Keys at both ends of their range: levels and slopes must not run over.
+TEST_F(BlockedBitmap, LeastAndGreatestKeys) {
+  std::mt19937_64 engine(6);
+  for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+    const std::uint64_t top = width == KeyWidth::bytes4 ? 0xffffffffu : ~std::uint64_t{0};
+    std::vector<Values> columns(3, Values(400));
+    for (Values& column : columns) {
+      std::ranges::generate(column, [&] { return engine() % 3 == 0 ? top - engine() % 2 : engine() % 2; });
+    }
+    expect_oracle(400, columns, width);
+  }
+}
+
+}  // namespace
+}  // namespace skyrank::kernels::tests

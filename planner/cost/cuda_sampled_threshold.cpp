@@ -1,17 +1,28 @@
+#include <cmath>
+
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/models.hpp"
 
 namespace skyrank::planner::cost {
+namespace {
+
+/// Rows that the sample's threshold lets through, roughly: enough for k with near certainty.
+double candidates(double n, double k) {
+  constexpr double kMostSampled = 131072;
+  const double step = std::max(std::max(1024.0, n / kMostSampled), k / 512);  // rows for each sampled one
+  return std::min(n, k + 4.3 * std::sqrt(k * step) + 3 * step);
+}
+
+}  // namespace
 
 Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
   const double n = static_cast<double>(shape.n);
-  // Candidates are sorted; from a quarter of the rows on, all rows are.
-  const double sorted = std::min(n, 4 * wanted(shape));
+  const double kept = candidates(n, wanted(shape));
   return cuda_cost(shape, statistics,
-                   {.launches = 5,
-                    .bytes = packed_bytes(shape) * (n + 24 * sorted),
-                    .elements = sorted,
-                    .other = {{"select", 1, 15e-6}}});  // the threshold from the sample, and the k least
+                   {.launches = 3,
+                    .bytes = packed_bytes(shape) * (n + 4 * kept),
+                    .elements = 4 * kept,
+                    .other = {{"select", 1, 8e-6}}});  // the threshold from the sample
 }
 
 }  // namespace skyrank::planner::cost

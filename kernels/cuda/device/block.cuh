@@ -5,25 +5,41 @@
 // What the threads of a block do together. All threads of the block call these, which are a multiple of a warp.
 namespace skyrank::kernels::cuda {
 
+inline constexpr unsigned kAllLanes = 0xffffffffu;
+inline constexpr unsigned kLanes = 32;
+
+/// The sum of `value` over the lanes of the warp up to this one.
+template <class T>
+__device__ T sum_up_to_lane(T value) {
+  const unsigned lane = threadIdx.x % kLanes;
+  for (unsigned distance = 1; distance < kLanes; distance *= 2) {
+    const T below = __shfl_up_sync(kAllLanes, value, distance);
+    if (lane >= distance) value += below;
+  }
+  return value;
+}
+
 /// The sum of `value` over the threads before this one, and over all in `total`.
 template <class T>
 __device__ T sum_before(T value, T& total) {
-  __shared__ T of_warps[32];
-  const unsigned lane = threadIdx.x % 32;
-  const unsigned warp = threadIdx.x / 32;
-  T inclusive = value;
-  for (unsigned distance = 1; distance < 32; distance *= 2) {
-    const T below = __shfl_up_sync(~0u, inclusive, distance);
-    if (lane >= distance) inclusive += below;
-  }
+  __shared__ T of_warps[kLanes];
+  const unsigned lane = threadIdx.x % kLanes;
+  const unsigned warp = threadIdx.x / kLanes;
+  const T inclusive = sum_up_to_lane(value);
   __syncthreads();  // the last call's sums have been read
-  if (lane == 31) of_warps[warp] = inclusive;
+  if (lane == kLanes - 1) of_warps[warp] = inclusive;
   __syncthreads();
   T before = 0;
   total = 0;
-  for (unsigned other = 0; other < blockDim.x / 32; ++other) {
-    if (other < warp) before += of_warps[other];
-    total += of_warps[other];
+  if constexpr (sizeof(T) == sizeof(unsigned)) {
+    const T of_warp = lane < blockDim.x / kLanes ? of_warps[lane] : 0;
+    before = __reduce_add_sync(kAllLanes, lane < warp ? of_warp : 0);
+    total = __reduce_add_sync(kAllLanes, of_warp);
+  } else {
+    for (unsigned other = 0; other < blockDim.x / kLanes; ++other) {
+      if (other < warp) before += of_warps[other];
+      total += of_warps[other];
+    }
   }
   return before + inclusive - value;
 }

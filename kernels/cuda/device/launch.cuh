@@ -16,7 +16,24 @@ struct Grid {
   std::size_t blocks = 1;
   unsigned threads = 256;
   std::size_t shared_bytes = 0;  ///< dynamic shared memory of a block
+  /// Blocks may be placed while what is before them in the stream still runs. The kernel calls wait_for_previous first.
+  /// Of capability 9.0 on.
+  bool overlaps = false;
 };
+
+/// Of a kernel that overlaps: waits until all before it in the stream has ended, and sees what that wrote.
+__device__ inline void wait_for_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Once all blocks have called it or ended, the next kernel's blocks may be placed, if that one overlaps.
+__device__ inline void let_next_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
 
 /// Blocks of `each` elements for n of them, at least one.
 constexpr std::size_t blocks_for(std::size_t n, std::size_t each) {
@@ -44,6 +61,11 @@ void launch(const char* name, void (*kernel)(Parameters...), const Grid& grid, c
   config.blockDim = dim3(grid.threads);
   config.dynamicSmemBytes = grid.shared_bytes;
   config.stream = stream;
+  cudaLaunchAttribute overlaps{};
+  overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlaps.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &overlaps;
+  config.numAttrs = grid.overlaps ? 1 : 0;
   const cudaError_t status = cudaLaunchKernelEx(&config, kernel, arguments...);
   check(status, name, __FILE__, __LINE__);
 }

@@ -5,14 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/topk/element.cuh"
 
 // Selection by one block: the digits of a radix select, most significant first, over elements that few enough passes of
 // one multiprocessor can read.
 namespace skyrank::kernels::cuda {
-
-inline constexpr unsigned kAllLanes = 0xffffffffu;
-inline constexpr unsigned kLanes = 32;
 
 template <class Element>
 __device__ Element shifted_right(Element element, int by) {
@@ -36,13 +34,11 @@ template <class Element, unsigned kThreads>
 struct BlockSelect {
   static constexpr int kDigitBits = 10;
   static constexpr unsigned kBins = 1u << kDigitBits;
-  static constexpr unsigned kWarps = kThreads / kLanes;
   static constexpr unsigned kBinsOfThread = kBins / kThreads;
   static constexpr int kWords = sizeof(Element) / sizeof(unsigned);
-  static_assert(kThreads * kBinsOfThread == kBins && kWarps <= kLanes);
+  static_assert(kThreads * kBinsOfThread == kBins);
 
   unsigned histogram[kBins];
-  unsigned warp_totals[kWarps];
   unsigned any[kWords];  ///< bits set in any element, in words from the lowest,
   unsigned all[kWords];  ///< and in all of them
   unsigned chosen_bin;
@@ -113,7 +109,8 @@ struct BlockSelect {
     const unsigned first_bin = threadIdx.x * kBinsOfThread;
     unsigned mine = 0;
     for (unsigned i = 0; i < kBinsOfThread; ++i) mine += histogram[first_bin + i];
-    unsigned before = sum_of_threads_before(mine);
+    unsigned all_of_them = 0;
+    unsigned before = sum_before(mine, all_of_them);
     for (unsigned i = 0; i < kBinsOfThread; ++i) {
       const unsigned in_bin = histogram[first_bin + i];
       if (before < rank && rank <= before + in_bin) {
@@ -123,25 +120,6 @@ struct BlockSelect {
       before += in_bin;
     }
     __syncthreads();
-  }
-
-  __device__ static unsigned sum_up_to_lane(unsigned value) {
-    const unsigned lane = threadIdx.x % kLanes;
-    for (unsigned step = 1; step < kLanes; step *= 2) {
-      const unsigned other = __shfl_up_sync(kAllLanes, value, step);
-      if (lane >= step) value += other;
-    }
-    return value;
-  }
-
-  __device__ unsigned sum_of_threads_before(unsigned mine) {
-    const unsigned lane = threadIdx.x % kLanes;
-    const unsigned warp = threadIdx.x / kLanes;
-    const unsigned up_to_lane = sum_up_to_lane(mine);
-    if (lane == kLanes - 1) warp_totals[warp] = up_to_lane;
-    __syncthreads();
-    const unsigned total_of_lane = lane < warp && lane < kWarps ? warp_totals[lane] : 0;
-    return __reduce_add_sync(kAllLanes, total_of_lane) + up_to_lane - mine;
   }
 
   __device__ Element only_one(const Element* elements, unsigned count, Element prefix, int shift) {
@@ -160,47 +138,6 @@ __device__ inline Uint128 from_lane_xor(Uint128 value, unsigned mask) {
   const std::uint64_t low = from_lane_xor(static_cast<std::uint64_t>(value), mask);
   const std::uint64_t high = from_lane_xor(static_cast<std::uint64_t>(value >> 64), mask);
   return (static_cast<Uint128>(high) << 64) | low;
-}
-
-/// The steps of a bitonic sort from `stride` < 32 down, for the element at place `i` of its lane.
-template <class Element>
-__device__ Element warp_bitonic_steps(Element element, unsigned i, unsigned run, unsigned stride) {
-  for (; stride > 0; stride /= 2) {
-    const Element other = from_lane_xor(element, stride);
-    const bool keeps_less = ((i & stride) == 0) == ((i & run) == 0);
-    if ((other < element) == keeps_less) element = other;
-  }
-  return element;
-}
-
-/// Sorts `size`, a power of two, elements of shared memory with one block. Steps inside a warp go through registers.
-template <class Element>
-__device__ void block_bitonic_sort(Element* elements, unsigned size) {
-  const unsigned padded = size < kLanes ? kLanes : size;
-  for (unsigned i = threadIdx.x; i < padded; i += blockDim.x) {
-    Element element = i < size ? elements[i] : kNoElement<Element>;
-    for (unsigned run = 2; run <= kLanes; run *= 2) element = warp_bitonic_steps(element, i, run, run / 2);
-    if (i < size) elements[i] = element;
-  }
-  __syncthreads();
-  for (unsigned run = 2 * kLanes; run <= size; run *= 2) {
-    for (unsigned stride = run / 2; stride >= kLanes; stride /= 2) {
-      for (unsigned pair = threadIdx.x; pair < size / 2; pair += blockDim.x) {
-        const unsigned low = 2 * pair - (pair & (stride - 1));
-        const Element a = elements[low];
-        const Element b = elements[low + stride];
-        if ((b < a) == ((low & run) == 0)) {
-          elements[low] = b;
-          elements[low + stride] = a;
-        }
-      }
-      __syncthreads();
-    }
-    for (unsigned i = threadIdx.x; i < size; i += blockDim.x) {
-      elements[i] = warp_bitonic_steps(elements[i], i, run, kLanes / 2);
-    }
-    __syncthreads();
-  }
 }
 
 }  // namespace skyrank::kernels::cuda

@@ -3,33 +3,31 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/shared.cuh"
-#include "kernels/cuda/topk/block_select.cuh"
+#include "kernels/cuda/topk/block_merge_sort.cuh"
 
 namespace skyrank::kernels::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kSortThreads = 512;
-/// Bytes of elements that one block sorts in its shared memory.
-constexpr std::size_t kBlockSortBytes = 32 * 1024;
+constexpr unsigned kSortItems = 9;
 
 std::size_t grid_for(std::size_t n, const DeviceContext& device) {
   return std::min(blocks_for(n, kThreads), 8 * static_cast<std::size_t>(device.properties().multiprocessors));
 }
 
-/// One block sorts `count` elements; `size` is `count` rounded up to a power of two.
+/// One block sorts `count` elements.
 template <class Element>
-__global__ void __launch_bounds__(kSortThreads) block_sort(Element* elements, unsigned count, unsigned size) {
+__global__ void __launch_bounds__(kSortThreads) block_sort(Element* elements, unsigned count) {
   Element* const shared = dynamic_shared<Element>();
-  for (unsigned i = threadIdx.x; i < size; i += blockDim.x) shared[i] = i < count ? elements[i] : kNoElement<Element>;
+  for (unsigned i = threadIdx.x; i < count; i += kSortThreads) shared[i] = elements[i];
   __syncthreads();
-  block_bitonic_sort(shared, size);
-  for (unsigned i = threadIdx.x; i < count; i += blockDim.x) elements[i] = shared[i];
+  BlockMergeSort<Element, kSortThreads, kSortItems>::sort(shared, count);
+  for (unsigned i = threadIdx.x; i < count; i += kSortThreads) elements[i] = shared[i];
 }
 
 template <class Element>
@@ -50,17 +48,37 @@ __global__ void all_elements(E elements, std::size_t n, typename E::Element* tak
   if (row < n) taken[row] = elements.at(row);
 }
 
-/// Undoes the complement of row ids, so that elements order by ascending row id.
-template <class E>
-__global__ void plain_elements(E elements, typename E::Element* chosen, std::size_t count) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < count) chosen[i] ^= elements.complement;
-}
-
 template <class Element>
 __global__ void row_ids(const Element* chosen, std::size_t count, Element row_mask, RowId* rows) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count) rows[i] = static_cast<RowId>(chosen[i] & row_mask);
+}
+
+/// How many of the sorted elements a condition holds for that holds for the first ones only.
+template <class Element, class Condition>
+__device__ std::size_t count_first(const Element* sorted, std::size_t count, Condition holds) {
+  std::size_t low = 0;
+  std::size_t high = count;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (holds(sorted[middle]))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/// Of elements with complemented row ids, whose equal keys lie in the wrong order: turns each run of them round.
+template <class E>
+__global__ void row_ids_turned(E elements, const typename E::Element* sorted, std::size_t count, RowId* rows) {
+  using Element = typename E::Element;
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const auto key = E::key(sorted[i]);
+  const std::size_t first = count_first(sorted, count, [=](Element other) { return E::key(other) < key; });
+  const std::size_t end = count_first(sorted, count, [=](Element other) { return E::key(other) <= key; });
+  rows[first + end - 1 - i] = static_cast<RowId>(elements.row(sorted[i]));
 }
 
 /// One block finds the greatest key among chosen elements.
@@ -88,10 +106,14 @@ __global__ void at_most(E elements, std::size_t n, const unsigned long long* bou
 }
 
 template <class E>
-Buffer<RowId> written_rows(const typename E::Element* chosen, std::size_t count, DeviceContext& device) {
+Buffer<RowId> written_rows(const E& elements, const typename E::Element* sorted, std::size_t count,
+                           DeviceContext& device) {
   auto rows = device.allocate<RowId>(count);
-  launch("row_ids", row_ids<typename E::Element>, {.blocks = blocks_for(count, kThreads), .threads = kThreads},
-         device.stream(), chosen, count, E::kRowMask, rows.data());
+  const Grid grid{.blocks = blocks_for(count, kThreads), .threads = kThreads};
+  if (elements.complement == 0)
+    launch("row_ids", row_ids<typename E::Element>, grid, device.stream(), sorted, count, E::kRowMask, rows.data());
+  else
+    launch("row_ids_turned", row_ids_turned<E>, grid, device.stream(), elements, sorted, count, rows.data());
   return rows;
 }
 
@@ -100,11 +122,10 @@ Buffer<RowId> written_rows(const typename E::Element* chosen, std::size_t count,
 template <class Element>
 void sort_elements(Element* elements, std::size_t count, DeviceContext& device) {
   if (count < 2) return;
-  if (count > kBlockSortBytes / sizeof(Element)) return radix_sort(elements, count, device);
-  const auto size = std::bit_ceil(static_cast<unsigned>(count));
+  if (count > kSortThreads * kSortItems) return radix_sort(elements, count, device);
   launch("block_sort", block_sort<Element>,
-         {.blocks = 1, .threads = kSortThreads, .shared_bytes = size * sizeof(Element)}, device.stream(), elements,
-         static_cast<unsigned>(count), size);
+         {.blocks = 1, .threads = kSortThreads, .shared_bytes = count * sizeof(Element)}, device.stream(), elements,
+         static_cast<unsigned>(count));
 }
 
 template <class E>
@@ -116,13 +137,8 @@ void take_all(const E& elements, std::size_t n, typename E::Element* taken, Devi
 template <class E>
 Buffer<RowId> rows_of(const E& elements, typename E::Element* chosen, std::size_t count, bool sorted,
                       DeviceContext& device) {
-  if (elements.complement != 0) {
-    launch("plain_elements", plain_elements<E>, {.blocks = blocks_for(count, kThreads), .threads = kThreads},
-           device.stream(), elements, chosen, count);
-    sorted = false;
-  }
   if (!sorted) sort_elements(chosen, count, device);
-  return written_rows<E>(chosen, count, device);
+  return written_rows(elements, chosen, count, device);
 }
 
 template <class E>
@@ -143,7 +159,7 @@ Buffer<RowId> rows_with_ties(const E& elements, std::size_t n, const typename E:
   auto found = device.allocate<typename E::Element>(ties_included);
   launch("at_most", at_most<E>, grid, device.stream(), elements, n, bound, written, found.data());
   sort_elements(found.data(), ties_included, device);
-  return written_rows<E>(found.data(), ties_included, device);
+  return written_rows(elements, found.data(), ties_included, device);
 }
 
 #define SKYRANK_INSTANTIATE(E)                                                              \

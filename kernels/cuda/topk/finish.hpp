@@ -17,7 +17,7 @@ void sort_elements(Element* elements, std::size_t count, DeviceContext& device);
 template <class E>
 void take_all(const E& elements, std::size_t n, typename E::Element* taken, DeviceContext& device);
 
-/// The row ids of `count` elements, which are overwritten: by key, then ascending row id. `sorted`: the elements are in
+/// The row ids of `count` elements, which are put in order: by key, then ascending row id. `sorted`: they are in
 /// ascending order.
 template <class E>
 Buffer<RowId> rows_of(const E& elements, typename E::Element* chosen, std::size_t count, bool sorted,

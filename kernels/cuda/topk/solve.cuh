@@ -10,6 +10,7 @@
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/finish.hpp"
 #include "kernels/cuda/topk/keys.hpp"
+#include "kernels/cuda/topk/least_in_order.hpp"
 #include "kernels/cuda/topk/wide.cuh"
 
 // What every top-k algorithm on a GPU shares: keys to the device, the algorithm, the answer back.
@@ -29,12 +30,13 @@ struct Run : DeviceRun {
     return reinterpret_cast<State*>(guess.data());
   }
 
-  /// Whether it was set. Waits for the device if it may have been.
-  bool failed() const {
+  /// Whether it was set; asked for once, for the state is given up. Waits for the device if it may have been.
+  bool failed() {
     if (guess.size() == 0) return false;
     unsigned flag = 0;
     SKYRANK_CUDA_CALL(cudaMemcpyAsync(&flag, guess.data(), sizeof(flag), cudaMemcpyDeviceToHost, stream()));
     device.synchronize();
+    guess = {};
     return flag != 0;
   }
 };
@@ -43,20 +45,42 @@ struct Run : DeviceRun {
 ///   template <class E>
 ///   static bool select(Run&, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen);
 /// which puts the k least of n elements into `chosen`, in any order, for 0 < k < n, in the order of the device's
-/// stream, and returns whether it wrote them in ascending order.
+/// stream, and returns whether it wrote them in ascending order. Or, if it guesses, with
+///   using Fallback = ...;  // an algorithm that does not
+///   static bool can_guess(std::size_t n, std::size_t k);
+///   template <class E>
+///   static void select_in_order(Run&, const E& elements, std::size_t n, const InOrder<typename E::Element>& answer);
+/// which writes nothing outside the answer's k places when the guess was wrong, and `run.failed()` then tells so.
+/// Whoever reads the answer asks for that first, so that nothing before has to wait for the device.
+template <class Algorithm>
+concept Guesses = requires {
+  typename Algorithm::Fallback;
+};
+
 template <class Algorithm, class E>
 Buffer<RowId> solve_resident(Run& run, const TopKProblem& problem, E elements) {
   using Element = typename E::Element;
+  const std::size_t n = problem.n;
+  const std::size_t k = problem.k;
   elements.complement = problem.ties == TieRule::last ? E::kRowMask : Element{0};
-  auto chosen = run.allocate<Element>(problem.k);
-  bool sorted = Algorithm::select(run, elements, problem.n, problem.k, chosen.data());
-  if constexpr (requires { typename Algorithm::Fallback; }) {
-    if (run.failed()) sorted = Algorithm::Fallback::select(run, elements, problem.n, problem.k, chosen.data());
+  bool sorted = true;
+  Buffer<Element> chosen;
+  if constexpr (Guesses<Algorithm>) {
+    if (!Algorithm::can_guess(n, k)) return solve_resident<typename Algorithm::Fallback>(run, problem, elements);
+    if (problem.ties == TieRule::first || problem.ties == TieRule::any) {
+      auto rows = run.allocate<RowId>(k);
+      Algorithm::select_in_order(run, elements, n, {.elements = nullptr, .rows = rows.data(), .k = k});
+      return rows;
+    }
+    chosen = run.allocate<Element>(k);
+    Algorithm::select_in_order(run, elements, n, {.elements = chosen.data(), .rows = nullptr, .k = k});
+    if (run.failed()) return solve_resident<typename Algorithm::Fallback>(run, problem, elements);
+  } else {
+    chosen = run.allocate<Element>(k);
+    sorted = Algorithm::select(run, elements, n, k, chosen.data());
   }
-  if (problem.ties == TieRule::all) {
-    return rows_with_ties(elements, problem.n, chosen.data(), problem.k, run.device);
-  }
-  return rows_of(elements, chosen.data(), problem.k, sorted, run.device);
+  if (problem.ties == TieRule::all) return rows_with_ties(elements, n, chosen.data(), k, run.device);
+  return rows_of(elements, chosen.data(), k, sorted, run.device);
 }
 
 /// All rows, where k asks for no fewer.
@@ -89,8 +113,15 @@ Buffer<RowId> solve_columns(Run& run, const TopKProblem& problem, std::span<cons
   const auto select = [&run](const TopKProblem& level, const ResidentKeys& keys) {
     return level.k == level.n ? solve_keys<TakeAll>(run, level, keys) : solve_keys<Algorithm>(run, level, keys);
   };
-  if (total_bits(columns) > 64) return solve_wide(problem, columns, run.device, select);
-  return select(problem, pack(columns, problem.n, run.device));
+  if (total_bits(columns) <= 64) return select(problem, pack(columns, problem.n, run.device));
+  if constexpr (Guesses<Algorithm>) {
+    return solve_wide(problem, columns, run.device, [&](const TopKProblem& level, const ResidentKeys& keys) {
+      Buffer<RowId> rows = select(level, keys);
+      return run.failed() ? solve_keys<typename Algorithm::Fallback>(run, level, keys) : std::move(rows);
+    });
+  } else {
+    return solve_wide(problem, columns, run.device, select);
+  }
 }
 
 /// `run` of a registry entry.
@@ -109,10 +140,15 @@ TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters
   Stages stages(device);
   const ResidentColumns columns = bring(problem.keys, problem.n, problem.memory, device);
   stages.brought();
-  const Buffer<RowId> rows = solve_columns<Algorithm>(run, bounded, columns.columns);
-  stages.solved();
-  solution.rows.resize(rows.size());
-  device.transfer().download(solution.rows.data(), rows.data(), rows.bytes());
+  const auto take = [&](const Buffer<RowId>& answer) {
+    stages.solved();
+    solution.rows.resize(answer.size());
+    device.transfer().download(solution.rows.data(), answer.data(), answer.bytes());
+  };
+  take(solve_columns<Algorithm>(run, bounded, columns.columns));
+  if constexpr (Guesses<Algorithm>) {
+    if (run.failed()) take(solve_columns<typename Algorithm::Fallback>(run, bounded, columns.columns));
+  }
   solution.times = stages.finished();
   return solution;
 }

@@ -1,9 +1,8 @@
-#include "kernels/cuda/topk/sort.cuh"
-
 #include <cub/device/device_radix_sort.cuh>
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/block_sums.cuh"
+#include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
 // Sort all rows with CUB's radix sort and take the first k: the yardstick that a selection must beat
@@ -150,27 +149,25 @@ void sort_keys(Run& run, const E& elements, std::size_t n, std::size_t k, typena
          ties.data(), chosen);
 }
 
-}  // namespace
-
-template <class E>
-bool Sort::select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
-  const bool whole = k > n / kSmallPart;
-  if (whole)
-    sort_whole(run, elements, n, k, chosen);
-  else
-    sort_keys(run, elements, n, k, chosen);
-  if (run.context.count_work) {
-    // Each digit of 8 bits reads and writes everything; one more pass counts digits, and one makes or finds elements.
-    const std::size_t each = whole ? sizeof(typename E::Element) : sizeof(typename E::Key);
-    const std::size_t digits = sizeof(typename E::Key);
-    run.count((digits + 1) * each * n + sizeof(typename E::Key) * n, digits * each * n + (whole ? each * n : 0), n);
+struct Sort {
+  template <class E>
+  static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
+    const bool whole = k > n / kSmallPart;
+    if (whole)
+      sort_whole(run, elements, n, k, chosen);
+    else
+      sort_keys(run, elements, n, k, chosen);
+    if (run.context.count_work) {
+      // Each digit of 8 bits reads and writes everything; one more pass counts digits, and one makes or finds elements.
+      const std::size_t each = whole ? sizeof(typename E::Element) : sizeof(typename E::Key);
+      const std::size_t digits = sizeof(typename E::Key);
+      run.count((digits + 1) * each * n + sizeof(typename E::Key) * n, digits * each * n + (whole ? each * n : 0), n);
+    }
+    return whole;
   }
-  return whole;
-}
+};
 
-template bool Sort::select(Run&, const ShortElements&, std::size_t, std::size_t, ShortElements::Element*);
-template bool Sort::select(Run&, const LongElements&, std::size_t, std::size_t, LongElements::Element*);
-template bool Sort::select(Run&, const ManyElements&, std::size_t, std::size_t, ManyElements::Element*);
+}  // namespace
 
 extern const TopKAlgorithm sort;
 const TopKAlgorithm sort{

@@ -7,13 +7,16 @@ namespace skyrank::kernels::cuda {
 namespace {
 
 constexpr double kRisk = 1e-5;
-/// Of a block that keeps too few: it costs no more than some candidates.
-constexpr double kBlockRisk = 1e-5;
 constexpr double kSpread = 5;  // standard deviations of the number of candidates that there is room for
+/// With a lower rank there may be a hundred times fewer candidates than expected.
+constexpr std::size_t kLeastRank = 3;
 /// Rank up to which a larger sample makes the threshold tighter at a price worth paying.
 constexpr std::size_t kMostRank = 512;
-constexpr std::size_t kMostBlocks = 128;
+constexpr std::size_t kMostBlocks = 64;       // random reads of more take longer than more candidates
 constexpr std::size_t kRowsOfSampled = 1024;  // one row in so many is looked at
+/// Groups for each of the least elements that the threshold is chosen among: where two of those share a group, one is
+/// lost.
+constexpr std::size_t kGroupsOfRank = 8;
 
 double with_room(double mean) { return mean + kSpread * std::sqrt(mean) + 12; }
 
@@ -44,12 +47,15 @@ ThresholdPlan plan_threshold(std::size_t n, std::size_t k) {
   const std::size_t wanted = std::min(n / kRowsOfSampled, rank_limited);
   plan.blocks = std::clamp<std::size_t>(wanted / kSampleOfBlock, 2, kMostBlocks);
   const auto sample = static_cast<double>(plan.blocks * kSampleOfBlock);
-  plan.rank = poisson_quantile(share * sample, kRisk);
-  plan.kept_of_block = std::min(
-      kSampleOfBlock, poisson_quantile(static_cast<double>(plan.rank) / static_cast<double>(plan.blocks), kBlockRisk));
+  plan.rank = std::max(kLeastRank, poisson_quantile(share * sample, kRisk));
+  plan.group = kSampleOfBlock;
+  while (plan.group > 2 && plan.blocks * kSampleOfBlock / plan.group < kGroupsOfRank * plan.rank) plan.group /= 2;
+  // Elements below the threshold that are not the least of their group, in the mean.
+  const auto rank = static_cast<double>(plan.rank);
+  const double shared = rank * rank * static_cast<double>(plan.group) / (2 * sample);
   const double step = static_cast<double>(n) / sample;
-  plan.expected = std::min(n, static_cast<std::size_t>(static_cast<double>(plan.rank) * step));
-  plan.capacity = std::min(n, static_cast<std::size_t>(with_room(static_cast<double>(plan.rank)) * step) + 1);
+  plan.expected = std::min(n, static_cast<std::size_t>((rank + shared) * step));
+  plan.capacity = std::min(n, static_cast<std::size_t>(with_room(rank + shared) * step) + 1);
   return plan;
 }
 

@@ -9,14 +9,14 @@ namespace skyrank::kernels::cuda {
 /// (0 < risk < 1). From a mean of 1,000 on by the normal approximation, rounded up.
 std::size_t poisson_quantile(double mean, double risk);
 
-/// A sample and a scan. Each block takes a part of the sample and hands on its least `kept_of_block`; among those, the
-/// element of rank `rank` in the whole sample is the threshold, or one a little above it where a block kept too few.
+/// A sample and a scan. Each block takes a part of the sample and hands on the minima of groups of it; the element of
+/// rank `rank` among those is the threshold. It lies a little above that of the same rank in the whole sample.
 struct ThresholdPlan {
-  std::size_t blocks = 0;         ///< of kSampleOfBlock sampled rows each
-  std::size_t rank = 0;           ///< from 1
-  std::size_t kept_of_block = 0;  ///< at most kSampleOfBlock
-  std::size_t expected = 0;       ///< candidates that the scan keeps, in the mean
-  std::size_t capacity = 0;       ///< more are kept only with a probability below 1e-5
+  std::size_t blocks = 0;    ///< of kSampleOfBlock sampled rows each
+  std::size_t group = 0;     ///< sampled rows, a power of two from 2 to kSampleOfBlock
+  std::size_t rank = 0;      ///< from 1, at most as many as there are groups
+  std::size_t expected = 0;  ///< candidates that the scan keeps, in the mean
+  std::size_t capacity = 0;  ///< more are kept only with a probability below 1e-5
 };
 
 inline constexpr std::size_t kSampleOfBlock = 2048;

@@ -24,10 +24,20 @@ class Tiles {
         size_(size),
         lead_(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(data) % 16 / sizeof(T))) {}
 
+  /// Values of all tiles.
+  __host__ __device__ std::size_t size() const { return size_; }
+
   __host__ __device__ std::size_t count() const { return (lead_ + size_ + kTile - 1) / kTile; }
 
   /// Where item `i` of this thread lies in the array; at least `size` if it does not.
   __device__ std::size_t place(std::size_t tile, unsigned i) const { return first(tile, i / kWidth) + i % kWidth; }
+
+  /// The places that a tile covers, from the first to the last.
+  __device__ std::size_t first_place(std::size_t tile) const { return tile == 0 ? 0 : tile * kTile - lead_; }
+  __device__ std::size_t last_place(std::size_t tile) const {
+    const std::size_t end = (tile + 1) * kTile - lead_;
+    return (end < size_ ? end : size_) - 1;
+  }
 
   /// Loads this thread's items of a tile. Bit i of the answer: there is an item i; the others are 0.
   __device__ unsigned load(std::size_t tile, T (&items)[kItems]) const {
@@ -75,6 +85,8 @@ class KeyTiles : public Tiles<typename E::Key, kThreads, kLoads> {
       : Tiles<typename E::Key, kThreads, kLoads>(elements.keys, n), elements_(elements) {}
 
   __device__ Element element(typename E::Key key, std::size_t place) const { return elements_.of(key, place); }
+  __device__ Element at(std::size_t place) const { return elements_.at(place); }
+  __device__ static typename E::Key key(Element element) { return E::key(element); }
 
  private:
   E elements_;

@@ -4,8 +4,8 @@
 
 namespace skyrank::kernels::cuda::topk {
 
-/// Sorts all rows. Never fails, so that what guesses can fall back on it.
-struct Sort {
+/// Radix select with digits of its entry's default width. Never fails, so that what guesses can fall back on it.
+struct RadixSelect {
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen);
 };

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/common/problem.hpp"
+#include "kernels/cuda/device/context.hpp"
+#include "kernels/cuda/topk/element.cuh"
+
+// Many selections at once: the k least of each of several stretches of rows.
+namespace skyrank::kernels::cuda {
+
+/// Stretches of consecutive rows, of one length or of many.
+struct Segments {
+  std::size_t count = 0;
+  std::size_t rows = 0;                  ///< of each, segment i beginning at row i * rows; without meaning with offsets
+  const std::size_t* offsets = nullptr;  ///< in device memory: segment i is [offsets[i], offsets[i + 1])
+};
+
+/// The largest k that `least_of_segments` takes.
+template <class E>
+inline constexpr std::size_t kMostOfSegment = 16 * 1024 / sizeof(typename E::Element);
+
+/// The k least elements of each segment, 0 < k <= kMostOfSegment<E>: their row ids, by key, then ascending row id.
+/// Segment i's stand from rows[i * k] on; behind those of a segment with fewer rows stands -1. Reads the keys once, one
+/// block a segment at a time; never guesses wrong. In the order of the device's stream.
+template <class E>
+void least_of_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows, DeviceContext& device);
+
+}  // namespace skyrank::kernels::cuda

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// What the kernels that guess a threshold hand on to each other.
+namespace skyrank::kernels::cuda {
+
+/// In device memory; all zeros at first. Elements at or below the threshold are candidates.
+template <class Element>
+struct Guess {
+  unsigned failed;
+  unsigned arrived;  ///< blocks, while they count themselves
+  unsigned long long candidates;
+  Element threshold;
+};
+
+/// A place in the i-th of `count` equal stretches of n rows, count <= n: any order of the rows is as good as a random
+/// one, as long as a block's stretches lie all over them. No two are the same.
+__device__ inline std::size_t sampled_place(std::size_t i, std::size_t count, std::size_t n) {
+  const std::uint64_t length = n / count;
+  std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return i * length + __umul64hi(x ^ (x >> 31), length);
+}
+
+/// Which element of a sample is the member-th of a group, of `groups`. Neighbours go to different groups, so
+/// that the best rows of sorted data do not meet in one, and each member's turn is shifted, so that those of many
+/// sorted runs do not either.
+__device__ inline std::size_t sample_of_group(unsigned group, unsigned member, unsigned groups) {
+  constexpr unsigned kGoldenRatio = 0x9e3779b9;
+  const unsigned shift = __umulhi(member * kGoldenRatio, groups);
+  const unsigned turn = group + shift < groups ? group + shift : group + shift - groups;
+  return std::size_t{member} * groups + turn;
+}
+
+}  // namespace skyrank::kernels::cuda

@@ -1,0 +1,175 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/block_select.cuh"
+#include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/threshold_plan.hpp"
+
+// A threshold from a sample, and the elements at or below it. `Rows` says what the elements are: tiles of keys
+// (tiles.cuh), or whatever else has the same members.
+namespace skyrank::kernels::cuda {
+
+inline constexpr unsigned kSampleThreads = 1024;
+inline constexpr unsigned kScanThreads = 256;
+/// Blocks of a scan that a multiprocessor holds. With four loads of 16 bytes a thread, 64 KiB are under way; with more
+/// blocks there are too few registers for as many loads.
+inline constexpr unsigned kScanBlocks = 4;
+
+/// The least of each group of `size` of the block's elements, two of each thread, a power of two. Thread i has that of
+/// group i in the end.
+template <class Element>
+__device__ Element least_of_groups(Element least, unsigned size) {
+  constexpr unsigned kOfWarp = 2 * kLanes;
+  __shared__ Element lanes_least[kSampleThreads];
+  const auto reduce = [&](unsigned lanes) {
+    for (unsigned distance = 1; distance < lanes; distance *= 2) {
+      const Element other = from_lane_xor(least, distance);
+      if (other < least) least = other;
+    }
+  };
+  reduce(min(size, kOfWarp) / 2);
+  lanes_least[threadIdx.x] = least;
+  __syncthreads();
+  if (size <= kOfWarp) return lanes_least[threadIdx.x * (size / 2) % kSampleThreads];
+  if (threadIdx.x >= kLanes) return least;
+  least = lanes_least[threadIdx.x * kLanes];
+  const unsigned warps = size / kOfWarp;
+  reduce(warps);
+  __syncwarp();
+  lanes_least[threadIdx.x] = least;
+  __syncwarp();
+  return lanes_least[threadIdx.x * warps % kLanes];
+}
+
+/// The threshold is the element of rank `rank` among the minima of groups of `size` sampled elements, a power of two
+/// from 2 to kSampleOfBlock. Each block hands on its minima; the last one to finish selects among all of them.
+template <class Rows>
+__global__ void __launch_bounds__(kSampleThreads)
+    find_threshold(Rows rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
+                   typename Rows::Element* minima) {
+  using Element = typename Rows::Element;
+  constexpr unsigned kStaged = 16 * 1024 / sizeof(Element);
+  static_assert(kSampleOfBlock == 2 * kSampleThreads);
+  __shared__ Element staged[kStaged];
+  __shared__ BlockSelect<Element, kSampleThreads> select;
+  let_next_start();
+  const unsigned of_block = kSampleOfBlock / size;
+  const unsigned groups = of_block * gridDim.x;
+  const std::size_t all = std::size_t{gridDim.x} * kSampleOfBlock;
+  const unsigned group = 2 * threadIdx.x / size * gridDim.x + blockIdx.x;
+  const unsigned member = 2 * threadIdx.x % size;
+  const Element a = rows.at(sampled_place(sample_of_group(group, member, groups), all, rows.size()));
+  const Element b = rows.at(sampled_place(sample_of_group(group, member + 1, groups), all, rows.size()));
+  const Element least = least_of_groups(b < a ? b : a, size);
+  if (threadIdx.x < of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
+
+  if (!last_block(&guess->arrived)) return;
+  const bool fits = groups <= kStaged;
+  SetBits<Element> bits;
+  for (unsigned i = threadIdx.x; i < groups; i += kSampleThreads) {
+    const Element element = minima[i];
+    bits.add(element);
+    if (fits) staged[i] = element;
+  }
+  __syncthreads();
+  const Element threshold = select.kth(fits ? staged : minima, groups, rank, bits);
+  if (threadIdx.x == 0) guess->threshold = threshold;
+}
+
+/// What one warp has found, and where it goes. All lanes call, with the same `held`.
+template <class Element>
+struct Collector {
+  /// Elements that a warp collects before it asks for room among the candidates.
+  static constexpr unsigned kHeld = 128;
+
+  Element* buffer;  ///< kHeld elements of shared memory
+  Element* candidates;
+  std::size_t capacity;
+  unsigned long long* count;
+  unsigned held = 0;
+
+  /// Takes those of a lane's kItems elements that `taken` has a bit for. `element(i)` makes them.
+  template <unsigned kItems, class Make>
+  __device__ void add(unsigned taken, Make element) {
+    const auto mine = static_cast<unsigned>(__popc(taken));
+    const unsigned total = __reduce_add_sync(kAllLanes, mine);
+    if (total == 0) return;
+    unsigned before = sum_up_to_lane(mine) - mine;
+    if (held + total > kHeld) flush();
+    if (total > kHeld) {
+      const unsigned long long place = room_for(total) + before;
+      before = 0;
+#pragma unroll
+      for (unsigned i = 0; i < kItems; ++i) {
+        if ((taken >> i & 1) == 0) continue;
+        if (place + before < capacity) candidates[place + before] = element(i);
+        ++before;
+      }
+      return;
+    }
+    before += held;
+#pragma unroll
+    for (unsigned i = 0; i < kItems; ++i) {
+      if ((taken >> i & 1) != 0) buffer[before++] = element(i);
+    }
+    held += total;
+  }
+
+  __device__ void flush() {
+    __syncwarp();
+    if (held == 0) return;
+    const unsigned long long place = room_for(held);
+    for (unsigned i = threadIdx.x % kLanes; i < held; i += kLanes) {
+      if (place + i < capacity) candidates[place + i] = buffer[i];
+    }
+    __syncwarp();
+    held = 0;
+  }
+
+ private:
+  __device__ unsigned long long room_for(unsigned elements) {
+    unsigned long long place = 0;
+    if (threadIdx.x % kLanes == 0) place = atomicAdd(count, static_cast<unsigned long long>(elements));
+    return __shfl_sync(kAllLanes, place, 0);
+  }
+};
+
+/// Keeps every element at or below the threshold, in any order.
+template <class Rows>
+__global__ void __launch_bounds__(kScanThreads, kScanBlocks)
+    keep_candidates(Rows rows, Guess<typename Rows::Element>* guess, typename Rows::Element* candidates,
+                    std::size_t capacity) {
+  using Element = typename Rows::Element;
+  using Key = typename Rows::Item;
+  __shared__ Element buffers[kScanThreads / kLanes][Collector<Element>::kHeld];
+  wait_for_previous();
+  let_next_start();
+  const Element threshold = guess->threshold;
+  const Key limit = Rows::key(threshold);
+  Collector<Element> found{buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates};
+
+  for (std::size_t tile = blockIdx.x; tile < rows.count(); tile += gridDim.x) {
+    // Where row ids are beyond the threshold's, or before it if ties go to the last, a key has to be below its key.
+    const bool ties = rows.element(limit, rows.first_place(tile)) <= threshold ||
+                      rows.element(limit, rows.last_place(tile)) <= threshold;
+    if (!ties && limit == 0) continue;
+    const Key bound = ties ? limit : limit - 1;
+    Key keys[Rows::kItems];
+    const unsigned present = rows.load(tile, keys);
+    Key least = keys[0];
+#pragma unroll
+    for (unsigned i = 1; i < Rows::kItems; ++i) least = keys[i] < least ? keys[i] : least;
+    if (!__any_sync(kAllLanes, least <= bound)) continue;
+    const auto element = [&](unsigned i) { return rows.element(keys[i], rows.place(tile, i)); };
+    unsigned taken = 0;
+#pragma unroll
+    for (unsigned i = 0; i < Rows::kItems; ++i) taken |= unsigned{element(i) <= threshold} << i;
+    found.template add<Rows::kItems>(taken & present, element);
+  }
+  found.flush();
+}
+
+}  // namespace skyrank::kernels::cuda

@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/topk/batched.hpp"
+#include "kernels/cuda/topk/guess.cuh"
+#include "tests/kernels/problems.hpp"
+#include "tests/oracle/oracle.hpp"
+
+// One top-k selection for each of many segments, against the oracle.
+namespace skyrank::kernels::tests {
+namespace {
+
+using cuda::Buffer;
+using cuda::DeviceContext;
+
+template <class T>
+Buffer<T> on_device(const std::vector<T>& values, DeviceContext& device) {
+  auto buffer = device.allocate<T>(values.size());
+  device.transfer().upload(buffer.data(), values.data(), buffer.bytes());
+  return buffer;
+}
+
+/// The answer of the oracle for rows [offsets[i], offsets[i + 1]) after one another, each filled up with -1.
+std::vector<RowId> expected(const Values& keys, KeyWidth width, const std::vector<std::size_t>& offsets, std::size_t k,
+                            TieRule ties) {
+  std::vector<RowId> rows;
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(offsets[i]);
+    const auto end = keys.begin() + static_cast<std::ptrdiff_t>(offsets[i + 1]);
+    const std::size_t size = offsets[i + 1] - offsets[i];
+    std::vector<RowId> best;
+    if (size > 0) best = oracle::topk(TopKCase(size, {Values(begin, end)}, {width}).problem(k, ties));
+    for (RowId& row : best) row += static_cast<RowId>(offsets[i]);
+    best.resize(k, -1);
+    rows.insert(rows.end(), best.begin(), best.end());
+  }
+  return rows;
+}
+
+template <class E>
+void expect_least(const Values& keys, const std::vector<std::size_t>& offsets, bool equal, std::size_t k) {
+  using Key = typename E::Key;
+  using Element = typename E::Element;
+  const KeyWidth width = sizeof(Key) == 4 ? KeyWidth::bytes4 : KeyWidth::bytes8;
+  std::vector<Key> narrow(keys.size());
+  std::ranges::transform(keys, narrow.begin(), [](std::uint64_t key) { return static_cast<Key>(key); });
+  DeviceContext device;
+  const cuda::Lease lease(device);
+  const auto there = on_device(narrow, device);
+  const auto bounds = on_device(offsets, device);
+  for (const TieRule ties : {TieRule::first, TieRule::last}) {
+    const E elements{there.data(), ties == TieRule::last ? E::kRowMask : Element{0}};
+    const std::size_t count = offsets.size() - 1;
+    const auto rows = device.allocate<RowId>(count * k);
+    device.synchronize();
+    cuda::least_of_segments(elements, {.count = count, .rows = offsets[1], .offsets = equal ? nullptr : bounds.data()},
+                            k, rows.data(), device);
+    device.synchronize();
+    std::vector<RowId> found(rows.size());
+    device.transfer().download(found.data(), rows.data(), rows.bytes());
+    EXPECT_EQ(found, expected(keys, width, offsets, k, ties)) << k << " of segments of " << offsets[1];
+  }
+}
+
+std::vector<std::size_t> equal_offsets(std::size_t count, std::size_t rows) {
+  std::vector<std::size_t> offsets(count + 1);
+  for (std::size_t i = 0; i <= count; ++i) offsets[i] = i * rows;
+  return offsets;
+}
+
+TEST(BatchedTopK, EveryLengthAndK) {
+  for (const std::size_t rows : {1, 3, 33, 1000, 8193}) {
+    const Values keys = make_columns(Distribution::independent, 5 * rows, 1, KeyWidth::bytes4, rows).front();
+    for (const std::size_t k : {std::size_t{1}, std::size_t{31}, std::size_t{700}}) {
+      expect_least<cuda::ShortElements>(keys, equal_offsets(5, rows), true, k);
+    }
+    expect_least<cuda::LongElements>(keys, equal_offsets(5, rows), true, 40);
+    expect_least<cuda::ManyElements>(keys, equal_offsets(5, rows), true, 40);
+  }
+}
+
+TEST(BatchedTopK, EveryDistributionWithAndWithoutASample) {
+  for (const Distribution distribution : kDistributions) {
+    SCOPED_TRACE(name_of(distribution));
+    for (const std::size_t rows : {9000, 33'000}) {
+      const Values keys = make_columns(distribution, 2 * rows, 1, KeyWidth::bytes8, 1).front();
+      expect_least<cuda::ShortElements>(keys, equal_offsets(2, rows), true, 32);
+      expect_least<cuda::LongElements>(keys, equal_offsets(2, rows), true, cuda::kMostOfSegment<cuda::LongElements>);
+    }
+  }
+}
+
+TEST(BatchedTopK, SegmentsOfManyLengths) {
+  std::mt19937_64 engine(3);
+  std::vector<std::size_t> offsets{0};
+  for (const std::size_t rows : {5, 0, 1, 40'000, 17, 4096, 0}) offsets.push_back(offsets.back() + rows);
+  Values keys(offsets.back());
+  for (std::uint64_t& key : keys) key = engine() % 50'000;
+  for (const std::size_t k : {1, 16, 2000}) expect_least<cuda::ShortElements>(keys, offsets, false, k);
+}
+
+// More good rows than there is room for, over and over again: each tile is better than all before.
+TEST(BatchedTopK, DescendingKeys) {
+  Values keys(50'000);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = keys.size() - i;
+  expect_least<cuda::ShortElements>(keys, equal_offsets(1, keys.size()), true, 2048);
+  expect_least<cuda::LongElements>(keys, equal_offsets(2, keys.size() / 2), true, 1000);
+}
+
+// Only the sampled rows are good ones, so that the threshold lets too few through.
+TEST(BatchedTopK, ASegmentWhoseThresholdLetsTooFewThrough) {
+  constexpr std::size_t kRows = 40'000;
+  Values keys(kRows, 1);
+  for (std::size_t i = 0; i < 256; ++i) keys[cuda::sampled_place(i, 256, kRows)] = 0;
+  expect_least<cuda::ShortElements>(keys, equal_offsets(1, kRows), true, 200);
+}
+
+}  // namespace
+}  // namespace skyrank::kernels::tests

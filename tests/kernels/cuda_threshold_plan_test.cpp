@@ -1,0 +1,69 @@
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "kernels/cuda/topk/threshold_plan.hpp"
+
+// How the sampled-threshold path sizes its samples.
+namespace skyrank::kernels::tests {
+namespace {
+
+/// That a Poisson variable is r or more.
+double poisson_tail(double mean, std::size_t r) {
+  double term = std::exp(-mean);
+  double below = 0;
+  for (std::size_t i = 0; i < r; ++i) {
+    below += term;
+    term *= mean / static_cast<double>(i + 1);
+  }
+  return 1 - below;
+}
+
+TEST(PoissonQuantile, IsTheLeastThatKeepsTheRisk) {
+  for (const double mean : {1e-6, 0.1, 1.0, 30.0, 600.0}) {
+    for (const double risk : {0.5, 1e-2, 1e-5}) {
+      const std::size_t r = cuda::poisson_quantile(mean, risk);
+      EXPECT_LE(poisson_tail(mean, r), risk * (1 + 1e-6)) << mean;
+      if (r > 0) EXPECT_GT(poisson_tail(mean, r - 1), risk * (1 - 1e-6)) << mean;
+    }
+  }
+}
+
+TEST(PoissonQuantile, OfLargeMeansIsARoundedUpNormalOne) {
+  const std::size_t r = cuda::poisson_quantile(1e4, 1e-5);
+  EXPECT_GT(static_cast<double>(r), 1e4 + 4.2 * 100);
+  EXPECT_LT(static_cast<double>(r), 1e4 + 5 * 100);
+}
+
+TEST(ThresholdPlan, HasRoomForItsCandidates) {
+  for (const std::size_t n : {std::size_t{8193}, std::size_t{1} << 20, std::size_t{1} << 29, std::size_t{1} << 40}) {
+    for (std::size_t k = 1; k <= n / 4; k = 3 * k + 1) {
+      SCOPED_TRACE("n = " + std::to_string(n) + ", k = " + std::to_string(k));
+      const cuda::ThresholdPlan plan = cuda::plan_threshold(n, k);
+      const std::size_t sample = plan.blocks * cuda::kSampleOfBlock;
+      EXPECT_LE(sample, n);
+      EXPECT_TRUE(std::has_single_bit(plan.group));
+      EXPECT_LE(plan.group, 64u);
+      EXPECT_GE(plan.rank, 1u);
+      EXPECT_LE(plan.rank, sample / plan.group);
+      EXPECT_GE(plan.expected, k);
+      EXPECT_GE(plan.capacity, plan.expected);
+      EXPECT_LE(plan.capacity, n);
+    }
+  }
+}
+
+// The target of memory: n / 64 keys, and some multiple of k.
+TEST(ThresholdPlan, KeepsLittle) {
+  const std::size_t n = std::size_t{1} << 29;
+  for (std::size_t k = 1; k <= n / 32; k *= 4) {
+    EXPECT_LT(cuda::plan_threshold(n, k).capacity * sizeof(std::uint64_t), n / 64 * sizeof(std::uint32_t) + 16 * k);
+  }
+  const std::size_t k = n / 32;
+  EXPECT_LT(static_cast<double>(cuda::plan_threshold(n, k).expected), 1.35 * static_cast<double>(k));
+}
+
+}  // namespace
+}  // namespace skyrank::kernels::tests

@@ -1,0 +1,173 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "kernels/cuda/registry.hpp"
+#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/least_in_order.hpp"
+#include "tests/kernels/problems.hpp"
+#include "tests/oracle/oracle.hpp"
+
+// What the conformance suite does not reach of the sampled-threshold path: lists of every length that are put in order,
+// and guesses that fail.
+namespace skyrank::kernels::tests {
+namespace {
+
+using cuda::Buffer;
+using cuda::DeviceContext;
+using cuda::Guess;
+using cuda::Uint128;
+
+template <class T>
+Buffer<T> on_device(const std::vector<T>& values, DeviceContext& device) {
+  auto buffer = device.allocate<T>(values.size());
+  device.transfer().upload(buffer.data(), values.data(), buffer.bytes());
+  return buffer;
+}
+
+template <class T>
+std::vector<T> on_host(const Buffer<T>& buffer, DeviceContext& device) {
+  device.synchronize();
+  std::vector<T> values(buffer.size());
+  device.transfer().download(values.data(), buffer.data(), buffer.bytes());
+  return values;
+}
+
+/// Different ones, whose keys are few and whose low bits are a row id.
+template <class Element>
+std::vector<Element> some_elements(std::size_t count) {
+  std::mt19937_64 engine(count);
+  std::vector<Element> elements(count);
+  constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;
+  for (std::size_t i = 0; i < count; ++i) elements[i] = static_cast<Element>(engine() % 1000) << kRowBits | i;
+  std::ranges::shuffle(elements, engine);
+  return elements;
+}
+
+template <class Element>
+struct Ordered {
+  std::vector<RowId> rows;
+  std::vector<Element> elements;
+  bool failed;
+};
+
+/// The k least of `list`, of which `likely` elements were expected and `capacity` the most that there is room for.
+template <class Element>
+Ordered<Element> order(const std::vector<Element>& list, std::size_t k, std::size_t likely, std::size_t capacity) {
+  DeviceContext device;
+  const cuda::Lease lease(device);
+  const auto there = on_device(list, device);
+  const auto guess = on_device(
+      std::vector<Guess<Element>>{{.failed = 0, .arrived = 0, .candidates = list.size(), .threshold = 0}}, device);
+  const auto rows = on_device(std::vector<RowId>(k, -1), device);
+  const auto elements = device.allocate<Element>(k);
+  device.synchronize();
+  cuda::least_in_order<Element>({.elements = there.data(), .size = likely, .guess = guess.data(), .capacity = capacity},
+                                {.elements = elements.data(), .rows = rows.data(), .k = k}, device);
+  return {on_host(rows, device), on_host(elements, device), on_host(guess, device).front().failed != 0};
+}
+
+template <class Element>
+void expect_order(std::size_t count, std::size_t k, std::size_t likely) {
+  SCOPED_TRACE(std::to_string(k) + " of " + std::to_string(count) + ", likely " + std::to_string(likely));
+  std::vector<Element> list = some_elements<Element>(count);
+  const Ordered<Element> found = order(list, k, likely, count);
+  std::ranges::sort(list);
+  list.resize(k);
+  EXPECT_FALSE(found.failed);
+  EXPECT_TRUE(found.elements == list);
+  for (std::size_t i = 0; i < k; ++i) {
+    ASSERT_EQ(found.rows[i], static_cast<RowId>(list[i] & (sizeof(Element) == 8 ? 0xffffffff : ~std::uint64_t{0})));
+  }
+}
+
+TEST(LeastInOrder, OfListsThatAreCounted) {
+  for (const std::size_t count : {1, 2, 31, 32, 33, 300, 1024, 1025}) {
+    expect_order<std::uint64_t>(count, 1, count);
+    expect_order<std::uint64_t>(count, count, count);
+    expect_order<Uint128>(count, (count + 1) / 2, count);
+  }
+  expect_order<std::uint64_t>(700, 700, 32);  // many more than were likely
+}
+
+TEST(LeastInOrder, OfListsThatAreDistributed) {
+  for (const std::size_t count : {8193, 20'000}) {
+    expect_order<std::uint64_t>(count, 1000, count);
+    expect_order<std::uint64_t>(count, count, count);
+    expect_order<Uint128>(count, 5000, count);
+  }
+  expect_order<std::uint64_t>(500, 500, 9000);
+  expect_order<std::uint64_t>(30'000, 20'000, 9000);
+}
+
+// So many buckets that their splitters come from a sample that is distributed itself.
+TEST(LeastInOrder, OfAListWhoseSampleIsDistributed) {
+  const std::size_t count = 900'000;
+  expect_order<std::uint64_t>(count, 600'000, count);
+}
+
+TEST(LeastInOrder, TellsWhenTheGuessWasWrong) {
+  for (const std::size_t likely : {100, 9000}) {
+    const std::size_t count = 2 * likely;
+    const std::vector<std::uint64_t> list = some_elements<std::uint64_t>(count);
+    const auto few = order(list, count + 1, likely, 2 * count);
+    EXPECT_TRUE(few.failed);
+    EXPECT_EQ(few.rows, std::vector<RowId>(count + 1, -1));
+    const auto many = order(list, likely, likely, count - 1);
+    EXPECT_TRUE(many.failed);
+    EXPECT_EQ(many.rows, std::vector<RowId>(likely, -1));
+    EXPECT_FALSE(order(list, likely, likely, count).failed);
+  }
+}
+
+// Nine buckets have no room for ten times as many elements as were likely.
+TEST(LeastInOrder, TellsWhenABucketOverflows) {
+  const std::vector<std::uint64_t> list = some_elements<std::uint64_t>(90'000);
+  EXPECT_TRUE(order(list, 9000, 9000, list.size()).failed);
+}
+
+TEST(SampledPlaces, AreDifferentAndAllOver) {
+  for (const std::size_t n : {4096, 5000, 1'000'000}) {
+    std::set<std::size_t> places;
+    for (std::size_t i = 0; i < 4096; ++i) {
+      const std::size_t place = cuda::sampled_place(i, 4096, n);
+      EXPECT_GE(place, i * (n / 4096));
+      EXPECT_LT(place, (i + 1) * (n / 4096));
+      places.insert(place);
+    }
+    EXPECT_EQ(places.size(), 4096u);
+  }
+}
+
+// Only the sampled rows are good ones: the threshold lets too few through. Then all are good but those.
+TEST(SampledThreshold, AnswersWhenItsGuessFails) {
+  constexpr std::size_t kRows = 20'000;
+  constexpr std::size_t kSampled = 4096;
+  const TopKAlgorithm* algorithm = nullptr;
+  for (const TopKAlgorithm* const entry : cuda::topk_algorithms()) {
+    if (entry->name == "cuda-sampled-threshold") algorithm = entry;
+  }
+  ASSERT_NE(algorithm, nullptr);
+  for (const bool sampled_are_good : {true, false}) {
+    Values keys(kRows, sampled_are_good ? 1 : 0);
+    for (std::size_t i = 0; i < kSampled; ++i) {
+      keys[cuda::sampled_place(i, kSampled, kRows)] = sampled_are_good ? 0 : 1;
+    }
+    const TopKCase data(kRows, {keys}, {KeyWidth::bytes4});
+    for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
+      const TopKProblem problem = data.problem(200, ties);
+      const Context context{.count_work = true, .stop = {}};
+      const TopKSolution solution = algorithm->run(problem, ParameterValues(algorithm->parameters, {}), context);
+      EXPECT_EQ(solution.rows, oracle::topk(problem));
+      // The keys were read again.
+      constexpr std::size_t kSector = 32;
+      EXPECT_GE(solution.work.bytes_read, 2 * kRows * sizeof(std::uint32_t) + kSampled * kSector);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace skyrank::kernels::tests

@@ -4,10 +4,10 @@
 namespace skyrank::planner::cost {
 
 Cost cuda_ggs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
-  constexpr double kTest = 20;     // operations of one comparison of two rows, most of which end early
-  constexpr double kAlpha = 1024;  // rows that settle one round
-  constexpr double kRound = 20e-6;
-  constexpr double kPasses = 16;  // over the keys, or as much moved, to sort and gather them
+  constexpr double kTest = 5;        // operations of one comparison of two rows, most of which end early
+  constexpr double kAlpha = 1024;    // rows that settle one round
+  constexpr double kRound = 200e-6;  // the rows of one, one after the other, by every thread
+  constexpr double kPasses = 16;     // over the keys, or as much moved, to sort and gather them
   const double n = static_cast<double>(shape.n);
   const double row_bytes = static_cast<double>(shape.d) * static_cast<double>(shape.width);
   const double kept = skyline_rows(shape, statistics);

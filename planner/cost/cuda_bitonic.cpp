@@ -42,7 +42,12 @@ double kernel_seconds(const network::Plan& plan, const network::Sizes& sizes, do
   const double shared = kSharedByte * item.bytes * moved * tiles;
   const double instructions = item.compare * compared + item.other * std::exp2(sizes.tile_bits);
   const double arithmetic = kInstruction * instructions * tiles;
-  return kCudaLaunch + std::max({kCudaByte * global_bytes, shared, arithmetic});
+  // Larger blocks, of which fewer fit, wait longer at their barriers; fitted.
+  constexpr double kWaiting = 0.05;
+  constexpr double kUsualThreads = 128;
+  const double threads = std::exp2(sizes.tile_bits - sizes.element_bits);
+  const double waiting = 1 + kWaiting * std::max(0.0, threads / kUsualThreads - 1);
+  return kCudaLaunch + waiting * std::max({kCudaByte * global_bytes, shared, arithmetic});
 }
 
 /// Seconds to reduce n keys to k for each tile, and what is left.
@@ -77,9 +82,9 @@ double reduce_elements(double n, std::size_t k, const Item& element) {
 
 Cost cuda_bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
   constexpr std::size_t kMostElements = 2048;
-  // Instructions of networks that the compiler knows, from its output; of those that it does not, from an H200's times.
+  // Instructions to put two short keys in order, from the compiler's output; all others from an H200's times.
   constexpr Item kShortKey{.bytes = 4, .compare = 2.5, .other = 20};
-  constexpr Item kLongKey{.bytes = 8, .compare = 6.5, .other = 30};
+  constexpr Item kLongKey{.bytes = 8, .compare = 6.5, .other = 140};
   constexpr Item kShortElement{.bytes = 8, .compare = 17, .other = 0};
   constexpr Item kLongElement{.bytes = 16, .compare = 34, .other = 0};
   const std::size_t k = std::clamp<std::size_t>(std::min(shape.k, shape.n), 1, kMostElements);

@@ -14,6 +14,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/exec/device/resident.hpp"
+#include "engine/exec/device/scan.hpp"
 #include "engine/exec/device/session.hpp"
 #include "engine/exec/gather.hpp"
 #include "engine/exec/group.hpp"
@@ -33,7 +34,7 @@
 // The way of a query, in the order in which it goes:
 //   Query -> bind -> logical plan (BoundQuery) -> plan -> PhysicalPlan -> execute -> Result
 // and inside execute: filter -> group -> missing values -> partition -> prefer -> rank -> gather; or, for a condition
-// and one ranking term, all in one pass: rank_fused -> gather.
+// and one ranking term, all in one pass: rank_fused -> gather, on a device rank_scanned -> gather.
 namespace skyrank {
 namespace {
 
@@ -303,8 +304,39 @@ Result rank_fused(Execution& execution, const Table& input) {
   return gather(execution, {input, {}, false}, all, std::move(rows));
 }
 
+/// The best rows of a table by a ranking whose keys one scan of the columns makes on the device, filter and all;
+/// nothing where the query is no such scan.
+std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
+  const BoundQuery& query = execution.query();
+  if (!execution.session || input.num_rows() == 0 || !exec::FusedKeys::fits(query, input)) return std::nullopt;
+  exec::Operators& operators = execution.plan.operators;
+  operators.scan.measured_rows = input.num_rows();
+  const auto keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
+                          [&]() -> std::optional<kernels::cuda::ScannedKeys> {
+                            const auto scan = exec::match_scan(*execution.session, query, input);
+                            if (!scan) return std::nullopt;
+                            return kernels::cuda::scan_keys(*scan, static_cast<std::size_t>(input.num_rows()));
+                          });
+  if (!keys) return std::nullopt;
+  const auto passing = static_cast<std::int64_t>(keys->passing);
+  operators.rank_keys->measured_rows = passing;
+  if (operators.filter) {
+    operators.filter->measured_rows = passing;
+    operators.filter->reason = "in one pass with the keys";
+  }
+  exec::Report report;
+  std::vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
+    return exec::rank_scanned(query, *keys, input.num_rows(), execution.runtime, *operators.order, report);
+  });
+  book(execution, *operators.order, report, *operators.order->measured_ms);
+  operators.order->measured_rows = static_cast<std::int64_t>(rows.size());
+  const Candidates all{RowSet::all(input.num_rows()), exec::one_segment(input.num_rows()), {}};
+  return gather(execution, {input, {}, false}, all, std::move(rows));
+}
+
 Result execute(Execution& execution, const Table& input) {
   if (execution.plan.fused) return rank_fused(execution, input);
+  if (auto result = rank_scanned(execution, input)) return std::move(*result);
   RowSet rows = filter_rows(execution, input);
   const Source source = group_rows(execution, input, rows);
   rows = apply_missing_rules(execution, source, std::move(rows));

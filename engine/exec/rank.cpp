@@ -159,6 +159,27 @@ std::vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table
   return rows;
 }
 
+std::vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,
+                                const Runtime& runtime, PlanNode& node, Report& report) {
+  const Window window = window_of(query);
+  const auto passing = static_cast<std::int64_t>(keys.passing);
+  const kernels::KeyColumn column{keys.keys.data(), keys.width};
+  // Of all rows, of which those that do not pass come last.
+  const kernels::TopKShape shape{.n = static_cast<std::size_t>(n),
+                                 .k = static_cast<std::size_t>(window.end(passing)),
+                                 .widths = {keys.width},
+                                 .ties = tie_rule(window.ties)};
+  const auto path = planner::choose(shape, runtime.constraints, runtime.machine);
+  describe_path(path, node);
+  if (window.offset >= passing) return {};
+  const HeldKeys held({Keys{column, keys.keys.owner(), kernels::Memory::device}}, n, path.algorithm->device);
+  const kernels::TopKProblem problem{
+      .n = shape.n, .keys = held.columns(), .k = shape.k, .ties = shape.ties, .memory = held.memory()};
+  std::vector<RowId> rows = run_path(path, problem, runtime, report);
+  rows.erase(rows.begin(), rows.begin() + query.offset);
+  return rows;
+}
+
 std::vector<std::int64_t> cut(const Window& window, const Segments& segments) {
   std::vector<std::int64_t> answer;
   for (std::int64_t s = 0; s < segments.count(); ++s) {

@@ -63,6 +63,10 @@ std::vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table
                               const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime,
                               Report& report);
 
+/// The window of the rows that a scan of n rows on the device let through, best first. Writes the path into the plan.
+std::vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,
+                                const Runtime& runtime, PlanNode& node, Report& report);
+
 /// Without a ranking: the window of each segment in ascending order.
 std::vector<std::int64_t> cut(const Window& window, const Segments& segments);
 

@@ -69,6 +69,21 @@ TEST_F(EngineOnGpu, RankingsOfLongKeysGiveTheRowsOfTheCpu) {
   }
 }
 
+// Filter and score in one pass over the columns.
+TEST_F(EngineOnGpu, ScansGiveTheRowsOfTheCpu) {
+  const Table table = some_table();
+  for (const Ties ties : {Ties::first, Ties::last, Ties::all}) {
+    for (const char* condition : {"price <= 250", "stars = 3 and weight > 500 and price < 1e9", "not (stars < 1)",
+                                  "stars between 1 and 3", "seen > 0 and 400 > weight", "price > 1e300",
+                                  "stars >= 4 and stars <= 3", "weight = 17 or stars = 1", "true"}) {
+      expect_same(Query::from("t").where(condition).rank_by({high("0.3 * weight - 2 * price")}).limit(40).ties(ties),
+                  table);
+      expect_same(Query::from("t").where(condition).rank_by({low("weight")}).offset(3).limit(9'000).ties(ties), table);
+    }
+    expect_same(Query::from("t").rank_by({low("weight + price")}).limit(40).ties(ties), table);
+  }
+}
+
 TEST_F(EngineOnGpu, SkylinesGiveTheRowsOfTheCpu) {
   const Table table = some_table();
   const auto best = [] { return Query::from("t").prefer({low("price"), high("stars"), high("weight")}); };

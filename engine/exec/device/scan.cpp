@@ -14,8 +14,6 @@
 namespace skyrank::exec {
 
 using kernels::ColumnScan;
-using kernels::ScannedColumn;
-using kernels::Stored;
 using query::Op;
 
 namespace {

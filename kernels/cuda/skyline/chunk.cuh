@@ -103,27 +103,6 @@ __device__ bool at_least_as_good(const Key* other, const OwnRow<Key, kDims>& own
   return true;
 }
 
-/// The same of several rows at a time.
-template <class Key, int kDims, int kRows>
-__device__ void at_least_as_good(const Key* const (&others)[kRows], const OwnRow<Key, kDims>& own,
-                                 bool (&as_good)[kRows]) {
-  for (int r = 0; r < kRows; ++r) as_good[r] = true;
-#pragma unroll
-  for (int c = 0; c < own.dims(); c += kChunkKeys<Key>) {
-    const Chunk<Key> mine = own.chunk(c);
-    Chunk<Key> its[kRows];
-    bool any = false;
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) its[r] = load_chunk(others[r] + c);
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      for (int i = 0; i < kChunkKeys<Key>; ++i) as_good[r] = as_good[r] && its[r].keys[i] <= mine.keys[i];
-      any |= as_good[r];
-    }
-    if (!any) return;
-  }
-}
-
 /// Whether the two rows differ.
 template <class Key, int kDims>
 __device__ bool differs(const Key* other, const OwnRow<Key, kDims>& own) {

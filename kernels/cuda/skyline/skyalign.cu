@@ -181,7 +181,7 @@ class Search {
   __device__ void load() {
     const std::uint32_t row = alive_ ? row_ : 0;
     quartile_ = phase_.rows.quartile[row];
-    own_.load(keys_of(row), phase_.stride);
+    own_.load(phase_.rows.keys + std::size_t{row} * static_cast<unsigned>(phase_.stride), phase_.stride);
   }
 
   /// Looks among the rows of a range, which are of the cell `mask`, for one that dominates this one. All threads of the
@@ -223,33 +223,17 @@ class Search {
     return (*static_cast<const volatile std::uint32_t*>(phase_.dominated + row_ / 32) >> (row_ % 32) & 1u) != 0;
   }
 
-  /// The first of the hits that dominates this row, or 32. Two at a time, so that two loads are under way.
+  /// The first of the hits that dominates this row, or 32.
   __device__ std::uint32_t first_dominating(std::uint32_t hits, std::uint32_t base, bool own_cell) {
     while (hits != 0) {
-      const std::uint32_t first = take_first(hits);
-      const std::uint32_t second = hits != 0 ? take_first(hits) : first;
-      const Key* const rows[2] = {keys_of(base + first), keys_of(base + second)};
-      bool dominating[2];
-      at_least_as_good(rows, own_, dominating);
+      const auto i = static_cast<std::uint32_t>(__ffs(static_cast<int>(hits)) - 1);
+      hits &= hits - 1;
+      const Key* const other = phase_.rows.keys + std::size_t{base + i} * static_cast<unsigned>(phase_.stride);
+      if constexpr (kCount) ++dominance_tests_;
       // Rows of different cells are distinct.
-      if (own_cell) {
-        for (int i = 0; i < 2; ++i) dominating[i] = dominating[i] && differs(rows[i], own_);
-      }
-      if constexpr (kCount) dominance_tests_ += dominating[0] || second == first ? 1 : 2;
-      if (dominating[0]) return first;
-      if (dominating[1]) return second;
+      if (at_least_as_good(other, own_) && (!own_cell || differs(other, own_))) return i;
     }
     return 32;
-  }
-
-  __device__ static std::uint32_t take_first(std::uint32_t& hits) {
-    const auto first = static_cast<std::uint32_t>(__ffs(static_cast<int>(hits)) - 1);
-    hits &= hits - 1;
-    return first;
-  }
-
-  __device__ const Key* keys_of(std::uint32_t row) const {
-    return phase_.rows.keys + std::size_t{row} * static_cast<unsigned>(phase_.stride);
   }
 
   const Phase<Key, Mask>& phase_;

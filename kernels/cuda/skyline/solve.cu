@@ -76,6 +76,7 @@ void SkylineRun::pace() {
 void SkylineRun::collect() {
   if (!counts()) return;
   const TestCounters now = read_counters();
+  if (now.dominance_tests != told_.dominance_tests || now.mask_tests != told_.mask_tests) end_stage("rest");
   work.dominance_tests += now.dominance_tests;
   work.mask_tests += now.mask_tests;
 }

@@ -44,7 +44,7 @@ class SkylineRun : public DeviceRun {
   /// it hears of a request to stop. Throws Cancelled.
   void pace();
 
-  /// Adds what the kernels counted to the work. Waits for the device.
+  /// Adds what the kernels counted to the work; tests of no stage become one. Waits for the device.
   void collect();
 
  private:

@@ -200,5 +200,17 @@ TEST(BitonicSteps, PaddingAndPermutationAvoidAllBankConflicts) {
   }
 }
 
+TEST(BitonicSteps, PlacesOfBareKeysAreDistinctAndAddUp) {
+  for (const std::size_t bytes : {4, 8}) {
+    for (unsigned index = 1; index < 1u << 14; ++index) {
+      ASSERT_GT(network::place_of_key(index, bytes), network::place_of_key(index - 1, bytes));
+      for (const unsigned mask : {0xfu, 0x1eu, 0x39u, 0x2203u}) {
+        ASSERT_EQ(network::place_of_key(index, bytes),
+                  network::place_of_key(index & mask, bytes) + network::place_of_key(index & ~mask, bytes));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace skyrank::kernels::tests

@@ -161,8 +161,11 @@ struct KeyNetwork {
   static constexpr Operators kOperators{.sort = true, .merges = kSizes.tile_bits - kRunBits, .rebuild = true};
   static constexpr Plan kPlan = make_plan(kSizes, kOperators, {.chunk_permutation = false});
   static constexpr unsigned kThreads = 1u << (kSizes.tile_bits - kSizes.element_bits);
+  static constexpr unsigned kPlaces = place_of_key((1u << kSizes.tile_bits) - 1, sizeof(Key)) + 1;
   /// Blocks of a multiprocessor, for the compiler: threads may have 64 registers, with long keys 128.
   static constexpr unsigned kBlocks = 4096 / sizeof(Key) / kThreads;
+
+  SKYRANK_HD static constexpr unsigned place(unsigned index) { return place_of_key(index, sizeof(Key)); }
 };
 
 /// Keys of descending runs are kept as their complements, which ascend, so that a step is a minimum and a maximum
@@ -216,10 +219,9 @@ __device__ __forceinline__ void work_on_keys(typename Network::Key (&v)[kCount],
   using Key = typename Network::Key;
   constexpr Pass kNow = Network::kPlan.passes[kPass];
   if constexpr (kStep == kNow.first_step + kNow.steps) {
-    constexpr int kShift = Network::kPlan.padding_shift;
-    Key* const mine = shared + padded(index, kShift);
+    Key* const mine = shared + Network::place(index);
 #pragma unroll
-    for (int j = 0; j < kCount; ++j) mine[padded(deposit(static_cast<unsigned>(j), kMask), kShift)] = v[j];
+    for (int j = 0; j < kCount; ++j) mine[Network::place(deposit(static_cast<unsigned>(j), kMask))] = v[j];
   } else {
     constexpr Step kThis = Network::kPlan.steps[kStep];
     constexpr int kPlace = place_of(kThis.bit, kMask);
@@ -257,15 +259,14 @@ template <class Network, int kPass>
 __device__ __forceinline__ void run_passes(typename Network::Key* shared) {
   if constexpr (kPass < Network::kPlan.pass_count) {
     constexpr Pass kNow = Network::kPlan.passes[kPass];
-    constexpr int kShift = Network::kPlan.padding_shift;
     constexpr int kCount = 1 << place_of(16, kNow.mask);
     constexpr unsigned kGroups = (1u << place_of(16, kNow.live)) / kCount;
     for (unsigned group = threadIdx.x; group < kGroups; group += Network::kThreads) {
       const unsigned index = deposit(group, kNow.live & ~unsigned{kNow.mask});
-      const typename Network::Key* const mine = shared + padded(index, kShift);
+      const typename Network::Key* const mine = shared + Network::place(index);
       typename Network::Key v[kCount];
 #pragma unroll
-      for (int j = 0; j < kCount; ++j) v[j] = mine[padded(deposit(static_cast<unsigned>(j), kNow.mask), kShift)];
+      for (int j = 0; j < kCount; ++j) v[j] = mine[Network::place(deposit(static_cast<unsigned>(j), kNow.mask))];
       constexpr int kDomain = domain_before(Network::kPlan, kPass);
       work_on_keys<Network, kPass, kNow.first_step, kNow.mask, kDomain>(v, index, shared);
     }
@@ -296,7 +297,7 @@ __global__ void __launch_bounds__(Network::kThreads, Network::kBlocks)
   }
   __syncthreads();
   run_passes<Network, 1>(shared);
-  const Key kth = shared[padded(k - 1, kPlan.padding_shift)];
+  const Key kth = shared[Network::place(k - 1)];
   write_least(elements, mine, kth, k, warps, out + std::size_t{blockIdx.x} * k);
 }
 
@@ -309,9 +310,7 @@ void launch_least(cudaStream_t stream, int run_bits, const Unsorted<E>& rows, st
   }
   using Network = KeyNetwork<typename E::Key, kRunBits>;
   launch("least_of_tiles", least_of_tile<E, Network>,
-         {.blocks = tiles,
-          .threads = Network::kThreads,
-          .shared_bytes = shared_elements(Network::kPlan) * sizeof(typename E::Key)},
+         {.blocks = tiles, .threads = Network::kThreads, .shared_bytes = Network::kPlaces * sizeof(typename E::Key)},
          stream, rows.elements, rows.n, rows.aligned, static_cast<unsigned>(k), out);
 }
 

@@ -24,6 +24,7 @@ struct Arguments {
   GenerateArguments generate;
   AlgorithmsArguments algorithms;
   BenchArguments bench;
+  CalibrateArguments calibrate;
   std::string device = "auto";
 };
 
@@ -74,6 +75,7 @@ void define_explain(CLI::App& app, Arguments& arguments) {
   CLI::App& command = *app.add_subcommand("explain", "Show how the queries of a batch would be answered");
   add_batch_options(command, arguments.explain.batch);
   add_engine_options(command, arguments.explain.threads, arguments.device);
+  command.add_flag("--analyze", arguments.explain.analyze, "Run the queries, and show measured beside predicted");
   add_json_flag(command, arguments.explain.json);
   command.footer("Example:\n  skyrank explain datasets/examples/hotels.yaml --query good-deals");
 }
@@ -118,6 +120,19 @@ void define_bench(CLI::App& app, Arguments& arguments) {
   command.footer("Example:\n  skyrank bench tools/bench/grids/skyline-cpu.yaml --out skyline-cpu.csv");
 }
 
+void define_calibrate(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("calibrate", "Measure this machine and fit the planner's cost models to it");
+  CalibrateArguments& calibrate = arguments.calibrate;
+  command.add_option("--out", calibrate.out, "The profile (default: $XDG_CACHE_HOME/skyrank/profile.yaml)")
+      ->type_name("FILE");
+  command.add_option("--grid", calibrate.grid, "YAML file with the problems to measure, as for bench")
+      ->type_name("FILE");
+  command.add_option("--runs", calibrate.runs, "Write what was measured to a CSV file")->type_name("FILE");
+  command.add_option("--from", calibrate.from, "Fit to such a file and measure nothing")->type_name("FILE");
+  add_device_option(command, arguments.device);
+  command.footer("Example:\n  skyrank calibrate");
+}
+
 void define(CLI::App& app, Arguments& arguments) {
   app.name("skyrank");
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
@@ -132,6 +147,7 @@ void define(CLI::App& app, Arguments& arguments) {
   define_generate(app, arguments);
   define_algorithms(app, arguments);
   define_bench(app, arguments);
+  define_calibrate(app, arguments);
   for (CLI::App* command : app.get_subcommands({})) command->allow_extras();
   app.allow_extras();  // so that a wrong name is answered here, with the nearest right one
 }
@@ -198,6 +214,7 @@ void settle(const CLI::App& app, Arguments& arguments) {
   arguments.run.device = device;
   arguments.explain.device = device;
   arguments.bench.device = device;
+  arguments.calibrate.device = device;
   for (const int threads : {arguments.run.threads, arguments.explain.threads, arguments.generate.threads}) {
     check_threads(threads);
   }
@@ -211,6 +228,7 @@ int run_command(const CLI::App& app, const Arguments& arguments, Console& consol
   if (app.got_subcommand("explain")) return explain(arguments.explain, console, signals);
   if (app.got_subcommand("generate")) return generate(arguments.generate, console, signals);
   if (app.got_subcommand("algorithms")) return algorithms(arguments.algorithms, console);
+  if (app.got_subcommand("calibrate")) return calibrate(arguments.calibrate, console, signals);
   if (app.got_subcommand("bench")) return bench(arguments.bench, console, signals);
   console.print(app.help());
   console.flush();

@@ -42,6 +42,7 @@ struct ExplainArguments {
   BatchArguments batch;
   int threads = 0;
   DeviceChoice device = DeviceChoice::automatic;
+  bool analyze = false;  ///< run the queries, and show what was measured
   bool json = false;
 };
 
@@ -71,11 +72,20 @@ struct BenchArguments {
   bool list = false;
 };
 
+struct CalibrateArguments {
+  std::filesystem::path out;   ///< the profile; empty: where the user's is looked for
+  std::filesystem::path grid;  ///< empty: a built-in one
+  std::filesystem::path runs;  ///< CSV of what was measured; empty: none
+  std::filesystem::path from;  ///< such a CSV to fit to, instead of measuring
+  DeviceChoice device = DeviceChoice::automatic;
+};
+
 int run(const RunArguments& arguments, Console& console, Signals& signals);
 int check(const CheckArguments& arguments, Console& console, Signals& signals);
 int explain(const ExplainArguments& arguments, Console& console, Signals& signals);
 int generate(const GenerateArguments& arguments, Console& console, Signals& signals);
 int algorithms(const AlgorithmsArguments& arguments, Console& console);
+int calibrate(const CalibrateArguments& arguments, Console& console, Signals& signals);
 int bench(const BenchArguments& arguments, Console& console, Signals& signals);
 
 /// The status that stands for an error: 2 for what the user can put right, 1 for the system's.

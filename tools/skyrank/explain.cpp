@@ -16,7 +16,10 @@ int explain(const ExplainArguments& arguments, Console& console, Signals& signal
   for (const Query& query : batch.queries) {
     Json result = {{"name", query.name}, {"table", query.table}};
     try {
-      const PlanNode plan = engine.explain(query, tables.get(query).table);
+      const Table& table = tables.get(query).table;
+      const PlanNode plan = arguments.analyze
+                                ? engine.run(query, table, {.count_work = true, .stop = signals.stop_token()}).plan
+                                : engine.explain(query, table);
       result["plan"] = to_json(plan);
       if (!arguments.json) {
         const char* gap = &query == &batch.queries.front() ? "" : "\n";

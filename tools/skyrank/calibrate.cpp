@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+#include <tbb/info.h>
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include <skyrank/error.hpp>
+
+#include "kernels/cuda/device/device.hpp"
+#include "planner/measured.hpp"
+#include "tools/bench/planner/rates.hpp"
+#include "tools/bench/planner/trial.hpp"
+#include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/report.hpp"
+
+namespace skyrank::tools {
+namespace {
+
+using planner::MeasuredRun;
+
+/// Small enough for a minute or two on two cores; --grid takes a larger one.
+constexpr std::string_view kGrid = R"(version: 1
+cells:
+  - {op: skyline, distribution: [correlated, independent, anticorrelated], n: [300, 5000, 50000], d: [2, 4, 8], repeats: 5, budget_s: 1}
+  - {op: skyline, distribution: [correlated, independent, anticorrelated], n: 500000, d: [4, 10], repeats: 3, budget_s: 1}
+  - {op: top-k, distribution: [uniform, decreasing], n: [300, 10000, 300000, 5000000], k: [1, 100, n/30, n/4], repeats: 5, budget_s: 1}
+  - {op: top-k, distribution: uniform, n: [20000, 1000000], d: 2, k: [10, n/100], repeats: 3, budget_s: 1}
+)";
+
+std::vector<MeasuredRun> measure(const CalibrateArguments& arguments, Console& console, const Signals& signals) {
+  const bench::Grid grid =
+      arguments.grid.empty() ? bench::parse_grid(kGrid, "calibration") : bench::read_grid(arguments.grid);
+  bench::TrialOptions options;
+  if (arguments.device == DeviceChoice::cpu) options.device = kernels::Device::cpu;
+  options.stop = signals.stop_token();
+  std::vector<MeasuredRun> runs;
+  for (std::size_t i = 0; i < grid.cells.size(); ++i) {
+    console.show_status(fmt::format("measuring problem {} of {}", i + 1, grid.cells.size()));
+    for (MeasuredRun& run : bench::try_cell(grid.cells[i], options)) runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::vector<MeasuredRun> read(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  if (!stream) throw QueryError("no runs can be read", {file.string()});
+  return planner::read_runs(stream, file.string());
+}
+
+void write(const std::filesystem::path& file, const auto& write_to) {
+  std::error_code ignored;  // the stream will say
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), ignored);
+  std::ofstream stream(file, std::ios::binary);
+  write_to(stream);
+  stream.close();
+  if (!stream) throw ResourceError("cannot be written", {file.string()});
+}
+
+std::filesystem::path target(const CalibrateArguments& arguments) {
+  if (!arguments.out.empty()) return arguments.out;
+  if (const auto file = planner::profile_file()) return *file;
+  throw UsageError("there is neither XDG_CACHE_HOME nor HOME to keep a profile in; say --out FILE");
+}
+
+}  // namespace
+
+int calibrate(const CalibrateArguments& arguments, Console& console, Signals& signals) try {
+  const std::filesystem::path file = target(arguments);
+  planner::Profile profile;
+  profile.cpu = planner::cpu_name();
+  profile.cores = tbb::info::default_concurrency();
+  const auto gpus = kernels::cuda::find_devices().devices;
+  if (!gpus.empty() && arguments.device != DeviceChoice::cpu) profile.gpu = gpus.front().name;
+  if (arguments.from.empty()) profile.rates = bench::measure_rates();
+  const std::vector<MeasuredRun> runs =
+      arguments.from.empty() ? measure(arguments, console, signals) : read(arguments.from);
+  profile.algorithms = planner::fit(runs);
+  if (!arguments.runs.empty()) write(arguments.runs, [&](std::ostream& out) { planner::write_runs(out, runs); });
+  write(file, [&](std::ostream& out) { out << planner::to_yaml(profile); });
+  console.show_status("");
+  console.print(fmt::format("{}: {} fitted to {}\n", file.string(),
+                            counted(static_cast<std::int64_t>(profile.algorithms.size()), "cost model", "cost models"),
+                            counted(static_cast<std::int64_t>(runs.size()), "run", "runs")));
+  console.flush();
+  return success;
+} catch (const planner::BadProfile& bad) {
+  throw QueryError(bad.reason, {bad.source});
+} catch (const kernels::Cancelled&) {
+  throw CancelledError("the calibration was cancelled");
+}
+
+}  // namespace skyrank::tools

@@ -3,8 +3,10 @@
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <optional>
 #include <string>
@@ -27,9 +29,11 @@
 #include "engine/exec/runtime.hpp"
 #include "engine/exec/skyline.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/text.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/failure.hpp"
 #include "kernels/registry.hpp"
+#include "planner/profile.hpp"
 
 // The way of a query, in the order in which it goes:
 //   Query -> bind -> logical plan (BoundQuery) -> plan -> PhysicalPlan -> execute -> Result
@@ -291,7 +295,8 @@ Result gather(Execution& execution, const Source& source, const Candidates& cand
 /// The best rows of a table by a ranking that takes the filter and the making of keys in.
 Result rank_fused(Execution& execution, const Table& input) {
   exec::Operators& operators = execution.plan.operators;
-  const auto path = planner::choose(*execution.plan.fused, execution.plan.constraints, execution.plan.machine);
+  const auto path = planner::choose(*execution.plan.fused, execution.plan.constraints, execution.plan.machine,
+                                    execution.plan.survey.ranking);
   operators.scan.measured_rows = input.num_rows();
   exec::Report report;
   std::vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
@@ -378,6 +383,50 @@ std::string device_note(DeviceChoice device, bool cuda) {
              : "device auto: the CPU, as no CUDA algorithm is registered in this version";
 }
 
+// ---- The planner's surroundings ----
+
+double host_bytes() {
+  static const double kBytes =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  return kBytes > 0 ? kBytes : std::numeric_limits<double>::infinity();
+}
+
+double device_bytes() {
+  static const double kBytes = static_cast<double>(kernels::cuda::find_devices().devices.front().memory_bytes);
+  return kBytes;
+}
+
+std::optional<planner::Profile> profile_of(const EngineOptions& options) {
+  const std::optional<std::filesystem::path> file = options.profile ? options.profile : planner::profile_file();
+  if (!file || file->empty()) return std::nullopt;
+  std::error_code error;
+  if (!std::filesystem::exists(*file, error)) {
+    if (!options.profile) return std::nullopt;
+    throw ResourceError("there is no such profile", {file->string()});
+  }
+  const kernels::cuda::Devices gpus = kernels::cuda::find_devices();
+  try {
+    return planner::read_profile(*file, planner::cpu_name(), gpus.devices.empty() ? "" : gpus.devices.front().name);
+  } catch (const planner::BadProfile& bad) {
+    throw ResourceError(bad.reason, {bad.source});
+  }
+}
+
+exec::Rules rules_of(const EngineOptions& options) {
+  exec::Rules rules;
+  const std::vector<std::pair<std::string, bool*>> known = {{"statistics", &rules.statistics},
+                                                            {"fusion", &rules.fusion}};
+  for (const std::string& name : options.without) {
+    const auto found = std::ranges::find(known, name, &std::pair<std::string, bool*>::first);
+    if (found == known.end()) {
+      throw BindError("the planner has no rule '" + name + "'" + query::did_you_mean(name, {"statistics", "fusion"}) +
+                      " (there are statistics, fusion)");
+    }
+    *found->second = false;
+  }
+  return rules;
+}
+
 /// Turns what may come out of the layers below into the errors of the public API.
 template <class F>
 auto guarded(const Query& query, const F& f) {
@@ -404,7 +453,9 @@ struct Engine::State {
   explicit State(const EngineOptions& engine_options)
       : options(engine_options),
         arena(options.threads == 0 ? tbb::task_arena::automatic : options.threads),
-        cuda(cuda_takes_part(options.device)) {
+        cuda(cuda_takes_part(options.device)),
+        profile(profile_of(options)),
+        rules(rules_of(options)) {
     // TBB starts no more threads than there are cores, unless told to.
     if (options.threads > tbb::info::default_concurrency()) {
       more_threads.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(options.threads));
@@ -419,8 +470,13 @@ struct Engine::State {
     const planner::Constraints constraints{device_constraint(device, cuda),
                                            bound.path.algorithms,
                                            {bound.path.parameters.begin(), bound.path.parameters.end()}};
-    const planner::Machine machine{arena.max_concurrency(), cuda && device != DeviceChoice::cpu};
-    exec::PhysicalPlan made = exec::make_plan(std::move(bound), table, query.table, constraints, machine);
+    const bool with_cuda = cuda && device != DeviceChoice::cpu;
+    const planner::Machine machine{.threads = arena.max_concurrency(),
+                                   .cuda = with_cuda,
+                                   .host_bytes = host_bytes(),
+                                   .device_bytes = with_cuda ? device_bytes() : 0,
+                                   .profile = profile ? &*profile : nullptr};
+    exec::PhysicalPlan made = exec::make_plan(std::move(bound), table, query.table, constraints, machine, rules);
     made.operators.gather.reason = device_note(device, cuda);
     return made;
   }
@@ -429,7 +485,13 @@ struct Engine::State {
     exec::Stopwatch total;
     exec::Stopwatch watch;
     exec::PhysicalPlan planned = plan(query, table);
-    exec::Runtime runtime{planned.constraints, planned.machine, {run.count_work, run.stop}};
+    exec::Runtime runtime;
+    runtime.constraints = planned.constraints;
+    runtime.machine = planned.machine;
+    runtime.context.count_work = run.count_work;
+    runtime.context.stop = run.stop;
+    runtime.preference = planned.survey.preference;
+    runtime.ranking = planned.survey.ranking;
     Execution execution{std::move(planned), std::move(runtime), {}, {}, {}};
     if (execution.plan.on_device) execution.session.emplace();
     execution.timing.bind_ms = watch.lap();
@@ -445,6 +507,8 @@ struct Engine::State {
   std::optional<tbb::global_control> more_threads;
   mutable tbb::task_arena arena;  // execute() may be called from several threads at once
   bool cuda = false;
+  std::optional<planner::Profile> profile;
+  exec::Rules rules;
 };
 
 Engine::Engine(EngineOptions options) {

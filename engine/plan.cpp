@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <string_view>
 
 namespace skyrank {
@@ -32,8 +33,18 @@ std::string path_line(const PlanNode& node) {
   return line;
 }
 
+std::string bytes(double count) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  for (; count >= 1000 && unit + 1 < std::size(kUnits); ++unit) count /= 1000;
+  char buffer[48];
+  std::snprintf(buffer, sizeof buffer, "%.3g %s", count, kUnits[unit]);
+  return buffer;
+}
+
 std::string cost_line(const PlanNode& node) {
   std::string line = "predicted " + rows(node.predicted_rows) + " in " + milliseconds(node.predicted_ms);
+  if (node.predicted_bytes > 0) line += ", " + bytes(node.predicted_bytes) + " of memory";
   if (!node.measured_rows && !node.measured_ms) return line;
   line += "; measured";
   if (node.measured_rows) line += " " + rows(static_cast<double>(*node.measured_rows));
@@ -45,6 +56,16 @@ std::string work_line(const Work& work) {
   return "work: " + std::to_string(work.dominance_tests) + " dominance tests, " + std::to_string(work.mask_tests) +
          " mask tests, " + std::to_string(work.bytes_read) + " bytes read, " + std::to_string(work.bytes_written) +
          " bytes written, " + std::to_string(work.candidates) + " candidates";
+}
+
+std::string statistics_line(const PlanNode& node) {
+  std::string line = "statistics:";
+  for (const auto& [name, value] : node.statistics) {
+    char buffer[48];
+    std::snprintf(buffer, sizeof buffer, " %.4g", value);
+    line += (&name == &node.statistics.front().first ? " " : ", ") + name + buffer;
+  }
+  return line;
 }
 
 std::string alternative_line(const Alternative& other) {
@@ -62,6 +83,7 @@ void append(std::string& text, const PlanNode& node, const std::string& first, c
   if (const std::string path = path_line(node); !path.empty()) add(path);
   add(cost_line(node));
   if (node.work) add(work_line(*node.work));
+  if (!node.statistics.empty()) add(statistics_line(node));
   for (const Alternative& other : node.alternatives) add(alternative_line(other));
   for (std::size_t i = 0; i < node.children.size(); ++i) {
     const bool last = i + 1 == node.children.size();

@@ -9,6 +9,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/exec/survey.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank {
@@ -233,6 +234,7 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
     }
     if (!names.insert(column.name()).second) throw DataError("two columns are named '" + column.name() + "'");
   }
+  surveys_ = std::make_shared<exec::SurveyCache>();
 }
 
 Table Table::with_rows(std::int64_t rows) {

@@ -7,7 +7,7 @@
 namespace skyrank::planner {
 namespace {
 
-constexpr double kPull = 0.01;
+constexpr double kPull = 0.003;  ///< of a run's weight, for being off by the whole of it
 
 /// The x >= 0 at which |A x - b|^2 is least, from A'A and A'b, by coordinate descent: each step is exact in its
 /// coordinate, and the problem is convex, so no step is wrong and the limit is the minimum.
@@ -30,24 +30,34 @@ Eigen::VectorXd non_negative_least_squares(const Eigen::MatrixXd& gram, const Ei
 
 }  // namespace
 
-// In multiples of the model's own seconds, so that all unknowns are about 1. A row of A is a run's share of each term
-// in the time measured; b is all ones.
+// In multiples of the model's own seconds, so that all unknowns are about 1. The weights depend on the predictions:
+// they settle in a few rounds.
 Profile::Seconds fit(const std::vector<TimedRun>& runs) {
+  constexpr int kRounds = 8;
   Profile::Seconds seconds;
   if (runs.empty()) return seconds;
   const std::vector<cost::Term>& terms = runs.front().cost.terms;
   const auto columns = static_cast<Eigen::Index>(terms.size());
-  Eigen::MatrixXd shares(static_cast<Eigen::Index>(runs.size()), columns);
-  for (Eigen::Index r = 0; r < shares.rows(); ++r) {
+  const auto rows = static_cast<Eigen::Index>(runs.size());
+  Eigen::MatrixXd predicted(rows, columns);  // by each term
+  Eigen::VectorXd measured(rows);
+  for (Eigen::Index r = 0; r < rows; ++r) {
     const TimedRun& run = runs[static_cast<std::size_t>(r)];
+    measured[r] = run.seconds;
     for (Eigen::Index c = 0; c < columns; ++c) {
       const cost::Term& term = run.cost.terms.at(static_cast<std::size_t>(c));
-      shares(r, c) = term.count * term.seconds / run.seconds;
+      predicted(r, c) = term.count * term.seconds;
     }
   }
   const Eigen::VectorXd pull = Eigen::VectorXd::Constant(columns, kPull);
-  const Eigen::MatrixXd gram = shares.transpose() * shares + Eigen::MatrixXd(pull.asDiagonal());
-  const Eigen::VectorXd factors = non_negative_least_squares(gram, shares.colwise().sum().transpose() + pull);
+  Eigen::VectorXd factors = Eigen::VectorXd::Ones(columns);
+  Eigen::VectorXd weights = measured.cwiseInverse();
+  for (int round = 0; round < kRounds; ++round) {
+    const Eigen::MatrixXd weighted = weights.asDiagonal() * predicted;
+    const Eigen::MatrixXd gram = weighted.transpose() * weighted + Eigen::MatrixXd(pull.asDiagonal());
+    factors = non_negative_least_squares(gram, weighted.transpose() * weights.cwiseProduct(measured) + pull);
+    weights = (predicted * factors).cwiseMax(1e-12).cwiseProduct(measured).cwiseSqrt().cwiseInverse();
+  }
   for (Eigen::Index c = 0; c < columns; ++c) {
     const cost::Term& term = terms[static_cast<std::size_t>(c)];
     seconds.emplace(term.name, term.seconds * factors[c]);

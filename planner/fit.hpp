@@ -14,8 +14,9 @@ struct TimedRun {
 };
 
 /// Seconds of the terms of one algorithm's model, the same names in every run, none below 0: those with the least sum
-/// of squared relative errors over the runs. A weak pull to the model's own seconds (`kPull` of a run's weight for
-/// being off by the whole of it) settles terms that the runs cannot tell apart or do not contain.
+/// of squared errors relative to the geometric mean of measured and predicted time, so that half and twice the time are
+/// equally wrong. A weak pull to the model's own seconds settles terms that the runs cannot tell apart, or do not
+/// contain.
 Profile::Seconds fit(const std::vector<TimedRun>& runs);
 
 }  // namespace skyrank::planner

@@ -12,9 +12,10 @@ namespace skyrank::planner {
 namespace {
 
 constexpr std::string_view kHeader =
-    "algorithm,data,n,d,k,widths,ties,fused,memory,threads,sample,selectivity,distinct,order,tied,growth_sample,dims,"
+    "algorithm,data,n,d,k,widths,ties,fused,memory,threads,sample,selectivity,distinct,order,ascending,tied,growth_"
+    "sample,dims,"
     "drift,survivors,correlation,planning,seconds";
-constexpr std::size_t kFields = 22;
+constexpr std::size_t kFields = 23;
 
 std::string text_of(double value) {
   char text[32];
@@ -90,7 +91,7 @@ MeasuredRun read_run(Fields fields) {
   run.threads = fields.number<int>();
   Statistics& s = run.statistics;
   s.sample = fields.number<std::size_t>();
-  for (double* value : {&s.selectivity, &s.distinct, &s.order, &s.ties, &s.growth.sample, &s.growth.dims,
+  for (double* value : {&s.selectivity, &s.distinct, &s.order, &s.ascending, &s.ties, &s.growth.sample, &s.growth.dims,
                         &s.growth.drift, &s.survivors, &s.correlation, &run.planning, &run.seconds}) {
     *value = fields.number<double>();
   }
@@ -129,7 +130,7 @@ void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs) {
     out << run.algorithm << ',' << run.data << ',';
     std::visit([&](const auto& shape) { write_shape(out, shape); }, run.shape);
     out << ',' << static_cast<int>(s.memory) << ',' << run.threads << ',' << s.sample;
-    for (const double value : {s.selectivity, s.distinct, s.order, s.ties, s.growth.sample, s.growth.dims,
+    for (const double value : {s.selectivity, s.distinct, s.order, s.ascending, s.ties, s.growth.sample, s.growth.dims,
                                s.growth.drift, s.survivors, s.correlation, run.planning, run.seconds}) {
       out << ',' << text_of(value);
     }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <ranges>
 
 #include "planner/choose.hpp"
 #include "planner/estimate.hpp"
@@ -16,10 +17,13 @@ using kernels::KeyColumn;
 using kernels::KeyWidth;
 using kernels::RowId;
 
-constexpr std::size_t kRankedRows = 256;  ///< of the sample, for correlations and survivors
-constexpr std::size_t kStrongRows = 8;
-constexpr std::size_t kLeastSample = 64;  ///< whose skyline says anything
-constexpr std::size_t kShare = 4;         ///< a nested sample is a quarter of the one around it
+using Values = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+constexpr std::size_t kRankedRows = 64;    ///< of the sample, for correlations
+constexpr std::size_t kStrongRows = 8;     ///< about as many as prefilters take
+constexpr std::size_t kLeastSample = 64;   ///< whose skyline says anything
+constexpr std::size_t kShare = 4;          ///< a nested sample is a quarter of the one around it
+constexpr std::size_t kOwnSkyline = 1024;  ///< rows up to which a plain loop beats starting an algorithm
 
 std::uint64_t key_at(const KeyColumn& column, std::size_t row) {
   switch (column.width) {
@@ -69,33 +73,6 @@ Eigen::VectorXd unit_ranks(const std::vector<std::uint64_t>& keys) {
   return length > 0 ? Eigen::VectorXd(ranks / length) : ranks;
 }
 
-bool dominates(std::span<const KeyColumn> columns, std::size_t a, std::size_t b) {
-  bool better = false;
-  for (const KeyColumn& column : columns) {
-    const std::uint64_t of_a = key_at(column, a);
-    const std::uint64_t of_b = key_at(column, b);
-    if (of_a > of_b) return false;
-    better |= of_a < of_b;
-  }
-  return better;
-}
-
-/// Share of rows that none of those with the least sums of ranks dominates.
-double share_not_dominated(std::span<const KeyColumn> columns, const Rows& rows, const Eigen::MatrixXd& ranks) {
-  const Eigen::VectorXd sums = ranks.rowwise().sum();
-  std::vector<std::uint32_t> order(rows.count);
-  std::iota(order.begin(), order.end(), 0u);
-  const std::size_t strong = std::min(kStrongRows, rows.count);
-  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(strong), {},
-                            [&](std::uint32_t i) { return sums[i]; });
-  std::size_t left = 0;
-  for (std::size_t i = 0; i < rows.count; ++i) {
-    left += std::none_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(strong),
-                         [&](std::uint32_t s) { return dominates(columns, rows[s], rows[i]); });
-  }
-  return static_cast<double>(left) / static_cast<double>(rows.count);
-}
-
 /// Mean correlation of two different columns of unit vectors.
 double mean_correlation(const Eigen::MatrixXd& ranks) {
   const auto d = static_cast<double>(ranks.cols());
@@ -104,44 +81,84 @@ double mean_correlation(const Eigen::MatrixXd& ranks) {
   return (correlations.sum() - correlations.trace()) / (d * (d - 1));
 }
 
-template <class Key>
-KeyColumn every_nth(const KeyColumn& column, const Rows& rows, std::vector<std::uint64_t>& memory) {
-  memory.resize(rows.count);
-  auto* keys = reinterpret_cast<Key*>(memory.data());
-  for (std::size_t i = 0; i < rows.count; ++i) keys[i] = column.as<Key>()[rows[i]];
-  return {keys, column.width};
-}
-
-/// Rows of the skyline of some of the sample's rows.
-double skyline_of(const kernels::SkylineProblem& sample, const Rows& rows) {
-  std::vector<std::vector<std::uint64_t>> memory(sample.keys.size());
-  std::vector<KeyColumn> columns;
+/// Keys of rows side by side, each dimension stretched to [0, 1], so that sums over dimensions weigh all alike.
+Values stretched(const kernels::SkylineProblem& sample) {
+  Values values(static_cast<Eigen::Index>(sample.n), static_cast<Eigen::Index>(sample.keys.size()));
   for (std::size_t c = 0; c < sample.keys.size(); ++c) {
-    columns.push_back(sample.keys[c].width == KeyWidth::bytes8
-                          ? every_nth<std::uint64_t>(sample.keys[c], rows, memory[c])
-                          : every_nth<std::uint32_t>(sample.keys[c], rows, memory[c]));
+    auto column = values.col(static_cast<Eigen::Index>(c));
+    for (std::size_t i = 0; i < sample.n; ++i) {
+      column[static_cast<Eigen::Index>(i)] = static_cast<double>(key_at(sample.keys[c], i));
+    }
+    const double least = column.minCoeff();
+    const double range = column.maxCoeff() - least;
+    column.array() = (column.array() - least) / (range > 0 ? range : 1);
   }
-  const kernels::SkylineProblem part{rows.count, columns, sample.order};
-  const auto path = choose(shape_of(part), {.device = kernels::Device::cpu, .algorithms = {}, .parameters = {}}, {});
-  return static_cast<double>(path.algorithm->run(part, path.parameters, {}).rows.size());
+  return values;
 }
 
-/// Effective dimensions of the sample's k-th parts, by their mean skyline.
-double dims_of_parts(const kernels::SkylineProblem& sample, std::size_t parts) {
-  double rows = 0;
-  for (std::size_t first = 0; first < parts; ++first) {
-    rows += skyline_of(sample, {first, parts, (sample.n - first + parts - 1) / parts});
+bool dominates(const double* a, const double* b, std::size_t d) {
+  bool better = false;
+  for (std::size_t c = 0; c < d; ++c) {
+    if (a[c] > b[c]) return false;
+    better |= a[c] < b[c];
   }
-  const auto count = static_cast<double>(parts);
-  return effective_dims(static_cast<double>(sample.n) / count, rows / count);
+  return better;
 }
 
-SkylineGrowth growth_of(const kernels::SkylineProblem& sample) {
+/// The sample in ascending order of sums, in which no row is dominated by a later one.
+struct Sorted {
+  explicit Sorted(const kernels::SkylineProblem& sample) : values(stretched(sample)), order(sample.n) {
+    const Eigen::VectorXd sums = values.rowwise().sum();
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::sort(order, {}, [&](std::uint32_t row) { return sums[row]; });
+  }
+  const double* operator[](std::uint32_t row) const { return values.data() + row * dims(); }
+  std::size_t dims() const { return static_cast<std::size_t>(values.cols()); }
+
+  Values values;
+  std::vector<std::uint32_t> order;
+};
+
+/// Rows of the skyline of every `parts`-th row from `first` on.
+std::size_t skyline_of(const Sorted& sample, std::size_t first, std::size_t parts) {
+  std::vector<std::uint32_t> kept;
+  for (const std::uint32_t row : sample.order) {
+    if (row % parts != first) continue;
+    const auto beats = [&](std::uint32_t other) { return dominates(sample[other], sample[row], sample.dims()); };
+    if (std::ranges::none_of(kept, beats)) kept.push_back(row);
+  }
+  return kept.size();
+}
+
+/// The same of all rows of a large sample, by the algorithm that is cheapest without statistics.
+std::size_t skyline_of(const kernels::SkylineProblem& sample) {
+  const auto path = choose(shape_of(sample), {.device = kernels::Device::cpu, .algorithms = {}, .parameters = {}}, {});
+  return path.algorithm->run(sample, path.parameters, {}).rows.size();
+}
+
+/// Share of rows that none of those with the least sums dominates.
+double share_not_dominated(const Sorted& sample) {
+  const std::size_t strong = std::min(kStrongRows, sample.order.size());
+  std::size_t left = 0;
+  for (const std::uint32_t row : sample.order) {
+    left += std::none_of(sample.order.begin(), sample.order.begin() + static_cast<std::ptrdiff_t>(strong),
+                         [&](std::uint32_t s) { return dominates(sample[s], sample[row], sample.dims()); });
+  }
+  return static_cast<double>(left) / static_cast<double>(sample.order.size());
+}
+
+SkylineGrowth growth_of(const kernels::SkylineProblem& sample, const Sorted& sorted) {
   constexpr double kMostDrift = 0.5;
-  SkylineGrowth growth{static_cast<double>(sample.n), dims_of_parts(sample, 1), 0};
+  const auto m = static_cast<double>(sample.n);
+  const auto all = static_cast<double>(sample.n <= kOwnSkyline ? skyline_of(sorted, 0, 1) : skyline_of(sample));
+  SkylineGrowth growth{m, effective_dims(m, all), 0};
   if (sample.n < kLeastSample * kShare) return growth;
-  const double inner = dims_of_parts(sample, kShare);
-  growth.drift = std::clamp((growth.dims - inner) / std::log(kShare), -kMostDrift, kMostDrift);
+  double inner = 0;  // mean over the quarters
+  for (std::size_t part = 0; part < kShare; ++part) inner += static_cast<double>(skyline_of(sorted, part, kShare));
+  const double inner_dims = effective_dims(m / kShare, inner / kShare);
+  // Of small samples it is mostly noise.
+  const double trust = m / (m + 1000);
+  growth.drift = trust * std::clamp((growth.dims - inner_dims) / std::log(kShare), -kMostDrift, kMostDrift);
   return growth;
 }
 
@@ -172,14 +189,15 @@ Statistics describe_preference(const kernels::SkylineProblem& sample, std::size_
   Statistics statistics;
   if (sample.n < std::min(kLeastSample, n)) return statistics;
   statistics.sample = sample.n;
-  statistics.growth = growth_of(sample);
+  const Sorted sorted(sample);
+  statistics.growth = growth_of(sample, sorted);
+  statistics.survivors = share_not_dominated(sorted);
   const Rows rows = spread(sample.n, kRankedRows);
   Eigen::MatrixXd ranks(static_cast<Eigen::Index>(rows.count), static_cast<Eigen::Index>(sample.keys.size()));
   for (std::size_t c = 0; c < sample.keys.size(); ++c) {
     ranks.col(static_cast<Eigen::Index>(c)) = unit_ranks(keys_of(sample.keys[c], rows));
   }
   statistics.correlation = mean_correlation(ranks);
-  statistics.survivors = share_not_dominated(sample.keys, rows, ranks);
   return statistics;
 }
 
@@ -194,6 +212,12 @@ Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, s
   const Eigen::VectorXd ranks = unit_ranks(keys);
   const Eigen::VectorXd places = Eigen::VectorXd::LinSpaced(ranks.size(), -1, 1);
   statistics.order = sample.n > 1 ? ranks.dot(places) / places.norm() : 0;
+  const auto descents =
+      static_cast<double>(sample.n) -
+      static_cast<double>(std::ranges::count_if(std::views::iota(std::size_t{1}, std::max<std::size_t>(sample.n, 1)),
+                                                [&](std::size_t i) { return keys[i - 1] <= keys[i]; })) -
+      1;
+  statistics.ascending = sample.n > 1 ? 1 - descents / (m - 1) : 0.5;
   std::ranges::sort(keys);
   const auto place = std::min(sample.n - 1, static_cast<std::size_t>(m * static_cast<double>(k) /
                                                                      static_cast<double>(std::max<std::size_t>(n, 1))));
@@ -210,15 +234,16 @@ Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, s
 namespace {
 
 constexpr double kBudget = 0.01;        // of the time that a problem is expected to take
-constexpr double kLookedUpKey = 40e-9;  // a key of the sample made, out of order
-constexpr std::size_t kLargest = 16384;
-constexpr std::size_t kLeast = 256;
+constexpr double kLookedUpKey = 10e-9;  // a key of the sample made, out of order
 
+/// The largest power of two up to `most`, and a quarter of the rows, whose sample takes no longer than it may. As
+/// little as `always` may be spent on any.
 template <class Shape, class Seconds>
-std::size_t largest_sample(const Shape& shape, const Machine& machine, std::size_t most, const Seconds& seconds_for) {
-  const double budget = kBudget * choose(shape, {}, machine).seconds;
-  for (std::size_t m = most; m >= kLeast; m /= 2) {
-    if (m <= shape.n / 2 && seconds_for(m) <= budget) return m;
+std::size_t largest_sample(const Shape& shape, const Machine& machine, std::size_t most, double always,
+                           const Seconds& seconds_for) {
+  const double budget = std::max(always, kBudget * choose(shape, {}, machine).seconds);
+  for (std::size_t m = most; m >= kLeastSample; m /= 2) {
+    if (m <= shape.n / 4 && seconds_for(m) <= budget) return m;
   }
   return 0;
 }
@@ -226,18 +251,22 @@ std::size_t largest_sample(const Shape& shape, const Machine& machine, std::size
 }  // namespace
 
 std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine& machine) {
-  const Machine one_thread{.threads = 1, .profile = machine.profile};
-  return largest_sample(shape, machine, kLargest, [&](std::size_t m) {
-    kernels::SkylineShape sample = shape;
-    sample.n = m;
-    return kLookedUpKey * static_cast<double>(m * shape.d) + 2 * choose(sample, {}, one_thread).seconds;
+  constexpr std::size_t kLargest = 16384;
+  constexpr double kAlways = 100e-6;
+  constexpr double kTest = 3e-9;
+  return largest_sample(shape, machine, kLargest, kAlways, [&](std::size_t m) {
+    const auto rows = static_cast<double>(m);
+    const double kept = expected_skyline(m, shape.d);
+    const double tests = kept * kept / 2 + (rows - kept) * std::sqrt(kept);
+    return kLookedUpKey * rows * static_cast<double>(shape.d) + 2 * kTest * tests;
   });
 }
 
 std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& machine) {
-  constexpr std::size_t kLargestOfRanking = 1024;
+  constexpr std::size_t kLargest = 1024;
+  constexpr double kAlways = 10e-6;
   constexpr double kSorted = 100e-9;  // of the sample's first keys, twice, with their places
-  return largest_sample(shape, machine, kLargestOfRanking, [&](std::size_t m) {
+  return largest_sample(shape, machine, kLargest, kAlways, [&](std::size_t m) {
     return (kLookedUpKey * static_cast<double>(shape.widths.size()) + kSorted) * static_cast<double>(m);
   });
 }

@@ -34,6 +34,7 @@ struct Statistics {
   // Of a ranking, by its first key column.
   double distinct = 1;                   ///< different keys over rows of the sample
   double order = 0;                      ///< rank correlation of key and row number: 1 ascending, -1 descending
+  double ascending = 0.5;                ///< share of neighbours in the sample of which the second is no less
   double ties = 0;                       ///< share of rows that have the key of the k-th place
   double worst = 0;                      ///< share of rows with the two last keys of the width: NULL, and floats' NaN
   std::vector<std::uint64_t> quantiles;  ///< keys at 0, 1/8, ..., 8/8 of the sorted sample; none without a sample
@@ -51,7 +52,7 @@ double skyline_rows(const kernels::SkylineShape& shape, const Statistics& statis
 double surviving_share(const kernels::SkylineShape& shape, const Statistics& statistics);
 
 /// Looks at the rows of a skyline problem's sample: `sample` holds m rows, drawn from n at random or evenly, in the
-/// order of rows. Skylines are taken of it and of its quarters, by the algorithm that is cheapest without statistics.
+/// order of rows. Skylines are taken of it and of its quarters.
 Statistics describe_preference(const kernels::SkylineProblem& sample, std::size_t n);
 
 /// The same for a ranking of n rows whose answer is k long.
@@ -61,8 +62,9 @@ Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, s
 /// stretch that a fixed hash picks, so that periods in the data do not matter.
 std::vector<kernels::RowId> sample_rows(std::size_t n, std::size_t m);
 
-/// How many rows of a problem are worth looking at before a path is chosen: such that this takes about a hundredth of
-/// what the problem is expected to take without statistics. 0 where even a small sample is too dear.
+/// How many rows of a problem are worth looking at before a path is chosen: such that this takes no more than a
+/// hundredth of what the problem is expected to take without statistics, or 100 us (10 of a ranking), which is spent
+/// once a table and query. 0 where there are too few rows for a sample.
 std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine& machine);
 std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& machine);
 

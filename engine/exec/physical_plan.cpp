@@ -7,7 +7,6 @@
 #include "engine/exec/estimate.hpp"
 #include "engine/exec/rank.hpp"
 #include "engine/exec/skyline.hpp"
-#include "planner/estimate.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -111,8 +110,12 @@ double at_least_one(double rows, double input) { return std::min(std::max(rows, 
 void plan_input(PhysicalPlan& plan, const Table& table, double& rows) {
   const query::BoundQuery& query = plan.query;
   if (query.condition) {
-    rows = at_least_one(rows * guess_selectivity(*query.condition->root), rows);
+    const double share = plan.survey.selectivity.value_or(guess_selectivity(*query.condition->root));
+    rows = at_least_one(rows * share, rows);
     plan.operators.filter = make_node("filter", query.condition->text, rows);
+    if (plan.survey.selectivity) {
+      plan.operators.filter->statistics = {{"sample", static_cast<double>(plan.survey.sample)}, {"selectivity", share}};
+    }
   }
   if (query.group) {
     std::vector<DataType> types;
@@ -138,6 +141,26 @@ std::int64_t segment_rows(const PhysicalPlan& plan, double rows) {
   return static_cast<std::int64_t>(at_least_one(rows / std::max(plan.segments, 1.0), rows));
 }
 
+using Described = std::vector<std::pair<std::string, double>>;
+
+Described described(const planner::Statistics& preference, double rows) {
+  if (preference.sample == 0) return {};
+  return {{"sample", static_cast<double>(preference.sample)},
+          {"effective dimensions", preference.growth.dims},
+          {"growth exponent", preference.growth.exponent(std::max(rows, 2.0))},
+          {"left by a prefilter", preference.survivors},
+          {"rank correlation", preference.correlation}};
+}
+
+Described described(const planner::Statistics& ranking) {
+  if (ranking.sample == 0) return {};
+  return {{"sample", static_cast<double>(ranking.sample)},
+          {"distinct", ranking.distinct},
+          {"in order", ranking.order},
+          {"tied with the last", ranking.ties},
+          {"NULL or NaN", ranking.worst}};
+}
+
 void plan_preference_operators(PhysicalPlan& plan, double& rows) {
   if (!plan.preference) return;
   const PreferencePlan& preference = *plan.preference;
@@ -148,8 +171,8 @@ void plan_preference_operators(PhysicalPlan& plan, double& rows) {
     const SkylineStep& step = preference.steps[s];
     if (s == 0) {  // later steps only decide between equal rows, of which nothing is known
       const double levels = static_cast<double>(plan.query.levels.value_or(1));
-      const double segment =
-          planner::expected_skyline(static_cast<std::size_t>(segment_rows(plan, rows)), step.keys.size());
+      const kernels::SkylineShape shape = shape_of(step, KeyWidth::bytes4, segment_rows(plan, rows));
+      const double segment = planner::skyline_rows(shape, plan.survey.preference);
       const double kept =
           std::max(levels * segment * plan.segments, static_cast<double>(plan.query.at_least.value_or(0)));
       rows = std::min(rows, kept);
@@ -159,6 +182,7 @@ void plan_preference_operators(PhysicalPlan& plan, double& rows) {
         "skyline",
         (s == 0 ? "" : "then, among equals, ") + describe(preference, step) + (last ? describe_levels(plan.query) : ""),
         rows));
+    if (s == 0) plan.operators.skyline.back().statistics = described(plan.survey.preference, rows);
   }
 }
 
@@ -176,6 +200,7 @@ void plan_order(PhysicalPlan& plan, double& rows) {
   const std::string what = describe_ranking(query.ranking);
   const std::string part = describe_window(query);
   plan.operators.order = make_node(op, what + (what.empty() || part.empty() ? "" : "; ") + part, rows);
+  plan.operators.order->statistics = described(plan.survey.ranking);
 }
 
 KeyWidth width_of(const query::BoundExpression& expression) {
@@ -202,7 +227,7 @@ planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
   std::vector<KeyWidth> widths;
   for (const query::BoundRankTerm& term : plan.query.ranking) widths.push_back(width_of(term.expression));
   const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->predicted_rows);
-  const Runtime runtime{plan.constraints, plan.machine, {}};
+  const Runtime runtime{plan.constraints, plan.machine, {}, {}, plan.survey.ranking};
   return Ranker(window_of(plan.query), runtime, n).path(packed_widths(widths), n);
 }
 
@@ -210,7 +235,8 @@ planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
 planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows) {
   const SkylineStep& step = plan.preference->steps[s];
   const auto shape = shape_of(step, width_of(*plan.preference, step), segment_rows(plan, rows));
-  return planner::choose(shape, plan.constraints, plan.machine);
+  const planner::Statistics statistics = s == 0 ? plan.survey.preference : planner::Statistics{};
+  return planner::choose(shape, plan.constraints, plan.machine, statistics);
 }
 
 /// Whether all kernels of the query would run on the GPU.
@@ -246,7 +272,7 @@ bool better_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape) {
   if (apart.algorithm->supports(shape)) return true;
   try {
     const double saved = kMaterialise * static_cast<double>(shape.n) / plan.machine.threads;
-    return planner::choose(shape, plan.constraints, plan.machine).seconds < apart.seconds + saved;
+    return planner::choose(shape, plan.constraints, plan.machine, plan.survey.ranking).seconds < apart.seconds + saved;
   } catch (const planner::NoPath&) {
     return false;
   }
@@ -268,9 +294,10 @@ void fuse(PhysicalPlan& plan, const Table& table) {
 }  // namespace
 
 PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
-                       const planner::Constraints& constraints, const planner::Machine& machine) {
+                       const planner::Constraints& constraints, const planner::Machine& machine, const Rules& rules) {
   PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}, 1, false, std::nullopt};
   if (plan.query.preference) plan.preference = plan_preference(*plan.query.preference);
+  if (rules.statistics) plan.survey = survey(plan.query, plan.preference, table, machine);
   auto rows = static_cast<double>(table.num_rows());
   plan.operators.scan = make_node("scan", describe_scan(plan.query, table, table_name), rows);
   plan_input(plan, table, rows);
@@ -282,7 +309,8 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
          {&plan.operators.filter, &plan.operators.skyline_keys, &plan.operators.rank_keys}) {
       if (*node) (*node)->device = "cuda";
     }
-  } else {
+    plan.survey.preference.memory = plan.survey.ranking.memory = kernels::Memory::device;
+  } else if (rules.fusion) {
     fuse(plan, table);
   }
   plan.operators.gather =
@@ -292,7 +320,8 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
 
 void choose_paths(PhysicalPlan& plan) {
   if (plan.fused) {
-    return describe_path(planner::choose(*plan.fused, plan.constraints, plan.machine), *plan.operators.order);
+    return describe_path(planner::choose(*plan.fused, plan.constraints, plan.machine, plan.survey.ranking),
+                         *plan.operators.order);
   }
   double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->predicted_rows : 0;
   for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {

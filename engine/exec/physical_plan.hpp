@@ -9,6 +9,7 @@
 #include <skyrank/table.hpp>
 
 #include "engine/exec/preference_plan.hpp"
+#include "engine/exec/survey.hpp"
 #include "engine/query/bound.hpp"
 #include "planner/choose.hpp"
 
@@ -38,11 +39,19 @@ struct PhysicalPlan {
   double segments = 1;                      ///< estimated number of partitions
   bool on_device = false;                   ///< filters and keys are of the device
   std::optional<kernels::TopKShape> fused;  ///< the top-k problem that takes the filter and the keys in
+  Survey survey = {};                       ///< what a sample of the table showed
+};
+
+/// Rules of the planner that can be switched off, each on its own.
+struct Rules {
+  bool statistics = true;  ///< look at a sample of the rows
+  bool fusion = true;      ///< let the ranking take the filter and the making of keys in, where that is cheaper
 };
 
 /// Lays out the operators with their estimated rows. BindError when a preference has too many dimensions.
 PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
-                       const planner::Constraints& constraints, const planner::Machine& machine);
+                       const planner::Constraints& constraints, const planner::Machine& machine,
+                       const Rules& rules = {});
 
 /// Chooses paths for the estimated sizes. Throws planner::NoPath.
 void choose_paths(PhysicalPlan& plan);

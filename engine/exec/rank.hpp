@@ -38,7 +38,7 @@ class Ranker {
  public:
   /// No segment will have more than `largest` rows. `runtime` must outlive the ranker.
   Ranker(const Window& window, const Runtime& runtime, std::int64_t largest)
-      : window_(window), runtime_(runtime), chooser_(runtime, largest) {}
+      : window_(window), runtime_(runtime), chooser_(runtime, largest, runtime.ranking) {}
 
   std::vector<std::int64_t> rank(const std::vector<Keys>& keys, const Segments& segments, Report& report);
 

@@ -20,6 +20,8 @@ struct Runtime {
   planner::Constraints constraints;
   planner::Machine machine;
   kernels::Context context;
+  planner::Statistics preference = {};  ///< of the first step
+  planner::Statistics ranking = {};
 };
 
 /// Milliseconds since construction or the last lap.
@@ -61,20 +63,22 @@ class Chooser {
  public:
   using Shape = typename Algorithm::Shape;
 
-  Chooser(const Runtime& runtime, std::int64_t largest)
-      : runtime_(runtime), largest_(static_cast<std::size_t>(largest)) {}
+  Chooser(const Runtime& runtime, std::int64_t largest, const planner::Statistics& statistics)
+      : runtime_(runtime), largest_(static_cast<std::size_t>(largest)), statistics_(statistics) {}
 
   const planner::Choice<Algorithm>& operator()(Shape shape) {
     if (shape.n < largest_) shape.n = std::min(std::bit_ceil(shape.n), largest_);
     const std::lock_guard lock(mutex_);
     const auto known = choices_.find(shape.n);
     if (known != choices_.end()) return known->second;
-    return choices_.emplace(shape.n, planner::choose(shape, runtime_.constraints, runtime_.machine)).first->second;
+    return choices_.emplace(shape.n, planner::choose(shape, runtime_.constraints, runtime_.machine, statistics_))
+        .first->second;
   }
 
  private:
   const Runtime& runtime_;
   std::size_t largest_;
+  planner::Statistics statistics_;
   std::mutex mutex_;
   std::map<std::size_t, planner::Choice<Algorithm>> choices_;
 };
@@ -98,6 +102,7 @@ void describe_path(const planner::Choice<Algorithm>& path, PlanNode& node) {
   node.device = path.algorithm->device == kernels::Device::cpu ? "cpu" : "cuda";
   node.reason = path.reason;
   node.predicted_ms = path.seconds * 1e3;
+  node.predicted_bytes = path.bytes;
   node.parameters.clear();
   for (const kernels::Parameter& parameter : path.algorithm->parameters) {
     node.parameters.emplace_back(parameter.name, path.parameters[parameter.name]);

@@ -61,7 +61,10 @@ SkylineKeys slice(const SkylineKeys& keys, std::int64_t begin, std::int64_t end)
 
 SkylineSolver::SkylineSolver(const PreferencePlan& plan, const Runtime& runtime, std::int64_t largest)
     : plan_(plan), runtime_(runtime) {
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) choosers_.emplace_back(runtime, largest);
+  // Later steps see rows that are equal in the ones before; of these nothing is known.
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    choosers_.emplace_back(runtime, largest, s == 0 ? runtime.preference : planner::Statistics{});
+  }
 }
 
 std::vector<std::int64_t> SkylineSolver::best(const SkylineKeys& keys, std::size_t step, StepReports& reports) {

@@ -5,26 +5,30 @@ namespace skyrank::planner::cost {
 
 Cost blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine) {
   constexpr double kSampleRows = 4096;
+  constexpr double kFirstRows = 8192;  // that meet each other before there are blocks enough for all threads
   constexpr double kBlockRows = 512;
   const double n = static_cast<double>(shape.n);
   const double d = static_cast<double>(shape.d);
+  const double sample = std::min(n, kSampleRows);
   const double kept = skyline_rows(shape, statistics);
   const double survivors = std::max(kept, n * surviving_share(shape, statistics));
   const double row_threads = threads_used(n, 16384, machine);
   const double threads = threads_used(survivors, 512, machine);
-  // A row meets every block before it: some are closed by their corner, the others take an intersection a dimension. A
-  // row that stays meets all of them; one that does not has its dominator after about a square root of them.
-  const double pairs = kept * kept / 2 / kBlockRows;
-  const double found = (survivors - kept) * std::sqrt(kept);
+  // A row meets the blocks before it until one holds its dominator, after about a square root of the skyline's rows. A
+  // row that stays meets all of them: some are closed by their corner, the others take an intersection a dimension.
+  const double words = static_cast<double>(shape.width) / 4;
   return {{{"start", 1, 30e-6},
-           {"sample-keys", std::min(n, kSampleRows) * d, 4e-9},
-           {"rows", n / row_threads, 1e-9},
-           {"keys", n * d / row_threads, 0.3e-9},
-           {"survivors", survivors / threads, 12e-9},
-           {"survivor-keys", survivors * d / threads, 2e-9},
-           {"dominators", found / threads, 0.3e-9},
-           {"blocks", pairs / threads, 0.4e-9},
-           {"block-keys", pairs * d / threads, 0.35e-9}},
+           {"sample-rows", sample, 2e-9},
+           {"sample-keys", words * sample * d, 4e-9},
+           {"row-threads", row_threads - 1, 8e-6},
+           {"threads", threads - 1, 18e-6},
+           {"keys", words * n * d / row_threads, 0.5e-9},
+           {"survivors", survivors / threads, 40e-9},
+           {"survivor-keys", words * survivors * d / threads, 1e-9},
+           {"dominators", n * std::sqrt(kept) / row_threads, 0.5e-9},
+           {"first-keys", words * std::min(kept, kFirstRows) * d, 20e-9},
+           {"corners", kept * std::sqrt(kept) / threads, 1e-9},
+           {"block-keys", kept * kept / 2 / kBlockRows * d / threads, 0.1e-9}},
           survivors * (16 + 2 * d * static_cast<double>(shape.width))};
 }
 

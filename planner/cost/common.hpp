@@ -42,13 +42,23 @@ inline double rank_bytes(const kernels::TopKShape& shape) {
   return static_cast<double>(std::bit_width(shape.n)) + 8 * key_bytes(shape) <= 64 ? 8 : 16;
 }
 
+/// How much of a sort's work there is to do: none where no neighbours descend, or all, and less the fewer different
+/// keys there are, since equal ones lie in order.
+inline double disorder(const Statistics& statistics) {
+  const double in_order = std::abs(2 * statistics.ascending - 1);
+  return (1 - std::pow(in_order, 8)) * std::sqrt(statistics.distinct);
+}
+
 /// Putting m ranks in order: by comparing them, or from 16,384 on, where they are integers, digit by digit.
-inline void add_order(std::vector<Term>& terms, const kernels::TopKShape& shape, double m, const Machine& machine) {
+inline void add_order(std::vector<Term>& terms, const kernels::TopKShape& shape, double m, const Statistics& statistics,
+                      const Machine& machine) {
   constexpr double kFew = 16384;
   const double weight = rank_weight(shape);
   const bool integers = key_bytes(shape) * 8 + static_cast<double>(std::bit_width(shape.n)) <= 128;
   const double compared = integers ? std::min(m, kFew) : m;
-  terms.push_back({"order", weight * sort_steps(compared) / (integers ? 1 : threads_used(m, kFew, machine)), 4e-9});
+  const double steps = weight * sort_steps(compared) / (integers ? 1 : threads_used(m, kFew, machine));
+  terms.push_back({"order", steps * disorder(statistics), 4e-9});
+  terms.push_back({"order-runs", weight * compared, 1e-9});
   const double moved = integers ? weight * key_bytes(shape) * std::max(0.0, m - kFew) : 0;
   terms.push_back({"order-digits", moved / threads_used(m, 2 * kFew, machine), 1.5e-9});
 }
@@ -71,7 +81,7 @@ struct HeapWork {
 };
 
 /// In random order a heap of k takes in k ln(n / k) ranks after the first k; in ascending order none, in descending
-/// order all.
+/// order all. Of rows that tie with the last one none enters.
 inline HeapWork heap_work(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine) {
   const double n = static_cast<double>(shape.n);
   const double k = std::min(n, static_cast<double>(shape.k));
@@ -83,7 +93,7 @@ inline HeapWork heap_work(const kernels::TopKShape& shape, const Statistics& sta
   const double random = work.filled > 0 ? std::min(rest, work.filled * std::log(work.rows / work.filled)) : 0;
   const double towards = statistics.order < 0 ? rest : 0;
   const double share = std::pow(std::abs(statistics.order), 8);  // nothing short of nearly sorted matters
-  work.inserts = random + share * (towards - random);
+  work.inserts = (1 - statistics.ties) * (random + share * (towards - random));
   work.levels = std::log2(std::max(2.0, work.filled));
   work.held = threads * work.filled;
   return work;

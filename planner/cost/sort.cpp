@@ -6,10 +6,16 @@ namespace skyrank::planner::cost {
 Cost sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine) {
   const double n = static_cast<double>(shape.n);
   const double threads = threads_used(n, 16384, machine);
-  const double sorted = std::pow(std::abs(statistics.order), 8);  // a sort that looks for runs finds one
+  // It looks for runs first: what ascends is done, what descends is turned round.
+  const double ascends = statistics.ascending > 0.5 ? std::pow(2 * statistics.ascending - 1, 8) : 0;
+  const double descends = statistics.ascending < 0.5 ? std::pow(1 - 2 * statistics.ascending, 8) : 0;
+  const double steps = rank_weight(shape) * sort_steps(n) * (1 - ascends - descends);
   return {{{"start", 1, 0.3e-6},
-           {"scan", scan_weight(shape) * n / threads, 1e-9},
-           {"sort", rank_weight(shape) * sort_steps(n) * (1 - 0.8 * sorted) / threads, 4e-9}},
+           {"ranks", scan_weight(shape) * n / threads, 1e-9},
+           {"run", ascends * n, 0.3e-9},
+           {"run-backwards", descends * n, 2.5e-9},
+           {"sort", steps, 0.5e-9},
+           {"sort-shared", steps / threads, 4e-9}},
           n * rank_bytes(shape)};
 }
 

@@ -42,7 +42,8 @@ struct ExplainArguments {
   BatchArguments batch;
   int threads = 0;
   DeviceChoice device = DeviceChoice::automatic;
-  bool analyze = false;  ///< run the queries, and show what was measured
+  bool analyze = false;              ///< run the queries, and show what was measured
+  std::vector<std::string> without;  ///< rules of the planner
   bool json = false;
 };
 

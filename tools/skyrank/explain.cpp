@@ -9,7 +9,8 @@ namespace skyrank::tools {
 
 int explain(const ExplainArguments& arguments, Console& console, Signals& signals) {
   const Batch batch = open_batch(arguments.batch);
-  const Engine engine({.threads = arguments.threads, .device = arguments.device});
+  const Engine engine(
+      {.threads = arguments.threads, .device = arguments.device, .profile = {}, .without = arguments.without});
   InputTables tables(batch, arguments.threads, console, signals);  // plans depend on how many rows there are
   ErrorReport errors(console);
   Json results = Json::array();

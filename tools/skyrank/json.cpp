@@ -44,9 +44,11 @@ Json to_json(const PlanNode& plan) {
   for (const auto& [name, value] : plan.parameters) node["parameters"][name] = value;
   node["predicted_rows"] = plan.predicted_rows;
   node["predicted_ms"] = plan.predicted_ms;
+  if (plan.predicted_bytes > 0) node["predicted_bytes"] = plan.predicted_bytes;
   if (plan.measured_rows) node["measured_rows"] = *plan.measured_rows;
   if (plan.measured_ms) node["measured_ms"] = *plan.measured_ms;
   if (plan.work) node["work"] = to_json(*plan.work);
+  for (const auto& [name, value] : plan.statistics) node["statistics"][name] = value;
   for (const Alternative& other : plan.alternatives) {
     node["alternatives"].push_back(
         {{"algorithm", other.algorithm}, {"predicted_ms", other.predicted_ms}, {"reason", other.reason}});

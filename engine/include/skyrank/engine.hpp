@@ -1,6 +1,8 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -14,6 +16,12 @@ namespace skyrank {
 struct EngineOptions {
   int threads = 0;  ///< 0: all cores the process may use
   DeviceChoice device = DeviceChoice::automatic;
+  /// What `skyrank calibrate` made of this machine. None: the user's own, if there is one; an empty path: the built-in
+  /// one.
+  std::optional<std::filesystem::path> profile = {};
+  /// Rules of the planner to do without: "statistics" (look at a sample of the rows), "fusion" (let a ranking filter
+  /// and make keys where that is cheaper).
+  std::vector<std::string> without = {};
 };
 
 struct RunOptions {
@@ -44,7 +52,8 @@ struct Result {
 /// Answers queries over tables. Immutable after construction and safe to use from many threads at once.
 class Engine {
  public:
-  /// DeviceError when `options.device` is cuda and there is none, with the driver's message.
+  /// DeviceError when `options.device` is cuda and there is none, with the driver's message. ResourceError for a
+  /// profile of another machine, or one that cannot be read. BindError for an unknown rule.
   explicit Engine(EngineOptions options = {});
   ~Engine();
   Engine(Engine&&) noexcept;

@@ -41,10 +41,12 @@ struct PlanNode {
   std::string reason;  ///< why this path
   double predicted_rows = 0;
   double predicted_ms = 0;
+  double predicted_bytes = 0;                 ///< of temporary memory
   std::optional<std::int64_t> measured_rows;  ///< after a run
   std::optional<double> measured_ms;
   std::vector<std::pair<std::string, std::int64_t>> parameters;
   std::vector<Alternative> alternatives;
+  std::vector<std::pair<std::string, double>> statistics;  ///< that the choice rests on; empty: none
   std::optional<Work> work;
   std::vector<PlanNode> children;  ///< inputs
 };

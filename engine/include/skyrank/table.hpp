@@ -16,6 +16,7 @@ namespace skyrank {
 
 namespace exec {
 class ResidentColumn;  // engine/exec/device/resident.hpp
+class SurveyCache;
 }  // namespace exec
 
 /// How the values of a column lie in memory.
@@ -137,9 +138,13 @@ class Table {
   /// Index of a column, or nothing.
   std::optional<int> find(std::string_view name) const;
 
+  /// What the planner has seen of the rows, kept for the next query; null for a table without columns. For the engine.
+  exec::SurveyCache* surveys() const noexcept { return surveys_.get(); }
+
  private:
   std::int64_t rows_ = 0;
   std::vector<Column> columns_;
+  std::shared_ptr<exec::SurveyCache> surveys_;
 };
 
 }  // namespace skyrank

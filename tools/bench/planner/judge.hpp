@@ -32,9 +32,10 @@ struct Score {
   double median_regret = 0;
   double p95_regret = 0;
   double max_regret = 0;
-  double within_25_percent = 0;        ///< share of predictions that are off by no more
-  double planning_without_ms = 0;      ///< the most, without statistics
-  double p95_planning_share_with = 0;  ///< of the best path's time, with statistics
+  double within_25_percent = 0;    ///< share of predictions that are off by no more
+  double planning_without_ms = 0;  ///< the most, without statistics
+  double p95_planning_share_with =
+      0;  ///< of the best path's time, with statistics, of queries of a millisecond or more
 };
 
 Score score_of(const std::vector<Verdict>& verdicts);

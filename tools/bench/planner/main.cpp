@@ -71,7 +71,8 @@ int judge_runs(const Arguments& arguments) {
   const Score score = score_of(verdicts);
   fmt::print(
       "{} queries: regret median {:.3f}, 95 % {:.3f}, most {:.3f}; {:.1f} % of predictions within 25 %;\n"
-      "planning at most {:.3f} ms without statistics, 95 % of queries at most {:.2f} % of their time with them\n",
+      "planning at most {:.3f} ms without statistics, 95 % of queries of 1 ms or more at most {:.2f} % of their time "
+      "with them\n",
       score.queries, score.median_regret, score.p95_regret, score.max_regret, 100 * score.within_25_percent,
       score.planning_without_ms, 100 * score.p95_planning_share_with);
   const std::vector<std::string> missed = shortfalls(score);

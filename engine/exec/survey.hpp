@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <skyrank/table.hpp>
+
+#include "engine/exec/preference_plan.hpp"
+#include "engine/query/bound.hpp"
+#include "planner/choose.hpp"
+#include "planner/statistics.hpp"
+
+// What a sample of a table's rows tells of a query. Costs about a hundredth of what the query is expected to take, once
+// for each table and query: tables keep it.
+namespace skyrank::exec {
+
+struct Survey {
+  std::size_t sample = 0;             ///< rows looked at; 0: none
+  std::optional<double> selectivity;  ///< of the condition, in [0, 1]
+  planner::Statistics preference;     ///< of the first step's keys, over rows that pass the condition
+  planner::Statistics ranking;        ///< of the ranking's keys; assumed, where a skyline comes before it
+};
+
+/// The surveys of one table, by query. Thread-safe.
+class SurveyCache {
+ public:
+  std::optional<Survey> find(const std::string& query) const;
+  void keep(const std::string& query, const Survey& survey);
+
+ private:
+  static constexpr std::size_t kMost = 256;  ///< beyond that all are forgotten
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Survey, std::less<>> surveys_;
+};
+
+/// Looks at a sample of the rows, or remembers what was seen in it. Nothing is looked at of queries with `group_by`,
+/// whose later stages work on another table, of small inputs, and where an expression fails on a sampled row: the error
+/// is for the run to report.
+Survey survey(const query::BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
+              const planner::Machine& machine);
+
+}  // namespace skyrank::exec

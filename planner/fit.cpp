@@ -9,9 +9,11 @@ namespace {
 
 constexpr double kPull = 0.003;  ///< of a run's weight, for being off by the whole of it
 
-/// The x >= 0 at which |A x - b|^2 is least, from A'A and A'b, by coordinate descent: each step is exact in its
+constexpr double kLeast = 0.1;  ///< of a model's own seconds: nothing is done in no time
+
+/// The x >= kLeast at which |A x - b|^2 is least, from A'A and A'b, by coordinate descent: each step is exact in its
 /// coordinate, and the problem is convex, so no step is wrong and the limit is the minimum.
-Eigen::VectorXd non_negative_least_squares(const Eigen::MatrixXd& gram, const Eigen::VectorXd& right) {
+Eigen::VectorXd bounded_least_squares(const Eigen::MatrixXd& gram, const Eigen::VectorXd& right) {
   constexpr int kRounds = 20000;
   constexpr double kStill = 1e-10;
   Eigen::VectorXd x = Eigen::VectorXd::Ones(right.size());
@@ -19,7 +21,7 @@ Eigen::VectorXd non_negative_least_squares(const Eigen::MatrixXd& gram, const Ei
     double moved = 0;
     for (Eigen::Index i = 0; i < x.size(); ++i) {
       if (gram(i, i) <= 0) continue;
-      const double next = std::max(0.0, x[i] + (right[i] - gram.row(i).dot(x)) / gram(i, i));
+      const double next = std::max(kLeast, x[i] + (right[i] - gram.row(i).dot(x)) / gram(i, i));
       moved = std::max(moved, std::abs(next - x[i]));
       x[i] = next;
     }
@@ -55,8 +57,12 @@ Profile::Seconds fit(const std::vector<TimedRun>& runs) {
   for (int round = 0; round < kRounds; ++round) {
     const Eigen::MatrixXd weighted = weights.asDiagonal() * predicted;
     const Eigen::MatrixXd gram = weighted.transpose() * weighted + Eigen::MatrixXd(pull.asDiagonal());
-    factors = non_negative_least_squares(gram, weighted.transpose() * weights.cwiseProduct(measured) + pull);
-    weights = (predicted * factors).cwiseMax(1e-12).cwiseProduct(measured).cwiseSqrt().cwiseInverse();
+    factors = bounded_least_squares(gram, weighted.transpose() * weights.cwiseProduct(measured) + pull);
+    const Eigen::VectorXd seconds_now = (predicted * factors).cwiseMax(1e-12);
+    weights = seconds_now.cwiseProduct(measured).cwiseSqrt().cwiseInverse();
+    for (Eigen::Index r = 0; r < rows; ++r) {
+      if (runs[static_cast<std::size_t>(r)].stopped && seconds_now[r] >= measured[r]) weights[r] = 0;
+    }
   }
   for (Eigen::Index c = 0; c < columns; ++c) {
     const cost::Term& term = terms[static_cast<std::size_t>(c)];

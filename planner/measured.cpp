@@ -1,5 +1,6 @@
 #include "planner/measured.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <istream>
@@ -138,6 +139,19 @@ void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs) {
   }
 }
 
+std::string query_of(const MeasuredRun& run) {
+  std::string text = run.data + " threads=" + std::to_string(run.threads);
+  if (const auto* skyline = std::get_if<kernels::SkylineShape>(&run.shape)) {
+    text += " n=" + std::to_string(skyline->n) + " skyline d=" + std::to_string(skyline->d);
+  } else {
+    const auto& ranking = std::get<kernels::TopKShape>(run.shape);
+    text += " n=" + std::to_string(ranking.n) + " top-k k=" + std::to_string(ranking.k) +
+            " columns=" + std::to_string(ranking.widths.size());
+    if (ranking.ties != kernels::TieRule::first) text += " ties=" + std::to_string(static_cast<int>(ranking.ties));
+  }
+  return text + (run.statistics.memory == kernels::Memory::device ? " resident" : "");
+}
+
 std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source) {
   std::vector<MeasuredRun> runs;
   std::string line;
@@ -157,11 +171,19 @@ std::optional<double> predict(const MeasuredRun& run, const Profile& profile) {
 }
 
 std::map<std::string, Profile::Seconds, std::less<>> fit(const std::vector<MeasuredRun>& runs) {
-  const Profile own_seconds;  // of the models
+  const Profile own_seconds;           // of the models
+  std::map<std::string, double> best;  // of a query
+  for (const MeasuredRun& run : runs) {
+    double& seconds = best.try_emplace(query_of(run), run.seconds).first->second;
+    seconds = std::min(seconds, run.seconds);
+  }
   std::map<std::string, std::vector<TimedRun>, std::less<>> by_algorithm;
   for (const MeasuredRun& run : runs) {
-    if (!std::isfinite(run.seconds)) continue;
-    if (auto cost = cost_of(run, own_seconds)) by_algorithm[run.algorithm].push_back({std::move(*cost), run.seconds});
+    std::optional<cost::Cost> cost = cost_of(run, own_seconds);
+    if (!cost) continue;
+    const bool stopped = !std::isfinite(run.seconds);
+    const double seconds = stopped ? std::max(kHopeless * best.at(query_of(run)), kLeastStopped) : run.seconds;
+    if (std::isfinite(seconds)) by_algorithm[run.algorithm].push_back({std::move(*cost), seconds, stopped});
   }
   std::map<std::string, Profile::Seconds, std::less<>> fitted;
   for (const auto& [algorithm, timed] : by_algorithm) fitted.emplace(algorithm, fit(timed));

@@ -14,6 +14,10 @@
 // on.
 namespace skyrank::planner {
 
+/// A run is stopped when it has taken so many times as long as the best one, and this many seconds at least.
+inline constexpr double kHopeless = 6;
+inline constexpr double kLeastStopped = 0.05;
+
 struct MeasuredRun {
   std::string algorithm;  ///< registered name
   std::string data;       ///< what it ran on, for people
@@ -25,6 +29,9 @@ struct MeasuredRun {
 };
 
 void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs);
+
+/// What tells one query from another in a list of runs.
+std::string query_of(const MeasuredRun& run);
 
 /// Throws BadProfile for text that write_runs did not write.
 std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source);

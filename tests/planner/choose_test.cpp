@@ -38,7 +38,7 @@ std::string refusal(const Shape& shape, const Constraints& constraints, const Ma
 TEST(Choose, FewRowsTakeAHeapAndManyASample) {
   EXPECT_EQ(choose(topk(100, 1), {}, {}).algorithm->name, "heap");
   EXPECT_EQ(choose(topk(1000, 10), {}, {}).algorithm->name, "heap");
-  for (const std::size_t k : {1, 10, 1000, 100000, 1000000}) {
+  for (const std::size_t k : {1, 10, 1000, 100000}) {
     EXPECT_EQ(choose(topk(1000000, k), {}, {}).algorithm->name, "sampled-threshold") << k;
     EXPECT_EQ(choose(topk(10000000, k), {}, {.threads = 8}).algorithm->name, "sampled-threshold") << k;
   }
@@ -121,7 +121,7 @@ TEST(Choose, Parameters) {
   EXPECT_EQ(choose(skyline(1000, 3), forced({"sfs"}), {}).parameters["block"], 1024);
   // A parameter alone leaves the algorithms that have it.
   const Constraints alone{.device = {}, .algorithms = {}, .parameters = {{"block", 64}}};
-  EXPECT_EQ(choose(skyline(10, 3), alone, {}).algorithm->name, "sfs");
+  EXPECT_EQ(choose(skyline(10, 3), alone, {}).parameters["block"], 64);
   // It belongs to the query's skyline: the ranking does not mind.
   EXPECT_EQ(choose(topk(1000, 3), alone, {}).algorithm->name, "heap");
 }

@@ -6,8 +6,6 @@
 #include <map>
 #include <ostream>
 
-#include "tools/bench/planner/trial.hpp"
-
 namespace skyrank::bench {
 namespace {
 
@@ -46,7 +44,7 @@ Verdict judge_query(const std::string& query, const std::vector<const planner::M
 
 std::vector<Verdict> judge(const std::vector<planner::MeasuredRun>& runs, const planner::Profile& profile) {
   std::map<std::string, std::vector<const planner::MeasuredRun*>> queries;
-  for (const planner::MeasuredRun& run : runs) queries[query_of(run)].push_back(&run);
+  for (const planner::MeasuredRun& run : runs) queries[planner::query_of(run)].push_back(&run);
   std::vector<Verdict> verdicts;
   for (const auto& [query, its_runs] : queries) verdicts.push_back(judge_query(query, its_runs, profile));
   return verdicts;

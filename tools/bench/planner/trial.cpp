@@ -127,7 +127,7 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
     std::erase_if(left, [&](const Algorithm* it) {
       if (options.stop.stop_requested()) throw kernels::Cancelled{};
       // Short runs are cheap to have, however hopeless; and the first one on a GPU sets it up.
-      const double limit = std::clamp(kHopeless * best, 0.05, cell.budget_s);
+      const double limit = std::clamp(planner::kHopeless * best, planner::kLeastStopped, cell.budget_s);
       const std::optional<double> run = timed(*it, problem, limit);
       if (!run) {
         seconds[it] = {std::numeric_limits<double>::infinity()};
@@ -161,21 +161,6 @@ std::vector<MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options)
         .n = data.n, .keys = data.keys, .k = static_cast<std::size_t>(cell.k), .ties = cell.ties};
     return try_all(kernels::topk_algorithms(), problem, cell, threads, options);
   });
-}
-
-std::string query_of(const MeasuredRun& run) {
-  return run.data + std::visit(
-                        [&](const auto& shape) {
-                          std::string text = fmt::format(" n={} threads={}", shape.n, run.threads);
-                          if constexpr (requires { shape.k; }) {
-                            text += fmt::format(" top-k k={} ties={} columns={}", shape.k, to_string(shape.ties),
-                                                shape.widths.size());
-                          } else {
-                            text += fmt::format(" skyline d={}", shape.d);
-                          }
-                          return text + (run.statistics.memory == kernels::Memory::device ? " resident" : "");
-                        },
-                        run.shape);
 }
 
 }  // namespace skyrank::bench

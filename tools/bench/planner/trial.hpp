@@ -20,14 +20,9 @@ struct TrialOptions {
 };
 
 /// Times every algorithm that supports the cell, in turns, the cell's `repeats` times after its warm-ups; the medians
-/// come back. An algorithm that runs longer than the cell's budget, or `kHopeless` times as long as the best so far, is
-/// stopped and comes back with infinite seconds. Throws kernels::Cancelled after a stop request, std::bad_alloc, and
-/// what make_data throws.
+/// come back. An algorithm that runs longer than the cell's budget, or `planner::kHopeless` times as long as the best
+/// so far, is stopped and comes back with infinite seconds. Throws kernels::Cancelled after a stop request,
+/// std::bad_alloc, and what make_data throws.
 std::vector<planner::MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options);
-
-inline constexpr double kHopeless = 6;
-
-/// What tells one query from another in a list of runs.
-std::string query_of(const planner::MeasuredRun& run);
 
 }  // namespace skyrank::bench

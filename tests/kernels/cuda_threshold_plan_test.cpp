@@ -26,7 +26,9 @@ TEST(PoissonQuantile, IsTheLeastThatKeepsTheRisk) {
     for (const double risk : {0.5, 1e-2, 1e-5}) {
       const std::size_t r = cuda::poisson_quantile(mean, risk);
       EXPECT_LE(poisson_tail(mean, r), risk * (1 + 1e-6)) << mean;
-      if (r > 0) EXPECT_GT(poisson_tail(mean, r - 1), risk * (1 - 1e-6)) << mean;
+      if (r > 0) {
+        EXPECT_GT(poisson_tail(mean, r - 1), risk * (1 - 1e-6)) << mean;
+      }
     }
   }
 }

@@ -9,7 +9,6 @@ namespace skyrank {
 namespace {
 
 constexpr int kManyThreads = 4;
-const bool kHasGpu = !kernels::cuda::find_devices().devices.empty();
 
 const Engine& engine(int threads) {
   static const Engine one(EngineOptions{.threads = 1, .device = DeviceChoice::automatic});
@@ -46,6 +45,11 @@ std::string describe(const Path& path, const Query& query) {
 
 }  // namespace
 
+bool has_gpu() {
+  static const bool has = !kernels::cuda::find_devices().devices.empty();
+  return has;
+}
+
 std::vector<Path> paths(const Query& query, const Table& table) {
   std::vector<Path> result;
   const auto add = [&](const std::string& name, const Using& path) {
@@ -63,7 +67,7 @@ std::vector<Path> paths(const Query& query, const Table& table) {
     EXPECT_GT(count, 0) << "no registered algorithm supports the " << problem << " problem of the query";
   }
   const Using device{.algorithms = {}, .device = DeviceChoice::cuda, .parameters = {}};
-  if (kHasGpu && supported(query, table, device)) {
+  if (has_gpu() && supported(query, table, device)) {
     add("the GPU", device);
     result.push_back({"the GPU with a pinned table", device, 1, true});
   }

@@ -3,7 +3,10 @@
 #include <cmath>
 #include <cstdio>
 #include <iterator>
+#include <map>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace skyrank {
 namespace {
@@ -68,11 +71,24 @@ std::string statistics_line(const PlanNode& node) {
   return line;
 }
 
-std::string alternative_line(const Alternative& other) {
-  std::string line = "not " + other.algorithm;
-  if (other.predicted_ms > 0) line += ", " + milliseconds(other.predicted_ms);
-  if (!other.reason.empty()) line += ": " + other.reason;
-  return line;
+/// One line each; those that lost for the same reason, and without a cost, share one.
+std::vector<std::string> alternative_lines(const std::vector<Alternative>& others) {
+  std::vector<std::string> lines;
+  std::map<std::string, std::size_t> line_of_reason;
+  for (const Alternative& other : others) {
+    const bool costed = other.predicted_ms > 0;
+    if (!costed && !other.reason.empty()) {
+      const auto [found, is_new] = line_of_reason.try_emplace(other.reason, lines.size());
+      if (is_new) lines.emplace_back("not ");
+      lines[found->second] += (is_new ? "" : ", ") + other.algorithm;
+      continue;
+    }
+    lines.push_back("not " + other.algorithm);
+    if (costed) lines.back() += ", " + milliseconds(other.predicted_ms);
+    if (!other.reason.empty()) lines.back() += ": " + other.reason;
+  }
+  for (const auto& [reason, line] : line_of_reason) lines[line] += ": " + reason;
+  return lines;
 }
 
 /// `first` stands before the operator's own line, `rest` before everything below it.
@@ -84,7 +100,7 @@ void append(std::string& text, const PlanNode& node, const std::string& first, c
   add(cost_line(node));
   if (node.work) add(work_line(*node.work));
   if (!node.statistics.empty()) add(statistics_line(node));
-  for (const Alternative& other : node.alternatives) add(alternative_line(other));
+  for (const std::string& line : alternative_lines(node.alternatives)) add(line);
   for (std::size_t i = 0; i < node.children.size(); ++i) {
     const bool last = i + 1 == node.children.size();
     append(text, node.children[i], rest + (last ? "└─ " : "├─ "), rest + (last ? "   " : "│  "));

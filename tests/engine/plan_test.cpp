@@ -20,7 +20,9 @@ PlanNode example() {
   skyline.predicted_rows = 12.4;
   skyline.predicted_ms = 1.234;
   skyline.parameters = {{"block", 64}, {"threads", 2}};
-  skyline.alternatives = {{"block-nested-loops", 25.04, "slower"}, {"merge", 0, "needs two dimensions"}};
+  skyline.alternatives = {{"block-nested-loops", 25.04, "slower"},
+                          {"merge", 0, "needs two dimensions"},
+                          {"divide", 0, "needs two dimensions"}};
   skyline.children = {scan};
   PlanNode gather;
   gather.op = "gather";
@@ -38,7 +40,7 @@ TEST(Plan, IsPrintedAsATree) {
             "   │   sort-first on cpu with block=64, threads=2: cheapest of 2\n"
             "   │   predicted 12 rows in 1.23 ms\n"
             "   │   not block-nested-loops, 25.0 ms: slower\n"
-            "   │   not merge: needs two dimensions\n"
+            "   │   not merge, divide: needs two dimensions\n"
             "   └─ scan  hotels\n"
             "          predicted 1000 rows in 0.000 ms\n");
 }

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
-#include <ranges>
 
 #include "planner/choose.hpp"
 #include "planner/estimate.hpp"
@@ -212,17 +211,15 @@ Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, s
   const Eigen::VectorXd ranks = unit_ranks(keys);
   const Eigen::VectorXd places = Eigen::VectorXd::LinSpaced(ranks.size(), -1, 1);
   statistics.order = sample.n > 1 ? ranks.dot(places) / places.norm() : 0;
-  const auto descents =
-      static_cast<double>(sample.n) -
-      static_cast<double>(std::ranges::count_if(std::views::iota(std::size_t{1}, std::max<std::size_t>(sample.n, 1)),
-                                                [&](std::size_t i) { return keys[i - 1] <= keys[i]; })) -
-      1;
+  double descents = 0;
+  for (std::size_t i = 1; i < keys.size(); ++i) descents += keys[i] < keys[i - 1] ? 1 : 0;
   statistics.ascending = sample.n > 1 ? 1 - descents / (m - 1) : 0.5;
   std::ranges::sort(keys);
   const auto place = std::min(sample.n - 1, static_cast<std::size_t>(m * static_cast<double>(k) /
                                                                      static_cast<double>(std::max<std::size_t>(n, 1))));
-  const auto equal = std::ranges::equal_range(keys, keys[place]);
-  statistics.ties = equal.size() > 1 ? static_cast<double>(equal.size()) / m : 0;
+  const auto tied = std::equal_range(keys.begin(), keys.end(), keys[place]);
+  const auto equal = static_cast<double>(tied.second - tied.first);
+  statistics.ties = equal > 1 ? equal / m : 0;
   for (std::size_t i = 0; i <= kParts; ++i) statistics.quantiles.push_back(keys[(sample.n - 1) * i / kParts]);
   const std::uint64_t last = ~std::uint64_t{0} >> (64 - kernels::bits(column.width));
   statistics.worst = static_cast<double>(keys.end() - std::ranges::lower_bound(keys, last - 1)) / m;

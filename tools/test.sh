@@ -7,8 +7,16 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly STAGES=(setup format release tidy asan tsan fuzz)
 readonly FIRST_PARTY=(engine kernels planner datasets tools)
 
+# What compiled once, in whichever clone, need not again.
+use_ccache() {
+  command -v ccache >/dev/null || return 0
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
+  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+}
+
 # build PRESET [cmake arguments...]
 build() {
+  use_ccache
   mkdir -p "build/$1"
   cmake --preset "$@" >"build/$1/configure.log" 2>&1 || {
     cat "build/$1/configure.log"

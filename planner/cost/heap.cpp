@@ -7,12 +7,7 @@ Cost heap(const kernels::TopKShape& shape, const Statistics& statistics, const M
   const HeapWork work = heap_work(shape, statistics, machine);
   // Making the heap takes about two steps a rank, each insert one a level.
   const double steps = 2 * work.filled + work.inserts * work.levels;
-  return {{{"start", 1, 0.35e-6},
-           {"threads", threads_used(static_cast<double>(shape.n), 32768, machine) - 1, 5e-6},
-           {"scan", passes(shape) * scan_weight(shape) * work.rows, 1e-9},
-           {"heap-steps", rank_weight(shape) * steps, 4e-9},
-           {"merge", rank_weight(shape) * sort_steps(work.held) / threads_used(work.held, 16384, machine), 4e-9}},
-          2 * work.held * rank_bytes(shape)};
+  return heap_cost(shape, work, steps, machine);
 }
 
 }  // namespace skyrank::planner::cost

@@ -9,8 +9,10 @@
 
 #include "engine/exec/block_keys.hpp"
 #include "engine/exec/load.hpp"
+#include "engine/exec/parallel.hpp"
 #include "engine/exec/program.hpp"
 #include "engine/exec/vec.hpp"
+#include "engine/exec/zone_maps.hpp"
 #include "kernels/common/keys.hpp"
 
 namespace skyrank::exec {
@@ -216,6 +218,43 @@ std::optional<kernels::FloatColumn> FusedKeys::floats() const {
     return std::nullopt;
   }
   return kernels::FloatColumn{column_->values, width_, term_.high};
+}
+
+const void* FusedKeys::zone_map(std::size_t k) const {
+  constexpr std::size_t kFewRows = std::size_t{1} << 17;  // whose map would cost as much as it spares
+  constexpr std::size_t kZonesPerPlace = 8;
+  // Rows that are not read cannot fail.
+  if (column_ == nullptr || (condition_ != nullptr && !can_filter_late_)) return nullptr;
+  zone_map_ = column_->zone_maps->find(term_.high);
+  const auto n = static_cast<std::size_t>(n_);
+  const bool worth_it = condition_ == nullptr && n >= kFewRows && k <= n / (kernels::kZoneRows * kZonesPerPlace);
+  if (zone_map_ == nullptr && worth_it) zone_map_ = column_->zone_maps->keep(term_.high, make_zone_map());
+  return zone_map_.get();
+}
+
+std::shared_ptr<const void> FusedKeys::make_zone_map() const {
+  static_assert(kBlockRows % kernels::kZoneRows == 0 && kChunkRows % kBlockRows == 0);
+  const auto make = [&]<class Key>(Key) -> std::shared_ptr<const void> {
+    const auto zones = (static_cast<std::size_t>(n_) + kernels::kZoneRows - 1) / kernels::kZoneRows;
+    const auto map = std::make_shared_for_overwrite<Key[]>(zones);
+    const auto floats = this->floats();
+    for_chunks(n_, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+      Key* const out = map.get() + static_cast<std::size_t>(begin) / kernels::kZoneRows;
+      if (floats) {
+        const auto* const bits = static_cast<const Key*>(floats->data) + begin;
+        return least_float_keys(bits, static_cast<std::size_t>(end - begin), floats->high, out);
+      }
+      const auto keys = reader();
+      for (std::int64_t at = begin; at < end; at += kBlockRows) {
+        const std::int64_t last = std::min(end, at + kBlockRows);
+        const auto block = keys->read_unfiltered(static_cast<std::size_t>(at), static_cast<std::size_t>(last));
+        least_of_zones(static_cast<const Key*>(block.keys), static_cast<std::size_t>(last - at),
+                       out + static_cast<std::size_t>(at - begin) / kernels::kZoneRows);
+      }
+    });
+    return map;
+  };
+  return width_ == KeyWidth::bytes4 ? make(std::uint32_t{}) : make(std::uint64_t{});
 }
 
 std::unique_ptr<kernels::KeyReader> FusedKeys::reader() const {

@@ -29,9 +29,13 @@ class FusedKeys final : public kernels::KeySource {
   bool has_filter() const override { return condition_ != nullptr; }
   bool can_filter_late() const override { return can_filter_late_; }
   std::optional<kernels::FloatColumn> floats() const override;
+  /// Of a ranking by a column. Made, and kept with the column, where most zones would not be read with it.
+  const void* zone_map(std::size_t k) const override;
   std::unique_ptr<kernels::KeyReader> reader() const override;
 
  private:
+  std::shared_ptr<const void> make_zone_map() const;
+
   query::BoundRankTerm term_;
   std::int64_t n_;
   const ColumnData* column_ = nullptr;  ///< where the term is a column
@@ -39,7 +43,8 @@ class FusedKeys final : public kernels::KeySource {
   std::shared_ptr<const Program> score_;
   std::shared_ptr<const Program> condition_;  ///< null: all rows take part
   kernels::KeyWidth width_;
-  bool can_filter_late_ = false;  ///< neither the condition nor the term can fail for any row
+  mutable std::shared_ptr<const void> zone_map_;  ///< the one that this query uses
+  bool can_filter_late_ = false;                  ///< neither the condition nor the term can fail for any row
 };
 
 }  // namespace skyrank::exec

@@ -68,6 +68,9 @@ struct KeyBlock {
 
 inline constexpr std::size_t kKeyBlockRows = 2048;
 
+/// Consecutive rows that share one entry of a zone map.
+inline constexpr std::size_t kZoneRows = 256;
+
 /// Makes keys, for one thread.
 class KeyReader {
  public:
@@ -108,6 +111,12 @@ class KeySource {
   virtual bool can_filter_late() const = 0;
   /// The column that all keys are of, before the filter, if it is one that can be compared as it is.
   virtual std::optional<FloatColumn> floats() const { return std::nullopt; }
+  /// The zone map: the least key, before the filter, of every kZoneRows consecutive rows, ceil(n / kZoneRows) keys of
+  /// width(). Null where there is none. For an answer of `k` rows: a map that has yet to be made may not be worth it.
+  virtual const void* zone_map(std::size_t k) const {
+    (void)k;
+    return nullptr;
+  }
   virtual std::unique_ptr<KeyReader> reader() const = 0;
 };
 

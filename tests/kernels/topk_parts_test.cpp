@@ -204,15 +204,26 @@ TEST_P(LargeTopK, NearlyAllRowsTieForTheLastPlace) {
   }
 }
 
+/// What a source in memory can do besides making keys.
+struct Abilities {
+  bool filter_late = false;
+  bool zone_map = false;
+};
+
 /// A source over keys in memory, of which some take part.
 template <class Key>
 class MemorySource final : public KeySource {
  public:
-  MemorySource(std::vector<Key> keys, std::vector<std::uint8_t> taking, bool can_filter_late)
-      : keys_(std::move(keys)), taking_(std::move(taking)), can_filter_late_(can_filter_late) {}
+  MemorySource(std::vector<Key> keys, std::vector<std::uint8_t> taking, Abilities abilities)
+      : keys_(std::move(keys)), taking_(std::move(taking)), abilities_(abilities) {
+    for (std::size_t row = 0; row < keys_.size(); row += kZoneRows) {
+      zone_map_.push_back(*std::min_element(at(row), at(std::min(keys_.size(), row + kZoneRows))));
+    }
+  }
 
-  bool has_filter() const override { return true; }
-  bool can_filter_late() const override { return can_filter_late_; }
+  bool has_filter() const override { return std::ranges::count(taking_, 0) > 0; }
+  const void* zone_map(std::size_t) const override { return abilities_.zone_map ? zone_map_.data() : nullptr; }
+  bool can_filter_late() const override { return abilities_.filter_late; }
   KeyWidth width() const override { return static_cast<KeyWidth>(sizeof(Key)); }
   std::unique_ptr<KeyReader> reader() const override { return std::make_unique<Reader>(*this); }
 
@@ -243,7 +254,7 @@ class MemorySource final : public KeySource {
       return {source_.keys_.data() + begin, &*first, false};
     }
     KeyBlock read_unfiltered(std::size_t begin, std::size_t end) override {
-      EXPECT_TRUE(source_.can_filter_late_);
+      EXPECT_TRUE(source_.abilities_.filter_late);
       EXPECT_LE(end - begin, kKeyBlockRows);
       return {source_.keys_.data() + begin, nullptr, false};
     }
@@ -257,13 +268,16 @@ class MemorySource final : public KeySource {
     const MemorySource& source_;
   };
 
+  auto at(std::size_t row) const { return keys_.begin() + static_cast<std::ptrdiff_t>(row); }
+
   std::vector<Key> keys_;
   std::vector<std::uint8_t> taking_;
-  bool can_filter_late_;
+  Abilities abilities_;
+  std::vector<Key> zone_map_;
 };
 
 template <class Key>
-void expect_fused(const TopKAlgorithm& algorithm, std::size_t n, bool late) {
+void expect_fused(const TopKAlgorithm& algorithm, std::size_t n, Abilities abilities) {
   for (const Distribution distribution : {Distribution::independent, Distribution::few_distinct,
                                           Distribution::all_equal, Distribution::ascending, Distribution::descending}) {
     const auto width = static_cast<KeyWidth>(sizeof(Key));
@@ -271,8 +285,8 @@ void expect_fused(const TopKAlgorithm& algorithm, std::size_t n, bool late) {
     for (const std::uint64_t passing : {0, 1, 50, 99, 100}) {  // of a hundred rows
       std::vector<std::uint8_t> taking(n);
       for (std::size_t row = 0; row < n; ++row) taking[row] = (row * 0x9E3779B97F4A7C15u >> 33) % 100 < passing ? 1 : 0;
-      const MemorySource<Key> source({values.begin(), values.end()}, taking, late);
-      for (const std::size_t k : {std::size_t{1}, std::size_t{100}, n / 2 + 1, n + 5}) {
+      const MemorySource<Key> source({values.begin(), values.end()}, taking, abilities);
+      for (const std::size_t k : {std::size_t{1}, std::size_t{2}, std::size_t{100}, n / 2 + 1, n + 5}) {
         for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
           const TopKProblem problem{.n = n, .keys = {}, .k = k, .ties = ties, .source = &source};
           ASSERT_EQ(algorithm.run(problem, ParameterValues(algorithm.parameters, {}), {}).rows, source.best(k, ties))
@@ -294,11 +308,14 @@ TEST_P(LargeTopK, FusedSources) {
   for (const int threads : {1, 3}) {
     tbb::task_arena(threads).execute([&] {
       for (const std::size_t n : {1, 2047, 2048, 2049, 6000}) {
-        expect_fused<std::uint32_t>(*GetParam(), n, false);
-        expect_fused<std::uint64_t>(*GetParam(), n, true);
+        expect_fused<std::uint32_t>(*GetParam(), n, {});
+        expect_fused<std::uint64_t>(*GetParam(), n, {.filter_late = true});
+        expect_fused<std::uint32_t>(*GetParam(), n, {.zone_map = true});
       }
-      expect_fused<std::uint32_t>(*GetParam(), kRows, true);
-      expect_fused<std::uint64_t>(*GetParam(), kRows, false);
+      expect_fused<std::uint32_t>(*GetParam(), kRows, {.filter_late = true});
+      expect_fused<std::uint64_t>(*GetParam(), kRows, {});
+      expect_fused<std::uint32_t>(*GetParam(), kRows, {.filter_late = true, .zone_map = true});
+      expect_fused<std::uint64_t>(*GetParam(), kRows, {.zone_map = true});
     });
   }
 }

@@ -17,6 +17,7 @@ namespace skyrank {
 namespace exec {
 class ResidentColumn;  // engine/exec/device/resident.hpp
 class SurveyCache;
+class ZoneMaps;
 }  // namespace exec
 
 /// How the values of a column lie in memory.
@@ -55,12 +56,15 @@ struct ColumnData {
   std::shared_ptr<const ColumnData> dictionary;
   std::shared_ptr<const void> owner;             ///< keeps the memory alive; null when the caller does
   std::shared_ptr<exec::ResidentColumn> device;  ///< the same values on a GPU, by Engine::pin; null without
+  /// What queries learnt of the values, for later ones; shared by all copies. Null: nothing is kept.
+  std::shared_ptr<exec::ZoneMaps> zone_maps = nullptr;
 
   /// The string of a row of a string column in any of its layouts; undefined for a NULL row.
   std::string_view string_at(std::int64_t row) const;
 };
 
-/// One named, typed, immutable column. Copies share memory.
+/// One named, typed, immutable column. Copies share memory. Memory that the caller keeps must not change either:
+/// queries remember what earlier ones found in it.
 class Column {
  public:
   /// Views n = values.size() values without copying; the caller keeps the memory (and `validity`) alive for as long as

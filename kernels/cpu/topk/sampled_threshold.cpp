@@ -12,6 +12,7 @@
 #include "kernels/cpu/topk/sample.hpp"
 #include "kernels/cpu/topk/scan.hpp"
 #include "kernels/cpu/topk/selection.hpp"
+#include "kernels/cpu/topk/zones.hpp"
 #include "kernels/registry.hpp"
 
 // A bound taken from a sample, one pass that collects the ranks up to it, exact selection among these; our own design
@@ -20,11 +21,16 @@
 //
 // The bound is a rank, not a key. So equal keys are no special case: of the rows that tie with the bound only those
 // before its row are candidates, and stretches beyond it are scanned for smaller keys only.
+//
+// Where a zone map is known, zones whose least keys are above the bound are not read. Without a filter the map gives
+// the bound as well: k zones with least keys up to some key have k rows up to it. These zones are the delegates of Dr.
+// Top-k (dr-topk-sc21, section 4), kept from one query to the next.
 namespace skyrank::kernels::topk {
 namespace {
 
 constexpr std::size_t kFewRows = 4096;  ///< that are all taken for candidates
 constexpr std::size_t kRowsOfPart = 1 << 15;
+constexpr std::size_t kZonesPerPlace = 8;   ///< for zones to give the bound: most are not read then
 constexpr std::size_t kPartsPerThread = 4;  ///< so that threads that are held up leave work to others
 
 /// Ranks of some rows, and their share of all rows.
@@ -130,48 +136,69 @@ class BlockReader {
   using Rank = typename Ranks::Rank;
 
   /// `late`: rows meet the filter only when their keys have made them candidates.
-  BlockReader(const KeySource& source, const Ranks& ranks, bool late)
+  BlockReader(const KeySource& source, const Ranks& ranks, const Zones& zones, bool late)
       : width_(source.width()),
         reader_(source.reader()),
         floats_(late || !source.has_filter() ? source.floats() : std::nullopt),
         ranks_(ranks),
-        offsets_(block()),
+        zones_(zones),
+        offsets_(most_read()),
         late_(late) {}
 
   /// Rows that a call to append may read.
-  std::size_t block() const { return floats_ ? kScanRows : kKeyBlockRows; }
+  std::size_t block() const { return zones_ ? Zones::kRows : most_read(); }
 
   void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, Scratch<Rank>& candidates) {
-    if (floats_ && bound) {
-      append_floats(begin, end, *bound, late_ ? unfiltered_ : candidates);
-    } else {
-      for (std::size_t first = begin; first < end; first += kKeyBlockRows) {
-        const std::size_t last = std::min(end, first + kKeyBlockRows);
-        const bool unfiltered = late_ && bound;
-        append_from(unfiltered ? reader_->read_unfiltered(first, last) : reader_->read(first, last), first, last, bound,
-                    unfiltered ? unfiltered_ : candidates);
-      }
-    }
-    if (unfiltered_.size() >= kKeyBlockRows) filter(candidates);
+    const auto append = [&](std::size_t first, std::size_t last) { append_piece(first, last, bound, candidates); };
+    if (!zones_ || !bound) return for_each_piece(begin, end, most_read(), append);
+    const auto limit = limit_in(ranks_, *bound, begin, end, true);
+    if (limit) zones_.for_each_open(begin, end, *limit, most_read(), append);
   }
 
   void append_equal(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) {
-    for (std::size_t first = begin; first < end; first += kKeyBlockRows) {
-      const std::size_t last = std::min(end, first + kKeyBlockRows);
-      const KeyBlock block = reader_->read(first, last);
-      if (block.empty) continue;
-      const std::size_t found =
-          find_equal({block.keys, width_}, 0, last - first, ranks_.first_key(rank), offsets_.data());
-      for (std::size_t i = 0; i < found; ++i) {
-        const std::uint32_t offset = offsets_[i];
-        if (block.taking == nullptr || block.taking[offset] != 0) rows.push_back(static_cast<RowId>(first + offset));
-      }
+    const auto append_block = [&](std::size_t first, std::size_t last) { append_equal_block(first, last, rank, rows); };
+    if (zones_) {
+      zones_.for_each_open(begin, end, ranks_.first_key(rank), kKeyBlockRows, append_block);
+    } else {
+      for_each_piece(begin, end, kKeyBlockRows, append_block);
     }
   }
 
   void finish(Scratch<Rank>& candidates) { filter(candidates); }
 
  private:
+  /// Rows that are looked at together.
+  std::size_t most_read() const { return floats_ ? kScanRows : kKeyBlockRows; }
+
+  template <class Body>
+  static void for_each_piece(std::size_t begin, std::size_t end, std::size_t most, const Body& body) {
+    for (std::size_t first = begin; first < end; first += most) body(first, std::min(end, first + most));
+  }
+
+  /// Of the rows [begin, end), at most most_read().
+  void append_piece(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, Scratch<Rank>& candidates) {
+    if (floats_ && bound) {
+      append_floats(begin, end, *bound, late_ ? unfiltered_ : candidates);
+    } else {
+      const bool unfiltered = late_ && bound;
+      for_each_piece(begin, end, kKeyBlockRows, [&](std::size_t first, std::size_t last) {
+        append_from(unfiltered ? reader_->read_unfiltered(first, last) : reader_->read(first, last), first, last, bound,
+                    unfiltered ? unfiltered_ : candidates);
+      });
+    }
+    if (unfiltered_.size() >= kKeyBlockRows) filter(candidates);
+  }
+
+  void append_equal_block(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) {
+    const KeyBlock block = reader_->read(begin, end);
+    if (block.empty) return;
+    const std::size_t found = find_equal({block.keys, width_}, 0, end - begin, ranks_.first_key(rank), offsets_.data());
+    for (std::size_t i = 0; i < found; ++i) {
+      const std::uint32_t offset = offsets_[i];
+      if (block.taking == nullptr || block.taking[offset] != 0) rows.push_back(static_cast<RowId>(begin + offset));
+    }
+  }
+
   void append_from(const KeyBlock& block, std::size_t begin, std::size_t end, const std::optional<Rank>& bound,
                    Scratch<Rank>& out) {
     if (block.empty) return;
@@ -221,6 +248,7 @@ class BlockReader {
   std::unique_ptr<KeyReader> reader_;
   std::optional<FloatColumn> floats_;
   const Ranks& ranks_;
+  const Zones& zones_;
   Scratch<std::uint32_t> offsets_;
   bool late_;
   Scratch<Rank> unfiltered_;
@@ -231,16 +259,22 @@ template <class Ranks>
 class Blocks {
  public:
   using Rank = typename Ranks::Rank;
-  Blocks(const TopKProblem& problem, const Ranks& ranks) : source_(*problem.source), ranks_(ranks), n_(problem.n) {}
+  Blocks(const TopKProblem& problem, const Ranks& ranks)
+      : source_(*problem.source),
+        ranks_(ranks),
+        n_(problem.n),
+        zones_(source_.zone_map(problem.k), source_.width(), problem.n) {}
 
-  BlockReader<Ranks> reader() const { return {source_, ranks_, late_}; }
+  BlockReader<Ranks> reader() const { return {source_, ranks_, zones_, late_}; }
+  const Zones& zones() const { return zones_; }
+  bool has_filter() const { return source_.has_filter(); }
 
   /// Short runs of rows, as every call of a reader has its price.
   Sample<Rank> sample(std::size_t count, std::size_t k) {
     constexpr std::size_t kRun = 32;
     const std::size_t runs = count / kRun + 1;
     Sample<Rank> sample{{}, static_cast<double>(runs * kRun) / static_cast<double>(n_)};
-    BlockReader<Ranks> reader(source_, ranks_, false);
+    BlockReader<Ranks> reader(source_, ranks_, zones_, false);
     for (std::size_t i = 0; i < runs; ++i) {
       const std::size_t begin = kRun * sampled_position(i, runs, n_ / kRun);
       reader.append(begin, begin + kRun, std::nullopt, sample.ranks);
@@ -262,6 +296,7 @@ class Blocks {
   const KeySource& source_;
   const Ranks& ranks_;
   std::size_t n_;
+  Zones zones_;
   bool late_ = false;
 };
 
@@ -372,11 +407,54 @@ class Pass {
   const Context& context_;
 };
 
+TopKSolution run(const TopKProblem& problem, const ParameterValues& parameters, const Context& context);
+
+/// The k zones with the least keys, in order, where there are more. Zones of equal keys rank as their rows do.
+template <class Ranks>
+std::vector<RowId> best_zones(const Zones& zones, const Ranks& ranks, std::size_t k, const Context& context) {
+  const TopKProblem problem{.n = zones.count(),
+                            .keys = std::span(&zones.least(), 1),
+                            .k = k,
+                            .ties = ranks.rows().reversed() ? TieRule::last : TieRule::first};
+  return run(problem, {}, {.stop = context.stop}).rows;
+}
+
+/// A rank that k rows do not exceed: that of the last row of the last of k zones, were it the one with the least key;
+/// or that of the k-th of the rows of a few of the best zones, which are all there is to see in sorted data.
+template <class Ranks>
+typename Ranks::Rank bound_of_zones(const auto& source, const Ranks& ranks, std::size_t k, const Context& context) {
+  using Rank = typename Ranks::Rank;
+  const Zones& zones = source.zones();
+  const auto rank_of_zone = [&](RowId zone) {
+    const auto z = static_cast<std::size_t>(zone);
+    return ranks.rank_of(key_at(zones.least(), z), ranks.rows().reversed() ? Zones::begin_of(z) : zones.end_of(z) - 1);
+  };
+  const std::vector<RowId> best = best_zones(zones, ranks, k, context);
+  Rank bound = rank_of_zone(best.front());
+  for (const RowId zone : best) bound = std::max(bound, rank_of_zone(zone));
+  Scratch<Rank> few;
+  auto reader = source.reader();
+  for (std::size_t i = 0; i < best.size() && few.size() < 2 * k; ++i) {
+    const auto z = static_cast<std::size_t>(best[i]);
+    reader.append(Zones::begin_of(z), zones.end_of(z), bound, few);
+  }
+  if (few.size() < k) return bound;
+  const auto last = few.begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(few.begin(), last, few.end());
+  return std::min(bound, *last);
+}
+
 /// Candidates with the k best rows among them, or all rows that take part if they are fewer.
 template <class Ranks>
 Candidates<typename Ranks::Rank> collect(auto& source, const Ranks& ranks, std::size_t n, std::size_t k,
                                          const Context& context) {
   using Rank = typename Ranks::Rank;
+  if constexpr (requires { source.zones(); }) {
+    if (source.zones() && !source.has_filter() && k <= source.zones().count() / kZonesPerPlace) {
+      const Rank bound = bound_of_zones(source, ranks, k, context);
+      return Pass(source, ranks, n, k, 2 * k + kScanRows, context).collect(bound);
+    }
+  }
   const std::size_t count = sample_size(n, k);
   Sample<Rank> sample;
   if (n > kFewRows && count < n / 4 && k < n / 2) sample = source.sample(count, k);

@@ -7,6 +7,7 @@
 #include <skyrank/engine.hpp>
 
 #include "engine/exec/block_keys.hpp"
+#include "engine/exec/zone_maps.hpp"
 #include "kernels/common/keys.hpp"
 #include "tests/semantics/tables.hpp"
 
@@ -89,6 +90,45 @@ TEST(FusedRanking, ColumnsOfEveryType) {
       }
     }
   }
+}
+
+/// More rows than it takes for a query to make a zone map.
+TEST(FusedRanking, ZoneMapsThatQueriesShare) {
+  const std::int64_t n = 140000;
+  for (const DataType type : {DataType{Type::float32}, DataType{Type::float64}, DataType{Type::int32},
+                              DataType{Type::uint8}, DataType{Type::int64}}) {
+    for (const int nulls : {0, 10}) {
+      if (nulls > 0 && type.type == Type::int64) continue;  // no key for NULL: not fused
+      const int values = type.type == Type::uint8 ? 100 : 1000000;
+      const Table table({column_of(type, "x", random_cells(n, values, nulls, 1)),
+                         column_of(Type::int32, "y", random_cells(n, 100, 0, 2))});
+      for (const bool descending : {false, true}) {
+        const auto best = [&](std::int64_t k, Ties ties) {
+          return from().rank_by({descending ? high("x") : low("x")}).limit(k).ties(ties);
+        };
+        const std::string what = to_string(type) + ", " + std::to_string(nulls) + " % NULL";
+        for (const Ties ties : {Ties::first, Ties::last, Ties::all}) {
+          for (const std::int64_t k : {1, 60, 300}) expect_same(best(k, ties), table, what);
+        }
+        EXPECT_NE(table.column("x").data().zone_maps->find(descending), nullptr);
+        expect_same(best(10, Ties::first).where("y < 30"), table, what);
+        expect_same(best(20, Ties::last).where("y = 5 and x > 7"), table, what);
+      }
+    }
+  }
+}
+
+// A condition that fails for a row fails, though the row's zone is out of the running.
+TEST(FusedRanking, ZoneMapsHideNoErrors) {
+  const std::int64_t n = 140000;
+  std::vector<std::int64_t> d(static_cast<std::size_t>(n), 1);
+  std::vector<float> x(d.size());
+  for (std::size_t row = 0; row < x.size(); ++row) x[row] = static_cast<float>(row);
+  d.back() = 0;
+  const Table table({Column::own("d", d), Column::own("x", x)});
+  run(from().rank_by({low("x")}).limit(3), table, "sampled-threshold", 1);
+  ASSERT_NE(table.column("x").data().zone_maps->find(false), nullptr);
+  EXPECT_THROW(run(from().where("10 / d > 3").rank_by({low("x")}).limit(3), table, "sampled-threshold", 1), DataError);
 }
 
 TEST(FusedRanking, ExtremesOfIntegers) {

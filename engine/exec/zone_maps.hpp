@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace skyrank::exec {
+
+/// The zone maps of a column: the least keys of every kernels::kZoneRows rows, low values first and high values first,
+/// by the keys that FusedKeys makes of the column. They are made by the query that first gains by one. Thread-safe.
+class ZoneMaps {
+ public:
+  using Map = std::shared_ptr<const void>;
+
+  /// Null when there is none.
+  Map find(bool high) const {
+    const std::scoped_lock lock(mutex_);
+    return maps_[high ? 1 : 0];
+  }
+
+  /// Keeps a map, unless another query was first; gives the one that is kept.
+  Map keep(bool high, Map map) {
+    const std::scoped_lock lock(mutex_);
+    Map& kept = maps_[high ? 1 : 0];
+    if (kept == nullptr) kept = std::move(map);
+    return kept;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::array<Map, 2> maps_;
+};
+
+}  // namespace skyrank::exec

@@ -68,36 +68,26 @@ void encode(const Bits* bits, std::size_t size, bool high, Bits* out) {
   for (; i < size; ++i) out[i] = kernels::float_key(bits[i], high);
 }
 
-/// `vector` and `scalar` turn what lies in memory into keys.
-template <class Key>
-void least_of_zones(const Key* words, std::size_t size, Key* out, const auto& vector, const auto& scalar) {
-  const hn::ScalableTag<Key> tag;
-  for (std::size_t begin = 0; begin < size; begin += kernels::kZoneRows) {
-    const std::size_t end = std::min(size, begin + kernels::kZoneRows);
-    auto least = hn::Set(tag, static_cast<Key>(~Key{0}));
-    std::size_t i = begin;
-    for (; i + hn::Lanes(tag) <= end; i += hn::Lanes(tag)) {
-      hwy::Prefetch(words + i + kAhead);
-      least = hn::Min(least, vector(hn::LoadU(tag, words + i)));
-    }
-    Key least_of_all = hn::GetLane(hn::MinOfLanes(tag, least));
-    for (; i < end; ++i) least_of_all = std::min(least_of_all, scalar(words[i]));
-    *out++ = least_of_all;
+template <class Bits>
+Bits least_float_key(const Bits* bits, std::size_t size, const Encoder<Bits>& key, bool high) {
+  const hn::ScalableTag<Bits> tag;
+  auto least = hn::Set(tag, static_cast<Bits>(~Bits{0}));
+  std::size_t i = 0;
+  for (; i + hn::Lanes(tag) <= size; i += hn::Lanes(tag)) {
+    hwy::Prefetch(bits + i + kAhead);
+    least = hn::Min(least, key(hn::LoadU(tag, bits + i)));
   }
+  Bits least_of_all = hn::GetLane(hn::MinOfLanes(tag, least));
+  for (; i < size; ++i) least_of_all = std::min(least_of_all, kernels::float_key(bits[i], high));
+  return least_of_all;
 }
 
-template <class Key>
-void least_of_keys(const Key* keys, std::size_t size, Key* out) {
-  const auto same = [](auto key) HWY_ATTR { return key; };
-  least_of_zones(keys, size, out, same, same);
-}
-
-template <class Key>
-void least_of_floats(const Key* bits, std::size_t size, bool high, Key* out) {
-  const Encoder<Key> key(high);
-  least_of_zones(
-      bits, size, out, [&](auto value) HWY_ATTR { return key(value); },
-      [&](Key value) HWY_ATTR { return kernels::float_key(value, high); });
+template <class Bits>
+void least_float_keys(const Bits* bits, std::size_t size, bool high, Bits* out) {
+  const Encoder<Bits> key(high);
+  for (std::size_t i = 0; i < size; i += kernels::kZoneRows) {
+    *out++ = least_float_key(bits + i, std::min(kernels::kZoneRows, size - i), key, high);
+  }
 }
 
 using DoubleTag = hn::ScalableTag<double>;
@@ -141,17 +131,11 @@ void encode_floats64(const std::uint64_t* bits, std::size_t size, bool high, std
   encode(bits, size, high, out);
 }
 
-void least_of_keys32(const std::uint32_t* keys, std::size_t size, std::uint32_t* out) {
-  least_of_keys(keys, size, out);
+void least_float_keys32(const std::uint32_t* bits, std::size_t size, bool high, std::uint32_t* out) {
+  least_float_keys(bits, size, high, out);
 }
-void least_of_keys64(const std::uint64_t* keys, std::size_t size, std::uint64_t* out) {
-  least_of_keys(keys, size, out);
-}
-void least_of_floats32(const std::uint32_t* bits, std::size_t size, bool high, std::uint32_t* out) {
-  least_of_floats(bits, size, high, out);
-}
-void least_of_floats64(const std::uint64_t* bits, std::size_t size, bool high, std::uint64_t* out) {
-  least_of_floats(bits, size, high, out);
+void least_float_keys64(const std::uint64_t* bits, std::size_t size, bool high, std::uint64_t* out) {
+  least_float_keys(bits, size, high, out);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -164,10 +148,8 @@ namespace skyrank::exec {
 HWY_EXPORT(encode_floats32);
 HWY_EXPORT(encode_floats64);
 HWY_EXPORT(encode_sums);
-HWY_EXPORT(least_of_keys32);
-HWY_EXPORT(least_of_keys64);
-HWY_EXPORT(least_of_floats32);
-HWY_EXPORT(least_of_floats64);
+HWY_EXPORT(least_float_keys32);
+HWY_EXPORT(least_float_keys64);
 
 void encode_floats(const std::uint32_t* bits, std::size_t size, bool high, std::uint32_t* out) {
   HWY_DYNAMIC_DISPATCH(encode_floats32)(bits, size, high, out);
@@ -178,17 +160,11 @@ void encode_floats(const std::uint64_t* bits, std::size_t size, bool high, std::
 void encode_sums(std::span<const SumTerm> terms, std::size_t begin, std::size_t size, bool high, std::uint64_t* out) {
   HWY_DYNAMIC_DISPATCH(encode_sums)(terms, begin, size, high, out);
 }
-void least_of_zones(const std::uint32_t* keys, std::size_t size, std::uint32_t* out) {
-  HWY_DYNAMIC_DISPATCH(least_of_keys32)(keys, size, out);
-}
-void least_of_zones(const std::uint64_t* keys, std::size_t size, std::uint64_t* out) {
-  HWY_DYNAMIC_DISPATCH(least_of_keys64)(keys, size, out);
-}
 void least_float_keys(const std::uint32_t* bits, std::size_t size, bool high, std::uint32_t* out) {
-  HWY_DYNAMIC_DISPATCH(least_of_floats32)(bits, size, high, out);
+  HWY_DYNAMIC_DISPATCH(least_float_keys32)(bits, size, high, out);
 }
 void least_float_keys(const std::uint64_t* bits, std::size_t size, bool high, std::uint64_t* out) {
-  HWY_DYNAMIC_DISPATCH(least_of_floats64)(bits, size, high, out);
+  HWY_DYNAMIC_DISPATCH(least_float_keys64)(bits, size, high, out);
 }
 
 }  // namespace skyrank::exec

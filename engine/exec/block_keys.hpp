@@ -22,11 +22,7 @@ struct SumTerm {
 /// the last, with every operation rounded.
 void encode_sums(std::span<const SumTerm> terms, std::size_t begin, std::size_t size, bool high, std::uint64_t* out);
 
-/// The least of every kernels::kZoneRows keys; the last zone may have fewer. `size` > 0.
-void least_of_zones(const std::uint32_t* keys, std::size_t size, std::uint32_t* out);
-void least_of_zones(const std::uint64_t* keys, std::size_t size, std::uint64_t* out);
-
-/// The same of float_key(bits[i], high).
+/// The least float_key(bits[i], high) of every kernels::kZoneRows values; the last zone may have fewer.
 void least_float_keys(const std::uint32_t* bits, std::size_t size, bool high, std::uint32_t* out);
 void least_float_keys(const std::uint64_t* bits, std::size_t size, bool high, std::uint64_t* out);
 

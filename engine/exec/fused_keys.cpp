@@ -14,6 +14,7 @@
 #include "engine/exec/vec.hpp"
 #include "engine/exec/zone_maps.hpp"
 #include "kernels/common/keys.hpp"
+#include "kernels/cpu/topk/zones.hpp"
 
 namespace skyrank::exec {
 
@@ -221,13 +222,11 @@ std::optional<kernels::FloatColumn> FusedKeys::floats() const {
 }
 
 const void* FusedKeys::zone_map(std::size_t k) const {
-  constexpr std::size_t kFewRows = std::size_t{1} << 17;  // whose map would cost as much as it spares
-  constexpr std::size_t kZonesPerPlace = 8;
   // Rows that are not read cannot fail.
   if (column_ == nullptr || (condition_ != nullptr && !can_filter_late_)) return nullptr;
   zone_map_ = column_->zone_maps->find(term_.high);
   const auto n = static_cast<std::size_t>(n_);
-  const bool worth_it = condition_ == nullptr && n >= kFewRows && k <= n / (kernels::kZoneRows * kZonesPerPlace);
+  const bool worth_it = condition_ == nullptr && kernels::topk::Zones::can_bound(k, n);
   if (zone_map_ == nullptr && worth_it) zone_map_ = column_->zone_maps->keep(term_.high, make_zone_map());
   return zone_map_.get();
 }
@@ -248,8 +247,8 @@ std::shared_ptr<const void> FusedKeys::make_zone_map() const {
       for (std::int64_t at = begin; at < end; at += kBlockRows) {
         const std::int64_t last = std::min(end, at + kBlockRows);
         const auto block = keys->read_unfiltered(static_cast<std::size_t>(at), static_cast<std::size_t>(last));
-        least_of_zones(static_cast<const Key*>(block.keys), static_cast<std::size_t>(last - at),
-                       out + static_cast<std::size_t>(at - begin) / kernels::kZoneRows);
+        kernels::topk::fill_zone_map(static_cast<const Key*>(block.keys), static_cast<std::size_t>(last - at),
+                                     out + static_cast<std::size_t>(at - begin) / kernels::kZoneRows);
       }
     });
     return map;

@@ -83,6 +83,8 @@ class SingleRanks : public IntegerRanks<Bits> {
   explicit SingleRanks(const TopKProblem& problem)
       : IntegerRanks<Bits>(problem), keys_(problem.keys.front().as<Key>()) {}
 
+  using IntegerRanks<Bits>::rank_of;
+
   /// Ranks of the rows [begin, end).
   void fill(std::size_t begin, std::size_t end, Rank* out) const {
     for (std::size_t row = begin; row < end; ++row) *out++ = this->rank_of(keys_[row], row);

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t kFewRows = 4096;  ///< that are all taken for candidates
 constexpr std::size_t kRowsOfPart = 1 << 15;
-constexpr std::size_t kZonesPerPlace = 8;   ///< for zones to give the bound: most are not read then
+constexpr std::size_t kZonesOfTask = 512;   ///< whose least keys one task finds
 constexpr std::size_t kPartsPerThread = 4;  ///< so that threads that are held up leave work to others
 
 /// Ranks of some rows, and their share of all rows.
@@ -57,24 +57,25 @@ class ColumnReader {
  public:
   using Rank = typename Ranks::Rank;
 
-  ColumnReader(std::span<const KeyColumn> columns, const Ranks& ranks)
-      : columns_(columns), ranks_(ranks), offsets_(kScanRows), block_(columns_.size() > 1 ? kScanRows : 0) {}
+  ColumnReader(std::span<const KeyColumn> columns, const Ranks& ranks, const Zones& zones)
+      : columns_(columns),
+        ranks_(ranks),
+        zones_(zones),
+        offsets_(kScanRows),
+        block_(columns_.size() > 1 ? kScanRows : 0) {}
 
   /// Rows that a call to append may read.
-  static constexpr std::size_t block() { return kScanRows; }
+  std::size_t block() const { return zones_ ? Zones::kRows : kScanRows; }
 
   /// Appends the ranks of the rows [begin, end), at most block(), that are not above the bound, in order of rows.
   void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, Scratch<Rank>& candidates) {
     if (!bound) return append_all(begin, end, candidates);
     const auto limit = limit_in(ranks_, *bound, begin, end, columns_.size() == 1);
     if (!limit) return;
-    const std::size_t found = find_at_most(columns_.front(), begin, end, *limit, offsets_.data());
-    if (columns_.size() > 1 && found > (end - begin) / 4) {
-      ranks_.fill(begin, end, block_.data());
-      for (std::size_t i = 0; i < found; ++i) append(block_[offsets_[i]], *bound, candidates);
-    } else {
-      for (std::size_t i = 0; i < found; ++i) append(ranks_.rank_at(begin + offsets_[i]), *bound, candidates);
-    }
+    if (!zones_) return append_up_to(begin, end, *limit, *bound, candidates);
+    zones_.for_each_open(begin, end, *limit, kScanRows, [&](std::size_t first, std::size_t last) {
+      append_up_to(first, last, *limit, *bound, candidates);
+    });
   }
 
   void append_equal(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) const {
@@ -85,6 +86,16 @@ class ColumnReader {
   void finish(Scratch<Rank>&) const {}
 
  private:
+  void append_up_to(std::size_t begin, std::size_t end, std::uint64_t limit, Rank bound, Scratch<Rank>& candidates) {
+    const std::size_t found = find_at_most(columns_.front(), begin, end, limit, offsets_.data());
+    if (columns_.size() > 1 && found > (end - begin) / 4) {
+      ranks_.fill(begin, end, block_.data());
+      for (std::size_t i = 0; i < found; ++i) append(block_[offsets_[i]], bound, candidates);
+    } else {
+      for (std::size_t i = 0; i < found; ++i) append(ranks_.rank_at(begin + offsets_[i]), bound, candidates);
+    }
+  }
+
   void append(Rank rank, Rank bound, Scratch<Rank>& candidates) const {
     if (!ranks_.less(bound, rank)) candidates.push_back(rank);
   }
@@ -97,6 +108,7 @@ class ColumnReader {
 
   std::span<const KeyColumn> columns_;
   const Ranks& ranks_;
+  const Zones& zones_;
   Scratch<std::uint32_t> offsets_;
   Scratch<Rank> block_;
 };
@@ -106,9 +118,19 @@ template <class Ranks>
 class Columns {
  public:
   using Rank = typename Ranks::Rank;
-  Columns(const TopKProblem& problem, const Ranks& ranks) : columns_(problem.keys), ranks_(ranks), n_(problem.n) {}
+  /// Of many rows of one column it makes a zone map.
+  Columns(const TopKProblem& problem, const Ranks& ranks, const Context& context)
+      : columns_(problem.keys), ranks_(ranks), n_(problem.n) {
+    const KeyColumn& first = columns_.front();
+    if (columns_.size() > 1 || bits(first.width) < 32 || !Zones::can_bound(problem.k, n_)) return;
+    zone_map_.resize(n_ / kZoneRows + 1);
+    first.width == KeyWidth::bytes4 ? fill_zones<std::uint32_t>(context) : fill_zones<std::uint64_t>(context);
+    zones_ = Zones(zone_map_.data(), first.width, n_);
+  }
 
-  ColumnReader<Ranks> reader() const { return {columns_, ranks_}; }
+  ColumnReader<Ranks> reader() const { return {columns_, ranks_, zones_}; }
+  const Zones& zones() const { return zones_; }
+  static bool has_filter() { return false; }
 
   /// Short runs of rows, as it is the first key of a cache line that costs.
   Sample<Rank> sample(std::size_t count, std::size_t) const {
@@ -124,9 +146,22 @@ class Columns {
   }
 
  private:
+  template <class Key>
+  void fill_zones(const Context& context) {
+    Key* const map = reinterpret_cast<Key*>(zone_map_.data());
+    const Key* const keys = columns_.front().template as<Key>();
+    parallel_for(Zones::count(n_), kZonesOfTask, [&](std::size_t begin, std::size_t end) {
+      context.check();
+      const std::size_t first = Zones::begin_of(begin);
+      fill_zone_map(keys + first, std::min(n_, Zones::begin_of(end)) - first, map + begin);
+    });
+  }
+
   std::span<const KeyColumn> columns_;
   const Ranks& ranks_;
   std::size_t n_;
+  Scratch<std::uint64_t> zone_map_;
+  Zones zones_;
 };
 
 /// Reads rows of a problem with a fused filter and score.
@@ -412,7 +447,7 @@ TopKSolution run(const TopKProblem& problem, const ParameterValues& parameters, 
 /// The k zones with the least keys, in order, where there are more. Zones of equal keys rank as their rows do.
 template <class Ranks>
 std::vector<RowId> best_zones(const Zones& zones, const Ranks& ranks, std::size_t k, const Context& context) {
-  const TopKProblem problem{.n = zones.count(),
+  const TopKProblem problem{.n = Zones::count(zones.rows()),
                             .keys = std::span(&zones.least(), 1),
                             .k = k,
                             .ties = ranks.rows().reversed() ? TieRule::last : TieRule::first};
@@ -449,8 +484,8 @@ template <class Ranks>
 Candidates<typename Ranks::Rank> collect(auto& source, const Ranks& ranks, std::size_t n, std::size_t k,
                                          const Context& context) {
   using Rank = typename Ranks::Rank;
-  if constexpr (requires { source.zones(); }) {
-    if (source.zones() && !source.has_filter() && k <= source.zones().count() / kZonesPerPlace) {
+  if constexpr (requires(std::uint64_t key, std::size_t row) { ranks.rank_of(key, row); }) {
+    if (source.zones() && !source.has_filter() && Zones::can_bound(k, n)) {
       const Rank bound = bound_of_zones(source, ranks, k, context);
       return Pass(source, ranks, n, k, 2 * k + kScanRows, context).collect(bound);
     }
@@ -487,7 +522,7 @@ void take_ties_among(const Ranks& ranks, std::span<const typename Ranks::Rank> c
 }
 
 template <class Source, class Ranks, class Counters>
-TopKSolution solve(const TopKProblem& problem, Source source, const Ranks& ranks, Counters counters,
+TopKSolution solve(const TopKProblem& problem, Source& source, const Ranks& ranks, Counters counters,
                    const Context& context) {
   using Rank = typename Ranks::Rank;
   const std::size_t k = std::min(problem.k, problem.n);
@@ -516,9 +551,9 @@ Support supports(const TopKShape&) { return Support::yes(); }
 
 /// Calls body(source, ranks) with the narrowest kind of ranks that holds the problem's.
 template <class Body>
-TopKSolution with_source(const TopKProblem& problem, const Body& body) {
+TopKSolution with_source(const TopKProblem& problem, const Context& context, const Body& body) {
   if (problem.source == nullptr) {
-    return with_ranks(problem, [&](const auto& ranks) { return body(Columns(problem, ranks), ranks); });
+    return with_ranks(problem, [&](const auto& ranks) { return body(Columns(problem, ranks, context), ranks); });
   }
   const auto read = [&](const auto& ranks) { return body(Blocks(problem, ranks), ranks); };
   const std::size_t bits = 8 * key_bytes(problem) + static_cast<std::size_t>(std::bit_width(problem.n - 1));
@@ -527,7 +562,7 @@ TopKSolution with_source(const TopKProblem& problem, const Body& body) {
 
 TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Context& context) {
   if (problem.n == 0 || problem.k == 0) return {};
-  return with_source(problem, [&](const auto& source, const auto& ranks) {
+  return with_source(problem, context, [&](auto source, const auto& ranks) {
     return with_counters(context, [&](auto counters) { return solve(problem, source, ranks, counters, context); });
   });
 }

@@ -10,16 +10,30 @@
 
 namespace skyrank::kernels::topk {
 
+/// Writes the least of every kZoneRows keys; the last zone may have fewer.
+void fill_zone_map(const std::uint32_t* keys, std::size_t count, std::uint32_t* out);
+void fill_zone_map(const std::uint64_t* keys, std::size_t count, std::uint64_t* out);
+
 /// A zone map as a kernel uses it: it leaves out the zones whose least keys are above a limit.
 class Zones {
  public:
+  /// None.
+  Zones() = default;
   /// `least`: one key for each zone of n rows, or null.
   Zones(const void* least, KeyWidth width, std::size_t n) : least_{least, width}, n_(n) {}
 
+  /// Whether it pays to look at the zones of n rows for a bound of k places: most rows are not read again then.
+  static bool can_bound(std::size_t k, std::size_t n) {
+    constexpr std::size_t kFewRows = std::size_t{1} << 17;
+    constexpr std::size_t kZonesPerPlace = 8;
+    return n >= kFewRows && k <= n / (kZoneRows * kZonesPerPlace);
+  }
+
   explicit operator bool() const { return least_.data != nullptr; }
   const KeyColumn& least() const { return least_; }
-  std::size_t count() const { return (n_ + kZoneRows - 1) / kZoneRows; }
+  std::size_t rows() const { return n_; }
 
+  static std::size_t count(std::size_t n) { return (n + kZoneRows - 1) / kZoneRows; }
   static std::size_t begin_of(std::size_t zone) { return zone * kZoneRows; }
   std::size_t end_of(std::size_t zone) const { return std::min(n_, begin_of(zone + 1)); }
 
@@ -44,7 +58,7 @@ class Zones {
 
  private:
   KeyColumn least_;
-  std::size_t n_;
+  std::size_t n_ = 0;
 };
 
 }  // namespace skyrank::kernels::topk

@@ -47,7 +47,8 @@ TEST(ThresholdPlan, HasRoomForItsCandidates) {
       const std::size_t sample = plan.blocks * cuda::kSampleOfBlock;
       EXPECT_LE(sample, n);
       EXPECT_TRUE(std::has_single_bit(plan.group));
-      EXPECT_LE(plan.group, 64u);
+      EXPECT_GE(plan.group, 2u);
+      EXPECT_LE(plan.group, cuda::kSampleOfBlock);
       EXPECT_GE(plan.rank, 1u);
       EXPECT_LE(plan.rank, sample / plan.group);
       EXPECT_GE(plan.expected, k);

@@ -6,6 +6,8 @@ set(SKYRANK_CUDA AUTO CACHE STRING "GPU kernels: AUTO (where nvcc is found), ON 
 set_property(CACHE SKYRANK_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(SKYRANK_SANITIZE "" CACHE STRING "Sanitizers for everything that is built here, as -fsanitize= takes them")
 
+option(SKYRANK_ONE_VECTOR_TARGET "Build vector code for AVX2 alone, which such a program then needs, not for all of x86" OFF)
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -25,6 +27,11 @@ if(SKYRANK_SANITIZE)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-fsanitize=${SKYRANK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>")
   add_link_options("-fsanitize=${SKYRANK_SANITIZE}")
 endif()
+if(SKYRANK_ONE_VECTOR_TARGET)
+  # Where it is about the compiler's findings, once is enough.
+  add_compile_options(-march=x86-64-v3 -maes -mpclmul)
+  add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
+endif()
 if(SKYRANK_BUILD_FUZZERS)
   # What is fuzzed reports its coverage to the fuzzer.
   add_compile_options(-fsanitize=fuzzer-no-link)
@@ -33,10 +40,9 @@ endif()
 # What every target of the project is compiled with.
 add_library(skyrank_build_flags INTERFACE)
 target_include_directories(skyrank_build_flags INTERFACE "${PROJECT_SOURCE_DIR}")
-# Places in messages are relative to the source tree.
-target_compile_options(skyrank_build_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>
-  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+# Every product and sum of floats rounds, on every instruction set and however a user sets the flags: answers do not
+# depend on the machine.
+target_compile_options(skyrank_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 target_compile_options(skyrank_build_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-Werror>
   "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:--Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror>")

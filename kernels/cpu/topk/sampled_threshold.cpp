@@ -31,6 +31,7 @@ namespace {
 constexpr std::size_t kFewRows = 4096;  ///< that are all taken for candidates
 constexpr std::size_t kRowsOfPart = 1 << 15;
 constexpr std::size_t kZonesOfTask = 512;   ///< whose least keys one task finds
+constexpr std::size_t kRowsPerPlace = 4;    ///< of the best zones that are read for a bound
 constexpr std::size_t kPartsPerThread = 4;  ///< so that threads that are held up leave work to others
 
 /// Ranks of some rows, and their share of all rows.
@@ -70,12 +71,11 @@ class ColumnReader {
   /// Appends the ranks of the rows [begin, end), at most block(), that are not above the bound, in order of rows.
   void append(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, Scratch<Rank>& candidates) {
     if (!bound) return append_all(begin, end, candidates);
-    const auto limit = limit_in(ranks_, *bound, begin, end, columns_.size() == 1);
+    if (!zones_) return append_up_to(begin, end, *bound, candidates);
+    const auto limit = limit_in(ranks_, *bound, begin, end, true);
     if (!limit) return;
-    if (!zones_) return append_up_to(begin, end, *limit, *bound, candidates);
-    zones_.for_each_open(begin, end, *limit, kScanRows, [&](std::size_t first, std::size_t last) {
-      append_up_to(first, last, *limit, *bound, candidates);
-    });
+    zones_.for_each_open(begin, end, *limit, kScanRows,
+                         [&](std::size_t first, std::size_t last) { append_up_to(first, last, *bound, candidates); });
   }
 
   void append_equal(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) const {
@@ -84,10 +84,14 @@ class ColumnReader {
 
   /// After the last rows.
   void finish(Scratch<Rank>&) const {}
+  std::size_t rows_read() const { return rows_read_; }
 
  private:
-  void append_up_to(std::size_t begin, std::size_t end, std::uint64_t limit, Rank bound, Scratch<Rank>& candidates) {
-    const std::size_t found = find_at_most(columns_.front(), begin, end, limit, offsets_.data());
+  void append_up_to(std::size_t begin, std::size_t end, Rank bound, Scratch<Rank>& candidates) {
+    const auto limit = limit_in(ranks_, bound, begin, end, columns_.size() == 1);
+    if (!limit) return;
+    rows_read_ += end - begin;
+    const std::size_t found = find_at_most(columns_.front(), begin, end, *limit, offsets_.data());
     if (columns_.size() > 1 && found > (end - begin) / 4) {
       ranks_.fill(begin, end, block_.data());
       for (std::size_t i = 0; i < found; ++i) append(block_[offsets_[i]], bound, candidates);
@@ -100,7 +104,8 @@ class ColumnReader {
     if (!ranks_.less(bound, rank)) candidates.push_back(rank);
   }
 
-  void append_all(std::size_t begin, std::size_t end, Scratch<Rank>& candidates) const {
+  void append_all(std::size_t begin, std::size_t end, Scratch<Rank>& candidates) {
+    rows_read_ += end - begin;
     const std::size_t size = candidates.size();
     candidates.resize(size + end - begin);
     ranks_.fill(begin, end, candidates.data() + size);
@@ -111,6 +116,7 @@ class ColumnReader {
   const Zones& zones_;
   Scratch<std::uint32_t> offsets_;
   Scratch<Rank> block_;
+  std::size_t rows_read_ = 0;
 };
 
 /// Key columns as a source of ranks.
@@ -130,6 +136,8 @@ class Columns {
 
   ColumnReader<Ranks> reader() const { return {columns_, ranks_, zones_}; }
   const Zones& zones() const { return zones_; }
+  /// Before the first pass.
+  std::size_t bytes_read() const { return zones_ ? n_ * static_cast<std::size_t>(zones_.least().width) : 0; }
   static bool has_filter() { return false; }
 
   /// Short runs of rows, as it is the first key of a cache line that costs.
@@ -200,6 +208,7 @@ class BlockReader {
   }
 
   void finish(Scratch<Rank>& candidates) { filter(candidates); }
+  std::size_t rows_read() const { return rows_read_; }
 
  private:
   /// Rows that are looked at together.
@@ -212,6 +221,7 @@ class BlockReader {
 
   /// Of the rows [begin, end), at most most_read().
   void append_piece(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, Scratch<Rank>& candidates) {
+    rows_read_ += end - begin;
     if (floats_ && bound) {
       append_floats(begin, end, *bound, late_ ? unfiltered_ : candidates);
     } else {
@@ -287,6 +297,7 @@ class BlockReader {
   Scratch<std::uint32_t> offsets_;
   bool late_;
   Scratch<Rank> unfiltered_;
+  std::size_t rows_read_ = 0;
 };
 
 /// A fused filter and score as a source of ranks.
@@ -302,6 +313,8 @@ class Blocks {
 
   BlockReader<Ranks> reader() const { return {source_, ranks_, zones_, late_}; }
   const Zones& zones() const { return zones_; }
+  /// Before the first pass.
+  std::size_t bytes_read() const { return zones_ ? Zones::count(n_) * static_cast<std::size_t>(source_.width()) : 0; }
   bool has_filter() const { return source_.has_filter(); }
 
   /// Short runs of rows, as every call of a reader has its price.
@@ -371,6 +384,7 @@ struct Candidates {
   Scratch<Rank> ranks;        ///< all that are not above the bound, and perhaps others
   std::optional<Rank> bound;  ///< none: all rows are candidates
   bool by_row = true;         ///< ranks of equal keys are in order
+  std::size_t rows_read = 0;  ///< by the pass
 };
 
 template <class Source, class Ranks>
@@ -387,16 +401,18 @@ class Pass {
     SharedBound<Ranks> shared(ranks_, bound);
     const std::size_t most = concurrency() == 1 ? 1 : kPartsPerThread * concurrency();
     std::vector<Scratch<Rank>> parts(std::clamp<std::size_t>(n_ / kRowsOfPart, 1, most));
+    std::atomic<std::size_t> rows_read = 0;
     parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t part = begin; part < end; ++part) {
-        parts[part] = scan(n_ * part / parts.size(), n_ * (part + 1) / parts.size(), shared);
+        parts[part] = scan(n_ * part / parts.size(), n_ * (part + 1) / parts.size(), shared, rows_read);
       }
     });
-    return {joined(std::move(parts)), shared.get(), shared.version() == 0};
+    return {joined(std::move(parts)), shared.get(), shared.version() == 0, rows_read};
   }
 
  private:
-  Scratch<Rank> scan(std::size_t begin, std::size_t end, SharedBound<Ranks>& shared) const {
+  Scratch<Rank> scan(std::size_t begin, std::size_t end, SharedBound<Ranks>& shared,
+                     std::atomic<std::size_t>& rows_read) const {
     auto reader = source_.reader();
     Scratch<Rank> found;
     unsigned version = shared.version();
@@ -411,6 +427,7 @@ class Pass {
       if (found.size() > capacity_) shared.lower(cut(found));
     }
     reader.finish(found);
+    rows_read += reader.rows_read();
     return found;
   }
 
@@ -455,7 +472,8 @@ std::vector<RowId> best_zones(const Zones& zones, const Ranks& ranks, std::size_
 }
 
 /// A rank that k rows do not exceed: that of the last row of the last of k zones, were it the one with the least key;
-/// or that of the k-th of the rows of a few of the best zones, which are all there is to see in sorted data.
+/// or that of the k-th of the rows of a few of the best zones. In random data the first is next to exact, in sorted
+/// data the few zones have all of the answer.
 template <class Ranks>
 typename Ranks::Rank bound_of_zones(const auto& source, const Ranks& ranks, std::size_t k, const Context& context) {
   using Rank = typename Ranks::Rank;
@@ -469,7 +487,8 @@ typename Ranks::Rank bound_of_zones(const auto& source, const Ranks& ranks, std:
   for (const RowId zone : best) bound = std::max(bound, rank_of_zone(zone));
   Scratch<Rank> few;
   auto reader = source.reader();
-  for (std::size_t i = 0; i < best.size() && few.size() < 2 * k; ++i) {
+  const std::size_t zones_to_read = std::min(best.size(), kRowsPerPlace * k / kZoneRows + 1);
+  for (std::size_t i = 0; i < zones_to_read && few.size() < 2 * k; ++i) {
     const auto z = static_cast<std::size_t>(best[i]);
     reader.append(Zones::begin_of(z), zones.end_of(z), bound, few);
   }
@@ -529,7 +548,7 @@ TopKSolution solve(const TopKProblem& problem, Source& source, const Ranks& rank
   const bool all_ties = problem.ties == TieRule::all && k < problem.n;
   auto candidates = collect(source, ranks, problem.n, k, context);
   counters.candidates(candidates.ranks.size());
-  counters.bytes_read(problem.n * key_bytes(problem));
+  counters.bytes_read(source.bytes_read() + candidates.rows_read * key_bytes(problem));
   counters.bytes_written(candidates.ranks.size() * sizeof(Rank));
   const Scratch<Rank> kept = all_ties ? candidates.ranks : Scratch<Rank>();
   keep_best_in_order(ranks, candidates.ranks, k, candidates.by_row, context);

@@ -5,7 +5,12 @@
 namespace skyrank::kernels::cuda {
 namespace {
 
-std::string describe(std::string_view file, int line) { return std::string(file) + ":" + std::to_string(line); }
+/// Relative to the source tree, wherever it was compiled.
+std::string describe(std::string_view file, int line) {
+  const std::size_t root = file.rfind("kernels/");
+  if (root != std::string_view::npos) file.remove_prefix(root);
+  return std::string(file) + ":" + std::to_string(line);
+}
 
 }  // namespace
 

@@ -95,17 +95,29 @@ void expect_levels(const Query& query, const Table& table, const std::vector<std
   }
 }
 
+void expect_cells(const Table& table, const std::vector<std::vector<Value>>& cells, const std::string& where) {
+  ASSERT_EQ(table.columns().size(), cells.size()) << where;
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const Column& column = table.columns()[c];
+    ASSERT_EQ(static_cast<std::size_t>(column.size()), cells[c].size()) << where;
+    for (std::int64_t i = 0; i < column.size(); ++i) {
+      ASSERT_TRUE(reference::same(column.value(i), cells[c][static_cast<std::size_t>(i)]))
+          << column.name() << ", row " << i << " of the answer: " << to_string(column.value(i)) << " instead of "
+          << to_string(cells[c][static_cast<std::size_t>(i)]) << "; " << where;
+    }
+  }
+}
+
 void expect_reference(const Query& query, const Table& table, const reference::Evaluate& evaluate) {
   const reference::Answer expected = reference::answer(query, table, evaluate);
   for (const Path& path : paths(query, table)) {
     const Result result = run(query, table, path);
     EXPECT_EQ(result.rows, expected.rows) << describe(path, query);
     EXPECT_EQ(result.levels, expected.levels) << describe(path, query);
+    expect_cells(result.table, expected.cells, describe(path, query));
   }
 }
 
-void expect_reference(const Query& query, const Table& table) {
-  expect_reference(query, table, reference::columns(table));
-}
+void expect_reference(const Query& query, const Table& table) { expect_reference(query, table, reference::column); }
 
 }  // namespace skyrank

@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 namespace skyrank::reference {
@@ -116,9 +118,46 @@ Outcome order_values(const Preference& term, const Value& a, const Value& b) {
   }
 }
 
+/// Rows with the values of their columns: a table, or the groups of one.
+struct Relation {
+  std::int64_t num_rows = 0;
+  std::function<Value(std::string_view, RowId)> cell;
+  std::vector<std::string> columns;
+};
+
+Relation relation_of(const Table& table) {
+  Relation relation{
+      table.num_rows(), [&table](std::string_view name, RowId row) { return table.column(name).value(row); }, {}};
+  for (const Column& column : table.columns()) relation.columns.push_back(column.name());
+  return relation;
+}
+
+/// The values of expressions over a relation, each computed once.
+class Values {
+ public:
+  Values(const Relation& relation, const Evaluate& evaluate) : relation_(relation), evaluate_(evaluate) {}
+
+  const Value& operator()(const Expression& expression, RowId row) const {
+    std::vector<Value>& known = known_[&expression.root()];
+    if (known.empty()) {
+      for (RowId i = 0; i < relation_.num_rows; ++i) {
+        known.push_back(evaluate_(expression, [&](std::string_view name) { return relation_.cell(name, i); }));
+      }
+    }
+    return known[static_cast<std::size_t>(row)];
+  }
+
+  const Relation& relation() const { return relation_; }
+
+ private:
+  const Relation& relation_;
+  const Evaluate& evaluate_;
+  mutable std::unordered_map<const query::Node*, std::vector<Value>> known_;
+};
+
 class Order {
  public:
-  explicit Order(const Evaluate& evaluate) : evaluate_(evaluate) {}
+  explicit Order(const Values& evaluate) : evaluate_(evaluate) {}
 
   Outcome compare(const Preference& p, RowId a, RowId b, bool inverted = false) const {
     switch (p.kind) {
@@ -158,14 +197,14 @@ class Order {
   }
 
   Outcome term(const Preference& p, RowId a, RowId b, bool inverted) const {
-    const Value x = evaluate_(*p.expression, a);
-    const Value y = evaluate_(*p.expression, b);
+    const Value& x = evaluate_(*p.expression, a);
+    const Value& y = evaluate_(*p.expression, b);
     if (absence(x) != 0 || absence(y) != 0) return smaller_is_better(three_way(absence(x), absence(y)));
     const Outcome outcome = order_values(p, x, y);
     return inverted ? reversed(outcome) : outcome;
   }
 
-  const Evaluate& evaluate_;
+  const Values& evaluate_;
 };
 
 /// Expressions whose NaN and NULL the rules are about.
@@ -174,22 +213,22 @@ void add_expressions(const Preference& preference, std::vector<Expression>& to) 
   for (const Preference& child : preference.children) add_expressions(child, to);
 }
 
-bool excluded(const Query& query, const Evaluate& evaluate, RowId row) {
+bool excluded(const Query& query, const Values& evaluate, RowId row) {
   std::vector<Expression> expressions;
   if (query.preference) add_expressions(*query.preference, expressions);
   for (const RankTerm& term : query.ranking) expressions.push_back(term.expression);
   return std::any_of(expressions.begin(), expressions.end(), [&](const Expression& expression) {
-    const Value value = evaluate(expression, row);
+    const Value& value = evaluate(expression, row);
     return (is_nan(value) && query.nan_rule == Missing::exclude) ||
            (is_null(value) && query.null_rule == Missing::exclude);
   });
 }
 
 /// -1 for a that goes first, +1 for b, 0 for a tie.
-int rank(const Query& query, const Evaluate& evaluate, RowId a, RowId b) {
+int rank(const Query& query, const Values& evaluate, RowId a, RowId b) {
   for (const RankTerm& term : query.ranking) {
-    const Value x = evaluate(term.expression, a);
-    const Value y = evaluate(term.expression, b);
+    const Value& x = evaluate(term.expression, a);
+    const Value& y = evaluate(term.expression, b);
     const bool absent = absence(x) != 0 || absence(y) != 0;
     const int order = absent ? three_way(absence(x), absence(y)) : reference::compare(x, y) * (term.high ? -1 : 1);
     if (order != 0) return order;
@@ -197,15 +236,15 @@ int rank(const Query& query, const Evaluate& evaluate, RowId a, RowId b) {
   return 0;
 }
 
-struct Row {
+struct Candidate {
   RowId id;
   std::int32_t level;
 };
 
-std::vector<Row> without_equals(const Query& query, const Order& order, const std::vector<Row>& rows) {
-  std::vector<Row> kept;
-  for (const Row& row : rows) {
-    const bool known = std::any_of(kept.begin(), kept.end(), [&](const Row& other) {
+std::vector<Candidate> without_equals(const Query& query, const Order& order, const std::vector<Candidate>& rows) {
+  std::vector<Candidate> kept;
+  for (const Candidate& row : rows) {
+    const bool known = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
       return order.compare(*query.preference, other.id, row.id) == Outcome::equal;
     });
     if (!known) kept.push_back(row);
@@ -213,21 +252,21 @@ std::vector<Row> without_equals(const Query& query, const Order& order, const st
   return kept;
 }
 
-std::vector<Row> preferred(const Query& query, const Evaluate& evaluate, std::vector<Row> rest) {
+std::vector<Candidate> preferred(const Query& query, const Values& evaluate, std::vector<Candidate> rest) {
   if (!query.preference) return rest;
   const Order order(evaluate);
   if (query.only_distinct) rest = without_equals(query, order, rest);
-  std::vector<Row> kept;
+  std::vector<Candidate> kept;
   const std::int64_t levels =
       query.at_least_rows ? std::numeric_limits<std::int64_t>::max() : query.num_levels.value_or(1);
   const auto enough = [&] {
     return query.at_least_rows && static_cast<std::int64_t>(kept.size()) >= *query.at_least_rows;
   };
   for (std::int32_t level = 1; level <= levels && !enough() && !rest.empty(); ++level) {
-    std::vector<Row> best;
-    std::vector<Row> others;
-    for (const Row& row : rest) {
-      const bool beaten = std::any_of(rest.begin(), rest.end(), [&](const Row& other) {
+    std::vector<Candidate> best;
+    std::vector<Candidate> others;
+    for (const Candidate& row : rest) {
+      const bool beaten = std::any_of(rest.begin(), rest.end(), [&](const Candidate& other) {
         return order.compare(*query.preference, other.id, row.id) == Outcome::better;
       });
       (beaten ? others : best).push_back({row.id, level});
@@ -235,27 +274,27 @@ std::vector<Row> preferred(const Query& query, const Evaluate& evaluate, std::ve
     kept.insert(kept.end(), best.begin(), best.end());
     rest = std::move(others);
   }
-  std::sort(kept.begin(), kept.end(), [](const Row& a, const Row& b) { return a.id < b.id; });
+  std::sort(kept.begin(), kept.end(), [](const Candidate& a, const Candidate& b) { return a.id < b.id; });
   return kept;
 }
 
 /// Offset, limit and ties of rows that are in order.
-std::vector<Row> window(const Query& query, const Evaluate& evaluate, std::vector<Row> rows) {
+std::vector<Candidate> window(const Query& query, const Values& evaluate, std::vector<Candidate> rows) {
   const auto n = static_cast<std::int64_t>(rows.size());
   if (query.max_rows == 0) return {};
   const std::int64_t begin = std::min(query.skip, n);
   const std::int64_t end = query.max_rows ? begin + std::min(*query.max_rows, n - begin) : n;
   if (begin == end) return {};
   const bool ties_matter = !query.ranking.empty() && end < n;
-  const auto tied = [&](const Row& row) { return rank(query, evaluate, row.id, rows[end - 1].id) == 0; };
+  const auto tied = [&](const Candidate& row) { return rank(query, evaluate, row.id, rows[end - 1].id) == 0; };
   if (ties_matter && query.tie_rule == Ties::all) {
     std::int64_t last = end;
     while (last < n && tied(rows[last])) ++last;
     return {rows.begin() + begin, rows.begin() + last};
   }
-  std::vector<Row> answer(rows.begin() + begin, rows.begin() + end);
+  std::vector<Candidate> answer(rows.begin() + begin, rows.begin() + end);
   if (!ties_matter || query.tie_rule != Ties::last) return answer;
-  std::vector<Row> candidates;  // of the places that tied rows hold, the highest ids get them
+  std::vector<Candidate> candidates;  // of the places that tied rows hold, the highest ids get them
   for (std::int64_t i = begin; i < n; ++i) {
     if (tied(rows[i])) candidates.push_back(rows[i]);
   }
@@ -273,12 +312,14 @@ std::string partition_key(const Value& value) {
   return "=" + to_string(value);
 }
 
-std::vector<std::vector<Row>> partitions(const Query& query, const Evaluate& evaluate, const std::vector<Row>& rows) {
+/// Rows by the values of some columns, in order of the first row of each part.
+std::vector<std::vector<Candidate>> partitions(const std::vector<Expression>& columns, const Values& evaluate,
+                                               const std::vector<Candidate>& rows) {
   std::map<std::vector<std::string>, std::size_t> known;
-  std::vector<std::vector<Row>> result;
-  for (const Row& row : rows) {
+  std::vector<std::vector<Candidate>> result;
+  for (const Candidate& row : rows) {
     std::vector<std::string> key;
-    for (const Expression& column : query.partition_columns) key.push_back(partition_key(evaluate(column, row.id)));
+    for (const Expression& column : columns) key.push_back(partition_key(evaluate(column, row.id)));
     const auto [place, is_new] = known.emplace(std::move(key), result.size());
     if (is_new) result.emplace_back();
     result[place->second].push_back(row);
@@ -286,30 +327,143 @@ std::vector<std::vector<Row>> partitions(const Query& query, const Evaluate& eva
   return result;
 }
 
-}  // namespace
-
-Evaluate columns(const Table& table) {
-  return
-      [&table](const Expression& expression, RowId row) { return table.column(expression.column_name()).value(row); };
+Value value_of(Wide integer) {
+  if (integer > std::numeric_limits<std::int64_t>::max()) return static_cast<std::uint64_t>(integer);
+  return static_cast<std::int64_t>(integer);
 }
 
-Answer answer(const Query& query, const Table& table, const Evaluate& evaluate) {
-  std::vector<Row> rows;
-  for (RowId row = 0; row < table.num_rows(); ++row) {
-    const bool passes = !query.condition || evaluate(*query.condition, row) == Value(true);
-    if (passes && !excluded(query, evaluate, row)) rows.push_back({row, 0});
+/// The first of the values that has none before it; NaN comes after all numbers.
+Value extreme(const std::vector<Value>& values, bool highest) {
+  const auto before = [&](const Value& a, const Value& b) {
+    if (is_nan(a) || is_nan(b)) return !is_nan(a) && is_nan(b);
+    return highest ? reference::compare(a, b) > 0 : reference::compare(a, b) < 0;
+  };
+  return *std::min_element(values.begin(), values.end(), before);
+}
+
+Value sum_or_average(const std::vector<Value>& values, bool average) {
+  const auto n = static_cast<double>(values.size());
+  if (std::holds_alternative<double>(values.front())) {
+    double sum = 0;
+    for (const Value& value : values) sum += std::get<double>(value);
+    return average ? sum / n : sum;
   }
+  Wide sum = 0;
+  for (const Value& value : values) sum += *as_integer(value);
+  return average ? Value(static_cast<double>(sum) / n) : value_of(sum);
+}
+
+Value aggregate(const Aggregate& aggregate, const Values& evaluate, const std::vector<Candidate>& group) {
+  std::vector<Value> values;
+  for (const Candidate& row : group) {
+    const Value value = aggregate.argument ? evaluate(*aggregate.argument, row.id) : Value(true);
+    if (!is_null(value)) values.push_back(value);
+  }
+  if (aggregate.function == Aggregate::Function::count) return static_cast<std::int64_t>(values.size());
+  if (values.empty()) return Null{};
+  switch (aggregate.function) {
+    case Aggregate::Function::min: return extreme(values, false);
+    case Aggregate::Function::max: return extreme(values, true);
+    default: return sum_or_average(values, aggregate.function == Aggregate::Function::avg);
+  }
+}
+
+/// The groups of some rows, with the values that each has by name.
+struct Groups {
+  std::vector<RowId> first_rows;
+  std::vector<std::string> columns;
+  std::map<std::string, std::vector<Value>, std::less<>> values;
+};
+
+Groups grouped(const Query& query, const Values& evaluate, const std::vector<Candidate>& rows) {
+  Groups groups;
+  for (const Expression& column : query.group_columns) groups.columns.emplace_back(column.column_name());
+  for (const Aggregate& item : query.aggregates) groups.columns.push_back(item.name);
+  for (const std::string& name : groups.columns) groups.values[name];
+  for (const std::vector<Candidate>& group : partitions(query.group_columns, evaluate, rows)) {
+    groups.first_rows.push_back(group.front().id);
+    for (const Expression& column : query.group_columns) {
+      groups.values.find(column.column_name())->second.push_back(evaluate(column, group.front().id));
+    }
+    for (const Aggregate& item : query.aggregates) groups.values[item.name].push_back(aggregate(item, evaluate, group));
+  }
+  return groups;
+}
+
+/// The selected columns of rows of the answer; `first_rows` are those of groups, none without.
+std::vector<std::vector<Value>> selected(const Query& query, const Values& evaluate, const Answer& answer,
+                                         const std::vector<RowId>& first_rows) {
+  const std::vector<std::string>& columns = evaluate.relation().columns;
+  std::vector<SelectItem> items = query.selection;
+  if (items.empty()) {
+    items.push_back({"row", Expression("row")});
+    for (const std::string& name : columns) items.push_back({name, Expression::column(name)});
+  }
+  std::vector<std::vector<Value>> cells;
+  for (const SelectItem& item : items) {
+    std::vector<Value>& values = cells.emplace_back();
+    const std::string_view name = item.expression.column_name();
+    const bool is_column = std::find(columns.begin(), columns.end(), name) != columns.end();
+    for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+      const RowId row = answer.rows[i];
+      if (!is_column && name == "row") {
+        values.emplace_back(first_rows.empty() ? row : first_rows[static_cast<std::size_t>(row)]);
+      } else if (!is_column && name == "level") {
+        values.emplace_back(std::int64_t{answer.levels[i]});
+      } else {
+        const bool is_score = !is_column && name == "score";
+        values.push_back(evaluate(is_score ? query.ranking.front().expression : item.expression, row));
+      }
+    }
+  }
+  return cells;
+}
+
+/// All that comes after `where` and `group_by`.
+Answer answer_candidates(const Query& query, const Values& evaluate, std::vector<Candidate> rows,
+                         const std::vector<RowId>& first_rows) {
+  std::erase_if(rows, [&](const Candidate& row) { return excluded(query, evaluate, row.id); });
   Answer result;
-  for (const std::vector<Row>& partition : partitions(query, evaluate, rows)) {
-    std::vector<Row> kept = preferred(query, evaluate, partition);
+  for (const std::vector<Candidate>& partition : partitions(query.partition_columns, evaluate, rows)) {
+    std::vector<Candidate> kept = preferred(query, evaluate, partition);
     std::stable_sort(kept.begin(), kept.end(),
-                     [&](const Row& a, const Row& b) { return rank(query, evaluate, a.id, b.id) < 0; });
-    for (const Row& row : window(query, evaluate, std::move(kept))) {
+                     [&](const Candidate& a, const Candidate& b) { return rank(query, evaluate, a.id, b.id) < 0; });
+    for (const Candidate& row : window(query, evaluate, std::move(kept))) {
       result.rows.push_back(row.id);
       if (query.preference) result.levels.push_back(row.level);
     }
   }
+  result.cells = selected(query, evaluate, result, first_rows);
+  for (RowId& row : result.rows) {
+    if (!first_rows.empty()) row = first_rows[static_cast<std::size_t>(row)];
+  }
   return result;
+}
+
+std::vector<Candidate> candidates(std::int64_t n) {
+  std::vector<Candidate> rows;
+  for (RowId row = 0; row < n; ++row) rows.push_back({row, 0});
+  return rows;
+}
+
+}  // namespace
+
+Value column(const Expression& expression, const Row& row) { return row(expression.column_name()); }
+
+Answer answer(const Query& query, const Table& table, const Evaluate& evaluate) {
+  const Relation input = relation_of(table);
+  const Values values(input, evaluate);
+  std::vector<Candidate> rows = candidates(input.num_rows);
+  if (query.condition) {
+    std::erase_if(rows, [&](const Candidate& row) { return values(*query.condition, row.id) != Value(true); });
+  }
+  if (query.group_columns.empty()) return answer_candidates(query, values, std::move(rows), {});
+  const Groups groups = grouped(query, values, rows);
+  const Relation derived{
+      static_cast<std::int64_t>(groups.first_rows.size()),
+      [&](std::string_view name, RowId row) { return groups.values.find(name)->second[static_cast<std::size_t>(row)]; },
+      groups.columns};
+  return answer_candidates(query, Values(derived, evaluate), candidates(derived.num_rows), groups.first_rows);
 }
 
 int compare(const Value& a, const Value& b) {
@@ -319,6 +473,14 @@ int compare(const Value& a, const Value& b) {
   if (const auto* number = std::get_if<double>(&a)) return three_way(*number, std::get<double>(b));
   if (const auto* truth = std::get_if<bool>(&a)) return three_way(*truth, std::get<bool>(b));
   return three_way(std::get<std::string>(a), std::get<std::string>(b));
+}
+
+bool same(const Value& a, const Value& b) {
+  if (is_nan(a) || is_nan(b)) return is_nan(a) && is_nan(b);
+  const auto* x = std::get_if<double>(&a);
+  const auto* y = std::get_if<double>(&b);
+  if (x != nullptr && y != nullptr) return *x == *y && std::signbit(*x) == std::signbit(*y);
+  return a == b;
 }
 
 }  // namespace skyrank::reference

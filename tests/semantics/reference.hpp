@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include <skyrank/query.hpp>
@@ -10,22 +11,27 @@
 // What a query means, row by row and straight from the definitions, with no line in common with the engine. Slow.
 namespace skyrank::reference {
 
-/// The value of an expression on a row. `columns(table)` serves queries whose expressions are plain columns.
-using Evaluate = std::function<Value(const Expression&, RowId)>;
-Evaluate columns(const Table& table);
+/// The values of one row, by column name.
+using Row = std::function<Value(std::string_view)>;
+
+/// The value of an expression on a row; `column` serves queries whose expressions are plain columns.
+using Evaluate = std::function<Value(const Expression&, const Row&)>;
+Value column(const Expression& expression, const Row& row);
 
 struct Answer {
   std::vector<RowId> rows;
-  std::vector<std::int32_t> levels;  ///< empty without a preference
-
-  bool operator==(const Answer&) const = default;
+  std::vector<std::int32_t> levels;       ///< empty without a preference
+  std::vector<std::vector<Value>> cells;  ///< by selected column, then by row
 };
 
-/// Answers a query without group_by. `ties: any` is answered as `first`. Rows with NaN or NULL are dropped under
-/// `exclude`; the rule `error` is not for the reference.
+/// Answers a query. `ties: any` is answered as `first`. Rows with NaN or NULL are dropped under `exclude`; the rule
+/// `error` and sums that overflow are not for the reference. Sums of floats are added in the order of the rows.
 Answer answer(const Query& query, const Table& table, const Evaluate& evaluate);
 
 /// Comparison of two values of one type that are neither NaN nor NULL: negative, 0 or positive.
 int compare(const Value& a, const Value& b);
+
+/// Whether two values are the same to the bit, but for the bits of NaN.
+bool same(const Value& a, const Value& b);
 
 }  // namespace skyrank::reference

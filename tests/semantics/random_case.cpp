@@ -1,0 +1,403 @@
+#include "tests/semantics/random_case.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/semantics/tables.hpp"
+
+namespace skyrank {
+namespace {
+
+using reference::Row;
+using Formula = std::function<Value(const Row&)>;
+
+bool is_null(const Value& value) { return std::holds_alternative<Null>(value); }
+
+/// A column that expressions may name.
+struct Field {
+  std::string name;
+  Type type;
+  bool small = false;  ///< integers that sums and products of a few do not overflow
+};
+
+/// An expression's text and its meaning.
+struct Meaning {
+  std::string text;
+  Formula formula;
+};
+
+class Generator {
+ public:
+  Generator(std::uint64_t seed, bool large) : random_(seed), large_(large) {}
+
+  RandomCase make() {
+    make_table();
+    Query& query = made_.query;
+    query = Query::from("t");
+    if (chance(40)) query.where(known(condition(2)));
+    if (chance(15)) add_groups();
+    for (std::int64_t i = chance(30) ? 1 + below(2) : 0; i > 0; --i) {
+      const Expression column = Expression::column(one_of(fields_).name);
+      if (query.partition_columns != std::vector{column}) query.partition_columns.push_back(column);
+    }
+    const bool prefer = made_.table.num_rows() <= kPreferRows && chance(70);
+    if (prefer) add_preference();
+    for (std::int64_t i = prefer ? below(3) : 1 + below(3); i > 0; --i) query.ranking.emplace_back(key(), chance(50));
+    if (chance(60)) query.limit(chance(50) ? below(20) : below(2 * made_.table.num_rows() + 1));
+    if (chance(30)) query.offset(below(10));
+    query.ties(one_of<Ties>({Ties::first, Ties::last, Ties::all}));
+    if (chance(20)) query.nan(Missing::exclude);
+    if (chance(20)) query.nulls(Missing::exclude);
+    if (chance(30)) add_selection();
+    return std::move(made_);
+  }
+
+ private:
+  static constexpr std::int64_t kPreferRows = 1500;  // beyond that the reference takes seconds
+
+  std::int64_t below(std::int64_t bound) { return std::uniform_int_distribution<std::int64_t>(0, bound - 1)(random_); }
+  bool chance(int percent) { return below(100) < percent; }
+  template <class T>
+  const T& one_of(const std::vector<T>& items) {
+    return items[static_cast<std::size_t>(below(static_cast<std::int64_t>(items.size())))];
+  }
+  Expression known(const Meaning& meaning) {
+    const Expression expression(meaning.text);
+    made_.formulas[expression.text()] = meaning.formula;
+    return expression;
+  }
+
+  // ---- Tables ----
+
+  std::int64_t number_of_rows() {
+    if (chance(10)) return below(3);
+    if (large_ && chance(25)) return chance(20) ? kPreferRows + below(20'000) : 300 + below(kPreferRows - 300);
+    return chance(10) ? 100 + below(200) : below(40);
+  }
+
+  void make_table() {
+    const std::int64_t n = number_of_rows();
+    null_percent_ = one_of<int>({0, 0, 2, 10, 60});
+    std::vector<Column> columns;
+    for (const DataType type : preference_types()) {
+      const std::string name = "c" + std::to_string(columns.size());
+      fields_.push_back({name, type.type, false});
+      columns.push_back(random_column(type, name, n));
+    }
+    fields_.push_back({"s", Type::string, false});
+    columns.push_back(string_column("s", n));
+    made_.table = Table(std::move(columns));
+  }
+
+  Column random_column(DataType type, std::string name, std::int64_t n) {
+    if (type.type == Type::int64 && chance(50))
+      return wide<std::int64_t>(std::move(name), n, {kMinInt64, kMaxInt64, -1, 0});
+    if (type.type == Type::uint64 && chance(50))
+      return wide<std::uint64_t>(std::move(name), n, {kMaxUint64, kMaxUint64 - 1, 0});
+    if (type.type == Type::float64 && chance(60))
+      return wide<double>(std::move(name), n, {kNaN, kInfinity, -kInfinity, -0.0, 0.0, 1, 2.5, -1e300});
+    if (type.type == Type::float32 && chance(60)) {
+      return wide<float>(std::move(name), n,
+                         {std::numeric_limits<float>::quiet_NaN(), -0.0F, 0.0F, 0.1F, 3.0F, 1e-40F});
+    }
+    fields_.back().small = is_integer(type.type);
+    return in_some_layout(column_of(type, std::move(name), small_cells(type.type, n)));
+  }
+
+  /// Few or many distinct values, in any order, ascending or descending.
+  std::vector<std::optional<int>> small_cells(Type type, std::int64_t n) {
+    const bool narrow = width_in_bytes(type) == 1;
+    const std::int64_t values = type == Type::boolean ? 2
+                                : chance(60)          ? 1 + below(8)
+                                : narrow              ? 120
+                                                      : one_of<std::int64_t>({120, 2000, 30'000});
+    const bool is_signed = is_signed_integer(type) || is_temporal(type) || is_floating(type);
+    std::vector<int> drawn;
+    for (std::int64_t i = 0; i < n; ++i) drawn.push_back(static_cast<int>(below(values)) - (is_signed ? 3 : 0));
+    if (type == Type::float16) {
+      for (int& value : drawn) value %= 2048;  // what it holds exactly
+    }
+    if (chance(15)) std::sort(drawn.begin(), drawn.end());
+    if (chance(10)) std::reverse(drawn.begin(), drawn.end());
+    std::vector<std::optional<int>> cells;
+    for (const int value : drawn) cells.push_back(chance(null_percent_) ? std::nullopt : std::optional(value));
+    return cells;
+  }
+
+  template <class T>
+  Column wide(std::string name, std::int64_t n, const std::vector<T>& values) {
+    std::vector<std::optional<T>> cells;
+    for (std::int64_t i = 0; i < n; ++i) {
+      cells.push_back(chance(null_percent_) ? std::nullopt : std::optional<T>(one_of(values)));
+    }
+    return in_some_layout(column(std::move(name), cells));
+  }
+
+  /// The same values as they are, or spread over memory: with a stride, off their alignment.
+  Column in_some_layout(Column column) {
+    ColumnData data = column.data();
+    if (data.layout != Layout::plain || !chance(20)) return column;
+    const auto width = static_cast<std::int64_t>(width_in_bytes(data.type.type));
+    const std::int64_t stride = width + below(9);
+    auto memory = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(data.length * stride + 1));
+    std::byte* first = memory->data() + (chance(50) ? 1 : 0);
+    for (std::int64_t i = 0; i < data.length; ++i) {
+      std::memcpy(first + i * stride, static_cast<const std::byte*>(data.values) + i * data.stride,
+                  static_cast<std::size_t>(width));
+    }
+    data.values = first;
+    data.stride = stride;
+    data.owner =
+        std::make_shared<std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(memory, data.owner);
+    return Column(column.name(), data);
+  }
+
+  /// Strings of their own, or indices into a dictionary that holds more than is used.
+  Column string_column(std::string name, std::int64_t n) {
+    const std::vector<std::string> words = {"", "a", "b", "ab", "c", "long enough to lie outside of its string"};
+    std::vector<std::string> values;
+    std::vector<std::int16_t> indices;
+    std::vector<bool> valid;
+    for (std::int64_t i = 0; i < n; ++i) {
+      indices.push_back(static_cast<std::int16_t>(below(static_cast<std::int64_t>(words.size()) - 1)));
+      values.push_back(words[static_cast<std::size_t>(indices.back())]);
+      valid.push_back(!chance(null_percent_));
+    }
+    Column plain = Column::own(name, values, valid);
+    if (chance(50)) return plain;
+    const Column index = Column::own(name, indices, valid);
+    ColumnData data = index.data();
+    data.layout = Layout::dictionary;
+    data.type = Type::string;
+    data.index_type = Type::int16;
+    data.dictionary = std::make_shared<const ColumnData>(Column::own("words", words).data());
+    return Column(std::move(name), data);
+  }
+
+  // ---- Expressions ----
+
+  std::vector<Field> fields_of(const auto& condition) {
+    std::vector<Field> found;
+    for (const Field& field : fields_) {
+      if (condition(field)) found.push_back(field);
+    }
+    return found;
+  }
+
+  /// A column or an expression that preferences and rankings take.
+  Expression key() {
+    if (chance(20)) {
+      if (const auto meaning = number()) return known(*meaning);
+    }
+    const auto keys = fields_of([](const Field& field) { return field.type != Type::string; });
+    if (keys.empty()) return known({"1 + 1", [](const Row&) -> Value { return std::int64_t{2}; }});
+    return Expression::column(one_of(keys).name);
+  }
+
+  /// Arithmetic that does not overflow; nothing where no column allows for it.
+  std::optional<Meaning> number() {
+    const auto integers = fields_of([](const Field& field) { return field.small; });
+    const auto floats = fields_of([](const Field& field) { return field.type == Type::float64; });
+    if (!floats.empty() && (integers.empty() || chance(30))) return of_float(one_of(floats).name);
+    if (integers.empty()) return std::nullopt;
+    const std::string a = one_of(integers).name;
+    const std::string b = one_of(integers).name;
+    const std::int64_t times = 1 + below(5);
+    if (chance(30)) {
+      return Meaning{"abs(" + a + ") * " + std::to_string(times), [=](const Row& row) -> Value {
+                       const Value x = row(a);
+                       if (is_null(x)) return Null{};
+                       return times * std::abs(std::get<std::int64_t>(x));
+                     }};
+    }
+    return Meaning{a + " + " + std::to_string(times) + " * " + b, [=](const Row& row) -> Value {
+                     const Value x = row(a);
+                     const Value y = row(b);
+                     if (is_null(x) || is_null(y)) return Null{};
+                     return std::get<std::int64_t>(x) + times * std::get<std::int64_t>(y);
+                   }};
+  }
+
+  Meaning of_float(const std::string& name) {
+    const auto of_value = [&](const std::string& text, double (*f)(double)) {
+      return Meaning{text, [name, f](const Row& row) -> Value {
+                       const Value x = row(name);
+                       if (is_null(x)) return Null{};
+                       return f(std::get<double>(x));
+                     }};
+    };
+    if (chance(50)) return of_value("sqrt(abs(" + name + "))", [](double x) { return std::sqrt(std::abs(x)); });
+    return of_value(name + " * 0.5 - 1", [](double x) { return x * 0.5 - 1; });
+  }
+
+  Meaning condition(int depth) {
+    if (depth == 0 || chance(60)) return comparison();
+    const Meaning a = condition(depth - 1);
+    if (chance(20)) {
+      return {"not (" + a.text + ")", [a](const Row& row) -> Value {
+                const Value x = a.formula(row);
+                return is_null(x) ? x : Value(!std::get<bool>(x));
+              }};
+    }
+    const Meaning b = condition(depth - 1);
+    const bool both = chance(50);
+    return {"(" + a.text + (both ? ") and (" : ") or (") + b.text + ")", [a, b, both](const Row& row) -> Value {
+              const Value x = a.formula(row);
+              const Value y = b.formula(row);
+              if (x == Value(!both) || y == Value(!both)) return !both;
+              return is_null(x) || is_null(y) ? Value(Null{}) : Value(both);
+            }};
+  }
+
+  /// An integer or a float compared with a small number, a string with another, any value with NULL.
+  Meaning comparison() {
+    const Field field = one_of(fields_);
+    const std::string name = field.name;
+    if (chance(10)) return {name + " is null", [name](const Row& row) -> Value { return is_null(row(name)); }};
+    if (field.type == Type::string) {
+      const std::string word = one_of<std::string>({"", "a", "b"});
+      return {name + " != '" + word + "'", [name, word](const Row& row) -> Value {
+                const Value value = row(name);
+                return is_null(value) ? value : Value(value != Value(word));
+              }};
+    }
+    if (is_integer(field.type)) {
+      const std::int64_t limit = below(chance(70) ? 4 : 1000);
+      return {name + " <= " + std::to_string(limit), [name, limit](const Row& row) -> Value {
+                const Value value = row(name);
+                return is_null(value) ? value : Value(reference::compare(value, Value(limit)) <= 0);
+              }};
+    }
+    if (is_floating(field.type)) {
+      const std::int64_t limit = below(100);
+      return {name + " < " + std::to_string(limit) + ".5", [name, limit](const Row& row) -> Value {
+                const Value value = row(name);
+                return is_null(value) ? value : Value(std::get<double>(value) < static_cast<double>(limit) + 0.5);
+              }};
+    }
+    return {name + " is not null", [name](const Row& row) -> Value { return !is_null(row(name)); }};
+  }
+
+  // ---- Queries ----
+
+  void add_groups() {
+    std::vector<Field> after;
+    for (std::int64_t i = 1 + below(2); i > 0; --i) {
+      const Field field = one_of(fields_);
+      if (std::any_of(after.begin(), after.end(), [&](const Field& other) { return other.name == field.name; }))
+        continue;
+      after.push_back(field);
+      made_.query.group_columns.push_back(Expression::column(field.name));
+    }
+    for (std::int64_t i = below(4); i > 0; --i) add_aggregate("a" + std::to_string(i), after);
+    fields_ = std::move(after);
+  }
+
+  void add_aggregate(const std::string& name, std::vector<Field>& after) {
+    const Field field = one_of(fields_);
+    const Expression column = Expression::column(field.name);
+    std::vector<Aggregate>& aggregates = made_.query.aggregates;
+    if (chance(30) || field.type == Type::string) {
+      aggregates.push_back(chance(50) ? count(name) : count(name, column));
+      after.push_back({name, Type::int64, true});
+    } else if (is_numeric(field.type) && chance(50)) {
+      // Only sums of what is small cannot overflow; averages can be of anything, but those of floats are added piece by
+      // piece where there are many.
+      if (is_floating(field.type) && made_.table.num_rows() > 8000) return;
+      const bool adds = (field.small || is_floating(field.type)) && chance(50);
+      aggregates.push_back(adds ? sum(name, column) : avg(name, column));
+      const bool is_float = !adds || is_floating(field.type);
+      after.push_back({name,
+                       is_float                          ? Type::float64
+                       : is_unsigned_integer(field.type) ? Type::uint64
+                                                         : Type::int64,
+                       false});
+    } else {
+      aggregates.push_back(chance(50) ? min(name, column) : max(name, column));
+      after.push_back({name, field.type, field.small});
+    }
+  }
+
+  void add_preference() {
+    Query& query = made_.query;
+    query.prefer(preference(3));
+    if (chance(20)) query.distinct();
+    if (chance(20)) {
+      query.levels(1 + below(4));
+    } else if (chance(20)) {
+      query.at_least(below(20));
+    }
+  }
+
+  Preference preference(int depth) {
+    if (depth == 0 || chance(25)) return term();
+    if (chance(10)) return inverse(preference(depth - 1));
+    std::vector<Preference> children;
+    for (std::int64_t i = 1 + below(3); i > 0; --i) children.push_back(preference(depth - 1));
+    return chance(50) ? pareto(std::move(children)) : prior(std::move(children));
+  }
+
+  Preference term() {
+    if (chance(10)) return where(known(condition(1)));
+    const Field field = one_of(fields_);
+    const Expression expression = Expression::column(field.name);
+    if (field.type == Type::string) return in(expression, {{std::string("b")}, {std::string("a"), std::string("")}});
+    if (chance(30) && is_numeric(field.type)) {
+      if (is_integer(field.type) && chance(30)) return around(expression, 0.5 + static_cast<double>(below(4)));
+      if (chance(50)) return around(expression, below(4));
+      const std::int64_t from = below(3);
+      return between(expression, from, from + below(3));
+    }
+    if (chance(20) && is_integer(field.type))
+      return in(expression, {{std::int64_t{1}}, {std::int64_t{0}, std::int64_t{3}}});
+    const Expression value = chance(20) ? key() : expression;
+    return chance(50) ? low(value) : high(value);
+  }
+
+  void add_selection() {
+    std::vector<SelectItem> items;
+    for (std::int64_t i = 1 + below(4); i > 0; --i) {
+      const std::string name = "x" + std::to_string(i);
+      const std::int64_t kind = below(6);
+      if (kind == 0) {
+        items.push_back({name, Expression("row")});
+      } else if (kind == 1 && made_.query.preference) {
+        items.push_back({name, Expression("level")});
+      } else if (kind == 2 && !made_.query.ranking.empty()) {
+        items.push_back({name, Expression("score")});
+      } else if (kind == 3) {
+        items.push_back({name, key()});
+      } else {
+        items.push_back({name, Expression::column(one_of(fields_).name)});
+      }
+    }
+    made_.query.select(items);
+  }
+
+  std::mt19937_64 random_;
+  bool large_;
+  int null_percent_ = 0;
+  std::vector<Field> fields_;  // of the input, then of the groups
+  RandomCase made_;
+};
+
+}  // namespace
+
+reference::Evaluate RandomCase::evaluate() const {
+  return [this](const Expression& expression, const reference::Row& row) -> Value {
+    if (!expression.column_name().empty()) return row(expression.column_name());
+    return formulas.at(expression.text())(row);
+  };
+}
+
+RandomCase random_case(std::uint64_t seed, bool large) { return Generator(seed, large).make(); }
+
+}  // namespace skyrank

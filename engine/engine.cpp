@@ -18,6 +18,7 @@
 #include "engine/exec/device/resident.hpp"
 #include "engine/exec/device/scan.hpp"
 #include "engine/exec/device/session.hpp"
+#include "engine/exec/forced_path.hpp"
 #include "engine/exec/gather.hpp"
 #include "engine/exec/group.hpp"
 #include "engine/exec/levels.hpp"
@@ -234,7 +235,8 @@ std::vector<std::int64_t> rank(Execution& execution, const Source& source, const
     return positions;
   }
   const std::vector<exec::Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
-    return exec::make_rank_keys(query.ranking, source.table, candidates.rows, execution.device());
+    return exec::make_rank_keys(query.ranking, source.table, candidates.rows, execution.runtime.rules,
+                                execution.device());
   });
   operators.rank_keys->measured_rows = candidates.rows.size();
   const std::int64_t n = largest(candidates.segments);
@@ -313,7 +315,11 @@ Result rank_fused(Execution& execution, const Table& input) {
 /// nothing where the query is no such scan.
 std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
   const BoundQuery& query = execution.query();
-  if (!execution.session || input.num_rows() == 0 || !exec::FusedKeys::fits(query, input)) return std::nullopt;
+  if (!execution.session || input.num_rows() == 0) return std::nullopt;
+  exec::RuleLog& rules = execution.plan.rules;
+  if (!rules.rules().has(exec::Rule::device_scan)) return std::nullopt;
+  rules.left_out(exec::Rule::device_scan, "the query is more than what a scan of columns can do");
+  if (!exec::FusedKeys::fits(query, input)) return std::nullopt;
   exec::Operators& operators = execution.plan.operators;
   operators.scan.measured_rows = input.num_rows();
   const auto keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
@@ -323,6 +329,7 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
                             return kernels::cuda::scan_keys(*scan, static_cast<std::size_t>(input.num_rows()));
                           });
   if (!keys) return std::nullopt;
+  rules.applied(exec::Rule::device_scan, "filter and keys of a ranking by columns");
   const auto passing = static_cast<std::int64_t>(keys->passing);
   operators.rank_keys->measured_rows = passing;
   if (operators.filter) {
@@ -383,6 +390,16 @@ std::string device_note(DeviceChoice device, bool cuda) {
              : "device auto: the CPU, as no CUDA algorithm is registered in this version";
 }
 
+void note_device_choice(exec::RuleLog& rules, DeviceChoice device, bool cuda) {
+  if (device != DeviceChoice::automatic) {
+    rules.left_out(exec::Rule::device_choice, "the device was asked for");
+  } else if (cuda) {
+    rules.applied(exec::Rule::device_choice, "paths of both are in the running");
+  } else {
+    rules.left_out(exec::Rule::device_choice, "there is no usable GPU");
+  }
+}
+
 // ---- The planner's surroundings ----
 
 double host_bytes() {
@@ -410,21 +427,6 @@ std::optional<planner::Profile> profile_of(const EngineOptions& options) {
   } catch (const planner::BadProfile& bad) {
     throw ResourceError(bad.reason, {bad.source});
   }
-}
-
-exec::Rules rules_of(const EngineOptions& options) {
-  exec::Rules rules;
-  const std::vector<std::pair<std::string, bool*>> known = {{"statistics", &rules.statistics},
-                                                            {"fusion", &rules.fusion}};
-  for (const std::string& name : options.without) {
-    const auto found = std::ranges::find(known, name, &std::pair<std::string, bool*>::first);
-    if (found == known.end()) {
-      throw BindError("the planner has no rule '" + name + "'" + query::did_you_mean(name, {"statistics", "fusion"}) +
-                      " (there are statistics, fusion)");
-    }
-    *found->second = false;
-  }
-  return rules;
 }
 
 /// Turns what may come out of the layers below into the errors of the public API.
@@ -455,7 +457,7 @@ struct Engine::State {
         arena(options.threads == 0 ? tbb::task_arena::automatic : options.threads),
         cuda(cuda_takes_part(options.device)),
         profile(profile_of(options)),
-        rules(rules_of(options)) {
+        rules(exec::without({}, options.without)) {
     // TBB starts no more threads than there are cores, unless told to.
     if (options.threads > tbb::info::default_concurrency()) {
       more_threads.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(options.threads));
@@ -465,19 +467,23 @@ struct Engine::State {
   /// bind -> logical plan -> physical plan, whose kernels still have to get their paths.
   exec::PhysicalPlan plan(const Query& query, const Table& table) const {
     BoundQuery bound = query::bind(query, query::schema_of(table));
+    exec::check_forced(bound.path, query.location);
+    const exec::Rules allowed = exec::without(rules, bound.path.without, bound.path.locations, query.location);
     const DeviceChoice device = bound.path.device == DeviceChoice::automatic ? options.device : bound.path.device;
     if (bound.path.device == DeviceChoice::cuda) require_cuda();
-    const planner::Constraints constraints{device_constraint(device, cuda),
+    const bool with_cuda =
+        cuda && device != DeviceChoice::cpu && (device == DeviceChoice::cuda || allowed.has(exec::Rule::device_choice));
+    const planner::Constraints constraints{device_constraint(device, with_cuda),
                                            bound.path.algorithms,
                                            {bound.path.parameters.begin(), bound.path.parameters.end()}};
-    const bool with_cuda = cuda && device != DeviceChoice::cpu;
     const planner::Machine machine{.threads = arena.max_concurrency(),
                                    .cuda = with_cuda,
                                    .host_bytes = host_bytes(),
                                    .device_bytes = with_cuda ? device_bytes() : 0,
                                    .profile = profile ? &*profile : nullptr};
-    exec::PhysicalPlan made = exec::make_plan(std::move(bound), table, query.table, constraints, machine, rules);
+    exec::PhysicalPlan made = exec::make_plan(std::move(bound), table, query.table, constraints, machine, allowed);
     made.operators.gather.reason = device_note(device, cuda);
+    note_device_choice(made.rules, device, cuda);
     return made;
   }
 
@@ -492,11 +498,12 @@ struct Engine::State {
     runtime.context.stop = run.stop;
     runtime.preference = planned.survey.preference;
     runtime.ranking = planned.survey.ranking;
+    runtime.rules = planned.rules.rules();
     Execution execution{std::move(planned), std::move(runtime), {}, {}, {}};
     if (execution.plan.on_device) execution.session.emplace();
     execution.timing.bind_ms = watch.lap();
     Result result = execute(execution, table);
-    result.plan = exec::tree(std::move(execution.plan.operators));
+    result.plan = exec::tree(std::move(execution.plan.operators), execution.plan.rules);
     result.work = execution.work;
     result.timing = execution.timing;
     result.timing.total_ms = total.lap();
@@ -547,7 +554,7 @@ PlanNode Engine::explain(const Query& query, const Table& table) const {
   return guarded(query, [&] {
     exec::PhysicalPlan plan = state_->plan(query, table);
     exec::choose_paths(plan);
-    return exec::tree(std::move(plan.operators));
+    return exec::tree(std::move(plan.operators), plan.rules);
   });
 }
 
@@ -573,6 +580,14 @@ AlgorithmInfo info_of(const Algorithm& algorithm) {
 }
 
 }  // namespace
+
+std::vector<RuleInfo> rules() {
+  std::vector<RuleInfo> all;
+  for (const exec::RuleEntry& entry : exec::all_rules()) {
+    all.push_back({std::string(entry.name), std::string(entry.summary)});
+  }
+  return all;
+}
 
 std::vector<AlgorithmInfo> algorithms() {
   std::vector<AlgorithmInfo> all;

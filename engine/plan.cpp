@@ -1,8 +1,10 @@
 #include <skyrank/plan.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,7 +24,11 @@ std::string milliseconds(double ms) {
 std::string rows(double count) {
   char buffer[48];
   std::snprintf(buffer, sizeof buffer, count < 1e15 ? "%.0f" : "%.3g", count);
-  return std::string(buffer) + (count == 1 ? " row" : " rows");
+  std::string text = buffer;
+  if (count < 1e15) {
+    for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+  }
+  return text + (text == "1" ? " row" : " rows");
 }
 
 std::string path_line(const PlanNode& node) {
@@ -71,8 +77,12 @@ std::string statistics_line(const PlanNode& node) {
   return line;
 }
 
-/// One line each; those that lost for the same reason, and without a cost, share one.
-std::vector<std::string> alternative_lines(const std::vector<Alternative>& others) {
+/// One line each, the cheapest first; those that lost for the same reason, and without a cost, share one.
+std::vector<std::string> alternative_lines(std::vector<Alternative> others) {
+  const auto rank = [](const Alternative& other) {
+    return other.predicted_ms > 0 ? other.predicted_ms : std::numeric_limits<double>::infinity();
+  };
+  std::ranges::stable_sort(others, {}, rank);
   std::vector<std::string> lines;
   std::map<std::string, std::size_t> line_of_reason;
   for (const Alternative& other : others) {
@@ -89,6 +99,23 @@ std::vector<std::string> alternative_lines(const std::vector<Alternative>& other
   }
   for (const auto& [reason, line] : line_of_reason) lines[line] += ": " + reason;
   return lines;
+}
+
+/// One line a rule that was applied, and one for all that were not for the same reason.
+void append_rules(std::string& text, const std::vector<RuleOutcome>& outcomes) {
+  if (outcomes.empty()) return;
+  std::size_t width = 0;
+  for (const RuleOutcome& outcome : outcomes) width = std::max(width, outcome.rule.size());
+  text += "rules\n";
+  for (const RuleOutcome& outcome : outcomes) {
+    if (!outcome.applied) continue;
+    text += "    " + outcome.rule + std::string(width - outcome.rule.size() + 2, ' ') + outcome.reason + '\n';
+  }
+  std::vector<Alternative> left_out;
+  for (const RuleOutcome& outcome : outcomes) {
+    if (!outcome.applied) left_out.push_back({outcome.rule, 0, outcome.reason});
+  }
+  for (const std::string& line : alternative_lines(left_out)) text += "    " + line + '\n';
 }
 
 /// `first` stands before the operator's own line, `rest` before everything below it.
@@ -121,6 +148,7 @@ Work& Work::operator+=(const Work& other) {
 std::string to_string(const PlanNode& plan) {
   std::string text;
   append(text, plan, "", "");
+  append_rules(text, plan.rules);
   return text;
 }
 

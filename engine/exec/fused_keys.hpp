@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/exec/rules.hpp"
 #include "engine/exec/weighted_sum.hpp"
 #include "kernels/common/problem.hpp"
 
@@ -16,7 +17,7 @@ struct Program;
 class FusedKeys final : public kernels::KeySource {
  public:
   /// `query` fits.
-  FusedKeys(const query::BoundQuery& query, const Table& table);
+  FusedKeys(const query::BoundQuery& query, const Table& table, const Rules& rules = {});
 
   /// Whether a query is no more than a condition and the best rows of one ranking term that has a key for every value
   /// and, where there may be NULLs, one more.
@@ -27,17 +28,23 @@ class FusedKeys final : public kernels::KeySource {
 
   kernels::KeyWidth width() const override { return width_; }
   bool has_filter() const override { return condition_ != nullptr; }
-  bool can_filter_late() const override { return can_filter_late_; }
+  bool can_filter_late() const override { return can_filter_late_ && rules_.has(Rule::late_filter); }
   std::optional<kernels::FloatColumn> floats() const override;
   /// Of a ranking by a column. Made, and kept with the column, where most zones would not be read with it.
   const void* zone_map(std::size_t k) const override;
   std::unique_ptr<kernels::KeyReader> reader() const override;
 
+  /// Notes which of its rules a kernel that wants k rows may make use of. `floats` and zone maps serve only those that
+  /// look for a threshold.
+  void note_rules(std::size_t k, RuleLog& log) const;
+
  private:
+  bool zone_map_is_sound() const;
   std::shared_ptr<const void> make_zone_map() const;
 
   query::BoundRankTerm term_;
   std::int64_t n_;
+  Rules rules_;
   const ColumnData* column_ = nullptr;  ///< where the term is a column
   std::optional<WeightedSum> sum_;      ///< where it is such a sum
   std::shared_ptr<const Program> score_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/exec/estimate.hpp"
+#include "engine/exec/operator_cost.hpp"
 #include "engine/exec/rank.hpp"
 #include "engine/exec/skyline.hpp"
 
@@ -19,6 +20,11 @@ PlanNode make_node(std::string op, std::string detail, double rows) {
   node.detail = std::move(detail);
   node.predicted_rows = rows;
   return node;
+}
+
+void predict(std::optional<PlanNode>& node, const OperatorCost& cost) {
+  node->predicted_ms = cost.seconds * 1e3;
+  node->predicted_bytes = cost.bytes;
 }
 
 template <class List, class Name>
@@ -113,6 +119,8 @@ void plan_input(PhysicalPlan& plan, const Table& table, double& rows) {
     const double share = plan.survey.selectivity.value_or(guess_selectivity(*query.condition->root));
     rows = at_least_one(rows * share, rows);
     plan.operators.filter = make_node("filter", query.condition->text, rows);
+    predict(plan.operators.filter,
+            filter_cost(*query.condition, static_cast<double>(table.num_rows()), rows, plan.machine.threads));
     if (plan.survey.selectivity) {
       plan.operators.filter->statistics = {{"sample", static_cast<double>(plan.survey.sample)}, {"selectivity", share}};
     }
@@ -120,11 +128,14 @@ void plan_input(PhysicalPlan& plan, const Table& table, double& rows) {
   if (query.group) {
     std::vector<DataType> types;
     for (const int column : query.group->columns) types.push_back(table.column(column).type());
+    const double input = rows;
     rows = guess_groups(rows, types);
     plan.operators.group = make_node("group", describe_group(*query.group, table), rows);
+    predict(plan.operators.group, group_cost(*query.group, input, rows));
   }
   if (query.nan_rule != Missing::worst || query.null_rule != Missing::worst) {
     plan.operators.missing = make_node("missing", describe_missing(query), rows);
+    predict(plan.operators.missing, missing_cost(value_expressions(plan), rows, plan.machine.threads));
   }
   if (!query.partition_columns.empty()) {
     std::vector<query::Schema::Field> fields;
@@ -133,6 +144,7 @@ void plan_input(PhysicalPlan& plan, const Table& table, double& rows) {
     for (const auto& field : fields) types.push_back(field.type);
     plan.segments = guess_groups(rows, types);
     plan.operators.partition = make_node("partition", join(fields, [](const auto& field) { return field.name; }), rows);
+    predict(plan.operators.partition, partition_cost(fields.size(), rows, plan.machine.threads));
   }
 }
 
@@ -161,12 +173,43 @@ Described described(const planner::Statistics& ranking) {
           {"NULL or NaN", ranking.worst}};
 }
 
+KeyWidth width_of(const query::BoundExpression& expression) {
+  return static_cast<KeyWidth>(std::max(1, width_in_bytes(expression.type.type)));
+}
+
+KeyWidth width_of(const query::BoundPreference& term) {
+  const bool few_values = term.kind == Preference::Kind::in || term.kind == Preference::Kind::where;
+  return few_values ? KeyWidth::bytes1 : width_of(term.expression);
+}
+
+KeyWidth width_of(const PreferencePlan& plan, const SkylineStep& step) {
+  int widest = 0;
+  for (const KeyTerms& key : step.keys) {
+    int bytes = 0;
+    for (const std::size_t term : key) bytes += static_cast<int>(width_of(plan.terms[term]));
+    widest = std::max(widest, bytes);
+  }
+  return widest > 4 ? KeyWidth::bytes8 : KeyWidth::bytes4;
+}
+
+/// Whether the rows that the operators after the input see are not all rows of a table.
+bool is_listed(const PhysicalPlan& plan) {
+  return (plan.operators.filter && !plan.operators.group) || plan.operators.missing.has_value();
+}
+
 void plan_preference_operators(PhysicalPlan& plan, double& rows) {
   if (!plan.preference) return;
   const PreferencePlan& preference = *plan.preference;
   std::string all;
   for (const SkylineStep& step : preference.steps) all += (all.empty() ? "" : "; then ") + describe(preference, step);
   plan.operators.skyline_keys = make_node("keys", all, rows);
+  std::vector<const query::BoundExpression*> expressions;
+  for (const query::BoundPreference& term : preference.terms) expressions.push_back(&term.expression);
+  double bytes = 0;
+  for (const SkylineStep& step : preference.steps) {
+    bytes += static_cast<double>(step.keys.size()) * static_cast<double>(width_of(preference, step));
+  }
+  predict(plan.operators.skyline_keys, keys_cost(expressions, bytes, rows, is_listed(plan), plan.machine.threads));
   for (std::size_t s = 0; s < preference.steps.size(); ++s) {
     const SkylineStep& step = preference.steps[s];
     if (s == 0) {  // later steps only decide between equal rows, of which nothing is known
@@ -190,6 +233,14 @@ void plan_order(PhysicalPlan& plan, double& rows) {
   const query::BoundQuery& query = plan.query;
   if (!query.ranking.empty()) {
     plan.operators.rank_keys = make_node("keys", describe_ranking(query.ranking), rows);
+    std::vector<const query::BoundExpression*> expressions;
+    double bytes = 0;
+    for (const query::BoundRankTerm& term : query.ranking) {
+      expressions.push_back(&term.expression);
+      bytes += static_cast<double>(width_of(term.expression));
+    }
+    const bool listed = is_listed(plan) || plan.preference;
+    predict(plan.operators.rank_keys, keys_cost(expressions, bytes, rows, listed, plan.machine.threads));
   }
   const Window window = window_of(query);
   if (query.ranking.empty() && window.is_all()) return;
@@ -200,26 +251,8 @@ void plan_order(PhysicalPlan& plan, double& rows) {
   const std::string what = describe_ranking(query.ranking);
   const std::string part = describe_window(query);
   plan.operators.order = make_node(op, what + (what.empty() || part.empty() ? "" : "; ") + part, rows);
+  if (query.ranking.empty()) plan.operators.order->predicted_bytes = rows * sizeof(std::int64_t);
   plan.operators.order->statistics = described(plan.survey.ranking);
-}
-
-KeyWidth width_of(const query::BoundExpression& expression) {
-  return static_cast<KeyWidth>(std::max(1, width_in_bytes(expression.type.type)));
-}
-
-KeyWidth width_of(const query::BoundPreference& term) {
-  const bool few_values = term.kind == Preference::Kind::in || term.kind == Preference::Kind::where;
-  return few_values ? KeyWidth::bytes1 : width_of(term.expression);
-}
-
-KeyWidth width_of(const PreferencePlan& plan, const SkylineStep& step) {
-  int widest = 0;
-  for (const KeyTerms& key : step.keys) {
-    int bytes = 0;
-    for (const std::size_t term : key) bytes += static_cast<int>(width_of(plan.terms[term]));
-    widest = std::max(widest, bytes);
-  }
-  return widest > 4 ? KeyWidth::bytes8 : KeyWidth::bytes4;
 }
 
 /// The path of the ranking for the estimated number of rows.
@@ -228,7 +261,7 @@ planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
   for (const query::BoundRankTerm& term : plan.query.ranking) widths.push_back(width_of(term.expression));
   const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->predicted_rows);
   const Runtime runtime{plan.constraints, plan.machine, {}, {}, plan.survey.ranking};
-  return Ranker(window_of(plan.query), runtime, n).path(packed_widths(widths), n);
+  return Ranker(window_of(plan.query), runtime, n).path(packed_widths(widths, plan.rules.rules()), n);
 }
 
 /// The path of a step of the preference for an estimated number of rows.
@@ -255,13 +288,22 @@ bool would_run_there(const PhysicalPlan& plan) {
 }
 
 /// Filters and keys are of the device where all kernels have to run there, or would do so and read a pinned table.
-bool keys_of_device(const PhysicalPlan& plan, const Table& table) {
-  if (!plan.machine.cuda) return false;
-  if (plan.constraints.device == kernels::Device::cuda) return true;
+bool keys_of_device(PhysicalPlan& plan, const Table& table) {
+  if (!plan.machine.cuda || !plan.rules.rules().has(Rule::device_keys)) return false;
+  if (plan.constraints.device == kernels::Device::cuda) {
+    plan.rules.applied(Rule::device_keys, "all kernels have to run there");
+    return true;
+  }
   const std::vector<int> read = query::columns_read(plan.query);
   const bool pinned =
       std::ranges::any_of(read, [&](int column) { return table.column(column).data().device != nullptr; });
-  return pinned && would_run_there(plan);
+  const bool there = pinned && would_run_there(plan);
+  if (there) {
+    plan.rules.applied(Rule::device_keys, "the table is pinned, and all kernels would run there");
+  } else {
+    plan.rules.left_out(Rule::device_keys, pinned ? "not all kernels would run there" : "the table is not pinned");
+  }
+  return there;
 }
 
 /// Whether the ranking had better take in the filter and the making of keys: it would take an algorithm that can, or
@@ -280,10 +322,16 @@ bool better_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape) {
 
 /// Lets the ranking do what the operators before it would.
 void fuse(PhysicalPlan& plan, const Table& table) {
-  if (!FusedKeys::fits(plan.query, table)) return;
+  if (plan.query.ranking.empty() || !plan.rules.rules().has(Rule::fusion)) return;
+  if (!FusedKeys::fits(plan.query, table)) {
+    return plan.rules.left_out(Rule::fusion,
+                               "the query is more than a condition and the best rows of one ranking term");
+  }
   const kernels::TopKShape shape = fused_shape(plan.query, table);
-  if (!better_fused(plan, shape)) return;
+  if (!better_fused(plan, shape)) return plan.rules.left_out(Rule::fusion, "making the keys first is cheaper");
   plan.fused = shape;
+  plan.rules.applied(Rule::fusion, "cheaper than making the keys first");
+  FusedKeys(plan.query, table, plan.rules.rules()).note_rules(shape.k, plan.rules);
   Operators& operators = plan.operators;
   operators.order->detail +=
       operators.filter ? "; fused with its keys and the filter " + operators.filter->detail : "; fused with its keys";
@@ -291,13 +339,40 @@ void fuse(PhysicalPlan& plan, const Table& table) {
   operators.rank_keys.reset();
 }
 
+void look_at_sample(PhysicalPlan& plan, const Table& table) {
+  if (!plan.rules.rules().has(Rule::statistics)) return;
+  plan.survey = survey(plan.query, plan.preference, table, plan.machine);
+  if (plan.survey.sample > 0) {
+    plan.rules.applied(Rule::statistics,
+                       std::to_string(plan.survey.sample) + " of " + std::to_string(table.num_rows()) + " rows");
+  } else {
+    plan.rules.left_out(Rule::statistics, plan.query.group
+                                              ? "later stages see the groups, of which there are no rows yet"
+                                              : "the query is too short for a look at a sample to pay");
+  }
+}
+
+void note_packing(PhysicalPlan& plan) {
+  const std::size_t terms = plan.query.ranking.size();
+  if (terms < 2) return;
+  std::vector<KeyWidth> widths;
+  for (const query::BoundRankTerm& term : plan.query.ranking) widths.push_back(width_of(term.expression));
+  const std::size_t keys = packed_widths(widths, plan.rules.rules()).size();
+  if (keys < terms) {
+    plan.rules.applied(Rule::packed_ranking, std::to_string(keys) + " for " + std::to_string(terms) + " terms");
+  } else {
+    plan.rules.left_out(Rule::packed_ranking, "no two neighbouring terms fit into 64 bits");
+  }
+}
+
 }  // namespace
 
 PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
                        const planner::Constraints& constraints, const planner::Machine& machine, const Rules& rules) {
   PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}, 1, false, std::nullopt};
+  plan.rules = RuleLog(rules);
   if (plan.query.preference) plan.preference = plan_preference(*plan.query.preference);
-  if (rules.statistics) plan.survey = survey(plan.query, plan.preference, table, machine);
+  look_at_sample(plan, table);
   auto rows = static_cast<double>(table.num_rows());
   plan.operators.scan = make_node("scan", describe_scan(plan.query, table, table_name), rows);
   plan_input(plan, table, rows);
@@ -310,11 +385,15 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
       if (*node) (*node)->device = "cuda";
     }
     plan.survey.preference.memory = plan.survey.ranking.memory = kernels::Memory::device;
-  } else if (rules.fusion) {
+  } else {
     fuse(plan, table);
   }
+  note_packing(plan);
   plan.operators.gather =
       make_node("gather", join(plan.query.outputs, [](const query::BoundOutput& output) { return output.name; }), rows);
+  const OperatorCost cost = gather_cost(plan.query.outputs, rows);
+  plan.operators.gather.predicted_ms = cost.seconds * 1e3;
+  plan.operators.gather.predicted_bytes = cost.bytes;
   return plan;
 }
 
@@ -331,7 +410,7 @@ void choose_paths(PhysicalPlan& plan) {
   if (plan.operators.rank_keys) describe_path(rank_path(plan), *plan.operators.order);
 }
 
-PlanNode tree(Operators operators) {
+PlanNode tree(Operators operators, const RuleLog& rules) {
   PlanNode root = std::move(operators.scan);
   const auto add = [&](PlanNode node) {
     node.children.push_back(std::move(root));
@@ -349,6 +428,7 @@ PlanNode tree(Operators operators) {
   add_if(operators.rank_keys);
   add_if(operators.order);
   add(std::move(operators.gather));
+  root.rules = rules.outcomes();
   return root;
 }
 

@@ -9,6 +9,7 @@
 #include <skyrank/table.hpp>
 
 #include "engine/exec/preference_plan.hpp"
+#include "engine/exec/rules.hpp"
 #include "engine/exec/survey.hpp"
 #include "engine/query/bound.hpp"
 #include "planner/choose.hpp"
@@ -40,12 +41,7 @@ struct PhysicalPlan {
   bool on_device = false;                   ///< filters and keys are of the device
   std::optional<kernels::TopKShape> fused;  ///< the top-k problem that takes the filter and the keys in
   Survey survey = {};                       ///< what a sample of the table showed
-};
-
-/// Rules of the planner that can be switched off, each on its own.
-struct Rules {
-  bool statistics = true;  ///< look at a sample of the rows
-  bool fusion = true;      ///< let the ranking take the filter and the making of keys in, where that is cheaper
+  RuleLog rules = RuleLog();
 };
 
 /// Lays out the operators with their estimated rows. BindError when a preference has too many dimensions.
@@ -56,8 +52,8 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
 /// Chooses paths for the estimated sizes. Throws planner::NoPath.
 void choose_paths(PhysicalPlan& plan);
 
-/// The operators as a tree: the last one is the root.
-PlanNode tree(Operators operators);
+/// The operators as a tree: the last one is the root, which also says what became of the rules.
+PlanNode tree(Operators operators, const RuleLog& rules);
 
 /// Expressions that `nan` and `nulls` are about: all of the preference and the ranking but conditions of `where` terms,
 /// in which NULL means "not true".

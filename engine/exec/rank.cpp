@@ -24,13 +24,15 @@ kernels::TieRule tie_rule(Ties ties) {
   return kernels::TieRule::any;
 }
 
-/// Neighbouring columns that fit into 64 bits together: [begin, end) of each such pack.
-std::vector<std::pair<std::size_t, std::size_t>> packs(const std::vector<KeyWidth>& widths) {
+/// Neighbouring columns that fit into 64 bits together, or without the rule each by itself: [begin, end) of each such
+/// pack.
+std::vector<std::pair<std::size_t, std::size_t>> packs(const std::vector<KeyWidth>& widths, const Rules& rules) {
   std::vector<std::pair<std::size_t, std::size_t>> result;
   for (std::size_t begin = 0; begin < widths.size();) {
-    std::size_t end = begin;
-    std::int64_t bytes = 0;
-    while (end < widths.size() && bytes + static_cast<std::int64_t>(widths[end]) <= kBytesPerKey) {
+    std::size_t end = begin + 1;
+    auto bytes = static_cast<std::int64_t>(widths[begin]);
+    while (rules.has(Rule::packed_ranking) && end < widths.size() &&
+           bytes + static_cast<std::int64_t>(widths[end]) <= kBytesPerKey) {
       bytes += static_cast<std::int64_t>(widths[end++]);
     }
     result.emplace_back(begin, end);
@@ -70,13 +72,13 @@ Window window_of(const query::BoundQuery& query) {
 }
 
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
-                                 const RowSet& rows, DeviceSession* device) {
+                                 const RowSet& rows, const Rules& rules, DeviceSession* device) {
   std::vector<Keys> terms;
   for (const query::BoundRankTerm& term : ranking) {
     terms.push_back(device != nullptr ? make_keys(*device, term, table, rows) : make_keys(term, table, rows.view()));
   }
   std::vector<Keys> packed;
-  for (const auto& [begin, end] : packs(widths_of(terms))) {
+  for (const auto& [begin, end] : packs(widths_of(terms), rules)) {
     const std::vector<Keys> pack(terms.begin() + static_cast<std::ptrdiff_t>(begin),
                                  terms.begin() + static_cast<std::ptrdiff_t>(end));
     packed.push_back(pack.size() == 1 ? pack.front() : combine_prior(pack, rows.size()));
@@ -142,7 +144,7 @@ kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& tabl
 std::vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
                               const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime,
                               Report& report) {
-  const FusedKeys source(query, table);
+  const FusedKeys source(query, table, runtime.rules);
   const kernels::TopKShape shape = fused_shape(query, table);
   const kernels::TopKProblem problem{.n = shape.n, .keys = {}, .k = shape.k, .ties = shape.ties, .source = &source};
   std::vector<RowId> rows;
@@ -189,9 +191,9 @@ std::vector<std::int64_t> cut(const Window& window, const Segments& segments) {
   return answer;
 }
 
-std::vector<KeyWidth> packed_widths(const std::vector<KeyWidth>& widths) {
+std::vector<KeyWidth> packed_widths(const std::vector<KeyWidth>& widths, const Rules& rules) {
   std::vector<KeyWidth> result;
-  for (const auto& [begin, end] : packs(widths)) {
+  for (const auto& [begin, end] : packs(widths, rules)) {
     std::int64_t bytes = 0;
     for (std::size_t i = begin; i < end; ++i) bytes += static_cast<std::int64_t>(widths[i]);
     result.push_back(static_cast<KeyWidth>(std::bit_ceil(static_cast<std::uint64_t>(bytes))));

@@ -27,10 +27,10 @@ struct Window {
 
 Window window_of(const query::BoundQuery& query);
 
-/// Key columns of a ranking, the first deciding; neighbouring columns that fit into 64 bits together become one.
-/// On the device if there is a session.
+/// Key columns of a ranking, the first deciding; by a rule, neighbouring columns that fit into 64 bits together become
+/// one. On the device if there is a session.
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
-                                 const RowSet& rows, DeviceSession* device = nullptr);
+                                 const RowSet& rows, const Rules& rules = {}, DeviceSession* device = nullptr);
 
 /// Ranks each segment by `keys` (over all positions of the row set) and cuts the window out of it. Positions in the
 /// order of the answer.
@@ -71,6 +71,6 @@ std::vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::c
 std::vector<std::int64_t> cut(const Window& window, const Segments& segments);
 
 /// The widths of the columns that make_rank_keys gives for terms of these widths.
-std::vector<kernels::KeyWidth> packed_widths(const std::vector<kernels::KeyWidth>& widths);
+std::vector<kernels::KeyWidth> packed_widths(const std::vector<kernels::KeyWidth>& widths, const Rules& rules = {});
 
 }  // namespace skyrank::exec

@@ -10,6 +10,7 @@
 
 #include <skyrank/plan.hpp>
 
+#include "engine/exec/rules.hpp"
 #include "kernels/common/problem.hpp"
 #include "planner/choose.hpp"
 
@@ -22,6 +23,7 @@ struct Runtime {
   kernels::Context context;
   planner::Statistics preference = {};  ///< of the first step
   planner::Statistics ranking = {};
+  Rules rules = {};
 };
 
 /// Milliseconds since construction or the last lap.

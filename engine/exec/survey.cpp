@@ -49,7 +49,7 @@ planner::Statistics look_at_preference(const PreferencePlan& plan, const Table& 
 }
 
 planner::Statistics look_at_ranking(const BoundQuery& query, const Table& table, const RowSet& rows, std::size_t n) {
-  const std::vector<Keys> keys = make_rank_keys(query.ranking, table, rows, nullptr);
+  const std::vector<Keys> keys = make_rank_keys(query.ranking, table, rows);
   std::vector<kernels::KeyColumn> columns;
   for (const Keys& column : keys) columns.push_back(column.column);
   const auto k = static_cast<std::size_t>(window_of(query).end(static_cast<std::int64_t>(n)));

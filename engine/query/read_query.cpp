@@ -213,15 +213,20 @@ class QueryReader {
   }
 
   Using read_using(const YamlNode& node, const std::string& what) const {
-    const MapReader map(document_, node, what, {"algorithm", "device", "parameters"});
+    const MapReader map(document_, node, what, {"algorithm", "device", "parameters", "without"});
     Using result;
+    const auto named = [&](const YamlNode& name, const std::string& of) {
+      std::string text = read_text(document_, name, of);
+      result.locations.try_emplace(text, document_.place(name));
+      return text;
+    };
     if (const YamlNode* algorithm = map.find("algorithm")) {
       if (algorithm->is_sequence()) {
         for (const YamlNode& item : read_list(document_, *algorithm, "'algorithm'", "[sort-first, heap]")) {
-          result.algorithms.push_back(read_text(document_, item, "'algorithm'"));
+          result.algorithms.push_back(named(item, "'algorithm'"));
         }
       } else {
-        result.algorithms.push_back(read_text(document_, *algorithm, "'algorithm'"));
+        result.algorithms.push_back(named(*algorithm, "'algorithm'"));
       }
     }
     if (const YamlNode* device = map.find("device")) {
@@ -229,8 +234,13 @@ class QueryReader {
     }
     if (const YamlNode* parameters = map.find("parameters")) {
       for (const auto& [name, value] : need_map(document_, *parameters, "'parameters'").entries) {
-        result.parameters[name.text] =
+        result.parameters[named(name, "a name in 'parameters'")] =
             read_integer(document_, value, "the parameter " + found(name), std::numeric_limits<std::int64_t>::min());
+      }
+    }
+    if (const YamlNode* without = map.find("without")) {
+      for (const YamlNode& item : read_list(document_, *without, "'without'", "[fusion, statistics]")) {
+        result.without.push_back(named(item, "'without'"));
       }
     }
     return result;

@@ -42,7 +42,7 @@ TEST(Plan, IsPrintedAsATree) {
             "   │   not block-nested-loops, 25.0 ms: slower\n"
             "   │   not merge, divide: needs two dimensions\n"
             "   └─ scan  hotels\n"
-            "          predicted 1000 rows in 0.000 ms\n");
+            "          predicted 1,000 rows in 0.000 ms\n");
 }
 
 TEST(Plan, ShowsWhatWasMeasuredBesideThePrediction) {

@@ -56,6 +56,12 @@ std::vector<Path> paths(const Query& query, const Table& table) {
     for (const int threads : {1, kManyThreads}) result.push_back({name, path, threads});
   };
   add("the planner's choice", {});
+  Using no_rules;
+  for (const RuleInfo& rule : rules()) {
+    no_rules.without.push_back(rule.name);
+    result.push_back({"without " + rule.name, {.algorithms = {}, .parameters = {}, .without = {rule.name}}});
+  }
+  add("without any rule", no_rules);
   for (const std::string& problem : problems(query)) {
     int count = 0;
     for (const AlgorithmInfo& algorithm : algorithms()) {

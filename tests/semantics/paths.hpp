@@ -25,9 +25,10 @@ struct Path {
 /// Whether queries can be answered on a GPU too, real or emulated.
 bool has_gpu();
 
-/// The planner's choice and each registered algorithm that supports the query, each with one thread and with several.
-/// Where there is a GPU that can answer the query also all of it there, of a table that is pinned and of one that is
-/// not. At least one algorithm of each problem kind in the query is among them.
+/// The planner's choice, also without each of its rules and without any, and each registered algorithm that supports
+/// the query, most with one thread and with several. Where there is a GPU that can answer the query also all of it
+/// there, of a table that is pinned and of one that is not. At least one algorithm of each problem kind in the query is
+/// among them.
 std::vector<Path> paths(const Query& query, const Table& table);
 
 /// Runs on one path.

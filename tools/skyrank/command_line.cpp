@@ -75,11 +75,13 @@ void define_explain(CLI::App& app, Arguments& arguments) {
   CLI::App& command = *app.add_subcommand("explain", "Show how the queries of a batch would be answered");
   add_batch_options(command, arguments.explain.batch);
   add_engine_options(command, arguments.explain.threads, arguments.device);
-  command.add_option("--without", arguments.explain.without, "Plan without this rule: statistics, fusion")
+  command.add_option("--without", arguments.explain.without, "Plan without this rule of --rules; may be repeated")
       ->type_name("RULE")
       ->take_all()
       ->allow_extra_args(false);
   command.add_flag("--analyze", arguments.explain.analyze, "Run the queries, and show measured beside predicted");
+  command.add_flag("--rules", arguments.explain.rules, "List the rules of the planner, and explain nothing");
+  command.get_option("BATCH")->required(false);
   add_json_flag(command, arguments.explain.json);
   command.footer("Example:\n  skyrank explain datasets/examples/hotels.yaml --query good-deals");
 }

@@ -44,6 +44,7 @@ struct ExplainArguments {
   DeviceChoice device = DeviceChoice::automatic;
   bool analyze = false;              ///< run the queries, and show what was measured
   std::vector<std::string> without;  ///< rules of the planner
+  bool rules = false;                ///< list these, and explain nothing
   bool json = false;
 };
 

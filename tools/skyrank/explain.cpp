@@ -1,3 +1,7 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include <skyrank/engine.hpp>
 
 #include "tools/skyrank/batch_input.hpp"
@@ -6,8 +10,31 @@
 #include "tools/skyrank/report.hpp"
 
 namespace skyrank::tools {
+namespace {
+
+void print_rules(Console& console, bool json) {
+  const std::vector<RuleInfo> list = rules();
+  std::size_t width = 0;
+  Json document = Json::array();
+  for (const RuleInfo& rule : list) {
+    width = std::max(width, rule.name.size());
+    document.push_back(to_json(rule));
+  }
+  if (json) return console.print(to_text(document));
+  for (const RuleInfo& rule : list) {
+    console.print(fmt::format("{}{:{}}  {}\n", console.strong(rule.name), "", width - rule.name.size(), rule.summary));
+  }
+}
+
+}  // namespace
 
 int explain(const ExplainArguments& arguments, Console& console, Signals& signals) {
+  if (arguments.rules) {
+    print_rules(console, arguments.json);
+    console.flush();
+    return success;
+  }
+  if (arguments.batch.file.empty()) throw UsageError("explain: BATCH is required, or --rules");
   const Batch batch = open_batch(arguments.batch);
   const Engine engine(
       {.threads = arguments.threads, .device = arguments.device, .profile = {}, .without = arguments.without});

@@ -53,6 +53,9 @@ Json to_json(const PlanNode& plan) {
     node["alternatives"].push_back(
         {{"algorithm", other.algorithm}, {"predicted_ms", other.predicted_ms}, {"reason", other.reason}});
   }
+  for (const RuleOutcome& outcome : plan.rules) {
+    node["rules"].push_back({{"rule", outcome.rule}, {"applied", outcome.applied}, {"reason", outcome.reason}});
+  }
   for (const PlanNode& child : plan.children) node["children"].push_back(to_json(child));
   return node;
 }
@@ -69,6 +72,8 @@ Json to_json(const AlgorithmInfo& algorithm) {
   return {{"name", algorithm.name},       {"problem", algorithm.problem}, {"device", algorithm.device},
           {"summary", algorithm.summary}, {"source", algorithm.source},   {"parameters", std::move(parameters)}};
 }
+
+Json to_json(const RuleInfo& rule) { return {{"name", rule.name}, {"summary", rule.summary}}; }
 
 Json to_json(const std::exception& error) {
   Json object = {{"kind", kind_of(error)}};

@@ -15,6 +15,7 @@ Json to_json(const Timing& timing);
 Json to_json(const Work& work);
 Json to_json(const PlanNode& plan);
 Json to_json(const AlgorithmInfo& algorithm);
+Json to_json(const RuleInfo& rule);
 
 /// {"kind", "message", and "file", "line", "column" where known}.
 Json to_json(const std::exception& error);

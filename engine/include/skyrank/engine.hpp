@@ -19,8 +19,7 @@ struct EngineOptions {
   /// What `skyrank calibrate` made of this machine. None: the user's own, if there is one; an empty path: the built-in
   /// one.
   std::optional<std::filesystem::path> profile = {};
-  /// Rules of the planner to do without: "statistics" (look at a sample of the rows), "fusion" (let a ranking filter
-  /// and make keys where that is cheaper).
+  /// Rules of the planner, by the names of rules(), that are off for all queries.
   std::vector<std::string> without = {};
 };
 
@@ -108,5 +107,15 @@ struct AlgorithmInfo {
 };
 
 std::vector<AlgorithmInfo> algorithms();
+
+/// A rule of the planner: something that plans do where it pays, beyond the choice of an algorithm. Answers never
+/// depend on rules.
+struct RuleInfo {
+  std::string name;
+  std::string summary;
+};
+
+/// All rules, in the order in which plans are made.
+std::vector<RuleInfo> rules();
 
 }  // namespace skyrank

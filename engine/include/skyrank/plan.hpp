@@ -32,6 +32,15 @@ struct Alternative {
   std::string reason;
 };
 
+/// What became of a rule of the planner (`skyrank::rules()` lists them) in a plan.
+struct RuleOutcome {
+  std::string rule;
+  bool applied = false;
+  std::string reason;  ///< how it was applied, or why not
+
+  bool operator==(const RuleOutcome&) const = default;
+};
+
 /// One operator of a plan.
 struct PlanNode {
   std::string op;         ///< "scan", "filter", "group", "partition", "keys", "skyline", "top-k", "gather", ...
@@ -47,6 +56,7 @@ struct PlanNode {
   std::vector<std::pair<std::string, std::int64_t>> parameters;
   std::vector<Alternative> alternatives;
   std::vector<std::pair<std::string, double>> statistics;  ///< that the choice rests on; empty: none
+  std::vector<RuleOutcome> rules;                          ///< of the whole plan, every rule once: at the root only
   std::optional<Work> work;
   std::vector<PlanNode> children;  ///< inputs
 };

@@ -40,8 +40,13 @@ struct Using {
   std::vector<std::string> algorithms;  ///< names of the registry; at most one a problem kind
   DeviceChoice device = DeviceChoice::automatic;
   std::map<std::string, std::int64_t> parameters;
+  std::vector<std::string> without = {};           ///< rules of the planner that are off for this query
+  std::map<std::string, Location> locations = {};  ///< where a batch names what is above; not compared
 
-  bool operator==(const Using&) const = default;
+  bool operator==(const Using& other) const {
+    return algorithms == other.algorithms && device == other.device && parameters == other.parameters &&
+           without == other.without;
+  }
 };
 
 /// A preference query; a value. Members may be set directly or through the chained setters, which take the same words

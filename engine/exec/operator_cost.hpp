@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <skyrank/types.hpp>
+
+#include "engine/query/bound.hpp"
+
+// What the operators around the kernels take: linear in rows, with constants measured on a CPU (operator_cost.cpp says
+// how). Kernels have cost models of their own, in planner/.
+namespace skyrank::exec {
+
+struct OperatorCost {
+  double seconds = 0;
+  double bytes = 0;  ///< of memory that the operator fills
+};
+
+/// Of `rows` rows, `kept` pass.
+OperatorCost filter_cost(const query::BoundExpression& condition, double rows, double kept, int threads);
+
+OperatorCost group_cost(const query::BoundGroup& group, double rows, double groups);
+
+/// Of `nan` and `nulls` for some expressions.
+OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expressions, double rows, int threads);
+
+OperatorCost partition_cost(std::size_t columns, double rows, int threads);
+
+/// One key of each of `rows` rows for every expression, `bytes` together for a row. `listed`: the rows are not all of
+/// the table's, but lie here and there.
+OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,
+                       bool listed, int threads);
+
+/// Columns of the answer by type.
+OperatorCost gather_cost(const std::vector<query::BoundOutput>& outputs, double rows);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,159 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <set>
+
+#include <skyrank/engine.hpp>
+
+// Rules of the planner on tables that are large enough for them. (On small ones the other suites run without each.)
+namespace skyrank {
+namespace {
+
+Query from() { return Query::from("t"); }
+
+constexpr std::int64_t kRows = 150'000;  // enough for zone maps
+
+/// Columns with and without ties, NaN and NULL, in and out of order.
+const Table& large_table() {
+  static const Table table = [] {
+    std::mt19937_64 random(3);
+    std::uniform_real_distribution<double> unit(0, 1);
+    std::vector<float> f;
+    std::vector<double> g;
+    std::vector<double> h;
+    std::vector<std::int32_t> i;
+    std::vector<std::int64_t> wide;
+    std::vector<std::int32_t> rising;
+    std::vector<std::string> s;
+    std::vector<bool> valid;
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      f.push_back(row % 997 == 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(unit(random)));
+      g.push_back(static_cast<double>(random() % 1000) / 8);
+      h.push_back(unit(random));
+      i.push_back(static_cast<std::int32_t>(random() % 500));
+      wide.push_back(static_cast<std::int64_t>(random()));
+      rising.push_back(static_cast<std::int32_t>(row / 3));
+      s.emplace_back(1, static_cast<char>('a' + random() % 5));
+      valid.push_back(random() % 50 != 0);
+    }
+    return Table({Column::own("f", f), Column::own("g", g), Column::own("h", h), Column::own("i", i),
+                  Column::own("wide", wide), Column::own("rising", rising), Column::own("s", s),
+                  Column::own("n", i, valid)});
+  }();
+  return table;
+}
+
+std::vector<Query> large_queries() {
+  std::vector<Query> queries = {
+      from().rank_by({low("f")}).limit(20),
+      from().rank_by({high("f")}).limit(50).offset(7),
+      from().rank_by({low("rising")}).limit(10).ties(Ties::last),
+      from().rank_by({high("g")}).limit(5).ties(Ties::all),
+      from().where("i < 250 and s != 'b'").rank_by({high("g")}).limit(100),
+      from().where("i < 3").rank_by({low("h")}).limit(100),
+      from().where("wide % 7 = 0").rank_by({low("f")}).limit(100),
+      from().rank_by({high("0.5 * g + h - 2 * f")}).limit(100),
+      from().where("n is not null").rank_by({high("0.5 * g + h")}).limit(2000),
+      from().where("i + 1 < 100").rank_by({low("n")}).limit(30).ties(Ties::all),
+      from().rank_by({high("i"), low("n"), high("g")}).limit(40),
+      from().where("s = 'a'").rank_by({high("i"), low("rising")}).limit(40).partition_by({"n"}),
+      from().prefer({low("f"), high("g"), low("h")}),
+      from().where("g <= 60").prefer({low("g"), low("h"), high("i")}).rank_by({low("g + h"), high("i")}).limit(5),
+      from().prefer({low("f"), low("h"), low("g")}).rank_by({low("f + h + g")}).limit(3).ties(Ties::all),
+      from().prefer({high("g"), low("i")}).levels(3).rank_by({high("i")}).limit(12),
+      from().group_by({"i"}).aggregate({sum("total", "g")}).rank_by({high("total")}).limit(10),
+  };
+  for (std::size_t q = 0; q < queries.size(); ++q) queries[q].named("query-" + std::to_string(q));
+  return queries;
+}
+
+const Engine& engine() {
+  static const Engine engine({.threads = 2});
+  return engine;
+}
+
+TEST(Rules, AnswersDoNotDependOnThem) {
+  for (const Query& query : large_queries()) {
+    SCOPED_TRACE(query.name);
+    const Result all = engine().run(query, large_table());
+    Using none;
+    for (const RuleInfo& rule : rules()) {
+      none.without.push_back(rule.name);
+      Query without = query;
+      without.using_path({.algorithms = {}, .parameters = {}, .without = {rule.name}});
+      const Result result = engine().run(without, large_table());
+      EXPECT_EQ(result.rows, all.rows) << "without " << rule.name;
+      EXPECT_EQ(result.levels, all.levels) << "without " << rule.name;
+    }
+    Query bare = query;
+    EXPECT_EQ(engine().run(bare.using_path(none), large_table()).rows, all.rows) << "without any rule";
+  }
+}
+
+/// The rules that some plan applies.
+std::set<std::string> applied(const PlanNode& plan) {
+  std::set<std::string> names;
+  for (const RuleOutcome& outcome : plan.rules) {
+    if (outcome.applied) names.insert(outcome.rule);
+  }
+  return names;
+}
+
+TEST(Rules, EachOfTheCpuIsAppliedToSomeQueryAndToNoneWithoutIt) {
+  std::set<std::string> seen;
+  for (const Query& query : large_queries()) {
+    seen.merge(applied(engine().run(query, large_table()).plan));
+    for (const RuleInfo& rule : rules()) {
+      Query without = query;
+      without.using_path({.algorithms = {}, .parameters = {}, .without = {rule.name}});
+      EXPECT_FALSE(applied(engine().explain(without, large_table())).contains(rule.name)) << query.name;
+    }
+  }
+  for (const RuleInfo& rule : rules()) {
+    const bool needs_gpu = rule.name.starts_with("device-");
+    EXPECT_TRUE(needs_gpu || seen.contains(rule.name)) << rule.name;
+  }
+}
+
+TEST(Rules, PlansTellOfEveryRuleOnceWithAReason) {
+  for (const Query& query : large_queries()) {
+    const PlanNode plan = engine().explain(query, large_table());
+    ASSERT_EQ(plan.rules.size(), rules().size());
+    for (std::size_t r = 0; r < plan.rules.size(); ++r) {
+      EXPECT_EQ(plan.rules[r].rule, rules()[r].name);
+      EXPECT_NE(plan.rules[r].reason, "");
+    }
+  }
+}
+
+TEST(Rules, OfAnEngineAreOffForAllItsQueries) {
+  const Engine bare({.threads = 1, .without = {"fusion"}});
+  const PlanNode plan = bare.explain(from().rank_by({low("f")}).limit(20), large_table());
+  EXPECT_FALSE(applied(plan).contains("fusion"));
+  for (const RuleOutcome& outcome : plan.rules) {
+    EXPECT_EQ(outcome.reason == "switched off", outcome.rule == "fusion") << outcome.rule;
+  }
+}
+
+TEST(Rules, UnknownOnesAreRefused) {
+  const auto message = [](const auto& f) -> std::string {
+    try {
+      f();
+    } catch (const BindError& error) {
+      return error.message();
+    }
+    return "";
+  };
+  EXPECT_TRUE(message([] {
+                Engine({.without = {"fussion"}});
+              }).starts_with("the planner has no rule 'fussion'; did you mean 'fusion'? (there are statistics, "));
+  Query query = from().rank_by({low("f")});
+  query.using_path({.algorithms = {}, .parameters = {}, .without = {"zone-map"}});
+  EXPECT_NE(message([&] { engine().explain(query, large_table()); }).find("did you mean 'zone-maps'?"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace skyrank

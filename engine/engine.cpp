@@ -29,6 +29,7 @@
 #include "engine/exec/row_set.hpp"
 #include "engine/exec/runtime.hpp"
 #include "engine/exec/skyline.hpp"
+#include "engine/exec/stop.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
 #include "kernels/cuda/device/device.hpp"
@@ -488,6 +489,7 @@ struct Engine::State {
   }
 
   Result answer(const Query& query, const Table& table, const RunOptions& run) const {
+    const exec::StopScope stops(run.stop);
     exec::Stopwatch total;
     exec::Stopwatch watch;
     exec::PhysicalPlan planned = plan(query, table);

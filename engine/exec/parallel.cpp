@@ -7,10 +7,14 @@
 #include <exception>
 #include <mutex>
 
+#include "engine/exec/stop.hpp"
+
 namespace skyrank::exec {
 
 void for_chunks(std::int64_t n, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& work) {
   const std::int64_t chunks = num_chunks(n);
+  const std::stop_token& stop = current_stop();
+  check(stop);
   if (chunks == 1) return work(0, 0, n);
   std::atomic<std::int64_t> first_failed{chunks};
   std::exception_ptr error;
@@ -18,6 +22,7 @@ void for_chunks(std::int64_t n, const std::function<void(std::int64_t, std::int6
   tbb::parallel_for(std::int64_t{0}, chunks, [&](std::int64_t chunk) {
     if (chunk > first_failed.load(std::memory_order_relaxed)) return;
     try {
+      check(stop);
       const std::int64_t begin = chunk * kChunkRows;
       work(chunk, begin, std::min(n, begin + kChunkRows));
     } catch (...) {

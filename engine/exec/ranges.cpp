@@ -4,13 +4,19 @@
 
 #include <algorithm>
 
+#include "engine/exec/stop.hpp"
+
 namespace skyrank::exec {
 
 void for_each_range(std::int64_t n, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body) {
   if (n <= 0) return;
+  const std::stop_token& stop = current_stop();
+  check(stop);
   if (n <= grain) return body(0, n);
-  tbb::parallel_for(std::int64_t{0}, (n + grain - 1) / grain,
-                    [&](std::int64_t range) { body(range * grain, std::min(n, (range + 1) * grain)); });
+  tbb::parallel_for(std::int64_t{0}, (n + grain - 1) / grain, [&](std::int64_t range) {
+    check(stop);
+    body(range * grain, std::min(n, (range + 1) * grain));
+  });
 }
 
 }  // namespace skyrank::exec

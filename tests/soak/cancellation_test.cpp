@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <ostream>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <skyrank/engine.hpp>
+#include <skyrank/error.hpp>
+
+// A query that is asked to stop does so soon, whatever it is about.
+namespace skyrank {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+// Some milliseconds on an idle machine. Generous, for one that is busy or runs sanitizers; the queries take longer.
+constexpr double kSoonMs = 250;
+
+/// n rows: x and y of many values, d0 to d5 of which no row is better in all, p and q of a quarter of a million values
+/// together, s of a thousand strings.
+Table make_table(std::int64_t n) {
+  std::mt19937_64 random(1);
+  std::vector<double> x;
+  std::vector<float> y;
+  std::vector<std::int32_t> p;
+  std::vector<std::int64_t> q;
+  std::vector<std::string> s;
+  std::vector<std::vector<std::int32_t>> d(6);
+  for (std::int64_t i = 0; i < n; ++i) {
+    x.push_back(static_cast<double>(random() % 1'000'003) / 7);
+    y.push_back(static_cast<float>(random() % 10'007));
+    p.push_back(static_cast<std::int32_t>(random() % 500));
+    q.push_back(static_cast<std::int64_t>(random() % 500));
+    s.push_back("string " + std::to_string(random() % 1000));
+    std::int32_t sum = 0;
+    for (std::size_t c = 0; c + 1 < d.size(); ++c) {
+      d[c].push_back(static_cast<std::int32_t>(random() % 1'000'000));
+      sum += d[c].back();
+    }
+    d.back().push_back(-sum);
+  }
+  std::vector<Column> columns = {Column::own("x", x), Column::own("y", y), Column::own("p", p), Column::own("q", q),
+                                 Column::own("s", s)};
+  for (std::size_t c = 0; c < d.size(); ++c) columns.push_back(Column::own("d" + std::to_string(c), d[c]));
+  return Table(std::move(columns));
+}
+
+const Table& table() {
+  static const Table kTable = make_table(1'000'000);
+  return kTable;
+}
+
+struct Phase {
+  std::string name;
+  Query query;
+};
+
+void PrintTo(const Phase& phase, std::ostream* out) { *out << phase.name; }
+
+Query from() { return Query::from("t"); }
+
+/// Queries that spend their time in one phase.
+std::vector<Phase> phases() {
+  const std::string slow = "log(x + 1) * exp(y / 10007) + sqrt(x) * sqrt(y)";
+  const Preference all = pareto({low("d0"), low("d1"), low("d2"), low("d3"), low("d4"), low("d5")});
+  return {
+      {"Filter",
+       from().where(slow + " > 1e9 or s in ['string 7', 'string 8'] and " + slow + " < 0").rank_by({low("x")})},
+      {"Group", from().group_by({"p", "q", "s"}).aggregate({sum("a", "x"), max("b", slow), avg("c", "y")})},
+      {"MissingValues", from().rank_by({low(slow), high("x * y")}).nan(Missing::exclude).limit(3)},
+      {"Partition", from().partition_by({"s", "p", "q"}).rank_by({low("p")}).limit(1)},
+      {"Keys", from().prefer({low(slow), high("x * y + log(x + 2)"), low("abs(y - x)"), in("s", {{"string 5"}})})},
+      {"Skyline", from().prefer(all)},
+      {"Levels", from().prefer({low("x"), low("y")}).at_least(900'000)},
+      {"Sort", from().rank_by({low("s = 'string 5'"), low("y"), high("x"), low("d0")})},
+      {"Ranking", from().rank_by({high(slow)}).limit(200'000).select({"row"})},
+      {"RankingsInPartitions", from().partition_by({"p", "q"}).rank_by({low("x")}).limit(2).select({"row"})},
+      {"Gather", from().rank_by({low("p")}).limit(900'000)},
+  };
+}
+
+/// Milliseconds from asking a run to stop, `after` its start, to its end; negative where it was done before.
+double stop_after(const Engine& engine, const Query& query, Milliseconds after) {
+  std::stop_source source;
+  Clock::time_point asked;
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(after);
+    asked = Clock::now();
+    source.request_stop();
+  });
+  Clock::time_point ended;
+  bool cancelled = false;
+  try {
+    engine.run(query, table(), {.count_work = false, .stop = source.get_token()});
+  } catch (const CancelledError&) {
+    cancelled = true;
+  }
+  ended = Clock::now();
+  stopper.join();
+  return cancelled ? Milliseconds(ended - asked).count() : -1;
+}
+
+class Cancellation : public testing::TestWithParam<Phase> {};
+
+TEST_P(Cancellation, EndsAQuerySoon) {
+  const Engine engine({.threads = 2});
+  const Query& query = GetParam().query;
+  const Clock::time_point start = Clock::now();
+  stop_after(engine, query, Milliseconds(800));
+  const Milliseconds whole = Clock::now() - start;
+  std::vector<double> latencies;
+  for (const double part : {0.1, 0.3, 0.5, 0.7, 0.9}) {
+    const double latency = stop_after(engine, query, whole * part);
+    if (latency >= 0) latencies.push_back(latency);
+  }
+  ASSERT_FALSE(latencies.empty()) << "none of the runs was still running";
+  std::sort(latencies.begin(), latencies.end());
+  RecordProperty("worst_ms", std::to_string(latencies.back()));
+  EXPECT_LT(latencies[latencies.size() / 2], kSoonMs);
+  EXPECT_EQ(engine.run(from().rank_by({low("d0")}).limit(2), table()).rows.size(), 2U) << "usable afterwards";
+}
+
+INSTANTIATE_TEST_SUITE_P(Phases, Cancellation, testing::ValuesIn(phases()),
+                         [](const auto& phase) { return phase.param.name; });
+
+}  // namespace
+}  // namespace skyrank

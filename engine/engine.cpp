@@ -15,6 +15,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/exec/contenders.hpp"
 #include "engine/exec/device/resident.hpp"
 #include "engine/exec/device/scan.hpp"
 #include "engine/exec/device/session.hpp"
@@ -28,8 +29,10 @@
 #include "engine/exec/rank.hpp"
 #include "engine/exec/row_set.hpp"
 #include "engine/exec/runtime.hpp"
+#include "engine/exec/shared_keys.hpp"
 #include "engine/exec/skyline.hpp"
 #include "engine/exec/stop.hpp"
+#include "engine/exec/survey.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
 #include "kernels/cuda/device/device.hpp"
@@ -72,7 +75,8 @@ struct Execution {
   exec::Runtime runtime;
   Timing timing;
   Work work;
-  std::optional<exec::DeviceSession> session;  ///< where filters and keys are of the device
+  std::optional<exec::DeviceSession> session = std::nullopt;  ///< where filters and keys are of the device
+  exec::KeyShare share = {};                                  ///< of keys over the rows that pass the condition
 
   const BoundQuery& query() const { return plan.query; }
   exec::DeviceSession* device() { return session ? &*session : nullptr; }
@@ -205,8 +209,8 @@ Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segme
   if (!execution.plan.preference) return all;
   exec::Operators& operators = execution.plan.operators;
   const exec::SkylineKeys keys = timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] {
-    exec::SkylineKeys made =
-        exec::make_skyline_keys(*execution.plan.preference, source.table, all.rows, execution.device());
+    exec::SkylineKeys made = exec::make_skyline_keys(*execution.plan.preference, source.table, all.rows,
+                                                     execution.device(), &execution.share);
     return all.segments.order.empty() ? made : exec::take(made, all.segments.order);
   });
   operators.skyline_keys->measured_rows = keys.n;
@@ -235,9 +239,11 @@ std::vector<std::int64_t> rank(Execution& execution, const Source& source, const
     operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
     return positions;
   }
+  // After a skyline these are keys of its rows alone.
+  exec::KeyShare* const share = execution.plan.preference ? nullptr : &execution.share;
   const std::vector<exec::Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
     return exec::make_rank_keys(query.ranking, source.table, candidates.rows, execution.runtime.rules,
-                                execution.device());
+                                execution.device(), share);
   });
   operators.rank_keys->measured_rows = candidates.rows.size();
   const std::int64_t n = largest(candidates.segments);
@@ -347,9 +353,77 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
   return gather(execution, {input, {}, false}, all, std::move(rows));
 }
 
+/// The first of a skyline among its contenders; nothing where these turn out to be too few.
+std::optional<Result> rank_contenders(Execution& execution, const Table& input) {
+  exec::PhysicalPlan& plan = execution.plan;
+  if (!plan.contenders) return std::nullopt;
+  exec::Operators& operators = plan.operators;
+  operators.scan.measured_rows = input.num_rows();
+  const auto path =
+      planner::choose(*plan.contenders, plan.constraints, plan.machine, exec::contenders_statistics(plan));
+  exec::Report report;
+  auto found = timed(execution, execution.timing.compute_ms, *operators.contenders, [&] {
+    return exec::find_contenders(execution.query(), input, *plan.contenders, path, execution.runtime, report);
+  });
+  exec::describe_path(path, *operators.contenders);
+  book(execution, *operators.contenders, report, *operators.contenders->measured_ms);
+  if (found) {
+    const bool all = found->all;
+    const std::size_t count = found->rows.size();
+    operators.contenders->measured_rows = static_cast<std::int64_t>(count);
+    const auto known = std::exchange(execution.runtime.preference, {});
+    const auto share = std::exchange(execution.share, {});
+    const Source source{input, {}, false};
+    const auto n = static_cast<std::int64_t>(count);
+    const Candidates best = prefer(execution, source, RowSet::listed(std::move(found->rows)), exec::one_segment(n));
+    const exec::Window window = exec::window_of(execution.query());
+    if (all || best.rows.size() >= window.end(input.num_rows())) {
+      return gather(execution, source, best, rank(execution, source, best));
+    }
+    execution.runtime.preference = known;
+    execution.share = share;
+    plan.rules.left_out(exec::Rule::skyline_top_k, "in vain: of " + std::to_string(count) + " contenders " +
+                                                       std::to_string(best.rows.size()) + " are in the skyline");
+  } else {
+    plan.rules.left_out(exec::Rule::skyline_top_k, "in vain: contenders have infinite, NaN or NULL scores");
+  }
+  operators.contenders.reset();
+  return std::nullopt;
+}
+
+/// Lets the query have keys of earlier ones, and leave its own for later ones.
+void share_keys(Execution& execution, const Table& input, exec::SharedKeys& shared) {
+  const exec::PhysicalPlan& plan = execution.plan;
+  if (!plan.operators.skyline_keys && !plan.operators.rank_keys) return;
+  exec::RuleLog& rules = execution.plan.rules;
+  if (!rules.rules().has(exec::Rule::shared_keys)) return;
+  if (shared.most_bytes() == 0 || input.surveys() == nullptr) {
+    return rules.left_out(exec::Rule::shared_keys, "the engine was told to keep none");
+  }
+  if (execution.session || plan.operators.group || plan.operators.missing) {
+    return rules.left_out(exec::Rule::shared_keys, execution.session ? "keys are made on the GPU"
+                                                                     : "the rows are not those of a condition alone");
+  }
+  const std::string rows = execution.query().condition ? execution.query().condition->text : "";
+  execution.share = exec::KeyShare(shared, {input.surveys()->table(), rows});
+}
+
+void note_sharing(Execution& execution) {
+  const exec::KeyShare& share = execution.share;
+  if (!share.is_on()) return;
+  const std::string all = std::to_string(share.found() + share.made());
+  if (share.found() > 0) {
+    execution.plan.rules.applied(exec::Rule::shared_keys, std::to_string(share.found()) + " of " + all +
+                                                              " keys were there from earlier queries");
+  } else if (share.made() > 0) {
+    execution.plan.rules.applied(exec::Rule::shared_keys, all + " keys are kept for later queries");
+  }
+}
+
 Result execute(Execution& execution, const Table& input) {
   if (execution.plan.fused) return rank_fused(execution, input);
   if (auto result = rank_scanned(execution, input)) return std::move(*result);
+  if (auto result = rank_contenders(execution, input)) return std::move(*result);
   RowSet rows = filter_rows(execution, input);
   const Source source = group_rows(execution, input, rows);
   rows = apply_missing_rules(execution, source, std::move(rows));
@@ -501,10 +575,12 @@ struct Engine::State {
     runtime.preference = planned.survey.preference;
     runtime.ranking = planned.survey.ranking;
     runtime.rules = planned.rules.rules();
-    Execution execution{std::move(planned), std::move(runtime), {}, {}, {}};
+    Execution execution{std::move(planned), std::move(runtime), {}, {}};
     if (execution.plan.on_device) execution.session.emplace();
+    share_keys(execution, table, shared_keys);
     execution.timing.bind_ms = watch.lap();
     Result result = execute(execution, table);
+    note_sharing(execution);
     result.plan = exec::tree(std::move(execution.plan.operators), execution.plan.rules);
     result.work = execution.work;
     result.timing = execution.timing;
@@ -518,6 +594,7 @@ struct Engine::State {
   bool cuda = false;
   std::optional<planner::Profile> profile;
   exec::Rules rules;
+  mutable exec::SharedKeys shared_keys{options.shared_key_bytes};
 };
 
 Engine::Engine(EngineOptions options) {

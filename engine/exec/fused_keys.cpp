@@ -161,14 +161,6 @@ bool never_null(const BoundNode& node, const Table& table) {
   return std::ranges::all_of(node.children, [&](const auto& child) { return never_null(*child, table); });
 }
 
-/// Whether an expression has a value or NULL for every row, as far as its parts tell: integers and times may overflow
-/// where they are computed, floats and truths do not.
-bool never_fails(const BoundNode& node) {
-  if (node.op == Op::column || node.op == Op::literal) return true;
-  const bool safe = node.type.type == Type::float64 || node.type.type == Type::boolean;
-  return safe && std::ranges::all_of(node.children, [](const auto& child) { return never_fails(*child); });
-}
-
 /// Whether all keys of 64 bits stand for values, so that there is none for NULL.
 bool uses_all_keys(const query::BoundExpression& expression) {
   const Type type = expression.type.type;
@@ -176,6 +168,12 @@ bool uses_all_keys(const query::BoundExpression& expression) {
 }
 
 }  // namespace
+
+bool never_fails(const BoundNode& node) {
+  if (node.op == Op::column || node.op == Op::literal) return true;
+  const bool safe = node.type.type == Type::float64 || node.type.type == Type::boolean;
+  return safe && std::ranges::all_of(node.children, [](const auto& child) { return never_fails(*child); });
+}
 
 bool FusedKeys::fits(const query::BoundQuery& query, const Table& table) {
   const bool simple = query.ranking.size() == 1 && query.limit && !query.group && !query.preference &&

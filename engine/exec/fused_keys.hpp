@@ -11,6 +11,10 @@ namespace skyrank::exec {
 
 struct Program;
 
+/// Whether an expression has a value or NULL for every row, as far as its parts tell: integers and times may overflow
+/// where they are computed, floats and truths do not.
+bool never_fails(const query::BoundNode& node);
+
 /// The condition and the ranking of a query as a source of keys for a top-k kernel: what passes the condition takes
 /// part, and a key says where the value of the one ranking term stands among all values of its type. Keys order rows as
 /// those of make_keys do.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "engine/exec/contenders.hpp"
 #include "engine/exec/estimate.hpp"
 #include "engine/exec/operator_cost.hpp"
 #include "engine/exec/rank.hpp"
@@ -268,7 +269,9 @@ planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
 planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows) {
   const SkylineStep& step = plan.preference->steps[s];
   const auto shape = shape_of(step, width_of(*plan.preference, step), segment_rows(plan, rows));
-  const planner::Statistics statistics = s == 0 ? plan.survey.preference : planner::Statistics{};
+  // Of the few rows that contend, and of those that are equal in the steps before, nothing is known.
+  const bool known = s == 0 && !plan.contenders;
+  const planner::Statistics statistics = known ? plan.survey.preference : planner::Statistics{};
   return planner::choose(shape, plan.constraints, plan.machine, statistics);
 }
 
@@ -339,6 +342,51 @@ void fuse(PhysicalPlan& plan, const Table& table) {
   operators.rank_keys.reset();
 }
 
+/// Lets a selection by the ranking go before the skyline, where the first of the skyline are all that is asked for.
+void plan_contenders(PhysicalPlan& plan, const Table& table) {
+  if (!plan.preference || plan.query.ranking.empty() || !plan.rules.rules().has(Rule::skyline_top_k)) return;
+  const auto leave_out = [&](const char* why) { plan.rules.left_out(Rule::skyline_top_k, why); };
+  if (plan.on_device) return leave_out("keys are made on the GPU");
+  if (const auto why = why_no_contenders(plan.query, plan.preference, table)) return leave_out(why->c_str());
+  Operators& operators = plan.operators;
+  const double rows = operators.skyline_keys->predicted_rows;
+  const auto k = static_cast<double>(plan.query.offset) + static_cast<double>(*plan.query.limit);
+  if (operators.skyline.back().predicted_rows < 2 * k) return leave_out("the skyline is expected to be too small");
+  const std::int64_t count = contenders_for(static_cast<std::int64_t>(k));
+  if (4 * static_cast<double>(count) > rows) return leave_out("there are too few rows for so long an answer");
+  const kernels::TopKShape shape = contenders_shape(plan.query, table, count);
+  try {
+    const auto selection = planner::choose(shape, plan.constraints, plan.machine, contenders_statistics(plan));
+    const double whole = step_path(plan, 0, rows).seconds * 1e3 + operators.skyline_keys->predicted_ms +
+                         (operators.filter ? operators.filter->predicted_ms : 0);
+    plan.contenders = shape;
+    // It may be in vain, so it has to be a good deal cheaper.
+    const double with = (selection.seconds + step_path(plan, 0, static_cast<double>(count)).seconds) * 1e3;
+    if (2 * with > whole) {
+      plan.contenders.reset();
+      return leave_out("the whole skyline is not much dearer");
+    }
+    operators.contenders =
+        make_node("top-k",
+                  describe_ranking({plan.query.ranking.front()}) + "; the best " + std::to_string(count) +
+                      " and their equals contend" +
+                      (operators.filter ? "; fused with the filter " + operators.filter->detail : ""),
+                  static_cast<double>(count));
+    describe_path(selection, *operators.contenders);
+  } catch (const planner::NoPath&) {
+    plan.contenders.reset();
+    return leave_out("no algorithm that may be used selects rows by a fused ranking");
+  }
+  const double share = static_cast<double>(count) / rows;
+  operators.skyline_keys->predicted_rows = static_cast<double>(count);
+  operators.skyline_keys->predicted_ms *= share;
+  operators.skyline_keys->predicted_bytes *= share;
+  for (PlanNode& step : operators.skyline)
+    step.predicted_rows = std::min(step.predicted_rows, static_cast<double>(count));
+  operators.rank_keys->predicted_rows = std::min(operators.rank_keys->predicted_rows, static_cast<double>(count));
+  plan.rules.applied(Rule::skyline_top_k, "the ranking never puts a row before one that dominates it");
+}
+
 void look_at_sample(PhysicalPlan& plan, const Table& table) {
   if (!plan.rules.rules().has(Rule::statistics)) return;
   plan.survey = survey(plan.query, plan.preference, table, plan.machine);
@@ -388,6 +436,7 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
   } else {
     fuse(plan, table);
   }
+  plan_contenders(plan, table);
   note_packing(plan);
   plan.operators.gather =
       make_node("gather", join(plan.query.outputs, [](const query::BoundOutput& output) { return output.name; }), rows);
@@ -395,6 +444,12 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
   plan.operators.gather.predicted_ms = cost.seconds * 1e3;
   plan.operators.gather.predicted_bytes = cost.bytes;
   return plan;
+}
+
+planner::Statistics contenders_statistics(const PhysicalPlan& plan) {
+  planner::Statistics statistics;
+  statistics.selectivity = plan.survey.selectivity.value_or(1);
+  return statistics;
 }
 
 void choose_paths(PhysicalPlan& plan) {
@@ -419,7 +474,7 @@ PlanNode tree(Operators operators, const RuleLog& rules) {
   const auto add_if = [&](std::optional<PlanNode>& node) {
     if (node) add(std::move(*node));
   };
-  add_if(operators.filter);
+  add_if(operators.contenders ? operators.contenders : operators.filter);
   add_if(operators.group);
   add_if(operators.missing);
   add_if(operators.partition);

@@ -20,6 +20,7 @@ namespace skyrank::exec {
 struct Operators {
   PlanNode scan;
   std::optional<PlanNode> filter;
+  std::optional<PlanNode> contenders;  ///< instead of the filter
   std::optional<PlanNode> group;
   std::optional<PlanNode> missing;  ///< `nan` and `nulls` other than worst
   std::optional<PlanNode> partition;
@@ -37,10 +38,11 @@ struct PhysicalPlan {
   planner::Constraints constraints;
   planner::Machine machine;
   Operators operators;
-  double segments = 1;                      ///< estimated number of partitions
-  bool on_device = false;                   ///< filters and keys are of the device
-  std::optional<kernels::TopKShape> fused;  ///< the top-k problem that takes the filter and the keys in
-  Survey survey = {};                       ///< what a sample of the table showed
+  double segments = 1;                                ///< estimated number of partitions
+  bool on_device = false;                             ///< filters and keys are of the device
+  std::optional<kernels::TopKShape> fused;            ///< the top-k problem that takes the filter and the keys in
+  Survey survey = {};                                 ///< what a sample of the table showed
+  std::optional<kernels::TopKShape> contenders = {};  ///< the top-k problem among whose answer the skyline's best are
   RuleLog rules = RuleLog();
 };
 
@@ -48,6 +50,9 @@ struct PhysicalPlan {
 PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
                        const planner::Constraints& constraints, const planner::Machine& machine,
                        const Rules& rules = {});
+
+/// What is known of the rows that contenders are selected from.
+planner::Statistics contenders_statistics(const PhysicalPlan& plan);
 
 /// Chooses paths for the estimated sizes. Throws planner::NoPath.
 void choose_paths(PhysicalPlan& plan);

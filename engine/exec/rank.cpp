@@ -72,10 +72,16 @@ Window window_of(const query::BoundQuery& query) {
 }
 
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
-                                 const RowSet& rows, const Rules& rules, DeviceSession* device) {
+                                 const RowSet& rows, const Rules& rules, DeviceSession* device, KeyShare* share) {
   std::vector<Keys> terms;
   for (const query::BoundRankTerm& term : ranking) {
-    terms.push_back(device != nullptr ? make_keys(*device, term, table, rows) : make_keys(term, table, rows.view()));
+    const auto make = [&] { return make_keys(term, table, rows.view()); };
+    if (device != nullptr) {
+      terms.push_back(make_keys(*device, term, table, rows));
+    } else {
+      terms.push_back(share == nullptr ? make()
+                                       : share->get(name_of_keys(term.expression, term.high), rows.size(), make));
+    }
   }
   std::vector<Keys> packed;
   for (const auto& [begin, end] : packs(widths_of(terms), rules)) {

@@ -10,6 +10,7 @@
 #include "engine/exec/partition.hpp"
 #include "engine/exec/row_set.hpp"
 #include "engine/exec/runtime.hpp"
+#include "engine/exec/shared_keys.hpp"
 
 namespace skyrank::exec {
 
@@ -28,9 +29,10 @@ struct Window {
 Window window_of(const query::BoundQuery& query);
 
 /// Key columns of a ranking, the first deciding; by a rule, neighbouring columns that fit into 64 bits together become
-/// one. On the device if there is a session.
+/// one. On the device if there is a session; else they may be shared.
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
-                                 const RowSet& rows, const Rules& rules = {}, DeviceSession* device = nullptr);
+                                 const RowSet& rows, const Rules& rules = {}, DeviceSession* device = nullptr,
+                                 KeyShare* share = nullptr);
 
 /// Ranks each segment by `keys` (over all positions of the row set) and cuts the window out of it. Positions in the
 /// order of the answer.

@@ -18,6 +18,9 @@ constexpr std::array kRules = {
     RuleEntry{Rule::weighted_sum, "weighted-sum", "make the keys of a weighted sum without interpreting it"},
     RuleEntry{Rule::raw_floats, "raw-floats", "compare the floats of a column as they lie, without making keys"},
     RuleEntry{Rule::packed_ranking, "packed-ranking", "make one key of ranking terms that fit into 64 bits"},
+    RuleEntry{Rule::skyline_top_k, "skyline-top-k",
+              "look for the first of a skyline among the best rows of its ranking"},
+    RuleEntry{Rule::shared_keys, "shared-keys", "keep keys for later queries over the same rows, and use those kept"},
 };
 
 constexpr bool in_order() {

@@ -23,6 +23,8 @@ enum class Rule : std::uint8_t {
   weighted_sum,
   raw_floats,
   packed_ranking,
+  skyline_top_k,
+  shared_keys,
 };
 
 struct RuleEntry {

@@ -10,6 +10,7 @@
 #include "engine/exec/preference_plan.hpp"
 #include "engine/exec/row_set.hpp"
 #include "engine/exec/runtime.hpp"
+#include "engine/exec/shared_keys.hpp"
 
 namespace skyrank::exec {
 
@@ -25,9 +26,9 @@ struct SkylineKeys {
   std::vector<StepKeys> steps;
 };
 
-/// On the device if there is a session.
+/// On the device if there is a session; else `low` and `high` keys may be shared.
 SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const RowSet& rows,
-                              DeviceSession* device = nullptr);
+                              DeviceSession* device = nullptr, KeyShare* share = nullptr);
 
 /// The rows at `positions`, in that order; steps before `from_step` are left out.
 SkylineKeys take(const SkylineKeys& keys, std::span<const std::int64_t> positions, std::size_t from_step = 0);

@@ -29,12 +29,15 @@ class SurveyCache {
  public:
   std::optional<Survey> find(const std::string& query) const;
   void keep(const std::string& query, const Survey& survey);
+  /// Expires with the table, of which no other has the same owner.
+  std::weak_ptr<const void> table() const { return table_; }
 
  private:
   static constexpr std::size_t kMost = 256;  ///< beyond that all are forgotten
 
   mutable std::mutex mutex_;
   std::map<std::string, Survey, std::less<>> surveys_;
+  std::shared_ptr<const void> table_ = std::make_shared<const char>('\0');
 };
 
 /// Looks at a sample of the rows, or remembers what was seen in it. Nothing is looked at of queries with `group_by`,

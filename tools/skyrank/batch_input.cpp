@@ -1,6 +1,7 @@
 #include "tools/skyrank/batch_input.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -106,6 +107,16 @@ Batch open_batch(const BatchArguments& arguments) {
   }
   batch.queries = std::move(chosen);
   return batch;
+}
+
+std::size_t shared_key_bytes(const Batch& batch) {
+  constexpr std::size_t kShare = 4;
+  std::set<std::string> tables;
+  for (const Query& query : batch.queries) tables.insert(query.table);
+  if (tables.size() == batch.queries.size()) return 0;
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGE_SIZE);
+  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / kShare : 0;
 }
 
 InputTables::InputTables(const Batch& batch, int threads, Console& console, Signals& signals, Prepare prepare)

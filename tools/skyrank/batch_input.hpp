@@ -18,6 +18,10 @@ namespace skyrank::tools {
 /// UsageError for a malformed setting or an unknown key, BindError for unknown names, and what read_batch throws.
 Batch open_batch(const BatchArguments& arguments);
 
+/// How many bytes of keys the queries of a batch may leave for one another: a quarter of the machine's memory, but none
+/// where no two queries are over one table.
+std::size_t shared_key_bytes(const Batch& batch);
+
 /// Applies one "table.key=value" to a batch. Keys: file, header, and of generated tables generate.distribution,
 /// generate.rows, generate.dims, generate.seed. A relative file is relative to the current folder.
 void apply_setting(Batch& batch, const std::string& setting);

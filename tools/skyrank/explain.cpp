@@ -36,8 +36,10 @@ int explain(const ExplainArguments& arguments, Console& console, Signals& signal
   }
   if (arguments.batch.file.empty()) throw UsageError("explain: BATCH is required, or --rules");
   const Batch batch = open_batch(arguments.batch);
-  const Engine engine(
-      {.threads = arguments.threads, .device = arguments.device, .profile = {}, .without = arguments.without});
+  const Engine engine({.threads = arguments.threads,
+                       .device = arguments.device,
+                       .without = arguments.without,
+                       .shared_key_bytes = shared_key_bytes(batch)});
   InputTables tables(batch, arguments.threads, console, signals);  // plans depend on how many rows there are
   ErrorReport errors(console);
   Json results = Json::array();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -21,6 +22,9 @@ struct EngineOptions {
   std::optional<std::filesystem::path> profile = {};
   /// Rules of the planner, by the names of rules(), that are off for all queries.
   std::vector<std::string> without = {};
+  /// Bytes of keys to keep for later queries over the same rows of the same table, for applications (and batches) with
+  /// several queries over a table; the least recently used go first. 0: none are kept.
+  std::size_t shared_key_bytes = 0;
 };
 
 struct RunOptions {

@@ -191,13 +191,14 @@ Candidates narrow(const Candidates& all, exec::Kept kept) {
 }
 
 void book_steps(Execution& execution, exec::SkylineSolver& solver, const exec::SkylineKeys& keys,
-                const exec::StepReports& reports, std::int64_t largest_segment, double stage_ms) {
+                const exec::StepReports& reports, const Segments& segments, double stage_ms) {
   double sum = 0;
   for (const exec::Report& report : reports) sum += report.ms;
-  std::int64_t n = largest_segment;
+  std::int64_t n = largest(segments);
   for (std::size_t s = 0; s < reports.size(); ++s) {
     PlanNode& node = execution.plan.operators.skyline[s];
     exec::describe_path(solver.path(s, keys.steps[s].width, n), node);
+    exec::repeat(node, static_cast<double>(segments.count()), execution.runtime.machine.threads);
     const double share = sum > 0 ? reports[s].ms / sum : 1 / static_cast<double>(reports.size());
     book(execution, node, reports[s], stage_ms * share);
     n = std::min(n, reports[s].rows);
@@ -214,15 +215,14 @@ Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segme
     return all.segments.order.empty() ? made : exec::take(made, all.segments.order);
   });
   operators.skyline_keys->measured_rows = keys.n;
-  const std::int64_t largest_segment = largest(all.segments);
-  exec::SkylineSolver solver(*execution.plan.preference, execution.runtime, largest_segment);
+  exec::SkylineSolver solver(*execution.plan.preference, execution.runtime, largest(all.segments));
   exec::StepReports reports(solver.num_steps());
   PlanNode& last = operators.skyline.back();
   Candidates kept = timed(execution, execution.timing.compute_ms, last, [&] {
     const exec::LevelRule rule = exec::level_rule(execution.query());
     return narrow(all, exec::keep_best(keys, all.segments.bounds, rule, solver, reports));
   });
-  book_steps(execution, solver, keys, reports, largest_segment, *last.measured_ms);
+  book_steps(execution, solver, keys, reports, all.segments, *last.measured_ms);
   last.measured_rows = kept.rows.size();
   return kept;
 }
@@ -254,6 +254,7 @@ std::vector<std::int64_t> rank(Execution& execution, const Source& source, const
   std::vector<kernels::KeyWidth> widths;
   for (const exec::Keys& column : keys) widths.push_back(column.column.width);
   exec::describe_path(ranker.path(widths, n), *operators.order);
+  exec::repeat(*operators.order, static_cast<double>(candidates.segments.count()), execution.runtime.machine.threads);
   book(execution, *operators.order, report, *operators.order->measured_ms);
   operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
   return positions;

@@ -57,4 +57,8 @@ double guess_groups(double n, const std::vector<DataType>& types) {
   return std::min(n, groups);
 }
 
+double estimate_groups(double n, double distinct, double once, double twice) {
+  return std::min(n, distinct + once * (once - 1) / (2 * (twice + 1)));
+}
+
 }  // namespace skyrank::exec

@@ -15,4 +15,9 @@ double guess_selectivity(const query::BoundNode& condition);
 /// every other column.
 double guess_groups(double n, const std::vector<DataType>& types);
 
+/// Number of groups among n rows, of which a sample has `distinct`, `once` of them with one row and `twice` with two
+/// (Chao, "Nonparametric Estimation of the Number of Classes in a Population", Scandinavian Journal of Statistics
+/// 1984).
+double estimate_groups(double n, double distinct, double once, double twice);
+
 }  // namespace skyrank::exec

@@ -16,8 +16,9 @@ constexpr double kListedLoad = 2e-9;   // a value of a row that does not lie nex
 constexpr double kListRow = 2e-9;      // the id of a row that passed
 constexpr double kKey = 1e-9;          // a key out of a value
 constexpr double kHash = 15e-9;        // a look into a table of groups, for each of their columns
+constexpr double kGroup = 100e-9;      // a group that was not there before
 constexpr double kAggregate = 3e-9;    // a value on its group
-constexpr double kGatherValue = 4e-9;  // a value of the answer
+constexpr double kGatherValue = 8e-9;  // a value of the answer
 constexpr double kGatherText = 40e-9;
 constexpr double kStart = 2e-6;
 
@@ -48,7 +49,7 @@ OperatorCost group_cost(const query::BoundGroup& group, double rows, double grou
     row += kAggregate + (aggregate.argument ? evaluation(*aggregate.argument->root) : 0);
   }
   const auto columns = static_cast<double>(group.columns.size() + group.aggregates.size());
-  return {kStart + rows * row, rows * sizeof(std::int64_t) + groups * columns * sizeof(std::int64_t)};
+  return {kStart + rows * row + groups * kGroup, rows * sizeof(std::int64_t) + groups * columns * sizeof(std::int64_t)};
 }
 
 OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expressions, double rows, int threads) {
@@ -57,8 +58,8 @@ OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expr
   return {start_and(rows * row, threads), rows * sizeof(std::int64_t)};
 }
 
-OperatorCost partition_cost(std::size_t columns, double rows, int threads) {
-  return {start_and(rows * static_cast<double>(columns) * kHash, threads), 2 * rows * sizeof(std::int64_t)};
+OperatorCost partition_cost(std::size_t columns, double rows, double partitions) {
+  return {kStart + rows * static_cast<double>(columns) * kHash + partitions * kGroup, 2 * rows * sizeof(std::int64_t)};
 }
 
 OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,

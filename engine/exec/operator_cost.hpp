@@ -24,7 +24,7 @@ OperatorCost group_cost(const query::BoundGroup& group, double rows, double grou
 /// Of `nan` and `nulls` for some expressions.
 OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expressions, double rows, int threads);
 
-OperatorCost partition_cost(std::size_t columns, double rows, int threads);
+OperatorCost partition_cost(std::size_t columns, double rows, double partitions);
 
 /// One key of each of `rows` rows for every expression, `bytes` together for a row. `listed`: the rows are not all of
 /// the table's, but lie here and there.

@@ -130,9 +130,13 @@ void plan_input(PhysicalPlan& plan, const Table& table, double& rows) {
     std::vector<DataType> types;
     for (const int column : query.group->columns) types.push_back(table.column(column).type());
     const double input = rows;
-    rows = guess_groups(rows, types);
+    rows = std::min(rows, plan.survey.groups.value_or(guess_groups(rows, types)));
     plan.operators.group = make_node("group", describe_group(*query.group, table), rows);
     predict(plan.operators.group, group_cost(*query.group, input, rows));
+    if (plan.survey.groups) {
+      plan.operators.group->statistics = {{"sample", static_cast<double>(plan.survey.sample)},
+                                          {"groups", *plan.survey.groups}};
+    }
   }
   if (query.nan_rule != Missing::worst || query.null_rule != Missing::worst) {
     plan.operators.missing = make_node("missing", describe_missing(query), rows);
@@ -143,9 +147,14 @@ void plan_input(PhysicalPlan& plan, const Table& table, double& rows) {
     for (const int column : query.partition_columns) fields.push_back(field_of(query, table, column));
     std::vector<DataType> types;
     for (const auto& field : fields) types.push_back(field.type);
-    plan.segments = guess_groups(rows, types);
+    const bool looked_at = plan.survey.groups && !query.group;
+    plan.segments = looked_at ? std::min(rows, *plan.survey.groups) : guess_groups(rows, types);
     plan.operators.partition = make_node("partition", join(fields, [](const auto& field) { return field.name; }), rows);
-    predict(plan.operators.partition, partition_cost(fields.size(), rows, plan.machine.threads));
+    predict(plan.operators.partition, partition_cost(fields.size(), rows, plan.segments));
+    if (looked_at) {
+      plan.operators.partition->statistics = {{"sample", static_cast<double>(plan.survey.sample)},
+                                              {"partitions", plan.segments}};
+    }
   }
 }
 
@@ -394,9 +403,7 @@ void look_at_sample(PhysicalPlan& plan, const Table& table) {
     plan.rules.applied(Rule::statistics,
                        std::to_string(plan.survey.sample) + " of " + std::to_string(table.num_rows()) + " rows");
   } else {
-    plan.rules.left_out(Rule::statistics, plan.query.group
-                                              ? "later stages see the groups, of which there are no rows yet"
-                                              : "the query is too short for a look at a sample to pay");
+    plan.rules.left_out(Rule::statistics, "the query is too short for a look at a sample to pay");
   }
 }
 
@@ -452,6 +459,13 @@ planner::Statistics contenders_statistics(const PhysicalPlan& plan) {
   return statistics;
 }
 
+void repeat(PlanNode& node, double times, int threads) {
+  if (times <= 1) return;
+  const double factor = times / std::min<double>(times, threads);
+  node.predicted_ms *= factor;
+  for (Alternative& other : node.alternatives) other.predicted_ms *= factor;
+}
+
 void choose_paths(PhysicalPlan& plan) {
   if (plan.fused) {
     return describe_path(planner::choose(*plan.fused, plan.constraints, plan.machine, plan.survey.ranking),
@@ -460,9 +474,12 @@ void choose_paths(PhysicalPlan& plan) {
   double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->predicted_rows : 0;
   for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {
     describe_path(step_path(plan, s, rows), plan.operators.skyline[s]);
+    repeat(plan.operators.skyline[s], plan.segments, plan.machine.threads);
     rows = plan.operators.skyline[s].predicted_rows;
   }
-  if (plan.operators.rank_keys) describe_path(rank_path(plan), *plan.operators.order);
+  if (!plan.operators.rank_keys) return;
+  describe_path(rank_path(plan), *plan.operators.order);
+  repeat(*plan.operators.order, plan.segments, plan.machine.threads);
 }
 
 PlanNode tree(Operators operators, const RuleLog& rules) {

@@ -54,6 +54,9 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
 /// What is known of the rows that contenders are selected from.
 planner::Statistics contenders_statistics(const PhysicalPlan& plan);
 
+/// The cost of a path that is taken once for each of many partitions, as many at a time as there are threads.
+void repeat(PlanNode& node, double times, int threads);
+
 /// Chooses paths for the estimated sizes. Throws planner::NoPath.
 void choose_paths(PhysicalPlan& plan);
 

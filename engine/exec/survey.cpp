@@ -6,6 +6,7 @@
 
 #include "engine/exec/estimate.hpp"
 #include "engine/exec/evaluate.hpp"
+#include "engine/exec/partition.hpp"
 #include "engine/exec/rank.hpp"
 #include "engine/exec/row_set.hpp"
 #include "engine/exec/skyline.hpp"
@@ -15,12 +16,19 @@ namespace {
 
 using query::BoundQuery;
 
+/// Columns of the table whose values make the groups or, without `group_by`, the partitions.
+const std::vector<int>& grouping_columns(const BoundQuery& query) {
+  return query.group ? query.group->columns : query.partition_columns;
+}
+
 /// What the statistics are of, in words.
 std::string name_of(const BoundQuery& query, const std::optional<PreferencePlan>& preference) {
   std::string name = query.condition ? query.condition->text : "";
   if (preference) name += "\nprefer " + describe(*preference, preference->steps.front());
   for (const query::BoundRankTerm& term : query.ranking)
     name += (term.high ? "\nhigh " : "\nlow ") + term.expression.text;
+  name += query.group ? "\ngroup" : "\npartition";
+  for (const int column : grouping_columns(query)) name += " " + std::to_string(column);
   return name + "\nlimit " + std::to_string(window_of(query).end(1LL << 62));
 }
 
@@ -28,6 +36,12 @@ std::string name_of(const BoundQuery& query, const std::optional<PreferencePlan>
 std::size_t sample_size(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
                         const planner::Machine& machine) {
   const auto rows = static_cast<double>(table.num_rows());
+  if (query.group) {  // a row of a sample costs about as much as ten that are grouped
+    constexpr std::int64_t kMost = 1024;
+    constexpr std::int64_t kRowsForOne = 1000;
+    const std::int64_t size = std::min(kMost, table.num_rows() / kRowsForOne);
+    return size < 64 ? 0 : static_cast<std::size_t>(size);
+  }
   const double share = query.condition ? guess_selectivity(*query.condition->root) : 1;
   const auto n = static_cast<std::size_t>(share * rows);
   if (preference) {
@@ -56,6 +70,17 @@ planner::Statistics look_at_ranking(const BoundQuery& query, const Table& table,
   return planner::describe_ranking({.n = static_cast<std::size_t>(rows.size()), .keys = columns, .k = k}, n, k);
 }
 
+double count_groups(const std::vector<int>& columns, const Table& table, const RowSet& rows, std::size_t n) {
+  const Segments groups = partition(table, columns, rows.view());
+  double once = 0;
+  double twice = 0;
+  for (std::int64_t s = 0; s < groups.count(); ++s) {
+    once += groups.size(s) == 1 ? 1 : 0;
+    twice += groups.size(s) == 2 ? 1 : 0;
+  }
+  return estimate_groups(static_cast<double>(n), static_cast<double>(groups.count()), once, twice);
+}
+
 Survey look(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
             std::size_t size) {
   const auto total = static_cast<std::size_t>(table.num_rows());
@@ -70,6 +95,8 @@ Survey look(const BoundQuery& query, const std::optional<PreferencePlan>& prefer
   }
   const auto n = static_cast<std::size_t>(static_cast<double>(total) * survey.selectivity.value_or(1));
   if (rows.size() < 2) return survey;
+  if (!grouping_columns(query).empty()) survey.groups = count_groups(grouping_columns(query), table, rows, n);
+  if (query.group) return survey;
   if (preference) {
     survey.preference = look_at_preference(*preference, table, rows, n);
   } else if (!query.ranking.empty()) {
@@ -95,7 +122,7 @@ void SurveyCache::keep(const std::string& query, const Survey& survey) {
 
 Survey survey(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
               const planner::Machine& machine) {
-  if (query.group || (!preference && query.ranking.empty() && !query.condition)) return {};
+  if (!query.group && !preference && query.ranking.empty() && !query.condition) return {};
   const std::size_t size = sample_size(query, preference, table, machine);
   if (size == 0) return {};
   SurveyCache* cache = table.surveys();

@@ -20,6 +20,7 @@ namespace skyrank::exec {
 struct Survey {
   std::size_t sample = 0;             ///< rows looked at; 0: none
   std::optional<double> selectivity;  ///< of the condition, in [0, 1]
+  std::optional<double> groups;       ///< of group_by, else partitions, among all rows
   planner::Statistics preference;     ///< of the first step's keys, over rows that pass the condition
   planner::Statistics ranking;        ///< of the ranking's keys; assumed, where a skyline comes before it
 };
@@ -40,9 +41,9 @@ class SurveyCache {
   std::shared_ptr<const void> table_ = std::make_shared<const char>('\0');
 };
 
-/// Looks at a sample of the rows, or remembers what was seen in it. Nothing is looked at of queries with `group_by`,
-/// whose later stages work on another table, of small inputs, and where an expression fails on a sampled row: the error
-/// is for the run to report.
+/// Looks at a sample of the rows, or remembers what was seen in it. Of queries with `group_by`, whose later stages work
+/// on another table, only the condition and the groups are looked at; nothing is of small inputs, and where an
+/// expression fails on a sampled row: the error is for the run to report.
 Survey survey(const query::BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
               const planner::Machine& machine);
 

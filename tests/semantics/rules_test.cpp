@@ -70,7 +70,7 @@ std::vector<Query> large_queries() {
 }
 
 const Engine& engine() {
-  static const Engine engine({.threads = 2});
+  static const Engine engine({.threads = 2, .shared_key_bytes = std::size_t{1} << 25});
   return engine;
 }
 

@@ -40,5 +40,11 @@ TEST(Estimate, GroupsAreNeverMoreThanRows) {
   EXPECT_EQ(guess_groups(0, {Type::int32}), 0);
 }
 
+TEST(Estimate, GroupsOfASample) {
+  EXPECT_EQ(estimate_groups(1e6, 5, 0, 0), 5) << "every group was seen often";
+  EXPECT_EQ(estimate_groups(1e3, 100, 100, 0), 1e3) << "every row has been alone: never more than rows";
+  EXPECT_DOUBLE_EQ(estimate_groups(1e6, 80, 60, 20), 80 + 60 * 59 / 42.0);
+}
+
 }  // namespace
 }  // namespace skyrank::exec

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <new>
 #include <optional>
@@ -589,6 +590,19 @@ struct Engine::State {
     return result;
   }
 
+  /// About how much memory a query takes beside its table, in words; for the message that there is too little.
+  std::string memory_needed(const Query& query, const Table& table) const {
+    exec::PhysicalPlan planned = plan(query, table);
+    exec::choose_paths(planned);
+    const auto sum = [](const auto& self, const PlanNode& node) -> double {
+      double bytes = node.predicted_bytes;
+      for (const PlanNode& child : node.children) bytes += self(self, child);
+      return bytes;
+    };
+    const double bytes = sum(sum, exec::tree(std::move(planned.operators), planned.rules));
+    return "about " + std::to_string(static_cast<std::int64_t>(std::ceil(bytes / 1e6))) + " MB";
+  }
+
   EngineOptions options;
   std::optional<tbb::global_control> more_threads;
   mutable tbb::task_arena arena;  // execute() may be called from several threads at once
@@ -614,7 +628,15 @@ Result Engine::run(const Query& query, const Table& table, const RunOptions& opt
   return guarded(query, [&] {
     return state_->arena.execute([&] {
       // Isolated: a thread that waits for a part of this query must not pick up a part of another caller's.
-      return tbb::this_task_arena::isolate([&] { return state_->answer(query, table, options); });
+      return tbb::this_task_arena::isolate([&] {
+        try {
+          return state_->answer(query, table, options);
+        } catch (const std::bad_alloc&) {
+          throw ResourceError("out of memory while answering the query, which is expected to need " +
+                                  state_->memory_needed(query, table) + " beside its table",
+                              query.location);
+        }
+      });
     });
   });
 }

@@ -25,6 +25,7 @@
 #include "kernels/cuda/device/device.hpp"
 #include "tests/semantics/random_case.hpp"
 #include "tests/semantics/reference.hpp"
+#include "tests/soak/limited_memory.hpp"
 
 namespace skyrank {
 namespace {
@@ -118,6 +119,7 @@ class Tally {
   void expected(std::size_t rows) { with_rows_ += rows > 0 ? 1 : 0; }
   void refused() { ++refused_; }
   void stopped() { ++stopped_; }
+  void starved() { ++starved_; }
   void failed(std::uint64_t seed, const std::string& where, const std::string& what) {
     const std::scoped_lock lock(mutex_);
     ++failures_;
@@ -129,8 +131,8 @@ class Tally {
   void print() const {
     std::printf(
         "%d have rows in their answer; %lld runs of %zu algorithms, %d refused by the algorithm that was forced, "
-        "%d stopped, %d failures\n",
-        with_rows_.load(), runs_, paths_.size(), refused_.load(), stopped_.load(), failures_.load());
+        "%d stopped, %d short of memory, %d failures\n",
+        with_rows_.load(), runs_, paths_.size(), refused_.load(), stopped_.load(), starved_.load(), failures_.load());
   }
 
  private:
@@ -140,6 +142,7 @@ class Tally {
   std::atomic<int> with_rows_ = 0;
   std::atomic<int> refused_ = 0;
   std::atomic<int> stopped_ = 0;
+  std::atomic<int> starved_ = 0;
   std::atomic<int> failures_ = 0;
 };
 
@@ -147,6 +150,8 @@ class Tally {
 
 class Soak {
  public:
+  explicit Soak(bool alone) : alone_(alone) {}
+
   void query(std::uint64_t seed) {
     const RandomCase random_query = random_case(seed, true);
     const reference::Answer expected =
@@ -164,6 +169,7 @@ class Soak {
       run(seed, random_query, pinned ? machines_.front().engine.pin(table) : table, on_gpu, expected, random);
     }
     if (below(random, 10) == 0) stop(seed, random_query, expected, random);
+    if (alone_ && !has_gpu_ && below(random, 10) == 0) starve(seed, random_query, expected, random);
   }
 
   Tally tally;
@@ -216,12 +222,31 @@ class Soak {
     }
   }
 
+  /// Lets a run have little memory: it says that it is too little, or its answer is right.
+  void starve(std::uint64_t seed, const RandomCase& random_query, const reference::Answer& expected, Random& random) {
+    const Machine& machine = any_machine(random);
+    const std::size_t most = (std::size_t{64} << 10) + below(random, std::size_t{1} << below(random, 22));
+    try {
+      const Result result = [&] {
+        const memory::Limit limit(memory::live() + most);
+        return machine.engine.run(random_query.query, random_query.table);
+      }();
+      const std::string wrong = difference(result, expected);
+      if (!wrong.empty()) tally.failed(seed, std::to_string(most) + " bytes of memory", wrong);
+    } catch (const ResourceError&) {
+      tally.starved();
+    } catch (const std::exception& error) {
+      tally.failed(seed, std::to_string(most) + " bytes of memory", error.what());
+    }
+  }
+
   void note_algorithms(const PlanNode& plan) {
     if (!plan.algorithm.empty()) tally.ran(plan.algorithm);
     for (const PlanNode& child : plan.children) note_algorithms(child);
   }
 
   std::vector<Machine> machines_ = make_machines();
+  bool alone_;
   bool has_gpu_ = !kernels::cuda::find_devices().devices.empty();
 };
 
@@ -232,15 +257,13 @@ struct Memory {
   double heap_mib = 0;  ///< allocated and not freed
 };
 
-Memory memory() {
+Memory look_at_memory() {
   malloc_trim(0);  // what is free is not what leaks
   std::int64_t pages = 0;
   std::int64_t resident = 0;
   std::ifstream("/proc/self/statm") >> pages >> resident;
-  const struct mallinfo2 heap = mallinfo2();
   constexpr double kMib = 1 << 20;
-  return {static_cast<double>(resident * sysconf(_SC_PAGESIZE)) / kMib,
-          static_cast<double>(heap.uordblks + heap.hblkhd) / kMib};
+  return {static_cast<double>(resident * sysconf(_SC_PAGESIZE)) / kMib, static_cast<double>(memory::live()) / kMib};
 }
 
 /// The highest of each measure in part of a run, in quarters.
@@ -274,8 +297,8 @@ struct Options {
 int soak(const Options& options) {
   constexpr std::uint64_t kSamples = 40;
   const auto start = std::chrono::steady_clock::now();
-  Soak soak;
-  std::vector<Memory> samples{memory()};
+  Soak soak(options.callers == 1);
+  std::vector<Memory> samples{look_at_memory()};
   for (std::uint64_t part = 0; part < kSamples && soak.tally.failures() == 0; ++part) {
     std::atomic<std::uint64_t> next = options.queries * part / kSamples;
     const std::uint64_t end = options.queries * (part + 1) / kSamples;
@@ -286,7 +309,7 @@ int soak(const Options& options) {
       });
     }
     callers.clear();
-    samples.push_back(memory());
+    samples.push_back(look_at_memory());
   }
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   std::printf("%llu queries from seed %llu by %d callers in %.1f s: ", static_cast<unsigned long long>(options.queries),

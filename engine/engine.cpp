@@ -131,7 +131,7 @@ RowSet passing(Execution& execution, const query::BoundExpression& condition, co
 RowSet filter_rows(Execution& execution, const Table& input) {
   RowSet all = RowSet::all(input.num_rows());
   execution.plan.operators.scan.measured_rows = input.num_rows();
-  if (!execution.query().condition) return all;
+  if (!execution.query().condition || execution.plan.operators.filter_last) return all;
   PlanNode& node = *execution.plan.operators.filter;
   RowSet rows = timed(execution, execution.timing.filter_ms, node,
                       [&] { return passing(execution, *execution.query().condition, input, all); });
@@ -199,7 +199,7 @@ void book_steps(Execution& execution, exec::SkylineSolver& solver, const exec::S
   for (std::size_t s = 0; s < reports.size(); ++s) {
     PlanNode& node = execution.plan.operators.skyline[s];
     exec::describe_path(solver.path(s, keys.steps[s].width, n), node);
-    exec::repeat(node, static_cast<double>(segments.count()), execution.runtime.machine.threads);
+    exec::repeat(node, exec::paths_taken(segments), execution.runtime.machine.threads);
     const double share = sum > 0 ? reports[s].ms / sum : 1 / static_cast<double>(reports.size());
     book(execution, node, reports[s], stage_ms * share);
     n = std::min(n, reports[s].rows);
@@ -226,6 +226,18 @@ Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segme
   book_steps(execution, solver, keys, reports, all.segments, *last.measured_ms);
   last.measured_rows = kept.rows.size();
   return kept;
+}
+
+/// Of a skyline that was taken before the filter, the rows that pass it.
+Candidates filter_last(Execution& execution, const Source& source, Candidates candidates) {
+  if (!execution.plan.operators.filter_last) return candidates;
+  PlanNode& node = *execution.plan.operators.filter;
+  RowSet rows = timed(execution, execution.timing.filter_ms, node, [&] {
+    return RowSet::listed(exec::filter(*execution.query().condition, source.table, candidates.rows.view()));
+  });
+  node.measured_rows = rows.size();
+  const std::int64_t n = rows.size();
+  return {std::move(rows), exec::one_segment(n), std::vector<std::int32_t>(static_cast<std::size_t>(n), 1)};
 }
 
 /// Positions in the order of the answer.
@@ -255,7 +267,7 @@ std::vector<std::int64_t> rank(Execution& execution, const Source& source, const
   std::vector<kernels::KeyWidth> widths;
   for (const exec::Keys& column : keys) widths.push_back(column.column.width);
   exec::describe_path(ranker.path(widths, n), *operators.order);
-  exec::repeat(*operators.order, static_cast<double>(candidates.segments.count()), execution.runtime.machine.threads);
+  exec::repeat(*operators.order, exec::paths_taken(candidates.segments), execution.runtime.machine.threads);
   book(execution, *operators.order, report, *operators.order->measured_ms);
   operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
   return positions;
@@ -406,7 +418,8 @@ void share_keys(Execution& execution, const Table& input, exec::SharedKeys& shar
     return rules.left_out(exec::Rule::shared_keys, execution.session ? "keys are made on the GPU"
                                                                      : "the rows are not those of a condition alone");
   }
-  const std::string rows = execution.query().condition ? execution.query().condition->text : "";
+  const bool filtered = plan.operators.filter && !plan.operators.filter_last;
+  const std::string rows = filtered ? execution.query().condition->text : "";
   execution.share = exec::KeyShare(shared, {input.surveys()->table(), rows});
 }
 
@@ -415,10 +428,10 @@ void note_sharing(Execution& execution) {
   if (!share.is_on()) return;
   const std::string all = std::to_string(share.found() + share.made());
   if (share.found() > 0) {
-    execution.plan.rules.applied(exec::Rule::shared_keys, std::to_string(share.found()) + " of " + all +
-                                                              " keys were there from earlier queries");
+    execution.plan.rules.applied(exec::Rule::shared_keys,
+                                 std::to_string(share.found()) + " of " + all + " were there from earlier queries");
   } else if (share.made() > 0) {
-    execution.plan.rules.applied(exec::Rule::shared_keys, all + " keys are kept for later queries");
+    execution.plan.rules.applied(exec::Rule::shared_keys, all + " made and kept for later queries");
   }
 }
 
@@ -430,7 +443,8 @@ Result execute(Execution& execution, const Table& input) {
   const Source source = group_rows(execution, input, rows);
   rows = apply_missing_rules(execution, source, std::move(rows));
   Segments segments = partition_rows(execution, source, rows);
-  const Candidates candidates = prefer(execution, source, std::move(rows), std::move(segments));
+  const Candidates candidates =
+      filter_last(execution, source, prefer(execution, source, std::move(rows), std::move(segments)));
   return gather(execution, source, candidates, rank(execution, source, candidates));
 }
 

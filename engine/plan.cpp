@@ -101,7 +101,8 @@ std::vector<std::string> alternative_lines(std::vector<Alternative> others) {
   return lines;
 }
 
-/// One line a rule that was applied, and one for all that were not for the same reason.
+/// One line a rule that was applied, and one for all that were not for the same reason. Those that the query has no use
+/// for go without saying.
 void append_rules(std::string& text, const std::vector<RuleOutcome>& outcomes) {
   if (outcomes.empty()) return;
   std::size_t width = 0;
@@ -113,7 +114,7 @@ void append_rules(std::string& text, const std::vector<RuleOutcome>& outcomes) {
   }
   std::vector<Alternative> left_out;
   for (const RuleOutcome& outcome : outcomes) {
-    if (!outcome.applied) left_out.push_back({outcome.rule, 0, outcome.reason});
+    if (!outcome.applied && !outcome.reason.empty()) left_out.push_back({outcome.rule, 0, outcome.reason});
   }
   for (const std::string& line : alternative_lines(left_out)) text += "    " + line + '\n';
 }

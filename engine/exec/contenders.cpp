@@ -2,76 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "engine/exec/fused_keys.hpp"
 #include "engine/exec/gather.hpp"
+#include "engine/exec/monotone.hpp"
 #include "engine/exec/rank.hpp"
 
 namespace skyrank::exec {
 namespace {
 
 using query::BoundExpression;
-using query::BoundNode;
 using query::BoundPreference;
-using query::Op;
-
-bool wants_high(const BoundPreference& term) { return (term.kind == Preference::Kind::high) != term.inverted; }
-
-/// Terms of which a preferred row is never worse: the first of every key of the first step.
-class Better {
- public:
-  explicit Better(const PreferencePlan& plan) {
-    for (const KeyTerms& key : plan.steps.front().keys) {
-      const BoundPreference& term = plan.terms[key.front()];
-      if (term.kind != Preference::Kind::low && term.kind != Preference::Kind::high) continue;
-      if (term.expression.column >= 0) columns_.emplace(term.expression.column, wants_high(term));
-      texts_.emplace(term.expression.text, wants_high(term));
-    }
-  }
-
-  /// Whether an expression is, for a row that is preferred to another, never the worse of the two by low (high) values.
-  bool follows(const BoundExpression& expression, bool high) const {
-    const auto same = texts_.find(expression.text);
-    return (same != texts_.end() && same->second == high) || follows(*expression.root, high);
-  }
-
- private:
-  static std::optional<double> factor(const BoundNode& node) {
-    if (node.op != Op::literal) return std::nullopt;
-    if (const auto* value = std::get_if<double>(&node.value)) return *value;
-    if (const auto* value = std::get_if<std::int64_t>(&node.value)) return static_cast<double>(*value);
-    if (const auto* value = std::get_if<std::uint64_t>(&node.value)) return static_cast<double>(*value);
-    return std::nullopt;
-  }
-
-  /// A product with a number, or a quotient by it. 0 times infinity would be NaN.
-  bool scaled(const BoundNode& node, const BoundNode& number, bool high) const {
-    const std::optional<double> by = factor(number);
-    return by && std::isfinite(*by) && *by != 0 && follows(node, (*by < 0) != high);
-  }
-
-  bool follows(const BoundNode& node, bool high) const {
-    const auto child = [&](std::size_t i) -> const BoundNode& { return *node.children[i]; };
-    switch (node.op) {
-      case Op::literal: return factor(node).has_value() && std::isfinite(*factor(node));
-      case Op::column: {
-        const auto found = columns_.find(node.column);
-        return found != columns_.end() && found->second == high;
-      }
-      case Op::negate: return follows(child(0), !high);
-      case Op::add: return follows(child(0), high) && follows(child(1), high);
-      case Op::subtract: return follows(child(0), high) && follows(child(1), !high);
-      case Op::multiply: return scaled(child(0), child(1), high) || scaled(child(1), child(0), high);
-      case Op::divide: return scaled(child(0), child(1), high);
-      default: return false;
-    }
-  }
-
-  std::map<int, bool> columns_;
-  std::map<std::string, bool> texts_;
-};
 
 /// The ranking by its first term alone, of the rows that pass the condition.
 query::BoundQuery by_first_term(const query::BoundQuery& query, std::int64_t count) {
@@ -109,7 +51,7 @@ std::optional<std::string> why_no_contenders(const query::BoundQuery& query,
   if (query.nan_rule != Missing::worst || query.null_rule != Missing::worst) return "NaN or NULL are to be looked for";
   if (!preference->steps.front().order.empty()) return "the preference is no Pareto order of keys";
   const query::BoundRankTerm& first = query.ranking.front();
-  if (!Better(*preference).follows(first.expression, first.high))
+  if (!Monotone(*preference).follows(first.expression, first.high))
     return "the ranking is not monotone in the preference";
   if (may_fail(query, *preference)) return "an expression may fail on a row, which must not go unseen";
   if (!FusedKeys::fits(by_first_term(query, 1), table)) return "the ranking has no key for NULL";

@@ -6,6 +6,8 @@
 
 #include "engine/exec/contenders.hpp"
 #include "engine/exec/estimate.hpp"
+#include "engine/exec/fused_keys.hpp"
+#include "engine/exec/monotone.hpp"
 #include "engine/exec/operator_cost.hpp"
 #include "engine/exec/rank.hpp"
 #include "engine/exec/skyline.hpp"
@@ -299,6 +301,11 @@ bool would_run_there(const PhysicalPlan& plan) {
   }
 }
 
+/// At most so many partitions have a row to compare with another: each such row is one more than there are partitions.
+double paths_taken(const PhysicalPlan& plan, double rows) {
+  return std::min(plan.segments, std::max(rows - plan.segments, 1.0));
+}
+
 /// Filters and keys are of the device where all kernels have to run there, or would do so and read a pinned table.
 bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   if (!plan.machine.cuda || !plan.rules.rules().has(Rule::device_keys)) return false;
@@ -396,6 +403,64 @@ void plan_contenders(PhysicalPlan& plan, const Table& table) {
   plan.rules.applied(Rule::skyline_top_k, "the ranking never puts a row before one that dominates it");
 }
 
+/// Why the skyline of the rows that pass the condition may not be the skyline of all rows, of which those that pass
+/// are taken; nothing where it is.
+const char* why_filter_first(const PhysicalPlan& plan) {
+  const query::BoundQuery& query = plan.query;
+  if (query.group || !query.partition_columns.empty() || query.levels || query.at_least || plan.operators.missing) {
+    return "the query is more than a condition and a skyline";
+  }
+  if (!plan.preference->steps.front().order.empty() || !Monotone(*plan.preference).keeps_preferred(*query.condition)) {
+    return "the condition may drop a row that beats one that it keeps";
+  }
+  const auto fails = [](const query::BoundExpression& expression) { return !never_fails(*expression.root); };
+  if (fails(*query.condition) ||
+      std::ranges::any_of(plan.preference->terms, fails, &query::BoundPreference::expression)) {
+    return "an expression may fail on a row, which must not go unseen";
+  }
+  return nullptr;
+}
+
+/// Lets the filter come after the skyline where that is as right and cheaper: keys of all rows are made faster than
+/// those of rows here and there.
+void put_filter_last(PhysicalPlan& plan, const Table& table) {
+  Operators& operators = plan.operators;
+  if (!plan.preference || !operators.filter || !plan.rules.rules().has(Rule::filter_last)) return;
+  if (plan.on_device || plan.contenders) {
+    return plan.rules.left_out(Rule::filter_last, plan.on_device ? "the filter is one of the GPU" : "it is fused");
+  }
+  if (const char* const why = why_filter_first(plan)) return plan.rules.left_out(Rule::filter_last, why);
+  const auto all = static_cast<double>(table.num_rows());
+  const double passing = operators.skyline_keys->predicted_rows;
+  const auto shape = [&](double n) {
+    return shape_of(plan.preference->steps.front(), width_of(*plan.preference, plan.preference->steps.front()),
+                    static_cast<std::int64_t>(n));
+  };
+  const double skyline = planner::skyline_rows(shape(all), plan.survey.preference);
+  const auto keys = [&](double rows, bool listed) {
+    std::vector<const query::BoundExpression*> expressions;
+    for (const query::BoundPreference& term : plan.preference->terms) expressions.push_back(&term.expression);
+    const double bytes = operators.skyline_keys->predicted_bytes / std::max(passing, 1.0);
+    return keys_cost(expressions, bytes, rows, listed, plan.machine.threads);
+  };
+  const OperatorCost late = filter_cost(*plan.query.condition, skyline, skyline, 1);
+  try {
+    const double first =
+        operators.filter->predicted_ms / 1e3 + keys(passing, true).seconds + step_path(plan, 0, passing).seconds;
+    const double last = keys(all, false).seconds + step_path(plan, 0, all).seconds + late.seconds;
+    if (last > first) return plan.rules.left_out(Rule::filter_last, "a skyline of all rows is dearer");
+  } catch (const planner::NoPath&) {
+    return;  // told where the paths are chosen
+  }
+  operators.filter_last = true;
+  predict(operators.skyline_keys, keys(all, false));
+  operators.skyline_keys->predicted_rows = all;
+  predict(operators.filter, late);
+  operators.filter->predicted_rows = operators.skyline.back().predicted_rows;
+  for (PlanNode& step : operators.skyline) step.predicted_rows = std::max(step.predicted_rows, skyline);
+  plan.rules.applied(Rule::filter_last, "the condition keeps all that beats what it keeps, and few rows are dropped");
+}
+
 void look_at_sample(PhysicalPlan& plan, const Table& table) {
   if (!plan.rules.rules().has(Rule::statistics)) return;
   plan.survey = survey(plan.query, plan.preference, table, plan.machine);
@@ -444,6 +509,7 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
     fuse(plan, table);
   }
   plan_contenders(plan, table);
+  put_filter_last(plan, table);
   note_packing(plan);
   plan.operators.gather =
       make_node("gather", join(plan.query.outputs, [](const query::BoundOutput& output) { return output.name; }), rows);
@@ -457,6 +523,12 @@ planner::Statistics contenders_statistics(const PhysicalPlan& plan) {
   planner::Statistics statistics;
   statistics.selectivity = plan.survey.selectivity.value_or(1);
   return statistics;
+}
+
+double paths_taken(const Segments& segments) {
+  double count = 0;
+  for (std::int64_t s = 0; s < segments.count(); ++s) count += segments.size(s) > 1 ? 1 : 0;
+  return count;
 }
 
 void repeat(PlanNode& node, double times, int threads) {
@@ -474,12 +546,12 @@ void choose_paths(PhysicalPlan& plan) {
   double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->predicted_rows : 0;
   for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {
     describe_path(step_path(plan, s, rows), plan.operators.skyline[s]);
-    repeat(plan.operators.skyline[s], plan.segments, plan.machine.threads);
+    repeat(plan.operators.skyline[s], paths_taken(plan, rows), plan.machine.threads);
     rows = plan.operators.skyline[s].predicted_rows;
   }
   if (!plan.operators.rank_keys) return;
   describe_path(rank_path(plan), *plan.operators.order);
-  repeat(*plan.operators.order, plan.segments, plan.machine.threads);
+  repeat(*plan.operators.order, paths_taken(plan, plan.operators.rank_keys->predicted_rows), plan.machine.threads);
 }
 
 PlanNode tree(Operators operators, const RuleLog& rules) {
@@ -491,12 +563,13 @@ PlanNode tree(Operators operators, const RuleLog& rules) {
   const auto add_if = [&](std::optional<PlanNode>& node) {
     if (node) add(std::move(*node));
   };
-  add_if(operators.contenders ? operators.contenders : operators.filter);
+  if (!operators.filter_last) add_if(operators.contenders ? operators.contenders : operators.filter);
   add_if(operators.group);
   add_if(operators.missing);
   add_if(operators.partition);
   add_if(operators.skyline_keys);
   for (PlanNode& step : operators.skyline) add(std::move(step));
+  if (operators.filter_last) add_if(operators.filter);
   add_if(operators.rank_keys);
   add_if(operators.order);
   add(std::move(operators.gather));

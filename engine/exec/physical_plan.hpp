@@ -8,6 +8,7 @@
 #include <skyrank/plan.hpp>
 #include <skyrank/table.hpp>
 
+#include "engine/exec/partition.hpp"
 #include "engine/exec/preference_plan.hpp"
 #include "engine/exec/rules.hpp"
 #include "engine/exec/survey.hpp"
@@ -21,6 +22,7 @@ struct Operators {
   PlanNode scan;
   std::optional<PlanNode> filter;
   std::optional<PlanNode> contenders;  ///< instead of the filter
+  bool filter_last = false;            ///< the filter comes after the skyline
   std::optional<PlanNode> group;
   std::optional<PlanNode> missing;  ///< `nan` and `nulls` other than worst
   std::optional<PlanNode> partition;
@@ -53,6 +55,9 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
 
 /// What is known of the rows that contenders are selected from.
 planner::Statistics contenders_statistics(const PhysicalPlan& plan);
+
+/// How many partitions have a row to compare with another.
+double paths_taken(const Segments& segments);
 
 /// The cost of a path that is taken once for each of many partitions, as many at a time as there are threads.
 void repeat(PlanNode& node, double times, int threads);

@@ -20,6 +20,8 @@ constexpr std::array kRules = {
     RuleEntry{Rule::packed_ranking, "packed-ranking", "make one key of ranking terms that fit into 64 bits"},
     RuleEntry{Rule::skyline_top_k, "skyline-top-k",
               "look for the first of a skyline among the best rows of its ranking"},
+    RuleEntry{Rule::filter_last, "filter-last",
+              "filter after the skyline where the condition keeps all that beats what it keeps"},
     RuleEntry{Rule::shared_keys, "shared-keys", "keep keys for later queries over the same rows, and use those kept"},
 };
 
@@ -62,7 +64,7 @@ std::vector<RuleOutcome> RuleLog::outcomes() const {
     } else if (last != noted_.rend()) {
       all.push_back(*last);
     } else {
-      all.push_back({std::string(entry.name), false, "the query has no use for it"});
+      all.push_back({std::string(entry.name), false, ""});
     }
   }
   return all;

@@ -24,6 +24,7 @@ enum class Rule : std::uint8_t {
   raw_floats,
   packed_ranking,
   skyline_top_k,
+  filter_last,
   shared_keys,
 };
 

@@ -36,7 +36,7 @@ struct Alternative {
 struct RuleOutcome {
   std::string rule;
   bool applied = false;
-  std::string reason;  ///< how it was applied, or why not
+  std::string reason;  ///< how it was applied, or why not; empty where the query has no use for it
 
   bool operator==(const RuleOutcome&) const = default;
 };

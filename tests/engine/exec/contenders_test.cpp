@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "engine/exec/monotone.hpp"
 #include "engine/exec/rank.hpp"
 #include "engine/exec/skyline.hpp"
 #include "tests/engine/exec/operator_test.hpp"
@@ -33,6 +34,13 @@ class Case {
   const query::BoundQuery& query() const { return bound_; }
   const std::optional<PreferencePlan>& preference() const { return preference_; }
   std::int64_t below(std::int64_t bound) { return random_.below(bound); }
+
+  /// One or two comparisons of sums that are monotone in the preference with numbers.
+  std::string condition() {
+    std::string text = comparison();
+    if (chance(40)) text += (chance(50) ? " and " : " or ") + comparison();
+    return text;
+  }
 
  private:
   bool chance(int percent) { return random_.below(100) < percent; }
@@ -74,9 +82,22 @@ class Case {
     return chance(20) ? prior({all, low("a + b")}) : all;
   }
 
-  /// A sum of some of the preference's columns, each with the sign that its direction asks for.
   RankTerm make_score() {
     const bool score_high = chance(50);
+    const Expression score(sum(score_high));
+    return score_high ? high(score) : low(score);
+  }
+
+  std::string comparison() {
+    const bool from_below = chance(50);
+    const std::string bound = std::to_string(random_.below(30) - 10);
+    const std::string score = sum(from_below);
+    if (chance(30)) return bound + (from_below ? " <= " : " > ") + score;
+    return score + (from_below ? " > " : " <= ") + bound;
+  }
+
+  /// Of some of the preference's columns, each with the sign that its direction asks for.
+  std::string sum(bool score_high) {
     std::string text;
     for (const auto& [name, is_high] : high_) {
       if (!text.empty() && chance(30)) continue;
@@ -85,8 +106,7 @@ class Case {
       text += text.empty() ? (plus ? "" : "-") : (plus ? " + " : " - ");
       text += factor + name;
     }
-    if (chance(20)) text = "(" + text + ") / 2.0 - 3.0";
-    return score_high ? high(Expression(text)) : low(Expression(text));
+    return chance(20) ? "(" + text + ") / 2.0 - 3.0" : text;
   }
 
   Random random_;
@@ -152,6 +172,37 @@ TEST(Contenders, HaveAllTheirDominatorsAmongThemAndTheBestScores) {
     if (testing::Test::HasFailure()) break;
   }
   EXPECT_GT(found_some, 1500);
+}
+
+TEST(Monotone, ConditionsThatKeepWhatIsPreferredMayComeAfterTheSkyline) {
+  for (std::uint64_t seed = 0; seed < 3000 && !testing::Test::HasFailure(); ++seed) {
+    Case random(seed);
+    const std::string text = random.condition();
+    SCOPED_TRACE(std::to_string(seed) + ": " + text);
+    const Table& table = random.table();
+    const query::BoundExpression condition = bound(text, table);
+    ASSERT_TRUE(Monotone(*random.preference()).keeps_preferred(condition));
+    const std::vector<RowId> passing = filter(condition, table, all_rows(table));
+    std::set<RowId> expected;
+    for (const RowId row : skyline(*random.preference(), table, RowSet::all(table.num_rows()))) {
+      if (std::ranges::binary_search(passing, row)) expected.insert(row);
+    }
+    EXPECT_EQ(skyline(*random.preference(), table, RowSet::listed(passing)), expected);
+  }
+}
+
+TEST(Monotone, OtherConditionsMayNot) {
+  const Table table({Column::own("x", std::vector<double>{1}), Column::own("y", std::vector<double>{1}),
+                     Column::own("j", std::vector<double>{1})});
+  const query::BoundQuery query = query::bind(Query::from("t").prefer({low("x"), high("y")}), query::schema_of(table));
+  const Monotone monotone(plan_preference(*query.preference));
+  for (const char* text : {"x <= 1", "y > 1 and x - y < 3", "1 >= x or y >= 2", "2 * x - 3 <= 4"}) {
+    EXPECT_TRUE(monotone.keeps_preferred(bound(text, table))) << text;
+  }
+  for (const char* text : {"x > 1", "x = 1", "j <= 1", "x <= 1 and j <= 1", "not (x > 1)", "x <= y", "x + y < 1",
+                           "x is not null", "x between 0 and 1", "x * y < 1"}) {
+    EXPECT_FALSE(monotone.keeps_preferred(bound(text, table))) << text;
+  }
 }
 
 std::optional<std::string> why(const Query& query) {

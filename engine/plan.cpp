@@ -21,13 +21,19 @@ std::string milliseconds(double ms) {
   return buffer;
 }
 
-std::string rows(double count) {
+/// A count with separators: "1,234,567".
+std::string counted(double count) {
   char buffer[48];
   std::snprintf(buffer, sizeof buffer, count < 1e15 ? "%.0f" : "%.3g", count);
   std::string text = buffer;
   if (count < 1e15) {
     for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
   }
+  return text;
+}
+
+std::string rows(double count) {
+  const std::string text = counted(count);
   return text + (text == "1" ? " row" : " rows");
 }
 
@@ -62,17 +68,19 @@ std::string cost_line(const PlanNode& node) {
 }
 
 std::string work_line(const Work& work) {
-  return "work: " + std::to_string(work.dominance_tests) + " dominance tests, " + std::to_string(work.mask_tests) +
-         " mask tests, " + std::to_string(work.bytes_read) + " bytes read, " + std::to_string(work.bytes_written) +
-         " bytes written, " + std::to_string(work.candidates) + " candidates";
+  const auto text = [](std::uint64_t count) { return counted(static_cast<double>(count)); };
+  return "work: " + text(work.dominance_tests) + " dominance tests, " + text(work.mask_tests) + " mask tests, " +
+         text(work.bytes_read) + " bytes read, " + text(work.bytes_written) + " bytes written, " +
+         text(work.candidates) + " candidates";
 }
 
 std::string statistics_line(const PlanNode& node) {
   std::string line = "statistics:";
   for (const auto& [name, value] : node.statistics) {
     char buffer[48];
-    std::snprintf(buffer, sizeof buffer, " %.4g", value);
-    line += (&name == &node.statistics.front().first ? " " : ", ") + name + buffer;
+    std::snprintf(buffer, sizeof buffer, "%.4g", value);
+    const std::string text = value >= 1000 ? counted(value) : buffer;
+    line += (&name == &node.statistics.front().first ? " " : ", ") + name + " " + text;
   }
   return line;
 }

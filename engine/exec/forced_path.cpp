@@ -69,8 +69,9 @@ void check_parameter(const Using& path, const std::string& name, std::int64_t va
   }
   const Location& place = place_of(name, path.locations, query);
   if (!known) {
-    const std::string of = path.algorithms.empty() ? "no algorithm" : listed(path.algorithms);
-    throw BindError(of + " has no parameter '" + name + "'" + query::did_you_mean(name, names), place);
+    const std::string none =
+        path.algorithms.empty() ? "no algorithm has a parameter '" : listed(path.algorithms) + " has no parameter '";
+    throw BindError(none + name + "'" + query::did_you_mean(name, names), place);
   }
   // Where nothing is forced, one algorithm that takes the value is enough.
   if (!fits || (!path.algorithms.empty() && !wrong.empty())) throw BindError(wrong, place);

@@ -305,6 +305,44 @@ TEST_F(CommandLine, ExplainsWithoutRunning) {
   EXPECT_FALSE(queries[1]["plan"].contains("measured_rows"));
 }
 
+TEST_F(CommandLine, ListsTheRulesAndPlansWithoutThem) {
+  const Json list = Json::parse(run_skyrank({"explain", "--rules", "--json"}).out);
+  const std::string text = run_skyrank({"explain", "--rules"}).out;
+  ASSERT_FALSE(list.empty());
+  std::vector<std::string> without{"explain", batch_, "--json"};
+  for (const Json& rule : list) {
+    EXPECT_THAT(text, HasSubstr(rule["summary"].get<std::string>()));
+    without.insert(without.end(), {"--without", rule["name"].get<std::string>()});
+  }
+  for (const Json& query : Json::parse(run_skyrank(without).out)["queries"]) {
+    ASSERT_EQ(query["plan"]["rules"].size(), list.size());
+    for (const Json& rule : query["plan"]["rules"]) {
+      EXPECT_EQ(rule["applied"], false);
+      EXPECT_EQ(rule["reason"], "switched off");
+    }
+  }
+  const Outcome outcome = run_skyrank({"explain", batch_, "--without", "statistic"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("the planner has no rule 'statistic'; did you mean 'statistics'?"));
+  EXPECT_THAT(run_skyrank({"explain"}).err, HasSubstr("BATCH is required"));
+}
+
+TEST_F(CommandLine, ForcedPathsAreCheckedAtTheirPlace) {
+  const auto complaint = [&](const std::string& forced) {
+    const std::string batch = folder_.write("forced.yaml",
+                                            "version: 1\ntables:\n  points: {file: points.csv}\nqueries:\n"
+                                            "  - {name: q, from: points, prefer: [{low: x}, {low: y}],\n     using: " +
+                                                forced + "}\n");
+    return run_skyrank({"check", batch}).err;
+  };
+  EXPECT_THAT(complaint("{algorithm: sfs, parameters: {block: 0}}"),
+              HasSubstr("forced.yaml:6:43: sfs: parameter 'block' is 0, but must be from 1 to "));
+  EXPECT_THAT(complaint("{parameters: {blok: 1}}"),
+              HasSubstr("6:27: no algorithm has a parameter 'blok'; did you mean 'block'?"));
+  EXPECT_THAT(complaint("{without: [fusion, zone-map]}"), HasSubstr("6:32: the planner has no rule 'zone-map'"));
+  EXPECT_EQ(complaint("{algorithm: sfs, device: cpu, parameters: {block: 7}, without: [statistics]}"), "");
+}
+
 TEST_F(CommandLine, ListsTheRegistry) {
   const Json registry = Json::parse(run_skyrank({"algorithms", "--json"}).out);
   ASSERT_FALSE(registry.empty());

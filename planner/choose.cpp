@@ -4,6 +4,7 @@
 #include <charconv>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/common/nearest_name.hpp"
 #include "planner/cost/models.hpp"
@@ -12,7 +13,7 @@ namespace skyrank::planner {
 namespace {
 
 using kernels::Device;
-using Parameters = std::map<std::string, std::int64_t, std::less<>>;
+using Parameters = cost::Values;
 
 std::string_view name_of(Device device) { return device == Device::cuda ? "cuda" : "cpu"; }
 
@@ -104,10 +105,35 @@ std::string rounded(double value) {
 }
 
 /// Why a path does not fit into memory, or empty.
-std::string too_large(const cost::Cost& cost, Device device, const Machine& machine) {
+std::string too_large(double bytes, Device device, const Machine& machine) {
   const double free = device == Device::cuda ? machine.device_bytes : machine.host_bytes;
-  if (cost.bytes <= free) return {};
-  return "needs about " + rounded(cost.bytes / 1e9) + " GB of memory and " + rounded(free / 1e9) + " GB are free";
+  if (bytes <= free) return {};
+  return "needs about " + rounded(bytes / 1e9) + " GB of memory and " + rounded(free / 1e9) + " GB are free";
+}
+
+/// Whether all of a query's temporary memory fits.
+bool fits(double bytes, Device device, const Machine& machine) { return too_large(bytes, device, machine).empty(); }
+
+struct Priced {
+  Parameters values;
+  double seconds = 0;
+  double bytes = 0;
+};
+
+/// The cheapest of an algorithm's priced parameters, of those that fit into memory if any do.
+template <class Algorithm>
+Priced cheapest(const Algorithm& algorithm, const typename Algorithm::Shape& shape, const Parameters& given,
+                const Machine& machine, const Statistics& statistics) {
+  std::optional<Priced> best;
+  for (Parameters& values : priced_parameters(algorithm.name, shape, given)) {
+    const cost::Cost cost = cost_of(algorithm.name, shape, machine, statistics, values);
+    Priced next{std::move(values), seconds_of(cost), cost.bytes};
+    const auto rank = [&](const Priced& it) {
+      return std::pair(!fits(it.bytes, algorithm.device, machine), it.seconds);
+    };
+    if (!best || rank(next) < rank(*best)) best = std::move(next);
+  }
+  return *best;
 }
 
 template <class Algorithm>
@@ -138,13 +164,14 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
     Considered it{std::string(algorithm->name), std::nullopt,
                   obstacle(*algorithm, shape, constraints, parameters, forced, machine)};
     if (it.reason.empty()) {
-      const cost::Cost cost = cost_of(*algorithm, shape, machine, statistics);
-      it.reason = too_large(cost, algorithm->device, machine);
-      if (it.reason.empty()) it.seconds = seconds_of(cost);
+      const Priced best = cheapest(*algorithm, shape, parameters, machine, statistics);
+      it.reason = too_large(best.bytes, algorithm->device, machine);
+      if (it.reason.empty()) it.seconds = best.seconds;
       if (it.seconds && (choice.algorithm == nullptr || *it.seconds < choice.seconds)) {
         choice.algorithm = algorithm;
-        choice.seconds = *it.seconds;
-        choice.bytes = cost.bytes;
+        choice.seconds = best.seconds;
+        choice.bytes = best.bytes;
+        choice.parameters = kernels::ParameterValues(algorithm->parameters, best.values);
       }
     }
     choice.others.push_back(std::move(it));
@@ -158,13 +185,12 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
     if (it.seconds) it.reason = "predicted " + rounded(*it.seconds / choice.seconds) + " times as long";
   }
   choice.reason = reason_of_choice(choice, forced);
-  choice.parameters = kernels::ParameterValues(choice.algorithm->parameters, parameters);
   return choice;
 }
 
 template <class Model>
 Model existing(Model model, std::string_view name) {
-  if (model == nullptr) throw std::logic_error("no cost model for algorithm " + std::string(name));
+  if (!model) throw std::logic_error("no cost model for algorithm " + std::string(name));
   return model;
 }
 
@@ -180,6 +206,18 @@ cost::Cost measured(cost::Cost cost, std::string_view algorithm, const Machine& 
   return cost;
 }
 
+template <class Shape>
+std::vector<Parameters> merged(const cost::Model<Shape>& model, const Shape& shape, const Parameters& given) {
+  if (model.candidates == nullptr) return {given};
+  std::vector<Parameters> all;
+  for (const Parameters& candidate : model.candidates(shape)) {
+    Parameters values = given;
+    values.insert(candidate.begin(), candidate.end());
+    if (std::ranges::find(all, values) == all.end()) all.push_back(std::move(values));
+  }
+  return all;
+}
+
 }  // namespace
 
 Choice<kernels::SkylineAlgorithm> choose(const kernels::SkylineShape& shape, const Constraints& constraints,
@@ -192,16 +230,26 @@ Choice<kernels::TopKAlgorithm> choose(const kernels::TopKShape& shape, const Con
   return choose_from(kernels::topk_algorithms(), shape, constraints, machine, statistics);
 }
 
-cost::Cost cost_of(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape,
-                   const Machine& machine, const Statistics& statistics) {
-  const cost::SkylineModel model = existing(cost::skyline_model(algorithm.name), algorithm.name);
-  return measured(model(shape, statistics, machine), algorithm.name, machine);
+cost::Cost cost_of(std::string_view algorithm, const kernels::SkylineShape& shape, const Machine& machine,
+                   const Statistics& statistics, const cost::Values& values) {
+  const auto model = existing(cost::skyline_model(algorithm), algorithm);
+  return measured(model.cost(shape, statistics, machine, values), algorithm, machine);
 }
 
-cost::Cost cost_of(const kernels::TopKAlgorithm& algorithm, const kernels::TopKShape& shape, const Machine& machine,
-                   const Statistics& statistics) {
-  const cost::TopKModel model = existing(cost::topk_model(algorithm.name), algorithm.name);
-  return measured(model(shape, statistics, machine), algorithm.name, machine);
+cost::Cost cost_of(std::string_view algorithm, const kernels::TopKShape& shape, const Machine& machine,
+                   const Statistics& statistics, const cost::Values& values) {
+  const auto model = existing(cost::topk_model(algorithm), algorithm);
+  return measured(model.cost(shape, statistics, machine, values), algorithm, machine);
+}
+
+std::vector<cost::Values> priced_parameters(std::string_view algorithm, const kernels::SkylineShape& shape,
+                                            const cost::Values& given) {
+  return merged(cost::skyline_model(algorithm), shape, given);
+}
+
+std::vector<cost::Values> priced_parameters(std::string_view algorithm, const kernels::TopKShape& shape,
+                                            const cost::Values& given) {
+  return merged(cost::topk_model(algorithm), shape, given);
 }
 
 double seconds_of(const cost::Cost& cost) {
@@ -211,13 +259,13 @@ double seconds_of(const cost::Cost& cost) {
 }
 
 double predict(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape, const Machine& machine,
-               const Statistics& statistics) {
-  return seconds_of(cost_of(algorithm, shape, machine, statistics));
+               const Statistics& statistics, const cost::Values& values) {
+  return seconds_of(cost_of(algorithm.name, shape, machine, statistics, values));
 }
 
 double predict(const kernels::TopKAlgorithm& algorithm, const kernels::TopKShape& shape, const Machine& machine,
-               const Statistics& statistics) {
-  return seconds_of(cost_of(algorithm, shape, machine, statistics));
+               const Statistics& statistics, const cost::Values& values) {
+  return seconds_of(cost_of(algorithm.name, shape, machine, statistics, values));
 }
 
 }  // namespace skyrank::planner

@@ -20,7 +20,7 @@ namespace skyrank::planner {
 struct Constraints {
   std::optional<kernels::Device> device;
   std::vector<std::string> algorithms;  ///< forced names, of any problem kind; those of other kinds are ignored
-  std::map<std::string, std::int64_t, std::less<>> parameters;
+  cost::Values parameters;              ///< win over those that the planner would take
 };
 
 struct Considered {
@@ -32,9 +32,9 @@ struct Considered {
 template <class Algorithm>
 struct Choice {
   const Algorithm* algorithm = nullptr;
-  kernels::ParameterValues parameters;
-  double seconds = 0;  ///< predicted
-  double bytes = 0;    ///< of temporary memory, predicted
+  kernels::ParameterValues parameters;  ///< those asked for, and the cheapest of those that the model prices
+  double seconds = 0;                   ///< predicted
+  double bytes = 0;                     ///< of temporary memory, predicted
   std::string reason;
   std::vector<Considered> others;
 };
@@ -59,17 +59,25 @@ struct NoPath {
   std::string reason;
 };
 
-/// Predicted seconds of an algorithm by its cost model. Every registered algorithm has one; a test sees to it.
+/// Predicted seconds of an algorithm by its cost model, with the given parameters and the defaults of others. Every
+/// registered algorithm has a model; a test sees to it.
 double predict(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape, const Machine& machine,
-               const Statistics& statistics = {});
+               const Statistics& statistics = {}, const cost::Values& values = {});
 double predict(const kernels::TopKAlgorithm& algorithm, const kernels::TopKShape& shape, const Machine& machine,
-               const Statistics& statistics = {});
+               const Statistics& statistics = {}, const cost::Values& values = {});
 
-/// What the model of an algorithm says, each term with its seconds from the machine's profile.
-cost::Cost cost_of(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape,
-                   const Machine& machine, const Statistics& statistics = {});
-cost::Cost cost_of(const kernels::TopKAlgorithm& algorithm, const kernels::TopKShape& shape, const Machine& machine,
-                   const Statistics& statistics = {});
+/// What the model of an algorithm says, each term with its seconds from the machine's profile. Throws std::logic_error
+/// for a name that has none. Algorithms of GPUs have models in builds without CUDA, too.
+cost::Cost cost_of(std::string_view algorithm, const kernels::SkylineShape& shape, const Machine& machine,
+                   const Statistics& statistics = {}, const cost::Values& values = {});
+cost::Cost cost_of(std::string_view algorithm, const kernels::TopKShape& shape, const Machine& machine,
+                   const Statistics& statistics = {}, const cost::Values& values = {});
+
+/// Parameters that the planner prices for an algorithm, `given` ones among all of them; at least one set.
+std::vector<cost::Values> priced_parameters(std::string_view algorithm, const kernels::SkylineShape& shape,
+                                            const cost::Values& given = {});
+std::vector<cost::Values> priced_parameters(std::string_view algorithm, const kernels::TopKShape& shape,
+                                            const cost::Values& given = {});
 
 /// Sum of count times seconds.
 double seconds_of(const cost::Cost& cost);

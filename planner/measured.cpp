@@ -7,6 +7,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "planner/cost/models.hpp"
 #include "planner/fit.hpp"
 
 namespace skyrank::planner {
@@ -15,8 +16,8 @@ namespace {
 constexpr std::string_view kHeader =
     "algorithm,data,n,d,k,widths,ties,fused,memory,threads,sample,selectivity,distinct,order,ascending,tied,growth_"
     "sample,dims,"
-    "drift,survivors,correlation,planning,seconds";
-constexpr std::size_t kFields = 23;
+    "drift,survivors,correlation,planning,seconds,parameters";
+constexpr std::size_t kFields = 24;
 
 std::string text_of(double value) {
   char text[32];
@@ -39,6 +40,7 @@ class Fields {
   Fields(const std::string& line, const std::string& place) : place_(place) {
     std::istringstream stream(line);
     for (std::string field; std::getline(stream, field, ',');) fields_.push_back(field);
+    if (line.ends_with(',')) fields_.emplace_back();
     if (fields_.size() != kFields) throw BadProfile{place_, "a line of " + std::to_string(fields_.size()) + " fields"};
   }
 
@@ -46,7 +48,24 @@ class Fields {
 
   template <class T>
   T number() {
-    const std::string& field = text();
+    return number_in<T>(text());
+  }
+
+  /// As text_of writes them.
+  cost::Values values() {
+    cost::Values values;
+    std::istringstream stream(text());
+    for (std::string value; stream >> value;) {
+      const std::size_t equals = value.find('=');
+      if (equals == std::string::npos) throw BadProfile{place_, "'" + value + "' is no parameter's value"};
+      values.emplace(value.substr(0, equals), number_in<std::int64_t>(value.substr(equals + 1)));
+    }
+    return values;
+  }
+
+ private:
+  template <class T>
+  T number_in(const std::string& field) const {
     T value{};
     if (field.empty()) return value;
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
@@ -56,18 +75,19 @@ class Fields {
     return value;
   }
 
- private:
   std::string place_;
   std::vector<std::string> fields_;
   std::size_t next_ = 0;
 };
 
-/// Whichever of the two registries has the name decides what a line is about.
-bool ranks(std::string_view algorithm) {
-  for (const auto* it : kernels::topk_algorithms()) {
-    if (it->name == algorithm) return true;
-  }
-  return false;
+/// Whichever kind of problem has a model of the name decides what a line is about.
+bool ranks(std::string_view algorithm) { return static_cast<bool>(cost::topk_model(algorithm)); }
+
+/// "name=value" for each, with spaces between.
+std::string text_of(const cost::Values& values) {
+  std::string text;
+  for (const auto& [name, value] : values) text += (text.empty() ? "" : " ") + name + "=" + std::to_string(value);
+  return text;
 }
 
 std::vector<kernels::KeyWidth> widths_in(const std::string& text) {
@@ -96,6 +116,7 @@ MeasuredRun read_run(Fields fields) {
                         &s.growth.drift, &s.survivors, &s.correlation, &run.planning, &run.seconds}) {
     *value = fields.number<double>();
   }
+  run.parameters = fields.values();
   if (ranks(run.algorithm)) {
     run.shape = std::move(shape);
   } else {
@@ -105,21 +126,13 @@ MeasuredRun read_run(Fields fields) {
   return run;
 }
 
-template <class Algorithm>
-std::optional<cost::Cost> cost_among(std::span<const Algorithm* const> algorithms, const MeasuredRun& run,
-                                     const Machine& machine) {
-  for (const Algorithm* algorithm : algorithms) {
-    if (algorithm->name != run.algorithm) continue;
-    return cost_of(*algorithm, std::get<typename Algorithm::Shape>(run.shape), machine, run.statistics);
-  }
-  return std::nullopt;
-}
-
+/// Nothing of algorithms that have no model any more. Algorithms of GPUs have theirs in every build.
 std::optional<cost::Cost> cost_of(const MeasuredRun& run, const Profile& profile) {
   const Machine machine{.threads = run.threads, .cuda = true, .profile = &profile};
-  return std::holds_alternative<kernels::SkylineShape>(run.shape)
-             ? cost_among(kernels::skyline_algorithms(), run, machine)
-             : cost_among(kernels::topk_algorithms(), run, machine);
+  if (!ranks(run.algorithm) && !cost::skyline_model(run.algorithm)) return std::nullopt;
+  return std::visit(
+      [&](const auto& shape) { return cost_of(run.algorithm, shape, machine, run.statistics, run.parameters); },
+      run.shape);
 }
 
 }  // namespace
@@ -135,7 +148,7 @@ void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs) {
                                s.growth.drift, s.survivors, s.correlation, run.planning, run.seconds}) {
       out << ',' << text_of(value);
     }
-    out << '\n';
+    out << ',' << text_of(run.parameters) << '\n';
   }
 }
 

@@ -26,6 +26,7 @@ struct MeasuredRun {
   int threads = 1;
   double planning = 0;  ///< seconds for statistics and choice of the path
   double seconds = 0;   ///< infinite: stopped, as others were so much faster
+  cost::Values parameters = {};
 };
 
 void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs);
@@ -36,10 +37,10 @@ std::string query_of(const MeasuredRun& run);
 /// Throws BadProfile for text that write_runs did not write.
 std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source);
 
-/// Predicted seconds by a profile; nothing of algorithms that are not registered any more.
+/// Predicted seconds by a profile; nothing of algorithms that have no model any more.
 std::optional<double> predict(const MeasuredRun& run, const Profile& profile);
 
-/// Fits the models of all registered algorithms of which there are runs.
+/// Fits the models of all algorithms of which there are runs.
 std::map<std::string, Profile::Seconds, std::less<>> fit(const std::vector<MeasuredRun>& runs);
 
 }  // namespace skyrank::planner

@@ -3,7 +3,8 @@
 
 namespace skyrank::planner::cost {
 
-Cost bitonic(const kernels::TopKShape& shape, const Statistics& /*statistics*/, const Machine& machine) {
+Cost bitonic(const kernels::TopKShape& shape, const Statistics& /*statistics*/, const Machine& machine,
+             const Values& /*values*/) {
   constexpr double kLeastRun = 16;
   const double n = static_cast<double>(shape.n);
   const double k = std::min(n, static_cast<double>(shape.k));

@@ -3,7 +3,8 @@
 
 namespace skyrank::planner::cost {
 
-Cost blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine) {
+Cost blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+                    const Values& /*values*/) {
   constexpr double kSampleRows = 4096;
   constexpr double kFirstRows = 8192;  // that meet each other before there are blocks enough for all threads
   constexpr double kBlockRows = 512;

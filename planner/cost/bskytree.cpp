@@ -3,7 +3,8 @@
 
 namespace skyrank::planner::cost {
 
-Cost bskytree(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine) {
+Cost bskytree(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+              const Values& /*values*/) {
   const double n = static_cast<double>(shape.n);
   const double d = static_cast<double>(shape.d);
   const double kept = skyline_rows(shape, statistics);

@@ -66,6 +66,17 @@ inline void add_order(std::vector<Term>& terms, const kernels::TopKShape& shape,
 /// Passes over the rows: one more finds those that tie with the last one of the answer.
 inline double passes(const kernels::TopKShape& shape) { return shape.ties == kernels::TieRule::all ? 2 : 1; }
 
+/// Of algorithms that compare a block of rows with the skyline so far, then with each other: every block is shared out
+/// among the threads twice, and in the first one rows only meet each other. `rows`, of which `kept` are in the
+/// skyline; a test's price is that of `tests_a_step` at once.
+inline void add_blocks(std::vector<Term>& terms, double rows, double kept, double tests_a_step, double threads,
+                       const Values& values) {
+  const double block = value_or(values, "block", 1024);
+  terms.push_back({"blocks", rows / block * threads, 1e-6});
+  const double first = std::min(rows, block) * std::min(kept, block) / 2;
+  terms.push_back({"block-tests", first / tests_a_step / threads, 1e-9});
+}
+
 /// Columns looked at for each row, one alone being read twice as fast as one of several.
 inline double scan_weight(const kernels::TopKShape& shape) {
   return shape.widths.size() == 1 ? 0.5 : static_cast<double>(shape.widths.size());

@@ -11,7 +11,6 @@ namespace network = kernels::cuda::bitonic;
 
 constexpr double kSharedByte = 1 / 25e12;   // of all multiprocessors' shared memory, without bank conflicts
 constexpr double kInstruction = 1 / 14e12;  // on integers of 32 bits, in all multiprocessors
-constexpr int kElementBits = 4;             // the algorithm's default
 
 /// What a kernel's network works on.
 struct Item {
@@ -63,9 +62,9 @@ double reduce_keys(double& n, std::size_t k, const Item& key, double element_byt
 }
 
 /// Seconds of a SortReducer and the BitonicReducers after it.
-double reduce_elements(double n, std::size_t k, const Item& element) {
+double reduce_elements(double n, std::size_t k, const Item& element, int element_bits) {
   constexpr std::size_t kManyRows = std::size_t{1} << 32;  // with fewer, tiles may be smaller
-  const network::Sizes sizes = network::sizes_for(kManyRows, k, static_cast<std::size_t>(element.bytes), kElementBits);
+  const network::Sizes sizes = network::sizes_for(kManyRows, k, static_cast<std::size_t>(element.bytes), element_bits);
   const int merges = network::merges_of(sizes);
   const double reduction = std::exp2(merges);
   double seconds = 0;
@@ -80,7 +79,16 @@ double reduce_elements(double n, std::size_t k, const Item& element) {
 
 }  // namespace
 
-Cost cuda_bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
+// Section 4.3 of the paper: the more elements a thread has, the more steps of the network work in its registers, until
+// these run out.
+std::vector<Values> cuda_bitonic_candidates(const kernels::TopKShape& shape) {
+  std::vector<Values> candidates{{{"elements", 16}}, {{"elements", 8}}};
+  if (packed_bytes(shape) == 4) candidates.push_back({{"elements", 32}});
+  return candidates;
+}
+
+Cost cuda_bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/,
+                  const Values& values) {
   constexpr std::size_t kMostElements = 2048;
   // Instructions to put two short keys in order, from the compiler's output; all others from an H200's times.
   constexpr Item kShortKey{.bytes = 4, .compare = 2.5, .other = 20};
@@ -96,7 +104,9 @@ Cost cuda_bitonic(const kernels::TopKShape& shape, const Statistics& statistics,
   const double tile = std::exp2(network::sizes_of_keys(k, 8).tile_bits);
   while (short_keys && left > tile) seconds += reduce_keys(left, k, kLongKey, element.bytes);
   const double first = left;
-  seconds += reduce_elements(left, k, element);
+  const int most_bits = short_keys ? 6 : 4;
+  const auto elements = static_cast<unsigned>(value_or(values, "elements", 16));
+  seconds += reduce_elements(left, k, element, std::min(most_bits, static_cast<int>(std::bit_width(elements)) - 1));
   return cuda_cost(shape, statistics, {.elements = 2 * first, .other = {{"networks", 1, seconds}}});
 }
 

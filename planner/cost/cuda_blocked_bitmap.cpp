@@ -6,7 +6,8 @@
 
 namespace skyrank::planner::cost {
 
-Cost cuda_blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
+Cost cuda_blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& /*machine*/,
+                         const Values& /*values*/) {
   constexpr double kKey = 40;          // operations for each key of all rows, to score and to prefilter them
   constexpr double kSurvivorKey = 60;  // and for each of those that the prefilter leaves, to put them in order
   constexpr double kGroup = 32;

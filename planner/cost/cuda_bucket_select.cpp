@@ -3,15 +3,24 @@
 
 namespace skyrank::planner::cost {
 
-Cost cuda_bucket_select(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
+std::vector<Values> cuda_bucket_select_candidates(const kernels::TopKShape& /*shape*/) {
+  return {{{"buckets", 256}}, {{"buckets", 2048}}};
+}
+
+Cost cuda_bucket_select(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/,
+                        const Values& values) {
   const double n = static_cast<double>(shape.n);
   if (shape.k == 1) return cuda_cost(shape, statistics, {.launches = 1, .bytes = n * packed_bytes(shape), .other = {}});
   // All keys are read for their ends, for the first buckets, and to cut one of these out.
-  const double left = n / 64 + wanted(shape);
+  const double buckets = value_or(values, "buckets", 256);
+  const double left = 4 * n / buckets + wanted(shape);
+  const double rounds = packed_bytes(shape) * 8 / std::log2(buckets);
   const double moved = 3.3 * n * packed_bytes(shape) + left * element_bytes(shape);
-  return cuda_cost(
-      shape, statistics,
-      {.launches = packed_bytes(shape) + 6, .bytes = moved + taking_bytes(shape), .elements = left, .other = {}});
+  return cuda_cost(shape, statistics,
+                   {.launches = rounds + 6,
+                    .bytes = moved + taking_bytes(shape),
+                    .elements = left,
+                    .other = {{"counters", rounds * buckets, kCudaCounter}}});
 }
 
 }  // namespace skyrank::planner::cost

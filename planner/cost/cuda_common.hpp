@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "planner/cost/common.hpp"
@@ -16,9 +17,18 @@ inline constexpr double kTransferByte = 1 / 20e9;  // between pageable host memo
 
 inline constexpr double kCudaOperation = 1 / 7e12;  // one of 32 bits, of one thread among many
 
+inline constexpr double kCudaCounter = 0.6e-9;  // of a digit or bucket, set to 0 and summed up over all blocks
+
 /// Bytes of the one key that all columns are packed into, and of a row id beside it.
 inline double packed_bytes(const kernels::TopKShape& shape) { return key_bytes(shape) <= 4 ? 4 : 8; }
 inline double element_bytes(const kernels::TopKShape& shape) { return 2 * packed_bytes(shape); }
+
+/// Leading bits that the keys of the sample share.
+inline double shared_bits(const kernels::TopKShape& shape, const Statistics& statistics) {
+  if (statistics.quantiles.empty() || shape.widths.empty()) return 0;
+  const int unused = 64 - kernels::bits(shape.widths.front());
+  return std::countl_zero(statistics.quantiles.front() ^ statistics.quantiles.back()) - unused;
+}
 
 /// Rows wanted, as many as there are at most.
 inline double wanted(const kernels::TopKShape& shape) { return static_cast<double>(std::min(shape.n, shape.k)); }

@@ -5,7 +5,8 @@
 
 namespace skyrank::planner::cost {
 
-Cost cuda_gnl(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
+Cost cuda_gnl(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& /*machine*/,
+              const Values& /*values*/) {
   constexpr double kTest = 12;    // operations of one comparison of two rows,
   constexpr double kTestKey = 5;  // and for each key it looks at; most are settled by the first few
   const double n = static_cast<double>(shape.n);

@@ -38,7 +38,8 @@ Cost lists_per_thread(const kernels::TopKShape& shape, const Statistics& statist
 
 }  // namespace
 
-Cost cuda_per_thread(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
+Cost cuda_per_thread(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/,
+                     const Values& /*values*/) {
   constexpr double kSharedBytes = 228 * 1024;
   constexpr double kThreads = 2048;
   const double k = std::clamp(static_cast<double>(shape.k), 1.0, std::max(1.0, static_cast<double>(shape.n)));
@@ -48,7 +49,7 @@ Cost cuda_per_thread(const kernels::TopKShape& shape, const Statistics& statisti
 }
 
 Cost cuda_per_thread_registers(const kernels::TopKShape& shape, const Statistics& statistics,
-                               const Machine& /*machine*/) {
+                               const Machine& /*machine*/, const Values& /*values*/) {
   constexpr double kThreads = 640;
   const double k = std::clamp(static_cast<double>(shape.k), 1.0, 32.0);
   const double entry = packed_bytes(shape) == 4 ? 0.047e-6 : 0.17e-6;

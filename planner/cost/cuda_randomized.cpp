@@ -5,24 +5,41 @@
 
 namespace skyrank::planner::cost {
 
-Cost cuda_randomized(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
-  constexpr double kGuesses = 1.2;      // at the default probability of 80 %
+namespace {
+
+/// Standard deviations to either side that hold a share of a normal distribution (Abramowitz and Stegun, 26.2.23, which
+/// is good for four digits).
+double deviations(double share) {
+  const double t = std::sqrt(-2 * std::log((1 - share) / 2));
+  return t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+}
+
+}  // namespace
+
+// Section 7 of the paper weighs a guess that fails against a middle bin that is larger than it had to be.
+std::vector<Values> cuda_randomized_candidates(const kernels::TopKShape& /*shape*/) {
+  return {{{"probability", 80}}, {{"probability", 60}}, {{"probability", 90}}, {{"probability", 97}}};
+}
+
+Cost cuda_randomized(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/,
+                     const Values& values) {
   constexpr double kSortPasses = 20;    // over the splitters, and over the middle bin
   constexpr double kSortLaunches = 20;  // of both sorts
+  const double probability = value_or(values, "probability", 80) / 100;
+  const double guesses = 2 - probability;  // one that fails is followed by a wider one
   const double n = static_cast<double>(shape.n);
   const double k = std::min(n, static_cast<double>(shape.k));
   const double part = n > 0 ? std::min(0.5, k / n) : 0;
   const double splitters = 8 * std::sqrt(n);
-  // Buckets of the middle bin: 1.28 standard deviations to either side hold 80 %.
-  const double buckets = 1 + 2 * 1.28 * std::sqrt(splitters * part * (1 - part));
+  const double buckets = 1 + 2 * deviations(probability) * std::sqrt(splitters * part * (1 - part));
   const double middle = splitters > 0 ? n / splitters * buckets : 0;
   const double moved =
-      (kGuesses + 1) * n * packed_bytes(shape) + (kSortPasses * (splitters + middle) + 2 * k) * element_bytes(shape);
+      (guesses + 1) * n * packed_bytes(shape) + (kSortPasses * (splitters + middle) + 2 * k) * element_bytes(shape);
   return cuda_cost(shape, statistics,
-                   {.launches = kSortLaunches + kGuesses + 3,
+                   {.launches = kSortLaunches + guesses + 3,
                     .bytes = moved + taking_bytes(shape),
                     .elements = 2 * middle + k,
-                    .other = {{"waits", kGuesses, 15e-6}}});  // of the host for the outcome of a guess
+                    .other = {{"waits", guesses, 15e-6}}});  // of the host for the outcome of a guess
 }
 
 }  // namespace skyrank::planner::cost

@@ -15,7 +15,8 @@ double candidates(double n, double k) {
 
 }  // namespace
 
-Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
+Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/,
+                            const Values& /*values*/) {
   const double n = static_cast<double>(shape.n);
   const double kept = candidates(n, wanted(shape));
   return cuda_cost(shape, statistics,

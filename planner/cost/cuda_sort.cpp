@@ -18,7 +18,8 @@ double sorted_bytes(double n, double bytes, double digits) {
 
 // Keys alone are sorted, or elements where k is more than an eighth of the rows; there the time falls when rows are
 // added, the prediction stays.
-Cost cuda_sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/) {
+Cost cuda_sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/,
+               const Values& /*values*/) {
   constexpr double kSmallPart = 8;
   const double n = static_cast<double>(shape.n);
   const double digits = packed_bytes(shape);

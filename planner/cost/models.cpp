@@ -7,46 +7,46 @@ namespace skyrank::planner::cost {
 // The only place of the planner that knows algorithms by name.
 SkylineModel skyline_model(std::string_view algorithm) {
   static constexpr std::pair<std::string_view, SkylineModel> kModels[] = {
-      {"bnl", bnl},
-      {"sfs", sfs},
-      {"salsa", salsa},
-      {"blocked-bitmap", blocked_bitmap},
-      {"skyalign", skyalign},
-      {"bskytree", bskytree},
-      {"hybrid", hybrid},
-      {"cuda-gnl", cuda_gnl},
-      {"cuda-ggs", cuda_ggs},
-      {"cuda-skyalign", cuda_skyalign},
-      {"cuda-blocked-bitmap", cuda_blocked_bitmap},
+      {"bnl", {bnl}},
+      {"sfs", {sfs, block_candidates}},
+      {"salsa", {salsa, block_candidates}},
+      {"blocked-bitmap", {blocked_bitmap}},
+      {"skyalign", {skyalign}},
+      {"bskytree", {bskytree}},
+      {"hybrid", {hybrid, block_candidates}},
+      {"cuda-gnl", {cuda_gnl}},
+      {"cuda-ggs", {cuda_ggs, cuda_ggs_candidates}},
+      {"cuda-skyalign", {cuda_skyalign, cuda_skyalign_candidates}},
+      {"cuda-blocked-bitmap", {cuda_blocked_bitmap}},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;
   }
-  return nullptr;
+  return {};
 }
 
 TopKModel topk_model(std::string_view algorithm) {
   static constexpr std::pair<std::string_view, TopKModel> kModels[] = {
-      {"sort", sort},
-      {"stl-heap", stl_heap},
-      {"heap", heap},
-      {"nth-element", nth_element},
-      {"bitonic", bitonic},
-      {"sampled-threshold", sampled_threshold},
-      {"cuda-sort", cuda_sort},
-      {"cuda-dr-topk", cuda_dr_topk},
-      {"cuda-sampled-threshold", cuda_sampled_threshold},
-      {"cuda-radix-select", cuda_radix_select},
-      {"cuda-bucket-select", cuda_bucket_select},
-      {"cuda-bitonic", cuda_bitonic},
-      {"cuda-per-thread", cuda_per_thread},
-      {"cuda-per-thread-registers", cuda_per_thread_registers},
-      {"cuda-randomized", cuda_randomized},
+      {"sort", {sort}},
+      {"stl-heap", {stl_heap}},
+      {"heap", {heap}},
+      {"nth-element", {nth_element}},
+      {"bitonic", {bitonic}},
+      {"sampled-threshold", {sampled_threshold}},
+      {"cuda-sort", {cuda_sort}},
+      {"cuda-dr-topk", {cuda_dr_topk, cuda_dr_topk_candidates}},
+      {"cuda-sampled-threshold", {cuda_sampled_threshold}},
+      {"cuda-radix-select", {cuda_radix_select, cuda_radix_select_candidates}},
+      {"cuda-bucket-select", {cuda_bucket_select, cuda_bucket_select_candidates}},
+      {"cuda-bitonic", {cuda_bitonic, cuda_bitonic_candidates}},
+      {"cuda-per-thread", {cuda_per_thread}},
+      {"cuda-per-thread-registers", {cuda_per_thread_registers}},
+      {"cuda-randomized", {cuda_randomized, cuda_randomized_candidates}},
   };
   for (const auto& [name, model] : kModels) {
     if (name == algorithm) return model;
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace skyrank::planner::cost

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "kernels/common/problem.hpp"
 #include "planner/choose.hpp"
@@ -11,37 +12,84 @@
 // model is written).
 namespace skyrank::planner::cost {
 
-using SkylineModel = Cost (*)(const kernels::SkylineShape&, const Statistics&, const Machine&);
-using TopKModel = Cost (*)(const kernels::TopKShape&, const Statistics&, const Machine&);
+/// Of a kind of problems. `values` has the parameters that are given; for others a model takes the default.
+template <class Shape>
+using CostFunction = Cost (*)(const Shape&, const Statistics&, const Machine&, const Values&);
 
-Cost bnl(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
-Cost sfs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
-Cost salsa(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
-Cost blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
-Cost skyalign(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
-Cost bskytree(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
-Cost hybrid(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_gnl(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_ggs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_skyalign(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine);
-Cost sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost stl_heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost nth_element(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost sampled_threshold(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_dr_topk(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_radix_select(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_bucket_select(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_per_thread(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_per_thread_registers(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
-Cost cuda_randomized(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine);
+/// What the planner knows of an algorithm.
+template <class Shape>
+struct Model {
+  CostFunction<Shape> cost = nullptr;
+  /// Values of its parameters that are worth pricing, from the paper's rule or around what the model has its least cost
+  /// at; null: the defaults alone.
+  std::vector<Values> (*candidates)(const Shape&) = nullptr;
 
-/// The model of an algorithm by its registered name; null when it has none.
+  explicit operator bool() const { return cost != nullptr; }
+};
+using SkylineModel = Model<kernels::SkylineShape>;
+using TopKModel = Model<kernels::TopKShape>;
+
+Cost bnl(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+         const Values& values);
+Cost sfs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+         const Values& values);
+Cost salsa(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+           const Values& values);
+Cost blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+                    const Values& values);
+Cost skyalign(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+              const Values& values);
+Cost bskytree(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+              const Values& values);
+Cost hybrid(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+            const Values& values);
+Cost cuda_gnl(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+              const Values& values);
+Cost cuda_ggs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+              const Values& values);
+Cost cuda_skyalign(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+                   const Values& values);
+Cost cuda_blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+                         const Values& values);
+Cost sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine, const Values& values);
+Cost stl_heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+              const Values& values);
+Cost heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine, const Values& values);
+Cost nth_element(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                 const Values& values);
+Cost bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+             const Values& values);
+Cost sampled_threshold(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                       const Values& values);
+Cost cuda_dr_topk(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                  const Values& values);
+Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                            const Values& values);
+Cost cuda_sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+               const Values& values);
+Cost cuda_radix_select(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                       const Values& values);
+Cost cuda_bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                  const Values& values);
+Cost cuda_bucket_select(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                        const Values& values);
+Cost cuda_per_thread(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                     const Values& values);
+Cost cuda_per_thread_registers(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                               const Values& values);
+Cost cuda_randomized(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                     const Values& values);
+
+std::vector<Values> block_candidates(const kernels::SkylineShape& shape);
+std::vector<Values> cuda_ggs_candidates(const kernels::SkylineShape& shape);
+std::vector<Values> cuda_skyalign_candidates(const kernels::SkylineShape& shape);
+std::vector<Values> cuda_bitonic_candidates(const kernels::TopKShape& shape);
+std::vector<Values> cuda_bucket_select_candidates(const kernels::TopKShape& shape);
+std::vector<Values> cuda_dr_topk_candidates(const kernels::TopKShape& shape);
+std::vector<Values> cuda_radix_select_candidates(const kernels::TopKShape& shape);
+std::vector<Values> cuda_randomized_candidates(const kernels::TopKShape& shape);
+
+/// The model of an algorithm by its registered name; without functions when it has none.
 SkylineModel skyline_model(std::string_view algorithm);
 TopKModel topk_model(std::string_view algorithm);
 

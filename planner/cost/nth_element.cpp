@@ -3,7 +3,8 @@
 
 namespace skyrank::planner::cost {
 
-Cost nth_element(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine) {
+Cost nth_element(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                 const Values& /*values*/) {
   constexpr double kBuffer = 65536;  // rows that the k kept ones are selected again with
   const double n = static_cast<double>(shape.n);
   const double k = std::min(n, static_cast<double>(shape.k));

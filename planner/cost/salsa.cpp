@@ -3,7 +3,8 @@
 
 namespace skyrank::planner::cost {
 
-Cost salsa(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine) {
+Cost salsa(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+           const Values& values) {
   constexpr double kSampleRows = 1024;
   const double n = static_cast<double>(shape.n);
   const double d = static_cast<double>(shape.d);
@@ -16,12 +17,14 @@ Cost salsa(const kernels::SkylineShape& shape, const Statistics& statistics, con
   const double tests = kept * kept / 2 + (scanned - kept) * std::sqrt(kept);
   const double steps = scanned + tests / rows_a_step;
   const double threads = threads_used(n, 16384, machine);
-  return {{{"start", 1, 5e-6},
-           {"sample-keys", std::min(n, kSampleRows) * d / threads_used(d, 1, machine), 30e-9},
-           {"vector-tests", steps * std::min(d, 4.0) / threads, 0.5e-9},
-           {"keys", n * d / threads, 5e-9},
-           {"sort", sort_steps(n) / threads, 12e-9}},
-          n * (24 + d * static_cast<double>(shape.width))};
+  Cost cost{{{"start", 1, 5e-6},
+             {"sample-keys", std::min(n, kSampleRows) * d / threads_used(d, 1, machine), 30e-9},
+             {"vector-tests", steps * std::min(d, 4.0) / threads, 0.5e-9},
+             {"keys", n * d / threads, 5e-9},
+             {"sort", sort_steps(n) / threads, 12e-9}},
+            n * (24 + d * static_cast<double>(shape.width))};
+  add_blocks(cost.terms, scanned, kept, rows_a_step, threads, values);
+  return cost;
 }
 
 }  // namespace skyrank::planner::cost

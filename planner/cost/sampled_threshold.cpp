@@ -3,7 +3,8 @@
 
 namespace skyrank::planner::cost {
 
-Cost sampled_threshold(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine) {
+Cost sampled_threshold(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                       const Values& /*values*/) {
   constexpr double kPlaces = 2;  // of the sample that the bound is set too high, and its square roots
   constexpr double kSpread = 3.2;
   constexpr double kFewRows = 4096;  // are all candidates, without a sample

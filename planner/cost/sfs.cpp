@@ -3,7 +3,14 @@
 
 namespace skyrank::planner::cost {
 
-Cost sfs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine) {
+// Any block is right; a small one leaves threads idle at its end, a large one compares rows that the window would have
+// settled.
+std::vector<Values> block_candidates(const kernels::SkylineShape& /*shape*/) {
+  return {{{"block", 256}}, {{"block", 1024}}, {{"block", 4096}}};
+}
+
+Cost sfs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+         const Values& values) {
   const double n = static_cast<double>(shape.n);
   const double d = static_cast<double>(shape.d);
   const double kept = skyline_rows(shape, statistics);
@@ -13,11 +20,13 @@ Cost sfs(const kernels::SkylineShape& shape, const Statistics& statistics, const
   const double tests = kept * kept / 2 + (n - kept) * std::sqrt(kept);
   const double steps = n + tests / rows_a_step;
   const double threads = threads_used(n, 16384, machine);
-  return {{{"start", 1, 1.5e-6},
-           {"vector-tests", steps * std::min(d, 4.0) / threads, 0.5e-9},
-           {"keys", n * d / threads, 2e-9},
-           {"sort", sort_steps(n) / threads, 12e-9}},
-          16 * n + kept * d * static_cast<double>(shape.width)};
+  Cost cost{{{"start", 1, 1.5e-6},
+             {"vector-tests", steps * std::min(d, 4.0) / threads, 0.5e-9},
+             {"keys", n * d / threads, 2e-9},
+             {"sort", sort_steps(n) / threads, 12e-9}},
+            16 * n + kept * d * static_cast<double>(shape.width)};
+  add_blocks(cost.terms, n, kept, rows_a_step, threads, values);
+  return cost;
 }
 
 }  // namespace skyrank::planner::cost

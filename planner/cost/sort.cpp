@@ -3,7 +3,8 @@
 
 namespace skyrank::planner::cost {
 
-Cost sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine) {
+Cost sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+          const Values& /*values*/) {
   const double n = static_cast<double>(shape.n);
   const double threads = threads_used(n, 16384, machine);
   // It looks for runs first: what ascends is done, what descends is turned round.

@@ -3,7 +3,8 @@
 
 namespace skyrank::planner::cost {
 
-Cost stl_heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine) {
+Cost stl_heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+              const Values& /*values*/) {
   const HeapWork work = heap_work(shape, statistics, machine);
   // An insert is a pop and a push, and at the end every rank is popped.
   const double steps = 2 * work.filled + (2 * work.inserts + work.filled) * work.levels;

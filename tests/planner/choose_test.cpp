@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace skyrank::planner {
 namespace {
 
@@ -119,12 +121,102 @@ TEST(Choose, Devices) {
 TEST(Choose, Parameters) {
   const Constraints block{.device = {}, .algorithms = {"sfs"}, .parameters = {{"block", 64}}};
   EXPECT_EQ(choose(skyline(1000, 3), block, {}).parameters["block"], 64);
-  EXPECT_EQ(choose(skyline(1000, 3), forced({"sfs"}), {}).parameters["block"], 1024);
   // A parameter alone leaves the algorithms that have it.
   const Constraints alone{.device = {}, .algorithms = {}, .parameters = {{"block", 64}}};
   EXPECT_EQ(choose(skyline(10, 3), alone, {}).parameters["block"], 64);
   // It belongs to the query's skyline: the ranking does not mind.
   EXPECT_EQ(choose(topk(1000, 3), alone, {}).algorithm->name, "heap");
+}
+
+/// Calls visit(algorithm's entry, shape) for registered algorithms and shapes of all sizes.
+template <class Visit>
+void for_each_problem(const Visit& visit) {
+  for (const std::size_t n : {1, 100, 100000, 100000000}) {
+    for (const auto* it : kernels::skyline_algorithms()) {
+      for (const std::size_t d : {2, 12}) visit(*it, skyline(n, d));
+    }
+    for (const auto* it : kernels::topk_algorithms()) {
+      for (const std::size_t k : {std::size_t{1}, n / 100, n}) visit(*it, topk(n, k, {KeyWidth::bytes8}));
+    }
+  }
+}
+
+TEST(Choose, PricedParametersAreAllowed) {
+  for_each_problem([](const auto& algorithm, const auto& shape) {
+    for (const cost::Values& values : priced_parameters(algorithm.name, shape)) {
+      EXPECT_EQ(kernels::check_parameters(algorithm.parameters, values), "") << algorithm.name << ", n = " << shape.n;
+    }
+  });
+}
+
+TEST(Choose, TakesTheCheapestParameters) {
+  for_each_problem([](const auto& algorithm, const auto& shape) {
+    if (algorithm.device == Device::cuda || !algorithm.supports(shape)) return;
+    const auto choice = choose(shape, forced({std::string(algorithm.name)}), {.threads = 2});
+    for (const cost::Values& values : priced_parameters(algorithm.name, shape)) {
+      const double seconds = predict(algorithm, shape, {.threads = 2}, {}, values);
+      EXPECT_LE(choice.seconds, seconds) << algorithm.name;
+      const bool chosen =
+          std::ranges::all_of(values, [&](const auto& it) { return choice.parameters[it.first] == it.second; });
+      if (chosen) {
+        EXPECT_EQ(choice.seconds, seconds) << algorithm.name;
+      }
+    }
+  });
+}
+
+TEST(Choose, ForcedParametersWin) {
+  for (const std::int64_t block : {1, 256, 7777}) {
+    const Constraints constraints{.device = {}, .algorithms = {"hybrid"}, .parameters = {{"block", block}}};
+    const auto choice = choose(skyline(100000, 6), constraints, {});
+    EXPECT_EQ(choice.parameters["block"], block);
+    EXPECT_EQ(choice.seconds, predict(*choice.algorithm, skyline(100000, 6), {}, {}, {{"block", block}}));
+  }
+}
+
+/// The priced parameters of least cost; also of GPU algorithms that this build does not have.
+template <class Shape>
+cost::Values cheapest(std::string_view algorithm, const Shape& shape, const Statistics& statistics = {},
+                      const cost::Values& given = {}) {
+  const auto seconds = [&](const cost::Values& values) {
+    return seconds_of(cost_of(algorithm, shape, {.cuda = true}, statistics, values));
+  };
+  const auto all = priced_parameters(algorithm, shape, given);
+  return *std::ranges::min_element(all, {}, seconds);
+}
+
+TEST(GpuParameters, SubrangesFollowRule4) {
+  // dr-topk-alpha-h200-2026-11-21.csv: one more or less is within 2 % of the best.
+  EXPECT_NEAR(static_cast<double>(cheapest("cuda-dr-topk", topk(1u << 29, 1u << 20)).at("alpha")), 7, 1);
+  EXPECT_NEAR(static_cast<double>(cheapest("cuda-dr-topk", topk(1u << 29, 1u << 24)).at("alpha")), 4, 1);
+  EXPECT_EQ(cheapest("cuda-dr-topk", topk(1u << 29, 1024), {}, {{"alpha", 6}}).at("alpha"), 6);
+}
+
+TEST(GpuParameters, ThreadsOfLongKeysHaveFewElements) {
+  for (const auto& values : priced_parameters("cuda-bitonic", topk(1u << 26, 256, {KeyWidth::bytes8}))) {
+    EXPECT_LE(values.at("elements"), 16);
+  }
+}
+
+TEST(GpuParameters, ShortDigitsOfFewRowsLongOnesOfSharedBits) {
+  EXPECT_EQ(cheapest("cuda-radix-select", topk(1u << 20, 100)).at("digit_bits"), 8);
+  Statistics equal;
+  equal.sample = 1024;
+  equal.quantiles.assign(9, 7);
+  EXPECT_EQ(cheapest("cuda-radix-select", topk(1u << 29, 100), equal).at("digit_bits"), 11);
+}
+
+TEST(GpuParameters, SkyAlignRemovesRowsWhereManyAreDominated) {
+  EXPECT_FALSE(cheapest("cuda-skyalign", skyline(1000000, 8)).contains("sync"));
+  EXPECT_FALSE(cheapest("cuda-skyalign", skyline(1000000, 8)).contains("quartiles"));
+  // Of few rows the launches are all that counts.
+  EXPECT_EQ(cheapest("cuda-skyalign", skyline(100, 8)).at("sync"), 0);
+}
+
+TEST(GpuParameters, SurerPivotsWhereTheMiddleIsSmall) {
+  const auto few = cheapest("cuda-randomized", topk(1u << 29, 32)).at("probability");
+  const auto half = cheapest("cuda-randomized", topk(1u << 29, 1u << 28)).at("probability");
+  EXPECT_GE(few, half);
 }
 
 TEST(Choose, WrongParameters) {

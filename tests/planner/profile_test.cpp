@@ -136,6 +136,7 @@ TEST(MeasuredRuns, ComeBackFromCsv) {
   skyline.statistics.growth = {256, 2.5, 0.25};
   skyline.threads = 4;
   skyline.seconds = 0.5;
+  skyline.parameters = {{"block", 256}, {"other", -1}};
   MeasuredRun ranking{.algorithm = "heap", .data = "uniform uint8 1", .shape = {}, .statistics = {}};
   ranking.shape = kernels::TopKShape{
       .n = 10, .k = 2, .widths = {kernels::KeyWidth::bytes1, kernels::KeyWidth::bytes4}, .ties = kernels::TieRule::all};
@@ -147,6 +148,8 @@ TEST(MeasuredRuns, ComeBackFromCsv) {
   EXPECT_EQ(read[0].data, skyline.data);
   EXPECT_EQ(std::get<kernels::SkylineShape>(read[0].shape).d, 3u);
   EXPECT_EQ(read[0].statistics.growth.drift, 0.25);
+  EXPECT_EQ(read[0].parameters, skyline.parameters);
+  EXPECT_TRUE(read[1].parameters.empty());
   EXPECT_EQ(predict(read[0], {}), predict(skyline, {}));
   EXPECT_EQ(predict(read[1], {}), predict(ranking, {}));
   EXPECT_EQ(std::get<kernels::TopKShape>(read[1].shape).widths.size(), 2u);

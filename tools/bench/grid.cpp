@@ -26,8 +26,9 @@ constexpr std::size_t kMaxCells = 10'000;
 constexpr std::int64_t kMaxThreads = 1024;
 constexpr std::int64_t kMaxRuns = 10'000;
 
-const std::vector<std::string> kKeys = {"op",   "distribution", "n",          "d",       "k",       "type",    "ties",
-                                        "seed", "threads",      "algorithms", "warmups", "repeats", "budget_s"};
+const std::vector<std::string> kKeys = {"op",         "distribution", "n",       "d",       "k",
+                                        "type",       "ties",         "where",   "seed",    "threads",
+                                        "algorithms", "warmups",      "repeats", "budget_s"};
 
 const query::Choices<Op> kOps = {{"skyline", Op::skyline}, {"top-k", Op::topk}};
 const query::Choices<kernels::TieRule> kTies = {{"first", kernels::TieRule::first},
@@ -72,11 +73,12 @@ class BlockReader {
   std::vector<Cell> read() {
     Cell base;
     base.op = query::read_choice(document_, map_.require("op"), "'op'", kOps);
-    if (base.op == Op::skyline) refuse_for_skylines({"k", "ties"});
+    if (base.op == Op::skyline) refuse_for_skylines({"k", "ties", "where"});
     if (const YamlNode* node = map_.find("algorithms")) base.algorithms = read_names(*node, base.op);
     base.warmups = static_cast<int>(read_or("warmups", base.warmups, 0, kMaxRuns));
     base.repeats = static_cast<int>(read_or("repeats", base.repeats, 1, kMaxRuns));
-    if (const YamlNode* node = map_.find("budget_s")) base.budget_s = read_seconds(*node);
+    if (const YamlNode* node = map_.find("budget_s"))
+      base.budget_s = read_positive(*node, "'budget_s'", "a number of seconds");
     cells_ = {base};
     vary_data(base.op);
     if (base.op == Op::topk) vary_ranking();
@@ -114,6 +116,12 @@ class BlockReader {
       }
     });
     vary("ties", false, choices(kTies), [](Cell& cell, kernels::TieRule ties) { cell.ties = ties; });
+    const auto read_share = [this](const YamlNode& node, const std::string& what) {
+      const double share = read_positive(node, what, "a share");
+      if (share > 1) document_.fail(node, what + " must be at most 1");
+      return share;
+    };
+    vary("where", false, read_share, [](Cell& cell, double share) { cell.where = share; });
   }
 
   void refuse_for_skylines(const std::vector<std::string>& keys) const {
@@ -170,14 +178,13 @@ class BlockReader {
     return {0, query::read_integer(document_, divisor, "the divisor in " + what, 1)};
   }
 
-  double read_seconds(const YamlNode& node) const {
-    const Value value = query::read_value(document_, node, "'budget_s'");
-    double seconds = 0;
-    if (const auto* whole = std::get_if<std::int64_t>(&value)) seconds = static_cast<double>(*whole);
-    if (const auto* number = std::get_if<double>(&value)) seconds = *number;
-    if (!(seconds > 0))
-      document_.fail(node, "'budget_s' needs a number of seconds above 0, found " + query::found(node));
-    return seconds;
+  double read_positive(const YamlNode& node, const std::string& what, const std::string& kind) const {
+    const Value value = query::read_value(document_, node, what);
+    double number = 0;
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
+    if (const auto* fraction = std::get_if<double>(&value)) number = *fraction;
+    if (!(number > 0)) document_.fail(node, what + " needs " + kind + " above 0, found " + query::found(node));
+    return number;
   }
 
   std::vector<std::string> read_names(const YamlNode& node, Op op) const {

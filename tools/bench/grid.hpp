@@ -23,6 +23,7 @@ struct Cell {
   std::int64_t k = 0;                   ///< top-k only
   Type type = Type::float32;            ///< of the values: float32, float64, uint8, uint16, uint32 or uint64
   kernels::TieRule ties{};              ///< top-k only
+  double where = 1;                     ///< share of rows that pass a filter fused into the ranking; top-k only
   int threads = 0;                      ///< 0: all cores
   std::uint64_t seed = 1;               ///< of the data
   std::vector<std::string> algorithms;  ///< registered names; empty: all
@@ -48,6 +49,7 @@ struct Grid {
 ///   type, seed
 ///   k             required for top-k: 1 to n, or a share of n such as n/100
 ///   ties          first, last, all, any
+///   where         above 0, at most 1; less than 1 only for the planner's runs, of one column of 4 or 8 bytes
 ///   threads       0 to 1024
 /// The others are `op` (skyline, top-k; required), `algorithms` (a name or a list), `warmups`, `repeats`, `budget_s`.
 /// QueryError with file, line and column, and the nearest name, for everything else.

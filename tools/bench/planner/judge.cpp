@@ -19,6 +19,12 @@ double quantile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(std::lround(share * last))];
 }
 
+std::string path_of(const planner::MeasuredRun& run) {
+  std::string path = run.algorithm;
+  for (const auto& [name, value] : run.parameters) path += fmt::format(" {}={}", name, value);
+  return path;
+}
+
 Verdict judge_query(const std::string& query, const std::vector<const planner::MeasuredRun*>& runs,
                     const planner::Profile& profile) {
   const planner::MeasuredRun* best = *std::ranges::min_element(runs, {}, &planner::MeasuredRun::seconds);
@@ -32,8 +38,8 @@ Verdict judge_query(const std::string& query, const std::vector<const planner::M
   }
   if (chosen == nullptr) return {};
   return {query,
-          chosen->algorithm,
-          best->algorithm,
+          path_of(*chosen),
+          path_of(*best),
           predicted * kMilli,
           chosen->seconds * kMilli,
           best->seconds * kMilli,

@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <limits>
-#include <map>
+#include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "kernels/cuda/device/device.hpp"
@@ -61,15 +64,62 @@ std::vector<std::uint64_t> gathered_keys(const kernels::KeyColumn& column, const
   return gathered<std::uint64_t>(column, rows);
 }
 
+/// A column of keys behind a filter that a hash decides, as the engine fuses the two.
+class FilteredKeys final : public kernels::KeySource {
+ public:
+  FilteredKeys(const kernels::KeyColumn& column, std::size_t n, double share) : column_(column), taking_(n) {
+    const auto limit = static_cast<std::uint64_t>(share * 0x1p32);
+    std::uint64_t hash = 0x9e3779b97f4a7c15;
+    for (std::uint8_t& takes : taking_) {
+      hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9 + 0x94d049bb133111eb;
+      takes = (hash >> 32) < limit ? 1 : 0;
+    }
+  }
+
+  kernels::KeyWidth width() const override { return column_.width; }
+  bool has_filter() const override { return true; }
+  bool can_filter_late() const override { return true; }
+  std::unique_ptr<kernels::KeyReader> reader() const override { return std::make_unique<Reader>(*this); }
+  bool takes(std::size_t row) const { return taking_[row] != 0; }
+
+ private:
+  class Reader final : public kernels::KeyReader {
+   public:
+    explicit Reader(const FilteredKeys& source) : source_(source) {}
+
+    kernels::KeyBlock read(std::size_t begin, std::size_t end) override {
+      kernels::KeyBlock block = read_unfiltered(begin, end);
+      block.taking = source_.taking_.data() + begin;
+      return block;
+    }
+    kernels::KeyBlock read_unfiltered(std::size_t begin, std::size_t) override {
+      const auto bytes = static_cast<std::size_t>(source_.column_.width);
+      return {.keys = static_cast<const std::byte*>(source_.column_.data) + begin * bytes};
+    }
+    void filter(std::span<const kernels::RowId> rows, std::uint8_t* taking) override {
+      for (std::size_t i = 0; i < rows.size(); ++i) taking[i] = source_.takes(static_cast<std::size_t>(rows[i]));
+    }
+
+   private:
+    const FilteredKeys& source_;
+  };
+
+  kernels::KeyColumn column_;
+  std::vector<std::uint8_t> taking_;
+};
+
 /// Looks at as many rows as the planner would.
 template <class Problem>
-planner::Statistics statistics_of(const Problem& problem, const planner::Machine& machine) {
+planner::Statistics statistics_of(const Problem& problem, std::span<const kernels::KeyColumn> keys, const Cell& cell,
+                                  const planner::Machine& machine) {
   const std::size_t m = planner::worthwhile_sample(shape_of(problem), machine);
-  if (m == 0) return {};
+  planner::Statistics statistics;
+  statistics.selectivity = cell.where;
+  if (m == 0) return statistics;
   const std::vector<kernels::RowId> rows = planner::sample_rows(problem.n, m);
   std::vector<std::vector<std::uint64_t>> memory;
   std::vector<kernels::KeyColumn> columns;
-  for (const kernels::KeyColumn& column : problem.keys) {
+  for (const kernels::KeyColumn& column : keys) {
     memory.push_back(gathered_keys(column, rows));
     columns.push_back({memory.back().data(), column.width});
   }
@@ -77,71 +127,105 @@ planner::Statistics statistics_of(const Problem& problem, const planner::Machine
   sample.n = rows.size();
   sample.keys = columns;
   if constexpr (requires { problem.k; }) {
-    return planner::describe_ranking(sample, problem.n, problem.k);
+    const double passing = cell.where * static_cast<double>(problem.n);
+    statistics = planner::describe_ranking(sample, static_cast<std::size_t>(passing), problem.k);
+    statistics.selectivity = cell.where;
+    return statistics;
   } else {
     return planner::describe_preference(sample, problem.n);
   }
 }
 
+/// One of the ways through a problem, and what they took.
+template <class Algorithm>
+struct Path {
+  const Algorithm* algorithm = nullptr;
+  planner::cost::Values parameters;
+  std::vector<double> seconds = {};  ///< infinite alone: stopped
+};
+
+/// Every algorithm that is wanted and supports the problem, with each of the parameters that the planner prices.
+template <class Algorithm>
+std::vector<Path<Algorithm>> paths_of(std::span<const Algorithm* const> algorithms,
+                                      const typename Algorithm::Shape& shape, const Cell& cell, bool gpu,
+                                      const TrialOptions& options) {
+  std::vector<Path<Algorithm>> paths;
+  for (const Algorithm* it : algorithms) {
+    const bool wanted =
+        cell.algorithms.empty() || std::ranges::find(cell.algorithms, it->name) != cell.algorithms.end();
+    const bool runs = (!options.device || *options.device == it->device) && (it->device == kernels::Device::cpu || gpu);
+    if (!wanted || !runs || !it->supports(shape)) continue;
+    for (planner::cost::Values& values : planner::priced_parameters(it->name, shape)) {
+      paths.push_back({it, std::move(values)});
+    }
+  }
+  return paths;
+}
+
 /// Seconds of one run, or nothing when it was stopped.
 template <class Algorithm>
-std::optional<double> timed(const Algorithm& algorithm, const typename Algorithm::Problem& problem, double limit) {
+std::optional<double> timed(const Path<Algorithm>& path, const typename Algorithm::Problem& problem, double limit) {
   const Timeout timeout(limit);
   kernels::Context context;
   context.stop = timeout.token();
   const auto start = Clock::now();
   try {
-    algorithm.run(problem, {algorithm.parameters, {}}, context);
+    path.algorithm->run(problem, {path.algorithm->parameters, path.parameters}, context);
   } catch (const kernels::Cancelled&) {
     return std::nullopt;
   }
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double median(std::vector<double> samples) {
-  std::ranges::sort(samples);
-  return samples[samples.size() / 2];
+/// Whether the least time was seen only once. Other work on the machine only adds to times, by several times where it
+/// takes cores, caches or bandwidth: the least is the run's own, when another one comes close to it.
+bool unconfirmed(std::vector<double> samples) {
+  constexpr double kClose = 1.05;
+  if (samples.size() < 2) return false;
+  std::ranges::nth_element(samples, samples.begin() + 1);
+  return std::max(samples[0], samples[1]) > kClose * std::min(samples[0], samples[1]);
 }
 
 template <class Algorithm>
 std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
-                                 const typename Algorithm::Problem& problem, const Cell& cell, int threads,
-                                 const TrialOptions& options) {
+                                 const typename Algorithm::Problem& problem, std::span<const kernels::KeyColumn> keys,
+                                 const Cell& cell, int threads, const TrialOptions& options) {
   const bool gpu = !kernels::cuda::find_devices().devices.empty();
   const auto shape = shape_of(problem);
   const planner::Machine machine{.threads = threads, .cuda = gpu};
   const auto start = Clock::now();
-  const planner::Statistics statistics = statistics_of(problem, machine);
+  const planner::Statistics statistics = statistics_of(problem, keys, cell, machine);
   planner::choose(shape, {}, machine, statistics);
   const double planning = std::chrono::duration<double>(Clock::now() - start).count();
-  std::map<const Algorithm*, std::vector<double>> seconds;
-  std::vector<const Algorithm*> left;
-  for (const Algorithm* it : algorithms) {
-    const bool wanted =
-        cell.algorithms.empty() || std::ranges::find(cell.algorithms, it->name) != cell.algorithms.end();
-    const bool runs = (!options.device || *options.device == it->device) && (it->device == kernels::Device::cpu || gpu);
-    if (wanted && runs && it->supports(shape)) left.push_back(it);
-  }
+  std::vector<Path<Algorithm>> paths = paths_of(algorithms, shape, cell, gpu, options);
   double best = std::numeric_limits<double>::infinity();
-  for (int round = -cell.warmups; round < cell.repeats; ++round) {
-    std::erase_if(left, [&](const Algorithm* it) {
+  constexpr int kMostRounds = 10;
+  constexpr double kMostRepeated = 0.2;  // seconds
+  for (int round = -cell.warmups; round < kMostRounds * cell.repeats; ++round) {
+    for (Path<Algorithm>& path : paths) {
       if (options.stop.stop_requested()) throw kernels::Cancelled{};
+      const bool stopped = path.seconds.size() == 1 && !std::isfinite(path.seconds.front());
+      const bool again =
+          unconfirmed(path.seconds) && std::accumulate(path.seconds.begin(), path.seconds.end(), 0.0) < kMostRepeated;
+      if (stopped || (round >= cell.repeats && !again)) continue;
       // Short runs are cheap to have, however hopeless; and the first one on a GPU sets it up.
       const double limit = std::clamp(planner::kHopeless * best, planner::kLeastStopped, cell.budget_s);
-      const std::optional<double> run = timed(*it, problem, limit);
+      const std::optional<double> run = timed(path, problem, limit);
       if (!run) {
-        seconds[it] = {std::numeric_limits<double>::infinity()};
-        return true;
+        path.seconds = {std::numeric_limits<double>::infinity()};
+        continue;
       }
-      if (round >= 0) seconds[it].push_back(*run);
+      if (round >= 0) path.seconds.push_back(*run);
       best = std::min(best, *run);
-      return false;
-    });
+    }
   }
   std::vector<MeasuredRun> runs;
-  const std::string data = fmt::format("{} {} {}", cell.distribution, to_string(DataType(cell.type)), cell.seed);
-  for (const auto& [algorithm, samples] : seconds) {
-    runs.push_back({std::string(algorithm->name), data, shape, statistics, threads, planning, median(samples)});
+  const std::string where = cell.where < 1 ? fmt::format(" where={}", cell.where) : "";
+  const std::string data =
+      fmt::format("{} {} {}{}", cell.distribution, to_string(DataType(cell.type)), cell.seed, where);
+  for (const Path<Algorithm>& path : paths) {
+    runs.push_back({std::string(path.algorithm->name), data, shape, statistics, threads, planning,
+                    *std::ranges::min_element(path.seconds), path.parameters});
   }
   return runs;
 }
@@ -155,11 +239,15 @@ std::vector<MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options)
   return arena.execute([&] {
     if (cell.op == Op::skyline) {
       const kernels::SkylineProblem problem{.n = data.n, .keys = data.keys, .order = {}};
-      return try_all(kernels::skyline_algorithms(), problem, cell, threads, options);
+      return try_all(kernels::skyline_algorithms(), problem, data.keys, cell, threads, options);
     }
-    const kernels::TopKProblem problem{
+    kernels::TopKProblem problem{
         .n = data.n, .keys = data.keys, .k = static_cast<std::size_t>(cell.k), .ties = cell.ties};
-    return try_all(kernels::topk_algorithms(), problem, cell, threads, options);
+    if (cell.where == 1) return try_all(kernels::topk_algorithms(), problem, data.keys, cell, threads, options);
+    const FilteredKeys source(data.keys.front(), data.n, cell.where);
+    problem.keys = {};
+    problem.source = &source;
+    return try_all(kernels::topk_algorithms(), problem, data.keys, cell, threads, options);
   });
 }
 

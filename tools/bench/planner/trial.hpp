@@ -19,10 +19,10 @@ struct TrialOptions {
   std::function<void(const std::string&)> status = [](const std::string&) {};
 };
 
-/// Times every algorithm that supports the cell, in turns, the cell's `repeats` times after its warm-ups; the medians
-/// come back. An algorithm that runs longer than the cell's budget, or `planner::kHopeless` times as long as the best
-/// so far, is stopped and comes back with infinite seconds. Throws kernels::Cancelled after a stop request,
-/// std::bad_alloc, and what make_data throws.
+/// Times every algorithm that supports the cell, in turns, the cell's `repeats` times after its warm-ups, and up to ten
+/// times as often until the least time was seen twice; the least times come back. An algorithm that runs longer than
+/// the cell's budget, or `planner::kHopeless` times as long as the best so far, is stopped and comes back with infinite
+/// seconds. Throws kernels::Cancelled after a stop request, std::bad_alloc, and what make_data throws.
 std::vector<planner::MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options);
 
 }  // namespace skyrank::bench

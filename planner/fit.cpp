@@ -36,6 +36,8 @@ Eigen::VectorXd bounded_least_squares(const Eigen::MatrixXd& gram, const Eigen::
 // they settle in a few rounds.
 Profile::Seconds fit(const std::vector<TimedRun>& runs) {
   constexpr int kRounds = 8;
+  constexpr double kOutOfTheRunning = 2;
+  constexpr double kLeastWeight = 0.1;
   Profile::Seconds seconds;
   if (runs.empty()) return seconds;
   const std::vector<cost::Term>& terms = runs.front().cost.terms;
@@ -43,9 +45,11 @@ Profile::Seconds fit(const std::vector<TimedRun>& runs) {
   const auto rows = static_cast<Eigen::Index>(runs.size());
   Eigen::MatrixXd predicted(rows, columns);  // by each term
   Eigen::VectorXd measured(rows);
+  Eigen::VectorXd best(rows);
   for (Eigen::Index r = 0; r < rows; ++r) {
     const TimedRun& run = runs[static_cast<std::size_t>(r)];
     measured[r] = run.seconds;
+    best[r] = run.best > 0 ? run.best : run.seconds;
     for (Eigen::Index c = 0; c < columns; ++c) {
       const cost::Term& term = run.cost.terms.at(static_cast<std::size_t>(c));
       predicted(r, c) = term.count * term.seconds;
@@ -62,6 +66,7 @@ Profile::Seconds fit(const std::vector<TimedRun>& runs) {
     weights = seconds_now.cwiseProduct(measured).cwiseSqrt().cwiseInverse();
     for (Eigen::Index r = 0; r < rows; ++r) {
       if (runs[static_cast<std::size_t>(r)].stopped && seconds_now[r] >= measured[r]) weights[r] = 0;
+      if (seconds_now[r] >= kOutOfTheRunning * best[r]) weights[r] *= std::max(kLeastWeight, best[r] / measured[r]);
     }
   }
   for (Eigen::Index c = 0; c < columns; ++c) {

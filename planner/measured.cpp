@@ -196,7 +196,8 @@ std::map<std::string, Profile::Seconds, std::less<>> fit(const std::vector<Measu
     if (!cost) continue;
     const bool stopped = !std::isfinite(run.seconds);
     const double seconds = stopped ? std::max(kHopeless * best.at(query_of(run)), kLeastStopped) : run.seconds;
-    if (std::isfinite(seconds)) by_algorithm[run.algorithm].push_back({std::move(*cost), seconds, stopped});
+    if (!std::isfinite(seconds)) continue;
+    by_algorithm[run.algorithm].push_back({std::move(*cost), seconds, stopped, best.at(query_of(run))});
   }
   std::map<std::string, Profile::Seconds, std::less<>> fitted;
   for (const auto& [algorithm, timed] : by_algorithm) fitted.emplace(algorithm, fit(timed));

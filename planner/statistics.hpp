@@ -37,6 +37,7 @@ struct Statistics {
   double ascending = 0.5;                ///< share of neighbours in the sample of which the second is no less
   double ties = 0;                       ///< share of rows that have the key of the k-th place
   double worst = 0;                      ///< share of rows with the two last keys of the width: NULL, and floats' NaN
+  bool zone_map = false;                 ///< a zone map of a fused problem's keys is kept from an earlier query
   std::vector<std::uint64_t> quantiles;  ///< keys at 0, 1/8, ..., 8/8 of the sorted sample; none without a sample
 
   // Of a preference.

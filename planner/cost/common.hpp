@@ -49,7 +49,15 @@ inline double disorder(const Statistics& statistics) {
   return (1 - std::pow(in_order, 8)) * std::sqrt(statistics.distinct);
 }
 
-/// Putting m ranks in order: by comparing them, or from 16,384 on, where they are integers, digit by digit.
+// Caches of usual servers: what each core has, and what a query finds free of the one that all share.
+inline constexpr double kOwnCache = 1 << 20;
+inline constexpr double kSharedCache = 16 << 20;
+
+/// Share of `bytes` that does not stay in a cache. It grows with them.
+inline double beyond(double bytes, double cache) { return bytes > cache ? 1 - cache / bytes : 0; }
+
+/// Putting m ranks in order: by comparing them, or from 16,384 on, where they are integers, digit by digit, which
+/// scatters them. Ranks of more than 64 bits have terms of their own.
 inline void add_order(std::vector<Term>& terms, const kernels::TopKShape& shape, double m, const Statistics& statistics,
                       const Machine& machine) {
   constexpr double kFew = 16384;
@@ -57,10 +65,15 @@ inline void add_order(std::vector<Term>& terms, const kernels::TopKShape& shape,
   const bool integers = key_bytes(shape) * 8 + static_cast<double>(std::bit_width(shape.n)) <= 128;
   const double compared = integers ? std::min(m, kFew) : m;
   const double steps = weight * sort_steps(compared) / (integers ? 1 : threads_used(m, kFew, machine));
-  terms.push_back({"order", steps * disorder(statistics), 4e-9});
+  const double mixed = steps * disorder(statistics);
+  const bool wide = weight > 1;
+  terms.push_back({"order", wide ? 0 : mixed, 4e-9});
+  terms.push_back({"order-wide", wide ? mixed : 0, 4e-9});
   terms.push_back({"order-runs", weight * compared, 1e-9});
   const double moved = integers ? weight * key_bytes(shape) * std::max(0.0, m - kFew) : 0;
-  terms.push_back({"order-digits", moved / threads_used(m, 2 * kFew, machine), 1.5e-9});
+  const double digits = moved / threads_used(m, 2 * kFew, machine);
+  terms.push_back({"order-digits", digits, 1.5e-9});
+  terms.push_back({"order-scattered", digits * beyond(2 * m * rank_bytes(shape), kOwnCache), 4e-9});
 }
 
 /// Passes over the rows: one more finds those that tie with the last one of the answer.

@@ -107,7 +107,7 @@ Cost cuda_bitonic(const kernels::TopKShape& shape, const Statistics& statistics,
   const int most_bits = short_keys ? 6 : 4;
   const auto elements = static_cast<unsigned>(value_or(values, "elements", 16));
   seconds += reduce_elements(left, k, element, std::min(most_bits, static_cast<int>(std::bit_width(elements)) - 1));
-  return cuda_cost(shape, statistics, {.elements = 2 * first, .other = {{"networks", 1, seconds}}});
+  return cuda_cost(shape, statistics, {.elements = 2 * first, .other = {{"networks", seconds, 1}}});
 }
 
 }  // namespace skyrank::planner::cost

@@ -21,9 +21,10 @@ Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& s
   const double kept = candidates(n, wanted(shape));
   return cuda_cost(shape, statistics,
                    {.launches = 3,
-                    .bytes = packed_bytes(shape) * (n + 4 * kept),
+                    .bytes = packed_bytes(shape) * n,
                     .elements = 4 * kept,
-                    .other = {{"select", 1, 8e-6}}});  // the threshold from the sample
+                    .other = {{"select", 1, 8e-6},  // the threshold from the sample
+                              {"candidates", kept * element_bytes(shape), 8 * kCudaByte}}});
 }
 
 }  // namespace skyrank::planner::cost

@@ -15,6 +15,7 @@ Cost nth_element(const kernels::TopKShape& shape, const Statistics& statistics, 
              {"scan", passes(shape) * scan_weight(shape) * rows, 1e-9},
              {"select-steps", rank_weight(shape) * selected * disorder(statistics), 6e-9},
              {"select-runs", rank_weight(shape) * selected, 1.5e-9},
+             {"scan-far", passes(shape) * scan_weight(shape) * rows * beyond(n * key_bytes(shape), kSharedCache), 1e-9},
              {"held", rank_weight(shape) * threads_used(n, 32768, machine) * std::min(k, rows), 4e-9}},
             threads_used(n, 32768, machine) * (k + kBuffer) * rank_bytes(shape)};
   add_order(cost.terms, shape, k, statistics, machine);

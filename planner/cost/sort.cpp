@@ -13,6 +13,7 @@ Cost sort(const kernels::TopKShape& shape, const Statistics& statistics, const M
   const double steps = rank_weight(shape) * sort_steps(n) * (1 - ascends - descends);
   return {{{"start", 1, 0.3e-6},
            {"ranks", scan_weight(shape) * n / threads, 1e-9},
+           {"ranks-far", scan_weight(shape) * n * beyond(n * rank_bytes(shape), kSharedCache), 3e-9},
            {"run", ascends * n, 0.3e-9},
            {"run-backwards", descends * n, 2.5e-9},
            {"sort", steps, 0.5e-9},

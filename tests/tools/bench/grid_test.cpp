@@ -106,7 +106,7 @@ TEST(Grid, SaysWhatIsWrongWithACell) {
   EXPECT_EQ(
       error(skyline + ", thread: 5"),
       "g.yaml:3:55: a cell has no key 'thread'; did you mean 'threads'? (keys are op, distribution, n, d, k, type, "
-      "ties, seed, threads, algorithms, warmups, repeats, budget_s)");
+      "ties, where, seed, threads, algorithms, warmups, repeats, budget_s)");
   EXPECT_EQ(
       error("op: skyline, distribution: [uniform, skewed], n: 1, d: 1"),
       "g.yaml:3:43: 'distribution' is one of independent, correlated, anticorrelated, uniform, normal, increasing, "
@@ -125,6 +125,9 @@ TEST(Grid, SaysWhatIsWrongWithACell) {
   EXPECT_EQ(error(topk + ", budget_s: 0"), "g.yaml:3:63: 'budget_s' needs a number of seconds above 0, found '0'");
   EXPECT_EQ(error(topk + ", budget_s: soon"),
             "g.yaml:3:63: 'budget_s' needs a number of seconds above 0, found 'soon'");
+  EXPECT_EQ(error(topk + ", where: 1.5"), "g.yaml:3:60: 'where' must be at most 1");
+  EXPECT_EQ(error(topk + ", where: 0"), "g.yaml:3:60: 'where' needs a share above 0, found '0'");
+  EXPECT_EQ(error(skyline + ", where: 0.5"), "g.yaml:3:62: 'where' is for top-k, not for skylines");
   EXPECT_EQ(error(topk + ", n: []"), "g.yaml:3:53: the key 'n' comes twice");
   EXPECT_EQ(error("op: top-k, distribution: [], n: 1, k: 1"),
             "g.yaml:3:31: 'distribution' is empty; it needs a list such as [a, b]");

@@ -53,7 +53,11 @@ std::vector<Verdict> judge(const std::vector<planner::MeasuredRun>& runs, const 
   std::map<std::string, std::vector<const planner::MeasuredRun*>> queries;
   for (const planner::MeasuredRun& run : runs) queries[planner::query_of(run)].push_back(&run);
   std::vector<Verdict> verdicts;
-  for (const auto& [query, its_runs] : queries) verdicts.push_back(judge_query(query, its_runs, profile));
+  for (const auto& [query, its_runs] : queries) {
+    // Where every path was stopped, nothing is known.
+    if (std::ranges::none_of(its_runs, [](const auto* run) { return std::isfinite(run->seconds); })) continue;
+    verdicts.push_back(judge_query(query, its_runs, profile));
+  }
   return verdicts;
 }
 

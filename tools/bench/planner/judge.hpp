@@ -24,7 +24,7 @@ struct Verdict {
   double ratio() const { return predicted_ms / chosen_ms; }
 };
 
-/// One verdict a query of `runs`.
+/// One verdict a query of `runs`, but for those that no path has ended.
 std::vector<Verdict> judge(const std::vector<planner::MeasuredRun>& runs, const planner::Profile& profile);
 
 struct Score {

@@ -147,8 +147,8 @@ struct Path {
 /// Every algorithm that is wanted and supports the problem, with each of the parameters that the planner prices.
 template <class Algorithm>
 std::vector<Path<Algorithm>> paths_of(std::span<const Algorithm* const> algorithms,
-                                      const typename Algorithm::Shape& shape, const Cell& cell, bool gpu,
-                                      const TrialOptions& options) {
+                                      const typename Algorithm::Shape& shape, const Cell& cell, int threads, bool gpu,
+                                      const planner::Statistics& statistics, const TrialOptions& options) {
   std::vector<Path<Algorithm>> paths;
   for (const Algorithm* it : algorithms) {
     const bool wanted =
@@ -159,6 +159,10 @@ std::vector<Path<Algorithm>> paths_of(std::span<const Algorithm* const> algorith
       paths.push_back({it, std::move(values)});
     }
   }
+  const planner::Machine machine{.threads = threads, .cuda = gpu};
+  std::ranges::sort(paths, {}, [&](const Path<Algorithm>& path) {  // so that hopeless ones are stopped soon
+    return planner::predict(*path.algorithm, shape, machine, statistics, path.parameters);
+  });
   return paths;
 }
 
@@ -197,7 +201,7 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
   const planner::Statistics statistics = statistics_of(problem, keys, cell, machine);
   planner::choose(shape, {}, machine, statistics);
   const double planning = std::chrono::duration<double>(Clock::now() - start).count();
-  std::vector<Path<Algorithm>> paths = paths_of(algorithms, shape, cell, gpu, options);
+  std::vector<Path<Algorithm>> paths = paths_of(algorithms, shape, cell, threads, gpu, statistics, options);
   double best = std::numeric_limits<double>::infinity();
   constexpr int kMostRounds = 10;
   constexpr double kMostRepeated = 0.2;  // seconds

@@ -10,10 +10,10 @@
 // What cost models of GPU algorithms share. The rates are those of one H200, rounded.
 namespace skyrank::planner::cost {
 
-inline constexpr double kCudaStart = 40e-6;        // to send a problem there and to wait for its answer
-inline constexpr double kCudaLaunch = 4e-6;        // one kernel after another
-inline constexpr double kCudaByte = 1 / 4.4e12;    // of device memory, read or written in large pieces
-inline constexpr double kTransferByte = 1 / 20e9;  // between pageable host memory and the device
+inline constexpr double kCudaStart = 40e-6;       // to send a problem there and to wait for its answer
+inline constexpr double kCudaLaunch = 4e-6;       // one kernel after another
+inline constexpr double kCudaByte = 1 / 4.4e12;   // of device memory, read or written in large pieces
+inline constexpr double kTransferByte = 1 / 8e9;  // between pageable host memory and the device
 
 inline constexpr double kCudaOperation = 1 / 7e12;  // one of 32 bits, of one thread among many
 

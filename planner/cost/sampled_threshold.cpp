@@ -26,7 +26,7 @@ Cost sampled_threshold(const kernels::TopKShape& shape, const Statistics& statis
   const double first_bytes = shape.widths.empty() ? 0 : kernels::bits(shape.widths.front()) / 8.0;
   const bool bounded = n >= kLeastZonedRows && k <= n / (kZone * kRowsPerZonedPlace);
   const bool kept = shape.fused && statistics.zone_map && bounded;
-  const bool zones = kept || (!shape.fused && shape.widths.size() == 1 && first_bytes >= 4 && bounded);
+  const bool zones = kept || (bounded && shape.widths.size() == 1 && first_bytes >= 4 && statistics.selectivity == 1);
   const double searched = zones ? n / kZone : n;
   const double sample = std::sqrt(3 * searched) + std::cbrt(4 * searched * k);
   const double every = searched / std::max(sample, 1.0);

@@ -168,5 +168,99 @@ TEST(MisleadingSamples, HurtGracefully) {
   }
 }
 
+/// A million rows of which a sample says something else than is true.
+struct Misleading {
+  const char* name;
+  Columns data;
+};
+
+std::vector<Misleading> misleading_preferences() {
+  constexpr std::size_t kRows = 1000000;
+  const auto opposed = [](std::size_t row, std::size_t c) {
+    const std::uint32_t key = static_cast<std::uint32_t>(row) * 2654435761u;
+    return (c % 2 == 0 ? key : ~key) | 16u;
+  };
+  const auto hidden = [&](std::size_t row, std::size_t c) {  // ten rows dominate all others
+    return row % 100003 == 5 ? (c % 2 == 0 ? row / 100003 : 9 - row / 100003) : opposed(row, c);
+  };
+  const auto sorted = [](std::size_t row, std::size_t) { return row; };
+  const auto equal = [](std::size_t, std::size_t) { return 7u; };
+  return {{"hidden", {kRows, 3, hidden}}, {"sorted", {kRows, 3, sorted}}, {"equal", {kRows, 3, equal}}};
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Seconds of the faster of two runs, and the answer.
+template <class Algorithm>
+double timed(const Choice<Algorithm>& path, const typename Algorithm::Problem& problem,
+             std::vector<kernels::RowId>& rows) {
+  double best = 1e9;
+  for (int i = 0; i < 2; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    rows = path.algorithm->run(problem, path.parameters, {}).rows;
+    best = std::min(best, seconds_since(start));
+  }
+  return best;
+}
+
+/// What is chosen for statistics that are wrong takes at most so many times as long as what is chosen for the right
+/// ones; and so much is noise.
+constexpr double kGraceful = 10;
+constexpr double kNoise = 0.05;
+
+TEST(MisleadingSamples, OfPreferencesStillGiveTheRightAnswerInTime) {
+  const Machine machine{.threads = 2};
+  const Constraints cpu{.device = kernels::Device::cpu, .algorithms = {}, .parameters = {}};
+  for (const Misleading& input : misleading_preferences()) {
+    const std::vector<KeyColumn> columns = input.data.columns();
+    const kernels::SkylineProblem problem{.n = input.data.keys.front().size(), .keys = columns, .order = {}};
+    const std::vector<kernels::RowId> rows = sample_rows(problem.n, 2048);
+    const Columns seen(rows.size(), columns.size(),
+                       [&](std::size_t i, std::size_t c) { return input.data.keys[c][rows[i]]; });
+    const Statistics believed = of_preference(seen, problem.n);
+    const auto chosen = choose(kernels::shape_of(problem), cpu, machine, believed);
+    std::vector<kernels::RowId> answer;
+    const double seconds = timed(chosen, problem, answer);
+    double best = seconds;
+    for (const char* name : {"blocked-bitmap", "skyalign", "sfs"}) {
+      const Constraints forced{.device = {}, .algorithms = {name}, .parameters = {}};
+      std::vector<kernels::RowId> other;
+      best = std::min(best, timed(choose(kernels::shape_of(problem), forced, machine), problem, other));
+      EXPECT_EQ(other, answer) << input.name << ", " << name;
+    }
+    EXPECT_LE(seconds, kGraceful * best + kNoise) << input.name << ", " << chosen.algorithm->name;
+  }
+}
+
+TEST(MisleadingSamples, OfRankingsStillGiveTheRightAnswerInTime) {
+  constexpr std::size_t kRows = 1000000;
+  constexpr std::size_t kBest = 1000;
+  const Machine machine{.threads = 2};
+  const Constraints cpu{.device = kernels::Device::cpu, .algorithms = {}, .parameters = {}};
+  const Columns hidden(kRows, 1,
+                       [](std::size_t row, std::size_t) { return row % 100003 == 5 ? row / 100003 : 1000000; });
+  const Columns sorted(kRows, 1, [](std::size_t row, std::size_t) { return kRows - row; });
+  const Columns equal(kRows, 1, [](std::size_t, std::size_t) { return 3u; });
+  for (const Columns* truth : {&hidden, &sorted, &equal}) {
+    for (const Columns* believed : {&hidden, &sorted, &equal}) {
+      const std::vector<KeyColumn> columns = truth->columns();
+      const kernels::TopKProblem problem{.n = kRows, .keys = columns, .k = kBest};
+      const std::vector<kernels::RowId> rows = sample_rows(kRows, 1024);
+      const Columns seen(rows.size(), 1, [&](std::size_t i, std::size_t) { return believed->keys[0][rows[i]]; });
+      const auto chosen = choose(kernels::shape_of(problem), cpu, machine, of_ranking(seen, kRows, kBest));
+      std::vector<kernels::RowId> answer;
+      const double seconds = timed(chosen, problem, answer);
+      std::vector<kernels::RowId> expected;
+      const Constraints forced{.device = {}, .algorithms = {"sampled-threshold"}, .parameters = {}};
+      const double best =
+          std::min(seconds, timed(choose(kernels::shape_of(problem), forced, machine), problem, expected));
+      EXPECT_EQ(answer, expected) << chosen.algorithm->name;
+      EXPECT_LE(seconds, kGraceful * best + kNoise) << chosen.algorithm->name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace skyrank::planner

@@ -11,6 +11,7 @@
 #include "engine/exec/operator_cost.hpp"
 #include "engine/exec/rank.hpp"
 #include "engine/exec/skyline.hpp"
+#include "engine/exec/zone_maps.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -345,6 +346,11 @@ void fuse(PhysicalPlan& plan, const Table& table) {
   if (!FusedKeys::fits(plan.query, table)) {
     return plan.rules.left_out(Rule::fusion,
                                "the query is more than a condition and the best rows of one ranking term");
+  }
+  const query::BoundRankTerm& term = plan.query.ranking.front();
+  if (term.expression.column >= 0 && plan.rules.rules().has(Rule::zone_maps)) {
+    const ColumnData& column = table.column(term.expression.column).data();
+    plan.survey.ranking.zone_map = column.zone_maps->find(term.high) != nullptr;
   }
   const kernels::TopKShape shape = fused_shape(plan.query, table);
   if (!better_fused(plan, shape)) return plan.rules.left_out(Rule::fusion, "making the keys first is cheaper");

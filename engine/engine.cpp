@@ -385,7 +385,7 @@ std::optional<Result> rank_contenders(Execution& execution, const Table& input) 
     const bool all = found->all;
     const std::size_t count = found->rows.size();
     operators.contenders->measured_rows = static_cast<std::int64_t>(count);
-    const auto known = std::exchange(execution.runtime.preference, {});
+    const auto known = std::exchange(execution.runtime.preference, exec::skyline_of_contenders(plan));
     const auto share = std::exchange(execution.share, {});
     const Source source{input, {}, false};
     const auto n = static_cast<std::int64_t>(count);

@@ -12,6 +12,7 @@
 #include "engine/exec/rank.hpp"
 #include "engine/exec/skyline.hpp"
 #include "engine/exec/zone_maps.hpp"
+#include "planner/estimate.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -281,9 +282,10 @@ planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
 planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows) {
   const SkylineStep& step = plan.preference->steps[s];
   const auto shape = shape_of(step, width_of(*plan.preference, step), segment_rows(plan, rows));
-  // Of the few rows that contend, and of those that are equal in the steps before, nothing is known.
-  const bool known = s == 0 && !plan.contenders;
-  const planner::Statistics statistics = known ? plan.survey.preference : planner::Statistics{};
+  // Of rows that are equal in the steps before nothing is known.
+  const planner::Statistics statistics = s > 0             ? planner::Statistics{}
+                                         : plan.contenders ? skyline_of_contenders(plan)
+                                                           : plan.survey.preference;
   return planner::choose(shape, plan.constraints, plan.machine, statistics);
 }
 
@@ -523,6 +525,16 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
   plan.operators.gather.predicted_ms = cost.seconds * 1e3;
   plan.operators.gather.predicted_bytes = cost.bytes;
   return plan;
+}
+
+planner::Statistics skyline_of_contenders(const PhysicalPlan& plan) {
+  const auto count = static_cast<double>(plan.contenders->k);
+  planner::Statistics statistics;
+  statistics.sample = plan.survey.preference.sample;
+  statistics.growth = {
+      .sample = count,
+      .dims = planner::effective_dims(count, std::min(plan.operators.skyline.front().predicted_rows, count))};
+  return statistics;
 }
 
 planner::Statistics contenders_statistics(const PhysicalPlan& plan) {

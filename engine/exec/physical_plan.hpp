@@ -56,6 +56,9 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
 /// What is known of the rows that contenders are selected from.
 planner::Statistics contenders_statistics(const PhysicalPlan& plan);
 
+/// What is assumed of the skyline of the contenders: that most of the whole one's rows are in it.
+planner::Statistics skyline_of_contenders(const PhysicalPlan& plan);
+
 /// How many partitions have a row to compare with another.
 double paths_taken(const Segments& segments);
 

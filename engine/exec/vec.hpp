@@ -47,7 +47,10 @@ class Buffer {
 class BufferPool {
  public:
   Buffer take() {
-    if (free_.empty()) return {this, std::make_unique_for_overwrite<std::byte[]>(kBytes)};
+    if (free_.empty()) {
+      free_.reserve(++made_);  // so that a buffer comes back without allocation, also while memory is short
+      return {this, std::make_unique_for_overwrite<std::byte[]>(kBytes)};
+    }
     Buffer buffer(this, std::move(free_.back()));
     free_.pop_back();
     return buffer;
@@ -58,6 +61,7 @@ class BufferPool {
   static constexpr std::size_t kBytes = std::size_t{kBlockRows} * sizeof(std::string_view);
 
   std::vector<std::unique_ptr<std::byte[]>> free_;
+  std::size_t made_ = 0;
 };
 
 inline Buffer::~Buffer() {

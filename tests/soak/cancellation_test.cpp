@@ -114,13 +114,16 @@ TEST_P(Cancellation, EndsAQuerySoon) {
   const Query& query = GetParam().query;
   const Clock::time_point start = Clock::now();
   stop_after(engine, query, Milliseconds(800));
-  const Milliseconds whole = Clock::now() - start;
+  Milliseconds whole = Clock::now() - start;
   std::vector<double> latencies;
-  for (const double part : {0.1, 0.3, 0.5, 0.7, 0.9}) {
-    const double latency = stop_after(engine, query, whole * part);
-    if (latency >= 0) latencies.push_back(latency);
+  for (const double part : {0.9, 0.7, 0.5, 0.3, 0.1}) {
+    double latency = stop_after(engine, query, whole * part);
+    while (latency < 0) {
+      whole *= 0.7;  // later runs find less to do than the first, or a machine that is less busy
+      latency = stop_after(engine, query, whole * part);
+    }
+    latencies.push_back(latency);
   }
-  ASSERT_FALSE(latencies.empty()) << "none of the runs was still running";
   std::sort(latencies.begin(), latencies.end());
   RecordProperty("worst_ms", std::to_string(latencies.back()));
   EXPECT_LT(latencies[latencies.size() / 2], kSoonMs);

@@ -266,7 +266,8 @@ TEST(BatchErrors, OfQueries) {
           {"using: {device: gpu}", "6:21: 'device' is one of auto, cpu, cuda, found 'gpu'; did you mean 'cpu'?"},
           {"using: {parameters: {block: big}}", "6:33: the parameter 'block' needs a whole number, found 'big'"},
           {"using: {paramters: {}}",
-           "6:13: 'using' has no key 'paramters'; did you mean 'parameters'? (keys are algorithm, device, parameters, without)"},
+           "6:13: 'using' has no key 'paramters'; did you mean 'parameters'? (keys are algorithm, device, parameters, "
+           "without)"},
       },
       "version: 1\ntables: {t: {file: a}, tweets: {file: b}}\nqueries:\n  - name: q\n    from: t\n    ", "");
 }

@@ -47,11 +47,18 @@ Limit::~Limit() { limit = kNoLimit; }
 
 }  // namespace skyrank::memory
 
-// The other forms call these.
+// The other forms call these; but for those that do not throw, where a sanitizer has its own.
 void* operator new(std::size_t size) { return skyrank::memory::counted(std::malloc(size > 0 ? size : 1)); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto width = static_cast<std::size_t>(alignment);
   return skyrank::memory::counted(std::aligned_alloc(width, (size + width) / width * width));
+}
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 void operator delete(void* memory) noexcept { skyrank::memory::release(memory); }
 void operator delete(void* memory, std::size_t /*size*/) noexcept { skyrank::memory::release(memory); }

@@ -82,7 +82,9 @@ TEST_P(MemoryLimit, IsKeptAndReported) {
       EXPECT_TRUE(message.empty() || message.find(" MB") != std::string::npos) << message;
       EXPECT_TRUE(message.empty() || part < 2) << message;
     }
-    EXPECT_GT(refused, 0);
+    if (needed > 2 * kForTheMessage) {
+      EXPECT_GT(refused, 0);
+    }
     EXPECT_EQ(engine.run(query, kTable).rows, expected) << "usable afterwards";
     EXPECT_LE(memory::live(), before + 100'000) << "something is left of queries that failed";
   }

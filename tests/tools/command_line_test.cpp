@@ -314,7 +314,8 @@ TEST_F(CommandLine, ListsTheRulesAndPlansWithoutThem) {
     EXPECT_THAT(text, HasSubstr(rule["summary"].get<std::string>()));
     without.insert(without.end(), {"--without", rule["name"].get<std::string>()});
   }
-  for (const Json& query : Json::parse(run_skyrank(without).out)["queries"]) {
+  const Json plans = Json::parse(run_skyrank(without).out);
+  for (const Json& query : plans["queries"]) {
     ASSERT_EQ(query["plan"]["rules"].size(), list.size());
     for (const Json& rule : query["plan"]["rules"]) {
       EXPECT_EQ(rule["applied"], false);

@@ -23,7 +23,12 @@ quietly() {
 }
 mkdir -p "$BUILD"
 cd "$ROOT"
-[[ -e $BUILD/build.ninja ]] || quietly cmake --preset release -DSKYRANK_BUILD_TESTS=OFF
+if [[ ! -e $BUILD/build.ninja ]]; then
+  # GPU kernels take minutes to compile, for nothing where no GPU is.
+  cuda=OFF
+  if nvidia-smi -L >/dev/null 2>&1; then cuda=AUTO; fi
+  quietly cmake --preset release -DSKYRANK_BUILD_TESTS=OFF "-DSKYRANK_CUDA=$cuda"
+fi
 if ! ninja -C "$BUILD" -n skyrank_cli | grep -q "no work to do"; then
   echo "run: building (minutes the first time)" >&2
   if [[ -t 2 ]]; then

@@ -43,7 +43,7 @@ stage_format() {
 
 # The GPU kernels are compiled where nvcc is found; their tests skip where there is no GPU.
 stage_release() {
-  build release -DSKYRANK_BUILD_TESTS=ON
+  build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO
   run_tests release -j "$(nproc)"
 }
 

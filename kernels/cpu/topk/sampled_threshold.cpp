@@ -31,6 +31,7 @@ namespace {
 constexpr std::size_t kFewRows = 4096;  ///< that are all taken for candidates
 constexpr std::size_t kRowsOfPart = 1 << 15;
 constexpr std::size_t kZonesOfTask = 512;   ///< whose least keys one task finds
+constexpr std::size_t kSampledZones = 512;  ///< that a bound is taken from before there is a zone map
 constexpr std::size_t kRowsPerPlace = 4;    ///< of the best zones that are read for a bound
 constexpr std::size_t kPartsPerThread = 4;  ///< so that threads that are held up leave work to others
 
@@ -51,6 +52,13 @@ std::optional<std::uint64_t> limit_in(const Ranks& ranks, typename Ranks::Rank b
   if (!alone || !ranks.rows().after(begin, end, ranks.row_of(bound))) return key;
   return key == 0 ? std::nullopt : std::optional(key - 1);
 }
+
+/// A bound from the least keys of some zones: a place among these tells many more rows than one among as many rows.
+template <class Rank>
+struct ZoneBound {
+  Rank rank{};
+  std::size_t expected = 0;  ///< rows up to it
+};
 
 /// Reads the rows of key columns.
 template <class Ranks>
@@ -124,20 +132,20 @@ template <class Ranks>
 class Columns {
  public:
   using Rank = typename Ranks::Rank;
-  /// Of many rows of one column it makes a zone map.
+  /// Of many rows of one column it looks at some zones, and makes a zone map where these do not give a bound.
   Columns(const TopKProblem& problem, const Ranks& ranks, const Context& context)
       : columns_(problem.keys), ranks_(ranks), n_(problem.n) {
     const KeyColumn& first = columns_.front();
     if (columns_.size() > 1 || bits(first.width) < 32 || !Zones::can_bound(problem.k, n_)) return;
-    zone_map_.resize(n_ / kZoneRows + 1);
-    first.width == KeyWidth::bytes4 ? fill_zones<std::uint32_t>(context) : fill_zones<std::uint64_t>(context);
-    zones_ = Zones(zone_map_.data(), first.width, n_);
+    first.width == KeyWidth::bytes4 ? look_at_zones<std::uint32_t>(problem.k, context)
+                                    : look_at_zones<std::uint64_t>(problem.k, context);
   }
 
   ColumnReader<Ranks> reader() const { return {columns_, ranks_, zones_}; }
   const Zones& zones() const { return zones_; }
+  const std::optional<ZoneBound<Rank>>& zone_bound() const { return zone_bound_; }
   /// Before the first pass.
-  std::size_t bytes_read() const { return zones_ ? n_ * static_cast<std::size_t>(zones_.least().width) : 0; }
+  std::size_t bytes_read() const { return rows_read_ * static_cast<std::size_t>(columns_.front().width); }
   static bool has_filter() { return false; }
 
   /// Short runs of rows, as it is the first key of a cache line that costs.
@@ -155,7 +163,51 @@ class Columns {
 
  private:
   template <class Key>
+  void look_at_zones(std::size_t k, const Context& context) {
+    if constexpr (requires(Key key) { ranks_.rank_of(key, std::size_t{}); }) {
+      zone_bound_ = bound_of_some_zones<Key>(k, context);
+    }
+    if (!zone_bound_) fill_zones<Key>(context);
+  }
+
+  /// None where there are few zones, or where these have many rows up to the bound each: then rows lie in some order,
+  /// of which a map of all zones makes more.
+  template <class Key>
+  std::optional<ZoneBound<Rank>> bound_of_some_zones(std::size_t k, const Context& context) {
+    constexpr std::size_t kFewOfAll = 8;
+    constexpr std::size_t kRowsOfScatteredZone = 4;
+    const std::size_t zones = n_ / kZoneRows;
+    if (zones < kFewOfAll * kSampledZones) return std::nullopt;
+    const Key* const keys = columns_.front().template as<Key>();
+    std::array<Rank, kSampledZones> least;
+    parallel_for(kSampledZones, kSampledZones / 16, [&](std::size_t begin, std::size_t end) {
+      context.check();
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t row = Zones::begin_of(sampled_position(i, kSampledZones, zones));
+        Key key;
+        fill_zone_map(keys + row, kZoneRows, &key);
+        least[i] = ranks_.rank_of(key, ranks_.rows().reversed() ? row : row + kZoneRows - 1);
+      }
+    });
+    rows_read_ += kSampledZones * kZoneRows;
+    const double share = static_cast<double>(kSampledZones) / static_cast<double>(zones);
+    const std::size_t place = bound_place(static_cast<double>(k) * share);
+    const auto at = least.begin() + static_cast<std::ptrdiff_t>(place - 1);
+    std::nth_element(least.begin(), at, least.end());
+    const Zones no_map;
+    ColumnReader<Ranks> reader(columns_, ranks_, no_map);
+    Scratch<Rank> up_to_bound;
+    for (std::size_t i = 0; i < place; ++i) {
+      const std::size_t row = static_cast<std::size_t>(ranks_.row_of(least[i])) / kZoneRows * kZoneRows;
+      reader.append(row, row + kZoneRows, *at, up_to_bound);
+    }
+    if (up_to_bound.size() > kRowsOfScatteredZone * place) return std::nullopt;
+    return ZoneBound<Rank>{*at, static_cast<std::size_t>(static_cast<double>(up_to_bound.size()) / share)};
+  }
+
+  template <class Key>
   void fill_zones(const Context& context) {
+    zone_map_.resize(n_ / kZoneRows + 1);
     Key* const map = reinterpret_cast<Key*>(zone_map_.data());
     const Key* const keys = columns_.front().template as<Key>();
     parallel_for(Zones::count(n_), kZonesOfTask, [&](std::size_t begin, std::size_t end) {
@@ -163,13 +215,17 @@ class Columns {
       const std::size_t first = Zones::begin_of(begin);
       fill_zone_map(keys + first, std::min(n_, Zones::begin_of(end)) - first, map + begin);
     });
+    rows_read_ += n_;
+    zones_ = Zones(zone_map_.data(), columns_.front().width, n_);
   }
 
   std::span<const KeyColumn> columns_;
   const Ranks& ranks_;
   std::size_t n_;
+  std::optional<ZoneBound<Rank>> zone_bound_;
   Scratch<std::uint64_t> zone_map_;
   Zones zones_;
+  std::size_t rows_read_ = 0;
 };
 
 /// Reads rows of a problem with a fused filter and score.
@@ -507,6 +563,13 @@ Candidates<typename Ranks::Rank> collect(auto& source, const Ranks& ranks, std::
     if (source.zones() && !source.has_filter() && Zones::can_bound(k, n)) {
       const Rank bound = bound_of_zones(source, ranks, k, context);
       return Pass(source, ranks, n, k, 2 * k + kScanRows, context).collect(bound);
+    }
+  }
+  if constexpr (requires { source.zone_bound(); }) {
+    if (const auto& bound = source.zone_bound()) {
+      const Pass pass(source, ranks, n, k, 2 * std::max(k, bound->expected) + kScanRows, context);
+      Candidates<Rank> found = pass.collect(bound->rank);
+      if (found.ranks.size() >= k) return found;
     }
   }
   const std::size_t count = sample_size(n, k);

@@ -8,6 +8,8 @@
 
 #include "kernels/common/keys.hpp"
 
+#include <hwy/cache_control.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/topk/scan.cpp"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
@@ -21,6 +23,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t kGroup = 64;      ///< keys that are tested together, and bits of a word
+constexpr std::size_t kAhead = 2048;    ///< keys that are asked for ahead of their use
 constexpr std::size_t kStretch = 8192;  ///< keys whose groups are listed before they are looked into
 
 /// Tests integers: (key ^ flip) <= limit. With no flip these are the keys up to a limit, with a key as flip and the
@@ -100,6 +103,12 @@ std::uint64_t hits_of_group(const Test& test, const typename Test::Value* values
   return hits;
 }
 
+template <class Value>
+HWY_INLINE void prefetch_group(const Value* values) {
+  constexpr std::size_t kLine = 64 / sizeof(Value);
+  for (std::size_t i = 0; i < kGroup; i += kLine) hwy::Prefetch(values + i);
+}
+
 /// Offsets of the values that pass. Groups with hits are listed first, without branches: a branch that is rarely taken,
 /// and never foreseen, would each time throw away the loads from memory that are under way.
 template <class Test>
@@ -111,6 +120,7 @@ std::size_t find(const Test& test, const typename Test::Value* values, std::size
     const std::size_t last = std::min(whole, first + kStretch);
     std::size_t listed = 0;
     for (std::size_t i = first; i < last; i += kGroup) {
+      prefetch_group(values + i + kAhead);
       groups[listed] = static_cast<std::uint32_t>(i);
       listed += test.any_of_group(values + i) ? 1 : 0;
     }

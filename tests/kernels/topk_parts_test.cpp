@@ -321,6 +321,44 @@ TEST_P(LargeTopK, FusedSources) {
   });
 }
 
+// Of a million rows some zones are looked at first, which may give a bound, mislead, or show that rows lie in order.
+TEST(SampledThreshold, TakesItsBoundFromSomeZones) {
+  constexpr std::size_t kSampled = 512;
+  constexpr std::size_t kRows = 8 * kSampled * kZoneRows + 77;
+  const auto change_sampled = [](Values& keys, const auto& change) {
+    for (std::size_t i = 0; i < kSampled; ++i) {
+      const std::size_t row = kZoneRows * topk::sampled_position(i, kSampled, kRows / kZoneRows);
+      std::for_each_n(keys.begin() + static_cast<std::ptrdiff_t>(row), kZoneRows, change);
+    }
+  };
+  Values scattered = make_columns(Distribution::independent, kRows, 1, KeyWidth::bytes4, 3).front();
+  for (std::uint64_t& key : scattered) key = key % (1u << 28) + (1u << 28);
+  Values few = scattered;
+  for (std::uint64_t& key : few) key %= 100;
+  Values better = scattered;
+  change_sampled(better, [](std::uint64_t& key) { key -= 1u << 28; });
+  Values worse = scattered;
+  change_sampled(worse, [](std::uint64_t& key) { key += 1u << 28; });
+  Values ascending = scattered;
+  std::ranges::sort(ascending);
+  const Values descending(ascending.rbegin(), ascending.rend());
+  const Values equal(kRows, 7);
+  const auto is_it = [](const TopKAlgorithm* entry) { return entry->name == "sampled-threshold"; };
+  const TopKAlgorithm& algorithm = **std::ranges::find_if(topk_algorithms(), is_it);
+  std::vector<Values> inputs{scattered, better, worse, ascending};
+  if (!kSlow) inputs.insert(inputs.end(), {few, descending, equal});
+  for (const Values& keys : inputs) {
+    for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+      const TopKCase data(kRows, {keys}, {width});
+      for (const auto& [k, ties] : {std::pair{std::size_t{1}, TieRule::all}, std::pair{std::size_t{100}, TieRule::last},
+                                    std::pair{kRows / 2048, TieRule::first}}) {
+        const TopKProblem problem = data.problem(k, ties);
+        EXPECT_EQ(algorithm.run(problem, {algorithm.parameters, {}}, {}).rows, oracle::topk(problem));
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Registry, LargeTopK, testing::ValuesIn(on_cpu(topk_algorithms())), TestName{});
 
 }  // namespace

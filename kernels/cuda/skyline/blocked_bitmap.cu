@@ -110,7 +110,7 @@ __global__ void mark_members(const Candidates rows, const std::uint32_t* order, 
   const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
   if (place >= rows.count) return;
   const std::uint32_t head = rows.heads[place];
-  if ((rows.dominated[head / 32] >> (head % 32) & 1u) != 0) return;
+  if ((*rows.dominated(head / 32) >> (head % 32) & 1u) != 0) return;
   const std::uint32_t id = ids[order[place]];
   atomicOr(&members[id / 32], 1u << (id % 32));
 }
@@ -158,9 +158,10 @@ void lay_out(Arena& arena, std::size_t sort_bytes, Arrays& arrays) {
   arrays.unsorted.rows = row_keys;
   arena.take(rows.levels, levels);
   arena.take(arrays.unsorted.levels, levels);
-  arena.take(rows.maxima, std::size_t{rows.groups} * static_cast<std::size_t>(rows.guarded));
-  arena.take(rows.span_maxima, std::size_t{rows.spans} * static_cast<std::size_t>(rows.guarded));
-  arena.take(rows.dominated, rows.groups);
+  const std::size_t records = (rows.spans + kSpansOfRecord - 1) / kSpansOfRecord;
+  arena.take(rows.maxima, std::size_t{rows.spans} * span_words(rows.guarded));
+  arena.take(rows.span_maxima, records * static_cast<std::size_t>(rows.guarded) * kSpansOfRecord);
+  arena.take(rows.firsts, rows.groups);
   arena.take(rows.heads, rows.count);
   arena.take(rows.codes, rows.count);
   arena.take(arrays.unsorted.codes, rows.count);

@@ -29,7 +29,8 @@ SKYRANK_HD constexpr int hash_bits(int d) { return kCodeBits - z_bits(d); }
 inline constexpr unsigned kGroupsOfSpan = 32;
 inline constexpr unsigned kSpansOfRecord = 32;
 
-/// Words of what a search reads of a span: `guarded` words of each of its groups, and which of their rows are dominated.
+/// Words of what a search reads of a span: `guarded` words of each of its groups, and which of their rows are
+/// dominated.
 SKYRANK_HD constexpr unsigned span_words(int guarded) { return (static_cast<unsigned>(guarded) + 1) * kGroupsOfSpan; }
 
 /// Candidates, 32 a group, 32 groups a span. What is read of 32 groups or spans at a time lies side by side, with
@@ -42,9 +43,9 @@ struct Candidates {
   int stride = 0;  ///< keys of a row, padded with zeros to a multiple of 16 bytes
   int words = 0;   ///< of a row's levels
   int guarded = 0;
-  bool wide = false;                     ///< keys of 64 bits
-  void* rows = nullptr;                  ///< count x stride keys
-  std::uint32_t* levels = nullptr;       ///< groups x words x 32
+  bool wide = false;                ///< keys of 64 bits
+  void* rows = nullptr;             ///< count x stride keys
+  std::uint32_t* levels = nullptr;  ///< groups x words x 32
   /// spans x (guarded + 1) x 32: the greatest levels of each group, their guards set; then which rows are known to be
   /// dominated, with those of absent rows and of twins
   std::uint32_t* maxima = nullptr;

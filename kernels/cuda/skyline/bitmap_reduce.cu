@@ -93,8 +93,8 @@ struct Bitmaps {
   std::uint32_t sets[kDims];
   std::uint32_t corner[guarded_words(kDims)];
 
-  /// Of the candidates `alive`, of which each lane has one. Bit by bit: a level is at most l if, above the bits that are
-  /// the same, it has a 0 where l has a 1.
+  /// Of the candidates `alive`, of which each lane has one. Bit by bit: a level is at most l if, above the bits that
+  /// are the same, it has a 0 where l has a 1.
   __device__ void build(const std::uint32_t* levels, unsigned alive) {
     const unsigned lane = threadIdx.x % 32;
     unsigned ones[kLevelBits];  // of the lane's number, a word of each bit

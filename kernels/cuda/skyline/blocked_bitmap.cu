@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/skyline/bitmap_candidates.cuh"
+#include "kernels/cuda/skyline/bitmap_few.cuh"
 #include "kernels/cuda/skyline/bitmap_prefilter.cuh"
 #include "kernels/cuda/skyline/bitmap_reduce.cuh"
 
@@ -93,9 +94,10 @@ std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spare
          run.stream(), table, thresholds, sets.data(), blocks, state.data(), spared);
   run.end_stage("prefilter", &state.data()->survivors);
   // Before the host knows whether they are few, so that the device need not wait for it.
-  const auto settle = run.counts() ? settle_few<Key, true> : settle_few<Key, false>;
-  launch("settle_few", settle, {.blocks = 4 * processors, .threads = kFewThreads}, run.stream(), spared, table.d,
-         most_few, state.data(), members, run.counters());
+  const auto settle =
+      run.counts() ? settle_few_for<Key, true>(spared.stride) : settle_few_for<Key, false>(spared.stride);
+  launch("settle_few", settle, {.blocks = kFewBlocks, .threads = kFewThreads}, run.stream(), spared, most_few,
+         state.data(), members, run.counters());
   std::uint32_t count = 0;
   SKYRANK_CUDA_CALL(
       cudaMemcpyAsync(&count, &state.data()->survivors, sizeof(count), cudaMemcpyDeviceToHost, run.stream()));
@@ -174,12 +176,14 @@ struct BlockedBitmap {
   template <class Key>
   static void find(SkylineRun& run, const KeyTable<Key>& table, std::uint32_t* members) {
     const auto survivors = run.allocate<std::uint32_t>(table.n);
-    const auto few = run.allocate<Key>(static_cast<std::size_t>(table.d) * kFew);
+    const int few_stride = (table.d + kFewStride - 1) / kFewStride * kFewStride;
+    const auto few = run.allocate<Key>(static_cast<std::size_t>(few_stride) * kFew);
     const auto thresholds = run.allocate<Key>(kMaxDims * kLevels);
     const auto most_few = static_cast<std::uint32_t>(run.parameters["few"]);
     Arrays arrays;
     Candidates& rows = arrays.rows;
-    rows.count = prefilter<Key>(run, table, {survivors.data(), few.data()}, thresholds.data(), most_few, members);
+    rows.count =
+        prefilter<Key>(run, table, {survivors.data(), few.data(), few_stride}, thresholds.data(), most_few, members);
     if (run.counts()) {
       const std::size_t row_bytes = static_cast<std::size_t>(table.d) * sizeof(Key);
       const std::size_t kept_bytes = rows.count * (2 * row_bytes + 64);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/skyline/bitmap_candidates.cuh"
 #include "kernels/cuda/skyline/bitmap_sample.cuh"
 
 // The prefilter: the 1024 rows of the least level sums, the elite, against all rows.
@@ -20,6 +21,7 @@ struct PrefilterState {
   std::uint32_t cutoff;  ///< the elite's scores are below it
   std::uint32_t blocks_done;
   std::uint32_t histogram[kScores];
+  std::uint32_t cells[kCells];  ///< rows in each cell, where they are ordered by cells
 };
 
 /// Levels below that of the sample's least key, continued at the slope of the first.

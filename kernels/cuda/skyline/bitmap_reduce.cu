@@ -40,6 +40,15 @@ __device__ bool dominates_row(const void* rows, std::uint32_t a, std::uint32_t b
   return better && !worse;
 }
 
+/// The same address, of which the compiler does not know how it was made, so that it adds to it as a whole.
+template <class T>
+__device__ T* as_it_is(T* address) {
+#if defined(__CUDACC__)
+  asm("" : "+l"(address));
+#endif
+  return address;
+}
+
 __device__ std::uint32_t peek(const std::uint32_t* word) { return *static_cast<const volatile std::uint32_t*>(word); }
 
 /// Pairs of a row and a candidate that may dominate it, until there are enough for all lanes of a warp.
@@ -262,7 +271,8 @@ class Reducer {
   __device__ void list_open(const Span& span, std::uint32_t number, std::uint32_t first, std::uint32_t end) {
     const unsigned lane = threadIdx.x % 32;
     const std::uint32_t group = number * kGroupsOfSpan + lane;
-    const bool open = group >= first && group < end && span.dominated != ~0u && bitmaps_.may_dominate(span.maxima);
+    // No branches, which would make loads wait for each other.
+    const bool open = bitmaps_.may_dominate(span.maxima) & (span.dominated != ~0u) & (group >= first) & (group < end);
     if constexpr (kCount) ++mask_tests_;
     const unsigned lanes = __ballot_sync(kAllLanes, open);
     const unsigned place = open_ + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
@@ -273,7 +283,7 @@ class Reducer {
   /// The levels of the rows of the open groups from the i-th on, and whether the lane's own were dominated.
   __device__ void fetch(unsigned i, std::uint32_t (&levels)[kAtOnce][kWords], bool (&dominated)[kAtOnce]) const {
     const unsigned lane = threadIdx.x % 32;
-    const std::uint32_t* const all = rows_.levels + lane;
+    const std::uint32_t* const all = as_it_is(rows_.levels + lane);
 #pragma unroll
     for (int a = 0; a < kAtOnce; ++a) {
       const OpenGroup open = memory_.open[i + a];

@@ -9,6 +9,7 @@
 #include "kernels/cuda/skyline/bitmap_few.cuh"
 #include "kernels/cuda/skyline/bitmap_prefilter.cuh"
 #include "kernels/cuda/skyline/bitmap_reduce.cuh"
+#include "kernels/cuda/skyline/two_columns.hpp"
 
 // Skyline by bitmaps over groups of 32 candidates; our own design.
 //
@@ -25,7 +26,8 @@
 //
 // Before that a prefilter: all rows are scored by the sum of their places among the quantiles, and the 1024 best meet
 // all rows as groups of candidates, with thresholds at their own quantiles. There "below a threshold that is below the
-// row" is certain dominance, and no test follows. If it leaves few rows, they are compared pair by pair.
+// row" is certain dominance, and no test follows. If it leaves few rows, they are compared pair by pair; rows of two
+// columns are sorted and swept.
 //
 // Equal rows never dominate each other, and would only make all their tests fail: a hash below the z-order brings them
 // together, and all but the first of them take its fate. Exactness depends neither on hashes nor on samples.
@@ -225,6 +227,7 @@ struct BlockedBitmap {
       run.count(2 * table.n * row_bytes + kept_bytes, 2 * std::size_t{table.n} + kept_bytes, count);
     }
     if (count <= most_few) return;
+    if (table.d == 2) return sweep_two_columns<Key>(run, table, survivors.data(), count, members);
     Arrays arrays;
     Candidates& rows = arrays.rows;
     shape<Key>(rows, count, table.d);

@@ -326,6 +326,25 @@ class Reducer {
     __syncwarp();
   }
 
+  /// Those of the candidates `found` that are at or below the lane's row in all dimensions by their keys.
+  template <class Key>
+  __device__ std::uint32_t at_or_below_by_keys(std::uint32_t group, std::uint32_t found) const {
+    const unsigned lane = threadIdx.x % 32;
+    const auto stride = static_cast<unsigned>(rows_.stride);
+    const auto* const keys = static_cast<const Key*>(rows_.rows);
+    const Key* const row = keys + std::size_t{min(group * 32 + lane, rows_.count - 1)} * stride;
+    const Key* const candidate = keys + std::size_t{min(group_ * 32 + lane, rows_.count - 1)} * stride;
+    for (int j = 0; j < rows_.d && __any_sync(kAllLanes, found != 0) != 0; ++j) {
+      const Key own = row[j];
+      const Key its = candidate[j];
+      std::uint32_t set = 0;
+#pragma unroll
+      for (unsigned c = 0; c < 32; ++c) set |= exchange(its, c) <= own ? 1u << c : 0;
+      found &= set;
+    }
+    return found;
+  }
+
   /// Each lane's row of a group may be dominated by the candidates `found`.
   __device__ void settle(std::uint32_t group, std::uint32_t found) {
     constexpr int kMany = 8;
@@ -342,6 +361,14 @@ class Reducer {
       if (sure != 0 && lane == 0) atomicOr(dominated, sure);
       if ((sure >> lane & 1u) != 0) found = 0;
       lanes &= ~sure;
+      // Where rows share levels: all pairs of keys at a time are less work than many tests of pairs.
+      constexpr unsigned kWorthTests = 32;  // of a dimension
+      const unsigned hits = __reduce_add_sync(kAllLanes, static_cast<unsigned>(__popc(found)));
+      if (hits > kWorthTests * static_cast<unsigned>(min(rows_.d, 16))) {
+        found = rows_.wide ? at_or_below_by_keys<std::uint64_t>(group, found)
+                           : at_or_below_by_keys<std::uint32_t>(group, found);
+        lanes = __ballot_sync(kAllLanes, found != 0);
+      }
     }
     while (lanes != 0) {
       const bool tested = queue_.add(found != 0, lanes, group * 32 + lane, first_bit(found));

@@ -187,17 +187,16 @@ void shape(Candidates& rows, std::uint32_t count, int d) {
   rows.wide = sizeof(Key) == 8;
 }
 
-/// Candidates from the survivors, in order. `cells`: zeros.
+/// Candidates from the survivors, in order. `cells`: zeros, or null for a sort.
 template <class Key>
 void order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::uint32_t* survivors, Key* thresholds,
                 std::uint32_t* cells, const Arrays& arrays, std::size_t sort_bytes) {
   const Candidates& rows = arrays.rows;
-  const bool by_cells = rows.count <= kMostInCells;
   launch("cut_dimensions", cut_dimensions<Key>, {.blocks = static_cast<std::size_t>(table.d), .threads = kSampleRows},
          run.stream(), table, survivors, rows.count, thresholds, nullptr);
   launch("code_rows", code_rows<Key>, {.blocks = blocks_for(rows.count, kThreads), .threads = kThreads}, run.stream(),
-         table, survivors, thresholds, rows, arrays.unsorted, by_cells ? cells : nullptr);
-  if (by_cells) {
+         table, survivors, thresholds, rows, arrays.unsorted, cells);
+  if (cells != nullptr) {
     launch("place_by_cells", place_by_cells, {.blocks = blocks_for(rows.count, kCellThreads), .threads = kCellThreads},
            run.stream(), rows, arrays.unsorted, cells, arrays.order);
   } else {
@@ -232,13 +231,15 @@ struct BlockedBitmap {
     Candidates& rows = arrays.rows;
     shape<Key>(rows, count, table.d);
     std::size_t sort_bytes = 0;
-    if (count > kMostInCells) SKYRANK_CUDA_CALL(sort_codes(nullptr, sort_bytes, arrays, run.stream()));
+    const bool by_cells = count <= static_cast<std::uint32_t>(run.parameters["cells"]);
+    if (!by_cells) SKYRANK_CUDA_CALL(sort_codes(nullptr, sort_bytes, arrays, run.stream()));
     Arena arena;
     lay_out<Key>(arena, sort_bytes, arrays);
     const auto buffer = run.allocate<std::byte>(arena.used());
     arena.give(buffer.data());
     lay_out<Key>(arena, sort_bytes, arrays);
-    order_rows<Key>(run, table, survivors.data(), thresholds.data(), state.data()->cells, arrays, sort_bytes);
+    order_rows<Key>(run, table, survivors.data(), thresholds.data(), by_cells ? state.data()->cells : nullptr, arrays,
+                    sort_bytes);
     reduce_groups(run, rows);
     run.end_stage("reduce");
     launch("mark_members", mark_members, {.blocks = blocks_for(count, kThreads), .threads = kThreads}, run.stream(),
@@ -248,6 +249,8 @@ struct BlockedBitmap {
 
 constexpr Parameter kParameters[] = {
     {"few", "rows left by the prefilter that are compared pair by pair, if no more are left", 0, kFew, kFew},
+    {"cells", "candidates that are ordered by cells, without a sort, if no more are left", 0, kMostInCells,
+     kMostInCells},
 };
 
 }  // namespace

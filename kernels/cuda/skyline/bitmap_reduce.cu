@@ -8,9 +8,6 @@
 namespace skyrank::kernels::cuda::skyline::bitmap {
 namespace {
 
-#ifndef SKY_CHUNKS
-#define SKY_CHUNKS 8
-#endif
 constexpr unsigned kWarps = 2;   ///< of a block; its place is free only when the last of them is done
 constexpr unsigned kPairs = 64;  ///< that a warp keeps: 31 that wait and 32 that come
 
@@ -230,8 +227,15 @@ class Reducer {
   }
 
   __device__ void count(TestCounters* counters) const {
-    atomicAdd(&counters->dominance_tests, queue_.tests);
-    atomicAdd(&counters->mask_tests, mask_tests_);
+    unsigned long long dominance_tests = queue_.tests;
+    unsigned long long mask_tests = mask_tests_;
+    for (unsigned distance = 16; distance > 0; distance /= 2) {
+      dominance_tests += __shfl_xor_sync(kAllLanes, dominance_tests, static_cast<int>(distance));
+      mask_tests += __shfl_xor_sync(kAllLanes, mask_tests, static_cast<int>(distance));
+    }
+    if (threadIdx.x % 32 != 0) return;
+    atomicAdd(&counters->dominance_tests, dominance_tests);
+    atomicAdd(&counters->mask_tests, mask_tests);
   }
 
  private:
@@ -338,7 +342,8 @@ class Reducer {
       const Key own = row[j];
       const Key its = candidate[j];
       std::uint32_t set = 0;
-#pragma unroll
+      // Not all at once, which would take the registers of what is done far more often.
+#pragma unroll 4
       for (unsigned c = 0; c < 32; ++c) set |= exchange(its, c) <= own ? 1u << c : 0;
       found &= set;
     }
@@ -387,8 +392,10 @@ class Reducer {
   unsigned long long mask_tests_ = 0;
 };
 
-/// Blocks of a multiprocessor that registers are shared out for: more where a warp's bitmaps are few.
-SKYRANK_HD constexpr int resident_for(int dims) { return dims <= 12 ? 12 : dims <= 16 ? 10 : dims <= 24 ? 8 : 4; }
+/// Blocks of a multiprocessor that registers are shared out for: as many as do without spilling.
+SKYRANK_HD constexpr int resident_for(int dims) {
+  return dims <= 6 ? 16 : dims <= 12 ? 14 : dims <= 16 ? 11 : dims <= 24 ? 8 : 4;
+}
 
 /// A warp holds a group of candidates against the groups of one of `chunks` chunks.
 template <int kDims, bool kCount>
@@ -413,8 +420,8 @@ template <int kDims>
 void reduce_padded(SkylineRun& run, const Candidates& rows) {
   // Enough warps for the device, even where the first groups of candidates see the most rows; and bitmaps that are
   // used often enough to be worth their making.
-  constexpr std::uint32_t kLeastWarps = 16384;
-  constexpr std::uint32_t kLeastChunks = SKY_CHUNKS;
+  constexpr std::uint32_t kLeastWarps = 65536;
+  constexpr std::uint32_t kLeastChunks = 16;
   const std::uint32_t parts = std::max(kLeastChunks, (kLeastWarps + rows.groups - 1) / rows.groups);
   constexpr std::uint32_t kLargestChunk = 1u << 21;  // of which the queue of pairs can number the rows
   std::uint32_t chunk = std::clamp((rows.groups + parts - 1) / parts, 4u, kLargestChunk);

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/skyline/bitmap_levels.cuh"
+#include "kernels/cuda/skyline/overlap.cuh"
 #include "kernels/cuda/skyline/solve.cuh"
 
 // Rows in the forms and in the order in which they meet.
@@ -88,6 +89,7 @@ __global__ void code_rows(const __grid_constant__ KeyTable<Key> table, const std
     Key keys[kKeys];
   };
   __shared__ std::uint32_t spread[kLevels];  // a level's bits, d apart
+  follow_previous();
   const unsigned lane = threadIdx.x % 32;
   const int d = to.d;
   const int planes = z_planes(d);
@@ -186,6 +188,7 @@ template <class Key>
 __global__ void __launch_bounds__(kSpanThreads)
     gather_groups(const Unsorted in, const std::uint32_t* order, const __grid_constant__ Candidates to) {
   auto* const maxima = dynamic_shared<std::uint32_t>();
+  follow_previous();
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
   const std::uint32_t group = blockIdx.x * kGroupsOfSpan + warp;

@@ -23,6 +23,7 @@ static __global__ void __launch_bounds__(kCellThreads)
   constexpr unsigned kEach = kCells / kCellThreads;
   __shared__ std::uint32_t begins[kCells];
   __shared__ unsigned sums[32];
+  follow_previous();
   const unsigned first = threadIdx.x * kEach;
   std::uint32_t sizes[kEach];
   unsigned own = 0;

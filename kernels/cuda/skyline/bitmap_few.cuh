@@ -46,6 +46,7 @@ __global__ void __launch_bounds__(kFewThreads)
   constexpr unsigned kOthers = kFewThreads / kFewRows;  // that a block meets at a time
   constexpr unsigned kAtOnce = kDims == 0 ? 1 : kDims * sizeof(Key) <= 32 ? 4 : 2;
   __shared__ unsigned dominated;
+  follow_previous();
   const std::uint32_t count = state->survivors;
   if (count > most) return;
   const unsigned own_bit = 1u << threadIdx.x % kFewRows;

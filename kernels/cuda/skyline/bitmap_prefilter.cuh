@@ -73,6 +73,7 @@ __global__ void __launch_bounds__(kRowThreads)
   __shared__ std::uint32_t histogram[kScores];
   __shared__ unsigned sums[32];
   __shared__ bool last;
+  follow_previous();
   for (unsigned s = threadIdx.x; s < kScores; s += kRowThreads) histogram[s] = 0;
   __syncthreads();
   for (std::uint64_t first = std::uint64_t{blockIdx.x} * kRowThreads; first < table.n;
@@ -112,6 +113,7 @@ __global__ void __launch_bounds__(kRowThreads)
 static __global__ void collect_elite(const std::uint16_t* scores, std::uint32_t n, PrefilterState* state,
                                      std::uint32_t* elite) {
   constexpr unsigned kEach = 8;
+  follow_previous();
   const unsigned cutoff = state->cutoff;
   const std::uint64_t first = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kEach;
   if (first >= n) return;
@@ -136,6 +138,7 @@ __global__ void __launch_bounds__(kElite)
               Key* thresholds, std::uint32_t* sets) {
   __shared__ Key places[kElite];
   __shared__ std::uint32_t scratch[kElite];
+  follow_previous();
   const int j = static_cast<int>(blockIdx.x);
   const unsigned i = threadIdx.x;
   const unsigned lane = i % 32;
@@ -182,6 +185,7 @@ __global__ void __launch_bounds__(kSpareThreads)
     spare_rows(const __grid_constant__ KeyTable<Key> table, const Key* thresholds, const std::uint32_t* elite_sets,
                int blocks, PrefilterState* state, const __grid_constant__ Spared<Key> spared) {
   auto* const sums = dynamic_shared<unsigned>();
+  follow_previous();
   unsigned& base = sums[32];
   std::uint32_t* const sets = sums + kSpareRowsBytes / sizeof(unsigned);
   const int d = table.d;

@@ -402,6 +402,7 @@ template <int kDims, bool kCount>
 __global__ void __launch_bounds__(kWarps * 32, resident_for(kDims))
     reduce(const __grid_constant__ Candidates rows, std::uint32_t chunk, std::uint32_t chunks, TestCounters* counters) {
   __shared__ WarpMemory memory[kWarps];
+  follow_previous();
   const std::uint32_t group = blockIdx.x / chunks * kWarps + threadIdx.x / 32;
   const std::uint32_t begin = blockIdx.x % chunks * chunk;
   const std::uint32_t end = min(begin + chunk, rows.groups);
@@ -428,8 +429,9 @@ void reduce_padded(SkylineRun& run, const Candidates& rows) {
   if (chunk > kGroupsOfSpan) chunk = (chunk + kGroupsOfSpan - 1) / kGroupsOfSpan * kGroupsOfSpan;
   const std::uint32_t chunks = (rows.groups + chunk - 1) / chunk;
   const auto kernel = run.counts() ? reduce<kDims, true> : reduce<kDims, false>;
-  launch("reduce", kernel, {.blocks = blocks_for(rows.groups, kWarps) * chunks, .threads = kWarps * 32}, run.stream(),
-         rows, chunk, chunks, run.counters());
+  launch("reduce", kernel,
+         {.blocks = blocks_for(rows.groups, kWarps) * chunks, .threads = kWarps * 32, .overlaps = can_overlap(run)},
+         run.stream(), rows, chunk, chunks, run.counters());
 }
 
 template <std::size_t kFirst = 0>

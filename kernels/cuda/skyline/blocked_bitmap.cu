@@ -76,15 +76,18 @@ std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spare
   const auto slopes = run.allocate<float>(d * kLevels);
   const auto sets = run.allocate<std::uint32_t>(elite_bytes(path.dims, kElite / 32) / sizeof(std::uint32_t));
   SKYRANK_CUDA_CALL(cudaMemsetAsync(state, 0, sizeof(*state), run.stream()));
-  launch("cut_dimensions", cut_dimensions<Key>, {.blocks = d, .threads = kSampleRows}, run.stream(), table, nullptr,
-         table.n, thresholds, slopes.data());
+  launch("cut_dimensions", cut_dimensions<Key>, {.blocks = d, .threads = kSampleRows, .overlaps = can_overlap(run)},
+         run.stream(), table, nullptr, table.n, thresholds, slopes.data());
   const auto processors = static_cast<std::size_t>(run.device.properties().multiprocessors);
   const std::size_t tiles = blocks_for(table.n, kRowThreads);
-  launch("score_rows", score_rows<Key>, {.blocks = std::min(tiles, 2 * processors), .threads = kRowThreads},
+  launch("score_rows", score_rows<Key>,
+         {.blocks = std::min(tiles, 2 * processors), .threads = kRowThreads, .overlaps = can_overlap(run)},
          run.stream(), table, thresholds, slopes.data(), scores.data(), state);
-  launch("collect_elite", collect_elite, {.blocks = blocks_for(table.n, 8 * kThreads), .threads = kThreads},
-         run.stream(), scores.data(), table.n, state, elite.data());
-  launch("cut_elite", cut_elite<Key>, {.blocks = static_cast<std::size_t>(path.dims), .threads = kElite}, run.stream(),
+  launch("collect_elite", collect_elite,
+         {.blocks = blocks_for(table.n, 8 * kThreads), .threads = kThreads, .overlaps = can_overlap(run)}, run.stream(),
+         scores.data(), table.n, state, elite.data());
+  launch("cut_elite", cut_elite<Key>,
+         {.blocks = static_cast<std::size_t>(path.dims), .threads = kElite, .overlaps = can_overlap(run)}, run.stream(),
          table, elite.data(), state, thresholds, sets.data());
   const int blocks = std::min<int>(kElite / 32, static_cast<int>(kMostEliteBytes / elite_bytes(path.dims, 1)));
   const std::size_t shared = kSpareRowsBytes + elite_bytes(path.dims, blocks);
@@ -92,14 +95,15 @@ std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spare
   launch("spare_rows", path.spare,
          {.blocks = std::min(blocks_for(table.n, kSpareThreads), resident * processors),
           .threads = kSpareThreads,
-          .shared_bytes = shared},
+          .shared_bytes = shared,
+          .overlaps = can_overlap(run)},
          run.stream(), table, thresholds, sets.data(), blocks, state, spared);
   run.end_stage("prefilter", &state->survivors);
   // Before the host knows whether they are few, so that the device need not wait for it.
   const auto settle =
       run.counts() ? settle_few_for<Key, true>(spared.stride) : settle_few_for<Key, false>(spared.stride);
-  launch("settle_few", settle, {.blocks = kFewBlocks, .threads = kFewThreads}, run.stream(), spared, most_few, state,
-         members, run.counters());
+  launch("settle_few", settle, {.blocks = kFewBlocks, .threads = kFewThreads, .overlaps = can_overlap(run)},
+         run.stream(), spared, most_few, state, members, run.counters());
   std::uint32_t count = 0;
   SKYRANK_CUDA_CALL(cudaMemcpyAsync(&count, &state->survivors, sizeof(count), cudaMemcpyDeviceToHost, run.stream()));
   run.device.synchronize();
@@ -110,6 +114,7 @@ std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spare
 /// Sets the members' bits of the rows that nothing dominates.
 __global__ void mark_members(const Candidates rows, const std::uint32_t* order, const std::uint32_t* ids,
                              std::uint32_t* members) {
+  follow_previous();
   const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
   if (place >= rows.count) return;
   const std::uint32_t head = rows.heads[place];
@@ -192,20 +197,23 @@ template <class Key>
 void order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::uint32_t* survivors, Key* thresholds,
                 std::uint32_t* cells, const Arrays& arrays, std::size_t sort_bytes) {
   const Candidates& rows = arrays.rows;
-  launch("cut_dimensions", cut_dimensions<Key>, {.blocks = static_cast<std::size_t>(table.d), .threads = kSampleRows},
+  launch("cut_dimensions", cut_dimensions<Key>,
+         {.blocks = static_cast<std::size_t>(table.d), .threads = kSampleRows, .overlaps = can_overlap(run)},
          run.stream(), table, survivors, rows.count, thresholds, nullptr);
-  launch("code_rows", code_rows<Key>, {.blocks = blocks_for(rows.count, kThreads), .threads = kThreads}, run.stream(),
+  launch("code_rows", code_rows<Key>,
+         {.blocks = blocks_for(rows.count, kThreads), .threads = kThreads, .overlaps = can_overlap(run)}, run.stream(),
          table, survivors, thresholds, rows, arrays.unsorted, cells);
   if (cells != nullptr) {
-    launch("place_by_cells", place_by_cells, {.blocks = blocks_for(rows.count, kCellThreads), .threads = kCellThreads},
+    launch("place_by_cells", place_by_cells,
+           {.blocks = blocks_for(rows.count, kCellThreads), .threads = kCellThreads, .overlaps = can_overlap(run)},
            run.stream(), rows, arrays.unsorted, cells, arrays.order);
   } else {
     SKYRANK_CUDA_CALL(sort_codes(arrays.sort, sort_bytes, arrays, run.stream()));
   }
   const std::size_t maxima_bytes = kGroupsOfSpan * static_cast<std::size_t>(rows.guarded) * sizeof(std::uint32_t);
   launch("gather_groups", gather_groups<Key>,
-         {.blocks = rows.spans, .threads = kSpanThreads, .shared_bytes = maxima_bytes}, run.stream(), arrays.unsorted,
-         arrays.order, rows);
+         {.blocks = rows.spans, .threads = kSpanThreads, .shared_bytes = maxima_bytes, .overlaps = can_overlap(run)},
+         run.stream(), arrays.unsorted, arrays.order, rows);
   run.end_stage("order");
 }
 
@@ -242,7 +250,8 @@ struct BlockedBitmap {
                     sort_bytes);
     reduce_groups(run, rows);
     run.end_stage("reduce");
-    launch("mark_members", mark_members, {.blocks = blocks_for(count, kThreads), .threads = kThreads}, run.stream(),
+    launch("mark_members", mark_members,
+           {.blocks = blocks_for(count, kThreads), .threads = kThreads, .overlaps = can_overlap(run)}, run.stream(),
            rows, arrays.order, survivors.data(), members);
   }
 };

@@ -330,7 +330,15 @@ class Reducer {
     __syncwarp();
   }
 
-  /// Those of the candidates `found` that are at or below the lane's row in all dimensions by their keys.
+  /// Hits of all lanes up to which tests of pairs are less work than all keys of a dimension.
+  static constexpr unsigned kWorthTests = 64;
+
+  __device__ static unsigned hits(std::uint32_t found) {
+    return __reduce_add_sync(kAllLanes, static_cast<unsigned>(__popc(found)));
+  }
+
+  /// Leaves out candidates of `found` that are not at or below the lane's row by their keys, dimension by dimension
+  /// while there are many.
   template <class Key>
   __device__ std::uint32_t at_or_below_by_keys(std::uint32_t group, std::uint32_t found) const {
     const unsigned lane = threadIdx.x % 32;
@@ -338,7 +346,7 @@ class Reducer {
     const auto* const keys = static_cast<const Key*>(rows_.rows);
     const Key* const row = keys + std::size_t{min(group * 32 + lane, rows_.count - 1)} * stride;
     const Key* const candidate = keys + std::size_t{min(group_ * 32 + lane, rows_.count - 1)} * stride;
-    for (int j = 0; j < rows_.d && __any_sync(kAllLanes, found != 0) != 0; ++j) {
+    for (int j = 0; j < rows_.d && hits(found) > kWorthTests; ++j) {
       const Key own = row[j];
       const Key its = candidate[j];
       std::uint32_t set = 0;
@@ -366,10 +374,8 @@ class Reducer {
       if (sure != 0 && lane == 0) atomicOr(dominated, sure);
       if ((sure >> lane & 1u) != 0) found = 0;
       lanes &= ~sure;
-      // Where rows share levels: all pairs of keys at a time are less work than many tests of pairs.
-      constexpr unsigned kWorthTests = 32;  // of a dimension
-      const unsigned hits = __reduce_add_sync(kAllLanes, static_cast<unsigned>(__popc(found)));
-      if (hits > kWorthTests * static_cast<unsigned>(min(rows_.d, 16))) {
+      // Where rows share levels.
+      if (hits(found) > kWorthTests) {
         found = rows_.wide ? at_or_below_by_keys<std::uint64_t>(group, found)
                            : at_or_below_by_keys<std::uint32_t>(group, found);
         lanes = __ballot_sync(kAllLanes, found != 0);

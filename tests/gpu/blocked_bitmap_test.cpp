@@ -27,15 +27,21 @@ class BlockedBitmap : public testing::Test {
     return **std::ranges::find(all, std::string_view("cuda-blocked-bitmap"), &SkylineAlgorithm::name);
   }
 
-  /// Expects the oracle's rows, for each limit up to which rows are compared pair by pair: by default with none, so
-  /// that bitmaps are used.
+  /// Values of the parameters.
+  struct Limits {
+    std::int64_t few;    ///< rows that are compared pair by pair
+    std::int64_t cells;  ///< candidates that are ordered by cells
+  };
+
+  /// Expects the oracle's rows, by default of bitmaps over candidates in either order.
   static void expect_oracle(std::size_t n, const std::vector<Values>& columns, KeyWidth width = KeyWidth::bytes4,
-                            std::initializer_list<std::int64_t> limits = {0}) {
+                            std::initializer_list<Limits> limits = {{0, 0}, {0, 32768}}) {
     const SkylineCase data(n, columns, width);
     const std::vector<RowId> expected = oracle::skyline(data.problem());
-    for (const std::int64_t few : limits) {
-      const ParameterValues values(algorithm().parameters, {{"few", few}});
-      EXPECT_EQ(algorithm().run(data.problem(), values, {}).rows, expected) << "few = " << few;
+    for (const Limits& limit : limits) {
+      const ParameterValues values(algorithm().parameters, {{"few", limit.few}, {"cells", limit.cells}});
+      EXPECT_EQ(algorithm().run(data.problem(), values, {}).rows, expected)
+          << "few " << limit.few << ", cells " << limit.cells;
     }
   }
 
@@ -59,10 +65,39 @@ TEST_F(BlockedBitmap, GroupsAndSpansThatAreFullOrNearly) {
   }
 }
 
+// Rows none of which dominates another, and which share levels by the hundred: all keys of groups are compared at once.
+TEST_F(BlockedBitmap, RowsThatShareLevels) {
+  for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+    std::vector<Values> columns = staircase(1500, 2);
+    columns.insert(columns.begin() + 1, 2, Values(1500, 7));
+    expect_oracle(1500, columns, width);
+    for (std::size_t i = 0; i < 1500; i += 10) columns[0][i] += 3;  // some are dominated
+    expect_oracle(1500, columns, width);
+  }
+}
+
+// Two columns are sorted and swept: ties in either, equal rows, parts of one block and of several.
+TEST_F(BlockedBitmap, TwoColumns) {
+  std::mt19937_64 engine(12);
+  for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+    for (const std::size_t n : {1, 2, 33, 1024, 1025, 3000}) {
+      for (const std::uint64_t values : {1, 3, 40, 100000}) {
+        SCOPED_TRACE(testing::Message() << n << " rows of " << values << " values");
+        std::vector<Values> columns(2, Values(n));
+        for (std::size_t i = 0; i < n; ++i) {
+          columns[0][i] = engine() % values;
+          columns[1][i] = values - columns[0][i] + engine() % 2;
+        }
+        expect_oracle(n, columns, width);
+      }
+    }
+  }
+}
+
 TEST_F(BlockedBitmap, AsManySurvivorsAsAreFewAndOneMore) {
-  for (const std::size_t n : {4096, 4097}) {
+  for (const std::size_t n : {8192, 8193}) {
     SCOPED_TRACE(n);
-    expect_oracle(n, staircase(n, 2), KeyWidth::bytes4, {4096});
+    expect_oracle(n, staircase(n, 3), KeyWidth::bytes4, {{8192, 32768}});
   }
 }
 
@@ -70,7 +105,8 @@ TEST_F(BlockedBitmap, DimensionsAtTheLimitsOfWordsAndPlanes) {
   for (const std::size_t d : {1, 4, 5, 6, 7, 10, 11, 16, 17, 24, 25, 31, 32, 33, 36, 37, 40, 41, 63, 64}) {
     for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
       SCOPED_TRACE(d);
-      expect_oracle(200, make_columns(Distribution::anticorrelated, 200, d, width, d), width, {0, 4096});
+      expect_oracle(200, make_columns(Distribution::anticorrelated, 200, d, width, d), width,
+                    {{0, d % 2 == 0 ? 0 : 32768}, {8192, 0}});
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/skyline/bitmap_levels.cuh"
+#include "kernels/cuda/skyline/overlap.cuh"
 #include "kernels/cuda/skyline/solve.cuh"
 
 // Rows in the forms and in the order in which they meet.
@@ -26,9 +27,22 @@ SKYRANK_HD constexpr int z_planes(int d) {
 SKYRANK_HD constexpr int z_bits(int d) { return d <= kZBits ? z_planes(d) * d : kZBits; }
 SKYRANK_HD constexpr int hash_bits(int d) { return kCodeBits - z_bits(d); }
 
-inline constexpr unsigned kGroupsOfSpan = 32;
+/// Cells are the first bits of the z-order.
+inline constexpr int kCellBits = 13;
+inline constexpr unsigned kCells = 1u << kCellBits;
 
-/// Candidates, 32 a group, 32 groups a span.
+/// Bits of a sort key below its cell.
+SKYRANK_HD constexpr int cell_shift(int d) { return kCodeBits - (z_bits(d) < kCellBits ? z_bits(d) : kCellBits); }
+
+inline constexpr unsigned kGroupsOfSpan = 32;
+inline constexpr unsigned kSpansOfRecord = 32;
+
+/// Words of what a search reads of a span: `guarded` words of each of its groups, and which of their rows are
+/// dominated.
+SKYRANK_HD constexpr unsigned span_words(int guarded) { return (static_cast<unsigned>(guarded) + 1) * kGroupsOfSpan; }
+
+/// Candidates, 32 a group, 32 groups a span. What is read of 32 groups or spans at a time lies side by side, with
+/// addresses that differ by constants, and is there for absent ones too: these are never open.
 struct Candidates {
   std::uint32_t count = 0;
   std::uint32_t groups = 0;
@@ -37,14 +51,22 @@ struct Candidates {
   int stride = 0;  ///< keys of a row, padded with zeros to a multiple of 16 bytes
   int words = 0;   ///< of a row's levels
   int guarded = 0;
-  bool wide = false;                     ///< keys of 64 bits
-  void* rows = nullptr;                  ///< count x stride keys
-  std::uint32_t* levels = nullptr;       ///< groups x words x 32
-  std::uint32_t* maxima = nullptr;       ///< guarded x groups: the greatest levels of a group, their guards set
-  std::uint32_t* span_maxima = nullptr;  ///< guarded x spans
-  std::uint32_t* dominated = nullptr;    ///< groups: known so far; bits of absent rows and of twins are set
+  bool wide = false;                ///< keys of 64 bits
+  void* rows = nullptr;             ///< count x stride keys
+  std::uint32_t* levels = nullptr;  ///< groups x words x 32
+  /// spans x (guarded + 1) x 32: the greatest levels of each group, their guards set; then which rows are known to be
+  /// dominated, with those of absent rows and of twins
+  std::uint32_t* maxima = nullptr;
+  std::uint32_t* span_maxima = nullptr;  ///< the same of spans: spans / 32 x guarded x 32
+  std::uint32_t* firsts = nullptr;       ///< groups: the first group with rows that one of this group's may dominate
   std::uint32_t* heads = nullptr;        ///< count: the row's place, or that of the first of rows equal to it
   std::uint64_t* codes = nullptr;        ///< count: sort keys
+
+  /// The dominated rows of a group.
+  SKYRANK_HD std::uint32_t* dominated(std::uint32_t group) const {
+    const std::size_t span = group / kGroupsOfSpan;
+    return maxima + span * span_words(guarded) + static_cast<unsigned>(guarded) * kGroupsOfSpan + group % kGroupsOfSpan;
+  }
 };
 
 /// Rows before they are sorted.
@@ -56,15 +78,18 @@ struct Unsorted {
 };
 
 /// Row i of the survivors: its keys side by side, its levels, and its sort key: the z-order of its levels above a hash
-/// of its keys, so that equal rows meet.
+/// of its keys, so that equal rows meet. With `cells`, which count the rows in each, its sort key is its cell alone,
+/// and its `order` how many were counted there before it.
 template <class Key>
 __global__ void code_rows(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* ids, const Key* thresholds,
-                          const __grid_constant__ Candidates to, const __grid_constant__ Unsorted out) {
+                          const __grid_constant__ Candidates to, const __grid_constant__ Unsorted out,
+                          std::uint32_t* cells) {
   constexpr int kKeys = sizeof(uint4) / sizeof(Key);
   struct alignas(sizeof(uint4)) Vector {
     Key keys[kKeys];
   };
   __shared__ std::uint32_t spread[kLevels];  // a level's bits, d apart
+  follow_previous();
   const unsigned lane = threadIdx.x % 32;
   const int d = to.d;
   const int planes = z_planes(d);
@@ -111,8 +136,10 @@ __global__ void code_rows(const __grid_constant__ KeyTable<Key> table, const std
   if (!taking) return;
   for (; w < to.words; ++w, word = 0) out.levels[std::size_t{to.count} * static_cast<unsigned>(w) + place] = word;
   const std::uint64_t low = hash & ((std::uint64_t{1} << hash_bits(d)) - 1);
-  out.codes[place] = std::uint64_t{z} << hash_bits(d) | low;
-  out.order[place] = place;
+  const std::uint64_t code = std::uint64_t{z} << hash_bits(d) | low;
+  const int shift = cell_shift(d);
+  out.codes[place] = cells == nullptr ? code : code >> shift << shift;
+  out.order[place] = cells == nullptr ? place : atomicAdd(&cells[code >> shift], 1u);
 }
 
 /// The first place in [0, end) whose code is not below `code`, where codes ascend.
@@ -161,6 +188,7 @@ template <class Key>
 __global__ void __launch_bounds__(kSpanThreads)
     gather_groups(const Unsorted in, const std::uint32_t* order, const __grid_constant__ Candidates to) {
   auto* const maxima = dynamic_shared<std::uint32_t>();
+  follow_previous();
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
   const std::uint32_t group = blockIdx.x * kGroupsOfSpan + warp;
@@ -187,7 +215,8 @@ __global__ void __launch_bounds__(kSpanThreads)
   if (taking) {
     std::uint32_t head = place;
     const std::uint64_t code = to.codes[place];
-    if (place > 0 && to.codes[place - 1] == code) {
+    const std::uint64_t before = place > 0 ? to.codes[place - 1] : ~std::uint64_t{0};
+    if (before == code) {
       const std::uint32_t first = first_not_below(to.codes, place, code);
       const Key* other = rows + std::size_t{order[first]} * stride;
       const Key* own = rows + std::size_t{from} * stride;
@@ -196,22 +225,31 @@ __global__ void __launch_bounds__(kSpanThreads)
       if (twin) head = first;
     }
     to.heads[place] = head;
+    // What a row dominates follows it in the z-order, or has the same code.
+    const int hash = hash_bits(to.d);
+    if (lane == 0) {
+      const bool shared = before >> hash == code >> hash;
+      to.firsts[group] = shared ? first_not_below(to.codes, place, code >> hash << hash) / 32 : group;
+    }
   }
   const unsigned out_of_play = __ballot_sync(kAllLanes, twin || !taking);
-  if (lane == 0 && group < to.groups) to.dominated[group] = out_of_play;
+  if (lane == 0) *to.dominated(group) = out_of_play;
 
   __syncthreads();
+  const unsigned place_in_record = blockIdx.x % kSpansOfRecord;
+  const std::size_t record = blockIdx.x / kSpansOfRecord * static_cast<unsigned>(to.guarded);
   for (unsigned v = warp; v < static_cast<unsigned>(to.guarded); v += kGroupsOfSpan) {
-    const std::uint32_t own = maxima[v * kGroupsOfSpan + lane];
-    if (blockIdx.x * kGroupsOfSpan + lane < to.groups) {
-      to.maxima[std::size_t{to.groups} * v + blockIdx.x * kGroupsOfSpan + lane] = own;
-    }
+    const bool there = blockIdx.x * kGroupsOfSpan + lane < to.groups;
+    const std::uint32_t own = there ? maxima[v * kGroupsOfSpan + lane] : 0;
+    to.maxima[blockIdx.x * std::size_t{span_words(to.guarded)} + v * kGroupsOfSpan + lane] = own;
     std::uint32_t most = 0;
     for (int f = 0; f < kGuardedLevelsOfWord; ++f) {
       const int shift = f * (kLevelBits + 1);
       most |= __reduce_max_sync(kAllLanes, own >> shift & 63u) << shift;
     }
-    if (lane == 0) to.span_maxima[std::size_t{to.spans} * v + blockIdx.x] = most;
+    std::uint32_t* const spans = to.span_maxima + (record + v) * kSpansOfRecord;
+    if (lane == 0) spans[place_in_record] = most;
+    if (blockIdx.x + 1 == gridDim.x && lane > place_in_record) spans[lane] = 0;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/skyline/bitmap_candidates.cuh"
 #include "kernels/cuda/skyline/bitmap_sample.cuh"
 
 // The prefilter: the 1024 rows of the least level sums, the elite, against all rows.
@@ -20,6 +21,7 @@ struct PrefilterState {
   std::uint32_t cutoff;  ///< the elite's scores are below it
   std::uint32_t blocks_done;
   std::uint32_t histogram[kScores];
+  std::uint32_t cells[kCells];  ///< rows in each cell, where they are ordered by cells
 };
 
 /// Levels below that of the sample's least key, continued at the slope of the first.
@@ -71,6 +73,7 @@ __global__ void __launch_bounds__(kRowThreads)
   __shared__ std::uint32_t histogram[kScores];
   __shared__ unsigned sums[32];
   __shared__ bool last;
+  follow_previous();
   for (unsigned s = threadIdx.x; s < kScores; s += kRowThreads) histogram[s] = 0;
   __syncthreads();
   for (std::uint64_t first = std::uint64_t{blockIdx.x} * kRowThreads; first < table.n;
@@ -110,6 +113,7 @@ __global__ void __launch_bounds__(kRowThreads)
 static __global__ void collect_elite(const std::uint16_t* scores, std::uint32_t n, PrefilterState* state,
                                      std::uint32_t* elite) {
   constexpr unsigned kEach = 8;
+  follow_previous();
   const unsigned cutoff = state->cutoff;
   const std::uint64_t first = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kEach;
   if (first >= n) return;
@@ -134,6 +138,7 @@ __global__ void __launch_bounds__(kElite)
               Key* thresholds, std::uint32_t* sets) {
   __shared__ Key places[kElite];
   __shared__ std::uint32_t scratch[kElite];
+  follow_previous();
   const int j = static_cast<int>(blockIdx.x);
   const unsigned i = threadIdx.x;
   const unsigned lane = i % 32;
@@ -154,7 +159,8 @@ __global__ void __launch_bounds__(kElite)
 }
 
 inline constexpr unsigned kSpareThreads = 512;
-inline constexpr unsigned kFew = 4096;  ///< survivors that are compared pair by pair
+inline constexpr unsigned kFew = 8192;  ///< survivors that may be compared pair by pair
+inline constexpr int kFewStride = 4;    ///< that of their rows is a multiple of it
 
 /// Bytes of the bitmaps of so many blocks of the elite.
 constexpr std::size_t elite_bytes(int dims, int blocks) {
@@ -168,7 +174,8 @@ inline constexpr std::size_t kSpareRowsBytes = 36 * sizeof(unsigned);
 template <class Key>
 struct Spared {
   std::uint32_t* rows;  ///< in any order
-  Key* few;             ///< d x kFew: keys of the first of them
+  Key* few;             ///< kFew x stride: the keys of the first of them, padded with zeros
+  int stride;
 };
 
 /// Writes the rows that the elite may not dominate. A row of the elite that is at or below a threshold below the row's
@@ -178,6 +185,7 @@ __global__ void __launch_bounds__(kSpareThreads)
     spare_rows(const __grid_constant__ KeyTable<Key> table, const Key* thresholds, const std::uint32_t* elite_sets,
                int blocks, PrefilterState* state, const __grid_constant__ Spared<Key> spared) {
   auto* const sums = dynamic_shared<unsigned>();
+  follow_previous();
   unsigned& base = sums[32];
   std::uint32_t* const sets = sums + kSpareRowsBytes / sizeof(unsigned);
   const int d = table.d;
@@ -218,45 +226,11 @@ __global__ void __launch_bounds__(kSpareThreads)
     const std::uint32_t at = base + before;
     if (kept) spared.rows[at] = static_cast<std::uint32_t>(row);
     if (kept && at < kFew) {
-      for (int j = 0; j < d; ++j) spared.few[static_cast<unsigned>(j) * kFew + at] = table.columns[j][row];
+      Key* const to = spared.few + std::size_t{at} * static_cast<unsigned>(spared.stride);
+      for (int j = 0; j < spared.stride; ++j) to[j] = j < d ? table.columns[j][row] : 0;
     }
     __syncthreads();
   }
-}
-
-inline constexpr unsigned kFewThreads = 256;
-
-/// Compares the survivors pair by pair, a row a warp, and marks the members, if there are at most `most` of them, which
-/// is no more than kFew.
-template <class Key, bool kCount>
-__global__ void __launch_bounds__(kFewThreads)
-    settle_few(const __grid_constant__ Spared<Key> spared, int d, std::uint32_t most, const PrefilterState* state,
-               std::uint32_t* members, TestCounters* counters) {
-  const unsigned lane = threadIdx.x % 32;
-  const unsigned count = state->survivors;
-  if (count > most) return;
-  unsigned long long tests = 0;
-  for (unsigned i = (blockIdx.x * kFewThreads + threadIdx.x) / 32; i < count; i += gridDim.x * (kFewThreads / 32)) {
-    bool dominated = false;
-    for (unsigned first = 0; first < count && !dominated; first += 32) {
-      const unsigned other = first + lane;
-      bool may = other < count;
-      bool better = false;
-      for (int j = 0; j < d && __any_sync(kAllLanes, may) != 0; ++j) {
-        const Key* const keys = spared.few + static_cast<unsigned>(j) * kFew;
-        const Key own = keys[i];
-        const Key its = keys[other < count ? other : i];
-        may = may && its <= own;
-        better = better || its < own;
-      }
-      if constexpr (kCount) tests += other < count ? 1 : 0;
-      dominated = __any_sync(kAllLanes, may && better) != 0;
-    }
-    if (lane != 0 || dominated) continue;
-    const std::uint32_t row = spared.rows[i];
-    atomicOr(&members[row / 32], 1u << (row % 32));
-  }
-  if constexpr (kCount) atomicAdd(&counters->dominance_tests, tests);
 }
 
 }  // namespace skyrank::kernels::cuda::skyline::bitmap

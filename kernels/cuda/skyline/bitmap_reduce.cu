@@ -37,6 +37,15 @@ __device__ bool dominates_row(const void* rows, std::uint32_t a, std::uint32_t b
   return better && !worse;
 }
 
+/// The same address, of which the compiler does not know how it was made, so that it adds to it as a whole.
+template <class T>
+__device__ T* as_it_is(T* address) {
+#if defined(__CUDACC__)
+  asm("" : "+l"(address));
+#endif
+  return address;
+}
+
 __device__ std::uint32_t peek(const std::uint32_t* word) { return *static_cast<const volatile std::uint32_t*>(word); }
 
 /// Pairs of a row and a candidate that may dominate it, until there are enough for all lanes of a warp.
@@ -73,7 +82,7 @@ class PairQueue {
     ++tests;
     const bool dominated = rows_.wide ? dominates_row<std::uint64_t>(rows_.rows, candidate, row, rows_.stride)
                                       : dominates_row<std::uint32_t>(rows_.rows, candidate, row, rows_.stride);
-    if (dominated) atomicOr(&rows_.dominated[row / 32], 1u << (row % 32));
+    if (dominated) atomicOr(rows_.dominated(row / 32), 1u << (row % 32));
   }
 
   const Candidates& rows_;
@@ -90,9 +99,13 @@ struct Bitmaps {
   std::uint32_t sets[kDims];
   std::uint32_t corner[guarded_words(kDims)];
 
-  /// `scratch`: 32 words of shared memory.
-  __device__ void build(const std::uint32_t* levels, bool taking, std::uint32_t* scratch) {
+  /// Of the candidates `alive`, of which each lane has one. Bit by bit: a level is at most l if, above the bits that
+  /// are the same, it has a 0 where l has a 1.
+  __device__ void build(const std::uint32_t* levels, unsigned alive) {
     const unsigned lane = threadIdx.x % 32;
+    unsigned ones[kLevelBits];  // of the lane's number, a word of each bit
+#pragma unroll
+    for (int p = 0; p < kLevelBits; ++p) ones[p] = 0 - (lane >> p & 1u);
 #pragma unroll
     for (int v = 0; v < guarded_words(kDims); ++v) corner[v] = 0;
 #pragma unroll
@@ -102,22 +115,26 @@ struct Bitmaps {
       for (int f = 0; f < kLevelsOfWord; ++f) {
         const int j = w * kLevelsOfWord + f;
         if (j >= kDims) break;
+        unsigned set = ~0u;
+#pragma unroll
+        for (int p = 0; p < kLevelBits; ++p) {
+          const unsigned zeros = ~__ballot_sync(kAllLanes, (word >> (f * kLevelBits + p) & 1u) != 0);
+          set = (zeros & ones[p]) | (zeros & set) | (ones[p] & set);
+        }
+        sets[j] = set & alive;
         const unsigned level = word >> (f * kLevelBits) & 31u;
-        sets[j] = sets_by_level(level, taking, scratch);
-        const unsigned least = __reduce_min_sync(kAllLanes, taking ? level : 31u);
+        const unsigned least = __reduce_min_sync(kAllLanes, (alive >> lane & 1u) != 0 ? level : 31u);
         corner[j / kGuardedLevelsOfWord] |= least << (j % kGuardedLevelsOfWord * (kLevelBits + 1));
       }
     }
   }
 
-  /// Whether a row of the group with these maxima may be at or above the corner in all dimensions.
-  __device__ bool may_dominate(const std::uint32_t* maxima, std::uint32_t groups, std::uint32_t group) const {
+  /// Whether one of those that have these maxima may be at or above the corner in all dimensions.
+  __device__ bool may_dominate(const std::uint32_t (&maxima)[guarded_words(kDims)]) const {
     constexpr std::uint32_t kGuards = 0x20820820u;
     std::uint32_t kept = kGuards;
 #pragma unroll
-    for (int v = 0; v < guarded_words(kDims); ++v) {
-      kept &= maxima[std::size_t{groups} * static_cast<unsigned>(v) + group] - corner[v];
-    }
+    for (int v = 0; v < guarded_words(kDims); ++v) kept &= maxima[v] - corner[v];
     return kept == kGuards;
   }
 
@@ -143,7 +160,7 @@ struct Bitmaps {
     std::uint32_t found = ~0u;
 #pragma unroll
     for (int w = 0; w < level_words(kDims); ++w) {
-      if (w > 0 && w % 2 == 0 && __any_sync(kAllLanes, found != 0) == 0) return 0;
+      if (kDims > 18 && w > 0 && w % 2 == 0 && __any_sync(kAllLanes, found != 0) == 0) return 0;
 #pragma unroll
       for (int f = 0; f < kLevelsOfWord; ++f) {
         const int j = w * kLevelsOfWord + f;
@@ -155,13 +172,20 @@ struct Bitmaps {
   }
 };
 
-/// Groups whose rows a warp's candidates may dominate, until there are enough to go through them.
-constexpr unsigned kOpenGroups = 256;
+/// A group whose rows a warp's candidates may dominate, and which of them were dominated when it was looked at.
+struct alignas(8) OpenGroup {
+  std::uint32_t group;
+  std::uint32_t dominated;
+};
+
+/// Open groups that a warp keeps until there are enough to go through them.
+constexpr unsigned kOpenGroups = 128;
+constexpr unsigned kPastOpen = 4;  ///< that may be fetched after the last
 
 /// Shared memory of a warp.
 struct WarpMemory {
+  OpenGroup open[kOpenGroups + kPastOpen];
   std::uint32_t pairs[kPairs];
-  std::uint32_t open[kOpenGroups];
 };
 
 /// A group of candidates in a warp.
@@ -169,137 +193,204 @@ template <int kDims, bool kCount>
 class Reducer {
  public:
   static constexpr int kWords = level_words(kDims);
+  static constexpr int kGuarded = guarded_words(kDims);
   static constexpr int kAtOnce = kDims <= 24 ? 2 : 1;  ///< groups met at once, so that their loads overlap
+  static_assert(2 * kAtOnce <= kPastOpen);
 
-  __device__ Reducer(const Candidates& rows, std::uint32_t group, std::uint32_t alive, std::uint32_t first,
+  __device__ Reducer(const Candidates& rows, std::uint32_t group, unsigned alive, std::uint32_t first,
                      WarpMemory& memory)
-      : rows_(rows), group_(group), alive_(alive), memory_(memory), queue_(rows, first * 32, group * 32, memory.pairs) {
-    const unsigned lane = threadIdx.x % 32;
-    bitmaps_.build(rows.levels + std::size_t{group} * kWords * 32, (alive >> lane & 1u) != 0, memory.open);
+      : rows_(rows), group_(group), memory_(memory), queue_(rows, first * 32, group * 32, memory.pairs) {
+    bitmaps_.build(rows.levels + std::size_t{group} * kWords * 32, alive);
   }
 
   /// Against the groups [first, end).
   __device__ void meet(std::uint32_t first, std::uint32_t end) {
-    const unsigned lane = threadIdx.x % 32;
-    const std::uint32_t end_span = (end + kGroupsOfSpan - 1) / kGroupsOfSpan;
-    std::uint32_t next = first / kGroupsOfSpan;
-    std::uint32_t base = next;
-    unsigned spans = 0;  // bit i: span base + i is open and has not been looked through
-    bool all = false;
-    while (!all) {
-      while (open_ <= kOpenGroups - 32 && !all) {
-        if (spans != 0) {
-          list_open((base + first_bit(spans)) * kGroupsOfSpan + lane, first, end);
-          spans &= spans - 1;
-        } else if (next < end_span) {
-          base = next;
-          next += 32;
-          const bool there = base + lane < end_span;
-          spans = __ballot_sync(kAllLanes, there && bitmaps_.may_dominate(rows_.span_maxima, rows_.spans, base + lane));
-          if constexpr (kCount) mask_tests_ += there ? 1 : 0;
-        } else {
-          all = true;
-        }
+    constexpr std::uint32_t kGroupsOfRecord = kGroupsOfSpan * kSpansOfRecord;
+    for (std::uint32_t record = first / kGroupsOfRecord; record * kGroupsOfRecord < end; ++record) {
+      unsigned spans = open_spans(record, first, end);
+      while (spans != 0) {
+        // Two at a time, so that their loads overlap.
+        const std::uint32_t one = record * kSpansOfRecord + first_bit(spans);
+        spans &= spans - 1;
+        const bool both = spans != 0;
+        const std::uint32_t other = both ? record * kSpansOfRecord + first_bit(spans) : one;
+        spans &= spans - 1;
+        const Span a = read_span(one);
+        const Span b = read_span(other);
+        list_open(a, one, first, end);
+        list_open(b, other, first, both ? end : first);
+        if (open_ > kOpenGroups - 2 * kGroupsOfSpan) meet_open();
       }
-      meet_open();
     }
+    meet_open();
     queue_.finish();
   }
 
   __device__ void count(TestCounters* counters) const {
-    atomicAdd(&counters->dominance_tests, queue_.tests);
-    atomicAdd(&counters->mask_tests, mask_tests_);
+    unsigned long long dominance_tests = queue_.tests;
+    unsigned long long mask_tests = mask_tests_;
+    for (unsigned distance = 16; distance > 0; distance /= 2) {
+      dominance_tests += __shfl_xor_sync(kAllLanes, dominance_tests, static_cast<int>(distance));
+      mask_tests += __shfl_xor_sync(kAllLanes, mask_tests, static_cast<int>(distance));
+    }
+    if (threadIdx.x % 32 != 0) return;
+    atomicAdd(&counters->dominance_tests, dominance_tests);
+    atomicAdd(&counters->mask_tests, mask_tests);
   }
 
  private:
+  /// Of a group of a span, each lane another.
+  struct Span {
+    std::uint32_t maxima[kGuarded];
+    std::uint32_t dominated;
+  };
+
   __device__ static unsigned first_bit(unsigned word) {
     return static_cast<unsigned>(__ffs(static_cast<int>(word))) - 1;
   }
 
-  __device__ void list_open(std::uint32_t group, std::uint32_t first, std::uint32_t end) {
+  /// Which of the 32 spans of a record are open and have groups of [first, end).
+  __device__ unsigned open_spans(std::uint32_t record, std::uint32_t first, std::uint32_t end) {
     const unsigned lane = threadIdx.x % 32;
-    const bool open = group >= first && group < end && bitmaps_.may_dominate(rows_.maxima, rows_.groups, group) &&
-                      peek(&rows_.dominated[group]) != ~0u;
+    const std::uint32_t span = record * kSpansOfRecord + lane;
+    const std::uint32_t* const source = rows_.span_maxima + std::size_t{record} * (kGuarded * kSpansOfRecord) + lane;
+    std::uint32_t maxima[kGuarded];
+#pragma unroll
+    for (int v = 0; v < kGuarded; ++v) maxima[v] = source[static_cast<unsigned>(v) * kSpansOfRecord];
+    const bool there = span >= first / kGroupsOfSpan && span * kGroupsOfSpan < end;
+    if constexpr (kCount) mask_tests_ += there ? 1 : 0;
+    return __ballot_sync(kAllLanes, there && bitmaps_.may_dominate(maxima));
+  }
+
+  __device__ Span read_span(std::uint32_t span) const {
+    const unsigned lane = threadIdx.x % 32;
+    const std::uint32_t* const source = rows_.maxima + std::size_t{span} * span_words(kGuarded) + lane;
+    Span read;
+#pragma unroll
+    for (int v = 0; v < kGuarded; ++v) read.maxima[v] = source[static_cast<unsigned>(v) * kGroupsOfSpan];
+    read.dominated = peek(source + static_cast<unsigned>(kGuarded) * kGroupsOfSpan);
+    return read;
+  }
+
+  __device__ void list_open(const Span& span, std::uint32_t number, std::uint32_t first, std::uint32_t end) {
+    const unsigned lane = threadIdx.x % 32;
+    const std::uint32_t group = number * kGroupsOfSpan + lane;
+    // No branches, which would make loads wait for each other.
+    const bool open = bitmaps_.may_dominate(span.maxima) & (span.dominated != ~0u) & (group >= first) & (group < end);
     if constexpr (kCount) ++mask_tests_;
     const unsigned lanes = __ballot_sync(kAllLanes, open);
-    if (open) memory_.open[open_ + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)))] = group;
+    const unsigned place = open_ + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
+    if (open) memory_.open[place] = {group, span.dominated};
     open_ += static_cast<unsigned>(__popc(lanes));
   }
 
-  /// The open groups from the i-th on, and the levels of their rows; or some of them again, at the end.
-  __device__ void fetch(unsigned i, std::uint32_t* groups, std::uint32_t (*levels)[kWords]) const {
+  /// The levels of the rows of the open groups from the i-th on, and whether the lane's own were dominated.
+  __device__ void fetch(unsigned i, std::uint32_t (&levels)[kAtOnce][kWords], bool (&dominated)[kAtOnce]) const {
     const unsigned lane = threadIdx.x % 32;
+    const std::uint32_t* const all = as_it_is(rows_.levels + lane);
 #pragma unroll
     for (int a = 0; a < kAtOnce; ++a) {
-      groups[a] = memory_.open[min(i + a, open_ - 1)];
-      const std::uint32_t* const source = rows_.levels + std::size_t{groups[a]} * (kWords * 32) + lane;
+      const OpenGroup open = memory_.open[i + a];
+      const std::uint32_t* const source = all + std::size_t{open.group} * (kWords * 32);
 #pragma unroll
       for (int w = 0; w < kWords; ++w) levels[a][w] = source[w * 32];
+      dominated[a] = (open.dominated & 1u << lane) != 0;
     }
   }
 
   __device__ void meet_open() {
-    __syncwarp();
     if (open_ == 0) return;
-    std::uint32_t next_group[kAtOnce];
-    std::uint32_t next[kAtOnce][kWords];
-    fetch(0, next_group, next);
+    const unsigned lane = threadIdx.x % 32;
+    __syncwarp();
+    // What is fetched past the end has no rows.
+    if (lane < kPastOpen) memory_.open[open_ + lane] = {memory_.open[open_ - 1].group, ~0u};
+    __syncwarp();
+    std::uint32_t levels[kAtOnce][kWords];
+    bool dominated[kAtOnce];
+    fetch(0, levels, dominated);
     for (unsigned i = 0; i < open_; i += kAtOnce) {
-      std::uint32_t group[kAtOnce];
-      std::uint32_t levels[kAtOnce][kWords];
       std::uint32_t found[kAtOnce];
-#pragma unroll
-      for (int a = 0; a < kAtOnce; ++a) {
-        group[a] = next_group[a];
-#pragma unroll
-        for (int w = 0; w < kWords; ++w) levels[a][w] = next[a][w];
-      }
-      fetch(i + kAtOnce, next_group, next);
       bool any = false;
 #pragma unroll
       for (int a = 0; a < kAtOnce; ++a) {
-        found[a] = bitmaps_.at_or_below(levels[a]) & alive_;
+        found[a] = bitmaps_.at_or_below(levels[a]);
+        if (dominated[a]) found[a] = 0;
         any = any || found[a] != 0;
       }
       if constexpr (kCount) mask_tests_ += 32 * min(static_cast<unsigned>(kAtOnce), open_ - i);
+      fetch(i + kAtOnce, levels, dominated);
       if (__any_sync(kAllLanes, any) == 0) continue;
 #pragma unroll 1
       for (int a = 0; a < kAtOnce && i + a < open_; ++a) {
         // The code of `settle` once, not for each a.
-        std::uint32_t own[kWords];
-#pragma unroll
-        for (int w = 0; w < kWords; ++w) own[w] = a == 0 ? levels[0][w] : levels[kAtOnce - 1][w];
-        settle(a == 0 ? group[0] : group[kAtOnce - 1], own, a == 0 ? found[0] : found[kAtOnce - 1]);
+        settle(memory_.open[i + a].group, a == 0 ? found[0] : found[kAtOnce - 1]);
       }
     }
     open_ = 0;
     __syncwarp();
   }
 
+  /// Hits of all lanes up to which tests of pairs are less work than all keys of a dimension.
+  static constexpr unsigned kWorthTests = 64;
+
+  __device__ static unsigned hits(std::uint32_t found) {
+    return __reduce_add_sync(kAllLanes, static_cast<unsigned>(__popc(found)));
+  }
+
+  /// Leaves out candidates of `found` that are not at or below the lane's row by their keys, dimension by dimension
+  /// while there are many.
+  template <class Key>
+  __device__ std::uint32_t at_or_below_by_keys(std::uint32_t group, std::uint32_t found) const {
+    const unsigned lane = threadIdx.x % 32;
+    const auto stride = static_cast<unsigned>(rows_.stride);
+    const auto* const keys = static_cast<const Key*>(rows_.rows);
+    const Key* const row = keys + std::size_t{min(group * 32 + lane, rows_.count - 1)} * stride;
+    const Key* const candidate = keys + std::size_t{min(group_ * 32 + lane, rows_.count - 1)} * stride;
+    for (int j = 0; j < rows_.d && hits(found) > kWorthTests; ++j) {
+      const Key own = row[j];
+      const Key its = candidate[j];
+      std::uint32_t set = 0;
+      // Not all at once, which would take the registers of what is done far more often.
+#pragma unroll 4
+      for (unsigned c = 0; c < 32; ++c) set |= exchange(its, c) <= own ? 1u << c : 0;
+      found &= set;
+    }
+    return found;
+  }
+
   /// Each lane's row of a group may be dominated by the candidates `found`.
-  __device__ void settle(std::uint32_t group, const std::uint32_t* levels, std::uint32_t found) {
+  __device__ void settle(std::uint32_t group, std::uint32_t found) {
     constexpr int kMany = 8;
     const unsigned lane = threadIdx.x % 32;
+    std::uint32_t* const dominated = rows_.dominated(group);
     if (group == group_) found &= ~(1u << lane);
-    if ((peek(&rows_.dominated[group]) >> lane & 1u) != 0) found = 0;
+    if ((peek(dominated) >> lane & 1u) != 0) found = 0;
     unsigned lanes = __ballot_sync(kAllLanes, found != 0);
     if (__popc(lanes) >= kMany) {
+      std::uint32_t levels[kWords];
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) levels[w] = rows_.levels[(std::size_t{group} * kWords + w) * 32 + lane];
       const unsigned sure = __ballot_sync(kAllLanes, (bitmaps_.below(levels, rows_.d) & found) != 0);
-      if (sure != 0 && lane == 0) atomicOr(&rows_.dominated[group], sure);
+      if (sure != 0 && lane == 0) atomicOr(dominated, sure);
       if ((sure >> lane & 1u) != 0) found = 0;
       lanes &= ~sure;
+      // Where rows share levels.
+      if (hits(found) > kWorthTests) {
+        found = rows_.wide ? at_or_below_by_keys<std::uint64_t>(group, found)
+                           : at_or_below_by_keys<std::uint32_t>(group, found);
+        lanes = __ballot_sync(kAllLanes, found != 0);
+      }
     }
     while (lanes != 0) {
       const bool tested = queue_.add(found != 0, lanes, group * 32 + lane, first_bit(found));
       found &= found - 1;
-      if (tested && (peek(&rows_.dominated[group]) >> lane & 1u) != 0) found = 0;
+      if (tested && (peek(dominated) >> lane & 1u) != 0) found = 0;
       lanes = __ballot_sync(kAllLanes, found != 0);
     }
   }
 
   const Candidates& rows_;
   std::uint32_t group_;
-  std::uint32_t alive_;
   WarpMemory& memory_;
   Bitmaps<kDims> bitmaps_;
   PairQueue queue_;
@@ -307,30 +398,24 @@ class Reducer {
   unsigned long long mask_tests_ = 0;
 };
 
-/// Blocks of a multiprocessor that registers are shared out for: more where a warp's bitmaps are few.
-SKYRANK_HD constexpr int resident_for(int dims) { return dims <= 12 ? 12 : dims <= 16 ? 10 : dims <= 24 ? 8 : 4; }
+/// Blocks of a multiprocessor that registers are shared out for: as many as do without spilling.
+SKYRANK_HD constexpr int resident_for(int dims) {
+  return dims <= 6 ? 16 : dims <= 12 ? 14 : dims <= 16 ? 11 : dims <= 24 ? 8 : 4;
+}
 
 /// A warp holds a group of candidates against the groups of one of `chunks` chunks.
 template <int kDims, bool kCount>
 __global__ void __launch_bounds__(kWarps * 32, resident_for(kDims))
     reduce(const __grid_constant__ Candidates rows, std::uint32_t chunk, std::uint32_t chunks, TestCounters* counters) {
   __shared__ WarpMemory memory[kWarps];
+  follow_previous();
   const std::uint32_t group = blockIdx.x / chunks * kWarps + threadIdx.x / 32;
   const std::uint32_t begin = blockIdx.x % chunks * chunk;
   const std::uint32_t end = min(begin + chunk, rows.groups);
   if (group >= rows.groups) return;
-  const std::uint32_t alive = ~peek(&rows.dominated[group]);
-  if (alive == 0) return;
-
-  // What a row dominates follows it in the z-order, or has the same code.
-  std::uint32_t first = group;
-  const int hash = hash_bits(rows.d);
-  const std::uint64_t code = rows.codes[std::size_t{group} * 32] >> hash;
-  if (group > 0 && rows.codes[std::size_t{group} * 32 - 1] >> hash == code) {
-    first = first_not_below(rows.codes, group * 32, code << hash) / 32;
-  }
-  first = max(first, begin);
-  if (first >= end) return;
+  const std::uint32_t alive = ~peek(rows.dominated(group));
+  const std::uint32_t first = max(rows.firsts[group], begin);
+  if (alive == 0 || first >= end) return;
   Reducer<kDims, kCount> reducer(rows, group, alive, first, memory[threadIdx.x / 32]);
   reducer.meet(first, end);
   if constexpr (kCount) reducer.count(counters);
@@ -342,15 +427,17 @@ template <int kDims>
 void reduce_padded(SkylineRun& run, const Candidates& rows) {
   // Enough warps for the device, even where the first groups of candidates see the most rows; and bitmaps that are
   // used often enough to be worth their making.
-  constexpr std::uint32_t kLeastWarps = 16384;
+  constexpr std::uint32_t kLeastWarps = 65536;
   constexpr std::uint32_t kLeastChunks = 16;
   const std::uint32_t parts = std::max(kLeastChunks, (kLeastWarps + rows.groups - 1) / rows.groups);
   constexpr std::uint32_t kLargestChunk = 1u << 21;  // of which the queue of pairs can number the rows
-  const std::uint32_t chunk = std::clamp((rows.groups + parts - 1) / parts, 4u, kLargestChunk);
+  std::uint32_t chunk = std::clamp((rows.groups + parts - 1) / parts, 4u, kLargestChunk);
+  if (chunk > kGroupsOfSpan) chunk = (chunk + kGroupsOfSpan - 1) / kGroupsOfSpan * kGroupsOfSpan;
   const std::uint32_t chunks = (rows.groups + chunk - 1) / chunk;
   const auto kernel = run.counts() ? reduce<kDims, true> : reduce<kDims, false>;
-  launch("reduce", kernel, {.blocks = blocks_for(rows.groups, kWarps) * chunks, .threads = kWarps * 32}, run.stream(),
-         rows, chunk, chunks, run.counters());
+  launch("reduce", kernel,
+         {.blocks = blocks_for(rows.groups, kWarps) * chunks, .threads = kWarps * 32, .overlaps = can_overlap(run)},
+         run.stream(), rows, chunk, chunks, run.counters());
 }
 
 template <std::size_t kFirst = 0>

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/skyline/bitmap_levels.cuh"
+#include "kernels/cuda/skyline/overlap.cuh"
 #include "kernels/cuda/skyline/solve.cuh"
 
 // Samples of rows and what is learned from them. Exactness never depends on a sample.
@@ -53,6 +54,7 @@ __global__ void __launch_bounds__(kSampleRows)
     cut_dimensions(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* ids, std::uint32_t n,
                    Key* thresholds, float* slopes) {
   __shared__ Key places[kSampleRows];
+  follow_previous();
   const unsigned j = blockIdx.x;
   const unsigned i = threadIdx.x;
   const unsigned count = n < kSampleRows ? n : kSampleRows;

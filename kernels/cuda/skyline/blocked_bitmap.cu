@@ -5,8 +5,11 @@
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/skyline/bitmap_candidates.cuh"
+#include "kernels/cuda/skyline/bitmap_cells.cuh"
+#include "kernels/cuda/skyline/bitmap_few.cuh"
 #include "kernels/cuda/skyline/bitmap_prefilter.cuh"
 #include "kernels/cuda/skyline/bitmap_reduce.cuh"
+#include "kernels/cuda/skyline/two_columns.hpp"
 
 // Skyline by bitmaps over groups of 32 candidates; our own design.
 //
@@ -23,7 +26,8 @@
 //
 // Before that a prefilter: all rows are scored by the sum of their places among the quantiles, and the 1024 best meet
 // all rows as groups of candidates, with thresholds at their own quantiles. There "below a threshold that is below the
-// row" is certain dominance, and no test follows. If it leaves few rows, they are compared pair by pair.
+// row" is certain dominance, and no test follows. If it leaves few rows, they are compared pair by pair; rows of two
+// columns are sorted and swept.
 //
 // Equal rows never dominate each other, and would only make all their tests fail: a hash below the z-order brings them
 // together, and all but the first of them take its fate. Exactness depends neither on hashes nor on samples.
@@ -63,42 +67,45 @@ Prefilter<Key> prefilter_for(int d) {
 /// Finds the rows that the elite spares. If there are at most `most_few`, marks those of them that are members. Returns
 /// how many there are; waits for the device.
 template <class Key>
-std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spared<Key>& spared, Key* thresholds,
-                        std::uint32_t most_few, std::uint32_t* members) {
+std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spared<Key>& spared, PrefilterState* state,
+                        Key* thresholds, std::uint32_t most_few, std::uint32_t* members) {
   const auto d = static_cast<std::size_t>(table.d);
   const Prefilter<Key> path = prefilter_for<Key>(table.d);
-  const auto state = run.allocate<PrefilterState>(1);
   const auto scores = run.allocate<std::uint16_t>((std::size_t{table.n} + 7) / 8 * 8);
   const auto elite = run.allocate<std::uint32_t>(kElite);
   const auto slopes = run.allocate<float>(d * kLevels);
   const auto sets = run.allocate<std::uint32_t>(elite_bytes(path.dims, kElite / 32) / sizeof(std::uint32_t));
-  SKYRANK_CUDA_CALL(cudaMemsetAsync(state.data(), 0, state.bytes(), run.stream()));
-  launch("cut_dimensions", cut_dimensions<Key>, {.blocks = d, .threads = kSampleRows}, run.stream(), table, nullptr,
-         table.n, thresholds, slopes.data());
+  SKYRANK_CUDA_CALL(cudaMemsetAsync(state, 0, sizeof(*state), run.stream()));
+  launch("cut_dimensions", cut_dimensions<Key>, {.blocks = d, .threads = kSampleRows, .overlaps = can_overlap(run)},
+         run.stream(), table, nullptr, table.n, thresholds, slopes.data());
   const auto processors = static_cast<std::size_t>(run.device.properties().multiprocessors);
   const std::size_t tiles = blocks_for(table.n, kRowThreads);
-  launch("score_rows", score_rows<Key>, {.blocks = std::min(tiles, 2 * processors), .threads = kRowThreads},
-         run.stream(), table, thresholds, slopes.data(), scores.data(), state.data());
-  launch("collect_elite", collect_elite, {.blocks = blocks_for(table.n, 8 * kThreads), .threads = kThreads},
-         run.stream(), scores.data(), table.n, state.data(), elite.data());
-  launch("cut_elite", cut_elite<Key>, {.blocks = static_cast<std::size_t>(path.dims), .threads = kElite}, run.stream(),
-         table, elite.data(), state.data(), thresholds, sets.data());
+  launch("score_rows", score_rows<Key>,
+         {.blocks = std::min(tiles, 2 * processors), .threads = kRowThreads, .overlaps = can_overlap(run)},
+         run.stream(), table, thresholds, slopes.data(), scores.data(), state);
+  launch("collect_elite", collect_elite,
+         {.blocks = blocks_for(table.n, 8 * kThreads), .threads = kThreads, .overlaps = can_overlap(run)}, run.stream(),
+         scores.data(), table.n, state, elite.data());
+  launch("cut_elite", cut_elite<Key>,
+         {.blocks = static_cast<std::size_t>(path.dims), .threads = kElite, .overlaps = can_overlap(run)}, run.stream(),
+         table, elite.data(), state, thresholds, sets.data());
   const int blocks = std::min<int>(kElite / 32, static_cast<int>(kMostEliteBytes / elite_bytes(path.dims, 1)));
   const std::size_t shared = kSpareRowsBytes + elite_bytes(path.dims, blocks);
   const std::size_t resident = resident_blocks(path.spare, kSpareThreads, shared);
   launch("spare_rows", path.spare,
          {.blocks = std::min(blocks_for(table.n, kSpareThreads), resident * processors),
           .threads = kSpareThreads,
-          .shared_bytes = shared},
-         run.stream(), table, thresholds, sets.data(), blocks, state.data(), spared);
-  run.end_stage("prefilter", &state.data()->survivors);
+          .shared_bytes = shared,
+          .overlaps = can_overlap(run)},
+         run.stream(), table, thresholds, sets.data(), blocks, state, spared);
+  run.end_stage("prefilter", &state->survivors);
   // Before the host knows whether they are few, so that the device need not wait for it.
-  const auto settle = run.counts() ? settle_few<Key, true> : settle_few<Key, false>;
-  launch("settle_few", settle, {.blocks = 4 * processors, .threads = kFewThreads}, run.stream(), spared, table.d,
-         most_few, state.data(), members, run.counters());
+  const auto settle =
+      run.counts() ? settle_few_for<Key, true>(spared.stride) : settle_few_for<Key, false>(spared.stride);
+  launch("settle_few", settle, {.blocks = kFewBlocks, .threads = kFewThreads, .overlaps = can_overlap(run)},
+         run.stream(), spared, most_few, state, members, run.counters());
   std::uint32_t count = 0;
-  SKYRANK_CUDA_CALL(
-      cudaMemcpyAsync(&count, &state.data()->survivors, sizeof(count), cudaMemcpyDeviceToHost, run.stream()));
+  SKYRANK_CUDA_CALL(cudaMemcpyAsync(&count, &state->survivors, sizeof(count), cudaMemcpyDeviceToHost, run.stream()));
   run.device.synchronize();
   run.context.check();
   return count;
@@ -107,10 +114,11 @@ std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spare
 /// Sets the members' bits of the rows that nothing dominates.
 __global__ void mark_members(const Candidates rows, const std::uint32_t* order, const std::uint32_t* ids,
                              std::uint32_t* members) {
+  follow_previous();
   const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
   if (place >= rows.count) return;
   const std::uint32_t head = rows.heads[place];
-  if ((rows.dominated[head / 32] >> (head % 32) & 1u) != 0) return;
+  if ((*rows.dominated(head / 32) >> (head % 32) & 1u) != 0) return;
   const std::uint32_t id = ids[order[place]];
   atomicOr(&members[id / 32], 1u << (id % 32));
 }
@@ -158,9 +166,10 @@ void lay_out(Arena& arena, std::size_t sort_bytes, Arrays& arrays) {
   arrays.unsorted.rows = row_keys;
   arena.take(rows.levels, levels);
   arena.take(arrays.unsorted.levels, levels);
-  arena.take(rows.maxima, std::size_t{rows.groups} * static_cast<std::size_t>(rows.guarded));
-  arena.take(rows.span_maxima, std::size_t{rows.spans} * static_cast<std::size_t>(rows.guarded));
-  arena.take(rows.dominated, rows.groups);
+  const std::size_t records = (rows.spans + kSpansOfRecord - 1) / kSpansOfRecord;
+  arena.take(rows.maxima, std::size_t{rows.spans} * span_words(rows.guarded));
+  arena.take(rows.span_maxima, records * static_cast<std::size_t>(rows.guarded) * kSpansOfRecord);
+  arena.take(rows.firsts, rows.groups);
   arena.take(rows.heads, rows.count);
   arena.take(rows.codes, rows.count);
   arena.take(arrays.unsorted.codes, rows.count);
@@ -169,58 +178,88 @@ void lay_out(Arena& arena, std::size_t sort_bytes, Arrays& arrays) {
   arena.take(arrays.sort, sort_bytes);
 }
 
+/// Counts of what candidates are made of.
+template <class Key>
+void shape(Candidates& rows, std::uint32_t count, int d) {
+  constexpr int kKeysOfVector = 16 / sizeof(Key);
+  rows.count = count;
+  rows.groups = (count + 31) / 32;
+  rows.spans = (rows.groups + kGroupsOfSpan - 1) / kGroupsOfSpan;
+  rows.d = d;
+  rows.stride = (d + kKeysOfVector - 1) / kKeysOfVector * kKeysOfVector;
+  rows.words = level_words(padded_dims(d));
+  rows.guarded = guarded_words(padded_dims(d));
+  rows.wide = sizeof(Key) == 8;
+}
+
+/// Candidates from the survivors, in order. `cells`: zeros, or null for a sort.
+template <class Key>
+void order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::uint32_t* survivors, Key* thresholds,
+                std::uint32_t* cells, const Arrays& arrays, std::size_t sort_bytes) {
+  const Candidates& rows = arrays.rows;
+  launch("cut_dimensions", cut_dimensions<Key>,
+         {.blocks = static_cast<std::size_t>(table.d), .threads = kSampleRows, .overlaps = can_overlap(run)},
+         run.stream(), table, survivors, rows.count, thresholds, nullptr);
+  launch("code_rows", code_rows<Key>,
+         {.blocks = blocks_for(rows.count, kThreads), .threads = kThreads, .overlaps = can_overlap(run)}, run.stream(),
+         table, survivors, thresholds, rows, arrays.unsorted, cells);
+  if (cells != nullptr) {
+    launch("place_by_cells", place_by_cells,
+           {.blocks = blocks_for(rows.count, kCellThreads), .threads = kCellThreads, .overlaps = can_overlap(run)},
+           run.stream(), rows, arrays.unsorted, cells, arrays.order);
+  } else {
+    SKYRANK_CUDA_CALL(sort_codes(arrays.sort, sort_bytes, arrays, run.stream()));
+  }
+  const std::size_t maxima_bytes = kGroupsOfSpan * static_cast<std::size_t>(rows.guarded) * sizeof(std::uint32_t);
+  launch("gather_groups", gather_groups<Key>,
+         {.blocks = rows.spans, .threads = kSpanThreads, .shared_bytes = maxima_bytes, .overlaps = can_overlap(run)},
+         run.stream(), arrays.unsorted, arrays.order, rows);
+  run.end_stage("order");
+}
+
 struct BlockedBitmap {
   template <class Key>
   static void find(SkylineRun& run, const KeyTable<Key>& table, std::uint32_t* members) {
     const auto survivors = run.allocate<std::uint32_t>(table.n);
-    const auto few = run.allocate<Key>(static_cast<std::size_t>(table.d) * kFew);
+    const int few_stride = (table.d + kFewStride - 1) / kFewStride * kFewStride;
+    const auto few = run.allocate<Key>(static_cast<std::size_t>(few_stride) * kFew);
     const auto thresholds = run.allocate<Key>(kMaxDims * kLevels);
+    const auto state = run.allocate<PrefilterState>(1);
     const auto most_few = static_cast<std::uint32_t>(run.parameters["few"]);
-    Arrays arrays;
-    Candidates& rows = arrays.rows;
-    rows.count = prefilter<Key>(run, table, {survivors.data(), few.data()}, thresholds.data(), most_few, members);
+    const Spared<Key> spared{survivors.data(), few.data(), few_stride};
+    const std::uint32_t count = prefilter<Key>(run, table, spared, state.data(), thresholds.data(), most_few, members);
     if (run.counts()) {
       const std::size_t row_bytes = static_cast<std::size_t>(table.d) * sizeof(Key);
-      const std::size_t kept_bytes = rows.count * (2 * row_bytes + 64);
-      run.count(2 * table.n * row_bytes + kept_bytes, 2 * std::size_t{table.n} + kept_bytes, rows.count);
+      const std::size_t kept_bytes = count * (2 * row_bytes + 64);
+      run.count(2 * table.n * row_bytes + kept_bytes, 2 * std::size_t{table.n} + kept_bytes, count);
     }
-    if (rows.count <= most_few) return;
-    rows.groups = (rows.count + 31) / 32;
-    rows.spans = (rows.groups + kGroupsOfSpan - 1) / kGroupsOfSpan;
-    rows.d = table.d;
-    constexpr int kKeysOfVector = 16 / sizeof(Key);
-    rows.stride = (table.d + kKeysOfVector - 1) / kKeysOfVector * kKeysOfVector;
-    rows.words = level_words(padded_dims(table.d));
-    rows.guarded = guarded_words(padded_dims(table.d));
-    rows.wide = sizeof(Key) == 8;
-
+    if (count <= most_few) return;
+    if (table.d == 2) return sweep_two_columns<Key>(run, table, survivors.data(), count, members);
+    Arrays arrays;
+    Candidates& rows = arrays.rows;
+    shape<Key>(rows, count, table.d);
     std::size_t sort_bytes = 0;
-    SKYRANK_CUDA_CALL(sort_codes(nullptr, sort_bytes, arrays, run.stream()));
+    const bool by_cells = count <= static_cast<std::uint32_t>(run.parameters["cells"]);
+    if (!by_cells) SKYRANK_CUDA_CALL(sort_codes(nullptr, sort_bytes, arrays, run.stream()));
     Arena arena;
     lay_out<Key>(arena, sort_bytes, arrays);
     const auto buffer = run.allocate<std::byte>(arena.used());
     arena.give(buffer.data());
     lay_out<Key>(arena, sort_bytes, arrays);
-
-    launch("cut_dimensions", cut_dimensions<Key>, {.blocks = static_cast<std::size_t>(table.d), .threads = kSampleRows},
-           run.stream(), table, survivors.data(), rows.count, thresholds.data(), nullptr);
-    const Grid each_row{.blocks = blocks_for(rows.count, kThreads), .threads = kThreads};
-    launch("code_rows", code_rows<Key>, each_row, run.stream(), table, survivors.data(), thresholds.data(), rows,
-           arrays.unsorted);
-    SKYRANK_CUDA_CALL(sort_codes(arrays.sort, sort_bytes, arrays, run.stream()));
-    const std::size_t maxima_bytes = kGroupsOfSpan * static_cast<std::size_t>(rows.guarded) * sizeof(std::uint32_t);
-    launch("gather_groups", gather_groups<Key>,
-           {.blocks = rows.spans, .threads = kSpanThreads, .shared_bytes = maxima_bytes}, run.stream(), arrays.unsorted,
-           arrays.order, rows);
-    run.end_stage("order");
+    order_rows<Key>(run, table, survivors.data(), thresholds.data(), by_cells ? state.data()->cells : nullptr, arrays,
+                    sort_bytes);
     reduce_groups(run, rows);
     run.end_stage("reduce");
-    launch("mark_members", mark_members, each_row, run.stream(), rows, arrays.order, survivors.data(), members);
+    launch("mark_members", mark_members,
+           {.blocks = blocks_for(count, kThreads), .threads = kThreads, .overlaps = can_overlap(run)}, run.stream(),
+           rows, arrays.order, survivors.data(), members);
   }
 };
 
 constexpr Parameter kParameters[] = {
     {"few", "rows left by the prefilter that are compared pair by pair, if no more are left", 0, kFew, kFew},
+    {"cells", "candidates that are ordered by cells, without a sort, if no more are left", 0, kMostInCells,
+     kMostInCells},
 };
 
 }  // namespace

@@ -142,7 +142,7 @@ TEST_P(SkylineData, ManyRows) {
   const std::size_t n = 40'000;
   const auto expect_reference = [&](const std::vector<Values>& columns, KeyWidth width) {
     const SkylineCase data(n, columns, width);
-    const std::vector<RowId> expected = run(algorithm("sfs"), data.problem()).rows;
+    const Vector<RowId> expected = run(algorithm("sfs"), data.problem()).rows;
     for (const long long target : {0LL, HWY_AVX2, HWY_SCALAR}) {
       if (target != 0 && (hwy::SupportedTargets() & target) == 0) continue;
       SCOPED_TRACE("target " + std::to_string(target));

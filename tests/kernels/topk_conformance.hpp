@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,7 @@ inline constexpr auto k4 = KeyWidth::bytes4;
 inline constexpr auto k8 = KeyWidth::bytes8;
 
 /// The keys of rows, one after the other.
-inline Values keys_of(const TopKProblem& problem, const std::vector<RowId>& rows) {
+inline Values keys_of(const TopKProblem& problem, std::span<const RowId> rows) {
   Values keys;
   for (const RowId row : rows) {
     for (const KeyColumn& column : problem.keys) keys.push_back(oracle::key_at(column, static_cast<std::size_t>(row)));
@@ -29,8 +30,7 @@ inline Values keys_of(const TopKProblem& problem, const std::vector<RowId>& rows
   return keys;
 }
 
-inline void expect_answer(const TopKProblem& problem, const std::vector<RowId>& rows,
-                          const std::vector<RowId>& expected) {
+inline void expect_answer(const TopKProblem& problem, const Vector<RowId>& rows, const std::vector<RowId>& expected) {
   if (problem.ties != TieRule::any) {
     ASSERT_EQ(rows, expected);
     return;
@@ -40,7 +40,7 @@ inline void expect_answer(const TopKProblem& problem, const std::vector<RowId>& 
   ASSERT_EQ(std::set<RowId>(rows.begin(), rows.end()).size(), rows.size());
   ASSERT_EQ(keys_of(problem, rows), keys_of(problem, expected));
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    const bool tie = keys_of(problem, {rows[i - 1]}) == keys_of(problem, {rows[i]});
+    const bool tie = keys_of(problem, {&rows[i - 1], 1}) == keys_of(problem, {&rows[i], 1});
     ASSERT_TRUE(!tie || rows[i - 1] < rows[i]) << "at place " << i;
   }
 }

@@ -350,27 +350,67 @@ struct Twin {
   std::uint32_t first = 0;
 };
 
+/// Brings equal rows together: any order of the keys will do. Ascending rows stay ascending among equals.
+template <class Key>
+class TwinSort {
+ public:
+  explicit TwinSort(const Candidates<Key>& rows) : rows_(rows) {}
+
+  void operator()(std::span<std::uint32_t> run) { split(run, 2 * static_cast<int>(std::bit_width(run.size()))); }
+
+  int compare(std::uint32_t a, std::uint32_t b) const {
+    return std::memcmp(rows_.keys[a], rows_.keys[b], rows_.keys.stride() * sizeof(Key));
+  }
+
+ private:
+  /// A quicksort in three parts, since rows that are all equal, or of few kinds, are to cost a pass or few. `depth`
+  /// bounds it as in an introsort.
+  void split(std::span<std::uint32_t> run, int depth) {
+    constexpr std::size_t kFew = 64;
+    while (run.size() > kFew && depth-- > 0) {
+      const std::uint32_t pivot = run[run.size() / 2];
+      std::size_t less = 0;
+      equal_.clear();
+      greater_.clear();
+      for (const std::uint32_t row : run) {
+        const int compared = compare(row, pivot);
+        if (compared < 0) {
+          run[less++] = row;
+        } else {
+          (compared == 0 ? equal_ : greater_).push_back(row);
+        }
+      }
+      std::ranges::copy(equal_, run.begin() + static_cast<std::ptrdiff_t>(less));
+      std::ranges::copy(greater_, run.end() - static_cast<std::ptrdiff_t>(greater_.size()));
+      const std::span<std::uint32_t> rest = run.last(greater_.size());
+      split(run.first(less), depth);
+      run = rest;
+    }
+    std::sort(run.begin(), run.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const int compared = compare(a, b);
+      return compared != 0 ? compared < 0 : a < b;
+    });
+  }
+
+  const Candidates<Key>& rows_;
+  RowIndices equal_;
+  RowIndices greater_;
+};
+
 /// Takes all but the first of equal rows out of places [begin, end) of rows in z-order, a whole number of runs of equal
 /// codes.
 template <class Key>
 void take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::size_t begin, std::size_t end,
                     RowIndices& kept, Vector<Twin>& twins) {
-  const auto compare = [&](std::uint32_t a, std::uint32_t b) {
-    return std::memcmp(rows.keys[a], rows.keys[b], rows.keys.stride() * sizeof(Key));
-  };
+  TwinSort sort(rows);
   RowIndices run;
   while (begin < end) {
     const std::uint64_t code = sorted.code(begin);
     for (run.clear(); begin < end && sorted.code(begin) == code; ++begin) run.push_back(sorted.row(begin));
-    if (run.size() > 1) {
-      std::sort(run.begin(), run.end(), [&](std::uint32_t a, std::uint32_t b) {
-        const int compared = compare(a, b);
-        return compared != 0 ? compared < 0 : a < b;
-      });
-    }
+    sort(run);
     kept.push_back(run.front());
     for (std::size_t i = 1; i < run.size(); ++i) {
-      if (compare(kept.back(), run[i]) == 0) {
+      if (sort.compare(kept.back(), run[i]) == 0) {
         twins.push_back({run[i], kept.back()});
       } else {
         kept.push_back(run[i]);
@@ -385,9 +425,11 @@ template <class Key>
 RowIndices take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, Vector<Twin>& twins) {
   const std::size_t parts = std::clamp<std::size_t>(sorted.size() / 4096, 1, 4 * concurrency());
   const auto start_of = [&](std::size_t part) {
-    std::size_t place = sorted.size() * part / parts;
-    while (place > 0 && place < sorted.size() && sorted.code(place) == sorted.code(place - 1)) ++place;
-    return place;
+    const std::size_t place = sorted.size() * part / parts;
+    if (place == 0) return place;
+    const auto from = sorted.words.begin() + static_cast<std::ptrdiff_t>(place);
+    const auto in_run = [&](std::uint64_t word) { return word >> sorted.row_bits == sorted.code(place - 1); };
+    return static_cast<std::size_t>(std::partition_point(from, sorted.words.end(), in_run) - sorted.words.begin());
   };
   Vector<RowIndices> kept(parts);
   Vector<Vector<Twin>> found(parts);
@@ -405,6 +447,16 @@ struct Skyline {
   RowIndices rows;
   Vector<Twin> twins;  ///< of rows in and outside the skyline
 };
+
+/// Which of n candidates are in a skyline of them, twins included.
+inline Vector<std::uint8_t> flags_of(const Skyline& skyline, std::size_t n) {
+  Vector<std::uint8_t> taken(n);
+  parallel_for(skyline.rows.size(), kChunk, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) taken[skyline.rows[i]] = 1;
+  });
+  for (const Twin& twin : skyline.twins) taken[twin.row] = taken[twin.first];
+  return taken;
+}
 
 /// Adds skyline rows to the candidates. Whenever these have grown by half, all are put in z-order anew.
 template <class Key>
@@ -502,7 +554,8 @@ RowIndices second_prefilter(const SkylineProblem& problem, Spared spared, Counte
   const Candidates<Key> rows = make_candidates<Key>(problem, chosen, counters, context);
   Vector<std::uint32_t> kills(rows.n);
   const Skyline skyline = reduce_in_batches(rows, kills.data(), counters, context);
-  const auto surviving = std::ranges::count_if(skyline.rows, [&](std::uint32_t row) { return row >= num_elite; });
+  const Vector<std::uint8_t> taken = flags_of(skyline, rows.n);
+  const auto surviving = std::count(taken.begin() + static_cast<std::ptrdiff_t>(num_elite), taken.end(), 1);
   if (2 * static_cast<std::size_t>(surviving) > num_witnesses) return std::move(spared.rows);  // would spare too many
   Blocks killers;
   append(rows, find_strongest(rows, skyline.rows, kills), killers);
@@ -511,11 +564,7 @@ RowIndices second_prefilter(const SkylineProblem& problem, Spared spared, Counte
 
 /// The rows of a skyline of candidates, which are the rows `ids`, ascending.
 Vector<RowId> rows_in_order(const RowIndices& ids, const Skyline& skyline, const Context& context) {
-  Vector<std::uint8_t> taken(ids.size());
-  parallel_for(skyline.rows.size(), kChunk, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) taken[skyline.rows[i]] = 1;
-  });
-  for (const Twin& twin : skyline.twins) taken[twin.row] = taken[twin.first];
+  const Vector<std::uint8_t> taken = flags_of(skyline, ids.size());
   CountNothing nothing;
   const RowIndices places = keep_in_chunks(ids.size(), kChunk, nothing, context,
                                            [&](std::size_t begin, std::size_t end, RowIndices& kept, CountNothing&) {

@@ -26,6 +26,7 @@
 #include "engine/exec/levels.hpp"
 #include "engine/exec/partition.hpp"
 #include "engine/exec/physical_plan.hpp"
+#include "engine/exec/query_memory.hpp"
 #include "engine/exec/ranges.hpp"
 #include "engine/exec/rank.hpp"
 #include "engine/exec/row_set.hpp"
@@ -36,6 +37,7 @@
 #include "engine/exec/survey.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
+#include "kernels/common/memory.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/failure.hpp"
 #include "kernels/registry.hpp"
@@ -50,6 +52,7 @@ namespace {
 
 using exec::RowSet;
 using exec::Segments;
+using exec::Vector;
 using query::BoundQuery;
 
 // ---- What the stages pass on ----
@@ -57,7 +60,7 @@ using query::BoundQuery;
 /// The table that the answer is taken from: the input, or what `group_by` made of it.
 struct Source {
   Table table;
-  std::vector<RowId> first_rows;  ///< per group; empty without `group_by`
+  Vector<RowId> first_rows;  ///< per group; empty without `group_by`
   bool grouped = false;
 };
 
@@ -65,7 +68,7 @@ struct Source {
 struct Candidates {
   RowSet rows;
   Segments segments;
-  std::vector<std::int32_t> levels;  ///< per position; empty without `prefer`
+  Vector<std::int32_t> levels;  ///< per position; empty without `prefer`
 };
 
 // ---- Measuring ----
@@ -175,12 +178,12 @@ Segments partition_rows(Execution& execution, const Source& source, const RowSet
 
 /// The candidates that a preference keeps, ascending, and their segments.
 Candidates narrow(const Candidates& all, exec::Kept kept) {
-  std::vector<std::int64_t> positions = std::move(kept.rows);
+  Vector<std::int64_t> positions = std::move(kept.rows);
   for (std::int64_t& position : positions) position = all.segments.at(position);
-  const std::vector<std::int64_t> order = exec::ascending_order(positions);
+  const Vector<std::int64_t> order = exec::ascending_order(positions);
   const auto at = [&](std::size_t i) { return order.empty() ? static_cast<std::int64_t>(i) : order[i]; };
-  std::vector<std::int64_t> ordered(positions.size());
-  Candidates result{RowSet::all(0), {std::move(kept.bounds), std::vector<std::int64_t>(order.size())}, {}};
+  Vector<std::int64_t> ordered(positions.size());
+  Candidates result{RowSet::all(0), {std::move(kept.bounds), Vector<std::int64_t>(order.size())}, {}};
   result.levels.resize(positions.size());
   for (std::size_t i = 0; i < positions.size(); ++i) {
     ordered[i] = positions[at(i)];
@@ -237,11 +240,11 @@ Candidates filter_last(Execution& execution, const Source& source, Candidates ca
   });
   node.measured_rows = rows.size();
   const std::int64_t n = rows.size();
-  return {std::move(rows), exec::one_segment(n), std::vector<std::int32_t>(static_cast<std::size_t>(n), 1)};
+  return {std::move(rows), exec::one_segment(n), Vector<std::int32_t>(static_cast<std::size_t>(n), 1)};
 }
 
 /// Positions in the order of the answer.
-std::vector<std::int64_t> rank(Execution& execution, const Source& source, const Candidates& candidates) {
+Vector<std::int64_t> rank(Execution& execution, const Source& source, const Candidates& candidates) {
   const BoundQuery& query = execution.query();
   exec::Operators& operators = execution.plan.operators;
   const exec::Window window = exec::window_of(query);
@@ -262,8 +265,8 @@ std::vector<std::int64_t> rank(Execution& execution, const Source& source, const
   const std::int64_t n = largest(candidates.segments);
   exec::Ranker ranker(window, execution.runtime, n);
   exec::Report report;
-  std::vector<std::int64_t> positions = timed(execution, execution.timing.compute_ms, *operators.order,
-                                              [&] { return ranker.rank(keys, candidates.segments, report); });
+  Vector<std::int64_t> positions = timed(execution, execution.timing.compute_ms, *operators.order,
+                                         [&] { return ranker.rank(keys, candidates.segments, report); });
   std::vector<kernels::KeyWidth> widths;
   for (const exec::Keys& column : keys) widths.push_back(column.column.width);
   exec::describe_path(ranker.path(widths, n), *operators.order);
@@ -275,8 +278,8 @@ std::vector<std::int64_t> rank(Execution& execution, const Source& source, const
 
 /// What `from` has at each of some places.
 template <class T>
-std::vector<T> taken(const auto& from, const std::vector<std::int64_t>& places) {
-  std::vector<T> values(places.size());
+Vector<T> taken(const auto& from, const Vector<std::int64_t>& places) {
+  Vector<T> values(places.size());
   exec::for_each_range(static_cast<std::int64_t>(places.size()), exec::kGrain,
                        [&](std::int64_t begin, std::int64_t end) {
                          for (std::int64_t i = begin; i < end; ++i) values[i] = from[places[i]];
@@ -284,13 +287,20 @@ std::vector<T> taken(const auto& from, const std::vector<std::int64_t>& places) 
   return values;
 }
 
-Column output_column(const query::BoundOutput& output, const Source& source, const std::vector<RowId>& rows,
-                     const std::vector<std::int32_t>& levels) {
+/// A copy for the caller.
+template <class T>
+std::vector<T> handed_over(const Vector<T>& values) {
+  exec::QueryMemory::hold(values.size() * sizeof(T));
+  return {values.begin(), values.end()};
+}
+
+Column output_column(const query::BoundOutput& output, const Source& source, const Vector<RowId>& rows,
+                     const Vector<std::int32_t>& levels) {
   switch (output.kind) {
     case query::BoundOutput::Kind::row:
       return source.grouped ? exec::row_column(taken<RowId>(source.first_rows, rows), output.name)
                             : exec::row_column(rows, output.name);
-    case query::BoundOutput::Kind::level: return Column::own(output.name, levels);
+    case query::BoundOutput::Kind::level: return Column::own(output.name, handed_over(levels));
     case query::BoundOutput::Kind::score:
     case query::BoundOutput::Kind::expression: break;
   }
@@ -298,17 +308,19 @@ Column output_column(const query::BoundOutput& output, const Source& source, con
 }
 
 Result gather(Execution& execution, const Source& source, const Candidates& candidates,
-              std::vector<std::int64_t> positions) {
+              Vector<std::int64_t> positions) {
   Result result;
   PlanNode& node = execution.plan.operators.gather;
   result.table = timed(execution, execution.timing.gather_ms, node, [&] {
-    if (execution.plan.preference) result.levels = taken<std::int32_t>(candidates.levels, positions);
-    std::vector<RowId> rows = candidates.rows.is_all() ? std::move(positions) : candidates.rows.at(positions);
+    Vector<std::int32_t> levels;
+    if (execution.plan.preference) levels = taken<std::int32_t>(candidates.levels, positions);
+    Vector<RowId> rows = candidates.rows.is_all() ? std::move(positions) : candidates.rows.at(positions);
     std::vector<Column> columns;
     for (const query::BoundOutput& output : execution.query().outputs) {
-      columns.push_back(output_column(output, source, rows, result.levels));
+      columns.push_back(output_column(output, source, rows, levels));
     }
-    result.rows = source.grouped ? taken<RowId>(source.first_rows, rows) : std::move(rows);
+    result.levels = handed_over(levels);
+    result.rows = handed_over(source.grouped ? taken<RowId>(source.first_rows, rows) : rows);
     return Table(std::move(columns));
   });
   node.measured_rows = result.table.num_rows();
@@ -318,11 +330,11 @@ Result gather(Execution& execution, const Source& source, const Candidates& cand
 /// The best rows of a table by a ranking that takes the filter and the making of keys in.
 Result rank_fused(Execution& execution, const Table& input) {
   exec::Operators& operators = execution.plan.operators;
-  const auto path = planner::choose(*execution.plan.fused, execution.plan.constraints, execution.plan.machine,
-                                    execution.plan.survey.ranking);
+  const auto path = planner::choose(*execution.plan.fused, execution.plan.constraints,
+                                    exec::with_memory_left(execution.plan.machine), execution.plan.survey.ranking);
   operators.scan.measured_rows = input.num_rows();
   exec::Report report;
-  std::vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
+  Vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
     return exec::rank_fused(execution.query(), input, path, execution.runtime, report);
   });
   exec::describe_path(path, *operators.order);
@@ -358,7 +370,7 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
     operators.filter->reason = "in one pass with the keys";
   }
   exec::Report report;
-  std::vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
+  Vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
     return exec::rank_scanned(query, *keys, input.num_rows(), execution.runtime, *operators.order, report);
   });
   book(execution, *operators.order, report, *operators.order->measured_ms);
@@ -373,8 +385,8 @@ std::optional<Result> rank_contenders(Execution& execution, const Table& input) 
   if (!plan.contenders) return std::nullopt;
   exec::Operators& operators = plan.operators;
   operators.scan.measured_rows = input.num_rows();
-  const auto path =
-      planner::choose(*plan.contenders, plan.constraints, plan.machine, exec::contenders_statistics(plan));
+  const auto path = planner::choose(*plan.contenders, plan.constraints, exec::with_memory_left(plan.machine),
+                                    exec::contenders_statistics(plan));
   exec::Report report;
   auto found = timed(execution, execution.timing.compute_ms, *operators.contenders, [&] {
     return exec::find_contenders(execution.query(), input, *plan.contenders, path, execution.runtime, report);
@@ -520,6 +532,12 @@ std::optional<planner::Profile> profile_of(const EngineOptions& options) {
   }
 }
 
+/// In a unit that people read, rounded up.
+std::string amount(double bytes) {
+  const bool small = bytes < 1e6;
+  return format_number(std::ceil(bytes / (small ? 1e2 : 1e5)) / 10) + (small ? " kB" : " MB");
+}
+
 /// Turns what may come out of the layers below into the errors of the public API.
 template <class F>
 auto guarded(const Query& query, const F& f) {
@@ -553,6 +571,8 @@ struct Engine::State {
     if (options.threads > tbb::info::default_concurrency()) {
       more_threads.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(options.threads));
     }
+    if (options.memory_bytes == 0) return;
+    memory = std::make_shared<kernels::MemoryAccount>(options.memory_bytes, [this] { shared_keys.drop_all(); });
   }
 
   /// bind -> logical plan -> physical plan, whose kernels still have to get their paths.
@@ -569,7 +589,8 @@ struct Engine::State {
                                            {bound.path.parameters.begin(), bound.path.parameters.end()}};
     const planner::Machine machine{.threads = arena.max_concurrency(),
                                    .cuda = with_cuda,
-                                   .host_bytes = host_bytes(),
+                                   .host_bytes = most_bytes(),
+                                   .host_limited = memory != nullptr,
                                    .device_bytes = with_cuda ? device_bytes() : 0,
                                    .profile = profile ? &*profile : nullptr};
     exec::PhysicalPlan made = exec::make_plan(std::move(bound), table, query.table, constraints, machine, allowed);
@@ -580,6 +601,7 @@ struct Engine::State {
 
   Result answer(const Query& query, const Table& table, const RunOptions& run) const {
     const exec::StopScope stops(run.stop);
+    const exec::QueryMemory columns;
     exec::Stopwatch total;
     exec::Stopwatch watch;
     exec::PhysicalPlan planned = plan(query, table);
@@ -604,8 +626,38 @@ struct Engine::State {
     return result;
   }
 
-  /// About how much memory a query takes beside its table, in words; for the message that there is too little.
-  std::string memory_needed(const Query& query, const Table& table) const {
+  double most_bytes() const {
+    return memory == nullptr ? host_bytes() : std::min(host_bytes(), static_cast<double>(memory->limit()));
+  }
+
+  /// Answers a query within the engine's limit of memory.
+  Result answer_counted(const Query& query, const Table& table, const RunOptions& run) const {
+    const std::size_t before = memory == nullptr ? 0 : memory->used();
+    try {
+      const kernels::AccountScope counted(memory.get());
+      return answer(query, table, run);
+    } catch (const kernels::OverLimit& over) {
+      throw ResourceError(over_limit(query, table, over, before), query.location);
+    } catch (const std::bad_alloc&) {
+      throw ResourceError("out of memory while answering the query, which is expected to need about " +
+                              amount(memory_needed(query, table)) + " beside its table",
+                          query.location);
+    }
+  }
+
+  std::string over_limit(const Query& query, const Table& table, const kernels::OverLimit& over,
+                         std::size_t before) const {
+    const auto in_use = static_cast<double>(std::min(before, over.used));
+    const double reached = static_cast<double>(over.used + over.asked) - in_use;
+    std::string text = "the query needs about " + amount(std::max(memory_needed(query, table), reached)) +
+                       " beside its table, and the engine's limit of memory is " +
+                       amount(static_cast<double>(over.limit));
+    if (in_use > 0) text += ", of which other queries and what is kept for later ones had " + amount(in_use);
+    return text;
+  }
+
+  /// About how many bytes a query takes beside its table; for the message that there are too few.
+  double memory_needed(const Query& query, const Table& table) const {
     exec::PhysicalPlan planned = plan(query, table);
     exec::choose_paths(planned);
     const auto sum = [](const auto& self, const PlanNode& node) -> double {
@@ -613,8 +665,7 @@ struct Engine::State {
       for (const PlanNode& child : node.children) bytes += self(self, child);
       return bytes;
     };
-    const double bytes = sum(sum, exec::tree(std::move(planned.operators), planned.rules));
-    return "about " + std::to_string(static_cast<std::int64_t>(std::ceil(bytes / 1e6))) + " MB";
+    return sum(sum, exec::tree(std::move(planned.operators), planned.rules));
   }
 
   EngineOptions options;
@@ -623,6 +674,7 @@ struct Engine::State {
   bool cuda = false;
   std::optional<planner::Profile> profile;
   exec::Rules rules;
+  std::shared_ptr<kernels::MemoryAccount> memory;  // null: no limit; outlives what is counted on it
   mutable exec::SharedKeys shared_keys{options.shared_key_bytes};
 };
 
@@ -642,15 +694,7 @@ Result Engine::run(const Query& query, const Table& table, const RunOptions& opt
   return guarded(query, [&] {
     return state_->arena.execute([&] {
       // Isolated: a thread that waits for a part of this query must not pick up a part of another caller's.
-      return tbb::this_task_arena::isolate([&] {
-        try {
-          return state_->answer(query, table, options);
-        } catch (const std::bad_alloc&) {
-          throw ResourceError("out of memory while answering the query, which is expected to need " +
-                                  state_->memory_needed(query, table) + " beside its table",
-                              query.location);
-        }
-      });
+      return tbb::this_task_arena::isolate([&] { return state_->answer_counted(query, table, options); });
     });
   });
 }
@@ -668,6 +712,7 @@ void Engine::check(const Query& query, const Table& table) const { explain(query
 
 PlanNode Engine::explain(const Query& query, const Table& table) const {
   return guarded(query, [&] {
+    const kernels::AccountScope counted(state_->memory.get());
     exec::PhysicalPlan plan = state_->plan(query, table);
     exec::choose_paths(plan);
     return exec::tree(std::move(plan.operators), plan.rules);

@@ -104,11 +104,16 @@ std::string rounded(double value) {
   return {text, end.ptr};
 }
 
+std::string amount(double bytes) { return bytes < 1e9 ? rounded(bytes / 1e6) + " MB" : rounded(bytes / 1e9) + " GB"; }
+
+bool is_limited(Device device, const Machine& machine) { return device == Device::cpu && machine.host_limited; }
+
 /// Why a path does not fit into memory, or empty.
 std::string too_large(double bytes, Device device, const Machine& machine) {
   const double free = device == Device::cuda ? machine.device_bytes : machine.host_bytes;
   if (bytes <= free) return {};
-  return "needs about " + rounded(bytes / 1e9) + " GB of memory and " + rounded(free / 1e9) + " GB are free";
+  return "needs about " + amount(bytes) + " of memory and " +
+         (is_limited(device, machine) ? "the limit leaves " + amount(free) : amount(free) + " are free");
 }
 
 /// Whether all of a query's temporary memory fits.
@@ -136,6 +141,16 @@ Priced cheapest(const Algorithm& algorithm, const typename Algorithm::Shape& sha
   return *best;
 }
 
+/// The cheapest path if it is cheaper than what was chosen before.
+template <class Algorithm>
+void offer(Choice<Algorithm>& choice, const Algorithm& algorithm, const Priced& priced, bool better) {
+  if (choice.algorithm != nullptr && !better) return;
+  choice.algorithm = &algorithm;
+  choice.seconds = priced.seconds;
+  choice.bytes = priced.bytes;
+  choice.parameters = kernels::ParameterValues(algorithm.parameters, priced.values);
+}
+
 template <class Algorithm>
 std::string reason_of_choice(const Choice<Algorithm>& choice, bool forced) {
   const auto priced = std::ranges::count_if(choice.others, [](const Considered& it) { return it.seconds.has_value(); });
@@ -160,21 +175,26 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
   const Parameters parameters = parameters_of_kind(algorithms, constraints);
   const bool forced = any_forced(algorithms, constraints);
   Choice<Algorithm> choice;
+  Choice<Algorithm> smallest;  // of those that a limit rules out
   for (const Algorithm* algorithm : algorithms) {
     Considered it{std::string(algorithm->name), std::nullopt,
                   obstacle(*algorithm, shape, constraints, parameters, forced, machine)};
     if (it.reason.empty()) {
       const Priced best = cheapest(*algorithm, shape, parameters, machine, statistics);
       it.reason = too_large(best.bytes, algorithm->device, machine);
-      if (it.reason.empty()) it.seconds = best.seconds;
-      if (it.seconds && (choice.algorithm == nullptr || *it.seconds < choice.seconds)) {
-        choice.algorithm = algorithm;
-        choice.seconds = best.seconds;
-        choice.bytes = best.bytes;
-        choice.parameters = kernels::ParameterValues(algorithm->parameters, best.values);
+      if (it.reason.empty()) {
+        it.seconds = best.seconds;
+        offer(choice, *algorithm, best, best.seconds < choice.seconds);
+      } else if (is_limited(algorithm->device, machine)) {
+        offer(smallest, *algorithm, best, best.bytes < smallest.bytes);
       }
     }
     choice.others.push_back(std::move(it));
+  }
+  const bool none_fits = choice.algorithm == nullptr;
+  if (none_fits) {
+    smallest.others = std::move(choice.others);
+    choice = std::move(smallest);
   }
   if (choice.algorithm == nullptr) {
     throw NoPath{"no " + std::string(Algorithm::problem) + " algorithm fits (" +
@@ -184,7 +204,8 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
   for (Considered& it : choice.others) {
     if (it.seconds) it.reason = "predicted " + rounded(*it.seconds / choice.seconds) + " times as long";
   }
-  choice.reason = reason_of_choice(choice, forced);
+  choice.reason = none_fits ? "needs the least memory; the limit leaves too little for any by prediction"
+                            : reason_of_choice(choice, forced);
   return choice;
 }
 

@@ -43,12 +43,15 @@ struct Choice {
 struct Machine {
   int threads = 1;
   bool cuda = false;
-  double host_bytes = std::numeric_limits<double>::infinity();    ///< of memory that a query may take
+  double host_bytes = std::numeric_limits<double>::infinity();  ///< of memory that a query may take
+  bool host_limited = false;  ///< that somebody set: is kept whatever is predicted, so where nothing fits, the path
+                              ///< that needs least is tried
   double device_bytes = std::numeric_limits<double>::infinity();  ///< the same on the GPU
   const Profile* profile = nullptr;                               ///< null: the built-in one
 };
 
-/// Throws NoPath when a forced path does not exist, does not fit, or has parameters out of range.
+/// Throws NoPath when a forced path does not exist, does not fit, or has parameters out of range, and when all need too
+/// much memory for the machine.
 Choice<kernels::SkylineAlgorithm> choose(const kernels::SkylineShape& shape, const Constraints& constraints,
                                          const Machine& machine, const Statistics& statistics = {});
 Choice<kernels::TopKAlgorithm> choose(const kernels::TopKShape& shape, const Constraints& constraints,

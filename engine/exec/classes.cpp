@@ -14,7 +14,7 @@
 namespace skyrank::exec {
 namespace {
 
-using Codes = std::vector<std::uint64_t>;
+using Codes = Vector<std::uint64_t>;
 
 // Rows are spread over this many hash tables by the upper bits of their hashes; one table serves few rows.
 constexpr int kTableBits = 6;
@@ -50,7 +50,7 @@ class ClassTable {
     }
   }
 
-  std::vector<std::int64_t> first;
+  Vector<std::int64_t> first;
 
  private:
   struct Slot {
@@ -59,7 +59,7 @@ class ClassTable {
   };
 
   void grow() {
-    std::vector<Slot> bigger(slots_.size() * 2);
+    Vector<Slot> bigger(slots_.size() * 2);
     for (const Slot& slot : slots_) {
       if (slot.id < 0) continue;
       std::size_t i = slot.hash & (bigger.size() - 1);
@@ -69,13 +69,13 @@ class ClassTable {
     slots_ = std::move(bigger);
   }
 
-  std::vector<Slot> slots_ = std::vector<Slot>(256);
+  Vector<Slot> slots_ = Vector<Slot>(256);
 };
 
 /// Positions by the table their hash selects, ascending within each; bounds has one entry more than there are tables.
 struct Spread {
-  std::vector<std::int64_t> bounds;
-  std::vector<std::int64_t> positions;
+  Vector<std::int64_t> bounds;
+  Vector<std::int64_t> positions;
 };
 
 Spread spread(const Codes& hashes, int table_bits) {
@@ -83,13 +83,13 @@ Spread spread(const Codes& hashes, int table_bits) {
   const std::int64_t tables = std::int64_t{1} << table_bits;
   const std::int64_t ranges = (n + kGrain - 1) / kGrain;
   const auto table_of = [&](std::int64_t i) { return static_cast<std::int64_t>(hashes[i] >> (64 - table_bits)); };
-  std::vector<std::int64_t> next(static_cast<std::size_t>(ranges * tables));
+  Vector<std::int64_t> next(static_cast<std::size_t>(ranges * tables));
   for_each_range(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t* counts = next.data() + begin / kGrain * tables;
     for (std::int64_t i = begin; i < end; ++i) ++counts[table_of(i)];
   });
-  Spread result{std::vector<std::int64_t>(static_cast<std::size_t>(tables + 1)),
-                std::vector<std::int64_t>(static_cast<std::size_t>(n))};
+  Spread result{Vector<std::int64_t>(static_cast<std::size_t>(tables + 1)),
+                Vector<std::int64_t>(static_cast<std::size_t>(n))};
   std::int64_t sum = 0;
   for (std::int64_t table = 0; table < tables; ++table) {
     result.bounds[table] = sum;
@@ -127,20 +127,20 @@ Classes number_in_one_table(const Codes& hashes, const Equal& equal) {
 }
 
 /// Gives the classes of all tables one numbering, by first position. `of` holds numbers within the tables before.
-Classes merge_tables(std::vector<std::int64_t> of, const std::vector<ClassTable>& tables, const Spread& rows) {
+Classes merge_tables(Vector<std::int64_t> of, const std::vector<ClassTable>& tables, const Spread& rows) {
   struct Class {
     std::int64_t first;
     std::int64_t index;
   };
-  std::vector<Class> classes;
-  std::vector<std::int64_t> base;
+  Vector<Class> classes;
+  Vector<std::int64_t> base;
   for (const ClassTable& table : tables) {
     base.push_back(static_cast<std::int64_t>(classes.size()));
     for (const std::int64_t first : table.first) classes.push_back({first, static_cast<std::int64_t>(classes.size())});
   }
   tbb::parallel_sort(classes, [](const Class& a, const Class& b) { return a.first < b.first; });
-  Classes result{std::move(of), std::vector<std::int64_t>(classes.size())};
-  std::vector<std::int64_t> number(classes.size());
+  Classes result{std::move(of), Vector<std::int64_t>(classes.size())};
+  Vector<std::int64_t> number(classes.size());
   for (std::size_t i = 0; i < classes.size(); ++i) {
     result.first[i] = classes[i].first;
     number[classes[i].index] = static_cast<std::int64_t>(i);
@@ -160,7 +160,7 @@ Classes number_classes(std::int64_t n, const Hash& hash, const Equal& equal) {
   if (n < kRowsForManyTables) return number_in_one_table(hashes, equal);
   const Spread rows = spread(hashes, kTableBits);
   std::vector<ClassTable> tables(std::size_t{1} << kTableBits);
-  std::vector<std::int64_t> of(static_cast<std::size_t>(n));
+  Vector<std::int64_t> of(static_cast<std::size_t>(n));
   for_each_range(static_cast<std::int64_t>(tables.size()), 1, [&](std::int64_t table, std::int64_t) {
     for (std::int64_t i = rows.bounds[table]; i < rows.bounds[table + 1]; ++i) {
       const std::int64_t position = rows.positions[i];
@@ -192,8 +192,8 @@ std::uint64_t code_at(const Block& block, std::int64_t i) {
 bool is_valid(const Block& block, std::int64_t i) { return block.valid == nullptr || block.valid[i] != 0; }
 
 /// The characters belong to the table; NULLs read as the empty string.
-std::vector<std::string_view> read_strings(const query::BoundExpression& column, const Table& table, const Rows& rows) {
-  std::vector<std::string_view> strings(static_cast<std::size_t>(rows.n));
+Vector<std::string_view> read_strings(const query::BoundExpression& column, const Table& table, const Rows& rows) {
+  Vector<std::string_view> strings(static_cast<std::size_t>(rows.n));
   for_each_block(column, table, rows, [&](const Block& block, std::int64_t at) {
     for (std::int64_t i = 0; i < block.size; ++i) {
       if (is_valid(block, i)) strings[at + i] = block.strings[i];
@@ -203,7 +203,7 @@ std::vector<std::string_view> read_strings(const query::BoundExpression& column,
 }
 
 Codes string_codes(const query::BoundExpression& column, const Table& table, const Rows& rows) {
-  const std::vector<std::string_view> strings = read_strings(column, table, rows);
+  const Vector<std::string_view> strings = read_strings(column, table, rows);
   const Classes classes = number_classes(
       rows.n, [&](std::int64_t i) { return mix(std::hash<std::string_view>{}(strings[i])); },
       [&](std::int64_t a, std::int64_t b) { return strings[a] == strings[b]; });

@@ -10,8 +10,8 @@ namespace skyrank::exec {
 
 /// Equivalence classes of the positions [0, n) of a row set, numbered in order of their first position.
 struct Classes {
-  std::vector<std::int64_t> of;     ///< per position: its class
-  std::vector<std::int64_t> first;  ///< per class: its first position; ascending
+  Vector<std::int64_t> of;     ///< per position: its class
+  Vector<std::int64_t> first;  ///< per class: its first position; ascending
 
   std::int64_t count() const { return static_cast<std::int64_t>(first.size()); }
 };

@@ -77,7 +77,7 @@ std::vector<std::vector<Part>> group_by_word(const std::vector<Part>& parts) {
 /// Ranks of rows from an order on them: sorts, then numbers the runs of equal rows.
 template <class Less>
 Keys ranks_of_rows(std::int64_t n, Less less) {
-  std::vector<RowId> rows(static_cast<std::size_t>(n));
+  Vector<RowId> rows(static_cast<std::size_t>(n));
   std::iota(rows.begin(), rows.end(), RowId{0});
   tbb::parallel_sort(rows.begin(), rows.end(), less);
   std::uint64_t distinct = n == 0 ? 0 : 1;

@@ -73,11 +73,11 @@ std::optional<Contenders> find_contenders(const query::BoundQuery& query, const 
                                           const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime,
                                           Report& report) {
   const query::BoundQuery selection = by_first_term(query, static_cast<std::int64_t>(shape.k));
-  std::vector<RowId> rows = rank_fused(selection, table, path, runtime, report);
+  Vector<RowId> rows = rank_fused(selection, table, path, runtime, report);
   Contenders found{std::move(rows), false};
   found.all = found.rows.size() < shape.k;
   if (!found.all) {
-    const std::vector<RowId> last{found.rows.back()};
+    const Vector<RowId> last{found.rows.back()};
     if (!is_limit(gather(selection.ranking.front().expression, table, last, "score").value(0))) return std::nullopt;
   }
   std::ranges::sort(found.rows);

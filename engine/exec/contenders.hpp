@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/exec/preference_plan.hpp"
+#include "engine/exec/query_memory.hpp"
 #include "engine/exec/runtime.hpp"
 #include "engine/query/bound.hpp"
 
@@ -30,8 +31,8 @@ std::int64_t contenders_for(std::int64_t k);
 kernels::TopKShape contenders_shape(const query::BoundQuery& query, const Table& table, std::int64_t count);
 
 struct Contenders {
-  std::vector<RowId> rows;  ///< ascending
-  bool all = false;         ///< of the rows that pass the condition
+  Vector<RowId> rows;  ///< ascending
+  bool all = false;    ///< of the rows that pass the condition
 };
 
 /// The `shape.k` best rows by the first ranking term that pass the condition, and all that are equal to the last of

@@ -77,6 +77,7 @@ namespace {
 /// Memory of a computed column, and what its strings point into.
 template <class T>
 struct ColumnMemory {
+  ColumnCharge charge;
   std::unique_ptr<T[]> values;
   std::unique_ptr<std::uint8_t[]> valid;
   std::shared_ptr<const Program> program;
@@ -120,10 +121,11 @@ Column evaluate_all(const query::BoundExpression& expression, const Table& table
   const auto n = static_cast<std::size_t>(rows.n);
   return with_result_type(type.type, [&]<class T>(T) {
     auto memory = std::make_shared<ColumnMemory<T>>();
+    memory->charge.add(n * sizeof(T) + (n + 7) / 8);
     memory->values = std::make_unique_for_overwrite<T[]>(n);
     memory->valid = std::make_unique_for_overwrite<std::uint8_t[]>((n + 7) / 8);
     memory->program = program;
-    std::vector<std::uint8_t> has_null(static_cast<std::size_t>(num_chunks(rows.n)));
+    Vector<std::uint8_t> has_null(static_cast<std::size_t>(num_chunks(rows.n)));
     for_chunks(rows.n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
       Run run(program);
       for (std::int64_t at = begin; at < end; at += kBlockRows) {
@@ -179,10 +181,10 @@ std::int64_t store_kept(const Block& block, std::uint64_t* words) {
 
 }  // namespace
 
-std::vector<RowId> filter(const query::BoundExpression& condition, const Table& table, const Rows& rows) {
+Vector<RowId> filter(const query::BoundExpression& condition, const Table& table, const Rows& rows) {
   const auto program = compile(condition, table);
-  std::vector<std::uint64_t> kept(static_cast<std::size_t>((rows.n + 63) / 64));
-  std::vector<std::int64_t> first(static_cast<std::size_t>(num_chunks(rows.n)) + 1, 0);
+  Vector<std::uint64_t> kept(static_cast<std::size_t>((rows.n + 63) / 64));
+  Vector<std::int64_t> first(static_cast<std::size_t>(num_chunks(rows.n)) + 1, 0);
   for_chunks(rows.n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
     Run run(program);
     std::int64_t count = 0;
@@ -192,7 +194,7 @@ std::vector<RowId> filter(const query::BoundExpression& condition, const Table& 
     first[static_cast<std::size_t>(chunk) + 1] = count;
   });
   std::partial_sum(first.begin(), first.end(), first.begin());
-  std::vector<RowId> result(static_cast<std::size_t>(first.back()));
+  Vector<RowId> result(static_cast<std::size_t>(first.back()));
   for_chunks(rows.n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
     RowId* out = result.data() + first[static_cast<std::size_t>(chunk)];
     for (std::int64_t at = begin; at < end; at += 64) {

@@ -8,6 +8,7 @@
 
 #include <skyrank/table.hpp>
 
+#include "engine/exec/query_memory.hpp"
 #include "engine/query/bound.hpp"
 
 // Vectorised evaluation of bound expressions, a block of rows at a time.
@@ -64,6 +65,6 @@ class Evaluator {
 Column evaluate_all(const query::BoundExpression& expression, const Table& table, const Rows& rows, std::string name);
 
 /// Ascending ids among `rows` for which the condition is true (NULL is not true).
-std::vector<RowId> filter(const query::BoundExpression& condition, const Table& table, const Rows& rows);
+Vector<RowId> filter(const query::BoundExpression& condition, const Table& table, const Rows& rows);
 
 }  // namespace skyrank::exec

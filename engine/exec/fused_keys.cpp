@@ -225,11 +225,19 @@ bool FusedKeys::zone_map_is_sound() const {
   return column_ != nullptr && (condition_ == nullptr || can_filter_late_);
 }
 
+bool FusedKeys::has_room_for_zone_map() const {
+  const kernels::MemoryAccount* const account = kernels::current_account();
+  const std::size_t bytes =
+      kernels::topk::Zones::count(static_cast<std::size_t>(n_)) * static_cast<std::size_t>(width_);
+  // It is kept, and the query that makes it goes on to need memory.
+  return account == nullptr || bytes <= account->left() / 2;
+}
+
 const void* FusedKeys::zone_map(std::size_t k) const {
   if (!rules_.has(Rule::zone_maps) || !zone_map_is_sound()) return nullptr;
   zone_map_ = column_->zone_maps->find(term_.high);
   const auto n = static_cast<std::size_t>(n_);
-  const bool worth_it = condition_ == nullptr && kernels::topk::Zones::can_bound(k, n);
+  const bool worth_it = condition_ == nullptr && kernels::topk::Zones::can_bound(k, n) && has_room_for_zone_map();
   if (zone_map_ == nullptr && worth_it) zone_map_ = column_->zone_maps->keep(term_.high, make_zone_map());
   return zone_map_.get();
 }
@@ -238,10 +246,10 @@ std::shared_ptr<const void> FusedKeys::make_zone_map() const {
   static_assert(kBlockRows % kernels::kZoneRows == 0 && kChunkRows % kBlockRows == 0);
   const auto make = [&]<class Key>(Key) -> std::shared_ptr<const void> {
     const auto zones = (static_cast<std::size_t>(n_) + kernels::kZoneRows - 1) / kernels::kZoneRows;
-    const auto map = std::make_shared_for_overwrite<Key[]>(zones);
+    const auto map = std::make_shared<kernels::Array<Key>>(zones);
     const auto floats = this->floats();
     for_chunks(n_, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-      Key* const out = map.get() + static_cast<std::size_t>(begin) / kernels::kZoneRows;
+      Key* const out = map->get() + static_cast<std::size_t>(begin) / kernels::kZoneRows;
       if (floats) {
         const auto* const bits = static_cast<const Key*>(floats->data) + begin;
         return least_float_keys(bits, static_cast<std::size_t>(end - begin), floats->high, out);
@@ -254,7 +262,7 @@ std::shared_ptr<const void> FusedKeys::make_zone_map() const {
                                      out + static_cast<std::size_t>(at - begin) / kernels::kZoneRows);
       }
     });
-    return map;
+    return {map, map->get()};
   };
   return width_ == KeyWidth::bytes4 ? make(std::uint32_t{}) : make(std::uint64_t{});
 }
@@ -274,6 +282,8 @@ void FusedKeys::note_rules(std::size_t k, RuleLog& log) const {
     log.applied(Rule::zone_maps, "made by an earlier query");
   } else if (condition_ != nullptr) {
     log.left_out(Rule::zone_maps, "a query with a condition makes none, and none is there");
+  } else if (!has_room_for_zone_map()) {
+    log.left_out(Rule::zone_maps, "the engine's limit of memory leaves no room for one");
   } else if (kernels::topk::Zones::can_bound(k, static_cast<std::size_t>(n_))) {
     log.applied(Rule::zone_maps, "made by this query, for later ones too");
   } else {

@@ -44,6 +44,7 @@ class FusedKeys final : public kernels::KeySource {
 
  private:
   bool zone_map_is_sound() const;
+  bool has_room_for_zone_map() const;
   std::shared_ptr<const void> make_zone_map() const;
 
   query::BoundRankTerm term_;

@@ -21,9 +21,11 @@ constexpr std::int64_t kBitsPerByte = 8;
 constexpr std::int64_t kGatherRows = 1 << 13;  ///< of a range: reads from all over memory are worth a task soon
 static_assert(kGatherRows % kBitsPerByte == 0, "ranges of rows must not share a byte of a bitmap");
 
-/// Memory of a gathered column.
+/// Memory of a gathered column. Charged by the column, which may outlive the engine, rather than by its vectors.
 struct Buffers {
-  kernels::Scratch<std::byte> values;  ///< answers are read and dropped: their memory serves the next one
+  ColumnCharge charge;
+  /// Answers are read and dropped: their memory serves the next one.
+  kernels::Scratch<std::byte> values{kernels::ScratchAllocator<std::byte>(nullptr)};
   std::vector<std::int32_t> offsets32;
   std::vector<std::int64_t> offsets64;
   std::vector<std::uint8_t> valid;
@@ -32,10 +34,12 @@ struct Buffers {
 bool present(const ColumnData& data, RowId row) { return row >= 0 && data.validity(row); }
 
 /// A bitmap of the present rows, or nothing when all are.
-std::vector<std::uint8_t> gather_validity(const ColumnData& data, std::span<const RowId> rows) {
+std::vector<std::uint8_t> gather_validity(const ColumnData& data, std::span<const RowId> rows, ColumnCharge& charge) {
   if (data.validity.bits == nullptr && std::ranges::all_of(rows, [](RowId row) { return row >= 0; })) return {};
   const auto n = static_cast<std::int64_t>(rows.size());
-  std::vector<std::uint8_t> bits(static_cast<std::size_t>((n + kBitsPerByte - 1) / kBitsPerByte));
+  const auto bytes = static_cast<std::size_t>((n + kBitsPerByte - 1) / kBitsPerByte);
+  charge.add(bytes);
+  std::vector<std::uint8_t> bits(bytes);
   std::atomic<bool> all = true;
   for_each_range(n, kGatherRows, [&](std::int64_t begin, std::int64_t end) {
     bool all_here = true;
@@ -82,6 +86,7 @@ void gather_bits(const ColumnData& data, std::span<const RowId> rows, Buffers& t
 
 void gather_values(const ColumnData& data, std::span<const RowId> rows, Buffers& to) {
   const auto width = static_cast<std::size_t>(width_in_bytes(data.type.type));
+  to.charge.add(rows.size() * width);
   to.values.resize(rows.size() * width);
   if (data.layout == Layout::bits) return gather_bits(data, rows, to);
   switch (width) {
@@ -94,16 +99,18 @@ void gather_values(const ColumnData& data, std::span<const RowId> rows, Buffers&
 
 void gather_strings(const ColumnData& data, std::span<const RowId> rows, Buffers& to) {
   const auto n = static_cast<std::int64_t>(rows.size());
-  std::vector<std::string_view> strings(rows.size());
+  Vector<std::string_view> strings(rows.size());
   for_each_range(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       if (present(data, rows[i])) strings[i] = data.string_at(rows[i]);
     }
   });
+  to.charge.add((rows.size() + 1) * (sizeof(std::int64_t) + sizeof(std::int32_t)));
   to.offsets64.resize(rows.size() + 1);
   for (std::int64_t i = 0; i < n; ++i) {
     to.offsets64[i + 1] = to.offsets64[i] + static_cast<std::int64_t>(strings[i].size());
   }
+  to.charge.add(static_cast<std::size_t>(to.offsets64.back()));
   to.values.resize(static_cast<std::size_t>(to.offsets64.back()));
   for_each_range(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
@@ -138,7 +145,7 @@ ColumnData describe(DataType type, std::int64_t length, std::shared_ptr<const Bu
 Column gather(const Column& column, std::span<const RowId> rows, std::string name) {
   const ColumnData& data = column.data();
   auto buffers = std::make_shared<Buffers>();
-  buffers->valid = gather_validity(data, rows);
+  buffers->valid = gather_validity(data, rows, buffers->charge);
   if (data.type.type == Type::string) {
     gather_strings(data, rows, *buffers);
   } else {
@@ -151,11 +158,11 @@ Column gather(const query::BoundExpression& expression, const Table& table, std:
               std::string name) {
   if (expression.column >= 0) return gather(table.column(expression.column), rows, std::move(name));
   const auto n = static_cast<std::int64_t>(rows.size());
-  const std::vector<std::int64_t> order = ascending_order(rows);
+  const Vector<std::int64_t> order = ascending_order(rows);
   const bool owned = expression.type.type != Type::string;  // computed strings point into the table
   if (order.empty() && owned) return evaluate_all(expression, table, {n, rows.data()}, std::move(name));
-  std::vector<RowId> sorted(rows.begin(), rows.end());
-  std::vector<RowId> place(rows.size());
+  Vector<RowId> sorted(rows.begin(), rows.end());
+  Vector<RowId> place(rows.size());
   std::iota(place.begin(), place.end(), 0);
   for (std::size_t i = 0; i < order.size(); ++i) {
     sorted[i] = rows[order[i]];
@@ -167,13 +174,14 @@ Column gather(const query::BoundExpression& expression, const Table& table, std:
 Column row_column(std::span<const RowId> rows, std::string name) {
   auto buffers = std::make_shared<Buffers>();
   const std::span<const std::byte> bytes = std::as_bytes(rows);
+  buffers->charge.add(bytes.size());
   buffers->values.assign(bytes.begin(), bytes.end());
   return Column(std::move(name), describe({Type::int64}, static_cast<std::int64_t>(rows.size()), std::move(buffers)));
 }
 
-std::vector<std::int64_t> ascending_order(std::span<const std::int64_t> numbers) {
+Vector<std::int64_t> ascending_order(std::span<const std::int64_t> numbers) {
   if (std::is_sorted(numbers.begin(), numbers.end())) return {};
-  std::vector<std::int64_t> order(numbers.size());
+  Vector<std::int64_t> order(numbers.size());
   std::iota(order.begin(), order.end(), 0);
   tbb::parallel_sort(order, [&](std::int64_t a, std::int64_t b) { return numbers[a] < numbers[b]; });
   return order;

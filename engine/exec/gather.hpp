@@ -21,6 +21,6 @@ Column gather(const query::BoundExpression& expression, const Table& table, std:
 Column row_column(std::span<const RowId> rows, std::string name);
 
 /// Indices 0, 1, ... that sort distinct numbers ascending; empty when they are ascending already.
-std::vector<std::int64_t> ascending_order(std::span<const std::int64_t> numbers);
+Vector<std::int64_t> ascending_order(std::span<const std::int64_t> numbers);
 
 }  // namespace skyrank::exec

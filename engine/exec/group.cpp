@@ -31,8 +31,8 @@ struct Piece {
   std::int64_t end = 0;
 };
 
-std::vector<Piece> cut_into_pieces(const Segments& groups) {
-  std::vector<Piece> pieces;
+Vector<Piece> cut_into_pieces(const Segments& groups) {
+  Vector<Piece> pieces;
   for (std::int64_t g = 0; g < groups.count(); ++g) {
     for (std::int64_t begin = groups.bounds[g]; begin < groups.bounds[g + 1]; begin += kPieceRows) {
       pieces.push_back({g, begin, std::min(begin + kPieceRows, groups.bounds[g + 1])});
@@ -46,14 +46,14 @@ struct Input {
   const Table& table;
   const Rows& rows;
   const Segments& groups;
-  const std::vector<RowId>& first_rows;
-  std::vector<Piece> pieces;
+  const Vector<RowId>& first_rows;
+  Vector<Piece> pieces;
 };
 
 /// One state a group: fold(state, position) over a group's positions in pieces, then merge(state, next piece's state).
 template <class State, class Fold, class Merge>
-std::vector<State> reduce(const Input& input, const Fold& fold, const Merge& merge) {
-  std::vector<State> partial(input.pieces.size());
+Vector<State> reduce(const Input& input, const Fold& fold, const Merge& merge) {
+  Vector<State> partial(input.pieces.size());
   constexpr std::int64_t kPiecesPerTask = 1024;  // groups may be as small as one row
   const std::int64_t grain = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(input.pieces.size()) * kPieceRows / std::max<std::int64_t>(input.rows.n, 1), 1,
@@ -63,7 +63,7 @@ std::vector<State> reduce(const Input& input, const Fold& fold, const Merge& mer
       for (std::int64_t i = input.pieces[p].begin; i < input.pieces[p].end; ++i) fold(partial[p], input.groups.at(i));
     }
   });
-  std::vector<State> states(static_cast<std::size_t>(input.groups.count()));
+  Vector<State> states(static_cast<std::size_t>(input.groups.count()));
   for (std::size_t p = 0; p < partial.size(); ++p) merge(states[input.pieces[p].group], partial[p]);
   return states;
 }
@@ -73,12 +73,19 @@ const T* values_of(const Column& column) {
   return static_cast<const T*>(column.data().values);
 }
 
+/// A column of values, which it copies.
+template <class T>
+Column owned(const std::string& name, const Vector<T>& values, const std::vector<bool>& valid = {}) {
+  QueryMemory::hold(values.size() * sizeof(T));
+  return Column::own(name, std::vector<T>(values.begin(), values.end()), valid);
+}
+
 Column count_values(const Input& input, const query::BoundAggregate& aggregate, const Column* argument) {
   auto counts = reduce<std::int64_t>(
       input,
       [&](std::int64_t& count, std::int64_t i) { count += argument == nullptr || !argument->is_null(i) ? 1 : 0; },
       [](std::int64_t& count, std::int64_t more) { count += more; });
-  return Column::own(aggregate.name, std::move(counts));
+  return owned(aggregate.name, counts);
 }
 
 /// Sum and number of the values that are not NULL.
@@ -89,7 +96,7 @@ struct Total {
 };
 
 template <class T, class Sum>
-std::vector<Total<Sum>> total(const Input& input, const Column& argument) {
+Vector<Total<Sum>> total(const Input& input, const Column& argument) {
   const T* values = values_of<T>(argument);
   return reduce<Total<Sum>>(
       input,
@@ -106,14 +113,17 @@ std::vector<Total<Sum>> total(const Input& input, const Column& argument) {
 
 /// finish(total, group) for groups that have values, NULL for the others.
 template <class Out, class Sum, class Finish>
-Column finish_totals(const std::string& name, const std::vector<Total<Sum>>& totals, const Finish& finish) {
-  std::vector<Out> values;
+Column finish_totals(const std::string& name, const Vector<Total<Sum>>& totals, const Finish& finish) {
+  Vector<Out> values;
+  values.reserve(totals.size());
+  QueryMemory::hold(totals.size() / 4 + 1);  // the flags here, and as bits of the column
   std::vector<bool> valid;
+  valid.reserve(totals.size());
   for (std::size_t g = 0; g < totals.size(); ++g) {
     valid.push_back(totals[g].count > 0);
     values.push_back(totals[g].count > 0 ? finish(totals[g], g) : Out{});
   }
-  return Column::own(name, std::move(values), valid);
+  return owned(name, values, valid);
 }
 
 template <class T>
@@ -159,7 +169,7 @@ Column extreme_of(const Input& input, const query::BoundAggregate& aggregate, co
   const auto offer = [&](Best& best, std::int64_t i) {
     if (best.position < 0 || better(values[i], values[best.position])) best.position = i;
   };
-  const std::vector<Best> best = reduce<Best>(
+  const Vector<Best> best = reduce<Best>(
       input,
       [&](Best& b, std::int64_t i) {
         if (!argument.is_null(i)) offer(b, i);
@@ -168,7 +178,7 @@ Column extreme_of(const Input& input, const query::BoundAggregate& aggregate, co
         if (other.position >= 0) offer(b, other.position);
       });
   const bool plain = aggregate.argument->column >= 0;
-  std::vector<RowId> from;
+  Vector<RowId> from;
   from.reserve(best.size());
   for (const Best& b : best) from.push_back(b.position >= 0 && plain ? input.rows[b.position] : b.position);
   return gather(plain ? input.table.column(aggregate.argument->column) : argument, from, aggregate.name);
@@ -218,7 +228,7 @@ Column aggregate_column(const Input& input, const query::BoundAggregate& aggrega
 Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows) {
   const Classes classes = classify(table, group.columns, rows);
   const Segments groups = segments_of(classes);
-  std::vector<RowId> first_rows;
+  Vector<RowId> first_rows;
   first_rows.reserve(classes.first.size());
   for (const std::int64_t position : classes.first) first_rows.push_back(rows[position]);
   const Input input{table, rows, groups, first_rows, cut_into_pieces(groups)};

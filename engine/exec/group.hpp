@@ -8,8 +8,8 @@ namespace skyrank::exec {
 
 /// The table that `group_by` derives, one row a group, in order of the groups' first rows.
 struct Grouped {
-  Table table;                    ///< the group columns (values of the first row), then the aggregates
-  std::vector<RowId> first_rows;  ///< per group: its first row in the input; ascending
+  Table table;               ///< the group columns (values of the first row), then the aggregates
+  Vector<RowId> first_rows;  ///< per group: its first row in the input; ascending
 };
 
 /// Groups `rows` of a table. NULLs form one group, NaNs one, and -0.0 goes with 0.0; no columns make one group of all

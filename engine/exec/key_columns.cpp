@@ -37,7 +37,7 @@ std::vector<Keys> brought(const std::vector<Keys>& columns, std::span<const std:
 Keys take(const Keys& keys, std::span<const std::int64_t> positions) {
   if (keys.memory == kernels::Memory::device) return take_on_device(keys, positions);
   return with_key_type(keys.column.width, [&]<class Key>(Key) {
-    auto taken = std::make_shared<std::vector<Key>>(positions.size());
+    auto taken = std::make_shared<Vector<Key>>(positions.size());
     const Key* from = keys.column.as<Key>();
     for_each_range(static_cast<std::int64_t>(positions.size()), kGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) (*taken)[i] = from[positions[i]];
@@ -56,9 +56,9 @@ std::uint64_t key_at(const Keys& keys, std::int64_t row) {
                        [&]<class Key>(Key) { return static_cast<std::uint64_t>(keys.column.as<Key>()[row]); });
 }
 
-Runs runs_of_equal(const std::vector<Keys>& columns, std::vector<std::int64_t> positions) {
+Runs runs_of_equal(const std::vector<Keys>& columns, Vector<std::int64_t> positions) {
   if (!columns.empty() && columns.front().memory == kernels::Memory::device) {
-    std::vector<std::int64_t> places(positions.size());
+    Vector<std::int64_t> places(positions.size());
     std::iota(places.begin(), places.end(), 0);
     Runs runs = runs_of_equal(brought(columns, positions), std::move(places));
     for (std::int64_t& position : runs.positions) position = positions[position];

@@ -20,11 +20,11 @@ std::uint64_t key_at(const Keys& keys, std::int64_t row);
 
 /// Positions split into runs with equal keys in all columns: run r is positions[bounds[r]], ..., ascending.
 struct Runs {
-  std::vector<std::int64_t> positions;
-  std::vector<std::int64_t> bounds;
+  Vector<std::int64_t> positions;
+  Vector<std::int64_t> bounds;
 };
 
 /// `positions` come ascending; runs come in ascending order of their keys.
-Runs runs_of_equal(const std::vector<Keys>& columns, std::vector<std::int64_t> positions);
+Runs runs_of_equal(const std::vector<Keys>& columns, Vector<std::int64_t> positions);
 
 }  // namespace skyrank::exec

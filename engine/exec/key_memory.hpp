@@ -14,14 +14,14 @@ template <class Key>
 class KeyMemory {
  public:
   explicit KeyMemory(std::int64_t n)
-      : memory_(std::make_shared_for_overwrite<Key[]>(static_cast<std::size_t>(n))), data_(memory_.get()) {}
+      : memory_(std::make_shared<kernels::Array<Key>>(static_cast<std::size_t>(n))), data_(memory_->get()) {}
 
   Key* data() { return data_; }
   Key& operator[](std::int64_t i) { return data_[i]; }
   Keys keys() && { return {{data_, static_cast<kernels::KeyWidth>(sizeof(Key))}, std::move(memory_)}; }
 
  private:
-  std::shared_ptr<Key[]> memory_;
+  std::shared_ptr<kernels::Array<Key>> memory_;
   Key* data_;
 };
 

@@ -88,7 +88,7 @@ Keys encode(const Source& source, std::uint64_t max_code, bool any_null, Code co
   if (any_null && max_code == kMaxCode) {
     // One code too many for 64 bits: as many ranks as there are different values.
     KeyMemory<std::uint64_t> codes(n);
-    std::vector<std::uint8_t> present(static_cast<std::size_t>(n), 1);
+    Vector<std::uint8_t> present(static_cast<std::size_t>(n), 1);
     for_blocks<T>(source, [&](std::int64_t begin, std::int64_t size, const T* values, const std::uint8_t* valid) {
       for (std::int64_t i = 0; i < size; ++i) codes[begin + i] = static_cast<std::uint64_t>(code(values[i]));
       if (valid != nullptr) std::copy_n(valid, size, present.begin() + begin);
@@ -286,7 +286,7 @@ class StringCodes {
   const Levels<std::string_view>& levels_;
   LevelCodes codes_;
   bool by_entry_ = false;
-  std::vector<std::uint64_t> entries_;
+  Vector<std::uint64_t> entries_;
 };
 
 Keys string_level_keys(const Source& source, const Levels<std::string_view>& levels, LevelCodes codes) {

@@ -36,7 +36,7 @@ Keys combine_prior(const std::vector<Keys>& columns, std::int64_t n);
 
 /// What `nan:` and `nulls:` ask for, applied to the expressions of all terms: rows to keep under `exclude`; DataError
 /// naming the first row under `error`. Returns `rows` unchanged (as ids) when both rules are `worst`.
-std::vector<RowId> apply_missing_rules(const std::vector<const query::BoundExpression*>& expressions,
-                                       const Table& table, const Rows& rows, Missing nan_rule, Missing null_rule);
+Vector<RowId> apply_missing_rules(const std::vector<const query::BoundExpression*>& expressions, const Table& table,
+                                  const Rows& rows, Missing nan_rule, Missing null_rule);
 
 }  // namespace skyrank::exec

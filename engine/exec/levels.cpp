@@ -11,19 +11,19 @@ namespace skyrank::exec {
 namespace {
 
 /// Of rows that are equal in every step, the first; `rows` ascending before and after.
-std::vector<std::int64_t> drop_equal(const SkylineKeys& keys, const std::vector<std::int64_t>& rows) {
+Vector<std::int64_t> drop_equal(const SkylineKeys& keys, const Vector<std::int64_t>& rows) {
   std::vector<Keys> columns;
   for (const StepKeys& step : keys.steps) columns.insert(columns.end(), step.columns.begin(), step.columns.end());
   const Runs runs = runs_of_equal(columns, rows);
-  std::vector<std::int64_t> first;
+  Vector<std::int64_t> first;
   for (std::size_t r = 0; r + 1 < runs.bounds.size(); ++r) first.push_back(runs.positions[runs.bounds[r]]);
   std::sort(first.begin(), first.end());
   return first;
 }
 
 /// [0, n) without `rows`, ascending.
-std::vector<std::int64_t> all_but(const std::vector<std::int64_t>& rows, std::int64_t n) {
-  std::vector<std::int64_t> rest;
+Vector<std::int64_t> all_but(const Vector<std::int64_t>& rows, std::int64_t n) {
+  Vector<std::int64_t> rest;
   rest.reserve(static_cast<std::size_t>(n) - rows.size());
   auto next = rows.begin();
   for (std::int64_t i = 0; i < n; ++i) {
@@ -47,10 +47,10 @@ class Leveling {
   Leveling(const LevelRule& rule, SkylineSolver& solver, StepReports& reports)
       : rule_(rule), solver_(solver), reports_(reports) {}
 
-  std::vector<Leveled> run(const SkylineKeys& keys) {
+  Vector<Leveled> run(const SkylineKeys& keys) {
     take_level(keys, {});
     SkylineKeys rest;
-    for (std::vector<std::int64_t> rows = remaining_; !done() && !rows.empty(); rows = remaining_) {
+    for (Vector<std::int64_t> rows = remaining_; !done() && !rows.empty(); rows = remaining_) {
       rest = take(keys, rows);
       take_level(rest, rows);
     }
@@ -66,11 +66,11 @@ class Leveling {
 
   /// Keeps the best of `keys`, which are the segment's rows `rows` (none: all of them), and leaves the others for the
   /// next level.
-  void take_level(const SkylineKeys& keys, const std::vector<std::int64_t>& rows) {
+  void take_level(const SkylineKeys& keys, const Vector<std::int64_t>& rows) {
     if (done()) return;
     ++level_;
     const auto row = [&](std::int64_t i) { return rows.empty() ? i : rows[i]; };
-    const std::vector<std::int64_t> best = solver_.best(keys, reports_);
+    const Vector<std::int64_t> best = solver_.best(keys, reports_);
     for (const std::int64_t i : rule_.distinct ? drop_equal(keys, best) : best) kept_.push_back({row(i), level_});
     remaining_.clear();
     if (done()) return;
@@ -82,8 +82,8 @@ class Leveling {
   SkylineSolver& solver_;
   StepReports& reports_;
   std::int32_t level_ = 0;
-  std::vector<Leveled> kept_;
-  std::vector<std::int64_t> remaining_;
+  Vector<Leveled> kept_;
+  Vector<std::int64_t> remaining_;
 };
 
 void append(Kept& kept, std::span<const Leveled> rows, std::int64_t base) {
@@ -95,7 +95,7 @@ void append(Kept& kept, std::span<const Leveled> rows, std::int64_t base) {
 }
 
 /// Joins what the tasks kept, in their order.
-Kept join(std::vector<Kept> parts) {
+Kept join(Vector<Kept> parts) {
   Kept all{{}, {}, {0}};
   for (const Kept& part : parts) {
     const auto base = static_cast<std::int64_t>(all.rows.size());
@@ -112,10 +112,10 @@ LevelRule level_rule(const query::BoundQuery& query) {
   return {.levels = query.levels.value_or(1), .at_least = query.at_least, .distinct = query.distinct};
 }
 
-Kept keep_best(const SkylineKeys& keys, const std::vector<std::int64_t>& bounds, const LevelRule& rule,
+Kept keep_best(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, const LevelRule& rule,
                SkylineSolver& solver, StepReports& reports) {
   const std::vector<SegmentTask> tasks = segment_tasks(bounds);
-  std::vector<Kept> kept(tasks.size());
+  Vector<Kept> kept(tasks.size());
   std::vector<StepReports> task_reports(tasks.size(), StepReports(solver.num_steps()));
   for_each_task(tasks, [&](std::size_t t) {
     for (std::int64_t s = tasks[t].begin; s < tasks[t].end; ++s) {

@@ -20,15 +20,15 @@ LevelRule level_rule(const query::BoundQuery& query);
 
 /// The rows that a preference keeps, segment by segment and ascending within each.
 struct Kept {
-  std::vector<std::int64_t> rows;    ///< indices into the keys
-  std::vector<std::int32_t> levels;  ///< of each, from 1
-  std::vector<std::int64_t> bounds;  ///< of the segments among the kept rows
+  Vector<std::int64_t> rows;    ///< indices into the keys
+  Vector<std::int32_t> levels;  ///< of each, from 1
+  Vector<std::int64_t> bounds;  ///< of the segments among the kept rows
 };
 
 /// Levels of each segment [bounds[s], bounds[s + 1]) of `keys`. With `distinct`, rows equal in all terms to one before
 /// them in their segment are dropped before the levels are formed, so they do not count for `at_least` either. (Equal
 /// rows are always on one level: it comes to the same to drop them from each level, which is what happens.)
-Kept keep_best(const SkylineKeys& keys, const std::vector<std::int64_t>& bounds, const LevelRule& rule,
+Kept keep_best(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, const LevelRule& rule,
                SkylineSolver& solver, StepReports& reports);
 
 }  // namespace skyrank::exec

@@ -48,9 +48,9 @@ void flag_missing(const Source& source, std::int64_t begin, std::int64_t size, s
 
 }  // namespace
 
-std::vector<RowId> apply_missing_rules(const std::vector<const query::BoundExpression*>& expressions,
-                                       const Table& table, const Rows& rows, Missing nan_rule, Missing null_rule) {
-  std::vector<RowId> ids(static_cast<std::size_t>(rows.n));
+Vector<RowId> apply_missing_rules(const std::vector<const query::BoundExpression*>& expressions, const Table& table,
+                                  const Rows& rows, Missing nan_rule, Missing null_rule) {
+  Vector<RowId> ids(static_cast<std::size_t>(rows.n));
   if (nan_rule == Missing::worst && null_rule == Missing::worst) {
     for_chunks(rows.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) ids[static_cast<std::size_t>(i)] = rows[i];
@@ -65,7 +65,7 @@ std::vector<RowId> apply_missing_rules(const std::vector<const query::BoundExpre
   const std::uint8_t refused = flags_of(Missing::error);
   const std::uint8_t excluded = flags_of(Missing::exclude);
 
-  std::vector<std::int64_t> kept(static_cast<std::size_t>(num_chunks(rows.n)));
+  Vector<std::int64_t> kept(static_cast<std::size_t>(num_chunks(rows.n)));
   for_chunks(rows.n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
     std::int64_t count = 0;
     for (std::int64_t at = begin; at < end; at += kBlockRows) {

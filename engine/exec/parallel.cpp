@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "engine/exec/stop.hpp"
+#include "kernels/common/memory.hpp"
 
 namespace skyrank::exec {
 
@@ -19,7 +20,9 @@ void for_chunks(std::int64_t n, const std::function<void(std::int64_t, std::int6
   std::atomic<std::int64_t> first_failed{chunks};
   std::exception_ptr error;
   std::mutex mutex;
+  kernels::MemoryAccount* const account = kernels::current_account();
   tbb::parallel_for(std::int64_t{0}, chunks, [&](std::int64_t chunk) {
+    const kernels::AccountScope counted(account);
     if (chunk > first_failed.load(std::memory_order_relaxed)) return;
     try {
       check(stop);

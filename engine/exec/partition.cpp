@@ -11,7 +11,7 @@ Segments segments_of(const Classes& classes) {
   result.bounds.resize(classes.first.size() + 1);
   for (const std::int64_t id : classes.of) ++result.bounds[id + 1];
   for (std::size_t s = 1; s < result.bounds.size(); ++s) result.bounds[s] += result.bounds[s - 1];
-  std::vector<std::int64_t> next(result.bounds.begin(), result.bounds.end() - 1);
+  Vector<std::int64_t> next(result.bounds.begin(), result.bounds.end() - 1);
   result.order.resize(classes.of.size());
   for (std::size_t i = 0; i < classes.of.size(); ++i) {
     result.order[next[classes.of[i]]++] = static_cast<std::int64_t>(i);

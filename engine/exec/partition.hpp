@@ -11,8 +11,8 @@ namespace skyrank::exec {
 /// Positions of a row set split into segments that are answered apart. Segment s holds the positions
 /// at(bounds[s]), ..., at(bounds[s + 1] - 1), ascending.
 struct Segments {
-  std::vector<std::int64_t> bounds;  ///< one more than there are segments, from 0 to the size of the row set
-  std::vector<std::int64_t> order;   ///< the positions, segment by segment; empty: 0, 1, 2, ...
+  Vector<std::int64_t> bounds;  ///< one more than there are segments, from 0 to the size of the row set
+  Vector<std::int64_t> order;   ///< the positions, segment by segment; empty: 0, 1, 2, ...
 
   std::int64_t count() const { return static_cast<std::int64_t>(bounds.size()) - 1; }
   std::int64_t size(std::int64_t segment) const { return bounds[segment + 1] - bounds[segment]; }

@@ -269,12 +269,23 @@ void plan_order(PhysicalPlan& plan, double& rows) {
   plan.operators.order->statistics = described(plan.survey.ranking);
 }
 
+/// The machine with what a limit on memory leaves beside the lists of rows and the keys that a kernel reads.
+planner::Machine machine_beside(const PhysicalPlan& plan, const std::optional<PlanNode>& keys) {
+  planner::Machine machine = plan.machine;
+  if (!machine.host_limited) return machine;
+  const Operators& operators = plan.operators;
+  for (const auto* node : {&operators.filter, &operators.group, &operators.missing, &operators.partition, &keys}) {
+    if (*node) machine.host_bytes = std::max(machine.host_bytes - (*node)->predicted_bytes, 0.0);
+  }
+  return machine;
+}
+
 /// The path of the ranking for the estimated number of rows.
 planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
   std::vector<KeyWidth> widths;
   for (const query::BoundRankTerm& term : plan.query.ranking) widths.push_back(width_of(term.expression));
   const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->predicted_rows);
-  const Runtime runtime{plan.constraints, plan.machine, {}, {}, plan.survey.ranking};
+  const Runtime runtime{plan.constraints, machine_beside(plan, plan.operators.rank_keys), {}, {}, plan.survey.ranking};
   return Ranker(window_of(plan.query), runtime, n).path(packed_widths(widths, plan.rules.rules()), n);
 }
 
@@ -286,7 +297,7 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
   const planner::Statistics statistics = s > 0             ? planner::Statistics{}
                                          : plan.contenders ? skyline_of_contenders(plan)
                                                            : plan.survey.preference;
-  return planner::choose(shape, plan.constraints, plan.machine, statistics);
+  return planner::choose(shape, plan.constraints, machine_beside(plan, plan.operators.skyline_keys), statistics);
 }
 
 /// Whether all kernels of the query would run on the GPU.

@@ -154,8 +154,7 @@ class Compiler {
   static std::unique_ptr<const EntryAnswers> answers(const Operation& operation, std::int64_t entries) {
     // One entry more: NULL rows look up entry 0, even of an empty dictionary.
     const auto n = static_cast<std::size_t>(entries) + 1;
-    auto answers =
-        std::make_unique<EntryAnswers>(EntryAnswers{std::vector<std::uint8_t>(n), std::vector<std::uint8_t>(n)});
+    auto answers = std::make_unique<EntryAnswers>(EntryAnswers{Vector<std::uint8_t>(n), Vector<std::uint8_t>(n)});
     Interpreter interpreter;
     for (std::int64_t begin = 0; begin < entries; begin += kBlockRows) {
       const std::int64_t size = std::min(kBlockRows, entries - begin);

@@ -28,8 +28,8 @@ using MemberSet = std::variant<std::vector<std::uint8_t>, std::vector<std::int64
 
 /// Answers of a predicate by dictionary entry.
 struct EntryAnswers {
-  std::vector<std::uint8_t> value;
-  std::vector<std::uint8_t> valid;
+  Vector<std::uint8_t> value;
+  Vector<std::uint8_t> valid;
 };
 
 /// One node; immutable, shared by threads.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/exec/stop.hpp"
+#include "kernels/common/memory.hpp"
 
 namespace skyrank::exec {
 
@@ -13,7 +14,9 @@ void for_each_range(std::int64_t n, std::int64_t grain, const std::function<void
   const std::stop_token& stop = current_stop();
   check(stop);
   if (n <= grain) return body(0, n);
+  kernels::MemoryAccount* const account = kernels::current_account();
   tbb::parallel_for(std::int64_t{0}, (n + grain - 1) / grain, [&](std::int64_t range) {
+    const kernels::AccountScope counted(account);
     check(stop);
     body(range * grain, std::min(n, (range + 1) * grain));
   });

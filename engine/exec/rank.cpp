@@ -56,7 +56,7 @@ std::vector<Keys> in_order(const std::vector<Keys>& keys, const Segments& segmen
 }
 
 template <class T>
-void append(std::vector<T>& to, const std::vector<T>& more) {
+void append(Vector<T>& to, const Vector<T>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
@@ -92,10 +92,10 @@ std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& rankin
   return packed;
 }
 
-std::vector<std::int64_t> Ranker::rank(const std::vector<Keys>& keys, const Segments& segments, Report& report) {
+Vector<std::int64_t> Ranker::rank(const std::vector<Keys>& keys, const Segments& segments, Report& report) {
   const std::vector<Keys> ordered = in_order(keys, segments);
   const std::vector<SegmentTask> tasks = segment_tasks(segments.bounds);
-  std::vector<std::vector<std::int64_t>> answers(tasks.size());
+  std::vector<Vector<std::int64_t>> answers(tasks.size());
   std::vector<Report> reports(tasks.size());
   for_each_task(tasks, [&](std::size_t t) {
     for (std::int64_t s = tasks[t].begin; s < tasks[t].end; ++s) {
@@ -104,13 +104,13 @@ std::vector<std::int64_t> Ranker::rank(const std::vector<Keys>& keys, const Segm
     for (std::int64_t& i : answers[t]) i = segments.at(i);
   });
   for (const Report& part : reports) report += part;
-  std::vector<std::int64_t> answer;
+  Vector<std::int64_t> answer;
   for (const auto& part : answers) append(answer, part);
   return answer;
 }
 
 void Ranker::rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std::int64_t end,
-                          std::vector<std::int64_t>& answer, Report& report) {
+                          Vector<std::int64_t>& answer, Report& report) {
   const std::int64_t n = end - begin;
   if (window_.is_empty() || window_.offset >= n) return;
   if (n == 1) {
@@ -147,13 +147,12 @@ kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& tabl
           .fused = true};
 }
 
-std::vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
-                              const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime,
-                              Report& report) {
+Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
+                         const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime, Report& report) {
   const FusedKeys source(query, table, runtime.rules);
   const kernels::TopKShape shape = fused_shape(query, table);
   const kernels::TopKProblem problem{.n = shape.n, .keys = {}, .k = shape.k, .ties = shape.ties, .source = &source};
-  std::vector<RowId> rows;
+  Vector<RowId> rows;
   try {
     rows = run_path(path, problem, runtime, report);
   } catch (const DataError&) {
@@ -167,8 +166,8 @@ std::vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table
   return rows;
 }
 
-std::vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,
-                                const Runtime& runtime, PlanNode& node, Report& report) {
+Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,
+                           const Runtime& runtime, PlanNode& node, Report& report) {
   const Window window = window_of(query);
   const auto passing = static_cast<std::int64_t>(keys.passing);
   const kernels::KeyColumn column{keys.keys.data(), keys.width};
@@ -177,19 +176,19 @@ std::vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::c
                                  .k = static_cast<std::size_t>(window.end(passing)),
                                  .widths = {keys.width},
                                  .ties = tie_rule(window.ties)};
-  const auto path = planner::choose(shape, runtime.constraints, runtime.machine);
+  const auto path = planner::choose(shape, runtime.constraints, with_memory_left(runtime.machine));
   describe_path(path, node);
   if (window.offset >= passing) return {};
   const HeldKeys held({Keys{column, keys.keys.owner(), kernels::Memory::device}}, n, path.algorithm->device);
   const kernels::TopKProblem problem{
       .n = shape.n, .keys = held.columns(), .k = shape.k, .ties = shape.ties, .memory = held.memory()};
-  std::vector<RowId> rows = run_path(path, problem, runtime, report);
+  Vector<RowId> rows = run_path(path, problem, runtime, report);
   rows.erase(rows.begin(), rows.begin() + query.offset);
   return rows;
 }
 
-std::vector<std::int64_t> cut(const Window& window, const Segments& segments) {
-  std::vector<std::int64_t> answer;
+Vector<std::int64_t> cut(const Window& window, const Segments& segments) {
+  Vector<std::int64_t> answer;
   for (std::int64_t s = 0; s < segments.count(); ++s) {
     const std::int64_t n = segments.size(s);
     for (std::int64_t i = window.offset; i < window.end(n); ++i) answer.push_back(segments.at(segments.bounds[s] + i));

@@ -42,14 +42,14 @@ class Ranker {
   Ranker(const Window& window, const Runtime& runtime, std::int64_t largest)
       : window_(window), runtime_(runtime), chooser_(runtime, largest, runtime.ranking) {}
 
-  std::vector<std::int64_t> rank(const std::vector<Keys>& keys, const Segments& segments, Report& report);
+  Vector<std::int64_t> rank(const std::vector<Keys>& keys, const Segments& segments, Report& report);
 
   /// The path for a segment of n rows.
   const planner::Choice<kernels::TopKAlgorithm>& path(const std::vector<kernels::KeyWidth>& widths, std::int64_t n);
 
  private:
-  void rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std::int64_t end,
-                    std::vector<std::int64_t>& answer, Report& report);
+  void rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std::int64_t end, Vector<std::int64_t>& answer,
+                    Report& report);
 
   Window window_;
   const Runtime& runtime_;
@@ -61,16 +61,15 @@ kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& tabl
 
 /// The window of the rows that pass the condition of a query that FusedKeys fits, best first. DataError as the filter
 /// and the keys would have it, one after the other.
-std::vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
-                              const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime,
-                              Report& report);
+Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
+                         const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime, Report& report);
 
 /// The window of the rows that a scan of n rows on the device let through, best first. Writes the path into the plan.
-std::vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,
-                                const Runtime& runtime, PlanNode& node, Report& report);
+Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,
+                           const Runtime& runtime, PlanNode& node, Report& report);
 
 /// Without a ranking: the window of each segment in ascending order.
-std::vector<std::int64_t> cut(const Window& window, const Segments& segments);
+Vector<std::int64_t> cut(const Window& window, const Segments& segments);
 
 /// The widths of the columns that make_rank_keys gives for terms of these widths.
 std::vector<kernels::KeyWidth> packed_widths(const std::vector<kernels::KeyWidth>& widths, const Rules& rules = {});

@@ -7,9 +7,9 @@ namespace skyrank::exec {
 
 using kernels::cuda::DeviceArray;
 
-const std::vector<RowId>& RowSet::on_host() const {
+const Vector<RowId>& RowSet::on_host() const {
   if (!lists_->host) {
-    std::vector<RowId> ids(static_cast<std::size_t>(n_));
+    Vector<RowId> ids(static_cast<std::size_t>(n_));
     kernels::cuda::read_array(ids.data(), lists_->device->data(), ids.size() * sizeof(RowId));
     lists_->host = std::move(ids);
   }
@@ -22,9 +22,9 @@ const RowId* RowSet::device_ids() const {
   return static_cast<const RowId*>(lists_->device->data());
 }
 
-std::vector<RowId> RowSet::at(const std::vector<std::int64_t>& positions) const {
+Vector<RowId> RowSet::at(const Vector<std::int64_t>& positions) const {
   if (lists_ == nullptr) return positions;
-  std::vector<RowId> ids(positions.size());
+  Vector<RowId> ids(positions.size());
   if (!lists_->host) {
     const DeviceArray places(positions.data(), positions.size() * sizeof(std::int64_t));
     const DeviceArray taken = kernels::cuda::take_keys(

@@ -17,7 +17,7 @@ namespace skyrank::exec {
 class RowSet {
  public:
   static RowSet all(std::int64_t n) { return RowSet(n, nullptr); }
-  static RowSet listed(std::vector<RowId> ids) {
+  static RowSet listed(Vector<RowId> ids) {
     const auto n = static_cast<std::int64_t>(ids.size());
     return RowSet(n, std::make_shared<Lists>(Lists{std::move(ids), std::nullopt}));
   }
@@ -33,17 +33,17 @@ class RowSet {
   bool has_device_ids() const { return lists_ == nullptr || lists_->device.has_value(); }
 
   /// The ids at some positions.
-  std::vector<RowId> at(const std::vector<std::int64_t>& positions) const;
+  Vector<RowId> at(const Vector<std::int64_t>& positions) const;
 
  private:
   struct Lists {
-    std::optional<std::vector<RowId>> host;
+    std::optional<Vector<RowId>> host;
     std::optional<kernels::cuda::DeviceArray> device;
   };
 
   RowSet(std::int64_t n, std::shared_ptr<Lists> lists) : n_(n), lists_(std::move(lists)) {}
 
-  const std::vector<RowId>& on_host() const;
+  const Vector<RowId>& on_host() const;
 
   std::int64_t n_ = 0;
   std::shared_ptr<Lists> lists_;

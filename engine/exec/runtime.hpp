@@ -11,6 +11,7 @@
 #include <skyrank/plan.hpp>
 
 #include "engine/exec/rules.hpp"
+#include "kernels/common/memory.hpp"
 #include "kernels/common/problem.hpp"
 #include "planner/choose.hpp"
 
@@ -25,6 +26,14 @@ struct Runtime {
   planner::Statistics ranking = {};
   Rules rules = {};
 };
+
+/// The machine as a query finds it: with no more memory than its engine's limit leaves now.
+inline planner::Machine with_memory_left(planner::Machine machine) {
+  if (const kernels::MemoryAccount* const account = kernels::current_account()) {
+    machine.host_bytes = std::min(machine.host_bytes, static_cast<double>(account->left()));
+  }
+  return machine;
+}
 
 /// Milliseconds since construction or the last lap.
 class Stopwatch {
@@ -73,8 +82,8 @@ class Chooser {
     const std::lock_guard lock(mutex_);
     const auto known = choices_.find(shape.n);
     if (known != choices_.end()) return known->second;
-    return choices_.emplace(shape.n, planner::choose(shape, runtime_.constraints, runtime_.machine, statistics_))
-        .first->second;
+    const planner::Machine machine = with_memory_left(runtime_.machine);
+    return choices_.emplace(shape.n, planner::choose(shape, runtime_.constraints, machine, statistics_)).first->second;
   }
 
  private:

@@ -4,7 +4,7 @@
 
 namespace skyrank::exec {
 
-std::vector<SegmentTask> segment_tasks(const std::vector<std::int64_t>& bounds) {
+std::vector<SegmentTask> segment_tasks(const Vector<std::int64_t>& bounds) {
   constexpr std::int64_t kRowsPerTask = 8192;
   const auto segments = static_cast<std::int64_t>(bounds.size()) - 1;
   std::vector<SegmentTask> tasks;

@@ -5,6 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include "engine/exec/query_memory.hpp"
+
 namespace skyrank::exec {
 
 /// Consecutive segments that one task answers.
@@ -15,7 +17,7 @@ struct SegmentTask {
 
 /// Splits segments, given by their bounds, into tasks of several thousand rows (more where one segment has more). The
 /// split depends on the bounds alone.
-std::vector<SegmentTask> segment_tasks(const std::vector<std::int64_t>& bounds);
+std::vector<SegmentTask> segment_tasks(const Vector<std::int64_t>& bounds);
 
 /// Calls body with every task's index, in parallel.
 void for_each_task(const std::vector<SegmentTask>& tasks, const std::function<void(std::size_t)>& body);

@@ -39,6 +39,13 @@ void SharedKeys::keep(const KeyedRows& of, const std::string& what, const Keys& 
   bytes_ += bytes;
 }
 
+void SharedKeys::drop_all() {
+  Entries dropped;  // dies after the lock
+  const std::lock_guard lock(mutex_);
+  dropped.swap(entries_);
+  bytes_ = 0;
+}
+
 SharedKeys::Entries::iterator SharedKeys::position(const KeyedRows& of, const std::string& what) {
   return std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.what == what && same(entry.of, of); });
 }

@@ -32,6 +32,8 @@ class SharedKeys {
   std::optional<Keys> find(const KeyedRows& of, const std::string& what);
   /// Keeps n keys on the host that own their memory.
   void keep(const KeyedRows& of, const std::string& what, const Keys& keys, std::int64_t n);
+  /// Keeps none any more.
+  void drop_all();
 
  private:
   struct Entry {

@@ -23,8 +23,8 @@ StepKeys make_step_keys(const SkylineStep& step, const std::vector<Keys>& terms,
   return result;
 }
 
-std::vector<std::int64_t> all_positions(std::int64_t n) {
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(n));
+Vector<std::int64_t> all_positions(std::int64_t n) {
+  Vector<std::int64_t> positions(static_cast<std::size_t>(n));
   std::iota(positions.begin(), positions.end(), 0);
   return positions;
 }
@@ -76,11 +76,11 @@ SkylineSolver::SkylineSolver(const PreferencePlan& plan, const Runtime& runtime,
   }
 }
 
-std::vector<std::int64_t> SkylineSolver::best(const SkylineKeys& keys, std::size_t step, StepReports& reports) {
-  std::vector<std::int64_t> rows = run(keys, step, reports[step]);
+Vector<std::int64_t> SkylineSolver::best(const SkylineKeys& keys, std::size_t step, StepReports& reports) {
+  Vector<std::int64_t> rows = run(keys, step, reports[step]);
   if (step + 1 == num_steps()) return rows;
   const Runs groups = runs_of_equal(keys.steps[step].columns, std::move(rows));
-  std::vector<std::int64_t> result;
+  Vector<std::int64_t> result;
   for (std::size_t g = 0; g + 1 < groups.bounds.size(); ++g) {
     const auto group = std::span(groups.positions)
                            .subspan(static_cast<std::size_t>(groups.bounds[g]),
@@ -91,7 +91,7 @@ std::vector<std::int64_t> SkylineSolver::best(const SkylineKeys& keys, std::size
   return result;
 }
 
-std::vector<std::int64_t> SkylineSolver::run(const SkylineKeys& keys, std::size_t step, Report& report) {
+Vector<std::int64_t> SkylineSolver::run(const SkylineKeys& keys, std::size_t step, Report& report) {
   if (keys.n <= 1) {
     report.rows += keys.n;
     return all_positions(keys.n);

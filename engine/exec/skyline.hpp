@@ -49,14 +49,14 @@ class SkylineSolver {
   std::size_t num_steps() const { return plan_.steps.size(); }
 
   /// Positions of the best rows, ascending.
-  std::vector<std::int64_t> best(const SkylineKeys& keys, StepReports& reports) { return best(keys, 0, reports); }
+  Vector<std::int64_t> best(const SkylineKeys& keys, StepReports& reports) { return best(keys, 0, reports); }
 
   /// The path of a step for a problem of n rows.
   const planner::Choice<kernels::SkylineAlgorithm>& path(std::size_t step, kernels::KeyWidth width, std::int64_t n);
 
  private:
-  std::vector<std::int64_t> best(const SkylineKeys& keys, std::size_t step, StepReports& reports);
-  std::vector<std::int64_t> run(const SkylineKeys& keys, std::size_t step, Report& report);
+  Vector<std::int64_t> best(const SkylineKeys& keys, std::size_t step, StepReports& reports);
+  Vector<std::int64_t> run(const SkylineKeys& keys, std::size_t step, Report& report);
 
   const PreferencePlan& plan_;
   const Runtime& runtime_;

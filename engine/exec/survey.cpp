@@ -84,7 +84,8 @@ double count_groups(const std::vector<int>& columns, const Table& table, const R
 Survey look(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
             std::size_t size) {
   const auto total = static_cast<std::size_t>(table.num_rows());
-  RowSet rows = RowSet::listed(planner::sample_rows(total, size));
+  const std::vector<RowId> sample = planner::sample_rows(total, size);
+  RowSet rows = RowSet::listed({sample.begin(), sample.end()});
   Survey survey;
   survey.sample = static_cast<std::size_t>(rows.size());
   if (query.condition) {
@@ -111,13 +112,14 @@ Survey look(const BoundQuery& query, const std::optional<PreferencePlan>& prefer
 std::optional<Survey> SurveyCache::find(const std::string& query) const {
   const std::lock_guard lock(mutex_);
   const auto found = surveys_.find(query);
-  return found == surveys_.end() ? std::nullopt : std::optional(found->second);
+  return found == surveys_.end() ? std::nullopt : std::optional(found->second.survey);
 }
 
 void SurveyCache::keep(const std::string& query, const Survey& survey) {
+  kernels::Charge charge(2 * query.size() + sizeof(Kept));
   const std::lock_guard lock(mutex_);
   if (surveys_.size() >= kMost) surveys_.clear();
-  surveys_.insert_or_assign(query, survey);
+  surveys_.insert_or_assign(query, Kept{survey, std::move(charge)});
 }
 
 Survey survey(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,

@@ -10,6 +10,7 @@
 
 #include "engine/exec/preference_plan.hpp"
 #include "engine/query/bound.hpp"
+#include "kernels/common/memory.hpp"
 #include "planner/choose.hpp"
 #include "planner/statistics.hpp"
 
@@ -36,8 +37,13 @@ class SurveyCache {
  private:
   static constexpr std::size_t kMost = 256;  ///< beyond that all are forgotten
 
+  struct Kept {
+    Survey survey;
+    kernels::Charge charge;
+  };
+
   mutable std::mutex mutex_;
-  std::map<std::string, Survey, std::less<>> surveys_;
+  std::map<std::string, Kept, std::less<>> surveys_;
   std::shared_ptr<const void> table_ = std::make_shared<const char>('\0');
 };
 

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -23,7 +22,7 @@ class BufferPool;
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(BufferPool* pool, std::unique_ptr<std::byte[]> memory) : pool_(pool), memory_(std::move(memory)) {}
+  Buffer(BufferPool* pool, kernels::Array<std::byte> memory) : pool_(pool), memory_(std::move(memory)) {}
   Buffer(Buffer&&) noexcept = default;
   Buffer& operator=(Buffer&& other) noexcept {
     Buffer old(std::move(*this));
@@ -40,7 +39,7 @@ class Buffer {
 
  private:
   BufferPool* pool_ = nullptr;
-  std::unique_ptr<std::byte[]> memory_;
+  kernels::Array<std::byte> memory_;
 };
 
 /// Must outlive its buffers. For one thread.
@@ -49,7 +48,7 @@ class BufferPool {
   Buffer take() {
     if (free_.empty()) {
       free_.reserve(++made_);  // so that a buffer comes back without allocation, also while memory is short
-      return {this, std::make_unique_for_overwrite<std::byte[]>(kBytes)};
+      return {this, kernels::Array<std::byte>(kBytes)};
     }
     Buffer buffer(this, std::move(free_.back()));
     free_.pop_back();
@@ -60,12 +59,12 @@ class BufferPool {
   friend class Buffer;
   static constexpr std::size_t kBytes = std::size_t{kBlockRows} * sizeof(std::string_view);
 
-  std::vector<std::unique_ptr<std::byte[]>> free_;
+  std::vector<kernels::Array<std::byte>> free_;
   std::size_t made_ = 0;
 };
 
 inline Buffer::~Buffer() {
-  if (memory_ != nullptr) pool_->free_.push_back(std::move(memory_));
+  if (memory_) pool_->free_.push_back(std::move(memory_));
 }
 
 /// Values of one expression node for a block. Stored by evaluation type: uint8 (0 or 1) for booleans, int64 for int64,

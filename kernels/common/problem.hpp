@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/common/memory.hpp"
+
 // What a kernel gets and gives. Keys are unsigned integers that stand for preference values: smaller is better, always;
 // equal keys are equal values. Types, directions, NaN, NULL and -0.0 were settled when the keys were made.
 namespace skyrank::kernels {
@@ -186,7 +188,7 @@ struct StageWork {
 
 /// Row positions in [0, n), ascending.
 struct SkylineSolution {
-  std::vector<RowId> rows;
+  Vector<RowId> rows;
   Work work;
   DeviceTimes times = {};
   std::vector<StageWork> stages = {};  ///< on a device, and only when work is counted
@@ -194,7 +196,7 @@ struct SkylineSolution {
 
 /// Row positions in [0, n), best first.
 struct TopKSolution {
-  std::vector<RowId> rows;
+  Vector<RowId> rows;
   Work work;
   DeviceTimes times = {};
 };

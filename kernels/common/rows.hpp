@@ -13,8 +13,7 @@ template <class Key>
 class Rows {
  public:
   /// Room for the rows of `columns`; they come with `fill`.
-  Rows(std::size_t n, std::span<const KeyColumn> columns)
-      : columns_(columns), keys_(std::make_unique_for_overwrite<Key[]>(n * columns.size())) {}
+  Rows(std::size_t n, std::span<const KeyColumn> columns) : columns_(columns), keys_(n * columns.size()) {}
 
   std::size_t dims() const { return columns_.size(); }
   const Key* operator[](std::size_t row) const { return keys_.get() + row * columns_.size(); }
@@ -36,7 +35,7 @@ class Rows {
 
  private:
   std::span<const KeyColumn> columns_;
-  std::unique_ptr<Key[]> keys_;
+  Array<Key> keys_;
 };
 
 }  // namespace skyrank::kernels

@@ -18,7 +18,8 @@ namespace skyrank::kernels {
 
 inline std::size_t concurrency() { return static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()); }
 
-/// Calls body(begin, end) for ranges that cover [0, n), at the same time where n > grain. Throws what a body throws,
+/// Calls body(begin, end) for ranges that cover [0, n), at the same time where n > grain; what it allocates is counted
+/// with the caller's. Throws what a body throws,
 /// and Cancelled when an enclosing TBB group was cancelled, which would leave ranges undone.
 template <class Body>
 void parallel_for(std::size_t n, std::size_t grain, const Body& body) {
@@ -27,8 +28,13 @@ void parallel_for(std::size_t n, std::size_t grain, const Body& body) {
     return;
   }
   tbb::task_group_context group;
+  MemoryAccount* const account = current_account();
   tbb::parallel_for(
-      tbb::blocked_range<std::size_t>(0, n, grain), [&](const auto& range) { body(range.begin(), range.end()); },
+      tbb::blocked_range<std::size_t>(0, n, grain),
+      [&](const auto& range) {
+        const AccountScope counted(account);
+        body(range.begin(), range.end());
+      },
       tbb::auto_partitioner{}, group);
   if (group.is_group_execution_cancelled()) throw Cancelled{};
 }

@@ -57,7 +57,7 @@ void expect_same_keys(const Term& term, const Table& table, const RowSet& rows, 
 }
 
 RowSet every_third(std::int64_t n) {
-  std::vector<RowId> ids;
+  Vector<RowId> ids;
   for (RowId row = 1; row < n; row += 3) ids.push_back(row);
   return RowSet::listed(std::move(ids));
 }
@@ -237,7 +237,7 @@ TEST_F(DeviceKeys, CombineAsTheHostsDo) {
   }
   const Table table({Column::own("s", small), Column::own("d", doubles), Column::own("l", longs)});
   const std::vector<std::vector<std::string>> combinations = {{"s", "l"}, {"s", "d"}, {"d", "s", "l"}, {"s", "s", "s"}};
-  std::vector<std::int64_t> positions;
+  Vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < n; i += 5) positions.push_back(i);
   for (const auto& names : combinations) {
     DeviceSession session;

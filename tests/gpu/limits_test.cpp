@@ -32,6 +32,7 @@ class LimitsOnGpu : public testing::TestWithParam<const TopKAlgorithm*> {
 // (powers of two from 32 to 2048), what one block sorts (2048 and 4096), an eighth, a tenth and a quarter of the rows.
 TEST_P(LimitsOnGpu, K) {
   constexpr std::size_t kRows = 20'000;
+  Turns turns(4);
   for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
     SCOPED_TRACE("bits = " + std::to_string(bits(width)));
     const TopKCase data(kRows, make_columns(Distribution::repeated, kRows, 1, width, 5), {width});
@@ -40,6 +41,7 @@ TEST_P(LimitsOnGpu, K) {
           std::size_t{384}, std::size_t{512}, std::size_t{1024}, std::size_t{2048}, std::size_t{4096}, kRows / 8,
           kRows / 10, kRows / 4, kRows}) {
       for (const std::size_t k : {limit - 1, limit, limit + 1}) {
+        if (turns.skip()) continue;
         expect_oracle(data, k, k % 2 == 0 ? TieRule::first : TieRule::last);
       }
     }
@@ -78,10 +80,13 @@ TEST_P(LimitsOnGpu, KeysInParts) {
     made.emplace_back(kRows, std::vector<Values>{equal, equal}, std::vector{k8, k8});
     return made;
   }();
+  Turns turns(4);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     for (const std::size_t k : {std::size_t{1}, std::size_t{30}, std::size_t{2000}, kRows - 1, kRows}) {
-      for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) expect_oracle(cases[i], k, ties);
+      for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
+        if (!turns.skip()) expect_oracle(cases[i], k, ties);
+      }
     }
   }
 }

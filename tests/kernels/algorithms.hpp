@@ -63,6 +63,20 @@ inline constexpr bool kEmulated = true;
 inline constexpr bool kEmulated = false;
 #endif
 
+/// Which of a test's many combinations (row counts x widths x distributions x ...) are looked at: all of them, but
+/// under sanitizers one in so many, the first included. No loop inside another may have a number of turns that divides
+/// `one_in`, or some of its values would never come up.
+class Turns {
+ public:
+  explicit Turns(std::size_t one_in) : one_in_(kSlow ? one_in : 1) {}
+
+  bool skip() { return turn_++ % one_in_ != 0; }
+
+ private:
+  std::size_t one_in_;
+  std::size_t turn_ = 0;
+};
+
 /// Row counts at, below and above what algorithms work in: vectors, blocks, chunks.
 inline std::vector<std::size_t> sizes() {
   std::vector<std::size_t> all{0,   1,   2,   3,   15,  16,  17,   31,   32,   33,   63,   64,   65,

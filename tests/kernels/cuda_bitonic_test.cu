@@ -117,7 +117,7 @@ TEST(FusedBitonic, NoRows) {
             (std::vector<std::uint64_t>(3, cuda::kNoElement<std::uint64_t>)));
 }
 
-std::vector<RowId> solve(const TopKProblem& problem) {
+Vector<RowId> solve(const TopKProblem& problem) {
   const auto all = cuda::topk_algorithms();
   const TopKAlgorithm& bitonic = **std::ranges::find(all, "cuda-bitonic", &TopKAlgorithm::name);
   return bitonic.run(problem, ParameterValues(bitonic.parameters, {}), {}).rows;

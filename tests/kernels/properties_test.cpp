@@ -2,6 +2,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <numeric>
+#include <span>
 
 #include "kernels/common/order.hpp"
 #include "tests/kernels/algorithms.hpp"
@@ -33,13 +34,13 @@ std::vector<OrderNode> any_order(std::size_t d) {
 }
 
 /// The skyline of the columns by one algorithm, which must support them.
-std::vector<RowId> skyline_by(const SkylineAlgorithm& algorithm, const Table& columns, KeyWidth width,
-                              const std::vector<OrderNode>& order = {}) {
+Vector<RowId> skyline_by(const SkylineAlgorithm& algorithm, const Table& columns, KeyWidth width,
+                         const std::vector<OrderNode>& order = {}) {
   const SkylineCase data(columns.front().size(), columns, width, order);
   return algorithm.run(data.problem(), ParameterValues(algorithm.parameters, {}), {}).rows;
 }
 
-Table rows_of(const Table& columns, const std::vector<RowId>& rows) {
+Table rows_of(const Table& columns, std::span<const RowId> rows) {
   Table taken(columns.size());
   for (std::size_t c = 0; c < columns.size(); ++c) {
     for (const RowId row : rows) taken[c].push_back(columns[c][static_cast<std::size_t>(row)]);
@@ -118,7 +119,7 @@ RC_GTEST_PROP(Skyline, OfASkylineIsItself, ()) {
   const Table columns = *tables(60, 4);
   const KeyWidth width = any_skyline_width();
   for (const auto* algorithm : on_cpu(skyline_algorithms())) {
-    const std::vector<RowId> rows = skyline_by(*algorithm, columns, width);
+    const Vector<RowId> rows = skyline_by(*algorithm, columns, width);
     RC_ASSERT(skyline_by(*algorithm, rows_of(columns, rows), width).size() == rows.size());
   }
 }
@@ -128,7 +129,7 @@ RC_GTEST_PROP(Skyline, PermutingRowsChangesOnlyIds, ()) {
   const KeyWidth width = any_skyline_width();
   const std::vector<RowId> permutation = any_permutation(columns.front().size());
   for (const auto* algorithm : on_cpu(skyline_algorithms())) {
-    std::vector<RowId> rows = skyline_by(*algorithm, rows_of(columns, permutation), width);
+    Vector<RowId> rows = skyline_by(*algorithm, rows_of(columns, permutation), width);
     for (RowId& row : rows) row = permutation[static_cast<std::size_t>(row)];
     std::ranges::sort(rows);
     RC_ASSERT(rows == skyline_by(*algorithm, columns, width));

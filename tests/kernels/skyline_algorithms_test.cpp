@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
 
 #include "tests/kernels/algorithms.hpp"
 #include "tests/kernels/problems.hpp"
@@ -58,6 +59,24 @@ TEST_P(SkylineData, RowsThatNoSampleSees) {
       std::vector<Values> columns(2, Values(n, 5));
       columns[0][place] = static_cast<std::uint64_t>(first);
       columns[1][place] = static_cast<std::uint64_t>(second);
+      expect_oracle(columns);
+    }
+  }
+}
+
+// Rows of few kinds, each many times, in stretches and mixed: what folds equal rows must keep all or none of a kind.
+TEST_P(SkylineData, RowsOfFewKinds) {
+  std::mt19937_64 engine(9);
+  for (const std::size_t kinds : {1, 2, 7, 300}) {
+    std::vector<Values> of_kind = make_columns(Distribution::anticorrelated, kinds, 3, KeyWidth::bytes4, kinds);
+    for (const bool mixed : {false, true}) {
+      const std::size_t n = kSlow ? 900 : 3000;
+      std::vector<Values> columns(3, Values(n));
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t kind = mixed ? engine() % kinds : i * kinds / n;
+        for (std::size_t j = 0; j < 3; ++j) columns[j][i] = of_kind[j][kind];
+      }
+      SCOPED_TRACE(std::to_string(kinds) + (mixed ? " kinds, mixed" : " kinds in stretches"));
       expect_oracle(columns);
     }
   }
@@ -142,7 +161,7 @@ TEST_P(SkylineData, ManyRows) {
   const std::size_t n = 40'000;
   const auto expect_reference = [&](const std::vector<Values>& columns, KeyWidth width) {
     const SkylineCase data(n, columns, width);
-    const std::vector<RowId> expected = run(algorithm("sfs"), data.problem()).rows;
+    const Vector<RowId> expected = run(algorithm("sfs"), data.problem()).rows;
     for (const long long target : {0LL, HWY_AVX2, HWY_SCALAR}) {
       if (target != 0 && (hwy::SupportedTargets() & target) == 0) continue;
       SCOPED_TRACE("target " + std::to_string(target));

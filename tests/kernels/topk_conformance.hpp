@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,7 @@ inline constexpr auto k4 = KeyWidth::bytes4;
 inline constexpr auto k8 = KeyWidth::bytes8;
 
 /// The keys of rows, one after the other.
-inline Values keys_of(const TopKProblem& problem, const std::vector<RowId>& rows) {
+inline Values keys_of(const TopKProblem& problem, std::span<const RowId> rows) {
   Values keys;
   for (const RowId row : rows) {
     for (const KeyColumn& column : problem.keys) keys.push_back(oracle::key_at(column, static_cast<std::size_t>(row)));
@@ -29,8 +30,7 @@ inline Values keys_of(const TopKProblem& problem, const std::vector<RowId>& rows
   return keys;
 }
 
-inline void expect_answer(const TopKProblem& problem, const std::vector<RowId>& rows,
-                          const std::vector<RowId>& expected) {
+inline void expect_answer(const TopKProblem& problem, const Vector<RowId>& rows, const std::vector<RowId>& expected) {
   if (problem.ties != TieRule::any) {
     ASSERT_EQ(rows, expected);
     return;
@@ -40,7 +40,7 @@ inline void expect_answer(const TopKProblem& problem, const std::vector<RowId>& 
   ASSERT_EQ(std::set<RowId>(rows.begin(), rows.end()).size(), rows.size());
   ASSERT_EQ(keys_of(problem, rows), keys_of(problem, expected));
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    const bool tie = keys_of(problem, {rows[i - 1]}) == keys_of(problem, {rows[i]});
+    const bool tie = keys_of(problem, {&rows[i - 1], 1}) == keys_of(problem, {&rows[i], 1});
     ASSERT_TRUE(!tie || rows[i - 1] < rows[i]) << "at place " << i;
   }
 }
@@ -83,7 +83,9 @@ class TopKConformance : public testing::TestWithParam<const TopKAlgorithm*> {
     std::set<std::size_t> ks{0, 1, 2, 31, 32, 33, data.n / 2, data.n, data.n + 1, std::size_t(-1)};
     if (data.n > 0) ks.insert(data.n - 1);
     for (const std::size_t k : ks) {
-      for (const TieRule ties : kTieRules) expect_oracle(data, k, ties);
+      for (const TieRule ties : kTieRules) {
+        if (!turns_.skip()) expect_oracle(data, k, ties);
+      }
     }
   }
 
@@ -93,6 +95,7 @@ class TopKConformance : public testing::TestWithParam<const TopKAlgorithm*> {
 
  private:
   std::size_t turn_ = 0;
+  Turns turns_{7};
 };
 
 TEST_P(TopKConformance, EverySizeAndWidth) {

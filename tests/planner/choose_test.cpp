@@ -118,6 +118,32 @@ TEST(Choose, Devices) {
   EXPECT_THAT(refusal(topk(1000, 3), cuda), HasSubstr("runs on cpu, not on cuda"));
 }
 
+TEST(Choose, ALimitOfMemoryLeavesOutWhatNeedsMore) {
+  const TopKShape shape = topk(1000000, 900000, {KeyWidth::bytes8, KeyWidth::bytes8});
+  const auto free = choose(shape, {}, {});
+  const auto bound = choose(shape, {}, {.host_bytes = free.bytes - 1, .host_limited = true});
+  EXPECT_NE(bound.algorithm, free.algorithm);
+  EXPECT_LT(bound.bytes, free.bytes);
+  const auto lost = std::ranges::find(bound.others, free.algorithm->name, &Considered::algorithm);
+  ASSERT_NE(lost, bound.others.end());
+  EXPECT_THAT(lost->reason, testing::MatchesRegex("needs about [0-9.]+ MB of memory and the limit leaves [0-9.]+ MB"));
+}
+
+// Predictions may err on the safe side, and the limit is kept anyway: the smallest is tried.
+TEST(Choose, WhereNothingFitsALimitTheSmallestIsTaken) {
+  for (const TopKShape& shape : {topk(1000000, 10), topk(1000000, 900000)}) {
+    const auto smallest = choose(shape, {}, {.host_bytes = 0, .host_limited = true});
+    EXPECT_THAT(smallest.reason, HasSubstr("least memory"));
+    for (const auto* algorithm : kernels::topk_algorithms()) {
+      if (algorithm->device == Device::cuda || !algorithm->supports(shape)) continue;
+      EXPECT_LE(smallest.bytes, cost_of(algorithm->name, shape, {}).bytes) << algorithm->name;
+    }
+    EXPECT_EQ(choose(shape, forced({"sort"}), {.host_bytes = 0, .host_limited = true}).algorithm->name, "sort");
+  }
+  // What the machine has not cannot be tried.
+  EXPECT_THAT(refusal(topk(1000000, 10), {}, {.host_bytes = 0}), HasSubstr("of memory and 0 MB are free"));
+}
+
 TEST(Choose, Parameters) {
   const Constraints block{.device = {}, .algorithms = {"sfs"}, .parameters = {{"block", 64}}};
   EXPECT_EQ(choose(skyline(1000, 3), block, {}).parameters["block"], 64);

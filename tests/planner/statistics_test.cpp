@@ -195,7 +195,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 /// Seconds of the faster of two runs, and the answer.
 template <class Algorithm>
 double timed(const Choice<Algorithm>& path, const typename Algorithm::Problem& problem,
-             std::vector<kernels::RowId>& rows) {
+             kernels::Vector<kernels::RowId>& rows) {
   double best = 1e9;
   for (int i = 0; i < 2; ++i) {
     const auto start = std::chrono::steady_clock::now();
@@ -222,12 +222,12 @@ TEST(MisleadingSamples, OfPreferencesStillGiveTheRightAnswerInTime) {
                        [&](std::size_t i, std::size_t c) { return input.data.keys[c][rows[i]]; });
     const Statistics believed = of_preference(seen, problem.n);
     const auto chosen = choose(kernels::shape_of(problem), cpu, machine, believed);
-    std::vector<kernels::RowId> answer;
+    kernels::Vector<kernels::RowId> answer;
     const double seconds = timed(chosen, problem, answer);
     double best = seconds;
     for (const char* name : {"blocked-bitmap", "sfs"}) {
       const Constraints forced{.device = {}, .algorithms = {name}, .parameters = {}};
-      std::vector<kernels::RowId> other;
+      kernels::Vector<kernels::RowId> other;
       best = std::min(best, timed(choose(kernels::shape_of(problem), forced, machine), problem, other));
       EXPECT_EQ(other, answer) << input.name << ", " << name;
     }
@@ -251,9 +251,9 @@ TEST(MisleadingSamples, OfRankingsStillGiveTheRightAnswerInTime) {
       const std::vector<kernels::RowId> rows = sample_rows(kRows, 1024);
       const Columns seen(rows.size(), 1, [&](std::size_t i, std::size_t) { return believed->keys[0][rows[i]]; });
       const auto chosen = choose(kernels::shape_of(problem), cpu, machine, of_ranking(seen, kRows, kBest));
-      std::vector<kernels::RowId> answer;
+      kernels::Vector<kernels::RowId> answer;
       const double seconds = timed(chosen, problem, answer);
-      std::vector<kernels::RowId> expected;
+      kernels::Vector<kernels::RowId> expected;
       const Constraints forced{.device = {}, .algorithms = {"sampled-threshold"}, .parameters = {}};
       const double best =
           std::min(seconds, timed(choose(kernels::shape_of(problem), forced, machine), problem, expected));

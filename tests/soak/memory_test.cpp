@@ -1,15 +1,20 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 #include <ostream>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
 
+#include "engine/exec/zone_maps.hpp"
 #include "tests/soak/limited_memory.hpp"
 
 // A query that gets less memory than it needs says so, leaves nothing behind and harms no other.
@@ -79,7 +84,7 @@ TEST_P(MemoryLimit, IsKeptAndReported) {
       }
       EXPECT_LE(memory::peak(), most);
       EXPECT_TRUE(message.empty() || message.starts_with("out of memory")) << message;
-      EXPECT_TRUE(message.empty() || message.find(" MB") != std::string::npos) << message;
+      EXPECT_TRUE(message.empty() || message.find("B beside its table") != std::string::npos) << message;
       EXPECT_TRUE(message.empty() || part < 2) << message;
     }
     if (needed > 2 * kForTheMessage) {
@@ -88,6 +93,176 @@ TEST_P(MemoryLimit, IsKeptAndReported) {
     EXPECT_EQ(engine.run(query, kTable).rows, expected) << "usable afterwards";
     EXPECT_LE(memory::live(), before + 100'000) << "something is left of queries that failed";
   }
+}
+
+// ---- A limit of the engine's own ----
+
+constexpr std::size_t kNotCounted = 512 << 10;  // plans and messages, and what threads have once
+
+/// The answer under a limit; nothing where it was too low, as the message has to say. The limit is kept either way.
+std::optional<std::vector<RowId>> answer_within(std::size_t limit, const Engine& engine, const Query& query,
+                                                const Table& table) {
+  const std::size_t before = memory::live();
+  memory::reset_peak();
+  std::optional<std::vector<RowId>> rows;
+  try {
+    rows = engine.run(query, table).rows;
+  } catch (const ResourceError& error) {
+    EXPECT_THAT(error.message(), testing::MatchesRegex("the query needs about [0-9.]+ [kM]B beside its table, and the "
+                                                       "engine's limit of memory is [0-9.]+ [kM]B.*"));
+  }
+  EXPECT_LE(memory::peak(), before + limit + kNotCounted) << "limit " << limit;
+  EXPECT_LE(memory::live(), before + (rows ? rows->size() * sizeof(RowId) : 0) + 100'000) << "something is left";
+  return rows;
+}
+
+TEST_P(MemoryLimit, OfTheEngineIsKeptAndReported) {
+  const Query& query = GetParam().query;
+  for (const int threads : {1, 3}) {
+    const Table table = make_table(100'000);  // that knows nothing yet
+    const std::vector<RowId> expected = Engine({.threads = threads}).run(query, table).rows;
+    int refused = 0;
+    std::size_t limit = 32 << 10;
+    for (; limit < std::size_t{1} << 30; limit += limit / 2) {
+      const Engine engine({.threads = threads, .memory_bytes = limit});
+      const auto rows = answer_within(limit, engine, query, table);
+      if (!rows) {
+        ++refused;
+        continue;
+      }
+      EXPECT_EQ(*rows, expected);
+      // What one query took is given back: the next has as much.
+      EXPECT_TRUE(answer_within(limit, engine, query, table)) << limit;
+      break;
+    }
+    EXPECT_LT(limit, std::size_t{32} << 20);
+    EXPECT_GT(refused, 0);
+  }
+}
+
+// Of queries that are refused nothing stays on the engine's account.
+TEST(EngineMemory, RefusedQueriesTakeNothingFromLaterOnes) {
+  const Table table = make_table(50'000);
+  const Query large = Query::from("t").rank_by({low("y"), high("x"), low("p")});
+  const Query small = Query::from("t").where("p < 50").prefer({low("x"), high("y")});
+  constexpr std::size_t kLimit = 800 << 10;
+  const Engine engine({.threads = 3, .memory_bytes = kLimit});
+  const std::vector<RowId> expected = Engine({.threads = 1}).run(small, table).rows;
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_FALSE(answer_within(kLimit, engine, large, table));
+    EXPECT_EQ(answer_within(kLimit, engine, small, table), expected);
+  }
+}
+
+TEST(EngineMemory, CallersShareTheLimit) {
+  const Table table = make_table(100'000);
+  const Query query = Query::from("t").rank_by({low("y"), high("x")});
+  const std::vector<RowId> expected = Engine({.threads = 1}).run(query, table).rows;
+  constexpr std::size_t kLimit = 16 << 20;  // for one or two
+  const Engine engine({.threads = 3, .memory_bytes = kLimit});
+  std::vector<std::vector<RowId>> answers(6);
+  std::atomic<int> refused = 0;
+  const std::size_t handed_over = answers.size() * expected.size() * (sizeof(RowId) + 40);  // to the callers
+  const std::size_t before = memory::live();
+  memory::reset_peak();
+  {
+    std::vector<std::jthread> callers;
+    for (std::vector<RowId>& rows : answers) {
+      callers.emplace_back([&] {
+        try {
+          rows = engine.run(query, table).rows;
+        } catch (const ResourceError&) {
+          ++refused;
+        }
+      });
+    }
+  }
+  EXPECT_LE(memory::peak(), before + kLimit + handed_over + 6 * kNotCounted);
+  for (const std::vector<RowId>& rows : answers) EXPECT_TRUE(rows.empty() || rows == expected);
+  EXPECT_EQ(std::ranges::count(answers, expected) + refused, 6);
+  EXPECT_EQ(engine.run(query, table).rows, expected);
+}
+
+TEST(EngineMemory, KeptKeysGiveWayToQueries) {
+  const Table table = make_table(100'000);
+  constexpr std::size_t kLimit = 12 << 20;
+  const Engine engine({.threads = 1, .shared_key_bytes = kLimit, .memory_bytes = kLimit});
+  const Query ranked = Query::from("t").rank_by({low("y"), high("x")});
+  const std::vector<RowId> expected = Engine({.threads = 1}).run(ranked, table).rows;
+  for (const char* column : {"x", "y", "p", "x + 1", "x + 2", "x + 3", "y + 1", "y + 2", "p + 1", "x * 2", "x * 3"}) {
+    EXPECT_NO_THROW(engine.run(Query::from("t").prefer({low(column), high("y")}), table)) << column;
+  }
+  EXPECT_EQ(engine.run(ranked, table).rows, expected);
+}
+
+// A table may outlive the engine whose query made its zone maps.
+TEST(EngineMemory, WhatTablesKeepOutlivesTheEngine) {
+  const Table table = make_table(300'000);
+  const Query query = Query::from("t").rank_by({high("x")}).limit(3);
+  std::vector<RowId> rows;
+  {
+    const Engine engine({.threads = 2, .memory_bytes = std::size_t{64} << 20});
+    rows = engine.run(query, table).rows;
+  }
+  EXPECT_NE(table.column("x").data().zone_maps->find(true), nullptr);
+  EXPECT_EQ(Engine({.threads = 1}).run(query, table).rows, rows);
+}
+
+TEST(EngineMemory, WithoutRoomForZoneMapsNoneAreMade) {
+  const Table table = make_table(300'000);
+  const Engine engine({.threads = 1, .memory_bytes = 12'000});  // less than twice a zone map of 300,000 doubles
+  try {
+    engine.run(Query::from("t").rank_by({high("x")}).limit(3).select({"row"}), table);
+  } catch (const ResourceError&) {  // for want of room for blocks of keys
+  }
+  EXPECT_EQ(table.column("x").data().zone_maps->find(true), nullptr);
+}
+
+/// The operators of a plan that run an algorithm.
+void collect(const PlanNode& plan, std::vector<PlanNode>& found) {
+  if (!plan.algorithm.empty()) found.push_back(plan);
+  for (const PlanNode& child : plan.children) collect(child, found);
+}
+
+/// The one path of a plan.
+PlanNode path_of(const PlanNode& plan) {
+  std::vector<PlanNode> found;
+  collect(plan, found);
+  EXPECT_EQ(found.size(), 1u);
+  return found.front();
+}
+
+/// Rows none of which dominates another.
+Table plane(std::int64_t n) {
+  std::mt19937_64 random(7);
+  std::vector<std::int32_t> x;
+  std::vector<std::int32_t> y;
+  std::vector<std::int32_t> z;
+  for (std::int64_t i = 0; i < n; ++i) {
+    x.push_back(static_cast<std::int32_t>(random() % 1'000'000));
+    y.push_back(static_cast<std::int32_t>(random() % 1'000'000));
+    z.push_back(-x.back() - y.back());
+  }
+  return Table({Column::own("x", x), Column::own("y", y), Column::own("z", z)});
+}
+
+TEST(EngineMemory, ThePlannerTakesAPathThatFits) {
+  const Table table = plane(10'000);
+  const Query query = Query::from("t").prefer({low("x"), low("y"), low("z")}).select({"row"});
+  const Engine free({.threads = 1});
+  const PlanNode fastest = path_of(free.explain(query, table));
+  const std::vector<RowId> expected = free.run(query, table).rows;
+  // Less and less, until there is too little for the path that is fastest.
+  PlanNode taken = fastest;
+  for (std::size_t limit = 4 << 20; taken.algorithm == fastest.algorithm; limit -= limit / 16) {
+    const Result result = Engine({.threads = 1, .memory_bytes = limit}).run(query, table);
+    EXPECT_EQ(result.rows, expected);
+    taken = path_of(result.plan);
+  }
+  EXPECT_LT(taken.predicted_bytes, fastest.predicted_bytes);
+  const auto lost = std::ranges::find(taken.alternatives, fastest.algorithm, &Alternative::algorithm);
+  ASSERT_NE(lost, taken.alternatives.end());
+  EXPECT_THAT(lost->reason, testing::MatchesRegex("needs about .* of memory and the limit leaves .*"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Queries, MemoryLimit, testing::ValuesIn(cases()),

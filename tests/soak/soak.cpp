@@ -169,6 +169,7 @@ class Soak {
       run(seed, random_query, pinned ? machines_.front().engine.pin(table) : table, on_gpu, expected, random);
     }
     if (below(random, 10) == 0) stop(seed, random_query, expected, random);
+    if (below(random, 10) == 0) limit(seed, random_query, expected, random);
     if (alone_ && !has_gpu_ && below(random, 10) == 0) starve(seed, random_query, expected, random);
   }
 
@@ -240,12 +241,38 @@ class Soak {
     }
   }
 
+  /// Runs on an engine with a limit of memory, which is kept: the query says that it needs more, or its answer is
+  /// right. Callers share one such engine; one that is alone has a new one, with any limit, and watches the heap too.
+  void limit(std::uint64_t seed, const RandomCase& random_query, const reference::Answer& expected, Random& random) {
+    constexpr std::size_t kNotCounted = std::size_t{1} << 20;  // plans and messages, and what threads have once
+    const std::size_t most = (std::size_t{1} << 10) + below(random, std::size_t{1} << below(random, 22));
+    const std::string where = "a limit of " + std::to_string(alone_ ? most : kSharedLimit) + " bytes";
+    try {
+      const Engine own({.threads = static_cast<int>(1 + below(random, 4)), .memory_bytes = most});
+      const std::size_t before = memory::live();
+      memory::reset_peak();
+      const Result result = (alone_ ? own : limited_).run(random_query.query, random_query.table);
+      if (alone_ && memory::peak() > before + most + kNotCounted) {
+        tally.failed(seed, where, "it took " + std::to_string(memory::peak() - before));
+      }
+      const std::string wrong = difference(result, expected);
+      if (!wrong.empty()) tally.failed(seed, where, wrong);
+    } catch (const ResourceError&) {
+      tally.starved();
+    } catch (const std::exception& error) {
+      tally.failed(seed, where, error.what());
+    }
+  }
+
   void note_algorithms(const PlanNode& plan) {
     if (!plan.algorithm.empty()) tally.ran(plan.algorithm);
     for (const PlanNode& child : plan.children) note_algorithms(child);
   }
 
+  static constexpr std::size_t kSharedLimit = std::size_t{100} << 10;
+
   std::vector<Machine> machines_ = make_machines();
+  Engine limited_ = Engine({.threads = 2, .memory_bytes = kSharedLimit});
   bool alone_;
   bool has_gpu_ = !kernels::cuda::find_devices().devices.empty();
 };

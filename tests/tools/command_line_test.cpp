@@ -46,6 +46,16 @@ void expect_mistake(const std::vector<std::string>& arguments, const std::string
   EXPECT_EQ(outcome.out, "");
 }
 
+TEST_F(CommandLine, KeepsALimitOfMemory) {
+  for (const std::string size : {"100000000", "100MB", "0.1GiB"}) {
+    EXPECT_EQ(run_skyrank({"run", batch_, "--memory-limit", size}).status, 0) << size;
+  }
+  const Outcome refused = run_skyrank({"run", batch_, "--query", "front", "--memory-limit", "20B"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, ContainsRegex("batch.yaml:5:.*: the query needs about .* beside its table, and the engine's "
+                                         "limit of memory is 0.1 kB\n"));
+}
+
 TEST_F(CommandLine, PrintsAHelpWithAnExampleForEachCommand) {
   const Outcome outcome = run_skyrank({"--help"});
   EXPECT_EQ(outcome.status, 0);
@@ -91,6 +101,10 @@ TEST_F(CommandLine, OffersTheNearestName) {
 TEST_F(CommandLine, RefusesWhatMakesNoSense) {
   expect_mistake({"run", batch_, "extra"}, "run: unexpected argument 'extra'");
   expect_mistake({"run", batch_, "--threads", "-1"}, "--threads: -1 is not between 0 (all cores) and 1024");
+  for (const std::string size : {"2Gb", "0", "-1MB", "much", "1e30GiB", "nanMB"}) {
+    expect_mistake({"run", batch_, "--memory-limit", size},
+                   "--memory-limit: '" + size + "' is not a size such as 4096, 500MB or 1.5GiB");
+  }
   expect_mistake({"run", batch_, "--threads", "2000"}, "--threads: 2000 is not between 0 (all cores) and 1024");
   expect_mistake({"run", folder_ / "none.yaml"}, folder_ / "none.yaml: no such file");
   expect_mistake({"run", folder_.path().string()}, folder_.path().string() + ": is a folder; a batch is a YAML file");

@@ -148,7 +148,7 @@ class Rounds {
       if (timed) it.samples.push_back(runs_on_gpu(it) ? solution.times.run_ms : ms);
       it.seconds += ms / 1e3;
       it.overran = first && it.seconds > cell_.budget_s;
-      it.answers.push_back(answers_.place_of(std::move(solution.rows)));
+      it.answers.push_back(answers_.place_of({solution.rows.begin(), solution.rows.end()}));
     } catch (const kernels::Cancelled&) {
       if (options_.stop.stop_requested()) throw;
       it.overran = true;
@@ -172,7 +172,7 @@ class Rounds {
       auto solution = it.algorithm->run(problem_, kernels::ParameterValues(it.algorithm->parameters, {}), context);
       it.work = solution.work;
       it.transfers = solution.times;
-      it.answers.push_back(answers_.place_of(std::move(solution.rows)));
+      it.answers.push_back(answers_.place_of({solution.rows.begin(), solution.rows.end()}));
     };
     if (!runs_on_gpu(it)) {
       it.extra_memory = extra_memory(count);

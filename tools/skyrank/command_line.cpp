@@ -2,8 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <functional>
+#include <map>
 #include <new>
+#include <string_view>
 
 #include "engine/text.hpp"
 #include "tools/skyrank/build_info.hpp"
@@ -26,6 +29,7 @@ struct Arguments {
   BenchArguments bench;
   CalibrateArguments calibrate;
   std::string device = "auto";
+  std::string memory_limit;
 };
 
 void add_batch_options(CLI::App& command, BatchArguments& batch) {
@@ -44,9 +48,14 @@ void add_device_option(CLI::App& command, std::string& device) {
   command.add_option("--device", device, "Where to compute: auto, cpu or cuda (default: auto)")->type_name("DEVICE");
 }
 
-void add_engine_options(CLI::App& command, int& threads, std::string& device) {
+void add_engine_options(CLI::App& command, int& threads, Arguments& arguments) {
   command.add_option("--threads", threads, "Threads to use (default: all cores)")->type_name("N");
-  add_device_option(command, device);
+  add_device_option(command, arguments.device);
+  command
+      .add_option(
+          "--memory-limit", arguments.memory_limit,
+          "The most memory that queries may take beside their tables, such as 500MB or 2GiB (default: no limit)")
+      ->type_name("SIZE");
 }
 
 void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON for programs"); }
@@ -59,7 +68,7 @@ void define_run(CLI::App& app, Arguments& arguments) {
                   "table, csv, jsonl, parquet or arrow (default: table; csv with --out)")
       ->type_name("FORMAT");
   command.add_option("--out", arguments.run.out, "Write each answer to DIR/<query name>.<format>")->type_name("DIR");
-  add_engine_options(command, arguments.run.threads, arguments.device);
+  add_engine_options(command, arguments.run.threads, arguments);
   add_json_flag(command, arguments.run.json);
   command.footer("Example:\n  skyrank run datasets/examples/hotels.yaml --query good-deals");
 }
@@ -74,7 +83,7 @@ void define_check(CLI::App& app, Arguments& arguments) {
 void define_explain(CLI::App& app, Arguments& arguments) {
   CLI::App& command = *app.add_subcommand("explain", "Show how the queries of a batch would be answered");
   add_batch_options(command, arguments.explain.batch);
-  add_engine_options(command, arguments.explain.threads, arguments.device);
+  add_engine_options(command, arguments.explain.threads, arguments);
   command.add_option("--without", arguments.explain.without, "Plan without this rule of --rules; may be repeated")
       ->type_name("RULE")
       ->take_all()
@@ -201,6 +210,22 @@ DeviceChoice parse_device(const std::string& name) {
                                query::did_you_mean(name, {"auto", "cpu", "cuda"})));
 }
 
+/// Bytes of a size such as 4096, 500MB, 1.5GiB; none is 0.
+std::size_t parse_size(const std::string& text) {
+  if (text.empty()) return 0;
+  static const std::map<std::string, double, std::less<>> kUnits{
+      {"", 1},      {"B", 1},        {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+      {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto unit = kUnits.find(std::string_view(end, text.data() + text.size()));
+  const double bytes = unit == kUnits.end() ? 0 : number * unit->second;
+  if (error != std::errc() || !(bytes >= 1 && bytes < 0x1p63)) {
+    throw UsageError(fmt::format("--memory-limit: '{}' is not a size such as 4096, 500MB or 1.5GiB", text));
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
 void check_threads(int threads) {
   if (threads < 0 || threads > kMaxThreads) {
     throw UsageError(fmt::format("--threads: {} is not between 0 (all cores) and {}", threads, kMaxThreads));
@@ -221,6 +246,8 @@ void settle(const CLI::App& app, Arguments& arguments) {
   arguments.explain.device = device;
   arguments.bench.device = device;
   arguments.calibrate.device = device;
+  arguments.run.memory_bytes = parse_size(arguments.memory_limit);
+  arguments.explain.memory_bytes = arguments.run.memory_bytes;
   for (const int threads : {arguments.run.threads, arguments.explain.threads, arguments.generate.threads}) {
     check_threads(threads);
   }

@@ -30,6 +30,7 @@ struct RunArguments {
   std::filesystem::path out;  ///< folder for one file a query; empty: standard output
   int threads = 0;            ///< 0: all cores
   DeviceChoice device = DeviceChoice::automatic;
+  std::size_t memory_bytes = 0;  ///< that queries may take; 0: no limit
   bool json = false;
 };
 
@@ -42,6 +43,7 @@ struct ExplainArguments {
   BatchArguments batch;
   int threads = 0;
   DeviceChoice device = DeviceChoice::automatic;
+  std::size_t memory_bytes = 0;
   bool analyze = false;              ///< run the queries, and show what was measured
   std::vector<std::string> without;  ///< rules of the planner
   bool rules = false;                ///< list these, and explain nothing

@@ -39,7 +39,8 @@ int explain(const ExplainArguments& arguments, Console& console, Signals& signal
   const Engine engine({.threads = arguments.threads,
                        .device = arguments.device,
                        .without = arguments.without,
-                       .shared_key_bytes = shared_key_bytes(batch)});
+                       .shared_key_bytes = shared_key_bytes(batch),
+                       .memory_bytes = arguments.memory_bytes});
   InputTables tables(batch, arguments.threads, console, signals);  // plans depend on how many rows there are
   ErrorReport errors(console);
   Json results = Json::array();

@@ -35,8 +35,10 @@ int run(const RunArguments& arguments, Console& console, Signals& signals) {
   const Batch batch = open_batch(arguments.batch);
   const auto writer = make_answer_writer(arguments, batch.queries.size(), console);
   if (!arguments.out.empty()) create_folder(arguments.out);
-  const Engine engine(
-      {.threads = arguments.threads, .device = arguments.device, .shared_key_bytes = shared_key_bytes(batch)});
+  const Engine engine({.threads = arguments.threads,
+                       .device = arguments.device,
+                       .shared_key_bytes = shared_key_bytes(batch),
+                       .memory_bytes = arguments.memory_bytes});
   // On a GPU the columns of a table stay there for all its queries.
   InputTables::Prepare prepare;
   if (arguments.device == DeviceChoice::cuda) {

@@ -25,6 +25,11 @@ struct EngineOptions {
   /// Bytes of keys to keep for later queries over the same rows of the same table, for applications (and batches) with
   /// several queries over a table; the least recently used go first. 0: none are kept.
   std::size_t shared_key_bytes = 0;
+  /// The most bytes that all queries of the engine may take together, beside their tables, at any time: for keys,
+  /// masks, candidates, lists of rows, answers while they are made, and what is kept for later queries. A query that
+  /// needs more ends with a ResourceError that says how much, and harms no other. 0: no limit but the machine's. Memory
+  /// of a GPU is not counted, and neither are some hundred kilobytes a thread that do not grow with the rows.
+  std::size_t memory_bytes = 0;
 };
 
 struct RunOptions {

@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include <hwy/aligned_allocator.h>
 #include <hwy/cache_control.h>
 
 #include "kernels/common/counters.hpp"
@@ -36,20 +35,20 @@ using WordTag = hn::CappedTag<std::uint64_t, kWords>;
 
 /// Up to 512 rows with their bitmaps.
 struct Block {
-  std::array<std::uint64_t, kMaxDims / 8> corner;   ///< the least level in each dimension, eight a word
-  hwy::AlignedFreeUniquePtr<std::uint64_t[]> sets;  ///< d x levels x kWords, bit i = row i is at or below the level
+  std::array<std::uint64_t, kMaxDims / 8> corner;  ///< the least level in each dimension, eight a word
+  Array<std::uint64_t> sets;                       ///< d x levels x kWords, bit i = row i is at or below the level
 };
 
 struct Blocks {
   RowIndices rows;  ///< of all blocks; only the last may be partly filled
-  std::vector<Block> blocks;
+  Vector<Block> blocks;
 };
 
 template <class Key>
 void build_block(const Candidates<Key>& rows, std::span<const std::uint32_t> members, Block& block) {
   const hn::CappedTag<std::int8_t, 64> tag;
   const Grid<Key>& grid = rows.grid;
-  if (block.sets == nullptr) block.sets = hwy::AllocateAligned<std::uint64_t>(grid.words());
+  if (!block.sets) block.sets = Array<std::uint64_t>(grid.words());
   HWY_ALIGN std::array<std::int8_t, kMaxDims * kBlockRows> columns;
   std::fill_n(columns.begin(), rows.d * kBlockRows, std::int8_t{127});  // absent rows are at or below no level
   for (std::size_t i = 0; i < members.size(); ++i) {

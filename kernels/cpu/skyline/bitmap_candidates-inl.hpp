@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <hwy/aligned_allocator.h>
-
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/padded_rows.hpp"
@@ -42,9 +40,9 @@ struct Candidates {
   std::size_t n = 0;
   std::size_t d = 0;
   PaddedRows<Key> keys;
-  std::size_t planes = 0;                             ///< words of eight levels
-  hwy::AlignedFreeUniquePtr<std::uint64_t[]> levels;  ///< n x planes, padded with zeros
-  std::unique_ptr<std::uint16_t[]> scores;            ///< level sums
+  std::size_t planes = 0;       ///< words of eight levels
+  Array<std::uint64_t> levels;  ///< n x planes, padded with zeros
+  Array<std::uint16_t> scores;  ///< level sums
 
   Candidates(Grid<Key> levels_of, std::size_t rows)
       : grid(std::move(levels_of)),
@@ -52,8 +50,8 @@ struct Candidates {
         d(grid.d),
         keys(n, d),
         planes((d + 7) / 8),
-        levels(hwy::AllocateAligned<std::uint64_t>(n * planes)),
-        scores(std::make_unique_for_overwrite<std::uint16_t[]>(n)) {}
+        levels(n * planes),
+        scores(n) {}
 
   /// The levels of a row side by side.
   const std::uint8_t* level(std::size_t row) const {
@@ -108,14 +106,14 @@ Candidates<Key> make_candidates(const SkylineProblem& problem, const RowIndices&
 /// Rows by ascending score; `starts[s]` is the first of score s, and the last start is n.
 struct ByScore {
   RowIndices order;
-  std::vector<std::size_t> starts;
+  Vector<std::size_t> starts;
 };
 
 /// A counting sort: parts of the input are counted and spread at the same time.
 template <class Key>
 ByScore sort_by_score(const Candidates<Key>& rows, std::size_t num_scores) {
   const std::size_t parts = std::clamp<std::size_t>(rows.n / 16384, 1, concurrency());
-  std::vector<RowIndices> next(parts, RowIndices(num_scores));
+  Vector<RowIndices> next(parts, RowIndices(num_scores));
   const auto each_row = [&](const auto& body) {
     parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t part = begin; part < end; ++part) {
@@ -125,7 +123,7 @@ ByScore sort_by_score(const Candidates<Key>& rows, std::size_t num_scores) {
     });
   };
   each_row([](std::uint32_t& count, std::size_t) { ++count; });
-  ByScore result{RowIndices(rows.n), std::vector<std::size_t>(num_scores + 1, rows.n)};
+  ByScore result{RowIndices(rows.n), Vector<std::size_t>(num_scores + 1, rows.n)};
   std::uint32_t at = 0;
   for (std::size_t s = 0; s < num_scores; ++s) {
     result.starts[s] = at;
@@ -137,7 +135,7 @@ ByScore sort_by_score(const Candidates<Key>& rows, std::size_t num_scores) {
 
 /// A row below its code in the z-order, in one word; of a long code the lowest bits, which matter least, make room.
 struct CodedRows {
-  std::vector<std::uint64_t> words;  ///< ascending
+  Vector<std::uint64_t> words;  ///< ascending
   std::size_t row_bits = 0;
 
   std::size_t size() const { return words.size(); }
@@ -148,12 +146,12 @@ struct CodedRows {
 };
 
 /// Sorts by splitters from a sample: parts are spread over buckets, and buckets are sorted, at the same time.
-inline void sort_words(std::vector<std::uint64_t>& words) {
+inline void sort_words(Vector<std::uint64_t>& words) {
   constexpr std::size_t kSerial = 1 << 14;
   constexpr std::size_t kOversampling = 32;
   const std::size_t parts = std::min(concurrency(), words.size() / kSerial);
   if (parts < 2) return sort_keys(words);
-  std::vector<std::uint64_t> splitters;
+  Vector<std::uint64_t> splitters;
   for (const std::size_t i : sample_rows(words.size(), parts * kOversampling)) splitters.push_back(words[i]);
   sort_keys(splitters);
   for (std::size_t b = 1; b < parts; ++b) splitters[b - 1] = splitters[b * splitters.size() / parts];
@@ -161,7 +159,7 @@ inline void sort_words(std::vector<std::uint64_t>& words) {
   const auto bucket_of = [&](std::uint64_t word) {
     return static_cast<std::size_t>(std::upper_bound(splitters.begin(), splitters.end(), word) - splitters.begin());
   };
-  std::vector<std::vector<std::size_t>> next(parts, std::vector<std::size_t>(parts));
+  Vector<Vector<std::size_t>> next(parts, Vector<std::size_t>(parts));
   const auto each_word = [&](const auto& body) {
     parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t part = begin; part < end; ++part) {
@@ -172,14 +170,14 @@ inline void sort_words(std::vector<std::uint64_t>& words) {
     });
   };
   each_word([](std::size_t& count, std::uint64_t) { ++count; });
-  std::vector<std::size_t> starts;
+  Vector<std::size_t> starts;
   std::size_t at = 0;
   for (std::size_t b = 0; b < parts; ++b) {
     starts.push_back(at);
-    for (std::vector<std::size_t>& part : next) at += std::exchange(part[b], at);
+    for (Vector<std::size_t>& part : next) at += std::exchange(part[b], at);
   }
   starts.push_back(at);
-  std::vector<std::uint64_t> spread(words.size());
+  Vector<std::uint64_t> spread(words.size());
   each_word([&](std::size_t& place, std::uint64_t word) { spread[place++] = word; });
   parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
@@ -192,7 +190,7 @@ inline void sort_words(std::vector<std::uint64_t>& words) {
 /// Rows in z-order, then ascending: neighbours have similar levels, which keeps the corners of blocks tight.
 template <class Key>
 CodedRows sort_by_code(const Candidates<Key>& rows, const RowIndices& indices) {
-  CodedRows result{std::vector<std::uint64_t>(indices.size()), static_cast<std::size_t>(std::bit_width(rows.n))};
+  CodedRows result{Vector<std::uint64_t>(indices.size()), static_cast<std::size_t>(std::bit_width(rows.n))};
   const std::size_t dropped = std::max(rows.grid.code_bits + result.row_bits, std::size_t{64}) - 64;
   parallel_for(indices.size(), 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {

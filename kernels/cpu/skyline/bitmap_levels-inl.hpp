@@ -36,11 +36,11 @@ inline constexpr std::size_t kWords = kBlockRows / 64;
 template <class Key>
 struct Grid {
   std::size_t d = 0;
-  std::size_t levels = 0;            ///< a power of two
-  std::size_t code_bits = 0;         ///< of the z-order
-  std::vector<Key> thresholds;       ///< d x levels, ascending, padded with the largest key
-  std::vector<Key> least;            ///< d: of the sample
-  std::vector<std::uint64_t> codes;  ///< levels: the bits of a level, d apart, for the z-order
+  std::size_t levels = 0;       ///< a power of two
+  std::size_t code_bits = 0;    ///< of the z-order
+  Vector<Key> thresholds;       ///< d x levels, ascending, padded with the largest key
+  Vector<Key> least;            ///< d: of the sample
+  Vector<std::uint64_t> codes;  ///< levels: the bits of a level, d apart, for the z-order
 
   explicit Grid(std::size_t dims)
       : d(dims),
@@ -88,7 +88,7 @@ template <class Key>
 Grid<Key> make_grid(const SkylineProblem& problem, const RowIndices& rows) {
   Grid<Key> grid(problem.keys.size());
   if (rows.empty()) return grid;
-  std::vector<Key> values(rows.size());
+  Vector<Key> values(rows.size());
   for (std::size_t j = 0; j < grid.d; ++j) {
     const Key* column = problem.keys[j].template as<Key>();
     for (std::size_t i = 0; i < rows.size(); ++i) values[i] = column[rows[i]];

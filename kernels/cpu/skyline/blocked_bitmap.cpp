@@ -35,7 +35,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/skyline/blocked_bitmap.cpp"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
-#include <hwy/aligned_allocator.h>
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -62,17 +61,17 @@ constexpr std::size_t kSmallestTask = 512;
 /// Keys of the rows of a sample that dominate the largest share of the grid if dimensions are independent, row after
 /// row.
 template <class Key>
-std::vector<Key> find_killers(const SkylineProblem& problem, const Grid<Key>& grid, const RowIndices& rows) {
+Vector<Key> find_killers(const SkylineProblem& problem, const Grid<Key>& grid, const RowIndices& rows) {
   const hn::ScalableTag<Key> tag;
   const std::size_t padded = hwy::RoundUpTo(rows.size(), hn::Lanes(tag));
-  std::vector<float> cost_of_level(grid.levels);
+  Vector<float> cost_of_level(grid.levels);
   for (std::size_t l = 0; l < grid.levels; ++l) {
     cost_of_level[l] = -std::log2(1.0F - static_cast<float>(l) / static_cast<float>(grid.levels));
   }
-  std::vector<std::pair<float, std::uint32_t>> costs(rows.size());
+  Vector<std::pair<float, std::uint32_t>> costs(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) costs[i] = {0.0F, rows[i]};
-  std::vector<Key> values(padded);
-  std::vector<Key> levels(padded);
+  Vector<Key> values(padded);
+  Vector<Key> levels(padded);
   for (std::size_t j = 0; j < grid.d; ++j) {
     const Key* column = problem.keys[j].template as<Key>();
     const LevelSearch<Key> search(grid, j);
@@ -90,7 +89,7 @@ std::vector<Key> find_killers(const SkylineProblem& problem, const Grid<Key>& gr
   }
   const std::size_t count = std::min(kKillers, costs.size());
   std::partial_sort(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(count), costs.end());
-  std::vector<Key> killers;
+  Vector<Key> killers;
   for (std::size_t k = 0; k < count; ++k) {
     for (const KeyColumn& column : problem.keys) killers.push_back(column.as<Key>()[costs[k].second]);
   }
@@ -98,11 +97,11 @@ std::vector<Key> find_killers(const SkylineProblem& problem, const Grid<Key>& gr
 }
 
 template <class Key>
-std::vector<std::uint16_t> level_sums(const SkylineProblem& problem, const Grid<Key>& grid, const RowIndices& rows) {
+Vector<std::uint16_t> level_sums(const SkylineProblem& problem, const Grid<Key>& grid, const RowIndices& rows) {
   const hn::ScalableTag<Key> tag;
   HWY_ALIGN std::array<Key, kTile> values{};
   HWY_ALIGN std::array<Key, kTile> found{};
-  std::vector<std::uint16_t> sums(rows.size());
+  Vector<std::uint16_t> sums(rows.size());
   for (std::size_t first = 0; first < rows.size(); first += kTile) {
     const std::size_t count = std::min(kTile, rows.size() - first);
     for (std::size_t j = 0; j < grid.d; ++j) {
@@ -165,12 +164,11 @@ struct Spared {
 };
 
 /// How many rows have each score.
-inline std::vector<std::size_t> count_scores(const std::vector<std::vector<std::uint16_t>>& parts,
-                                             std::size_t num_scores) {
-  std::vector<std::size_t> counts(num_scores);
+inline Vector<std::size_t> count_scores(const Vector<Vector<std::uint16_t>>& parts, std::size_t num_scores) {
+  Vector<std::size_t> counts(num_scores);
   std::mutex mutex;
   parallel_for(parts.size(), 8, [&](std::size_t begin, std::size_t end) {
-    std::vector<std::size_t> own(num_scores);
+    Vector<std::size_t> own(num_scores);
     for (std::size_t p = begin; p < end; ++p) {
       for (const std::uint16_t score : parts[p]) ++own[score];
     }
@@ -180,12 +178,12 @@ inline std::vector<std::size_t> count_scores(const std::vector<std::vector<std::
   return counts;
 }
 
-inline RowIndices find_elite(const std::vector<RowIndices>& rows, const std::vector<std::vector<std::uint16_t>>& scores,
+inline RowIndices find_elite(const Vector<RowIndices>& rows, const Vector<Vector<std::uint16_t>>& scores,
                              std::size_t num_scores) {
-  const std::vector<std::size_t> counts = count_scores(scores, num_scores);
+  const Vector<std::size_t> counts = count_scores(scores, num_scores);
   std::size_t limit = 0;
   for (std::size_t count = 0; limit < num_scores && count < kElite; ++limit) count += counts[limit];
-  std::vector<RowIndices> elite(rows.size());
+  Vector<RowIndices> elite(rows.size());
   parallel_for(rows.size(), 8, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
       for (std::size_t i = 0; i < rows[p].size(); ++i) {
@@ -204,10 +202,10 @@ Spared first_prefilter(const SkylineProblem& problem, Counters& counters, const 
   RowIndices thin;
   for (std::size_t i = 0; i < sample.size(); i += 4) thin.push_back(sample[i]);
   const Grid<Key> grid = make_grid<Key>(problem, thin);
-  const std::vector<Key> killers = find_killers(problem, grid, sample);
+  const Vector<Key> killers = find_killers(problem, grid, sample);
   const std::size_t chunks = (problem.n + kChunk - 1) / kChunk;
-  std::vector<RowIndices> rows(chunks);
-  std::vector<std::vector<std::uint16_t>> scores(chunks);
+  Vector<RowIndices> rows(chunks);
+  Vector<Vector<std::uint16_t>> scores(chunks);
   parallel_for(chunks, 1, counters, [&](std::size_t first, std::size_t last, Counters& own) {
     for (std::size_t c = first; c < last; ++c) {
       context.check();
@@ -225,7 +223,7 @@ Spared first_prefilter(const SkylineProblem& problem, Counters& counters, const 
 template <class Counters, class Body>
 RowIndices keep_in_chunks(std::size_t n, std::size_t chunk, Counters& counters, const Context& context,
                           const Body& body) {
-  std::vector<RowIndices> kept((n + chunk - 1) / chunk);
+  Vector<RowIndices> kept((n + chunk - 1) / chunk);
   parallel_for(kept.size(), 1, counters, [&](std::size_t first, std::size_t last, Counters& own) {
     for (std::size_t c = first; c < last; ++c) {
       context.check();
@@ -242,15 +240,15 @@ struct Pack {
   std::size_t size = 0;
   std::size_t room = 0;  ///< of a plane: the rows and a padding
   RowIndices rows;
-  hwy::AlignedFreeUniquePtr<std::uint64_t[]> levels;  ///< planes x room
-  std::vector<std::uint8_t> dominated;
+  Array<std::uint64_t> levels;  ///< planes x room
+  Vector<std::uint8_t> dominated;
 
   template <class Key>
   Pack(const Candidates<Key>& from, std::span<const std::uint32_t> queries)
       : size(queries.size()),
         room(hwy::RoundUpTo(size, 64)),
         rows(queries.begin(), queries.end()),
-        levels(hwy::AllocateAligned<std::uint64_t>(from.planes * room)),
+        levels(from.planes * room),
         dominated(size) {
     for (std::size_t p = 0; p < from.planes; ++p) {
       std::uint64_t* plane = levels.get() + p * room;
@@ -352,27 +350,67 @@ struct Twin {
   std::uint32_t first = 0;
 };
 
+/// Brings equal rows together: any order of the keys will do. Ascending rows stay ascending among equals.
+template <class Key>
+class TwinSort {
+ public:
+  explicit TwinSort(const Candidates<Key>& rows) : rows_(rows) {}
+
+  void operator()(std::span<std::uint32_t> run) { split(run, 2 * static_cast<int>(std::bit_width(run.size()))); }
+
+  int compare(std::uint32_t a, std::uint32_t b) const {
+    return std::memcmp(rows_.keys[a], rows_.keys[b], rows_.keys.stride() * sizeof(Key));
+  }
+
+ private:
+  /// A quicksort in three parts, since rows that are all equal, or of few kinds, are to cost a pass or few. `depth`
+  /// bounds it as in an introsort.
+  void split(std::span<std::uint32_t> run, int depth) {
+    constexpr std::size_t kFew = 64;
+    while (run.size() > kFew && depth-- > 0) {
+      const std::uint32_t pivot = run[run.size() / 2];
+      std::size_t less = 0;
+      equal_.clear();
+      greater_.clear();
+      for (const std::uint32_t row : run) {
+        const int compared = compare(row, pivot);
+        if (compared < 0) {
+          run[less++] = row;
+        } else {
+          (compared == 0 ? equal_ : greater_).push_back(row);
+        }
+      }
+      std::ranges::copy(equal_, run.begin() + static_cast<std::ptrdiff_t>(less));
+      std::ranges::copy(greater_, run.end() - static_cast<std::ptrdiff_t>(greater_.size()));
+      const std::span<std::uint32_t> rest = run.last(greater_.size());
+      split(run.first(less), depth);
+      run = rest;
+    }
+    std::sort(run.begin(), run.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const int compared = compare(a, b);
+      return compared != 0 ? compared < 0 : a < b;
+    });
+  }
+
+  const Candidates<Key>& rows_;
+  RowIndices equal_;
+  RowIndices greater_;
+};
+
 /// Takes all but the first of equal rows out of places [begin, end) of rows in z-order, a whole number of runs of equal
 /// codes.
 template <class Key>
 void take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::size_t begin, std::size_t end,
-                    RowIndices& kept, std::vector<Twin>& twins) {
-  const auto compare = [&](std::uint32_t a, std::uint32_t b) {
-    return std::memcmp(rows.keys[a], rows.keys[b], rows.keys.stride() * sizeof(Key));
-  };
+                    RowIndices& kept, Vector<Twin>& twins) {
+  TwinSort sort(rows);
   RowIndices run;
   while (begin < end) {
     const std::uint64_t code = sorted.code(begin);
     for (run.clear(); begin < end && sorted.code(begin) == code; ++begin) run.push_back(sorted.row(begin));
-    if (run.size() > 1) {
-      std::sort(run.begin(), run.end(), [&](std::uint32_t a, std::uint32_t b) {
-        const int compared = compare(a, b);
-        return compared != 0 ? compared < 0 : a < b;
-      });
-    }
+    sort(run);
     kept.push_back(run.front());
     for (std::size_t i = 1; i < run.size(); ++i) {
-      if (compare(kept.back(), run[i]) == 0) {
+      if (sort.compare(kept.back(), run[i]) == 0) {
         twins.push_back({run[i], kept.back()});
       } else {
         kept.push_back(run[i]);
@@ -384,29 +422,41 @@ void take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::s
 /// Rows in z-order without all but the first of equal ones, which have the same code: duplicates never dominate each
 /// other, and would only make all their tests fail.
 template <class Key>
-RowIndices take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::vector<Twin>& twins) {
+RowIndices take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, Vector<Twin>& twins) {
   const std::size_t parts = std::clamp<std::size_t>(sorted.size() / 4096, 1, 4 * concurrency());
   const auto start_of = [&](std::size_t part) {
-    std::size_t place = sorted.size() * part / parts;
-    while (place > 0 && place < sorted.size() && sorted.code(place) == sorted.code(place - 1)) ++place;
-    return place;
+    const std::size_t place = sorted.size() * part / parts;
+    if (place == 0) return place;
+    const auto from = sorted.words.begin() + static_cast<std::ptrdiff_t>(place);
+    const auto in_run = [&](std::uint64_t word) { return word >> sorted.row_bits == sorted.code(place - 1); };
+    return static_cast<std::size_t>(std::partition_point(from, sorted.words.end(), in_run) - sorted.words.begin());
   };
-  std::vector<RowIndices> kept(parts);
-  std::vector<std::vector<Twin>> found(parts);
+  Vector<RowIndices> kept(parts);
+  Vector<Vector<Twin>> found(parts);
   parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t part = begin; part < end; ++part) {
       take_out_twins(rows, sorted, start_of(part), start_of(part + 1), kept[part], found[part]);
     }
   });
-  for (const std::vector<Twin>& some : found) twins.insert(twins.end(), some.begin(), some.end());
+  for (const Vector<Twin>& some : found) twins.insert(twins.end(), some.begin(), some.end());
   return concatenate(kept);
 }
 
 /// The skyline of candidates: each of its rows, or the first of some equal ones, and then the others.
 struct Skyline {
   RowIndices rows;
-  std::vector<Twin> twins;  ///< of rows in and outside the skyline
+  Vector<Twin> twins;  ///< of rows in and outside the skyline
 };
+
+/// Which of n candidates are in a skyline of them, twins included.
+inline Vector<std::uint8_t> flags_of(const Skyline& skyline, std::size_t n) {
+  Vector<std::uint8_t> taken(n);
+  parallel_for(skyline.rows.size(), kChunk, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) taken[skyline.rows[i]] = 1;
+  });
+  for (const Twin& twin : skyline.twins) taken[twin.row] = taken[twin.first];
+  return taken;
+}
 
 /// Adds skyline rows to the candidates. Whenever these have grown by half, all are put in z-order anew.
 template <class Key>
@@ -431,7 +481,7 @@ Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& co
   const std::size_t num_scores = rows.grid.num_scores();
   const ByScore by_score = sort_by_score(rows, num_scores);
   Blocks skyline;
-  std::vector<Twin> twins;
+  Vector<Twin> twins;
   std::size_t settled = 0;
   std::size_t wished = kFirstBatch;
   const std::size_t largest = std::clamp(concurrency() * kBatchOfThread, kLargestBatch, 4 * kLargestBatch);
@@ -456,8 +506,7 @@ Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& co
 
 /// The rows of a skyline that dominate the most, at most a block.
 template <class Key>
-RowIndices find_strongest(const Candidates<Key>& rows, const RowIndices& skyline,
-                          const std::vector<std::uint32_t>& kills) {
+RowIndices find_strongest(const Candidates<Key>& rows, const RowIndices& skyline, const Vector<std::uint32_t>& kills) {
   RowIndices strongest = skyline;
   const std::size_t count = std::min(kBlockRows, strongest.size());
   const auto before = [&](std::uint32_t a, std::uint32_t b) {
@@ -503,9 +552,10 @@ RowIndices second_prefilter(const SkylineProblem& problem, Spared spared, Counte
   for (const std::uint32_t i : sample_runs(spared.rows.size(), kWitnesses)) chosen.push_back(spared.rows[i]);
   const std::size_t num_witnesses = chosen.size() - num_elite;
   const Candidates<Key> rows = make_candidates<Key>(problem, chosen, counters, context);
-  std::vector<std::uint32_t> kills(rows.n);
+  Vector<std::uint32_t> kills(rows.n);
   const Skyline skyline = reduce_in_batches(rows, kills.data(), counters, context);
-  const auto surviving = std::ranges::count_if(skyline.rows, [&](std::uint32_t row) { return row >= num_elite; });
+  const Vector<std::uint8_t> taken = flags_of(skyline, rows.n);
+  const auto surviving = std::count(taken.begin() + static_cast<std::ptrdiff_t>(num_elite), taken.end(), 1);
   if (2 * static_cast<std::size_t>(surviving) > num_witnesses) return std::move(spared.rows);  // would spare too many
   Blocks killers;
   append(rows, find_strongest(rows, skyline.rows, kills), killers);
@@ -513,12 +563,8 @@ RowIndices second_prefilter(const SkylineProblem& problem, Spared spared, Counte
 }
 
 /// The rows of a skyline of candidates, which are the rows `ids`, ascending.
-std::vector<RowId> rows_in_order(const RowIndices& ids, const Skyline& skyline, const Context& context) {
-  std::vector<std::uint8_t> taken(ids.size());
-  parallel_for(skyline.rows.size(), kChunk, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) taken[skyline.rows[i]] = 1;
-  });
-  for (const Twin& twin : skyline.twins) taken[twin.row] = taken[twin.first];
+Vector<RowId> rows_in_order(const RowIndices& ids, const Skyline& skyline, const Context& context) {
+  const Vector<std::uint8_t> taken = flags_of(skyline, ids.size());
   CountNothing nothing;
   const RowIndices places = keep_in_chunks(ids.size(), kChunk, nothing, context,
                                            [&](std::size_t begin, std::size_t end, RowIndices& kept, CountNothing&) {
@@ -526,7 +572,7 @@ std::vector<RowId> rows_in_order(const RowIndices& ids, const Skyline& skyline, 
                                                if (taken[i] != 0) kept.push_back(ids[i]);
                                              }
                                            });
-  std::vector<RowId> rows(places.size());
+  Vector<RowId> rows(places.size());
   parallel_for(rows.size(), kChunk, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) rows[i] = static_cast<RowId>(places[i]);
   });

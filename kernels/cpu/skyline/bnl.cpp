@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kRowsPerThread = 2048;  ///< with fewer, another thread costs more than it saves
 constexpr std::size_t kMergeGrain = 64;
 
-using Window = std::vector<RowId>;
+using Window = Vector<RowId>;
 
 template <class Compare, class Counters>
 void insert(RowId row, Window& window, const Compare& compare, Counters& counters) {
@@ -44,14 +44,14 @@ void insert(RowId row, Window& window, const Compare& compare, Counters& counter
 
 /// The rows of all windows that no row of another window dominates.
 template <class Compare, class Counters>
-Window merge(const std::vector<Window>& windows, const Compare& compare, Counters& total, const Context& context) {
+Window merge(const Vector<Window>& windows, const Compare& compare, Counters& total, const Context& context) {
   Window rows;
-  std::vector<std::size_t> home;
+  Vector<std::size_t> home;
   for (std::size_t w = 0; w < windows.size(); ++w) {
     rows.insert(rows.end(), windows[w].begin(), windows[w].end());
     home.resize(rows.size(), w);
   }
-  std::vector<std::uint8_t> stays(rows.size(), 0);
+  Vector<std::uint8_t> stays(rows.size(), 0);
   parallel_for(rows.size(), kMergeGrain, total, [&](std::size_t begin, std::size_t end, Counters& counters) {
     const auto dominated_in = [&](const Window& window, RowId row) {
       for (const RowId other : window) {
@@ -82,7 +82,7 @@ Window merge(const std::vector<Window>& windows, const Compare& compare, Counter
 template <class Compare, class Counters>
 SkylineSolution solve(std::size_t n, const Compare& compare, Counters counters, const Context& context) {
   const std::size_t parts = std::clamp<std::size_t>(n / kRowsPerThread, 1, concurrency());
-  std::vector<Window> windows(parts);
+  Vector<Window> windows(parts);
   parallel_for(parts, 1, counters, [&](std::size_t begin, std::size_t end, Counters& own) {
     for (std::size_t part = begin; part < end; ++part) {
       const auto last = static_cast<RowId>(n * (part + 1) / parts);

@@ -44,8 +44,8 @@ struct Node {
 /// Nodes side by side with their masks: the dimensions in which they are not better than their parent.
 template <class Mask>
 struct Siblings {
-  std::vector<Mask> masks;
-  std::vector<std::uint32_t> nodes;
+  Vector<Mask> masks;
+  Vector<std::uint32_t> nodes;
 
   void append(std::span<const Mask> new_masks, std::span<const std::uint32_t> new_nodes) {
     masks.resize(nodes.size());
@@ -73,7 +73,7 @@ class Tree {
 
   /// The skyline of the problem's n rows, in no order.
   RowIndices operator()(std::size_t n) {
-    std::vector<Member> rows(n);
+    Vector<Member> rows(n);
     for (std::size_t i = 0; i < n; ++i) rows[i].row = static_cast<std::uint32_t>(i);
     open(rows);
     counters_.candidates(skyline_.size() + open_.back().rest.size());
@@ -144,7 +144,7 @@ class Tree {
   std::uint32_t find_pivot(Part part) {
     const std::size_t balanced = find_balanced(part);
     const std::uint32_t row = part[balanced].row;
-    std::vector<std::uint8_t> better(part.size());
+    Vector<std::uint8_t> better(part.size());
     for_each(part, [&](std::size_t i, Counters& own) {
       own.dominance_tests(1);
       better[i] = dominates_distinct_padded(keys_[part[i].row], keys_[row], keys_.stride());
@@ -176,7 +176,7 @@ class Tree {
     for (std::size_t j = 0; j < d; ++j) {
       scale[j] = least[j] == greatest[j] ? 0.0f : 1.0f / static_cast<float>(greatest[j] - least[j]);
     }
-    std::vector<float> imbalance(part.size());
+    Vector<float> imbalance(part.size());
     for_each(part, [&](std::size_t i, Counters&) {
       const Key* keys = keys_[part[i].row];
       float low = 2;
@@ -194,9 +194,9 @@ class Tree {
   /// Those of a part's rows that no pivot of the earlier parts of its node dominates.
   Part undominated(const Siblings<Mask>& earlier, Part part) {
     if (earlier.nodes.empty()) return part;
-    std::vector<std::uint8_t> dominated(part.size());
+    Vector<std::uint8_t> dominated(part.size());
     parallel_for(part.size(), kTestGrain, counters_, [&](std::size_t begin, std::size_t end, Counters& own) {
-      std::vector<Step> path;
+      Vector<Step> path;
       for (std::size_t i = begin; i < end; ++i) {
         context_.check();
         dominated[i] = dominated_below(earlier, part[i], path, own);
@@ -217,7 +217,7 @@ class Tree {
     Mask mask = 0;
   };
 
-  bool dominated_below(const Siblings<Mask>& earlier, const Member& member, std::vector<Step>& path,
+  bool dominated_below(const Siblings<Mask>& earlier, const Member& member, Vector<Step>& path,
                        Counters& counters) const {
     path.assign(1, {&earlier, 0, earlier.nodes.size(), member.mask});
     while (!path.empty()) {
@@ -260,9 +260,9 @@ class Tree {
   const Mask all_;  ///< the mask of a row that a pivot dominates or equals
   Counters& counters_;
   const Context& context_;
-  std::vector<Node> nodes_;
+  Vector<Node> nodes_;
   Siblings<Mask> children_;  ///< of all nodes that are settled
-  std::vector<Open> open_;   ///< the way from the root to the last node
+  Vector<Open> open_;        ///< the way from the root to the last node
   RowIndices skyline_;
 };
 

@@ -36,7 +36,7 @@ constexpr std::size_t kTestGrain = 16;
 
 /// Keys of the rows of least rank sum, row after row.
 template <class Key>
-std::vector<Key> find_strong(const SkylineProblem& problem, const Context& context) {
+Vector<Key> find_strong(const SkylineProblem& problem, const Context& context) {
   constexpr std::size_t kLevels = 64;
   const auto quantiles = find_quantiles<Key>(problem, sample_rows(problem.n, kSampleRows), kLevels);
   using Scored = std::pair<std::uint32_t, std::uint32_t>;
@@ -47,14 +47,14 @@ std::vector<Key> find_strong(const SkylineProblem& problem, const Context& conte
     }
     return static_cast<std::uint32_t>(sum);
   };
-  const auto keep_least = [](std::vector<Scored>& rows) {
+  const auto keep_least = [](Vector<Scored>& rows) {
     const std::size_t kept = std::min(kStrong, rows.size());
     std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(kept), rows.end());
     rows.resize(kept);
   };
   const RowIndices finalists =
       scan_rows(problem.n, context, [&](std::size_t begin, std::size_t end, RowIndices& found) {
-        std::vector<Scored> sums(end - begin);
+        Vector<Scored> sums(end - begin);
         for (std::size_t i = begin; i < end; ++i) sums[i - begin].second = static_cast<std::uint32_t>(i);
         const auto fetch = [&](std::size_t i, std::size_t j) { return problem.keys[j].template as<Key>()[i]; };
         for_each_level(quantiles, begin, end, fetch, [&](std::size_t i, std::size_t, std::size_t level) {
@@ -63,10 +63,10 @@ std::vector<Key> find_strong(const SkylineProblem& problem, const Context& conte
         keep_least(sums);
         for (const Scored& it : sums) found.push_back(it.second);
       });
-  std::vector<Scored> strong;
+  Vector<Scored> strong;
   for (const std::uint32_t row : finalists) strong.emplace_back(sum_of(row), row);
   keep_least(strong);
-  std::vector<Key> keys;
+  Vector<Key> keys;
   for (const Scored& it : strong) {
     for (const KeyColumn& column : problem.keys) keys.push_back(column.template as<Key>()[it.second]);
   }
@@ -75,7 +75,7 @@ std::vector<Key> find_strong(const SkylineProblem& problem, const Context& conte
 
 template <class Key, class Counters>
 RowIndices prefilter(const SkylineProblem& problem, Counters& counters, const Context& context) {
-  const std::vector<Key> strong = find_strong<Key>(problem, context);
+  const Vector<Key> strong = find_strong<Key>(problem, context);
   std::atomic<std::uint64_t> tests = 0;
   RowIndices spared = scan_rows(problem.n, context, [&](std::size_t begin, std::size_t end, RowIndices& found) {
     tests += append_spared<Key>(problem, strong, begin, end, found);
@@ -195,12 +195,12 @@ class Blocks {
   const PaddedRows<Key>& keys_;
   const Mask all_;
   RowIndices block_;
-  std::vector<Mask> medians_;         ///< of the block's rows
-  std::vector<std::uint8_t> marked_;  ///< of them, those dominated
-  RowIndices rows_;                   ///< the skyline, cell after cell
-  std::vector<Mask> masks_;           ///< of its rows against the first of their cell
-  std::vector<Mask> cells_;           ///< median masks
-  RowIndices starts_;                 ///< of the cells' rows
+  Vector<Mask> medians_;         ///< of the block's rows
+  Vector<std::uint8_t> marked_;  ///< of them, those dominated
+  RowIndices rows_;              ///< the skyline, cell after cell
+  Vector<Mask> masks_;           ///< of its rows against the first of their cell
+  Vector<Mask> cells_;           ///< median masks
+  RowIndices starts_;            ///< of the cells' rows
   Counters& counters_;
   const Context& context_;
 };

@@ -30,18 +30,18 @@ struct MaskedRow {
 /// equal one; then its keys are first.
 template <class Key>
 struct MaskOrdered {
-  std::vector<std::uint64_t> median;
-  std::vector<std::uint64_t> quartile;
+  Vector<std::uint64_t> median;
+  Vector<std::uint64_t> quartile;
   PaddedRows<Key> keys;
-  std::vector<RowId> ids;          ///< rows of the problem, equal ones side by side
-  std::vector<std::size_t> first;  ///< of each distinct row in `ids`, and the end
+  Vector<RowId> ids;          ///< rows of the problem, equal ones side by side
+  Vector<std::size_t> first;  ///< of each distinct row in `ids`, and the end
 
   std::size_t size() const { return median.size(); }
 };
 
 /// Orders rows[masked.row], which are the rows ids[masked.row] of the problem.
 template <class Key>
-MaskOrdered<Key> order_by_masks(std::vector<MaskedRow> masked, const PaddedRows<Key>& rows, const RowIndices& ids,
+MaskOrdered<Key> order_by_masks(Vector<MaskedRow> masked, const PaddedRows<Key>& rows, const RowIndices& ids,
                                 const Context& context) {
   const std::size_t d = rows.dims();
   const auto head = [](const MaskedRow& it) {
@@ -59,8 +59,8 @@ MaskOrdered<Key> order_by_masks(std::vector<MaskedRow> masked, const PaddedRows<
     return head(masked[i]) == head(masked[i - 1]) &&
            std::equal(rows[masked[i].row], rows[masked[i].row] + d, rows[masked[i - 1].row]);
   };
-  std::vector<RowId> ordered(masked.size());
-  std::vector<std::size_t> first;
+  Vector<RowId> ordered(masked.size());
+  Vector<std::size_t> first;
   first.reserve(masked.size() + 1);
   for (std::size_t i = 0; i < masked.size(); ++i) {
     ordered[i] = static_cast<RowId>(ids[masked[i].row]);
@@ -68,7 +68,7 @@ MaskOrdered<Key> order_by_masks(std::vector<MaskedRow> masked, const PaddedRows<
   }
   const std::size_t distinct = first.size();
   first.push_back(masked.size());
-  MaskOrdered<Key> result{std::vector<std::uint64_t>(distinct), std::vector<std::uint64_t>(distinct),
+  MaskOrdered<Key> result{Vector<std::uint64_t>(distinct), Vector<std::uint64_t>(distinct),
                           PaddedRows<Key>(distinct, d), std::move(ordered), std::move(first)};
   parallel_for(distinct, 1 << 13, [&](std::size_t begin, std::size_t end) {
     context.check();
@@ -84,8 +84,8 @@ MaskOrdered<Key> order_by_masks(std::vector<MaskedRow> masked, const PaddedRows<
 
 /// Rows of the problem that are equal to one of the given distinct rows, ascending.
 template <class Key>
-std::vector<RowId> rows_of(const MaskOrdered<Key>& ordered, const RowIndices& distinct, const Context& context) {
-  std::vector<RowId> rows;
+Vector<RowId> rows_of(const MaskOrdered<Key>& ordered, const RowIndices& distinct, const Context& context) {
+  Vector<RowId> rows;
   rows.reserve(distinct.size());
   for (const std::uint32_t i : distinct) {
     for (std::size_t p = ordered.first[i]; p < ordered.first[i + 1]; ++p) rows.push_back(ordered.ids[p]);

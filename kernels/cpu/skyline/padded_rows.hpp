@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <memory>
-#include <new>
 #include <span>
 
 #include "kernels/common/problem.hpp"
@@ -16,8 +14,7 @@ namespace skyrank::kernels::skyline {
 template <class Key>
 class PaddedRows {
  public:
-  PaddedRows(std::size_t n, std::size_t d)
-      : d_(d), stride_(padded(d)), keys_(static_cast<Key*>(::operator new[](n* stride_ * sizeof(Key), kAlignment))) {}
+  PaddedRows(std::size_t n, std::size_t d) : d_(d), stride_(padded(d)), keys_(n * stride_) {}
 
   std::size_t dims() const { return d_; }
   std::size_t stride() const { return stride_; }  ///< keys from one row to the next
@@ -40,11 +37,6 @@ class PaddedRows {
   void pad(std::size_t row) { std::fill((*this)[row] + d_, (*this)[row] + stride_, Key{0}); }
 
  private:
-  static constexpr std::align_val_t kAlignment{64};
-  struct Delete {
-    void operator()(Key* keys) const { ::operator delete[](keys, kAlignment); }
-  };
-
   static std::size_t padded(std::size_t d) {
     const std::size_t bytes = d * sizeof(Key);
     if (bytes <= 32) return std::bit_ceil(std::max<std::size_t>(bytes, 16)) / sizeof(Key);
@@ -54,7 +46,7 @@ class PaddedRows {
 
   std::size_t d_;
   std::size_t stride_;
-  std::unique_ptr<Key[], Delete> keys_;
+  Array<Key> keys_;
 };
 
 }  // namespace skyrank::kernels::skyline

@@ -22,7 +22,7 @@ class BlockFilter {
       : rows_(rows), window_(rows.dims()), block_window_(rows.dims()), counters_(counters), context_(context) {}
 
   /// Removes from `block` the rows that are not in the skyline.
-  void operator()(std::vector<RowId>& block) {
+  void operator()(Vector<RowId>& block) {
     drop_dominated(block,
                    [&](std::size_t i) { return window_.find_at_least_as_good(rows_[block[i]], window_.size()); });
     counters_.candidates(block.size());
@@ -34,7 +34,7 @@ class BlockFilter {
 
  private:
   template <class Find>
-  void drop_dominated(std::vector<RowId>& block, const Find& find) {
+  void drop_dominated(Vector<RowId>& block, const Find& find) {
     dominated_.assign(block.size(), 0);
     constexpr std::size_t kTestGrain = 32;  // rows that one thread compares at a time
     parallel_for(block.size(), kTestGrain, counters_, [&](std::size_t begin, std::size_t end, Counters& own) {
@@ -55,7 +55,7 @@ class BlockFilter {
   const Rows<Key>& rows_;
   Window<Key> window_;
   Window<Key> block_window_;
-  std::vector<std::uint8_t> dominated_;
+  Vector<std::uint8_t> dominated_;
   Counters& counters_;
   const Context& context_;
 };
@@ -66,18 +66,18 @@ class BlockFilter {
 /// called for the first of equal rows when it is in the skyline; ends_at(i), whether the rows kept so far dominate row
 /// i and all later ones.
 template <class Key, class Sequence, class Counters>
-std::vector<RowId> filter_presorted(const Rows<Key>& rows, Sequence sequence, std::size_t block_rows,
-                                    Counters& counters, const Context& context) {
+Vector<RowId> filter_presorted(const Rows<Key>& rows, Sequence sequence, std::size_t block_rows, Counters& counters,
+                               const Context& context) {
   const std::size_t n = sequence.size();
   const std::size_t d = rows.dims();
   const auto equals_previous = [&](std::size_t i) {
     return i > 0 && sequence.ties_with_previous(i) &&
            std::equal(rows[sequence.row(i)], rows[sequence.row(i)] + d, rows[sequence.row(i - 1)]);
   };
-  std::vector<RowId> skyline;
+  Vector<RowId> skyline;
   BlockFilter<Key, Counters> filter(rows, counters, context);
-  std::vector<RowId> block;
-  std::vector<std::size_t> places;  // of the block's rows in the sequence
+  Vector<RowId> block;
+  Vector<std::size_t> places;  // of the block's rows in the sequence
   for (std::size_t next = 0; next < n && !sequence.ends_at(next);) {
     block.clear();
     places.clear();

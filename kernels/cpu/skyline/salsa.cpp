@@ -33,22 +33,22 @@ constexpr std::size_t kLevels = 1024;
 constexpr std::size_t kGrain = 1 << 13;  ///< rows that one thread copies and scores at a time
 
 struct Scored {
-  std::uint16_t least = kLevels;  ///< level of the row
-  std::uint16_t greatest = 0;
-  std::uint32_t sum = 0;
-  RowId row = 0;
+  std::uint16_t least;  ///< level of the row
+  std::uint16_t greatest;
+  std::uint32_t sum;
+  RowId row;
 };
 
 /// All rows in the order of the scan.
 template <class Key>
-std::unique_ptr<Scored[]> presort(const SkylineProblem& problem, Rows<Key>& rows, const Context& context) {
+Array<Scored> presort(const SkylineProblem& problem, Rows<Key>& rows, const Context& context) {
   const std::size_t d = problem.keys.size();
   const auto quantiles = find_quantiles<Key>(problem, sample_rows(problem.n, kSampleRows), kLevels);
-  auto order = std::make_unique<Scored[]>(problem.n);
+  Array<Scored> order(problem.n);
   parallel_for(problem.n, kGrain, [&](std::size_t begin, std::size_t end) {
     context.check();
     rows.fill(begin, end);
-    for (std::size_t i = begin; i < end; ++i) order[i].row = static_cast<RowId>(i);
+    for (std::size_t i = begin; i < end; ++i) order[i] = {kLevels, 0, 0, static_cast<RowId>(i)};
     const auto fetch = [&](std::size_t i, std::size_t j) { return rows[i][j]; };
     for_each_level(quantiles, begin, end, fetch, [&](std::size_t i, std::size_t, std::size_t level) {
       order[i].least = std::min(order[i].least, static_cast<std::uint16_t>(level));

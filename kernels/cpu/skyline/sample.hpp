@@ -12,7 +12,7 @@
 // Row indices, samples and their quantiles. Exactness never depends on a sample: it only says where to cut.
 namespace skyrank::kernels::skyline {
 
-using RowIndices = std::vector<std::uint32_t>;
+using RowIndices = Vector<std::uint32_t>;
 
 inline constexpr std::size_t kSampleRows = 1024;  ///< enough for quantiles
 
@@ -38,8 +38,8 @@ inline RowIndices sample_rows(std::size_t n, std::size_t most) {
   return rows;
 }
 
-inline RowIndices concatenate(const std::vector<RowIndices>& parts) {
-  std::vector<std::size_t> starts(parts.size() + 1);
+inline RowIndices concatenate(const Vector<RowIndices>& parts) {
+  Vector<std::size_t> starts(parts.size() + 1);
   for (std::size_t p = 0; p < parts.size(); ++p) starts[p + 1] = starts[p] + parts[p].size();
   RowIndices all(starts.back());
   parallel_for(parts.size(), 16, [&](std::size_t begin, std::size_t end) {
@@ -54,7 +54,7 @@ inline RowIndices concatenate(const std::vector<RowIndices>& parts) {
 template <class Body>
 RowIndices scan_rows(std::size_t n, const Context& context, const Body& body) {
   constexpr std::size_t kChunk = 1 << 14;
-  std::vector<RowIndices> found((n + kChunk - 1) / kChunk);
+  Vector<RowIndices> found((n + kChunk - 1) / kChunk);
   parallel_for(found.size(), 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t chunk = first; chunk < last; ++chunk) {
       context.check();
@@ -69,8 +69,8 @@ RowIndices scan_rows(std::size_t n, const Context& context, const Body& body) {
 template <class Key>
 struct Quantiles {
   std::size_t d = 0;
-  std::size_t levels = 0;       ///< a power of two
-  std::vector<Key> thresholds;  ///< d x levels, ascending in each dimension; the last one is not used
+  std::size_t levels = 0;  ///< a power of two
+  Vector<Key> thresholds;  ///< d x levels, ascending in each dimension; the last one is not used
 
   const Key* of(std::size_t j) const { return thresholds.data() + j * levels; }
 
@@ -83,10 +83,10 @@ struct Quantiles {
 template <class Key>
 Quantiles<Key> find_quantiles(const SkylineProblem& problem, std::span<const std::uint32_t> rows, std::size_t levels) {
   const std::size_t d = problem.keys.size();
-  Quantiles<Key> quantiles{d, levels, std::vector<Key>(d * levels)};
+  Quantiles<Key> quantiles{d, levels, Vector<Key>(d * levels)};
   const std::size_t grain = rows.size() < 256 ? d : 1;
   parallel_for(d, grain, [&](std::size_t begin, std::size_t end) {
-    std::vector<Key> values(rows.size());
+    Vector<Key> values(rows.size());
     for (std::size_t j = begin; j < end; ++j) {
       const Key* column = problem.keys[j].template as<Key>();
       std::transform(rows.begin(), rows.end(), values.begin(), [&](std::uint32_t row) { return column[row]; });

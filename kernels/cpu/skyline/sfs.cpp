@@ -47,8 +47,8 @@ Scale scale_of(const Key* keys, std::size_t n) {
 }
 
 template <class Key>
-std::vector<Scale> scales_of(const SkylineProblem& problem, const Context& context) {
-  std::vector<Scale> scales(problem.keys.size());
+Vector<Scale> scales_of(const SkylineProblem& problem, const Context& context) {
+  Vector<Scale> scales(problem.keys.size());
   const std::size_t columns_a_thread = problem.n < kGrain ? scales.size() : 1;
   parallel_for(scales.size(), columns_a_thread, [&](std::size_t begin, std::size_t end) {
     for (std::size_t c = begin; c < end; ++c) {
@@ -61,10 +61,10 @@ std::vector<Scale> scales_of(const SkylineProblem& problem, const Context& conte
 
 /// All rows in an order in which none is dominated by a later one, equal rows side by side.
 template <class Key>
-std::unique_ptr<Scored[]> presort(const SkylineProblem& problem, Rows<Key>& rows, const Context& context) {
+Array<Scored> presort(const SkylineProblem& problem, Rows<Key>& rows, const Context& context) {
   const std::size_t d = problem.keys.size();
-  const std::vector<Scale> scales = scales_of<Key>(problem, context);
-  auto order = std::make_unique_for_overwrite<Scored[]>(problem.n);
+  const Vector<Scale> scales = scales_of<Key>(problem, context);
+  Array<Scored> order(problem.n);
   parallel_for(problem.n, kGrain, [&](std::size_t begin, std::size_t end) {
     context.check();
     rows.fill(begin, end);

@@ -42,7 +42,7 @@ constexpr std::size_t kTestGrain = 64;  ///< rows that one thread compares with 
 
 /// Appends those of the rows [begin, end) that are nowhere above `corner`.
 template <class Key>
-void append_within(const SkylineProblem& problem, const std::vector<Key>& corner, std::size_t begin, std::size_t end,
+void append_within(const SkylineProblem& problem, const Vector<Key>& corner, std::size_t begin, std::size_t end,
                    RowIndices& found) {
   const hn::ScalableTag<Key> tag;
   const std::size_t d = problem.keys.size();
@@ -66,7 +66,7 @@ void append_within(const SkylineProblem& problem, const std::vector<Key>& corner
 
 /// The keys of rank tau, or nothing if some key of every row is above all quantiles.
 template <class Key>
-std::vector<Key> find_corner(const SkylineProblem& problem, const Context& context) {
+Vector<Key> find_corner(const SkylineProblem& problem, const Context& context) {
   const RowIndices sample = sample_rows(problem.n, kRanks);
   const Quantiles<Key> ranks = find_quantiles<Key>(problem, sample, kRanks);
   const auto least_of_greatest = [&](const RowIndices& rows, std::size_t tau) {
@@ -80,25 +80,25 @@ std::vector<Key> find_corner(const SkylineProblem& problem, const Context& conte
     return tau;
   };
   const auto corner = [&](std::size_t rank) {
-    std::vector<Key> keys(ranks.d);
+    Vector<Key> keys(ranks.d);
     for (std::size_t j = 0; j < ranks.d; ++j) keys[j] = ranks.of(j)[rank];
     return keys;
   };
   std::size_t tau = least_of_greatest(sample, kRanks - 1);
   if (tau > 0) {
     // Only rows within the corner of the next lower rank can lower it.
-    const std::vector<Key> below = corner(tau - 1);
+    const Vector<Key> below = corner(tau - 1);
     const RowIndices better = scan_rows(problem.n, context, [&](std::size_t begin, std::size_t end, RowIndices& found) {
       append_within(problem, below, begin, end, found);
     });
     tau = least_of_greatest(better, tau);
   }
-  return tau < kRanks - 1 ? corner(tau) : std::vector<Key>{};
+  return tau < kRanks - 1 ? corner(tau) : Vector<Key>{};
 }
 
 template <class Key>
 RowIndices prefilter(const SkylineProblem& problem, const Context& context) {
-  const std::vector<Key> corner = find_corner<Key>(problem, context);
+  const Vector<Key> corner = find_corner<Key>(problem, context);
   if (corner.empty()) {
     RowIndices all(problem.n);
     std::iota(all.begin(), all.end(), 0u);
@@ -113,15 +113,15 @@ RowIndices prefilter(const SkylineProblem& problem, const Context& context) {
 template <class Mask>
 struct MaskedRows {
   RowIndices rows;
-  std::vector<Mask> median;
-  std::vector<Mask> quartile;
+  Vector<Mask> median;
+  Vector<Mask> quartile;
 
   explicit MaskedRows(std::size_t n) : rows(n), median(n + kMaskRoom<Mask>), quartile(n + kMaskRoom<Mask>) {}
 
   std::size_t size() const { return rows.size(); }
 
   /// Keeps the rows [begin, size()) that are not marked.
-  void keep_unmarked(std::size_t begin, const std::vector<std::uint8_t>& marked) {
+  void keep_unmarked(std::size_t begin, const Vector<std::uint8_t>& marked) {
     std::size_t kept = 0;
     for (std::size_t i = begin; i < size(); ++i) {
       if (marked[i] != 0) continue;
@@ -138,12 +138,12 @@ struct MaskedRows {
 template <class Mask>
 struct Level {
   RowIndices rows;
-  std::vector<Mask> quartile;  ///< of the rows
-  std::vector<Mask> cells;     ///< their distinct median masks
-  RowIndices starts;           ///< of the cells' rows, and the end
+  Vector<Mask> quartile;  ///< of the rows
+  Vector<Mask> cells;     ///< their distinct median masks
+  RowIndices starts;      ///< of the cells' rows, and the end
 
   /// The first `n` of `from` that are not marked.
-  Level(const MaskedRows<Mask>& from, std::size_t n, const std::vector<std::uint8_t>& marked) {
+  Level(const MaskedRows<Mask>& from, std::size_t n, const Vector<std::uint8_t>& marked) {
     for (std::size_t i = 0; i < n; ++i) {
       if (marked[i] != 0) continue;
       if (cells.empty() || cells.back() != from.median[i]) {
@@ -256,8 +256,8 @@ class Phases {
   }
 
   const PaddedRows<Key>& keys_;
-  MaskedRows<Mask> rest_;             ///< rows that are not settled
-  std::vector<std::uint8_t> marked_;  ///< of them, those dominated
+  MaskedRows<Mask> rest_;        ///< rows that are not settled
+  Vector<std::uint8_t> marked_;  ///< of them, those dominated
   Counters& counters_;
   const Context& context_;
 };

@@ -194,7 +194,7 @@ MaskOrdered<Key> order_by_grid(const SkylineProblem& problem, const RowIndices& 
   for (std::uint32_t& row : sample) row = ids[row];
   const auto quantiles = find_quantiles<Key>(problem, sample, kLevels);
   PaddedRows<Key> rows(ids.size(), d);
-  std::vector<MaskedRow> masked(ids.size());
+  Vector<MaskedRow> masked(ids.size());
   parallel_for(ids.size(), 1 << 12, [&](std::size_t begin, std::size_t end) {
     context.check();
     for (std::size_t i = begin; i < end; ++i) {

@@ -42,7 +42,7 @@ class Window {
 
   std::size_t d_;
   std::size_t size_ = 0;
-  std::vector<Line> lines_;
+  Vector<Line> lines_;
 };
 
 extern template class Window<std::uint32_t>;

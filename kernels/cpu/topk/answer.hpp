@@ -13,8 +13,8 @@ inline constexpr std::size_t kCheckRows = 1 << 16;  ///< rows that a loop passes
 
 /// The rows of the k best ranks, given in order: equal keys by ascending row id.
 template <class Ranks>
-std::vector<RowId> rows_in_order(const Ranks& ranks, std::span<const typename Ranks::Rank> best, TieRule ties) {
-  std::vector<RowId> rows(best.size());
+Vector<RowId> rows_in_order(const Ranks& ranks, std::span<const typename Ranks::Rank> best, TieRule ties) {
+  Vector<RowId> rows(best.size());
   parallel_for(best.size(), kCheckRows, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) rows[i] = ranks.row_of(best[i]);
   });
@@ -31,7 +31,7 @@ std::vector<RowId> rows_in_order(const Ranks& ranks, std::span<const typename Ra
 
 /// Leaves out the rows with the keys of the last of the best.
 template <class Ranks>
-void drop_last_ties(const Ranks& ranks, std::span<const typename Ranks::Rank> best, std::vector<RowId>& rows) {
+void drop_last_ties(const Ranks& ranks, std::span<const typename Ranks::Rank> best, Vector<RowId>& rows) {
   while (!rows.empty() && ranks.same_key(best[rows.size() - 1], best.back())) rows.pop_back();
 }
 
@@ -39,8 +39,8 @@ void drop_last_ties(const Ranks& ranks, std::span<const typename Ranks::Rank> be
 /// source appends the rows of a range that have the keys of a rank.
 template <class Source, class Ranks>
 void take_all_ties(const Source& source, const Ranks& ranks, std::span<const typename Ranks::Rank> best, std::size_t n,
-                   std::vector<RowId>& rows, const Context& context) {
-  std::vector<std::vector<RowId>> ties((n + kCheckRows - 1) / kCheckRows);
+                   Vector<RowId>& rows, const Context& context) {
+  Vector<Vector<RowId>> ties((n + kCheckRows - 1) / kCheckRows);
   parallel_for(ties.size(), 1, [&](std::size_t begin, std::size_t end) {
     auto&& reader = source.reader();
     for (std::size_t block = begin; block < end; ++block) {
@@ -49,7 +49,7 @@ void take_all_ties(const Source& source, const Ranks& ranks, std::span<const typ
     }
   });
   drop_last_ties(ranks, best, rows);
-  for (const std::vector<RowId>& some : ties) rows.insert(rows.end(), some.begin(), some.end());
+  for (const Vector<RowId>& some : ties) rows.insert(rows.end(), some.begin(), some.end());
 }
 
 }  // namespace skyrank::kernels::topk

@@ -159,8 +159,7 @@ constexpr std::size_t kRowsOfPart = 1 << 15;  ///< with fewer, another thread co
 /// Ranks in rows of one vector each.
 class Block {
  public:
-  Block(std::size_t rows, std::size_t lanes)
-      : rows_(rows), lanes_(lanes), ranks_(new (std::align_val_t{64}) std::uint64_t[rows * lanes]) {}
+  Block(std::size_t rows, std::size_t lanes) : rows_(rows), lanes_(lanes), ranks_(rows * lanes) {}
 
   std::size_t size() const { return rows_ * lanes_; }
   std::uint64_t* data() { return ranks_.get(); }
@@ -169,13 +168,9 @@ class Block {
   void reduce_bitonic(std::size_t k) { HWY_DYNAMIC_DISPATCH(reduce_bitonic)(data(), rows_, k); }
 
  private:
-  struct Free {
-    void operator()(std::uint64_t* ranks) const { operator delete[](ranks, std::align_val_t{64}); }
-  };
-
   std::size_t rows_;
   std::size_t lanes_;
-  std::unique_ptr<std::uint64_t[], Free> ranks_;
+  Array<std::uint64_t> ranks_;
 };
 
 /// The k least of the numbers that fill(begin, end, out) gives for rows [begin, end), in no order; k is at most their
@@ -211,7 +206,7 @@ Scratch<std::uint64_t> least_of_part(const Fill& fill, std::size_t begin, std::s
 /// The k least of parts of all rows.
 template <class Fill>
 Scratch<std::uint64_t> least(const Fill& fill, std::size_t n, std::size_t k, const Context& context) {
-  std::vector<Scratch<std::uint64_t>> parts(std::clamp<std::size_t>(n / kRowsOfPart, 1, concurrency()));
+  Vector<Scratch<std::uint64_t>> parts(std::clamp<std::size_t>(n / kRowsOfPart, 1, concurrency()));
   parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t part = begin; part < end; ++part) {
       parts[part] = least_of_part(fill, n * part / parts.size(), n * (part + 1) / parts.size(), k, context);

@@ -11,13 +11,13 @@ class BoundedHeap {
  public:
   using Rank = typename Ranks::Rank;
 
-  BoundedHeap(const Ranks& ranks, std::vector<Rank> first) : order_(ranks), heap_(std::move(first)) {
+  BoundedHeap(const Ranks& ranks, Vector<Rank> first) : order_(ranks), heap_(std::move(first)) {
     for (std::size_t node = (heap_.size() + kChildren - 2) / kChildren; node-- > 0;) sink(node, heap_[node]);
   }
 
   Rank worst() const { return heap_.front(); }
   void replace_worst(Rank rank) { sink(0, rank); }
-  std::vector<Rank> ranks() && { return std::move(heap_); }
+  Vector<Rank> ranks() && { return std::move(heap_); }
 
  private:
   static constexpr std::size_t kChildren = 4;
@@ -38,7 +38,7 @@ class BoundedHeap {
   }
 
   const Ranks& order_;
-  std::vector<Rank> heap_;
+  Vector<Rank> heap_;
 };
 
 TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Context& context) {

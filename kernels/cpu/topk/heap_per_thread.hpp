@@ -9,11 +9,11 @@ inline constexpr std::size_t kRowsPerHeap = 1 << 15;  ///< with fewer, another t
 
 /// The k best ranks of rows [begin, end), in no order. A rank enters the heap only if it beats the worst one there.
 template <template <class> class Heap, class Ranks, class Counters>
-std::vector<typename Ranks::Rank> best_of_part(const Ranks& ranks, std::size_t begin, std::size_t end, std::size_t k,
-                                               Counters& counters, const Context& context) {
+Vector<typename Ranks::Rank> best_of_part(const Ranks& ranks, std::size_t begin, std::size_t end, std::size_t k,
+                                          Counters& counters, const Context& context) {
   using Rank = typename Ranks::Rank;
   const std::size_t filled = begin + std::min(k, end - begin);
-  std::vector<Rank> first(filled - begin);
+  Vector<Rank> first(filled - begin);
   ranks.fill(begin, filled, first.data());
   Heap<Ranks> heap(ranks, std::move(first));
   counters.candidates(filled - begin);
@@ -35,14 +35,14 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
   const std::size_t n = problem.n;
   const std::size_t k = std::min(problem.k, n);
   const std::size_t parts = std::clamp<std::size_t>(n / kRowsPerHeap, 1, concurrency());
-  std::vector<std::vector<Rank>> found(parts);
+  Vector<Vector<Rank>> found(parts);
   parallel_for(parts, 1, counters, [&](std::size_t begin, std::size_t end, Counters& own) {
     for (std::size_t part = begin; part < end; ++part) {
       found[part] = best_of_part<Heap>(ranks, n * part / parts, n * (part + 1) / parts, k, own, context);
     }
   });
 
-  std::vector<Rank> best = std::move(found.front());
+  Vector<Rank> best = std::move(found.front());
   for (std::size_t part = 1; part < parts; ++part) best.insert(best.end(), found[part].begin(), found[part].end());
   counters.bytes_read(n * key_bytes(problem));
   counters.bytes_written(best.size() * sizeof(Rank));

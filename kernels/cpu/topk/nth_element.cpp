@@ -41,7 +41,7 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
   using Rank = typename Ranks::Rank;
   const std::size_t n = problem.n;
   const std::size_t k = std::min(problem.k, n);
-  std::vector<Scratch<Rank>> parts(std::clamp<std::size_t>(n / kRowsOfPart, 1, concurrency()));
+  Vector<Scratch<Rank>> parts(std::clamp<std::size_t>(n / kRowsOfPart, 1, concurrency()));
   parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t part = begin; part < end; ++part) {
       parts[part] = best_of_part(ranks, n * part / parts.size(), n * (part + 1) / parts.size(), k, context);

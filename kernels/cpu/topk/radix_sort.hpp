@@ -75,7 +75,7 @@ class RadixSort {
   }
 
   std::size_t n_;
-  std::vector<Counts> counts_;
+  Vector<Counts> counts_;
   Scratch<Bits> other_;
   Bits* from_;
   Bits* to_;

@@ -110,7 +110,7 @@ class SingleRanks : public IntegerRanks<Bits> {
   }
 
   /// Appends the rows of [begin, end) that have the same keys as the one of `rank`.
-  void append_equal(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) const {
+  void append_equal(std::size_t begin, std::size_t end, Rank rank, Vector<RowId>& rows) const {
     std::array<std::uint32_t, kScanRows> offsets;
     for (std::size_t first = begin; first < end; first += kScanRows) {
       const std::size_t last = std::min(end, first + kScanRows);
@@ -175,7 +175,7 @@ class PackedRanks : public IntegerRanks<Bits> {
     return bound;
   }
 
-  void append_equal(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) const {
+  void append_equal(std::size_t begin, std::size_t end, Rank rank, Vector<RowId>& rows) const {
     for_each_block(begin, end, [&](std::size_t first, std::size_t last, const Rank* keys) {
       for (std::size_t row = first; row < last; ++row) {
         if (keys[row - first] == this->key_of(rank)) rows.push_back(static_cast<RowId>(row));
@@ -258,7 +258,7 @@ class WideRanks {
     return bound;
   }
 
-  void append_equal(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) const {
+  void append_equal(std::size_t begin, std::size_t end, Rank rank, Vector<RowId>& rows) const {
     for (std::size_t row = begin; row < end; ++row) {
       if (same_key(row, rank)) rows.push_back(static_cast<RowId>(row));
     }

@@ -86,7 +86,7 @@ class ColumnReader {
                          [&](std::size_t first, std::size_t last) { append_up_to(first, last, *bound, candidates); });
   }
 
-  void append_equal(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) const {
+  void append_equal(std::size_t begin, std::size_t end, Rank rank, Vector<RowId>& rows) const {
     ranks_.append_equal(begin, end, rank, rows);
   }
 
@@ -254,7 +254,7 @@ class BlockReader {
     if (limit) zones_.for_each_open(begin, end, *limit, most_read(), append);
   }
 
-  void append_equal(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) {
+  void append_equal(std::size_t begin, std::size_t end, Rank rank, Vector<RowId>& rows) {
     const auto append_block = [&](std::size_t first, std::size_t last) { append_equal_block(first, last, rank, rows); };
     if (zones_) {
       zones_.for_each_open(begin, end, ranks_.first_key(rank), kKeyBlockRows, append_block);
@@ -290,7 +290,7 @@ class BlockReader {
     if (unfiltered_.size() >= kKeyBlockRows) filter(candidates);
   }
 
-  void append_equal_block(std::size_t begin, std::size_t end, Rank rank, std::vector<RowId>& rows) {
+  void append_equal_block(std::size_t begin, std::size_t end, Rank rank, Vector<RowId>& rows) {
     const KeyBlock block = reader_->read(begin, end);
     if (block.empty) return;
     const std::size_t found = find_equal({block.keys, width_}, 0, end - begin, ranks_.first_key(rank), offsets_.data());
@@ -332,7 +332,7 @@ class BlockReader {
 
   void filter(Scratch<Rank>& candidates) {
     std::array<std::uint8_t, kKeyBlockRows> taking;
-    std::vector<RowId> rows;
+    Vector<RowId> rows;
     for (std::size_t first = 0; first < unfiltered_.size(); first += kKeyBlockRows) {
       const std::size_t last = std::min(unfiltered_.size(), first + kKeyBlockRows);
       rows.clear();
@@ -456,7 +456,7 @@ class Pass {
   Candidates<Rank> collect(const std::optional<Rank>& bound) const {
     SharedBound<Ranks> shared(ranks_, bound);
     const std::size_t most = concurrency() == 1 ? 1 : kPartsPerThread * concurrency();
-    std::vector<Scratch<Rank>> parts(std::clamp<std::size_t>(n_ / kRowsOfPart, 1, most));
+    Vector<Scratch<Rank>> parts(std::clamp<std::size_t>(n_ / kRowsOfPart, 1, most));
     std::atomic<std::size_t> rows_read = 0;
     parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t part = begin; part < end; ++part) {
@@ -496,7 +496,7 @@ class Pass {
   }
 
   /// All parts in the order of row ids as ranks see it.
-  Scratch<Rank> joined(std::vector<Scratch<Rank>> parts) const {
+  Scratch<Rank> joined(Vector<Scratch<Rank>> parts) const {
     if (parts.size() == 1 && !ranks_.rows().reversed()) return std::move(parts.front());
     std::size_t total = 0;
     for (const auto& part : parts) total += part.size();
@@ -519,7 +519,7 @@ TopKSolution run(const TopKProblem& problem, const ParameterValues& parameters, 
 
 /// The k zones with the least keys, in order, where there are more. Zones of equal keys rank as their rows do.
 template <class Ranks>
-std::vector<RowId> best_zones(const Zones& zones, const Ranks& ranks, std::size_t k, const Context& context) {
+Vector<RowId> best_zones(const Zones& zones, const Ranks& ranks, std::size_t k, const Context& context) {
   const TopKProblem problem{.n = Zones::count(zones.rows()),
                             .keys = std::span(&zones.least(), 1),
                             .k = k,
@@ -538,7 +538,7 @@ typename Ranks::Rank bound_of_zones(const auto& source, const Ranks& ranks, std:
     const auto z = static_cast<std::size_t>(zone);
     return ranks.rank_of(key_at(zones.least(), z), ranks.rows().reversed() ? Zones::begin_of(z) : zones.end_of(z) - 1);
   };
-  const std::vector<RowId> best = best_zones(zones, ranks, k, context);
+  const Vector<RowId> best = best_zones(zones, ranks, k, context);
   Rank bound = rank_of_zone(best.front());
   for (const RowId zone : best) bound = std::max(bound, rank_of_zone(zone));
   Scratch<Rank> few;
@@ -593,8 +593,8 @@ Candidates<typename Ranks::Rank> collect(auto& source, const Ranks& ranks, std::
 /// Puts the candidates with the keys of the last of the best in place of those that are among the best.
 template <class Ranks>
 void take_ties_among(const Ranks& ranks, std::span<const typename Ranks::Rank> candidates,
-                     std::span<const typename Ranks::Rank> best, std::vector<RowId>& rows) {
-  std::vector<RowId> ties;
+                     std::span<const typename Ranks::Rank> best, Vector<RowId>& rows) {
+  Vector<RowId> ties;
   for (const auto rank : candidates) {
     if (ranks.same_key(rank, best.back())) ties.push_back(ranks.row_of(rank));
   }

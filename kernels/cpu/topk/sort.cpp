@@ -12,7 +12,7 @@ template <class Ranks, class Counters>
 TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters counters, const Context& context) {
   using Rank = typename Ranks::Rank;
   const std::size_t n = problem.n;
-  const auto sorted = std::make_unique_for_overwrite<Rank[]>(n);
+  Array<Rank> sorted(n);
   parallel_for(n, kCheckRows, [&](std::size_t begin, std::size_t end) {
     context.check();
     ranks.fill(begin, end, sorted.get() + begin);

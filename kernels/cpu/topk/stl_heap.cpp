@@ -12,15 +12,15 @@ class StlHeap {
  public:
   using Rank = typename Ranks::Rank;
 
-  StlHeap(const Ranks& ranks, std::vector<Rank> first) : queue_(Less{&ranks}, std::move(first)) {}
+  StlHeap(const Ranks& ranks, Vector<Rank> first) : queue_(Less{&ranks}, std::move(first)) {}
 
   Rank worst() const { return queue_.top(); }
   void replace_worst(Rank rank) {
     queue_.pop();
     queue_.push(rank);
   }
-  std::vector<Rank> ranks() && {
-    std::vector<Rank> all;
+  Vector<Rank> ranks() && {
+    Vector<Rank> all;
     all.reserve(queue_.size());
     for (; !queue_.empty(); queue_.pop()) all.push_back(queue_.top());
     return all;
@@ -31,7 +31,7 @@ class StlHeap {
     const Ranks* ranks;
     bool operator()(Rank a, Rank b) const { return ranks->less(a, b); }
   };
-  std::priority_queue<Rank, std::vector<Rank>, Less> queue_;
+  std::priority_queue<Rank, Vector<Rank>, Less> queue_;
 };
 
 TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Context& context) {

@@ -20,10 +20,10 @@ KeyTable<Key> table_of(const std::vector<KeyColumn>& columns, std::size_t n) {
   return table;
 }
 
-std::vector<RowId> rows_of(const std::vector<std::uint32_t>& members) {
+Vector<RowId> rows_of(const std::vector<std::uint32_t>& members) {
   std::size_t count = 0;
   for (const std::uint32_t word : members) count += static_cast<std::size_t>(std::popcount(word));
-  std::vector<RowId> rows;
+  Vector<RowId> rows;
   rows.reserve(count);
   for (std::size_t i = 0; i < members.size(); ++i) {
     for (std::uint32_t word = members[i]; word != 0; word &= word - 1) {

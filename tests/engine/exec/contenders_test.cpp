@@ -182,7 +182,7 @@ TEST(Monotone, ConditionsThatKeepWhatIsPreferredMayComeAfterTheSkyline) {
     const Table& table = random.table();
     const query::BoundExpression condition = bound(text, table);
     ASSERT_TRUE(Monotone(*random.preference()).keeps_preferred(condition));
-    const std::vector<RowId> passing = filter(condition, table, all_rows(table));
+    const Vector<RowId> passing = filter(condition, table, all_rows(table));
     std::set<RowId> expected;
     for (const RowId row : skyline(*random.preference(), table, RowSet::all(table.num_rows()))) {
       if (std::ranges::binary_search(passing, row)) expected.insert(row);

@@ -531,8 +531,8 @@ class MissingRules : public testing::Test {
        Column::own("h", std::vector<Float16>{Float16{0x7c00}, Float16{0}, Float16{0}, Float16{0}, Float16{0},
                                              Float16{0xfc01}})}};
 
-  std::vector<RowId> kept(const std::vector<std::string_view>& expressions, Missing nan, Missing null,
-                          const std::vector<RowId>* ids = nullptr) const {
+  Vector<RowId> kept(const std::vector<std::string_view>& expressions, Missing nan, Missing null,
+                     const std::vector<RowId>* ids = nullptr) const {
     std::vector<query::BoundExpression> bound_expressions;
     for (const std::string_view text : expressions) bound_expressions.push_back(bound(text, table));
     std::vector<const query::BoundExpression*> pointers;

@@ -8,7 +8,7 @@
 namespace skyrank::exec {
 namespace {
 
-using Ids = std::vector<std::int64_t>;
+using Ids = Vector<std::int64_t>;
 
 TEST(Partition, OneSegmentIsTheIdentity) {
   const Segments segments = one_segment(3);

@@ -1,0 +1,37 @@
+#include "kernels/common/memory.hpp"
+
+namespace skyrank::kernels {
+namespace {
+
+thread_local MemoryAccount* current = nullptr;
+
+}  // namespace
+
+bool MemoryAccount::try_take(std::size_t bytes) {
+  std::size_t used = used_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > limit_ - used) return false;
+  } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  return true;
+}
+
+void MemoryAccount::take(std::size_t bytes) {
+  if (try_take(bytes)) return;
+  if (give_up_) give_up_();
+  if (!try_take(bytes)) throw OverLimit(bytes, used(), limit_);
+}
+
+MemoryAccount* current_account() { return current; }
+
+MemoryAccount* exchange_account(MemoryAccount* account) { return std::exchange(current, account); }
+
+Charge::Charge(std::size_t bytes) { add(bytes); }
+
+void Charge::add(std::size_t bytes) {
+  if (account_ == nullptr && current != nullptr) account_ = current->shared_from_this();
+  if (account_ == nullptr) return;
+  account_->take(bytes);
+  bytes_ += bytes;
+}
+
+}  // namespace skyrank::kernels

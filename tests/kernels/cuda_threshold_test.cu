@@ -130,15 +130,21 @@ TEST(LeastInOrder, TellsWhenABucketOverflows) {
 }
 
 TEST(SampledPlaces, AreDifferentAndAllOver) {
-  for (const std::size_t n : {4096, 5000, 1'000'000}) {
+  for (const std::size_t n : {4096, 5000, 8191, 1'000'000}) {
     std::set<std::size_t> places;
     for (std::size_t i = 0; i < 4096; ++i) {
       const std::size_t place = cuda::sampled_place(i, 4096, n);
-      EXPECT_GE(place, i * (n / 4096));
-      EXPECT_LT(place, (i + 1) * (n / 4096));
+      EXPECT_LT(place, n);
       places.insert(place);
     }
     EXPECT_EQ(places.size(), 4096u);
+    // No stretch of the rows is without one, the last one neither.
+    std::size_t previous = 0;
+    for (const std::size_t place : places) {
+      EXPECT_LE(place - previous, 2 * (n / 4096 + 1));
+      previous = place;
+    }
+    EXPECT_GE(previous + 2 * (n / 4096 + 1), n);
   }
 }
 

@@ -30,6 +30,9 @@ struct Run : DeviceRun {
     return reinterpret_cast<State*>(guess.data());
   }
 
+  /// Where it is set, in device memory; null if nothing was guessed.
+  const unsigned* failed_flag() const { return reinterpret_cast<const unsigned*>(guess.data()); }
+
   /// Whether it was set; asked for once, for the state is given up. Waits for the device if it may have been.
   bool failed() {
     if (guess.size() == 0) return false;
@@ -74,6 +77,7 @@ Buffer<RowId> solve_resident(Run& run, const TopKProblem& problem, E elements) {
     }
     chosen = run.allocate<Element>(k);
     Algorithm::select_in_order(run, elements, n, {.elements = chosen.data(), .rows = nullptr, .k = k});
+    if (problem.ties == TieRule::last) return rows_of_guess(elements, chosen.data(), k, run.failed_flag(), run.device);
     if (run.failed()) return solve_resident<typename Algorithm::Fallback>(run, problem, elements);
   } else {
     chosen = run.allocate<Element>(k);

@@ -111,12 +111,37 @@ TEST(BatchedTopK, DescendingKeys) {
   expect_least<cuda::LongElements>(keys, equal_offsets(2, keys.size() / 2), true, 1000);
 }
 
-// Only the sampled rows are good ones, so that the threshold lets too few through.
+// Only sampled rows are good ones, so that the threshold lets too few through.
 TEST(BatchedTopK, ASegmentWhoseThresholdLetsTooFewThrough) {
   constexpr std::size_t kRows = 40'000;
-  Values keys(kRows, 1);
-  for (std::size_t i = 0; i < 256; ++i) keys[cuda::sampled_place(i, 256, kRows)] = 0;
-  expect_least<cuda::ShortElements>(keys, equal_offsets(1, kRows), true, 200);
+  for (const std::size_t sampled : {256, 512, 1024}) {
+    Values keys(kRows, 1);
+    for (std::size_t i = 0; i < sampled; ++i) keys[cuda::sampled_place(i, sampled, kRows)] = 0;
+    expect_least<cuda::ShortElements>(keys, equal_offsets(1, kRows), true, sampled * 3 / 4);
+  }
+}
+
+// The best of each lane's rows are spread in every way: all with one lane, or the same to each.
+TEST(BatchedTopK, SegmentsOfAWarp) {
+  for (const std::size_t rows : {1, 31, 1000, 1024, 2048}) {
+    for (const Distribution distribution : kDistributions) {
+      SCOPED_TRACE(name_of(distribution));
+      const Values keys = make_columns(distribution, 3 * rows, 1, KeyWidth::bytes8, rows).front();
+      for (const std::size_t k : {1, 10, 16, 32}) {
+        expect_least<cuda::ShortElements>(keys, equal_offsets(3, rows), true, k);
+        expect_least<cuda::LongElements>(keys, equal_offsets(3, rows), true, k);
+      }
+    }
+  }
+  Values one_lane(2048);
+  for (std::size_t i = 0; i < one_lane.size(); ++i) one_lane[i] = i / 4 % 32 == 5 ? one_lane.size() - i : 100'000 + i;
+  expect_least<cuda::ShortElements>(one_lane, equal_offsets(1, one_lane.size()), true, 16);
+  Values descending(2048);
+  for (std::size_t i = 0; i < descending.size(); ++i) descending[i] = descending.size() - i;
+  for (const std::size_t k : {1, 16}) {
+    expect_least<cuda::ShortElements>(descending, equal_offsets(1, descending.size()), true, k);
+    expect_least<cuda::ManyElements>(descending, equal_offsets(1, descending.size()), true, k);
+  }
 }
 
 }  // namespace

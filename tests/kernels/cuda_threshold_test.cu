@@ -95,8 +95,9 @@ TEST(LeastInOrder, OfListsThatAreCounted) {
 
 TEST(LeastInOrder, OfListsThatAreDistributed) {
   for (const std::size_t count : {8193, 20'000}) {
-    expect_order<std::uint64_t>(count, 1000, count);
+    for (const std::size_t k : {1, 300, 1000, 2048, 2049}) expect_order<std::uint64_t>(count, k, count);
     expect_order<std::uint64_t>(count, count, count);
+    expect_order<Uint128>(count, 1024, count);
     expect_order<Uint128>(count, 5000, count);
   }
   expect_order<std::uint64_t>(500, 500, 9000);
@@ -107,6 +108,7 @@ TEST(LeastInOrder, OfListsThatAreDistributed) {
 TEST(LeastInOrder, OfAListWhoseSampleIsDistributed) {
   const std::size_t count = 900'000;
   expect_order<std::uint64_t>(count, 600'000, count);
+  expect_order<std::uint64_t>(count, count, count);
 }
 
 TEST(LeastInOrder, TellsWhenTheGuessWasWrong) {
@@ -123,22 +125,42 @@ TEST(LeastInOrder, TellsWhenTheGuessWasWrong) {
   }
 }
 
-// Nine buckets have no room for ten times as many elements as were likely.
+// Buckets have no room for twenty times as many elements as were likely.
 TEST(LeastInOrder, TellsWhenABucketOverflows) {
-  const std::vector<std::uint64_t> list = some_elements<std::uint64_t>(90'000);
-  EXPECT_TRUE(order(list, 9000, 9000, list.size()).failed);
+  const std::vector<std::uint64_t> list = some_elements<std::uint64_t>(100'000);
+  EXPECT_TRUE(order(list, 5000, 5000, list.size()).failed);
+}
+
+// All of the best lie in few of the groups whose minima bound them, so that more are within the bound than there is
+// room for.
+TEST(LeastInOrder, OfAListWhoseBestShareGroups) {
+  constexpr std::size_t kWanted = 1000;
+  constexpr std::size_t kGroups = 4096;
+  std::vector<std::uint64_t> list(8 * kGroups);
+  for (std::size_t i = 0; i < list.size(); ++i) list[i] = (i % kGroups < kWanted ? 0 : std::uint64_t{1} << 40) + i;
+  const Ordered<std::uint64_t> found = order(list, kWanted, list.size(), list.size());
+  std::ranges::sort(list);
+  list.resize(kWanted);
+  EXPECT_FALSE(found.failed);
+  EXPECT_TRUE(found.elements == list);
 }
 
 TEST(SampledPlaces, AreDifferentAndAllOver) {
-  for (const std::size_t n : {4096, 5000, 1'000'000}) {
+  for (const std::size_t n : {4096, 5000, 8191, 1'000'000}) {
     std::set<std::size_t> places;
     for (std::size_t i = 0; i < 4096; ++i) {
       const std::size_t place = cuda::sampled_place(i, 4096, n);
-      EXPECT_GE(place, i * (n / 4096));
-      EXPECT_LT(place, (i + 1) * (n / 4096));
+      EXPECT_LT(place, n);
       places.insert(place);
     }
     EXPECT_EQ(places.size(), 4096u);
+    // No stretch of the rows is without one, the last one neither.
+    std::size_t previous = 0;
+    for (const std::size_t place : places) {
+      EXPECT_LE(place - previous, 2 * (n / 4096 + 1));
+      previous = place;
+    }
+    EXPECT_GE(previous + 2 * (n / 4096 + 1), n);
   }
 }
 

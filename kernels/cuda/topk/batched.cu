@@ -1,6 +1,8 @@
 #include "kernels/cuda/topk/batched.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
@@ -8,44 +10,88 @@
 #include "kernels/cuda/topk/block_merge_sort.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/short_segments.hpp"
 #include "kernels/cuda/topk/threshold_plan.hpp"
 #include "kernels/cuda/topk/tiles.cuh"
 
 // One block a segment. A few sampled rows give a threshold; what is at or below it is collected in shared memory, and
 // nobody waits for anybody meanwhile. If that was too little or there was no room for all, the segment is read again
 // without a threshold: whenever the room is full, the k least of it stay, and the greatest of them is the threshold
-// then. That is slow, rare, and right in any case.
+// then. That is slow, rare, and right in any case. Short segments are for warps (short_segments.cu).
 namespace skyrank::kernels::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kLoads = 4;
 constexpr unsigned kBlocks = 4;  // of a multiprocessor: with more there are too few registers for the loads
-constexpr unsigned kSample = 256;
-/// Segments from so many rows on are sampled: 32 bytes are read for each sampled row, a sixteenth of short keys.
-constexpr std::size_t kLong = 128 * kSample;
-/// That a sample's threshold lets too few rows through. A wrong one costs a second reading of one segment.
-constexpr double kRisk = 1e-3;
-/// For many wanted rows no threshold of a small sample is worth it.
-constexpr std::size_t kMostRank = 32;
+/// Up to so many wanted rows the last candidates are counted, not sorted.
+constexpr unsigned kMostFew = 64;
+/// Candidates that are counted.
+constexpr unsigned kFew = 128;
+/// Segments from so many rows on are sampled.
+constexpr std::size_t kLong = 2048;
+/// That a sample's threshold lets too few rows through. A wrong one costs a second reading of one segment, while the
+/// rest of the device may have nothing left to do.
+constexpr double kRisk = 1e-5;
+/// Neighbouring rows that one access to device memory brings.
+template <class Key>
+inline constexpr unsigned kNeighbours = 32 / sizeof(Key);
 
+/// Candidates that a block has room for, when k are wanted.
 template <class Element>
-inline constexpr unsigned kRoom = 32 * 1024 / sizeof(Element);
+unsigned room_for(std::size_t k) {
+  constexpr unsigned kUsual = 32 * 1024 / sizeof(Element);
+  return 4 * k <= kUsual ? kUsual : 2 * kUsual;
+}
 
 /// What the threads of a block share.
 template <class Element>
 struct Shared {
-  Element held[kRoom<Element>];
   BlockSelect<Element, kThreads> select;
+  Element minima[kThreads];
+  Element few[kFew];
   Element threshold;
-  unsigned count;  ///< of `held`
+  unsigned count;  ///< of those held, which follow
+  unsigned count_few;
 };
+
+template <class Element>
+std::size_t shared_bytes(unsigned room) {
+  return sizeof(Shared<Element>) + room * sizeof(Element);
+}
+
+/// Finds the element of rank `rank`, from 1, among the minima of groups of `lanes` threads, a power of two up to 4, and
+/// writes it where a block's threads see it afterwards; nothing, if there are no such many. `minima` has room for all.
+/// Neighbours are in different groups.
+template <class Element>
+__device__ void find_rank(Element least, unsigned lanes, unsigned rank, Element* minima, Element* found) {
+  const unsigned warp = threadIdx.x / kLanes;
+  const unsigned of_warp = kLanes / lanes;
+  const unsigned lane = threadIdx.x % kLanes;
+  for (unsigned distance = of_warp; distance < kLanes; distance *= 2) {
+    const Element other = from_lane_xor(least, distance);
+    if (other < least) least = other;
+  }
+  if (lane < of_warp) minima[warp * of_warp + lane] = least;
+  __syncthreads();
+  const unsigned part = lane / of_warp;
+  const unsigned groups = kThreads / lanes;
+  unsigned below = 0;
+#pragma unroll 8
+  for (unsigned i = part; i < groups; i += lanes) below += minima[i] < least ? 1 : 0;
+  for (unsigned distance = of_warp; distance < kLanes; distance *= 2) {
+    below += __shfl_xor_sync(kAllLanes, below, static_cast<int>(distance));
+  }
+  if (below == rank - 1 && part == 0 && least != kNoElement<Element>) *found = least;
+  __syncthreads();
+}
 
 /// What a block has seen and keeps.
 template <class Element>
 class Held {
  public:
-  __device__ Held(Shared<Element>& shared, unsigned k) : shared_(shared), k_(k) {}
+  __device__ Held(Shared<Element>& shared, unsigned room, unsigned k)
+      : shared_(shared), held_(reinterpret_cast<Element*>(&shared + 1)), room_(room), k_(k) {}
 
   __device__ void begin() {
     __syncthreads();
@@ -60,18 +106,14 @@ class Held {
   /// More than there is room for if not all were kept.
   __device__ unsigned count() const { return shared_.count; }
 
-  /// Takes those of this thread's elements that `taken` has a bit for, if there is room. A warp calls it.
+  /// Takes those of this thread's elements that `taken` has a bit for, if there is room.
   template <unsigned kItems, class Make>
   __device__ void take(unsigned taken, Make element) {
-    const auto mine = static_cast<unsigned>(__popc(taken));
-    const unsigned up_to_lane = sum_up_to_lane(mine);
-    unsigned place = 0;
-    if (threadIdx.x % kLanes == kLanes - 1) place = atomicAdd(&shared_.count, up_to_lane);
-    place = __shfl_sync(kAllLanes, place, kLanes - 1) + up_to_lane - mine;
+    unsigned place = atomicAdd(&shared_.count, static_cast<unsigned>(__popc(taken)));
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
       if ((taken >> i & 1) == 0) continue;
-      if (place < kRoom<Element>) shared_.held[place] = element(i);
+      if (place < room_) held_[place] = element(i);
       ++place;
     }
   }
@@ -87,16 +129,16 @@ class Held {
 #pragma unroll
       for (unsigned i = 0; i < kItems; ++i) {
         if ((taken >> i & 1) == 0) continue;
-        if (place < kRoom<Element>) {
-          shared_.held[place] = element(i);
+        if (place < room_) {
+          held_[place] = element(i);
           taken &= ~(1u << i);
         }
         ++place;
       }
       __syncthreads();
-      if (threadIdx.x == 0) shared_.count = min(first + all, kRoom<Element>);
+      if (threadIdx.x == 0) shared_.count = min(first + all, room_);
       __syncthreads();
-      if (first + all <= kRoom<Element>) return;
+      if (first + all <= room_) return;
       keep_least();
       const Element bound = shared_.threshold;
 #pragma unroll
@@ -110,17 +152,17 @@ class Held {
   __device__ void keep_least() {
     const unsigned count = shared_.count;
     SetBits<Element> bits;
-    for (unsigned i = threadIdx.x; i < count; i += kThreads) bits.add(shared_.held[i]);
-    const Element greatest = shared_.select.kth(shared_.held, count, k_, bits);
+    for (unsigned i = threadIdx.x; i < count; i += kThreads) bits.add(held_[i]);
+    const Element greatest = shared_.select.kth(held_, count, k_, bits);
     unsigned kept = 0;
     for (unsigned first = 0; first < count; first += kThreads) {
       const unsigned place = first + threadIdx.x;
-      const Element mine = place < count ? shared_.held[place] : kNoElement<Element>;
+      const Element mine = place < count ? held_[place] : kNoElement<Element>;
       const bool keep = place < count && mine <= greatest;
       unsigned all = 0;
       const unsigned before = sum_before(keep ? 1u : 0u, all);
       // To places whose elements have been looked at.
-      if (keep) shared_.held[kept + before] = mine;
+      if (keep) held_[kept + before] = mine;
       kept += all;
     }
     __syncthreads();
@@ -131,139 +173,285 @@ class Held {
     __syncthreads();
   }
 
-  /// Puts what is held in order of the keys, then of ascending row ids.
+  /// Puts what is held, or the k least of it, in order of the keys, then of ascending row ids.
   __device__ void sort(Element complement) {
-    if (complement != 0 && shared_.count > k_) keep_least();
+    constexpr unsigned kSome = 5;
+    constexpr unsigned kMany = 9;
+    if (shared_.count > (complement != 0 ? k_ : kThreads * kMany)) keep_least();
     const unsigned count = shared_.count;
-    for (unsigned i = threadIdx.x; i < count; i += kThreads) shared_.held[i] ^= complement;
+    for (unsigned i = threadIdx.x; i < count; i += kThreads) held_[i] ^= complement;
     __syncthreads();
-    constexpr unsigned kFew = 5;
-    constexpr unsigned kMany = kRoom<Element> / kThreads + 1;
-    if (count <= kThreads * kFew)
-      BlockMergeSort<Element, kThreads, kFew>::sort(shared_.held, count);
+    if (count <= kThreads * kSome)
+      BlockMergeSort<Element, kThreads, kSome>::sort(held_, count);
     else
-      BlockMergeSort<Element, kThreads, kMany>::sort(shared_.held, count);
+      BlockMergeSort<Element, kThreads, kMany>::sort(held_, count);
+  }
+
+  __device__ Element at(unsigned i) const { return held_[i]; }
+
+  /// For k <= kMostFew: gathers those that may be among the k least in `few`. Returns how many there are, of which
+  /// there is room for kFew. The k-th least of group minima bounds the k-th least of all.
+  __device__ unsigned gather_few() {
+    const unsigned count = shared_.count;
+    Element least = kNoElement<Element>;
+    for (unsigned i = threadIdx.x; i < count; i += kThreads) least = held_[i] < least ? held_[i] : least;
+    if (threadIdx.x == 0) {
+      shared_.threshold = kNoElement<Element>;
+      shared_.count_few = 0;
+    }
+    find_rank(least, k_ <= kLanes ? 4 : 2, k_, shared_.minima, &shared_.threshold);
+    const Element bound = shared_.threshold;
+    for (unsigned i = threadIdx.x; i < count; i += kThreads) {
+      const Element element = held_[i];
+      if (element > bound) continue;
+      const unsigned place = atomicAdd(&shared_.count_few, 1u);
+      if (place < kFew) shared_.few[place] = element;
+    }
+    __syncthreads();
+    return shared_.count_few;
   }
 
  private:
   Shared<Element>& shared_;
+  Element* held_;
+  unsigned room_;
   unsigned k_;
 };
 
-/// How a segment is sampled: in groups whose minima are handed on, as in threshold.cuh; without a rank not at all.
+/// How a segment is sampled; without a rank not at all.
 struct SegmentSample {
   unsigned rank = 0;
-  unsigned group = 1;  ///< a power of two up to a warp
+  unsigned each = 1;      ///< rows that a thread looks at; the least of them is handed on
+  unsigned lanes = 1;     ///< threads whose rows make a group
+  bool together = false;  ///< these rows are neighbours, which one access to memory brings
 };
 
-SegmentSample sample_for(std::size_t rows, std::size_t k) {
-  if (rows < kLong) return {};
-  const double share = static_cast<double>(k) / static_cast<double>(rows);
-  const std::size_t rank = poisson_quantile(share * kSample, kRisk);
-  if (rank == 0 || rank > kMostRank) return {};
-  unsigned group = kLanes;
-  while (group > 1 && kSample / group < 8 * rank) group /= 2;
-  return {.rank = static_cast<unsigned>(rank), .group = group};
+/// Plans for segments of 2^i and more rows.
+struct SegmentSamples {
+  static constexpr unsigned kMost = 40;
+  SegmentSample of_log[kMost];
+};
+
+/// For segments of `least` to `most` rows. Candidates have to fit with some room, of random rows as well as of sorted
+/// ones, where neighbours are as good as one row.
+SegmentSample sample_for(std::size_t least, std::size_t most, std::size_t k, unsigned room, unsigned neighbours) {
+  if (most <= room || least < kLong || k >= least) return {};
+  const auto rank_of = [&](double sampled) {
+    return static_cast<double>(poisson_quantile(static_cast<double>(k) / static_cast<double>(least) * sampled, kRisk));
+  };
+  const auto candidates = [&](double rank, double sampled) {
+    // Elements that are not the least of their group come on top.
+    constexpr double kGroups = kThreads;
+    const double all = -kGroups * std::log(1 - rank / kGroups);
+    return (all + 4 * std::sqrt(all) + 2) * static_cast<double>(most) / sampled;
+  };
+  const auto plan = [](double rank, unsigned each, bool together) {
+    const auto few = static_cast<unsigned>(rank);
+    return SegmentSample{.rank = few, .each = each, .lanes = few <= 8 ? 4u : few <= 16 ? 2u : 1u, .together = together};
+  };
+  const double together = rank_of(kThreads * neighbours);
+  const bool sorted_fit = (together + 2) * static_cast<double>(most) / kThreads <= room;
+  if (sorted_fit && candidates(together, kThreads * neighbours) <= room) return plan(together, neighbours, true);
+  constexpr std::size_t kRowsOfSampled = 32;
+  for (unsigned each = 1; each == 1 || kRowsOfSampled * kThreads * each <= least; each *= 2) {
+    const double sampled = kThreads * each;
+    const double rank = rank_of(sampled);
+    if (2 * rank <= kThreads && candidates(rank, sampled) <= room) return plan(rank, each, false);
+  }
+  return {};
 }
 
-/// The element of the sample's rank.
-template <class Rows>
-__device__ typename Rows::Element sampled_threshold(const Rows& rows, SegmentSample sample,
-                                                    typename Rows::Element* minima, typename Rows::Element* threshold) {
-  using Element = typename Rows::Element;
-  const unsigned groups = kSample / sample.group;
-  if (threadIdx.x < kSample) {
-    const std::size_t i = sample_of_group(threadIdx.x / sample.group, threadIdx.x % sample.group, groups);
-    Element least = rows.at(sampled_place(i, kSample, rows.size()));
-    for (unsigned distance = 1; distance < sample.group; distance *= 2) {
-      const Element other = from_lane_xor(least, distance);
-      if (other < least) least = other;
+/// The least of a thread's sampled rows.
+template <class E, class Rows>
+__device__ typename E::Element least_sampled(const E& elements, const Rows& rows, SegmentSample sample) {
+  using Key = typename E::Key;
+  if (!sample.together) {
+    const unsigned groups = kThreads / sample.lanes;
+    const unsigned of_warp = kLanes / sample.lanes;
+    const unsigned group = threadIdx.x / kLanes * of_warp + threadIdx.x % of_warp;
+    const unsigned member = threadIdx.x % kLanes / of_warp * sample.each;
+    auto least = kNoElement<typename E::Element>;
+#pragma unroll 4
+    for (unsigned i = 0; i < sample.each; ++i) {
+      const auto element =
+          rows.at(sampled_place(sample_of_group(group, member + i, groups), kThreads * sample.each, rows.size()));
+      if (element < least) least = element;
     }
-    if (threadIdx.x % sample.group == 0) minima[threadIdx.x / sample.group] = least;
+    return least;
   }
-  __syncthreads();
-  if (threadIdx.x < groups) {
-    const Element mine = minima[threadIdx.x];
-    unsigned below = 0;
-    for (unsigned i = 0; i < groups; ++i) below += minima[i] < mine ? 1 : 0;
-    if (below == sample.rank - 1) *threshold = mine;
+  constexpr unsigned kTogether = kNeighbours<Key>;
+  const unsigned first =
+      (kTogether - reinterpret_cast<std::uintptr_t>(elements.keys) / sizeof(Key) % kTogether) % kTogether;
+  const std::size_t accesses = (rows.size() - first) / kTogether;
+  const std::size_t place = first + kTogether * sampled_place(threadIdx.x, kThreads, accesses);
+  Key keys[kTogether];
+#pragma unroll
+  for (unsigned i = 0; i < 2; ++i) {
+    const uint4 loaded = __ldg(reinterpret_cast<const uint4*>(elements.keys + place) + i);
+    __builtin_memcpy(keys + i * (kTogether / 2), &loaded, sizeof(loaded));
   }
-  __syncthreads();
-  return *threshold;
+  auto least = elements.of(keys[0], place);
+#pragma unroll
+  for (unsigned i = 1; i < kTogether; ++i) {
+    const auto element = elements.of(keys[i], place + i);
+    if (element < least) least = element;
+  }
+  return least;
 }
 
-/// Hands on this thread's part of each tile, with bits for the elements at or below a threshold.
-template <class Rows, class Threshold, class Take>
-__device__ void for_each_tile(const Rows& rows, Threshold threshold_now, Take take) {
-  typename Rows::Item keys[Rows::kItems];
-  for (std::size_t tile = 0; tile < rows.count(); ++tile) {
-    const unsigned present = rows.load(tile, keys);
-    const auto threshold = threshold_now();
-    const auto element = [&](unsigned i) { return rows.element(keys[i], rows.place(tile, i)); };
-    auto least = keys[0];
+/// Collects what is at or below a threshold. Ties with its key are a matter of row ids in at most one tile; in the
+/// others they are all in or all out.
+template <class Rows>
+class Collecting {
+ public:
+  using Element = typename Rows::Element;
+  using Key = typename Rows::Item;
+
+  __device__ Collecting(const Rows& rows, Element threshold, Held<Element>& held)
+      : rows_(rows),
+        threshold_(threshold),
+        limit_(Rows::key(threshold)),
+        tile_of_threshold_(rows.tile_of(rows.row(threshold))),
+        held_(held) {}
+
+  __device__ void run() {
+    for (std::size_t tile = 0; tile < rows_.count(); ++tile) {
+      Key keys[Rows::kItems];
+      const unsigned present = rows_.load(tile, keys);
+      look_at(tile, keys, present);
+    }
+    __syncthreads();
+  }
+
+ private:
+  __device__ void look_at(std::size_t tile, const Key (&keys)[Rows::kItems], unsigned present) {
+    const bool some_ties = tile == tile_of_threshold_;
+    const bool ties = some_ties || (rows_.descending() ? tile > tile_of_threshold_ : tile < tile_of_threshold_);
+    if (limit_ == 0 && !ties) return;
+    const Key bound = ties ? limit_ : limit_ - 1;
+    Key least = keys[0];
 #pragma unroll
     for (unsigned i = 1; i < Rows::kItems; ++i) least = keys[i] < least ? keys[i] : least;
+    if (least > bound) return;
+    const auto element = [&](unsigned i) { return rows_.element(keys[i], rows_.place(tile, i)); };
     unsigned taken = 0;
-    if (least <= Rows::key(threshold)) {
 #pragma unroll
-      for (unsigned i = 0; i < Rows::kItems; ++i) taken |= unsigned{element(i) <= threshold} << i;
+    for (unsigned i = 0; i < Rows::kItems; ++i) taken |= unsigned{keys[i] <= bound} << i;
+    taken &= present;
+    if (some_ties) {
+#pragma unroll
+      for (unsigned i = 0; i < Rows::kItems; ++i) {
+        if (element(i) > threshold_) taken &= ~(1u << i);
+      }
     }
-    take(taken & present, element);
+    if (taken != 0) held_.template take<Rows::kItems>(taken, element);
   }
-}
 
-template <class Rows>
-__device__ void collect(const Rows& rows, typename Rows::Element threshold, Held<typename Rows::Element>& held) {
-  const auto the_threshold = [=] { return threshold; };
-  for_each_tile(rows, the_threshold, [&](unsigned taken, auto element) {
-    if (__any_sync(kAllLanes, taken != 0)) held.template take<Rows::kItems>(taken, element);
-  });
-  __syncthreads();
-}
+  const Rows& rows_;
+  Element threshold_;
+  Key limit_;
+  std::size_t tile_of_threshold_;
+  Held<Element>& held_;
+};
 
 template <class Rows>
 __device__ void collect_in_any_case(const Rows& rows, Held<typename Rows::Element>& held) {
-  const auto threshold_now = [&] { return held.threshold(); };
-  for_each_tile(rows, threshold_now,
-                [&](unsigned taken, auto element) { held.template add<Rows::kItems>(taken, element); });
+  typename Rows::Item keys[Rows::kItems];
+  for (std::size_t tile = 0; tile < rows.count(); ++tile) {
+    const unsigned present = rows.load(tile, keys);
+    const auto threshold = held.threshold();
+    const auto element = [&](unsigned i) { return rows.element(keys[i], rows.place(tile, i)); };
+    unsigned taken = 0;
+#pragma unroll
+    for (unsigned i = 0; i < Rows::kItems; ++i) taken |= unsigned{element(i) <= threshold} << i;
+    held.template add<Rows::kItems>(taken & present, element);
+  }
+}
+
+/// Where a segment's answer goes.
+struct SegmentAnswer {
+  RowId* rows;
+  RowId first;  ///< row of the segment
+  unsigned k;
+
+  template <class E, class Element>
+  __device__ void put(unsigned rank, Element element) const {
+    if (rank < k) rows[rank] = first + static_cast<RowId>(element & E::kRowMask);
+  }
+  __device__ void fill_from(unsigned rank) const {
+    for (unsigned i = rank + threadIdx.x; i < k; i += kThreads) rows[i] = -1;
+  }
+};
+
+/// The k least of what is held.
+template <class E>
+__device__ void answer_with(Held<typename E::Element>& held, const E& elements, const SegmentAnswer& answer,
+                            const typename E::Element* few) {
+  // Elements with complemented row ids are not in the order of the answer.
+  if (answer.k <= kMostFew && elements.complement == 0) {
+    const unsigned count = held.gather_few();
+    if (count <= kFew) {
+      if (threadIdx.x < count) {
+        const auto mine = few[threadIdx.x];
+        unsigned below = 0;
+        for (unsigned i = 0; i < count; ++i) below += few[i] < mine ? 1 : 0;
+        answer.put<E>(below, mine);
+      }
+      return answer.fill_from(count);
+    }
+  }
+  held.sort(elements.complement);
+  const unsigned count = held.count();
+  for (unsigned i = threadIdx.x; i < min(count, answer.k); i += kThreads) answer.put<E>(i, held.at(i));
+  answer.fill_from(count);
 }
 
 template <class E>
 __global__ void __launch_bounds__(kThreads, kBlocks)
-    least_of_each(E elements, Segments segments, unsigned k, SegmentSample sample, RowId* answer) {
+    least_of_each(E elements, Segments segments, unsigned k, unsigned room, SegmentSamples samples, RowId* answer) {
   using Element = typename E::Element;
   using Rows = KeyTiles<E, kThreads, kLoads>;
   auto& shared = *dynamic_shared<Shared<Element>>();
-  Held<Element> held(shared, k);
+  Held<Element> held(shared, room, k);
   for (std::size_t segment = blockIdx.x; segment < segments.count; segment += gridDim.x) {
-    const bool equal = segments.offsets == nullptr;
-    const std::size_t first = equal ? segment * segments.rows : segments.offsets[segment];
-    const std::size_t size = equal ? segments.rows : segments.offsets[segment + 1] - first;
+    const std::size_t first = segments.begin(segment);
+    const std::size_t size = segments.end(segment) - first;
+    if (for_warps(size, k)) continue;
     E of_segment = elements;
     of_segment.keys += first;
     const Rows rows(of_segment, size);
+    const auto log = static_cast<unsigned>(63 - __clzll(static_cast<long long>(size | 1)));
+    const SegmentSample sample = samples.of_log[min(log, SegmentSamples::kMost - 1)];
     Element threshold = kNoElement<Element>;
     __syncthreads();
-    if (sample.rank > 0 && size >= kLong) {
-      threshold = sampled_threshold(rows, sample, shared.held, &shared.threshold);
+    if (sample.rank > 0) {
+      find_rank(least_sampled(of_segment, rows, sample), sample.lanes, sample.rank, shared.minima, &shared.threshold);
+      threshold = shared.threshold;
     }
     held.begin();
-    bool exact = size <= kRoom<Element> || threshold != kNoElement<Element>;
+    bool exact = size <= room || sample.rank > 0;
     if (exact) {
-      collect(rows, threshold, held);
-      exact = held.count() <= kRoom<Element> && held.count() >= min(std::size_t{k}, size);
+      Collecting<Rows>(rows, threshold, held).run();
+      exact = held.count() <= room && held.count() >= min(std::size_t{k}, size);
     }
     if (!exact) {
       held.begin();
       collect_in_any_case(rows, held);
     }
-    held.sort(elements.complement);
-    const unsigned count = held.count();
-    for (unsigned i = threadIdx.x; i < k; i += kThreads) {
-      const auto row = static_cast<RowId>(shared.held[i] & E::kRowMask);
-      answer[segment * k + i] = i < count ? static_cast<RowId>(first) + row : -1;
-    }
+    answer_with(held, elements, {.rows = answer + segment * k, .first = static_cast<RowId>(first), .k = k}, shared.few);
   }
+}
+
+/// Segments of one length have one plan.
+SegmentSamples samples_for(const Segments& segments, std::size_t k, unsigned room, unsigned neighbours) {
+  SegmentSamples samples;
+  for (unsigned log = 0; log < SegmentSamples::kMost; ++log) {
+    std::size_t least = std::size_t{1} << log;
+    std::size_t most = 2 * least;
+    if (segments.offsets == nullptr) least = most = segments.rows;
+    samples.of_log[log] = sample_for(least, most, k, room, neighbours);
+  }
+  return samples;
 }
 
 }  // namespace
@@ -272,12 +460,18 @@ template <class E>
 void least_of_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows, DeviceContext& device) {
   if (segments.count == 0) return;
   using Element = typename E::Element;
+  const bool of_one_length = segments.offsets == nullptr;
+  if (k <= kMostOfWarp) {
+    least_of_short_segments(elements, segments, k, rows, device);
+    if (of_one_length && for_warps(segments.rows, k)) return;
+  }
   const std::size_t resident = kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
-  // Where lengths differ, those that are sampled are taken for as long as they have to be at least.
-  const SegmentSample sample = sample_for(segments.offsets == nullptr ? segments.rows : kLong, k);
-  launch("least_of_each", least_of_each<E>,
-         {.blocks = std::min(segments.count, resident), .threads = kThreads, .shared_bytes = sizeof(Shared<Element>)},
-         device.stream(), elements, segments, static_cast<unsigned>(k), sample, rows);
+  const unsigned room = room_for<Element>(k);
+  launch(
+      "least_of_each", least_of_each<E>,
+      {.blocks = std::min(segments.count, resident), .threads = kThreads, .shared_bytes = shared_bytes<Element>(room)},
+      device.stream(), elements, segments, static_cast<unsigned>(k), room,
+      samples_for(segments, k, room, kNeighbours<typename E::Key>), rows);
 }
 
 template void least_of_segments(const ShortElements&, const Segments&, std::size_t, RowId*, DeviceContext&);

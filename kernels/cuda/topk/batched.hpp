@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "kernels/common/host_device.hpp"
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/topk/element.cuh"
@@ -14,6 +15,9 @@ struct Segments {
   std::size_t count = 0;
   std::size_t rows = 0;                  ///< of each, segment i beginning at row i * rows; without meaning with offsets
   const std::size_t* offsets = nullptr;  ///< in device memory: segment i is [offsets[i], offsets[i + 1])
+
+  SKYRANK_HD std::size_t begin(std::size_t i) const { return offsets == nullptr ? i * rows : offsets[i]; }
+  SKYRANK_HD std::size_t end(std::size_t i) const { return begin(i + 1); }
 };
 
 /// The largest k that `least_of_segments` takes.
@@ -21,8 +25,8 @@ template <class E>
 inline constexpr std::size_t kMostOfSegment = 16 * 1024 / sizeof(typename E::Element);
 
 /// The k least elements of each segment, 0 < k <= kMostOfSegment<E>: their row ids, by key, then ascending row id.
-/// Segment i's stand from rows[i * k] on; behind those of a segment with fewer rows stands -1. Reads the keys once, one
-/// block a segment at a time; never guesses wrong. In the order of the device's stream.
+/// Segment i's stand from rows[i * k] on; behind those of a segment with fewer rows stands -1. Reads the keys once, a
+/// block or, of short ones, a warp for a segment at a time. In the order of the device's stream.
 template <class E>
 void least_of_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows, DeviceContext& device);
 

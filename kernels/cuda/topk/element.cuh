@@ -13,7 +13,7 @@ __extension__ using Uint128 = unsigned __int128;
 
 /// The rows of a top-k problem as integers that order as the answer wants them: by key, then by row id, or by the row
 /// id's complement where ties go to the highest. No two are equal, so "the k least" is one set, on any path.
-/// `Key` is of 4 or 8 bytes; `Element` has room for it above the bits of a row id.
+/// `Key` is of 1 to 8 bytes; `Element` has room for it above the bits of a row id.
 template <class KeyT, class ElementT>
 struct Elements {
   using Key = KeyT;
@@ -41,6 +41,10 @@ struct Elements {
 using ShortElements = Elements<std::uint32_t, std::uint64_t>;
 using LongElements = Elements<std::uint64_t, Uint128>;
 using ManyElements = Elements<std::uint32_t, Uint128>;
+
+/// Of narrow keys, for what reads them as they are.
+using ByteElements = Elements<std::uint8_t, std::uint64_t>;
+using HalfElements = Elements<std::uint16_t, std::uint64_t>;
 
 /// Above every element.
 template <class Element>

@@ -69,10 +69,13 @@ __device__ std::size_t count_first(const Element* sorted, std::size_t count, Con
   return low;
 }
 
-/// Of elements with complemented row ids, whose equal keys lie in the wrong order: turns each run of them round.
+/// Of elements with complemented row ids, whose equal keys lie in the wrong order: turns each run of them round. They
+/// are no such elements where `*failed` is set.
 template <class E>
-__global__ void row_ids_turned(E elements, const typename E::Element* sorted, std::size_t count, RowId* rows) {
+__global__ void row_ids_turned(E elements, const typename E::Element* sorted, std::size_t count, const unsigned* failed,
+                               RowId* rows) {
   using Element = typename E::Element;
+  if (failed != nullptr && *failed != 0) return;
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const auto key = E::key(sorted[i]);
@@ -107,13 +110,13 @@ __global__ void at_most(E elements, std::size_t n, const unsigned long long* bou
 
 template <class E>
 Buffer<RowId> written_rows(const E& elements, const typename E::Element* sorted, std::size_t count,
-                           DeviceContext& device) {
+                           DeviceContext& device, const unsigned* failed = nullptr) {
   auto rows = device.allocate<RowId>(count);
   const Grid grid{.blocks = blocks_for(count, kThreads), .threads = kThreads};
   if (elements.complement == 0)
     launch("row_ids", row_ids<typename E::Element>, grid, device.stream(), sorted, count, E::kRowMask, rows.data());
   else
-    launch("row_ids_turned", row_ids_turned<E>, grid, device.stream(), elements, sorted, count, rows.data());
+    launch("row_ids_turned", row_ids_turned<E>, grid, device.stream(), elements, sorted, count, failed, rows.data());
   return rows;
 }
 
@@ -142,6 +145,12 @@ Buffer<RowId> rows_of(const E& elements, typename E::Element* chosen, std::size_
 }
 
 template <class E>
+Buffer<RowId> rows_of_guess(const E& elements, const typename E::Element* chosen, std::size_t count,
+                            const unsigned* failed, DeviceContext& device) {
+  return written_rows(elements, chosen, count, device, failed);
+}
+
+template <class E>
 Buffer<RowId> rows_with_ties(const E& elements, std::size_t n, const typename E::Element* chosen, std::size_t count,
                              DeviceContext& device) {
   auto counters = device.allocate<unsigned long long>(3);
@@ -162,9 +171,10 @@ Buffer<RowId> rows_with_ties(const E& elements, std::size_t n, const typename E:
   return written_rows(elements, found.data(), ties_included, device);
 }
 
-#define SKYRANK_INSTANTIATE(E)                                                              \
-  template void take_all(const E&, std::size_t, E::Element*, DeviceContext&);               \
-  template Buffer<RowId> rows_of(const E&, E::Element*, std::size_t, bool, DeviceContext&); \
+#define SKYRANK_INSTANTIATE(E)                                                                                     \
+  template void take_all(const E&, std::size_t, E::Element*, DeviceContext&);                                      \
+  template Buffer<RowId> rows_of(const E&, E::Element*, std::size_t, bool, DeviceContext&);                        \
+  template Buffer<RowId> rows_of_guess(const E&, const E::Element*, std::size_t, const unsigned*, DeviceContext&); \
   template Buffer<RowId> rows_with_ties(const E&, std::size_t, const E::Element*, std::size_t, DeviceContext&);
 SKYRANK_INSTANTIATE(ShortElements)
 SKYRANK_INSTANTIATE(LongElements)

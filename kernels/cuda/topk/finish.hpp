@@ -23,6 +23,12 @@ template <class E>
 Buffer<RowId> rows_of(const E& elements, typename E::Element* chosen, std::size_t count, bool sorted,
                       DeviceContext& device);
 
+/// The row ids of `count` elements that a guess put in ascending order, or of none where `*failed`, in device memory,
+/// says that it was wrong; null: it cannot have been.
+template <class E>
+Buffer<RowId> rows_of_guess(const E& elements, const typename E::Element* chosen, std::size_t count,
+                            const unsigned* failed, DeviceContext& device);
+
 /// The row ids of all elements whose keys are at most that of the greatest of `count` chosen ones, in the same order.
 /// Waits for the device, since it alone knows how many there are.
 template <class E>

@@ -17,14 +17,15 @@ struct Guess {
   Element threshold;
 };
 
-/// A place in the i-th of `count` equal stretches of n rows, count <= n: any order of the rows is as good as a random
-/// one, as long as a block's stretches lie all over them. No two are the same.
+/// A place in the i-th of `count` nearly equal stretches of n rows, count <= n, which leave none of them out: any order
+/// of the rows is as good as a random one, as long as a block's stretches lie all over them. No two are the same.
 __device__ inline std::size_t sampled_place(std::size_t i, std::size_t count, std::size_t n) {
   const std::uint64_t length = n / count;
+  const std::uint64_t longer = n - length * count;
   std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return i * length + __umul64hi(x ^ (x >> 31), length);
+  return i * length + (i < longer ? i : longer) + __umul64hi(x ^ (x >> 31), length);
 }
 
 /// Which element of a sample is the member-th of a group, of `groups`. Neighbours go to different groups, so

@@ -2,24 +2,11 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/device/block.cuh"
-#include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
-#include "kernels/cuda/topk/block_merge_sort.cuh"
+#include "kernels/cuda/topk/bucket_sort.cuh"
+#include "kernels/cuda/topk/rank.cuh"
 
 namespace skyrank::kernels::cuda {
 namespace {
-
-constexpr unsigned kCountThreads = 1024;
-
-constexpr unsigned kPartitionThreads = 512;
-constexpr unsigned kPartitionItems = 8;
-
-constexpr unsigned kBucketThreads = 512;
-constexpr unsigned kBucketBlocks = 3;  // of a multiprocessor
-constexpr unsigned kBucketItems = 15;
-/// Elements that a bucket has room for, and for which a block has shared memory.
-constexpr unsigned kBucketRoom = kBucketThreads * kBucketItems;
 
 /// How a list is distributed.
 struct BucketPlan {
@@ -39,223 +26,12 @@ BucketPlan buckets_for(std::size_t size) {
   return {.count = std::max(kFewBuckets, (size + kLarge - 1) / kLarge), .samples = 24};
 }
 
-/// What of a list a kernel reads: all of it, or a sample.
+/// Buckets of the first of two steps.
+constexpr unsigned kMostCoarse = 128;
+
+/// Most wanted elements for rank_least: its minima have to fit shared memory.
 template <class Element>
-struct Part {
-  const Element* elements = nullptr;
-  std::size_t fixed_size = 0;  ///< 0: the guess's candidates
-  std::size_t sampled = 0;     ///< 0: all
-  Guess<Element>* guess = nullptr;
-  std::size_t least_size = 0;  ///< that a guess may have found
-  std::size_t most_size = 0;
-
-  __device__ bool failed() const {
-    return guess != nullptr && (guess->failed != 0 || guess->candidates < least_size || guess->candidates > most_size);
-  }
-  __device__ std::size_t all() const { return fixed_size > 0 ? fixed_size : guess->candidates; }
-  __device__ std::size_t size() const { return sampled > 0 ? sampled : all(); }
-  __device__ Element at(std::size_t i) const { return elements[sampled > 0 ? sampled_place(i, sampled, all()) : i]; }
-};
-
-/// Takes elements by their rank.
-template <class Element>
-struct Ranked {
-  InOrder<Element> answer;
-  std::size_t every = 1;  ///< of so many elements only the last
-
-  __device__ void put(std::size_t rank, Element element) const {
-    constexpr Element kRowMask = sizeof(Element) == 8 ? Element{0xffffffff} : Element{~std::uint64_t{0}};
-    if (every > 1) {
-      if ((rank + 1) % every != 0) return;
-      rank = (rank + 1) / every - 1;
-    }
-    if (rank >= answer.k) return;
-    if (answer.elements != nullptr) answer.elements[rank] = element;
-    if (answer.rows != nullptr) answer.rows[rank] = static_cast<RowId>(element & kRowMask);
-  }
-};
-
-/// Numbers that a kernel sets to zero for those after it.
-struct Zeros {
-  unsigned* words = nullptr;
-  unsigned count = 0;
-
-  __device__ void set() const {
-    const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
-    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) words[i] = 0;
-  }
-};
-
-/// Each lane has an element, the same ones in all warps of a block; each warp counts in its part of the list.
-template <class Element>
-__global__ void __launch_bounds__(kCountThreads)
-    rank_by_counting(Part<Element> part, Ranked<Element> ranked, Zeros zeros) {
-  constexpr unsigned kWarps = kCountThreads / kLanes;
-  __shared__ __align__(16) Element chunks[kWarps][kLanes];
-  __shared__ unsigned ranks[kLanes];
-  wait_for_previous();
-  let_next_start();
-  zeros.set();
-  if (part.failed()) {
-    if (threadIdx.x == 0) part.guess->failed = 1;
-    return;
-  }
-  const unsigned lane = threadIdx.x % kLanes;
-  const unsigned warp = threadIdx.x / kLanes;
-  const std::size_t size = part.size();
-  for (std::size_t first = std::size_t{blockIdx.x} * kLanes; first < size; first += std::size_t{gridDim.x} * kLanes) {
-    const bool there = first + lane < size;
-    const Element mine = there ? part.at(first + lane) : kNoElement<Element>;
-    if (warp == 0) ranks[lane] = 0;
-    unsigned below = 0;
-    Element next = warp * kLanes + lane < size ? part.at(warp * kLanes + lane) : kNoElement<Element>;
-    for (std::size_t from = warp * kLanes; from < size; from += kCountThreads) {
-      chunks[warp][lane] = next;
-      const std::size_t place = from + kCountThreads + lane;
-      next = place < size ? part.at(place) : kNoElement<Element>;
-      __syncwarp();
-#pragma unroll
-      for (unsigned i = 0; i < kLanes; ++i) below += chunks[warp][i] < mine ? 1 : 0;
-      __syncwarp();
-    }
-    __syncthreads();
-    atomicAdd(&ranks[lane], below);
-    __syncthreads();
-    if (warp == 0 && there) ranked.put(ranks[lane], mine);
-    __syncthreads();
-  }
-}
-
-/// The sample of a list as a list.
-template <class Element>
-__global__ void take_sample(Part<Element> part, Element* sample, Zeros zeros) {
-  wait_for_previous();
-  let_next_start();
-  zeros.set();
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (part.failed()) {
-    if (i == 0) part.guess->failed = 1;
-    return;
-  }
-  if (i < part.sampled) sample[i] = part.at(i);
-}
-
-template <class Element>
-struct Buckets {
-  const Element* splitters;  ///< the greatest element of each bucket but the last
-  unsigned count;
-  unsigned* sizes;    ///< zeros at first
-  Element* elements;  ///< room for kBucketRoom in each
-};
-
-/// The buckets that elements belong to: how many splitters are less. All searches go on side by side.
-template <class Element, unsigned kItems>
-__device__ void find_buckets(const Element (&items)[kItems], const Element* splitters, unsigned count,
-                             unsigned (&bucket)[kItems]) {
-#pragma unroll
-  for (unsigned i = 0; i < kItems; ++i) bucket[i] = 0;
-  for (unsigned step = 1u << (31 - __clz(static_cast<int>(count | 1))); step > 0; step /= 2) {
-#pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) {
-      const unsigned next = bucket[i] + step;
-      if (next <= count && splitters[next - 1] < items[i]) bucket[i] = next;
-    }
-  }
-}
-
-/// Turns a block's counts into where they begin in the buckets. A thread asks for several places at a time, since each
-/// takes a way to the L2 cache and back.
-__device__ inline void reserve(unsigned* counts, unsigned* sizes, unsigned count) {
-  constexpr unsigned kAtATime = 8;
-  for (unsigned first = threadIdx.x; first < count; first += kPartitionThreads * kAtATime) {
-    unsigned mine[kAtATime];
-#pragma unroll
-    for (unsigned i = 0; i < kAtATime; ++i) {
-      const unsigned bucket = first + i * kPartitionThreads;
-      mine[i] = bucket < count ? counts[bucket] : 0;
-    }
-#pragma unroll
-    for (unsigned i = 0; i < kAtATime; ++i) {
-      if (mine[i] > 0) mine[i] = atomicAdd(&sizes[first + i * kPartitionThreads], mine[i]);
-    }
-#pragma unroll
-    for (unsigned i = 0; i < kAtATime; ++i) {
-      const unsigned bucket = first + i * kPartitionThreads;
-      if (bucket < count) counts[bucket] = mine[i];
-    }
-  }
-}
-
-/// `kItems` elements of each thread make a tile.
-template <unsigned kItems, class Element>
-__global__ void __launch_bounds__(kPartitionThreads) partition(Part<Element> part, Buckets<Element> buckets) {
-  constexpr unsigned kTile = kPartitionThreads * kItems;
-  Element* const splitters = dynamic_shared<Element>();
-  auto* const counts = reinterpret_cast<unsigned*>(splitters + buckets.count);
-  wait_for_previous();
-  let_next_start();
-  if (__syncthreads_or(part.failed())) return;  // a block may set it meanwhile
-  for (unsigned i = threadIdx.x; i + 1 < buckets.count; i += kPartitionThreads) splitters[i] = buckets.splitters[i];
-  const std::size_t size = part.size();
-  for (std::size_t first = std::size_t{blockIdx.x} * kTile; first < size; first += std::size_t{gridDim.x} * kTile) {
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < buckets.count; i += kPartitionThreads) counts[i] = 0;
-    const auto mine = static_cast<unsigned>(min(std::size_t{kTile}, size - first));
-    Element items[kItems];
-    unsigned bucket[kItems];
-    unsigned before[kItems];
-#pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) {
-      const unsigned place = i * kPartitionThreads + threadIdx.x;
-      items[i] = place < mine ? part.at(first + place) : kNoElement<Element>;
-    }
-    __syncthreads();
-    find_buckets(items, splitters, buckets.count - 1, bucket);
-#pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) {
-      before[i] = i * kPartitionThreads + threadIdx.x < mine ? atomicAdd(&counts[bucket[i]], 1u) : 0;
-    }
-    __syncthreads();
-    reserve(counts, buckets.sizes, buckets.count);
-    __syncthreads();
-#pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) {
-      if (i * kPartitionThreads + threadIdx.x >= mine) continue;
-      const unsigned place = counts[bucket[i]] + before[i];
-      if (place < kBucketRoom)
-        buckets.elements[std::size_t{bucket[i]} * kBucketRoom + place] = items[i];
-      else
-        part.guess->failed = 1;
-    }
-  }
-}
-
-/// A block for each bucket.
-template <class Element>
-__global__ void __launch_bounds__(kBucketThreads, kBucketBlocks)
-    sort_buckets(Part<Element> part, Buckets<Element> buckets, Ranked<Element> ranked, std::size_t wanted) {
-  Element* const shared = dynamic_shared<Element>();
-  wait_for_previous();
-  let_next_start();
-  if (part.failed()) return;
-  std::size_t mine = 0;
-  for (unsigned i = threadIdx.x; i < blockIdx.x; i += kBucketThreads) mine += buckets.sizes[i];
-  std::size_t before = 0;
-  sum_before(mine, before);
-  if (before >= wanted) return;
-  const unsigned size = min(buckets.sizes[blockIdx.x], kBucketRoom);
-  const Element* const from = buckets.elements + std::size_t{blockIdx.x} * kBucketRoom;
-  for (unsigned i = threadIdx.x; i < size; i += kBucketThreads) shared[i] = from[i];
-  __syncthreads();
-  // So few items for each thread that all have some.
-  if (size <= kBucketThreads * 3)
-    BlockMergeSort<Element, kBucketThreads, 3>::sort(shared, size);
-  else if (size <= kBucketThreads * 7)
-    BlockMergeSort<Element, kBucketThreads, 7>::sort(shared, size);
-  else
-    BlockMergeSort<Element, kBucketThreads, kBucketItems>::sort(shared, size);
-  for (unsigned i = threadIdx.x; i < size; i += kBucketThreads) ranked.put(before + i, shared[i]);
-}
+constexpr std::size_t kMostLeast = 16 * 1024 / sizeof(Element);
 
 /// The launches.
 template <class Element>
@@ -265,13 +41,21 @@ class Ordering {
 
   /// `size` elements in the mean.
   void order(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {
-    if (size <= kMostCounted)
+    if (ranked.answer.k <= kMostLeast<Element> && size > kCountThreads && ranked.answer.k <= size / 2)
+      rank_only_least(part, ranked);
+    else if (size <= (part.guess == nullptr ? kMostCounted : kMostCounted / 2))
       count(part, size, ranked, {});
     else
       distribute(part, size, ranked);
   }
 
  private:
+  void rank_only_least(const Part<Element>& part, const Ranked<Element>& ranked) const {
+    const LeastPlan plan = plan_for_least(ranked.answer.k);
+    start("rank_least", rank_least<Element>, plan.blocks, kCountThreads, plan.shared_bytes<Element>(), part, ranked,
+          plan);
+  }
+
   void count(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked, Zeros zeros) const {
     start("rank_by_counting", rank_by_counting<Element>, blocks_for(size, kLanes), kCountThreads, 0, part, ranked,
           zeros);
@@ -281,29 +65,57 @@ class Ordering {
     const BucketPlan plan = buckets_for(size);
     const auto count = static_cast<unsigned>(plan.count);
     const auto splitters = device_.allocate<Element>(count);
-    const auto sizes = device_.allocate<unsigned>(count);
+    const auto sizes = device_.allocate<unsigned>(count + kMostCoarse);
     const auto elements = device_.allocate<Element>(std::size_t{count} * kBucketRoom);
-    const Buckets<Element> buckets{
-        .splitters = splitters.data(), .count = count, .sizes = sizes.data(), .elements = elements.data()};
-    choose_splitters(part, plan, splitters.data(), {.words = sizes.data(), .count = count});
-    // Small tiles where there would not be large ones for all multiprocessors.
+    const Buckets<Element> buckets{.splitters = splitters.data(),
+                                   .count = count,
+                                   .sizes = sizes.data(),
+                                   .elements = elements.data(),
+                                   .room = kBucketRoom,
+                                   .every = 1};
+    choose_splitters(part, plan, splitters.data(), {.words = sizes.data(), .count = count + kMostCoarse});
+    if (count >= 2 * kMostCoarse)
+      distribute_twice(part, size, buckets);
+    else
+      distribute_tiles(part, size, buckets);
+    start("sort_buckets", sort_buckets<Element>, count, kBucketThreads, kBucketRoom * sizeof(Element), part, buckets,
+          ranked, ranked.answer.k * ranked.every);
+  }
+
+  /// In small tiles where there would not be large ones for all multiprocessors.
+  void distribute_tiles(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
     const std::size_t multiprocessors = static_cast<std::size_t>(device_.properties().multiprocessors);
     if (size < multiprocessors * kPartitionThreads * kPartitionItems)
       distribute_tiles<1>(part, size, buckets);
     else
       distribute_tiles<kPartitionItems>(part, size, buckets);
-    start("sort_buckets", sort_buckets<Element>, count, kBucketThreads, kBucketRoom * sizeof(Element), part, buckets,
-          ranked, ranked.answer.k * ranked.every);
   }
 
   template <unsigned kItems>
   void distribute_tiles(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
-    const std::size_t shared_bytes = buckets.count * (sizeof(Element) + sizeof(unsigned));
+    const std::size_t shared_bytes = Partition<Element>::shared_bytes(buckets.count);
     const std::size_t resident = resident_blocks(partition<kItems, Element>, kPartitionThreads, shared_bytes) *
                                  static_cast<std::size_t>(device_.properties().multiprocessors);
     const std::size_t tiles = blocks_for(size, std::size_t{kPartitionThreads} * kItems);
     start("partition", partition<kItems, Element>, std::min(tiles, resident), kPartitionThreads, shared_bytes, part,
           buckets);
+  }
+
+  /// First to as few buckets as a tile has many elements for, so that what goes to one of them lies together and is one
+  /// request for room; then each of these. Their many samples make them even.
+  void distribute_twice(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
+    constexpr std::size_t kTile = std::size_t{kPartitionThreads} * kPartitionItems;
+    Buckets<Element> coarse = buckets;
+    coarse.every = (buckets.count + kMostCoarse - 1) / kMostCoarse;
+    coarse.count = (buckets.count + coarse.every - 1) / coarse.every;
+    coarse.sizes = buckets.sizes + buckets.count;
+    const std::size_t most = std::max(size, part.most_size);
+    coarse.room = static_cast<unsigned>(blocks_for(most * coarse.every / buckets.count * 5 / 4, kTile) * kTile);
+    const auto elements = device_.allocate<Element>(std::size_t{coarse.count} * coarse.room);
+    coarse.elements = elements.data();
+    distribute_tiles(part, size, coarse);
+    start("partition_again", partition_again<Element>, coarse.count * (coarse.room / kTile), kPartitionThreads,
+          Partition<Element>::shared_bytes(coarse.every), part, coarse, buckets);
   }
 
   /// Those of a sample; of a large sample in the same way.

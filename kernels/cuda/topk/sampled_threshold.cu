@@ -19,10 +19,15 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-constexpr unsigned kLoads = 4;
+/// 16-byte loads of a thread that are under way at a time: as many as there are bits for their keys.
+template <class Key>
+constexpr unsigned kLoads = sizeof(Key) == 1 ? 2 : 4;
 
 struct SampledThreshold {
   using Fallback = RadixSelect;
+
+  /// Of keys of 1 and 2 bytes as they are.
+  static bool can_guess_narrow(std::size_t n, std::size_t k) { return n > kMostCounted && can_guess(n, k); }
 
   static bool can_guess(std::size_t n, std::size_t k) {
     return n <= kMostCounted || (k <= n / 4 && plan_threshold(n, k).expected <= kMostOrdered);
@@ -30,9 +35,11 @@ struct SampledThreshold {
 
   template <class E>
   static void select_in_order(Run& run, const E& elements, std::size_t n, const InOrder<typename E::Element>& answer) {
-    if (n <= kMostCounted) return order_all(run, elements, n, answer);
+    if constexpr (sizeof(typename E::Key) >= 4) {
+      if (n <= kMostCounted) return order_all(run, elements, n, answer);
+    }
     using Element = typename E::Element;
-    using Rows = KeyTiles<E, kScanThreads, kLoads>;
+    using Rows = KeyTiles<E, kScanThreads, kLoads<typename E::Key>>;
     const Rows rows(elements, n);
     const ThresholdPlan plan = plan_threshold(n, answer.k);
     auto* const guess = run.guess_with<Guess<Element>>();

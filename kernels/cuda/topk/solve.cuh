@@ -30,6 +30,9 @@ struct Run : DeviceRun {
     return reinterpret_cast<State*>(guess.data());
   }
 
+  /// Where it is set, in device memory; null if nothing was guessed.
+  const unsigned* failed_flag() const { return reinterpret_cast<const unsigned*>(guess.data()); }
+
   /// Whether it was set; asked for once, for the state is given up. Waits for the device if it may have been.
   bool failed() {
     if (guess.size() == 0) return false;
@@ -48,6 +51,7 @@ struct Run : DeviceRun {
 /// stream, and returns whether it wrote them in ascending order. Or, if it guesses, with
 ///   using Fallback = ...;  // an algorithm that does not
 ///   static bool can_guess(std::size_t n, std::size_t k);
+///   static bool can_guess_narrow(std::size_t n, std::size_t k);  // ByteElements and HalfElements too
 ///   template <class E>
 ///   static void select_in_order(Run&, const E& elements, std::size_t n, const InOrder<typename E::Element>& answer);
 /// which writes nothing outside the answer's k places when the guess was wrong, and `run.failed()` then tells so.
@@ -74,6 +78,7 @@ Buffer<RowId> solve_resident(Run& run, const TopKProblem& problem, E elements) {
     }
     chosen = run.allocate<Element>(k);
     Algorithm::select_in_order(run, elements, n, {.elements = chosen.data(), .rows = nullptr, .k = k});
+    if (problem.ties == TieRule::last) return rows_of_guess(elements, chosen.data(), k, run.failed_flag(), run.device);
     if (run.failed()) return solve_resident<typename Algorithm::Fallback>(run, problem, elements);
   } else {
     chosen = run.allocate<Element>(k);
@@ -107,12 +112,41 @@ Buffer<RowId> solve_keys(Run& run, const TopKProblem& problem, const ResidentKey
   return solve_resident<Algorithm>(run, problem, ShortElements{data});
 }
 
+/// By narrow keys as they are.
+template <class Algorithm, class E>
+Buffer<RowId> guess_narrow(Run& run, const TopKProblem& problem) {
+  auto rows = run.allocate<RowId>(problem.k);
+  const E elements{problem.keys.front().as<typename E::Key>(), 0};
+  Algorithm::select_in_order(run, elements, problem.n, {.elements = nullptr, .rows = rows.data(), .k = problem.k});
+  return rows;
+}
+
+/// Whether an algorithm reads these narrow keys as they are.
+template <class Algorithm>
+bool guesses_narrow(const TopKProblem& problem, std::span<const KeyColumn> columns) {
+  if constexpr (Guesses<Algorithm>) {
+    const bool one = columns.size() == 1 && bits(columns.front().width) < 32;
+    const bool by_row = problem.ties == TieRule::first || problem.ties == TieRule::any;
+    return one && by_row && problem.n <= std::numeric_limits<std::uint32_t>::max() &&
+           Algorithm::can_guess_narrow(problem.n, problem.k);
+  }
+  return false;
+}
+
 /// The rows of an answer, by keys or, where these are all wanted, without a selection.
 template <class Algorithm>
 Buffer<RowId> solve_columns(Run& run, const TopKProblem& problem, std::span<const KeyColumn> columns) {
   const auto select = [&run](const TopKProblem& level, const ResidentKeys& keys) {
     return level.k == level.n ? solve_keys<TakeAll>(run, level, keys) : solve_keys<Algorithm>(run, level, keys);
   };
+  if constexpr (Guesses<Algorithm>) {
+    if (guesses_narrow<Algorithm>(problem, columns)) {
+      TopKProblem resident = problem;
+      resident.keys = columns;
+      return columns.front().width == KeyWidth::bytes1 ? guess_narrow<Algorithm, ByteElements>(run, resident)
+                                                       : guess_narrow<Algorithm, HalfElements>(run, resident);
+    }
+  }
   if (total_bits(columns) <= 64) return select(problem, pack(columns, problem.n, run.device));
   if constexpr (Guesses<Algorithm>) {
     return solve_wide(problem, columns, run.device, [&](const TopKProblem& level, const ResidentKeys& keys) {

@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
     const bool ties = rows.element(limit, rows.first_place(tile)) <= threshold ||
                       rows.element(limit, rows.last_place(tile)) <= threshold;
     if (!ties && limit == 0) continue;
-    const Key bound = ties ? limit : limit - 1;
+    const Key bound = ties ? limit : static_cast<Key>(limit - 1);
     Key keys[Rows::kItems];
     const unsigned present = rows.load(tile, keys);
     Key least = keys[0];

@@ -32,6 +32,9 @@ class Tiles {
   /// Where item `i` of this thread lies in the array; at least `size` if it does not.
   __device__ std::size_t place(std::size_t tile, unsigned i) const { return first(tile, i / kWidth) + i % kWidth; }
 
+  /// The tile that covers a place.
+  __device__ std::size_t tile_of(std::size_t place) const { return (place + lead_) / kTile; }
+
   /// The places that a tile covers, from the first to the last.
   __device__ std::size_t first_place(std::size_t tile) const { return tile == 0 ? 0 : tile * kTile - lead_; }
   __device__ std::size_t last_place(std::size_t tile) const {
@@ -41,8 +44,8 @@ class Tiles {
 
   /// Loads this thread's items of a tile. Bit i of the answer: there is an item i; the others are 0.
   __device__ unsigned load(std::size_t tile, T (&items)[kItems]) const {
-    constexpr unsigned kAll = (1u << kItems) - 1;
-    if (tile > 0 && (tile + 1) * kTile <= lead_ + size_) {
+    constexpr unsigned kAll = ~0u >> (32 - kItems);
+    if ((tile > 0 || lead_ == 0) && (tile + 1) * kTile <= lead_ + size_) {
 #pragma unroll
       for (unsigned i = 0; i < kLoads; ++i) {
         if constexpr (kWidth == 1) {
@@ -56,15 +59,32 @@ class Tiles {
     }
     unsigned present = 0;
 #pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) {
-      const bool there = place(tile, i) < size_;
-      items[i] = there ? data_[place(tile, i)] : T{0};
+    for (unsigned i = 0; i < kLoads; ++i) present |= load_some(first(tile, i), items + i * kWidth) << (i * kWidth);
+    return present;
+  }
+
+ private:
+  /// One load, of whatever part of it there is.
+  __device__ unsigned load_some(std::size_t place, T* items) const {
+    if (place < size_ && size_ - place >= kWidth) {
+      if constexpr (kWidth == 1) {
+        items[0] = data_[place];
+      } else {
+        const uint4 loaded = __ldg(reinterpret_cast<const uint4*>(data_ + place));
+        __builtin_memcpy(items, &loaded, sizeof(loaded));
+      }
+      return (1u << kWidth) - 1;
+    }
+    unsigned present = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kWidth; ++i) {
+      const bool there = place + i < size_;
+      items[i] = there ? data_[place + i] : T{0};
       present |= unsigned{there} << i;
     }
     return present;
   }
 
- private:
   // Before the array's beginning it wraps around, to more than any size.
   __device__ std::size_t first(std::size_t tile, unsigned load) const {
     return tile * kTile + (load * kThreads + threadIdx.x % kThreads) * kWidth - lead_;
@@ -87,6 +107,9 @@ class KeyTiles : public Tiles<typename E::Key, kThreads, kLoads> {
   __device__ Element element(typename E::Key key, std::size_t place) const { return elements_.of(key, place); }
   __device__ Element at(std::size_t place) const { return elements_.at(place); }
   __device__ static typename E::Key key(Element element) { return E::key(element); }
+  __device__ std::size_t row(Element element) const { return elements_.row(element); }
+  /// Whether of equal keys those of higher row ids come first.
+  __device__ bool descending() const { return elements_.complement != 0; }
 
  private:
   E elements_;

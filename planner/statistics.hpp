@@ -64,7 +64,7 @@ Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, s
 /// stretch that a fixed hash picks, so that periods in the data do not matter.
 std::vector<kernels::RowId> sample_rows(std::size_t n, std::size_t m);
 
-/// How many rows of a problem are worth looking at before a path is chosen: such that this takes no more than a
+/// How many rows of a problem are worth looking at before a path is chosen: such that this takes no more than half a
 /// hundredth of what the problem is expected to take, or 20 us (10 of a ranking), which is spent once a table and
 /// query. 0 where there are too few rows for a sample. Of a preference a small sample comes first, and then perhaps a
 /// larger one instead: `seen` is what the small one told; 0 then says that it is enough.

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <utility>
 
 #include "kernels/common/nearest_name.hpp"
+#include "planner/cost/correction.hpp"
 #include "planner/cost/models.hpp"
 
 namespace skyrank::planner {
@@ -40,6 +42,7 @@ bool declares(std::span<const kernels::Parameter> declared, std::string_view nam
 
 /// Names that nothing answers to, whatever the problem kind.
 void check_names(const Constraints& constraints) {
+  if (constraints.algorithms.empty() && constraints.parameters.empty()) return;
   std::vector<std::string> algorithms;
   std::vector<std::string> parameters;
   for_each_algorithm([&](const auto& algorithm) {
@@ -215,16 +218,34 @@ Model existing(Model model, std::string_view name) {
   return model;
 }
 
-/// Puts the seconds of the machine's profile in where it has any.
-cost::Cost measured(cost::Cost cost, std::string_view algorithm, const Machine& machine) {
+/// Puts the seconds of the machine's profile in where it has any, and adds its correction, which may be below 0.
+template <class Shape>
+cost::Cost measured(cost::Cost cost, std::string_view algorithm, const Shape& shape, const Machine& machine,
+                    const Statistics& statistics) {
   const Profile& profile = machine.profile != nullptr ? *machine.profile : built_in_profile();
-  const Profile::Seconds* known = profile.seconds_of(algorithm);
-  if (known == nullptr) return cost;
-  for (cost::Term& term : cost.terms) {
-    const auto found = known->find(term.name);
-    if (found != known->end()) term.seconds = found->second;
+  if (const Profile::Seconds* known = profile.seconds_of(algorithm)) {
+    for (cost::Term& term : cost.terms) {
+      const auto found = known->find(term.name);
+      if (found != known->end()) term.seconds = found->second;
+    }
   }
+  const auto correction = profile.corrections.find(algorithm);
+  if (correction == profile.corrections.end()) return cost;
+  const std::vector<double> values = cost::correction_values(shape, statistics, machine);
+  const double factor = cost::correction_factor(correction->second, values);
+  cost.terms.push_back({"correction", factor - 1, seconds_of(cost)});
   return cost;
+}
+
+template <class Algorithm, class Shape>
+double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
+                     const Statistics& statistics) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Algorithm* it : algorithms) {
+    if ((it->device == Device::cuda && !machine.cuda) || !it->supports(shape)) continue;
+    least = std::min(least, seconds_of(cost_of(it->name, shape, machine, statistics)));
+  }
+  return least;
 }
 
 template <class Shape>
@@ -254,13 +275,13 @@ Choice<kernels::TopKAlgorithm> choose(const kernels::TopKShape& shape, const Con
 cost::Cost cost_of(std::string_view algorithm, const kernels::SkylineShape& shape, const Machine& machine,
                    const Statistics& statistics, const cost::Values& values) {
   const auto model = existing(cost::skyline_model(algorithm), algorithm);
-  return measured(model.cost(shape, statistics, machine, values), algorithm, machine);
+  return measured(model.cost(shape, statistics, machine, values), algorithm, shape, machine, statistics);
 }
 
 cost::Cost cost_of(std::string_view algorithm, const kernels::TopKShape& shape, const Machine& machine,
                    const Statistics& statistics, const cost::Values& values) {
   const auto model = existing(cost::topk_model(algorithm), algorithm);
-  return measured(model.cost(shape, statistics, machine, values), algorithm, machine);
+  return measured(model.cost(shape, statistics, machine, values), algorithm, shape, machine, statistics);
 }
 
 std::vector<cost::Values> priced_parameters(std::string_view algorithm, const kernels::SkylineShape& shape,
@@ -277,6 +298,14 @@ double seconds_of(const cost::Cost& cost) {
   double seconds = 0;
   for (const cost::Term& term : cost.terms) seconds += term.count * term.seconds;
   return seconds;
+}
+
+double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics) {
+  return least_seconds(kernels::skyline_algorithms(), shape, machine, statistics);
+}
+
+double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics) {
+  return least_seconds(kernels::topk_algorithms(), shape, machine, statistics);
 }
 
 double predict(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape, const Machine& machine,

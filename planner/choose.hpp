@@ -85,4 +85,9 @@ std::vector<cost::Values> priced_parameters(std::string_view algorithm, const ke
 /// Sum of count times seconds.
 double seconds_of(const cost::Cost& cost);
 
+/// About what choose() would predict, in a fraction of its time: the least of all algorithms on the CPU with default
+/// parameters, and of those on the GPU, where there is one.
+double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics = {});
+double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics = {});
+
 }  // namespace skyrank::planner

@@ -39,15 +39,15 @@ double expected_skyline(std::size_t n, std::size_t d) {
   return d == 0 ? 0 : skyline_of_dims(static_cast<double>(n), static_cast<double>(d));
 }
 
+// Between whole dimensions the logarithm of the skyline is linear, as in skyline_of_dims.
 double effective_dims(double n, double skyline) {
-  constexpr int kHalvings = 20;
-  double least = 1;
-  double most = kernels::kMaxDims;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = (least + most) / 2;
-    (skyline_of_dims(n, middle) < skyline ? least : most) = middle;
+  double below = 1;
+  for (int whole = 1; whole < static_cast<int>(kernels::kMaxDims); ++whole) {
+    const double above = of_whole_dims(n, whole + 1);
+    if (above >= skyline) return whole + (skyline > below ? std::log(skyline / below) / std::log(above / below) : 0);
+    below = above;
   }
-  return least;
+  return kernels::kMaxDims;
 }
 
 }  // namespace skyrank::planner

@@ -11,8 +11,9 @@ namespace skyrank::planner {
 struct TimedRun {
   cost::Cost cost;
   double seconds = 0;
-  bool stopped = false;  ///< after so many seconds: it would have taken longer
-  double best = 0;       ///< of the same query, in seconds; 0: this run's own
+  bool stopped = false;               ///< after so many seconds: it would have taken longer
+  double best = 0;                    ///< of the same query, in seconds; 0: this run's own
+  std::vector<double> features = {};  ///< cost::correction_values of the problem; none: nothing to correct by
 };
 
 /// Seconds of the terms of one algorithm's model, the same names in every run, none below a tenth of the model's own:
@@ -22,5 +23,10 @@ struct TimedRun {
 /// their query count the less, as long as they are predicted to take twice as long as that: what is not going to be
 /// chosen need not be known well. A stopped run counts as long as it is predicted to take less than it did.
 Profile::Seconds fit(const std::vector<TimedRun>& runs);
+
+/// Coefficients of the runs' features that correct the logarithm of what `seconds` predict; empty where not twice
+/// as many runs as there are features are near the best of their query. Ridge regression: of some strengths that at
+/// which each run is best predicted by all others.
+std::vector<double> fit_correction(const std::vector<TimedRun>& runs, const Profile::Seconds& seconds);
 
 }  // namespace skyrank::planner

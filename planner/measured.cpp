@@ -7,6 +7,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "planner/cost/correction.hpp"
 #include "planner/cost/models.hpp"
 #include "planner/fit.hpp"
 
@@ -16,8 +17,8 @@ namespace {
 constexpr std::string_view kHeader =
     "algorithm,data,n,d,k,widths,ties,fused,memory,threads,sample,selectivity,distinct,order,ascending,tied,growth_"
     "sample,dims,"
-    "drift,survivors,correlation,planning,seconds,parameters";
-constexpr std::size_t kFields = 24;
+    "drift,survivors,correlation,planning,seconds,parameters,best_ascending";
+constexpr std::size_t kFields = 25;  ///< the last one is missing in older files
 
 std::string text_of(double value) {
   char text[32];
@@ -41,6 +42,7 @@ class Fields {
     std::istringstream stream(line);
     for (std::string field; std::getline(stream, field, ',');) fields_.push_back(field);
     if (line.ends_with(',')) fields_.emplace_back();
+    if (fields_.size() + 1 == kFields) fields_.emplace_back();
     if (fields_.size() != kFields) throw BadProfile{place_, "a line of " + std::to_string(fields_.size()) + " fields"};
   }
 
@@ -63,7 +65,6 @@ class Fields {
     return values;
   }
 
- private:
   template <class T>
   T number_in(const std::string& field) const {
     T value{};
@@ -75,6 +76,7 @@ class Fields {
     return value;
   }
 
+ private:
   std::string place_;
   std::vector<std::string> fields_;
   std::size_t next_ = 0;
@@ -117,6 +119,8 @@ MeasuredRun read_run(Fields fields) {
     *value = fields.number<double>();
   }
   run.parameters = fields.values();
+  const std::string best_ascending = fields.text();
+  s.best_ascending = best_ascending.empty() ? s.ascending : fields.number_in<double>(best_ascending);
   if (ranks(run.algorithm)) {
     run.shape = std::move(shape);
   } else {
@@ -135,6 +139,12 @@ std::optional<cost::Cost> cost_of(const MeasuredRun& run, const Profile& profile
       run.shape);
 }
 
+std::vector<double> features_of(const MeasuredRun& run) {
+  const Machine machine{.threads = run.threads};
+  return std::visit([&](const auto& shape) { return cost::correction_values(shape, run.statistics, machine); },
+                    run.shape);
+}
+
 }  // namespace
 
 void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs) {
@@ -148,7 +158,7 @@ void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs) {
                                s.growth.drift, s.survivors, s.correlation, run.planning, run.seconds}) {
       out << ',' << text_of(value);
     }
-    out << ',' << text_of(run.parameters) << '\n';
+    out << ',' << text_of(run.parameters) << ',' << text_of(s.best_ascending) << '\n';
   }
 }
 
@@ -171,7 +181,7 @@ std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source) 
   int number = 0;
   while (std::getline(in, line)) {
     ++number;
-    if (line.empty() || line.starts_with('#') || line == kHeader) continue;
+    if (line.empty() || line.starts_with('#') || line.starts_with("algorithm,")) continue;
     runs.push_back(read_run(Fields(line, source + ":" + std::to_string(number))));
   }
   return runs;
@@ -183,7 +193,7 @@ std::optional<double> predict(const MeasuredRun& run, const Profile& profile) {
   return seconds_of(*cost);
 }
 
-std::map<std::string, Profile::Seconds, std::less<>> fit(const std::vector<MeasuredRun>& runs) {
+Profile fit(const std::vector<MeasuredRun>& runs) {
   const Profile own_seconds;           // of the models
   std::map<std::string, double> best;  // of a query
   for (const MeasuredRun& run : runs) {
@@ -197,10 +207,15 @@ std::map<std::string, Profile::Seconds, std::less<>> fit(const std::vector<Measu
     const bool stopped = !std::isfinite(run.seconds);
     const double seconds = stopped ? std::max(kHopeless * best.at(query_of(run)), kLeastStopped) : run.seconds;
     if (!std::isfinite(seconds)) continue;
-    by_algorithm[run.algorithm].push_back({std::move(*cost), seconds, stopped, best.at(query_of(run))});
+    by_algorithm[run.algorithm].push_back(
+        {std::move(*cost), seconds, stopped, best.at(query_of(run)), features_of(run)});
   }
-  std::map<std::string, Profile::Seconds, std::less<>> fitted;
-  for (const auto& [algorithm, timed] : by_algorithm) fitted.emplace(algorithm, fit(timed));
+  Profile fitted;
+  for (const auto& [algorithm, timed] : by_algorithm) {
+    const Profile::Seconds& of_terms = fitted.algorithms.emplace(algorithm, fit(timed)).first->second;
+    std::vector<double> correction = fit_correction(timed, of_terms);
+    if (!correction.empty()) fitted.corrections.emplace(algorithm, std::move(correction));
+  }
   return fitted;
 }
 

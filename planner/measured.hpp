@@ -40,7 +40,7 @@ std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source);
 /// Predicted seconds by a profile; nothing of algorithms that have no model any more.
 std::optional<double> predict(const MeasuredRun& run, const Profile& profile);
 
-/// Fits the models of all algorithms of which there are runs.
-std::map<std::string, Profile::Seconds, std::less<>> fit(const std::vector<MeasuredRun>& runs);
+/// Seconds and corrections of all algorithms of which there are runs; the rest of the profile is empty.
+Profile fit(const std::vector<MeasuredRun>& runs);
 
 }  // namespace skyrank::planner

@@ -2,11 +2,15 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <system_error>
+
+#include "planner/cost/correction.hpp"
+#include "planner/cost/models.hpp"
 
 namespace skyrank::planner {
 namespace {
@@ -41,6 +45,24 @@ void write_rates(YAML::Emitter& out, const Map& rates) {
   out << YAML::EndMap;
 }
 
+/// Of algorithms that are not known, none: a profile may be older or newer than they are.
+std::span<const std::string_view> correction_names_of(std::string_view algorithm) {
+  if (cost::topk_model(algorithm)) return cost::correction_names(true);
+  return cost::skyline_model(algorithm) ? cost::correction_names(false) : std::span<const std::string_view>();
+}
+
+/// A coefficient for each name, 0 where the profile has none.
+std::vector<double> read_correction(const YAML::Node& node, std::span<const std::string_view> names) {
+  std::vector<double> coefficients(names.size());
+  for (const auto& entry : node) {
+    const auto found = std::ranges::find(names, entry.first.as<std::string>());
+    const auto value = entry.second.as<double>();
+    if (!std::isfinite(value)) throw YAML::RepresentationException(entry.second.Mark(), "must be a finite number");
+    if (found != names.end()) coefficients[static_cast<std::size_t>(found - names.begin())] = value;
+  }
+  return coefficients;
+}
+
 Profile profile_of(const YAML::Node& root) {
   Profile profile;
   profile.cpu = root["cpu"].as<std::string>("");
@@ -49,6 +71,11 @@ Profile profile_of(const YAML::Node& root) {
   if (root["rates"]) profile.rates = read_rates<decltype(profile.rates)>(root["rates"]);
   for (const auto& entry : root["seconds"]) {
     profile.algorithms.emplace(entry.first.as<std::string>(), read_rates<Profile::Seconds>(entry.second));
+  }
+  for (const auto& entry : root["corrections"]) {
+    const auto algorithm = entry.first.as<std::string>();
+    const auto names = correction_names_of(algorithm);
+    if (!names.empty()) profile.corrections.emplace(algorithm, read_correction(entry.second, names));
   }
   return profile;
 }
@@ -93,6 +120,16 @@ std::string to_yaml(const Profile& profile) {
   for (const auto& [algorithm, seconds] : profile.algorithms) {
     out << YAML::Key << algorithm << YAML::Value;
     write_rates(out, seconds);
+  }
+  out << YAML::EndMap;
+  out << YAML::Key << "corrections" << YAML::Value << YAML::BeginMap;
+  for (const auto& [algorithm, coefficients] : profile.corrections) {
+    const auto names = correction_names_of(algorithm);
+    out << YAML::Key << algorithm << YAML::Value << YAML::Flow << YAML::BeginMap;
+    for (std::size_t i = 0; i < std::min(names.size(), coefficients.size()); ++i) {
+      out << YAML::Key << std::string(names[i]) << YAML::Value << coefficients[i];
+    }
+    out << YAML::EndMap;
   }
   out << YAML::EndMap << YAML::EndMap;
   return std::string(out.c_str()) + "\n";

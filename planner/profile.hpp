@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace skyrank::planner {
 
@@ -19,6 +20,9 @@ struct Profile {
   /// Measured rates, for people and for models that use them: "memory_bandwidth" in bytes a second, and so on.
   std::map<std::string, double, std::less<>> rates;
   std::map<std::string, Seconds, std::less<>> algorithms;  ///< by registered name
+
+  /// Coefficients of the factors that correct predictions, as cost::correction_names has them, by registered name.
+  std::map<std::string, std::vector<double>, std::less<>> corrections;
 
   const Seconds* seconds_of(std::string_view algorithm) const {
     const auto found = algorithms.find(algorithm);

@@ -2,11 +2,13 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <memory>
+#include <numbers>
 #include <numeric>
 
 #include "planner/choose.hpp"
+#include "planner/dominators.hpp"
 #include "planner/estimate.hpp"
 
 namespace skyrank::planner {
@@ -16,13 +18,10 @@ using kernels::KeyColumn;
 using kernels::KeyWidth;
 using kernels::RowId;
 
-using Values = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
 constexpr std::size_t kRankedRows = 64;    ///< of the sample, for correlations
 constexpr std::size_t kStrongRows = 8;     ///< about as many as prefilters take
 constexpr std::size_t kLeastSample = 64;   ///< whose skyline says anything
-constexpr std::size_t kShare = 4;          ///< a nested sample is a quarter of the one around it
-constexpr std::size_t kOwnSkyline = 1024;  ///< rows up to which a plain loop beats starting an algorithm
+constexpr std::size_t kMostSample = 4096;  ///< from here on, a sample's bits are too many for a cache
 
 std::uint64_t key_at(const KeyColumn& column, std::size_t row) {
   switch (column.width) {
@@ -34,24 +33,9 @@ std::uint64_t key_at(const KeyColumn& column, std::size_t row) {
   return column.as<std::uint64_t>()[row];
 }
 
-/// Every `step`-th row from `first` on.
-struct Rows {
-  std::size_t first = 0;
-  std::size_t step = 1;
-  std::size_t count = 0;
-
-  std::size_t operator[](std::size_t i) const { return first + i * step; }
-};
-
-/// At most `most` of n rows, evenly spread.
-Rows spread(std::size_t n, std::size_t most) {
-  const std::size_t step = std::max<std::size_t>(1, (n + most - 1) / most);
-  return {0, step, (n + step - 1) / step};
-}
-
-std::vector<std::uint64_t> keys_of(const KeyColumn& column, const Rows& rows) {
-  std::vector<std::uint64_t> keys(rows.count);
-  for (std::size_t i = 0; i < rows.count; ++i) keys[i] = key_at(column, rows[i]);
+std::vector<std::uint64_t> keys_of(const KeyColumn& column, std::size_t rows) {
+  std::vector<std::uint64_t> keys(rows);
+  for (std::size_t row = 0; row < rows; ++row) keys[row] = key_at(column, row);
   return keys;
 }
 
@@ -72,6 +56,14 @@ Eigen::VectorXd unit_ranks(const std::vector<std::uint64_t>& keys) {
   return length > 0 ? Eigen::VectorXd(ranks / length) : ranks;
 }
 
+/// Share of neighbours of which the second is no less.
+double ascending_share(const std::vector<std::uint64_t>& keys) {
+  if (keys.size() < 2) return 0.5;
+  std::size_t descents = 0;
+  for (std::size_t i = 1; i < keys.size(); ++i) descents += keys[i] < keys[i - 1] ? 1 : 0;
+  return 1 - static_cast<double>(descents) / static_cast<double>(keys.size() - 1);
+}
+
 /// Mean correlation of two different columns of unit vectors.
 double mean_correlation(const Eigen::MatrixXd& ranks) {
   const auto d = static_cast<double>(ranks.cols());
@@ -80,85 +72,47 @@ double mean_correlation(const Eigen::MatrixXd& ranks) {
   return (correlations.sum() - correlations.trace()) / (d * (d - 1));
 }
 
-/// Keys of rows side by side, each dimension stretched to [0, 1], so that sums over dimensions weigh all alike.
-Values stretched(const kernels::SkylineProblem& sample) {
-  Values values(static_cast<Eigen::Index>(sample.n), static_cast<Eigen::Index>(sample.keys.size()));
-  for (std::size_t c = 0; c < sample.keys.size(); ++c) {
-    auto column = values.col(static_cast<Eigen::Index>(c));
-    for (std::size_t i = 0; i < sample.n; ++i) {
-      column[static_cast<Eigen::Index>(i)] = static_cast<double>(key_at(sample.keys[c], i));
-    }
-    const double least = column.minCoeff();
-    const double range = column.maxCoeff() - least;
-    column.array() = (column.array() - least) / (range > 0 ? range : 1);
+/// Mean rank correlation of two dimensions, by some of the rows.
+double correlation_of(const Dominators& dominators, std::size_t rows) {
+  const std::size_t step = std::max<std::size_t>(1, (rows + kRankedRows - 1) / kRankedRows);
+  const std::size_t count = (rows + step - 1) / step;
+  Eigen::MatrixXd ranks(static_cast<Eigen::Index>(count), static_cast<Eigen::Index>(dominators.places.size()));
+  for (std::size_t c = 0; c < dominators.places.size(); ++c) {
+    auto column = ranks.col(static_cast<Eigen::Index>(c));
+    for (std::size_t i = 0; i < count; ++i) column[static_cast<Eigen::Index>(i)] = dominators.places[c][i * step];
+    column.array() -= column.mean();
+    const double length = column.norm();
+    if (length > 0) column /= length;
   }
-  return values;
+  return mean_correlation(ranks);
 }
 
-bool dominates(const double* a, const double* b, std::size_t d) {
-  bool better = false;
-  for (std::size_t c = 0; c < d; ++c) {
-    if (a[c] > b[c]) return false;
-    better |= a[c] < b[c];
-  }
-  return better;
-}
-
-/// The sample in ascending order of sums, in which no row is dominated by a later one.
-struct Sorted {
-  explicit Sorted(const kernels::SkylineProblem& sample) : values(stretched(sample)), order(sample.n) {
-    const Eigen::VectorXd sums = values.rowwise().sum();
-    std::iota(order.begin(), order.end(), 0u);
-    std::ranges::sort(order, {}, [&](std::uint32_t row) { return sums[row]; });
-  }
-  const double* operator[](std::uint32_t row) const { return values.data() + row * dims(); }
-  std::size_t dims() const { return static_cast<std::size_t>(values.cols()); }
-
-  Values values;
-  std::vector<std::uint32_t> order;
-};
-
-/// Rows of the skyline of every `parts`-th row from `first` on.
-std::size_t skyline_of(const Sorted& sample, std::size_t first, std::size_t parts) {
-  std::vector<std::uint32_t> kept;
-  for (const std::uint32_t row : sample.order) {
-    if (row % parts != first) continue;
-    const auto beats = [&](std::uint32_t other) { return dominates(sample[other], sample[row], sample.dims()); };
-    if (std::ranges::none_of(kept, beats)) kept.push_back(row);
-  }
-  return kept.size();
-}
-
-/// The same of all rows of a large sample, by the algorithm that is cheapest without statistics.
-std::size_t skyline_of(const kernels::SkylineProblem& sample) {
-  const auto path = choose(shape_of(sample), {.device = kernels::Device::cpu, .algorithms = {}, .parameters = {}}, {});
-  return path.algorithm->run(sample, path.parameters, {}).rows.size();
-}
-
-/// Share of rows that none of those with the least sums dominates.
-double share_not_dominated(const Sorted& sample) {
-  const std::size_t strong = std::min(kStrongRows, sample.order.size());
-  std::size_t left = 0;
-  for (const std::uint32_t row : sample.order) {
-    left += std::none_of(sample.order.begin(), sample.order.begin() + static_cast<std::ptrdiff_t>(strong),
-                         [&](std::uint32_t s) { return dominates(sample[s], sample[row], sample.dims()); });
-  }
-  return static_cast<double>(left) / static_cast<double>(sample.order.size());
-}
-
-SkylineGrowth growth_of(const kernels::SkylineProblem& sample, const Sorted& sorted) {
+/// From the skylines of random halves, quarters and eighths of the sample beside its own, which lie near a line over
+/// the logarithm of rows. How that one falls or rises is mostly noise of small samples: there it is taken to be as it
+/// is in anticorrelated data, whose skylines fill up.
+SkylineGrowth growth_of(const Dominators& dominators, double m) {
   constexpr double kMostDrift = 0.5;
-  const auto m = static_cast<double>(sample.n);
-  const auto all = static_cast<double>(sample.n <= kOwnSkyline ? skyline_of(sorted, 0, 1) : skyline_of(sample));
-  SkylineGrowth growth{m, effective_dims(m, all), 0};
-  if (sample.n < kLeastSample * kShare) return growth;
-  double inner = 0;  // mean over the quarters
-  for (std::size_t part = 0; part < kShare; ++part) inner += static_cast<double>(skyline_of(sorted, part, kShare));
-  const double inner_dims = effective_dims(m / kShare, inner / kShare);
-  // Of small samples it is mostly noise.
-  const double trust = m / (m + 1000);
-  growth.drift = trust * std::clamp((growth.dims - inner_dims) / std::log(kShare), -kMostDrift, kMostDrift);
-  return growth;
+  constexpr double kTrusted = 4000;
+  constexpr double kFillingUp = 0.05;  // of each effective dimension beyond the columns
+  constexpr int kHalvings = 3;
+  std::array<double, kHalvings + 1> dims;
+  for (int i = 0; i <= kHalvings; ++i) {
+    const double rows = m / std::exp2(i);
+    dims[static_cast<std::size_t>(i)] = effective_dims(rows, std::max(1.0, dominators.skyline_of(rows)));
+  }
+  const double middle = std::accumulate(dims.begin(), dims.end(), 0.0) / (kHalvings + 1);
+  double along = 0;
+  double square = 0;
+  for (int i = 0; i <= kHalvings; ++i) {
+    const double x = (kHalvings / 2.0 - i) * std::numbers::ln2;
+    along += x * (dims[static_cast<std::size_t>(i)] - middle);
+    square += x * x;
+  }
+  const double beyond = dims[0] - static_cast<double>(dominators.places.size());
+  const double expected = -kFillingUp * std::clamp(beyond, 0.0, 3.0);
+  const double trust = m / (m + kTrusted);
+  const double drift = expected + trust * (std::clamp(along / square, -kMostDrift, kMostDrift) - expected);
+  return {m, std::max(1.0, middle + drift * kHalvings / 2.0 * std::numbers::ln2), drift};
 }
 
 }  // namespace
@@ -188,35 +142,36 @@ Statistics describe_preference(const kernels::SkylineProblem& sample, std::size_
   Statistics statistics;
   if (sample.n < std::min(kLeastSample, n)) return statistics;
   statistics.sample = sample.n;
-  const Sorted sorted(sample);
-  statistics.growth = growth_of(sample, sorted);
-  statistics.survivors = share_not_dominated(sorted);
-  const Rows rows = spread(sample.n, kRankedRows);
-  Eigen::MatrixXd ranks(static_cast<Eigen::Index>(rows.count), static_cast<Eigen::Index>(sample.keys.size()));
-  for (std::size_t c = 0; c < sample.keys.size(); ++c) {
-    ranks.col(static_cast<Eigen::Index>(c)) = unit_ranks(keys_of(sample.keys[c], rows));
-  }
-  statistics.correlation = mean_correlation(ranks);
+  const Dominators dominators = find_dominators(sample, kStrongRows);
+  statistics.growth = growth_of(dominators, static_cast<double>(sample.n));
+  statistics.survivors = static_cast<double>(dominators.spared) / static_cast<double>(sample.n);
+  statistics.correlation = correlation_of(dominators, sample.n);
   return statistics;
 }
 
 Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, std::size_t k) {
   constexpr std::size_t kParts = 8;
+  constexpr std::size_t kLeastBest = 8;  // rows of different keys whose order says anything
   Statistics statistics;
   if (sample.n == 0 || sample.keys.empty()) return statistics;
   const KeyColumn& column = sample.keys.front();
-  std::vector<std::uint64_t> keys = keys_of(column, {0, 1, sample.n});
+  std::vector<std::uint64_t> keys = keys_of(column, sample.n);
   const auto m = static_cast<double>(sample.n);
   statistics.sample = sample.n;
   const Eigen::VectorXd ranks = unit_ranks(keys);
   const Eigen::VectorXd places = Eigen::VectorXd::LinSpaced(ranks.size(), -1, 1);
   statistics.order = sample.n > 1 ? ranks.dot(places) / places.norm() : 0;
-  double descents = 0;
-  for (std::size_t i = 1; i < keys.size(); ++i) descents += keys[i] < keys[i - 1] ? 1 : 0;
-  statistics.ascending = sample.n > 1 ? 1 - descents / (m - 1) : 0.5;
+  statistics.ascending = ascending_share(keys);
+  const std::vector<std::uint64_t> in_order_of_rows = keys;
   std::ranges::sort(keys);
   const auto place = std::min(sample.n - 1, static_cast<std::size_t>(m * static_cast<double>(k) /
                                                                      static_cast<double>(std::max<std::size_t>(n, 1))));
+  std::vector<std::uint64_t> best;
+  for (const std::uint64_t key : in_order_of_rows) {
+    if (key <= keys[place]) best.push_back(key);
+  }
+  const bool one_key = best.size() > 1 && keys[place] == keys.front();
+  statistics.best_ascending = one_key || best.size() >= kLeastBest ? ascending_share(best) : statistics.ascending;
   const auto tied = std::equal_range(keys.begin(), keys.end(), keys[place]);
   const auto equal = static_cast<double>(tied.second - tied.first);
   statistics.ties = equal > 1 ? equal / m : 0;
@@ -230,40 +185,46 @@ Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, s
 
 namespace {
 
-constexpr double kBudget = 0.01;        // of the time that a problem is expected to take
+constexpr double kBudget = 0.005;       // of the time that a problem is expected to take
 constexpr double kLookedUpKey = 10e-9;  // a key of the sample made, out of order
 
-/// The largest power of two up to `most`, and a quarter of the rows, whose sample takes no longer than it may. As
-/// little as `always` may be spent on any.
-template <class Shape, class Seconds>
-std::size_t largest_sample(const Shape& shape, const Machine& machine, std::size_t most, double always,
-                           const Seconds& seconds_for) {
-  const double budget = std::max(always, kBudget * choose(shape, {}, machine).seconds);
+/// The largest power of two up to `most`, and a quarter of the rows, whose sample takes no longer than it may.
+template <class Seconds>
+std::size_t largest_sample(std::size_t n, std::size_t most, double budget, const Seconds& seconds_for) {
   for (std::size_t m = most; m >= kLeastSample; m /= 2) {
-    if (m <= shape.n / 4 && seconds_for(m) <= budget) return m;
+    if (m <= n / 4 && seconds_for(m) <= budget) return m;
   }
   return 0;
 }
 
 }  // namespace
 
-std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine& machine) {
-  constexpr std::size_t kLargest = 16384;
-  constexpr double kAlways = 100e-6;
-  constexpr double kTest = 3e-9;
-  return largest_sample(shape, machine, kLargest, kAlways, [&](std::size_t m) {
+// Without any statistics the expected time may be ten times too long. So the first sample is small, and a larger one
+// has to be worth it by what that one says.
+std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& seen) {
+  constexpr double kAlways = 20e-6;
+  constexpr std::size_t kFirst = 128;
+  constexpr double kStart = 4e-6;
+  constexpr double kKey = 18e-9;    // sorted
+  constexpr double kWord = 0.4e-9;  // of the rows' sets, met with one of another dimension
+  const auto d = static_cast<double>(shape.d);
+  const auto seconds_for = [&](std::size_t m) {
     const auto rows = static_cast<double>(m);
-    const double kept = expected_skyline(m, shape.d);
-    const double tests = kept * kept / 2 + (rows - kept) * std::sqrt(kept);
-    return kLookedUpKey * rows * static_cast<double>(shape.d) + 2 * kTest * tests;
-  });
+    return kStart + (kLookedUpKey + kKey) * rows * d + kWord * rows * rows / 64 * (d + 1);
+  };
+  const bool first = seen.sample == 0;
+  const std::size_t most = !first ? kMostSample : seconds_for(kFirst) <= kAlways ? kFirst : kLeastSample;
+  const double worth = kBudget * expected_seconds(shape, machine, seen);
+  const std::size_t size = largest_sample(shape.n, most, first ? std::max(kAlways, worth) : worth, seconds_for);
+  return size >= 2 * seen.sample ? size : 0;
 }
 
 std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& machine) {
   constexpr std::size_t kLargest = 1024;
   constexpr double kAlways = 10e-6;
   constexpr double kSorted = 100e-9;  // of the sample's first keys, twice, with their places
-  return largest_sample(shape, machine, kLargest, kAlways, [&](std::size_t m) {
+  const double budget = std::max(kAlways, kBudget * expected_seconds(shape, machine));
+  return largest_sample(shape.n, kLargest, budget, [&](std::size_t m) {
     return (kLookedUpKey * static_cast<double>(shape.widths.size()) + kSorted) * static_cast<double>(m);
   });
 }

@@ -35,6 +35,7 @@ struct Statistics {
   double distinct = 1;                   ///< different keys over rows of the sample
   double order = 0;                      ///< rank correlation of key and row number: 1 ascending, -1 descending
   double ascending = 0.5;                ///< share of neighbours in the sample of which the second is no less
+  double best_ascending = 0.5;           ///< the same share among the sample's best rows, as many as the answer's
   double ties = 0;                       ///< share of rows that have the key of the k-th place
   double worst = 0;                      ///< share of rows with the two last keys of the width: NULL, and floats' NaN
   bool zone_map = false;                 ///< a zone map of a fused problem's keys is kept from an earlier query
@@ -63,10 +64,11 @@ Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, s
 /// stretch that a fixed hash picks, so that periods in the data do not matter.
 std::vector<kernels::RowId> sample_rows(std::size_t n, std::size_t m);
 
-/// How many rows of a problem are worth looking at before a path is chosen: such that this takes no more than a
-/// hundredth of what the problem is expected to take without statistics, or 100 us (10 of a ranking), which is spent
-/// once a table and query. 0 where there are too few rows for a sample.
-std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine& machine);
+/// How many rows of a problem are worth looking at before a path is chosen: such that this takes no more than half a
+/// hundredth of what the problem is expected to take, or 20 us (10 of a ranking), which is spent once a table and
+/// query. 0 where there are too few rows for a sample. Of a preference a small sample comes first, and then perhaps a
+/// larger one instead: `seen` is what the small one told; 0 then says that it is enough.
+std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& seen = {});
 std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& machine);
 
 }  // namespace skyrank::planner

@@ -32,7 +32,11 @@ std::string name_of(const BoundQuery& query, const std::optional<PreferencePlan>
   return name + "\nlimit " + std::to_string(window_of(query).end(1LL << 62));
 }
 
-/// Rows of the sample that is worth its time, for the larger of the two problems that may be solved.
+kernels::SkylineShape shape_of_sampled(const PreferencePlan& preference, std::size_t n) {
+  return shape_of(preference.steps.front(), kernels::KeyWidth::bytes4, static_cast<std::int64_t>(n));
+}
+
+/// Rows of the first sample that is worth its time, for the larger of the two problems that may be solved.
 std::size_t sample_size(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
                         const planner::Machine& machine) {
   const auto rows = static_cast<double>(table.num_rows());
@@ -44,10 +48,7 @@ std::size_t sample_size(const BoundQuery& query, const std::optional<PreferenceP
   }
   const double share = query.condition ? guess_selectivity(*query.condition->root) : 1;
   const auto n = static_cast<std::size_t>(share * rows);
-  if (preference) {
-    const auto shape = shape_of(preference->steps.front(), kernels::KeyWidth::bytes4, static_cast<std::int64_t>(n));
-    return planner::worthwhile_sample(shape, machine);
-  }
+  if (preference) return planner::worthwhile_sample(shape_of_sampled(*preference, n), machine);
   const auto k = static_cast<std::size_t>(window_of(query).end(static_cast<std::int64_t>(n)));
   return planner::worthwhile_sample(kernels::TopKShape{.n = n, .k = k, .widths = {kernels::KeyWidth::bytes4}}, machine);
 }
@@ -107,6 +108,15 @@ Survey look(const BoundQuery& query, const std::optional<PreferencePlan>& prefer
   return survey;
 }
 
+/// Rows of a second sample that is worth its time by what the first one told of a preference, or 0.
+std::size_t larger_sample(const std::optional<PreferencePlan>& preference, const Survey& seen, const Table& table,
+                          const planner::Machine& machine) {
+  if (!preference || seen.preference.sample == 0) return 0;
+  const double rows = static_cast<double>(table.num_rows()) * seen.selectivity.value_or(1);
+  const auto shape = shape_of_sampled(*preference, static_cast<std::size_t>(rows));
+  return planner::worthwhile_sample(shape, machine, seen.preference);
+}
+
 }  // namespace
 
 std::optional<Survey> SurveyCache::find(const std::string& query) const {
@@ -135,6 +145,9 @@ Survey survey(const BoundQuery& query, const std::optional<PreferencePlan>& pref
   Survey seen;
   try {
     seen = look(query, preference, table, size);
+    if (const std::size_t more = larger_sample(preference, seen, table, machine); more > 0) {
+      seen = look(query, preference, table, more);
+    }
   } catch (const DataError&) {
     seen = {};
   }

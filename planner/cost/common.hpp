@@ -49,6 +49,13 @@ inline double disorder(const Statistics& statistics) {
   return (1 - std::pow(in_order, 8)) * std::sqrt(statistics.distinct);
 }
 
+/// The same for the k best rows, which lie in order where most of them have one key. With `either` a descending order
+/// is as good as an ascending one.
+inline double disorder_of_best(const Statistics& statistics, bool either) {
+  const double balance = 2 * statistics.best_ascending - 1;
+  return 1 - std::pow(either ? std::abs(balance) : std::max(0.0, balance), 8);
+}
+
 // Caches of usual servers: what each core has, and what a query finds free of the one that all share.
 inline constexpr double kOwnCache = 1 << 20;
 inline constexpr double kSharedCache = 16 << 20;
@@ -63,15 +70,16 @@ inline void add_order(std::vector<Term>& terms, const kernels::TopKShape& shape,
   constexpr double kFew = 16384;
   const double weight = rank_weight(shape);
   const bool integers = key_bytes(shape) * 8 + static_cast<double>(std::bit_width(shape.n)) <= 128;
-  const double compared = integers ? std::min(m, kFew) : m;
+  const bool scattered = integers && m > kFew;
+  const double compared = scattered ? kFew / 16 : m;  // counting digits costs about as much
   const double steps = weight * sort_steps(compared) / (integers ? 1 : threads_used(m, kFew, machine));
-  const double mixed = steps * disorder(statistics);
+  const double mixed = steps * disorder_of_best(statistics, true);
   const bool wide = weight > 1;
   terms.push_back({"order", wide ? 0 : mixed, 4e-9});
   terms.push_back({"order-wide", wide ? mixed : 0, 4e-9});
   terms.push_back({"order-runs", weight * compared, 1e-9});
-  const double moved = integers ? weight * key_bytes(shape) * std::max(0.0, m - kFew) : 0;
-  const double digits = moved / threads_used(m, 2 * kFew, machine);
+  const double moved = scattered ? weight * key_bytes(shape) * m * disorder_of_best(statistics, false) : 0;
+  const double digits = moved / threads_used(m, kFew / 2, machine);
   terms.push_back({"order-digits", digits, 1.5e-9});
   terms.push_back({"order-scattered", digits * beyond(2 * m * rank_bytes(shape), kOwnCache), 4e-9});
 }

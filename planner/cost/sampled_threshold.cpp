@@ -20,6 +20,8 @@ Cost sampled_threshold(const kernels::TopKShape& shape, const Statistics& statis
   constexpr double kFewRows = 4096;  // are all candidates, without a sample
   constexpr double kZone = kernels::kZoneRows;
   constexpr double kDearer = 16;  // a filter of single rows
+  constexpr double kFewOrdered = 16384;
+  constexpr double kSparse = 4;
   const double n = static_cast<double>(shape.n);
   const double passing = n * statistics.selectivity;
   const double k = std::min(passing, static_cast<double>(shape.k));
@@ -33,7 +35,10 @@ Cost sampled_threshold(const kernels::TopKShape& shape, const Statistics& statis
   const bool sampled = k < passing / 2;
   const double spare = kSpread * std::sqrt(k * every) + kPlaces * every;
   const double candidates = sampled ? std::min(passing, k + spare) : passing;
-  const bool filters = shape.fused && statistics.selectivity < 1 && !(sampled && kDearer * (k + 2 * every) < passing);
+  const bool fused_filter = shape.fused && statistics.selectivity < 1;
+  const bool late = fused_filter && sampled && kDearer * (k + 2 * every) < passing;
+  const bool filters = fused_filter && !late;
+  const double tested_late = late ? std::min(n, candidates / statistics.selectivity) : 0;
   const double threads = threads_used(n, 32768, machine);
   const double read = passes(shape) * first_bytes * (kept ? searched : n) / threads;
   const double wide = rank_weight(shape);
@@ -43,18 +48,21 @@ Cost sampled_threshold(const kernels::TopKShape& shape, const Statistics& statis
              {"threads", threads - 1, 1e-6},
              {"sample-rows", wide * std::min(sample, n), 8e-9},
              {"first-rows", std::min(n, kFewRows), 2e-9},
-             {"first-rows-mixed", mixed * std::min(n, kFewRows), 5e-9},
+             {"first-rows-mixed", mixed * std::min(n, kFewRows / 4), 30e-9},
              {"sample-mixed", mixed * wide * std::min(sample, n), 20e-9},
              {"bytes", read, 0.04e-9},
              {"bytes-far", read * beyond(first_bytes * n, kSharedCache), 0.04e-9},
              {"keys-made", shape.fused ? passes(shape) * n / threads : 0, 0.5e-9},
              {"rows-filtered", filters ? passes(shape) * n / threads : 0, 0.5e-9},
+             {"rows-tested-late", tested_late / threads, 10e-9},
              {"zone-rows", zones ? std::min(n, k * kZone) / threads : 0, 1e-9},
              {"candidates", wide * of_thread, 8e-9},
-             {"candidates-mixed", mixed * of_thread, 4e-9},
+             {"candidates-mixed", disorder_of_best(statistics, true) * of_thread, 4e-9},
              {"candidates-far", of_thread * beyond(candidates * rank_bytes(shape), kOwnCache), 4e-9}},
             2 * candidates * rank_bytes(shape)};
-  add_order(cost.terms, shape, sampled ? k : passing, statistics, machine);
+  // Many candidates, unless they are many times as many as the answer, are all put in order digit by digit.
+  const bool all = candidates > kFewOrdered && candidates <= kSparse * k;
+  add_order(cost.terms, shape, all ? candidates : k, statistics, machine);
   return cost;
 }
 

@@ -3,12 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <set>
 #include <sstream>
 
 #include "planner/choose.hpp"
+#include "planner/cost/correction.hpp"
 #include "planner/fit.hpp"
 #include "planner/measured.hpp"
 
@@ -22,7 +26,8 @@ Profile example() {
           .cores = 4,
           .gpu = "",
           .rates = {{"memory_bandwidth", 2e10}},
-          .algorithms = {{"sfs", {{"start", 1e-6}, {"keys", 0}}}}};
+          .algorithms = {{"sfs", {{"start", 1e-6}, {"keys", 0}}}},
+          .corrections = {{"heap", std::vector<double>(cost::correction_names(true).size(), -0.25)}}};
 }
 
 std::string refusal(const std::filesystem::path& file, const std::string& cpu, const std::string& gpu = "") {
@@ -96,6 +101,31 @@ TEST(Profiles, SecondsOfAProfileReplaceThoseOfTheModel) {
   EXPECT_NEAR(predict(*sfs, shape, {.profile = &profile}), 100, 0.1);
 }
 
+TEST(Profiles, CorrectionsOfAProfileAreATermOfTheirOwn) {
+  const kernels::TopKShape shape{.n = 1000, .k = 3, .widths = {kernels::KeyWidth::bytes4}};
+  Profile profile;
+  const double without = seconds_of(cost_of("heap", shape, {.profile = &profile}));
+  std::vector<double>& coefficients = profile.corrections["heap"];
+  coefficients.assign(cost::correction_names(true).size(), 0);
+  coefficients.front() = std::log(1.5);
+  const cost::Cost cost = cost_of("heap", shape, {.profile = &profile});
+  EXPECT_EQ(cost.terms.back().name, "correction");
+  EXPECT_NEAR(seconds_of(cost), 1.5 * without, 1e-9 * without);
+  coefficients.front() = -100;  // bounded
+  EXPECT_NEAR(seconds_of(cost_of("heap", shape, {.profile = &profile})), without / 3, 1e-3 * without);
+}
+
+TEST(Profiles, NamesOfCorrectionsAreDistinctAndHaveValues) {
+  const kernels::SkylineShape skyline{.n = 1000, .d = 3, .width = kernels::KeyWidth::bytes4, .general_order = false};
+  const kernels::TopKShape ranking{.n = 1000, .k = 3, .widths = {kernels::KeyWidth::bytes4}};
+  EXPECT_EQ(cost::correction_values(skyline, {}, {}).size(), cost::correction_names(false).size());
+  EXPECT_EQ(cost::correction_values(ranking, {}, {}).size(), cost::correction_names(true).size());
+  for (const bool is_ranking : {false, true}) {
+    const auto names = cost::correction_names(is_ranking);
+    EXPECT_EQ(std::set<std::string_view>(names.begin(), names.end()).size(), names.size());
+  }
+}
+
 TEST(Fit, FindsTheSecondsThatMadeTheRuns) {
   std::vector<TimedRun> runs;
   for (int i = 1; i <= 40; ++i) {
@@ -129,6 +159,27 @@ TEST(Fit, NeverGoesBelowATenthOfTheModelsOwn) {
   EXPECT_DOUBLE_EQ(seconds.at("b"), 0.1);
 }
 
+TEST(Fit, CorrectsWhatTermsLeaveOver) {
+  std::vector<TimedRun> runs;
+  for (int i = 0; i < 60; ++i) {
+    const double size = 0.05 * i - 1.5;
+    const double left_over = std::exp(0.2 + 0.3 * size);
+    const double noise = i % 9 == 0 ? 5 : 1;  // other work on the machine
+    TimedRun run;
+    run.cost.terms.push_back({"a", 1.0, 1});
+    run.seconds = left_over * noise;
+    run.features = {1, size, size * size};
+    runs.push_back(run);
+  }
+  const std::vector<double> coefficients = fit_correction(runs, {{"a", 1.0}});
+  ASSERT_EQ(coefficients.size(), 3u);
+  EXPECT_NEAR(coefficients[0], 0.2, 0.1);
+  EXPECT_NEAR(coefficients[1], 0.3, 0.1);
+  EXPECT_NEAR(coefficients[2], 0, 0.1);
+  runs.resize(2);
+  EXPECT_TRUE(fit_correction(runs, {{"a", 1.0}}).empty());  // too few
+}
+
 TEST(MeasuredRuns, ComeBackFromCsv) {
   MeasuredRun skyline{.algorithm = "sfs", .data = "independent float32 1", .shape = {}, .statistics = {}};
   skyline.shape = kernels::SkylineShape{.n = 1000, .d = 3, .width = kernels::KeyWidth::bytes8};
@@ -140,6 +191,7 @@ TEST(MeasuredRuns, ComeBackFromCsv) {
   MeasuredRun ranking{.algorithm = "heap", .data = "uniform uint8 1", .shape = {}, .statistics = {}};
   ranking.shape = kernels::TopKShape{
       .n = 10, .k = 2, .widths = {kernels::KeyWidth::bytes1, kernels::KeyWidth::bytes4}, .ties = kernels::TieRule::all};
+  ranking.statistics.best_ascending = 0.75;
   ranking.seconds = std::numeric_limits<double>::infinity();
   std::stringstream text;
   write_runs(text, {skyline, ranking});
@@ -150,11 +202,12 @@ TEST(MeasuredRuns, ComeBackFromCsv) {
   EXPECT_EQ(read[0].statistics.growth.drift, 0.25);
   EXPECT_EQ(read[0].parameters, skyline.parameters);
   EXPECT_TRUE(read[1].parameters.empty());
+  EXPECT_EQ(read[1].statistics.best_ascending, 0.75);
   EXPECT_EQ(predict(read[0], {}), predict(skyline, {}));
   EXPECT_EQ(predict(read[1], {}), predict(ranking, {}));
   EXPECT_EQ(std::get<kernels::TopKShape>(read[1].shape).widths.size(), 2u);
   EXPECT_EQ(read[1].seconds, ranking.seconds);
-  EXPECT_EQ(fit(read).count("heap"), 0u);  // stopped, and of its query nothing else is known
+  EXPECT_EQ(fit(read).algorithms.count("heap"), 0u);  // stopped, and of its query nothing else is known
   std::istringstream wrong("sfs,data,1");
   EXPECT_THROW(read_runs(wrong, "text"), BadProfile);
 }

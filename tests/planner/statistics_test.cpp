@@ -95,14 +95,17 @@ TEST(RankingStatistics, SeeOrderTiesAndMissingValues) {
   EXPECT_NEAR(ascending.order, 1, 1e-9);
   EXPECT_EQ(ascending.distinct, 1);
   EXPECT_EQ(ascending.ties, 0);
+  EXPECT_EQ(ascending.best_ascending, 1);
   ASSERT_EQ(ascending.quantiles.size(), 9u);
   EXPECT_EQ(ascending.quantiles.front(), 0u);
   EXPECT_EQ(ascending.quantiles.back(), 999u);
   const auto descending = of_ranking({1000, 1, [](std::size_t row, std::size_t) { return 1000 - row; }}, 100000, 10);
   EXPECT_NEAR(descending.order, -1, 1e-9);
+  EXPECT_EQ(descending.best_ascending, 0);
   const auto equal = of_ranking({1000, 1, [](std::size_t, std::size_t) { return 5u; }}, 100000, 10);
   EXPECT_EQ(equal.order, 0);
   EXPECT_EQ(equal.ties, 1);
+  EXPECT_EQ(equal.best_ascending, 1);
   EXPECT_EQ(equal.distinct, 0.001);
   const auto missing = of_ranking(
       {1000, 1, [](std::size_t row, std::size_t) { return row % 4 == 0   ? ~0u
@@ -128,8 +131,26 @@ TEST(Samples, AreAscendingWithinTheRowsAndAboutAsManyAsAsked) {
 TEST(Samples, AreOnlyTakenOfManyRows) {
   EXPECT_EQ(worthwhile_sample(kernels::SkylineShape{.n = 200, .d = 4}, {}), 0u);
   EXPECT_EQ(worthwhile_sample(kernels::TopKShape{.n = 200, .k = 10, .widths = {KeyWidth::bytes4}}, {}), 0u);
-  EXPECT_GE(worthwhile_sample(kernels::SkylineShape{.n = 1000000, .d = 8}, {}), 256u);
+  EXPECT_GE(worthwhile_sample(kernels::SkylineShape{.n = 1000000, .d = 8}, {}), 64u);
   EXPECT_GE(worthwhile_sample(kernels::TopKShape{.n = 100000000, .k = 10, .widths = {KeyWidth::bytes4}}, {}), 256u);
+}
+
+TEST(RankingStatistics, SeeTheOrderOfTheBestAmongOthers) {
+  const auto tied = of_ranking(
+      {1000, 1, [](std::size_t row, std::size_t) { return row % 2 == 0 ? 0 : row * 77 % 997; }}, 100000, 30000);
+  EXPECT_EQ(tied.best_ascending, 1);  // one key
+  EXPECT_LT(tied.ascending, 0.8);
+}
+
+TEST(Samples, OfPreferencesGrowOnlyWhereTheFirstOneSaysSo) {
+  const kernels::SkylineShape shape{.n = 1000000, .d = 8};
+  const std::size_t first = worthwhile_sample(shape, {});
+  EXPECT_GE(first, 64u);
+  EXPECT_LE(first, 256u);
+  const Statistics large = of_preference(independent(first, 8), shape.n);
+  EXPECT_GE(worthwhile_sample(shape, {}, large), 4 * first);
+  const auto small = of_preference({first, 8, [](std::size_t row, std::size_t) { return row; }}, shape.n);
+  EXPECT_LT(worthwhile_sample(shape, {}, small), worthwhile_sample(shape, {}, large));
 }
 
 // Planning without statistics must stay under a millisecond; it is some microseconds, so a busy machine may be slow.

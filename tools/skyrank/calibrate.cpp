@@ -19,14 +19,12 @@ namespace {
 
 using planner::MeasuredRun;
 
-/// Small enough for a minute or two on two cores; --grid takes a larger one.
-constexpr std::string_view kGrid = R"(version: 1
-cells:
-  - {op: skyline, distribution: [correlated, independent, anticorrelated], n: [300, 5000, 50000], d: [2, 4, 8], repeats: 5, budget_s: 1}
-  - {op: skyline, distribution: [correlated, independent, anticorrelated], n: 500000, d: [4, 10], repeats: 3, budget_s: 1}
-  - {op: top-k, distribution: [uniform, decreasing], n: [300, 10000, 300000, 5000000], k: [1, 100, n/30, n/4], repeats: 5, budget_s: 1}
-  - {op: top-k, distribution: uniform, n: [20000, 1000000], d: 2, k: [10, n/100], repeats: 3, budget_s: 1}
-)";
+/// tools/bench/planner/fitted.yaml, put in by the build; --grid takes another.
+constexpr std::string_view kGrid =
+#include "calibration_grid.inc"
+    ;
+
+constexpr std::size_t kPasses = 3;  ///< over the grid, the later ones of paths that are near the best
 
 std::vector<MeasuredRun> measure(const CalibrateArguments& arguments, Console& console, const Signals& signals) {
   const bench::Grid grid =
@@ -34,11 +32,14 @@ std::vector<MeasuredRun> measure(const CalibrateArguments& arguments, Console& c
   bench::TrialOptions options;
   if (arguments.device == DeviceChoice::cpu) options.device = kernels::Device::cpu;
   options.stop = signals.stop_token();
-  std::vector<MeasuredRun> runs;
-  for (std::size_t i = 0; i < grid.cells.size(); ++i) {
-    console.show_status(fmt::format("measuring problem {} of {}", i + 1, grid.cells.size()));
-    for (MeasuredRun& run : bench::try_cell(grid.cells[i], options)) runs.push_back(std::move(run));
+  std::vector<std::vector<MeasuredRun>> of_cells(grid.cells.size());
+  for (std::size_t i = 0; i < kPasses * grid.cells.size(); ++i) {
+    console.show_status(fmt::format("measuring problem {} of {}", i + 1, kPasses * grid.cells.size()));
+    std::vector<MeasuredRun>& runs = of_cells[i % grid.cells.size()];
+    runs = bench::try_cell(grid.cells[i % grid.cells.size()], options, runs);
   }
+  std::vector<MeasuredRun> runs;
+  for (const std::vector<MeasuredRun>& some : of_cells) runs.insert(runs.end(), some.begin(), some.end());
   return runs;
 }
 
@@ -75,7 +76,9 @@ int calibrate(const CalibrateArguments& arguments, Console& console, Signals& si
   if (arguments.from.empty()) profile.rates = bench::measure_rates();
   const std::vector<MeasuredRun> runs =
       arguments.from.empty() ? measure(arguments, console, signals) : read(arguments.from);
-  profile.algorithms = planner::fit(runs);
+  planner::Profile fitted = planner::fit(runs);
+  profile.algorithms = std::move(fitted.algorithms);
+  profile.corrections = std::move(fitted.corrections);
   if (!arguments.runs.empty()) write(arguments.runs, [&](std::ostream& out) { planner::write_runs(out, runs); });
   write(file, [&](std::ostream& out) { out << planner::to_yaml(profile); });
   console.show_status("");

@@ -26,6 +26,8 @@ struct Arguments {
   std::string device;
   int part = 0;
   int parts = 1;
+  int passes = 3;
+  bool look = false;
   double seconds = 1e9;
 };
 
@@ -35,6 +37,30 @@ std::vector<planner::MeasuredRun> runs_in(const std::string& file) {
   return planner::read_runs(stream, file);
 }
 
+void write(const Arguments& arguments, const std::vector<std::vector<planner::MeasuredRun>>& runs) {
+  std::vector<planner::MeasuredRun> all;
+  for (const auto& some : runs) all.insert(all.end(), some.begin(), some.end());
+  std::ofstream stream(arguments.out);
+  stream << "# " << machine_name() << ", " << std::filesystem::path(arguments.grid).filename().string() << '\n';
+  planner::write_runs(stream, all);
+}
+
+/// The runs of each cell of a grid, which all have some.
+std::vector<std::vector<planner::MeasuredRun>> runs_of_cells(const std::string& file, std::size_t cells) {
+  std::vector<std::vector<planner::MeasuredRun>> runs;
+  std::string query;
+  for (planner::MeasuredRun& run : runs_in(file)) {
+    const auto again = [&](const planner::MeasuredRun& first) {
+      return run.algorithm == first.algorithm && run.parameters == first.parameters;
+    };
+    if (runs.empty() || query != planner::query_of(run) || again(runs.back().front())) runs.emplace_back();
+    query = planner::query_of(run);
+    runs.back().push_back(std::move(run));
+  }
+  if (runs.size() != cells) throw QueryError("the runs are not of this grid", {file});
+  return runs;
+}
+
 void measure(const Arguments& arguments) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
@@ -42,18 +68,23 @@ void measure(const Arguments& arguments) {
   if (arguments.device == "cpu") options.device = kernels::Device::cpu;
   if (arguments.device == "cuda") options.device = kernels::Device::cuda;
   const std::vector<Cell> cells = read_grid(arguments.grid).cells;
-  std::vector<planner::MeasuredRun> all;
-  for (std::size_t i = static_cast<std::size_t>(arguments.part); i < cells.size();
-       i += static_cast<std::size_t>(arguments.parts)) {
-    if (std::chrono::duration<double>(Clock::now() - start).count() > arguments.seconds) {
-      fmt::print("out of time before cell {} of {}\n", i, cells.size());
-      break;
-    }
-    for (planner::MeasuredRun& run : try_cell(cells[i], options)) all.push_back(std::move(run));
-    std::ofstream stream(arguments.out);  // whole after every cell
-    stream << "# " << machine_name() << ", " << std::filesystem::path(arguments.grid).filename().string() << '\n';
-    planner::write_runs(stream, all);
+  std::vector<std::vector<planner::MeasuredRun>> runs(cells.size());
+  if (arguments.look) {
+    options.time = false;
+    runs = runs_of_cells(arguments.out, cells.size());
   }
+  for (int pass = 0; pass < (arguments.look ? 1 : arguments.passes); ++pass) {
+    for (std::size_t i = static_cast<std::size_t>(arguments.part); i < cells.size();
+         i += static_cast<std::size_t>(arguments.parts)) {
+      if (std::chrono::duration<double>(Clock::now() - start).count() > arguments.seconds) {
+        fmt::print("out of time before cell {} of {} in pass {}\n", i, cells.size(), pass + 1);
+        return write(arguments, runs);
+      }
+      runs[i] = try_cell(cells[i], options, runs[i]);
+      if (pass == 0) write(arguments, runs);
+    }
+  }
+  write(arguments, runs);
 }
 
 planner::Profile profile_in(const std::string& file) {
@@ -81,8 +112,7 @@ int judge_runs(const Arguments& arguments) {
 }
 
 void fit_runs(const Arguments& arguments) {
-  planner::Profile profile;
-  profile.algorithms = planner::fit(runs_in(arguments.runs));
+  const planner::Profile profile = planner::fit(runs_in(arguments.runs));
   std::ofstream stream(arguments.out);
   stream << planner::to_yaml(profile);
 }
@@ -98,7 +128,12 @@ int run(int argc, char** argv) {
       ->check(CLI::IsMember({"cpu", "cuda"}));
   measuring.add_option("--part", arguments.part, "Which of --parts of the grid: every so many-th cell from this one");
   measuring.add_option("--parts", arguments.parts)->check(CLI::Range(1, 10000));
-  measuring.add_option("--seconds", arguments.seconds, "Start no cell after so long");
+  measuring
+      .add_option("--passes", arguments.passes, "Over the grid; all but the first of paths that are near the best")
+      ->check(CLI::Range(1, 100));
+  measuring.add_flag("--look", arguments.look,
+                     "Time nothing: put the statistics of today into the runs that --out has");
+  measuring.add_option("--seconds", arguments.seconds, "Start no cell after so many");
   CLI::App& judging = *app.add_subcommand("judge", "Hold the planner's choices against runs; exit status 1 when short");
   judging.add_option("RUNS", arguments.runs)->required();
   judging.add_option("--profile", arguments.profile, "Default: the built-in one");

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <condition_variable>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -25,26 +27,62 @@ namespace {
 using planner::MeasuredRun;
 using Clock = std::chrono::steady_clock;
 
-/// Asks a run to stop when it has taken too long.
-class Timeout {
+/// Asks runs to stop when they have taken too long. One thread for all of them, which looks up now and then: starting
+/// or waking one for each run takes a core from short runs.
+class Watchdog {
  public:
-  explicit Timeout(double seconds)
-      : thread_([this, seconds](const std::stop_token& done) {
-          std::unique_lock lock(mutex_);
-          std::condition_variable_any wake;
-          if (!wake.wait_for(lock, done, std::chrono::duration<double>(seconds), [] { return false; }) &&
-              !done.stop_requested()) {
-            source_.request_stop();
+  Watchdog()
+      : thread_([this](const std::stop_token& done) {
+          while (!done.stop_requested()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            const std::scoped_lock lock(mutex_);
+            if (Clock::now() >= limit_) source_.request_stop();
           }
         }) {}
 
-  std::stop_token token() const { return source_.get_token(); }
+  /// For a run that starts now.
+  std::stop_token watch(double seconds) {
+    const std::scoped_lock lock(mutex_);
+    source_ = {};
+    limit_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    return source_.get_token();
+  }
 
  private:
-  std::stop_source source_;
   std::mutex mutex_;
+  std::stop_source source_;
+  Clock::time_point limit_ = Clock::time_point::max();
   std::jthread thread_;
 };
+
+/// Has the processor forget what the branches of the last run were: a query seldom meets the rows of the one before.
+void forget_branches() {
+  constexpr int kBranches = 1 << 14;
+  thread_local std::uint64_t hash = 0x9e3779b97f4a7c15;
+  volatile std::uint64_t taken = 0;
+  for (int i = 0; i < kBranches; ++i) {
+    hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9 + 0x94d049bb133111eb;
+    if ((hash >> 40) % 2 == 0) taken = taken + 1;
+    if ((hash >> 50) % 4 == 0) taken = taken ^ hash;
+  }
+}
+
+/// Waits until all threads of the arena are awake, as they are in an engine that has queries to run. Those of an idle
+/// virtual machine take anything from 5 to 100 us to come.
+void wake_threads(int threads) {
+  constexpr std::chrono::microseconds kLongest(2000);
+  std::atomic<int> here = 0;
+  const auto until = Clock::now() + kLongest;
+  tbb::parallel_for(
+      0, threads, 1,
+      [&](int) {
+        forget_branches();
+        ++here;
+        while (here < threads && Clock::now() < until) {
+        }
+      },
+      tbb::simple_partitioner());
+}
 
 template <class Key>
 std::vector<std::uint64_t> gathered(const kernels::KeyColumn& column, const std::vector<kernels::RowId>& rows) {
@@ -108,14 +146,10 @@ class FilteredKeys final : public kernels::KeySource {
   std::vector<std::uint8_t> taking_;
 };
 
-/// Looks at as many rows as the planner would.
+/// What about m rows tell.
 template <class Problem>
-planner::Statistics statistics_of(const Problem& problem, std::span<const kernels::KeyColumn> keys, const Cell& cell,
-                                  const planner::Machine& machine) {
-  const std::size_t m = planner::worthwhile_sample(shape_of(problem), machine);
-  planner::Statistics statistics;
-  statistics.selectivity = cell.where;
-  if (m == 0) return statistics;
+planner::Statistics look_at(const Problem& problem, std::span<const kernels::KeyColumn> keys, const Cell& cell,
+                            std::size_t m) {
   const std::vector<kernels::RowId> rows = planner::sample_rows(problem.n, m);
   std::vector<std::vector<std::uint64_t>> memory;
   std::vector<kernels::KeyColumn> columns;
@@ -128,12 +162,26 @@ planner::Statistics statistics_of(const Problem& problem, std::span<const kernel
   sample.keys = columns;
   if constexpr (requires { problem.k; }) {
     const double passing = cell.where * static_cast<double>(problem.n);
-    statistics = planner::describe_ranking(sample, static_cast<std::size_t>(passing), problem.k);
-    statistics.selectivity = cell.where;
-    return statistics;
+    return planner::describe_ranking(sample, static_cast<std::size_t>(passing), problem.k);
   } else {
     return planner::describe_preference(sample, problem.n);
   }
+}
+
+/// Looks at as many rows as the planner would.
+template <class Problem>
+planner::Statistics statistics_of(const Problem& problem, std::span<const kernels::KeyColumn> keys, const Cell& cell,
+                                  const planner::Machine& machine) {
+  const auto shape = shape_of(problem);
+  planner::Statistics statistics;
+  std::size_t m = planner::worthwhile_sample(shape, machine);
+  if (m > 0) statistics = look_at(problem, keys, cell, m);
+  if constexpr (!requires { problem.k; }) {
+    if (m > 0) m = planner::worthwhile_sample(shape, machine, statistics);
+    if (m > 0) statistics = look_at(problem, keys, cell, m);
+  }
+  statistics.selectivity = cell.where;
+  return statistics;
 }
 
 /// One of the ways through a problem, and what they took.
@@ -142,6 +190,8 @@ struct Path {
   const Algorithm* algorithm = nullptr;
   planner::cost::Values parameters;
   std::vector<double> seconds = {};  ///< infinite alone: stopped
+
+  double least() const { return *std::ranges::min_element(seconds); }
 };
 
 /// Every algorithm that is wanted and supports the problem, with each of the parameters that the planner prices.
@@ -168,10 +218,11 @@ std::vector<Path<Algorithm>> paths_of(std::span<const Algorithm* const> algorith
 
 /// Seconds of one run, or nothing when it was stopped.
 template <class Algorithm>
-std::optional<double> timed(const Path<Algorithm>& path, const typename Algorithm::Problem& problem, double limit) {
-  const Timeout timeout(limit);
+std::optional<double> timed(const Path<Algorithm>& path, const typename Algorithm::Problem& problem, int threads,
+                            Watchdog& watchdog, double limit) {
+  wake_threads(threads);
   kernels::Context context;
-  context.stop = timeout.token();
+  context.stop = watchdog.watch(limit);
   const auto start = Clock::now();
   try {
     path.algorithm->run(problem, {path.algorithm->parameters, path.parameters}, context);
@@ -190,25 +241,15 @@ bool unconfirmed(std::vector<double> samples) {
   return std::max(samples[0], samples[1]) > kClose * std::min(samples[0], samples[1]);
 }
 
+/// Runs the paths in turns, and those again that matter: near the best, or not seen to take the same time twice.
 template <class Algorithm>
-std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
-                                 const typename Algorithm::Problem& problem, std::span<const kernels::KeyColumn> keys,
-                                 const Cell& cell, int threads, const TrialOptions& options) {
-  const bool gpu = !kernels::cuda::find_devices().devices.empty();
-  const auto shape = shape_of(problem);
-  const planner::Machine machine{.threads = threads, .cuda = gpu};
-  planner::Statistics statistics;
-  double planning = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < std::max(1, cell.repeats); ++i) {
-    const auto start = Clock::now();
-    statistics = statistics_of(problem, keys, cell, machine);
-    planner::choose(shape, {}, machine, statistics);
-    planning = std::min(planning, std::chrono::duration<double>(Clock::now() - start).count());
-  }
-  std::vector<Path<Algorithm>> paths = paths_of(algorithms, shape, cell, threads, gpu, statistics, options);
-  double best = std::numeric_limits<double>::infinity();
+void time_in_turns(std::vector<Path<Algorithm>>& paths, const typename Algorithm::Problem& problem, const Cell& cell,
+                   int threads, const TrialOptions& options) {
   constexpr int kMostRounds = 10;
   constexpr double kMostRepeated = 0.2;  // seconds
+  constexpr double kOutOfTheRunning = 3;
+  Watchdog watchdog;
+  double best = std::numeric_limits<double>::infinity();
   for (int round = -cell.warmups; round < kMostRounds * cell.repeats; ++round) {
     for (Path<Algorithm>& path : paths) {
       if (options.stop.stop_requested()) throw kernels::Cancelled{};
@@ -216,46 +257,100 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
       const bool again =
           unconfirmed(path.seconds) && std::accumulate(path.seconds.begin(), path.seconds.end(), 0.0) < kMostRepeated;
       if (stopped || (round >= cell.repeats && !again)) continue;
+      if (round > 0 && path.least() > kOutOfTheRunning * best) continue;
       // Short runs are cheap to have, however hopeless; and the first one on a GPU sets it up.
       const double limit = std::clamp(planner::kHopeless * best, planner::kLeastStopped, cell.budget_s);
-      const std::optional<double> run = timed(path, problem, limit);
+      const std::optional<double> run = timed(path, problem, threads, watchdog, limit);
       if (!run) {
         path.seconds = {std::numeric_limits<double>::infinity()};
         continue;
       }
-      if (round >= 0) path.seconds.push_back(*run);
+      path.seconds.push_back(*run);
       best = std::min(best, *run);
     }
   }
-  std::vector<MeasuredRun> runs;
+}
+
+/// What a planner would know of a problem, and how long it took to look and to choose: the least of some times.
+template <class Algorithm>
+std::pair<planner::Statistics, double> plan(const typename Algorithm::Problem& problem,
+                                            std::span<const kernels::KeyColumn> keys, const Cell& cell,
+                                            const planner::Machine& machine) {
+  planner::Statistics statistics;
+  double planning = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < std::max(1, cell.repeats); ++i) {
+    const auto start = Clock::now();
+    statistics = statistics_of(problem, keys, cell, machine);
+    planner::choose(shape_of(problem), {}, machine, statistics);
+    planning = std::min(planning, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return {statistics, planning};
+}
+
+/// `earlier`: runs of the same cell; none the first time.
+template <class Algorithm>
+std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
+                                 const typename Algorithm::Problem& problem, std::span<const kernels::KeyColumn> keys,
+                                 const Cell& cell, int threads, const TrialOptions& options,
+                                 std::vector<MeasuredRun> earlier) {
+  constexpr double kContends = 2;
+  const bool gpu = !kernels::cuda::find_devices().devices.empty();
+  const auto shape = shape_of(problem);
+  const auto [statistics, planning] =
+      plan<Algorithm>(problem, keys, cell, planner::Machine{.threads = threads, .cuda = gpu});
+  std::vector<Path<Algorithm>> paths = paths_of(algorithms, shape, cell, threads, gpu, statistics, options);
+  const auto run_of = [&](const Path<Algorithm>& path) {
+    return std::ranges::find_if(earlier, [&](const MeasuredRun& run) {
+      return run.algorithm == path.algorithm->name && run.parameters == path.parameters;
+    });
+  };
+  if (!earlier.empty()) {
+    const double best = std::ranges::min_element(earlier, {}, &MeasuredRun::seconds)->seconds;
+    std::erase_if(paths, [&](const auto& path) {
+      const auto run = run_of(path);
+      return run != earlier.end() && !(run->seconds <= kContends * best);
+    });
+  }
+  if (!options.time) paths.clear();
+  time_in_turns(paths, problem, cell, threads, options);
   const std::string where = cell.where < 1 ? fmt::format(" where={}", cell.where) : "";
   const std::string data =
       fmt::format("{} {} {}{}", cell.distribution, to_string(DataType(cell.type)), cell.seed, where);
-  for (const Path<Algorithm>& path : paths) {
-    runs.push_back({std::string(path.algorithm->name), data, shape, statistics, threads, planning,
-                    *std::ranges::min_element(path.seconds), path.parameters});
+  for (MeasuredRun& run : earlier) {
+    run.statistics = statistics;
+    run.planning = options.time ? std::min(run.planning, planning) : planning;
   }
-  return runs;
+  for (const Path<Algorithm>& path : paths) {
+    if (const auto run = run_of(path); run != earlier.end()) {
+      run->seconds = std::min(run->seconds, path.least());
+    } else {
+      earlier.push_back({std::string(path.algorithm->name), data, shape, statistics, threads, planning, path.least(),
+                         path.parameters});
+    }
+  }
+  return earlier;
 }
 
 }  // namespace
 
-std::vector<MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options) {
+std::vector<MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options,
+                                  const std::vector<planner::MeasuredRun>& earlier) {
   const Data data = make_data(cell);
   const int threads = cell.threads == 0 ? tbb::info::default_concurrency() : cell.threads;
   tbb::task_arena arena(threads);
   return arena.execute([&] {
     if (cell.op == Op::skyline) {
       const kernels::SkylineProblem problem{.n = data.n, .keys = data.keys, .order = {}};
-      return try_all(kernels::skyline_algorithms(), problem, data.keys, cell, threads, options);
+      return try_all(kernels::skyline_algorithms(), problem, data.keys, cell, threads, options, earlier);
     }
     kernels::TopKProblem problem{
         .n = data.n, .keys = data.keys, .k = static_cast<std::size_t>(cell.k), .ties = cell.ties};
-    if (cell.where == 1) return try_all(kernels::topk_algorithms(), problem, data.keys, cell, threads, options);
+    if (cell.where == 1)
+      return try_all(kernels::topk_algorithms(), problem, data.keys, cell, threads, options, earlier);
     const FilteredKeys source(data.keys.front(), data.n, cell.where);
     problem.keys = {};
     problem.source = &source;
-    return try_all(kernels::topk_algorithms(), problem, data.keys, cell, threads, options);
+    return try_all(kernels::topk_algorithms(), problem, data.keys, cell, threads, options, earlier);
   });
 }
 

@@ -77,6 +77,17 @@ struct Unsorted {
   std::uint32_t* order = nullptr;
 };
 
+/// The dimensions that tell rows apart, a bit each: those of whose sample not all keys are equal. A whole warp calls.
+template <class Key>
+__device__ std::uint64_t telling_dims(const Key* thresholds, int d) {
+  const auto tells = [&](unsigned j) {
+    return j < static_cast<unsigned>(d) && thresholds[j * kLevels] != thresholds[j * kLevels + kLevels - 1];
+  };
+  const unsigned lane = threadIdx.x % 32;
+  const std::uint64_t upper = __ballot_sync(kAllLanes, tells(lane + 32));
+  return upper << 32 | __ballot_sync(kAllLanes, tells(lane));
+}
+
 /// Row i of the survivors: its keys side by side, its levels, and its sort key: the z-order of its levels above a hash
 /// of its keys, so that equal rows meet. With `cells`, which count the rows in each, its sort key is its cell alone,
 /// and its `order` how many were counted there before it.
@@ -88,15 +99,17 @@ __global__ void code_rows(const __grid_constant__ KeyTable<Key> table, const std
   struct alignas(sizeof(uint4)) Vector {
     Key keys[kKeys];
   };
-  __shared__ std::uint32_t spread[kLevels];  // a level's bits, d apart
+  __shared__ std::uint32_t spread[kLevels];  // a level's bits, as far apart as there are telling dimensions
   follow_previous();
   const unsigned lane = threadIdx.x % 32;
   const int d = to.d;
-  const int planes = z_planes(d);
+  const std::uint64_t telling = telling_dims(thresholds, d);
+  const int tell = max(1, __popcll(telling));
+  const int planes = max(1, min(kLevelBits, z_bits(d) / tell));
   const int top = z_bits(d) - 1;
   if (threadIdx.x < kLevels) {
     std::uint32_t bits = 0;
-    for (int p = 0; p < planes; ++p) bits |= (lane >> (kLevelBits - 1 - p) & 1u) << (top - p * d > 0 ? top - p * d : 0);
+    for (int p = 0; p < planes; ++p) bits |= (lane >> (kLevelBits - 1 - p) & 1u) << (top - p * tell);
     spread[lane] = bits;
   }
   __syncthreads();
@@ -110,6 +123,7 @@ __global__ void code_rows(const __grid_constant__ KeyTable<Key> table, const std
   std::uint32_t word = 0;
   int field = 0;
   int w = 0;
+  int rank = 0;  // of a dimension among those that tell
   for (int first = 0; first < d; first += kKeys) {
     Vector vector{};
 #pragma unroll
@@ -121,7 +135,7 @@ __global__ void code_rows(const __grid_constant__ KeyTable<Key> table, const std
       const int j = first + k;
       if (j >= d) break;
       const unsigned level = level_of(vector.keys[k], thresholds[j * kLevels + static_cast<int>(lane)]);
-      if (j < kZBits) z |= spread[level] >> j;
+      if ((telling >> j & 1u) != 0 && rank < kZBits) z |= spread[level] >> rank++;
       hash = (hash ^ vector.keys[k]) * 0x9E3779B97F4A7C15u;
       hash ^= hash >> 32;
       word |= level << (field * kLevelBits);

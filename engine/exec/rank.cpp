@@ -6,6 +6,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/exec/segment_tasks.hpp"
+#include "kernels/cuda/registry.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -165,6 +166,34 @@ std::vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table
   }
   rows.erase(rows.begin(), rows.begin() + std::min(query.offset, static_cast<std::int64_t>(rows.size())));
   return rows;
+}
+
+std::optional<std::vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, std::int64_t n,
+                                            const Runtime& runtime, PlanNode& node, Report& report) {
+  const Window window = window_of(query);
+  const auto k = static_cast<std::size_t>(window.end(n));
+  const bool short_keys = scan.columns && scan.columns->has_short_keys();
+  const kernels::TopKShape shape{.n = static_cast<std::size_t>(n),
+                                 .k = k,
+                                 .widths = {short_keys ? KeyWidth::bytes4 : KeyWidth::bytes8},
+                                 .ties = tie_rule(window.ties)};
+  const auto path = planner::choose(shape, runtime.constraints, runtime.machine);
+  const kernels::cuda::RunScan run_scan = kernels::cuda::run_scan_of(*path.algorithm);
+  if (run_scan == nullptr) return std::nullopt;
+  Stopwatch watch;
+  const kernels::ScanProblem problem{.scan = scan.columns ? &*scan.columns : nullptr,
+                                     .computed = scan.computed ? &*scan.computed : nullptr,
+                                     .n = shape.n,
+                                     .k = shape.k,
+                                     .ties = shape.ties};
+  auto solution = run_scan(problem, runtime.context);
+  if (!solution) return std::nullopt;
+  describe_path(path, node);
+  report += {static_cast<std::int64_t>(solution->rows.size()), watch.lap(),
+             solution->times.h2d_ms + solution->times.d2h_ms, solution->work};
+  std::vector<RowId>& rows = solution->rows;
+  rows.erase(rows.begin(), rows.begin() + std::min(query.offset, static_cast<std::int64_t>(rows.size())));
+  return std::move(rows);
 }
 
 std::vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,

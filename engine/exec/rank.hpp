@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/exec/device/scan.hpp"
 #include "engine/exec/device/session.hpp"
 #include "engine/exec/fused_keys.hpp"
 #include "engine/exec/key_columns.hpp"
@@ -64,6 +65,11 @@ kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& tabl
 std::vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
                               const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime,
                               Report& report);
+
+/// The window of the rows that a scan of n rows on the device lets through, best first, by a path that reads the
+/// columns once; nothing where the path is none of those, or its guess was wrong. Writes the path into the plan.
+std::optional<std::vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, std::int64_t n,
+                                            const Runtime& runtime, PlanNode& node, Report& report);
 
 /// The window of the rows that a scan of n rows on the device let through, best first. Writes the path into the plan.
 std::vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,

@@ -18,6 +18,8 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() { return {}; }
 
 std::span<const TopKAlgorithm* const> topk_algorithms() { return {}; }
 
+RunScan run_scan_of(const TopKAlgorithm& /*algorithm*/) { return nullptr; }
+
 void self_check(int /*ordinal*/) { throw Failure("self_check", find_devices().reason, __FILE__, __LINE__); }
 
 struct Residence::State {};

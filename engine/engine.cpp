@@ -268,6 +268,7 @@ std::vector<std::int64_t> rank(Execution& execution, const Source& source, const
   for (const exec::Keys& column : keys) widths.push_back(column.column.width);
   exec::describe_path(ranker.path(widths, n), *operators.order);
   exec::repeat(*operators.order, exec::paths_taken(candidates.segments), execution.runtime.machine.threads);
+  if (ranker.was_at_once()) operators.order->reason = "all partitions in one launch, a block for each";
   book(execution, *operators.order, report, *operators.order->measured_ms);
   operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
   return positions;

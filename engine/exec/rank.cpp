@@ -7,6 +7,7 @@
 
 #include "engine/exec/segment_tasks.hpp"
 #include "kernels/cuda/registry.hpp"
+#include "kernels/cuda/topk/partitions.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -95,6 +96,7 @@ std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& rankin
 
 std::vector<std::int64_t> Ranker::rank(const std::vector<Keys>& keys, const Segments& segments, Report& report) {
   const std::vector<Keys> ordered = in_order(keys, segments);
+  if (auto answer = rank_at_once(ordered, segments, report)) return std::move(*answer);
   const std::vector<SegmentTask> tasks = segment_tasks(segments.bounds);
   std::vector<std::vector<std::int64_t>> answers(tasks.size());
   std::vector<Report> reports(tasks.size());
@@ -107,6 +109,41 @@ std::vector<std::int64_t> Ranker::rank(const std::vector<Keys>& keys, const Segm
   for (const Report& part : reports) report += part;
   std::vector<std::int64_t> answer;
   for (const auto& part : answers) append(answer, part);
+  return answer;
+}
+
+std::optional<std::vector<std::int64_t>> Ranker::rank_at_once(const std::vector<Keys>& keys, const Segments& segments,
+                                                              Report& report) {
+  // A block reads a segment by itself, at about the speed at which the launches of a segment alone pass so many rows.
+  constexpr std::int64_t kRowsOfLaunch = 100'000;
+  constexpr std::int64_t kMostAnswers = std::int64_t{1} << 26;
+  const std::int64_t count = segments.count();
+  if (keys.size() != 1 || keys.front().memory != kernels::Memory::device || count < 2) return std::nullopt;
+  if (!window_.limit || window_.is_empty() || window_.ties == Ties::all) return std::nullopt;
+  std::int64_t largest = 0;
+  for (std::int64_t s = 0; s < count; ++s) largest = std::max(largest, segments.size(s));
+  const std::int64_t k = window_.end(largest);
+  const bool small = k <= static_cast<std::int64_t>(kernels::cuda::kMostOfPartition) && k <= kMostAnswers / count;
+  if (!small || largest / kRowsOfLaunch > count) return std::nullopt;
+  if (path(widths_of(keys), largest).algorithm->device != kernels::Device::cuda) return std::nullopt;
+
+  Stopwatch watch;
+  const Keys wide = keys.front().column.width < KeyWidth::bytes4
+                        ? widen_on_device(keys.front(), segments.bounds.back(), KeyWidth::bytes4)
+                        : keys.front();
+  const std::vector<RowId> best = kernels::cuda::best_of_partitions({.keys = wide.column,
+                                                                     .bounds = segments.bounds,
+                                                                     .k = static_cast<std::size_t>(k),
+                                                                     .ties = tie_rule(window_.ties)});
+  std::vector<std::int64_t> answer;
+  for (std::int64_t s = 0; s < count; ++s) {
+    const std::int64_t end = std::min(k, segments.size(s));
+    for (std::int64_t i = window_.offset; i < end; ++i) {
+      answer.push_back(segments.at(best[static_cast<std::size_t>(s * k + i)]));
+    }
+  }
+  report += {static_cast<std::int64_t>(answer.size()), watch.lap(), 0, {}};
+  at_once_ = true;
   return answer;
 }
 

@@ -45,16 +45,23 @@ class Ranker {
 
   std::vector<std::int64_t> rank(const std::vector<Keys>& keys, const Segments& segments, Report& report);
 
+  /// Whether the last call answered all segments in one launch, on a device.
+  bool was_at_once() const { return at_once_; }
+
   /// The path for a segment of n rows.
   const planner::Choice<kernels::TopKAlgorithm>& path(const std::vector<kernels::KeyWidth>& widths, std::int64_t n);
 
  private:
+  /// All segments in one launch, where keys are on the device and that can be; else nothing.
+  std::optional<std::vector<std::int64_t>> rank_at_once(const std::vector<Keys>& keys, const Segments& segments,
+                                                        Report& report);
   void rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std::int64_t end,
                     std::vector<std::int64_t>& answer, Report& report);
 
   Window window_;
   const Runtime& runtime_;
   Chooser<kernels::TopKAlgorithm> chooser_;
+  bool at_once_ = false;
 };
 
 /// The problem of ranking a table with its filter and its keys fused in, without its data.

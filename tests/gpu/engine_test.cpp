@@ -54,6 +54,9 @@ TEST_F(EngineOnGpu, RankingsGiveTheRowsOfTheCpu) {
     expect_same(from().where("stars >= 3 and price < 300").rank_by({high("seen")}).limit(20).ties(ties), table);
     expect_same(from().rank_by({high("stars"), low("weight")}).limit(1000).ties(ties), table);
     expect_same(from().partition_by({"stars"}).rank_by({high("price")}).limit(3).ties(ties), table);
+    expect_same(from().partition_by({"stars"}).rank_by({low("weight")}).offset(2).limit(500).ties(ties), table);
+    expect_same(from().where("weight > 100").partition_by({"weight"}).rank_by({high("stars")}).limit(7).ties(ties),
+                table);
   }
   expect_same(from().rank_by({low("price")}).offset(static_cast<std::int64_t>(table.num_rows()) - 1000), table);
 }

@@ -271,6 +271,7 @@ Vector<std::int64_t> rank(Execution& execution, const Source& source, const Cand
   for (const exec::Keys& column : keys) widths.push_back(column.column.width);
   exec::describe_path(ranker.path(widths, n), *operators.order);
   exec::repeat(*operators.order, exec::paths_taken(candidates.segments), execution.runtime.machine.threads);
+  if (ranker.was_at_once()) operators.order->reason = "all partitions in one launch, a block for each";
   book(execution, *operators.order, report, *operators.order->measured_ms);
   operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
   return positions;
@@ -344,26 +345,26 @@ Result rank_fused(Execution& execution, const Table& input) {
   return gather(execution, {input, {}, false}, all, std::move(rows));
 }
 
-/// The best rows of a table by a ranking whose keys one scan of the columns makes on the device, filter and all;
-/// nothing where the query is no such scan.
-std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
-  const BoundQuery& query = execution.query();
-  if (!execution.session || input.num_rows() == 0) return std::nullopt;
-  exec::RuleLog& rules = execution.plan.rules;
-  if (!rules.rules().has(exec::Rule::device_scan)) return std::nullopt;
-  rules.left_out(exec::Rule::device_scan, "the query is more than what a scan of columns can do");
-  if (!exec::FusedKeys::fits(query, input)) return std::nullopt;
+/// The rows that a scan of the columns ranks, without keys in memory; nothing where it cannot.
+std::optional<Vector<RowId>> rank_in_one_pass(Execution& execution, const exec::DeviceScan& scan, std::int64_t n) {
+  PlanNode& order = *execution.plan.operators.order;
+  exec::Report report;
+  auto rows = timed(execution, execution.timing.compute_ms, order,
+                    [&] { return exec::rank_scan(execution.query(), scan, n, execution.runtime, order, report); });
+  if (!rows) return std::nullopt;
+  for (auto* node : {&execution.plan.operators.filter, &execution.plan.operators.rank_keys}) {
+    if (*node) (*node)->reason = "in one pass with the ranking";
+  }
+  book(execution, order, report, *order.measured_ms);
+  return rows;
+}
+
+/// The rows of a ranking by keys that a scan of the columns made, filter and all.
+Vector<RowId> rank_after_scan(Execution& execution, const kernels::ColumnScan& scan, std::int64_t n) {
   exec::Operators& operators = execution.plan.operators;
-  operators.scan.measured_rows = input.num_rows();
   const auto keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
-                          [&]() -> std::optional<kernels::cuda::ScannedKeys> {
-                            const auto scan = exec::match_scan(*execution.session, query, input);
-                            if (!scan) return std::nullopt;
-                            return kernels::cuda::scan_keys(*scan, static_cast<std::size_t>(input.num_rows()));
-                          });
-  if (!keys) return std::nullopt;
-  rules.applied(exec::Rule::device_scan, "filter and keys of a ranking by columns");
-  const auto passing = static_cast<std::int64_t>(keys->passing);
+                          [&] { return kernels::cuda::scan_keys(scan, static_cast<std::size_t>(n)); });
+  const auto passing = static_cast<std::int64_t>(keys.passing);
   operators.rank_keys->measured_rows = passing;
   if (operators.filter) {
     operators.filter->measured_rows = passing;
@@ -371,12 +372,39 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
   }
   exec::Report report;
   Vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
-    return exec::rank_scanned(query, *keys, input.num_rows(), execution.runtime, *operators.order, report);
+    return exec::rank_scanned(execution.query(), keys, n, execution.runtime, *operators.order, report);
   });
   book(execution, *operators.order, report, *operators.order->measured_ms);
-  operators.order->measured_rows = static_cast<std::int64_t>(rows.size());
-  const Candidates all{RowSet::all(input.num_rows()), exec::one_segment(input.num_rows()), {}};
-  return gather(execution, {input, {}, false}, all, std::move(rows));
+  return rows;
+}
+
+/// The best rows of a table by a ranking that scans the columns on the device, filter and all; nothing where the query
+/// is no such scan.
+std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
+  const BoundQuery& query = execution.query();
+  const std::int64_t n = input.num_rows();
+  if (!execution.session || n == 0) return std::nullopt;
+  exec::RuleLog& rules = execution.plan.rules;
+  if (!rules.rules().has(exec::Rule::device_scan)) return std::nullopt;
+  rules.left_out(exec::Rule::device_scan, "the query is more than what a scan of columns can do");
+  if (!exec::FusedKeys::fits(query, input)) return std::nullopt;
+  exec::Operators& operators = execution.plan.operators;
+  operators.scan.measured_rows = n;
+  const auto scan = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
+                          [&] { return exec::match_scan(*execution.session, query, input); });
+  if (!scan.columns && !scan.computed) return std::nullopt;
+  auto rows = rank_in_one_pass(execution, scan, n);
+  if (rows) {
+    rules.applied(exec::Rule::device_scan, scan.columns ? "filter, score and ranking in one pass over the columns"
+                                                        : "filter, score and ranking in one pass of programs");
+  } else {
+    if (!scan.columns || !scan.columns->leaves_greatest_key()) return std::nullopt;
+    rules.applied(exec::Rule::device_scan, "filter and keys of a ranking by columns");
+    rows = rank_after_scan(execution, *scan.columns, n);
+  }
+  operators.order->measured_rows = static_cast<std::int64_t>(rows->size());
+  const Candidates all{RowSet::all(n), exec::one_segment(n), {}};
+  return gather(execution, {input, {}, false}, all, std::move(*rows));
 }
 
 /// The first of a skyline among its contenders; nothing where these turn out to be too few.

@@ -6,6 +6,8 @@
 #include <skyrank/error.hpp>
 
 #include "engine/exec/segment_tasks.hpp"
+#include "kernels/cuda/registry.hpp"
+#include "kernels/cuda/topk/partitions.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -94,6 +96,7 @@ std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& rankin
 
 Vector<std::int64_t> Ranker::rank(const std::vector<Keys>& keys, const Segments& segments, Report& report) {
   const std::vector<Keys> ordered = in_order(keys, segments);
+  if (auto answer = rank_at_once(ordered, segments, report)) return std::move(*answer);
   const std::vector<SegmentTask> tasks = segment_tasks(segments.bounds);
   std::vector<Vector<std::int64_t>> answers(tasks.size());
   std::vector<Report> reports(tasks.size());
@@ -106,6 +109,41 @@ Vector<std::int64_t> Ranker::rank(const std::vector<Keys>& keys, const Segments&
   for (const Report& part : reports) report += part;
   Vector<std::int64_t> answer;
   for (const auto& part : answers) append(answer, part);
+  return answer;
+}
+
+std::optional<Vector<std::int64_t>> Ranker::rank_at_once(const std::vector<Keys>& keys, const Segments& segments,
+                                                         Report& report) {
+  // A block reads a segment by itself, at about the speed at which the launches of a segment alone pass so many rows.
+  constexpr std::int64_t kRowsOfLaunch = 100'000;
+  constexpr std::int64_t kMostAnswers = std::int64_t{1} << 26;
+  const std::int64_t count = segments.count();
+  if (keys.size() != 1 || keys.front().memory != kernels::Memory::device || count < 2) return std::nullopt;
+  if (!window_.limit || window_.is_empty() || window_.ties == Ties::all) return std::nullopt;
+  std::int64_t largest = 0;
+  for (std::int64_t s = 0; s < count; ++s) largest = std::max(largest, segments.size(s));
+  const std::int64_t k = window_.end(largest);
+  const bool small = k <= static_cast<std::int64_t>(kernels::cuda::kMostOfPartition) && k <= kMostAnswers / count;
+  if (!small || largest / kRowsOfLaunch > count) return std::nullopt;
+  if (path(widths_of(keys), largest).algorithm->device != kernels::Device::cuda) return std::nullopt;
+
+  Stopwatch watch;
+  const Keys wide = keys.front().column.width < KeyWidth::bytes4
+                        ? widen_on_device(keys.front(), segments.bounds.back(), KeyWidth::bytes4)
+                        : keys.front();
+  const std::vector<RowId> best = kernels::cuda::best_of_partitions({.keys = wide.column,
+                                                                     .bounds = segments.bounds,
+                                                                     .k = static_cast<std::size_t>(k),
+                                                                     .ties = tie_rule(window_.ties)});
+  Vector<std::int64_t> answer;
+  for (std::int64_t s = 0; s < count; ++s) {
+    const std::int64_t end = std::min(k, segments.size(s));
+    for (std::int64_t i = window_.offset; i < end; ++i) {
+      answer.push_back(segments.at(best[static_cast<std::size_t>(s * k + i)]));
+    }
+  }
+  report += {static_cast<std::int64_t>(answer.size()), watch.lap(), 0, {}};
+  at_once_ = true;
   return answer;
 }
 
@@ -164,6 +202,34 @@ Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
   }
   rows.erase(rows.begin(), rows.begin() + std::min(query.offset, static_cast<std::int64_t>(rows.size())));
   return rows;
+}
+
+std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, std::int64_t n,
+                                       const Runtime& runtime, PlanNode& node, Report& report) {
+  const Window window = window_of(query);
+  const auto k = static_cast<std::size_t>(window.end(n));
+  const bool short_keys = scan.columns && scan.columns->has_short_keys();
+  const kernels::TopKShape shape{.n = static_cast<std::size_t>(n),
+                                 .k = k,
+                                 .widths = {short_keys ? KeyWidth::bytes4 : KeyWidth::bytes8},
+                                 .ties = tie_rule(window.ties)};
+  const auto path = planner::choose(shape, runtime.constraints, with_memory_left(runtime.machine));
+  const kernels::cuda::RunScan run_scan = kernels::cuda::run_scan_of(*path.algorithm);
+  if (run_scan == nullptr) return std::nullopt;
+  Stopwatch watch;
+  const kernels::ScanProblem problem{.scan = scan.columns ? &*scan.columns : nullptr,
+                                     .computed = scan.computed ? &*scan.computed : nullptr,
+                                     .n = shape.n,
+                                     .k = shape.k,
+                                     .ties = shape.ties};
+  auto solution = run_scan(problem, runtime.context);
+  if (!solution) return std::nullopt;
+  describe_path(path, node);
+  report += {static_cast<std::int64_t>(solution->rows.size()), watch.lap(),
+             solution->times.h2d_ms + solution->times.d2h_ms, solution->work};
+  Vector<RowId>& rows = solution->rows;
+  rows.erase(rows.begin(), rows.begin() + std::min(query.offset, static_cast<std::int64_t>(rows.size())));
+  return std::move(rows);
 }
 
 Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,

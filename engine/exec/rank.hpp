@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/exec/device/scan.hpp"
 #include "engine/exec/device/session.hpp"
 #include "engine/exec/fused_keys.hpp"
 #include "engine/exec/key_columns.hpp"
@@ -44,16 +45,23 @@ class Ranker {
 
   Vector<std::int64_t> rank(const std::vector<Keys>& keys, const Segments& segments, Report& report);
 
+  /// Whether the last call answered all segments in one launch, on a device.
+  bool was_at_once() const { return at_once_; }
+
   /// The path for a segment of n rows.
   const planner::Choice<kernels::TopKAlgorithm>& path(const std::vector<kernels::KeyWidth>& widths, std::int64_t n);
 
  private:
+  /// All segments in one launch, where keys are on the device and that can be; else nothing.
+  std::optional<Vector<std::int64_t>> rank_at_once(const std::vector<Keys>& keys, const Segments& segments,
+                                                   Report& report);
   void rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std::int64_t end, Vector<std::int64_t>& answer,
                     Report& report);
 
   Window window_;
   const Runtime& runtime_;
   Chooser<kernels::TopKAlgorithm> chooser_;
+  bool at_once_ = false;
 };
 
 /// The problem of ranking a table with its filter and its keys fused in, without its data.
@@ -63,6 +71,11 @@ kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& tabl
 /// and the keys would have it, one after the other.
 Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
                          const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime, Report& report);
+
+/// The window of the rows that a scan of n rows on the device lets through, best first, by a path that reads the
+/// columns once; nothing where the path is none of those, or its guess was wrong. Writes the path into the plan.
+std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, std::int64_t n,
+                                       const Runtime& runtime, PlanNode& node, Report& report);
 
 /// The window of the rows that a scan of n rows on the device let through, best first. Writes the path into the plan.
 Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,

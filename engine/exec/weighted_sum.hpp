@@ -19,6 +19,9 @@ struct WeightedColumn {
 /// products of a number and such a column; none of any other expression.
 std::vector<WeightedColumn> weighted_columns(const query::BoundNode& expression, const Table& table);
 
+/// The same of a sum that is computed in floats, whose columns may also be int32 and int64, and have NULLs.
+std::vector<WeightedColumn> weighted_numbers(const query::BoundNode& expression, const Table& table);
+
 /// A score like `0.3 * a + b - 2 * c` over float32 and float64 columns without NULLs that lie contiguously, whose keys
 /// are made a block at a time. They are those of what the evaluator gives, bit for bit: the same operations in the same
 /// order, each rounded.

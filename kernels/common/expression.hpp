@@ -69,7 +69,7 @@ struct Instruction {
 };
 
 /// Values that an instruction takes off the stack.
-constexpr int operands_of(const Instruction& how) {
+SKYRANK_HD constexpr int operands_of(const Instruction& how) {
   switch (how.op) {
     case Opcode::constant:
     case Opcode::column:
@@ -255,6 +255,33 @@ class StackMachine {
     return pop();
   }
 
+  /// What an instruction makes of its one to three operands; `choose` is not among them, nor what reads columns.
+  SKYRANK_HD static RowValue applied(const Instruction& how, RowValue a, RowValue b, RowValue c) {
+    switch (how.op) {
+      case Opcode::add:
+      case Opcode::subtract:
+      case Opcode::multiply:
+      case Opcode::divide:
+      case Opcode::modulo: return arithmetic(how, a, b);
+      case Opcode::lesser:
+      case Opcode::greater: return extremum(how, a, b);
+      case Opcode::equal:
+      case Opcode::not_equal:
+      case Opcode::less:
+      case Opcode::less_equal: return compare(how, a, b);
+      case Opcode::between: return between(how, a, b, c);
+      case Opcode::logical_and:
+      case Opcode::logical_or: return combined(how.op == Opcode::logical_or, a, b);
+      default: break;
+    }
+    return changed(how, a);
+  }
+
+  /// The value of a column, or the answer to it, that an instruction reads.
+  SKYRANK_HD static RowValue read(const Instruction& how, const StoredColumn* columns, std::int64_t row) {
+    return how.op == Opcode::answer ? answer(how, columns[how.index], row) : load(columns[how.index], row);
+  }
+
  private:
   SKYRANK_HD void push(RowValue value) {
     const std::uint64_t bit = std::uint64_t{1} << depth_;
@@ -272,36 +299,25 @@ class StackMachine {
   SKYRANK_HD void step(const Instruction& how, const StoredColumn* columns, std::int64_t row) {
     switch (how.op) {
       case Opcode::constant: return push({how.bits, !how.flag, false});
-      case Opcode::column: return push(load(columns[how.index], row));
-      case Opcode::answer: return push(answer(how, columns[how.index], row));
-      case Opcode::add:
-      case Opcode::subtract:
-      case Opcode::multiply:
-      case Opcode::divide:
-      case Opcode::modulo: return arithmetic(how);
-      case Opcode::lesser:
-      case Opcode::greater: return extremum(how);
-      case Opcode::equal:
-      case Opcode::not_equal:
-      case Opcode::less:
-      case Opcode::less_equal: return compare(how);
-      case Opcode::between: return between(how);
-      case Opcode::member: return push(member(how, pop()));
-      case Opcode::is_null: {
-        const RowValue operand = pop();
-        return push({operand.valid == how.flag ? std::uint64_t{1} : 0, true, operand.failed});
-      }
-      case Opcode::logical_and:
-      case Opcode::logical_or: return logic(how.op == Opcode::logical_or);
-      case Opcode::logical_not: {
-        RowValue operand = pop();
-        operand.bits ^= 1;
-        return push(operand);
-      }
+      case Opcode::column:
+      case Opcode::answer: return push(read(how, columns, row));
       case Opcode::choose: return choose(how.count);
       default: break;
     }
-    push(unary(how, pop()));
+    const int operands = operands_of(how);
+    const RowValue c = operands > 2 ? pop() : RowValue{};
+    const RowValue b = operands > 1 ? pop() : RowValue{};
+    push(applied(how, pop(), b, c));
+  }
+
+  SKYRANK_HD static RowValue changed(const Instruction& how, RowValue operand) {
+    switch (how.op) {
+      case Opcode::member: return member(how, operand);
+      case Opcode::is_null: return {operand.valid == how.flag ? std::uint64_t{1} : 0, true, operand.failed};
+      case Opcode::logical_not: operand.bits ^= 1; return operand;
+      default: break;
+    }
+    return unary(how, operand);
   }
 
   SKYRANK_HD static RowValue load(const StoredColumn& column, std::int64_t row) {
@@ -359,9 +375,7 @@ class StackMachine {
     return operand;
   }
 
-  SKYRANK_HD void arithmetic(const Instruction& how) {
-    const RowValue b = pop();
-    const RowValue a = pop();
+  SKYRANK_HD static RowValue arithmetic(const Instruction& how, RowValue a, RowValue b) {
     RowValue result{0, a.valid && b.valid, a.failed || b.failed};
     if (how.left == Number::float64) {
       result.bits = detail::bits_of(detail::calculated(how.op, detail::as_double(a.bits), detail::as_double(b.bits)));
@@ -371,32 +385,25 @@ class StackMachine {
       failed |= how.flag && !detail::is_date(result.bits);
       result.failed |= failed && result.valid;
     }
-    push(result);
+    return result;
   }
 
-  SKYRANK_HD void extremum(const Instruction& how) {
-    const RowValue b = pop();
-    const RowValue a = pop();
+  SKYRANK_HD static RowValue extremum(const Instruction& how, RowValue a, RowValue b) {
     const bool minimum = how.op == Opcode::lesser;
     const detail::Order order = minimum ? detail::order_of(how.left, b.bits, how.left, a.bits)
                                         : detail::order_of(how.left, a.bits, how.left, b.bits);
     const double second = detail::as_double(b.bits);
     const bool replaces = order.less || (how.left == Number::float64 && second != second);
-    push({replaces ? b.bits : a.bits, a.valid && b.valid, a.failed || b.failed});
+    return {replaces ? b.bits : a.bits, a.valid && b.valid, a.failed || b.failed};
   }
 
-  SKYRANK_HD void compare(const Instruction& how) {
-    const RowValue b = pop();
-    const RowValue a = pop();
+  SKYRANK_HD static RowValue compare(const Instruction& how, RowValue a, RowValue b) {
     const bool truth =
         detail::compared(how.op, how, how.left, a.bits, how.left_factor, how.right, b.bits, how.right_factor);
-    push({truth ? std::uint64_t{1} : 0, a.valid && b.valid, a.failed || b.failed});
+    return {truth ? std::uint64_t{1} : 0, a.valid && b.valid, a.failed || b.failed};
   }
 
-  SKYRANK_HD void between(const Instruction& how) {
-    const RowValue upper = pop();
-    const RowValue lower = pop();
-    const RowValue value = pop();
+  SKYRANK_HD static RowValue between(const Instruction& how, RowValue value, RowValue lower, RowValue upper) {
     const bool above = detail::compared(Opcode::less_equal, how, how.middle, lower.bits, how.middle_factor, how.left,
                                         value.bits, how.left_factor);
     const bool below = detail::compared(Opcode::less_equal, how, how.left, value.bits, how.left_factor, how.right,
@@ -405,7 +412,7 @@ class StackMachine {
                                {below ? std::uint64_t{1} : 0, value.valid && upper.valid, false});
     result.bits ^= how.flag ? 1 : 0;
     result.failed = value.failed || lower.failed || upper.failed;
-    push(result);
+    return result;
   }
 
   SKYRANK_HD static RowValue member(const Instruction& how, RowValue operand) {
@@ -435,12 +442,6 @@ class StackMachine {
     const bool decides_b = b.valid && b.bits == deciding;
     const bool decided = decides_a || decides_b;
     return {decided ? deciding : deciding ^ 1, (a.valid && b.valid) || decided, a.failed || (b.failed && !decides_a)};
-  }
-
-  SKYRANK_HD void logic(bool is_or) {
-    const RowValue b = pop();
-    const RowValue a = pop();
-    push(combined(is_or, a, b));
   }
 
   SKYRANK_HD void choose(unsigned count) {

@@ -1,5 +1,7 @@
 #include "kernels/cuda/registry.hpp"
 
+#include "kernels/cuda/topk/scan_threshold.hpp"
+
 namespace skyrank::kernels::cuda {
 
 namespace skyline {
@@ -37,6 +39,10 @@ std::span<const TopKAlgorithm* const> topk_algorithms() {
       &topk::bitonic, &topk::per_thread, &topk::per_thread_registers, &topk::randomized_select,
   };
   return kAll;
+}
+
+RunScan run_scan_of(const TopKAlgorithm& algorithm) {
+  return &algorithm == &topk::sampled_threshold ? best_of_scan : nullptr;
 }
 
 }  // namespace skyrank::kernels::cuda

@@ -68,7 +68,7 @@ void expect_same_filter(const std::string& condition, const Table& table) {
     DeviceSession session;
     const auto ids = [](const RowSet& set) {
       const Rows view = set.view();
-      std::vector<RowId> list;
+      Vector<RowId> list;
       for (std::int64_t i = 0; i < view.n; ++i) list.push_back(view[i]);
       return list;
     };
@@ -199,6 +199,61 @@ TEST_F(DeviceKeys, OfRandomExpressions) {
       }
       expect_same_filter(writer.condition(depth), table);
     }
+  }
+}
+
+// Of more steps, or a deeper stack, than a kernel runs for several rows at a time.
+TEST_F(DeviceKeys, OfLongExpressions) {
+  Random random(9);
+  const Table table = random_table(300, random);
+  std::string sum = "d";
+  std::string deep = "f";
+  for (int i = 0; i < 40; ++i) sum += " + " + std::to_string(i) + " * d";
+  for (int i = 0; i < 20; ++i) deep = "f - (" + deep + " * d)";
+  for (const std::string& number : {sum, deep}) {
+    expect_same_keys(query::BoundRankTerm{bound(number, table), true}, table, RowSet::all(table.num_rows()), number);
+    expect_same_filter(number + " > 3 or s is null", table);
+  }
+}
+
+// Operations on values of all kinds, beside NULLs, of several rows at a time.
+TEST_F(DeviceKeys, OfEveryOperation) {
+  Random random(12);
+  const Table table = random_table(1003, random);
+  for (const char* number : {"d + f",
+                             "d - 2.5",
+                             "2.5 - d",
+                             "f * d",
+                             "d / f",
+                             "s + 3",
+                             "s - i",
+                             "s * 7",
+                             "-d",
+                             "-s",
+                             "abs(d)",
+                             "abs(s)",
+                             "sqrt(f)",
+                             "floor(d)",
+                             "ceil(f)",
+                             "min(d, f)",
+                             "max(f, d, 1)",
+                             "min(s, i)",
+                             "max(s, 2)",
+                             "d % 3",
+                             "u + u",
+                             "case when d > f then d when f > 1 then f end",
+                             "case when p then s else i end",
+                             "f + s",
+                             "s + 0.5 * i"}) {
+    for (const bool high : {false, true}) {
+      expect_same_keys(query::BoundRankTerm{bound(number, table), high}, table, RowSet::all(table.num_rows()), number);
+    }
+  }
+  for (const char* condition :
+       {"d < f", "d <= 1", "1 >= d", "s = i", "s != 3", "s between -2 and 4", "not (d between 0.5 and 1.5)", "u > s",
+        "d is null", "f is not null", "p or d > 1", "p and not (s < 0)", "d between f and 3", "s in (1, 2)",
+        "d not in (0, 1, NULL)", "case when p then d > 0 else s > 0 end"}) {
+    expect_same_filter(condition, table);
   }
 }
 

@@ -54,6 +54,9 @@ TEST_F(EngineOnGpu, RankingsGiveTheRowsOfTheCpu) {
     expect_same(from().where("stars >= 3 and price < 300").rank_by({high("seen")}).limit(20).ties(ties), table);
     expect_same(from().rank_by({high("stars"), low("weight")}).limit(1000).ties(ties), table);
     expect_same(from().partition_by({"stars"}).rank_by({high("price")}).limit(3).ties(ties), table);
+    expect_same(from().partition_by({"stars"}).rank_by({low("weight")}).offset(2).limit(500).ties(ties), table);
+    expect_same(from().where("weight > 100").partition_by({"weight"}).rank_by({high("stars")}).limit(7).ties(ties),
+                table);
   }
   expect_same(from().rank_by({low("price")}).offset(static_cast<std::int64_t>(table.num_rows()) - 1000), table);
 }
@@ -82,6 +85,104 @@ TEST_F(EngineOnGpu, ScansGiveTheRowsOfTheCpu) {
     }
     expect_same(Query::from("t").rank_by({low("weight + price")}).limit(40).ties(ties), table);
   }
+}
+
+/// So many rows that rankings guess a threshold, in columns of all types that scans read, and of others.
+Table long_table(bool nulls) {
+  constexpr std::size_t kRows = 3 * 4096 + 3;  // so that a sample of 4,096 rows misses few
+  std::mt19937_64 random(11);
+  std::vector<float> f(kRows);
+  std::vector<double> d(kRows);
+  std::vector<std::int32_t> i(kRows);
+  std::vector<std::int64_t> l(kRows);
+  std::vector<std::int8_t> t(kRows);
+  std::vector<bool> valid[3];
+  for (std::size_t row = 0; row < kRows; ++row) {
+    f[row] = row % 89 == 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(random() % 4000) / 8 - 250;
+    d[row] = row % 97 == 0 ? -std::numeric_limits<double>::infinity() : static_cast<double>(random()) * 0x1p-60;
+    i[row] = static_cast<std::int32_t>(random() % 2000) - 1000;
+    l[row] = static_cast<std::int64_t>(random());
+    t[row] = static_cast<std::int8_t>(random() % 7);
+    if (!nulls) continue;
+    for (std::size_t c = 0; c < 3; ++c) valid[c].push_back(random() % (c + 2) != 0);
+  }
+  return Table({Column::own("f", std::move(f), valid[0]), Column::own("d", std::move(d), valid[1]),
+                Column::own("i", std::move(i), valid[2]), Column::own("l", std::move(l)),
+                Column::own("t", std::move(t))});
+}
+
+void expect_one_pass(const Query& query, const Table& table, const std::string& how) {
+  for (const Ties ties : {Ties::first, Ties::last}) {
+    Query tied = query;
+    tied.ties(ties);
+    const Result here = engine_on(DeviceChoice::cpu).run(tied, table);
+    Using path;
+    path.algorithms = {"cuda-sampled-threshold"};
+    const Result there = engine_on(DeviceChoice::cuda).run(tied.using_path(path), table);
+    EXPECT_EQ(there.rows, here.rows) << to_string(there.plan);
+    EXPECT_THAT(to_string(there.plan), testing::HasSubstr(how));
+  }
+}
+
+TEST_F(EngineOnGpu, RankingsInOnePassOverTheColumnsGiveTheRowsOfTheCpu) {
+  for (const bool nulls : {false, true}) {
+    const Table table = long_table(nulls);
+    for (const char* condition :
+         {"f > -100", "f between -10 and 200 and i >= 0", "i < 900 and l > 0 and d <= 9", "f is not null",
+          "d is null and l > 0", "f is null and i > 0", "l <= -9223372036854775807", "f > 1e300", "true"}) {
+      for (const char* score : {"f", "d", "i", "l", "0.3 * f - 2 * d", "d + 0.1 * i", "f + i", "l * 1.5 - f"}) {
+        // Where all that passes is NULL there is nothing to guess.
+        const bool null_scores = std::string(condition).find("is null") != std::string::npos;
+        expect_one_pass(Query::from("t").where(condition).rank_by({high(score)}).limit(40), table,
+                        null_scores ? "" : "in one pass");
+      }
+      expect_one_pass(Query::from("t").where(condition).rank_by({low("f")}).limit(2000).offset(5), table,
+                      "in one pass");
+    }
+    expect_one_pass(Query::from("t").rank_by({low("i")}).limit(300), table, "in one pass over the columns");
+  }
+}
+
+TEST_F(EngineOnGpu, RankingsInOnePassOfProgramsGiveTheRowsOfTheCpu) {
+  for (const bool nulls : {false, true}) {
+    const Table table = long_table(nulls);
+    for (const char* condition :
+         {"f > 0 or i < 3", "t in (1, 2) and f * 2 > d", "case when i > 5 then f > 1 else l < 0 end", "not (t = 3)",
+          "i % 7 = 2 and f is not null", "f between d and 100 or l between -9 and 99999999999"}) {
+      for (const char* score : {"f * d", "t * 3 - f", "sqrt(abs(d)) - floor(f)", "min(f, d, 3)", "t * 5",
+                                "case when t > 2 then f else d end"}) {
+        expect_one_pass(Query::from("t").where(condition).rank_by({high(score)}).limit(40), table,
+                        "in one pass of programs");
+        expect_one_pass(Query::from("t").where(condition).rank_by({low(score)}).limit(700), table,
+                        "in one pass of programs");
+      }
+    }
+    expect_one_pass(Query::from("t").rank_by({low("f * f")}).limit(30).offset(3), table, "in one pass of programs");
+  }
+}
+
+// Also of rows that the filter keeps, of which the condition's program knows nothing.
+TEST_F(EngineOnGpu, AFailingRowOfAProgramIsNamedAsOnTheCpu) {
+  const Table table = long_table(false);
+  for (const Query& query : {Query::from("t").rank_by({low("100 / t")}).limit(5),
+                             Query::from("t").where("100 % t > 3").rank_by({low("f")}).limit(5),
+                             Query::from("t").where("i > 3 or f > 5").rank_by({low("l * i")}).limit(5)}) {
+    std::string told;
+    try {
+      engine_on(DeviceChoice::cpu).run(query, table);
+    } catch (const DataError& error) {
+      told = error.message();
+    }
+    EXPECT_NE(told, "");
+    try {
+      engine_on(DeviceChoice::cuda).run(query, table);
+      ADD_FAILURE() << "no error";
+    } catch (const DataError& error) {
+      EXPECT_EQ(error.message(), told);
+    }
+  }
+  expect_one_pass(Query::from("t").where("t != 0 or f * 0 > 1").rank_by({low("100 / t")}).limit(9), table,
+                  "in one pass of programs");
 }
 
 TEST_F(EngineOnGpu, SkylinesGiveTheRowsOfTheCpu) {

@@ -5,9 +5,11 @@
 #include <limits>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "engine/exec/device/translate.hpp"
 #include "engine/exec/program.hpp"
 #include "engine/exec/weighted_sum.hpp"
 
@@ -62,16 +64,17 @@ class Matcher {
 
   std::optional<ColumnScan> run(const query::BoundQuery& query) {
     const query::BoundRankTerm& term = query.ranking.front();
-    const std::vector<WeightedColumn> terms = weighted_columns(*term.expression.root, table_);
+    scan_.high = term.high;
+    scan_.as_it_is = term.expression.column >= 0;
+    const std::vector<WeightedColumn> terms = scan_.as_it_is ? std::vector<WeightedColumn>{{term.expression.column, 1}}
+                                                             : weighted_numbers(*term.expression.root, table_);
     if (terms.empty() || terms.size() > ColumnScan::kMostColumns) return std::nullopt;
     for (const WeightedColumn& weighted : terms) {
       const ColumnData& data = table_.column(weighted.column).data();
-      if (place_of(data) >= 0) return std::nullopt;
+      if (!is_readable(data) || place_of(data) >= 0) return std::nullopt;
       scan_.weights[scan_.terms++] = weighted.weight;
       add(data);
     }
-    scan_.high = term.high;
-    scan_.short_keys = term.expression.column >= 0 && term.expression.type.type == Type::float32;
     if (query.condition) {
       program_ = compile(*query.condition, table_);
       if (!restrict_by(*program_->root)) return std::nullopt;
@@ -84,7 +87,11 @@ class Matcher {
   int place_of(const ColumnData& column) const {
     for (int c = 0; c < scan_.count; ++c) {
       const ColumnData& known = *columns_[c];
-      if (known.values == column.values && known.stride == column.stride && known.type == column.type) return c;
+      const bool same_nulls =
+          known.validity.bits == column.validity.bits && known.validity.offset == column.validity.offset;
+      const bool same_values =
+          known.values == column.values && known.stride == column.stride && known.type == column.type;
+      if (same_values && same_nulls) return c;
     }
     return -1;
   }
@@ -94,19 +101,23 @@ class Matcher {
     return scan_.count++;
   }
 
-  /// The place of a column that a condition is about; -1 where a scan cannot read it.
-  int filtered(const Operation& operation) {
-    if (operation.op != Op::column || operation.column->layout != Layout::plain) return -1;
-    if (operation.column->validity.bits != nullptr) return -1;
-    switch (operation.column->type.type) {
+  static bool is_readable(const ColumnData& column) {
+    if (column.layout != Layout::plain || column.validity.offset % 4 != 0) return false;
+    switch (column.type.type) {
       case Type::float32:
       case Type::float64:
       case Type::int32:
       case Type::int64:
       case Type::date:
-      case Type::timestamp: break;
-      default: return -1;
+      case Type::timestamp: return true;
+      default: break;
     }
+    return false;
+  }
+
+  /// The place of a column that a condition is about; -1 where a scan cannot read it.
+  int filtered(const Operation& operation) {
+    if (operation.op != Op::column || !is_readable(*operation.column)) return -1;
     const int place = place_of(*operation.column);
     if (place >= 0) return place;
     return scan_.count < ColumnScan::kMostColumns ? add(*operation.column) : -1;
@@ -132,6 +143,7 @@ class Matcher {
       case Op::greater_equal:
         return compare(*children[0], condition.op, *children[1]) ||
                compare(*children[1], turned(condition.op), *children[0]);
+      case Op::is_null: return ask_for_null(*children[0], !condition.negated);
       default: break;
     }
     return false;
@@ -170,11 +182,31 @@ class Matcher {
         constant.constant->stored);
   }
 
+  bool ask_for_null(const Operation& column, bool wanted) {
+    using Nulls = kernels::ScannedColumn::Nulls;
+    const int place = filtered(column);
+    if (place < 0) return false;
+    const Nulls nulls = wanted ? Nulls::only : Nulls::never;
+    const bool has_some = column.column->validity.bits != nullptr;
+    if (wanted && (!has_some || nulls_[place] == Nulls::never)) {
+      filtered_[place] = true;
+      bounds_[place].nothing();
+    } else if (nulls_[place] == Nulls::only && !wanted) {
+      filtered_[place] = true;
+    } else {
+      nulls_[place] = nulls;
+    }
+    return true;
+  }
+
   void bring(int c) {
     const kernels::StoredColumn& there = session_.column(*columns_[c]);
     const Bounds& bounds = bounds_[c];
     scan_.columns[c] = {.values = there.values,
                         .stored = there.stored,
+                        .validity = there.validity,
+                        .first_validity_bit = there.first_validity_bit,
+                        .nulls = nulls_[c],
                         .filtered = filtered_[c],
                         .lowest = bounds.lowest,
                         .highest = bounds.highest,
@@ -189,12 +221,31 @@ class Matcher {
   const ColumnData* columns_[ColumnScan::kMostColumns] = {};
   Bounds bounds_[ColumnScan::kMostColumns];
   bool filtered_[ColumnScan::kMostColumns] = {};
+  kernels::ScannedColumn::Nulls nulls_[ColumnScan::kMostColumns] = {};
 };
+
+std::optional<kernels::cuda::ComputedScan> match_programs(DeviceSession& session, const query::BoundQuery& query,
+                                                          const Table& table) {
+  kernels::cuda::ComputedScan scan;
+  const query::BoundRankTerm& term = query.ranking.front();
+  if (term.expression.root->type.type == Type::string) return std::nullopt;
+  auto score = translate(session, *compile(term.expression, table));
+  if (!score) return std::nullopt;
+  scan.score = std::move(*score);
+  scan.high = term.high;
+  if (query.condition) {
+    scan.condition = translate(session, *compile(*query.condition, table));
+    if (!scan.condition) return std::nullopt;
+  }
+  return scan;
+}
 
 }  // namespace
 
-std::optional<ColumnScan> match_scan(DeviceSession& session, const query::BoundQuery& query, const Table& table) {
-  return Matcher(session, table).run(query);
+DeviceScan match_scan(DeviceSession& session, const query::BoundQuery& query, const Table& table) {
+  DeviceScan scan{.columns = Matcher(session, table).run(query), .computed = std::nullopt};
+  if (!scan.columns) scan.computed = match_programs(session, query, table);
+  return scan;
 }
 
 }  // namespace skyrank::exec

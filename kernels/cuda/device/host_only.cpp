@@ -4,6 +4,7 @@
 #include "kernels/cuda/device/residence.hpp"
 #include "kernels/cuda/eval/columns.hpp"
 #include "kernels/cuda/registry.hpp"
+#include "kernels/cuda/topk/partitions.hpp"
 
 // Stands for the rest of kernels/cuda in a build without CUDA.
 namespace skyrank::kernels::cuda {
@@ -17,6 +18,8 @@ Devices find_devices() {
 std::span<const SkylineAlgorithm* const> skyline_algorithms() { return {}; }
 
 std::span<const TopKAlgorithm* const> topk_algorithms() { return {}; }
+
+RunScan run_scan_of(const TopKAlgorithm& /*algorithm*/) { return nullptr; }
 
 void self_check(int /*ordinal*/) { throw Failure("self_check", find_devices().reason, __FILE__, __LINE__); }
 
@@ -40,6 +43,8 @@ DeviceArray::DeviceArray(const void* /*source*/, std::size_t bytes) : DeviceArra
 void DeviceArray::write(std::size_t /*offset*/, const void* /*source*/, std::size_t /*bytes*/) const {}
 void read_array(void* /*target*/, const void* /*from_device*/, std::size_t /*bytes*/) {}
 std::size_t available_bytes() { return 0; }
+
+std::vector<RowId> best_of_partitions(const PartitionProblem& /*problem*/) { return {}; }
 
 Computed evaluate(const DeviceExpression& /*expression*/, const DeviceRows& /*rows*/) { return {}; }
 Passing filter(const DeviceExpression& /*condition*/, const DeviceRows& /*rows*/) { return {}; }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,13 @@ struct DeviceExpression {
   std::vector<Instruction> instructions;
   std::vector<StoredColumn> columns;
   Stored result = Stored::float64;  ///< how values are stored: truth_bytes, int64, uint64 or float64
+};
+
+/// A filter and a score as programs, for cuda-sampled-threshold.
+struct ComputedScan {
+  std::optional<DeviceExpression> condition;
+  DeviceExpression score;
+  bool high = false;  ///< whether the largest scores are best
 };
 
 /// Values of an expression for each row, and the memory that they lie in. Where a row failed they mean nothing.

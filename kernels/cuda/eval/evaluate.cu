@@ -7,10 +7,12 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/eval/loaded.hpp"
+#include "kernels/cuda/eval/row_machine.cuh"
 
-// The evaluator of expressions: a thread runs the program for its row, with its stack in shared memory, one word of
-// each thread beside the next. A warp's rows are neighbours, so that it writes their truths and NULLs as one word of
-// bits.
+// The evaluator of expressions. A thread runs the program for four neighbouring rows (row_machine.cuh); the few
+// programs that are too long for that, for one row, with its stack in shared memory, one word of each thread beside the
+// next. A warp's rows are neighbours, so that it writes their truths and NULLs as words of bits.
 //
 // Of the rows that pass a filter only their bits are written at first, n / 8 bytes; how many pass before each word says
 // where their ids go.
@@ -60,6 +62,46 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
+/// Four values of a thread, of which those beyond n are not there.
+template <class T>
+__device__ void store_values(T* values, std::size_t place, std::size_t n, const FourValues& four) {
+  T narrow[kMachineRows];
+#pragma unroll
+  for (unsigned i = 0; i < kMachineRows; ++i) narrow[i] = static_cast<T>(four.bits[i]);
+  if (place + kMachineRows > n) {
+    for (unsigned i = 0; place + i < n; ++i) values[place + i] = static_cast<T>(narrow[i]);
+  } else if constexpr (sizeof(T) == 1) {
+    memcpy(__builtin_assume_aligned(values + place, kMachineRows), narrow, sizeof(narrow));
+  } else {
+    uint4 words[2];
+    memcpy(words, narrow, sizeof(words));
+    reinterpret_cast<uint4*>(values + place)[0] = words[0];
+    reinterpret_cast<uint4*>(values + place)[1] = words[1];
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
+    evaluate_steps(const __grid_constant__ StepProgram program, MachineRows rows, T* values, unsigned* validity,
+                   unsigned* failed) {
+  for_four_rows(program, rows, [&](const RowMachine& machine, std::size_t place, unsigned present) {
+    const FourValues& four = machine.top();
+    if ((four.failed & present) != 0) *failed = 1;
+    store_values(values, place, rows.n, four);
+    store_bits(validity, place, rows.n, four.valid & present);
+  });
+}
+
+__global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
+    find_passing_steps(const __grid_constant__ StepProgram program, MachineRows rows, unsigned* passing,
+                       unsigned* failed) {
+  for_four_rows(program, rows, [&](const RowMachine& machine, std::size_t place, unsigned present) {
+    const FourValues& four = machine.top();
+    if ((four.failed & present) != 0) *failed = 1;
+    store_bits(passing, place, rows.n, truths_of(four) & four.valid & present);
+  });
+}
+
 __global__ void count_bits(const unsigned* words, std::size_t count, unsigned long long* bits) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i <= count) bits[i] = i < count ? static_cast<unsigned long long>(__popc(words[i])) : 0;
@@ -74,42 +116,6 @@ __global__ void list_passing(const unsigned* words, const unsigned long long* be
   const unsigned bit = 1u << (place % 32);
   if ((word & bit) == 0) return;
   passing[before[place / 32] + static_cast<unsigned>(__popc(word & (bit - 1)))] = row_at(ids, place);
-}
-
-/// A program and its columns in device memory, and the word that says whether a row failed.
-struct Loaded {
-  Buffer<std::byte> memory;
-  Expression expression;
-  unsigned* failed = nullptr;
-};
-
-template <class T>
-void copy_in(void* to, const std::vector<T>& from, cudaStream_t stream) {
-  if (from.empty()) return;
-  SKYRANK_CUDA_CALL(cudaMemcpyAsync(to, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice, stream));
-}
-
-Loaded load(const DeviceExpression& expression, DeviceContext& device) {
-  static_assert(alignof(Instruction) == 8 && alignof(StoredColumn) == 8);
-  const std::size_t instruction_bytes = expression.instructions.size() * sizeof(Instruction);
-  const std::size_t column_bytes = expression.columns.size() * sizeof(StoredColumn);
-  Loaded loaded{device.allocate<std::byte>(instruction_bytes + column_bytes + sizeof(unsigned)), {}, nullptr};
-  std::byte* const columns = loaded.memory.data() + instruction_bytes;
-  loaded.failed = reinterpret_cast<unsigned*>(columns + column_bytes);
-  copy_in(loaded.memory.data(), expression.instructions, device.stream());
-  copy_in(columns, expression.columns, device.stream());
-  SKYRANK_CUDA_CALL(cudaMemsetAsync(loaded.failed, 0, sizeof(unsigned), device.stream()));
-  loaded.expression = {reinterpret_cast<const Instruction*>(loaded.memory.data()),
-                       reinterpret_cast<const StoredColumn*>(columns),
-                       static_cast<std::uint32_t>(expression.instructions.size())};
-  return loaded;
-}
-
-bool any_failed(const Loaded& loaded, DeviceContext& device) {
-  unsigned failed = 0;
-  SKYRANK_CUDA_CALL(cudaMemcpyAsync(&failed, loaded.failed, sizeof(failed), cudaMemcpyDeviceToHost, device.stream()));
-  device.synchronize();
-  return failed != 0;
 }
 
 /// Values that the program has on its stack at most.
@@ -134,6 +140,46 @@ void run(const char* name, void (*kernel)(Parameters...), const DeviceExpression
          device.stream(), arguments...);
 }
 
+template <class... Parameters, class... Arguments>
+void run_steps(const char* name, void (*kernel)(Parameters...), const StepProgram& program, std::size_t n,
+               DeviceContext& device, Arguments... arguments) {
+  const std::size_t shared_bytes = machine_bytes(program);
+  const std::size_t resident = resident_blocks(kernel, kMachineThreads, shared_bytes) *
+                               static_cast<std::size_t>(device.properties().multiprocessors);
+  launch(name, kernel,
+         {.blocks = std::min(blocks_for(n, kMachineTile), resident),
+          .threads = kMachineThreads,
+          .shared_bytes = shared_bytes},
+         device.stream(), program, arguments...);
+}
+
+/// The values and NULLs of all rows.
+template <class T>
+void evaluate_into(T* values, unsigned* validity, const DeviceExpression& expression, const DeviceRows& rows,
+                   const LoadedExpression& loaded, DeviceContext& device) {
+  if (auto program = steps_of(expression)) {
+    program->source = loaded.expression();
+    run_steps("evaluate_steps", evaluate_steps<T>, *program, rows.n, device, MachineRows{rows.n, rows.ids}, values,
+              validity, loaded.failed());
+  } else {
+    run("evaluate_rows", evaluate_rows<T>, expression, rows.n, device, loaded.expression(), rows.n, rows.ids, values,
+        validity, loaded.failed());
+  }
+}
+
+/// A bit for each row for which a condition is true.
+void find_passing_rows(unsigned* passing, const DeviceExpression& condition, const DeviceRows& rows,
+                       const LoadedExpression& loaded, DeviceContext& device) {
+  if (auto program = steps_of(condition)) {
+    program->source = loaded.expression();
+    run_steps("find_passing_steps", find_passing_steps, *program, rows.n, device, MachineRows{rows.n, rows.ids},
+              passing, loaded.failed());
+  } else {
+    run("find_passing", find_passing, condition, rows.n, device, loaded.expression(), rows.n, rows.ids, passing,
+        loaded.failed());
+  }
+}
+
 }  // namespace
 
 Computed evaluate(const DeviceExpression& expression, const DeviceRows& rows) {
@@ -145,16 +191,14 @@ Computed evaluate(const DeviceExpression& expression, const DeviceRows& rows) {
   if (rows.n == 0) return computed;
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
-  const Loaded loaded = load(expression, device);
+  const LoadedExpression loaded(expression, device);
   auto* const validity = static_cast<unsigned*>(computed.validity.data());
   if (expression.result == Stored::truth_bytes) {
-    run("evaluate_rows", evaluate_rows<std::uint8_t>, expression, rows.n, device, loaded.expression, rows.n, rows.ids,
-        static_cast<std::uint8_t*>(computed.values.data()), validity, loaded.failed);
+    evaluate_into(static_cast<std::uint8_t*>(computed.values.data()), validity, expression, rows, loaded, device);
   } else {
-    run("evaluate_rows", evaluate_rows<std::uint64_t>, expression, rows.n, device, loaded.expression, rows.n, rows.ids,
-        static_cast<std::uint64_t*>(computed.values.data()), validity, loaded.failed);
+    evaluate_into(static_cast<std::uint64_t*>(computed.values.data()), validity, expression, rows, loaded, device);
   }
-  computed.failed = any_failed(loaded, device);
+  computed.failed = loaded.any_failed();
   return computed;
 }
 
@@ -168,11 +212,10 @@ Passing filter(const DeviceExpression& condition, const DeviceRows& rows) {
   Buffer<unsigned long long> before;
   {
     const Lease lease(device);
-    const Loaded loaded = load(condition, device);
+    const LoadedExpression loaded(condition, device);
     bits = device.allocate<unsigned>(words);
     before = device.allocate<unsigned long long>(words + 1);
-    run("find_passing", find_passing, condition, rows.n, device, loaded.expression, rows.n, rows.ids, bits.data(),
-        loaded.failed);
+    find_passing_rows(bits.data(), condition, rows, loaded, device);
     launch("count_bits", count_bits, {.blocks = blocks_for(words + 1, 256), .threads = 256}, device.stream(),
            bits.data(), words, before.data());
     std::size_t bytes = 0;
@@ -183,7 +226,7 @@ Passing filter(const DeviceExpression& condition, const DeviceRows& rows) {
                                                     device.stream()));
     SKYRANK_CUDA_CALL(
         cudaMemcpyAsync(&total, before.data() + words, sizeof(total), cudaMemcpyDeviceToHost, device.stream()));
-    passing.failed = any_failed(loaded, device);
+    passing.failed = loaded.any_failed();
   }
   passing.n = static_cast<std::size_t>(total);
   if (passing.failed || passing.n == 0) return passing;

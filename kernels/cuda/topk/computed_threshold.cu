@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/eval/loaded.hpp"
+#include "kernels/cuda/eval/row_machine.cuh"
+#include "kernels/cuda/eval/scan_rows.cuh"
+#include "kernels/cuda/topk/scan_selection.cuh"
+#include "kernels/cuda/topk/scan_threshold.hpp"
+
+// cuda-sampled-threshold over a filter and a score that are programs: these run for four rows a thread, in one pass
+// over the columns, and what is neither filtered out nor beyond the threshold is a candidate. Keys are of 64 bits: of
+// floats those of float_key, of integers these themselves in their order.
+namespace skyrank::kernels::cuda {
+namespace {
+
+/// How keys are made of scores.
+struct ScoreKind {
+  bool is_float;
+  bool with_sign;
+  bool high;
+
+  /// Of integers, int64s of the same order.
+  __device__ std::uint64_t comparable(std::uint64_t bits) const {
+    return is_float || with_sign ? bits : bits ^ std::uint64_t{1} << 63;
+  }
+  __device__ std::uint64_t key(std::uint64_t bits, bool valid) const {
+    if (!valid) return kNullKey<std::uint64_t>;
+    if (is_float) return float_key(bits, high);
+    const std::uint64_t ordered = with_sign ? bits ^ std::uint64_t{1} << 63 : bits;
+    return high ? ~ordered : ordered;
+  }
+};
+
+/// The rows as what find_threshold samples, one at a time.
+struct ComputedRows {
+  using Kind = LongElements;
+  using Key = Kind::Key;
+  using Element = Kind::Element;
+
+  Expression condition;  ///< none where there are no instructions
+  Expression score;
+  ScoreKind score_kind;
+  std::size_t n;
+  Kind kind;
+
+  __device__ std::size_t size() const { return n; }
+  __device__ Element at(std::size_t row) const {
+    std::uint64_t slots[StepProgram::kMostStacked];
+    StackMachine machine(slots, 1);
+    const auto id = static_cast<std::int64_t>(row);
+    bool passes = true;
+    if (condition.count > 0) {
+      const RowValue truth = machine.run(condition, id);
+      passes = truth.valid && truth.bits != 0;
+    }
+    if (!passes) return kind.of(kNullKey<Key>, row);
+    const RowValue value = machine.run(score, id);
+    return kind.of(score_kind.key(value.bits, value.valid), row);
+  }
+};
+
+/// Of each row the program leaves the score, and below it, where there is a condition, its truth.
+__global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
+    keep_computed(const __grid_constant__ StepProgram program, ComputedRows rows, unsigned* failed,
+                  Guess<ComputedRows::Element>* guess, ComputedRows::Element* candidates, std::size_t capacity) {
+  using Element = ComputedRows::Element;
+  __shared__ Element buffers[kMachineThreads / kLanes][Collector<Element>::kHeld];
+  wait_for_previous();
+  let_next_start();
+  const Wanted<ComputedRows::Kind> wanted{guess->threshold};
+  const ScoreRange<std::uint64_t> range(!rows.score_kind.is_float, rows.score_kind.high, wanted.most());
+  const bool filters = rows.condition.count > 0;
+  Collector<Element> found{buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates};
+  for_four_rows(program, {rows.n, nullptr}, [&](const RowMachine& machine, std::size_t place, unsigned present) {
+    const FourValues score = machine.top();
+    unsigned passes = present;
+    if (filters) {
+      const FourValues truth = machine.below();
+      if ((truth.failed & present) != 0) *failed = 1;
+      passes &= truth.valid & truths_of(truth);
+    }
+    if ((score.failed & passes) != 0) *failed = 1;
+    bool passing[kMachineRows];
+    std::uint64_t scores[kMachineRows];
+#pragma unroll
+    for (unsigned i = 0; i < kMachineRows; ++i) {
+      passing[i] = (passes >> i & 1) != 0;
+      scores[i] = rows.score_kind.comparable(score.bits[i]);
+    }
+    if (!__any_sync(kAllLanes, range.may_hold_any(passing, scores))) return;
+    Element elements[kMachineRows];
+    unsigned taken = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kMachineRows; ++i) {
+      elements[i] = rows.kind.of(rows.score_kind.key(score.bits[i], (score.valid >> i & 1) != 0), place + i);
+      taken |= unsigned{wanted.holds(elements[i])} << i;
+    }
+    found.template add<kMachineRows>(taken & passes, [&](unsigned i) { return elements[i]; });
+  });
+  found.flush();
+}
+
+/// One program that leaves the values of both.
+DeviceExpression joined(const ComputedScan& scan) {
+  if (!scan.condition) return scan.score;
+  DeviceExpression both = *scan.condition;
+  const auto shift = static_cast<std::uint32_t>(both.columns.size());
+  both.columns.insert(both.columns.end(), scan.score.columns.begin(), scan.score.columns.end());
+  for (Instruction how : scan.score.instructions) {
+    if (how.op == Opcode::column || how.op == Opcode::answer) how.index += shift;
+    both.instructions.push_back(how);
+  }
+  return both;
+}
+
+std::size_t bytes_of_row(const StepProgram& program) {
+  std::size_t bytes = 0;
+  for (int c = 0; c < program.column_count; ++c) bytes += bytes_of(program.columns[c].stored);
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<TopKSolution> best_of_computed(const ScanProblem& problem, const ThresholdPlan& plan,
+                                             const Context& context) {
+  const ComputedScan& scan = *problem.computed;
+  const DeviceExpression both = joined(scan);
+  auto program = steps_of(both);
+  if (!program) return std::nullopt;
+  DeviceContext& device = device_of(context);
+  const Lease lease(device);
+  const LoadedExpression loaded(both, device);
+  program->source = loaded.expression();
+  const std::size_t conditions = scan.condition ? scan.condition->instructions.size() : 0;
+  const bool is_float = scan.score.result == Stored::float64;
+  const ComputedRows rows{loaded.part(0, conditions),
+                          loaded.part(conditions, both.instructions.size()),
+                          {is_float, scan.score.result == Stored::int64, scan.high},
+                          problem.n,
+                          ScanSelection<ComputedRows>::kind_of(problem.ties)};
+  const std::size_t shared_bytes = machine_bytes(*program);
+  const std::size_t resident = resident_blocks(keep_computed, kMachineThreads, shared_bytes) *
+                               static_cast<std::size_t>(device.properties().multiprocessors);
+  const Grid grid{.blocks = std::min(blocks_for(problem.n, kMachineTile), resident),
+                  .threads = kMachineThreads,
+                  .shared_bytes = shared_bytes};
+  auto solution = select_from_scan<ComputedRows>(
+      problem, plan, bytes_of_row(*program), context, device,
+      [&](auto& selection) { selection.start(rows, 0, keep_computed, grid, *program, rows, loaded.failed()); });
+  if (solution && loaded.any_failed()) return std::nullopt;
+  return solution;
+}
+
+}  // namespace skyrank::kernels::cuda

@@ -106,9 +106,9 @@ TEST(LeastInOrder, OfListsThatAreDistributed) {
 
 // So many buckets that their splitters come from a sample that is distributed itself.
 TEST(LeastInOrder, OfAListWhoseSampleIsDistributed) {
-  const std::size_t count = 900'000;
-  expect_order<std::uint64_t>(count, 600'000, count);
-  expect_order<std::uint64_t>(count, count, count);
+  expect_order<std::uint64_t>(900'000, 600'000, 900'000);
+  const std::size_t distributed_twice = 1'400'000;
+  expect_order<std::uint64_t>(distributed_twice, distributed_twice, distributed_twice);
 }
 
 TEST(LeastInOrder, TellsWhenTheGuessWasWrong) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/shared.cuh"
@@ -88,16 +90,23 @@ __device__ inline void reserve(unsigned* counts, unsigned* sizes, unsigned count
 template <class Element>
 class Partition {
  public:
-  __device__ explicit Partition(const Buckets<Element>& buckets)
+  __device__ Partition(const Buckets<Element>& buckets, unsigned items)
       : buckets_(buckets),
         splitters_(dynamic_shared<Element>()),
-        counts_(reinterpret_cast<unsigned*>(splitters_ + buckets.count)) {
+        staged_(splitters_ + buckets.count),
+        counts_(reinterpret_cast<unsigned*>(staged_ + (items > 1 ? items * kPartitionThreads : 0))),
+        firsts_(counts_ + buckets.count),
+        staged_buckets_(reinterpret_cast<std::uint16_t*>(firsts_ + buckets.count)) {
     for (unsigned i = threadIdx.x; i + 1 < buckets.count; i += kPartitionThreads) {
       splitters_[i] = buckets.splitters[(i + 1) * std::size_t{buckets.every} - 1];
     }
   }
 
-  static std::size_t shared_bytes(unsigned count) { return count * (sizeof(Element) + sizeof(unsigned)); }
+  /// For tiles of `items` elements of each thread.
+  static std::size_t shared_bytes(unsigned count, unsigned items) {
+    const std::size_t staged = items > 1 ? std::size_t{items} * kPartitionThreads : 0;
+    return count * (sizeof(Element) + 2 * sizeof(unsigned)) + staged * (sizeof(Element) + sizeof(std::uint16_t));
+  }
 
   /// `mine` elements from `first` on, kPartitionThreads * kItems at most. `failed` is set where there is no room.
   template <unsigned kItems, class At>
@@ -119,23 +128,56 @@ class Partition {
       before[i] = i * kPartitionThreads + threadIdx.x < mine ? atomicAdd(&counts_[bucket[i]], 1u) : 0;
     }
     __syncthreads();
-    reserve(counts_, buckets_.sizes, buckets_.count);
-    __syncthreads();
-#pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) {
-      if (i * kPartitionThreads + threadIdx.x >= mine) continue;
-      const unsigned place = counts_[bucket[i]] + before[i];
-      if (place < buckets_.room)
-        buckets_.elements[std::size_t{bucket[i]} * buckets_.room + place] = items[i];
-      else
-        *failed = 1;
+    if constexpr (kItems == 1) {
+      reserve(counts_, buckets_.sizes, buckets_.count);
+      __syncthreads();
+      if (threadIdx.x < mine) put(bucket[0], counts_[bucket[0]] + before[0], items[0], failed);
+    } else {
+      stage(items, bucket, before, mine);
+      for (unsigned i = threadIdx.x; i < mine; i += kPartitionThreads) {
+        put(staged_buckets_[i], counts_[staged_buckets_[i]] + i, staged_[i], failed);
+      }
     }
   }
 
  private:
+  /// Puts a tile in the order of buckets, so that what goes to one of them is written side by side. Turns counts into
+  /// how much further on in its bucket an element is than in that order. There are no more buckets than threads.
+  template <unsigned kItems>
+  __device__ void stage(const Element (&items)[kItems], const unsigned (&bucket)[kItems],
+                        const unsigned (&before)[kItems], unsigned mine) {
+    const bool has_bucket = threadIdx.x < buckets_.count;
+    const unsigned count = has_bucket ? counts_[threadIdx.x] : 0;
+    unsigned all = 0;
+    const unsigned first = sum_before(count, all);
+    if (has_bucket) {
+      firsts_[threadIdx.x] = first;
+      counts_[threadIdx.x] = count > 0 ? atomicAdd(&buckets_.sizes[threadIdx.x], count) - first : 0;
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < kItems; ++i) {
+      if (i * kPartitionThreads + threadIdx.x >= mine) continue;
+      const unsigned place = firsts_[bucket[i]] + before[i];
+      staged_[place] = items[i];
+      staged_buckets_[place] = static_cast<std::uint16_t>(bucket[i]);
+    }
+    __syncthreads();
+  }
+
+  __device__ void put(unsigned bucket, unsigned place, Element element, unsigned* failed) const {
+    if (place < buckets_.room)
+      buckets_.elements[std::size_t{bucket} * buckets_.room + place] = element;
+    else
+      *failed = 1;
+  }
+
   const Buckets<Element>& buckets_;
   Element* splitters_;
+  Element* staged_;
   unsigned* counts_;
+  unsigned* firsts_;
+  std::uint16_t* staged_buckets_;
 };
 
 /// `kItems` elements of each thread make a tile.
@@ -146,7 +188,7 @@ __global__ void __launch_bounds__(kPartitionThreads, kPartitionBlocks)
   wait_for_previous();
   let_next_start();
   if (__syncthreads_or(part.failed())) return;  // a block may set it meanwhile
-  Partition<Element> partition(buckets);
+  Partition<Element> partition(buckets, kItems);
   const std::size_t size = part.size();
   for (std::size_t first = std::size_t{blockIdx.x} * kTile; first < size; first += std::size_t{gridDim.x} * kTile) {
     const auto mine = static_cast<unsigned>(min(std::size_t{kTile}, size - first));
@@ -173,8 +215,9 @@ __global__ void __launch_bounds__(kPartitionThreads, kPartitionBlocks)
   own.elements += std::size_t{first_fine} * fine.room;
   own.count = min(coarse.every, fine.count - first_fine);
   const Element* const from = coarse.elements + std::size_t{bucket} * coarse.room + first;
-  Partition<Element>(own).template distribute<kPartitionItems>([&](unsigned i) { return from[i]; },
-                                                               min(kTile, size - first), &part.guess->failed);
+  Partition<Element>(own, kPartitionItems)
+      .template distribute<kPartitionItems>([&](unsigned i) { return from[i]; }, min(kTile, size - first),
+                                            &part.guess->failed);
 }
 
 /// A block for each bucket.

@@ -74,7 +74,7 @@ class Ordering {
                                    .room = kBucketRoom,
                                    .every = 1};
     choose_splitters(part, plan, splitters.data(), {.words = sizes.data(), .count = count + kMostCoarse});
-    if (count >= 2 * kMostCoarse)
+    if (count > kPartitionThreads)
       distribute_twice(part, size, buckets);
     else
       distribute_tiles(part, size, buckets);
@@ -93,7 +93,7 @@ class Ordering {
 
   template <unsigned kItems>
   void distribute_tiles(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
-    const std::size_t shared_bytes = Partition<Element>::shared_bytes(buckets.count);
+    const std::size_t shared_bytes = Partition<Element>::shared_bytes(buckets.count, kItems);
     const std::size_t resident = resident_blocks(partition<kItems, Element>, kPartitionThreads, shared_bytes) *
                                  static_cast<std::size_t>(device_.properties().multiprocessors);
     const std::size_t tiles = blocks_for(size, std::size_t{kPartitionThreads} * kItems);
@@ -115,7 +115,7 @@ class Ordering {
     coarse.elements = elements.data();
     distribute_tiles(part, size, coarse);
     start("partition_again", partition_again<Element>, coarse.count * (coarse.room / kTile), kPartitionThreads,
-          Partition<Element>::shared_bytes(coarse.every), part, coarse, buckets);
+          Partition<Element>::shared_bytes(coarse.every, kPartitionItems), part, coarse, buckets);
   }
 
   /// Those of a sample; of a large sample in the same way.

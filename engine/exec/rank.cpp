@@ -131,10 +131,10 @@ std::optional<Vector<std::int64_t>> Ranker::rank_at_once(const std::vector<Keys>
   const Keys wide = keys.front().column.width < KeyWidth::bytes4
                         ? widen_on_device(keys.front(), segments.bounds.back(), KeyWidth::bytes4)
                         : keys.front();
-  const std::vector<RowId> best = kernels::cuda::best_of_partitions({.keys = wide.column,
-                                                                     .bounds = segments.bounds,
-                                                                     .k = static_cast<std::size_t>(k),
-                                                                     .ties = tie_rule(window_.ties)});
+  const Vector<RowId> best = kernels::cuda::best_of_partitions({.keys = wide.column,
+                                                                .bounds = segments.bounds,
+                                                                .k = static_cast<std::size_t>(k),
+                                                                .ties = tie_rule(window_.ties)});
   Vector<std::int64_t> answer;
   for (std::int64_t s = 0; s < count; ++s) {
     const std::int64_t end = std::min(k, segments.size(s));

@@ -44,7 +44,7 @@ void DeviceArray::write(std::size_t /*offset*/, const void* /*source*/, std::siz
 void read_array(void* /*target*/, const void* /*from_device*/, std::size_t /*bytes*/) {}
 std::size_t available_bytes() { return 0; }
 
-std::vector<RowId> best_of_partitions(const PartitionProblem& /*problem*/) { return {}; }
+Vector<RowId> best_of_partitions(const PartitionProblem& /*problem*/) { return {}; }
 
 Computed evaluate(const DeviceExpression& /*expression*/, const DeviceRows& /*rows*/) { return {}; }
 Passing filter(const DeviceExpression& /*condition*/, const DeviceRows& /*rows*/) { return {}; }

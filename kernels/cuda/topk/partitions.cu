@@ -21,7 +21,7 @@ void select(const PartitionProblem& problem, const Segments& segments, RowId* ro
 
 }  // namespace
 
-std::vector<RowId> best_of_partitions(const PartitionProblem& problem) {
+Vector<RowId> best_of_partitions(const PartitionProblem& problem) {
   const Range range("top-k of partitions");
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
@@ -39,7 +39,7 @@ std::vector<RowId> best_of_partitions(const PartitionProblem& problem) {
     select<ShortElements>(problem, segments, there.data(), device);
   }
   device.synchronize();
-  std::vector<RowId> rows(there.size());
+  Vector<RowId> rows(there.size());
   device.transfer().download(rows.data(), there.data(), there.bytes());
   return rows;
 }

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "kernels/common/problem.hpp"
 
@@ -23,6 +22,6 @@ inline constexpr std::size_t kMostOfPartition = 1024;
 
 /// Row ids from k * i on for partition i, best first; -1 behind those of a partition with fewer rows. One launch.
 /// Throws Failure and OutOfMemory.
-std::vector<RowId> best_of_partitions(const PartitionProblem& problem);
+Vector<RowId> best_of_partitions(const PartitionProblem& problem);
 
 }  // namespace skyrank::kernels::cuda

@@ -96,8 +96,8 @@ class ScanSelection {
 
  private:
   /// Equal keys stand with the highest row id first, and are wanted the other way round.
-  void take_from_elements(std::vector<RowId>& rows) {
-    std::vector<Element> elements(rows.size());
+  void take_from_elements(Vector<RowId>& rows) {
+    Vector<Element> elements(rows.size());
     device_.transfer().download(elements.data(), elements_.data(), elements.size() * sizeof(Element));
     const Kind kind = kind_of(problem_.ties);
     for (std::size_t begin = 0; begin < rows.size();) {

@@ -68,6 +68,43 @@ TEST_F(SelectionOnGpu, ManyRounds) {
   }
 }
 
+// Keys of one and two bytes are read as they are where there are many of them.
+TEST_F(SelectionOnGpu, NarrowKeys) {
+  constexpr std::size_t kRows = kEmulated ? 20'001 : 1'000'003;
+  const TopKAlgorithm& algorithm = algorithm_named("cuda-sampled-threshold");
+  Turns turns(4);
+  for (const KeyWidth width : {KeyWidth::bytes1, KeyWidth::bytes2}) {
+    for (const Distribution distribution : kDistributions) {
+      const TopKCase data(kRows, make_columns(distribution, kRows, 1, width, 7), {width});
+      for (const std::size_t k : {std::size_t{1}, std::size_t{32}, std::size_t{1025}, kRows / 16, kRows - 1}) {
+        for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
+          if (turns.skip()) continue;
+          const TopKProblem problem = data.problem(k, ties);
+          EXPECT_TRUE(run(algorithm, problem).rows == oracle::topk(problem))
+              << name_of(distribution) << ", bits " << bits(width) << ", k = " << k << ", ties "
+              << static_cast<int>(ties);
+        }
+      }
+    }
+  }
+}
+
+// So many rows are wanted that their candidates are distributed in two steps.
+TEST_F(SelectionOnGpu, ManyWantedRows) {
+  constexpr std::size_t kRows = kEmulated ? 60'001 : 9'000'001;
+  const TopKAlgorithm& algorithm = algorithm_named("cuda-sampled-threshold");
+  for (const KeyWidth width : {k4, k8}) {
+    for (const Distribution distribution :
+         {Distribution::independent, Distribution::descending, Distribution::all_equal}) {
+      const TopKCase data(kRows, make_columns(distribution, kRows, 1, width, 7), {width});
+      for (const std::size_t k : {kRows / 24, kRows / 5}) {
+        const TopKProblem problem = data.problem(k, TieRule::first);
+        EXPECT_TRUE(run(algorithm, problem).rows == oracle::topk(problem)) << name_of(distribution) << ", k = " << k;
+      }
+    }
+  }
+}
+
 // A digit that all keys share costs a pass that writes nothing.
 TEST_F(SelectionOnGpu, RadixSelectWritesOnlyWhatShrinks) {
   constexpr std::size_t kRows = 4096;

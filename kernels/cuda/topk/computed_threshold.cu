@@ -101,6 +101,12 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   found.flush();
 }
 
+/// The collectors' shared memory leaves a program less than what a kernel may have without being told so.
+void allow_program(std::size_t bytes) {
+  SKYRANK_CUDA_CALL(cudaFuncSetAttribute(reinterpret_cast<const void*>(keep_computed),
+                                         cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+}
+
 /// One program that leaves the values of both.
 DeviceExpression joined(const ComputedScan& scan) {
   if (!scan.condition) return scan.score;
@@ -140,6 +146,7 @@ std::optional<TopKSolution> best_of_computed(const ScanProblem& problem, const T
                           problem.n,
                           ScanSelection<ComputedRows>::kind_of(problem.ties)};
   const std::size_t shared_bytes = machine_bytes(*program);
+  allow_program(shared_bytes);
   const std::size_t resident = resident_blocks(keep_computed, kMachineThreads, shared_bytes) *
                                static_cast<std::size_t>(device.properties().multiprocessors);
   const Grid grid{.blocks = std::min(blocks_for(problem.n, kMachineTile), resident),

@@ -41,7 +41,7 @@ Cost blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statis
            {"first-keys", words * std::min(kept, kFirstRows) * d, 20e-9},
            {"corners", kept * std::sqrt(kept) / threads, 1e-9},
            {"block-keys", kept * kept / 2 / kBlockRows * d / threads, 0.1e-9}},
-          survivors * (16 + 2 * d * static_cast<double>(shape.width))};
+          survivors * (48 + d * (4 + static_cast<double>(shape.width)))};
 }
 
 }  // namespace skyrank::planner::cost

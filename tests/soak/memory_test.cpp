@@ -255,6 +255,7 @@ TEST(EngineMemory, ThePlannerTakesAPathThatFits) {
   // Less and less, until there is too little for the path that is fastest.
   PlanNode taken = fastest;
   for (std::size_t limit = 4 << 20; taken.algorithm == fastest.algorithm; limit -= limit / 16) {
+    SCOPED_TRACE(taken.algorithm + " with " + std::to_string(limit) + " bytes");
     const Result result = Engine({.threads = 1, .memory_bytes = limit}).run(query, table);
     EXPECT_EQ(result.rows, expected);
     taken = path_of(result.plan);

@@ -4,6 +4,9 @@
     gpu_runs.py --keep fitted tools/bench/results/*h200*.csv > planner/data/cuda.csv
     gpu_runs.py --keep held-out tools/bench/results/*h200*.csv > cuda-held-out.csv
 
+Of files whose names differ in their dates only, the latest counts, as kernels have become faster since; of skylines the
+data of the classic generator.
+
 Held out are all rankings of 2^26 rows, and of larger ones those with k = 65,536; skylines of 6 and of 12 dimensions.
 Times by a device's events leave out how a problem gets there and the wait for its answer: START seconds are added, the
 models' own for that, so that "start" of a fit means
@@ -14,9 +17,11 @@ on the device; topk-gpu-h200-2026-11-21.csv is left out, as kernels have become 
 import argparse
 import csv
 import math
+import re
 import sys
 
 START = 40e-6
+GENERATED = ("correlated", "independent", "anticorrelated")
 WIDTHS = {"uint8": 1, "uint16": 2, "float32": 4, "uint32": 4, "float64": 8, "uint64": 8}
 GAMMA = (1, 0.5772, 0.9891, 0.9075, 0.9817, 0.9820, 0.9931)  # as in planner/estimate.cpp
 STATISTICS = ("selectivity", "distinct", "order", "ascending", "tied", "growth_sample", "dims", "drift", "survivors",
@@ -87,8 +92,17 @@ def runs_in(path):
             if row.get("suite") == "topk-gpu":
                 continue  # of kernels before their last changes
             known = row.get("op") in ("skyline", "top-k") and row.get("median_ms") and row["algorithm"].startswith("cuda-")
+            known = known and (row["op"] == "top-k" or row["dist"] in GENERATED)
             if known and " " not in row["algorithm"] and all(t in WIDTHS for t in row["type"].split()):
                 yield row
+
+
+def latest(paths):
+    """One path a name without its date, in their order."""
+    of_name = {}
+    for path in sorted(paths):
+        of_name[re.sub(r"-\d{4}-\d\d-\d\d\.csv$", "", path)] = path
+    return [path for path in paths if path in of_name.values()]
 
 
 def main():
@@ -98,7 +112,7 @@ def main():
     arguments = parser.parse_args()
     print("# NVIDIA H200, from tools/bench/results by tools/bench/planner/gpu_runs.py")
     print(HEADER)
-    for path in arguments.csv:
+    for path in latest(arguments.csv):
         for run in runs_in(path):
             if held_out(run) == (arguments.keep == "held-out"):
                 print(line_of(run))

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -40,15 +39,32 @@ std::vector<std::string> block(const std::string& first) {
   return {};
 }
 
+/// Each number between `before` and `after` becomes N.
+std::string without_numbers(const std::string& line, const std::string& before, const std::string& after) {
+  std::string result;
+  for (std::size_t i = 0; i < line.size();) {
+    const std::size_t begin = i + before.size();
+    const std::size_t end = std::min(line.find_first_not_of("0123456789.e+", begin), line.size());
+    if (line.compare(i, before.size(), before) == 0 && end > begin && line.compare(end, after.size(), after) == 0) {
+      result += before + "N" + after;
+      i = end + after.size();
+    } else {
+      result += line[i++];
+    }
+  }
+  return result;
+}
+
 /// Times, and how they compare, become marks; what a build with CUDA has more is left out.
 std::vector<std::string> masked(const std::vector<std::string>& lines) {
+  const std::string device = "device auto: the CPU, ";
   std::vector<std::string> result;
   for (std::string line : lines) {
     if (line.find("not cuda-") != std::string::npos) continue;
-    line = std::regex_replace(line, std::regex("[0-9.]+ ms"), "T ms");
-    line = std::regex_replace(line, std::regex("predicted [0-9.e+]+ times"), "predicted R times");
-    line = std::regex_replace(line, std::regex("cheapest of [0-9]+"), "cheapest of N");
-    line = std::regex_replace(line, std::regex("device auto: the CPU, .*"), "device auto: the CPU, WHY");
+    line = without_numbers(line, "", " ms");
+    line = without_numbers(line, "predicted ", " times");
+    line = without_numbers(line, "cheapest of ", "");
+    if (const std::size_t place = line.find(device); place != std::string::npos) line.resize(place + device.size());
     result.push_back(line);
   }
   return result;
@@ -116,7 +132,7 @@ std::vector<std::vector<std::string>> commands() {
   for (std::string line : lines_of(readme())) {
     if (!line.starts_with(start)) continue;
     line = line.substr(start.size(), line.find(" #") - start.size());
-    line = std::regex_replace(line, std::regex("[\\[\\]]"), "");
+    std::erase_if(line, [](char c) { return c == '[' || c == ']'; });
     std::istringstream words(line);
     all.emplace_back(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
   }

@@ -7,6 +7,7 @@
 #include <tbb/task_group.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <mutex>
 
@@ -49,6 +50,18 @@ void parallel_for(std::size_t n, std::size_t grain, Counters& total, const Body&
     if constexpr (Counters::kEnabled) {
       const std::scoped_lock lock(mutex);
       total.add(counters);
+    }
+  });
+}
+
+/// Calls body(i, counters) for each i in [0, n), the last first and then downwards, for as many at the same time as
+/// there are threads: where later tasks take longer, no long one is left to the end.
+template <class Counters, class Body>
+void parallel_tasks(std::size_t n, Counters& total, const Body& body) {
+  std::atomic<std::size_t> begun{0};
+  parallel_for(std::min(n, concurrency()), 1, total, [&](std::size_t, std::size_t, Counters& counters) {
+    for (std::size_t i = begun++; i < n && !tbb::is_current_task_group_canceling(); i = begun++) {
+      body(n - 1 - i, counters);
     }
   });
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -143,6 +144,16 @@ struct CodedRows {
   std::uint32_t row(std::size_t i) const {
     return static_cast<std::uint32_t>(words[i] & ((std::uint64_t{1} << row_bits) - 1));
   }
+  std::span<const std::uint64_t> part(std::size_t begin, std::size_t end) const {
+    return std::span(words).subspan(begin, end - begin);
+  }
+  RowIndices rows() const {
+    RowIndices all(size());
+    parallel_for(size(), 1 << 14, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) all[i] = row(i);
+    });
+    return all;
+  }
 };
 
 /// Sorts by splitters from a sample: parts are spread over buckets, and buckets are sorted, at the same time.
@@ -189,7 +200,7 @@ inline void sort_words(Vector<std::uint64_t>& words) {
 
 /// Rows in z-order, then ascending: neighbours have similar levels, which keeps the corners of blocks tight.
 template <class Key>
-CodedRows sort_by_code(const Candidates<Key>& rows, const RowIndices& indices) {
+CodedRows sort_by_code(const Candidates<Key>& rows, std::span<const std::uint32_t> indices) {
   CodedRows result{Vector<std::uint64_t>(indices.size()), static_cast<std::size_t>(std::bit_width(rows.n))};
   const std::size_t dropped = std::max(rows.grid.code_bits + result.row_bits, std::size_t{64}) - 64;
   parallel_for(indices.size(), 4096, [&](std::size_t begin, std::size_t end) {

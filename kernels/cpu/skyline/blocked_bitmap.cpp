@@ -39,7 +39,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/cpu/skyline/bitmap_blocks-inl.hpp"
+#include "kernels/cpu/skyline/bitmap_pack-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace skyrank::kernels::skyline {
@@ -53,7 +53,7 @@ constexpr std::size_t kChunk = 1 << 14;
 constexpr std::size_t kFirstBatch = 2048;
 constexpr std::size_t kLargestBatch = 1 << 17;
 constexpr std::size_t kBatchOfThread = 1 << 14;
-constexpr std::size_t kLargestTask = 4096;
+constexpr std::size_t kLargestTask = Pack::kMaxRows;
 constexpr std::size_t kSmallestTask = 512;
 
 // ---- First prefilter: columns against a few strong rows ----
@@ -220,128 +220,57 @@ Spared first_prefilter(const SkylineProblem& problem, Counters& counters, const 
 
 /// Cuts [0, n) into chunks, calls body(begin, end, kept, counters) for each at the same time, and gives what they
 /// kept, in order.
-template <class Counters, class Body>
-RowIndices keep_in_chunks(std::size_t n, std::size_t chunk, Counters& counters, const Context& context,
-                          const Body& body) {
-  Vector<RowIndices> kept((n + chunk - 1) / chunk);
-  parallel_for(kept.size(), 1, counters, [&](std::size_t first, std::size_t last, Counters& own) {
-    for (std::size_t c = first; c < last; ++c) {
-      context.check();
-      body(c * chunk, std::min(n, (c + 1) * chunk), kept[c], own);
-    }
+template <class T, class Counters, class Body>
+Vector<T> keep_in_chunks(std::size_t n, std::size_t chunk, Counters& counters, const Context& context,
+                         const Body& body) {
+  Vector<Vector<T>> kept((n + chunk - 1) / chunk);
+  parallel_tasks(kept.size(), counters, [&](std::size_t c, Counters& own) {
+    context.check();
+    body(c * chunk, std::min(n, (c + 1) * chunk), kept[c], own);
   });
   return concatenate(kept);
 }
 
 // ---- Rows against blocks ----
 
-/// The rows of one task, packed so that a pass over them streams.
-struct Pack {
-  std::size_t size = 0;
-  std::size_t room = 0;  ///< of a plane: the rows and a padding
-  RowIndices rows;
-  Array<std::uint64_t> levels;  ///< planes x room
-  Vector<std::uint8_t> dominated;
-
-  template <class Key>
-  Pack(const Candidates<Key>& from, std::span<const std::uint32_t> queries)
-      : size(queries.size()),
-        room(hwy::RoundUpTo(size, 64)),
-        rows(queries.begin(), queries.end()),
-        levels(from.planes * room),
-        dominated(size) {
-    for (std::size_t p = 0; p < from.planes; ++p) {
-      std::uint64_t* plane = levels.get() + p * room;
-      for (std::size_t i = 0; i < size; ++i) plane[i] = from.levels[rows[i] * from.planes + p];
-      std::fill(plane + size, plane + room, 0);
-    }
-  }
-
-  void drop_dominated(std::size_t planes) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      if (dominated[i] != 0) continue;
-      rows[kept] = rows[i];
-      for (std::size_t p = 0; p < planes; ++p) levels[p * room + kept] = levels[p * room + i];
-      ++kept;
-    }
-    size = kept;
-    std::fill_n(dominated.begin(), kept, std::uint8_t{0});
-  }
-};
-
-/// Writes the indices of the pack's rows that are at or above a block's corner; returns how many. Meanwhile the block's
-/// sets, of so many words, are fetched: it was last seen by another task, if at all.
-HWY_INLINE std::size_t list_open(const Pack& pack, const Block& block, std::size_t planes, std::size_t words,
-                                 std::uint32_t* open) {
-  // Levels are below 128: a byte keeps its highest bit, which is set first, unless the corner is above the row.
-  constexpr std::uint64_t kHighest = 0x8080808080808080u;
-  const WordTag tag;
-  const auto highest = hn::Set(tag, kHighest);
-  std::size_t count = 0;
-  const std::size_t fetched_a_step = hwy::RoundUpTo(words * 64 / pack.room, kWords);
-  std::size_t fetched = 0;
-  for (std::size_t first = 0; first < pack.size; first += 64) {
-    for (const std::size_t stop = std::min(words, fetched + fetched_a_step); fetched < stop; fetched += kWords) {
-      hwy::Prefetch(block.sets.get() + fetched);
-    }
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < 64; i += hn::Lanes(tag)) {
-      auto kept = highest;
-      for (std::size_t p = 0; p < planes; ++p) {
-        const auto levels = hn::Load(tag, pack.levels.get() + p * pack.room + first + i);
-        kept = hn::And(kept, hn::Sub(hn::Or(levels, highest), hn::Set(tag, block.corner[p])));
-      }
-      word |= bits_of(tag, hn::Eq(kept, highest)) << i;
-    }
-    for (; word != 0; word &= word - 1) {
-      open[count++] = static_cast<std::uint32_t>(first + static_cast<std::size_t>(std::countr_zero(word)));
-    }
-  }
-  while (count > 0 && open[count - 1] >= pack.size) --count;  // of the padding
-  return count;
-}
-
 /// Tests all rows of a pack against all blocks; leaves those that nothing dominates.
 template <class Key, class Counters>
 void reduce(const Candidates<Key>& rows, const Blocks& blocks, Pack& pack, Kills kills, Counters& counters,
             const Context& context) {
-  RowIndices open(pack.size + 64);
+  RowIndices open(pack.size + Pack::kGroup);
   std::size_t dominated = 0;
+  const auto levels = [&](std::size_t i) { return pack.levels_of(i); };
+  const auto key = [&](std::size_t i) { return rows.keys[pack.row(i)]; };
   for (std::size_t b = 0; b < blocks.blocks.size() && pack.size > 0; ++b) {
     context.check();
-    const std::size_t count = list_open(pack, blocks.blocks[b], rows.planes, rows.grid.words(), open.data());
-    counters.mask_tests(pack.size + count);
-    counters.bytes_read(pack.size * rows.planes * sizeof(std::uint64_t) + count * rows.d * kBlockRows / 8);
-    const auto levels = [&](std::size_t i) {
-      return [&pack, i](std::size_t p) {
-        return reinterpret_cast<const std::uint8_t*>(pack.levels.get() + p * pack.room + i);
-      };
-    };
-    const auto key = [&](std::size_t i) { return rows.keys[pack.rows[i]]; };
-    dominated += mark_dominated(rows, blocks.blocks[b], blocks.rows.data() + b * kBlockRows,
-                                std::span(open.data(), count), levels, key, pack.dominated.data(), kills, counters);
+    const Block& block = blocks.blocks[b];
+    std::size_t count = list_open(pack, block, rows.grid.words(), open.data(), counters);
+    count = pass_over_eights(rows.grid, pack, block, std::span(open.data(), count), counters);
+    counters.mask_tests(count);
+    counters.bytes_read(count * rows.d * kBlockRows / 8);
+    dominated += mark_dominated(rows, block, blocks.rows.data() + b * kBlockRows, std::span(open.data(), count), levels,
+                                key, pack.dominated.data(), kills, counters);
     if (16 * dominated > pack.size) {
-      pack.drop_dominated(rows.planes);
+      pack.drop_dominated();
       dominated = 0;
     }
   }
-  pack.drop_dominated(rows.planes);
+  pack.drop_dominated();
 }
 
 /// Those of `queries` that no row of the blocks dominates, in their order.
 template <class Key, class Counters>
-RowIndices undominated(const Candidates<Key>& rows, const Blocks& blocks, std::span<const std::uint32_t> queries,
-                       Kills kills, Counters& counters, const Context& context) {
-  if (blocks.rows.empty()) return {queries.begin(), queries.end()};
+CodedRows undominated(const Candidates<Key>& rows, const Blocks& blocks, CodedRows queries, Kills kills,
+                      Counters& counters, const Context& context) {
+  if (blocks.rows.empty()) return queries;
   const std::size_t task = std::clamp(queries.size() / (4 * concurrency()), kSmallestTask, kLargestTask);
-  return keep_in_chunks(queries.size(), task, counters, context,
-                        [&](std::size_t begin, std::size_t end, RowIndices& kept, Counters& own) {
-                          Pack pack(rows, queries.subspan(begin, end - begin));
-                          reduce(rows, blocks, pack, kills, own, context);
-                          pack.rows.resize(pack.size);
-                          kept = std::move(pack.rows);
-                        });
+  const auto body = [&](std::size_t begin, std::size_t end, Vector<std::uint64_t>& kept, Counters& own) {
+    Pack pack(rows, queries.part(begin, end), queries.row_bits);
+    reduce(rows, blocks, pack, kills, own, context);
+    pack.words.resize(pack.size);
+    kept = std::move(pack.words);
+  };
+  return {keep_in_chunks<std::uint64_t>(queries.size(), task, counters, context, body), queries.row_bits};
 }
 
 /// A row, and one before it that has the same keys.
@@ -401,19 +330,19 @@ class TwinSort {
 /// codes.
 template <class Key>
 void take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::size_t begin, std::size_t end,
-                    RowIndices& kept, Vector<Twin>& twins) {
+                    Vector<std::uint64_t>& kept, Vector<Twin>& twins) {
   TwinSort sort(rows);
   RowIndices run;
   while (begin < end) {
     const std::uint64_t code = sorted.code(begin);
     for (run.clear(); begin < end && sorted.code(begin) == code; ++begin) run.push_back(sorted.row(begin));
     sort(run);
-    kept.push_back(run.front());
-    for (std::size_t i = 1; i < run.size(); ++i) {
-      if (sort.compare(kept.back(), run[i]) == 0) {
-        twins.push_back({run[i], kept.back()});
+    for (std::size_t i = 0, first = 0; i < run.size(); ++i) {
+      if (i > 0 && sort.compare(run[first], run[i]) == 0) {
+        twins.push_back({run[i], run[first]});
       } else {
-        kept.push_back(run[i]);
+        first = i;
+        kept.push_back(code << sorted.row_bits | run[i]);
       }
     }
   }
@@ -422,7 +351,7 @@ void take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::s
 /// Rows in z-order without all but the first of equal ones, which have the same code: duplicates never dominate each
 /// other, and would only make all their tests fail.
 template <class Key>
-RowIndices take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, Vector<Twin>& twins) {
+CodedRows take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, Vector<Twin>& twins) {
   const std::size_t parts = std::clamp<std::size_t>(sorted.size() / 4096, 1, 4 * concurrency());
   const auto start_of = [&](std::size_t part) {
     const std::size_t place = sorted.size() * part / parts;
@@ -431,7 +360,7 @@ RowIndices take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, 
     const auto in_run = [&](std::uint64_t word) { return word >> sorted.row_bits == sorted.code(place - 1); };
     return static_cast<std::size_t>(std::partition_point(from, sorted.words.end(), in_run) - sorted.words.begin());
   };
-  Vector<RowIndices> kept(parts);
+  Vector<Vector<std::uint64_t>> kept(parts);
   Vector<Vector<Twin>> found(parts);
   parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t part = begin; part < end; ++part) {
@@ -439,7 +368,7 @@ RowIndices take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, 
     }
   });
   for (const Vector<Twin>& some : found) twins.insert(twins.end(), some.begin(), some.end());
-  return concatenate(kept);
+  return {concatenate(kept), sorted.row_bits};
 }
 
 /// The skyline of candidates: each of its rows, or the first of some equal ones, and then the others.
@@ -468,10 +397,7 @@ void settle(const Candidates<Key>& rows, const RowIndices& fresh, Blocks& skylin
   RowIndices all = std::move(skyline.rows);
   skyline.rows.clear();
   all.insert(all.end(), fresh.begin(), fresh.end());
-  const CodedRows sorted = sort_by_code(rows, all);
-  parallel_for(sorted.size(), kChunk, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) all[i] = sorted.row(i);
-  });
+  all = sort_by_code(rows, all).rows();
   append(rows, all, skyline);
   settled = all.size();
 }
@@ -492,12 +418,12 @@ Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& co
     const std::span<const std::uint32_t> batch(by_score.order.data() + begin, by_score.starts[score] - begin);
     if (batch.empty()) continue;
     wished = std::min(2 * wished, largest);
-    RowIndices alive = undominated<Key>(rows, skyline, batch, kills, counters, context);
-    alive = take_out_twins(rows, sort_by_code(rows, alive), twins);
+    CodedRows alive = undominated(rows, skyline, sort_by_code(rows, batch), kills, counters, context);
+    alive = take_out_twins(rows, alive, twins);
     Blocks own;
-    append(rows, alive, own);
-    alive = undominated<Key>(rows, own, alive, kills, counters, context);
-    settle(rows, alive, skyline, settled);
+    append(rows, alive.rows(), own);
+    alive = undominated(rows, own, std::move(alive), kills, counters, context);
+    settle(rows, alive.rows(), skyline, settled);
   }
   return {std::move(skyline.rows), std::move(twins)};
 }
@@ -540,7 +466,7 @@ RowIndices keep_spared(const SkylineProblem& problem, const RowIndices& ids, con
       }
     }
   };
-  return keep_in_chunks(ids.size(), kChunk / 2, counters, context, body);
+  return keep_in_chunks<std::uint32_t>(ids.size(), kChunk / 2, counters, context, body);
 }
 
 /// Those of the spared rows that the strongest of the elite do not dominate, ascending.
@@ -566,12 +492,12 @@ RowIndices second_prefilter(const SkylineProblem& problem, Spared spared, Counte
 Vector<RowId> rows_in_order(const RowIndices& ids, const Skyline& skyline, const Context& context) {
   const Vector<std::uint8_t> taken = flags_of(skyline, ids.size());
   CountNothing nothing;
-  const RowIndices places = keep_in_chunks(ids.size(), kChunk, nothing, context,
-                                           [&](std::size_t begin, std::size_t end, RowIndices& kept, CountNothing&) {
-                                             for (std::size_t i = begin; i < end; ++i) {
-                                               if (taken[i] != 0) kept.push_back(ids[i]);
-                                             }
-                                           });
+  const auto body = [&](std::size_t begin, std::size_t end, RowIndices& kept, CountNothing&) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (taken[i] != 0) kept.push_back(ids[i]);
+    }
+  };
+  const RowIndices places = keep_in_chunks<std::uint32_t>(ids.size(), kChunk, nothing, context, body);
   Vector<RowId> rows(places.size());
   parallel_for(rows.size(), kChunk, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) rows[i] = static_cast<RowId>(places[i]);

@@ -44,17 +44,39 @@ struct Blocks {
   Vector<Block> blocks;
 };
 
+using Columns = std::array<std::int8_t, kMaxDims * kBlockRows>;
+
+/// Levels of a block's rows by dimension; absent rows are at or below no level.
+template <class Key>
+void level_columns(const Candidates<Key>& rows, std::span<const std::uint32_t> members, Columns& columns) {
+  constexpr std::size_t kAtOnce = 64;
+  const WordTag tag;
+  const hn::Rebind<std::uint8_t, WordTag> byte_tag;
+  constexpr std::uint64_t kAbsent = 0x7F7F7F7F7F7F7F7Fu;
+  HWY_ALIGN std::array<std::uint64_t, kAtOnce> words;
+  auto* bytes = reinterpret_cast<std::uint8_t*>(columns.data());
+  for (std::size_t first = 0; first < kBlockRows; first += kAtOnce) {
+    const std::size_t count = std::min(members.size() - std::min(members.size(), first), kAtOnce);
+    std::fill(words.begin() + static_cast<std::ptrdiff_t>(count), words.end(), kAbsent);
+    for (std::size_t p = 0; p < rows.planes; ++p) {
+      for (std::size_t i = 0; i < count; ++i) words[i] = rows.level_words(members[first + i])[p];
+      for (std::size_t j = 8 * p; j < std::min(rows.d, 8 * p + 8); ++j) {
+        for (std::size_t i = 0; i < kAtOnce; i += hn::Lanes(tag)) {
+          const auto level = hn::ShiftRightSame(hn::Load(tag, words.data() + i), static_cast<int>(8 * (j - 8 * p)));
+          hn::StoreU(hn::TruncateTo(byte_tag, level), byte_tag, bytes + j * kBlockRows + first + i);
+        }
+      }
+    }
+  }
+}
+
 template <class Key>
 void build_block(const Candidates<Key>& rows, std::span<const std::uint32_t> members, Block& block) {
   const hn::CappedTag<std::int8_t, 64> tag;
   const Grid<Key>& grid = rows.grid;
   if (!block.sets) block.sets = Array<std::uint64_t>(grid.words());
-  HWY_ALIGN std::array<std::int8_t, kMaxDims * kBlockRows> columns;
-  std::fill_n(columns.begin(), rows.d * kBlockRows, std::int8_t{127});  // absent rows are at or below no level
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const std::uint8_t* level = rows.level(members[i]);
-    for (std::size_t j = 0; j < rows.d; ++j) columns[j * kBlockRows + i] = static_cast<std::int8_t>(level[j]);
-  }
+  HWY_ALIGN Columns columns;
+  level_columns(rows, members, columns);
   block.corner = {};
   auto* corner = reinterpret_cast<std::uint8_t*>(block.corner.data());
   std::uint64_t* sets = block.sets.get();

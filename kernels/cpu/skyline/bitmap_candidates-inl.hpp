@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <hwy/cache_control.h>
+
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/padded_rows.hpp"
@@ -54,10 +56,9 @@ struct Candidates {
         levels(n * planes),
         scores(n) {}
 
-  /// The levels of a row side by side.
-  const std::uint8_t* level(std::size_t row) const {
-    return reinterpret_cast<const std::uint8_t*>(levels.get() + row * planes);
-  }
+  /// The levels of a row side by side, eight a word.
+  const std::uint64_t* level_words(std::size_t row) const { return levels.get() + row * planes; }
+  const std::uint8_t* level(std::size_t row) const { return reinterpret_cast<const std::uint8_t*>(level_words(row)); }
 };
 
 /// Makes candidates [first, first + count) of the rows `ids` of the problem; at most kTile.
@@ -201,11 +202,13 @@ inline void sort_words(Vector<std::uint64_t>& words) {
 /// Rows in z-order, then ascending: neighbours have similar levels, which keeps the corners of blocks tight.
 template <class Key>
 CodedRows sort_by_code(const Candidates<Key>& rows, std::span<const std::uint32_t> indices) {
+  constexpr std::size_t kAhead = 16;
   CodedRows result{Vector<std::uint64_t>(indices.size()), static_cast<std::size_t>(std::bit_width(rows.n))};
-  const std::size_t dropped = std::max(rows.grid.code_bits + result.row_bits, std::size_t{64}) - 64;
+  const std::size_t dropped = std::max(rows.grid.code_bits() + result.row_bits, std::size_t{64}) - 64;
   parallel_for(indices.size(), 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      result.words[i] = rows.grid.code(rows.level(indices[i])) >> dropped << result.row_bits | indices[i];
+      if (i + kAhead < end) hwy::Prefetch(rows.level_words(indices[i + kAhead]));
+      result.words[i] = rows.grid.code(rows.level_words(indices[i])) >> dropped << result.row_bits | indices[i];
     }
   });
   sort_words(result.words);

@@ -37,33 +37,31 @@ template <class Key>
 struct Grid {
   std::size_t d = 0;
   std::size_t levels = 0;       ///< a power of two
-  std::size_t code_bits = 0;    ///< of the z-order
+  std::size_t code_planes = 0;  ///< bits of each level that the z-order goes by
   Vector<Key> thresholds;       ///< d x levels, ascending, padded with the largest key
   Vector<Key> least;            ///< d: of the sample
-  Vector<std::uint64_t> codes;  ///< levels: the bits of a level, d apart, for the z-order
 
   explicit Grid(std::size_t dims)
       : d(dims),
         levels(dims <= 32 ? 32 : 16),
+        code_planes(std::min(level_bits(), 64 / d)),
         thresholds(d * levels, std::numeric_limits<Key>::max()),
-        least(d),
-        codes(levels) {
-    const auto level_bits = static_cast<std::size_t>(std::countr_zero(levels));
-    const std::size_t planes = std::min(level_bits, 64 / d);
-    code_bits = planes * d;
-    for (std::size_t l = 0; l < levels; ++l) {
-      for (std::size_t p = 0; p < planes; ++p) {
-        codes[l] |= std::uint64_t{(l >> (level_bits - planes + p)) & 1} << (p * d);
-      }
-    }
-  }
+        least(d) {}
 
+  std::size_t level_bits() const { return static_cast<std::size_t>(std::countr_zero(levels)); }
+  std::size_t code_bits() const { return code_planes * d; }
   std::size_t words() const { return d * levels * kWords; }
   std::size_t num_scores() const { return d * (levels - 1) + 1; }
 
-  std::uint64_t code(const std::uint8_t* level) const {
+  /// The place in z-order of a row whose levels stand in words, eight a word: its levels' highest bits, then the next.
+  std::uint64_t code(const std::uint64_t* words) const {
+    constexpr std::uint64_t kLowest = 0x0101010101010101u;
+    constexpr std::uint64_t kGather = 0x0102040810204080u;  // of each byte the lowest bit, to the highest byte
     std::uint64_t bits = 0;
-    for (std::size_t j = 0; j < d; ++j) bits |= codes[level[j]] << j;
+    for (std::size_t p = 0; p < code_planes; ++p) {
+      const std::size_t bit = level_bits() - code_planes + p;
+      for (std::size_t j = 0; j < d; j += 8) bits |= ((words[j / 8] >> bit & kLowest) * kGather >> 56) << (p * d + j);
+    }
     return bits;
   }
 };

@@ -74,7 +74,7 @@ struct Pack {
         dominated(size) {
     for (std::size_t p = 0; p < planes; ++p) {
       std::uint64_t* plane = levels.get() + p * room;
-      for (std::size_t i = 0; i < size; ++i) plane[i] = from.levels[row(i) * planes + p];
+      for (std::size_t i = 0; i < size; ++i) plane[i] = from.level_words(row(i))[p];
     }
     find_greatest();
   }

@@ -25,7 +25,7 @@ static_assert(kGatherRows % kBitsPerByte == 0, "ranges of rows must not share a 
 struct Buffers {
   ColumnCharge charge;
   /// Answers are read and dropped: their memory serves the next one.
-  kernels::Scratch<std::byte> values{kernels::ScratchAllocator<std::byte>(nullptr)};
+  kernels::Scratch<std::byte> values{kernels::Scratch<std::byte>::allocator_type(nullptr)};
   std::vector<std::int32_t> offsets32;
   std::vector<std::int64_t> offsets64;
   std::vector<std::uint8_t> valid;

@@ -86,8 +86,27 @@ class Charge {
   std::size_t bytes_ = 0;
 };
 
+/// Where a counting allocator has its memory from: the system, with values made as usual.
+struct SystemMemory {
+  static constexpr bool kLeavesValues = false;
+
+  template <class T>
+  static T* allocate(std::size_t n) {
+    return std::allocator<T>().allocate(n);
+  }
+  template <class T>
+  static void deallocate(T* data, std::size_t n) noexcept {
+    std::allocator<T>().deallocate(data, n);
+  }
+};
+
+/// The system's, uninitialised where no value is given: whoever fills it first touches its pages, many threads at once.
+struct RawMemory : SystemMemory {
+  static constexpr bool kLeavesValues = true;
+};
+
 /// Counts on the account of the thread that made it, which has to outlive it; copies and moves stay on that account.
-template <class T>
+template <class T, class Memory = SystemMemory>
 class CountingAllocator {
  public:
   using value_type = T;
@@ -96,27 +115,34 @@ class CountingAllocator {
   using propagate_on_container_swap = std::true_type;
 
   CountingAllocator() : account_(current_account()) {}
+  explicit CountingAllocator(MemoryAccount* account) : account_(account) {}
   template <class U>
-  CountingAllocator(const CountingAllocator<U>& other) noexcept : account_(other.account()) {}  // NOLINT: they convert
+  CountingAllocator(const CountingAllocator<U, Memory>& other) noexcept  // NOLINT: they convert
+      : account_(other.account()) {}
 
   T* allocate(std::size_t n) {
     const std::size_t bytes = n * sizeof(T);
     if (account_ != nullptr) account_->take(bytes);
     try {
-      return std::allocator<T>().allocate(n);
+      return Memory::template allocate<T>(n);
     } catch (...) {
       if (account_ != nullptr) account_->give(bytes);
       throw;
     }
   }
   void deallocate(T* data, std::size_t n) noexcept {
-    std::allocator<T>().deallocate(data, n);
+    Memory::deallocate(data, n);
     if (account_ != nullptr) account_->give(n * sizeof(T));
+  }
+
+  template <class U>
+  void construct(U* at) requires Memory::kLeavesValues {
+    ::new (static_cast<void*>(at)) U;
   }
 
   MemoryAccount* account() const noexcept { return account_; }
   template <class U>
-  bool operator==(const CountingAllocator<U>& other) const noexcept {
+  bool operator==(const CountingAllocator<U, Memory>& other) const noexcept {
     return account_ == other.account();
   }
 
@@ -126,6 +152,10 @@ class CountingAllocator {
 
 template <class T>
 using Vector = std::vector<T, CountingAllocator<T>>;
+
+/// A vector whose elements have no value until they are given one.
+template <class T>
+using RawVector = std::vector<T, CountingAllocator<T, RawMemory>>;
 
 /// Vectors are equal whether or not they are counted.
 template <class T>

@@ -40,8 +40,10 @@ struct Block {
 };
 
 struct Blocks {
-  RowIndices rows;  ///< of all blocks; only the last may be partly filled
-  Vector<Block> blocks;
+  RowIndices rows;       ///< of all blocks; only the last may be partly filled
+  Vector<Block> blocks;  ///< as many as the rows take, and maybe more, whose memory waits for rows to come
+
+  std::size_t count() const { return (rows.size() + kBlockRows - 1) / kBlockRows; }
 };
 
 using Columns = std::array<std::int8_t, kMaxDims * kBlockRows>;
@@ -99,12 +101,12 @@ void build_block(const Candidates<Key>& rows, std::span<const std::uint32_t> mem
 
 /// Appends rows; the last block is filled up first.
 template <class Key>
-void append(const Candidates<Key>& rows, const RowIndices& fresh, Blocks& to) {
+void append(const Candidates<Key>& rows, std::span<const std::uint32_t> fresh, Blocks& to) {
   const std::size_t first = to.rows.size() / kBlockRows;
   to.rows.insert(to.rows.end(), fresh.begin(), fresh.end());
-  to.blocks.resize((to.rows.size() + kBlockRows - 1) / kBlockRows);
+  if (to.blocks.size() < to.count()) to.blocks.resize(to.count());
   const std::span<const std::uint32_t> all(to.rows);
-  parallel_for(to.blocks.size() - first, 4, [&](std::size_t begin, std::size_t end) {
+  parallel_for(to.count() - first, 4, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = first + begin; b < first + end; ++b) {
       const std::size_t row = b * kBlockRows;
       build_block(rows, all.subspan(row, std::min(kBlockRows, all.size() - row)), to.blocks[b]);

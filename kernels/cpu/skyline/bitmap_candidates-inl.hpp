@@ -107,7 +107,7 @@ Candidates<Key> make_candidates(const SkylineProblem& problem, const RowIndices&
 
 /// Rows by ascending score; `starts[s]` is the first of score s, and the last start is n.
 struct ByScore {
-  RowIndices order;
+  RawVector<std::uint32_t> order;
   Vector<std::size_t> starts;
 };
 
@@ -125,7 +125,7 @@ ByScore sort_by_score(const Candidates<Key>& rows, std::size_t num_scores) {
     });
   };
   each_row([](std::uint32_t& count, std::size_t) { ++count; });
-  ByScore result{RowIndices(rows.n), Vector<std::size_t>(num_scores + 1, rows.n)};
+  ByScore result{RawVector<std::uint32_t>(rows.n), Vector<std::size_t>(num_scores + 1, rows.n)};
   std::uint32_t at = 0;
   for (std::size_t s = 0; s < num_scores; ++s) {
     result.starts[s] = at;
@@ -137,7 +137,7 @@ ByScore sort_by_score(const Candidates<Key>& rows, std::size_t num_scores) {
 
 /// A row below its code in the z-order, in one word; of a long code the lowest bits, which matter least, make room.
 struct CodedRows {
-  Vector<std::uint64_t> words;  ///< ascending
+  RawVector<std::uint64_t> words;  ///< ascending
   std::size_t row_bits = 0;
 
   std::size_t size() const { return words.size(); }
@@ -148,8 +148,8 @@ struct CodedRows {
   std::span<const std::uint64_t> part(std::size_t begin, std::size_t end) const {
     return std::span(words).subspan(begin, end - begin);
   }
-  RowIndices rows() const {
-    RowIndices all(size());
+  RawVector<std::uint32_t> rows() const {
+    RawVector<std::uint32_t> all(size());
     parallel_for(size(), 1 << 14, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) all[i] = row(i);
     });
@@ -157,41 +157,61 @@ struct CodedRows {
   }
 };
 
-/// Sorts by splitters from a sample: parts are spread over buckets, and buckets are sorted, at the same time.
-inline void sort_words(Vector<std::uint64_t>& words) {
-  constexpr std::size_t kSerial = 1 << 14;
-  constexpr std::size_t kOversampling = 32;
+/// Cuts words at splitters from a sample, into a power of two of buckets of about the same size.
+class Buckets {
+ public:
+  Buckets(std::span<const std::uint64_t> words, std::size_t wished)
+      : splitters_(std::bit_ceil(wished), ~std::uint64_t{0}) {
+    constexpr std::size_t kOversampling = 32;
+    RawVector<std::uint64_t> sample;
+    for (const std::size_t i : sample_rows(words.size(), count() * kOversampling)) sample.push_back(words[i]);
+    sort_keys(sample);
+    for (std::size_t b = 1; b < count(); ++b) splitters_[b - 1] = sample[b * sample.size() / count()];
+  }
+
+  std::size_t count() const { return splitters_.size(); }
+
+  /// The number of splitters at or below a word, by a search without branches: they could not be foretold.
+  std::size_t operator()(std::uint64_t word) const {
+    std::size_t bucket = 0;
+    for (std::size_t step = count() / 2; step > 0; step /= 2)
+      bucket += splitters_[bucket + step - 1] <= word ? step : 0;
+    return bucket;
+  }
+
+ private:
+  Vector<std::uint64_t> splitters_;  ///< and one more, above all words
+};
+
+/// Sorts by splitters: parts are spread over buckets, and buckets are sorted, at the same time.
+inline void sort_words(RawVector<std::uint64_t>& words) {
+  constexpr std::size_t kSerial = 1 << 13;
+  constexpr std::size_t kBucketsAPart = 4;  // so that the largest is a small share of a thread's work
   const std::size_t parts = std::min(concurrency(), words.size() / kSerial);
   if (parts < 2) return sort_keys(words);
-  Vector<std::uint64_t> splitters;
-  for (const std::size_t i : sample_rows(words.size(), parts * kOversampling)) splitters.push_back(words[i]);
-  sort_keys(splitters);
-  for (std::size_t b = 1; b < parts; ++b) splitters[b - 1] = splitters[b * splitters.size() / parts];
-  splitters.resize(parts - 1);
-  const auto bucket_of = [&](std::uint64_t word) {
-    return static_cast<std::size_t>(std::upper_bound(splitters.begin(), splitters.end(), word) - splitters.begin());
-  };
-  Vector<Vector<std::size_t>> next(parts, Vector<std::size_t>(parts));
+  const Buckets bucket_of(words, kBucketsAPart * parts);
+  Vector<Vector<std::size_t>> next(parts, Vector<std::size_t>(bucket_of.count()));
   const auto each_word = [&](const auto& body) {
     parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t part = begin; part < end; ++part) {
         const std::size_t last = words.size() * (part + 1) / parts;
-        for (std::size_t i = words.size() * part / parts; i < last; ++i)
+        for (std::size_t i = words.size() * part / parts; i < last; ++i) {
           body(next[part][bucket_of(words[i])], words[i]);
+        }
       }
     });
   };
   each_word([](std::size_t& count, std::uint64_t) { ++count; });
   Vector<std::size_t> starts;
   std::size_t at = 0;
-  for (std::size_t b = 0; b < parts; ++b) {
+  for (std::size_t b = 0; b < bucket_of.count(); ++b) {
     starts.push_back(at);
     for (Vector<std::size_t>& part : next) at += std::exchange(part[b], at);
   }
   starts.push_back(at);
-  Vector<std::uint64_t> spread(words.size());
+  RawVector<std::uint64_t> spread(words.size());
   each_word([&](std::size_t& place, std::uint64_t word) { spread[place++] = word; });
-  parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
+  parallel_for(bucket_of.count(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
       sort_keys(std::span(spread).subspan(starts[b], starts[b + 1] - starts[b]));
     }
@@ -203,7 +223,7 @@ inline void sort_words(Vector<std::uint64_t>& words) {
 template <class Key>
 CodedRows sort_by_code(const Candidates<Key>& rows, std::span<const std::uint32_t> indices) {
   constexpr std::size_t kAhead = 16;
-  CodedRows result{Vector<std::uint64_t>(indices.size()), static_cast<std::size_t>(std::bit_width(rows.n))};
+  CodedRows result{RawVector<std::uint64_t>(indices.size()), static_cast<std::size_t>(std::bit_width(rows.n))};
   const std::size_t dropped = std::max(rows.grid.code_bits() + result.row_bits, std::size_t{64}) - 64;
   parallel_for(indices.size(), 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {

@@ -55,10 +55,10 @@ struct Pack {
   std::size_t planes = 0;
   std::size_t room = 0;  ///< of a plane: the rows and a padding
   std::uint64_t row_mask = 0;
-  Vector<std::uint64_t> words;  ///< coded rows
-  Array<std::uint64_t> levels;  ///< planes x room; zero from the last row to the end of its group
-  Array<std::uint64_t> eights;  ///< planes x room / 8: the greatest levels of eight rows
-  Array<std::uint64_t> groups;  ///< planes x 64: the greatest of 64 rows, zero where there are none
+  RawVector<std::uint64_t> words;  ///< coded rows
+  Array<std::uint64_t> levels;     ///< planes x room; zero from the last row to the end of its group
+  Array<std::uint64_t> eights;     ///< planes x room / 8: the greatest levels of eight rows
+  Array<std::uint64_t> groups;     ///< planes x 64: the greatest of 64 rows, zero where there are none
   Vector<std::uint8_t> dominated;
 
   template <class Key>

@@ -56,6 +56,12 @@ constexpr std::size_t kBatchOfThread = 1 << 14;
 constexpr std::size_t kLargestTask = Pack::kMaxRows;
 constexpr std::size_t kSmallestTask = 512;
 
+/// Rows of a chunk of n: at most so many, and few enough that all threads end at about the same time.
+inline std::size_t chunk_of(std::size_t n, std::size_t most) {
+  constexpr std::size_t kLeast = 2048;
+  return std::clamp(hwy::RoundUpTo(n / (8 * concurrency()), kTile), kLeast, most);
+}
+
 // ---- First prefilter: columns against a few strong rows ----
 
 /// Keys of the rows of a sample that dominate the largest share of the grid if dimensions are independent, row after
@@ -203,15 +209,14 @@ Spared first_prefilter(const SkylineProblem& problem, Counters& counters, const 
   for (std::size_t i = 0; i < sample.size(); i += 4) thin.push_back(sample[i]);
   const Grid<Key> grid = make_grid<Key>(problem, thin);
   const Vector<Key> killers = find_killers(problem, grid, sample);
-  const std::size_t chunks = (problem.n + kChunk - 1) / kChunk;
+  const std::size_t chunk = chunk_of(problem.n, kChunk);
+  const std::size_t chunks = (problem.n + chunk - 1) / chunk;
   Vector<RowIndices> rows(chunks);
   Vector<Vector<std::uint16_t>> scores(chunks);
-  parallel_for(chunks, 1, counters, [&](std::size_t first, std::size_t last, Counters& own) {
-    for (std::size_t c = first; c < last; ++c) {
-      context.check();
-      rows[c] = find_spared<Key>(problem, killers, c * kChunk, std::min(problem.n, (c + 1) * kChunk), own);
-      scores[c] = level_sums(problem, grid, rows[c]);
-    }
+  parallel_tasks(chunks, counters, [&](std::size_t c, Counters& own) {
+    context.check();
+    rows[c] = find_spared<Key>(problem, killers, c * chunk, std::min(problem.n, (c + 1) * chunk), own);
+    scores[c] = level_sums(problem, grid, rows[c]);
   });
   Spared result{concatenate(rows), {}};
   if (result.rows.size() >= 4 * kElite) result.elite = find_elite(rows, scores, grid.num_scores());
@@ -220,10 +225,9 @@ Spared first_prefilter(const SkylineProblem& problem, Counters& counters, const 
 
 /// Cuts [0, n) into chunks, calls body(begin, end, kept, counters) for each at the same time, and gives what they
 /// kept, in order.
-template <class T, class Counters, class Body>
-Vector<T> keep_in_chunks(std::size_t n, std::size_t chunk, Counters& counters, const Context& context,
-                         const Body& body) {
-  Vector<Vector<T>> kept((n + chunk - 1) / chunk);
+template <class Values, class Counters, class Body>
+Values keep_in_chunks(std::size_t n, std::size_t chunk, Counters& counters, const Context& context, const Body& body) {
+  Vector<Values> kept((n + chunk - 1) / chunk);
   parallel_tasks(kept.size(), counters, [&](std::size_t c, Counters& own) {
     context.check();
     body(c * chunk, std::min(n, (c + 1) * chunk), kept[c], own);
@@ -241,7 +245,7 @@ void reduce(const Candidates<Key>& rows, const Blocks& blocks, Pack& pack, Kills
   std::size_t dominated = 0;
   const auto levels = [&](std::size_t i) { return pack.levels_of(i); };
   const auto key = [&](std::size_t i) { return rows.keys[pack.row(i)]; };
-  for (std::size_t b = 0; b < blocks.blocks.size() && pack.size > 0; ++b) {
+  for (std::size_t b = 0; b < blocks.count() && pack.size > 0; ++b) {
     context.check();
     const Block& block = blocks.blocks[b];
     std::size_t count = list_open(pack, block, rows.grid.words(), open.data(), counters);
@@ -264,13 +268,13 @@ CodedRows undominated(const Candidates<Key>& rows, const Blocks& blocks, CodedRo
                       Counters& counters, const Context& context) {
   if (blocks.rows.empty()) return queries;
   const std::size_t task = std::clamp(queries.size() / (4 * concurrency()), kSmallestTask, kLargestTask);
-  const auto body = [&](std::size_t begin, std::size_t end, Vector<std::uint64_t>& kept, Counters& own) {
+  const auto body = [&](std::size_t begin, std::size_t end, RawVector<std::uint64_t>& kept, Counters& own) {
     Pack pack(rows, queries.part(begin, end), queries.row_bits);
     reduce(rows, blocks, pack, kills, own, context);
     pack.words.resize(pack.size);
     kept = std::move(pack.words);
   };
-  return {keep_in_chunks<std::uint64_t>(queries.size(), task, counters, context, body), queries.row_bits};
+  return {keep_in_chunks<RawVector<std::uint64_t>>(queries.size(), task, counters, context, body), queries.row_bits};
 }
 
 /// A row, and one before it that has the same keys.
@@ -330,7 +334,7 @@ class TwinSort {
 /// codes.
 template <class Key>
 void take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::size_t begin, std::size_t end,
-                    Vector<std::uint64_t>& kept, Vector<Twin>& twins) {
+                    RawVector<std::uint64_t>& kept, Vector<Twin>& twins) {
   TwinSort sort(rows);
   RowIndices run;
   while (begin < end) {
@@ -360,7 +364,7 @@ CodedRows take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, V
     const auto in_run = [&](std::uint64_t word) { return word >> sorted.row_bits == sorted.code(place - 1); };
     return static_cast<std::size_t>(std::partition_point(from, sorted.words.end(), in_run) - sorted.words.begin());
   };
-  Vector<Vector<std::uint64_t>> kept(parts);
+  Vector<RawVector<std::uint64_t>> kept(parts);
   Vector<Vector<Twin>> found(parts);
   parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t part = begin; part < end; ++part) {
@@ -389,7 +393,7 @@ inline Vector<std::uint8_t> flags_of(const Skyline& skyline, std::size_t n) {
 
 /// Adds skyline rows to the candidates. Whenever these have grown by half, all are put in z-order anew.
 template <class Key>
-void settle(const Candidates<Key>& rows, const RowIndices& fresh, Blocks& skyline, std::size_t& settled) {
+void settle(const Candidates<Key>& rows, std::span<const std::uint32_t> fresh, Blocks& skyline, std::size_t& settled) {
   if (2 * (skyline.rows.size() + fresh.size()) <= 3 * settled) {
     append(rows, fresh, skyline);
     return;
@@ -397,8 +401,7 @@ void settle(const Candidates<Key>& rows, const RowIndices& fresh, Blocks& skylin
   RowIndices all = std::move(skyline.rows);
   skyline.rows.clear();
   all.insert(all.end(), fresh.begin(), fresh.end());
-  all = sort_by_code(rows, all).rows();
-  append(rows, all, skyline);
+  append(rows, sort_by_code(rows, all).rows(), skyline);
   settled = all.size();
 }
 
@@ -407,6 +410,7 @@ Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& co
   const std::size_t num_scores = rows.grid.num_scores();
   const ByScore by_score = sort_by_score(rows, num_scores);
   Blocks skyline;
+  Blocks own;  // of a batch
   Vector<Twin> twins;
   std::size_t settled = 0;
   std::size_t wished = kFirstBatch;
@@ -420,7 +424,7 @@ Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& co
     wished = std::min(2 * wished, largest);
     CodedRows alive = undominated(rows, skyline, sort_by_code(rows, batch), kills, counters, context);
     alive = take_out_twins(rows, alive, twins);
-    Blocks own;
+    own.rows.clear();
     append(rows, alive.rows(), own);
     alive = undominated(rows, own, std::move(alive), kills, counters, context);
     settle(rows, alive.rows(), skyline, settled);
@@ -466,7 +470,7 @@ RowIndices keep_spared(const SkylineProblem& problem, const RowIndices& ids, con
       }
     }
   };
-  return keep_in_chunks<std::uint32_t>(ids.size(), kChunk / 2, counters, context, body);
+  return keep_in_chunks<RowIndices>(ids.size(), chunk_of(ids.size(), kChunk / 2), counters, context, body);
 }
 
 /// Those of the spared rows that the strongest of the elite do not dominate, ascending.
@@ -497,7 +501,7 @@ Vector<RowId> rows_in_order(const RowIndices& ids, const Skyline& skyline, const
       if (taken[i] != 0) kept.push_back(ids[i]);
     }
   };
-  const RowIndices places = keep_in_chunks<std::uint32_t>(ids.size(), kChunk, nothing, context, body);
+  const RowIndices places = keep_in_chunks<RowIndices>(ids.size(), kChunk, nothing, context, body);
   Vector<RowId> rows(places.size());
   parallel_for(rows.size(), kChunk, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) rows[i] = static_cast<RowId>(places[i]);

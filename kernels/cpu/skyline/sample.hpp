@@ -38,11 +38,12 @@ inline RowIndices sample_rows(std::size_t n, std::size_t most) {
   return rows;
 }
 
-template <class T>
-Vector<T> concatenate(const Vector<Vector<T>>& parts) {
+/// The elements of all parts, which are vectors of one kind, in order.
+template <class Values>
+Values concatenate(const Vector<Values>& parts) {
   Vector<std::size_t> starts(parts.size() + 1);
   for (std::size_t p = 0; p < parts.size(); ++p) starts[p + 1] = starts[p] + parts[p].size();
-  Vector<T> all(starts.back());
+  Values all(starts.back());
   parallel_for(parts.size(), 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
       std::ranges::copy(parts[p], all.begin() + static_cast<std::ptrdiff_t>(starts[p]));

@@ -401,8 +401,9 @@ void settle(const Candidates<Key>& rows, std::span<const std::uint32_t> fresh, B
   RowIndices all = std::move(skyline.rows);
   skyline.rows.clear();
   all.insert(all.end(), fresh.begin(), fresh.end());
-  append(rows, sort_by_code(rows, all).rows(), skyline);
-  settled = all.size();
+  const RawVector<std::uint32_t> in_order = sort_by_code(rows, all).rows();
+  append(rows, in_order, skyline);
+  settled = skyline.rows.size();
 }
 
 template <class Key, class Counters>

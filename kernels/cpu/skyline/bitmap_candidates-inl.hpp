@@ -219,6 +219,12 @@ inline void sort_words(RawVector<std::uint64_t>& words) {
   words = std::move(spread);
 }
 
+/// Rows as they are, all of one code.
+template <class Key>
+CodedRows without_codes(const Candidates<Key>& rows, std::span<const std::uint32_t> indices) {
+  return {RawVector<std::uint64_t>(indices.begin(), indices.end()), static_cast<std::size_t>(std::bit_width(rows.n))};
+}
+
 /// Rows in z-order, then ascending: neighbours have similar levels, which keeps the corners of blocks tight.
 template <class Key>
 CodedRows sort_by_code(const Candidates<Key>& rows, std::span<const std::uint32_t> indices) {

@@ -55,10 +55,12 @@ constexpr std::size_t kLargestBatch = 1 << 17;
 constexpr std::size_t kBatchOfThread = 1 << 14;
 constexpr std::size_t kLargestTask = Pack::kMaxRows;
 constexpr std::size_t kSmallestTask = 512;
+constexpr std::size_t kBlocksWorthASort = 8;
 
 /// Rows of a chunk of n: at most so many, and few enough that all threads end at about the same time.
 inline std::size_t chunk_of(std::size_t n, std::size_t most) {
   constexpr std::size_t kLeast = 2048;
+  if (concurrency() == 1) return most;
   return std::clamp(hwy::RoundUpTo(n / (8 * concurrency()), kTile), kLeast, most);
 }
 
@@ -423,7 +425,11 @@ Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& co
     const std::span<const std::uint32_t> batch(by_score.order.data() + begin, by_score.starts[score] - begin);
     if (batch.empty()) continue;
     wished = std::min(2 * wished, largest);
-    CodedRows alive = undominated(rows, skyline, sort_by_code(rows, batch), kills, counters, context);
+    // In z-order, neighbours pass over many blocks together; of a few blocks it is not worth a sort of rows that end.
+    const bool sort_first = skyline.count() >= kBlocksWorthASort;
+    CodedRows alive = sort_first ? sort_by_code(rows, batch) : without_codes(rows, batch);
+    alive = undominated(rows, skyline, std::move(alive), kills, counters, context);
+    if (!sort_first) alive = sort_by_code(rows, alive.rows());
     alive = take_out_twins(rows, alive, twins);
     own.rows.clear();
     append(rows, alive.rows(), own);

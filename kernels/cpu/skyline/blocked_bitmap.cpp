@@ -17,14 +17,15 @@
 #include "kernels/registry.hpp"
 
 // Skyline by bitmaps over blocks of candidates; our own design. Every dimension is cut at sampled quantiles into
-// levels. For a block of 512 candidates one 512-bit set per dimension and level says which of them are at or below that
-// level; the intersection of the d sets that a row's own levels pick contains every candidate that dominates the row,
-// and is found with d vector instructions for 512 candidates. Only its members meet the row in a dominance test. Whole
-// blocks are passed over by one mask test: of a row's levels with the block's corner, its least level in each
-// dimension, eight dimensions a word. Rows come in batches of ascending level sum, so that every candidate is a skyline
-// row. Before that, two prefilters drop what a few very strong rows dominate: one goes over the columns with the
-// strongest rows of a sample, the other over what is left with a block of 512 that killed most among the rows of the
-// lowest level sums. Exactness never depends on quantiles or samples.
+// levels. For a block of 512 candidates one 512-bit set per dimension and level says which of them are at or below
+// that level; the intersection of the d sets that a row's own levels pick contains every candidate that dominates
+// the row, and is found with d vector instructions for 512 candidates. Only its members meet the row in a dominance
+// test. Whole blocks are passed over by one mask test: of a row's levels with the block's corner, its least level in
+// each dimension, eight dimensions a word. Rows come in batches of ascending level sum, so that every candidate is a
+// skyline row. Candidates and the rows of a batch are in z-order: neighbours are alike, and the greatest levels of
+// 64 of them, or of eight, pass over a block for all. Before that, two prefilters drop what a few very strong rows
+// dominate: one goes over the columns with the strongest rows of a sample, the other over what is left with a block
+// of 512 that killed most among the rows of the lowest level sums. Exactness never depends on quantiles or samples.
 //
 // The bitmaps follow Tan, Eng, Ooi: Efficient Progressive Skyline Computation, VLDB 2001, section 3.1, cut into blocks
 // and coarsened to levels; the mask test is that of Bøgh, Chester, Assent, VLDB 2015, section 4, with more levels.
@@ -215,10 +216,12 @@ Spared first_prefilter(const SkylineProblem& problem, Counters& counters, const 
   const std::size_t chunks = (problem.n + chunk - 1) / chunk;
   Vector<RowIndices> rows(chunks);
   Vector<Vector<std::uint16_t>> scores(chunks);
-  parallel_tasks(chunks, counters, [&](std::size_t c, Counters& own) {
-    context.check();
-    rows[c] = find_spared<Key>(problem, killers, c * chunk, std::min(problem.n, (c + 1) * chunk), own);
-    scores[c] = level_sums(problem, grid, rows[c]);
+  parallel_for(chunks, 1, counters, [&](std::size_t first, std::size_t last, Counters& own) {
+    for (std::size_t c = first; c < last; ++c) {
+      context.check();
+      rows[c] = find_spared<Key>(problem, killers, c * chunk, std::min(problem.n, (c + 1) * chunk), own);
+      scores[c] = level_sums(problem, grid, rows[c]);
+    }
   });
   Spared result{concatenate(rows), {}};
   if (result.rows.size() >= 4 * kElite) result.elite = find_elite(rows, scores, grid.num_scores());

@@ -455,4 +455,7 @@ const SkylineAlgorithm skyalign{
     .run = solve_skyline<SkyAlign>,
 };
 
+extern const RunResident skyalign_resident;
+const RunResident skyalign_resident = find_skyline<SkyAlign>;
+
 }  // namespace skyrank::kernels::cuda::skyline

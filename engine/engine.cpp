@@ -17,12 +17,14 @@
 #include <skyrank/error.hpp>
 
 #include "engine/exec/contenders.hpp"
+#include "engine/exec/device/levels.hpp"
 #include "engine/exec/device/resident.hpp"
 #include "engine/exec/device/scan.hpp"
 #include "engine/exec/device/session.hpp"
 #include "engine/exec/forced_path.hpp"
 #include "engine/exec/gather.hpp"
 #include "engine/exec/group.hpp"
+#include "engine/exec/level_list.hpp"
 #include "engine/exec/levels.hpp"
 #include "engine/exec/partition.hpp"
 #include "engine/exec/physical_plan.hpp"
@@ -38,8 +40,10 @@
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
 #include "kernels/common/memory.hpp"
+#include "kernels/common/transfers.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/eval/columns.hpp"
 #include "kernels/registry.hpp"
 #include "planner/profile.hpp"
 
@@ -68,7 +72,7 @@ struct Source {
 struct Candidates {
   RowSet rows;
   Segments segments;
-  Vector<std::int32_t> levels;  ///< per position; empty without `prefer`
+  exec::LevelList levels = {};  ///< per position; of no meaning without `prefer`
 };
 
 // ---- Measuring ----
@@ -86,10 +90,18 @@ struct Execution {
   exec::DeviceSession* device() { return session ? &*session : nullptr; }
 };
 
-/// Runs one operator, adds its time to a stage and to its node; what it brought to a device is booked as transfer.
+/// What this thread's query has transferred so far.
+kernels::TransferBytes transferred() {
+  const kernels::TransferTally* const tally = kernels::current_tally();
+  return tally != nullptr ? tally->bytes() : kernels::TransferBytes{};
+}
+
+/// Runs one operator, adds its time to a stage and to its node, and its transfers to that; what it brought to a device
+/// is booked as transfer.
 template <class F>
 auto timed(Execution& execution, double& stage_ms, PlanNode& node, const F& f) {
   execution.runtime.context.check();
+  const kernels::TransferBytes before = transferred();
   const double sent_before = execution.session ? execution.session->transfer_ms() : 0;
   exec::Stopwatch watch;
   auto value = f();
@@ -98,6 +110,9 @@ auto timed(Execution& execution, double& stage_ms, PlanNode& node, const F& f) {
   execution.timing.transfer_ms += sent;
   stage_ms += ms - sent;
   node.measured_ms = ms;
+  const kernels::TransferBytes after = transferred();
+  const Transferred bytes{after.to_device - before.to_device, after.from_device - before.from_device};
+  if (bytes != Transferred{}) node.transferred = bytes;
   return value;
 }
 
@@ -183,15 +198,42 @@ Candidates narrow(const Candidates& all, exec::Kept kept) {
   const Vector<std::int64_t> order = exec::ascending_order(positions);
   const auto at = [&](std::size_t i) { return order.empty() ? static_cast<std::int64_t>(i) : order[i]; };
   Vector<std::int64_t> ordered(positions.size());
-  Candidates result{RowSet::all(0), {std::move(kept.bounds), Vector<std::int64_t>(order.size())}, {}};
-  result.levels.resize(positions.size());
+  Candidates result{RowSet::all(0), {std::move(kept.bounds), Vector<std::int64_t>(order.size())}};
+  Vector<std::int32_t> levels(positions.size());
   for (std::size_t i = 0; i < positions.size(); ++i) {
     ordered[i] = positions[at(i)];
-    result.levels[i] = kept.levels[at(i)];
+    levels[i] = kept.levels[at(i)];
     if (!order.empty()) result.segments.order[at(i)] = static_cast<std::int64_t>(i);
   }
   result.rows = RowSet::listed(all.rows.at(ordered));
+  result.levels = exec::LevelList(std::move(levels));
   return result;
+}
+
+/// The same of rows on the device, in the order of the segments.
+Candidates narrow(const Candidates& all, exec::DeviceKept kept) {
+  const std::int64_t n = kept.bounds.back();
+  kernels::cuda::DeviceArray ids = std::move(kept.rows);
+  const auto look_up = [&](const RowId* list) {
+    ids = kernels::cuda::take_keys({list, kernels::KeyWidth::bytes8}, static_cast<const std::int64_t*>(ids.data()),
+                                   static_cast<std::size_t>(n));
+  };
+  if (!all.segments.order.empty()) {
+    const kernels::cuda::DeviceArray order(all.segments.order.data(), all.segments.order.size() * sizeof(std::int64_t));
+    look_up(static_cast<const RowId*>(order.data()));
+  }
+  if (!all.rows.is_all()) look_up(all.rows.device_ids());
+  exec::LevelList levels = kept.levels.bytes() == 0 ? exec::LevelList() : exec::LevelList(n, std::move(kept.levels));
+  return {RowSet::on_device(n, std::move(ids)), {std::move(kept.bounds), {}}, std::move(levels)};
+}
+
+/// Whether the skyline's rows are to stay on the device, and can.
+bool keeps_rows_there(const Execution& execution, const exec::SkylineKeys& keys, const Segments& segments,
+                      exec::SkylineSolver& solver) {
+  if (!execution.plan.rows_on_device || !exec::can_keep_on_device(keys, exec::level_rule(execution.query()))) {
+    return false;
+  }
+  return solver.path(0, keys.steps[0].width, largest(segments)).algorithm->device == kernels::Device::cuda;
 }
 
 void book_steps(Execution& execution, exec::SkylineSolver& solver, const exec::SkylineKeys& keys,
@@ -210,7 +252,7 @@ void book_steps(Execution& execution, exec::SkylineSolver& solver, const exec::S
 }
 
 Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segments segments) {
-  Candidates all{std::move(rows), std::move(segments), {}};
+  Candidates all{std::move(rows), std::move(segments)};
   if (!execution.plan.preference) return all;
   exec::Operators& operators = execution.plan.operators;
   const exec::SkylineKeys keys = timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] {
@@ -224,6 +266,9 @@ Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segme
   PlanNode& last = operators.skyline.back();
   Candidates kept = timed(execution, execution.timing.compute_ms, last, [&] {
     const exec::LevelRule rule = exec::level_rule(execution.query());
+    if (keeps_rows_there(execution, keys, all.segments, solver)) {
+      return narrow(all, exec::keep_best_on_device(keys, all.segments.bounds, rule, solver, reports[0]));
+    }
     return narrow(all, exec::keep_best(keys, all.segments.bounds, rule, solver, reports));
   });
   book_steps(execution, solver, keys, reports, all.segments, *last.measured_ms);
@@ -240,7 +285,7 @@ Candidates filter_last(Execution& execution, const Source& source, Candidates ca
   });
   node.measured_rows = rows.size();
   const std::int64_t n = rows.size();
-  return {std::move(rows), exec::one_segment(n), Vector<std::int32_t>(static_cast<std::size_t>(n), 1)};
+  return {std::move(rows), exec::one_segment(n)};
 }
 
 /// Positions in the order of the answer.
@@ -314,7 +359,7 @@ Result gather(Execution& execution, const Source& source, const Candidates& cand
   PlanNode& node = execution.plan.operators.gather;
   result.table = timed(execution, execution.timing.gather_ms, node, [&] {
     Vector<std::int32_t> levels;
-    if (execution.plan.preference) levels = taken<std::int32_t>(candidates.levels, positions);
+    if (execution.plan.preference) levels = candidates.levels.at(positions);
     Vector<RowId> rows = candidates.rows.is_all() ? std::move(positions) : candidates.rows.at(positions);
     std::vector<Column> columns;
     for (const query::BoundOutput& output : execution.query().outputs) {
@@ -341,7 +386,7 @@ Result rank_fused(Execution& execution, const Table& input) {
   exec::describe_path(path, *operators.order);
   book(execution, *operators.order, report, *operators.order->measured_ms);
   operators.order->measured_rows = static_cast<std::int64_t>(rows.size());
-  const Candidates all{RowSet::all(input.num_rows()), exec::one_segment(input.num_rows()), {}};
+  const Candidates all{RowSet::all(input.num_rows()), exec::one_segment(input.num_rows())};
   return gather(execution, {input, {}, false}, all, std::move(rows));
 }
 
@@ -403,7 +448,7 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
     rows = rank_after_scan(execution, *scan.columns, n);
   }
   operators.order->measured_rows = static_cast<std::int64_t>(rows->size());
-  const Candidates all{RowSet::all(n), exec::one_segment(n), {}};
+  const Candidates all{RowSet::all(n), exec::one_segment(n)};
   return gather(execution, {input, {}, false}, all, std::move(*rows));
 }
 
@@ -630,6 +675,8 @@ struct Engine::State {
   Result answer(const Query& query, const Table& table, const RunOptions& run) const {
     const exec::StopScope stops(run.stop);
     const exec::QueryMemory columns;
+    kernels::TransferTally tally;
+    const kernels::TallyScope tallied(&tally);
     exec::Stopwatch total;
     exec::Stopwatch watch;
     exec::PhysicalPlan planned = plan(query, table);
@@ -649,6 +696,7 @@ struct Engine::State {
     note_sharing(execution);
     result.plan = exec::tree(std::move(execution.plan.operators), execution.plan.rules);
     result.work = execution.work;
+    result.transferred = {tally.bytes().to_device, tally.bytes().from_device};
     result.timing = execution.timing;
     result.timing.total_ms = total.lap();
     return result;

@@ -74,6 +74,11 @@ std::string work_line(const Work& work) {
          text(work.candidates) + " candidates";
 }
 
+std::string transfer_line(const Transferred& transferred) {
+  return "transferred: " + bytes(static_cast<double>(transferred.to_device)) + " to the GPU, " +
+         bytes(static_cast<double>(transferred.from_device)) + " from it";
+}
+
 std::string statistics_line(const PlanNode& node) {
   std::string line = "statistics:";
   for (const auto& [name, value] : node.statistics) {
@@ -135,6 +140,7 @@ void append(std::string& text, const PlanNode& node, const std::string& first, c
   if (const std::string path = path_line(node); !path.empty()) add(path);
   add(cost_line(node));
   if (node.work) add(work_line(*node.work));
+  if (node.transferred) add(transfer_line(*node.transferred));
   if (!node.statistics.empty()) add(statistics_line(node));
   for (const std::string& line : alternative_lines(node.alternatives)) add(line);
   for (std::size_t i = 0; i < node.children.size(); ++i) {

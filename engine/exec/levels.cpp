@@ -21,21 +21,6 @@ Vector<std::int64_t> drop_equal(const SkylineKeys& keys, const Vector<std::int64
   return first;
 }
 
-/// [0, n) without `rows`, ascending.
-Vector<std::int64_t> all_but(const Vector<std::int64_t>& rows, std::int64_t n) {
-  Vector<std::int64_t> rest;
-  rest.reserve(static_cast<std::size_t>(n) - rows.size());
-  auto next = rows.begin();
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (next != rows.end() && *next == i) {
-      ++next;
-    } else {
-      rest.push_back(i);
-    }
-  }
-  return rest;
-}
-
 struct Leveled {
   std::int64_t row;
   std::int32_t level;

@@ -480,6 +480,24 @@ void put_filter_last(PhysicalPlan& plan, const Table& table) {
   plan.rules.applied(Rule::filter_last, "the condition keeps all that beats what it keeps, and few rows are dropped");
 }
 
+/// Lets the skyline's rows stay on the device: for its further levels, or where only some of them are the answer.
+void keep_rows_on_device(PhysicalPlan& plan) {
+  if (!plan.preference || !plan.on_device || !plan.rules.rules().has(Rule::device_rows)) return;
+  const auto leave_out = [&](const char* why) { plan.rules.left_out(Rule::device_rows, why); };
+  const query::BoundQuery& query = plan.query;
+  const bool more_levels = query.levels.value_or(1) > 1 || query.at_least.has_value();
+  if (!query.limit && !more_levels) return leave_out("all rows of the skyline are the answer");
+  if (plan.preference->steps.size() > 1) return leave_out("the preference has several steps");
+  if (query.distinct) return leave_out("equal rows are dropped by the host");
+  // Rows of several segments are not ascending there, and the first that fails would not be the one to name.
+  const auto fails = [](const query::BoundRankTerm& term) { return !never_fails(*term.expression.root); };
+  if (!query.partition_columns.empty() && std::ranges::any_of(query.ranking, fails)) {
+    return leave_out("the ranking may fail on a row, which the host names");
+  }
+  plan.rows_on_device = true;
+  plan.rules.applied(Rule::device_rows, "only the rows of the answer come to the host");
+}
+
 void look_at_sample(PhysicalPlan& plan, const Table& table) {
   if (!plan.rules.rules().has(Rule::statistics)) return;
   plan.survey = survey(plan.query, plan.preference, table, plan.machine);
@@ -527,6 +545,7 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
   } else {
     fuse(plan, table);
   }
+  keep_rows_on_device(plan);
   plan_contenders(plan, table);
   put_filter_last(plan, table);
   note_packing(plan);

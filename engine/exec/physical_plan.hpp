@@ -46,6 +46,7 @@ struct PhysicalPlan {
   Survey survey = {};                                 ///< what a sample of the table showed
   std::optional<kernels::TopKShape> contenders = {};  ///< the top-k problem among whose answer the skyline's best are
   RuleLog rules = RuleLog();
+  bool rows_on_device = false;  ///< the skyline's rows stay on the device for what comes after it
 };
 
 /// Lays out the operators with their estimated rows. BindError when a preference has too many dimensions.

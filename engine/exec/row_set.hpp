@@ -11,9 +11,10 @@
 
 namespace skyrank::exec {
 
-/// The rows that are still in the running: all of a table's, or a list of ids, ascending. Owns the list, which lies on
-/// the host, on the device, or on both once both have asked for it. A *position* is an index into a row set. Copies
-/// share the list; it is for one thread until `view` was called.
+/// The rows that are still in the running: all of a table's, or a list of ids, ascending (what a preference keeps on
+/// the device: ascending in each segment). Owns the list, which lies on the host, on the device, or on both once both
+/// have asked for it. A *position* is an index into a row set. Copies share the list; it is for one thread until `view`
+/// was called.
 class RowSet {
  public:
   static RowSet all(std::int64_t n) { return RowSet(n, nullptr); }
@@ -32,7 +33,7 @@ class RowSet {
   const RowId* device_ids() const;
   bool has_device_ids() const { return lists_ == nullptr || lists_->device.has_value(); }
 
-  /// The ids at some positions.
+  /// The ids at some positions. Of a list on the device the whole comes to the host only where half of it is wanted.
   Vector<RowId> at(const Vector<std::int64_t>& positions) const;
 
  private:

@@ -13,6 +13,8 @@ constexpr std::array kRules = {
     RuleEntry{Rule::device_keys, "device-keys", "filter and make keys on the GPU where the kernels run there"},
     RuleEntry{Rule::device_scan, "device-scan",
               "on the GPU, filter and rank in one scan, without a list of rows or keys where that can be"},
+    RuleEntry{Rule::device_rows, "device-rows",
+              "on the GPU, keep the rows of a skyline there for its ranking and its levels"},
     RuleEntry{Rule::fusion, "fusion", "let a ranking filter and make its keys block by block, in one pass"},
     RuleEntry{Rule::late_filter, "late-filter", "filter only rows whose keys are in the running"},
     RuleEntry{Rule::zone_maps, "zone-maps", "skip stretches of a column whose best value is out of the running"},

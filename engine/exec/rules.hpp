@@ -17,6 +17,7 @@ enum class Rule : std::uint8_t {
   device_choice,
   device_keys,
   device_scan,
+  device_rows,
   fusion,
   late_filter,
   zone_maps,

@@ -8,6 +8,9 @@ namespace skyrank::exec {
 namespace {
 
 using kernels::KeyWidth;
+using kernels::Memory;
+using kernels::cuda::DeviceArray;
+using kernels::cuda::SkylineRows;
 
 StepKeys make_step_keys(const SkylineStep& step, const std::vector<Keys>& terms, std::int64_t n) {
   StepKeys result;
@@ -37,7 +40,21 @@ Keys make_or_share(const query::BoundPreference& term, const Table& table, const
   return share->get(name_of_keys(term.expression, high), rows.size(), make);
 }
 
+/// Positions, and all others of n, brought to the device.
+SkylineRows brought(const Vector<std::int64_t>& rows, std::int64_t n, bool with_others) {
+  const auto array = [](const Vector<std::int64_t>& list) {
+    return DeviceArray(list.data(), list.size() * sizeof(std::int64_t));
+  };
+  return {array(rows), rows.size(), with_others ? array(all_but(rows, n)) : DeviceArray()};
+}
+
 }  // namespace
+
+bool are_on_device(const SkylineKeys& keys) {
+  return std::ranges::all_of(keys.steps, [](const StepKeys& step) {
+    return std::ranges::all_of(step.columns, [](const Keys& column) { return column.memory == Memory::device; });
+  });
+}
 
 SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const RowSet& rows, DeviceSession* device,
                               KeyShare* share) {
@@ -52,10 +69,24 @@ SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, co
 }
 
 SkylineKeys take(const SkylineKeys& keys, std::span<const std::int64_t> positions, std::size_t from_step) {
+  if (from_step == 0 && are_on_device(keys)) {
+    return take(keys, DeviceArray(positions.data(), positions.size_bytes()), positions.size());
+  }
   SkylineKeys taken{static_cast<std::int64_t>(positions.size()), std::vector<StepKeys>(keys.steps.size())};
   for (std::size_t s = from_step; s < keys.steps.size(); ++s) {
     taken.steps[s].width = keys.steps[s].width;
     for (const Keys& column : keys.steps[s].columns) taken.steps[s].columns.push_back(take(column, positions));
+  }
+  return taken;
+}
+
+SkylineKeys take(const SkylineKeys& keys, const DeviceArray& positions, std::size_t count) {
+  SkylineKeys taken{static_cast<std::int64_t>(count), std::vector<StepKeys>(keys.steps.size())};
+  for (std::size_t s = 0; s < keys.steps.size(); ++s) {
+    taken.steps[s].width = keys.steps[s].width;
+    for (const Keys& column : keys.steps[s].columns) {
+      taken.steps[s].columns.push_back(take_on_device(column, positions, count));
+    }
   }
   return taken;
 }
@@ -106,9 +137,40 @@ Vector<std::int64_t> SkylineSolver::run(const SkylineKeys& keys, std::size_t ste
   return run_path(chosen, problem, runtime_, report);
 }
 
+SkylineRows SkylineSolver::best_on_device(const SkylineKeys& keys, bool with_others, Report& report) {
+  const auto solve = keys.n > 1 ? kernels::cuda::run_resident_of(*path(0, keys.steps[0].width, keys.n).algorithm)
+                                : kernels::cuda::RunResident{nullptr};
+  if (solve == nullptr) return brought(run(keys, 0, report), keys.n, with_others);
+  runtime_.context.check();
+  const auto& chosen = path(0, keys.steps[0].width, keys.n);
+  const HeldKeys held(keys.steps[0].columns, keys.n, kernels::Device::cuda);
+  const kernels::SkylineProblem problem{.n = static_cast<std::size_t>(keys.n),
+                                        .keys = held.columns(),
+                                        .order = plan_.steps[0].order,
+                                        .memory = held.memory()};
+  Stopwatch watch;
+  SkylineRows found = solve(problem, chosen.parameters, runtime_.context, with_others);
+  report += {static_cast<std::int64_t>(found.count), watch.lap(), found.times.h2d_ms + found.times.d2h_ms, found.work};
+  return found;
+}
+
 const planner::Choice<kernels::SkylineAlgorithm>& SkylineSolver::path(std::size_t step, KeyWidth width,
                                                                       std::int64_t n) {
   return choosers_[step](shape_of(plan_.steps[step], width, n));
+}
+
+Vector<std::int64_t> all_but(const Vector<std::int64_t>& rows, std::int64_t n) {
+  Vector<std::int64_t> rest;
+  rest.reserve(static_cast<std::size_t>(n) - rows.size());
+  auto next = rows.begin();
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (next != rows.end() && *next == i) {
+      ++next;
+    } else {
+      rest.push_back(i);
+    }
+  }
+  return rest;
 }
 
 kernels::SkylineShape shape_of(const SkylineStep& step, KeyWidth width, std::int64_t n) {

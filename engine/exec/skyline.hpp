@@ -11,6 +11,7 @@
 #include "engine/exec/row_set.hpp"
 #include "engine/exec/runtime.hpp"
 #include "engine/exec/shared_keys.hpp"
+#include "kernels/cuda/skyline/resident.hpp"
 
 namespace skyrank::exec {
 
@@ -26,12 +27,18 @@ struct SkylineKeys {
   std::vector<StepKeys> steps;
 };
 
+/// Whether all of them are in the device's memory.
+bool are_on_device(const SkylineKeys& keys);
+
 /// On the device if there is a session; else `low` and `high` keys may be shared.
 SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const RowSet& rows,
                               DeviceSession* device = nullptr, KeyShare* share = nullptr);
 
 /// The rows at `positions`, in that order; steps before `from_step` are left out.
 SkylineKeys take(const SkylineKeys& keys, std::span<const std::int64_t> positions, std::size_t from_step = 0);
+
+/// The same by `count` positions of type int64 on the device, of keys that are there.
+SkylineKeys take(const SkylineKeys& keys, const kernels::cuda::DeviceArray& positions, std::size_t count);
 
 /// The rows [begin, end): a view that `keys` must outlive.
 SkylineKeys slice(const SkylineKeys& keys, std::int64_t begin, std::int64_t end);
@@ -51,6 +58,9 @@ class SkylineSolver {
   /// Positions of the best rows, ascending.
   Vector<std::int64_t> best(const SkylineKeys& keys, StepReports& reports) { return best(keys, 0, reports); }
 
+  /// The best rows of keys on the device, of a preference of one step, and if wanted the others, which stay there.
+  kernels::cuda::SkylineRows best_on_device(const SkylineKeys& keys, bool with_others, Report& report);
+
   /// The path of a step for a problem of n rows.
   const planner::Choice<kernels::SkylineAlgorithm>& path(std::size_t step, kernels::KeyWidth width, std::int64_t n);
 
@@ -62,6 +72,9 @@ class SkylineSolver {
   const Runtime& runtime_;
   std::deque<Chooser<kernels::SkylineAlgorithm>> choosers_;  // one a step
 };
+
+/// [0, n) without `rows`; both ascending.
+Vector<std::int64_t> all_but(const Vector<std::int64_t>& rows, std::int64_t n);
 
 /// The shape of a step's problem with n rows.
 kernels::SkylineShape shape_of(const SkylineStep& step, kernels::KeyWidth width, std::int64_t n);

@@ -1,5 +1,6 @@
 #include "kernels/cuda/registry.hpp"
 
+#include "kernels/cuda/skyline/resident.hpp"
 #include "kernels/cuda/topk/scan_threshold.hpp"
 
 namespace skyrank::kernels::cuda {
@@ -9,6 +10,10 @@ extern const SkylineAlgorithm gnl;
 extern const SkylineAlgorithm ggs;
 extern const SkylineAlgorithm skyalign;
 extern const SkylineAlgorithm blocked_bitmap;
+extern const RunResident gnl_resident;
+extern const RunResident ggs_resident;
+extern const RunResident skyalign_resident;
+extern const RunResident blocked_bitmap_resident;
 }  // namespace skyline
 
 namespace topk {
@@ -39,6 +44,13 @@ std::span<const TopKAlgorithm* const> topk_algorithms() {
       &topk::bitonic, &topk::per_thread, &topk::per_thread_registers, &topk::randomized_select,
   };
   return kAll;
+}
+
+RunResident run_resident_of(const SkylineAlgorithm& algorithm) {
+  if (&algorithm == &skyline::gnl) return skyline::gnl_resident;
+  if (&algorithm == &skyline::ggs) return skyline::ggs_resident;
+  if (&algorithm == &skyline::skyalign) return skyline::skyalign_resident;
+  return &algorithm == &skyline::blocked_bitmap ? skyline::blocked_bitmap_resident : nullptr;
 }
 
 RunScan run_scan_of(const TopKAlgorithm& algorithm) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -231,6 +232,20 @@ cudaError_t check_copy(const void* to, std::size_t to_bytes, const void* from, s
 
 }  // namespace
 
+namespace {
+
+std::atomic<std::size_t> bytes_to_device = 0;
+std::atomic<std::size_t> bytes_from_device = 0;
+
+void count_copy(const void* to, const void* from, std::size_t bytes) {
+  if (is_on_device(to) == is_on_device(from)) return;
+  (is_on_device(to) ? bytes_to_device : bytes_from_device) += bytes;
+}
+
+}  // namespace
+
+Copied copied() { return {.to_device = bytes_to_device, .from_device = bytes_from_device}; }
+
 void release_unused_memory() { memory().trim_all(); }
 
 Live live() { return memory().live(); }
@@ -418,6 +433,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
     std::memmove(static_cast<std::byte*>(to) + row * to_pitch, static_cast<const std::byte*>(from) + row * from_pitch,
                  width);
   }
+  if (status == cudaSuccess) skyrank::emulator::count_copy(to, from, width * height);
   return keep(status);
 }
 

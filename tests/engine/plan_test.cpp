@@ -54,11 +54,13 @@ TEST(Plan, ShowsWhatWasMeasuredBesideThePrediction) {
   plan.measured_rows = 7;
   plan.measured_ms = 0.25;
   plan.work = Work{1, 2, 3, 4, 5};
+  plan.transferred = Transferred{80, 12'000};
   EXPECT_EQ(to_string(plan),
             "top-k\n"
             "    heap\n"
             "    predicted 5 rows in 0.500 ms; measured 7 rows in 0.250 ms\n"
-            "    work: 1 dominance tests, 2 mask tests, 3 bytes read, 4 bytes written, 5 candidates\n");
+            "    work: 1 dominance tests, 2 mask tests, 3 bytes read, 4 bytes written, 5 candidates\n"
+            "    transferred: 80 B to the GPU, 12 kB from it\n");
 }
 
 TEST(Plan, SiblingsAreJoined) {

@@ -22,7 +22,7 @@ PROGRAMS = ["skyrank_gpu_tests", "skyrank_gpu_semantics"]
 SANITIZERS = {
     "memcheck": ("memcheck", ["--leak-check", "full"],
                  "*TieRules*:*LaterKeys*:*TopKConformance.ManyRows*:Gpu.*:DeviceContextOnGpu.*:SkylineOnGpu.*:"
-                 "BlockedBitmap.*:EngineOnGpu.*:DeviceKeys.*", 120),
+                 "BlockedBitmap.*:EngineOnGpu.*:DeviceKeys.*:DeviceRows.E*:DeviceRows.O*:DeviceRows.RowsOf*", 120),
     "racecheck of the best top-k path": ("racecheck", [], "*TieRules*/cuda_sampled_threshold", 30),
     "racecheck of the best skyline path": (
         "racecheck", [], "BlockedBitmap.LeastAndGreatestKeys:BlockedBitmap.Twins*", 30),

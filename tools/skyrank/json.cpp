@@ -48,6 +48,9 @@ Json to_json(const PlanNode& plan) {
   if (plan.measured_rows) node["measured_rows"] = *plan.measured_rows;
   if (plan.measured_ms) node["measured_ms"] = *plan.measured_ms;
   if (plan.work) node["work"] = to_json(*plan.work);
+  if (plan.transferred) {
+    node["transferred"] = {{"to_device", plan.transferred->to_device}, {"from_device", plan.transferred->from_device}};
+  }
   for (const auto& [name, value] : plan.statistics) node["statistics"][name] = value;
   for (const Alternative& other : plan.alternatives) {
     node["alternatives"].push_back(

@@ -102,8 +102,11 @@ Keys combine_prior_on_device(const std::vector<Keys>& columns, std::int64_t n) {
 }
 
 Keys take_on_device(const Keys& keys, std::span<const std::int64_t> positions) {
-  const cuda::DeviceArray places(positions.data(), positions.size_bytes());
-  return device_keys(cuda::take_keys(keys.column, static_cast<const std::int64_t*>(places.data()), positions.size()),
+  return take_on_device(keys, cuda::DeviceArray(positions.data(), positions.size_bytes()), positions.size());
+}
+
+Keys take_on_device(const Keys& keys, const cuda::DeviceArray& positions, std::size_t count) {
+  return device_keys(cuda::take_keys(keys.column, static_cast<const std::int64_t*>(positions.data()), count),
                      keys.column.width);
 }
 

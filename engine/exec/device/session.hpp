@@ -80,5 +80,7 @@ class HeldKeys {
 Keys widen_on_device(const Keys& keys, std::int64_t n, kernels::KeyWidth width);
 Keys combine_prior_on_device(const std::vector<Keys>& columns, std::int64_t n);
 Keys take_on_device(const Keys& keys, std::span<const std::int64_t> positions);
+/// `positions` holds `count` of type int64, on the device.
+Keys take_on_device(const Keys& keys, const kernels::cuda::DeviceArray& positions, std::size_t count);
 
 }  // namespace skyrank::exec

@@ -54,7 +54,8 @@ struct Result {
   std::vector<std::int32_t> levels;  ///< per answer row: its Pareto level from 1; empty without `prefer`
   Timing timing;
   Work work;
-  PlanNode plan;  ///< as executed
+  Transferred transferred;  ///< zeros where no GPU was used
+  PlanNode plan;            ///< as executed
 };
 
 /// Answers queries over tables. Immutable after construction and safe to use from many threads at once.

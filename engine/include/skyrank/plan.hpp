@@ -25,6 +25,15 @@ struct Work {
   bool operator==(const Work&) const = default;
 };
 
+/// Bytes of columns, keys, lists of rows and answers between the host's memory and that of a GPU; without the single
+/// numbers with which the host steers kernels.
+struct Transferred {
+  std::uint64_t to_device = 0;
+  std::uint64_t from_device = 0;
+
+  bool operator==(const Transferred&) const = default;
+};
+
 /// A path that was considered and lost.
 struct Alternative {
   std::string algorithm;
@@ -58,7 +67,8 @@ struct PlanNode {
   std::vector<std::pair<std::string, double>> statistics;  ///< that the choice rests on; empty: none
   std::vector<RuleOutcome> rules;                          ///< of the whole plan, every rule once: at the root only
   std::optional<Work> work;
-  std::vector<PlanNode> children;  ///< inputs
+  std::optional<Transferred> transferred;  ///< after a run that used a GPU
+  std::vector<PlanNode> children;          ///< inputs
 };
 
 /// The plan as an indented tree for a terminal.

@@ -4,6 +4,8 @@
 #include "kernels/cuda/device/residence.hpp"
 #include "kernels/cuda/eval/columns.hpp"
 #include "kernels/cuda/registry.hpp"
+#include "kernels/cuda/skyline/level_lists.hpp"
+#include "kernels/cuda/skyline/resident.hpp"
 #include "kernels/cuda/topk/partitions.hpp"
 
 // Stands for the rest of kernels/cuda in a build without CUDA.
@@ -20,6 +22,8 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() { return {}; }
 std::span<const TopKAlgorithm* const> topk_algorithms() { return {}; }
 
 RunScan run_scan_of(const TopKAlgorithm& /*algorithm*/) { return nullptr; }
+
+RunResident run_resident_of(const SkylineAlgorithm& /*algorithm*/) { return nullptr; }
 
 void self_check(int /*ordinal*/) { throw Failure("self_check", find_devices().reason, __FILE__, __LINE__); }
 
@@ -43,6 +47,11 @@ DeviceArray::DeviceArray(const void* /*source*/, std::size_t bytes) : DeviceArra
 void DeviceArray::write(std::size_t /*offset*/, const void* /*source*/, std::size_t /*bytes*/) const {}
 void read_array(void* /*target*/, const void* /*from_device*/, std::size_t /*bytes*/) {}
 std::size_t available_bytes() { return 0; }
+
+DeviceArray no_levels(std::size_t /*n*/) { return {}; }
+void set_levels(const DeviceArray& /*levels*/, std::size_t /*first*/, const DeviceArray& /*rows*/,
+                std::size_t /*count*/, std::int32_t /*level*/) {}
+LeveledRows rows_with_levels(const DeviceArray& /*levels*/, std::size_t /*n*/, std::size_t /*count*/) { return {}; }
 
 Vector<RowId> best_of_partitions(const PartitionProblem& /*problem*/) { return {}; }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/common/transfers.hpp"
+
 namespace skyrank::kernels::cuda {
 namespace {
 
@@ -25,6 +27,7 @@ Transfer::Slot& Transfer::slot(std::size_t turn) {
 }
 
 void Transfer::upload(void* to_device, const void* source, std::size_t bytes) {
+  if (TransferTally* const tally = current_tally()) tally->sent(bytes);
   std::size_t turn = 0;
   for (std::size_t done = 0; done < bytes; done += kPiece, ++turn) {
     const Slot& buffer = slot(turn);
@@ -38,6 +41,7 @@ void Transfer::upload(void* to_device, const void* source, std::size_t bytes) {
 }
 
 void Transfer::download(void* target, const void* from_device, std::size_t bytes) {
+  if (TransferTally* const tally = current_tally()) tally->fetched(bytes);
   const std::size_t pieces = (bytes + kPiece - 1) / kPiece;
   const auto size_of = [&](std::size_t piece) { return std::min(kPiece, bytes - piece * kPiece); };
   const auto fetch = [&](std::size_t piece) {

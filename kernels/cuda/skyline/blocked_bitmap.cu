@@ -277,4 +277,7 @@ const SkylineAlgorithm blocked_bitmap{
     .run = solve_skyline<bitmap::BlockedBitmap>,
 };
 
+extern const RunResident blocked_bitmap_resident;
+const RunResident blocked_bitmap_resident = find_skyline<bitmap::BlockedBitmap>;
+
 }  // namespace skyrank::kernels::cuda::skyline

@@ -233,4 +233,7 @@ const SkylineAlgorithm ggs{
     .run = solve_skyline<Ggs>,
 };
 
+extern const RunResident ggs_resident;
+const RunResident ggs_resident = find_skyline<Ggs>;
+
 }  // namespace skyrank::kernels::cuda::skyline

@@ -123,4 +123,7 @@ const SkylineAlgorithm gnl{
     .run = solve_skyline<Gnl>,
 };
 
+extern const RunResident gnl_resident;
+const RunResident gnl_resident = find_skyline<Gnl>;
+
 }  // namespace skyrank::kernels::cuda::skyline

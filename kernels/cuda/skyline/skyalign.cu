@@ -52,7 +52,9 @@ struct Phase {
   TestCounters* counters;
   Levels levels;
   int stride;
-  bool quartiles;  ///< whether to test their masks
+  bool quartiles;             ///< whether to test their masks
+  std::uint32_t most_slices;  ///< of a level; 0: as many as keep the device busy
+  bool live;                  ///< whether rows that the phase has found dominated are spared dominance tests
 };
 
 /// Rows [begin, end).
@@ -81,7 +83,8 @@ class Tasks {
   __device__ Tasks(const Phase<Key, Mask>& phase, RowRange level) : phase_(phase), level_(level) {
     const std::uint32_t rows = level.end - level.begin;
     groups_ = phase.warp_first != nullptr ? phase.warp_first[*phase.cells.count] : (*phase.count + 31) / 32;
-    const std::uint32_t slices = max(1u, min(kTasks / max(1u, groups_), rows / kSliceRows));
+    const std::uint32_t busy = max(1u, min(kTasks / max(1u, groups_), rows / kSliceRows));
+    const std::uint32_t slices = phase.most_slices > 0 ? min(busy, phase.most_slices) : busy;
     length_ = ((rows + slices - 1) / slices + 31) / 32 * 32;
     count_ = groups_ * ((rows + length_ - 1) / length_);
   }
@@ -196,6 +199,7 @@ class Search {
       if (base < range.begin) inside &= ~0u << (range.begin - base);
       std::uint32_t hits = inside;
       if (phase_.quartiles) hits &= allowed_of_batch(phase_.rows.quartile + base, range.end - base, forbidden);
+      if (phase_.live) hits &= ~settled_of_batch(base);
       if (!open) hits = 0;
       const std::uint32_t found = first_dominating(hits, base, mask == median_);
       if constexpr (kCount) {
@@ -221,6 +225,13 @@ class Search {
  private:
   __device__ bool settled() const {
     return (*static_cast<const volatile std::uint32_t*>(phase_.dominated + row_ / 32) >> (row_ % 32) & 1u) != 0;
+  }
+
+  /// Bit i: row `base` + i is known to be dominated. What dominates it dominates all that it does, and is in this level
+  /// too.
+  __device__ std::uint32_t settled_of_batch(std::uint32_t base) const {
+    const std::uint32_t* const words = phase_.dominated + base / 32;
+    return __funnelshift_r(__ldcg(words), __ldcg(words + 1), base % 32);
   }
 
   /// The first of the hits that dominates this row, or 32.
@@ -383,7 +394,9 @@ void run_phases(SkylineRun& run, const KeyTable<Key>& table, RowList list, std::
                          .counters = run.counters(),
                          .levels = {0, table.d + 1},
                          .stride = stride,
-                         .quartiles = run.parameters["quartiles"] != 0};
+                         .quartiles = run.parameters["quartiles"] != 0,
+                         .most_slices = static_cast<std::uint32_t>(run.parameters["slices"]),
+                         .live = run.parameters["live"] != 0};
   GridRows<Key, Mask> to = other_rows.view();
   std::uint32_t* from_starts = grid.starts.data();
   std::uint32_t* to_starts = other_starts.data();
@@ -439,6 +452,8 @@ struct SkyAlign {
 constexpr Parameter kParameters[] = {
     {"sync", "0: no removal of dominated rows between the levels (the paper's NoSync)", 0, 1, 1},
     {"quartiles", "0: masks of the medians only (the paper's NoQuart)", 0, 1, 1},
+    {"slices", "the most slices of a level that warps take apart; 0: as many as keep the device busy", 0, 4096, 0},
+    {"live", "1: rows that a phase has found dominated are spared dominance tests before its end", 0, 1, 0},
     {"padded", "1: a warp has rows of one cell only (the paper's Padded)", 0, 1, 0},
 };
 
@@ -454,5 +469,8 @@ const SkylineAlgorithm skyalign{
     .supports = supports_flat_pareto,
     .run = solve_skyline<SkyAlign>,
 };
+
+extern const RunResident skyalign_resident;
+const RunResident skyalign_resident = find_skyline<SkyAlign>;
 
 }  // namespace skyrank::kernels::cuda::skyline

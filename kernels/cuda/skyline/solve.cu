@@ -4,12 +4,15 @@
 #include <utility>
 
 #include "kernels/cuda/device/columns.hpp"
+#include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
+#include "kernels/cuda/skyline/ranks.cuh"
 
 namespace skyrank::kernels::cuda {
 namespace {
 
 constexpr std::size_t kWordRows = 32;
+constexpr unsigned kListThreads = 256;
 
 template <class Key>
 KeyTable<Key> table_of(const std::vector<KeyColumn>& columns, std::size_t n) {
@@ -81,6 +84,39 @@ void SkylineRun::collect() {
   work.mask_tests += now.mask_tests;
 }
 
+namespace {
+
+/// What a run on the device needs, and what it finds there.
+struct Solving {
+  const SkylineProblem& problem;
+  FindSkyline<std::uint32_t> find32;
+  FindSkyline<std::uint64_t> find64;
+
+  /// A bit for each row, in the order of the stream: those of the skyline's are set.
+  Buffer<std::uint32_t> members(SkylineRun& run, const ResidentColumns& resident) const {
+    auto bits = run.allocate<std::uint32_t>((problem.n + kWordRows - 1) / kWordRows);
+    SKYRANK_CUDA_CALL(cudaMemsetAsync(bits.data(), 0, bits.bytes(), run.stream()));
+    if (problem.keys.front().width == KeyWidth::bytes8)
+      find64(run, table_of<std::uint64_t>(resident.columns, problem.n), bits.data());
+    else
+      find32(run, table_of<std::uint32_t>(resident.columns, problem.n), bits.data());
+    return bits;
+  }
+};
+
+__global__ void __launch_bounds__(kListThreads)
+    list_rows(skyline::Ranks ranks, std::uint32_t n, RowId* rows, RowId* others) {
+  const std::uint32_t row = blockIdx.x * kListThreads + threadIdx.x;
+  if (row >= n) return;
+  const std::uint32_t before = ranks.of(row);
+  if (ranks.keeps(row))
+    rows[before] = row;
+  else if (others != nullptr)
+    others[row - before] = row;
+}
+
+}  // namespace
+
 SkylineSolution solve_skyline(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context,
                               FindSkyline<std::uint32_t> find32, FindSkyline<std::uint64_t> find64) {
   context.check();
@@ -89,24 +125,61 @@ SkylineSolution solve_skyline(const SkylineProblem& problem, const ParameterValu
   const Range range("skyline");
   DeviceContext& device = device_of(context);
   const Lease lease(device);
-  std::vector<std::uint32_t> answer((problem.n + kWordRows - 1) / kWordRows);
 
   Stages stages(device);
   const ResidentColumns resident = bring(problem.keys, problem.n, problem.memory, device);
   stages.brought();
   SkylineRun run({device, parameters, context, solution.work}, solution.stages);
-  const auto members = device.allocate<std::uint32_t>(answer.size());
-  SKYRANK_CUDA_CALL(cudaMemsetAsync(members.data(), 0, members.bytes(), device.stream()));
-  if (problem.keys.front().width == KeyWidth::bytes8)
-    find64(run, table_of<std::uint64_t>(resident.columns, problem.n), members.data());
-  else
-    find32(run, table_of<std::uint32_t>(resident.columns, problem.n), members.data());
+  const auto members = Solving{problem, find32, find64}.members(run, resident);
   stages.solved();
   run.collect();
+  std::vector<std::uint32_t> answer(members.size());
   device.transfer().download(answer.data(), members.data(), members.bytes());
   solution.times = stages.finished();
   solution.rows = rows_of(answer);
   return solution;
+}
+
+SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context,
+                         bool with_others, FindSkyline<std::uint32_t> find32, FindSkyline<std::uint64_t> find64) {
+  context.check();
+  SkylineRows found;
+  if (problem.n == 0) return found;
+  const Range range("skyline");
+  DeviceContext& device = DeviceContext::of_process();
+  const auto n = static_cast<std::uint32_t>(problem.n);
+  Buffer<std::uint32_t> kept;
+  Buffer<std::uint32_t> before;
+  std::uint32_t count = 0;
+  {
+    const Lease lease(device);
+    Stages stages(device);
+    const ResidentColumns resident = bring(problem.keys, problem.n, problem.memory, device);
+    stages.brought();
+    std::vector<StageWork> stage_work;
+    SkylineRun run({device, parameters, context, found.work}, stage_work);
+    const auto members = Solving{problem, find32, find64}.members(run, resident);
+    kept = device.allocate<std::uint32_t>(skyline::words_for_ranks(n));
+    before = device.allocate<std::uint32_t>(skyline::words_for_ranks(n));
+    const auto sizes = device.allocate<std::uint32_t>(2);
+    SKYRANK_CUDA_CALL(cudaMemcpyAsync(sizes.data(), &n, sizeof(n), cudaMemcpyHostToDevice, device.stream()));
+    skyline::rank_bits({.words = members.data(), .zeros = false, .first = nullptr, .size = sizes.data()}, kept.data(),
+                       before.data(), sizes.data() + 1, device);
+    stages.solved();
+    run.collect();
+    SKYRANK_CUDA_CALL(
+        cudaMemcpyAsync(&count, sizes.data() + 1, sizeof(count), cudaMemcpyDeviceToHost, device.stream()));
+    device.synchronize();
+    found.times = stages.finished();
+  }
+  found.count = count;
+  found.rows = DeviceArray(found.count * sizeof(RowId));
+  if (with_others) found.others = DeviceArray((problem.n - found.count) * sizeof(RowId));
+  const Lease lease(device);
+  launch("list_rows", list_rows, {.blocks = blocks_for(n, kListThreads), .threads = kListThreads}, device.stream(),
+         skyline::Ranks{kept.data(), before.data()}, n, static_cast<RowId*>(found.rows.data()),
+         static_cast<RowId*>(found.others.data()));
+  return found;
 }
 
 Support supports_flat_pareto(const SkylineShape& shape) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/cuda/run.hpp"
+#include "kernels/cuda/skyline/resident.hpp"
 
 // What every skyline algorithm on a GPU shares: keys to the device, the algorithm, the answer back.
 namespace skyrank::kernels::cuda {
@@ -75,6 +76,17 @@ SkylineSolution solve_skyline(const SkylineProblem& problem, const ParameterValu
                               const Context& context) {
   return solve_skyline(problem, parameters, context, Algorithm::template find<std::uint32_t>,
                        Algorithm::template find<std::uint64_t>);
+}
+
+SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context,
+                         bool with_others, FindSkyline<std::uint32_t> find32, FindSkyline<std::uint64_t> find64);
+
+/// As solve_skyline, for run_resident_of.
+template <class Algorithm>
+SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context,
+                         bool with_others) {
+  return find_skyline(problem, parameters, context, with_others, Algorithm::template find<std::uint32_t>,
+                      Algorithm::template find<std::uint64_t>);
 }
 
 /// For algorithms that go through `solve_skyline`.

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "kernels/common/transfers.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/topk/batched.hpp"
@@ -29,6 +30,7 @@ Vector<RowId> best_of_partitions(const PartitionProblem& problem) {
   static_assert(sizeof(std::size_t) == sizeof(std::int64_t));
   SKYRANK_CUDA_CALL(
       cudaMemcpyAsync(offsets.data(), problem.bounds.data(), offsets.bytes(), cudaMemcpyHostToDevice, device.stream()));
+  if (TransferTally* const tally = current_tally()) tally->sent(offsets.bytes());
   const Segments segments{.count = problem.bounds.size() - 1, .rows = 0, .offsets = offsets.data()};
   const auto there = device.allocate<RowId>(segments.count * problem.k);
   if (problem.keys.width == KeyWidth::bytes8) {

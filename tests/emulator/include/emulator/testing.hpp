@@ -18,4 +18,12 @@ struct Live {
 
 Live live();
 
+/// Bytes that the runtime's copies have brought from one side to the other since the program began.
+struct Copied {
+  std::size_t to_device = 0;
+  std::size_t from_device = 0;
+};
+
+Copied copied();
+
 }  // namespace skyrank::emulator

@@ -1,0 +1,118 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/registry.hpp"
+#include "tests/gpu/gpu_test.hpp"
+#include "tests/kernels/problems.hpp"
+
+// What cuda-skyalign counts, beside a sequential program of its paper's Algorithm 1.
+namespace skyrank::kernels::tests {
+namespace {
+
+using SkyAlignCounts = skyrank::gpu_testing::GpuTest;
+using Row = std::vector<std::uint64_t>;
+
+/// A row and its masks.
+struct Point {
+  Row keys;
+  std::uint32_t median = 0;
+  std::uint32_t quartile = 0;
+  bool dominated = false;
+};
+
+bool dominates(const Row& a, const Row& b) {
+  bool better = false;
+  for (std::size_t c = 0; c < a.size(); ++c) {
+    if (a[c] > b[c]) return false;
+    better = better || a[c] < b[c];
+  }
+  return better;
+}
+
+/// Lines 1 to 10: what the prefilter leaves, in the order of cells.
+std::vector<Point> ordered(const std::vector<Row>& rows) {
+  const std::size_t d = rows.front().size();
+  std::uint64_t tau = ~std::uint64_t{0};
+  for (const Row& row : rows) tau = std::min(tau, *std::ranges::max_element(row));
+  std::vector<Point> points;
+  for (const Row& row : rows) {
+    if (std::ranges::any_of(row, [&](std::uint64_t key) { return key <= tau; })) points.push_back({row});
+  }
+  for (std::size_t c = 0; c < d; ++c) {
+    Row column;
+    for (const Point& point : points) column.push_back(point.keys[c]);
+    std::ranges::sort(column);
+    const auto quartile = [&](std::size_t i) { return column[i * column.size() / 4]; };
+    for (Point& point : points) {
+      const bool above = point.keys[c] > quartile(2);
+      const bool upper = point.keys[c] > quartile(above ? 3 : 1);
+      point.median |= static_cast<std::uint32_t>(above) << c;
+      point.quartile |= static_cast<std::uint32_t>(upper) << c;
+    }
+  }
+  std::ranges::stable_sort(points, {}, [](const Point& p) { return std::pair(std::popcount(p.median), p.median); });
+  return points;
+}
+
+/// Lines 13 to 24 for one row and one level.
+void walk(Point& row, const std::vector<Point>& points, int level, Work& work) {
+  for (const Point& other : points) {
+    if (std::popcount(other.median) != level) continue;
+    const bool own = other.median == row.median;
+    const bool open = std::popcount(row.median) == level ? own : (other.median | row.median) == row.median;
+    if (!open) continue;
+    ++work.mask_tests;
+    if ((((other.median | ~row.median) & other.quartile) | row.quartile) != row.quartile) continue;
+    ++work.dominance_tests;
+    if (!dominates(other.keys, row.keys)) continue;
+    row.dominated = true;
+    return;
+  }
+}
+
+Work sequential(const std::vector<Row>& rows) {
+  Work work;
+  std::vector<Point> points = ordered(rows);
+  for (int level = 0; level <= static_cast<int>(rows.front().size()); ++level) {
+    for (Point& row : points) walk(row, points, level, work);
+    std::erase_if(points, [&](const Point& p) { return p.dominated || std::popcount(p.median) == level; });
+  }
+  return work;
+}
+
+TEST_F(SkyAlignCounts, InOneSliceAreThoseOfASequentialProgram) {
+  std::mt19937_64 random(5);
+  for (const std::size_t d : {2, 4, 7}) {
+    constexpr std::size_t kRows = 2'000;
+    std::vector<Values> columns(d, Values(kRows));
+    std::vector<Row> rows(kRows, Row(d));
+    for (std::size_t c = 0; c < d; ++c) {
+      for (std::size_t i = 0; i < kRows; ++i) rows[i][c] = columns[c][i] = random() >> 32;
+    }
+    const SkylineCase data(kRows, columns, KeyWidth::bytes4);
+    const Work expected = sequential(rows);
+    for (const SkylineAlgorithm* const algorithm : cuda::skyline_algorithms()) {
+      if (algorithm->name != "cuda-skyalign") continue;
+      const auto run = [&](std::map<std::string, std::int64_t, std::less<>> values) {
+        return algorithm->run(data.problem(), {algorithm->parameters, std::move(values)},
+                              {.count_work = true, .stop = {}});
+      };
+      const SkylineSolution after = run({{"slices", 1}});
+      EXPECT_EQ(after.work.mask_tests, expected.mask_tests) << d;
+      EXPECT_EQ(after.work.dominance_tests, expected.dominance_tests) << d;
+      const SkylineSolution live = run({{"slices", 1}, {"live", 1}});
+      EXPECT_LE(live.work.dominance_tests, expected.dominance_tests) << d;
+      EXPECT_EQ(live.rows, after.rows) << d;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace skyrank::kernels::tests

@@ -29,10 +29,6 @@ BucketPlan buckets_for(std::size_t size) {
 /// Buckets of the first of two steps.
 constexpr unsigned kMostCoarse = 128;
 
-/// Most wanted elements for rank_least: its minima have to fit shared memory.
-template <class Element>
-constexpr std::size_t kMostLeast = 16 * 1024 / sizeof(Element);
-
 /// The launches.
 template <class Element>
 class Ordering {

@@ -108,6 +108,10 @@ class KeyTiles : public Tiles<typename E::Key, kThreads, kLoads> {
   __device__ Element at(std::size_t place) const { return elements_.at(place); }
   __device__ static typename E::Key key(Element element) { return E::key(element); }
   __device__ std::size_t row(Element element) const { return elements_.row(element); }
+  /// What stands for a row id in the element, of those of one key, that comes first.
+  __host__ __device__ std::uint64_t first_row_bits() const {
+    return elements_.complement == 0 ? 0 : static_cast<std::uint64_t>(E::kRowMask) - (this->size() - 1);
+  }
   /// Whether of equal keys those of higher row ids come first.
   __device__ bool descending() const { return elements_.complement != 0; }
 

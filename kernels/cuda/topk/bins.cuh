@@ -44,39 +44,40 @@ struct BinRule {
     for (unsigned step = kMostKnots / 2; step > 0; step /= 2) {
       if (interval + step < count && sorted[interval + step - 1] < element) interval += step;
     }
-    const float place =
-        interval == 0 ? below_all(element, sorted[0]) : between(element, sorted[interval - 1], sorted[interval]);
-    if (place < 0) return kLowBins - static_cast<unsigned>(-place);
-    const auto bin = static_cast<unsigned>(place * static_cast<float>(width));
-    return kLowBins + interval * width + min(bin, width - 1);
+    const Element high = sorted[interval];
+    const Element low = interval == 0 ? high : sorted[interval - 1];
+    const bool below_all = interval == 0 && key(element) != key(high);
+    const float part = part_of_interval(element, low, high, interval == 0);
+    const auto in_interval = min(static_cast<unsigned>(part * static_cast<float>(width)), width - 1);
+    return below_all ? kLowBins - 1 - steps_below(element, high) : kLowBins + interval * width + in_interval;
   }
 
  private:
-  /// The part of a stretch from `low` to `high` that lies before x. Does not fall where x rises, whatever is rounded.
-  __device__ static float part(std::uint64_t x, std::uint64_t low, std::uint64_t high) {
-    return static_cast<float>(x - low) / (static_cast<float>(high - low) + 1);
-  }
-
-  /// Where between two knots, from 0 to 1: an eighth for the lower one's key, another for the upper one's, so that of
-  /// few different keys each is divided by its rows.
-  __device__ float between(Element element, Element low, Element high) const {
+  /// Where an element lies between two knots, from 0 to 1. An eighth is for the lower one's key, another for the upper
+  /// one's, so that of few different keys each is divided by its rows. The first interval has only rows of its knot's
+  /// key. Does not fall where the element rises, whatever is rounded, and has no branches: lanes meet all cases.
+  __device__ float part_of_interval(Element element, Element low, Element high, bool is_first) const {
     constexpr float kOfKey = 0.125f;
-    const std::uint64_t low_key = key(low);
-    const std::uint64_t own = key(element);
-    const std::uint64_t high_key = key(high);
-    if (low_key == high_key) return part(row(element), row(low), row(high));
-    if (own == low_key) return kOfKey * part(row(element), row(low), rows - 1);
-    if (own == high_key) return 1 - kOfKey + kOfKey * part(row(element), 0, row(high));
-    return kOfKey + (1 - 2 * kOfKey) * part(own, low_key, high_key);
+    const bool one_key = key(low) == key(high);
+    const bool lower = !one_key && key(element) == key(low);
+    const bool upper = !one_key && key(element) == key(high);
+    const bool by_row = one_key || lower || upper;
+    const std::uint64_t least_row = upper || is_first ? 0 : row(low);
+    const std::uint64_t from = by_row ? least_row : key(low);
+    const std::uint64_t most_row = lower ? rows - 1 : row(high);
+    const std::uint64_t to = by_row ? most_row : key(high);
+    const float length = static_cast<float>(to - from) + 1;
+    const float part = static_cast<float>((by_row ? row(element) : key(element)) - from) / length;
+    const float offset = upper ? 1 - kOfKey : kOfKey;
+    const float scale = by_row ? kOfKey : 1 - 2 * kOfKey;
+    return one_key ? part : (lower ? 0 : offset) + scale * part;
   }
 
-  /// Where up to the least knot: from 0 to 1 if the keys are the same, else minus the count of a low bin from the last.
-  __device__ float below_all(Element element, Element knot) const {
-    if (key(element) == key(knot)) return part(row(element), 0, row(knot));
-    const auto distance = static_cast<float>(key(knot) - key(element));
+  /// Of the bins below all knots, how many lie between an element's and the least knot.
+  __device__ static unsigned steps_below(Element element, Element knot) {
     constexpr int kMantissa = 23 - 3;  // the bits that do not count
-    const unsigned steps = (__float_as_uint(distance) - __float_as_uint(1.0f)) >> kMantissa;
-    return -static_cast<float>(min(steps, kLowBins - 1) + 1);
+    const auto distance = static_cast<float>(key(knot) - key(element));
+    return min((__float_as_uint(distance) - __float_as_uint(1.0f)) >> kMantissa, kLowBins - 1);
   }
 };
 
@@ -104,46 +105,62 @@ struct Bins {
   }
 };
 
-/// A warp's way to bins, as ListSink is one to a list. Several elements are on their way at a time: each asks for its
-/// place in the L2 cache.
+/// A warp's way to bins, as ListSink is one to a list. Several elements of a lane are on their way at a time: each asks
+/// for its place in the L2 cache.
 template <class Element>
 struct BinSink {
   const Bins<Element>& bins;
   const Element* knots;  ///< in shared memory
 
   __device__ void put(const Element* held, unsigned size) const {
-    constexpr unsigned kAtATime = 4;
+    constexpr unsigned kAtATime = 2;
     for (unsigned first = threadIdx.x % kLanes; first < size; first += kAtATime * kLanes) {
-      unsigned here = 0;
+      unsigned bin[kAtATime];
+      unsigned place[kAtATime] = {};
 #pragma unroll
-      for (unsigned i = 0; i < kAtATime; ++i) here |= unsigned{first + i * kLanes < size} << i;
-      put_chosen<kAtATime>(here, [&](unsigned i) { return held[min(first + i * kLanes, size - 1)]; });
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        bin[i] = bins.rule.bin_of(held[min(first + i * kLanes, size - 1)], knots);
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        if (first + i * kLanes < size) place[i] = atomicAdd(&bins.sizes[bin[i]], 1u);
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        if (first + i * kLanes < size) bins.put(held[first + i * kLanes], bin[i], place[i]);
+      }
     }
   }
 
+  /// Where so many of a stretch of rows are taken, they are sorted or equal, and neighbours go to one bin: one lane
+  /// asks for all of these.
   template <unsigned kItems, class Make>
   __device__ void put_some(unsigned taken, unsigned /*all*/, Make element) const {
     constexpr unsigned kAtATime = kItems < 4 ? kItems : 4;
+    const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
 #pragma unroll
     for (unsigned first = 0; first < kItems; first += kAtATime) {
-      put_chosen<kAtATime>(taken >> first, [&](unsigned i) { return element(first + i); });
-    }
-  }
-
- private:
-  template <unsigned kItems, class Make>
-  __device__ void put_chosen(unsigned chosen, Make element) const {
-    unsigned bin[kItems];
-    unsigned place[kItems];
+      unsigned bin[kAtATime];
+      unsigned lanes[kAtATime];
+      unsigned place[kAtATime] = {};
 #pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) {
-      bin[i] = (chosen >> i & 1) != 0 ? bins.rule.bin_of(element(i), knots) : 0;
-    }
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        const unsigned of_element = bins.rule.bin_of(element(first + i), knots);
+        bin[i] = (taken >> (first + i) & 1) != 0 ? of_element : kBins;
+      }
 #pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) place[i] = (chosen >> i & 1) != 0 ? atomicAdd(&bins.sizes[bin[i]], 1u) : 0;
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        lanes[i] = __match_any_sync(kAllLanes, bin[i]);
+        if ((lanes[i] & before_lane) == 0 && bin[i] < kBins) {
+          place[i] = atomicAdd(&bins.sizes[bin[i]], static_cast<unsigned>(__popc(lanes[i])));
+        }
+      }
 #pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) {
-      if ((chosen >> i & 1) != 0) bins.put(element(i), bin[i], place[i]);
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        place[i] = __shfl_sync(kAllLanes, place[i], __ffs(static_cast<int>(lanes[i])) - 1);
+        place[i] += static_cast<unsigned>(__popc(lanes[i] & before_lane));
+        if (bin[i] < kBins) bins.put(element(first + i), bin[i], place[i]);
+      }
     }
   }
 };

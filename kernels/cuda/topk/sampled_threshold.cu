@@ -99,7 +99,7 @@ struct SampledThreshold {
     launch("find_threshold_and_bins", find_threshold_and_bins<Rows>, {.blocks = plan.blocks, .threads = kSampleThreads},
            run.stream(), rows, static_cast<unsigned>(plan.group), static_cast<unsigned>(plan.rank), guess,
            memory.data(), bins);
-    launch("keep_in_bins", keep_in_bins<Rows>, scan_grid(run, rows), run.stream(), rows, guess, bins);
+    launch("keep_in_bins", keep_in_bins<Rows>, scan_grid(run, rows), run.stream(), rows, bins);
     const std::size_t shares =
         std::max(static_cast<std::size_t>(run.device.properties().multiprocessors), blocks_for(answer.k, kMostOfShare));
     launch("rank_bins", rank_bins<Element>,

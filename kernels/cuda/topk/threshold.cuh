@@ -150,11 +150,11 @@ struct ListSink {
 };
 
 /// What one warp has found, and where it goes. All lanes call, with the same `held`.
-template <class Element, class Sink>
+template <class Element, class Sink, unsigned kElements = 128>
 class CollectorTo {
  public:
   /// Elements that a warp collects before it asks for room for them.
-  static constexpr unsigned kHeld = 128;
+  static constexpr unsigned kHeld = kElements;
 
   /// `buffer`: kHeld elements of shared memory.
   __device__ CollectorTo(Element* buffer, const Sink& sink) : buffer_(buffer), sink_(sink) {}
@@ -190,11 +190,11 @@ class CollectorTo {
 };
 
 /// Of what goes to a list.
-template <class Element>
-class Collector : public CollectorTo<Element, ListSink<Element>> {
+template <class Element, unsigned kElements = 128>
+class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
  public:
   __device__ Collector(Element* buffer, Element* candidates, std::size_t capacity, unsigned long long* count)
-      : CollectorTo<Element, ListSink<Element>>(buffer, {candidates, capacity, count}) {}
+      : CollectorTo<Element, ListSink<Element>, kElements>(buffer, {candidates, capacity, count}) {}
 };
 
 /// Adds every element at or below the threshold to what is found.
@@ -235,17 +235,19 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
     keep_candidates(Rows rows, Guess<typename Rows::Element>* guess, typename Rows::Element* candidates,
                     std::size_t capacity) {
   using Element = typename Rows::Element;
-  __shared__ Element buffers[kScanThreads / kLanes][Collector<Element>::kHeld];
+  // A block's are 32 KiB. Many candidates are as many as all blocks' requests for room, at one place, let through.
+  using Found = Collector<Element, 4096 / sizeof(Element)>;
+  __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
   wait_for_previous();
   let_next_start();
-  Collector<Element> found(buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates);
+  Found found(buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates);
   keep_within(rows, guess->threshold, found);
 }
 
 /// Keeps them in bins.
 template <class Rows>
 __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
-    keep_in_bins(Rows rows, const Guess<typename Rows::Element>* guess, Bins<typename Rows::Element> bins) {
+    keep_in_bins(Rows rows, Bins<typename Rows::Element> bins) {
   using Element = typename Rows::Element;
   using Found = CollectorTo<Element, BinSink<Element>>;
   __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
@@ -255,7 +257,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   for (unsigned i = threadIdx.x; i < bins.rule.count; i += kScanThreads) knots[i] = bins.rule.knots[i];
   __syncthreads();
   Found found(buffers[threadIdx.x / kLanes], {bins, knots});
-  keep_within(rows, guess->threshold, found);
+  keep_within(rows, knots[bins.rule.count - 1], found);
 }
 
 }  // namespace skyrank::kernels::cuda

@@ -225,6 +225,14 @@ TEST_F(BinnedSelection, OfEveryDistribution) {
       const TopKCase data(kRows, make_columns(distribution, kRows, 1, width, 5), {width});
       expect_oracle(data, 2500, TieRule::first, 8);
     }
+    // Narrow keys are read as they are whatever ties ask for.
+    for (const KeyWidth width : {KeyWidth::bytes1, KeyWidth::bytes2}) {
+      const TopKCase data(kRows, make_columns(distribution, kRows, 1, width, 7), {width});
+      for (const TieRule ties : {TieRule::last, TieRule::all}) {
+        expect_oracle(data, 30, ties, 8);
+        expect_oracle(data, 2500, ties, 8);
+      }
+    }
     const TopKCase data(kRows, make_columns(distribution, kRows, 1, KeyWidth::bytes4, 6), {KeyWidth::bytes4});
     expect_oracle(data, 7500, TieRule::last, 4);
     expect_oracle(data, 5000, TieRule::all, 4);

@@ -66,11 +66,20 @@ struct BinRule {
     const std::uint64_t from = by_row ? least_row : key(low);
     const std::uint64_t most_row = lower ? rows - 1 : row(high);
     const std::uint64_t to = by_row ? most_row : key(high);
-    const float length = static_cast<float>(to - from) + 1;
-    const float part = static_cast<float>((by_row ? row(element) : key(element)) - from) / length;
+    const float before = static_cast<float>((by_row ? row(element) : key(element)) - from);
+    const float part = quotient(before, static_cast<float>(to - from) + 1);
     const float offset = upper ? 1 - kOfKey : kOfKey;
     const float scale = by_row ? kOfKey : 1 - 2 * kOfKey;
     return one_key ? part : (lower ? 0 : offset) + scale * part;
+  }
+
+  /// Not rounded exactly, but always by the same factor for one divisor.
+  __device__ static float quotient(float dividend, float divisor) {
+#if defined(__CUDACC__)
+    return __fdividef(dividend, divisor);
+#else
+    return dividend / divisor;
+#endif
   }
 
   /// Of the bins below all knots, how many lie between an element's and the least knot.
@@ -113,7 +122,7 @@ struct BinSink {
   const Element* knots;  ///< in shared memory
 
   __device__ void put(const Element* held, unsigned size) const {
-    constexpr unsigned kAtATime = 2;
+    constexpr unsigned kAtATime = 16 / sizeof(Element);
     for (unsigned first = threadIdx.x % kLanes; first < size; first += kAtATime * kLanes) {
       unsigned bin[kAtATime];
       unsigned place[kAtATime] = {};
@@ -136,7 +145,8 @@ struct BinSink {
   /// asks for all of these.
   template <unsigned kItems, class Make>
   __device__ void put_some(unsigned taken, unsigned /*all*/, Make element) const {
-    constexpr unsigned kAtATime = kItems < 4 ? kItems : 4;
+    constexpr unsigned kAtATime = 32 / sizeof(Element);
+    static_assert(kItems % kAtATime == 0);
     const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
 #pragma unroll
     for (unsigned first = 0; first < kItems; first += kAtATime) {

@@ -20,7 +20,7 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-/// 16-byte loads of a thread that are under way at a time: as many as there are bits for their keys.
+/// 16-byte loads of a thread that are under way at a time: of single bytes there are registers for no more.
 template <class Key>
 constexpr unsigned kLoads = sizeof(Key) == 1 ? 2 : 4;
 
@@ -44,7 +44,7 @@ struct SampledThreshold {
     const Rows rows(elements, n);
     const ThresholdPlan plan = plan_threshold(n, answer.k);
     if (is_distributed<Element>(plan.expected, answer.k) && plan.expected <= kMostBinned)
-      select_in_bins(run, rows, plan, answer);
+      select_in_bins(run, elements, rows, plan, answer);
     else
       select_in_list(run, rows, plan, answer);
     if (run.context.count_work) {
@@ -64,8 +64,8 @@ struct SampledThreshold {
     const auto memory = run.allocate<Element>(plan.capacity + groups_of(plan));
     Element* const candidates = memory.data();
     launch("find_threshold", find_threshold<Rows>, {.blocks = plan.blocks, .threads = kSampleThreads}, run.stream(),
-           rows, static_cast<unsigned>(plan.group), static_cast<unsigned>(plan.rank), guess,
-           candidates + plan.capacity);
+           rows, static_cast<unsigned>(plan.group), static_cast<unsigned>(plan.rank), guess, candidates + plan.capacity,
+           run.device.arrivals());
     launch("keep_candidates", keep_candidates<Rows>, scan_grid(run, rows), run.stream(), rows, guess, candidates,
            plan.capacity);
     least_in_order<Element>({.elements = candidates, .size = plan.expected, .guess = guess, .capacity = plan.capacity},
@@ -73,10 +73,12 @@ struct SampledThreshold {
   }
 
   /// Candidates in bins, which the scan puts nearly in order.
-  template <class Rows>
-  static void select_in_bins(Run& run, const Rows& rows, const ThresholdPlan& plan,
-                             const InOrder<typename Rows::Element>& answer) {
-    using Element = typename Rows::Element;
+  template <class E>
+  static void select_in_bins(Run& run, const E& elements,
+                             const KeyTiles<E, kScanThreads, kLoads<typename E::Key>>& rows, const ThresholdPlan& plan,
+                             const InOrder<typename E::Element>& answer) {
+    using Element = typename E::Element;
+    using Rows = KeyTiles<E, kScanThreads, kLoads<typename E::Key>>;
     auto* const guess = run.guess_with<Guess<Element>>();
     const BinPlan size = plan_bins(plan);
     const std::size_t binned = std::size_t{kBins} * size.room;
@@ -98,8 +100,12 @@ struct SampledThreshold {
     const bool overlaps = run.device.properties().capability >= 90;
     launch("find_threshold_and_bins", find_threshold_and_bins<Rows>, {.blocks = plan.blocks, .threads = kSampleThreads},
            run.stream(), rows, static_cast<unsigned>(plan.group), static_cast<unsigned>(plan.rank), guess,
-           memory.data(), bins);
-    launch("keep_in_bins", keep_in_bins<Rows>, scan_grid(run, rows), run.stream(), rows, bins);
+           memory.data(), run.device.arrivals(), bins);
+    // Half as large tiles where there would not be one for each block: of sorted rows few tiles have all candidates.
+    if (rows.count() < resident_scan(run))
+      scan_to_bins(run, KeyTiles<E, kScanThreads, 2>(elements, rows.size()), bins);
+    else
+      scan_to_bins(run, rows, bins);
     const std::size_t shares =
         std::max(static_cast<std::size_t>(run.device.properties().multiprocessors), blocks_for(answer.k, kMostOfShare));
     launch("rank_bins", rank_bins<Element>,
@@ -113,11 +119,20 @@ struct SampledThreshold {
   static std::size_t groups_of(const ThresholdPlan& plan) { return plan.blocks * kSampleOfBlock / plan.group; }
 
   template <class Rows>
+  static void scan_to_bins(const Run& run, const Rows& rows, const Bins<typename Rows::Element>& bins) {
+    launch("keep_in_bins", keep_in_bins<Rows>, scan_grid(run, rows), run.stream(), rows, bins);
+  }
+
+  /// Blocks of a scan that the device holds at a time.
+  static std::size_t resident_scan(const Run& run) {
+    return kScanBlocks * static_cast<std::size_t>(run.device.properties().multiprocessors);
+  }
+
+  template <class Rows>
   static Grid scan_grid(const Run& run, const Rows& rows) {
-    const Properties& properties = run.device.properties();
-    const std::size_t resident = kScanBlocks * static_cast<std::size_t>(properties.multiprocessors);
-    return {
-        .blocks = std::min(rows.count(), resident), .threads = kScanThreads, .overlaps = properties.capability >= 90};
+    return {.blocks = std::min(rows.count(), resident_scan(run)),
+            .threads = kScanThreads,
+            .overlaps = run.device.properties().capability >= 90};
   }
 
   /// Few rows are sorted as they are.

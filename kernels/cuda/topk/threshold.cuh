@@ -57,7 +57,7 @@ struct SampleMinima {
 /// calls `then` with these.
 template <class Rows, class Then>
 __device__ void guess_threshold(const Rows& rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
-                                typename Rows::Element* minima, Then then) {
+                                typename Rows::Element* minima, unsigned* arrived, Then then) {
   using Element = typename Rows::Element;
   constexpr unsigned kStaged = 16 * 1024 / sizeof(Element);
   static_assert(kSampleOfBlock == 2 * kSampleThreads);
@@ -73,7 +73,7 @@ __device__ void guess_threshold(const Rows& rows, unsigned size, unsigned rank, 
   const Element least = least_of_groups(b < a ? b : a, size);
   if (threadIdx.x < of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
 
-  if (!last_block(&guess->arrived)) return;
+  if (!last_block(arrived)) return;
   const bool fits = groups <= kStaged;
   SetBits<Element> bits;
   for (unsigned i = threadIdx.x; i < groups; i += kSampleThreads) {
@@ -84,30 +84,31 @@ __device__ void guess_threshold(const Rows& rows, unsigned size, unsigned rank, 
   __syncthreads();
   const Element* const chosen_from = fits ? staged : minima;
   const Element threshold = select.kth(chosen_from, groups, rank, bits);
-  if (threadIdx.x == 0) guess->threshold = threshold;
+  if (threadIdx.x == 0) *guess = {.failed = 0, .candidates = 0, .threshold = threshold};
   then(SampleMinima<Element>{chosen_from, groups}, threshold);
 }
 
 template <class Rows>
 __global__ void __launch_bounds__(kSampleThreads)
     find_threshold(Rows rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
-                   typename Rows::Element* minima) {
+                   typename Rows::Element* minima, unsigned* arrived) {
   using Element = typename Rows::Element;
   let_next_start();
-  guess_threshold(rows, size, rank, guess, minima, [](const SampleMinima<Element>&, Element) {});
+  guess_threshold(rows, size, rank, guess, minima, arrived, [](const SampleMinima<Element>&, Element) {});
 }
 
 /// Besides, chooses the knots of bins and empties them.
 template <class Rows>
 __global__ void __launch_bounds__(kSampleThreads)
     find_threshold_and_bins(Rows rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
-                            typename Rows::Element* minima, Bins<typename Rows::Element> bins) {
+                            typename Rows::Element* minima, unsigned* arrived, Bins<typename Rows::Element> bins) {
   using Element = typename Rows::Element;
   let_next_start();
   Zeros{.words = bins.sizes, .count = kBins + 1}.set();
-  guess_threshold(rows, size, rank, guess, minima, [&](const SampleMinima<Element>& sample, Element threshold) {
-    choose_knots(sample.elements, sample.count, threshold, rank - 1, bins.rule);
-  });
+  guess_threshold(rows, size, rank, guess, minima, arrived,
+                  [&](const SampleMinima<Element>& sample, Element threshold) {
+                    choose_knots(sample.elements, sample.count, threshold, rank - 1, bins.rule);
+                  });
 }
 
 /// A warp's way to a list of candidates that grows. All lanes call.
@@ -197,36 +198,129 @@ class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
       : CollectorTo<Element, ListSink<Element>, kElements>(buffer, {candidates, capacity, count}) {}
 };
 
+/// What a tile's keys have to be for their elements to be at or below the threshold.
+template <class Rows>
+struct TileBound {
+  using Key = typename Rows::Item;
+
+  bool none;   ///< no key is
+  bool mixed;  ///< at the threshold's key, that depends on the row
+  Key most;
+
+  /// Where row ids are beyond the threshold's, or before it if ties go to the last, a key has to be below its key.
+  __device__ TileBound(const Rows& rows, std::size_t tile, typename Rows::Element threshold) {
+    const Key limit = Rows::key(threshold);
+    const bool first_ties = rows.element(limit, rows.first_place(tile)) <= threshold;
+    const bool last_ties = rows.element(limit, rows.last_place(tile)) <= threshold;
+    const bool ties = first_ties || last_ties;
+    none = !ties && limit == 0;
+    mixed = first_ties != last_ties;
+    most = ties ? limit : static_cast<Key>(limit - 1);
+  }
+};
+
 /// Adds every element at or below the threshold to what is found.
 template <class Rows, class Found>
 __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
   using Key = typename Rows::Item;
-  const Key limit = Rows::key(threshold);
   for (std::size_t tile = blockIdx.x; tile < rows.count(); tile += gridDim.x) {
-    // Where row ids are beyond the threshold's, or before it if ties go to the last, a key has to be below its key.
-    // In one tile that depends on the row.
-    const bool first_ties = rows.element(limit, rows.first_place(tile)) <= threshold;
-    const bool last_ties = rows.element(limit, rows.last_place(tile)) <= threshold;
-    const bool ties = first_ties || last_ties;
-    if (!ties && limit == 0) continue;
-    const Key bound = ties ? limit : static_cast<Key>(limit - 1);
+    const TileBound<Rows> bound(rows, tile, threshold);
+    if (bound.none) continue;
     Key keys[Rows::kItems];
     const unsigned present = rows.load(tile, keys);
     Key least = keys[0];
 #pragma unroll
     for (unsigned i = 1; i < Rows::kItems; ++i) least = keys[i] < least ? keys[i] : least;
-    if (!__any_sync(kAllLanes, least <= bound)) continue;
+    if (!__any_sync(kAllLanes, least <= bound.most)) continue;
     const auto element = [&](unsigned i) { return rows.element(keys[i], rows.place(tile, i)); };
     unsigned taken = 0;
 #pragma unroll
-    for (unsigned i = 0; i < Rows::kItems; ++i) taken |= unsigned{keys[i] <= bound} << i;
-    if (first_ties != last_ties) {
+    for (unsigned i = 0; i < Rows::kItems; ++i) taken |= unsigned{keys[i] <= bound.most} << i;
+    if (bound.mixed) {
 #pragma unroll
       for (unsigned i = 0; i < Rows::kItems; ++i) taken &= ~(unsigned{element(i) > threshold} << i);
     }
     found.template add<Rows::kItems>(taken & present, element);
   }
   found.flush();
+}
+
+/// The least of the keys of 1 or 2 bytes in words: halves of a register are compared at a time.
+template <class Key, unsigned kWords>
+__device__ unsigned least_of(const uint4 (&words)[kWords]) {
+#if defined(__CUDACC__)
+  unsigned least = ~0u;
+  const auto take = [&](unsigned word) {
+    if constexpr (sizeof(Key) == 1) {
+      constexpr unsigned kEven = 0x00ff00ff;
+      least = __vminu2(least, __vminu2(word & kEven, word >> 8 & kEven));
+    } else {
+      least = __vminu2(least, word);
+    }
+  };
+#pragma unroll
+  for (unsigned i = 0; i < kWords; ++i) {
+    take(words[i].x);
+    take(words[i].y);
+    take(words[i].z);
+    take(words[i].w);
+  }
+  return min(least & 0xffff, least >> 16);
+#else
+  Key keys[kWords * sizeof(uint4) / sizeof(Key)];
+  __builtin_memcpy(keys, words, sizeof(words));
+  Key least = keys[0];
+  for (const Key key : keys) least = key < least ? key : least;
+  return least;
+#endif
+}
+
+/// Keeps the compiler from taking the keys of several words apart at a time, for which there are too few registers.
+__device__ inline void use_from_here([[maybe_unused]] uint4& word) {
+#if defined(__CUDACC__)
+  asm volatile("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
+#endif
+}
+
+/// The same for keys of 1 and 2 bytes, which stay together as they were loaded until some of them are wanted: that
+/// takes fewer registers and instructions.
+template <class Rows, class Found>
+__device__ void keep_narrow_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
+  using Key = typename Rows::Item;
+  for (std::size_t tile = blockIdx.x; tile < rows.count(); tile += gridDim.x) {
+    const TileBound<Rows> bound(rows, tile, threshold);
+    if (bound.none) continue;
+    uint4 words[Rows::kLoadsOfTile];
+    const bool whole = rows.load_words(tile, words);
+    if (!__any_sync(kAllLanes, least_of<Key>(words) <= bound.most)) continue;
+#pragma unroll
+    for (unsigned load = 0; load < Rows::kLoadsOfTile; ++load) {
+      use_from_here(words[load]);
+      Key keys[Rows::kWidth];
+      __builtin_memcpy(keys, &words[load], sizeof(words[load]));
+      const auto place = [&](unsigned i) { return rows.place(tile, load * Rows::kWidth + i); };
+      const auto element = [&](unsigned i) { return rows.element(keys[i], place(i)); };
+      unsigned taken = 0;
+#pragma unroll
+      for (unsigned i = 0; i < Rows::kWidth; ++i) taken |= unsigned{keys[i] <= bound.most} << i;
+      if (bound.mixed || !whole) {
+#pragma unroll
+        for (unsigned i = 0; i < Rows::kWidth; ++i) {
+          taken &= ~(unsigned{element(i) > threshold || place(i) >= rows.size()} << i);
+        }
+      }
+      found.template add<Rows::kWidth>(taken, element);
+    }
+  }
+  found.flush();
+}
+
+template <class Rows, class Found>
+__device__ void keep_all_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
+  if constexpr (sizeof(typename Rows::Item) < 4)
+    keep_narrow_within(rows, threshold, found);
+  else
+    keep_within(rows, threshold, found);
 }
 
 /// Keeps every element at or below the threshold, in any order.
@@ -241,7 +335,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   wait_for_previous();
   let_next_start();
   Found found(buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates);
-  keep_within(rows, guess->threshold, found);
+  keep_all_within(rows, guess->threshold, found);
 }
 
 /// Keeps them in bins.
@@ -257,7 +351,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   for (unsigned i = threadIdx.x; i < bins.rule.count; i += kScanThreads) knots[i] = bins.rule.knots[i];
   __syncthreads();
   Found found(buffers[threadIdx.x / kLanes], {bins, knots});
-  keep_within(rows, knots[bins.rule.count - 1], found);
+  keep_all_within(rows, knots[bins.rule.count - 1], found);
 }
 
 }  // namespace skyrank::kernels::cuda

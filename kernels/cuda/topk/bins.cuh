@@ -189,10 +189,14 @@ __device__ void choose_knots(const Element* elements, unsigned size, Element thr
     rule.knots[wanted] = threshold;
   }
   __syncthreads();
-  for (unsigned i = threadIdx.x; i < size; i += blockDim.x) {
-    const Element element = elements[i];
+  const unsigned lane = threadIdx.x % kLanes;
+  for (unsigned first = 0; first < size; first += blockDim.x) {
+    const Element element = first + threadIdx.x < size ? elements[first + threadIdx.x] : kNoElement<Element>;
+    const unsigned lanes = __ballot_sync(kAllLanes, element < threshold);
+    unsigned which = 0;
+    if (lane == 0 && lanes != 0) which = atomicAdd(&found, static_cast<unsigned>(__popc(lanes)));
+    which = __shfl_sync(kAllLanes, which, 0) + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
     if (element >= threshold) continue;
-    const unsigned which = atomicAdd(&found, 1u);
     const unsigned place = which * wanted / below;
     if (which == 0 || place != (which - 1) * wanted / below) chosen[place] = element;
   }

@@ -66,20 +66,22 @@ class Tiles {
 
   /// Loads them as words of 16 bytes; what of these does not lie in the array is all ones. Whether all of it does.
   __device__ bool load_words(std::size_t tile, uint4 (&words)[kLoads]) const {
-    const bool whole = (tile > 0 || lead_ == 0) && (tile + 1) * kTile <= lead_ + size_;
+    if ((tile > 0 || lead_ == 0) && (tile + 1) * kTile <= lead_ + size_) {
+#pragma unroll
+      for (unsigned i = 0; i < kLoads; ++i) words[i] = __ldg(reinterpret_cast<const uint4*>(data_ + first(tile, i)));
+      return true;
+    }
 #pragma unroll
     for (unsigned i = 0; i < kLoads; ++i) {
-      const std::size_t from = first(tile, i);
-      if (whole || (from < size_ && size_ - from >= kWidth)) {
-        words[i] = __ldg(reinterpret_cast<const uint4*>(data_ + from));
-        continue;
-      }
       T items[kWidth];
 #pragma unroll
-      for (unsigned j = 0; j < kWidth; ++j) items[j] = from + j < size_ ? data_[from + j] : static_cast<T>(~T{0});
+      for (unsigned j = 0; j < kWidth; ++j) {
+        const std::size_t place = first(tile, i) + j;
+        items[j] = place < size_ ? data_[place] : static_cast<T>(~T{0});
+      }
       __builtin_memcpy(&words[i], items, sizeof(words[i]));
     }
-    return whole;
+    return false;
   }
 
  private:

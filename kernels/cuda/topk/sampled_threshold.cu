@@ -43,10 +43,7 @@ struct SampledThreshold {
     using Rows = KeyTiles<E, kScanThreads, kLoads<typename E::Key>>;
     const Rows rows(elements, n);
     const ThresholdPlan plan = plan_threshold(n, answer.k);
-    if (is_distributed<Element>(plan.expected, answer.k) && plan.expected <= kMostBinned)
-      select_in_bins(run, elements, rows, plan, answer);
-    else
-      select_in_list(run, rows, plan, answer);
+    select(run, elements, rows, plan, answer);
     if (run.context.count_work) {
       constexpr std::size_t kSector = 32;
       run.count(n * sizeof(typename E::Key) + plan.blocks * kSampleOfBlock * kSector, plan.expected * sizeof(Element),
@@ -55,6 +52,18 @@ struct SampledThreshold {
   }
 
  private:
+  /// Narrow keys keep to lists: the scan that fills bins has too few registers for them.
+  template <class E, class Rows>
+  static void select(Run& run, const E& elements, const Rows& rows, const ThresholdPlan& plan,
+                     const InOrder<typename E::Element>& answer) {
+    using Element = typename E::Element;
+    if constexpr (sizeof(typename E::Key) >= 4) {
+      if (is_distributed<Element>(plan.expected, answer.k) && plan.expected <= kMostBinned)
+        return select_in_bins(run, elements, rows, plan, answer);
+    }
+    select_in_list(run, rows, plan, answer);
+  }
+
   /// Candidates in a list, which is then put in order.
   template <class Rows>
   static void select_in_list(Run& run, const Rows& rows, const ThresholdPlan& plan,
@@ -74,11 +83,10 @@ struct SampledThreshold {
 
   /// Candidates in bins, which the scan puts nearly in order.
   template <class E>
-  static void select_in_bins(Run& run, const E& elements,
-                             const KeyTiles<E, kScanThreads, kLoads<typename E::Key>>& rows, const ThresholdPlan& plan,
-                             const InOrder<typename E::Element>& answer) {
+  static void select_in_bins(Run& run, const E& elements, const KeyTiles<E, kScanThreads>& rows,
+                             const ThresholdPlan& plan, const InOrder<typename E::Element>& answer) {
     using Element = typename E::Element;
-    using Rows = KeyTiles<E, kScanThreads, kLoads<typename E::Key>>;
+    using Rows = KeyTiles<E, kScanThreads>;
     auto* const guess = run.guess_with<Guess<Element>>();
     const BinPlan size = plan_bins(plan);
     const std::size_t binned = std::size_t{kBins} * size.room;

@@ -68,5 +68,20 @@ TEST(ThresholdPlan, KeepsLittle) {
   EXPECT_LT(static_cast<double>(cuda::plan_threshold(n, k).expected), 1.35 * static_cast<double>(k));
 }
 
+TEST(BinPlan, HasBinsForAllKnotsAndTakesSomeMultipleOfTheCandidates) {
+  for (const std::size_t n : {std::size_t{8193}, std::size_t{1} << 20, std::size_t{1} << 29}) {
+    for (std::size_t k = 1; k <= n / 4; k = 3 * k + 1) {
+      const cuda::ThresholdPlan plan = cuda::plan_threshold(n, k);
+      if (plan.expected > cuda::kMostBinned) break;
+      const cuda::BinPlan bins = cuda::plan_bins(plan);
+      EXPECT_GE(bins.knots, 1u);
+      EXPECT_LE(bins.knots, std::min<std::size_t>(cuda::kMostKnots, plan.rank));
+      EXPECT_LE(bins.knots * bins.width + cuda::kLowBins, cuda::kBins);
+      EXPECT_GE(std::size_t{bins.room} * bins.knots * bins.width, 8 * plan.expected);
+      EXPECT_LE(std::size_t{bins.room} * cuda::kBins, 9 * plan.expected + 32 * cuda::kBins);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace skyrank::kernels::tests

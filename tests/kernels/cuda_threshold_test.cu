@@ -38,11 +38,11 @@ std::vector<T> on_host(const Buffer<T>& buffer, DeviceContext& device) {
 
 /// Different ones, whose keys are few and whose low bits are a row id.
 template <class Element>
-std::vector<Element> some_elements(std::size_t count) {
+std::vector<Element> some_elements(std::size_t count, std::uint64_t keys = 1000) {
   std::mt19937_64 engine(count);
   std::vector<Element> elements(count);
   constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;
-  for (std::size_t i = 0; i < count; ++i) elements[i] = static_cast<Element>(engine() % 1000) << kRowBits | i;
+  for (std::size_t i = 0; i < count; ++i) elements[i] = static_cast<Element>(engine() % keys) << kRowBits | i;
   std::ranges::shuffle(elements, engine);
   return elements;
 }
@@ -60,8 +60,8 @@ Ordered<Element> order(const std::vector<Element>& list, std::size_t k, std::siz
   DeviceContext device;
   const cuda::Lease lease(device);
   const auto there = on_device(list, device);
-  const auto guess = on_device(
-      std::vector<Guess<Element>>{{.failed = 0, .arrived = 0, .candidates = list.size(), .threshold = 0}}, device);
+  const auto guess =
+      on_device(std::vector<Guess<Element>>{{.failed = 0, .candidates = list.size(), .threshold = 0}}, device);
   const auto rows = on_device(std::vector<RowId>(k, -1), device);
   const auto elements = device.allocate<Element>(k);
   device.synchronize();
@@ -71,9 +71,9 @@ Ordered<Element> order(const std::vector<Element>& list, std::size_t k, std::siz
 }
 
 template <class Element>
-void expect_order(std::size_t count, std::size_t k, std::size_t likely) {
+void expect_order(std::size_t count, std::size_t k, std::size_t likely, std::uint64_t keys = 1000) {
   SCOPED_TRACE(std::to_string(k) + " of " + std::to_string(count) + ", likely " + std::to_string(likely));
-  std::vector<Element> list = some_elements<Element>(count);
+  std::vector<Element> list = some_elements<Element>(count, keys);
   const Ordered<Element> found = order(list, k, likely, count);
   std::ranges::sort(list);
   list.resize(k);
@@ -102,6 +102,15 @@ TEST(LeastInOrder, OfListsThatAreDistributed) {
   }
   expect_order<std::uint64_t>(500, 500, 9000);
   expect_order<std::uint64_t>(30'000, 20'000, 9000);
+}
+
+// Elements that are far from evenly spread in their buckets, and such as are.
+TEST(LeastInOrder, OfFewAndOfManyKeys) {
+  for (const std::uint64_t keys : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{7}, std::uint64_t{1} << 30}) {
+    expect_order<std::uint64_t>(20'000, 20'000, 20'000, keys);
+    expect_order<std::uint64_t>(300'000, 300'000, 300'000, keys);
+    expect_order<Uint128>(20'000, 20'000, 20'000, keys);
+  }
 }
 
 // So many buckets that their splitters come from a sample that is distributed itself.

@@ -25,6 +25,11 @@ Properties properties_of(int ordinal) {
 
 }  // namespace
 
+ZeroWord::ZeroWord(cudaStream_t stream) {
+  SKYRANK_CUDA_CALL(cudaMalloc(&word_, sizeof(unsigned)));
+  SKYRANK_CUDA_CALL(cudaMemsetAsync(word_, 0, sizeof(unsigned), stream));
+}
+
 DeviceContext::DeviceContext(int ordinal, std::size_t memory_limit)
     : DeviceContext(CurrentDevice(ordinal), ordinal, std::make_unique<PoolResource>(ordinal, memory_limit), nullptr) {}
 
@@ -36,7 +41,8 @@ DeviceContext::DeviceContext(const CurrentDevice& /*current*/, int ordinal, std:
     : ordinal_(ordinal),
       properties_(properties_of(ordinal)),
       owned_(std::move(owned)),
-      memory_(owned_ ? owned_.get() : memory) {}
+      memory_(owned_ ? owned_.get() : memory),
+      arrivals_(stream_.get()) {}
 
 DeviceContext& DeviceContext::of_process() {
   static auto* const context = new DeviceContext(0);

@@ -21,6 +21,20 @@ struct Properties {
   std::size_t memory_bytes = 0;
 };
 
+/// A word of the current device's memory, zero once what was put on `stream` before is done.
+class ZeroWord {
+ public:
+  explicit ZeroWord(cudaStream_t stream);
+  ~ZeroWord() { (void)cudaFree(word_); }
+  ZeroWord(const ZeroWord&) = delete;
+  ZeroWord& operator=(const ZeroWord&) = delete;
+
+  unsigned* get() const { return word_; }
+
+ private:
+  unsigned* word_ = nullptr;
+};
+
 /// All that runs on a device need: its streams, its temporary memory, its properties. One run uses it at a time.
 class DeviceContext {
  public:
@@ -44,6 +58,10 @@ class DeviceContext {
     return Buffer<T>(size, *memory_, stream());
   }
 
+  /// A word of device memory that is zero between the kernels of the stream: the blocks of one count themselves there,
+  /// and the last one sets it back (last_block of block.cuh).
+  unsigned* arrivals() const { return arrivals_.get(); }
+
   /// Waits for the stream; throws the Failure of what failed there.
   void synchronize() const { stream_.synchronize(); }
 
@@ -61,6 +79,7 @@ class DeviceContext {
   Stream stream_;
   Transfer transfer_;
   std::mutex mutex_;
+  ZeroWord arrivals_;
 };
 
 /// The right to use a context, and its device as the thread's current one.

@@ -5,7 +5,7 @@
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/shared.cuh"
-#include "kernels/cuda/topk/block_merge_sort.cuh"
+#include "kernels/cuda/topk/block_spread_sort.cuh"
 #include "kernels/cuda/topk/list_part.cuh"
 
 // Many elements in order: splitters, which a sample of them gave, divide them into buckets, each of which a block puts
@@ -17,12 +17,14 @@ inline constexpr unsigned kPartitionItems = 8;
 inline constexpr unsigned kPartitionBlocks = 2;  // of a multiprocessor
 
 inline constexpr unsigned kBucketThreads = 512;
-/// Of a multiprocessor; there is shared memory for no more.
+/// Of a multiprocessor, which has shared memory, and registers, for no more.
 template <class Element>
-inline constexpr unsigned kBucketBlocks = sizeof(Element) == 8 ? 3 : 1;
-inline constexpr unsigned kBucketItems = 15;
+inline constexpr unsigned kBucketBlocks = sizeof(Element) == 8 ? 3 : 2;
+template <class Element>
+inline constexpr unsigned kBucketItems = sizeof(Element) == 8 ? 15 : 9;
 /// Elements that a bucket has room for, and for which a block has shared memory.
-inline constexpr unsigned kBucketRoom = kBucketThreads * kBucketItems;
+template <class Element>
+inline constexpr unsigned kBucketRoom = kBucketThreads* kBucketItems<Element>;
 
 /// The sample of a list as a list.
 template <class Element>
@@ -233,18 +235,18 @@ __global__ void __launch_bounds__(kBucketThreads, kBucketBlocks<Element>)
   std::size_t before = 0;
   sum_before(mine, before);
   if (before >= wanted) return;
-  const unsigned size = min(buckets.sizes[blockIdx.x], kBucketRoom);
-  const Element* const from = buckets.elements + std::size_t{blockIdx.x} * kBucketRoom;
-  for (unsigned i = threadIdx.x; i < size; i += kBucketThreads) shared[i] = from[i];
-  __syncthreads();
+  const unsigned size = min(buckets.sizes[blockIdx.x], kBucketRoom<Element>);
+  const Element* const from = buckets.elements + std::size_t{blockIdx.x} * kBucketRoom<Element>;
+  using Sort = BlockSpreadSort<Element, kBucketThreads>;
+  __shared__ typename Sort::Shared of_sort;
+  const auto put = [&](unsigned rank, Element element) { ranked.put(before + rank, element); };
   // So few items for each thread that all have some.
   if (size <= kBucketThreads * 3)
-    BlockMergeSort<Element, kBucketThreads, 3>::sort(shared, size);
+    Sort::template sort<3>(from, size, shared, of_sort, put);
   else if (size <= kBucketThreads * 7)
-    BlockMergeSort<Element, kBucketThreads, 7>::sort(shared, size);
+    Sort::template sort<7>(from, size, shared, of_sort, put);
   else
-    BlockMergeSort<Element, kBucketThreads, kBucketItems>::sort(shared, size);
-  for (unsigned i = threadIdx.x; i < size; i += kBucketThreads) ranked.put(before + i, shared[i]);
+    Sort::template sort<kBucketItems<Element>>(from, size, shared, of_sort, put);
 }
 
 }  // namespace skyrank::kernels::cuda

@@ -180,6 +180,12 @@ SKYRANK_INSTANTIATE(ShortElements)
 SKYRANK_INSTANTIATE(LongElements)
 SKYRANK_INSTANTIATE(ManyElements)
 #undef SKYRANK_INSTANTIATE
+#define SKYRANK_INSTANTIATE(E)                                                                                     \
+  template Buffer<RowId> rows_of_guess(const E&, const E::Element*, std::size_t, const unsigned*, DeviceContext&); \
+  template Buffer<RowId> rows_with_ties(const E&, std::size_t, const E::Element*, std::size_t, DeviceContext&);
+SKYRANK_INSTANTIATE(ByteElements)
+SKYRANK_INSTANTIATE(HalfElements)
+#undef SKYRANK_INSTANTIATE
 template void sort_elements(std::uint64_t*, std::size_t, DeviceContext&);
 template void sort_elements(Uint128*, std::size_t, DeviceContext&);
 

@@ -8,11 +8,10 @@
 // What the kernels that guess a threshold hand on to each other.
 namespace skyrank::kernels::cuda {
 
-/// In device memory; all zeros at first. Elements at or below the threshold are candidates.
+/// In device memory, set by the kernel that finds the threshold. Elements at or below it are candidates.
 template <class Element>
 struct Guess {
   unsigned failed;
-  unsigned arrived;  ///< blocks, while they count themselves
   unsigned long long candidates;
   Element threshold;
 };

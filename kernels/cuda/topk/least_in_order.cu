@@ -15,12 +15,13 @@ struct BucketPlan {
 };
 
 /// A bucket overflows with a probability below 1e-9: where it is made for a third of its room, 24 or fewer of 72
-/// samples that it has in the mean when it is full; with smaller buckets, 8 or fewer of 60. Small lists get those, so
-/// that every multiprocessor has one.
+/// samples that it has in the mean when it is full; with smaller buckets, 8 or fewer of 48 or more. Small lists get
+/// those, so that every multiprocessor has one.
+template <class Element>
 BucketPlan buckets_for(std::size_t size) {
-  constexpr std::size_t kSmall = 1024;
+  constexpr std::size_t kSmall = sizeof(Element) == 8 ? 1024 : 768;
   constexpr std::size_t kFewBuckets = 256;
-  constexpr std::size_t kLarge = 2560;
+  constexpr std::size_t kLarge = kBucketRoom<Element> / 3;
   const std::size_t small = (size + kSmall - 1) / kSmall;
   if (small <= kFewBuckets) return {.count = small, .samples = 8};
   return {.count = std::max(kFewBuckets, (size + kLarge - 1) / kLarge), .samples = 24};
@@ -28,10 +29,6 @@ BucketPlan buckets_for(std::size_t size) {
 
 /// Buckets of the first of two steps.
 constexpr unsigned kMostCoarse = 128;
-
-/// Most wanted elements for rank_least: its minima have to fit shared memory.
-template <class Element>
-constexpr std::size_t kMostLeast = 16 * 1024 / sizeof(Element);
 
 /// The launches.
 template <class Element>
@@ -62,24 +59,24 @@ class Ordering {
   }
 
   void distribute(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {
-    const BucketPlan plan = buckets_for(size);
+    const BucketPlan plan = buckets_for<Element>(size);
     const auto count = static_cast<unsigned>(plan.count);
     const auto splitters = device_.allocate<Element>(count);
     const auto sizes = device_.allocate<unsigned>(count + kMostCoarse);
-    const auto elements = device_.allocate<Element>(std::size_t{count} * kBucketRoom);
+    const auto elements = device_.allocate<Element>(std::size_t{count} * kBucketRoom<Element>);
     const Buckets<Element> buckets{.splitters = splitters.data(),
                                    .count = count,
                                    .sizes = sizes.data(),
                                    .elements = elements.data(),
-                                   .room = kBucketRoom,
+                                   .room = kBucketRoom<Element>,
                                    .every = 1};
     choose_splitters(part, plan, splitters.data(), {.words = sizes.data(), .count = count + kMostCoarse});
     if (count > kPartitionThreads)
       distribute_twice(part, size, buckets);
     else
       distribute_tiles(part, size, buckets);
-    start("sort_buckets", sort_buckets<Element>, count, kBucketThreads, kBucketRoom * sizeof(Element), part, buckets,
-          ranked, ranked.answer.k * ranked.every);
+    start("sort_buckets", sort_buckets<Element>, count, kBucketThreads, kBucketRoom<Element> * sizeof(Element), part,
+          buckets, ranked, ranked.answer.k * ranked.every);
   }
 
   /// In small tiles where there would not be large ones for all multiprocessors.

@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/bins.cuh"
 #include "kernels/cuda/topk/least_in_order.hpp"
 #include "kernels/cuda/topk/radix_select.cuh"
 #include "kernels/cuda/topk/solve.cuh"
@@ -19,7 +20,7 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-/// 16-byte loads of a thread that are under way at a time: as many as there are bits for their keys.
+/// 16-byte loads of a thread that are under way at a time: of single bytes there are registers for no more.
 template <class Key>
 constexpr unsigned kLoads = sizeof(Key) == 1 ? 2 : 4;
 
@@ -42,21 +43,7 @@ struct SampledThreshold {
     using Rows = KeyTiles<E, kScanThreads, kLoads<typename E::Key>>;
     const Rows rows(elements, n);
     const ThresholdPlan plan = plan_threshold(n, answer.k);
-    auto* const guess = run.guess_with<Guess<Element>>();
-    const std::size_t groups = plan.blocks * kSampleOfBlock / plan.group;
-    const auto memory = run.allocate<Element>(plan.capacity + groups);
-    Element* const candidates = memory.data();
-    launch("find_threshold", find_threshold<Rows>, {.blocks = plan.blocks, .threads = kSampleThreads}, run.stream(),
-           rows, static_cast<unsigned>(plan.group), static_cast<unsigned>(plan.rank), guess,
-           candidates + plan.capacity);
-    const std::size_t resident = kScanBlocks * static_cast<std::size_t>(run.device.properties().multiprocessors);
-    launch("keep_candidates", keep_candidates<Rows>,
-           {.blocks = std::min(rows.count(), resident),
-            .threads = kScanThreads,
-            .overlaps = run.device.properties().capability >= 90},
-           run.stream(), rows, guess, candidates, plan.capacity);
-    least_in_order<Element>({.elements = candidates, .size = plan.expected, .guess = guess, .capacity = plan.capacity},
-                            answer, run.device);
+    select(run, elements, rows, plan, answer);
     if (run.context.count_work) {
       constexpr std::size_t kSector = 32;
       run.count(n * sizeof(typename E::Key) + plan.blocks * kSampleOfBlock * kSector, plan.expected * sizeof(Element),
@@ -65,6 +52,97 @@ struct SampledThreshold {
   }
 
  private:
+  /// Narrow keys keep to lists: the scan that fills bins has too few registers for them.
+  template <class E, class Rows>
+  static void select(Run& run, const E& elements, const Rows& rows, const ThresholdPlan& plan,
+                     const InOrder<typename E::Element>& answer) {
+    using Element = typename E::Element;
+    if constexpr (sizeof(typename E::Key) >= 4) {
+      if (is_distributed<Element>(plan.expected, answer.k) && plan.expected <= kMostBinned)
+        return select_in_bins(run, elements, rows, plan, answer);
+    }
+    select_in_list(run, rows, plan, answer);
+  }
+
+  /// Candidates in a list, which is then put in order.
+  template <class Rows>
+  static void select_in_list(Run& run, const Rows& rows, const ThresholdPlan& plan,
+                             const InOrder<typename Rows::Element>& answer) {
+    using Element = typename Rows::Element;
+    auto* const guess = run.guess_with<Guess<Element>>();
+    const auto memory = run.allocate<Element>(plan.capacity + groups_of(plan));
+    Element* const candidates = memory.data();
+    launch("find_threshold", find_threshold<Rows>, {.blocks = plan.blocks, .threads = kSampleThreads}, run.stream(),
+           rows, static_cast<unsigned>(plan.group), static_cast<unsigned>(plan.rank), guess, candidates + plan.capacity,
+           run.device.arrivals());
+    launch("keep_candidates", keep_candidates<Rows>, scan_grid(run, rows), run.stream(), rows, guess, candidates,
+           plan.capacity);
+    least_in_order<Element>({.elements = candidates, .size = plan.expected, .guess = guess, .capacity = plan.capacity},
+                            answer, run.device);
+  }
+
+  /// Candidates in bins, which the scan puts nearly in order.
+  template <class E>
+  static void select_in_bins(Run& run, const E& elements, const KeyTiles<E, kScanThreads>& rows,
+                             const ThresholdPlan& plan, const InOrder<typename E::Element>& answer) {
+    using Element = typename E::Element;
+    using Rows = KeyTiles<E, kScanThreads>;
+    auto* const guess = run.guess_with<Guess<Element>>();
+    const BinPlan size = plan_bins(plan);
+    const std::size_t binned = std::size_t{kBins} * size.room;
+    const auto memory = run.allocate<Element>(groups_of(plan) + kMostKnots + binned + size.beyond);
+    const auto sizes = run.allocate<unsigned>(kBins + 1);
+    const auto places = run.allocate<uint2>(size.beyond);
+    Element* const knots = memory.data() + groups_of(plan);
+    const Bins<Element> bins{.rule = {.knots = knots,
+                                      .count = size.knots,
+                                      .width = size.width,
+                                      .first = rows.first_row_bits(),
+                                      .rows = rows.size()},
+                             .sizes = sizes.data(),
+                             .elements = knots + kMostKnots,
+                             .room = size.room,
+                             .beyond = knots + kMostKnots + binned,
+                             .places = places.data(),
+                             .beyond_room = size.beyond};
+    const bool overlaps = run.device.properties().capability >= 90;
+    launch("find_threshold_and_bins", find_threshold_and_bins<Rows>, {.blocks = plan.blocks, .threads = kSampleThreads},
+           run.stream(), rows, static_cast<unsigned>(plan.group), static_cast<unsigned>(plan.rank), guess,
+           memory.data(), run.device.arrivals(), bins);
+    // Half as large tiles where there would not be one for each block: of sorted rows few tiles have all candidates.
+    if (rows.count() < resident_scan(run))
+      scan_to_bins(run, KeyTiles<E, kScanThreads, 2>(elements, rows.size()), bins);
+    else
+      scan_to_bins(run, rows, bins);
+    const std::size_t shares =
+        std::max(static_cast<std::size_t>(run.device.properties().multiprocessors), blocks_for(answer.k, kMostOfShare));
+    launch("rank_bins", rank_bins<Element>,
+           {.blocks = shares,
+            .threads = kRankThreads,
+            .shared_bytes = BinShare<Element>::shared_bytes(),
+            .overlaps = overlaps},
+           run.stream(), bins, guess, Ranked<Element>{.answer = answer});
+  }
+
+  static std::size_t groups_of(const ThresholdPlan& plan) { return plan.blocks * kSampleOfBlock / plan.group; }
+
+  template <class Rows>
+  static void scan_to_bins(const Run& run, const Rows& rows, const Bins<typename Rows::Element>& bins) {
+    launch("keep_in_bins", keep_in_bins<Rows>, scan_grid(run, rows), run.stream(), rows, bins);
+  }
+
+  /// Blocks of a scan that the device holds at a time.
+  static std::size_t resident_scan(const Run& run) {
+    return kScanBlocks * static_cast<std::size_t>(run.device.properties().multiprocessors);
+  }
+
+  template <class Rows>
+  static Grid scan_grid(const Run& run, const Rows& rows) {
+    return {.blocks = std::min(rows.count(), resident_scan(run)),
+            .threads = kScanThreads,
+            .overlaps = run.device.properties().capability >= 90};
+  }
+
   /// Few rows are sorted as they are.
   template <class E>
   static void order_all(Run& run, const E& elements, std::size_t n, const InOrder<typename E::Element>& answer) {

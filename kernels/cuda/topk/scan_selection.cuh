@@ -61,11 +61,10 @@ class ScanSelection {
   template <class... Parameters, class... Arguments>
   void start(const Rows& rows, std::size_t sample_shared_bytes, void (*keep)(Parameters...), const Grid& grid,
              const Arguments&... arguments) {
-    SKYRANK_CUDA_CALL(cudaMemsetAsync(guess_.data(), 0, guess_.bytes(), device_.stream()));
     launch("find_threshold", find_threshold<Rows>,
            {.blocks = plan_.blocks, .threads = kSampleThreads, .shared_bytes = sample_shared_bytes}, device_.stream(),
            rows, static_cast<unsigned>(plan_.group), static_cast<unsigned>(plan_.rank), guess_.data(),
-           candidates_.data() + plan_.capacity);
+           candidates_.data() + plan_.capacity, device_.arrivals());
     Grid overlapping = grid;
     overlapping.overlaps = device_.properties().capability >= 90;
     launch("keep_scanned", keep, overlapping, device_.stream(), arguments..., guess_.data(), candidates_.data(),

@@ -20,13 +20,12 @@ namespace skyrank::kernels::cuda {
 struct Run : DeviceRun {
   Buffer<std::byte> guess = {};
 
-  /// For algorithms that guess: their state in device memory, all zeros, which begins with a word `failed` that the
-  /// kernel that finds the guess wrong sets to 1.
+  /// For algorithms that guess: their state in device memory, for their first kernel to set. It begins with a word
+  /// `failed`, 0 then, that the kernel that finds the guess wrong sets to 1.
   template <class State>
   State* guess_with() {
     static_assert(offsetof(State, failed) == 0 && sizeof(State::failed) == sizeof(unsigned));
     guess = allocate<std::byte>(sizeof(State));
-    SKYRANK_CUDA_CALL(cudaMemsetAsync(guess.data(), 0, guess.bytes(), stream()));
     return reinterpret_cast<State*>(guess.data());
   }
 
@@ -115,10 +114,20 @@ Buffer<RowId> solve_keys(Run& run, const TopKProblem& problem, const ResidentKey
 /// By narrow keys as they are.
 template <class Algorithm, class E>
 Buffer<RowId> guess_narrow(Run& run, const TopKProblem& problem) {
-  auto rows = run.allocate<RowId>(problem.k);
-  const E elements{problem.keys.front().as<typename E::Key>(), 0};
-  Algorithm::select_in_order(run, elements, problem.n, {.elements = nullptr, .rows = rows.data(), .k = problem.k});
-  return rows;
+  using Element = typename E::Element;
+  const std::size_t k = problem.k;
+  const E elements{problem.keys.front().as<typename E::Key>(),
+                   problem.ties == TieRule::last ? E::kRowMask : Element{0}};
+  if (problem.ties == TieRule::first || problem.ties == TieRule::any) {
+    auto rows = run.allocate<RowId>(k);
+    Algorithm::select_in_order(run, elements, problem.n, {.elements = nullptr, .rows = rows.data(), .k = k});
+    return rows;
+  }
+  const auto chosen = run.allocate<Element>(k);
+  Algorithm::select_in_order(run, elements, problem.n, {.elements = chosen.data(), .rows = nullptr, .k = k});
+  if (problem.ties == TieRule::last) return rows_of_guess(elements, chosen.data(), k, run.failed_flag(), run.device);
+  if (!run.failed()) return rows_with_ties(elements, problem.n, chosen.data(), k, run.device);
+  return solve_keys<typename Algorithm::Fallback>(run, problem, pack(problem.keys, problem.n, run.device));
 }
 
 /// Whether an algorithm reads these narrow keys as they are.
@@ -126,8 +135,7 @@ template <class Algorithm>
 bool guesses_narrow(const TopKProblem& problem, std::span<const KeyColumn> columns) {
   if constexpr (Guesses<Algorithm>) {
     const bool one = columns.size() == 1 && bits(columns.front().width) < 32;
-    const bool by_row = problem.ties == TieRule::first || problem.ties == TieRule::any;
-    return one && by_row && problem.n <= std::numeric_limits<std::uint32_t>::max() &&
+    return one && problem.n <= std::numeric_limits<std::uint32_t>::max() &&
            Algorithm::can_guess_narrow(problem.n, problem.k);
   }
   return false;

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/bins.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/threshold_plan.hpp"
@@ -44,18 +45,24 @@ __device__ Element least_of_groups(Element least, unsigned size) {
   return lanes_least[threadIdx.x * warps % kLanes];
 }
 
+/// The elements from which the last block of a grid chooses.
+template <class Element>
+struct SampleMinima {
+  const Element* elements;
+  unsigned count;
+};
+
 /// The threshold is the element of rank `rank` among the minima of groups of `size` sampled elements, a power of two
-/// from 2 to kSampleOfBlock. Each block hands on its minima; the last one to finish selects among all of them.
-template <class Rows>
-__global__ void __launch_bounds__(kSampleThreads)
-    find_threshold(Rows rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
-                   typename Rows::Element* minima) {
+/// from 2 to kSampleOfBlock. Each block hands on its minima; the last one to finish selects among all of them, and
+/// calls `then` with these.
+template <class Rows, class Then>
+__device__ void guess_threshold(const Rows& rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
+                                typename Rows::Element* minima, unsigned* arrived, Then then) {
   using Element = typename Rows::Element;
   constexpr unsigned kStaged = 16 * 1024 / sizeof(Element);
   static_assert(kSampleOfBlock == 2 * kSampleThreads);
   __shared__ Element staged[kStaged];
   __shared__ BlockSelect<Element, kSampleThreads> select;
-  let_next_start();
   const unsigned of_block = kSampleOfBlock / size;
   const unsigned groups = of_block * gridDim.x;
   const std::size_t all = std::size_t{gridDim.x} * kSampleOfBlock;
@@ -66,7 +73,7 @@ __global__ void __launch_bounds__(kSampleThreads)
   const Element least = least_of_groups(b < a ? b : a, size);
   if (threadIdx.x < of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
 
-  if (!last_block(&guess->arrived)) return;
+  if (!last_block(arrived)) return;
   const bool fits = groups <= kStaged;
   SetBits<Element> bits;
   for (unsigned i = threadIdx.x; i < groups; i += kSampleThreads) {
@@ -75,21 +82,83 @@ __global__ void __launch_bounds__(kSampleThreads)
     if (fits) staged[i] = element;
   }
   __syncthreads();
-  const Element threshold = select.kth(fits ? staged : minima, groups, rank, bits);
-  if (threadIdx.x == 0) guess->threshold = threshold;
+  const Element* const chosen_from = fits ? staged : minima;
+  const Element threshold = select.kth(chosen_from, groups, rank, bits);
+  if (threadIdx.x == 0) *guess = {.failed = 0, .candidates = 0, .threshold = threshold};
+  then(SampleMinima<Element>{chosen_from, groups}, threshold);
 }
 
-/// What one warp has found, and where it goes. All lanes call, with the same `held`.
-template <class Element>
-struct Collector {
-  /// Elements that a warp collects before it asks for room among the candidates.
-  static constexpr unsigned kHeld = 128;
+template <class Rows>
+__global__ void __launch_bounds__(kSampleThreads)
+    find_threshold(Rows rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
+                   typename Rows::Element* minima, unsigned* arrived) {
+  using Element = typename Rows::Element;
+  let_next_start();
+  guess_threshold(rows, size, rank, guess, minima, arrived, [](const SampleMinima<Element>&, Element) {});
+}
 
-  Element* buffer;  ///< kHeld elements of shared memory
+/// Besides, chooses the knots of bins and empties them.
+template <class Rows>
+__global__ void __launch_bounds__(kSampleThreads)
+    find_threshold_and_bins(Rows rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
+                            typename Rows::Element* minima, unsigned* arrived, Bins<typename Rows::Element> bins) {
+  using Element = typename Rows::Element;
+  let_next_start();
+  Zeros{.words = bins.sizes, .count = kBins + 1}.set();
+  guess_threshold(rows, size, rank, guess, minima, arrived,
+                  [&](const SampleMinima<Element>& sample, Element threshold) {
+                    choose_knots(sample.elements, sample.count, threshold, rank - 1, bins.rule);
+                  });
+}
+
+/// A warp's way to a list of candidates that grows. All lanes call.
+template <class Element>
+struct ListSink {
   Element* candidates;
   std::size_t capacity;
   unsigned long long* count;
-  unsigned held = 0;
+
+  /// `size` elements of shared memory.
+  __device__ void put(const Element* held, unsigned size) const {
+    const unsigned long long place = room_for(size);
+    for (unsigned i = threadIdx.x % kLanes; i < size; i += kLanes) {
+      if (place + i < capacity) candidates[place + i] = held[i];
+    }
+  }
+
+  /// Those of each lane's kItems elements that `taken` has a bit for, `all` in all. What lanes write together lies side
+  /// by side.
+  template <unsigned kItems, class Make>
+  __device__ void put_some(unsigned taken, unsigned all, Make element) const {
+    const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
+    unsigned long long place = room_for(all);
+#pragma unroll
+    for (unsigned i = 0; i < kItems; ++i) {
+      const bool mine = (taken >> i & 1) != 0;
+      const unsigned lanes = __ballot_sync(kAllLanes, mine);
+      const unsigned long long own = place + static_cast<unsigned>(__popc(lanes & before_lane));
+      if (mine && own < capacity) candidates[own] = element(i);
+      place += static_cast<unsigned>(__popc(lanes));
+    }
+  }
+
+ private:
+  __device__ unsigned long long room_for(unsigned elements) const {
+    unsigned long long place = 0;
+    if (threadIdx.x % kLanes == 0) place = atomicAdd(count, static_cast<unsigned long long>(elements));
+    return __shfl_sync(kAllLanes, place, 0);
+  }
+};
+
+/// What one warp has found, and where it goes. All lanes call, with the same `held`.
+template <class Element, class Sink, unsigned kElements = 128>
+class CollectorTo {
+ public:
+  /// Elements that a warp collects before it asks for room for them.
+  static constexpr unsigned kHeld = kElements;
+
+  /// `buffer`: kHeld elements of shared memory.
+  __device__ CollectorTo(Element* buffer, const Sink& sink) : buffer_(buffer), sink_(sink) {}
 
   /// Takes those of a lane's kItems elements that `taken` has a bit for. `element(i)` makes them.
   template <unsigned kItems, class Make>
@@ -97,45 +166,162 @@ struct Collector {
     const auto mine = static_cast<unsigned>(__popc(taken));
     const unsigned total = __reduce_add_sync(kAllLanes, mine);
     if (total == 0) return;
-    unsigned before = sum_up_to_lane(mine) - mine;
-    if (held + total > kHeld) flush();
-    if (total > kHeld) {
-      const unsigned long long place = room_for(total) + before;
-      before = 0;
-#pragma unroll
-      for (unsigned i = 0; i < kItems; ++i) {
-        if ((taken >> i & 1) == 0) continue;
-        if (place + before < capacity) candidates[place + before] = element(i);
-        ++before;
-      }
-      return;
-    }
-    before += held;
+    if (held_ + total > kHeld) flush();
+    if (total > kHeld) return sink_.template put_some<kItems>(taken, total, element);
+    unsigned before = held_ + sum_up_to_lane(mine) - mine;
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
-      if ((taken >> i & 1) != 0) buffer[before++] = element(i);
+      if ((taken >> i & 1) != 0) buffer_[before++] = element(i);
     }
-    held += total;
+    held_ += total;
   }
 
   __device__ void flush() {
     __syncwarp();
-    if (held == 0) return;
-    const unsigned long long place = room_for(held);
-    for (unsigned i = threadIdx.x % kLanes; i < held; i += kLanes) {
-      if (place + i < capacity) candidates[place + i] = buffer[i];
-    }
+    if (held_ == 0) return;
+    sink_.put(buffer_, held_);
     __syncwarp();
-    held = 0;
+    held_ = 0;
   }
 
  private:
-  __device__ unsigned long long room_for(unsigned elements) {
-    unsigned long long place = 0;
-    if (threadIdx.x % kLanes == 0) place = atomicAdd(count, static_cast<unsigned long long>(elements));
-    return __shfl_sync(kAllLanes, place, 0);
+  Element* buffer_;
+  Sink sink_;
+  unsigned held_ = 0;
+};
+
+/// Of what goes to a list.
+template <class Element, unsigned kElements = 128>
+class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
+ public:
+  __device__ Collector(Element* buffer, Element* candidates, std::size_t capacity, unsigned long long* count)
+      : CollectorTo<Element, ListSink<Element>, kElements>(buffer, {candidates, capacity, count}) {}
+};
+
+/// What a tile's keys have to be for their elements to be at or below the threshold.
+template <class Rows>
+struct TileBound {
+  using Key = typename Rows::Item;
+
+  bool none;   ///< no key is
+  bool mixed;  ///< at the threshold's key, that depends on the row
+  Key most;
+
+  /// Where row ids are beyond the threshold's, or before it if ties go to the last, a key has to be below its key.
+  __device__ TileBound(const Rows& rows, std::size_t tile, typename Rows::Element threshold) {
+    const Key limit = Rows::key(threshold);
+    const bool first_ties = rows.element(limit, rows.first_place(tile)) <= threshold;
+    const bool last_ties = rows.element(limit, rows.last_place(tile)) <= threshold;
+    const bool ties = first_ties || last_ties;
+    none = !ties && limit == 0;
+    mixed = first_ties != last_ties;
+    most = ties ? limit : static_cast<Key>(limit - 1);
   }
 };
+
+/// Adds every element at or below the threshold to what is found.
+template <class Rows, class Found>
+__device__ void keep_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
+  using Key = typename Rows::Item;
+  for (std::size_t tile = blockIdx.x; tile < rows.count(); tile += gridDim.x) {
+    const TileBound<Rows> bound(rows, tile, threshold);
+    if (bound.none) continue;
+    Key keys[Rows::kItems];
+    const unsigned present = rows.load(tile, keys);
+    Key least = keys[0];
+#pragma unroll
+    for (unsigned i = 1; i < Rows::kItems; ++i) least = keys[i] < least ? keys[i] : least;
+    if (!__any_sync(kAllLanes, least <= bound.most)) continue;
+    const auto element = [&](unsigned i) { return rows.element(keys[i], rows.place(tile, i)); };
+    unsigned taken = 0;
+#pragma unroll
+    for (unsigned i = 0; i < Rows::kItems; ++i) taken |= unsigned{keys[i] <= bound.most} << i;
+    if (bound.mixed) {
+#pragma unroll
+      for (unsigned i = 0; i < Rows::kItems; ++i) taken &= ~(unsigned{element(i) > threshold} << i);
+    }
+    found.template add<Rows::kItems>(taken & present, element);
+  }
+  found.flush();
+}
+
+/// The least of the keys of 1 or 2 bytes in words: halves of a register are compared at a time.
+template <class Key, unsigned kWords>
+__device__ unsigned least_of(const uint4 (&words)[kWords]) {
+#if defined(__CUDACC__)
+  unsigned least = ~0u;
+  const auto take = [&](unsigned word) {
+    if constexpr (sizeof(Key) == 1) {
+      constexpr unsigned kEven = 0x00ff00ff;
+      least = __vminu2(least, __vminu2(word & kEven, word >> 8 & kEven));
+    } else {
+      least = __vminu2(least, word);
+    }
+  };
+#pragma unroll
+  for (unsigned i = 0; i < kWords; ++i) {
+    take(words[i].x);
+    take(words[i].y);
+    take(words[i].z);
+    take(words[i].w);
+  }
+  return min(least & 0xffff, least >> 16);
+#else
+  Key keys[kWords * sizeof(uint4) / sizeof(Key)];
+  __builtin_memcpy(keys, words, sizeof(words));
+  Key least = keys[0];
+  for (const Key key : keys) least = key < least ? key : least;
+  return least;
+#endif
+}
+
+/// Keeps the compiler from taking the keys of several words apart at a time, for which there are too few registers.
+__device__ inline void use_from_here([[maybe_unused]] uint4& word) {
+#if defined(__CUDACC__)
+  asm volatile("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
+#endif
+}
+
+/// The same for keys of 1 and 2 bytes, which stay together as they were loaded until some of them are wanted: that
+/// takes fewer registers and instructions.
+template <class Rows, class Found>
+__device__ void keep_narrow_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
+  using Key = typename Rows::Item;
+  for (std::size_t tile = blockIdx.x; tile < rows.count(); tile += gridDim.x) {
+    const TileBound<Rows> bound(rows, tile, threshold);
+    if (bound.none) continue;
+    uint4 words[Rows::kLoadsOfTile];
+    const bool whole = rows.load_words(tile, words);
+    if (!__any_sync(kAllLanes, least_of<Key>(words) <= bound.most)) continue;
+#pragma unroll
+    for (unsigned load = 0; load < Rows::kLoadsOfTile; ++load) {
+      use_from_here(words[load]);
+      Key keys[Rows::kWidth];
+      __builtin_memcpy(keys, &words[load], sizeof(words[load]));
+      const auto place = [&](unsigned i) { return rows.place(tile, load * Rows::kWidth + i); };
+      const auto element = [&](unsigned i) { return rows.element(keys[i], place(i)); };
+      unsigned taken = 0;
+#pragma unroll
+      for (unsigned i = 0; i < Rows::kWidth; ++i) taken |= unsigned{keys[i] <= bound.most} << i;
+      if (bound.mixed || !whole) {
+#pragma unroll
+        for (unsigned i = 0; i < Rows::kWidth; ++i) {
+          taken &= ~(unsigned{element(i) > threshold || place(i) >= rows.size()} << i);
+        }
+      }
+      found.template add<Rows::kWidth>(taken, element);
+    }
+  }
+  found.flush();
+}
+
+template <class Rows, class Found>
+__device__ void keep_all_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
+  if constexpr (sizeof(typename Rows::Item) < 4)
+    keep_narrow_within(rows, threshold, found);
+  else
+    keep_within(rows, threshold, found);
+}
 
 /// Keeps every element at or below the threshold, in any order.
 template <class Rows>
@@ -143,33 +329,29 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
     keep_candidates(Rows rows, Guess<typename Rows::Element>* guess, typename Rows::Element* candidates,
                     std::size_t capacity) {
   using Element = typename Rows::Element;
-  using Key = typename Rows::Item;
-  __shared__ Element buffers[kScanThreads / kLanes][Collector<Element>::kHeld];
+  // A block's are 32 KiB. Many candidates are as many as all blocks' requests for room, at one place, let through.
+  using Found = Collector<Element, 4096 / sizeof(Element)>;
+  __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
   wait_for_previous();
   let_next_start();
-  const Element threshold = guess->threshold;
-  const Key limit = Rows::key(threshold);
-  Collector<Element> found{buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates};
+  Found found(buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates);
+  keep_all_within(rows, guess->threshold, found);
+}
 
-  for (std::size_t tile = blockIdx.x; tile < rows.count(); tile += gridDim.x) {
-    // Where row ids are beyond the threshold's, or before it if ties go to the last, a key has to be below its key.
-    const bool ties = rows.element(limit, rows.first_place(tile)) <= threshold ||
-                      rows.element(limit, rows.last_place(tile)) <= threshold;
-    if (!ties && limit == 0) continue;
-    const Key bound = ties ? limit : static_cast<Key>(limit - 1);
-    Key keys[Rows::kItems];
-    const unsigned present = rows.load(tile, keys);
-    Key least = keys[0];
-#pragma unroll
-    for (unsigned i = 1; i < Rows::kItems; ++i) least = keys[i] < least ? keys[i] : least;
-    if (!__any_sync(kAllLanes, least <= bound)) continue;
-    const auto element = [&](unsigned i) { return rows.element(keys[i], rows.place(tile, i)); };
-    unsigned taken = 0;
-#pragma unroll
-    for (unsigned i = 0; i < Rows::kItems; ++i) taken |= unsigned{element(i) <= threshold} << i;
-    found.template add<Rows::kItems>(taken & present, element);
-  }
-  found.flush();
+/// Keeps them in bins.
+template <class Rows>
+__global__ void __launch_bounds__(kScanThreads, kScanBlocks)
+    keep_in_bins(Rows rows, Bins<typename Rows::Element> bins) {
+  using Element = typename Rows::Element;
+  using Found = CollectorTo<Element, BinSink<Element>>;
+  __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
+  __shared__ Element knots[kMostKnots];
+  wait_for_previous();
+  let_next_start();
+  for (unsigned i = threadIdx.x; i < bins.rule.count; i += kScanThreads) knots[i] = bins.rule.knots[i];
+  __syncthreads();
+  Found found(buffers[threadIdx.x / kLanes], {bins, knots});
+  keep_all_within(rows, knots[bins.rule.count - 1], found);
 }
 
 }  // namespace skyrank::kernels::cuda

@@ -25,4 +25,23 @@ inline constexpr std::size_t kSampleOfBlock = 2048;
 /// is at most 1e-5: a second, slower answer once in so many problems costs less than more candidates in each.
 ThresholdPlan plan_threshold(std::size_t n, std::size_t k);
 
+inline constexpr unsigned kBins = 8192;
+/// Bins below the least knot, where nothing tells how far down the keys go: their widths grow with the distance from
+/// that knot, eight of a width and then eight of twice that.
+inline constexpr unsigned kLowBins = 512;
+inline constexpr unsigned kMostKnots = 128;
+/// Candidates that bins are meant for: with more of them each would have too many.
+inline constexpr std::size_t kMostBinned = std::size_t{1} << 19;
+
+/// How candidates are kept in bins (bins.cuh).
+struct BinPlan {
+  unsigned knots = 0;   ///< of the sample, the threshold included
+  unsigned width = 0;   ///< bins of the interval that ends at a knot
+  unsigned room = 0;    ///< elements in each bin
+  unsigned beyond = 0;  ///< elements that their bins have no room for
+};
+
+/// plan.expected <= kMostBinned.
+BinPlan plan_bins(const ThresholdPlan& plan);
+
 }  // namespace skyrank::kernels::cuda

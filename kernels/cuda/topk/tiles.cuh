@@ -14,6 +14,7 @@ template <class T, unsigned kThreads, unsigned kLoads>
 class Tiles {
  public:
   using Item = T;
+  static constexpr unsigned kLoadsOfTile = kLoads;  ///< of a thread
   static constexpr unsigned kWidth = 16 / sizeof(T);
   /// Values of a thread in one tile.
   static constexpr unsigned kItems = kLoads * kWidth;
@@ -63,6 +64,26 @@ class Tiles {
     return present;
   }
 
+  /// Loads them as words of 16 bytes; what of these does not lie in the array is all ones. Whether all of it does.
+  __device__ bool load_words(std::size_t tile, uint4 (&words)[kLoads]) const {
+    if ((tile > 0 || lead_ == 0) && (tile + 1) * kTile <= lead_ + size_) {
+#pragma unroll
+      for (unsigned i = 0; i < kLoads; ++i) words[i] = __ldg(reinterpret_cast<const uint4*>(data_ + first(tile, i)));
+      return true;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < kLoads; ++i) {
+      T items[kWidth];
+#pragma unroll
+      for (unsigned j = 0; j < kWidth; ++j) {
+        const std::size_t place = first(tile, i) + j;
+        items[j] = place < size_ ? data_[place] : static_cast<T>(~T{0});
+      }
+      __builtin_memcpy(&words[i], items, sizeof(words[i]));
+    }
+    return false;
+  }
+
  private:
   /// One load, of whatever part of it there is.
   __device__ unsigned load_some(std::size_t place, T* items) const {
@@ -108,6 +129,10 @@ class KeyTiles : public Tiles<typename E::Key, kThreads, kLoads> {
   __device__ Element at(std::size_t place) const { return elements_.at(place); }
   __device__ static typename E::Key key(Element element) { return E::key(element); }
   __device__ std::size_t row(Element element) const { return elements_.row(element); }
+  /// What stands for a row id in the element, of those of one key, that comes first.
+  __host__ __device__ std::uint64_t first_row_bits() const {
+    return elements_.complement == 0 ? 0 : static_cast<std::uint64_t>(E::kRowMask) - (this->size() - 1);
+  }
   /// Whether of equal keys those of higher row ids come first.
   __device__ bool descending() const { return elements_.complement != 0; }
 

@@ -1,0 +1,360 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/shared.cuh"
+#include "kernels/cuda/topk/block_merge_sort.cuh"
+#include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/list_part.cuh"
+#include "kernels/cuda/topk/threshold_plan.hpp"
+
+// Candidates that a scan puts where they will be ordered, so that one launch after it is enough. The sample that gave
+// the threshold tells where between zero and the threshold the candidates lie: its elements below the threshold, the
+// knots, bound intervals with about as many candidates each. An interval is divided into bins of equal width, as finely
+// as if the keys were spread evenly within it, which makes most bins so small that each of their elements is ranked by
+// counting those below it. Where keys are not spread so, bins are larger, and a block sorts them; the answer is the
+// same.
+namespace skyrank::kernels::cuda {
+
+/// Divides elements up to a threshold into bins, in ascending order.
+template <class Element>
+struct BinRule {
+  static constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;
+
+  Element* knots = nullptr;  ///< in device memory: ascending, the last one is the threshold
+  unsigned count = 0;        ///< of knots, at most kMostKnots
+  unsigned width = 0;        ///< bins of the interval that ends at a knot
+  std::uint64_t first = 0;   ///< the least bits of a row id in an element,
+  std::uint64_t rows = 0;    ///< and how many different ones there are
+
+  __device__ static std::uint64_t key(Element element) { return static_cast<std::uint64_t>(element >> kRowBits); }
+  __device__ std::uint64_t row(Element element) const {
+    constexpr std::uint64_t kMask = ~std::uint64_t{0} >> (64 - kRowBits);
+    return (static_cast<std::uint64_t>(element) & kMask) - first;
+  }
+
+  /// The bin of an element not above the threshold. `sorted` are the knots.
+  __device__ unsigned bin_of(Element element, const Element* sorted) const {
+    unsigned interval = 0;  // how many knots are below the element
+    for (unsigned step = kMostKnots / 2; step > 0; step /= 2) {
+      if (interval + step < count && sorted[interval + step - 1] < element) interval += step;
+    }
+    const Element high = sorted[interval];
+    const Element low = interval == 0 ? high : sorted[interval - 1];
+    const bool below_all = interval == 0 && key(element) != key(high);
+    const float part = part_of_interval(element, low, high, interval == 0);
+    const auto in_interval = min(static_cast<unsigned>(part * static_cast<float>(width)), width - 1);
+    return below_all ? kLowBins - 1 - steps_below(element, high) : kLowBins + interval * width + in_interval;
+  }
+
+ private:
+  /// Where an element lies between two knots, from 0 to 1. An eighth is for the lower one's key, another for the upper
+  /// one's, so that of few different keys each is divided by its rows. The first interval has only rows of its knot's
+  /// key. Does not fall where the element rises, whatever is rounded, and has no branches: lanes meet all cases.
+  __device__ float part_of_interval(Element element, Element low, Element high, bool is_first) const {
+    constexpr float kOfKey = 0.125f;
+    const bool one_key = key(low) == key(high);
+    const bool lower = !one_key && key(element) == key(low);
+    const bool upper = !one_key && key(element) == key(high);
+    const bool by_row = one_key || lower || upper;
+    const std::uint64_t least_row = upper || is_first ? 0 : row(low);
+    const std::uint64_t from = by_row ? least_row : key(low);
+    const std::uint64_t most_row = lower ? rows - 1 : row(high);
+    const std::uint64_t to = by_row ? most_row : key(high);
+    const float before = static_cast<float>((by_row ? row(element) : key(element)) - from);
+    const float part = quotient(before, static_cast<float>(to - from) + 1);
+    const float offset = upper ? 1 - kOfKey : kOfKey;
+    const float scale = by_row ? kOfKey : 1 - 2 * kOfKey;
+    return one_key ? part : (lower ? 0 : offset) + scale * part;
+  }
+
+  /// Not rounded exactly, but always by the same factor for one divisor.
+  __device__ static float quotient(float dividend, float divisor) {
+#if defined(__CUDACC__)
+    return __fdividef(dividend, divisor);
+#else
+    return dividend / divisor;
+#endif
+  }
+
+  /// Of the bins below all knots, how many lie between an element's and the least knot.
+  __device__ static unsigned steps_below(Element element, Element knot) {
+    constexpr int kMantissa = 23 - 3;  // the bits that do not count
+    const auto distance = static_cast<float>(key(knot) - key(element));
+    return min((__float_as_uint(distance) - __float_as_uint(1.0f)) >> kMantissa, kLowBins - 1);
+  }
+};
+
+/// Room for elements by bins.
+template <class Element>
+struct Bins {
+  BinRule<Element> rule;
+  unsigned* sizes = nullptr;  ///< kBins, then `beyond`'s; zeros at first
+  Element* elements = nullptr;
+  unsigned room = 0;  ///< for elements in each bin
+  /// Those that their bin has no room for, as they come.
+  Element* beyond = nullptr;
+  uint2* places = nullptr;  ///< their bins, and their places there
+  unsigned beyond_room = 0;
+
+  __device__ void put(Element element, unsigned bin, unsigned place) const {
+    if (place < room) {
+      elements[bin * room + place] = element;
+      return;
+    }
+    const unsigned i = atomicAdd(&sizes[kBins], 1u);
+    if (i >= beyond_room) return;
+    beyond[i] = element;
+    places[i] = make_uint2(bin, place);
+  }
+};
+
+/// A warp's way to bins, as ListSink is one to a list. Several elements of a lane are on their way at a time: each asks
+/// for its place in the L2 cache.
+template <class Element>
+struct BinSink {
+  const Bins<Element>& bins;
+  const Element* knots;  ///< in shared memory
+
+  __device__ void put(const Element* held, unsigned size) const {
+    constexpr unsigned kAtATime = 16 / sizeof(Element);
+    for (unsigned first = threadIdx.x % kLanes; first < size; first += kAtATime * kLanes) {
+      unsigned bin[kAtATime];
+      unsigned place[kAtATime] = {};
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        bin[i] = bins.rule.bin_of(held[min(first + i * kLanes, size - 1)], knots);
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        if (first + i * kLanes < size) place[i] = atomicAdd(&bins.sizes[bin[i]], 1u);
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        if (first + i * kLanes < size) bins.put(held[first + i * kLanes], bin[i], place[i]);
+      }
+    }
+  }
+
+  /// Where so many of a stretch of rows are taken, they are sorted or equal, and neighbours go to one bin: one lane
+  /// asks for all of these.
+  template <unsigned kItems, class Make>
+  __device__ void put_some(unsigned taken, unsigned /*all*/, Make element) const {
+    constexpr unsigned kAtATime = 32 / sizeof(Element);
+    static_assert(kItems % kAtATime == 0);
+    const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
+#pragma unroll
+    for (unsigned first = 0; first < kItems; first += kAtATime) {
+      unsigned bin[kAtATime];
+      unsigned lanes[kAtATime];
+      unsigned place[kAtATime] = {};
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        const unsigned of_element = bins.rule.bin_of(element(first + i), knots);
+        bin[i] = (taken >> (first + i) & 1) != 0 ? of_element : kBins;
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        lanes[i] = __match_any_sync(kAllLanes, bin[i]);
+        if ((lanes[i] & before_lane) == 0 && bin[i] < kBins) {
+          place[i] = atomicAdd(&bins.sizes[bin[i]], static_cast<unsigned>(__popc(lanes[i])));
+        }
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        place[i] = __shfl_sync(kAllLanes, place[i], __ffs(static_cast<int>(lanes[i])) - 1);
+        place[i] += static_cast<unsigned>(__popc(lanes[i] & before_lane));
+        if (bin[i] < kBins) bins.put(element(first + i), bin[i], place[i]);
+      }
+    }
+  }
+};
+
+/// Picks the knots among the elements below the threshold of a block's `size`, `below` in all, evenly by their places,
+/// since ascending rows have their minima in order. All threads of a block call it.
+template <class Element>
+__device__ void choose_knots(const Element* elements, unsigned size, Element threshold, unsigned below,
+                             const BinRule<Element>& rule) {
+  constexpr unsigned kOfKnot = 8;  // threads
+  __shared__ Element chosen[kMostKnots];
+  __shared__ unsigned found;
+  const unsigned wanted = rule.count - 1;
+  if (threadIdx.x == 0) {
+    found = 0;
+    rule.knots[wanted] = threshold;
+  }
+  __syncthreads();
+  const unsigned lane = threadIdx.x % kLanes;
+  for (unsigned first = 0; first < size; first += blockDim.x) {
+    const Element element = first + threadIdx.x < size ? elements[first + threadIdx.x] : kNoElement<Element>;
+    const unsigned lanes = __ballot_sync(kAllLanes, element < threshold);
+    unsigned which = 0;
+    if (lane == 0 && lanes != 0) which = atomicAdd(&found, static_cast<unsigned>(__popc(lanes)));
+    which = __shfl_sync(kAllLanes, which, 0) + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
+    if (element >= threshold) continue;
+    const unsigned place = which * wanted / below;
+    if (which == 0 || place != (which - 1) * wanted / below) chosen[place] = element;
+  }
+  __syncthreads();
+  for (unsigned first = 0; first < wanted; first += blockDim.x / kOfKnot) {
+    const unsigned own = first + threadIdx.x / kOfKnot;
+    const Element mine = own < wanted ? chosen[own] : kNoElement<Element>;
+    unsigned rank = 0;
+    for (unsigned i = threadIdx.x % kOfKnot; i < wanted; i += kOfKnot) rank += chosen[i] < mine ? 1 : 0;
+    for (unsigned distance = 1; distance < kOfKnot; distance *= 2) rank += __shfl_xor_sync(kAllLanes, rank, distance);
+    if (own < wanted && threadIdx.x % kOfKnot == 0) rule.knots[rank] = mine;
+  }
+}
+
+inline constexpr unsigned kRankThreads = 1024;
+/// Ranks that one block is to find at most.
+inline constexpr std::size_t kMostOfShare = 2048;
+
+/// What one block has of the answer: all bins that begin in its part of the ranks.
+template <class Element>
+class BinShare {
+ public:
+  static constexpr unsigned kFewItems = 7;
+  static constexpr unsigned kManyItems = sizeof(Element) == 8 ? 15 : kFewItems;
+  /// Elements that it has room for.
+  static constexpr unsigned kRoom = kRankThreads * kManyItems;
+  /// Bins of more elements are sorted.
+  static constexpr unsigned kMostCounted = 384;
+
+  static constexpr std::size_t shared_bytes() { return kRoom * sizeof(Element) + (kBins + 1) * sizeof(unsigned); }
+
+  struct Shared {
+    unsigned first;
+    unsigned end;
+    unsigned largest;
+  };
+
+  __device__ BinShare(const Bins<Element>& bins, Shared& shared)
+      : bins_(bins),
+        shared_(shared),
+        elements_(dynamic_shared<Element>()),
+        begins_(reinterpret_cast<unsigned*>(elements_ + kRoom)) {}
+
+  /// Finds the bins that begin at ranks of this block, of k. Whether there are k elements, and room for this share.
+  __device__ bool find(std::size_t k) {
+    constexpr unsigned kOfThread = kBins / kRankThreads;
+    static_assert(kOfThread == 8);
+    if (threadIdx.x == 0) shared_ = {.first = kBins, .end = 0, .largest = 0};
+    unsigned sizes[kOfThread];
+    const auto* const own = reinterpret_cast<const uint4*>(bins_.sizes) + threadIdx.x * (kOfThread / 4);
+    const uint4 low = own[0];
+    const uint4 high = own[1];
+    __builtin_memcpy(sizes, &low, sizeof(low));
+    __builtin_memcpy(sizes + 4, &high, sizeof(high));
+    const bool lost = bins_.sizes[kBins] > bins_.beyond_room;
+    unsigned sum = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kOfThread; ++i) sum += sizes[i];
+    unsigned all = 0;
+    unsigned begin = sum_before(sum, all);
+    if (lost || all < k) return false;
+    const auto share = static_cast<unsigned>((k + gridDim.x - 1) / gridDim.x);
+    const unsigned least = blockIdx.x * share;
+    const unsigned most = min(least + share, static_cast<unsigned>(k));
+#pragma unroll
+    for (unsigned i = 0; i < kOfThread; ++i) {
+      const unsigned bin = threadIdx.x * kOfThread + i;
+      begins_[bin] = begin;
+      if (sizes[i] > 0 && least <= begin && begin < most) {
+        atomicMin(&shared_.first, bin);
+        atomicMax(&shared_.end, bin + 1);
+        atomicMax(&shared_.largest, sizes[i]);
+      }
+      begin += sizes[i];
+    }
+    if (threadIdx.x == kRankThreads - 1) begins_[kBins] = all;
+    __syncthreads();
+    if (shared_.first >= shared_.end) return true;
+    before_ = begins_[shared_.first];
+    size_ = begins_[shared_.end] - before_;
+    return size_ <= kRoom;
+  }
+
+  __device__ bool empty() const { return size_ == 0; }
+
+  __device__ void load() const {
+    for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
+      const unsigned bin = bin_at(before_ + i);
+      const unsigned place = before_ + i - begins_[bin];
+      if (place < bins_.room) elements_[i] = bins_.elements[bin * bins_.room + place];
+    }
+    if (shared_.largest > bins_.room) {
+      const unsigned beyond = bins_.sizes[kBins];
+      for (unsigned i = threadIdx.x; i < beyond; i += kRankThreads) {
+        const uint2 place = bins_.places[i];
+        if (place.x < shared_.first || place.x >= shared_.end) continue;
+        elements_[begins_[place.x] - before_ + place.y] = bins_.beyond[i];
+      }
+    }
+    __syncthreads();
+  }
+
+  __device__ void rank(const Ranked<Element>& ranked) const {
+    if (shared_.largest > kMostCounted) return sort(ranked);
+    for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
+      const unsigned bin = bin_at(before_ + i);
+      const unsigned begin = begins_[bin] - before_;
+      const unsigned end = begins_[bin + 1] - before_;
+      const Element mine = elements_[i];
+      unsigned below = 0;
+#pragma unroll 4
+      for (unsigned j = begin; j < end; ++j) below += elements_[j] < mine ? 1 : 0;
+      ranked.put(before_ + begin + below, mine);
+    }
+  }
+
+ private:
+  __device__ void sort(const Ranked<Element>& ranked) const {
+    if (size_ <= kFewItems * kRankThreads)
+      BlockMergeSort<Element, kRankThreads, kFewItems>::sort(elements_, size_);
+    else
+      BlockMergeSort<Element, kRankThreads, kManyItems>::sort(elements_, size_);
+    for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) ranked.put(before_ + i, elements_[i]);
+  }
+
+  /// The bin of this share that has the element of a rank: the last that begins at or before it.
+  __device__ unsigned bin_at(unsigned rank) const {
+    unsigned bin = shared_.first;
+    const unsigned count = shared_.end - shared_.first;
+    for (unsigned step = 1u << (31 - __clz(static_cast<int>(count))); step > 0; step /= 2) {
+      if (bin + step < shared_.end && begins_[bin + step] <= rank) bin += step;
+    }
+    return bin;
+  }
+
+  const Bins<Element>& bins_;
+  Shared& shared_;
+  Element* elements_;
+  unsigned* begins_;  ///< of all bins, as ranks
+  unsigned before_ = 0;
+  unsigned size_ = 0;
+};
+
+/// The k least of what bins hold, in order. `failed` is set where they hold fewer, or too many in one place.
+template <class Element>
+__global__ void __launch_bounds__(kRankThreads)
+    rank_bins(Bins<Element> bins, Guess<Element>* guess, Ranked<Element> ranked) {
+  __shared__ typename BinShare<Element>::Shared shared;
+  wait_for_previous();
+  let_next_start();
+  BinShare<Element> share(bins, shared);
+  if (!share.find(ranked.answer.k)) {
+    if (threadIdx.x == 0) guess->failed = 1;
+    return;
+  }
+  if (share.empty()) return;
+  share.load();
+  share.rank(ranked);
+}
+
+}  // namespace skyrank::kernels::cuda

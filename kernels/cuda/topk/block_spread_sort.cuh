@@ -1,0 +1,141 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/topk/block_merge_sort.cuh"
+#include "kernels/cuda/topk/block_select.cuh"
+#include "kernels/cuda/topk/element.cuh"
+
+// A sort by one block of elements that lie close together, as those of a bucket do: their range is divided into bins of
+// equal width, about as many as there are elements, and each is ranked among the few of its bin. Elements that are not
+// spread evenly enough for that are merged instead. They are different from one another.
+namespace skyrank::kernels::cuda {
+
+template <class Element, unsigned kThreads>
+class BlockSpreadSort {
+ public:
+  static constexpr unsigned kBinsOfThread = 4;
+  static constexpr unsigned kBins = kBinsOfThread * kThreads;
+  /// Where a bin has more elements, all are merged.
+  static constexpr unsigned kMostInBin = 48;
+
+  /// Shared memory, besides that for the elements.
+  struct Shared {
+    alignas(16) unsigned begins[kBins + 4];  ///< of bins, and the end of the last
+    Element least[kThreads / kLanes];
+    Element greatest[kThreads / kLanes];
+  };
+
+  /// Calls put(rank, element) for each of `count` <= kThreads * kItems elements of global memory. `place` is shared
+  /// memory for them. All threads of the block call it.
+  template <unsigned kItems, class Put>
+  __device__ static void sort(const Element* elements, unsigned count, Element* place, Shared& shared, Put put) {
+    Element items[kItems];
+    Element least = kNoElement<Element>;
+    Element greatest = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kItems; ++i) {
+      const unsigned own = i * kThreads + threadIdx.x;
+      items[i] = own < count ? elements[own] : kNoElement<Element>;
+      if (own >= count) continue;
+      least = items[i] < least ? items[i] : least;
+      greatest = items[i] > greatest ? items[i] : greatest;
+    }
+    auto* const own_bins = reinterpret_cast<uint4*>(shared.begins) + threadIdx.x;
+    *own_bins = make_uint4(0, 0, 0, 0);
+    const BlockSpreadSort bins(least, greatest, shared);
+    unsigned turns[kItems];  // in the bin
+#pragma unroll
+    for (unsigned i = 0; i < kItems; ++i) {
+      const bool there = i * kThreads + threadIdx.x < count;
+      turns[i] = there ? atomicAdd(&shared.begins[bins.bin_of(items[i])], 1u) : 0;
+    }
+    const bool even = !find_begins(shared, count);
+#pragma unroll
+    for (unsigned i = 0; i < kItems; ++i) {
+      if (i * kThreads + threadIdx.x < count) place[shared.begins[bins.bin_of(items[i])] + turns[i]] = items[i];
+    }
+    __syncthreads();
+    if (!even) BlockMergeSort<Element, kThreads, kItems>::sort(place, count);
+    for (unsigned i = threadIdx.x; i < count; i += kThreads) {
+      const Element mine = place[i];
+      put(even ? bins.rank(mine, place, shared) : i, mine);
+    }
+  }
+
+ private:
+  /// Those of a block's elements of which `least` and `greatest` are a thread's.
+  __device__ BlockSpreadSort(Element least, Element greatest, Shared& shared) {
+    constexpr unsigned kWarps = kThreads / kLanes;
+    static_assert(kWarps <= kLanes && (kWarps & (kWarps - 1)) == 0);
+    reduce(least, greatest, kLanes);
+    if (threadIdx.x % kLanes == 0) {
+      shared.least[threadIdx.x / kLanes] = least;
+      shared.greatest[threadIdx.x / kLanes] = greatest;
+    }
+    __syncthreads();
+    least = shared.least[threadIdx.x % kWarps];
+    greatest = shared.greatest[threadIdx.x % kWarps];
+    reduce(least, greatest, kWarps);
+    least_ = least;
+    const float range = distance(greatest);
+    scale_ = range > 0 ? static_cast<float>(kBins) / range : 0;
+  }
+
+  __device__ static void reduce(Element& least, Element& greatest, unsigned lanes) {
+    for (unsigned step = 1; step < lanes; step *= 2) {
+      const Element less = from_lane_xor(least, step);
+      const Element more = from_lane_xor(greatest, step);
+      least = less < least ? less : least;
+      greatest = more > greatest ? more : greatest;
+    }
+  }
+
+  /// From the least element. Does not fall where the element rises: of 128 bits only the high half counts, unless it is
+  /// zero.
+  __device__ float distance(Element element) const {
+    const Element difference = element - least_;
+    if constexpr (sizeof(Element) == 8) {
+      return static_cast<float>(difference);
+    } else {
+      constexpr float kBelowOne = 0x1p-64f;
+      const auto high = static_cast<std::uint64_t>(difference >> 64);
+      const auto low = static_cast<std::uint64_t>(difference);
+      return high == 0 ? static_cast<float>(low) * kBelowOne : static_cast<float>(high);
+    }
+  }
+
+  __device__ unsigned bin_of(Element element) const {
+    return min(static_cast<unsigned>(distance(element) * scale_), kBins - 1);
+  }
+
+  /// Turns the bins' counts into where they begin. Whether any bin has too many elements.
+  __device__ static bool find_begins(Shared& shared, unsigned count) {
+    __syncthreads();
+    auto* const own_bins = reinterpret_cast<uint4*>(shared.begins) + threadIdx.x;
+    const uint4 counts = *own_bins;
+    unsigned all = 0;
+    const unsigned begin = sum_before(counts.x + counts.y + counts.z + counts.w, all);
+    const unsigned second = begin + counts.x;
+    const unsigned third = second + counts.y;
+    *own_bins = make_uint4(begin, second, third, third + counts.z);
+    if (threadIdx.x == 0) shared.begins[kBins] = count;
+    return __syncthreads_or(max(max(counts.x, counts.y), max(counts.z, counts.w)) > kMostInBin) != 0;
+  }
+
+  __device__ unsigned rank(Element mine, const Element* place, const Shared& shared) const {
+    const unsigned bin = bin_of(mine);
+    unsigned rank = shared.begins[bin];
+    const unsigned end = shared.begins[bin + 1];
+    for (unsigned i = shared.begins[bin]; i < end; ++i) rank += place[i] < mine ? 1 : 0;
+    return rank;
+  }
+
+  Element least_;
+  float scale_;
+};
+
+}  // namespace skyrank::kernels::cuda

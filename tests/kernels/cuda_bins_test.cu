@@ -1,0 +1,243 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/registry.hpp"
+#include "kernels/cuda/topk/bins.cuh"
+#include "kernels/cuda/topk/element.cuh"
+#include "tests/kernels/problems.hpp"
+#include "tests/oracle/oracle.hpp"
+
+// Candidates in bins: that bins are in the order of elements, that what they hold is put in order wherever it lies, and
+// the path that uses them.
+namespace skyrank::kernels::tests {
+namespace {
+
+using cuda::BinRule;
+using cuda::Bins;
+using cuda::Buffer;
+using cuda::DeviceContext;
+using cuda::Guess;
+using cuda::kBins;
+using cuda::kLowBins;
+using cuda::kMostKnots;
+using cuda::Uint128;
+
+/// Elements of rows below `rows`, with keys that `key` gives.
+template <class E, class Key>
+std::vector<typename E::Element> elements_of(std::size_t rows, bool last_first, Key key) {
+  const E kind{nullptr, last_first ? E::kRowMask : typename E::Element{0}};
+  std::vector<typename E::Element> elements(rows);
+  for (std::size_t row = 0; row < rows; ++row) elements[row] = kind.of(static_cast<typename E::Key>(key(row)), row);
+  return elements;
+}
+
+/// That the bins of elements up to the greatest of `knots` sampled ones do not fall.
+template <class E>
+void expect_rising(std::vector<typename E::Element> elements, bool last_first, unsigned knots) {
+  using Element = typename E::Element;
+  std::mt19937_64 engine(elements.size());
+  const std::size_t rows = elements.size();
+  std::vector<Element> sample;
+  std::ranges::sample(elements, std::back_inserter(sample), knots, engine);
+  std::ranges::sort(sample);
+  std::ranges::sort(elements);
+  const BinRule<Element> rule{.knots = nullptr,
+                              .count = knots,
+                              .width = (kBins - kLowBins) / knots,
+                              .first = last_first ? static_cast<std::uint64_t>(E::kRowMask) - (rows - 1) : 0,
+                              .rows = rows};
+  unsigned previous = 0;
+  for (const Element element : elements) {
+    if (element > sample.back()) break;
+    const unsigned bin = rule.bin_of(element, sample.data());
+    ASSERT_LT(bin, kBins);
+    ASSERT_GE(bin, previous);
+    previous = bin;
+  }
+}
+
+template <class E>
+void expect_rising_for_many_keys() {
+  std::mt19937_64 engine(1);
+  for (const bool last_first : {false, true}) {
+    for (const unsigned knots : {1u, 2u, 33u, kMostKnots}) {
+      SCOPED_TRACE(std::to_string(knots) + " knots");
+      const auto expect = [&](auto key) { expect_rising<E>(elements_of<E>(5000, last_first, key), last_first, knots); };
+      expect([&](std::size_t) { return engine(); });
+      expect([&](std::size_t row) { return row; });
+      expect([&](std::size_t) { return 7; });
+      expect([&](std::size_t) { return engine() % 3; });
+      expect([&](std::size_t) { return ~std::uint64_t{0}; });
+      expect([&](std::size_t) { return engine() >> engine() % 64; });
+    }
+  }
+}
+
+TEST(BinRule, RisesWithTheElement) {
+  expect_rising_for_many_keys<cuda::ShortElements>();
+  expect_rising_for_many_keys<cuda::LongElements>();
+  expect_rising_for_many_keys<cuda::ManyElements>();
+  expect_rising_for_many_keys<cuda::ByteElements>();
+}
+
+template <class T>
+Buffer<T> on_device(const std::vector<T>& values, DeviceContext& device) {
+  auto buffer = device.allocate<T>(values.size());
+  device.transfer().upload(buffer.data(), values.data(), buffer.bytes());
+  return buffer;
+}
+
+template <class T>
+std::vector<T> on_host(const Buffer<T>& buffer, DeviceContext& device) {
+  device.synchronize();
+  std::vector<T> values(buffer.size());
+  device.transfer().download(values.data(), buffer.data(), buffer.bytes());
+  return values;
+}
+
+/// What bins of some sizes hold, as a scan leaves it.
+template <class Element>
+struct FilledBins {
+  static constexpr unsigned kRoom = 32;
+
+  std::vector<unsigned> sizes = std::vector<unsigned>(kBins + 1);
+  std::vector<Element> elements = std::vector<Element>(std::size_t{kBins} * kRoom);
+  std::vector<Element> beyond;
+  std::vector<uint2> places;
+  std::vector<Element> all;  ///< in order
+
+  /// `made` are bins and their sizes.
+  explicit FilledBins(const std::vector<std::pair<unsigned, unsigned>>& made) {
+    std::mt19937_64 engine(made.size());
+    std::uint64_t next = 1;
+    for (const auto& [bin, size] : made) {
+      std::vector<Element> own(size);
+      for (Element& element : own) element = static_cast<Element>(next++) << 20;
+      all.insert(all.end(), own.begin(), own.end());
+      std::ranges::shuffle(own, engine);
+      sizes[bin] = size;
+      for (unsigned i = 0; i < size; ++i) {
+        if (i < kRoom) {
+          elements[bin * kRoom + i] = own[i];
+          continue;
+        }
+        beyond.push_back(own[i]);
+        places.push_back({bin, i});
+      }
+    }
+    sizes[kBins] = static_cast<unsigned>(beyond.size());
+  }
+};
+
+template <class Element>
+struct RankedBins {
+  std::vector<Element> elements;
+  bool failed;
+};
+
+template <class Element>
+RankedBins<Element> rank(const FilledBins<Element>& filled, std::size_t k, unsigned beyond_room) {
+  DeviceContext device;
+  const cuda::Lease lease(device);
+  const auto sizes = on_device(filled.sizes, device);
+  const auto elements = on_device(filled.elements, device);
+  const auto beyond = on_device(filled.beyond, device);
+  const auto places = on_device(filled.places, device);
+  const auto guess = on_device(std::vector<Guess<Element>>(1), device);
+  const auto answer = on_device(std::vector<Element>(k), device);
+  device.synchronize();
+  const Bins<Element> bins{.rule = {},
+                           .sizes = sizes.data(),
+                           .elements = elements.data(),
+                           .room = FilledBins<Element>::kRoom,
+                           .beyond = beyond.data(),
+                           .places = places.data(),
+                           .beyond_room = beyond_room};
+  cuda::launch("rank_bins", cuda::rank_bins<Element>,
+               {.blocks = 5, .threads = cuda::kRankThreads, .shared_bytes = cuda::BinShare<Element>::shared_bytes()},
+               device.stream(), bins, guess.data(), {.answer = {.elements = answer.data(), .rows = nullptr, .k = k}});
+  return {on_host(answer, device), on_host(guess, device).front().failed != 0};
+}
+
+template <class Element>
+void expect_ranked(const std::vector<std::pair<unsigned, unsigned>>& made) {
+  const FilledBins<Element> filled(made);
+  const auto most = static_cast<unsigned>(filled.beyond.size());
+  for (const std::size_t k : {std::size_t{1}, filled.all.size() / 2, filled.all.size()}) {
+    SCOPED_TRACE(std::to_string(k) + " of " + std::to_string(filled.all.size()));
+    const RankedBins<Element> ranked = rank(filled, k, most);
+    EXPECT_FALSE(ranked.failed);
+    EXPECT_TRUE(std::ranges::equal(ranked.elements, std::span(filled.all).first(k)));
+  }
+  EXPECT_TRUE(rank(filled, filled.all.size() + 1, most).failed);
+  if (most > 0) {
+    EXPECT_TRUE(rank(filled, 1, most - 1).failed);
+  }
+}
+
+TEST(RankBins, OfEverySize) {
+  expect_ranked<std::uint64_t>({{0, 1}});
+  expect_ranked<std::uint64_t>({{kBins - 1, 20}});
+  expect_ranked<std::uint64_t>({{3, 32}, {4, 1}, {100, 33}, {4000, 200}, {8000, 31}});
+  expect_ranked<Uint128>({{3, 32}, {4, 1}, {100, 33}, {4000, 384}, {8000, 385}});
+  std::vector<std::pair<unsigned, unsigned>> all;
+  for (unsigned bin = 0; bin < kBins; ++bin) all.emplace_back(bin, bin % 4);
+  expect_ranked<std::uint64_t>(all);
+}
+
+TEST(RankBins, LargeOnesAreSorted) {
+  expect_ranked<std::uint64_t>({{3, 30}, {100, 1500}, {101, 7000}, {102, 9000}});
+  expect_ranked<Uint128>({{3, 30}, {100, 1500}, {101, 5000}});
+}
+
+TEST(RankBins, TellsWhenABlockHasNoRoom) {
+  EXPECT_TRUE(rank(FilledBins<std::uint64_t>({{5, cuda::BinShare<std::uint64_t>::kRoom + 1}}), 10, 20'000).failed);
+}
+
+// The path that uses them, which reads the keys once unless its guess is wrong.
+class BinnedSelection : public testing::Test {
+ protected:
+  static void expect_oracle(const TopKCase& data, std::size_t k, TieRule ties, std::size_t bytes_of_key) {
+    const TopKProblem problem = data.problem(k, ties);
+    const Context context{.count_work = true, .stop = {}};
+    const TopKSolution solution = algorithm().run(problem, ParameterValues(algorithm().parameters, {}), context);
+    EXPECT_EQ(solution.rows, oracle::topk(problem)) << "k = " << k;
+    EXPECT_LT(solution.work.bytes_read, 2 * problem.n * bytes_of_key + 2 * 4096 * 32) << "k = " << k;
+  }
+
+  static const TopKAlgorithm& algorithm() {
+    for (const TopKAlgorithm* const entry : cuda::topk_algorithms()) {
+      if (entry->name == "cuda-sampled-threshold") return *entry;
+    }
+    throw std::logic_error("no such algorithm");
+  }
+};
+
+TEST_F(BinnedSelection, OfEveryDistribution) {
+  constexpr std::size_t kRows = 30'000;
+  for (const Distribution distribution : kDistributions) {
+    SCOPED_TRACE(name_of(distribution));
+    for (const KeyWidth width : {KeyWidth::bytes1, KeyWidth::bytes2, KeyWidth::bytes4, KeyWidth::bytes8}) {
+      const TopKCase data(kRows, make_columns(distribution, kRows, 1, width, 5), {width});
+      expect_oracle(data, 2500, TieRule::first, 8);
+    }
+    // Narrow keys are read as they are whatever ties ask for.
+    for (const KeyWidth width : {KeyWidth::bytes1, KeyWidth::bytes2}) {
+      const TopKCase data(kRows, make_columns(distribution, kRows, 1, width, 7), {width});
+      for (const TieRule ties : {TieRule::last, TieRule::all}) {
+        expect_oracle(data, 30, ties, 8);
+        expect_oracle(data, 2500, ties, 8);
+      }
+    }
+    const TopKCase data(kRows, make_columns(distribution, kRows, 1, KeyWidth::bytes4, 6), {KeyWidth::bytes4});
+    expect_oracle(data, 7500, TieRule::last, 4);
+    expect_oracle(data, 5000, TieRule::all, 4);
+  }
+}
+
+}  // namespace
+}  // namespace skyrank::kernels::tests

@@ -164,10 +164,11 @@ void run(const char* name, void (*kernel)(Parameters...), const DeviceExpression
 }
 
 template <class Form, class... Parameters, class... Arguments>
-void run_steps(const char* name, void (*kernel)(Parameters...), const StepProgram& program, std::size_t n,
+void run_steps(const char* name, void (*kernel)(Parameters...), StepProgram program, std::size_t n,
                DeviceContext& device, Arguments... arguments) {
   const MachineLayout layout = layout_of<Form>(program);
-  const std::size_t shared_bytes = machine_bytes(layout);
+  lay_out<Form>(program, layout);
+  const std::size_t shared_bytes = layout.bytes;
   const std::size_t resident = resident_blocks(kernel, kMachineThreads, shared_bytes) *
                                static_cast<std::size_t>(device.properties().multiprocessors);
   launch(name, kernel,

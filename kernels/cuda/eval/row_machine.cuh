@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/cuda/device/block.cuh"
@@ -100,16 +101,23 @@ __device__ __noinline__ inline RowValue read(const Instruction* how, const Store
 
 }  // namespace detail
 
-/// How a program's shared memory is laid out, in words of 16 bytes of each thread.
+/// Bytes from one word of 16 bytes of a thread to the next: those of all threads lie side by side.
+inline constexpr unsigned kWordStride = kMachineThreads * sizeof(uint4);
+
+/// Words of a slot for numbers: these, and their NULLs and failures.
+template <class Form>
+inline constexpr unsigned kSlotWords = 2 * Form::kParts + (Form::kNulls ? 1 : 0);
+
+/// How a program's shared memory is laid out, in bytes of a block.
 struct MachineLayout {
   static constexpr unsigned kMostTurns = 4;
 
-  unsigned first[StepProgram::kMostColumns];  ///< word of a column in the first turn
-  unsigned of_turn;                           ///< words of all columns
+  unsigned first[StepProgram::kMostColumns];  ///< where a column is in the first turn
+  unsigned of_turn;                           ///< all columns
   unsigned turns;                             ///< rows under way, and those at hand
-  unsigned slots;                             ///< first word of the slots
-  unsigned words;                             ///< all of them, after which come words of 4 bytes for each slot
-  unsigned small_words;
+  unsigned slots;                             ///< where the slots for numbers begin,
+  unsigned truths;                            ///< those for truths, of a word each,
+  unsigned bytes;                             ///< and where they end
 };
 
 template <class Form>
@@ -117,27 +125,48 @@ MachineLayout layout_of(const StepProgram& program) {
   MachineLayout layout{};
   for (int c = 0; c < program.column_count; ++c) {
     layout.first[c] = layout.of_turn;
-    layout.of_turn += Form::kParts * static_cast<unsigned>(bytes_of(program.columns[c].stored) / 4);
+    layout.of_turn += kWordStride * Form::kParts * static_cast<unsigned>(bytes_of(program.columns[c].stored) / 4);
   }
-  // 24 words a thread are what a multiprocessor has for six blocks with some slots; with few columns more than one turn
+  // A multiprocessor has room for six blocks of 12 words a thread and some slots. With few columns more than one turn
   // has to be under way for as many bytes.
-  constexpr unsigned kMostStaged = 12;
-  layout.turns = std::clamp(kMostStaged / std::max(1u, layout.of_turn), 2u, MachineLayout::kMostTurns);
+  constexpr unsigned kMostStaged = 12 * kWordStride;
+  layout.turns = std::clamp(kMostStaged / std::max(kWordStride, layout.of_turn), 2u, MachineLayout::kMostTurns);
   layout.slots = layout.of_turn * layout.turns;
-  layout.words = std::max(1u, layout.slots + 2 * Form::kParts * static_cast<unsigned>(program.number_slots));
-  layout.small_words = static_cast<unsigned>(program.number_slots + program.truth_slots);
+  layout.truths = layout.slots + kWordStride * kSlotWords<Form> * static_cast<unsigned>(program.number_slots);
+  layout.bytes = std::max(kWordStride, layout.truths + kWordStride * static_cast<unsigned>(program.truth_slots));
   return layout;
 }
 
-inline std::size_t machine_bytes(const MachineLayout& layout) {
-  return (layout.words * sizeof(uint4) + layout.small_words * sizeof(unsigned)) * kMachineThreads;
+/// Tells a program's steps where things are.
+template <class Form>
+void lay_out(StepProgram& program, const MachineLayout& layout) {
+  for (int i = 0; i < program.step_count; ++i) {
+    Step& step = program.steps[i];
+    switch (step.act) {
+      case Act::general:
+      case Act::read: continue;
+      case Act::save_truth:
+      case Act::restore_truth:
+      case Act::logical_and:
+      case Act::logical_or: step.where = layout.truths + kWordStride * step.slot; continue;
+      case Act::save:
+      case Act::restore:
+      case Act::choose: break;
+      default:
+        if (step.from == From::none || step.from == From::constant) continue;
+        if (step.from == From::slot) break;
+        step.where = layout.first[step.slot];
+        continue;
+    }
+    step.where = layout.slots + kWordStride * kSlotWords<Form> * step.slot;
+  }
 }
 
 /// Whether there is shared memory for enough blocks of eight rows a thread; else four are better.
 template <class Form>
 bool has_room(const StepProgram& program) {
   constexpr std::size_t kMostBytes = 56 * 1024;
-  return machine_bytes(layout_of<Form>(program)) <= kMostBytes;
+  return layout_of<Form>(program).bytes <= kMostBytes;
 }
 
 /// `f(form)` for the form that a program runs in.
@@ -153,24 +182,23 @@ class RowMachine {
   static constexpr unsigned kRows = Form::kRows;
   static constexpr unsigned kParts = Form::kParts;
 
-  /// `shared` has machine_bytes(layout).
+  /// `shared` has the bytes of the layout, which the program was told of.
   __device__ RowMachine(const StepProgram& program, const MachineLayout& layout, uint4* shared)
-      : program_(program),
-        layout_(layout),
-        shared_(shared + threadIdx.x),
-        small_(reinterpret_cast<unsigned*>(shared + layout.words * kMachineThreads) + threadIdx.x) {}
+      : program_(program), layout_(layout), shared_(reinterpret_cast<std::byte*>(shared + threadIdx.x)) {}
 
   /// The place of a thread's i-th row, whose first one is at `place`.
   __device__ static std::size_t place_of(std::size_t place, unsigned i) {
     return place + i / kPartRows * Form::kPartStride + i % kPartRows;
   }
 
-  /// Begins to bring the values of the rows from `place` on, of which those that are there count.
-  __device__ void fetch(const MachineRows& rows, std::size_t place, unsigned turn) const {
-    if (rows.ids == nullptr && place_of(place, kRows - 1) < rows.n) {
+  /// Begins to bring the values of a block's rows from `tile` on, of which those that are there count. Blocks decide as
+  /// a whole which way they go, so that the compiler knows that a warp stays together.
+  __device__ void fetch(const MachineRows& rows, std::size_t tile, unsigned turn) const {
+    const std::size_t place = first_place(tile);
+    if (rows.ids == nullptr && tile + Form::kTile <= rows.n) {
       for (int c = 0; c < program_.column_count; ++c) {
         const StoredColumn& column = program_.columns[c];
-        uint4* const to = staged(layout_.first[c], turn);
+        std::byte* const to = shared_ + layout_.first[c] + turn * layout_.of_turn;
         if (is_wide(column)) {
           fetch_part<8>(static_cast<const std::byte*>(column.values) + place * 8, to);
         } else {
@@ -184,9 +212,9 @@ class RowMachine {
   }
 
   /// Runs the program for the rows that were fetched for `turn`; of rows that are not there values mean nothing.
-  __device__ void run(const MachineRows& rows, std::size_t place, unsigned turn) {
-    place_ = place;
-    turn_ = turn;
+  __device__ void run(const MachineRows& rows, std::size_t tile, unsigned turn) {
+    place_ = first_place(tile);
+    turn_ = turn * layout_.of_turn;
     const int last = program_.step_count - 1;
     uint2 head = head_of(0);
     for (int i = 0; i <= last; ++i) {
@@ -199,6 +227,9 @@ class RowMachine {
   /// What it leaves.
   __device__ const Numbers<Form>& number() const { return number_; }
   __device__ const Truths& truth() const { return truth_; }
+
+  /// Where a thread's rows of a tile begin.
+  __device__ static std::size_t first_place(std::size_t tile) { return tile + threadIdx.x * kPartRows; }
 
   /// Bits for the rows from `place` on that are there.
   __device__ static unsigned present(const MachineRows& rows, std::size_t place) {
@@ -222,8 +253,7 @@ class RowMachine {
     __device__ unsigned slot() const { return head.x >> 16 & 0xff; }
     __device__ bool integers() const { return (head.x & unsigned{Step::kIntegers} << 24) != 0; }
     __device__ bool flag() const { return (head.x & unsigned{Step::kFlag} << 24) != 0; }
-    __device__ unsigned place() const { return head.y & 0xffff; }
-    __device__ unsigned operands() const { return head.y >> 16; }
+    __device__ unsigned where() const { return head.y; }
   };
   __device__ uint2 head_of(int step) const {
     uint2 head;
@@ -238,25 +268,19 @@ class RowMachine {
     return rows.ids == nullptr ? static_cast<std::int64_t>(place) : rows.ids[place];
   }
 
-  /// One word of each thread lies beside the next one's. Of a column those of one part come after another's.
-  __device__ uint4* staged(unsigned first, unsigned turn) const {
-    return shared_ + (first + turn * layout_.of_turn) * kMachineThreads;
-  }
-  __device__ uint4* slot(unsigned i) const { return shared_ + (layout_.slots + 2 * kParts * i) * kMachineThreads; }
+  __device__ uint4& word(unsigned where) const { return *reinterpret_cast<uint4*>(shared_ + where); }
+  __device__ double2& pair(unsigned where) const { return *reinterpret_cast<double2*>(shared_ + where); }
   /// NULLs and failures of a slot's numbers.
-  __device__ unsigned& marks(unsigned i) const { return small_[i * kMachineThreads]; }
-  __device__ unsigned& truth_slot(unsigned i) const {
-    return small_[(static_cast<unsigned>(program_.number_slots) + i) * kMachineThreads];
-  }
+  __device__ unsigned& marks(unsigned slot) const { return word(slot + 2 * kParts * kWordStride).x; }
 
   template <unsigned kBytes>
-  __device__ static void fetch_part(const std::byte* from, uint4* to) {
+  __device__ static void fetch_part(const std::byte* from, std::byte* to) {
     constexpr unsigned kWords = kBytes / 4;
 #pragma unroll
     for (unsigned p = 0; p < kParts; ++p) {
 #pragma unroll
       for (unsigned w = 0; w < kWords; ++w) {
-        detail::copy_ahead<16>(to + (p * kWords + w) * kMachineThreads, from + p * Form::kPartStride * kBytes + w * 16);
+        detail::copy_ahead<16>(to + (p * kWords + w) * kWordStride, from + p * Form::kPartStride * kBytes + w * 16);
       }
     }
   }
@@ -270,12 +294,11 @@ class RowMachine {
       const std::size_t there = place_of(place, i);
       if (there >= rows.n) continue;
       const std::int64_t row = row_at(rows, there);
-      const unsigned word = wide ? i / 2 : i / 4;
-      uint4* const to = staged(layout_.first[c], turn) + word * kMachineThreads;
+      std::byte* const to = shared_ + layout_.first[c] + turn * layout_.of_turn + (wide ? i / 2 : i / 4) * kWordStride;
       if (wide) {
-        detail::copy_ahead<8>(reinterpret_cast<std::uint64_t*>(to) + i % 2, from + row * 8);
+        detail::copy_ahead<8>(to + i % 2 * 8, from + row * 8);
       } else {
-        detail::copy_ahead<4>(reinterpret_cast<unsigned*>(to) + i % 4, from + row * 4);
+        detail::copy_ahead<4>(to + i % 4 * 4, from + row * 4);
       }
     }
   }
@@ -300,30 +323,31 @@ class RowMachine {
     return valid;
   }
 
-  /// A slot's numbers.
-  __device__ void take_slot(unsigned i, Values& values) const {
-    const uint4* const from = slot(i);
+  /// Numbers of 64 bits as they lie there.
+  __device__ void take_pairs(unsigned where, Values& values) const {
 #pragma unroll
-    for (unsigned w = 0; w < 2 * kParts; ++w) take_pair(from + w * kMachineThreads, values.values + 2 * w);
-    if constexpr (Form::kNulls) {
-      values.valid = marks(i) & Form::kAll;
-      if constexpr (Form::kFails) values.failed = marks(i) >> kRows;
+    for (unsigned w = 0; w < 2 * kParts; ++w) {
+      const double2 two = pair(where + w * kWordStride);
+      values.values[2 * w] = two.x;
+      values.values[2 * w + 1] = two.y;
     }
   }
-  __device__ static void take_pair(const uint4* from, double* values) {
-    const double2 pair = *reinterpret_cast<const double2*>(from);
-    values[0] = pair.x;
-    values[1] = pair.y;
+  __device__ void take_slot(unsigned slot, Values& values) const {
+    take_pairs(slot, values);
+    if constexpr (Form::kNulls) {
+      values.valid = marks(slot) & Form::kAll;
+      if constexpr (Form::kFails) values.failed = marks(slot) >> kRows;
+    }
   }
 
   /// What is staged of a column of 32 bits, as `T`s, each made a number.
   template <class T, class Make>
-  __device__ void take_staged(const uint4* from, Values& values, Make make) const {
+  __device__ void take_staged(unsigned where, Values& values, Make make) const {
 #pragma unroll
     for (unsigned p = 0; p < kParts; ++p) {
-      const uint4 word = from[p * kMachineThreads];
+      const uint4 staged = word(where + p * kWordStride);
       T four[kPartRows];
-      memcpy(four, &word, sizeof(word));
+      memcpy(four, &staged, sizeof(staged));
 #pragma unroll
       for (unsigned i = 0; i < kPartRows; ++i) values.values[p * kPartRows + i] = make(four[i]);
     }
@@ -334,7 +358,7 @@ class RowMachine {
     if constexpr (Form::kNulls) {
       values.valid = step.flag() ? 0 : Form::kAll;
       if constexpr (Form::kFails) values.failed = 0;
-      if (step.from() != From::constant) values.valid = valid_of(rows, program_.columns[step.place()]);
+      if (step.from() != From::constant) values.valid = valid_of(rows, program_.columns[step.slot()]);
     }
     if (step.from() == From::constant) {
       const auto constant = with_bits_of<double>(step.whole->bits);
@@ -342,34 +366,33 @@ class RowMachine {
       for (unsigned i = 0; i < kRows; ++i) values.values[i] = constant;
       return;
     }
-    const uint4* const from = staged(layout_.first[step.place()], turn_);
+    const unsigned where = step.where() + turn_;
     if (step.from() == From::float32) {
-      return take_staged<float>(from, values, [](float value) { return static_cast<double>(value); });
+      return take_staged<float>(where, values, [](float value) { return static_cast<double>(value); });
     }
     if (step.from() == From::int32) {
-      return take_staged<std::int32_t>(from, values,
+      return take_staged<std::int32_t>(where, values,
                                        [](std::int32_t value) { return with_bits_of<double>(std::int64_t{value}); });
     }
     if (step.from() == From::uint32) {
-      return take_staged<std::uint32_t>(from, values,
+      return take_staged<std::uint32_t>(where, values,
                                         [](std::uint32_t value) { return with_bits_of<double>(std::uint64_t{value}); });
     }
-#pragma unroll
-    for (unsigned w = 0; w < 2 * kParts; ++w) take_pair(from + w * kMachineThreads, values.values + 2 * w);
+    take_pairs(where, values);
   }
 
   __device__ void take(const MachineRows& rows, const Now& step) {
     switch (step.act()) {
       case Act::load: return take_operand(rows, step, number_);
-      case Act::save: return save(step.slot());
-      case Act::restore: return take_slot(step.slot(), number_);
+      case Act::save: return save(step.where());
+      case Act::restore: return take_slot(step.where(), number_);
       case Act::save_truth:
-        truth_slot(step.slot()) = truth_.bits | truth_.valid << kRows | truth_.failed << 2 * kRows;
+        word(step.where()).x = truth_.bits | truth_.valid << kRows | truth_.failed << 2 * kRows;
         return;
-      case Act::restore_truth: truth_ = saved_truth(step.slot()); return;
+      case Act::restore_truth: truth_ = saved_truth(step.where()); return;
       case Act::between: return between(step);
-      case Act::logical_and: return logic(false, saved_truth(step.slot()));
-      case Act::logical_or: return logic(true, saved_truth(step.slot()));
+      case Act::logical_and: return logic(false, saved_truth(step.where()));
+      case Act::logical_or: return logic(true, saved_truth(step.where()));
       case Act::logical_not: truth_.bits = ~truth_.bits & Form::kAll; return;
       case Act::is_null: return ask_for_nulls(step.flag());
       case Act::to_truth: return to_truth();
@@ -380,7 +403,7 @@ class RowMachine {
       case Act::square_root:
       case Act::round_down:
       case Act::round_up: return change(step.act());
-      case Act::choose: return choose(step.slot());
+      case Act::choose: return choose(step.where());
       case Act::general: return general(step);
       case Act::read: return read(rows, step);
       default: break;
@@ -393,7 +416,7 @@ class RowMachine {
     Values right;
     if (step.from() == From::slot) {
       right = number_;
-      take_slot(step.slot(), number_);
+      take_slot(step.where(), number_);
     } else {
       take_operand(rows, step, right);
     }
@@ -403,10 +426,9 @@ class RowMachine {
   }
 
   __device__ void save(unsigned to) const {
-    uint4* const words = slot(to);
 #pragma unroll
     for (unsigned w = 0; w < 2 * kParts; ++w) {
-      *reinterpret_cast<double2*>(words + w * kMachineThreads) = {number_.values[2 * w], number_.values[2 * w + 1]};
+      pair(to + w * kWordStride) = {number_.values[2 * w], number_.values[2 * w + 1]};
     }
     if constexpr (Form::kFails) {
       marks(to) = number_.valid | number_.failed << kRows;
@@ -416,8 +438,8 @@ class RowMachine {
   }
 
   __device__ Truths saved_truth(unsigned from) const {
-    const unsigned word = truth_slot(from);
-    return {word & Form::kAll, word >> kRows & Form::kAll, word >> 2 * kRows & Form::kAll};
+    const unsigned saved = word(from).x;
+    return {saved & Form::kAll, saved >> kRows & Form::kAll, saved >> 2 * kRows & Form::kAll};
   }
 
   /// The number becomes what `f(left, right)` says of each pair of floats, or of their bits.
@@ -620,13 +642,15 @@ class RowMachine {
       Values a = number_;
       Values b = {};
       Values c = {};
-      if (step.operands() > 1) take_slot(step.slot(), a);
-      if (step.operands() == 2) b = number_;
-      if (step.operands() == 3) {
-        take_slot(step.slot() + 1, b);
+      const auto operands = static_cast<unsigned>(step.whole->upper);
+      const unsigned slot = layout_.slots + kWordStride * kSlotWords<Form> * step.slot();
+      if (operands > 1) take_slot(slot, a);
+      if (operands == 2) b = number_;
+      if (operands == 3) {
+        take_slot(slot + kWordStride * kSlotWords<Form>, b);
         c = number_;
       }
-      const Instruction* const how = program_.source.instructions + step.place();
+      const Instruction* const how = program_.source.instructions + step.where();
       number_ = {};
 #pragma unroll
       for (unsigned i = 0; i < kRows; ++i) {
@@ -639,7 +663,7 @@ class RowMachine {
     if constexpr (Form::kFails) {
       number_ = {};
       const unsigned there = present(rows, place_);
-      const Instruction* const how = program_.source.instructions + step.place();
+      const Instruction* const how = program_.source.instructions + step.where();
 #pragma unroll
       for (unsigned i = 0; i < kRows; ++i) {
         if ((there >> i & 1) == 0) continue;
@@ -650,12 +674,11 @@ class RowMachine {
 
   const StepProgram& program_;
   const MachineLayout& layout_;
-  uint4* shared_;
-  unsigned* small_;
+  std::byte* shared_;  ///< this thread's first word
   Values number_ = {};
   Truths truth_ = {};
   std::size_t place_ = 0;
-  unsigned turn_ = 0;
+  unsigned turn_ = 0;  ///< offset of its columns
 };
 
 /// Waits for the oldest of `turns` turns that are under way.
@@ -674,17 +697,18 @@ __device__ void for_rows_together(const StepProgram& program, const MachineLayou
                                   Body body) {
   RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
   const std::size_t stride = std::size_t{gridDim.x} * Form::kTile;
-  const std::size_t first = std::size_t{blockIdx.x} * Form::kTile + threadIdx.x * kPartRows;
+  const std::size_t first = std::size_t{blockIdx.x} * Form::kTile;
   const unsigned turns = layout.turns;
   const std::size_t ahead = (turns - 1) * stride;
 #pragma unroll 1
   for (unsigned turn = 0; turn + 1 < turns; ++turn) machine.fetch(rows, first + turn * stride, turn);
   unsigned turn = 0;
-  for (std::size_t place = first; place - threadIdx.x % kLanes * kPartRows < rows.n; place += stride) {
-    machine.fetch(rows, place + ahead, turn == 0 ? turns - 1 : turn - 1);
+  for (std::size_t tile = first; tile < rows.n; tile += stride) {
+    machine.fetch(rows, tile + ahead, turn == 0 ? turns - 1 : turn - 1);
     wait_for_turn(turns);
-    machine.run(rows, place, turn);
-    body(machine, place, RowMachine<Form>::present(rows, place));
+    machine.run(rows, tile, turn);
+    const std::size_t place = machine.first_place(tile);
+    body(machine, place, machine.present(rows, place));
     turn = turn + 1 == turns ? 0 : turn + 1;
   }
 }

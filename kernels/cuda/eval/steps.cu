@@ -164,7 +164,7 @@ class Reader {
     const bool aligned = reinterpret_cast<std::uintptr_t>(column.values) % 16 == 0;
     if (!from || !aligned || column.first_validity_bit % 4 != 0) return std::nullopt;
     const auto place = place_of(column);
-    return place ? std::optional(Step{.from = *from, .place = *place}) : std::nullopt;
+    return place ? std::optional(Step{.from = *from, .slot = *place}) : std::nullopt;
   }
 
   Step constant_of(std::uint64_t bits, bool is_null) {
@@ -185,17 +185,17 @@ class Reader {
     return std::nullopt;
   }
 
-  std::optional<std::uint16_t> place_of(const StoredColumn& column) {
+  std::optional<std::uint8_t> place_of(const StoredColumn& column) {
     for (int c = 0; c < program_.column_count; ++c) {
       const StoredColumn& known = program_.columns[c];
       if (known.values == column.values && known.validity == column.validity && known.stored == column.stored) {
-        return static_cast<std::uint16_t>(c);
+        return static_cast<std::uint8_t>(c);
       }
     }
     if (program_.column_count == StepProgram::kMostColumns) return std::nullopt;
     program_.nulls = program_.nulls || column.validity != nullptr;
     program_.columns[program_.column_count] = column;
-    return static_cast<std::uint16_t>(program_.column_count++);
+    return static_cast<std::uint8_t>(program_.column_count++);
   }
 
   /// Operations on two values, of one type that is not uint64.
@@ -267,8 +267,8 @@ class Reader {
     const Instruction& how = *next(0);
     const int operands = operands_of(how);
     add({.act = operands == 0 ? Act::read : Act::general,
-         .place = static_cast<std::uint16_t>(at_),
-         .operands = static_cast<std::uint16_t>(operands)},
+         .where = static_cast<std::uint32_t>(at_),
+         .upper = static_cast<std::uint64_t>(operands)},
         operands);
     ++at_;
   }

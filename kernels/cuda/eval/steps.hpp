@@ -58,12 +58,11 @@ enum class From : std::uint8_t { none, slot, constant, float32, int32, uint32, w
 struct alignas(8) Step {
   Act act = Act::load;
   From from = From::none;
-  std::uint8_t slot = 0;
-  std::uint8_t marks = 0;      ///< of kIntegers and kFlag
-  std::uint16_t place = 0;     ///< the column's among those that are staged, or the instruction's
-  std::uint16_t operands = 0;  ///< of a general step
+  std::uint8_t slot = 0;    ///< of a column as the operand, which of those that are staged it is
+  std::uint8_t marks = 0;   ///< of kIntegers and kFlag
+  std::uint32_t where = 0;  ///< the instruction's place; of what is in shared memory its offset, once that is laid out
   std::uint64_t bits = 0;
-  std::uint64_t upper = 0;
+  std::uint64_t upper = 0;  ///< of a general step how many operands it has
 
   static constexpr std::uint8_t kIntegers = 1;
   static constexpr std::uint8_t kFlag = 2;  ///< of a constant: it is NULL

@@ -109,13 +109,6 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   found.flush();
 }
 
-/// The collectors' shared memory leaves a program less than what a kernel may have without being told so.
-template <class... Parameters>
-void allow_program(void (*kernel)(Parameters...), std::size_t bytes) {
-  SKYRANK_CUDA_CALL(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                         cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-}
-
 /// One program that leaves the values of both.
 DeviceExpression joined(const ComputedScan& scan) {
   if (!scan.condition) return scan.score;
@@ -136,12 +129,12 @@ std::size_t bytes_of_row(const StepProgram& program) {
 }
 
 template <class Form>
-std::optional<TopKSolution> select_with(const ScanProblem& problem, const ThresholdPlan& plan,
-                                        const StepProgram& program, const ComputedRows& rows, unsigned* failed,
-                                        const Context& context, DeviceContext& device) {
+std::optional<TopKSolution> select_with(const ScanProblem& problem, const ThresholdPlan& plan, StepProgram program,
+                                        const ComputedRows& rows, unsigned* failed, const Context& context,
+                                        DeviceContext& device) {
   const MachineLayout layout = layout_of<Form>(program);
-  const std::size_t shared_bytes = machine_bytes(layout);
-  allow_program(keep_computed<Form>, shared_bytes);
+  lay_out<Form>(program, layout);
+  const std::size_t shared_bytes = layout.bytes;
   const std::size_t resident = resident_blocks(keep_computed<Form>, kMachineThreads, shared_bytes) *
                                static_cast<std::size_t>(device.properties().multiprocessors);
   const Grid grid{.blocks = std::min(blocks_for(problem.n, Form::kTile), resident),

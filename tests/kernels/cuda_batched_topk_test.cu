@@ -144,6 +144,14 @@ TEST(BatchedTopK, SegmentsOfAWarp) {
   }
 }
 
+// As many as the emulated device holds warps.
+TEST(BatchedTopK, LongSegmentsThatFillADevice) {
+  constexpr std::size_t kRows = 16'500;
+  constexpr std::size_t kCount = 120;
+  const Values keys = make_columns(Distribution::independent, kCount * kRows, 1, KeyWidth::bytes4, 1).front();
+  expect_least<cuda::ShortElements>(keys, equal_offsets(kCount, kRows), true, 20);
+}
+
 // A warp that searches for bounds: every tile is better than those before, nearly all keys are one, most are far from
 // the rest, the wanted rows are as many as are sorted, or as there are.
 TEST(BatchedTopK, SegmentsWhoseBoundIsSearchedFor) {

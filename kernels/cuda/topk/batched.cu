@@ -461,7 +461,8 @@ void least_of_segments(const E& elements, const Segments& segments, std::size_t 
   if (segments.count == 0) return;
   using Element = typename E::Element;
   const bool of_one_length = segments.offsets == nullptr;
-  const SegmentWay way = way_of(segments.rows, k);
+  const SegmentWay way = narrows_long_segments(segments, k, sizeof(typename E::Key), device) ? SegmentWay::narrowed
+                                                                                             : way_of(segments.rows, k);
   if (k <= kMostOfLanes && (!of_one_length || way == SegmentWay::lanes)) {
     least_of_short_segments(elements, segments, k, rows, device);
   }

@@ -19,7 +19,9 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / kLanes;
-constexpr unsigned kBlocks = 3;  // of a multiprocessor
+// Of a multiprocessor. Long segments want as many warps as can be, short ones registers.
+constexpr unsigned kBlocks = 3;
+constexpr unsigned kBlocksOfLong = 4;
 constexpr unsigned kMostOfLane = kMostOfNarrowed / kLanes;
 
 /// Elements that are sorted in the end, at most.
@@ -282,8 +284,8 @@ class NarrowedSegment {
   long long last_;
 };
 
-template <class E, unsigned kLoads>
-__global__ void __launch_bounds__(kThreads, kBlocks)
+template <class E, unsigned kLoads, unsigned kBlocksOfKernel>
+__global__ void __launch_bounds__(kThreads, kBlocksOfKernel)
     least_of_each_narrowed(E elements, Segments segments, unsigned k, unsigned sorted, RowId* answer) {
   using Element = typename E::Element;
   using Selection = NarrowedSegment<E, kLoads>;
@@ -292,7 +294,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   for (std::size_t segment = std::size_t{blockIdx.x} * kWarps + warp; segment < segments.count; segment += stride) {
     const std::size_t first = segments.begin(segment);
     const std::size_t size = segments.end(segment) - first;
-    if (way_of(size, k) != SegmentWay::narrowed) continue;
+    if (segments.offsets != nullptr && way_of(size, k) != SegmentWay::narrowed) continue;
     E of_segment = elements;
     of_segment.keys += first;
     const typename Selection::Rows tiles(of_segment, size);
@@ -306,16 +308,35 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   }
 }
 
+/// The kernel for segments of so many rows; 0: of many lengths.
+template <class E>
+auto kernel_for(std::size_t rows) {
+  // So few rows need no more loads at a time.
+  constexpr std::size_t kFewRows = 256;
+  if constexpr (sizeof(typename E::Key) == 4) {
+    if (rows > 0 && rows <= kFewRows) return least_of_each_narrowed<E, 2, kBlocks>;
+    if (rows > kMostRowsNarrowed) return least_of_each_narrowed<E, 8, kBlocksOfLong>;
+  }
+  return least_of_each_narrowed<E, 8, kBlocks>;
+}
+
 }  // namespace
+
+bool narrows_long_segments(const Segments& segments, std::size_t k, std::size_t key_bytes,
+                           const DeviceContext& device) {
+  constexpr std::size_t kMostRows = 65'536;
+  constexpr std::size_t kMostWanted = 32;
+  const bool long_ones = segments.offsets == nullptr && segments.rows > kMostRowsNarrowed && segments.rows <= kMostRows;
+  if (!long_ones || k > kMostWanted || key_bytes != 4) return false;
+  const std::size_t warps = std::size_t{kWarps} * kBlocksOfLong * device.properties().multiprocessors;
+  const std::size_t rounds = (segments.count + warps - 1) / warps;
+  return segments.count * 10 >= rounds * warps * 9;
+}
 
 template <class E>
 void least_of_narrowed_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                                 DeviceContext& device) {
-  // Segments of so few rows need no more loads at a time.
-  constexpr std::size_t kShort = 256;
-  const auto kernel = segments.offsets == nullptr && segments.rows <= kShort && sizeof(typename E::Key) == 4
-                          ? least_of_each_narrowed<E, 2>
-                          : least_of_each_narrowed<E, 8>;
+  const auto kernel = kernel_for<E>(segments.offsets == nullptr ? segments.rows : 0);
   const unsigned sorted = sorted_for(k);
   const std::size_t bytes = std::size_t{kWarps} * 2 * sorted * sizeof(typename E::Element);
   const std::size_t resident =

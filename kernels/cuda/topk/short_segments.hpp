@@ -12,15 +12,17 @@ namespace skyrank::kernels::cuda {
 /// (narrowed_segments.cu), or a block (batched.cu).
 enum class SegmentWay : std::uint8_t { lanes, narrowed, block };
 
-/// The largest k for which a segment may be a warp's: one whose lanes bound it, but loosely for so many, and one that
-/// puts its best rows in order in registers.
-inline constexpr std::size_t kMostOfLanes = 32;
+/// The largest k for which a segment may be a warp's: one whose lanes bound it, but loosely for more, and one that puts
+/// its best rows in order in registers.
+inline constexpr std::size_t kMostOfLanes = 16;
 inline constexpr std::size_t kMostOfNarrowed = 256;
+/// Rows up to which the second kind pays in any case.
+inline constexpr std::size_t kMostRowsNarrowed = 16'384;
 
 /// Of a segment of so many rows.
 SKYRANK_HD inline SegmentWay way_of(std::size_t rows, std::size_t k) {
-  if (rows <= 2048 ? k <= kMostOfLanes / 2 : rows <= 8192 && k <= kMostOfLanes / 2) return SegmentWay::lanes;
-  if (k <= kMostOfNarrowed && rows <= 16'384) return SegmentWay::narrowed;
+  if (k <= kMostOfLanes && rows > 512 && rows <= 8192) return SegmentWay::lanes;
+  if (k <= kMostOfNarrowed && rows <= kMostRowsNarrowed) return SegmentWay::narrowed;
   return SegmentWay::block;
 }
 
@@ -30,7 +32,11 @@ template <class E>
 void least_of_short_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                              DeviceContext& device);
 
-/// The same for those that go the second. k <= kMostOfNarrowed.
+/// Whether longer segments, up to 65,536 rows of 32-bit keys, are for warps that narrow too: where there are so many
+/// that the warps which a device holds at a time have all nearly the same to do.
+bool narrows_long_segments(const Segments& segments, std::size_t k, std::size_t key_bytes, const DeviceContext& device);
+
+/// The same for those that go the second, or for all, if they are of one length. k <= kMostOfNarrowed.
 template <class E>
 void least_of_narrowed_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                                 DeviceContext& device);

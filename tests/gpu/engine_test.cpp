@@ -127,9 +127,9 @@ void expect_one_pass(const Query& query, const Table& table, const std::string& 
 TEST_F(EngineOnGpu, RankingsInOnePassOverTheColumnsGiveTheRowsOfTheCpu) {
   for (const bool nulls : {false, true}) {
     const Table table = long_table(nulls);
-    for (const char* condition :
-         {"f > -100", "f between -10 and 200 and i >= 0", "i < 900 and l > 0 and d <= 9", "f is not null",
-          "d is null and l > 0", "f is null and i > 0", "l <= -9223372036854775807", "f > 1e300", "true"}) {
+    for (const char* condition : {"f > -100", "f between -10 and 200 and i >= 0", "i < 900 and l > 0 and d <= 9",
+                                  "f is not null", "d is null and l > 0", "f is null and i > 0", "f < 5 and f is null",
+                                  "l <= -9223372036854775807", "f > 1e300", "true"}) {
       for (const char* score : {"f", "d", "i", "l", "0.3 * f - 2 * d", "d + 0.1 * i", "f + i", "l * 1.5 - f"}) {
         // Where all that passes is NULL there is nothing to guess.
         const bool null_scores = std::string(condition).find("is null") != std::string::npos;

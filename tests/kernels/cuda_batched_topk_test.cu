@@ -100,7 +100,7 @@ TEST(BatchedTopK, SegmentsOfManyLengths) {
   for (const std::size_t rows : {5, 0, 1, 40'000, 17, 4096, 0}) offsets.push_back(offsets.back() + rows);
   Values keys(offsets.back());
   for (std::uint64_t& key : keys) key = engine() % 50'000;
-  for (const std::size_t k : {1, 16, 2000}) expect_least<cuda::ShortElements>(keys, offsets, false, k);
+  for (const std::size_t k : {1, 16, 60, 2000}) expect_least<cuda::ShortElements>(keys, offsets, false, k);
 }
 
 // More good rows than there is room for, over and over again: each tile is better than all before.
@@ -127,7 +127,7 @@ TEST(BatchedTopK, SegmentsOfAWarp) {
     for (const Distribution distribution : kDistributions) {
       SCOPED_TRACE(name_of(distribution));
       const Values keys = make_columns(distribution, 3 * rows, 1, KeyWidth::bytes8, rows).front();
-      for (const std::size_t k : {1, 10, 16, 32}) {
+      for (const std::size_t k : {1, 10, 16, 32, 100, 256}) {
         expect_least<cuda::ShortElements>(keys, equal_offsets(3, rows), true, k);
         expect_least<cuda::LongElements>(keys, equal_offsets(3, rows), true, k);
       }
@@ -141,6 +141,36 @@ TEST(BatchedTopK, SegmentsOfAWarp) {
   for (const std::size_t k : {1, 16}) {
     expect_least<cuda::ShortElements>(descending, equal_offsets(1, descending.size()), true, k);
     expect_least<cuda::ManyElements>(descending, equal_offsets(1, descending.size()), true, k);
+  }
+}
+
+// As many as the emulated device holds warps.
+TEST(BatchedTopK, LongSegmentsThatFillADevice) {
+  constexpr std::size_t kRows = 16'500;
+  constexpr std::size_t kCount = 120;
+  const Values keys = make_columns(Distribution::independent, kCount * kRows, 1, KeyWidth::bytes4, 1).front();
+  expect_least<cuda::ShortElements>(keys, equal_offsets(kCount, kRows), true, 20);
+}
+
+// A warp that searches for bounds: every tile is better than those before, nearly all keys are one, most are far from
+// the rest, the wanted rows are as many as are sorted, or as there are.
+TEST(BatchedTopK, SegmentsWhoseBoundIsSearchedFor) {
+  for (const std::size_t rows : {200, 256, 3000, 9001}) {
+    Values descending(2 * rows);
+    Values nearly_one(2 * rows, 7);
+    Values far(2 * rows);
+    for (std::size_t i = 0; i < descending.size(); ++i) {
+      descending[i] = descending.size() - i;
+      if (i % 97 == 5) nearly_one[i] = i % 3;
+      far[i] = i % 50 == 0 ? i : 0xfffffff0u - i % 7;
+    }
+    for (const Values& keys : {descending, nearly_one, far}) {
+      for (const std::size_t k : {33, 64, 102, 103, 200, 256}) {
+        expect_least<cuda::ShortElements>(keys, equal_offsets(2, rows), true, k);
+      }
+      expect_least<cuda::LongElements>(keys, equal_offsets(2, rows), true, 100);
+      expect_least<cuda::ManyElements>(keys, equal_offsets(2, rows), true, 40);
+    }
   }
 }
 

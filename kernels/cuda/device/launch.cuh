@@ -40,14 +40,22 @@ constexpr std::size_t blocks_for(std::size_t n, std::size_t each) {
   return std::max<std::size_t>(1, (n + each - 1) / each);
 }
 
-/// Shared memory that a kernel may have without being told so beforehand.
+/// Shared memory that a kernel may have without being told so beforehand, static and dynamic.
 inline constexpr std::size_t kUsualSharedBytes = 48 * 1024;
+/// Static shared memory of a kernel that has dynamic one too, at most, so that the driver need not be asked about it
+/// where there is little of the latter.
+inline constexpr std::size_t kMostStaticBytes = 32 * 1024;
 
+/// Lets a kernel have `bytes` of dynamic shared memory.
 template <class... Parameters>
 void allow_shared(void (*kernel)(Parameters...), std::size_t bytes) {
-  if (bytes <= kUsualSharedBytes) return;
-  SKYRANK_CUDA_CALL(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                         cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  if (bytes <= kUsualSharedBytes - kMostStaticBytes) return;
+  const auto* const function = reinterpret_cast<const void*>(kernel);
+  cudaFuncAttributes attributes{};
+  SKYRANK_CUDA_CALL(cudaFuncGetAttributes(&attributes, function));
+  if (bytes + attributes.sharedSizeBytes <= kUsualSharedBytes) return;
+  SKYRANK_CUDA_CALL(
+      cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
 }
 
 /// Starts a kernel. Throws Failure, with `name`, when it could not be started; what fails later is told by whoever

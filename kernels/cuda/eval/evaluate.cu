@@ -64,14 +64,14 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Four values of a thread, of which those beyond n are not there.
 template <class T>
-__device__ void store_values(T* values, std::size_t place, std::size_t n, const FourValues& four) {
-  T narrow[kMachineRows];
+__device__ void store_values(T* values, std::size_t place, std::size_t n, const double* four) {
+  T narrow[kPartRows];
 #pragma unroll
-  for (unsigned i = 0; i < kMachineRows; ++i) narrow[i] = static_cast<T>(four.bits[i]);
-  if (place + kMachineRows > n) {
+  for (unsigned i = 0; i < kPartRows; ++i) narrow[i] = static_cast<T>(with_bits_of<std::uint64_t>(four[i]));
+  if (place + kPartRows > n) {
     for (unsigned i = 0; place + i < n; ++i) values[place + i] = static_cast<T>(narrow[i]);
   } else if constexpr (sizeof(T) == 1) {
-    memcpy(__builtin_assume_aligned(values + place, kMachineRows), narrow, sizeof(narrow));
+    memcpy(__builtin_assume_aligned(values + place, kPartRows), narrow, sizeof(narrow));
   } else {
     uint4 words[2];
     memcpy(words, narrow, sizeof(words));
@@ -80,26 +80,49 @@ __device__ void store_values(T* values, std::size_t place, std::size_t n, const 
   }
 }
 
-template <class T>
-__global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
-    evaluate_steps(const __grid_constant__ StepProgram program, MachineRows rows, T* values, unsigned* validity,
-                   unsigned* failed) {
-  for_four_rows(program, rows, [&](const RowMachine& machine, std::size_t place, unsigned present) {
-    const FourValues& four = machine.top();
-    if ((four.failed & present) != 0) *failed = 1;
-    store_values(values, place, rows.n, four);
-    store_bits(validity, place, rows.n, four.valid & present);
-  });
+/// A bit for each of a thread's rows, to where those of its parts belong.
+template <class Form>
+__device__ void store_rows(unsigned* words, std::size_t place, std::size_t n, unsigned rows) {
+#pragma unroll
+  for (unsigned p = 0; p < Form::kParts; ++p) {
+    store_bits(words, place + p * Form::kPartStride, n, rows >> p * kPartRows & 0xf);
+  }
 }
 
+template <class Form, class T>
 __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
-    find_passing_steps(const __grid_constant__ StepProgram program, MachineRows rows, unsigned* passing,
-                       unsigned* failed) {
-  for_four_rows(program, rows, [&](const RowMachine& machine, std::size_t place, unsigned present) {
-    const FourValues& four = machine.top();
-    if ((four.failed & present) != 0) *failed = 1;
-    store_bits(passing, place, rows.n, truths_of(four) & four.valid & present);
-  });
+    evaluate_steps(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
+                   MachineRows rows, T* values, unsigned* validity, unsigned* failed) {
+  for_rows_together<Form>(
+      program, layout, rows, [&](const RowMachine<Form>& machine, std::size_t place, unsigned present) {
+        const Numbers<Form>& number = machine.number();
+        unsigned valid = present;
+        if constexpr (Form::kNulls) valid &= number.valid;
+        if constexpr (Form::kFails) {
+          if ((number.failed & present) != 0) *failed = 1;
+        }
+#pragma unroll
+        for (unsigned p = 0; p < Form::kParts; ++p) {
+          store_values(values, place + p * Form::kPartStride, rows.n, number.values + p * kPartRows);
+        }
+        store_rows<Form>(validity, place, rows.n, valid);
+      });
+}
+
+template <class Form>
+__global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
+    find_passing_steps(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
+                       MachineRows rows, unsigned* passing, unsigned* failed) {
+  for_rows_together<Form>(program, layout, rows,
+                          [&](const RowMachine<Form>& machine, std::size_t place, unsigned present) {
+                            const Truths& truth = machine.truth();
+                            unsigned passes = truth.bits & present;
+                            if constexpr (Form::kNulls) passes &= truth.valid;
+                            if constexpr (Form::kFails) {
+                              if ((truth.failed & present) != 0) *failed = 1;
+                            }
+                            store_rows<Form>(passing, place, rows.n, passes);
+                          });
 }
 
 __global__ void count_bits(const unsigned* words, std::size_t count, unsigned long long* bits) {
@@ -140,27 +163,31 @@ void run(const char* name, void (*kernel)(Parameters...), const DeviceExpression
          device.stream(), arguments...);
 }
 
-template <class... Parameters, class... Arguments>
-void run_steps(const char* name, void (*kernel)(Parameters...), const StepProgram& program, std::size_t n,
+template <class Form, class... Parameters, class... Arguments>
+void run_steps(const char* name, void (*kernel)(Parameters...), StepProgram program, std::size_t n,
                DeviceContext& device, Arguments... arguments) {
-  const std::size_t shared_bytes = machine_bytes(program);
+  const MachineLayout layout = layout_of<Form>(program);
+  lay_out<Form>(program, layout);
+  const std::size_t shared_bytes = layout.bytes;
   const std::size_t resident = resident_blocks(kernel, kMachineThreads, shared_bytes) *
                                static_cast<std::size_t>(device.properties().multiprocessors);
   launch(name, kernel,
-         {.blocks = std::min(blocks_for(n, kMachineTile), resident),
+         {.blocks = std::min(blocks_for(n, Form::kTile), resident),
           .threads = kMachineThreads,
           .shared_bytes = shared_bytes},
-         device.stream(), program, arguments...);
+         device.stream(), program, layout, arguments...);
 }
 
 /// The values and NULLs of all rows.
 template <class T>
 void evaluate_into(T* values, unsigned* validity, const DeviceExpression& expression, const DeviceRows& rows,
                    const LoadedExpression& loaded, DeviceContext& device) {
-  if (auto program = steps_of(expression)) {
+  if (auto program = steps_of(expression, Leaves::number)) {
     program->source = loaded.expression();
-    run_steps("evaluate_steps", evaluate_steps<T>, *program, rows.n, device, MachineRows{rows.n, rows.ids}, values,
-              validity, loaded.failed());
+    with_form(*program, [&]<class Form>(Form) {
+      run_steps<Form>("evaluate_steps", evaluate_steps<Form, T>, *program, rows.n, device,
+                      MachineRows{rows.n, rows.ids}, values, validity, loaded.failed());
+    });
   } else {
     run("evaluate_rows", evaluate_rows<T>, expression, rows.n, device, loaded.expression(), rows.n, rows.ids, values,
         validity, loaded.failed());
@@ -170,10 +197,12 @@ void evaluate_into(T* values, unsigned* validity, const DeviceExpression& expres
 /// A bit for each row for which a condition is true.
 void find_passing_rows(unsigned* passing, const DeviceExpression& condition, const DeviceRows& rows,
                        const LoadedExpression& loaded, DeviceContext& device) {
-  if (auto program = steps_of(condition)) {
+  if (auto program = steps_of(condition, Leaves::truth)) {
     program->source = loaded.expression();
-    run_steps("find_passing_steps", find_passing_steps, *program, rows.n, device, MachineRows{rows.n, rows.ids},
-              passing, loaded.failed());
+    with_form(*program, [&]<class Form>(Form) {
+      run_steps<Form>("find_passing_steps", find_passing_steps<Form>, *program, rows.n, device,
+                      MachineRows{rows.n, rows.ids}, passing, loaded.failed());
+    });
   } else {
     run("find_passing", find_passing, condition, rows.n, device, loaded.expression(), rows.n, rows.ids, passing,
         loaded.failed());

@@ -2,38 +2,57 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/eval/steps.hpp"
 
-// Runs a program for four neighbouring rows a thread, so that finding out what a step is costs a quarter. The values of
-// the next rows are on their way to shared memory meanwhile, 16 bytes a copy; a thread reads only what it has copied
-// itself, so that nothing waits for other threads. The last value is in registers, those below it in shared memory,
-// their NULLs and failures in two words, four bits a value.
+// Runs a program for several rows a thread, in parts of four neighbouring ones, so that finding out what a step is
+// costs but a part of a row's work. The values of the next rows are on their way to shared memory meanwhile, 16 bytes a
+// copy; a thread reads only what it has copied itself, so that nothing waits for other threads. The last number and the
+// last truth are in registers, those below them in shared memory; a truth is a bit.
 namespace skyrank::kernels::cuda {
 
 inline constexpr unsigned kMachineThreads = 128;
+inline constexpr unsigned kPartRows = 4;
 /// Blocks that a multiprocessor has registers for.
 inline constexpr unsigned kMachineBlocks = 6;
-inline constexpr unsigned kMachineRows = 4;
-inline constexpr unsigned kMachineTile = kMachineThreads * kMachineRows;
 
-/// Values of four rows; of `valid` and `failed` a bit for each.
-struct FourValues {
-  std::uint64_t bits[kMachineRows];
+/// What a kernel that runs programs knows of: NULLs or not, rows that fail and steps without a form of their own or
+/// not. The less it knows of, the more rows a thread has registers for.
+template <unsigned kPartsOfForm, bool kNullsOfForm, bool kFailsOfForm>
+struct MachineForm {
+  static constexpr unsigned kParts = kPartsOfForm;
+  static constexpr unsigned kRows = kParts * kPartRows;
+  static constexpr unsigned kAll = (1u << kRows) - 1;
+  static constexpr bool kNulls = kNullsOfForm;
+  static constexpr bool kFails = kFailsOfForm;
+  /// Rows of a block: its parts, one after another.
+  static constexpr unsigned kPartStride = kMachineThreads * kPartRows;
+  static constexpr unsigned kTile = kParts * kPartStride;
+};
+using PlainForm = MachineForm<2, false, false>;
+using NullsForm = MachineForm<2, true, false>;
+using CarefulForm = MachineForm<1, true, true>;
+
+/// Values of some rows, whatever they are in the registers of doubles; of `valid` and `failed` a bit for each.
+template <class Form>
+struct Numbers {
+  double values[Form::kRows];
+  unsigned valid;
+  unsigned failed;
+
+  __device__ std::uint64_t bits(unsigned i) const { return with_bits_of<std::uint64_t>(values[i]); }
+  __device__ void set_bits(unsigned i, std::uint64_t bits) { values[i] = with_bits_of<double>(bits); }
+};
+struct Truths {
+  unsigned bits;
   unsigned valid;
   unsigned failed;
 };
-
-/// A bit for each value that is not zero.
-__device__ inline unsigned truths_of(const FourValues& values) {
-  unsigned bits = 0;
-#pragma unroll
-  for (unsigned i = 0; i < kMachineRows; ++i) bits |= unsigned{values.bits[i] != 0} << i;
-  return bits;
-}
 
 /// The rows of a table, all or listed.
 struct MachineRows {
@@ -47,7 +66,11 @@ template <unsigned kBytes>
 __device__ void copy_ahead(void* shared, const void* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(kBytes) : "memory");
+  if constexpr (kBytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(kBytes) : "memory");
+  }
 #else
   memcpy(shared, from, kBytes);
 #endif
@@ -60,10 +83,11 @@ __device__ inline void end_copies() {
 #endif
 }
 
-/// Waits for all but the last of what belongs together.
-__device__ inline void wait_for_copies() {
+/// Waits for all but the last `kBut` of what belongs together.
+template <unsigned kBut>
+__device__ void wait_for_copies() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group 1;" ::: "memory");
+  asm volatile("cp.async.wait_group %0;" ::"n"(kBut) : "memory");
 #endif
 }
 
@@ -77,66 +101,166 @@ __device__ __noinline__ inline RowValue read(const Instruction* how, const Store
 
 }  // namespace detail
 
-/// Words of 16 bytes of a thread's shared memory.
-inline std::size_t machine_words(const StepProgram& program) {
-  return std::size_t{4} * program.column_count + std::size_t{2} * program.depth;
+/// Bytes from one word of 16 bytes of a thread to the next: those of all threads lie side by side.
+inline constexpr unsigned kWordStride = kMachineThreads * sizeof(uint4);
+
+/// Words of a slot for numbers: these, and their NULLs and failures.
+template <class Form>
+inline constexpr unsigned kSlotWords = 2 * Form::kParts + (Form::kNulls ? 1 : 0);
+
+/// How a program's shared memory is laid out, in bytes of a block.
+struct MachineLayout {
+  static constexpr unsigned kMostTurns = 4;
+
+  unsigned first[StepProgram::kMostColumns];  ///< where a column is in the first turn
+  unsigned of_turn;                           ///< all columns
+  unsigned turns;                             ///< rows under way, and those at hand
+  unsigned slots;                             ///< where the slots for numbers begin,
+  unsigned truths;                            ///< those for truths, of a word each,
+  unsigned bytes;                             ///< and where they end
+};
+
+template <class Form>
+MachineLayout layout_of(const StepProgram& program) {
+  MachineLayout layout{};
+  for (int c = 0; c < program.column_count; ++c) {
+    layout.first[c] = layout.of_turn;
+    layout.of_turn += kWordStride * Form::kParts * static_cast<unsigned>(bytes_of(program.columns[c].stored) / 4);
+  }
+  // A multiprocessor has room for six blocks of 12 words a thread and some slots. With few columns more than one turn
+  // has to be under way for as many bytes.
+  constexpr unsigned kMostStaged = 12 * kWordStride;
+  layout.turns = std::clamp(kMostStaged / std::max(kWordStride, layout.of_turn), 2u, MachineLayout::kMostTurns);
+  layout.slots = layout.of_turn * layout.turns;
+  layout.truths = layout.slots + kWordStride * kSlotWords<Form> * static_cast<unsigned>(program.number_slots);
+  layout.bytes = std::max(kWordStride, layout.truths + kWordStride * static_cast<unsigned>(program.truth_slots));
+  return layout;
 }
 
-inline std::size_t machine_bytes(const StepProgram& program) {
-  return machine_words(program) * kMachineThreads * sizeof(uint4);
+/// Tells a program's steps where things are.
+template <class Form>
+void lay_out(StepProgram& program, const MachineLayout& layout) {
+  for (int i = 0; i < program.step_count; ++i) {
+    Step& step = program.steps[i];
+    switch (step.act) {
+      case Act::general:
+      case Act::read: continue;
+      case Act::save_truth:
+      case Act::restore_truth:
+      case Act::logical_and:
+      case Act::logical_or: step.where = layout.truths + kWordStride * step.slot; continue;
+      case Act::save:
+      case Act::restore:
+      case Act::choose: break;
+      default:
+        if (step.from == From::none || step.from == From::constant) continue;
+        if (step.from == From::slot) break;
+        step.where = layout.first[step.slot];
+        continue;
+    }
+    step.where = layout.slots + kWordStride * kSlotWords<Form> * step.slot;
+  }
 }
 
+/// Whether there is shared memory for enough blocks of eight rows a thread; else four are better.
+template <class Form>
+bool has_room(const StepProgram& program) {
+  constexpr std::size_t kMostBytes = 56 * 1024;
+  return layout_of<Form>(program).bytes <= kMostBytes;
+}
+
+/// `f(form)` for the form that a program runs in.
+template <class F>
+decltype(auto) with_form(const StepProgram& program, F f) {
+  if (program.fails || !has_room<NullsForm>(program)) return f(CarefulForm{});
+  return program.nulls ? f(NullsForm{}) : f(PlainForm{});
+}
+
+template <class Form>
 class RowMachine {
  public:
-  /// `shared` has machine_bytes(program).
-  __device__ RowMachine(const StepProgram& program, uint4* shared) : program_(program), shared_(shared + threadIdx.x) {}
+  static constexpr unsigned kRows = Form::kRows;
+  static constexpr unsigned kParts = Form::kParts;
 
-  /// Begins to bring the values of rows [place, place + 4), of which those that are there count.
-  __device__ void fetch(const MachineRows& rows, std::size_t place, unsigned turn) {
-    const bool together = rows.ids == nullptr && place + kMachineRows <= rows.n;
-    for (int c = 0; c < program_.column_count; ++c) {
-      const StoredColumn& column = program_.columns[c];
-      const bool wide = is_wide(column);
-      const auto* const from = static_cast<const std::byte*>(column.values);
-      if (together) {
-        const std::byte* const first = from + place * (wide ? 8 : 4);
-        detail::copy_ahead<16>(staged(c, turn, 0), first);
-        if (wide) detail::copy_ahead<16>(staged(c, turn, 1), first + 16);
-        continue;
-      }
-      for (unsigned i = 0; i < kMachineRows && place + i < rows.n; ++i) {
-        const auto row = row_at(rows, place + i);
-        if (wide) {
-          detail::copy_ahead<8>(reinterpret_cast<std::uint64_t*>(staged(c, turn, i / 2)) + i % 2, from + row * 8);
+  /// `shared` has the bytes of the layout, which the program was told of.
+  __device__ RowMachine(const StepProgram& program, const MachineLayout& layout, uint4* shared)
+      : program_(program), layout_(layout), shared_(reinterpret_cast<std::byte*>(shared + threadIdx.x)) {}
+
+  /// The place of a thread's i-th row, whose first one is at `place`.
+  __device__ static std::size_t place_of(std::size_t place, unsigned i) {
+    return place + i / kPartRows * Form::kPartStride + i % kPartRows;
+  }
+
+  /// Begins to bring the values of a block's rows from `tile` on, of which those that are there count. Blocks decide as
+  /// a whole which way they go, so that the compiler knows that a warp stays together.
+  __device__ void fetch(const MachineRows& rows, std::size_t tile, unsigned turn) const {
+    const std::size_t place = first_place(tile);
+    if (rows.ids == nullptr && tile + Form::kTile <= rows.n) {
+      for (int c = 0; c < program_.column_count; ++c) {
+        const StoredColumn& column = program_.columns[c];
+        std::byte* const to = shared_ + layout_.first[c] + turn * layout_.of_turn;
+        if (is_wide(column)) {
+          fetch_part<8>(static_cast<const std::byte*>(column.values) + place * 8, to);
         } else {
-          detail::copy_ahead<4>(reinterpret_cast<unsigned*>(staged(c, turn, 0)) + i, from + row * 4);
+          fetch_part<4>(static_cast<const std::byte*>(column.values) + place * 4, to);
         }
       }
+    } else {
+      for (int c = 0; c < program_.column_count; ++c) fetch_some(rows, place, program_.columns[c], c, turn);
     }
     detail::end_copies();
   }
 
   /// Runs the program for the rows that were fetched for `turn`; of rows that are not there values mean nothing.
-  __device__ void run(const MachineRows& rows, std::size_t place, unsigned turn) {
-    place_ = place;
-    turn_ = turn;
-    depth_ = 0;
-    stacked_valid_ = 0;
-    stacked_failed_ = 0;
-    for (int i = 0; i < program_.step_count; ++i) take(rows, program_.steps[i]);
+  __device__ void run(const MachineRows& rows, std::size_t tile, unsigned turn) {
+    place_ = first_place(tile);
+    turn_ = turn * layout_.of_turn;
+    const int last = program_.step_count - 1;
+    uint2 head = head_of(0);
+    for (int i = 0; i <= last; ++i) {
+      const uint2 next = head_of(min(i + 1, last));
+      take(rows, {head, program_.steps + i});
+      head = next;
+    }
   }
 
-  /// The value that it left last, and the one before that.
-  __device__ const FourValues& top() const { return top_; }
-  __device__ FourValues below() const { return stacked_values(depth_ - 2); }
+  /// What it leaves.
+  __device__ const Numbers<Form>& number() const { return number_; }
+  __device__ const Truths& truth() const { return truth_; }
 
-  /// Bits for the rows [place, place + 4) that are there.
+  /// Where a thread's rows of a tile begin.
+  __device__ static std::size_t first_place(std::size_t tile) { return tile + threadIdx.x * kPartRows; }
+
+  /// Bits for the rows from `place` on that are there.
   __device__ static unsigned present(const MachineRows& rows, std::size_t place) {
-    if (place >= rows.n) return 0;
-    return rows.n - place >= kMachineRows ? 0xfu : (1u << (rows.n - place)) - 1;
+    if (place_of(place, kRows - 1) < rows.n) return Form::kAll;
+    unsigned there = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < kRows; ++i) there |= unsigned{place_of(place, i) < rows.n} << i;
+    return there;
   }
 
  private:
+  using Values = Numbers<Form>;
+
+  /// A step whose first words have been read before their turn.
+  struct Now {
+    uint2 head;
+    const Step* whole;
+
+    __device__ Act act() const { return static_cast<Act>(head.x & 0xff); }
+    __device__ From from() const { return static_cast<From>(head.x >> 8 & 0xff); }
+    __device__ unsigned slot() const { return head.x >> 16 & 0xff; }
+    __device__ bool integers() const { return (head.x & unsigned{Step::kIntegers} << 24) != 0; }
+    __device__ bool flag() const { return (head.x & unsigned{Step::kFlag} << 24) != 0; }
+    __device__ unsigned where() const { return head.y; }
+  };
+  __device__ uint2 head_of(int step) const {
+    uint2 head;
+    memcpy(&head, __builtin_assume_aligned(program_.steps + step, 8), sizeof(head));
+    return head;
+  }
+
   __device__ static bool is_wide(const StoredColumn& column) {
     return column.stored == Stored::int64 || column.stored == Stored::uint64 || column.stored == Stored::float64;
   }
@@ -144,362 +268,448 @@ class RowMachine {
     return rows.ids == nullptr ? static_cast<std::int64_t>(place) : rows.ids[place];
   }
 
-  /// One word of each thread lies beside the next one's.
-  __device__ uint4* staged(int column, unsigned turn, unsigned word) const {
-    return shared_ + ((2 * column + turn) * 2 + word) * kMachineThreads;
-  }
-  __device__ uint4* stacked(unsigned slot) const {
-    return shared_ + (4 * program_.column_count + 2 * slot) * kMachineThreads;
-  }
+  __device__ uint4& word(unsigned where) const { return *reinterpret_cast<uint4*>(shared_ + where); }
+  __device__ double2& pair(unsigned where) const { return *reinterpret_cast<double2*>(shared_ + where); }
+  /// NULLs and failures of a slot's numbers.
+  __device__ unsigned& marks(unsigned slot) const { return word(slot + 2 * kParts * kWordStride).x; }
 
-  __device__ void push() {
-    if (depth_ > 0) {
-      uint4 words[2];
-      memcpy(words, top_.bits, sizeof(words));
-      uint4* const slot = stacked(depth_ - 1);
-      slot[0] = words[0];
-      slot[kMachineThreads] = words[1];
-      stacked_valid_ = stacked_valid_ << 4 | top_.valid;
-      stacked_failed_ = stacked_failed_ << 4 | top_.failed;
+  template <unsigned kBytes>
+  __device__ static void fetch_part(const std::byte* from, std::byte* to) {
+    constexpr unsigned kWords = kBytes / 4;
+#pragma unroll
+    for (unsigned p = 0; p < kParts; ++p) {
+#pragma unroll
+      for (unsigned w = 0; w < kWords; ++w) {
+        detail::copy_ahead<16>(to + (p * kWords + w) * kWordStride, from + p * Form::kPartStride * kBytes + w * 16);
+      }
     }
-    ++depth_;
   }
 
-  /// The values in a slot that is the uppermost.
-  __device__ FourValues stacked_values(unsigned slot) const {
-    const uint4* const from = stacked(slot);
-    const uint4 words[2] = {from[0], from[kMachineThreads]};
-    FourValues values;
-    memcpy(values.bits, words, sizeof(words));
-    values.valid = static_cast<unsigned>(stacked_valid_) & 0xf;
-    values.failed = static_cast<unsigned>(stacked_failed_) & 0xf;
-    return values;
-  }
-
-  /// What lies below the top, which is one less deep then.
-  __device__ FourValues pop_below() {
-    --depth_;
-    const FourValues values = stacked_values(depth_ - 1);
-    stacked_valid_ >>= 4;
-    stacked_failed_ >>= 4;
-    return values;
+  __device__ void fetch_some(const MachineRows& rows, std::size_t place, const StoredColumn& column, int c,
+                             unsigned turn) const {
+    const auto* const from = static_cast<const std::byte*>(column.values);
+    const bool wide = is_wide(column);
+#pragma unroll 1
+    for (unsigned i = 0; i < kRows; ++i) {
+      const std::size_t there = place_of(place, i);
+      if (there >= rows.n) continue;
+      const std::int64_t row = row_at(rows, there);
+      std::byte* const to = shared_ + layout_.first[c] + turn * layout_.of_turn + (wide ? i / 2 : i / 4) * kWordStride;
+      if (wide) {
+        detail::copy_ahead<8>(to + i % 2 * 8, from + row * 8);
+      } else {
+        detail::copy_ahead<4>(to + i % 4 * 4, from + row * 4);
+      }
+    }
   }
 
   __device__ unsigned valid_of(const MachineRows& rows, const StoredColumn& column) const {
-    if (column.validity == nullptr) return 0xf;
-    if (rows.ids == nullptr) {
-      const std::size_t bit = static_cast<std::size_t>(column.first_validity_bit) + place_;
-      return place_ < rows.n ? static_cast<unsigned>(__ldg(column.validity + bit / 8)) >> bit % 8 & 0xf : 0;
-    }
+    if (column.validity == nullptr) return Form::kAll;
     unsigned valid = 0;
-    for (unsigned i = 0; i < kMachineRows && place_ + i < rows.n; ++i) {
-      valid |= unsigned{is_valid(column, rows.ids[place_ + i])} << i;
+    if (rows.ids == nullptr) {
+#pragma unroll
+      for (unsigned p = 0; p < kParts; ++p) {
+        const std::size_t place = place_ + p * Form::kPartStride;
+        const std::size_t bit = static_cast<std::size_t>(column.first_validity_bit) + place;
+        const unsigned four = place < rows.n ? static_cast<unsigned>(__ldg(column.validity + bit / 8)) >> bit % 8 : 0;
+        valid |= (four & 0xf) << kPartRows * p;
+      }
+      return valid;
+    }
+    for (unsigned i = 0; i < kRows; ++i) {
+      const std::size_t place = place_of(place_, i);
+      if (place < rows.n) valid |= unsigned{is_valid(column, rows.ids[place])} << i;
     }
     return valid;
   }
 
-  /// A staged column's values in their evaluation type.
-  __device__ FourValues column(const MachineRows& rows, unsigned place) const {
-    const StoredColumn& column = program_.columns[place];
-    FourValues values;
-    values.valid = valid_of(rows, column);
-    values.failed = 0;
-    if (is_wide(column)) {
-      const uint4 words[2] = {*staged(static_cast<int>(place), turn_, 0), *staged(static_cast<int>(place), turn_, 1)};
-      memcpy(values.bits, words, sizeof(words));
-      return values;
-    }
-    const uint4 word = *staged(static_cast<int>(place), turn_, 0);
-    unsigned narrow[kMachineRows];
-    memcpy(narrow, &word, sizeof(word));
+  /// Numbers of 64 bits as they lie there.
+  __device__ void take_pairs(unsigned where, Values& values) const {
 #pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) {
-      if (column.stored == Stored::float32) {
-        values.bits[i] = kernels::detail::bits_of(static_cast<double>(with_bits_of<float>(narrow[i])));
-      } else if (column.stored == Stored::int32) {
-        values.bits[i] = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(narrow[i])});
-      } else {
-        values.bits[i] = narrow[i];
-      }
+    for (unsigned w = 0; w < 2 * kParts; ++w) {
+      const double2 two = pair(where + w * kWordStride);
+      values.values[2 * w] = two.x;
+      values.values[2 * w + 1] = two.y;
     }
-    return values;
+  }
+  __device__ void take_slot(unsigned slot, Values& values) const {
+    take_pairs(slot, values);
+    if constexpr (Form::kNulls) {
+      values.valid = marks(slot) & Form::kAll;
+      if constexpr (Form::kFails) values.failed = marks(slot) >> kRows;
+    }
   }
 
-  __device__ FourValues operand(const MachineRows& rows, const Step& step) const {
-    if (step.from == From::column) return column(rows, step.place);
-    FourValues values;
+  /// What is staged of a column of 32 bits, as `T`s, each made a number.
+  template <class T, class Make>
+  __device__ void take_staged(unsigned where, Values& values, Make make) const {
 #pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) values.bits[i] = step.bits;
-    values.valid = step.flag ? 0 : 0xf;
-    values.failed = 0;
-    return values;
+    for (unsigned p = 0; p < kParts; ++p) {
+      const uint4 staged = word(where + p * kWordStride);
+      T four[kPartRows];
+      memcpy(four, &staged, sizeof(staged));
+#pragma unroll
+      for (unsigned i = 0; i < kPartRows; ++i) values.values[p * kPartRows + i] = make(four[i]);
+    }
   }
 
-  __device__ void take(const MachineRows& rows, const Step& step) {
-    switch (step.act) {
-      case Act::push: {
-        const FourValues pushed = operand(rows, step);
-        push();
-        top_ = pushed;
+  /// The operand, in its evaluation type; not one from a slot.
+  __device__ void take_operand(const MachineRows& rows, const Now& step, Values& values) const {
+    if constexpr (Form::kNulls) {
+      values.valid = step.flag() ? 0 : Form::kAll;
+      if constexpr (Form::kFails) values.failed = 0;
+      if (step.from() != From::constant) values.valid = valid_of(rows, program_.columns[step.slot()]);
+    }
+    if (step.from() == From::constant) {
+      const auto constant = with_bits_of<double>(step.whole->bits);
+#pragma unroll
+      for (unsigned i = 0; i < kRows; ++i) values.values[i] = constant;
+      return;
+    }
+    const unsigned where = step.where() + turn_;
+    if (step.from() == From::float32) {
+      return take_staged<float>(where, values, [](float value) { return static_cast<double>(value); });
+    }
+    if (step.from() == From::int32) {
+      return take_staged<std::int32_t>(where, values,
+                                       [](std::int32_t value) { return with_bits_of<double>(std::int64_t{value}); });
+    }
+    if (step.from() == From::uint32) {
+      return take_staged<std::uint32_t>(where, values,
+                                        [](std::uint32_t value) { return with_bits_of<double>(std::uint64_t{value}); });
+    }
+    take_pairs(where, values);
+  }
+
+  __device__ void take(const MachineRows& rows, const Now& step) {
+    switch (step.act()) {
+      case Act::load: return take_operand(rows, step, number_);
+      case Act::save: return save(step.where());
+      case Act::restore: return take_slot(step.where(), number_);
+      case Act::save_truth:
+        word(step.where()).x = truth_.bits | truth_.valid << kRows | truth_.failed << 2 * kRows;
         return;
-      }
+      case Act::restore_truth: truth_ = saved_truth(step.where()); return;
       case Act::between: return between(step);
-      case Act::logical_not:
-      case Act::is_null:
+      case Act::logical_and: return logic(false, saved_truth(step.where()));
+      case Act::logical_or: return logic(true, saved_truth(step.where()));
+      case Act::logical_not: truth_.bits = ~truth_.bits & Form::kAll; return;
+      case Act::is_null: return ask_for_nulls(step.flag());
+      case Act::to_truth: return to_truth();
+      case Act::to_number: return to_number();
       case Act::to_float:
       case Act::negate:
       case Act::absolute:
       case Act::square_root:
       case Act::round_down:
-      case Act::round_up: return unary(step);
+      case Act::round_up: return change(step.act());
+      case Act::choose: return choose(step.where());
       case Act::general: return general(step);
       case Act::read: return read(rows, step);
-      case Act::choose: return choose(step);
       default: break;
     }
-    if (step.from == From::stack) {
-      const FourValues right = top_;
-      top_ = pop_below();
-      binary(step, right);
+    if (step.from() == From::constant) {
+      if constexpr (Form::kNulls) number_.valid &= step.flag() ? 0 : Form::kAll;
+      const auto constant = with_bits_of<double>(step.whole->bits);
+      return binary(step, [&](unsigned) { return constant; });
+    }
+    Values right;
+    if (step.from() == From::slot) {
+      right = number_;
+      take_slot(step.where(), number_);
     } else {
-      binary(step, operand(rows, step));
+      take_operand(rows, step, right);
+    }
+    if constexpr (Form::kNulls) number_.valid &= right.valid;
+    if constexpr (Form::kFails) number_.failed |= right.failed;
+    binary(step, [&](unsigned i) { return right.values[i]; });
+  }
+
+  __device__ void save(unsigned to) const {
+#pragma unroll
+    for (unsigned w = 0; w < 2 * kParts; ++w) {
+      pair(to + w * kWordStride) = {number_.values[2 * w], number_.values[2 * w + 1]};
+    }
+    if constexpr (Form::kFails) {
+      marks(to) = number_.valid | number_.failed << kRows;
+    } else if constexpr (Form::kNulls) {
+      marks(to) = number_.valid;
     }
   }
 
-  /// The top becomes what `f(left, right)` says of each pair of values as they are, as bits.
-  template <class F>
-  __device__ void each(const FourValues& right, F f) {
+  __device__ Truths saved_truth(unsigned from) const {
+    const unsigned saved = word(from).x;
+    return {saved & Form::kAll, saved >> kRows & Form::kAll, saved >> 2 * kRows & Form::kAll};
+  }
+
+  /// The number becomes what `f(left, right)` says of each pair of floats, or of their bits.
+  template <class Right, class F>
+  __device__ void each(Right right, F f) {
 #pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) top_.bits[i] = f(top_.bits[i], right.bits[i]);
+    for (unsigned i = 0; i < kRows; ++i) number_.values[i] = f(number_.values[i], right(i));
   }
-  template <class F>
-  __device__ void each_float(const FourValues& right, F f) {
-    using kernels::detail::as_double;
-    each(right,
-         [&](std::uint64_t a, std::uint64_t b) { return kernels::detail::bits_of(f(as_double(a), as_double(b))); });
+  template <class Right, class F>
+  __device__ void each_bits(Right right, F f) {
+    each(right, [&](double a, double b) {
+      return with_bits_of<double>(f(with_bits_of<std::uint64_t>(a), with_bits_of<std::uint64_t>(b)));
+    });
   }
-  template <class F>
-  __device__ void each_truth(const Step& step, const FourValues& right, F f) {
-    using kernels::detail::as_double;
-    if (step.integers) {
-      each(right, [&](std::uint64_t a, std::uint64_t b) {
-        return std::uint64_t{f(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b))};
+
+  /// A bit for each row of which `f(left, right)` is true, of T's, int64 or double.
+  template <class T, class Right, class F>
+  __device__ unsigned ask(Right right, F f) const {
+    unsigned truths = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kRows; ++i) {
+      if (f(with_bits_of<T>(number_.values[i]), with_bits_of<T>(right(i)))) truths |= 1u << i;
+    }
+    return truths;
+  }
+  template <class T, class Right>
+  __device__ unsigned compared(Act act, Right right) const {
+    switch (act) {
+      case Act::equal: return ask<T>(right, [](T a, T b) { return a == b; });
+      case Act::not_equal: return ask<T>(right, [](T a, T b) { return a != b; });
+      case Act::less: return ask<T>(right, [](T a, T b) { return a < b; });
+      case Act::less_equal: return ask<T>(right, [](T a, T b) { return a <= b; });
+      case Act::more: return ask<T>(right, [](T a, T b) { return a > b; });
+      default: return ask<T>(right, [](T a, T b) { return a >= b; });
+    }
+  }
+
+  /// NULLs and failures have been settled.
+  template <class Right>
+  __device__ void binary(const Now& step, Right right) {
+    if (step.integers()) return calculate(step.act(), right);
+    if (step.act() >= Act::equal) return set_truth(compared<double>(step.act(), right));
+    switch (step.act()) {
+      case Act::add: return each(right, [](double a, double b) { return kernels::detail::sum_of(a, b); });
+      case Act::subtract: return each(right, [](double a, double b) { return kernels::detail::difference_of(a, b); });
+      case Act::multiply: return each(right, [](double a, double b) { return kernels::detail::product_of(a, b); });
+      case Act::divide: return each(right, [](double a, double b) { return a / b; });
+      // NaN replaces what is not one.
+      case Act::lesser: return each(right, [](double a, double b) { return (b < a) | (b != b) ? b : a; });
+      default: return each(right, [](double a, double b) { return (a < b) | (b != b) ? b : a; });
+    }
+  }
+
+  /// Of int64; a row fails where the result does not fit.
+  template <class Right>
+  __device__ void calculate(Act act, Right right) {
+    if (act >= Act::equal) return set_truth(compared<std::int64_t>(act, right));
+    if (act == Act::lesser || act == Act::greater) {
+      const bool minimum = act == Act::lesser;
+      return each_bits(right, [&](std::uint64_t a, std::uint64_t b) {
+        const bool less = static_cast<std::int64_t>(b) < static_cast<std::int64_t>(a);
+        return less == minimum ? b : a;
       });
-    } else {
-      each(right, [&](std::uint64_t a, std::uint64_t b) { return std::uint64_t{f(as_double(a), as_double(b))}; });
     }
-  }
-
-  __device__ void binary(const Step& step, const FourValues& right) {
-    if (step.act == Act::logical_and || step.act == Act::logical_or) return logic(step.act == Act::logical_or, right);
-    top_.valid &= right.valid;
-    top_.failed |= right.failed;
-    switch (step.act) {
-      case Act::equal: return each_truth(step, right, [](auto a, auto b) { return a == b; });
-      case Act::not_equal: return each_truth(step, right, [](auto a, auto b) { return a != b; });
-      case Act::less: return each_truth(step, right, [](auto a, auto b) { return a < b; });
-      case Act::less_equal: return each_truth(step, right, [](auto a, auto b) { return a <= b; });
-      default: break;
-    }
-    if (step.act == Act::lesser || step.act == Act::greater) return extremum(step, right);
-    if (step.integers) return calculate(step.act, right);
-    switch (step.act) {
-      case Act::add: return each_float(right, [](double a, double b) { return kernels::detail::sum_of(a, b); });
-      case Act::subtract:
-        return each_float(right, [](double a, double b) { return kernels::detail::difference_of(a, b); });
-      case Act::multiply:
-        return each_float(right, [](double a, double b) { return kernels::detail::product_of(a, b); });
-      default: return each_float(right, [](double a, double b) { return a / b; });
-    }
-  }
-
-  /// Of int64, which fail where the result does not fit.
-  __device__ void calculate(Act act, const FourValues& right) {
-    unsigned overflow = 0;
+    if constexpr (Form::kFails) {
+      unsigned overflow = 0;
 #pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) {
-      const std::uint64_t a = top_.bits[i];
-      const std::uint64_t b = right.bits[i];
-      bool over = false;
-      if (act == Act::multiply) {
-        const Int128 product = Int128{static_cast<std::int64_t>(a)} * static_cast<std::int64_t>(b);
-        top_.bits[i] = a * b;
-        over = product != static_cast<std::int64_t>(top_.bits[i]);
-      } else {
-        const bool is_sum = act == Act::add;
-        const std::uint64_t result = is_sum ? a + b : a - b;
-        // A sum is over where both operands have a sign that it has not.
-        over = static_cast<std::int64_t>((is_sum ? a ^ result : a ^ b) & (is_sum ? b ^ result : a ^ result)) < 0;
-        top_.bits[i] = result;
+      for (unsigned i = 0; i < kRows; ++i) {
+        std::uint64_t result = number_.bits(i);
+        overflow |= unsigned{calculate_one(act, result, with_bits_of<std::uint64_t>(right(i)))} << i;
+        number_.set_bits(i, result);
       }
-      overflow |= unsigned{over} << i;
+      number_.failed |= overflow & number_.valid;
     }
-    top_.failed |= overflow & top_.valid;
+  }
+
+  __device__ static bool calculate_one(Act act, std::uint64_t& left, std::uint64_t b) {
+    const std::uint64_t a = left;
+    if (act == Act::multiply) {
+      const Int128 product = Int128{static_cast<std::int64_t>(a)} * static_cast<std::int64_t>(b);
+      left = a * b;
+      return product != static_cast<std::int64_t>(left);
+    }
+    const bool is_sum = act == Act::add;
+    left = is_sum ? a + b : a - b;
+    // A sum is over where both operands have a sign that it has not.
+    return static_cast<std::int64_t>((is_sum ? a ^ left : a ^ b) & (is_sum ? b ^ left : a ^ left)) < 0;
+  }
+
+  /// A truth of the number.
+  __device__ void set_truth(unsigned bits) {
+    truth_.bits = bits;
+    if constexpr (Form::kNulls) truth_.valid = number_.valid;
+    if constexpr (Form::kFails) truth_.failed = number_.failed;
+  }
+
+  __device__ void between(const Now& step) {
+    const auto inside = [&]<class T>(T lower, T upper) {
+      unsigned truths = 0;
+#pragma unroll
+      for (unsigned i = 0; i < kRows; ++i) {
+        const T value = with_bits_of<T>(number_.values[i]);
+        if ((value >= lower) & (value <= upper)) truths |= 1u << i;
+      }
+      return truths;
+    };
+    const std::uint64_t lower = step.whole->bits;
+    const std::uint64_t upper = step.whole->upper;
+    const unsigned truths = step.integers()
+                                ? inside(with_bits_of<std::int64_t>(lower), with_bits_of<std::int64_t>(upper))
+                                : inside(with_bits_of<double>(lower), with_bits_of<double>(upper));
+    set_truth(truths ^ (step.flag() ? Form::kAll : 0));
   }
 
   /// Kleene's logic: false decides `and`, true decides `or`, even beside NULL.
-  __device__ void logic(bool is_or, const FourValues& right) {
-    const unsigned a = truths_of(top_);
-    const unsigned b = truths_of(right);
-    const unsigned decides_a = top_.valid & (is_or ? a : ~a);
-    const unsigned decides_b = right.valid & (is_or ? b : ~b);
-    const unsigned decided = decides_a | decides_b;
-    const unsigned truth = is_or ? decided : ~decided;
-    top_.valid = (top_.valid & right.valid) | decided;
-    top_.failed |= right.failed & ~decides_a;
-#pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) top_.bits[i] = truth >> i & 1;
-  }
-
-  __device__ void between(const Step& step) {
-    FourValues bound;
-    const FourValues value = top_;
-#pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) bound.bits[i] = step.bits;
-    each_truth(step, bound, [](auto a, auto b) { return a >= b; });
-    const unsigned above = truths_of(top_);
-    top_ = value;
-#pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) bound.bits[i] = step.upper;
-    each_truth(step, bound, [](auto a, auto b) { return a <= b; });
-    const unsigned inside = (above & truths_of(top_)) ^ (step.flag ? 0xfu : 0);
-#pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) top_.bits[i] = inside >> i & 1;
-  }
-
-  __device__ void unary(const Step& step) {
-    if (step.act == Act::is_null) {
-      const unsigned truth = step.flag ? top_.valid : ~top_.valid;
-#pragma unroll
-      for (unsigned i = 0; i < kMachineRows; ++i) top_.bits[i] = truth >> i & 1;
-      top_.valid = 0xf;
+  __device__ void logic(bool is_or, const Truths& left) {
+    if constexpr (!Form::kNulls) {
+      truth_.bits = is_or ? left.bits | truth_.bits : left.bits & truth_.bits;
       return;
     }
-#pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) top_.bits[i] = changed(step.act, top_.bits[i]);
+    const Truths right = truth_;
+    const unsigned decides_left = left.valid & (is_or ? left.bits : ~left.bits);
+    const unsigned decides_right = right.valid & (is_or ? right.bits : ~right.bits);
+    const unsigned decided = decides_left | decides_right;
+    truth_.bits = (is_or ? decided : ~decided) & Form::kAll;
+    truth_.valid = (left.valid & right.valid) | decided;
+    if constexpr (Form::kFails) truth_.failed = left.failed | (right.failed & ~decides_left);
   }
 
-  __device__ static std::uint64_t changed(Act act, std::uint64_t bits) {
-    using kernels::detail::as_double;
-    using kernels::detail::bits_of;
+  __device__ void ask_for_nulls(bool is_not) {
+    const unsigned valid = Form::kNulls ? number_.valid : Form::kAll;
+    set_truth(is_not ? valid : ~valid & Form::kAll);
+    truth_.valid = Form::kAll;
+  }
+
+  __device__ void to_truth() {
+    unsigned truths = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kRows; ++i) truths |= unsigned{number_.bits(i) != 0} << i;
+    set_truth(truths);
+  }
+
+  __device__ void to_number() {
+#pragma unroll
+    for (unsigned i = 0; i < kRows; ++i) number_.set_bits(i, truth_.bits >> i & 1);
+    if constexpr (Form::kNulls) number_.valid = truth_.valid;
+    if constexpr (Form::kFails) number_.failed = truth_.failed;
+  }
+
+  template <class F>
+  __device__ void change_each(F f) {
+#pragma unroll
+    for (unsigned i = 0; i < kRows; ++i) number_.values[i] = f(number_.values[i]);
+  }
+
+  __device__ void change(Act act) {
     switch (act) {
-      case Act::logical_not: return bits ^ 1;
-      case Act::to_float: return bits_of(static_cast<double>(static_cast<std::int64_t>(bits)));
-      case Act::negate: return bits ^ std::uint64_t{1} << 63;
-      case Act::absolute: return bits & ~std::uint64_t{0} >> 1;
-      case Act::square_root: return bits_of(sqrt(as_double(bits)));
-      case Act::round_down: return bits_of(floor(as_double(bits)));
-      default: return bits_of(ceil(as_double(bits)));
+      case Act::square_root: return change_each([](double value) { return sqrt(value); });
+      case Act::round_down: return change_each([](double value) { return floor(value); });
+      case Act::round_up: return change_each([](double value) { return ceil(value); });
+      case Act::to_float:
+        return change_each([](double value) { return static_cast<double>(with_bits_of<std::int64_t>(value)); });
+      case Act::negate:
+        return change_each([](double value) {
+          return with_bits_of<double>(with_bits_of<std::uint64_t>(value) ^ std::uint64_t{1} << 63);
+        });
+      default:
+        return change_each([](double value) {
+          return with_bits_of<double>(with_bits_of<std::uint64_t>(value) & ~std::uint64_t{0} >> 1);
+        });
     }
   }
 
-  /// NaN replaces what is not one.
-  __device__ void extremum(const Step& step, const FourValues& right) {
-    const bool minimum = step.act == Act::lesser;
-    const auto replaces = [&](auto a, auto b) { return (minimum ? b < a : a < b) | (b != b); };
-    if (step.integers) {
-      each(right, [&](std::uint64_t a, std::uint64_t b) {
-        return replaces(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)) ? b : a;
-      });
-    } else {
-      each(right, [&](std::uint64_t a, std::uint64_t b) {
-        return replaces(kernels::detail::as_double(a), kernels::detail::as_double(b)) ? b : a;
-      });
-    }
-  }
-
-  /// Condition, value, condition, value, ..., [else]: from the last to the first, each value replaces those after it
-  /// where its condition is true.
-  __device__ void choose(const Step& step) {
-    unsigned left = step.operands;
-    FourValues chosen = {};
-    if (left % 2 == 1) {
-      chosen = top_;
-      --left;
-      if (left > 0) top_ = pop_below();
-    }
-    while (left > 0) {
-      const FourValues value = top_;
-      const FourValues condition = pop_below();
-      const unsigned taken = condition.valid & truths_of(condition);
+  /// The slot's numbers replace those whose condition is true.
+  __device__ void choose(unsigned from) {
+    Values values;
+    take_slot(from, values);
+    const unsigned taken = Form::kNulls ? truth_.valid & truth_.bits : truth_.bits;
 #pragma unroll
-      for (unsigned i = 0; i < kMachineRows; ++i) {
-        if ((taken >> i & 1) != 0) chosen.bits[i] = value.bits[i];
-      }
-      chosen.valid = (taken & value.valid) | (~taken & chosen.valid);
-      chosen.failed = condition.failed | (taken & value.failed) | (~taken & chosen.failed);
-      left -= 2;
-      if (left > 0) top_ = pop_below();
+    for (unsigned i = 0; i < kRows; ++i) {
+      if ((taken >> i & 1) != 0) number_.values[i] = values.values[i];
     }
-    top_ = chosen;
+    if constexpr (Form::kNulls) number_.valid = (taken & values.valid) | (~taken & number_.valid);
+    if constexpr (Form::kFails) {
+      number_.failed = truth_.failed | (taken & values.failed) | (~taken & number_.failed);
+    }
   }
 
-  __device__ static RowValue row_of(const FourValues& values, unsigned i) {
-    return {values.bits[i], (values.valid >> i & 1) != 0, (values.failed >> i & 1) != 0};
+  __device__ static RowValue row_of(const Values& values, unsigned i) {
+    return {values.bits(i), (values.valid >> i & 1) != 0, (values.failed >> i & 1) != 0};
   }
-  __device__ static void set_row(FourValues& values, unsigned i, const RowValue& value) {
-    values.bits[i] = value.bits;
+  __device__ static void set_row(Values& values, unsigned i, const RowValue& value) {
+    values.set_bits(i, value.bits);
     values.valid |= unsigned{value.valid} << i;
     values.failed |= unsigned{value.failed} << i;
   }
 
-  __device__ void general(const Step& step) {
-    FourValues a = top_;
-    FourValues b = {};
-    FourValues c = {};
-    if (step.operands == 3) {
-      c = top_;
-      b = pop_below();
-      a = pop_below();
-    } else if (step.operands == 2) {
-      b = top_;
-      a = pop_below();
-    }
-    const Instruction* const how = program_.source.instructions + step.place;
-    top_ = {};
+  __device__ void general(const Now& step) {
+    if constexpr (Form::kFails) {
+      Values a = number_;
+      Values b = {};
+      Values c = {};
+      const auto operands = static_cast<unsigned>(step.whole->upper);
+      const unsigned slot = layout_.slots + kWordStride * kSlotWords<Form> * step.slot();
+      if (operands > 1) take_slot(slot, a);
+      if (operands == 2) b = number_;
+      if (operands == 3) {
+        take_slot(slot + kWordStride * kSlotWords<Form>, b);
+        c = number_;
+      }
+      const Instruction* const how = program_.source.instructions + step.where();
+      number_ = {};
 #pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) {
-      set_row(top_, i, detail::apply(how, row_of(a, i), row_of(b, i), row_of(c, i)));
+      for (unsigned i = 0; i < kRows; ++i) {
+        set_row(number_, i, detail::apply(how, row_of(a, i), row_of(b, i), row_of(c, i)));
+      }
     }
   }
 
-  __device__ void read(const MachineRows& rows, const Step& step) {
-    push();
-    top_ = {};
-    const unsigned there = present(rows, place_);
-    const Instruction* const how = program_.source.instructions + step.place;
+  __device__ void read(const MachineRows& rows, const Now& step) {
+    if constexpr (Form::kFails) {
+      number_ = {};
+      const unsigned there = present(rows, place_);
+      const Instruction* const how = program_.source.instructions + step.where();
 #pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) {
-      if ((there >> i & 1) == 0) continue;
-      set_row(top_, i, detail::read(how, program_.source.columns, row_at(rows, place_ + i)));
+      for (unsigned i = 0; i < kRows; ++i) {
+        if ((there >> i & 1) == 0) continue;
+        set_row(number_, i, detail::read(how, program_.source.columns, row_at(rows, place_of(place_, i))));
+      }
     }
   }
 
   const StepProgram& program_;
-  uint4* shared_;
-  FourValues top_ = {};
+  const MachineLayout& layout_;
+  std::byte* shared_;  ///< this thread's first word
+  Values number_ = {};
+  Truths truth_ = {};
   std::size_t place_ = 0;
-  unsigned turn_ = 0;
-  unsigned depth_ = 0;
-  std::uint64_t stacked_valid_ = 0;
-  std::uint64_t stacked_failed_ = 0;
+  unsigned turn_ = 0;  ///< offset of its columns
 };
 
-/// Runs the program for every row, `body(machine, place, present)` for rows [place, place + 4), of which those that are
-/// there are bits of `present`; none may be. All lanes of a warp take part.
-template <class Body>
-__device__ void for_four_rows(const StepProgram& program, const MachineRows& rows, Body body) {
-  RowMachine machine(program, dynamic_shared<uint4>());
-  const std::size_t stride = std::size_t{gridDim.x} * kMachineTile;
-  const std::size_t first = std::size_t{blockIdx.x} * kMachineTile + threadIdx.x * kMachineRows;
-  machine.fetch(rows, first, 0);
+/// Waits for the oldest of `turns` turns that are under way.
+__device__ inline void wait_for_turn(unsigned turns) {
+  switch (turns) {
+    case 2: return detail::wait_for_copies<1>();
+    case 3: return detail::wait_for_copies<2>();
+    default: return detail::wait_for_copies<3>();
+  }
+}
+
+/// Runs the program for every row, `body(machine, place, present)` for those of a thread, the first of which is at
+/// `place` and of which those that are there are bits of `present`; none may be. All lanes of a warp take part.
+template <class Form, class Body>
+__device__ void for_rows_together(const StepProgram& program, const MachineLayout& layout, const MachineRows& rows,
+                                  Body body) {
+  RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
+  const std::size_t stride = std::size_t{gridDim.x} * Form::kTile;
+  const std::size_t first = std::size_t{blockIdx.x} * Form::kTile;
+  const unsigned turns = layout.turns;
+  const std::size_t ahead = (turns - 1) * stride;
+#pragma unroll 1
+  for (unsigned turn = 0; turn + 1 < turns; ++turn) machine.fetch(rows, first + turn * stride, turn);
   unsigned turn = 0;
-  for (std::size_t place = first; place - threadIdx.x % kLanes * kMachineRows < rows.n; place += stride) {
-    machine.fetch(rows, place + stride, turn ^ 1);
-    detail::wait_for_copies();
-    machine.run(rows, place, turn);
-    body(machine, place, RowMachine::present(rows, place));
-    turn ^= 1;
+  for (std::size_t tile = first; tile < rows.n; tile += stride) {
+    machine.fetch(rows, tile + ahead, turn == 0 ? turns - 1 : turn - 1);
+    wait_for_turn(turns);
+    machine.run(rows, tile, turn);
+    const std::size_t place = machine.first_place(tile);
+    body(machine, place, machine.present(rows, place));
+    turn = turn + 1 == turns ? 0 : turn + 1;
   }
 }
 

@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const std::size_t groups = n / kRowsOfGroup;
   const std::size_t thread = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
   unsigned mine = 0;
-  ReadGroup<ColumnScan::kMostColumns, true> read;
+  ReadGroup<ColumnScan::kMostColumns, ScanForm::general> read;
   for (std::size_t group = thread; group < groups; group += std::size_t{gridDim.x} * kThreads) {
     read.load(scan, group);
     ScoredRows<Key, kRowsOfGroup> rows;

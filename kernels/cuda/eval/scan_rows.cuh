@@ -25,8 +25,11 @@ struct ReadColumn {
   const std::uint8_t* validity;  ///< null: no row is NULL
   unsigned first_half_byte;      ///< of `validity`, 0 or 1
   Stored stored;
-  ScannedColumn::Nulls nulls;
   bool filtered;
+  // With the bits of rows that have a value here:
+  unsigned turned;       ///< where set, a row passes that has none
+  unsigned ignored;      ///< where set, a row passes in any case
+  unsigned scored;       ///< where set, a row without a value has no score
   std::uint64_t lowest;  ///< bits of a value of the column
   std::uint64_t highest;
   double weight;
@@ -74,14 +77,26 @@ inline ReadScan read_form(const ColumnScan& scan) {
   read.integer = scan.as_it_is && !is_float(scan.columns[0].stored);
   read.high = scan.high;
   for (int c = 0; c < scan.count; ++c) {
-    const ScannedColumn& from = scan.columns[c];
+    ScannedColumn from = scan.columns[c];
     ReadColumn& to = read.columns[c];
     to.values = from.values;
     to.validity = from.validity == nullptr ? nullptr : from.validity + from.first_validity_bit / 8;
     to.first_half_byte = static_cast<unsigned>(from.first_validity_bit / 4 % 2);
     to.stored = from.stored;
-    to.nulls = from.nulls;
     to.filtered = from.filtered;
+    const bool needs_value = from.filtered || from.nulls == ScannedColumn::Nulls::never;
+    const bool needs_null = from.nulls == ScannedColumn::Nulls::only;
+    if (needs_value && needs_null) {
+      // No row passes: none has a value in an empty range.
+      to.filtered = true;
+      from.lowest = 1;
+      from.highest = 0;
+      from.lowest_integer = 1;
+      from.highest_integer = 0;
+    }
+    to.turned = needs_null && !needs_value ? ~0u : 0;
+    to.ignored = from.validity == nullptr || (!needs_value && !needs_null) ? ~0u : 0;
+    to.scored = c < scan.terms ? ~0u : 0;
     to.weight = scan.weights[c];
     switch (from.stored) {
       case Stored::float32: detail::set_range<float>(to, from.lowest, from.highest); break;
@@ -93,20 +108,26 @@ inline ReadScan read_form(const ColumnScan& scan) {
   return read;
 }
 
-/// Whether a kernel that knows of 32-bit values without NULLs alone can run it.
-inline bool is_plain(const ColumnScan& scan) {
-  return std::all_of(scan.columns, scan.columns + scan.count, [](const ScannedColumn& column) {
-    return bytes_of(column.stored) == 4 && column.validity == nullptr;
-  });
+/// What a kernel that runs a scan knows of: values of 32 bits alone, these with NULLs, or all that there is.
+enum class ScanForm : std::uint8_t { plain, nulls, general };
+
+inline ScanForm form_of(const ColumnScan& scan) {
+  bool nulls = false;
+  for (int c = 0; c < scan.count; ++c) {
+    if (bytes_of(scan.columns[c].stored) != 4) return ScanForm::general;
+    nulls = nulls || scan.columns[c].validity != nullptr;
+  }
+  return nulls ? ScanForm::nulls : ScanForm::plain;
 }
 
-/// What a thread has read of up to kColumns columns. `kGeneral`: with values of 64 bits and NULLs.
-template <unsigned kColumns, bool kGeneral>
+/// What a thread has read of up to kColumns columns.
+template <unsigned kColumns, ScanForm kForm>
 struct ReadGroup {
-  static constexpr unsigned kWords = kGeneral ? 2 : 1;
+  static constexpr bool kNulls = kForm != ScanForm::plain;
+  static constexpr unsigned kWords = kForm == ScanForm::general ? 2 : 1;
 
   uint4 words[kColumns][kWords];
-  unsigned valid[kGeneral ? kColumns : 1];  ///< a bit for each row
+  unsigned valid[kNulls ? kColumns : 1];  ///< a bit for each row
 
   /// Rows [4 * group, 4 * group + 4), which are there.
   __device__ void load(const ReadScan& scan, std::size_t group) {
@@ -115,23 +136,26 @@ struct ReadGroup {
       if (c >= static_cast<unsigned>(scan.count)) break;
       const ReadColumn& column = scan.columns[c];
       const auto* const from = static_cast<const uint4*>(column.values);
-      if constexpr (kGeneral) {
+      if constexpr (kForm == ScanForm::general) {
         const bool is_long = column.stored == Stored::float64 || column.stored == Stored::int64;
         words[c][0] = __ldg(from + (is_long ? 2 * group : group));
         if (is_long) words[c][1] = __ldg(from + 2 * group + 1);
+      } else {
+        words[c][0] = __ldg(from + group);
+      }
+      if constexpr (kNulls) {
         valid[c] = ~0u;
         if (column.validity != nullptr) {
           const std::size_t half_byte = group + column.first_half_byte;
           valid[c] = __ldg(column.validity + half_byte / 2) >> (half_byte % 2 * 4);
         }
-      } else {
-        words[c][0] = __ldg(from + group);
       }
     }
   }
 
   /// One row, as the first of a group.
   __device__ void load_row(const ReadScan& scan, std::size_t row) {
+    static_assert(kForm == ScanForm::general);
 #pragma unroll
     for (unsigned c = 0; c < kColumns; ++c) {
       if (c >= static_cast<unsigned>(scan.count)) break;
@@ -153,31 +177,36 @@ struct ReadGroup {
 };
 
 /// Rows that a scan has looked at. Scores are bits: of the first column's value with short keys, else of a double, or
-/// of an int64 where the score is an integer.
+/// of an int64 where the score is an integer. Those of rows without one mean nothing.
 template <class Key, unsigned kRows>
 struct ScoredRows {
   bool passes[kRows];
-  bool null[kRows];
+  unsigned null;  ///< a bit for each row without a score
   Key scores[kRows];
 
-  template <unsigned kColumns, bool kGeneral>
-  __device__ void look_at(const ReadScan& scan, const ReadGroup<kColumns, kGeneral>& group) {
+  template <unsigned kColumns, ScanForm kForm>
+  __device__ void look_at(const ReadScan& scan, const ReadGroup<kColumns, kForm>& group) {
+    constexpr bool kNulls = kForm != ScanForm::plain;
+    unsigned may_pass = ~0u;
+    null = 0;
 #pragma unroll
     for (unsigned i = 0; i < kRows; ++i) {
       passes[i] = true;
-      null[i] = false;
       scores[i] = 0;
     }
 #pragma unroll
     for (unsigned c = 0; c < kColumns; ++c) {
       if (c >= static_cast<unsigned>(scan.count)) break;
       const ReadColumn& column = scan.columns[c];
-      if constexpr (kGeneral) look_at_nulls(scan, column, c, group.valid[c]);
+      if constexpr (kNulls) {
+        may_pass &= (group.valid[c] ^ column.turned) | column.ignored;
+        null |= ~group.valid[c] & column.scored;
+      }
       if (column.stored == Stored::float32) {
         look_at_values<float>(scan, column, c, group.words[c]);
         continue;
       }
-      if constexpr (kGeneral) {
+      if constexpr (kForm == ScanForm::general) {
         if (column.stored == Stored::float64) {
           look_at_values<double>(scan, column, c, group.words[c]);
           continue;
@@ -189,22 +218,15 @@ struct ScoredRows {
       }
       look_at_values<std::int32_t>(scan, column, c, group.words[c]);
     }
-  }
-
- private:
-  __device__ void look_at_nulls(const ReadScan& scan, const ReadColumn& column, unsigned c, unsigned valid) {
-    if (column.validity == nullptr) return;
-    const bool never = column.filtered || column.nulls == ScannedColumn::Nulls::never;
-    unsigned may_pass = never ? valid : ~0u;
-    if (column.nulls == ScannedColumn::Nulls::only) may_pass &= ~valid;
-    const unsigned is_null = c < static_cast<unsigned>(scan.terms) ? ~valid : 0;
+    if constexpr (kNulls) {
 #pragma unroll
-    for (unsigned i = 0; i < kRows; ++i) {
-      passes[i] = passes[i] & ((may_pass >> i & 1) != 0);
-      null[i] = null[i] | ((is_null >> i & 1) != 0);
+      for (unsigned i = 0; i < kRows; ++i) passes[i] = passes[i] & ((may_pass >> i & 1) != 0);
     }
   }
 
+  __device__ bool is_null(unsigned i) const { return (null >> i & 1) != 0; }
+
+ private:
   template <class T, unsigned kWords>
   __device__ void look_at_values(const ReadScan& scan, const ReadColumn& column, unsigned c,
                                  const uint4 (&words)[kWords]) {
@@ -249,26 +271,22 @@ __device__ Key key_of_score(const ReadScan& scan, Key score, bool null) {
   return scan.high ? static_cast<Key>(~ordered) : ordered;
 }
 
-/// The scores whose keys are at most some key, as a range, so that keys need not be made to know.
+/// The scores whose keys are at most some key, by their bound, so that keys need not be made to know.
 template <class Key>
 class ScoreRange {
  public:
   using Float = std::conditional_t<sizeof(Key) == 4, float, double>;
   using Integer = std::conditional_t<sizeof(Key) == 4, std::int32_t, std::int64_t>;
 
-  __device__ ScoreRange(bool integer, bool high, Key most) : integer_(integer) {
+  __device__ ScoreRange(bool integer, bool high, Key most) : integer_(integer), high_(high) {
     constexpr auto kSign = static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
     const Key directed = high ? static_cast<Key>(~most) : most;
-    const auto limit = static_cast<Key>(integer || (directed & kSign) != 0 ? directed ^ kSign : ~directed);
+    bound_ = static_cast<Key>(integer || (directed & kSign) != 0 ? directed ^ kSign : ~directed);
     all_ = most == kNullKey<Key> || (!integer && most == kNanKey<Key>);
-    const Key least = integer ? kSign : static_cast<Key>(kInfinityBits<Key> | kSign);
-    const Key greatest = integer ? static_cast<Key>(~kSign) : kInfinityBits<Key>;
-    lowest_ = high ? limit : least;
-    highest_ = high ? greatest : limit;
   }
 
   /// Whether there may be such a score among those of rows that pass. Not by branches for each row, which would take
-  /// the threads of a warp apart.
+  /// the threads of a warp apart. NaN is on neither side of a bound.
   template <unsigned kRows>
   __device__ bool may_hold_any(const bool (&passes)[kRows], const Key (&scores)[kRows]) const {
     bool any = false;
@@ -276,31 +294,32 @@ class ScoreRange {
 #pragma unroll
       for (unsigned i = 0; i < kRows; ++i) any = any | passes[i];
     } else if (integer_) {
-      any = any_between<Integer>(passes, scores);
+      any = any_beyond<Integer>(passes, scores);
     } else {
-      any = any_between<Float>(passes, scores);
+      any = any_beyond<Float>(passes, scores);
     }
     return any;
   }
 
  private:
   template <class T, unsigned kRows>
-  __device__ bool any_between(const bool (&passes)[kRows], const Key (&scores)[kRows]) const {
-    const auto lowest = with_bits_of<T>(lowest_);
-    const auto highest = with_bits_of<T>(highest_);
+  __device__ bool any_beyond(const bool (&passes)[kRows], const Key (&scores)[kRows]) const {
+    const auto bound = with_bits_of<T>(bound_);
     bool any = false;
+    if (high_) {
 #pragma unroll
-    for (unsigned i = 0; i < kRows; ++i) {
-      const auto value = with_bits_of<T>(scores[i]);
-      any = any | (passes[i] & (value >= lowest) & (value <= highest));
+      for (unsigned i = 0; i < kRows; ++i) any = any | (passes[i] & (with_bits_of<T>(scores[i]) >= bound));
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < kRows; ++i) any = any | (passes[i] & (with_bits_of<T>(scores[i]) <= bound));
     }
     return any;
   }
 
   bool integer_;
-  bool all_;  ///< NULL and NaN are among them
-  Key lowest_;
-  Key highest_;
+  bool high_;
+  bool all_;   ///< NULL and NaN are among them
+  Key bound_;  ///< bits of a score
 };
 
 }  // namespace skyrank::kernels::cuda

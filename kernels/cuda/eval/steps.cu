@@ -2,27 +2,85 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 namespace skyrank::kernels::cuda {
 namespace {
 
-/// Puts a program together, instruction by instruction: constants and columns become operands of what follows them.
-class Stepper {
- public:
-  explicit Stepper(const DeviceExpression& expression) : expression_(expression) {}
-
-  std::optional<StepProgram> run() {
-    for (at_ = 0; at_ < expression_.instructions.size();) {
-      if (!take_between() && !take_with_operand() && !take_alone()) take_generally();
-      if (!fits_) return std::nullopt;
-    }
-    return program_;
+bool is_truth(Act act) {
+  switch (act) {
+    case Act::equal:
+    case Act::not_equal:
+    case Act::less:
+    case Act::less_equal:
+    case Act::more:
+    case Act::more_equal:
+    case Act::between:
+    case Act::logical_and:
+    case Act::logical_or:
+    case Act::logical_not:
+    case Act::is_null:
+    case Act::to_truth: return true;
+    default: break;
   }
+  return false;
+}
+
+bool takes_truths(Act act) { return act == Act::logical_and || act == Act::logical_or || act == Act::logical_not; }
+
+bool may_fail(const Step& step) {
+  const bool calculates = step.act == Act::add || step.act == Act::subtract || step.act == Act::multiply;
+  return step.act == Act::general || step.act == Act::read || (calculates && (step.marks & Step::kIntegers) != 0);
+}
+
+/// An operation of the program: what it does to the values that it takes off the stack, with one that it leaves there.
+struct Operation {
+  Step step;
+  int operands = 0;     ///< values that it takes
+  bool truth = false;   ///< what it leaves
+  bool turned = false;  ///< what takes it wants the other kind
+};
+
+/// The program, instruction by instruction: constants and columns become operands of what follows them.
+class Reader {
+ public:
+  Reader(const DeviceExpression& expression, StepProgram& program) : expression_(expression), program_(program) {}
+
+  /// False where there are too many columns or instructions.
+  bool run(Leaves leaves) {
+    while (at_ < expression_.instructions.size()) {
+      if (!take_between() && !take_turned() && !take_with_operand() && !take_alone()) take_generally();
+      if (operations_.size() > StepProgram::kMostSteps || stack_.size() > StepProgram::kMostStacked) return false;
+    }
+    if (leaves != Leaves::truth) want(stack_.back(), false);
+    if (leaves != Leaves::number) want(stack_.front(), true);
+    return true;
+  }
+
+  const std::vector<Operation>& operations() const { return operations_; }
 
  private:
   const Instruction* next(std::size_t ahead) const {
     const std::size_t place = at_ + ahead;
     return place < expression_.instructions.size() ? &expression_.instructions[place] : nullptr;
+  }
+
+  void want(std::size_t operation, bool truth) {
+    operations_[operation].turned = operations_[operation].truth != truth;
+  }
+
+  /// What takes `operands` values and leaves one.
+  void add(const Step& step, int operands) {
+    for (int i = 0; i < operands; ++i) {
+      // Before the last value of a choice there are conditions, each with a value.
+      const bool is_condition = step.act == Act::choose && i > 0 && i % 2 == 0;
+      want(stack_.back(), takes_truths(step.act) || is_condition);
+      stack_.pop_back();
+    }
+    program_.fails = program_.fails || may_fail(step);
+    stack_.push_back(operations_.size());
+    operations_.push_back({.step = step, .operands = operands, .truth = is_truth(step.act)});
   }
 
   /// `value between constant and constant`
@@ -36,53 +94,108 @@ class Stepper {
     if (between->left == Number::uint64) return false;
     add({.act = Act::between,
          .from = From::constant,
-         .integers = between->left == Number::int64,
-         .flag = between->flag,
+         .marks = Step::marked(between->left == Number::int64, between->flag),
          .bits = lower->bits,
-         .upper = upper->bits});
+         .upper = upper->bits},
+        1);
     at_ += 3;
     return true;
   }
 
-  /// A constant or a column, by itself or with the operation on two values that follows.
+  /// A constant and a column, and an operation on them that can be turned round: the column is loaded, and the constant
+  /// is the operand.
+  bool take_turned() {
+    const Instruction& constant = *next(0);
+    const Instruction* const operation = next(2);
+    if (constant.op != Opcode::constant || constant.flag || operation == nullptr) return false;
+    const auto act = binary(*operation);
+    if (!act) return false;
+    const auto turned = turned_round(*act);
+    if (!turned) return false;
+    const auto column = operand_of(*next(1));
+    if (!column || column->from == From::constant) return false;
+    add(*column, 0);
+    add({.act = *turned,
+         .from = From::constant,
+         .marks = Step::marked(operation->left == Number::int64, false),
+         .bits = constant.bits},
+        1);
+    at_ += 3;
+    return true;
+  }
+
+  static std::optional<Act> turned_round(Act act) {
+    switch (act) {
+      case Act::add:
+      case Act::multiply:
+      case Act::equal:
+      case Act::not_equal: return act;
+      case Act::less: return Act::more;
+      case Act::less_equal: return Act::more_equal;
+      default: break;
+    }
+    return std::nullopt;
+  }
+
+  /// A constant or a column, by itself or with the operation on two numbers that follows.
   bool take_with_operand() {
     const auto operand = operand_of(*next(0));
     if (!operand) return false;
     const Instruction* const operation = next(1);
     const auto act = operation == nullptr ? std::nullopt : binary(*operation);
     Step step = *operand;
-    if (act) {
+    if (act && !takes_truths(*act)) {
       step.act = *act;
-      step.integers = operation->left == Number::int64;
+      step.marks |= Step::marked(operation->left == Number::int64, false);
+      add(step, 1);
+      at_ += 2;
     } else {
-      push();
+      add(step, 0);
+      ++at_;
     }
-    add(step);
-    at_ += act ? 2 : 1;
     return true;
   }
 
   std::optional<Step> operand_of(const Instruction& how) {
-    if (how.op == Opcode::constant) return Step{.from = From::constant, .flag = how.flag, .bits = how.bits};
+    if (how.op == Opcode::constant) return constant_of(how.bits, how.flag);
     if (how.op != Opcode::column) return std::nullopt;
     const StoredColumn& column = expression_.columns[how.index];
-    const bool wide = bytes_of(column.stored) >= 4;
+    const auto from = staged_as(column.stored);
     const bool aligned = reinterpret_cast<std::uintptr_t>(column.values) % 16 == 0;
-    if (!wide || !aligned || column.first_validity_bit % 4 != 0) return std::nullopt;
+    if (!from || !aligned || column.first_validity_bit % 4 != 0) return std::nullopt;
     const auto place = place_of(column);
-    return place ? std::optional(Step{.from = From::column, .place = *place}) : std::nullopt;
+    return place ? std::optional(Step{.from = *from, .slot = *place}) : std::nullopt;
   }
 
-  std::optional<std::uint16_t> place_of(const StoredColumn& column) {
+  Step constant_of(std::uint64_t bits, bool is_null) {
+    program_.nulls = program_.nulls || is_null;
+    return {.from = From::constant, .marks = Step::marked(false, is_null), .bits = bits};
+  }
+
+  static std::optional<From> staged_as(Stored stored) {
+    switch (stored) {
+      case Stored::float32: return From::float32;
+      case Stored::int32: return From::int32;
+      case Stored::uint32: return From::uint32;
+      case Stored::int64:
+      case Stored::uint64:
+      case Stored::float64: return From::wide;
+      default: break;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::uint8_t> place_of(const StoredColumn& column) {
     for (int c = 0; c < program_.column_count; ++c) {
       const StoredColumn& known = program_.columns[c];
       if (known.values == column.values && known.validity == column.validity && known.stored == column.stored) {
-        return static_cast<std::uint16_t>(c);
+        return static_cast<std::uint8_t>(c);
       }
     }
     if (program_.column_count == StepProgram::kMostColumns) return std::nullopt;
+    program_.nulls = program_.nulls || column.validity != nullptr;
     program_.columns[program_.column_count] = column;
-    return static_cast<std::uint16_t>(program_.column_count++);
+    return static_cast<std::uint8_t>(program_.column_count++);
   }
 
   /// Operations on two values, of one type that is not uint64.
@@ -132,10 +245,11 @@ class Stepper {
   bool take_alone() {
     const Instruction& how = *next(0);
     if (const auto act = binary(how)) {
-      add({.act = *act, .from = From::stack, .integers = how.left == Number::int64});
-      --depth_;
+      add({.act = *act, .from = From::slot, .marks = Step::marked(how.left == Number::int64, false)}, 2);
     } else if (const auto single = unary(how)) {
-      add({.act = *single, .flag = how.flag});
+      add({.act = *single, .marks = Step::marked(false, how.flag)}, 1);
+    } else if (how.op == Opcode::choose) {
+      take_choice(static_cast<int>(how.count));
     } else {
       return false;
     }
@@ -143,39 +257,144 @@ class Stepper {
     return true;
   }
 
+  /// Where there is no value for the rest, it is NULL.
+  void take_choice(int operands) {
+    if (operands % 2 == 0) add(constant_of(0, true), 0);
+    add({.act = Act::choose}, operands + (operands % 2 == 0 ? 1 : 0));
+  }
+
   void take_generally() {
     const Instruction& how = *next(0);
     const int operands = operands_of(how);
-    const Act act = operands == 0 ? Act::read : how.op == Opcode::choose ? Act::choose : Act::general;
-    add({.act = act, .place = static_cast<std::uint16_t>(at_), .operands = static_cast<std::uint16_t>(operands)});
-    if (operands == 0) {
-      push();
-    } else {
-      depth_ -= operands - 1;
-    }
+    add({.act = operands == 0 ? Act::read : Act::general,
+         .where = static_cast<std::uint32_t>(at_),
+         .upper = static_cast<std::uint64_t>(operands)},
+        operands);
     ++at_;
   }
 
-  void push() {
-    ++depth_;
-    program_.depth = std::max(program_.depth, depth_);
-    fits_ = fits_ && depth_ <= StepProgram::kMostStacked;
+  const DeviceExpression& expression_;
+  StepProgram& program_;
+  std::vector<Operation> operations_;
+  std::vector<std::size_t> stack_;  ///< operations that left what lies there
+  std::size_t at_ = 0;
+};
+
+/// Operations as steps, and what is to be in a register or a slot for them.
+class Writer {
+ public:
+  explicit Writer(StepProgram& program) : program_(program) {}
+
+  /// False where there are too many steps or slots.
+  bool run(const std::vector<Operation>& operations) {
+    for (const Operation& operation : operations) {
+      if (operation.step.act == Act::choose) {
+        choose(operation.operands);
+      } else {
+        write(operation);
+      }
+      if (operation.turned) turn();
+      if (!fits_) return false;
+    }
+    // What the program leaves is in registers in the end.
+    for (std::size_t i = values_.size(); i > 0; --i) bring(values_[i - 1]);
+    return fits_;
   }
+
+ private:
+  static constexpr int kRegister = -1;
+
+  struct Value {
+    bool truth = false;
+    int slot = kRegister;
+  };
 
   void add(const Step& step) {
     fits_ = fits_ && program_.step_count < StepProgram::kMostSteps;
     if (fits_) program_.steps[program_.step_count++] = step;
   }
 
-  const DeviceExpression& expression_;
-  StepProgram program_;
-  std::size_t at_ = 0;
-  int depth_ = 0;
+  /// Values of a kind that lie in slots.
+  int in_slots(bool truth) const {
+    return static_cast<int>(std::count_if(values_.begin(), values_.end(), [&](const Value& value) {
+      return value.truth == truth && value.slot != kRegister;
+    }));
+  }
+
+  /// What is in the register goes into a slot.
+  void make_room(bool truth) {
+    const auto there = std::find_if(values_.begin(), values_.end(), [&](const Value& value) {
+      return value.truth == truth && value.slot == kRegister;
+    });
+    if (there == values_.end()) return;
+    const int slot = in_slots(truth);
+    there->slot = slot;
+    int& most = truth ? program_.truth_slots : program_.number_slots;
+    most = std::max(most, slot + 1);
+    fits_ = fits_ && slot < StepProgram::kMostSlots;
+    add({.act = truth ? Act::save_truth : Act::save, .slot = static_cast<std::uint8_t>(slot)});
+  }
+
+  /// What comes last of its kind, into the register.
+  void bring(Value& value) {
+    if (value.slot == kRegister) return;
+    add({.act = value.truth ? Act::restore_truth : Act::restore, .slot = static_cast<std::uint8_t>(value.slot)});
+    value.slot = kRegister;
+  }
+
+  Value pop() {
+    const Value value = values_.back();
+    values_.pop_back();
+    return value;
+  }
+
+  /// Operands but the last are in slots.
+  void write(const Operation& operation) {
+    Step step = operation.step;
+    if (operation.operands > 0) {
+      bring(values_.back());
+      pop();
+      for (int i = 1; i < operation.operands; ++i) step.slot = static_cast<std::uint8_t>(pop().slot);
+    }
+    const bool uses_register = operation.operands > 0 && takes_truths(step.act) == operation.truth;
+    if (!uses_register) make_room(operation.truth);
+    add(step);
+    values_.push_back({operation.truth});
+  }
+
+  /// From the last value to the first, each replaces those after it where its condition is true.
+  void choose(int operands) {
+    bring(values_.back());
+    for (int left = operands - 1; left > 0; left -= 2) {
+      const Value chosen = pop();
+      const Value value = pop();
+      bring(values_.back());
+      pop();
+      add({.act = Act::choose, .slot = static_cast<std::uint8_t>(value.slot)});
+      values_.push_back(chosen);
+    }
+  }
+
+  /// The last value becomes one of the other kind.
+  void turn() {
+    const Value value = pop();
+    make_room(!value.truth);
+    add({.act = value.truth ? Act::to_number : Act::to_truth});
+    values_.push_back({!value.truth});
+  }
+
+  StepProgram& program_;
+  std::vector<Value> values_;
   bool fits_ = true;
 };
 
 }  // namespace
 
-std::optional<StepProgram> steps_of(const DeviceExpression& expression) { return Stepper(expression).run(); }
+std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves) {
+  StepProgram program;
+  Reader reader(expression, program);
+  if (!reader.run(leaves) || !Writer(program).run(reader.operations())) return std::nullopt;
+  return program;
+}
 
 }  // namespace skyrank::kernels::cuda

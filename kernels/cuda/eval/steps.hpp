@@ -6,69 +6,95 @@
 #include "kernels/common/expression.hpp"
 #include "kernels/cuda/eval/columns.hpp"
 
-// Programs of the stack machine put into the form in which kernels run them for several rows at a time.
+// Programs of the stack machine put into the form in which kernels run them for several rows at a time. What lies where
+// is settled here: the last number and the last truth are in registers, numbers and truths below them in slots.
 namespace skyrank::kernels::cuda {
 
-/// What a step does to the accumulator, in which the last value is. `left` is the accumulator, or with an operand from
-/// the stack what lies there.
+/// What a step does to the number and the truth that are in registers.
 enum class Act : std::uint8_t {
-  push,  ///< the accumulator goes onto the stack, the operand comes in its place
-  add,   ///< of two floats, or with `integers` of two int64
+  load,  ///< the operand becomes the number
+  save,  ///< the number goes into a slot
+  restore,
+  save_truth,
+  restore_truth,
+  // Of the number and the operand, which is the right one, but for one from a slot, which is the left one. Of two
+  // floats, or with `integers` of two int64. These leave a number,
+  add,
   subtract,
   multiply,
   divide,  ///< of floats alone
+  lesser,  ///< of equal ones the left
+  greater,
+  // and these a truth.
   equal,
   not_equal,
   less,
   less_equal,
-  between,  ///< of constants: `bits` <= value <= `upper`, negated where `flag`
+  more,
+  more_equal,
+  between,  ///< of constants: `bits` <= number <= `upper`, negated where `flag`
+  // Of the truth, and one from a slot, which is the left one.
   logical_and,
   logical_or,
   logical_not,
-  is_null,  ///< is not, where `flag`
+  is_null,  ///< a truth of the number; is not, where `flag`
+  to_truth,
+  to_number,
   to_float,
   negate,  ///< this and the following of floats
   absolute,
   square_root,
   round_down,
   round_up,
-  lesser,  ///< of two floats, or with `integers` of two int64; of equal ones the left
-  greater,
-  choose,   ///< of `operands` values on the stack
-  general,  ///< instruction `place` of the program, a row at a time, on one to three operands
-  read,     ///< pushes what that instruction reads, a row at a time
+  choose,   ///< the number from the slot, where the truth is one
+  general,  ///< instruction `place` of the program, a row at a time, on `operands` numbers, all but the last in slots
+  read,     ///< the number is what instruction `place` of the program reads, a row at a time
 };
 
-/// Where the second operand comes from.
-enum class From : std::uint8_t { stack, constant, column };
+/// Where a step's operand comes from.
+enum class From : std::uint8_t { none, slot, constant, float32, int32, uint32, wide };
 
-struct Step {
-  Act act = Act::push;
-  From from = From::stack;
-  bool integers = false;
-  bool flag = false;           ///< of a constant: it is NULL
-  std::uint16_t place = 0;     ///< the column's among those that are staged, or the instruction's
-  std::uint16_t operands = 0;  ///< of a general step
+/// Its first eight bytes are read as two words.
+struct alignas(8) Step {
+  Act act = Act::load;
+  From from = From::none;
+  std::uint8_t slot = 0;    ///< of a column as the operand, which of those that are staged it is
+  std::uint8_t marks = 0;   ///< of kIntegers and kFlag
+  std::uint32_t where = 0;  ///< the instruction's place; of what is in shared memory its offset, once that is laid out
   std::uint64_t bits = 0;
-  std::uint64_t upper = 0;
+  std::uint64_t upper = 0;  ///< of a general step how many operands it has
+
+  static constexpr std::uint8_t kIntegers = 1;
+  static constexpr std::uint8_t kFlag = 2;  ///< of a constant: it is NULL
+
+  static constexpr std::uint8_t marked(bool integers, bool flag) {
+    return static_cast<std::uint8_t>((integers ? kIntegers : 0) | (flag ? kFlag : 0));
+  }
 };
+
+/// What a program leaves: a number, a truth, or a truth and after it a number.
+enum class Leaves : std::uint8_t { number, truth, truth_and_number };
 
 /// A program as an argument of a kernel.
 struct StepProgram {
-  static constexpr int kMostSteps = 64;
+  static constexpr int kMostSteps = 96;
   static constexpr int kMostColumns = 8;
-  /// NULLs and failures of the values on the stack are bits of a word.
+  static constexpr int kMostSlots = 15;
+  /// Values that the program has on its stack at most.
   static constexpr int kMostStacked = 16;
 
   Step steps[kMostSteps];
   StoredColumn columns[kMostColumns];  ///< that are staged: of 4 or 8 bytes, aligned to 16
   int step_count = 0;
   int column_count = 0;
-  int depth = 0;      ///< values on the stack at most
-  Expression source;  ///< the program itself, for general steps; set where it is in device memory
+  int number_slots = 0;
+  int truth_slots = 0;
+  bool nulls = false;  ///< there may be some
+  bool fails = false;  ///< rows may, or there are general steps
+  Expression source;   ///< the program itself, for general steps; set where it is in device memory
 };
 
 /// Nothing where the program is too long, or its stack too deep.
-std::optional<StepProgram> steps_of(const DeviceExpression& expression);
+std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves);
 
 }  // namespace skyrank::kernels::cuda

@@ -17,7 +17,7 @@
 // One block a segment. A few sampled rows give a threshold; what is at or below it is collected in shared memory, and
 // nobody waits for anybody meanwhile. If that was too little or there was no room for all, the segment is read again
 // without a threshold: whenever the room is full, the k least of it stay, and the greatest of them is the threshold
-// then. That is slow, rare, and right in any case. Short segments are for warps (short_segments.cu).
+// then. That is slow, rare, and right in any case. Short segments are for warps (short_segments.hpp).
 namespace skyrank::kernels::cuda {
 namespace {
 
@@ -416,7 +416,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   for (std::size_t segment = blockIdx.x; segment < segments.count; segment += gridDim.x) {
     const std::size_t first = segments.begin(segment);
     const std::size_t size = segments.end(segment) - first;
-    if (for_warps(size, k)) continue;
+    if (way_of(size, k) != SegmentWay::block) continue;
     E of_segment = elements;
     of_segment.keys += first;
     const Rows rows(of_segment, size);
@@ -461,10 +461,15 @@ void least_of_segments(const E& elements, const Segments& segments, std::size_t 
   if (segments.count == 0) return;
   using Element = typename E::Element;
   const bool of_one_length = segments.offsets == nullptr;
-  if (k <= kMostOfWarp) {
+  const SegmentWay way = narrows_long_segments(segments, k, sizeof(typename E::Key), device) ? SegmentWay::narrowed
+                                                                                             : way_of(segments.rows, k);
+  if (k <= kMostOfLanes && (!of_one_length || way == SegmentWay::lanes)) {
     least_of_short_segments(elements, segments, k, rows, device);
-    if (of_one_length && for_warps(segments.rows, k)) return;
   }
+  if (k <= kMostOfNarrowed && (!of_one_length || way == SegmentWay::narrowed)) {
+    least_of_narrowed_segments(elements, segments, k, rows, device);
+  }
+  if (of_one_length && way != SegmentWay::block) return;
   const std::size_t resident = kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
   const unsigned room = room_for<Element>(k);
   launch(

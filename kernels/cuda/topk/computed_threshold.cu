@@ -8,7 +8,7 @@
 #include "kernels/cuda/topk/scan_selection.cuh"
 #include "kernels/cuda/topk/scan_threshold.hpp"
 
-// cuda-sampled-threshold over a filter and a score that are programs: these run for four rows a thread, in one pass
+// cuda-sampled-threshold over a filter and a score that are programs: these run for several rows a thread, in one pass
 // over the columns, and what is neither filtered out nor beyond the threshold is a candidate. Keys are of 64 bits: of
 // floats those of float_key, of integers these themselves in their order.
 namespace skyrank::kernels::cuda {
@@ -20,10 +20,8 @@ struct ScoreKind {
   bool with_sign;
   bool high;
 
-  /// Of integers, int64s of the same order.
-  __device__ std::uint64_t comparable(std::uint64_t bits) const {
-    return is_float || with_sign ? bits : bits ^ std::uint64_t{1} << 63;
-  }
+  /// What a score differs by, in its bits, from a double or int64 of the same order.
+  __device__ std::uint64_t turned() const { return is_float || with_sign ? 0 : std::uint64_t{1} << 63; }
   __device__ std::uint64_t key(std::uint64_t bits, bool valid) const {
     if (!valid) return kNullKey<std::uint64_t>;
     if (is_float) return float_key(bits, high);
@@ -60,51 +58,55 @@ struct ComputedRows {
   }
 };
 
-/// Of each row the program leaves the score, and below it, where there is a condition, its truth.
+/// Of each row the program leaves the score, and, where there is a condition, its truth.
+template <class Form>
 __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
-    keep_computed(const __grid_constant__ StepProgram program, ComputedRows rows, unsigned* failed,
-                  Guess<ComputedRows::Element>* guess, ComputedRows::Element* candidates, std::size_t capacity) {
+    keep_computed(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
+                  ComputedRows rows, unsigned* failed, Guess<ComputedRows::Element>* guess,
+                  ComputedRows::Element* candidates, std::size_t capacity) {
   using Element = ComputedRows::Element;
+  using Machine = RowMachine<Form>;
+  constexpr unsigned kRows = Form::kRows;
   __shared__ Element buffers[kMachineThreads / kLanes][Collector<Element>::kHeld];
   wait_for_previous();
   let_next_start();
   const Wanted<ComputedRows::Kind> wanted{guess->threshold};
   const ScoreRange<std::uint64_t> range(!rows.score_kind.is_float, rows.score_kind.high, wanted.most());
+  const std::uint64_t turned = rows.score_kind.turned();
   const bool filters = rows.condition.count > 0;
   Collector<Element> found{buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates};
-  for_four_rows(program, {rows.n, nullptr}, [&](const RowMachine& machine, std::size_t place, unsigned present) {
-    const FourValues score = machine.top();
-    unsigned passes = present;
-    if (filters) {
-      const FourValues truth = machine.below();
-      if ((truth.failed & present) != 0) *failed = 1;
-      passes &= truth.valid & truths_of(truth);
-    }
-    if ((score.failed & passes) != 0) *failed = 1;
-    bool passing[kMachineRows];
-    std::uint64_t scores[kMachineRows];
+  for_rows_together<Form>(
+      program, layout, {rows.n, nullptr}, [&](const Machine& machine, std::size_t place, unsigned present) {
+        const Numbers<Form>& score = machine.number();
+        unsigned passes = present;
+        if (filters) {
+          const Truths& truth = machine.truth();
+          if constexpr (Form::kFails) {
+            if ((truth.failed & present) != 0) *failed = 1;
+          }
+          passes &= Form::kNulls ? truth.bits & truth.valid : truth.bits;
+        }
+        if constexpr (Form::kFails) {
+          if ((score.failed & passes) != 0) *failed = 1;
+        }
+        bool passing[kRows];
+        std::uint64_t scores[kRows];
 #pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) {
-      passing[i] = (passes >> i & 1) != 0;
-      scores[i] = rows.score_kind.comparable(score.bits[i]);
-    }
-    if (!__any_sync(kAllLanes, range.may_hold_any(passing, scores))) return;
-    Element elements[kMachineRows];
-    unsigned taken = 0;
+        for (unsigned i = 0; i < kRows; ++i) {
+          passing[i] = (passes >> i & 1) != 0;
+          scores[i] = score.bits(i) ^ turned;
+        }
+        if (!__any_sync(kAllLanes, range.may_hold_any(passing, scores))) return;
+        const auto element = [&](unsigned i) {
+          const bool valid = !Form::kNulls || (score.valid >> i & 1) != 0;
+          return rows.kind.of(rows.score_kind.key(score.bits(i), valid), Machine::place_of(place, i));
+        };
+        unsigned taken = 0;
 #pragma unroll
-    for (unsigned i = 0; i < kMachineRows; ++i) {
-      elements[i] = rows.kind.of(rows.score_kind.key(score.bits[i], (score.valid >> i & 1) != 0), place + i);
-      taken |= unsigned{wanted.holds(elements[i])} << i;
-    }
-    found.template add<kMachineRows>(taken & passes, [&](unsigned i) { return elements[i]; });
-  });
+        for (unsigned i = 0; i < kRows; ++i) taken |= unsigned{wanted.holds(element(i))} << i;
+        found.template add<kRows>(taken & passes, element);
+      });
   found.flush();
-}
-
-/// The collectors' shared memory leaves a program less than what a kernel may have without being told so.
-void allow_program(std::size_t bytes) {
-  SKYRANK_CUDA_CALL(cudaFuncSetAttribute(reinterpret_cast<const void*>(keep_computed),
-                                         cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
 }
 
 /// One program that leaves the values of both.
@@ -126,13 +128,30 @@ std::size_t bytes_of_row(const StepProgram& program) {
   return bytes;
 }
 
+template <class Form>
+std::optional<TopKSolution> select_with(const ScanProblem& problem, const ThresholdPlan& plan, StepProgram program,
+                                        const ComputedRows& rows, unsigned* failed, const Context& context,
+                                        DeviceContext& device) {
+  const MachineLayout layout = layout_of<Form>(program);
+  lay_out<Form>(program, layout);
+  const std::size_t shared_bytes = layout.bytes;
+  const std::size_t resident = resident_blocks(keep_computed<Form>, kMachineThreads, shared_bytes) *
+                               static_cast<std::size_t>(device.properties().multiprocessors);
+  const Grid grid{.blocks = std::min(blocks_for(problem.n, Form::kTile), resident),
+                  .threads = kMachineThreads,
+                  .shared_bytes = shared_bytes};
+  return select_from_scan<ComputedRows>(problem, plan, bytes_of_row(program), context, device, [&](auto& selection) {
+    selection.start(rows, 0, keep_computed<Form>, grid, program, layout, rows, failed);
+  });
+}
+
 }  // namespace
 
 std::optional<TopKSolution> best_of_computed(const ScanProblem& problem, const ThresholdPlan& plan,
                                              const Context& context) {
   const ComputedScan& scan = *problem.computed;
   const DeviceExpression both = joined(scan);
-  auto program = steps_of(both);
+  auto program = steps_of(both, scan.condition ? Leaves::truth_and_number : Leaves::number);
   if (!program) return std::nullopt;
   DeviceContext& device = device_of(context);
   const Lease lease(device);
@@ -145,16 +164,9 @@ std::optional<TopKSolution> best_of_computed(const ScanProblem& problem, const T
                           {is_float, scan.score.result == Stored::int64, scan.high},
                           problem.n,
                           ScanSelection<ComputedRows>::kind_of(problem.ties)};
-  const std::size_t shared_bytes = machine_bytes(*program);
-  allow_program(shared_bytes);
-  const std::size_t resident = resident_blocks(keep_computed, kMachineThreads, shared_bytes) *
-                               static_cast<std::size_t>(device.properties().multiprocessors);
-  const Grid grid{.blocks = std::min(blocks_for(problem.n, kMachineTile), resident),
-                  .threads = kMachineThreads,
-                  .shared_bytes = shared_bytes};
-  auto solution = select_from_scan<ComputedRows>(
-      problem, plan, bytes_of_row(*program), context, device,
-      [&](auto& selection) { selection.start(rows, 0, keep_computed, grid, *program, rows, loaded.failed()); });
+  auto solution = with_form(*program, [&]<class Form>(Form) {
+    return select_with<Form>(problem, plan, *program, rows, loaded.failed(), context, device);
+  });
   if (solution && loaded.any_failed()) return std::nullopt;
   return solution;
 }

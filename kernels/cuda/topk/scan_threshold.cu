@@ -25,12 +25,12 @@ struct ScannedRows {
   __device__ std::size_t size() const { return n; }
   /// `passes` where the row does; the element of one that does not has the greatest key.
   __device__ Element at(std::size_t row, bool& passes) const {
-    ReadGroup<ColumnScan::kMostColumns, true> group;
+    ReadGroup<ColumnScan::kMostColumns, ScanForm::general> group;
     group.load_row(scan, row);
     ScoredRows<Key, 1> rows;
     rows.look_at(scan, group);
     passes = rows.passes[0];
-    return kind.of(passes ? key_of_score(scan, rows.scores[0], rows.null[0]) : kNullKey<Key>, row);
+    return kind.of(passes ? key_of_score(scan, rows.scores[0], rows.is_null(0)) : kNullKey<Key>, row);
   }
   __device__ Element at(std::size_t row) const {
     bool passes = false;
@@ -39,19 +39,20 @@ struct ScannedRows {
 };
 
 /// Groups of rows whose loads a thread has under way together: 64 bytes or more of them.
-template <unsigned kColumns, bool kGeneral>
-inline constexpr unsigned kGroups = std::max(1u, 4 / (kColumns * (kGeneral ? 2 : 1)));
+template <unsigned kColumns, ScanForm kForm>
+inline constexpr unsigned kGroups = std::max(1u, 4 / (kColumns * (kForm == ScanForm::general ? 2 : 1)));
 /// Blocks of a multiprocessor: as many as the registers for those leave.
-template <unsigned kColumns, bool kGeneral>
-inline constexpr unsigned kBlocks = kGeneral ? (kColumns > 4 ? 2 : 3) : (kColumns > 4 ? 3 : kScanBlocks);
+template <unsigned kColumns, ScanForm kForm>
+inline constexpr unsigned kBlocks = kForm == ScanForm::general ? (kColumns > 4 ? 2 : 3)
+                                                               : (kColumns > 4 ? 3 : kScanBlocks);
 
 /// Keeps the rows that pass and whose elements are at or below the threshold, in any order.
-template <class Key, unsigned kColumns, bool kGeneral>
-__global__ void __launch_bounds__(kScanThreads, kBlocks<kColumns, kGeneral>)
+template <class Key, unsigned kColumns, ScanForm kForm>
+__global__ void __launch_bounds__(kScanThreads, kBlocks<kColumns, kForm>)
     keep_scanned(const __grid_constant__ ScannedRows<Key> rows, Guess<typename ScannedRows<Key>::Element>* guess,
                  typename ScannedRows<Key>::Element* candidates, std::size_t capacity) {
   using Element = typename ScannedRows<Key>::Element;
-  constexpr unsigned kAtATime = kGroups<kColumns, kGeneral>;
+  constexpr unsigned kAtATime = kGroups<kColumns, kForm>;
   __shared__ Element buffers[kScanThreads / kLanes][Collector<Element>::kHeld];
   wait_for_previous();
   let_next_start();
@@ -63,7 +64,7 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kColumns, kGeneral>)
   const std::size_t groups = rows.n / kRowsOfGroup;
   const std::size_t tile = std::size_t{kScanThreads} * kAtATime;
   for (std::size_t first = blockIdx.x * tile; first < groups; first += gridDim.x * tile) {
-    ReadGroup<kColumns, kGeneral> read[kAtATime];
+    ReadGroup<kColumns, kForm> read[kAtATime];
 #pragma unroll
     for (unsigned g = 0; g < kAtATime; ++g) {
       read[g].load(scan, min(first + g * kScanThreads + threadIdx.x, groups - 1));
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kColumns, kGeneral>)
       unsigned taken = 0;
 #pragma unroll
       for (unsigned i = 0; i < kRowsOfGroup; ++i) {
-        elements[i] = rows.kind.of(key_of_score(scan, scored.scores[i], scored.null[i]), group * kRowsOfGroup + i);
+        elements[i] = rows.kind.of(key_of_score(scan, scored.scores[i], scored.is_null(i)), group * kRowsOfGroup + i);
         const bool keep = group < groups && scored.passes[i] && wanted.holds(elements[i]);
         taken |= unsigned{keep} << i;
       }
@@ -97,20 +98,29 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kColumns, kGeneral>)
 }
 
 /// The kernel that reads `columns` columns.
-template <class Key, bool kGeneral>
+template <class Key, ScanForm kForm>
 auto keeper_of(int columns) {
-  if constexpr (!kGeneral) {
+  if constexpr (kForm == ScanForm::plain) {
     switch (columns) {
-      case 1: return keep_scanned<Key, 1, false>;
-      case 2: return keep_scanned<Key, 2, false>;
-      case 3: return keep_scanned<Key, 3, false>;
-      case 4: return keep_scanned<Key, 4, false>;
+      case 1: return keep_scanned<Key, 1, kForm>;
+      case 2: return keep_scanned<Key, 2, kForm>;
+      case 3: return keep_scanned<Key, 3, kForm>;
+      case 4: return keep_scanned<Key, 4, kForm>;
       default: break;
     }
-    return columns <= 6 ? keep_scanned<Key, 6, false> : keep_scanned<Key, 8, false>;
+    return columns <= 6 ? keep_scanned<Key, 6, kForm> : keep_scanned<Key, 8, kForm>;
   }
-  if (columns <= 2) return keep_scanned<Key, 2, kGeneral>;
-  return columns <= 4 ? keep_scanned<Key, 4, kGeneral> : keep_scanned<Key, 8, kGeneral>;
+  if (columns <= 2) return keep_scanned<Key, 2, kForm>;
+  return columns <= 4 ? keep_scanned<Key, 4, kForm> : keep_scanned<Key, 8, kForm>;
+}
+
+template <class Key>
+auto keeper_of(const ColumnScan& scan) {
+  switch (form_of(scan)) {
+    case ScanForm::plain: return keeper_of<Key, ScanForm::plain>(scan.count);
+    case ScanForm::nulls: return keeper_of<Key, ScanForm::nulls>(scan.count);
+    default: return keeper_of<Key, ScanForm::general>(scan.count);
+  }
 }
 
 std::size_t bytes_of_row(const ColumnScan& scan) {
@@ -126,7 +136,7 @@ std::optional<TopKSolution> select_from(const ScanProblem& problem, const Thresh
   const Lease lease(device);
   const ColumnScan& scan = *problem.scan;
   const Rows rows{read_form(scan), problem.n, ScanSelection<Rows>::kind_of(problem.ties)};
-  const auto keep = is_plain(scan) ? keeper_of<Key, false>(scan.count) : keeper_of<Key, true>(scan.count);
+  const auto keep = keeper_of<Key>(scan);
   const std::size_t resident =
       resident_blocks(keep, kScanThreads) * static_cast<std::size_t>(device.properties().multiprocessors);
   const Grid grid{.blocks = std::min(blocks_for(problem.n, std::size_t{kScanThreads} * kRowsOfGroup), resident),

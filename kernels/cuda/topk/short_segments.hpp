@@ -1,23 +1,44 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/common/host_device.hpp"
 #include "kernels/cuda/topk/batched.hpp"
 
 namespace skyrank::kernels::cuda {
 
-/// The largest k for which a segment may be a warp's: each of its lanes bounds one, but loosely for so many.
-inline constexpr std::size_t kMostOfWarp = 32;
+/// Who selects from a segment: a warp whose lanes bound it (short_segments.cu), a warp that searches for a bound
+/// (narrowed_segments.cu), or a block (batched.cu).
+enum class SegmentWay : std::uint8_t { lanes, narrowed, block };
 
-/// Whether a segment of so many rows is for a warp rather than for a block.
-SKYRANK_HD inline bool for_warps(std::size_t rows, std::size_t k) {
-  return rows <= 2048 ? k <= kMostOfWarp : rows <= 8192 && k <= kMostOfWarp / 2;
+/// The largest k for which a segment may be a warp's: one whose lanes bound it, but loosely for more, and one that puts
+/// its best rows in order in registers.
+inline constexpr std::size_t kMostOfLanes = 16;
+inline constexpr std::size_t kMostOfNarrowed = 256;
+/// Rows up to which the second kind pays in any case.
+inline constexpr std::size_t kMostRowsNarrowed = 16'384;
+
+/// Of a segment of so many rows.
+SKYRANK_HD inline SegmentWay way_of(std::size_t rows, std::size_t k) {
+  if (k <= kMostOfLanes && rows > 512 && rows <= 8192) return SegmentWay::lanes;
+  if (k <= kMostOfNarrowed && rows <= kMostRowsNarrowed) return SegmentWay::narrowed;
+  return SegmentWay::block;
 }
 
-/// `least_of_segments` for those segments that are for warps; leaves the places of the others alone. k <= kMostOfWarp.
+/// `least_of_segments` for those segments that go the first way; leaves the places of the others alone.
+/// k <= kMostOfLanes.
 template <class E>
 void least_of_short_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                              DeviceContext& device);
+
+/// Whether longer segments, up to 65,536 rows of 32-bit keys, are for warps that narrow too: where there are so many
+/// that the warps which a device holds at a time have all nearly the same to do.
+bool narrows_long_segments(const Segments& segments, std::size_t k, std::size_t key_bytes, const DeviceContext& device);
+
+/// The same for those that go the second, or for all, if they are of one length. k <= kMostOfNarrowed.
+template <class E>
+void least_of_narrowed_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
+                                DeviceContext& device);
 
 }  // namespace skyrank::kernels::cuda

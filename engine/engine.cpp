@@ -391,11 +391,11 @@ Result rank_fused(Execution& execution, const Table& input) {
 }
 
 /// The rows that a scan of the columns ranks, without keys in memory; nothing where it cannot.
-std::optional<Vector<RowId>> rank_in_one_pass(Execution& execution, const exec::DeviceScan& scan, std::int64_t n) {
+std::optional<Vector<RowId>> rank_in_one_pass(Execution& execution, const exec::DeviceScan& scan, const Table& input) {
   PlanNode& order = *execution.plan.operators.order;
   exec::Report report;
   auto rows = timed(execution, execution.timing.compute_ms, order,
-                    [&] { return exec::rank_scan(execution.query(), scan, n, execution.runtime, order, report); });
+                    [&] { return exec::rank_scan(execution.query(), scan, input, execution.runtime, order, report); });
   if (!rows) return std::nullopt;
   for (auto* node : {&execution.plan.operators.filter, &execution.plan.operators.rank_keys}) {
     if (*node) (*node)->reason = "in one pass with the ranking";
@@ -438,7 +438,7 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
   const auto scan = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
                           [&] { return exec::match_scan(*execution.session, query, input); });
   if (!scan.columns && !scan.computed) return std::nullopt;
-  auto rows = rank_in_one_pass(execution, scan, n);
+  auto rows = rank_in_one_pass(execution, scan, input);
   if (rows) {
     rules.applied(exec::Rule::device_scan, scan.columns ? "filter, score and ranking in one pass over the columns"
                                                         : "filter, score and ranking in one pass of programs");
@@ -687,6 +687,7 @@ struct Engine::State {
     runtime.context.stop = run.stop;
     runtime.preference = planned.survey.preference;
     runtime.ranking = planned.survey.ranking;
+    runtime.preference.unsent = runtime.ranking.unsent = 0;  // when paths are chosen again, the columns are there
     runtime.rules = planned.rules.rules();
     Execution execution{std::move(planned), std::move(runtime), {}, {}};
     if (execution.plan.on_device) execution.session.emplace();

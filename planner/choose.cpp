@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <stdexcept>
@@ -128,20 +129,125 @@ struct Priced {
   double bytes = 0;
 };
 
-/// The cheapest of an algorithm's priced parameters, of those that fit into memory if any do.
-template <class Algorithm>
-Priced cheapest(const Algorithm& algorithm, const typename Algorithm::Shape& shape, const Parameters& given,
-                const Machine& machine, const Statistics& statistics) {
-  std::optional<Priced> best;
-  for (Parameters& values : priced_parameters(algorithm.name, shape, given)) {
-    const cost::Cost cost = cost_of(algorithm.name, shape, machine, statistics, values);
-    Priced next{std::move(values), seconds_of(cost), cost.bytes};
-    const auto rank = [&](const Priced& it) {
-      return std::pair(!fits(it.bytes, algorithm.device, machine), it.seconds);
-    };
-    if (!best || rank(next) < rank(*best)) best = std::move(next);
+template <class Model>
+Model existing(Model model, std::string_view name) {
+  if (!model) throw std::logic_error("no cost model for algorithm " + std::string(name));
+  return model;
+}
+
+const Profile& profile_of(const Machine& machine) {
+  return machine.profile != nullptr ? *machine.profile : built_in_profile();
+}
+
+auto model_of(std::string_view algorithm, const kernels::SkylineShape&) { return cost::skyline_model(algorithm); }
+auto model_of(std::string_view algorithm, const kernels::TopKShape&) { return cost::topk_model(algorithm); }
+
+/// What the model says, with the seconds of the machine's profile where it has any.
+template <class Shape>
+cost::Cost terms_of(std::string_view algorithm, const Shape& shape, const Machine& machine,
+                    const Statistics& statistics, const Parameters& values) {
+  cost::Cost cost = existing(model_of(algorithm, shape), algorithm).cost(shape, statistics, machine, values);
+  if (const Profile::Seconds* known = profile_of(machine).seconds_of(algorithm)) {
+    for (cost::Term& term : cost.terms) {
+      const auto found = known->find(term.name);
+      if (found != known->end()) term.seconds = found->second;
+    }
   }
-  return *best;
+  return cost;
+}
+
+/// What the profile's correction makes of a sum of terms; from a third of it to three times it.
+template <class Shape>
+double corrected(double seconds, std::string_view algorithm, const Shape& shape, const Machine& machine,
+                 const Statistics& statistics) {
+  const auto& corrections = profile_of(machine).corrections;
+  const auto correction = corrections.find(algorithm);
+  if (correction == corrections.end()) return seconds;
+  const std::vector<double> values = cost::correction_values(shape, statistics, machine, seconds);
+  return seconds * cost::correction_factor(correction->second, values);
+}
+
+/// Sums of terms are cheap to have and corrections dear: those are made of as few as may be below the `least` of all.
+/// `each` is called with a sum's place and what the correction makes of it.
+template <class Corrected, class Each>
+void correct_those_near(const std::vector<double>& sums, const Corrected& correct, const Each& each) {
+  constexpr double kMost = 3;
+  std::vector<std::pair<double, std::size_t>> ascending;
+  for (std::size_t i = 0; i < sums.size(); ++i) ascending.emplace_back(sums[i], i);
+  std::ranges::sort(ascending);
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& [sum, place] : ascending) {
+    if (sum > kMost * least) break;
+    const double seconds = correct(place, sum);
+    least = std::min(least, seconds);
+    each(place, seconds);
+  }
+}
+
+template <class Algorithm>
+Priced priced(const Algorithm& algorithm, const typename Algorithm::Shape& shape, Parameters values,
+              const Machine& machine, const Statistics& statistics) {
+  const cost::Cost cost = cost_of(algorithm.name, shape, machine, statistics, values);
+  return {std::move(values), seconds_of(cost), cost.bytes};
+}
+
+/// One of the algorithms that may be taken.
+template <class Algorithm>
+struct Candidate {
+  const Algorithm* algorithm = nullptr;
+  std::size_t place = 0;  ///< among those that are considered
+  std::vector<Parameters> values;
+  Priced best = {};  ///< of the values that were looked at
+};
+
+/// Takes the cheapest of a candidate's values, of those that fit into memory if any do. Where the first of them, which
+/// fit, take several times as long as the `least` seconds of all algorithms, no others are looked at.
+template <class Algorithm>
+void take_cheapest(Candidate<Algorithm>& candidate, const typename Algorithm::Shape& shape, const Machine& machine,
+                   const Statistics& statistics, double least) {
+  constexpr double kHopelessly = 4;
+  const Algorithm& algorithm = *candidate.algorithm;
+  const auto rank = [&](const Priced& it) { return std::pair(!fits(it.bytes, algorithm.device, machine), it.seconds); };
+  if (!rank(candidate.best).first && candidate.best.seconds > kHopelessly * least) return;
+  for (std::size_t i = 1; i < candidate.values.size(); ++i) {
+    Priced next = priced(algorithm, shape, std::move(candidate.values[i]), machine, statistics);
+    if (rank(next) < rank(candidate.best)) candidate.best = std::move(next);
+  }
+}
+
+/// Of all algorithms that nothing forbids; `considered` gets why others may not be taken.
+template <class Algorithm>
+std::vector<Candidate<Algorithm>> candidates_of(std::span<const Algorithm* const> algorithms,
+                                                const typename Algorithm::Shape& shape, const Constraints& constraints,
+                                                const Machine& machine, const Statistics& statistics,
+                                                std::vector<Considered>& considered) {
+  const Parameters parameters = parameters_of_kind(algorithms, constraints);
+  const bool forced = any_forced(algorithms, constraints);
+  std::vector<Candidate<Algorithm>> candidates;
+  std::vector<double> sums;
+  for (const Algorithm* algorithm : algorithms) {
+    considered.push_back({std::string(algorithm->name), std::nullopt,
+                          obstacle(*algorithm, shape, constraints, parameters, forced, machine)});
+    if (!considered.back().reason.empty()) continue;
+    Candidate<Algorithm> candidate{
+        algorithm, considered.size() - 1, priced_parameters(algorithm->name, shape, parameters), {}};
+    const cost::Cost cost = terms_of(algorithm->name, shape, machine, statistics, candidate.values.front());
+    sums.push_back(seconds_of(cost));
+    candidate.best = {candidate.values.front(), sums.back(), cost.bytes};
+    candidates.push_back(std::move(candidate));
+  }
+  double least = std::numeric_limits<double>::infinity();
+  correct_those_near(
+      sums,
+      [&](std::size_t i, double sum) {
+        return corrected(sum, candidates[i].algorithm->name, shape, machine, statistics);
+      },
+      [&](std::size_t i, double seconds) {
+        candidates[i].best.seconds = seconds;
+        least = std::min(least, seconds);
+      });
+  for (Candidate<Algorithm>& candidate : candidates) take_cheapest(candidate, shape, machine, statistics, least);
+  return candidates;
 }
 
 /// The cheapest path if it is cheaper than what was chosen before.
@@ -175,24 +281,21 @@ template <class Algorithm>
 Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, const typename Algorithm::Shape& shape,
                               const Constraints& constraints, const Machine& machine, const Statistics& statistics) {
   check_names(constraints);
-  const Parameters parameters = parameters_of_kind(algorithms, constraints);
   const bool forced = any_forced(algorithms, constraints);
   Choice<Algorithm> choice;
   Choice<Algorithm> smallest;  // of those that a limit rules out
-  for (const Algorithm* algorithm : algorithms) {
-    Considered it{std::string(algorithm->name), std::nullopt,
-                  obstacle(*algorithm, shape, constraints, parameters, forced, machine)};
+  for (const Candidate<Algorithm>& candidate :
+       candidates_of(algorithms, shape, constraints, machine, statistics, choice.others)) {
+    const Priced& best = candidate.best;
+    const Device device = candidate.algorithm->device;
+    Considered& it = choice.others[candidate.place];
+    it.reason = too_large(best.bytes, device, machine);
     if (it.reason.empty()) {
-      const Priced best = cheapest(*algorithm, shape, parameters, machine, statistics);
-      it.reason = too_large(best.bytes, algorithm->device, machine);
-      if (it.reason.empty()) {
-        it.seconds = best.seconds;
-        offer(choice, *algorithm, best, best.seconds < choice.seconds);
-      } else if (is_limited(algorithm->device, machine)) {
-        offer(smallest, *algorithm, best, best.bytes < smallest.bytes);
-      }
+      it.seconds = best.seconds;
+      offer(choice, *candidate.algorithm, best, best.seconds < choice.seconds);
+    } else if (is_limited(device, machine)) {
+      offer(smallest, *candidate.algorithm, best, best.bytes < smallest.bytes);
     }
-    choice.others.push_back(std::move(it));
   }
   const bool none_fits = choice.algorithm == nullptr;
   if (none_fits) {
@@ -212,40 +315,41 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
   return choice;
 }
 
-template <class Model>
-Model existing(Model model, std::string_view name) {
-  if (!model) throw std::logic_error("no cost model for algorithm " + std::string(name));
-  return model;
-}
-
-/// Puts the seconds of the machine's profile in where it has any, and adds its correction, which may be below 0.
-template <class Shape>
-cost::Cost measured(cost::Cost cost, std::string_view algorithm, const Shape& shape, const Machine& machine,
-                    const Statistics& statistics) {
-  const Profile& profile = machine.profile != nullptr ? *machine.profile : built_in_profile();
-  if (const Profile::Seconds* known = profile.seconds_of(algorithm)) {
-    for (cost::Term& term : cost.terms) {
-      const auto found = known->find(term.name);
-      if (found != known->end()) term.seconds = found->second;
-    }
-  }
-  const auto correction = profile.corrections.find(algorithm);
-  if (correction == profile.corrections.end()) return cost;
-  const std::vector<double> values = cost::correction_values(shape, statistics, machine);
-  const double factor = cost::correction_factor(correction->second, values);
-  cost.terms.push_back({"correction", factor - 1, seconds_of(cost)});
-  return cost;
-}
-
+/// Of algorithms that the profile has a correction for, which are those that were often the best in some runs; of all,
+/// where none of them can run.
 template <class Algorithm, class Shape>
 double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
                      const Statistics& statistics) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const Algorithm* it : algorithms) {
-    if ((it->device == Device::cuda && !machine.cuda) || !it->supports(shape)) continue;
-    least = std::min(least, seconds_of(cost_of(it->name, shape, machine, statistics)));
-  }
-  return least;
+  const Profile& profile = profile_of(machine);
+  const auto least_of = [&](bool with_correction) {
+    std::vector<double> sums;
+    std::vector<std::string_view> names;
+    for (const Algorithm* it : algorithms) {
+      if (with_correction && !profile.corrections.contains(it->name)) continue;
+      if ((it->device == Device::cuda && !machine.cuda) || !it->supports(shape)) continue;
+      sums.push_back(seconds_of(terms_of(it->name, shape, machine, statistics, {})));
+      names.push_back(it->name);
+    }
+    double least = std::numeric_limits<double>::infinity();
+    correct_those_near(
+        sums, [&](std::size_t i, double sum) { return corrected(sum, names[i], shape, machine, statistics); },
+        [&](std::size_t, double seconds) { least = std::min(least, seconds); });
+    return least;
+  };
+  const double least = least_of(true);
+  return std::isfinite(least) ? least : least_of(false);
+}
+
+/// Terms, and the correction as one of them, which may be below 0.
+template <class Shape>
+cost::Cost with_correction(std::string_view algorithm, const Shape& shape, const Machine& machine,
+                           const Statistics& statistics, const Parameters& values) {
+  cost::Cost cost = terms_of(algorithm, shape, machine, statistics, values);
+  if (!profile_of(machine).corrections.contains(algorithm)) return cost;
+  const double seconds = seconds_of(cost);
+  const double factor = seconds > 0 ? corrected(seconds, algorithm, shape, machine, statistics) / seconds : 1;
+  cost.terms.push_back({"correction", factor - 1, seconds});
+  return cost;
 }
 
 template <class Shape>
@@ -274,14 +378,12 @@ Choice<kernels::TopKAlgorithm> choose(const kernels::TopKShape& shape, const Con
 
 cost::Cost cost_of(std::string_view algorithm, const kernels::SkylineShape& shape, const Machine& machine,
                    const Statistics& statistics, const cost::Values& values) {
-  const auto model = existing(cost::skyline_model(algorithm), algorithm);
-  return measured(model.cost(shape, statistics, machine, values), algorithm, shape, machine, statistics);
+  return with_correction(algorithm, shape, machine, statistics, values);
 }
 
 cost::Cost cost_of(std::string_view algorithm, const kernels::TopKShape& shape, const Machine& machine,
                    const Statistics& statistics, const cost::Values& values) {
-  const auto model = existing(cost::topk_model(algorithm), algorithm);
-  return measured(model.cost(shape, statistics, machine, values), algorithm, shape, machine, statistics);
+  return with_correction(algorithm, shape, machine, statistics, values);
 }
 
 std::vector<cost::Values> priced_parameters(std::string_view algorithm, const kernels::SkylineShape& shape,

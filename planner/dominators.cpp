@@ -4,7 +4,10 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <utility>
+
+#include "planner/pairs.hpp"
 
 namespace skyrank::planner {
 namespace {
@@ -130,14 +133,73 @@ double Dominators::skyline_of(double s) const {
   const double missed = rows > 1 ? 1 - (s - 1) / (rows - 1) : 1;
   std::array<double, kMany> chance;
   chance[0] = 1;
-  for (std::size_t i = 1; i < chance.size(); ++i) chance[i] = chance[i - 1] * missed;
+  const std::size_t most = std::min(chance.size(), counts.size());  // a row has fewer dominators than there are rows
+  for (std::size_t i = 1; i < most; ++i) chance[i] = chance[i - 1] * missed;
   double sum = 0;
   for (const std::uint32_t count : counts) sum += count < chance.size() ? chance[count] : 0;
   return sum * s / rows;
 }
 
+namespace {
+
+void copy_keys(const KeyColumn& column, std::size_t rows, auto* to) {
+  const auto copy = [&](const auto* keys) { std::copy_n(keys, rows, to); };
+  switch (column.width) {
+    case KeyWidth::bytes1: return copy(column.as<std::uint8_t>());
+    case KeyWidth::bytes2: return copy(column.as<std::uint16_t>());
+    case KeyWidth::bytes4: return copy(column.as<std::uint32_t>());
+    case KeyWidth::bytes8: break;
+  }
+  if constexpr (sizeof(*to) == 8) copy(column.as<std::uint64_t>());
+}
+
+/// Rows by ascending sum of their places.
+std::vector<std::uint32_t> order_of(std::vector<Placed<std::uint32_t>>& by_sum) {
+  sort_by_key(by_sum);
+  std::vector<std::uint32_t> order;
+  order.reserve(by_sum.size());
+  for (const Placed<std::uint32_t>& it : by_sum) order.push_back(it.row);
+  return order;
+}
+
+std::span<const std::uint32_t> first_of(const std::vector<std::uint32_t>& order, std::size_t strong) {
+  return std::span(order).first(std::min(strong, order.size()));
+}
+
+/// Each pair of rows is compared, without any order.
+template <class Key>
+Dominators find_among_pairs(const kernels::SkylineProblem& sample, std::size_t strong) {
+  const std::size_t room = (sample.n + kPairLanes - 1) / kPairLanes * kPairLanes;
+  const std::size_t d = sample.keys.size();
+  std::vector<Key> keys(d * room, static_cast<Key>(~Key{0}));
+  for (std::size_t j = 0; j < d; ++j) copy_keys(sample.keys[j], sample.n, keys.data() + j * room);
+  const KeyMatrix<Key> matrix{keys.data(), sample.n, room, d};
+  Dominators result;
+  result.counts.resize(sample.n);
+  std::vector<std::uint32_t> places(d * sample.n);
+  count_pairs(matrix, result.counts.data(), places.data());
+  std::vector<Placed<std::uint32_t>> by_sum(sample.n);
+  for (std::uint32_t row = 0; row < sample.n; ++row) by_sum[row] = {0, row};
+  for (std::size_t j = 0; j < d; ++j) {
+    const auto first = places.begin() + static_cast<std::ptrdiff_t>(j * sample.n);
+    result.places.emplace_back(first, first + static_cast<std::ptrdiff_t>(sample.n));
+    for (Placed<std::uint32_t>& it : by_sum) it.key += result.places.back()[it.row];
+  }
+  result.order = order_of(by_sum);
+  result.spared = count_spared(matrix, first_of(result.order, strong));
+  return result;
+}
+
+}  // namespace
+
 // Of two rows of which one is at most the other in every dimension, the sum of places tells whether they are equal.
 Dominators find_dominators(const kernels::SkylineProblem& sample, std::size_t strong) {
+  constexpr std::size_t kFewRows = 128;  // up to which comparing is faster than sorting
+  if (sample.n <= kFewRows) {
+    return std::ranges::any_of(sample.keys, [](const KeyColumn& it) { return it.width == KeyWidth::bytes8; })
+               ? find_among_pairs<std::uint64_t>(sample, strong)
+               : find_among_pairs<std::uint32_t>(sample, strong);
+  }
   Dominators result;
   RowSets sets(sample.n);
   std::vector<Placed<std::uint32_t>> by_sum(sample.n);
@@ -146,15 +208,13 @@ Dominators find_dominators(const kernels::SkylineProblem& sample, std::size_t st
     result.places.push_back(take_in(column, sample.n, sets));
     for (Placed<std::uint32_t>& it : by_sum) it.key += result.places.back()[it.row];
   }
-  sort_by_key(by_sum);
+  result.order = order_of(by_sum);
   sets.intersect(by_sum, true);
   result.counts.resize(sample.n);
   for (std::size_t row = 0; row < sample.n; ++row) result.counts[row] = sets.count(row, kMany);
-  for (const Placed<std::uint32_t>& it : by_sum) result.order.push_back(it.row);
-  strong = std::min(strong, sample.n);
+  const std::span<const std::uint32_t> strongest = first_of(result.order, strong);
   for (std::size_t row = 0; row < sample.n; ++row) {
-    result.spared += std::none_of(result.order.begin(), result.order.begin() + static_cast<std::ptrdiff_t>(strong),
-                                  [&](std::uint32_t other) { return sets.has(row, other); });
+    result.spared += std::ranges::none_of(strongest, [&](std::uint32_t other) { return sets.has(row, other); });
   }
   return result;
 }

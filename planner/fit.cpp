@@ -85,93 +85,111 @@ Profile::Seconds fit(const std::vector<TimedRun>& runs) {
 
 namespace {
 
-/// Runs as rows: features, logarithm of measured over predicted time, weight.
-struct Residuals {
-  Eigen::MatrixXd features;
-  Eigen::VectorXd logs;
-  Eigen::VectorXd weights;
-};
+constexpr double kNoise = 0.02;    ///< variance of a run's logarithm, if it is the best of its query
+constexpr double kOfConstant = 1;  ///< prior variances of what a correction adds up
+constexpr double kOfCoefficient = 0.2;
+constexpr double kOfNearby = 0.2;
+constexpr std::size_t kMostPoints = 240;
 
-double predicted_by(const cost::Cost& cost, const Profile::Seconds& seconds) {
-  double sum = 0;
-  for (const cost::Term& term : cost.terms) {
-    const auto found = seconds.find(term.name);
-    sum += term.count * (found == seconds.end() ? term.seconds : found->second);
+Eigen::MatrixXd features_of(const std::vector<const CorrectedRun*>& runs) {
+  Eigen::MatrixXd features(static_cast<Eigen::Index>(runs.size()),
+                           static_cast<Eigen::Index>(runs.front()->features.size()));
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    features.row(static_cast<Eigen::Index>(r)) =
+        Eigen::Map<const Eigen::RowVectorXd>(runs[r]->features.data(), features.cols());
   }
-  return sum;
+  return features;
 }
 
-/// Of runs that took up to twenty times as long as the best of their query, those near it counting more.
-Residuals residuals_of(const std::vector<TimedRun>& runs, const Profile::Seconds& seconds) {
-  constexpr double kCompared = 20;
-  std::vector<const TimedRun*> near;
-  for (const TimedRun& run : runs) {
-    if (!run.stopped && !run.features.empty() && (run.best <= 0 || run.seconds <= kCompared * run.best)) {
-      near.push_back(&run);
+double nearness(const Eigen::MatrixXd& a, Eigen::Index i, const Eigen::MatrixXd& b, Eigen::Index j) {
+  return std::exp(-(a.row(i) - b.row(j)).squaredNorm() / 2);
+}
+
+/// Rows of `features` by which all others are told best: those of a pivoted Cholesky decomposition of their nearness.
+Eigen::MatrixXd chosen_points(const Eigen::MatrixXd& features) {
+  constexpr double kTold = 0.01;  // of the variance is left
+  const Eigen::Index rows = features.rows();
+  Eigen::VectorXd left = Eigen::VectorXd::Ones(rows);
+  Eigen::MatrixXd factors(rows, 0);
+  std::vector<Eigen::Index> chosen;
+  while (chosen.size() < kMostPoints) {
+    Eigen::Index next = 0;
+    if (left.maxCoeff(&next) < kTold) break;
+    Eigen::VectorXd column(rows);
+    for (Eigen::Index r = 0; r < rows; ++r) column[r] = nearness(features, r, features, next);
+    column -= factors * factors.row(next).transpose();
+    column /= std::sqrt(left[next]);
+    factors.conservativeResize(Eigen::NoChange, factors.cols() + 1);
+    factors.rightCols(1) = column;
+    left = (left - column.cwiseAbs2()).cwiseMax(0);
+    chosen.push_back(next);
+  }
+  Eigen::MatrixXd points(static_cast<Eigen::Index>(chosen.size()), features.cols());
+  for (std::size_t i = 0; i < chosen.size(); ++i) points.row(static_cast<Eigen::Index>(i)) = features.row(chosen[i]);
+  return points;
+}
+
+/// The inverse of the prior covariance of a constant, coefficients and weights of points.
+Eigen::MatrixXd prior_of(const Eigen::MatrixXd& points) {
+  constexpr double kJitter = 1e-4;
+  const Eigen::Index linear = points.cols() + 1;
+  Eigen::MatrixXd prior = Eigen::MatrixXd::Zero(linear + points.rows(), linear + points.rows());
+  prior.diagonal().head(linear).setConstant(1 / kOfCoefficient);
+  prior(0, 0) = 1 / kOfConstant;
+  for (Eigen::Index i = 0; i < points.rows(); ++i) {
+    for (Eigen::Index j = 0; j < points.rows(); ++j) {
+      prior(linear + i, linear + j) = (nearness(points, i, points, j) + (i == j ? kJitter : 0)) / kOfNearby;
     }
   }
-  const auto rows = static_cast<Eigen::Index>(near.size());
-  const auto columns = static_cast<Eigen::Index>(near.empty() ? 0 : near.front()->features.size());
-  Residuals result{Eigen::MatrixXd(rows, columns), Eigen::VectorXd(rows), Eigen::VectorXd(rows)};
-  for (Eigen::Index r = 0; r < rows; ++r) {
-    const TimedRun& run = *near[static_cast<std::size_t>(r)];
-    result.features.row(r) = Eigen::Map<const Eigen::RowVectorXd>(run.features.data(), columns);
-    result.logs[r] = std::log(run.seconds / std::max(1e-12, predicted_by(run.cost, seconds)));
-    result.weights[r] = run.best > 0 ? run.best / run.seconds : 1;
-  }
-  return result;
+  return prior;
 }
 
-struct Ridge {
-  Eigen::VectorXd coefficients;
-  double error = 0;  ///< weighted mean of squared errors, each run predicted without itself
-};
-
-/// All but the constant, which comes first, are drawn to 0.
-Ridge ridge(const Residuals& runs, const Eigen::VectorXd& weights, double strength) {
-  Eigen::VectorXd pull = Eigen::VectorXd::Constant(runs.features.cols(), strength);
-  pull[0] = 1e-6;
-  const Eigen::MatrixXd weighted = weights.asDiagonal() * runs.features;
-  const Eigen::MatrixXd gram = runs.features.transpose() * weighted + Eigen::MatrixXd(pull.asDiagonal());
-  const Eigen::LDLT<Eigen::MatrixXd> solver(gram);
-  Ridge result{solver.solve(weighted.transpose() * runs.logs), 0};
-  const Eigen::MatrixXd solved = solver.solve(weighted.transpose());
-  for (Eigen::Index r = 0; r < runs.logs.size(); ++r) {
-    const double leverage = runs.features.row(r).dot(solved.col(r));
-    const double off = runs.logs[r] - runs.features.row(r).dot(result.coefficients);
-    const double alone = off / std::max(0.05, 1 - leverage);
-    result.error += runs.weights[r] * std::min(std::abs(alone), 0.5);
-  }
-  result.error /= runs.weights.sum();
-  return result;
+Correction correction_of(const Eigen::VectorXd& solution, const Eigen::MatrixXd& points) {
+  const Eigen::Index linear = points.cols() + 1;
+  Correction correction;
+  correction.linear.assign(solution.begin(), solution.begin() + linear);
+  for (Eigen::Index i = linear; i < solution.size(); ++i) correction.weights.push_back(static_cast<float>(solution[i]));
+  for (const double value : points.reshaped()) correction.points.push_back(static_cast<float>(value));
+  return correction;
 }
 
 }  // namespace
 
-// Runs that are far off, whose times are often some other work's, count less from round to round.
-std::vector<double> fit_correction(const std::vector<TimedRun>& runs, const Profile::Seconds& seconds) {
-  constexpr double kStrengths[] = {1, 3, 10};
-  constexpr int kRounds = 6;
-  constexpr double kNear = 1.5;
-  const Residuals residuals = residuals_of(runs, seconds);
-  const auto near = std::ranges::count_if(
-      runs, [](const TimedRun& run) { return !run.stopped && (run.best <= 0 || run.seconds <= kNear * run.best); });
-  if (near < 2 * residuals.features.cols() || residuals.features.cols() == 0) return {};
-  std::vector<double> best;
-  double least = std::numeric_limits<double>::infinity();
-  for (const double strength : kStrengths) {
-    Eigen::VectorXd weights = residuals.weights;
-    Ridge fitted;
-    for (int round = 0; round < kRounds; ++round) {
-      fitted = ridge(residuals, weights, strength);
-      const Eigen::VectorXd off = (residuals.logs - residuals.features * fitted.coefficients).cwiseAbs();
-      weights = residuals.weights.cwiseQuotient((off / kFarOff).cwiseMax(1));
-    }
-    if (fitted.error >= least) continue;
-    least = fitted.error;
-    best.assign(fitted.coefficients.begin(), fitted.coefficients.end());
+std::optional<Correction> fit_correction(const std::vector<CorrectedRun>& runs) {
+  constexpr std::ptrdiff_t kLeastRuns = 40;
+  constexpr double kNear = 3;
+  constexpr double kCompared = 20;
+  constexpr int kRounds = 4;
+  if (std::ranges::count_if(runs, [](const auto& run) { return run.seconds <= kNear * run.best; }) < kLeastRuns) {
+    return std::nullopt;
   }
-  return best;
+  std::vector<const CorrectedRun*> compared;
+  for (const CorrectedRun& run : runs) {
+    if (run.seconds <= kCompared * run.best) compared.push_back(&run);
+  }
+  const Eigen::MatrixXd features = features_of(compared);
+  const Eigen::MatrixXd points = chosen_points(features);
+  const Eigen::Index linear = features.cols() + 1;
+  Eigen::MatrixXd terms(features.rows(), linear + points.rows());
+  terms.col(0).setOnes();
+  terms.middleCols(1, features.cols()) = features;
+  Eigen::VectorXd logs(features.rows());
+  Eigen::VectorXd precision(features.rows());
+  for (Eigen::Index r = 0; r < features.rows(); ++r) {
+    const CorrectedRun& run = *compared[static_cast<std::size_t>(r)];
+    logs[r] = std::log(run.seconds / std::max(1e-12, run.predicted));
+    precision[r] = run.best / run.seconds / kNoise;
+    for (Eigen::Index i = 0; i < points.rows(); ++i) terms(r, linear + i) = nearness(features, r, points, i);
+  }
+  const Eigen::MatrixXd prior = prior_of(points);
+  Eigen::VectorXd weights = precision;
+  Eigen::VectorXd solution;
+  for (int round = 0; round < kRounds; ++round) {
+    const Eigen::MatrixXd weighted = weights.asDiagonal() * terms;
+    solution = (terms.transpose() * weighted + prior).ldlt().solve(weighted.transpose() * logs);
+    weights = precision.cwiseQuotient(((logs - terms * solution).cwiseAbs() / kFarOff).cwiseMax(1));
+  }
+  return correction_of(solution, points);
 }
 
 }  // namespace skyrank::planner

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "planner/cost/terms.hpp"
@@ -11,9 +12,8 @@ namespace skyrank::planner {
 struct TimedRun {
   cost::Cost cost;
   double seconds = 0;
-  bool stopped = false;               ///< after so many seconds: it would have taken longer
-  double best = 0;                    ///< of the same query, in seconds; 0: this run's own
-  std::vector<double> features = {};  ///< cost::correction_values of the problem; none: nothing to correct by
+  bool stopped = false;  ///< after so many seconds: it would have taken longer
+  double best = 0;       ///< of the same query, in seconds; 0: this run's own
 };
 
 /// Seconds of the terms of one algorithm's model, the same names in every run, none below a tenth of the model's own:
@@ -24,9 +24,19 @@ struct TimedRun {
 /// chosen need not be known well. A stopped run counts as long as it is predicted to take less than it did.
 Profile::Seconds fit(const std::vector<TimedRun>& runs);
 
-/// Coefficients of the runs' features that correct the logarithm of what `seconds` predict; empty where not twice
-/// as many runs as there are features are near the best of their query. Ridge regression: of some strengths that at
-/// which each run is best predicted by all others.
-std::vector<double> fit_correction(const std::vector<TimedRun>& runs, const Profile::Seconds& seconds);
+/// A run, and how long its model says that it takes.
+struct CorrectedRun {
+  std::vector<double> features;  ///< cost::correction_values of the problem
+  double predicted = 0;          ///< seconds, by fitted terms
+  double seconds = 0;
+  double best = 0;  ///< of the same query
+};
+
+/// Regression of the logarithm of measured over predicted time by a Gaussian process: linear in the features, and
+/// beside that alike where these are near (Rasmussen, Williams: Gaussian Processes for Machine Learning, 2006,
+/// sections 2.7 and 8.3.1, on a subset of the runs, chosen so that every run is near one of them). Runs that are slower
+/// than the best of their query count less, and so do those that are far off, whose times are often some other work's.
+/// Nothing where fewer than 40 runs are near the best of their query.
+std::optional<Correction> fit_correction(const std::vector<CorrectedRun>& runs);
 
 }  // namespace skyrank::planner

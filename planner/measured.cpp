@@ -139,10 +139,22 @@ std::optional<cost::Cost> cost_of(const MeasuredRun& run, const Profile& profile
       run.shape);
 }
 
-std::vector<double> features_of(const MeasuredRun& run) {
+std::vector<double> features_of(const MeasuredRun& run, double seconds) {
   const Machine machine{.threads = run.threads};
-  return std::visit([&](const auto& shape) { return cost::correction_values(shape, run.statistics, machine); },
+  return std::visit([&](const auto& shape) { return cost::correction_values(shape, run.statistics, machine, seconds); },
                     run.shape);
+}
+
+/// Of the runs of one algorithm, by a profile that has its seconds.
+std::optional<Correction> correction_of(const std::vector<const MeasuredRun*>& runs, const Profile& profile,
+                                        const std::map<std::string, double>& best) {
+  std::vector<CorrectedRun> corrected;
+  for (const MeasuredRun* run : runs) {
+    if (!std::isfinite(run->seconds)) continue;
+    const double predicted = seconds_of(*cost_of(*run, profile));
+    corrected.push_back({features_of(*run, predicted), predicted, run->seconds, best.at(query_of(*run))});
+  }
+  return fit_correction(corrected);
 }
 
 }  // namespace
@@ -201,21 +213,23 @@ Profile fit(const std::vector<MeasuredRun>& runs) {
     seconds = std::min(seconds, run.seconds);
   }
   std::map<std::string, std::vector<TimedRun>, std::less<>> by_algorithm;
+  std::map<std::string, std::vector<const MeasuredRun*>, std::less<>> measured;
   for (const MeasuredRun& run : runs) {
     std::optional<cost::Cost> cost = cost_of(run, own_seconds);
     if (!cost) continue;
     const bool stopped = !std::isfinite(run.seconds);
     const double seconds = stopped ? std::max(kHopeless * best.at(query_of(run)), kLeastStopped) : run.seconds;
     if (!std::isfinite(seconds)) continue;
-    by_algorithm[run.algorithm].push_back(
-        {std::move(*cost), seconds, stopped, best.at(query_of(run)), features_of(run)});
+    by_algorithm[run.algorithm].push_back({std::move(*cost), seconds, stopped, best.at(query_of(run))});
+    measured[run.algorithm].push_back(&run);
   }
   Profile fitted;
-  for (const auto& [algorithm, timed] : by_algorithm) {
-    const Profile::Seconds& of_terms = fitted.algorithms.emplace(algorithm, fit(timed)).first->second;
-    std::vector<double> correction = fit_correction(timed, of_terms);
-    if (!correction.empty()) fitted.corrections.emplace(algorithm, std::move(correction));
+  for (const auto& [algorithm, timed] : by_algorithm) fitted.algorithms.emplace(algorithm, fit(timed));
+  std::map<std::string, Correction, std::less<>> corrections;
+  for (const auto& [algorithm, its_runs] : measured) {
+    if (auto correction = correction_of(its_runs, fitted, best)) corrections.emplace(algorithm, std::move(*correction));
   }
+  fitted.corrections = std::move(corrections);
   return fitted;
 }
 

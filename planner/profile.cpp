@@ -3,11 +3,14 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <system_error>
+#include <utility>
 
 #include "planner/cost/correction.hpp"
 #include "planner/cost/models.hpp"
@@ -16,6 +19,7 @@ namespace skyrank::planner {
 namespace {
 
 constexpr int kVersion = 1;
+constexpr std::string_view kConstant = "all";  ///< a correction's, beside its coefficients
 
 /// planner/profiles/default.yaml, put in by the build.
 constexpr std::string_view kBuiltIn =
@@ -51,16 +55,84 @@ std::span<const std::string_view> correction_names_of(std::string_view algorithm
   return cost::skyline_model(algorithm) ? cost::correction_names(false) : std::span<const std::string_view>();
 }
 
-/// A coefficient for each name, 0 where the profile has none.
-std::vector<double> read_correction(const YAML::Node& node, std::span<const std::string_view> names) {
-  std::vector<double> coefficients(names.size());
-  for (const auto& entry : node) {
-    const auto found = std::ranges::find(names, entry.first.as<std::string>());
+const char* skip_space(const char* at, const char* end) {
+  return std::find_if(at, end, [](char c) { return c != ' ' && c != '\n'; });
+}
+
+/// Numbers between white space.
+std::vector<float> read_numbers(const YAML::Node& node) {
+  const std::string text = node.as<std::string>();
+  std::vector<float> numbers;
+  for (const char* at = text.data(); (at = skip_space(at, text.data() + text.size())) != text.data() + text.size();) {
+    float value = 0;
+    const auto [end, error] = std::from_chars(at, text.data() + text.size(), value);
+    if (error != std::errc() || !std::isfinite(value)) {
+      throw YAML::RepresentationException(node.Mark(), "must be finite numbers");
+    }
+    numbers.push_back(value);
+    at = end;
+  }
+  return numbers;
+}
+
+/// A coefficient for each name, 0 where the profile has none; none at all in profiles of before there were points.
+std::optional<Correction> read_correction(const YAML::Node& node, std::span<const std::string_view> names) {
+  const YAML::Node linear = node["linear"];
+  if (!linear) return std::nullopt;
+  Correction correction;
+  correction.linear.resize(names.size() + 1);
+  for (const auto& entry : linear) {
+    const auto name = entry.first.as<std::string>();
     const auto value = entry.second.as<double>();
     if (!std::isfinite(value)) throw YAML::RepresentationException(entry.second.Mark(), "must be a finite number");
-    if (found != names.end()) coefficients[static_cast<std::size_t>(found - names.begin())] = value;
+    const auto found = std::ranges::find(names, name);
+    if (name == kConstant) correction.linear.front() = value;
+    if (found != names.end()) correction.linear[static_cast<std::size_t>(found - names.begin()) + 1] = value;
   }
-  return coefficients;
+  const YAML::Node near = node["near"];
+  if (!near) return correction;
+  const std::vector<float> numbers = read_numbers(near);
+  const std::size_t fields = names.size() + 1;
+  if (numbers.size() % fields != 0) {
+    throw YAML::RepresentationException(near.Mark(), "needs " + std::to_string(fields) + " numbers for each point");
+  }
+  const std::size_t count = numbers.size() / fields;
+  correction.points.resize(count * names.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    correction.weights.push_back(numbers[i * fields]);
+    for (std::size_t j = 0; j < names.size(); ++j) correction.points[j * count + i] = numbers[i * fields + j + 1];
+  }
+  return correction;
+}
+
+/// A line for each point: its weight, then its features.
+std::string text_of_points(const Correction& correction) {
+  const std::size_t count = correction.weights.size();
+  std::string text;
+  char number[32];
+  const auto add = [&](float value, char after) {
+    const auto end = std::to_chars(number, number + sizeof(number), value, std::chars_format::general, 3).ptr;
+    text.append(number, end);
+    text.push_back(after);
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    add(correction.weights[i], ' ');
+    const std::size_t features = correction.points.size() / count;
+    for (std::size_t j = 0; j < features; ++j) add(correction.points[j * count + i], j + 1 < features ? ' ' : '\n');
+  }
+  return text;
+}
+
+void write_correction(YAML::Emitter& out, const Correction& correction, std::span<const std::string_view> names) {
+  out << YAML::BeginMap << YAML::Key << "linear" << YAML::Value << YAML::Flow << YAML::BeginMap;
+  for (std::size_t i = 0; i < std::min(names.size() + 1, correction.linear.size()); ++i) {
+    out << YAML::Key << std::string(i == 0 ? kConstant : names[i - 1]) << YAML::Value << correction.linear[i];
+  }
+  out << YAML::EndMap;
+  if (!correction.weights.empty()) {
+    out << YAML::Key << "near" << YAML::Value << YAML::Literal << text_of_points(correction);
+  }
+  out << YAML::EndMap;
 }
 
 Profile profile_of(const YAML::Node& root) {
@@ -75,7 +147,10 @@ Profile profile_of(const YAML::Node& root) {
   for (const auto& entry : root["corrections"]) {
     const auto algorithm = entry.first.as<std::string>();
     const auto names = correction_names_of(algorithm);
-    if (!names.empty()) profile.corrections.emplace(algorithm, read_correction(entry.second, names));
+    if (names.empty()) continue;
+    if (auto correction = read_correction(entry.second, names)) {
+      profile.corrections.emplace(algorithm, std::move(*correction));
+    }
   }
   return profile;
 }
@@ -123,13 +198,9 @@ std::string to_yaml(const Profile& profile) {
   }
   out << YAML::EndMap;
   out << YAML::Key << "corrections" << YAML::Value << YAML::BeginMap;
-  for (const auto& [algorithm, coefficients] : profile.corrections) {
-    const auto names = correction_names_of(algorithm);
-    out << YAML::Key << algorithm << YAML::Value << YAML::Flow << YAML::BeginMap;
-    for (std::size_t i = 0; i < std::min(names.size(), coefficients.size()); ++i) {
-      out << YAML::Key << std::string(names[i]) << YAML::Value << coefficients[i];
-    }
-    out << YAML::EndMap;
+  for (const auto& [algorithm, correction] : profile.corrections) {
+    out << YAML::Key << algorithm << YAML::Value;
+    write_correction(out, correction, correction_names_of(algorithm));
   }
   out << YAML::EndMap << YAML::EndMap;
   return std::string(out.c_str()) + "\n";

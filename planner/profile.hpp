@@ -9,6 +9,17 @@
 
 namespace skyrank::planner {
 
+/// What runs of an algorithm say of how far its terms are off: the logarithm of measured over predicted time, by the
+/// features of a problem. It is linear in these, and beside that as of runs that are near: each point's weight counts
+/// by exp(-r^2 / 2) at a distance r from it.
+struct Correction {
+  std::vector<double> linear;  ///< a constant, then a coefficient for each feature
+  std::vector<float> points;   ///< first feature of all points, then the second, and so on
+  std::vector<float> weights;  ///< of the points
+
+  bool operator==(const Correction&) const = default;
+};
+
 /// What a machine is and how fast it is. Made by `skyrank calibrate`, kept as YAML.
 struct Profile {
   /// Seconds of a cost model's terms, by name.
@@ -21,8 +32,7 @@ struct Profile {
   std::map<std::string, double, std::less<>> rates;
   std::map<std::string, Seconds, std::less<>> algorithms;  ///< by registered name
 
-  /// Coefficients of the factors that correct predictions, as cost::correction_names has them, by registered name.
-  std::map<std::string, std::vector<double>, std::less<>> corrections;
+  std::map<std::string, Correction, std::less<>> corrections;  ///< with features as cost::correction_names has them
 
   const Seconds* seconds_of(std::string_view algorithm) const {
     const auto found = algorithms.find(algorithm);

@@ -117,10 +117,19 @@ SkylineGrowth growth_of(const Dominators& dominators, double m) {
 
 }  // namespace
 
+// Every model of every algorithm asks for the same one.
 double SkylineGrowth::rows(double n) const {
+  struct Answer {
+    double n = 0;
+    SkylineGrowth growth = {};
+    double rows = 0;
+  };
+  thread_local Answer last;
   if (n <= 0) return 0;
+  if (last.n == n && last.growth == *this) return last.rows;
   const double grown = std::log(std::max(1.0, n / std::max(sample, 1.0)));
-  return skyline_of_dims(n, std::clamp(dims + drift * grown, 1.0, static_cast<double>(kernels::kMaxDims)));
+  last = {n, *this, skyline_of_dims(n, std::clamp(dims + drift * grown, 1.0, static_cast<double>(kernels::kMaxDims)))};
+  return last.rows;
 }
 
 double SkylineGrowth::exponent(double n) const {
@@ -204,13 +213,16 @@ std::size_t largest_sample(std::size_t n, std::size_t most, double budget, const
 std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& seen) {
   constexpr double kAlways = 20e-6;
   constexpr std::size_t kFirst = 128;
-  constexpr double kStart = 4e-6;
-  constexpr double kKey = 18e-9;    // sorted
-  constexpr double kWord = 0.4e-9;  // of the rows' sets, met with one of another dimension
+  constexpr double kStart = 2e-6;
+  constexpr double kPair = 0.12e-9;  // compared in one dimension
+  constexpr double kKey = 18e-9;     // sorted, where there are more rows,
+  constexpr double kWord = 0.4e-9;   // and their sets met with one of another dimension
   const auto d = static_cast<double>(shape.d);
   const auto seconds_for = [&](std::size_t m) {
     const auto rows = static_cast<double>(m);
-    return kStart + (kLookedUpKey + kKey) * rows * d + kWord * rows * rows / 64 * (d + 1);
+    const double looked_up = kStart + kLookedUpKey * rows * d;
+    if (m <= kFirst) return looked_up + kPair * rows * rows * d;
+    return looked_up + kKey * rows * d + kWord * rows * rows / 64 * (d + 1);
   };
   const bool first = seen.sample == 0;
   const std::size_t most = !first ? kMostSample : seconds_for(kFirst) <= kAlways ? kFirst : kLeastSample;

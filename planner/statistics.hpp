@@ -22,6 +22,8 @@ struct SkylineGrowth {
   double rows(double n) const;
   /// By which power of the number of rows the skyline grows around n.
   double exponent(double n) const;
+
+  bool operator==(const SkylineGrowth&) const = default;
 };
 
 /// What is known of a problem's rows besides their shape. The defaults are what is assumed where nothing is known:
@@ -29,6 +31,8 @@ struct SkylineGrowth {
 struct Statistics {
   std::size_t sample = 0;                          ///< rows that were looked at; 0: none, the rest is assumed
   kernels::Memory memory = kernels::Memory::host;  ///< where the keys lie
+  double unsent = 0;   ///< bytes of the table's columns that have to go to a GPU before keys can be made of them there
+  double scanned = 0;  ///< bytes of a row that a scan over columns on a GPU reads in place of keys; 0: there are keys
   double selectivity = 1;  ///< share of rows that pass the filter of a fused problem, or passed one before
 
   // Of a ranking, by its first key column.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/exec/contenders.hpp"
+#include "engine/exec/device/resident.hpp"
 #include "engine/exec/estimate.hpp"
 #include "engine/exec/fused_keys.hpp"
 #include "engine/exec/monotone.hpp"
@@ -320,17 +321,30 @@ double paths_taken(const PhysicalPlan& plan, double rows) {
   return std::min(plan.segments, std::max(rows - plan.segments, 1.0));
 }
 
+/// Has paths priced with keys that are made on the device of columns, of which some have to go there first: for the
+/// operator that reads them first.
+void price_on_device(PhysicalPlan& plan, const Table& table) {
+  Survey& survey = plan.survey;
+  survey.preference.memory = survey.ranking.memory = kernels::Memory::device;
+  const double unsent = residency_of(query::columns_read(plan.query), table).unsent;
+  (plan.preference ? survey.preference : survey.ranking).unsent = unsent;
+}
+
 /// Filters and keys are of the device where all kernels have to run there, or would do so and read a pinned table.
 bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   if (!plan.machine.cuda || !plan.rules.rules().has(Rule::device_keys)) return false;
   if (plan.constraints.device == kernels::Device::cuda) {
+    price_on_device(plan, table);
     plan.rules.applied(Rule::device_keys, "all kernels have to run there");
     return true;
   }
   const std::vector<int> read = query::columns_read(plan.query);
   const bool pinned =
       std::ranges::any_of(read, [&](int column) { return table.column(column).data().device != nullptr; });
+  const Survey on_host = plan.survey;
+  if (pinned) price_on_device(plan, table);
   const bool there = pinned && would_run_there(plan);
+  if (!there) plan.survey = on_host;
   if (there) {
     plan.rules.applied(Rule::device_keys, "the table is pinned, and all kernels would run there");
   } else {
@@ -541,7 +555,6 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
          {&plan.operators.filter, &plan.operators.skyline_keys, &plan.operators.rank_keys}) {
       if (*node) (*node)->device = "cuda";
     }
-    plan.survey.preference.memory = plan.survey.ranking.memory = kernels::Memory::device;
   } else {
     fuse(plan, table);
   }

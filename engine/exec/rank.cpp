@@ -5,6 +5,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/exec/device/resident.hpp"
 #include "engine/exec/segment_tasks.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/partitions.hpp"
@@ -204,16 +205,20 @@ Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
   return rows;
 }
 
-std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, std::int64_t n,
+std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, const Table& table,
                                        const Runtime& runtime, PlanNode& node, Report& report) {
   const Window window = window_of(query);
+  const std::int64_t n = table.num_rows();
   const auto k = static_cast<std::size_t>(window.end(n));
   const bool short_keys = scan.columns && scan.columns->has_short_keys();
   const kernels::TopKShape shape{.n = static_cast<std::size_t>(n),
                                  .k = k,
                                  .widths = {short_keys ? KeyWidth::bytes4 : KeyWidth::bytes8},
                                  .ties = tie_rule(window.ties)};
-  const auto path = planner::choose(shape, runtime.constraints, with_memory_left(runtime.machine));
+  planner::Statistics statistics = runtime.ranking;
+  statistics.memory = kernels::Memory::device;
+  statistics.scanned = residency_of(query::columns_read(query), table).row_bytes;
+  const auto path = planner::choose(shape, runtime.constraints, with_memory_left(runtime.machine), statistics);
   const kernels::cuda::RunScan run_scan = kernels::cuda::run_scan_of(*path.algorithm);
   if (run_scan == nullptr) return std::nullopt;
   Stopwatch watch;
@@ -242,7 +247,9 @@ Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::
                                  .k = static_cast<std::size_t>(window.end(passing)),
                                  .widths = {keys.width},
                                  .ties = tie_rule(window.ties)};
-  const auto path = planner::choose(shape, runtime.constraints, with_memory_left(runtime.machine));
+  planner::Statistics statistics = runtime.ranking;
+  statistics.memory = kernels::Memory::device;
+  const auto path = planner::choose(shape, runtime.constraints, with_memory_left(runtime.machine), statistics);
   describe_path(path, node);
   if (window.offset >= passing) return {};
   const HeldKeys held({Keys{column, keys.keys.owner(), kernels::Memory::device}}, n, path.algorithm->device);

@@ -74,7 +74,7 @@ Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
 
 /// The window of the rows that a scan of n rows on the device lets through, best first, by a path that reads the
 /// columns once; nothing where the path is none of those, or its guess was wrong. Writes the path into the plan.
-std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, std::int64_t n,
+std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, const Table& table,
                                        const Runtime& runtime, PlanNode& node, Report& report);
 
 /// The window of the rows that a scan of n rows on the device let through, best first. Writes the path into the plan.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <numeric>
 
+#include "planner/cost/candidates.hpp"
 #include "planner/cost/common.hpp"
 
 namespace skyrank::planner::cost {
@@ -17,21 +17,16 @@ double scaled(double size, double least, double most) {
   return std::clamp((std::log(std::max(size, 1e-9)) - middle) / quarter, -2.0, 2.0);
 }
 
-// clang-format off
 constexpr std::string_view kSkylineNames[] = {
-    "all", "n", "d", "kept", "spared", "wide", "alone", "n^2", "d^2", "kept^2", "spared^2", "n*d", "n*kept",
-    "n*spared", "d*kept", "d*spared", "kept*spared", "wide*n", "wide*kept", "alone*n", "alone*kept", "n^3", "kept^3"};
-// clang-format on
-
-// clang-format off
+    "n", "d", "kept", "spared", "wide", "threads", "rank-correlation", "sample", "dims", "drift", "seconds"};
 constexpr std::string_view kRankingNames[] = {
-    "all", "n", "k", "mixed", "n^2", "k^2", "n*k", "n*mixed", "k*mixed", "n^3", "k^3", "sampled", "parallel",
-    "parallel*n", "zoned", "zoned*n", "zoned*k", "width", "width*n", "width*k", "columns", "columns*n", "columns*k",
-    "ties", "ties*n", "fused", "fused*n", "fused*k", "passing", "passing*n", "passing*k", "alone", "alone*n",
-    "equal", "equal*k", "distinct", "distinct*k", "sorted", "sorted*n", "sorted*k", "best", "best*k", "zoned*best",
-    "zoned*sorted", "zoned*crowded", "worst", "sampled*sorted",
-    "late", "late*n", "late*k", "some", "some*k", "some*crowded", "zoned*worst"};
-// clang-format on
+    "n",     "k",    "candidates", "mixed",   "best", "sorted", "distinct", "equal", "crowded", "worst",
+    "zoned", "some", "width",      "columns", "ties", "fused",  "passing",  "late",  "threads", "seconds"};
+
+/// Of seconds, between a microsecond and ten.
+double scaled_seconds(double seconds) { return std::log(std::clamp(seconds, 1e-6, 10.0) / 1e-4); }
+
+double scaled_threads(const Machine& machine) { return std::log2(std::max(1.0, static_cast<double>(machine.threads))); }
 
 }  // namespace
 
@@ -39,63 +34,73 @@ std::span<const std::string_view> correction_names(bool ranking) {
   return ranking ? std::span<const std::string_view>(kRankingNames) : std::span<const std::string_view>(kSkylineNames);
 }
 
+// Scales are those at which each run of planner/data was best predicted by all others.
 std::vector<double> correction_values(const kernels::SkylineShape& shape, const Statistics& statistics,
-                                      const Machine& machine) {
-  const double n = scaled(static_cast<double>(shape.n), 300, 1e6);
-  const double d = scaled(static_cast<double>(shape.d), 2, 12);
-  const double kept = scaled(skyline_rows(shape, statistics), 1, 3e5);
-  const double spared = scaled(surviving_share(shape, statistics), 0.003, 1);
-  const double wide = shape.width == kernels::KeyWidth::bytes8 ? 1 : 0;
-  const double alone = machine.threads == 1 ? 1 : 0;
-  // clang-format off
-  return {1, n, d, kept, spared, wide, alone, n * n, d * d, kept * kept, spared * spared, n * d, n * kept,
-          n * spared, d * kept, d * spared, kept * spared, wide * n, wide * kept, alone * n, alone * kept,
-          n * n * n, kept * kept * kept};
-  // clang-format on
+                                      const Machine& machine, double seconds) {
+  const bool seen = statistics.sample > 0;
+  return {0.375 * scaled(static_cast<double>(shape.n), 300, 1e6),
+          0.25 * scaled(static_cast<double>(shape.d), 2, 12),
+          0.56 * scaled(skyline_rows(shape, statistics), 1, 3e5),
+          0.56 * scaled(surviving_share(shape, statistics), 0.003, 1),
+          shape.width == kernels::KeyWidth::bytes8 ? 0.75 : 0,
+          0.1 * scaled_threads(machine),
+          statistics.correlation,
+          seen ? 0.375 * std::log2(static_cast<double>(statistics.sample) / 128) : 0,
+          seen ? 0.25 * std::log(statistics.growth.dims) : 0,
+          seen ? 2.25 * statistics.growth.drift : 0,
+          0.33 * scaled_seconds(seconds)};
 }
 
 std::vector<double> correction_values(const kernels::TopKShape& shape, const Statistics& statistics,
-                                      const Machine& machine) {
-  constexpr double kSampled = 4096;       // where sampled-threshold begins to sample,
-  constexpr double kParallel = 1 << 16;   // to use threads,
-  constexpr double kZoned = 1 << 17;      // to look at zones,
+                                      const Machine& machine, double seconds) {
+  constexpr double kZoned = 1 << 17;      // where sampled-threshold looks at zones,
   constexpr double kSomeZones = 1 << 20;  // and at some of them only
   const double rows = static_cast<double>(shape.n);
   const double places = std::max(1.0, static_cast<double>(shape.k));
   const double bytes = shape.widths.empty() ? 4 : kernels::bits(shape.widths.front()) / 8.0;
-  const double n = scaled(rows, 300, 1.5e7);
-  const double k = scaled(places, 1, 1e6);
-  const double mixed = disorder(statistics) - 0.5;
-  const double sampled = rows > kSampled ? 1 : 0;
-  const double parallel = rows > kParallel && machine.threads > 1 ? 1 : 0;
-  const double zoned = rows >= kZoned && places <= rows / 2048 && shape.widths.size() == 1 && bytes >= 4 ? 1 : 0;
-  const double some = rows >= kSomeZones ? zoned : 0;
-  const double width = std::log2(bytes) - 2;
-  const double columns = static_cast<double>(shape.widths.size()) - 1;
-  const double ties = shape.ties == kernels::TieRule::all ? 1 : 0;
-  const double fused = shape.fused ? 1 : 0;
-  const double passing = std::clamp(std::log(std::max(statistics.selectivity, 1e-3)) / 3, -1.5, 0.0);
-  const double alone = machine.threads == 1 ? 1 : 0;
-  const double equal = statistics.ties;
-  const double crowded = std::min(1.0, 64 * statistics.ties);  // zones that have several rows of the k-th key
-  const double distinct = 1 - statistics.distinct;
-  const double best = disorder_of_best(statistics, false) - 0.5;
-  const double sorted = std::pow(std::abs(2 * statistics.ascending - 1), 4);
-  const double every = rows / (std::sqrt(3 * rows) + std::cbrt(4 * rows * places) + 1);
-  const double late = fused == 1 && 16 * (places + 2 * every) < rows * statistics.selectivity ? 1 : 0;  // filter
-  // clang-format off
-  return {1, n, k, mixed, n * n, k * k, n * k, n * mixed, k * mixed, n * n * n, k * k * k, sampled, parallel,
-          parallel * n, zoned, zoned * n, zoned * k, width, width * n, width * k, columns, columns * n, columns * k,
-          ties, ties * n, fused, fused * n, fused * k, passing, passing * n, passing * k, alone, alone * n, equal,
-          equal * k, distinct, distinct * k, sorted, sorted * n, sorted * k, best, best * k, zoned * best,
-          zoned * sorted, zoned * crowded, statistics.worst, sampled * sorted, late, late * n, late * k, some,
-          some * k, some * crowded, zoned * statistics.worst};
-  // clang-format on
+  const bool zoned = rows >= kZoned && places <= rows / 2048 && shape.widths.size() == 1 && bytes >= 4;
+  const Candidates candidates = candidates_of(shape, statistics);
+  return {1.5 * scaled(rows, 300, 1.5e7),
+          0.75 * scaled(places, 1, 1e6),
+          1.5 * scaled(candidates.rows, 1, 1e6),
+          0.125 * (disorder(statistics) - 0.5),
+          1.5 * (disorder_of_best(statistics, false) - 0.5),
+          0.5 * std::pow(std::abs(2 * statistics.ascending - 1), 4),
+          0.75 * (1 - statistics.distinct),
+          4.5 * statistics.ties,
+          0.375 * std::min(1.0, 64 * statistics.ties),  // zones that have several rows of the k-th key
+          0.67 * statistics.worst,
+          zoned ? 0.5 : 0,
+          zoned && rows >= kSomeZones ? 0.375 : 0,
+          0.67 * (std::log2(bytes) - 2),
+          0.25 * (static_cast<double>(shape.widths.size()) - 1),
+          shape.ties == kernels::TieRule::all ? 1.5 : 0,
+          shape.fused ? 1.0 : 0,
+          0.5 * std::clamp(std::log(std::max(statistics.selectivity, 1e-3)) / 3, -1.5, 0.0),
+          candidates.late ? 0.25 : 0,
+          0.19 * scaled_threads(machine),
+          0.33 * scaled_seconds(seconds)};
 }
 
-double correction_factor(std::span<const double> coefficients, std::span<const double> values) {
-  if (coefficients.size() != values.size()) return 1;
-  const double log = std::inner_product(coefficients.begin(), coefficients.end(), values.begin(), 0.0);
+// Features lie apart from each other, so that loops run over points.
+std::vector<float> nearness(std::span<const float> points, std::size_t count, std::span<const double> values) {
+  std::vector<float> near(count);
+  for (std::size_t j = 0; j < values.size(); ++j) {
+    const float* of_points = points.data() + j * count;
+    const auto value = static_cast<float>(values[j]);
+    for (std::size_t i = 0; i < count; ++i) near[i] += (of_points[i] - value) * (of_points[i] - value);
+  }
+  for (float& it : near) it = std::exp(-it / 2);
+  return near;
+}
+
+double correction_factor(const Correction& correction, std::span<const double> values) {
+  const std::size_t count = correction.weights.size();
+  if (correction.linear.size() != values.size() + 1 || correction.points.size() != count * values.size()) return 1;
+  const std::vector<float> near = nearness(correction.points, count, values);
+  const double log =
+      std::inner_product(values.begin(), values.end(), correction.linear.begin() + 1, correction.linear.front()) +
+      std::inner_product(near.begin(), near.end(), correction.weights.begin(), 0.0);
   return std::exp(std::clamp(log, -kMostCorrected, kMostCorrected));
 }
 

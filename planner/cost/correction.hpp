@@ -9,22 +9,25 @@
 #include "planner/statistics.hpp"
 
 // What a machine's runs take longer or shorter than an algorithm's terms say, where analysis ends: caches, branches,
-// the ways of a compiler. The logarithm of this factor is a polynomial in logarithms of the problem's sizes and in some
-// of its properties, fitted to runs. It is bounded, and so are the sizes that it looks at: beyond those of runs it says
-// what it says at their edge.
+// the ways of a compiler. The logarithm of this factor is a regression on features of the problem: logarithms of sizes
+// and some properties, each scaled so that problems at a distance of 1 are about as far off as each other. It is
+// bounded, and so are the sizes that it looks at: beyond those of runs it says what it says at their edge.
 namespace skyrank::planner::cost {
 
-/// Monomials of the polynomial by name, the constant first.
+/// Features of a problem by name.
 std::span<const std::string_view> correction_names(bool ranking);
 
-/// Their values for a problem, in the same order.
+/// Their values, in the same order; `seconds` are what the algorithm's terms say.
 std::vector<double> correction_values(const kernels::SkylineShape& shape, const Statistics& statistics,
-                                      const Machine& machine);
+                                      const Machine& machine, double seconds);
 std::vector<double> correction_values(const kernels::TopKShape& shape, const Statistics& statistics,
-                                      const Machine& machine);
+                                      const Machine& machine, double seconds);
 
-/// The factor, by a coefficient for each monomial; from a third to three.
-double correction_factor(std::span<const double> coefficients, std::span<const double> values);
+/// How near a problem is to each of the points of a correction, from 0 to 1.
+std::vector<float> nearness(std::span<const float> points, std::size_t count, std::span<const double> values);
+
+/// The factor, from a third to three; 1 where the correction is of other features.
+double correction_factor(const Correction& correction, std::span<const double> values);
 
 /// The greatest logarithm of the factor.
 inline constexpr double kMostCorrected = 1.0986;

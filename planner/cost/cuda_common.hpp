@@ -33,11 +33,17 @@ inline double shared_bits(const kernels::TopKShape& shape, const Statistics& sta
 /// Rows wanted, as many as there are at most.
 inline double wanted(const kernels::TopKShape& shape) { return static_cast<double>(std::min(shape.n, shape.k)); }
 
+/// Bytes to the device before an algorithm starts: the keys, or the columns that these are made of there.
+inline double bytes_sent(const Statistics& statistics, double keys) {
+  return statistics.memory == kernels::Memory::host ? keys : statistics.unsent;
+}
+
 /// What an algorithm itself does, the keys being in one column on the device.
 struct CudaWork {
   double launches = 0;
   double bytes = 0;         ///< of device memory, read or written
   double elements = 0;      ///< of temporary memory at once: keys with their row ids, or rows of keys
+  bool widens = true;       ///< keys narrower than 4 bytes, or between 4 and 8, before it reads them
   std::vector<Term> other;  ///< what is neither
 };
 
@@ -46,7 +52,7 @@ inline Cost cuda_cost(const kernels::TopKShape& shape, const Statistics& statist
   constexpr double kBlockSort = 4096;  // elements that one block sorts
   const double n = static_cast<double>(shape.n);
   const double k = wanted(shape);
-  if (shape.widths.size() > 1 || packed_bytes(shape) != key_bytes(shape)) {
+  if (shape.widths.size() > 1 || (work.widens && packed_bytes(shape) != key_bytes(shape))) {
     work.launches += 1;
     work.bytes += n * (key_bytes(shape) + packed_bytes(shape));
   }
@@ -56,7 +62,7 @@ inline Cost cuda_cost(const kernels::TopKShape& shape, const Statistics& statist
     work.launches += 3;
     work.bytes += 2 * n * packed_bytes(shape);
   }
-  const double sent = statistics.memory == kernels::Memory::host ? n * key_bytes(shape) : 0;
+  const double sent = bytes_sent(statistics, n * key_bytes(shape));
   std::vector<Term> terms{{"start", 1, kCudaStart},
                           {"bytes-sent", sent, kTransferByte},
                           {"bytes-fetched", 8 * k, kTransferByte},
@@ -70,7 +76,7 @@ inline Cost cuda_cost(const kernels::TopKShape& shape, const Statistics& statist
 inline Cost cuda_cost(const kernels::SkylineShape& shape, const Statistics& statistics, CudaWork work) {
   const double n = static_cast<double>(shape.n);
   const double row_bytes = static_cast<double>(shape.d) * static_cast<double>(shape.width);
-  const double sent = statistics.memory == kernels::Memory::host ? n * row_bytes : 0;
+  const double sent = bytes_sent(statistics, n * row_bytes);
   std::vector<Term> terms{{"start", 1, kCudaStart},
                           {"bytes-sent", sent, kTransferByte},
                           {"bytes-fetched", n / 8, kTransferByte},

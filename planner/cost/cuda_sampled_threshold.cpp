@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "planner/cost/cuda_common.hpp"
@@ -19,10 +20,14 @@ Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& s
                             const Values& /*values*/) {
   const double n = static_cast<double>(shape.n);
   const double kept = candidates(n, wanted(shape));
+  // Narrow keys are read as they lie, and a scan reads columns, making keys on the way.
+  const double keys = shape.widths.size() > 1 ? packed_bytes(shape) : std::min(packed_bytes(shape), key_bytes(shape));
+  const double read = statistics.scanned > 0 ? statistics.scanned : keys;
   return cuda_cost(shape, statistics,
                    {.launches = 3,
-                    .bytes = packed_bytes(shape) * n,
+                    .bytes = read * n,
                     .elements = 4 * kept,
+                    .widens = false,
                     .other = {{"select", 1, 8e-6},  // the threshold from the sample
                               {"candidates", kept * element_bytes(shape), 8 * kCudaByte}}});
 }

@@ -21,13 +21,21 @@ namespace {
 
 using testing::HasSubstr;
 
+/// A constant, and a point at the origin of all features.
+Correction correction_of_one_point() {
+  const std::size_t features = cost::correction_names(true).size();
+  Correction correction{std::vector<double>(features + 1), std::vector<float>(features), {0.5F}};
+  correction.linear.front() = -0.25;
+  return correction;
+}
+
 Profile example() {
   return {.cpu = "A CPU",
           .cores = 4,
           .gpu = "",
           .rates = {{"memory_bandwidth", 2e10}},
           .algorithms = {{"sfs", {{"start", 1e-6}, {"keys", 0}}}},
-          .corrections = {{"heap", std::vector<double>(cost::correction_names(true).size(), -0.25)}}};
+          .corrections = {{"heap", correction_of_one_point()}}};
 }
 
 std::string refusal(const std::filesystem::path& file, const std::string& cpu, const std::string& gpu = "") {
@@ -105,21 +113,43 @@ TEST(Profiles, CorrectionsOfAProfileAreATermOfTheirOwn) {
   const kernels::TopKShape shape{.n = 1000, .k = 3, .widths = {kernels::KeyWidth::bytes4}};
   Profile profile;
   const double without = seconds_of(cost_of("heap", shape, {.profile = &profile}));
-  std::vector<double>& coefficients = profile.corrections["heap"];
-  coefficients.assign(cost::correction_names(true).size(), 0);
-  coefficients.front() = std::log(1.5);
+  Correction& correction = profile.corrections["heap"];
+  correction.linear.assign(cost::correction_names(true).size() + 1, 0);
+  correction.linear.front() = std::log(1.5);
   const cost::Cost cost = cost_of("heap", shape, {.profile = &profile});
   EXPECT_EQ(cost.terms.back().name, "correction");
   EXPECT_NEAR(seconds_of(cost), 1.5 * without, 1e-9 * without);
-  coefficients.front() = -100;  // bounded
+  correction.linear.front() = -100;  // bounded
   EXPECT_NEAR(seconds_of(cost_of("heap", shape, {.profile = &profile})), without / 3, 1e-3 * without);
+}
+
+TEST(Profiles, PointsOfACorrectionCountWhereTheyAreNear) {
+  const kernels::TopKShape shape{.n = 1000, .k = 3, .widths = {kernels::KeyWidth::bytes4}};
+  const std::vector<double> values = cost::correction_values(shape, {}, {}, 1e-5);
+  Correction correction{std::vector<double>(values.size() + 1), {}, {0.25F, 100}};
+  for (const double value : values) {
+    correction.points.push_back(static_cast<float>(value));
+    correction.points.push_back(static_cast<float>(value) + 100);
+  }
+  EXPECT_NEAR(cost::correction_factor(correction, values), std::exp(0.25), 1e-6);
+  correction.points.pop_back();  // of other features than these
+  EXPECT_EQ(cost::correction_factor(correction, values), 1);
+}
+
+TEST(Profiles, PointsOfACorrectionHaveAllTheirNumbers) {
+  const std::string yaml = "version: 1\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: \"0.5 1 2\"\n";
+  EXPECT_THROW(parse_profile(yaml, "text"), BadProfile);
+  const std::string words = "version: 1\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: a b\n";
+  EXPECT_THROW(parse_profile(words, "text"), BadProfile);
+  const Profile older = parse_profile("version: 1\ncorrections:\n  heap: {all: 1, n: 2}\n", "text");
+  EXPECT_TRUE(older.corrections.empty());  // what an earlier fit wrote says nothing of these features
 }
 
 TEST(Profiles, NamesOfCorrectionsAreDistinctAndHaveValues) {
   const kernels::SkylineShape skyline{.n = 1000, .d = 3, .width = kernels::KeyWidth::bytes4, .general_order = false};
   const kernels::TopKShape ranking{.n = 1000, .k = 3, .widths = {kernels::KeyWidth::bytes4}};
-  EXPECT_EQ(cost::correction_values(skyline, {}, {}).size(), cost::correction_names(false).size());
-  EXPECT_EQ(cost::correction_values(ranking, {}, {}).size(), cost::correction_names(true).size());
+  EXPECT_EQ(cost::correction_values(skyline, {}, {}, 1e-4).size(), cost::correction_names(false).size());
+  EXPECT_EQ(cost::correction_values(ranking, {}, {}, 1e-4).size(), cost::correction_names(true).size());
   for (const bool is_ranking : {false, true}) {
     const auto names = cost::correction_names(is_ranking);
     EXPECT_EQ(std::set<std::string_view>(names.begin(), names.end()).size(), names.size());
@@ -160,24 +190,22 @@ TEST(Fit, NeverGoesBelowATenthOfTheModelsOwn) {
 }
 
 TEST(Fit, CorrectsWhatTermsLeaveOver) {
-  std::vector<TimedRun> runs;
-  for (int i = 0; i < 60; ++i) {
-    const double size = 0.05 * i - 1.5;
-    const double left_over = std::exp(0.2 + 0.3 * size);
+  const auto left_over = [](double size) { return 0.2 + 0.3 * size + 0.4 * std::exp(-2 * size * size); };
+  std::vector<CorrectedRun> runs;
+  for (int i = 0; i < 120; ++i) {
+    const double size = 0.025 * i - 1.5;
     const double noise = i % 9 == 0 ? 5 : 1;  // other work on the machine
-    TimedRun run;
-    run.cost.terms.push_back({"a", 1.0, 1});
-    run.seconds = left_over * noise;
-    run.features = {1, size, size * size};
-    runs.push_back(run);
+    const double seconds = std::exp(left_over(size)) * noise;
+    runs.push_back({{size}, 1, seconds, seconds});
   }
-  const std::vector<double> coefficients = fit_correction(runs, {{"a", 1.0}});
-  ASSERT_EQ(coefficients.size(), 3u);
-  EXPECT_NEAR(coefficients[0], 0.2, 0.1);
-  EXPECT_NEAR(coefficients[1], 0.3, 0.1);
-  EXPECT_NEAR(coefficients[2], 0, 0.1);
+  const std::optional<Correction> correction = fit_correction(runs);
+  ASSERT_TRUE(correction);
+  for (const double size : {-1.2, -0.3, 0.0, 0.4, 1.2}) {
+    EXPECT_NEAR(std::log(cost::correction_factor(*correction, std::vector<double>{size})), left_over(size), 0.1)
+        << size;
+  }
   runs.resize(2);
-  EXPECT_TRUE(fit_correction(runs, {{"a", 1.0}}).empty());  // too few
+  EXPECT_FALSE(fit_correction(runs));  // too few
 }
 
 TEST(MeasuredRuns, ComeBackFromCsv) {

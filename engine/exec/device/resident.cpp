@@ -88,6 +88,11 @@ std::size_t ResidentColumn::bytes() const {
   return values + (nulls ? bytes_of_bits(column_.validity.offset, column_.length) : 0);
 }
 
+bool ResidentColumn::is_there() const {
+  const std::scoped_lock lock(mutex_);
+  return copy_.has_value();
+}
+
 const kernels::StoredColumn& ResidentColumn::values(double& transfer_ms) {
   const std::lock_guard lock(mutex_);
   if (!copy_) {
@@ -114,6 +119,19 @@ ResidentColumn::Copy ResidentColumn::bring() const {
     copy.column.first_validity_bit = column_.validity.offset & 7;
   }
   return copy;
+}
+
+Residency residency_of(const std::vector<int>& columns, const Table& table) {
+  Residency result;
+  const auto rows = static_cast<double>(std::max<std::int64_t>(table.num_rows(), 1));
+  for (const int index : columns) {
+    const ColumnData& column = table.column(index).data();
+    if (!ResidentColumn::is_possible(column)) continue;
+    const auto bytes = static_cast<double>(ResidentColumn(column).bytes());
+    result.row_bytes += bytes / rows;
+    if (column.device == nullptr || !column.device->is_there()) result.unsent += bytes;
+  }
+  return result;
 }
 
 Table kept_on_device(const Table& table) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include <skyrank/table.hpp>
 
@@ -24,6 +25,9 @@ class ResidentColumn {
   /// Bytes of device memory for the values and the NULLs.
   std::size_t bytes() const;
 
+  /// Whether they have been brought there.
+  bool is_there() const;
+
   /// Brings them there unless they are. Throws kernels::cuda::OutOfMemory. `transfer_ms` grows by the time that takes.
   const kernels::StoredColumn& values(double& transfer_ms);
 
@@ -37,9 +41,16 @@ class ResidentColumn {
   Copy bring() const;
 
   ColumnData column_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::optional<Copy> copy_;
 };
+
+/// What a query reads of a table in the memory of the device.
+struct Residency {
+  double unsent = 0;     ///< bytes of columns that are not there yet
+  double row_bytes = 0;  ///< of all columns that it reads
+};
+Residency residency_of(const std::vector<int>& columns, const Table& table);
 
 /// The same table, whose columns that have a device form keep it once a query has needed it.
 Table kept_on_device(const Table& table);

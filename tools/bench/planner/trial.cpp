@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -184,6 +185,13 @@ planner::Statistics statistics_of(const Problem& problem, std::span<const kernel
   return statistics;
 }
 
+/// The value that a share of the others are below.
+double quantile(std::vector<double> values, double share) {
+  const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
+  std::ranges::nth_element(values, values.begin() + place);
+  return values[static_cast<std::size_t>(place)];
+}
+
 /// One of the ways through a problem, and what they took.
 template <class Algorithm>
 struct Path {
@@ -191,7 +199,9 @@ struct Path {
   planner::cost::Values parameters;
   std::vector<double> seconds = {};  ///< infinite alone: stopped
 
-  double least() const { return *std::ranges::min_element(seconds); }
+  /// The median: what a run takes that meets neither luck nor another's work.
+  double typical() const { return quantile(seconds, 0.5); }
+  double total() const { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
 };
 
 /// Every algorithm that is wanted and supports the problem, with each of the parameters that the planner prices.
@@ -232,32 +242,38 @@ std::optional<double> timed(const Path<Algorithm>& path, const typename Algorith
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Whether the least time was seen only once. Other work on the machine only adds to times, by several times where it
-/// takes cores, caches or bandwidth: the least is the run's own, when another one comes close to it.
-bool unconfirmed(std::vector<double> samples) {
-  constexpr double kClose = 1.05;
-  if (samples.size() < 2) return false;
-  std::ranges::nth_element(samples, samples.begin() + 1);
-  return std::max(samples[0], samples[1]) > kClose * std::min(samples[0], samples[1]);
+/// Whether a median of so many times may still move: half of them are far apart, or there are few and more cost little.
+bool uncertain(const std::vector<double>& seconds, double total) {
+  constexpr double kClose = 1.1;
+  constexpr std::size_t kMany = 15;
+  constexpr double kCheap = 0.003;  // seconds
+  if (seconds.size() < 2) return false;
+  return (seconds.size() < kMany && total < kCheap) || quantile(seconds, 0.75) > kClose * quantile(seconds, 0.25);
 }
 
-/// Runs the paths in turns, and those again that matter: near the best, or not seen to take the same time twice.
+/// Runs the paths in turns, and those again that matter: near the best, or of uncertain time. Each round takes the next
+/// one of the problems, which are alike. Of a path that was run again the times of the warm-ups are dropped.
 template <class Algorithm>
-void time_in_turns(std::vector<Path<Algorithm>>& paths, const typename Algorithm::Problem& problem, const Cell& cell,
-                   int threads, const TrialOptions& options) {
+void time_in_turns(std::vector<Path<Algorithm>>& paths, const std::vector<typename Algorithm::Problem>& problems,
+                   const Cell& cell, int threads, const TrialOptions& options) {
   constexpr int kMostRounds = 10;
-  constexpr double kMostRepeated = 0.2;  // seconds
+  constexpr double kMostRepeated = 0.03;  // seconds
+  constexpr double kContends = 1.5;
   constexpr double kOutOfTheRunning = 3;
+  constexpr double kShort = 0.001;  // seconds of all its runs, in which even a hopeless path may be known well
   Watchdog watchdog;
   double best = std::numeric_limits<double>::infinity();
   for (int round = -cell.warmups; round < kMostRounds * cell.repeats; ++round) {
+    const auto& problem = problems[static_cast<std::size_t>(round + cell.warmups) % problems.size()];
     for (Path<Algorithm>& path : paths) {
       if (options.stop.stop_requested()) throw kernels::Cancelled{};
       const bool stopped = path.seconds.size() == 1 && !std::isfinite(path.seconds.front());
-      const bool again =
-          unconfirmed(path.seconds) && std::accumulate(path.seconds.begin(), path.seconds.end(), 0.0) < kMostRepeated;
-      if (stopped || (round >= cell.repeats && !again)) continue;
-      if (round > 0 && path.least() > kOutOfTheRunning * best) continue;
+      if (stopped) continue;
+      if (!path.seconds.empty() && path.total() > kShort && path.typical() > kOutOfTheRunning * best) continue;
+      if (round >= cell.repeats) {
+        const double total = path.total();
+        if (path.typical() > kContends * best || total > kMostRepeated || !uncertain(path.seconds, total)) continue;
+      }
       // Short runs are cheap to have, however hopeless; and the first one on a GPU sets it up.
       const double limit = std::clamp(planner::kHopeless * best, planner::kLeastStopped, cell.budget_s);
       const std::optional<double> run = timed(path, problem, threads, watchdog, limit);
@@ -265,8 +281,9 @@ void time_in_turns(std::vector<Path<Algorithm>>& paths, const typename Algorithm
         path.seconds = {std::numeric_limits<double>::infinity()};
         continue;
       }
+      if (round <= 0) path.seconds.clear();
       path.seconds.push_back(*run);
-      best = std::min(best, *run);
+      best = std::min(best, path.typical());
     }
   }
 }
@@ -287,13 +304,14 @@ std::pair<planner::Statistics, double> plan(const typename Algorithm::Problem& p
   return {statistics, planning};
 }
 
-/// `earlier`: runs of the same cell; none the first time.
+/// `problems`: alike; the first is what the planner looks at. `earlier`: runs of the same cell; none the first time.
 template <class Algorithm>
 std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
-                                 const typename Algorithm::Problem& problem, std::span<const kernels::KeyColumn> keys,
-                                 const Cell& cell, int threads, const TrialOptions& options,
-                                 std::vector<MeasuredRun> earlier) {
+                                 const std::vector<typename Algorithm::Problem>& problems,
+                                 std::span<const kernels::KeyColumn> keys, const Cell& cell, int threads,
+                                 const TrialOptions& options, std::vector<MeasuredRun> earlier) {
   constexpr double kContends = 2;
+  const typename Algorithm::Problem& problem = problems.front();
   const bool gpu = !kernels::cuda::find_devices().devices.empty();
   const auto shape = shape_of(problem);
   const auto [statistics, planning] =
@@ -312,7 +330,7 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
     });
   }
   if (!options.time) paths.clear();
-  time_in_turns(paths, problem, cell, threads, options);
+  time_in_turns(paths, problems, cell, threads, options);
   const std::string where = cell.where < 1 ? fmt::format(" where={}", cell.where) : "";
   const std::string data =
       fmt::format("{} {} {}{}", cell.distribution, to_string(DataType(cell.type)), cell.seed, where);
@@ -322,35 +340,53 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
   }
   for (const Path<Algorithm>& path : paths) {
     if (const auto run = run_of(path); run != earlier.end()) {
-      run->seconds = std::min(run->seconds, path.least());
+      run->seconds = std::min(run->seconds, path.typical());
     } else {
-      earlier.push_back({std::string(path.algorithm->name), data, shape, statistics, threads, planning, path.least(),
+      earlier.push_back({std::string(path.algorithm->name), data, shape, statistics, threads, planning, path.typical(),
                          path.parameters});
     }
   }
   return earlier;
 }
 
+/// The tables of a cell. The processor learns the branches of a short ranking when it meets the same rows over and
+/// over, or does not, as its luck will have it; so there are some tables that differ in their seeds.
+std::vector<Data> tables_of(Cell cell) {
+  constexpr std::int64_t kShortRows = 10000;
+  constexpr int kTables = 8;
+  constexpr std::uint64_t kNextSeed = 1000;
+  std::vector<Data> tables;
+  tables.push_back(make_data(cell));
+  if (cell.op == Op::skyline || cell.n > kShortRows) return tables;
+  while (tables.size() < kTables) {
+    cell.seed += kNextSeed;
+    tables.push_back(make_data(cell));
+  }
+  return tables;
+}
+
 }  // namespace
 
 std::vector<MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options,
                                   const std::vector<planner::MeasuredRun>& earlier) {
-  const Data data = make_data(cell);
+  const std::vector<Data> tables = tables_of(cell);
+  const Data& data = tables.front();
   const int threads = cell.threads == 0 ? tbb::info::default_concurrency() : cell.threads;
   tbb::task_arena arena(threads);
   return arena.execute([&] {
     if (cell.op == Op::skyline) {
-      const kernels::SkylineProblem problem{.n = data.n, .keys = data.keys, .order = {}};
-      return try_all(kernels::skyline_algorithms(), problem, data.keys, cell, threads, options, earlier);
+      return try_all(kernels::skyline_algorithms(), {{.n = data.n, .keys = data.keys, .order = {}}}, data.keys, cell,
+                     threads, options, earlier);
     }
-    kernels::TopKProblem problem{
-        .n = data.n, .keys = data.keys, .k = static_cast<std::size_t>(cell.k), .ties = cell.ties};
-    if (cell.where == 1)
-      return try_all(kernels::topk_algorithms(), problem, data.keys, cell, threads, options, earlier);
-    const FilteredKeys source(data.keys.front(), data.n, cell.where);
-    problem.keys = {};
-    problem.source = &source;
-    return try_all(kernels::topk_algorithms(), problem, data.keys, cell, threads, options, earlier);
+    std::deque<FilteredKeys> sources;
+    std::vector<kernels::TopKProblem> problems;
+    for (const Data& table : tables) {
+      problems.push_back({.n = table.n, .keys = table.keys, .k = static_cast<std::size_t>(cell.k), .ties = cell.ties});
+      if (cell.where == 1) continue;
+      problems.back().keys = {};
+      problems.back().source = &sources.emplace_back(table.keys.front(), table.n, cell.where);
+    }
+    return try_all(kernels::topk_algorithms(), problems, data.keys, cell, threads, options, earlier);
   });
 }
 

@@ -21,13 +21,13 @@ struct TrialOptions {
 };
 
 /// Times every algorithm that supports the cell, in turns, the cell's `repeats` times after its warm-ups, and up to ten
-/// times as often until the least time was seen twice; those that take three times as long as the best, only once. The
-/// least times come back. An algorithm that runs longer than the cell's budget, or `planner::kHopeless` times as long
-/// as the best so far, is stopped and comes back with infinite seconds. Throws kernels::Cancelled after a stop request,
-/// std::bad_alloc, and what make_data throws.
+/// times as often where runs are short or their times far apart; those that take three times as long as the best, only
+/// once. Their medians come back. An algorithm that runs longer than the cell's budget, or `planner::kHopeless` times
+/// as long as the best so far, is stopped and comes back with infinite seconds. Throws kernels::Cancelled after a stop
+/// request, std::bad_alloc, and what make_data throws.
 ///
 /// `earlier` are runs of the same cell: then only paths that came within twice the best are timed again, and of each
-/// the lesser time is kept. What other guests of a host do to caches and memory lasts for seconds, so that a time is
+/// the lesser median is kept. What other guests of a host do to caches and memory lasts for seconds, so that a time is
 /// known only after some passes over all cells.
 std::vector<planner::MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options,
                                            const std::vector<planner::MeasuredRun>& earlier = {});

@@ -153,15 +153,28 @@ Correction correction_of(const Eigen::VectorXd& solution, const Eigen::MatrixXd&
   return correction;
 }
 
+/// A factor alone: that of the run that took longer than 95 % of the runs did, by what was predicted.
+Correction correction_of_the_worst(const std::vector<CorrectedRun>& runs) {
+  std::vector<double> logs;
+  for (const CorrectedRun& run : runs) logs.push_back(std::log(run.seconds / std::max(1e-12, run.predicted)));
+  const auto worst = logs.begin() + static_cast<std::ptrdiff_t>(logs.size() * 95 / 100);
+  std::nth_element(logs.begin(), worst, logs.end());
+  Correction correction;
+  correction.linear.assign(runs.front().features.size() + 1, 0.0);
+  correction.linear.front() = std::max(0.0, *worst);
+  return correction;
+}
+
 }  // namespace
 
 std::optional<Correction> fit_correction(const std::vector<CorrectedRun>& runs) {
-  constexpr std::ptrdiff_t kLeastRuns = 40;
+  constexpr std::size_t kLeastRuns = 40;
   constexpr double kNear = 3;
   constexpr double kCompared = 20;
   constexpr int kRounds = 4;
-  if (std::ranges::count_if(runs, [](const auto& run) { return run.seconds <= kNear * run.best; }) < kLeastRuns) {
-    return std::nullopt;
+  if (runs.size() < kLeastRuns) return std::nullopt;
+  if (std::ranges::count_if(runs, [](const auto& run) { return run.seconds <= kNear * run.best; }) < std::ptrdiff_t{kLeastRuns}) {
+    return correction_of_the_worst(runs);
   }
   std::vector<const CorrectedRun*> compared;
   for (const CorrectedRun& run : runs) {

@@ -173,7 +173,8 @@ std::optional<Correction> fit_correction(const std::vector<CorrectedRun>& runs) 
   constexpr double kCompared = 20;
   constexpr int kRounds = 4;
   if (runs.size() < kLeastRuns) return std::nullopt;
-  if (std::ranges::count_if(runs, [](const auto& run) { return run.seconds <= kNear * run.best; }) < std::ptrdiff_t{kLeastRuns}) {
+  if (std::ranges::count_if(runs, [](const auto& run) { return run.seconds <= kNear * run.best; }) <
+      std::ptrdiff_t{kLeastRuns}) {
     return correction_of_the_worst(runs);
   }
   std::vector<const CorrectedRun*> compared;

@@ -36,8 +36,8 @@ struct CorrectedRun {
 /// beside that alike where these are near (Rasmussen, Williams: Gaussian Processes for Machine Learning, 2006,
 /// sections 2.7 and 8.3.1, on a subset of the runs, chosen so that every run is near one of them). Runs that are slower
 /// than the best of their query count less, and so do those that are far off, whose times are often some other work's.
-/// Where fewer than 40 runs are near the best of their query, a path that is seldom any good is made as dear as the runs
-/// that were predicted worst, lest it be chosen by mistake. Nothing where there are fewer than 40 runs.
+/// Where fewer than 40 runs are near the best of their query, a path that is seldom any good is made as dear as the
+/// runs that were predicted worst, lest it be chosen by mistake. Nothing where there are fewer than 40 runs.
 std::optional<Correction> fit_correction(const std::vector<CorrectedRun>& runs);
 
 }  // namespace skyrank::planner

@@ -22,7 +22,9 @@ using SegmentsOnGpu = skyrank::gpu_testing::GpuTest;
 template <class T>
 Buffer<T> on_device(const std::vector<T>& values, DeviceContext& device) {
   auto buffer = device.allocate<T>(values.size());
+  device.synchronize();
   device.transfer().upload(buffer.data(), values.data(), buffer.bytes());
+  SKYRANK_CUDA_CALL(cudaStreamSynchronize(device.transfer().stream()));
   return buffer;
 }
 

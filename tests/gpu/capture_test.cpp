@@ -64,6 +64,7 @@ class CapturedSelection {
   CapturedSelection& operator=(const CapturedSelection&) = delete;
 
   std::vector<RowId> replay(const std::vector<std::uint32_t>& keys) {
+    device_.synchronize();
     device_.transfer().upload(keys_.data(), keys.data(), keys_.bytes());
     SKYRANK_CUDA_CALL(cudaStreamSynchronize(device_.transfer().stream()));
     SKYRANK_CUDA_CALL(cudaGraphLaunch(replay_, device_.stream()));

@@ -123,7 +123,7 @@ TEST(Choose, Devices) {
 }
 
 TEST(Choose, ALimitOfMemoryLeavesOutWhatNeedsMore) {
-  const TopKShape shape = topk(1000000, 900000, {KeyWidth::bytes8, KeyWidth::bytes8});
+  const SkylineShape shape = skyline(1000000, 8);
   const auto free = choose(shape, {}, {});
   const auto bound = choose(shape, {}, {.host_bytes = free.bytes - 1, .host_limited = true});
   EXPECT_NE(bound.algorithm, free.algorithm);

@@ -29,7 +29,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 // Levels are below 128, so the highest bit of a byte is free for comparisons of eight levels at once.
-constexpr std::uint64_t kHighestBits = 0x8080808080808080u;
+inline constexpr std::uint64_t kHighestBits = 0x8080808080808080u;
 
 /// The greater level of each of eight dimensions.
 inline std::uint64_t greater_levels(std::uint64_t a, std::uint64_t b) {

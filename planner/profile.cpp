@@ -21,10 +21,16 @@ namespace {
 constexpr int kVersion = 1;
 constexpr std::string_view kConstant = "all";  ///< a correction's, beside its coefficients
 
-/// planner/profiles/default.yaml, put in by the build.
-constexpr std::string_view kBuiltIn =
+/// The lines of planner/profiles/default.yaml, put in by the build; compilers need not take one literal that long.
+constexpr std::string_view kBuiltIn[] = {
 #include "default_profile.inc"
-    ;
+};
+
+std::string built_in_text() {
+  std::string text;
+  for (const std::string_view line : kBuiltIn) text.append(line) += '\n';
+  return text;
+}
 
 double read_rate(const YAML::Node& node, const std::string& name) {
   const auto value = node.as<double>();
@@ -207,7 +213,7 @@ std::string to_yaml(const Profile& profile) {
 }
 
 const Profile& built_in_profile() {
-  static const Profile kProfile = parse_profile(kBuiltIn, "the built-in profile");
+  static const Profile kProfile = parse_profile(built_in_text(), "the built-in profile");
   return kProfile;
 }
 

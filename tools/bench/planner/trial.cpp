@@ -187,7 +187,7 @@ planner::Statistics statistics_of(const Problem& problem, std::span<const kernel
 
 /// The value that a share of the others are below.
 double quantile(std::vector<double> values, double share) {
-  const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
+  const std::ptrdiff_t place = std::lround(share * static_cast<double>(values.size() - 1));
   std::ranges::nth_element(values, values.begin() + place);
   return values[static_cast<std::size_t>(place)];
 }

@@ -48,10 +48,10 @@ TEST(Choose, FewRowsTakeAHeapAndManyASample) {
   }
 }
 
-TEST(Choose, WideRankingsOfAllRowsSort) {
-  // sampled-threshold takes no sample for so long an answer, and sorts all rows as well.
+TEST(Choose, WideRankingsOfNearlyAllRowsSort) {
+  // All three sort such an answer, and take the same time but for a tenth or two; heaps and bitonic do not come near.
   EXPECT_THAT(std::string(choose(topk(1000000, 900000, {KeyWidth::bytes8, KeyWidth::bytes8}), {}, {}).algorithm->name),
-              AnyOf("sort", "sampled-threshold"));
+              AnyOf("sort", "nth-element", "sampled-threshold"));
 }
 
 TEST(Choose, GeneralOrdersTakeBlockNestedLoops) {

@@ -60,6 +60,13 @@ void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
     return nullptr;
   }
 }
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t& /*tag*/) noexcept {
+  try {
+    return operator new(size, alignment);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept { skyrank::memory::release(memory); }
 void operator delete(void* memory, std::size_t /*size*/) noexcept { skyrank::memory::release(memory); }
 void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept { skyrank::memory::release(memory); }

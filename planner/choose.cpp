@@ -315,8 +315,8 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
   return choice;
 }
 
-/// Of algorithms that the profile has a correction for, which are those that were often the best in some runs; of all,
-/// where none of them can run.
+/// Of algorithms that the profile has a correction for, which are those of which there were enough runs; of all, where
+/// none of them can run.
 template <class Algorithm, class Shape>
 double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
                      const Statistics& statistics) {

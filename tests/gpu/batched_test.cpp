@@ -8,25 +8,16 @@
 #include "kernels/cuda/topk/batched.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"
+#include "tests/kernels/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 
 // One selection for each of many segments: a block's, a warp's, those of one length and of many.
 namespace skyrank::kernels::tests {
 namespace {
 
-using cuda::Buffer;
 using cuda::DeviceContext;
 
 using SegmentsOnGpu = skyrank::gpu_testing::GpuTest;
-
-template <class T>
-Buffer<T> on_device(const std::vector<T>& values, DeviceContext& device) {
-  auto buffer = device.allocate<T>(values.size());
-  device.synchronize();
-  device.transfer().upload(buffer.data(), values.data(), buffer.bytes());
-  SKYRANK_CUDA_CALL(cudaStreamSynchronize(device.transfer().stream()));
-  return buffer;
-}
 
 /// The k least elements' rows of each segment, filled up with -1.
 template <class E>
@@ -59,9 +50,7 @@ void expect_least(const Values& values, const std::vector<std::size_t>& offsets,
   cuda::least_of_segments(E{there.data(), 0},
                           {.count = count, .rows = offsets[1], .offsets = equal ? nullptr : bounds.data()}, k,
                           rows.data(), device);
-  device.synchronize();
-  std::vector<RowId> found(rows.size());
-  device.transfer().download(found.data(), rows.data(), rows.bytes());
+  const std::vector<RowId> found = on_host(rows, device);
   EXPECT_TRUE(found == expected(E{keys.data(), 0}, offsets, k)) << k << " of " << count << " segments";
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/topk/batched.hpp"
 #include "kernels/cuda/topk/guess.cuh"
+#include "tests/kernels/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 
@@ -14,15 +15,7 @@
 namespace skyrank::kernels::tests {
 namespace {
 
-using cuda::Buffer;
 using cuda::DeviceContext;
-
-template <class T>
-Buffer<T> on_device(const std::vector<T>& values, DeviceContext& device) {
-  auto buffer = device.allocate<T>(values.size());
-  device.transfer().upload(buffer.data(), values.data(), buffer.bytes());
-  return buffer;
-}
 
 /// The answer of the oracle for rows [offsets[i], offsets[i + 1]) after one another, each filled up with -1.
 std::vector<RowId> expected(const Values& keys, KeyWidth width, const std::vector<std::size_t>& offsets, std::size_t k,
@@ -59,9 +52,7 @@ void expect_least(const Values& keys, const std::vector<std::size_t>& offsets, b
     device.synchronize();
     cuda::least_of_segments(elements, {.count = count, .rows = offsets[1], .offsets = equal ? nullptr : bounds.data()},
                             k, rows.data(), device);
-    device.synchronize();
-    std::vector<RowId> found(rows.size());
-    device.transfer().download(found.data(), rows.data(), rows.bytes());
+    const std::vector<RowId> found = on_host(rows, device);
     EXPECT_EQ(found, expected(keys, width, offsets, k, ties)) << k << " of segments of " << offsets[1];
   }
 }

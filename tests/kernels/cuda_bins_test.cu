@@ -8,6 +8,7 @@
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/bins.cuh"
 #include "kernels/cuda/topk/element.cuh"
+#include "tests/kernels/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 
@@ -18,7 +19,6 @@ namespace {
 
 using cuda::BinRule;
 using cuda::Bins;
-using cuda::Buffer;
 using cuda::DeviceContext;
 using cuda::Guess;
 using cuda::kBins;
@@ -82,21 +82,6 @@ TEST(BinRule, RisesWithTheElement) {
   expect_rising_for_many_keys<cuda::LongElements>();
   expect_rising_for_many_keys<cuda::ManyElements>();
   expect_rising_for_many_keys<cuda::ByteElements>();
-}
-
-template <class T>
-Buffer<T> on_device(const std::vector<T>& values, DeviceContext& device) {
-  auto buffer = device.allocate<T>(values.size());
-  device.transfer().upload(buffer.data(), values.data(), buffer.bytes());
-  return buffer;
-}
-
-template <class T>
-std::vector<T> on_host(const Buffer<T>& buffer, DeviceContext& device) {
-  device.synchronize();
-  std::vector<T> values(buffer.size());
-  device.transfer().download(values.data(), buffer.data(), buffer.bytes());
-  return values;
 }
 
 /// What bins of some sizes hold, as a scan leaves it.

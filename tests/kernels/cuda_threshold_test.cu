@@ -8,6 +8,7 @@
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/least_in_order.hpp"
+#include "tests/kernels/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 
@@ -16,25 +17,9 @@
 namespace skyrank::kernels::tests {
 namespace {
 
-using cuda::Buffer;
 using cuda::DeviceContext;
 using cuda::Guess;
 using cuda::Uint128;
-
-template <class T>
-Buffer<T> on_device(const std::vector<T>& values, DeviceContext& device) {
-  auto buffer = device.allocate<T>(values.size());
-  device.transfer().upload(buffer.data(), values.data(), buffer.bytes());
-  return buffer;
-}
-
-template <class T>
-std::vector<T> on_host(const Buffer<T>& buffer, DeviceContext& device) {
-  device.synchronize();
-  std::vector<T> values(buffer.size());
-  device.transfer().download(values.data(), buffer.data(), buffer.bytes());
-  return values;
-}
 
 /// Different ones, whose keys are few and whose low bits are a row id.
 template <class Element>

@@ -208,6 +208,18 @@ TEST(Fit, CorrectsWhatTermsLeaveOver) {
   EXPECT_FALSE(fit_correction(runs));  // too few
 }
 
+TEST(Fit, MakesWhatIsSeldomTheBestAsDearAsItsWorstPredictions) {
+  std::vector<CorrectedRun> runs;
+  for (int i = 0; i < 100; ++i) runs.push_back({{0.01 * i}, 1, i < 90 ? 1.0 : 2.5, 0.1});
+  const std::optional<Correction> correction = fit_correction(runs);
+  ASSERT_TRUE(correction);
+  for (const double size : {-1.0, 0.5, 2.0}) {
+    EXPECT_NEAR(cost::correction_factor(*correction, std::vector<double>{size}), 2.5, 1e-6) << size;
+  }
+  for (CorrectedRun& run : runs) run.seconds = 0.5;  // predictions that are too high are left as they are
+  EXPECT_NEAR(cost::correction_factor(*fit_correction(runs), std::vector<double>{0.5}), 1, 1e-6);
+}
+
 TEST(MeasuredRuns, ComeBackFromCsv) {
   MeasuredRun skyline{.algorithm = "sfs", .data = "independent float32 1", .shape = {}, .statistics = {}};
   skyline.shape = kernels::SkylineShape{.n = 1000, .d = 3, .width = kernels::KeyWidth::bytes8};

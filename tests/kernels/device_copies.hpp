@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <vector>
+
+#include "kernels/cuda/device/context.hpp"
+
+namespace skyrank::kernels::tests {
+
+/// Values in memory of a device, complete for whatever comes next on any stream.
+template <class T>
+cuda::Buffer<T> on_device(const std::vector<T>& values, cuda::DeviceContext& device) {
+  auto buffer = device.allocate<T>(values.size());
+  device.synchronize();
+  device.transfer().upload(buffer.data(), values.data(), buffer.bytes());
+  SKYRANK_CUDA_CALL(cudaStreamSynchronize(device.transfer().stream()));
+  return buffer;
+}
+
+/// Values from there, once all that was put on the device's stream is done.
+template <class T>
+std::vector<T> on_host(const cuda::Buffer<T>& buffer, cuda::DeviceContext& device) {
+  device.synchronize();
+  std::vector<T> values(buffer.size());
+  device.transfer().download(values.data(), buffer.data(), buffer.bytes());
+  return values;
+}
+
+}  // namespace skyrank::kernels::tests

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/cuda/device/block.cuh"
@@ -14,14 +15,25 @@
 // move together.
 //
 // A warp's 32 rows are neighbours, so of one cell or of few. It looks at 32 cells at a time, skips those that are no
-// subset of all its rows' masks together, and walks the rows of the others: 32 quartile masks, loaded for all its rows
-// at once and tested by 32 rows without a branch, leave a word of hits for each row, which alone lead to dominance
-// tests of its own.
+// subset of all its rows' masks together, and walks the rows of the others: a batch of quartile masks, loaded for all
+// its rows at once and tested by 32 rows without a branch, leaves a word of hits for each row, which alone lead to
+// dominance tests of its own.
+//
+// A row that is found dominated is a candidate no longer, as in the authors' code (skycube-templates, skyAlign.cuh):
+// what dominates it is in the same level and dominates all that it does. Its quartile mask becomes one that no mask
+// test allows (of 32 and 64 columns none is left to be that), in plain memory, so that looking costs nothing. Whether
+// others see it in time decides what is counted, never what is found.
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
 constexpr unsigned kThreads = 128;
-constexpr std::uint32_t kBatch = 32;  ///< rows tested before any dominance test
+
+/// Rows whose masks are tested before any dominance test; fewer where rows that are settled meanwhile count.
+constexpr std::uint32_t kBatch = 32;
+constexpr std::uint32_t kShortBatch = 2;
+
+/// As many rows as are compared side by side, a thread each.
+constexpr std::uint32_t kFewRows = 1u << 18;
 
 /// Rows from which on a phase may take long enough for the host to wait for it.
 constexpr std::uint32_t kManyRows = 1u << 17;
@@ -30,6 +42,10 @@ struct Levels {
   int first;
   int end;
 };
+
+/// Up to these dimensions cells are long, and most rows are dominated by one of their own: of more than two slices,
+/// those that begin late in a cell would find too many of its rows marked, and spare tests that one slice makes.
+constexpr int kFewDims = 6;
 
 /// Tasks of a phase, or as many as there are rows in 32s, and the fewest rows of a slice.
 constexpr std::uint32_t kTasks = 1u << 19;
@@ -54,7 +70,7 @@ struct Phase {
   int stride;
   bool quartiles;             ///< whether to test their masks
   std::uint32_t most_slices;  ///< of a level; 0: as many as keep the device busy
-  bool live;                  ///< whether rows that the phase has found dominated are spared dominance tests
+  Mask marker;                ///< the bit by which rows that the phase has found dominated are marked, or 0: not at all
 };
 
 /// Rows [begin, end).
@@ -131,38 +147,42 @@ __device__ void add_of_warp(unsigned long long* total, unsigned long long count)
   if (threadIdx.x % 32 == 0 && count > 0) atomicAdd(total, count);
 }
 
-template <class Mask>
+/// The masks that one load brings.
+template <class Mask, unsigned kMasks>
 struct WideMasks {
-  static constexpr unsigned kCount = 16 / sizeof(Mask);
-  Mask masks[kCount];
+  Mask masks[kMasks];
 };
 
-/// Bit i: mask i of 16 bytes has no forbidden bit.
-template <class Mask>
+/// Bit i: mask i has no forbidden bit. The masks are aligned to their size together, 8 or 16 bytes.
+template <unsigned kMasks, class Mask>
 __device__ std::uint32_t allowed(const Mask* masks, Mask forbidden) {
-  const uint4 loaded = __ldg(reinterpret_cast<const uint4*>(masks));
-  WideMasks<Mask> wide;
+  using Load = std::conditional_t<kMasks * sizeof(Mask) == 16, uint4, uint2>;
+  // Masks may be marked meanwhile. An older one that the first-level cache still has is as right.
+  const Load loaded = __ldca(reinterpret_cast<const Load*>(masks));
+  WideMasks<Mask, kMasks> wide;
+  static_assert(sizeof(wide) == sizeof(loaded));
   __builtin_memcpy(&wide, &loaded, sizeof(loaded));
   std::uint32_t hits = 0;
 #pragma unroll
-  for (unsigned i = 0; i < WideMasks<Mask>::kCount; ++i) {
+  for (unsigned i = 0; i < kMasks; ++i) {
     if ((wide.masks[i] & forbidden) == 0) hits |= 1u << i;
   }
   return hits;
 }
 
-/// Bit i: mask i has no forbidden bit, for the masks before `end` and perhaps some more of a batch of 32. `masks` are
-/// aligned to 16 bytes.
-template <class Mask>
+/// Bit i: mask i has no forbidden bit, for the masks before `end` and perhaps some more of a batch. `masks` are aligned
+/// to 16 bytes.
+template <std::uint32_t kSize, class Mask>
 __device__ std::uint32_t allowed_of_batch(const Mask* masks, std::uint32_t end, Mask forbidden) {
-  constexpr unsigned kStep = WideMasks<Mask>::kCount;
+  constexpr unsigned kWide = 16 / sizeof(Mask);
+  constexpr unsigned kStep = kSize < kWide ? kSize : kWide;
   std::uint32_t hits = 0;
-  if (end >= kBatch) {
+  if (kSize == kStep || end >= kSize) {
 #pragma unroll
-    for (unsigned i = 0; i < kBatch; i += kStep) hits |= allowed(masks + i, forbidden) << i;
+    for (unsigned i = 0; i < kSize; i += kStep) hits |= allowed<kStep>(masks + i, forbidden) << i;
   } else {
 #pragma unroll 1
-    for (unsigned i = 0; i < end; i += kStep) hits |= allowed(masks + i, forbidden) << i;
+    for (unsigned i = 0; i < end; i += kStep) hits |= allowed<kStep>(masks + i, forbidden) << i;
   }
   return hits;
 }
@@ -171,7 +191,7 @@ __device__ std::uint32_t allowed_of_batch(const Mask* masks, std::uint32_t end, 
 __device__ std::uint32_t first_bits(std::uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
 
 /// One thread's row, and whether it is known to be dominated.
-template <class Key, class Mask, int kDims, bool kCount>
+template <class Key, class Mask, int kDims, bool kCount, std::uint32_t kSize>
 class Search {
  public:
   __device__ Search(const Phase<Key, Mask>& phase, std::uint32_t row, bool there)
@@ -183,7 +203,8 @@ class Search {
   /// Before the first call of `cell`.
   __device__ void load() {
     const std::uint32_t row = alive_ ? row_ : 0;
-    quartile_ = phase_.rows.quartile[row];
+    quartile_ = __ldcg(phase_.rows.quartile + row);
+    if ((quartile_ & phase_.marker) != 0) alive_ = false;
     own_.load(phase_.rows.keys + std::size_t{row} * static_cast<unsigned>(phase_.stride), phase_.stride);
   }
 
@@ -191,15 +212,15 @@ class Search {
   /// warp call it.
   __device__ void cell(Mask mask, RowRange range) {
     bool open = alive_ && (mask & static_cast<Mask>(~median_)) == 0;
-    const auto forbidden = static_cast<Mask>((mask | static_cast<Mask>(~median_)) & static_cast<Mask>(~quartile_));
-    for (std::uint32_t base = range.begin / 4 * 4; base < range.end; base += kBatch) {
-      if (++batches_ % kPatience == 0 && open && settled()) alive_ = open = false;
+    const auto forbidden =
+        static_cast<Mask>(((mask | static_cast<Mask>(~median_)) & static_cast<Mask>(~quartile_)) | phase_.marker);
+    for (std::uint32_t base = range.begin / 4 * 4; base < range.end; base += kSize) {
+      if (++batches_ % (kPatience * kBatch / kSize) == 0 && open && settled()) alive_ = open = false;
       if (!__any_sync(~0u, static_cast<int>(open))) return;
-      std::uint32_t inside = first_bits(range.end - base);
+      std::uint32_t inside = first_bits(min(kSize, range.end - base));
       if (base < range.begin) inside &= ~0u << (range.begin - base);
       std::uint32_t hits = inside;
-      if (phase_.quartiles) hits &= allowed_of_batch(phase_.rows.quartile + base, range.end - base, forbidden);
-      if (phase_.live) hits &= ~settled_of_batch(base);
+      if (phase_.quartiles) hits &= allowed_of_batch<kSize>(phase_.rows.quartile + base, range.end - base, forbidden);
       if (!open) hits = 0;
       const std::uint32_t found = first_dominating(hits, base, mask == median_);
       if constexpr (kCount) {
@@ -208,7 +229,7 @@ class Search {
         }
       }
       if (found < 32) {
-        atomicOr(phase_.dominated + row_ / 32, 1u << (row_ % 32));
+        settle();
         alive_ = open = false;
       }
     }
@@ -227,11 +248,9 @@ class Search {
     return (*static_cast<const volatile std::uint32_t*>(phase_.dominated + row_ / 32) >> (row_ % 32) & 1u) != 0;
   }
 
-  /// Bit i: row `base` + i is known to be dominated. What dominates it dominates all that it does, and is in this level
-  /// too.
-  __device__ std::uint32_t settled_of_batch(std::uint32_t base) const {
-    const std::uint32_t* const words = phase_.dominated + base / 32;
-    return __funnelshift_r(__ldcg(words), __ldcg(words + 1), base % 32);
+  __device__ void settle() const {
+    atomicOr(phase_.dominated + row_ / 32, 1u << (row_ % 32));
+    if (phase_.marker != 0) phase_.rows.quartile[row_] = phase_.marker;
   }
 
   /// The first of the hits that dominates this row, or 32.
@@ -259,12 +278,12 @@ class Search {
 };
 
 /// The tests of one task: the rows of a warp against a slice of the rows of cells [first_cell, end_cell).
-template <class Key, class Mask, int kDims, bool kCount>
+template <class Key, class Mask, int kDims, bool kCount, std::uint32_t kSize>
 __device__ void compare_task(const Phase<Key, Mask>& phase, RowRange rows, RowRange slice, std::uint32_t first_cell,
                              std::uint32_t end_cell) {
   const unsigned lane = threadIdx.x % 32;
   const std::uint32_t row = rows.begin + lane;
-  Search<Key, Mask, kDims, kCount> search(phase, min(row, rows.end - 1), row < rows.end);
+  Search<Key, Mask, kDims, kCount, kSize> search(phase, min(row, rows.end - 1), row < rows.end);
   if (!search.any_alive()) return;
   const Mask together = any_of_warp(search.median());
   bool loaded = false;
@@ -288,7 +307,7 @@ __device__ void compare_task(const Phase<Key, Mask>& phase, RowRange rows, RowRa
   search.tell();
 }
 
-template <class Key, class Mask, int kDims, bool kCount>
+template <class Key, class Mask, int kDims, bool kCount, std::uint32_t kSize>
 __global__ void __launch_bounds__(kThreads) compare(const __grid_constant__ Phase<Key, Mask> phase) {
   const std::uint32_t first_cell = phase.cells.level_first[phase.levels.first];
   const std::uint32_t end_cell = phase.cells.level_first[phase.levels.end];
@@ -297,7 +316,7 @@ __global__ void __launch_bounds__(kThreads) compare(const __grid_constant__ Phas
   if (level.begin >= level.end) return;
   const Tasks<Key, Mask> tasks(phase, level);
   for (std::uint32_t task = tasks.take(); task < tasks.count(); task = tasks.take()) {
-    compare_task<Key, Mask, kDims, kCount>(phase, tasks.rows(task), tasks.slice(task), first_cell, end_cell);
+    compare_task<Key, Mask, kDims, kCount, kSize>(phase, tasks.rows(task), tasks.slice(task), first_cell, end_cell);
   }
 }
 
@@ -347,18 +366,57 @@ template <class Key, class Mask>
 using Compare = void (*)(Phase<Key, Mask>);
 
 /// The kernel for keys of a length that is known to the compiler, where it is short.
-template <class Key, class Mask, bool kCount>
+template <class Key, class Mask, bool kCount, std::uint32_t kSize>
 Compare<Key, Mask> compare_for(int stride) {
   if constexpr (sizeof(Key) == 4 && sizeof(Mask) == 4) {
     switch (stride) {
-      case 4: return compare<Key, Mask, 4, kCount>;
-      case 8: return compare<Key, Mask, 8, kCount>;
-      case 12: return compare<Key, Mask, 12, kCount>;
-      case 16: return compare<Key, Mask, 16, kCount>;
+      case 4: return compare<Key, Mask, 4, kCount, kSize>;
+      case 8: return compare<Key, Mask, 8, kCount, kSize>;
+      case 12: return compare<Key, Mask, 12, kCount, kSize>;
+      case 16: return compare<Key, Mask, 16, kCount, kSize>;
       default: break;
     }
   }
-  return compare<Key, Mask, 0, kCount>;
+  return compare<Key, Mask, 0, kCount, kSize>;
+}
+
+template <class Key, class Mask, std::uint32_t kSize>
+Compare<Key, Mask> compare_for(const SkylineRun& run, int stride) {
+  return run.counts() ? compare_for<Key, Mask, true, kSize>(stride) : compare_for<Key, Mask, false, kSize>(stride);
+}
+
+/// How a phase is compared.
+template <class Key, class Mask>
+struct Plan {
+  Compare<Key, Mask> kernel;
+  std::size_t resident;       ///< blocks that the device holds
+  std::uint32_t most_slices;  ///< as in Phase
+};
+
+/// The plan of a phase of one level, or of all (-1), where the prefilter has left `n` rows, and `marks` says whether
+/// those found dominated are marked. How many tests that spares hangs on how far others have come meanwhile, and the
+/// authors' threads walk a level from its first row to its last, each row of it after the other. Level 0 dominates most
+/// of the rest, and where that is little, all of it is compared at once: one slice in short batches keeps the pace of
+/// what settles its rows.
+template <class Key, class Mask>
+Plan<Key, Mask> plan_phase(const SkylineRun& run, std::uint32_t n, int d, int level, bool marks) {
+  const int stride = padded_dims<Key>(d);
+  const bool keep_pace = marks && level == 0 && n <= kFewRows;
+  const auto kernel =
+      keep_pace ? compare_for<Key, Mask, kShortBatch>(run, stride) : compare_for<Key, Mask, kBatch>(run, stride);
+  const std::uint32_t fit = keep_pace ? 1 : marks && level >= 0 && d <= kFewDims ? 2 : 0;
+  const auto asked = static_cast<std::uint32_t>(run.parameters["slices"]);
+  return {
+      .kernel = kernel,
+      .resident = resident_blocks(kernel, kThreads) * static_cast<std::size_t>(run.device.properties().multiprocessors),
+      .most_slices = asked > 0 ? asked : fit};
+}
+
+/// A bit that no mask of d columns has, or 0.
+template <class Mask>
+Mask spare_bit(int d) {
+  constexpr int kBits = 8 * static_cast<int>(sizeof(Mask));
+  return d < kBits ? Mask{1} << (kBits - 1) : Mask{0};
 }
 
 template <class Key, class Mask>
@@ -371,6 +429,8 @@ void run_phases(SkylineRun& run, const KeyTable<Key>& table, RowList list, std::
   const auto other_starts = run.allocate<std::uint32_t>(grid.starts.size());
   const auto warp_first = run.allocate<std::uint32_t>(padded ? grid.starts.size() : 0);
   const int steps = run.parameters["sync"] != 0 ? table.d + 1 : 1;
+  const bool quartiles = run.parameters["quartiles"] != 0;
+  const bool live = quartiles && run.parameters["live"] != 0;
 
   const std::size_t words = words_for_ranks(n);
   const auto bits = run.allocate<std::uint32_t>(3 * words);
@@ -394,25 +454,26 @@ void run_phases(SkylineRun& run, const KeyTable<Key>& table, RowList list, std::
                          .counters = run.counters(),
                          .levels = {0, table.d + 1},
                          .stride = stride,
-                         .quartiles = run.parameters["quartiles"] != 0,
-                         .most_slices = static_cast<std::uint32_t>(run.parameters["slices"]),
-                         .live = run.parameters["live"] != 0};
+                         .quartiles = quartiles,
+                         .most_slices = 0,
+                         .marker = live ? spare_bit<Mask>(table.d) : Mask{0}};
   GridRows<Key, Mask> to = other_rows.view();
   std::uint32_t* from_starts = grid.starts.data();
   std::uint32_t* to_starts = other_starts.data();
-  const auto kernel = run.counts() ? compare_for<Key, Mask, true>(stride) : compare_for<Key, Mask, false>(stride);
   const std::size_t most_groups = n / 32 + 1 + (padded ? grid.most_cells : 0);
   const std::size_t most_tasks = most_groups * (1 + n / kSliceRows);
-  const std::size_t resident =
-      resident_blocks(kernel, kThreads) * static_cast<std::size_t>(run.device.properties().multiprocessors);
-  const std::size_t blocks = std::min(resident, blocks_for(most_tasks, kThreads / 32));
+  const auto first = plan_phase<Key, Mask>(run, n, table.d, steps > 1 ? 0 : -1, phase.marker != 0);
+  const auto other = plan_phase<Key, Mask>(run, n, table.d, steps > 1 ? 1 : -1, phase.marker != 0);
   for (int step = 0; step < steps; ++step) {
     if (steps > 1) phase.levels = {step, step + 1};
     if (padded) {
       launch("assign_warps", assign_warps, {.blocks = 1, .threads = 1024}, run.stream(), from_starts, phase.cells.count,
              warp_first.data());
     }
-    launch("compare", kernel, {.blocks = blocks, .threads = kThreads}, run.stream(), phase);
+    const Plan<Key, Mask>& plan = step == 0 ? first : other;
+    phase.most_slices = plan.most_slices;
+    const std::size_t blocks = std::min(plan.resident, blocks_for(most_tasks, kThreads / 32));
+    launch("compare", plan.kernel, {.blocks = blocks, .threads = kThreads}, run.stream(), phase);
     rank_bits({.words = dominated, .zeros = true, .first = boundary, .size = phase.count}, dominated + words,
               dominated + 2 * words, counts.data() + step + 1, run.device);
     launch("repack", repack<Key, Mask>,
@@ -452,8 +513,14 @@ struct SkyAlign {
 constexpr Parameter kParameters[] = {
     {"sync", "0: no removal of dominated rows between the levels (the paper's NoSync)", 0, 1, 1},
     {"quartiles", "0: masks of the medians only (the paper's NoQuart)", 0, 1, 1},
-    {"slices", "the most slices of a level that warps take apart; 0: as many as keep the device busy", 0, 4096, 0},
-    {"live", "1: rows that a phase has found dominated are spared dominance tests before its end", 0, 1, 0},
+    {"slices",
+     "the most slices of a level that warps take apart; 0: as many as keep the device busy, but with live two up to 6 "
+     "columns, and one of level 0 where at most 2^18 rows are left",
+     0, 4096, 0},
+    {"live",
+     "1: rows that a phase has found dominated are tested no more for dominating others; not without quartiles, nor of "
+     "32 or 64 columns",
+     0, 1, 1},
     {"padded", "1: a warp has rows of one cell only (the paper's Padded)", 0, 1, 0},
 };
 

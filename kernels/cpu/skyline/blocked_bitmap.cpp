@@ -516,10 +516,10 @@ Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& co
     if (begin > 0) alive = undominated(rows, coder, settled.blocks(), alive, kills, counters, context);
     if (!sort_first) alive = sorted(alive);
     alive = take_out_twins(rows, coder, alive, twins);
-    own.rows.clear();
     append(rows, coder, alive, own);
     alive = undominated(rows, coder, own, alive, kills, counters, context);
     if (end < rows.n) {
+      own = Blocks();  // the memory is of use to those of the skyline
       settled.add<Key>(rows, coder, alive);
     } else {
       settled.add_last(alive);

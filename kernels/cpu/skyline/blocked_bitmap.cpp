@@ -28,6 +28,10 @@
 // dominate: one goes over the columns with the strongest rows of a sample, the other over what is left with a block
 // of 512 that killed most among the rows of the lowest level sums. Exactness never depends on quantiles or samples.
 //
+// A row's place in z-order and its number make one word, made once, so that orders are orders of words. Tasks of many
+// rows come first and shrink, so that threads do not wait for each other; the skyline's runs of words are merged when
+// its blocks are made anew.
+//
 // The bitmaps follow Tan, Eng, Ooi: Efficient Progressive Skyline Computation, VLDB 2001, section 3.1, cut into blocks
 // and coarsened to levels; the mask test is that of Bøgh, Chester, Assent, VLDB 2015, section 4, with more levels.
 //

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
+#include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
@@ -215,6 +216,29 @@ TEST(BlockedBitmap, ManyDuplicates) {
   }
   std::erase_if(expected, [](RowId row) { return row % 9 == 5; });
   EXPECT_EQ(run(algorithm("blocked-bitmap"), SkylineCase(n, columns, KeyWidth::bytes8).problem()).rows, expected);
+}
+
+// Most rows are in the skyline, so that its blocks are put in order anew several times, from runs of several batches
+// and by several threads; every fifth row is there twice.
+TEST(BlockedBitmap, RunsOfManyBatches) {
+  const std::size_t n = kSlow ? 9'000 : 24'000;
+  const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 16);
+  for (const std::size_t d : {6, 11}) {
+    auto columns = make_columns(Distribution::anticorrelated, n, d, KeyWidth::bytes4, d);
+    for (Values& column : columns) {
+      for (std::size_t i = 0; i + 4 < n; i += 5) column[i + 4] = column[n - 5 - i];
+    }
+    for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+      const SkylineCase data(n, columns, width);
+      const Vector<RowId> expected = run(algorithm("sfs"), data.problem()).rows;
+      EXPECT_GT(2 * expected.size(), n);
+      for (const int threads : {1, 3, 16}) {
+        tbb::task_arena arena(threads);
+        EXPECT_EQ(arena.execute([&] { return run(algorithm("blocked-bitmap"), data.problem()).rows; }), expected)
+            << d << " dimensions, " << threads << " threads";
+      }
+    }
+  }
 }
 
 // Rows of n dimensions and one mask each: what figure 7 of the paper shows.

@@ -40,8 +40,8 @@ struct Block {
 };
 
 struct Blocks {
-  RowIndices rows;       ///< of all blocks; only the last may be partly filled
-  Vector<Block> blocks;  ///< as many as the rows take, and maybe more, whose memory waits for rows to come
+  RawVector<std::uint32_t> rows;  ///< of all blocks; only the last may be partly filled
+  Vector<Block> blocks;           ///< as many as the rows take, and maybe more, whose memory waits for rows to come
 
   std::size_t count() const { return (rows.size() + kBlockRows - 1) / kBlockRows; }
 };
@@ -59,6 +59,9 @@ void level_columns(const Candidates<Key>& rows, std::span<const std::uint32_t> m
   auto* bytes = reinterpret_cast<std::uint8_t*>(columns.data());
   for (std::size_t first = 0; first < kBlockRows; first += kAtOnce) {
     const std::size_t count = std::min(members.size() - std::min(members.size(), first), kAtOnce);
+    for (std::size_t i = first + count; i < std::min(members.size(), first + count + kAtOnce); ++i) {
+      hwy::Prefetch(rows.level_words(members[i]));
+    }
     std::fill(words.begin() + static_cast<std::ptrdiff_t>(count), words.end(), kAbsent);
     for (std::size_t p = 0; p < rows.planes; ++p) {
       for (std::size_t i = 0; i < count; ++i) words[i] = rows.level_words(members[first + i])[p];
@@ -99,17 +102,19 @@ void build_block(const Candidates<Key>& rows, std::span<const std::uint32_t> mem
   }
 }
 
-/// Appends rows; the last block is filled up first.
+/// Appends the rows of words; the last block is filled up first.
 template <class Key>
-void append(const Candidates<Key>& rows, std::span<const std::uint32_t> fresh, Blocks& to) {
-  const std::size_t first = to.rows.size() / kBlockRows;
-  to.rows.insert(to.rows.end(), fresh.begin(), fresh.end());
+void append(const Candidates<Key>& rows, const Coder<Key>& coder, std::span<const std::uint64_t> words, Blocks& to) {
+  const std::size_t before = to.rows.size();
+  const std::size_t first = before / kBlockRows;
+  to.rows.resize(before + words.size());
   if (to.blocks.size() < to.count()) to.blocks.resize(to.count());
-  const std::span<const std::uint32_t> all(to.rows);
-  parallel_for(to.count() - first, 4, [&](std::size_t begin, std::size_t end) {
+  parallel_for(to.count() - first, 2, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = first + begin; b < first + end; ++b) {
       const std::size_t row = b * kBlockRows;
-      build_block(rows, all.subspan(row, std::min(kBlockRows, all.size() - row)), to.blocks[b]);
+      const std::size_t last = std::min(row + kBlockRows, to.rows.size());
+      for (std::size_t i = std::max(row, before); i < last; ++i) to.rows[i] = coder.row(words[i - before]);
+      build_block(rows, std::span(to.rows).subspan(row, last - row), to.blocks[b]);
     }
   });
 }

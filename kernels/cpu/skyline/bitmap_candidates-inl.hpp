@@ -89,32 +89,61 @@ void fill_tile(const SkylineProblem& problem, const std::uint32_t* ids, std::siz
 }
 
 template <class Key, class Counters>
-Candidates<Key> make_candidates(const SkylineProblem& problem, const RowIndices& ids, Counters& counters,
+Candidates<Key> make_candidates(const SkylineProblem& problem, std::span<const std::uint32_t> ids, Counters& counters,
                                 const Context& context) {
   RowIndices sample = sample_rows(ids.size(), ids.size() < 1 << 16 ? 512 : 2048);
   for (std::uint32_t& row : sample) row = ids[row];
   Candidates<Key> rows(make_grid<Key>(problem, sample), ids.size());
-  parallel_for((rows.n + kTile - 1) / kTile, 16, [&](std::size_t begin, std::size_t end) {
-    context.check();
-    for (std::size_t first = begin * kTile; first < std::min(rows.n, end * kTile); first += kTile) {
-      fill_tile(problem, ids.data() + first, first, std::min(kTile, rows.n - first), rows);
-    }
-  });
+  const std::size_t tiles = (rows.n + kTile - 1) / kTile;
+  parallel_for(tiles, std::clamp<std::size_t>(tiles / (8 * concurrency()), 1, 16),
+               [&](std::size_t begin, std::size_t end) {
+                 context.check();
+                 for (std::size_t first = begin * kTile; first < std::min(rows.n, end * kTile); first += kTile) {
+                   fill_tile(problem, ids.data() + first, first, std::min(kTile, rows.n - first), rows);
+                 }
+               });
   counters.bytes_read(rows.n * rows.d * sizeof(Key));
   counters.bytes_written(rows.n * (rows.keys.stride() * sizeof(Key) + rows.d));
   return rows;
 }
 
-/// Rows by ascending score; `starts[s]` is the first of score s, and the last start is n.
+using Words = RawVector<std::uint64_t>;
+
+/// Makes one word of a row: its place in z-order above the row itself. Of a long code the lowest bits, which matter
+/// least, make room. In the order of words, neighbours have similar levels, which keeps the corners of blocks tight.
+template <class Key>
+class Coder {
+ public:
+  explicit Coder(const Candidates<Key>& rows)
+      : rows_(rows),
+        row_bits_(static_cast<std::size_t>(std::bit_width(rows.n))),
+        dropped_(std::max(rows.grid.code_bits() + row_bits_, std::size_t{64}) - 64) {}
+
+  std::uint64_t operator()(std::size_t row) const {
+    return word(rows_.grid.code(rows_.level_words(row)) >> dropped_, row);
+  }
+  std::uint64_t word(std::uint64_t code, std::size_t row) const { return code << row_bits_ | row; }
+  std::uint64_t code(std::uint64_t word) const { return word >> row_bits_; }
+  std::uint32_t row(std::uint64_t word) const {
+    return static_cast<std::uint32_t>(word & ((std::uint64_t{1} << row_bits_) - 1));
+  }
+
+ private:
+  const Candidates<Key>& rows_;
+  std::size_t row_bits_;
+  std::size_t dropped_;
+};
+
+/// The words of all rows by ascending score; `starts[s]` is the first of score s, and the last start is n.
 struct ByScore {
-  RawVector<std::uint32_t> order;
+  Words words;
   Vector<std::size_t> starts;
 };
 
 /// A counting sort: parts of the input are counted and spread at the same time.
 template <class Key>
-ByScore sort_by_score(const Candidates<Key>& rows, std::size_t num_scores) {
-  const std::size_t parts = std::clamp<std::size_t>(rows.n / 16384, 1, concurrency());
+ByScore sort_by_score(const Candidates<Key>& rows, const Coder<Key>& coder, std::size_t num_scores) {
+  const std::size_t parts = std::clamp<std::size_t>(rows.n / 2048, 1, concurrency());
   Vector<RowIndices> next(parts, RowIndices(num_scores));
   const auto each_row = [&](const auto& body) {
     parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
@@ -125,37 +154,15 @@ ByScore sort_by_score(const Candidates<Key>& rows, std::size_t num_scores) {
     });
   };
   each_row([](std::uint32_t& count, std::size_t) { ++count; });
-  ByScore result{RawVector<std::uint32_t>(rows.n), Vector<std::size_t>(num_scores + 1, rows.n)};
+  ByScore result{Words(rows.n), Vector<std::size_t>(num_scores + 1, rows.n)};
   std::uint32_t at = 0;
   for (std::size_t s = 0; s < num_scores; ++s) {
     result.starts[s] = at;
     for (RowIndices& part : next) at += std::exchange(part[s], at);
   }
-  each_row([&](std::uint32_t& place, std::size_t i) { result.order[place++] = static_cast<std::uint32_t>(i); });
+  each_row([&](std::uint32_t& place, std::size_t i) { result.words[place++] = coder(i); });
   return result;
 }
-
-/// A row below its code in the z-order, in one word; of a long code the lowest bits, which matter least, make room.
-struct CodedRows {
-  RawVector<std::uint64_t> words;  ///< ascending
-  std::size_t row_bits = 0;
-
-  std::size_t size() const { return words.size(); }
-  std::uint64_t code(std::size_t i) const { return words[i] >> row_bits; }
-  std::uint32_t row(std::size_t i) const {
-    return static_cast<std::uint32_t>(words[i] & ((std::uint64_t{1} << row_bits) - 1));
-  }
-  std::span<const std::uint64_t> part(std::size_t begin, std::size_t end) const {
-    return std::span(words).subspan(begin, end - begin);
-  }
-  RawVector<std::uint32_t> rows() const {
-    RawVector<std::uint32_t> all(size());
-    parallel_for(size(), 1 << 14, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) all[i] = row(i);
-    });
-    return all;
-  }
-};
 
 /// Cuts words at splitters from a sample, into a power of two of buckets of about the same size.
 class Buckets {
@@ -183,12 +190,18 @@ class Buckets {
   Vector<std::uint64_t> splitters_;  ///< and one more, above all words
 };
 
-/// Sorts by splitters: parts are spread over buckets, and buckets are sorted, at the same time.
-inline void sort_words(RawVector<std::uint64_t>& words) {
-  constexpr std::size_t kSerial = 1 << 13;
+/// Words in ascending order, sorted by splitters: parts are spread over buckets, and buckets are sorted, at the same
+/// time.
+inline Words sorted(std::span<const std::uint64_t> words) {
+  constexpr std::size_t kSerial = 1 << 12;
   constexpr std::size_t kBucketsAPart = 4;  // so that the largest is a small share of a thread's work
+  Words result(words.size());
   const std::size_t parts = std::min(concurrency(), words.size() / kSerial);
-  if (parts < 2) return sort_keys(words);
+  if (parts < 2) {
+    std::ranges::copy(words, result.begin());
+    sort_keys(result);
+    return result;
+  }
   const Buckets bucket_of(words, kBucketsAPart * parts);
   Vector<Vector<std::size_t>> next(parts, Vector<std::size_t>(bucket_of.count()));
   const auto each_word = [&](const auto& body) {
@@ -209,35 +222,44 @@ inline void sort_words(RawVector<std::uint64_t>& words) {
     for (Vector<std::size_t>& part : next) at += std::exchange(part[b], at);
   }
   starts.push_back(at);
-  RawVector<std::uint64_t> spread(words.size());
-  each_word([&](std::size_t& place, std::uint64_t word) { spread[place++] = word; });
+  each_word([&](std::size_t& place, std::uint64_t word) { result[place++] = word; });
   parallel_for(bucket_of.count(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
-      sort_keys(std::span(spread).subspan(starts[b], starts[b + 1] - starts[b]));
+      sort_keys(std::span(result).subspan(starts[b], starts[b + 1] - starts[b]));
     }
   });
-  words = std::move(spread);
+  return result;
 }
 
-/// Rows as they are, all of one code.
-template <class Key>
-CodedRows without_codes(const Candidates<Key>& rows, std::span<const std::uint32_t> indices) {
-  return {RawVector<std::uint64_t>(indices.begin(), indices.end()), static_cast<std::size_t>(std::bit_width(rows.n))};
-}
-
-/// Rows in z-order, then ascending: neighbours have similar levels, which keeps the corners of blocks tight.
-template <class Key>
-CodedRows sort_by_code(const Candidates<Key>& rows, std::span<const std::uint32_t> indices) {
-  constexpr std::size_t kAhead = 16;
-  CodedRows result{RawVector<std::uint64_t>(indices.size()), static_cast<std::size_t>(std::bit_width(rows.n))};
-  const std::size_t dropped = std::max(rows.grid.code_bits() + result.row_bits, std::size_t{64}) - 64;
-  parallel_for(indices.size(), 4096, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      if (i + kAhead < end) hwy::Prefetch(rows.level_words(indices[i + kAhead]));
-      result.words[i] = rows.grid.code(rows.level_words(indices[i])) >> dropped << result.row_bits | indices[i];
+/// Ascending runs of words as one, cut at words of the longest run into parts that are made at the same time.
+inline Words merged(const Vector<std::span<const std::uint64_t>>& runs) {
+  using Run = std::span<const std::uint64_t>;
+  constexpr std::size_t kPart = 1 << 12;
+  std::size_t size = 0;
+  for (const Run run : runs) size += run.size();
+  const std::size_t parts = std::clamp<std::size_t>(size / kPart, 1, 4 * concurrency());
+  const Run longest = *std::ranges::max_element(runs, {}, &Run::size);
+  const auto start_in = [&](Run run, std::size_t part) {
+    if (part == 0) return std::size_t{0};
+    if (part == parts) return run.size();
+    const std::uint64_t splitter = longest[longest.size() * part / parts];
+    return static_cast<std::size_t>(std::ranges::lower_bound(run, splitter) - run.begin());
+  };
+  Words result(size);
+  parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t part = begin; part < end; ++part) {
+      std::size_t first = 0;
+      for (const Run run : runs) first += start_in(run, part);
+      std::size_t last = first;
+      for (const Run run : runs) {
+        const std::size_t from = start_in(run, part);
+        const Run words = run.subspan(from, start_in(run, part + 1) - from);
+        std::ranges::copy(words, result.begin() + static_cast<std::ptrdiff_t>(last));
+        last += words.size();
+      }
+      sort_keys(std::span(result).subspan(first, last - first));
     }
   });
-  sort_words(result.words);
   return result;
 }
 

@@ -86,13 +86,15 @@ template <class Key>
 Grid<Key> make_grid(const SkylineProblem& problem, const RowIndices& rows) {
   Grid<Key> grid(problem.keys.size());
   if (rows.empty()) return grid;
-  Vector<Key> values(rows.size());
-  for (std::size_t j = 0; j < grid.d; ++j) {
-    const Key* column = problem.keys[j].template as<Key>();
-    for (std::size_t i = 0; i < rows.size(); ++i) values[i] = column[rows[i]];
-    sort_keys(values);
-    cut<Key>(values, j, grid);
-  }
+  parallel_for(grid.d, rows.size() < 256 ? grid.d : 1, [&](std::size_t begin, std::size_t end) {
+    Vector<Key> values(rows.size());
+    for (std::size_t j = begin; j < end; ++j) {
+      const Key* column = problem.keys[j].template as<Key>();
+      for (std::size_t i = 0; i < rows.size(); ++i) values[i] = column[rows[i]];
+      sort_keys(values);
+      cut<Key>(values, j, grid);
+    }
+  });
   return grid;
 }
 

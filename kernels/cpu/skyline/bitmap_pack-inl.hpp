@@ -54,32 +54,33 @@ struct Pack {
   std::size_t size = 0;
   std::size_t planes = 0;
   std::size_t room = 0;  ///< of a plane: the rows and a padding
-  std::uint64_t row_mask = 0;
-  RawVector<std::uint64_t> words;  ///< coded rows
-  Array<std::uint64_t> levels;     ///< planes x room; zero from the last row to the end of its group
-  Array<std::uint64_t> eights;     ///< planes x room / 8: the greatest levels of eight rows
-  Array<std::uint64_t> groups;     ///< planes x 64: the greatest of 64 rows, zero where there are none
+  Words words;           ///< of the rows
+  RawVector<std::uint32_t> row_of;
+  Array<std::uint64_t> levels;  ///< planes x room; zero from the last row to the end of its group
+  Array<std::uint64_t> eights;  ///< planes x room / 8: the greatest levels of eight rows
+  Array<std::uint64_t> groups;  ///< planes x 64: the greatest of 64 rows, zero where there are none
   Vector<std::uint8_t> dominated;
 
   template <class Key>
-  Pack(const Candidates<Key>& from, std::span<const std::uint64_t> queries, std::size_t row_bits)
+  Pack(const Candidates<Key>& from, const Coder<Key>& coder, std::span<const std::uint64_t> queries)
       : size(queries.size()),
         planes(from.planes),
         room(hwy::RoundUpTo(size, kGroup)),
-        row_mask((std::uint64_t{1} << row_bits) - 1),
         words(queries.begin(), queries.end()),
+        row_of(size),
         levels(planes * room),
         eights(planes * room / kEight),
         groups(planes * kMaxRows / kGroup),
         dominated(size) {
+    std::ranges::transform(words, row_of.begin(), [&](std::uint64_t word) { return coder.row(word); });
     for (std::size_t p = 0; p < planes; ++p) {
       std::uint64_t* plane = levels.get() + p * room;
-      for (std::size_t i = 0; i < size; ++i) plane[i] = from.level_words(row(i))[p];
+      for (std::size_t i = 0; i < size; ++i) plane[i] = from.level_words(row_of[i])[p];
     }
     find_greatest();
   }
 
-  std::uint32_t row(std::size_t i) const { return static_cast<std::uint32_t>(words[i] & row_mask); }
+  std::uint32_t row(std::size_t i) const { return row_of[i]; }
   std::size_t num_groups() const { return (size + kGroup - 1) / kGroup; }
 
   auto levels_of(std::size_t i) const { return bytes_of_row(levels, room, i); }
@@ -90,6 +91,7 @@ struct Pack {
     for (std::size_t i = 0; i < size; ++i) {
       if (dominated[i] != 0) continue;
       words[kept] = words[i];
+      row_of[kept] = row_of[i];
       for (std::size_t p = 0; p < planes; ++p) levels[p * room + kept] = levels[p * room + i];
       ++kept;
     }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <numeric>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,10 @@
 // 64 of them, or of eight, pass over a block for all. Before that, two prefilters drop what a few very strong rows
 // dominate: one goes over the columns with the strongest rows of a sample, the other over what is left with a block
 // of 512 that killed most among the rows of the lowest level sums. Exactness never depends on quantiles or samples.
+//
+// A row's place in z-order and its number make one word, made once, so that orders are orders of words. Tasks of many
+// rows come first and shrink, so that threads do not wait for each other; the skyline's runs of words are merged when
+// its blocks are made anew.
 //
 // The bitmaps follow Tan, Eng, Ooi: Efficient Progressive Skyline Computation, VLDB 2001, section 3.1, cut into blocks
 // and coarsened to levels; the mask test is that of Bøgh, Chester, Assent, VLDB 2015, section 4, with more levels.
@@ -55,47 +60,72 @@ constexpr std::size_t kFirstBatch = 2048;
 constexpr std::size_t kLargestBatch = 1 << 17;
 constexpr std::size_t kBatchOfThread = 1 << 14;
 constexpr std::size_t kLargestTask = Pack::kMaxRows;
-constexpr std::size_t kSmallestTask = 512;
+constexpr std::size_t kSmallestTask = 256;
 constexpr std::size_t kBlocksWorthASort = 8;
 
-/// Rows of a chunk of n: at most so many, and few enough that all threads end at about the same time.
-inline std::size_t chunk_of(std::size_t n, std::size_t most) {
-  constexpr std::size_t kLeast = 2048;
-  if (concurrency() == 1) return most;
-  return std::clamp(hwy::RoundUpTo(n / (8 * concurrency()), kTile), kLeast, most);
+/// Cuts [0, n) into tasks that shrink towards the first, which is begun last, so that all threads end at about the same
+/// time: Polychronopoulos, Kuck, "Guided Self-Scheduling", IEEE Transactions on Computers 36, 1987. Returns where tasks
+/// start, at multiples of `smallest`, which is a power of two, and n.
+inline Vector<std::size_t> cut_tasks(std::size_t n, std::size_t smallest, std::size_t largest) {
+  constexpr std::size_t kRoundsLeft = 3;
+  Vector<std::size_t> starts{n};
+  while (starts.back() > 0) {
+    const std::size_t left = starts.back();
+    const std::size_t share = concurrency() == 1 ? largest : left / (kRoundsLeft * concurrency());
+    const std::size_t size = std::clamp(hwy::RoundUpTo(share, smallest), smallest, largest);
+    starts.push_back(hwy::RoundUpTo(std::max(left, size) - size, smallest));
+  }
+  std::ranges::reverse(starts);
+  return starts;
 }
 
 // ---- First prefilter: columns against a few strong rows ----
 
-/// Keys of the rows of a sample that dominate the largest share of the grid if dimensions are independent, row after
-/// row.
+/// Of each row of a sample the negative logarithm of the share of the grid that it dominates if dimensions are
+/// independent, and the row.
 template <class Key>
-Vector<Key> find_killers(const SkylineProblem& problem, const Grid<Key>& grid, const RowIndices& rows) {
+Vector<std::pair<float, std::uint32_t>> find_costs(const SkylineProblem& problem, const Grid<Key>& grid,
+                                                   const RowIndices& rows) {
   const hn::ScalableTag<Key> tag;
   const std::size_t padded = hwy::RoundUpTo(rows.size(), hn::Lanes(tag));
   Vector<float> cost_of_level(grid.levels);
   for (std::size_t l = 0; l < grid.levels; ++l) {
     cost_of_level[l] = -std::log2(1.0F - static_cast<float>(l) / static_cast<float>(grid.levels));
   }
-  Vector<std::pair<float, std::uint32_t>> costs(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) costs[i] = {0.0F, rows[i]};
-  Vector<Key> values(padded);
-  Vector<Key> levels(padded);
-  for (std::size_t j = 0; j < grid.d; ++j) {
-    const Key* column = problem.keys[j].template as<Key>();
-    const LevelSearch<Key> search(grid, j);
-    for (std::size_t i = 0; i < rows.size(); ++i) values[i] = column[rows[i]];
-    for (std::size_t i = 0; i < padded; i += hn::Lanes(tag)) {
-      hn::StoreU(search(hn::LoadU(tag, values.data() + i)), tag, levels.data() + i);
+  Vector<float> costs(grid.d * rows.size());  // dimension by dimension
+  parallel_for(grid.d, 1, [&](std::size_t begin, std::size_t end) {
+    Vector<Key> values(padded);
+    Vector<Key> levels(padded);
+    for (std::size_t j = begin; j < end; ++j) {
+      const Key* column = problem.keys[j].template as<Key>();
+      const LevelSearch<Key> search(grid, j);
+      for (std::size_t i = 0; i < rows.size(); ++i) values[i] = column[rows[i]];
+      for (std::size_t i = 0; i < padded; i += hn::Lanes(tag)) {
+        hn::StoreU(search(hn::LoadU(tag, values.data() + i)), tag, levels.data() + i);
+      }
+      // Below the first threshold, where the best rows of correlated data are, by the distance from it.
+      const Key first = grid.thresholds[j * grid.levels];
+      const float finest = cost_of_level[1] / static_cast<float>(std::max<Key>(first - grid.least[j], 1));
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        costs[j * rows.size() + i] = levels[i] == 0
+                                         ? finest * static_cast<float>(values[i] - std::min(values[i], grid.least[j]))
+                                         : cost_of_level[levels[i]];
+      }
     }
-    // Below the first threshold, where the best rows of correlated data are, by the distance from it.
-    const Key first = grid.thresholds[j * grid.levels];
-    const float finest = cost_of_level[1] / static_cast<float>(std::max<Key>(first - grid.least[j], 1));
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      costs[i].first += levels[i] == 0 ? finest * static_cast<float>(values[i] - std::min(values[i], grid.least[j]))
-                                       : cost_of_level[levels[i]];
-    }
+  });
+  Vector<std::pair<float, std::uint32_t>> sums(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    sums[i] = {0.0F, rows[i]};
+    for (std::size_t j = 0; j < grid.d; ++j) sums[i].first += costs[j * rows.size() + i];
   }
+  return sums;
+}
+
+/// Keys of the rows of a sample that dominate the largest share of the grid if dimensions are independent, row after
+/// row.
+template <class Key>
+Vector<Key> find_killers(const SkylineProblem& problem, const Grid<Key>& grid, const RowIndices& rows) {
+  Vector<std::pair<float, std::uint32_t>> costs = find_costs(problem, grid, rows);
   const std::size_t count = std::min(kKillers, costs.size());
   std::partial_sort(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(count), costs.end());
   Vector<Key> killers;
@@ -106,7 +136,8 @@ Vector<Key> find_killers(const SkylineProblem& problem, const Grid<Key>& grid, c
 }
 
 template <class Key>
-Vector<std::uint16_t> level_sums(const SkylineProblem& problem, const Grid<Key>& grid, const RowIndices& rows) {
+Vector<std::uint16_t> level_sums(const SkylineProblem& problem, const Grid<Key>& grid,
+                                 std::span<const std::uint32_t> rows) {
   const hn::ScalableTag<Key> tag;
   HWY_ALIGN std::array<Key, kTile> values{};
   HWY_ALIGN std::array<Key, kTile> found{};
@@ -128,14 +159,16 @@ Vector<std::uint16_t> level_sums(const SkylineProblem& problem, const Grid<Key>&
   return sums;
 }
 
+using Rows = RawVector<std::uint32_t>;
+
 /// Rows [begin, end), at most kChunk, that no killer dominates.
 template <class Key, class Counters>
-RowIndices find_spared(const SkylineProblem& problem, std::span<const Key> killers, std::size_t begin, std::size_t end,
-                       Counters& counters) {
+Rows find_spared(const SkylineProblem& problem, std::span<const Key> killers, std::size_t begin, std::size_t end,
+                 Counters& counters) {
   const hn::ScalableTag<Key> tag;
   const std::size_t lanes = hn::Lanes(tag);
   const std::size_t d = problem.keys.size();
-  RowIndices result(end - begin);
+  Rows result(end - begin);
   std::size_t count = 0;
   for (std::size_t row = begin; row < end; row += lanes) {
     const std::size_t here = std::min(lanes, end - row);
@@ -168,7 +201,7 @@ RowIndices find_spared(const SkylineProblem& problem, std::span<const Key> kille
 
 /// What the first prefilter leaves, ascending, and of that about kElite rows of the lowest level sums.
 struct Spared {
-  RowIndices rows;
+  Rows rows;
   RowIndices elite;
 };
 
@@ -187,7 +220,7 @@ inline Vector<std::size_t> count_scores(const Vector<Vector<std::uint16_t>>& par
   return counts;
 }
 
-inline RowIndices find_elite(const Vector<RowIndices>& rows, const Vector<Vector<std::uint16_t>>& scores,
+inline RowIndices find_elite(const Vector<Rows>& rows, const Vector<Vector<std::uint16_t>>& scores,
                              std::size_t num_scores) {
   const Vector<std::size_t> counts = count_scores(scores, num_scores);
   std::size_t limit = 0;
@@ -212,30 +245,27 @@ Spared first_prefilter(const SkylineProblem& problem, Counters& counters, const 
   for (std::size_t i = 0; i < sample.size(); i += 4) thin.push_back(sample[i]);
   const Grid<Key> grid = make_grid<Key>(problem, thin);
   const Vector<Key> killers = find_killers(problem, grid, sample);
-  const std::size_t chunk = chunk_of(problem.n, kChunk);
-  const std::size_t chunks = (problem.n + chunk - 1) / chunk;
-  Vector<RowIndices> rows(chunks);
-  Vector<Vector<std::uint16_t>> scores(chunks);
-  parallel_for(chunks, 1, counters, [&](std::size_t first, std::size_t last, Counters& own) {
-    for (std::size_t c = first; c < last; ++c) {
-      context.check();
-      rows[c] = find_spared<Key>(problem, killers, c * chunk, std::min(problem.n, (c + 1) * chunk), own);
-      scores[c] = level_sums(problem, grid, rows[c]);
-    }
+  const Vector<std::size_t> starts = cut_tasks(problem.n, 4 * kTile, kChunk);
+  Vector<Rows> rows(starts.size() - 1);
+  Vector<Vector<std::uint16_t>> scores(rows.size());
+  parallel_tasks(rows.size(), counters, [&](std::size_t c, Counters& own) {
+    context.check();
+    rows[c] = find_spared<Key>(problem, killers, starts[c], starts[c + 1], own);
+    scores[c] = level_sums<Key>(problem, grid, rows[c]);
   });
   Spared result{concatenate(rows), {}};
   if (result.rows.size() >= 4 * kElite) result.elite = find_elite(rows, scores, grid.num_scores());
   return result;
 }
 
-/// Cuts [0, n) into chunks, calls body(begin, end, kept, counters) for each at the same time, and gives what they
-/// kept, in order.
+/// Calls body(begin, end, kept, counters) for each of the tasks that start at `starts`, at the same time, and gives
+/// what they kept, in order.
 template <class Values, class Counters, class Body>
-Values keep_in_chunks(std::size_t n, std::size_t chunk, Counters& counters, const Context& context, const Body& body) {
-  Vector<Values> kept((n + chunk - 1) / chunk);
-  parallel_tasks(kept.size(), counters, [&](std::size_t c, Counters& own) {
+Values keep_in_tasks(const Vector<std::size_t>& starts, Counters& counters, const Context& context, const Body& body) {
+  Vector<Values> kept(starts.size() - 1);
+  parallel_tasks(kept.size(), counters, [&](std::size_t task, Counters& own) {
     context.check();
-    body(c * chunk, std::min(n, (c + 1) * chunk), kept[c], own);
+    body(starts[task], starts[task + 1], kept[task], own);
   });
   return concatenate(kept);
 }
@@ -267,19 +297,17 @@ void reduce(const Candidates<Key>& rows, const Blocks& blocks, Pack& pack, Kills
   pack.drop_dominated();
 }
 
-/// Those of `queries` that no row of the blocks dominates, in their order.
+/// Those of the rows whose words are `queries` that no row of the blocks dominates, in their order.
 template <class Key, class Counters>
-CodedRows undominated(const Candidates<Key>& rows, const Blocks& blocks, CodedRows queries, Kills kills,
-                      Counters& counters, const Context& context) {
-  if (blocks.rows.empty()) return queries;
-  const std::size_t task = std::clamp(queries.size() / (4 * concurrency()), kSmallestTask, kLargestTask);
-  const auto body = [&](std::size_t begin, std::size_t end, RawVector<std::uint64_t>& kept, Counters& own) {
-    Pack pack(rows, queries.part(begin, end), queries.row_bits);
+Words undominated(const Candidates<Key>& rows, const Coder<Key>& coder, const Blocks& blocks,
+                  std::span<const std::uint64_t> queries, Kills kills, Counters& counters, const Context& context) {
+  const auto body = [&](std::size_t begin, std::size_t end, Words& kept, Counters& own) {
+    Pack pack(rows, coder, queries.subspan(begin, end - begin));
     reduce(rows, blocks, pack, kills, own, context);
     pack.words.resize(pack.size);
     kept = std::move(pack.words);
   };
-  return {keep_in_chunks<RawVector<std::uint64_t>>(queries.size(), task, counters, context, body), queries.row_bits};
+  return keep_in_tasks<Words>(cut_tasks(queries.size(), kSmallestTask, kLargestTask), counters, context, body);
 }
 
 /// A row, and one before it that has the same keys.
@@ -335,24 +363,19 @@ class TwinSort {
   RowIndices greater_;
 };
 
-/// Takes all but the first of equal rows out of places [begin, end) of rows in z-order, a whole number of runs of equal
-/// codes.
+/// Takes all but the first of equal rows out of a run of rows that have the same code.
 template <class Key>
-void take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::size_t begin, std::size_t end,
-                    RawVector<std::uint64_t>& kept, Vector<Twin>& twins) {
-  TwinSort sort(rows);
-  RowIndices run;
-  while (begin < end) {
-    const std::uint64_t code = sorted.code(begin);
-    for (run.clear(); begin < end && sorted.code(begin) == code; ++begin) run.push_back(sorted.row(begin));
-    sort(run);
-    for (std::size_t i = 0, first = 0; i < run.size(); ++i) {
-      if (i > 0 && sort.compare(run[first], run[i]) == 0) {
-        twins.push_back({run[i], run[first]});
-      } else {
-        first = i;
-        kept.push_back(code << sorted.row_bits | run[i]);
-      }
+void take_out_twins(TwinSort<Key>& sort, const Coder<Key>& coder, std::span<const std::uint64_t> words, Words& kept,
+                    Vector<Twin>& twins) {
+  RowIndices run(words.size());
+  std::ranges::transform(words, run.begin(), [&](std::uint64_t word) { return coder.row(word); });
+  sort(run);
+  for (std::size_t i = 0, first = 0; i < run.size(); ++i) {
+    if (i > 0 && sort.compare(run[first], run[i]) == 0) {
+      twins.push_back({run[i], run[first]});
+    } else {
+      first = i;
+      kept.push_back(coder.word(coder.code(words.front()), run[i]));
     }
   }
 }
@@ -360,111 +383,183 @@ void take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, std::s
 /// Rows in z-order without all but the first of equal ones, which have the same code: duplicates never dominate each
 /// other, and would only make all their tests fail.
 template <class Key>
-CodedRows take_out_twins(const Candidates<Key>& rows, const CodedRows& sorted, Vector<Twin>& twins) {
+Words without_twins(const Candidates<Key>& rows, const Coder<Key>& coder, std::span<const std::uint64_t> words,
+                    Vector<Twin>& twins) {
+  TwinSort sort(rows);
+  Words kept;
+  kept.reserve(words.size());
+  for (std::size_t begin = 0, end = 0; begin < words.size(); begin = end) {
+    const std::uint64_t code = coder.code(words[begin]);
+    for (end = begin + 1; end < words.size() && coder.code(words[end]) == code; ++end) {
+    }
+    if (end - begin == 1) {
+      kept.push_back(words[begin]);
+    } else {
+      take_out_twins(sort, coder, words.subspan(begin, end - begin), kept, twins);
+    }
+  }
+  return kept;
+}
+
+/// The same for many parts at the same time.
+template <class Key>
+Words take_out_twins(const Candidates<Key>& rows, const Coder<Key>& coder, const Words& sorted, Vector<Twin>& twins) {
   const std::size_t parts = std::clamp<std::size_t>(sorted.size() / 4096, 1, 4 * concurrency());
   const auto start_of = [&](std::size_t part) {
     const std::size_t place = sorted.size() * part / parts;
     if (place == 0) return place;
-    const auto from = sorted.words.begin() + static_cast<std::ptrdiff_t>(place);
-    const auto in_run = [&](std::uint64_t word) { return word >> sorted.row_bits == sorted.code(place - 1); };
-    return static_cast<std::size_t>(std::partition_point(from, sorted.words.end(), in_run) - sorted.words.begin());
+    const auto from = sorted.begin() + static_cast<std::ptrdiff_t>(place);
+    const auto in_run = [&](std::uint64_t word) { return coder.code(word) == coder.code(sorted[place - 1]); };
+    return static_cast<std::size_t>(std::partition_point(from, sorted.end(), in_run) - sorted.begin());
   };
-  Vector<RawVector<std::uint64_t>> kept(parts);
+  Vector<Words> kept(parts);
   Vector<Vector<Twin>> found(parts);
   parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t part = begin; part < end; ++part) {
-      take_out_twins(rows, sorted, start_of(part), start_of(part + 1), kept[part], found[part]);
+      const std::size_t first = start_of(part);
+      const std::span words = std::span(sorted).subspan(first, start_of(part + 1) - first);
+      kept[part] = without_twins(rows, coder, words, found[part]);
     }
   });
   for (const Vector<Twin>& some : found) twins.insert(twins.end(), some.begin(), some.end());
-  return {concatenate(kept), sorted.row_bits};
+  return concatenate(kept);
 }
 
 /// The skyline of candidates: each of its rows, or the first of some equal ones, and then the others.
 struct Skyline {
-  RowIndices rows;
+  Words words;         ///< of its rows
   Vector<Twin> twins;  ///< of rows in and outside the skyline
 };
 
-/// Which of n candidates are in a skyline of them, twins included.
-inline Vector<std::uint8_t> flags_of(const Skyline& skyline, std::size_t n) {
-  Vector<std::uint8_t> taken(n);
-  parallel_for(skyline.rows.size(), kChunk, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) taken[skyline.rows[i]] = 1;
+/// Which of the candidates are in a skyline of them, twins included.
+template <class Key>
+Vector<std::uint8_t> flags_of(const Candidates<Key>& rows, const Skyline& skyline) {
+  const Coder<Key> coder(rows);
+  Vector<std::uint8_t> taken(rows.n);
+  parallel_for(skyline.words.size(), kChunk / 4, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) taken[coder.row(skyline.words[i])] = 1;
   });
   for (const Twin& twin : skyline.twins) taken[twin.row] = taken[twin.first];
   return taken;
 }
 
-/// Adds skyline rows to the candidates. Whenever these have grown by half, all are put in z-order anew.
-template <class Key>
-void settle(const Candidates<Key>& rows, std::span<const std::uint32_t> fresh, Blocks& skyline, std::size_t& settled) {
-  if (2 * (skyline.rows.size() + fresh.size()) <= 3 * settled) {
-    append(rows, fresh, skyline);
-    return;
-  }
-  RowIndices all = std::move(skyline.rows);
-  skyline.rows.clear();
-  all.insert(all.end(), fresh.begin(), fresh.end());
-  const RawVector<std::uint32_t> in_order = sort_by_code(rows, all).rows();
-  append(rows, in_order, skyline);
-  settled = skyline.rows.size();
+inline void copy_in_parallel(std::span<const std::uint64_t> from, std::uint64_t* to) {
+  parallel_for(from.size(), kChunk, [&](std::size_t begin, std::size_t end) {
+    std::copy(from.begin() + static_cast<std::ptrdiff_t>(begin), from.begin() + static_cast<std::ptrdiff_t>(end),
+              to + begin);
+  });
 }
+
+/// The rows of a skyline, in blocks and as runs of ascending words. The words of its rows take the places of words of
+/// rows that have been looked at, from the first on.
+class Settled {
+ public:
+  explicit Settled(Words& words) : words_(words) {}
+
+  const Blocks& blocks() const { return blocks_; }
+  std::size_t size() const { return size_; }
+
+  /// Adds a run of words that no block needs to know of.
+  void add_last(std::span<const std::uint64_t> run) {
+    copy_in_parallel(run, words_.data() + size_);
+    runs_.push_back(size_);
+    size_ += run.size();
+  }
+
+  /// Adds a run of words. Whenever rows have grown by half, all are put in z-order anew.
+  template <class Key>
+  void add(const Candidates<Key>& rows, const Coder<Key>& coder, std::span<const std::uint64_t> run) {
+    add_last(run);
+    if (2 * size_ <= 3 * in_order_) {
+      append(rows, coder, run, blocks_);
+      return;
+    }
+    if (runs_.size() > 1) merge_runs();
+    blocks_.rows.clear();
+    append(rows, coder, std::span(words_).first(size_), blocks_);
+    in_order_ = size_;
+  }
+
+ private:
+  void merge_runs() {
+    Vector<std::span<const std::uint64_t>> runs;
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+      const std::size_t end = r + 1 < runs_.size() ? runs_[r + 1] : size_;
+      runs.push_back(std::span(words_).subspan(runs_[r], end - runs_[r]));
+    }
+    copy_in_parallel(merged(runs), words_.data());
+    runs_.assign(1, 0);
+  }
+
+  Words& words_;
+  std::size_t size_ = 0;
+  Vector<std::size_t> runs_;  ///< where they start
+  Blocks blocks_;
+  std::size_t in_order_ = 0;  ///< as many rows as were there when all were last put in order
+};
 
 template <class Key, class Counters>
 Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& counters, const Context& context) {
   const std::size_t num_scores = rows.grid.num_scores();
-  const ByScore by_score = sort_by_score(rows, num_scores);
-  Blocks skyline;
-  Blocks own;  // of a batch
+  const Coder<Key> coder(rows);
+  ByScore by_score = sort_by_score(rows, coder, num_scores);
   Vector<Twin> twins;
-  std::size_t settled = 0;
+  Settled settled(by_score.words);
+  Blocks own;  // of a batch
   std::size_t wished = kFirstBatch;
   const std::size_t largest = std::clamp(concurrency() * kBatchOfThread, kLargestBatch, 4 * kLargestBatch);
-  for (std::size_t score = 0; score < num_scores;) {
+  for (std::size_t score = 0, begin = 0, end = 0; begin < rows.n; begin = end) {
     // Rows of one score stay together: what dominates a row is in its batch or an earlier one.
-    const std::size_t begin = by_score.starts[score];
     while (score < num_scores && by_score.starts[score] < begin + wished) ++score;
-    const std::span<const std::uint32_t> batch(by_score.order.data() + begin, by_score.starts[score] - begin);
-    if (batch.empty()) continue;
+    end = by_score.starts[score];
     wished = std::min(2 * wished, largest);
+    const std::span<const std::uint64_t> batch = std::span(by_score.words).subspan(begin, end - begin);
     // In z-order, neighbours pass over many blocks together; of a few blocks it is not worth a sort of rows that end.
-    const bool sort_first = skyline.count() >= kBlocksWorthASort;
-    CodedRows alive = sort_first ? sort_by_code(rows, batch) : without_codes(rows, batch);
-    alive = undominated(rows, skyline, std::move(alive), kills, counters, context);
-    if (!sort_first) alive = sort_by_code(rows, alive.rows());
-    alive = take_out_twins(rows, alive, twins);
-    own.rows.clear();
-    append(rows, alive.rows(), own);
-    alive = undominated(rows, own, std::move(alive), kills, counters, context);
-    settle(rows, alive.rows(), skyline, settled);
+    const bool sort_first = settled.blocks().count() >= kBlocksWorthASort;
+    Words alive = sort_first ? sorted(batch) : Words(batch.begin(), batch.end());
+    if (begin > 0) alive = undominated(rows, coder, settled.blocks(), alive, kills, counters, context);
+    if (!sort_first) alive = sorted(alive);
+    alive = take_out_twins(rows, coder, alive, twins);
+    append(rows, coder, alive, own);
+    alive = undominated(rows, coder, own, alive, kills, counters, context);
+    if (end < rows.n) {
+      own = Blocks();  // the memory is of use to those of the skyline
+      settled.add<Key>(rows, coder, alive);
+    } else {
+      settled.add_last(alive);
+    }
   }
-  return {std::move(skyline.rows), std::move(twins)};
+  by_score.words.resize(settled.size());
+  return {std::move(by_score.words), std::move(twins)};
 }
 
 // ---- Second prefilter: a block of the strongest rows ----
 
-/// The rows of a skyline that dominate the most, at most a block.
+/// The words of the rows of a skyline that dominate the most, at most a block.
 template <class Key>
-RowIndices find_strongest(const Candidates<Key>& rows, const RowIndices& skyline, const Vector<std::uint32_t>& kills) {
-  RowIndices strongest = skyline;
-  const std::size_t count = std::min(kBlockRows, strongest.size());
-  const auto before = [&](std::uint32_t a, std::uint32_t b) {
-    return std::pair(-static_cast<std::int64_t>(kills[a]), rows.scores[a]) <
-           std::pair(-static_cast<std::int64_t>(kills[b]), rows.scores[b]);
-  };
-  std::partial_sort(strongest.begin(), strongest.begin() + static_cast<std::ptrdiff_t>(count), strongest.end(), before);
-  strongest.resize(count);
+Words find_strongest(const Candidates<Key>& rows, const Skyline& skyline, const Vector<std::uint32_t>& kills) {
+  const Coder<Key> coder(rows);
+  using Strength = std::tuple<std::int64_t, std::uint16_t, std::uint64_t>;
+  Vector<Strength> strengths;
+  for (const std::uint64_t word : skyline.words) {
+    const std::uint32_t row = coder.row(word);
+    strengths.emplace_back(-static_cast<std::int64_t>(kills[row]), rows.scores[row], word);
+  }
+  const std::size_t count = std::min(kBlockRows, strengths.size());
+  const auto end = strengths.begin() + static_cast<std::ptrdiff_t>(count);
+  std::partial_sort(strengths.begin(), end, strengths.end());
+  Words strongest(count);
+  std::transform(strengths.begin(), end, strongest.begin(), [](const Strength& it) { return std::get<2>(it); });
   return strongest;
 }
 
 /// Those of the rows `ids` of the problem that no row of a block dominates.
 template <class Key, class Counters>
-RowIndices keep_spared(const SkylineProblem& problem, const RowIndices& ids, const Candidates<Key>& rows,
-                       const Blocks& killers, Counters& counters, const Context& context) {
+Rows keep_spared(const SkylineProblem& problem, const Rows& ids, const Candidates<Key>& rows, const Blocks& killers,
+                 Counters& counters, const Context& context) {
   std::array<std::uint32_t, kTile> open;
   std::iota(open.begin(), open.end(), 0U);
-  const auto body = [&](std::size_t begin, std::size_t end, RowIndices& kept, Counters& own) {
+  const auto body = [&](std::size_t begin, std::size_t end, Rows& kept, Counters& own) {
     Candidates<Key> tile(rows.grid, kTile);
     const auto levels = [&](std::size_t i) { return [&tile, i](std::size_t p) { return tile.level(i) + 8 * p; }; };
     const auto keys = [&](std::size_t i) { return tile.keys[i]; };
@@ -480,12 +575,12 @@ RowIndices keep_spared(const SkylineProblem& problem, const RowIndices& ids, con
       }
     }
   };
-  return keep_in_chunks<RowIndices>(ids.size(), chunk_of(ids.size(), kChunk / 2), counters, context, body);
+  return keep_in_tasks<Rows>(cut_tasks(ids.size(), kTile, kChunk / 2), counters, context, body);
 }
 
 /// Those of the spared rows that the strongest of the elite do not dominate, ascending.
 template <class Key, class Counters>
-RowIndices second_prefilter(const SkylineProblem& problem, Spared spared, Counters& counters, const Context& context) {
+Rows second_prefilter(const SkylineProblem& problem, Spared spared, Counters& counters, const Context& context) {
   if (spared.elite.empty()) return std::move(spared.rows);
   RowIndices chosen = std::move(spared.elite);
   const std::size_t num_elite = chosen.size();
@@ -494,27 +589,34 @@ RowIndices second_prefilter(const SkylineProblem& problem, Spared spared, Counte
   const Candidates<Key> rows = make_candidates<Key>(problem, chosen, counters, context);
   Vector<std::uint32_t> kills(rows.n);
   const Skyline skyline = reduce_in_batches(rows, kills.data(), counters, context);
-  const Vector<std::uint8_t> taken = flags_of(skyline, rows.n);
+  const Vector<std::uint8_t> taken = flags_of(rows, skyline);
   const auto surviving = std::count(taken.begin() + static_cast<std::ptrdiff_t>(num_elite), taken.end(), 1);
   if (2 * static_cast<std::size_t>(surviving) > num_witnesses) return std::move(spared.rows);  // would spare too many
   Blocks killers;
-  append(rows, find_strongest(rows, skyline.rows, kills), killers);
+  append(rows, Coder<Key>(rows), find_strongest(rows, skyline, kills), killers);
   return keep_spared(problem, spared.rows, rows, killers, counters, context);
 }
 
-/// The rows of a skyline of candidates, which are the rows `ids`, ascending.
-Vector<RowId> rows_in_order(const RowIndices& ids, const Skyline& skyline, const Context& context) {
-  const Vector<std::uint8_t> taken = flags_of(skyline, ids.size());
-  CountNothing nothing;
-  const auto body = [&](std::size_t begin, std::size_t end, RowIndices& kept, CountNothing&) {
-    for (std::size_t i = begin; i < end; ++i) {
-      if (taken[i] != 0) kept.push_back(ids[i]);
-    }
+/// Those of the rows `ids` whose flag is set.
+Vector<RowId> flagged(std::span<const std::uint32_t> ids, const Vector<std::uint8_t>& flags) {
+  constexpr std::size_t kPart = 1 << 12;
+  Vector<std::size_t> starts((ids.size() + kPart - 1) / kPart + 1);
+  const auto each_part = [&](const auto& body) {
+    parallel_for(starts.size() - 1, 4, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t part = begin; part < end; ++part)
+        body(part, part * kPart, std::min(ids.size(), (part + 1) * kPart));
+    });
   };
-  const RowIndices places = keep_in_chunks<RowIndices>(ids.size(), kChunk, nothing, context, body);
-  Vector<RowId> rows(places.size());
-  parallel_for(rows.size(), kChunk, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) rows[i] = static_cast<RowId>(places[i]);
+  each_part([&](std::size_t part, std::size_t begin, std::size_t end) {
+    starts[part + 1] = std::accumulate(flags.data() + begin, flags.data() + end, std::size_t{0});
+  });
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  Vector<RowId> rows(starts.back());
+  each_part([&](std::size_t part, std::size_t begin, std::size_t end) {
+    RowId* to = rows.data() + starts[part];
+    for (std::size_t i = begin; i < end; ++i) {
+      if (flags[i] != 0) *to++ = static_cast<RowId>(ids[i]);
+    }
   });
   return rows;
 }
@@ -522,12 +624,12 @@ Vector<RowId> rows_in_order(const RowIndices& ids, const Skyline& skyline, const
 template <class Key, class Counters>
 SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Context& context) {
   Spared spared = first_prefilter<Key>(problem, counters, context);
-  const RowIndices ids = second_prefilter<Key>(problem, std::move(spared), counters, context);
+  const Rows ids = second_prefilter<Key>(problem, std::move(spared), counters, context);
   counters.candidates(ids.size());
   counters.bytes_read(problem.n * problem.keys.size() * sizeof(Key));
   const Candidates<Key> rows = make_candidates<Key>(problem, ids, counters, context);
   const Skyline skyline = reduce_in_batches(rows, nullptr, counters, context);
-  SkylineSolution solution{rows_in_order(ids, skyline, context), {}};
+  SkylineSolution solution{flagged(ids, flags_of(rows, skyline)), {}};
   solution.work = counters.total();
   return solution;
 }

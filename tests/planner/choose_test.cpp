@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "planner/cost/models.hpp"
+
 namespace skyrank::planner {
 namespace {
 
@@ -45,6 +47,26 @@ TEST(Choose, FewRowsTakeAHeapAndManyASample) {
   for (const std::size_t k : {1, 10, 1000, 100000}) {
     EXPECT_EQ(choose(topk(1000000, k), {}, {}).algorithm->name, "sampled-threshold") << k;
     EXPECT_EQ(choose(topk(10000000, k), {}, {.threads = 8}).algorithm->name, "sampled-threshold") << k;
+  }
+}
+
+// One row among equal ones that a sample does not show undoes a run, and sorting then takes six times as long as
+// others.
+TEST(Choose, ASampleOfEqualKeysShowsNoOrder) {
+  const auto seen = [](const auto& key) {
+    std::vector<std::uint32_t> keys(64);
+    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = key(i);
+    const kernels::KeyColumn column{keys.data(), KeyWidth::bytes4};
+    return describe_ranking({.n = keys.size(), .keys = {&column, 1}, .k = 2000}, 40000, 2000);
+  };
+  const Statistics equal = seen([](std::size_t) { return 1u; });
+  const Statistics ascending = seen([](std::size_t i) { return static_cast<std::uint32_t>(i); });
+  const auto seconds_of_sort = [](const Statistics& statistics) {
+    return seconds_of(cost::sort(topk(40000, 2000), statistics, {}, {}));
+  };
+  EXPECT_GT(seconds_of_sort(equal), 5 * seconds_of_sort(ascending));
+  for (const std::size_t n : {20000u, 40000u, 600000u}) {
+    EXPECT_NE(choose(topk(n, 2000), {}, {.threads = 2}, equal).algorithm->name, "sort") << n;
   }
 }
 

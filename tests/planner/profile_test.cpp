@@ -13,6 +13,7 @@
 
 #include "planner/choose.hpp"
 #include "planner/cost/correction.hpp"
+#include "planner/cost/nearness.hpp"
 #include "planner/fit.hpp"
 #include "planner/measured.hpp"
 
@@ -134,6 +135,23 @@ TEST(Profiles, PointsOfACorrectionCountWhereTheyAreNear) {
   EXPECT_NEAR(cost::correction_factor(correction, values), std::exp(0.25), 1e-6);
   correction.points.pop_back();  // of other features than these
   EXPECT_EQ(cost::correction_factor(correction, values), 1);
+}
+
+TEST(Profiles, NearnessIsThatOfASquaredExponential) {
+  for (const std::size_t count : {0u, 1u, 7u, 16u, 61u, 240u}) {
+    const std::vector<double> values = {0.25, -1.5, 3};
+    std::vector<float> points;
+    std::vector<float> weights;
+    for (std::size_t i = 0; i < 3 * count; ++i) points.push_back(static_cast<float>(i * 37 % 101) / 20 - 2);
+    for (std::size_t i = 0; i < count; ++i) weights.push_back(static_cast<float>(i % 5) - 2);
+    double sum = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      double square = 0;
+      for (std::size_t j = 0; j < 3; ++j) square += std::pow(points[j * count + i] - values[j], 2);
+      sum += weights[i] * std::exp(-square / 2);
+    }
+    EXPECT_NEAR(cost::weighted_nearness(points, weights, values), sum, 1e-5) << count;
+  }
 }
 
 TEST(Profiles, PointsOfACorrectionHaveAllTheirNumbers) {

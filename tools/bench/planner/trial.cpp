@@ -19,6 +19,7 @@
 #include <span>
 #include <thread>
 
+#include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "tools/bench/data.hpp"
 
@@ -159,6 +160,7 @@ planner::Statistics look_at(const Problem& problem, std::span<const kernels::Key
     columns.push_back({memory.back().data(), column.width});
   }
   Problem sample = problem;
+  sample.memory = kernels::Memory::host;
   sample.n = rows.size();
   sample.keys = columns;
   if constexpr (requires { problem.k; }) {
@@ -178,10 +180,13 @@ planner::Statistics statistics_of(const Problem& problem, std::span<const kernel
   std::size_t m = planner::worthwhile_sample(shape, machine);
   if (m > 0) statistics = look_at(problem, keys, cell, m);
   if constexpr (!requires { problem.k; }) {
-    if (m > 0) m = planner::worthwhile_sample(shape, machine, statistics);
-    if (m > 0) statistics = look_at(problem, keys, cell, m);
+    while (m > 0) {
+      m = planner::worthwhile_sample(shape, machine, statistics);
+      if (m > 0) statistics = look_at(problem, keys, cell, m);
+    }
   }
   statistics.selectivity = cell.where;
+  statistics.memory = problem.memory;
   return statistics;
 }
 
@@ -213,7 +218,8 @@ std::vector<Path<Algorithm>> paths_of(std::span<const Algorithm* const> algorith
   for (const Algorithm* it : algorithms) {
     const bool wanted =
         cell.algorithms.empty() || std::ranges::find(cell.algorithms, it->name) != cell.algorithms.end();
-    const bool runs = (!options.device || *options.device == it->device) && (it->device == kernels::Device::cpu || gpu);
+    const bool here = it->device == kernels::Device::cpu ? cell.residency == kernels::Memory::host : gpu;
+    const bool runs = (!options.device || *options.device == it->device) && here;
     if (!wanted || !runs || !it->supports(shape)) continue;
     for (planner::cost::Values& values : planner::priced_parameters(it->name, shape)) {
       paths.push_back({it, std::move(values)});
@@ -349,6 +355,22 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
   return earlier;
 }
 
+/// Copies of columns in the memory of the device.
+class ResidentKeys {
+ public:
+  explicit ResidentKeys(const Data& data) {
+    for (const kernels::KeyColumn& column : data.keys) {
+      arrays_.emplace_back(column.data, data.n * static_cast<std::size_t>(column.width));
+      columns_.push_back({arrays_.back().data(), column.width});
+    }
+  }
+  std::span<const kernels::KeyColumn> columns() const { return columns_; }
+
+ private:
+  std::vector<kernels::cuda::DeviceArray> arrays_;
+  std::vector<kernels::KeyColumn> columns_;
+};
+
 /// The tables of a cell. The processor learns the branches of a short ranking when it meets the same rows over and
 /// over, or does not, as its luck will have it; so there are some tables that differ in their seeds.
 std::vector<Data> tables_of(Cell cell) {
@@ -371,17 +393,27 @@ std::vector<MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options,
                                   const std::vector<planner::MeasuredRun>& earlier) {
   const std::vector<Data> tables = tables_of(cell);
   const Data& data = tables.front();
+  std::deque<ResidentKeys> resident;
+  const auto keys_of = [&](const Data& table) -> std::span<const kernels::KeyColumn> {
+    if (cell.residency == kernels::Memory::host) return table.keys;
+    return resident.emplace_back(table).columns();
+  };
   const int threads = cell.threads == 0 ? tbb::info::default_concurrency() : cell.threads;
   tbb::task_arena arena(threads);
   return arena.execute([&] {
     if (cell.op == Op::skyline) {
-      return try_all(kernels::skyline_algorithms(), {{.n = data.n, .keys = data.keys, .order = {}}}, data.keys, cell,
+      return try_all(kernels::skyline_algorithms(),
+                     {{.n = data.n, .keys = keys_of(data), .order = {}, .memory = cell.residency}}, data.keys, cell,
                      threads, options, earlier);
     }
     std::deque<FilteredKeys> sources;
     std::vector<kernels::TopKProblem> problems;
     for (const Data& table : tables) {
-      problems.push_back({.n = table.n, .keys = table.keys, .k = static_cast<std::size_t>(cell.k), .ties = cell.ties});
+      problems.push_back({.n = table.n,
+                          .keys = keys_of(table),
+                          .k = static_cast<std::size_t>(cell.k),
+                          .ties = cell.ties,
+                          .memory = cell.residency});
       if (cell.where == 1) continue;
       problems.back().keys = {};
       problems.back().source = &sources.emplace_back(table.keys.front(), table.n, cell.where);

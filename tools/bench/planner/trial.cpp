@@ -232,6 +232,15 @@ std::vector<Path<Algorithm>> paths_of(std::span<const Algorithm* const> algorith
   return paths;
 }
 
+/// Waits for what a run left behind that was stopped: its kernels go on, and the next run would wait for them.
+void drain(kernels::Device device) {
+  if (device != kernels::Device::cuda) return;
+  const std::uint64_t nothing = 0;
+  std::uint64_t back = 0;
+  const kernels::cuda::DeviceArray there(&nothing, sizeof(nothing));
+  kernels::cuda::read_array(&back, there.data(), sizeof(back));
+}
+
 /// Seconds of one run, or nothing when it was stopped.
 template <class Algorithm>
 std::optional<double> timed(const Path<Algorithm>& path, const typename Algorithm::Problem& problem, int threads,
@@ -243,6 +252,7 @@ std::optional<double> timed(const Path<Algorithm>& path, const typename Algorith
   try {
     path.algorithm->run(problem, {path.algorithm->parameters, path.parameters}, context);
   } catch (const kernels::Cancelled&) {
+    drain(path.algorithm->device);
     return std::nullopt;
   }
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -275,13 +285,17 @@ void time_in_turns(std::vector<Path<Algorithm>>& paths, const std::vector<typena
       if (options.stop.stop_requested()) throw kernels::Cancelled{};
       const bool stopped = path.seconds.size() == 1 && !std::isfinite(path.seconds.front());
       if (stopped) continue;
-      if (!path.seconds.empty() && path.total() > kShort && path.typical() > kOutOfTheRunning * best) continue;
+      // The first run on a GPU may load kernels and enlarge pools: it tells nothing yet.
+      const bool sets_up = round < 0 && path.algorithm->device == kernels::Device::cuda;
+      const bool told = !path.seconds.empty() && (round > 0 || path.algorithm->device == kernels::Device::cpu);
+      if (told && path.total() > kShort && path.typical() > kOutOfTheRunning * best) continue;
       if (round >= cell.repeats) {
         const double total = path.total();
         if (path.typical() > kContends * best || total > kMostRepeated || !uncertain(path.seconds, total)) continue;
       }
-      // Short runs are cheap to have, however hopeless; and the first one on a GPU sets it up.
-      const double limit = std::clamp(planner::kHopeless * best, planner::kLeastStopped, cell.budget_s);
+      // Short runs are cheap to have, however hopeless.
+      const double limit =
+          sets_up ? cell.budget_s : std::clamp(planner::kHopeless * best, planner::kLeastStopped, cell.budget_s);
       const std::optional<double> run = timed(path, problem, threads, watchdog, limit);
       if (!run) {
         path.seconds = {std::numeric_limits<double>::infinity()};
@@ -289,7 +303,7 @@ void time_in_turns(std::vector<Path<Algorithm>>& paths, const std::vector<typena
       }
       if (round <= 0) path.seconds.clear();
       path.seconds.push_back(*run);
-      best = std::min(best, path.typical());
+      if (!sets_up) best = std::min(best, path.typical());
     }
   }
 }

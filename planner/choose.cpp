@@ -170,7 +170,10 @@ double corrected(double seconds, std::string_view algorithm, const Shape& shape,
   const auto& corrections = profile_of(machine).corrections;
   const auto correction = corrections.find(algorithm);
   if (correction == corrections.end()) return seconds;
-  const std::vector<double> values = cost::correction_values(shape, statistics, machine, seconds);
+  // The host's threads are nothing to a GPU, whose runs have all been taken with one.
+  const Machine one_thread{.threads = 1};
+  const bool on_gpu = algorithm.starts_with("cuda-");
+  const std::vector<double> values = cost::correction_values(shape, statistics, on_gpu ? one_thread : machine, seconds);
   return seconds * cost::correction_factor(correction->second, values);
 }
 

@@ -328,7 +328,7 @@ double paths_taken(const PhysicalPlan& plan, double rows) {
 void price_on_device(PhysicalPlan& plan, const Table& table) {
   Survey& survey = plan.survey;
   survey.preference.memory = survey.ranking.memory = kernels::Memory::device;
-  const double unsent = residency_of(query::columns_read(plan.query), table, plan.sharers > 0).unsent;
+  const double unsent = residency_of(columns_of_keys(plan.query), table, plan.sharers > 0).unsent;
   (plan.preference ? survey.preference : survey.ranking).unsent = unsent / std::max(1, plan.sharers);
 }
 
@@ -341,7 +341,7 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
     plan.rules.applied(Rule::device_keys, "all kernels have to run there");
     return true;
   }
-  const std::vector<int> read = query::columns_read(plan.query);
+  const std::vector<int> read = columns_of_keys(plan.query);
   const bool pinned =
       std::ranges::any_of(read, [&](int column) { return table.column(column).data().device != nullptr; });
   const bool stays = pinned || plan.sharers > 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -123,6 +124,29 @@ ResidentColumn::Copy ResidentColumn::bring() const {
     copy.column.first_validity_bit = column_.validity.offset & 7;
   }
   return copy;
+}
+
+namespace {
+
+void add_columns(const query::BoundNode& node, std::set<int>& columns) {
+  if (node.op == query::Op::column) columns.insert(node.column);
+  for (const query::BoundPtr& child : node.children) add_columns(*child, columns);
+}
+
+void add_columns(const query::BoundPreference& preference, std::set<int>& columns) {
+  if (preference.expression.root) add_columns(*preference.expression.root, columns);
+  for (const query::BoundPreference& child : preference.children) add_columns(child, columns);
+}
+
+}  // namespace
+
+std::vector<int> columns_of_keys(const query::BoundQuery& query) {
+  std::set<int> columns;
+  if (query.condition) add_columns(*query.condition->root, columns);
+  if (query.group) return {columns.begin(), columns.end()};  // what follows reads the table of groups
+  if (query.preference) add_columns(*query.preference, columns);
+  for (const query::BoundRankTerm& term : query.ranking) add_columns(*term.expression.root, columns);
+  return {columns.begin(), columns.end()};
 }
 
 std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column) {

@@ -8,6 +8,7 @@
 
 #include <skyrank/table.hpp>
 
+#include "engine/query/bound.hpp"
 #include "kernels/common/stored.hpp"
 #include "kernels/cuda/device/array.hpp"
 
@@ -49,6 +50,9 @@ class ResidentColumn {
 /// The copy of a column that queries share, pinned or not; null where the column is none of a table. It has a device
 /// form, and is there once a query has asked for its values.
 std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column);
+
+/// The columns that the condition, the preference and the ranking read, ascending: those of the answer are the host's.
+std::vector<int> columns_of_keys(const query::BoundQuery& query);
 
 /// What a query reads of a table in the memory of the device. With `shares`, what earlier queries brought there counts.
 struct Residency {

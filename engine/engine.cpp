@@ -315,8 +315,13 @@ Vector<std::int64_t> rank(Execution& execution, const Source& source, const Cand
   std::vector<kernels::KeyWidth> widths;
   for (const exec::Keys& column : keys) widths.push_back(column.column.width);
   exec::describe_path(ranker.path(widths, n), *operators.order);
-  exec::repeat(*operators.order, exec::paths_taken(candidates.segments), execution.runtime.machine.threads);
-  if (ranker.was_at_once()) operators.order->reason = "all partitions in one launch, a block for each";
+  if (ranker.was_at_once()) {
+    exec::price_at_once(*operators.order, static_cast<double>(candidates.segments.count()),
+                        static_cast<double>(candidates.rows.size()), static_cast<double>(window.end(n)),
+                        static_cast<double>(widths.front()));
+  } else {
+    exec::repeat(*operators.order, exec::paths_taken(candidates.segments), execution.runtime.machine.threads);
+  }
   book(execution, *operators.order, report, *operators.order->measured_ms);
   operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
   return positions;
@@ -499,24 +504,30 @@ void share_keys(Execution& execution, const Table& input, exec::SharedKeys& shar
   if (shared.most_bytes() == 0 || input.surveys() == nullptr) {
     return rules.left_out(exec::Rule::shared_keys, "the engine was told to keep none");
   }
-  if (execution.session || plan.operators.group || plan.operators.missing) {
-    return rules.left_out(exec::Rule::shared_keys, execution.session ? "keys are made on the GPU"
-                                                                     : "the rows are not those of a condition alone");
+  if (plan.operators.group || plan.operators.missing) {
+    return rules.left_out(exec::Rule::shared_keys, "the rows are not those of a condition alone");
   }
   const bool filtered = plan.operators.filter && !plan.operators.filter_last;
   const std::string rows = filtered ? execution.query().condition->text : "";
   execution.share = exec::KeyShare(shared, {input.surveys()->table(), rows});
 }
 
+/// Says how many columns and keys were there.
 void note_sharing(Execution& execution) {
+  const std::string where = execution.session ? " on the GPU" : "";
+  if (const auto& session = execution.session; session && session->shares()) {
+    execution.plan.rules.applied(exec::Rule::device_columns, std::to_string(session->columns_found()) + " of " +
+                                                                 std::to_string(session->columns()) +
+                                                                 " were there from earlier queries");
+  }
   const exec::KeyShare& share = execution.share;
   if (!share.is_on()) return;
   const std::string all = std::to_string(share.found() + share.made());
   if (share.found() > 0) {
-    execution.plan.rules.applied(exec::Rule::shared_keys,
-                                 std::to_string(share.found()) + " of " + all + " were there from earlier queries");
+    execution.plan.rules.applied(exec::Rule::shared_keys, std::to_string(share.found()) + " of " + all +
+                                                              " were there from earlier queries" + where);
   } else if (share.made() > 0) {
-    execution.plan.rules.applied(exec::Rule::shared_keys, all + " made and kept for later queries");
+    execution.plan.rules.applied(exec::Rule::shared_keys, all + " made and kept for later queries" + where);
   }
 }
 
@@ -649,7 +660,7 @@ struct Engine::State {
   }
 
   /// bind -> logical plan -> physical plan, whose kernels still have to get their paths.
-  exec::PhysicalPlan plan(const Query& query, const Table& table) const {
+  exec::PhysicalPlan plan(const Query& query, const Table& table, const RunOptions& run = {}) const {
     BoundQuery bound = query::bind(query, query::schema_of(table));
     exec::check_forced(bound.path, query.location);
     const exec::Rules allowed = exec::without(rules, bound.path.without, bound.path.locations, query.location);
@@ -666,7 +677,9 @@ struct Engine::State {
                                    .host_limited = memory != nullptr,
                                    .device_bytes = with_cuda ? device_bytes() : 0,
                                    .profile = profile ? &*profile : nullptr};
-    exec::PhysicalPlan made = exec::make_plan(std::move(bound), table, query.table, constraints, machine, allowed);
+    const int sharers = options.share_columns ? 1 + std::max(0, run.later_queries) : 0;
+    exec::PhysicalPlan made =
+        exec::make_plan(std::move(bound), table, query.table, constraints, machine, allowed, sharers);
     made.operators.gather.reason = device_note(device, cuda);
     note_device_choice(made.rules, device, cuda);
     return made;
@@ -679,7 +692,7 @@ struct Engine::State {
     const kernels::TallyScope tallied(&tally);
     exec::Stopwatch total;
     exec::Stopwatch watch;
-    exec::PhysicalPlan planned = plan(query, table);
+    exec::PhysicalPlan planned = plan(query, table, run);
     exec::Runtime runtime;
     runtime.constraints = planned.constraints;
     runtime.machine = planned.machine;
@@ -690,8 +703,8 @@ struct Engine::State {
     runtime.preference.unsent = runtime.ranking.unsent = 0;  // when paths are chosen again, the columns are there
     runtime.rules = planned.rules.rules();
     Execution execution{std::move(planned), std::move(runtime), {}, {}};
-    if (execution.plan.on_device) execution.session.emplace();
-    share_keys(execution, table, shared_keys);
+    if (execution.plan.on_device) execution.session.emplace(execution.plan.sharers > 0);
+    share_keys(execution, table, execution.session ? shared_device_keys : shared_keys);
     execution.timing.bind_ms = watch.lap();
     Result result = execute(execution, table);
     note_sharing(execution);
@@ -703,6 +716,13 @@ struct Engine::State {
     return result;
   }
 
+  /// Of the GPU's memory a quarter, as long as keys are kept at all.
+  std::size_t most_device_key_bytes() const {
+    constexpr double kShare = 4;
+    if (!cuda || options.shared_key_bytes == 0) return 0;
+    return static_cast<std::size_t>(device_bytes() / kShare);
+  }
+
   double most_bytes() const {
     return memory == nullptr ? host_bytes() : std::min(host_bytes(), static_cast<double>(memory->limit()));
   }
@@ -712,6 +732,12 @@ struct Engine::State {
     const std::size_t before = memory == nullptr ? 0 : memory->used();
     try {
       const kernels::AccountScope counted(memory.get());
+      try {
+        return answer(query, table, run);
+      } catch (const kernels::cuda::OutOfMemory&) {  // of the GPU, where kept keys must not stand in a query's way
+        if (shared_device_keys.bytes() == 0) throw;
+        shared_device_keys.drop_all();
+      }
       return answer(query, table, run);
     } catch (const kernels::OverLimit& over) {
       throw ResourceError(over_limit(query, table, over, before), query.location);
@@ -753,6 +779,7 @@ struct Engine::State {
   exec::Rules rules;
   std::shared_ptr<kernels::MemoryAccount> memory;  // null: no limit; outlives what is counted on it
   mutable exec::SharedKeys shared_keys{options.shared_key_bytes};
+  mutable exec::SharedKeys shared_device_keys{most_device_key_bytes()};
 };
 
 Engine::Engine(EngineOptions options) {
@@ -787,10 +814,10 @@ Table Engine::pin(const Table& table, Pin when) const {
 
 void Engine::check(const Query& query, const Table& table) const { explain(query, table); }
 
-PlanNode Engine::explain(const Query& query, const Table& table) const {
+PlanNode Engine::explain(const Query& query, const Table& table, const RunOptions& options) const {
   return guarded(query, [&] {
     const kernels::AccountScope counted(state_->memory.get());
-    exec::PhysicalPlan plan = state_->plan(query, table);
+    exec::PhysicalPlan plan = state_->plan(query, table, options);
     exec::choose_paths(plan);
     return exec::tree(std::move(plan.operators), plan.rules);
   });

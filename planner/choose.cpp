@@ -18,6 +18,8 @@ namespace {
 using kernels::Device;
 using Parameters = cost::Values;
 
+constexpr double kMostFactor = 3;  ///< that a correction may be, or one over it
+
 std::string_view name_of(Device device) { return device == Device::cuda ? "cuda" : "cpu"; }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -112,16 +114,20 @@ std::string amount(double bytes) { return bytes < 1e9 ? rounded(bytes / 1e6) + "
 
 bool is_limited(Device device, const Machine& machine) { return device == Device::cpu && machine.host_limited; }
 
-/// Why a path does not fit into memory, or empty.
-std::string too_large(double bytes, Device device, const Machine& machine) {
-  const double free = device == Device::cuda ? machine.device_bytes : machine.host_bytes;
-  if (bytes <= free) return {};
-  return "needs about " + amount(bytes) + " of memory and " +
-         (is_limited(device, machine) ? "the limit leaves " + amount(free) : amount(free) + " are free");
+double free_bytes(Device device, const Machine& machine) {
+  return device == Device::cuda ? machine.device_bytes : machine.host_bytes;
 }
 
 /// Whether all of a query's temporary memory fits.
-bool fits(double bytes, Device device, const Machine& machine) { return too_large(bytes, device, machine).empty(); }
+bool fits(double bytes, Device device, const Machine& machine) { return bytes <= free_bytes(device, machine); }
+
+/// Why a path does not fit into memory, or empty.
+std::string too_large(double bytes, Device device, const Machine& machine) {
+  if (fits(bytes, device, machine)) return {};
+  const double free = free_bytes(device, machine);
+  return "needs about " + amount(bytes) + " of memory and " +
+         (is_limited(device, machine) ? "the limit leaves " + amount(free) : amount(free) + " are free");
+}
 
 struct Priced {
   Parameters values;
@@ -147,10 +153,11 @@ template <class Shape>
 cost::Cost terms_of(std::string_view algorithm, const Shape& shape, const Machine& machine,
                     const Statistics& statistics, const Parameters& values) {
   cost::Cost cost = existing(model_of(algorithm, shape), algorithm).cost(shape, statistics, machine, values);
-  if (const Profile::Seconds* known = profile_of(machine).seconds_of(algorithm)) {
+  const Profile::Seconds* known = profile_of(machine).seconds_of(algorithm);
+  if (known == nullptr) return cost;
+  for (const auto& [name, seconds] : *known) {  // some ten of both: lengths tell most names apart, faster than a search
     for (cost::Term& term : cost.terms) {
-      const auto found = known->find(term.name);
-      if (found != known->end()) term.seconds = found->second;
+      if (term.name.size() == name.size() && term.name == name) term.seconds = seconds;
     }
   }
   return cost;
@@ -163,7 +170,10 @@ double corrected(double seconds, std::string_view algorithm, const Shape& shape,
   const auto& corrections = profile_of(machine).corrections;
   const auto correction = corrections.find(algorithm);
   if (correction == corrections.end()) return seconds;
-  const std::vector<double> values = cost::correction_values(shape, statistics, machine, seconds);
+  // The host's threads are nothing to a GPU, whose runs have all been taken with one.
+  const Machine one_thread{.threads = 1};
+  const bool on_gpu = algorithm.starts_with("cuda-");
+  const std::vector<double> values = cost::correction_values(shape, statistics, on_gpu ? one_thread : machine, seconds);
   return seconds * cost::correction_factor(correction->second, values);
 }
 
@@ -171,24 +181,16 @@ double corrected(double seconds, std::string_view algorithm, const Shape& shape,
 /// `each` is called with a sum's place and what the correction makes of it.
 template <class Corrected, class Each>
 void correct_those_near(const std::vector<double>& sums, const Corrected& correct, const Each& each) {
-  constexpr double kMost = 3;
   std::vector<std::pair<double, std::size_t>> ascending;
   for (std::size_t i = 0; i < sums.size(); ++i) ascending.emplace_back(sums[i], i);
   std::ranges::sort(ascending);
   double least = std::numeric_limits<double>::infinity();
   for (const auto& [sum, place] : ascending) {
-    if (sum > kMost * least) break;
+    if (sum > kMostFactor * least) break;
     const double seconds = correct(place, sum);
     least = std::min(least, seconds);
     each(place, seconds);
   }
-}
-
-template <class Algorithm>
-Priced priced(const Algorithm& algorithm, const typename Algorithm::Shape& shape, Parameters values,
-              const Machine& machine, const Statistics& statistics) {
-  const cost::Cost cost = cost_of(algorithm.name, shape, machine, statistics, values);
-  return {std::move(values), seconds_of(cost), cost.bytes};
 }
 
 /// One of the algorithms that may be taken.
@@ -196,21 +198,28 @@ template <class Algorithm>
 struct Candidate {
   const Algorithm* algorithm = nullptr;
   std::size_t place = 0;  ///< among those that are considered
-  std::vector<Parameters> values;
-  Priced best = {};  ///< of the values that were looked at
+  Priced best = {};       ///< of the values that were looked at
 };
 
-/// Takes the cheapest of a candidate's values, of those that fit into memory if any do. Where the first of them, which
-/// fit, take several times as long as the `least` seconds of all algorithms, no others are looked at.
 template <class Algorithm>
-void take_cheapest(Candidate<Algorithm>& candidate, const typename Algorithm::Shape& shape, const Machine& machine,
-                   const Statistics& statistics, double least) {
-  constexpr double kHopelessly = 4;
+Priced priced(const Algorithm& algorithm, const typename Algorithm::Shape& shape, Parameters values,
+              const Machine& machine, const Statistics& statistics) {
+  const cost::Cost cost = terms_of(algorithm.name, shape, machine, statistics, values);
+  return {std::move(values), seconds_of(cost), cost.bytes};
+}
+
+/// Takes the cheapest of a candidate's values by its terms, of those that fit into memory if any do. The correction is
+/// of the problem and comes later: it hardly differs from value to value. Where those given, which fit, take so long
+/// that no correction can make up for it, beside the `least` sum of all algorithms, no others are looked at.
+template <class Algorithm>
+void take_cheapest(Candidate<Algorithm>& candidate, const typename Algorithm::Shape& shape,
+                   const Parameters& parameters, const Machine& machine, const Statistics& statistics, double least) {
   const Algorithm& algorithm = *candidate.algorithm;
   const auto rank = [&](const Priced& it) { return std::pair(!fits(it.bytes, algorithm.device, machine), it.seconds); };
-  if (!rank(candidate.best).first && candidate.best.seconds > kHopelessly * least) return;
-  for (std::size_t i = 1; i < candidate.values.size(); ++i) {
-    Priced next = priced(algorithm, shape, std::move(candidate.values[i]), machine, statistics);
+  if (!rank(candidate.best).first && candidate.best.seconds > kMostFactor * kMostFactor * least) return;
+  if (model_of(algorithm.name, shape).candidates == nullptr) return;
+  for (Parameters& values : priced_parameters(algorithm.name, shape, parameters)) {
+    Priced next = priced(algorithm, shape, std::move(values), machine, statistics);
     if (rank(next) < rank(candidate.best)) candidate.best = std::move(next);
   }
 }
@@ -224,29 +233,26 @@ std::vector<Candidate<Algorithm>> candidates_of(std::span<const Algorithm* const
   const Parameters parameters = parameters_of_kind(algorithms, constraints);
   const bool forced = any_forced(algorithms, constraints);
   std::vector<Candidate<Algorithm>> candidates;
-  std::vector<double> sums;
+  double least = std::numeric_limits<double>::infinity();
   for (const Algorithm* algorithm : algorithms) {
     considered.push_back({std::string(algorithm->name), std::nullopt,
                           obstacle(*algorithm, shape, constraints, parameters, forced, machine)});
     if (!considered.back().reason.empty()) continue;
-    Candidate<Algorithm> candidate{
-        algorithm, considered.size() - 1, priced_parameters(algorithm->name, shape, parameters), {}};
-    const cost::Cost cost = terms_of(algorithm->name, shape, machine, statistics, candidate.values.front());
-    sums.push_back(seconds_of(cost));
-    candidate.best = {candidate.values.front(), sums.back(), cost.bytes};
-    candidates.push_back(std::move(candidate));
+    candidates.push_back(
+        {algorithm, considered.size() - 1, priced(*algorithm, shape, parameters, machine, statistics)});
+    least = std::min(least, candidates.back().best.seconds);
   }
-  double least = std::numeric_limits<double>::infinity();
+  std::vector<double> sums;
+  for (Candidate<Algorithm>& candidate : candidates) {
+    take_cheapest(candidate, shape, parameters, machine, statistics, least);
+    sums.push_back(candidate.best.seconds);
+  }
   correct_those_near(
       sums,
       [&](std::size_t i, double sum) {
         return corrected(sum, candidates[i].algorithm->name, shape, machine, statistics);
       },
-      [&](std::size_t i, double seconds) {
-        candidates[i].best.seconds = seconds;
-        least = std::min(least, seconds);
-      });
-  for (Candidate<Algorithm>& candidate : candidates) take_cheapest(candidate, shape, machine, statistics, least);
+      [&](std::size_t i, double seconds) { candidates[i].best.seconds = seconds; });
   return candidates;
 }
 
@@ -315,29 +321,48 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
   return choice;
 }
 
-/// Of algorithms that the profile has a correction for, which are those of which there were enough runs; of all, where
-/// none of them can run.
+/// Sums of terms of the algorithms that can run and that the profile has a correction for, which are those of which
+/// there were enough runs; of all that can run, where none of them can.
+struct Sums {
+  std::vector<std::string_view> names;
+  std::vector<double> seconds;
+};
+
+template <class Algorithm, class Shape>
+Sums sums_of(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
+             const Statistics& statistics) {
+  const Profile& profile = profile_of(machine);
+  Sums sums;
+  for (const bool all : {false, true}) {
+    for (const Algorithm* it : algorithms) {
+      if (!all && !profile.corrections.contains(it->name)) continue;
+      if ((it->device == Device::cuda && !machine.cuda) || !it->supports(shape)) continue;
+      sums.seconds.push_back(seconds_of(terms_of(it->name, shape, machine, statistics, {})));
+      sums.names.push_back(it->name);
+    }
+    if (!sums.names.empty()) break;
+  }
+  return sums;
+}
+
 template <class Algorithm, class Shape>
 double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
                      const Statistics& statistics) {
-  const Profile& profile = profile_of(machine);
-  const auto least_of = [&](bool with_correction) {
-    std::vector<double> sums;
-    std::vector<std::string_view> names;
-    for (const Algorithm* it : algorithms) {
-      if (with_correction && !profile.corrections.contains(it->name)) continue;
-      if ((it->device == Device::cuda && !machine.cuda) || !it->supports(shape)) continue;
-      sums.push_back(seconds_of(terms_of(it->name, shape, machine, statistics, {})));
-      names.push_back(it->name);
-    }
-    double least = std::numeric_limits<double>::infinity();
-    correct_those_near(
-        sums, [&](std::size_t i, double sum) { return corrected(sum, names[i], shape, machine, statistics); },
-        [&](std::size_t, double seconds) { least = std::min(least, seconds); });
-    return least;
-  };
-  const double least = least_of(true);
-  return std::isfinite(least) ? least : least_of(false);
+  const Sums sums = sums_of(algorithms, shape, machine, statistics);
+  double least = std::numeric_limits<double>::infinity();
+  correct_those_near(
+      sums.seconds,
+      [&](std::size_t i, double sum) { return corrected(sum, sums.names[i], shape, machine, statistics); },
+      [&](std::size_t, double seconds) { least = std::min(least, seconds); });
+  return least;
+}
+
+/// What least_seconds() is not above, without making corrections.
+template <class Algorithm, class Shape>
+double most_least_seconds(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
+                          const Statistics& statistics) {
+  const Sums sums = sums_of(algorithms, shape, machine, statistics);
+  return sums.seconds.empty() ? 0 : kMostFactor * *std::ranges::min_element(sums.seconds);
 }
 
 /// Terms, and the correction as one of them, which may be below 0.
@@ -408,6 +433,14 @@ double expected_seconds(const kernels::SkylineShape& shape, const Machine& machi
 
 double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics) {
   return least_seconds(kernels::topk_algorithms(), shape, machine, statistics);
+}
+
+double most_expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics) {
+  return most_least_seconds(kernels::skyline_algorithms(), shape, machine, statistics);
+}
+
+double most_expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics) {
+  return most_least_seconds(kernels::topk_algorithms(), shape, machine, statistics);
 }
 
 double predict(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape, const Machine& machine,

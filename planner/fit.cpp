@@ -9,7 +9,7 @@
 namespace skyrank::planner {
 namespace {
 
-constexpr double kPull = 0.003;  ///< of a run's weight, for being off by the whole of it
+constexpr double kPull = 0.03;  ///< of a run's weight, for being off by the whole of it
 
 constexpr double kFarOff = 0.2;  ///< logarithm of a predicted time over the measured one
 

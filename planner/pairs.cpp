@@ -17,6 +17,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class Key>
 void count_all_pairs(const KeyMatrix<Key>& matrix, std::uint32_t* counts, std::uint32_t* places) {
   const hn::ScalableTag<Key> tag;
+  std::fill_n(places, matrix.d * matrix.rows, 0);
   for (std::size_t row = 0; row < matrix.rows; ++row) {
     std::size_t dominators = 0;
     for (std::size_t first = 0; first < matrix.room; first += hn::Lanes(tag)) {
@@ -25,23 +26,14 @@ void count_all_pairs(const KeyMatrix<Key>& matrix, std::uint32_t* counts, std::u
       for (std::size_t j = 0; j < matrix.d; ++j) {
         const auto keys = hn::LoadU(tag, matrix.keys + j * matrix.room + first);
         const auto own = hn::Set(tag, matrix.keys[j * matrix.room + row]);
-        better = hn::Or(better, hn::Lt(keys, own));
+        const auto lesser = hn::Lt(keys, own);
+        places[j * matrix.rows + row] += static_cast<std::uint32_t>(hn::CountTrue(tag, lesser));
+        better = hn::Or(better, lesser);
         no_worse = hn::AndNot(hn::Gt(keys, own), no_worse);
       }
       dominators += hn::CountTrue(tag, hn::And(no_worse, better));
     }
     counts[row] = static_cast<std::uint32_t>(dominators);
-  }
-  for (std::size_t j = 0; j < matrix.d; ++j) {
-    const Key* column = matrix.keys + j * matrix.room;
-    for (std::size_t row = 0; row < matrix.rows; ++row) {
-      const auto own = hn::Set(tag, column[row]);
-      std::size_t lesser = 0;
-      for (std::size_t first = 0; first < matrix.room; first += hn::Lanes(tag)) {
-        lesser += hn::CountTrue(tag, hn::Lt(hn::LoadU(tag, column + first), own));
-      }
-      places[j * matrix.rows + row] = static_cast<std::uint32_t>(lesser);
-    }
   }
 }
 

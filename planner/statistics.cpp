@@ -64,27 +64,25 @@ double ascending_share(const std::vector<std::uint64_t>& keys) {
   return 1 - static_cast<double>(descents) / static_cast<double>(keys.size() - 1);
 }
 
-/// Mean correlation of two different columns of unit vectors.
-double mean_correlation(const Eigen::MatrixXd& ranks) {
-  const auto d = static_cast<double>(ranks.cols());
-  if (d < 2) return 0;
-  const Eigen::MatrixXd correlations = ranks.transpose() * ranks;
-  return (correlations.sum() - correlations.trace()) / (d * (d - 1));
-}
-
-/// Mean rank correlation of two dimensions, by some of the rows.
+/// Mean rank correlation of two dimensions, by some of the rows. Of unit vectors, the square of their sum has all
+/// products of two, those with themselves among them.
 double correlation_of(const Dominators& dominators, std::size_t rows) {
+  const auto d = static_cast<double>(dominators.places.size());
+  if (d < 2) return 0;
   const std::size_t step = std::max<std::size_t>(1, (rows + kRankedRows - 1) / kRankedRows);
   const std::size_t count = (rows + step - 1) / step;
-  Eigen::MatrixXd ranks(static_cast<Eigen::Index>(count), static_cast<Eigen::Index>(dominators.places.size()));
-  for (std::size_t c = 0; c < dominators.places.size(); ++c) {
-    auto column = ranks.col(static_cast<Eigen::Index>(c));
-    for (std::size_t i = 0; i < count; ++i) column[static_cast<Eigen::Index>(i)] = dominators.places[c][i * step];
+  Eigen::VectorXd column(static_cast<Eigen::Index>(count));
+  Eigen::VectorXd sum = Eigen::VectorXd::Zero(column.size());
+  double with_themselves = 0;
+  for (const std::vector<std::uint32_t>& places : dominators.places) {
+    for (std::size_t i = 0; i < count; ++i) column[static_cast<Eigen::Index>(i)] = places[i * step];
     column.array() -= column.mean();
     const double length = column.norm();
-    if (length > 0) column /= length;
+    if (length == 0) continue;  // all equal
+    sum += column / length;
+    with_themselves += 1;
   }
-  return mean_correlation(ranks);
+  return (sum.squaredNorm() - with_themselves) / (d * (d - 1));
 }
 
 /// From the skylines of random halves, quarters and eighths of the sample beside its own, which lie near a line over
@@ -213,6 +211,7 @@ std::size_t largest_sample(std::size_t n, std::size_t most, double budget, const
 std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& seen) {
   constexpr double kAlways = 20e-6;
   constexpr std::size_t kFirst = 128;
+  constexpr std::size_t kTimes = 16;  // as many rows as before: what a few rows tell may be several times too much
   constexpr double kStart = 2e-6;
   constexpr double kPair = 0.12e-9;  // compared in one dimension
   constexpr double kKey = 18e-9;     // sorted, where there are more rows,
@@ -224,21 +223,31 @@ std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine&
     if (m <= kFirst) return looked_up + kPair * rows * rows * d;
     return looked_up + kKey * rows * d + kWord * rows * rows / 64 * (d + 1);
   };
-  const bool first = seen.sample == 0;
-  const std::size_t most = !first ? kMostSample : seconds_for(kFirst) <= kAlways ? kFirst : kLeastSample;
+  if (seen.sample == 0) {
+    const std::size_t most = seconds_for(kFirst) <= kAlways ? kFirst : kLeastSample;
+    const bool cheap = seconds_for(most) <= kAlways;  // so it is taken whatever the problem takes
+    return largest_sample(shape.n, most, cheap ? kAlways : kBudget * expected_seconds(shape, machine), seconds_for);
+  }
+  // What is next to free to know first: whether the least of samples that would tell more is out of reach.
+  const std::size_t least = 2 * seen.sample;
+  if (least > shape.n / 4 || seconds_for(least) > kBudget * most_expected_seconds(shape, machine, seen)) return 0;
   const double worth = kBudget * expected_seconds(shape, machine, seen);
-  const std::size_t size = largest_sample(shape.n, most, first ? std::max(kAlways, worth) : worth, seconds_for);
-  return size >= 2 * seen.sample ? size : 0;
+  const std::size_t size = largest_sample(shape.n, std::min(kMostSample, kTimes * seen.sample), worth, seconds_for);
+  return size >= least ? size : 0;
 }
 
 std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& machine) {
   constexpr std::size_t kLargest = 1024;
   constexpr double kAlways = 10e-6;
   constexpr double kSorted = 100e-9;  // of the sample's first keys, twice, with their places
+  const double row = kLookedUpKey * static_cast<double>(shape.widths.size()) + kSorted;
+  const auto seconds_for = [&](std::size_t m) { return row * static_cast<double>(m); };
+  // What is next to free to know first: whether more than what is always taken is out of reach.
+  if (2 * kAlways > kBudget * most_expected_seconds(shape, machine, {})) {
+    return largest_sample(shape.n, kLargest, kAlways, seconds_for);
+  }
   const double budget = std::max(kAlways, kBudget * expected_seconds(shape, machine));
-  return largest_sample(shape.n, kLargest, budget, [&](std::size_t m) {
-    return (kLookedUpKey * static_cast<double>(shape.widths.size()) + kSorted) * static_cast<double>(m);
-  });
+  return largest_sample(shape.n, kLargest, budget, seconds_for);
 }
 
 std::vector<RowId> sample_rows(std::size_t n, std::size_t m) {

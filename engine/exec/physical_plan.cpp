@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "engine/exec/contenders.hpp"
@@ -13,6 +14,7 @@
 #include "engine/exec/rank.hpp"
 #include "engine/exec/skyline.hpp"
 #include "engine/exec/zone_maps.hpp"
+#include "planner/cost/cuda_partitions.hpp"
 #include "planner/estimate.hpp"
 
 namespace skyrank::exec {
@@ -322,15 +324,16 @@ double paths_taken(const PhysicalPlan& plan, double rows) {
 }
 
 /// Has paths priced with keys that are made on the device of columns, of which some have to go there first: for the
-/// operator that reads them first.
+/// operator that reads them first. Queries that share them pay a part each.
 void price_on_device(PhysicalPlan& plan, const Table& table) {
   Survey& survey = plan.survey;
   survey.preference.memory = survey.ranking.memory = kernels::Memory::device;
-  const double unsent = residency_of(query::columns_read(plan.query), table).unsent;
-  (plan.preference ? survey.preference : survey.ranking).unsent = unsent;
+  const double unsent = residency_of(columns_of_keys(plan.query), table, plan.sharers > 0).unsent;
+  (plan.preference ? survey.preference : survey.ranking).unsent = unsent / std::max(1, plan.sharers);
 }
 
-/// Filters and keys are of the device where all kernels have to run there, or would do so and read a pinned table.
+/// Filters and keys are of the device where all kernels have to run there, or would do so and read a table that is
+/// pinned or whose columns stay there for later queries.
 bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   if (!plan.machine.cuda || !plan.rules.rules().has(Rule::device_keys)) return false;
   if (plan.constraints.device == kernels::Device::cuda) {
@@ -338,19 +341,30 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
     plan.rules.applied(Rule::device_keys, "all kernels have to run there");
     return true;
   }
-  const std::vector<int> read = query::columns_read(plan.query);
+  const std::vector<int> read = columns_of_keys(plan.query);
   const bool pinned =
       std::ranges::any_of(read, [&](int column) { return table.column(column).data().device != nullptr; });
+  const bool stays = pinned || plan.sharers > 0;
   const Survey on_host = plan.survey;
-  if (pinned) price_on_device(plan, table);
-  const bool there = pinned && would_run_there(plan);
+  if (stays) price_on_device(plan, table);
+  const bool there = stays && would_run_there(plan);
   if (!there) plan.survey = on_host;
   if (there) {
-    plan.rules.applied(Rule::device_keys, "the table is pinned, and all kernels would run there");
+    plan.rules.applied(Rule::device_keys, pinned ? "the table is pinned, and all kernels would run there"
+                                                 : "the columns are shared, and all kernels would run there");
   } else {
-    plan.rules.left_out(Rule::device_keys, pinned ? "not all kernels would run there" : "the table is not pinned");
+    plan.rules.left_out(Rule::device_keys, stays ? "not all kernels would run there" : "the table is not pinned");
   }
   return there;
+}
+
+/// What becomes of the columns on the device.
+void note_sharing(PhysicalPlan& plan) {
+  if (!plan.machine.cuda) return;
+  if (plan.sharers == 0) return plan.rules.left_out(Rule::device_columns, "the engine was told to keep none");
+  if (!plan.on_device) return plan.rules.left_out(Rule::device_columns, "keys are not made on the GPU");
+  plan.rules.applied(Rule::device_columns, "the columns stay on the GPU; their way there is priced as shared by " +
+                                               std::to_string(plan.sharers) + " queries");
 }
 
 /// Whether the ranking had better take in the filter and the making of keys: it would take an algorithm that can, or
@@ -539,9 +553,11 @@ void note_packing(PhysicalPlan& plan) {
 }  // namespace
 
 PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
-                       const planner::Constraints& constraints, const planner::Machine& machine, const Rules& rules) {
+                       const planner::Constraints& constraints, const planner::Machine& machine, const Rules& rules,
+                       int sharers) {
   PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}, 1, false, std::nullopt};
   plan.rules = RuleLog(rules);
+  if (rules.has(Rule::device_columns) && machine.cuda) plan.sharers = sharers;
   if (plan.query.preference) plan.preference = plan_preference(*plan.query.preference);
   look_at_sample(plan, table);
   auto rows = static_cast<double>(table.num_rows());
@@ -550,6 +566,7 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
   plan_preference_operators(plan, rows);
   plan_order(plan, rows);
   plan.on_device = keys_of_device(plan, table);
+  note_sharing(plan);
   if (plan.on_device) {
     for (std::optional<PlanNode>* node :
          {&plan.operators.filter, &plan.operators.skyline_keys, &plan.operators.rank_keys}) {
@@ -599,6 +616,37 @@ void repeat(PlanNode& node, double times, int threads) {
   for (Alternative& other : node.alternatives) other.predicted_ms *= factor;
 }
 
+void price_at_once(PlanNode& node, double count, double rows, double k, double key_bytes) {
+  const auto cost = planner::cost::cuda_partitions({.partitions = count, .rows = rows, .k = k, .key_bytes = key_bytes});
+  node.predicted_ms = planner::seconds_of(cost) * 1e3;
+  node.predicted_bytes = cost.bytes;
+  node.reason = "all partitions in one launch, a block for each";
+  node.alternatives.clear();  // of one partition
+}
+
+namespace {
+
+/// Chooses the path of the ranking, or prices that of all partitions at once.
+void choose_rank_path(PhysicalPlan& plan) {
+  PlanNode& order = *plan.operators.order;
+  const double rows = plan.operators.rank_keys->predicted_rows;
+  const auto path = rank_path(plan);
+  describe_path(path, order);
+  std::vector<KeyWidth> widths;
+  for (const query::BoundRankTerm& term : plan.query.ranking) widths.push_back(width_of(term.expression));
+  widths = packed_widths(widths, plan.rules.rules());
+  const Window window = window_of(plan.query);
+  const std::int64_t largest = segment_rows(plan, rows);
+  const bool there = plan.on_device && path.algorithm->device == kernels::Device::cuda && widths.size() == 1;
+  if (there && ranks_at_once(window, std::llround(plan.segments), largest)) {
+    return price_at_once(order, plan.segments, rows, static_cast<double>(window.end(largest)),
+                         static_cast<double>(widths.front()));
+  }
+  repeat(order, paths_taken(plan, rows), plan.machine.threads);
+}
+
+}  // namespace
+
 void choose_paths(PhysicalPlan& plan) {
   if (plan.fused) {
     return describe_path(planner::choose(*plan.fused, plan.constraints, plan.machine, plan.survey.ranking),
@@ -611,8 +659,7 @@ void choose_paths(PhysicalPlan& plan) {
     rows = plan.operators.skyline[s].predicted_rows;
   }
   if (!plan.operators.rank_keys) return;
-  describe_path(rank_path(plan), *plan.operators.order);
-  repeat(*plan.operators.order, paths_taken(plan, plan.operators.rank_keys->predicted_rows), plan.machine.threads);
+  choose_rank_path(plan);
 }
 
 PlanNode tree(Operators operators, const RuleLog& rules) {

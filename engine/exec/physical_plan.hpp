@@ -47,12 +47,15 @@ struct PhysicalPlan {
   std::optional<kernels::TopKShape> contenders = {};  ///< the top-k problem among whose answer the skyline's best are
   RuleLog rules = RuleLog();
   bool rows_on_device = false;  ///< the skyline's rows stay on the device for what comes after it
+  /// Queries that share the columns which this one brings to the device, itself among them; 0: it keeps none there.
+  int sharers = 0;
 };
 
-/// Lays out the operators with their estimated rows. BindError when a preference has too many dimensions.
+/// Lays out the operators with their estimated rows; `sharers` as in the plan. BindError when a preference has too many
+/// dimensions.
 PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
                        const planner::Constraints& constraints, const planner::Machine& machine,
-                       const Rules& rules = {});
+                       const Rules& rules = {}, int sharers = 0);
 
 /// What is known of the rows that contenders are selected from.
 planner::Statistics contenders_statistics(const PhysicalPlan& plan);
@@ -65,6 +68,10 @@ double paths_taken(const Segments& segments);
 
 /// The cost of a path that is taken once for each of many partitions, as many at a time as there are threads.
 void repeat(PlanNode& node, double times, int threads);
+
+/// The cost of a ranking of `count` partitions at once on the device, of `rows` rows together and by one key of
+/// `key_bytes` bytes, `k` best rows of each.
+void price_at_once(PlanNode& node, double count, double rows, double k, double key_bytes);
 
 /// Chooses paths for the estimated sizes. Throws planner::NoPath.
 void choose_paths(PhysicalPlan& plan);

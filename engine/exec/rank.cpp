@@ -70,6 +70,16 @@ std::int64_t Window::end(std::int64_t n) const {
   return offset + std::min(*limit, n - offset);
 }
 
+bool ranks_at_once(const Window& window, std::int64_t count, std::int64_t largest) {
+  // A block reads a segment by itself, at about the speed at which the launches of a segment alone pass so many rows.
+  constexpr std::int64_t kRowsOfLaunch = 100'000;
+  constexpr std::int64_t kMostAnswers = std::int64_t{1} << 26;
+  if (count < 2 || !window.limit || window.is_empty() || window.ties == Ties::all) return false;
+  const std::int64_t k = window.end(largest);
+  const bool small = k <= static_cast<std::int64_t>(kernels::cuda::kMostOfPartition) && k <= kMostAnswers / count;
+  return small && largest / kRowsOfLaunch <= count;
+}
+
 Window window_of(const query::BoundQuery& query) {
   return {.offset = query.offset, .limit = query.limit, .ties = query.ties};
 }
@@ -78,13 +88,11 @@ std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& rankin
                                  const RowSet& rows, const Rules& rules, DeviceSession* device, KeyShare* share) {
   std::vector<Keys> terms;
   for (const query::BoundRankTerm& term : ranking) {
-    const auto make = [&] { return make_keys(term, table, rows.view()); };
-    if (device != nullptr) {
-      terms.push_back(make_keys(*device, term, table, rows));
-    } else {
-      terms.push_back(share == nullptr ? make()
-                                       : share->get(name_of_keys(term.expression, term.high), rows.size(), make));
-    }
+    const auto make = [&] {
+      return device != nullptr ? make_keys(*device, term, table, rows) : make_keys(term, table, rows.view());
+    };
+    terms.push_back(share == nullptr ? make()
+                                     : share->get(name_of_keys(term.expression, term.high), rows.size(), make));
   }
   std::vector<Keys> packed;
   for (const auto& [begin, end] : packs(widths_of(terms), rules)) {
@@ -115,18 +123,13 @@ Vector<std::int64_t> Ranker::rank(const std::vector<Keys>& keys, const Segments&
 
 std::optional<Vector<std::int64_t>> Ranker::rank_at_once(const std::vector<Keys>& keys, const Segments& segments,
                                                          Report& report) {
-  // A block reads a segment by itself, at about the speed at which the launches of a segment alone pass so many rows.
-  constexpr std::int64_t kRowsOfLaunch = 100'000;
-  constexpr std::int64_t kMostAnswers = std::int64_t{1} << 26;
   const std::int64_t count = segments.count();
-  if (keys.size() != 1 || keys.front().memory != kernels::Memory::device || count < 2) return std::nullopt;
-  if (!window_.limit || window_.is_empty() || window_.ties == Ties::all) return std::nullopt;
+  if (keys.size() != 1 || keys.front().memory != kernels::Memory::device) return std::nullopt;
   std::int64_t largest = 0;
   for (std::int64_t s = 0; s < count; ++s) largest = std::max(largest, segments.size(s));
-  const std::int64_t k = window_.end(largest);
-  const bool small = k <= static_cast<std::int64_t>(kernels::cuda::kMostOfPartition) && k <= kMostAnswers / count;
-  if (!small || largest / kRowsOfLaunch > count) return std::nullopt;
+  if (!ranks_at_once(window_, count, largest)) return std::nullopt;
   if (path(widths_of(keys), largest).algorithm->device != kernels::Device::cuda) return std::nullopt;
+  const std::int64_t k = window_.end(largest);
 
   Stopwatch watch;
   const Keys wide = keys.front().column.width < KeyWidth::bytes4
@@ -217,7 +220,7 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
                                  .ties = tie_rule(window.ties)};
   planner::Statistics statistics = runtime.ranking;
   statistics.memory = kernels::Memory::device;
-  statistics.scanned = residency_of(query::columns_read(query), table).row_bytes;
+  statistics.scanned = residency_of(columns_of_keys(query), table).row_bytes;
   const auto path = planner::choose(shape, runtime.constraints, with_memory_left(runtime.machine), statistics);
   const kernels::cuda::RunScan run_scan = kernels::cuda::run_scan_of(*path.algorithm);
   if (run_scan == nullptr) return std::nullopt;

@@ -35,6 +35,10 @@ std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& rankin
                                  const RowSet& rows, const Rules& rules = {}, DeviceSession* device = nullptr,
                                  KeyShare* share = nullptr);
 
+/// Whether the windows of `count` segments, of at most `largest` rows each, can be had in one launch, which reads each
+/// segment by one block: by one key column on the device.
+bool ranks_at_once(const Window& window, std::int64_t count, std::int64_t largest);
+
 /// Ranks each segment by `keys` (over all positions of the row set) and cuts the window out of it. Positions in the
 /// order of the answer.
 class Ranker {

@@ -15,6 +15,8 @@ constexpr std::array kRules = {
               "on the GPU, filter and rank in one scan, without a list of rows or keys where that can be"},
     RuleEntry{Rule::device_rows, "device-rows",
               "on the GPU, keep the rows of a skyline there for its ranking and its levels"},
+    RuleEntry{Rule::device_columns, "device-columns",
+              "keep columns that a query brings to the GPU there for later queries over the same table"},
     RuleEntry{Rule::fusion, "fusion", "let a ranking filter and make its keys block by block, in one pass"},
     RuleEntry{Rule::late_filter, "late-filter", "filter only rows whose keys are in the running"},
     RuleEntry{Rule::zone_maps, "zone-maps", "skip stretches of a column whose best value is out of the running"},

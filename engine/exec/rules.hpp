@@ -18,6 +18,7 @@ enum class Rule : std::uint8_t {
   device_keys,
   device_scan,
   device_rows,
+  device_columns,
   fusion,
   late_filter,
   zone_maps,

@@ -20,8 +20,8 @@ struct KeyedRows {
   std::string rows;
 };
 
-/// Keys of many tables, up to a number of bytes; the least recently used go first, and those of tables that are gone.
-/// Thread-safe.
+/// Keys of many tables in one kind of memory, up to a number of bytes; the least recently used go first, and those of
+/// tables that are gone. Thread-safe.
 class SharedKeys {
  public:
   explicit SharedKeys(std::size_t most_bytes) : most_bytes_(most_bytes) {}
@@ -30,7 +30,7 @@ class SharedKeys {
   std::size_t bytes() const;
 
   std::optional<Keys> find(const KeyedRows& of, const std::string& what);
-  /// Keeps n keys on the host that own their memory.
+  /// Keeps n keys that own their memory, on the host or on a device.
   void keep(const KeyedRows& of, const std::string& what, const Keys& keys, std::int64_t n);
   /// Keeps none any more.
   void drop_all();

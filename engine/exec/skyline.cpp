@@ -32,9 +32,12 @@ Vector<std::int64_t> all_positions(std::int64_t n) {
   return positions;
 }
 
-Keys make_or_share(const query::BoundPreference& term, const Table& table, const RowSet& rows, KeyShare* share) {
+Keys make_or_share(const query::BoundPreference& term, const Table& table, const RowSet& rows, DeviceSession* device,
+                   KeyShare* share) {
   const bool by_value = term.kind == Preference::Kind::low || term.kind == Preference::Kind::high;
-  const auto make = [&] { return make_keys(term, table, rows.view()); };
+  const auto make = [&] {
+    return device != nullptr ? make_keys(*device, term, table, rows) : make_keys(term, table, rows.view());
+  };
   if (share == nullptr || !by_value) return make();
   const bool high = (term.kind == Preference::Kind::high) != term.inverted;
   return share->get(name_of_keys(term.expression, high), rows.size(), make);
@@ -60,8 +63,7 @@ SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, co
                               KeyShare* share) {
   std::vector<Keys> terms;
   for (const query::BoundPreference& term : plan.terms) {
-    terms.push_back(device != nullptr ? make_keys(*device, term, table, rows)
-                                      : make_or_share(term, table, rows, share));
+    terms.push_back(make_or_share(term, table, rows, device, share));
   }
   SkylineKeys keys{rows.size(), {}};
   for (const SkylineStep& step : plan.steps) keys.steps.push_back(make_step_keys(step, terms, rows.size()));

@@ -108,7 +108,7 @@ Survey look(const BoundQuery& query, const std::optional<PreferencePlan>& prefer
   return survey;
 }
 
-/// Rows of a second sample that is worth its time by what the first one told of a preference, or 0.
+/// Rows of a larger sample that is worth its time by what the one before told of a preference, or 0.
 std::size_t larger_sample(const std::optional<PreferencePlan>& preference, const Survey& seen, const Table& table,
                           const planner::Machine& machine) {
   if (!preference || seen.preference.sample == 0) return 0;
@@ -145,7 +145,7 @@ Survey survey(const BoundQuery& query, const std::optional<PreferencePlan>& pref
   Survey seen;
   try {
     seen = look(query, preference, table, size);
-    if (const std::size_t more = larger_sample(preference, seen, table, machine); more > 0) {
+    while (const std::size_t more = larger_sample(preference, seen, table, machine)) {
       seen = look(query, preference, table, more);
     }
   } catch (const DataError&) {

@@ -6,6 +6,7 @@
 
 #include "planner/cost/candidates.hpp"
 #include "planner/cost/common.hpp"
+#include "planner/cost/nearness.hpp"
 
 namespace skyrank::planner::cost {
 namespace {
@@ -82,25 +83,12 @@ std::vector<double> correction_values(const kernels::TopKShape& shape, const Sta
           0.33 * scaled_seconds(seconds)};
 }
 
-// Features lie apart from each other, so that loops run over points.
-std::vector<float> nearness(std::span<const float> points, std::size_t count, std::span<const double> values) {
-  std::vector<float> near(count);
-  for (std::size_t j = 0; j < values.size(); ++j) {
-    const float* of_points = points.data() + j * count;
-    const auto value = static_cast<float>(values[j]);
-    for (std::size_t i = 0; i < count; ++i) near[i] += (of_points[i] - value) * (of_points[i] - value);
-  }
-  for (float& it : near) it = std::exp(-it / 2);
-  return near;
-}
-
 double correction_factor(const Correction& correction, std::span<const double> values) {
   const std::size_t count = correction.weights.size();
   if (correction.linear.size() != values.size() + 1 || correction.points.size() != count * values.size()) return 1;
-  const std::vector<float> near = nearness(correction.points, count, values);
   const double log =
       std::inner_product(values.begin(), values.end(), correction.linear.begin() + 1, correction.linear.front()) +
-      std::inner_product(near.begin(), near.end(), correction.weights.begin(), 0.0);
+      weighted_nearness(correction.points, correction.weights, values);
   return std::exp(std::clamp(log, -kMostCorrected, kMostCorrected));
 }
 

@@ -23,9 +23,6 @@ std::vector<double> correction_values(const kernels::SkylineShape& shape, const 
 std::vector<double> correction_values(const kernels::TopKShape& shape, const Statistics& statistics,
                                       const Machine& machine, double seconds);
 
-/// How near a problem is to each of the points of a correction, from 0 to 1.
-std::vector<float> nearness(std::span<const float> points, std::size_t count, std::span<const double> values);
-
 /// The factor, from a third to three; 1 where the correction is of other features.
 double correction_factor(const Correction& correction, std::span<const double> values);
 

@@ -1,4 +1,6 @@
+#include <array>
 #include <cmath>
+#include <map>
 
 #include "kernels/cuda/topk/bitonic_steps.hpp"
 #include "planner/cost/cuda_common.hpp"
@@ -19,27 +21,48 @@ struct Item {
   double other = 0;    ///< instructions for one, besides
 };
 
-/// Seconds of one kernel: the longest of global memory, shared memory and arithmetic, which overlap
-/// (bitonic-topk-sigmod18, section 7.2, where arithmetic is left out).
-double kernel_seconds(const network::Plan& plan, const network::Sizes& sizes, double tiles, double global_bytes,
-                      const Item& item) {
-  double moved = 0;     // items through shared memory, each as often as its banks' conflicts say
-  double compared = 0;  // pairs of items
+/// What the network of one kernel does with a tile.
+struct Network {
+  double moved = 0;     ///< items through shared memory, each as often as its banks' conflicts say
+  double compared = 0;  ///< pairs of items
+};
+
+Network network_of(const network::Plan& plan, const network::Sizes& sizes) {
+  Network work;
   for (int i = 0; i < plan.pass_count; ++i) {
     const network::Pass& pass = plan.passes[i];
     const unsigned live_after = i + 1 < plan.pass_count ? plan.passes[i + 1].live : plan.live;
     const double read = std::exp2(std::popcount(pass.live));
     const double written = std::exp2(std::popcount(live_after));
     const int conflicts = network::bank_conflicts(pass, 0, 1u << sizes.bank_bits, sizes.bank_bits, plan.padding_shift);
-    moved += conflicts * ((i == 0 ? 0 : read) + written);
+    work.moved += conflicts * ((i == 0 ? 0 : read) + written);
     double elements = read;
     for (int step = pass.first_step; step < pass.first_step + pass.steps; ++step) {
-      compared += elements / 2;
+      work.compared += elements / 2;
       if (plan.steps[step].merge) elements /= 2;
     }
   }
-  const double shared = kSharedByte * item.bytes * moved * tiles;
-  const double instructions = item.compare * compared + item.other * std::exp2(sizes.tile_bits);
+  return work;
+}
+
+/// The same, remembered: working a network out takes longer than all the rest of planning, and there are few of them.
+const Network& known_network(const network::Sizes& sizes, const network::Operators& operators,
+                             const network::Switches& switches) {
+  thread_local std::map<std::array<int, 8>, Network> known;
+  const std::array<int, 8> name = {
+      sizes.run_bits,         sizes.tile_bits,  sizes.element_bits,        sizes.bank_bits,
+      operators.sort ? 1 : 0, operators.merges, operators.rebuild ? 1 : 0, switches.chunk_permutation ? 1 : 0};
+  const auto [place, is_new] = known.try_emplace(name);
+  if (is_new) place->second = network_of(network::make_plan(sizes, operators, switches), sizes);
+  return place->second;
+}
+
+/// Seconds of one kernel: the longest of global memory, shared memory and arithmetic, which overlap
+/// (bitonic-topk-sigmod18, section 7.2, where arithmetic is left out).
+double kernel_seconds(const Network& work, const network::Sizes& sizes, double tiles, double global_bytes,
+                      const Item& item) {
+  const double shared = kSharedByte * item.bytes * work.moved * tiles;
+  const double instructions = item.compare * work.compared + item.other * std::exp2(sizes.tile_bits);
   const double arithmetic = kInstruction * instructions * tiles;
   // Larger blocks, of which fewer fit, wait longer at their barriers; fitted.
   constexpr double kWaiting = 0.05;
@@ -53,10 +76,10 @@ double kernel_seconds(const network::Plan& plan, const network::Sizes& sizes, do
 double reduce_keys(double& n, std::size_t k, const Item& key, double element_bytes) {
   const network::Sizes sizes = network::sizes_of_keys(k, static_cast<std::size_t>(key.bytes));
   const network::Operators all_merges{.sort = true, .merges = sizes.tile_bits - sizes.run_bits, .rebuild = true};
-  const network::Plan plan = network::make_plan(sizes, all_merges, {.chunk_permutation = false});
+  const Network& work = known_network(sizes, all_merges, {.chunk_permutation = false});
   const double tiles = std::max(1.0, n / std::exp2(sizes.tile_bits));
   const double left = static_cast<double>(k) * tiles;
-  const double seconds = kernel_seconds(plan, sizes, tiles, n * key.bytes + left * element_bytes, key);
+  const double seconds = kernel_seconds(work, sizes, tiles, n * key.bytes + left * element_bytes, key);
   n = left;
   return seconds;
 }
@@ -71,7 +94,7 @@ double reduce_elements(double n, std::size_t k, const Item& element, int element
   for (network::Operators operators{.sort = true, .merges = merges};; operators.sort = false) {
     const double tiles = std::max(1.0, n / std::exp2(sizes.tile_bits));
     const double bytes = (n + n / reduction) * element.bytes;
-    seconds += kernel_seconds(network::make_plan(sizes, operators, {}), sizes, tiles, bytes, element);
+    seconds += kernel_seconds(known_network(sizes, operators, {}), sizes, tiles, bytes, element);
     if (n <= reduction * static_cast<double>(k)) return seconds;
     n /= reduction;
   }

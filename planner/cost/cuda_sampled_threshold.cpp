@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cuda/topk/threshold_plan.hpp"
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/models.hpp"
 
@@ -12,6 +13,21 @@ double candidates(double n, double k) {
   constexpr double kMostSampled = 131072;
   const double step = std::max(std::max(1024.0, n / kMostSampled), k / 512);  // rows for each sampled one
   return std::min(n, k + 4.3 * std::sqrt(k * step) + 3 * step);
+}
+
+/// Elements of temporary memory: where many are wanted, candidates go to bins with room for several times as many as
+/// are expected, and at least for some in each; otherwise to a list, and from there to buckets.
+double room_for(const kernels::TopKShape& shape, double kept) {
+  constexpr double kTimesInBins = 11;
+  constexpr double kLeastInBins = 32;
+  constexpr double kTimesInList = 4;
+  constexpr double kLeastBinned = 4096;
+  constexpr double kMostLeastBytes = 16 * 1024;  // of elements that are found by the minima of groups
+  const bool wide_keys = key_bytes(shape) >= 4;
+  const bool many = wanted(shape) * element_bytes(shape) > kMostLeastBytes || wanted(shape) > kept / 2;
+  const bool binned =
+      wide_keys && many && kept > kLeastBinned && kept <= static_cast<double>(kernels::cuda::kMostBinned);
+  return binned ? kTimesInBins * kept + kLeastInBins * kernels::cuda::kBins : kTimesInList * kept;
 }
 
 }  // namespace
@@ -26,7 +42,7 @@ Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& s
   return cuda_cost(shape, statistics,
                    {.launches = 3,
                     .bytes = read * n,
-                    .elements = 4 * kept,
+                    .elements = room_for(shape, kept),
                     .widens = false,
                     .other = {{"select", 1, 8e-6},  // the threshold from the sample
                               {"candidates", kept * element_bytes(shape), 8 * kCudaByte}}});

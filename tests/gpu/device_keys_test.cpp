@@ -56,6 +56,26 @@ void expect_same_keys(const Term& term, const Table& table, const RowSet& rows, 
   EXPECT_EQ(bytes_of(*there.first, rows.size()), bytes_of(*here.first, rows.size())) << told;
 }
 
+// What a column keeps on the device for its queries must not keep itself.
+TEST_F(DeviceKeys, SharedColumnsGoWithTheirTable) {
+  std::weak_ptr<ResidentColumn> kept;
+  {
+    const Table table({Column::own("a", std::vector<float>(100, 1.0F))});
+    const Table copy = table;
+    DeviceSession first(true);
+    first.column(table.column(0).data());
+    DeviceSession second(true);
+    second.column(copy.column(0).data());
+    second.column(copy.column(0).data());
+    EXPECT_EQ(first.columns_found(), 0u);
+    EXPECT_EQ(second.columns_found(), 1u);
+    EXPECT_EQ(second.columns(), 1u);
+    kept = shared_on_device(table.column(0).data());
+    EXPECT_FALSE(kept.expired());
+  }
+  EXPECT_TRUE(kept.expired());
+}
+
 RowSet every_third(std::int64_t n) {
   Vector<RowId> ids;
   for (RowId row = 1; row < n; row += 3) ids.push_back(row);

@@ -61,6 +61,92 @@ TEST_F(EngineOnGpu, RankingsGiveTheRowsOfTheCpu) {
   expect_same(from().rank_by({low("price")}).offset(static_cast<std::int64_t>(table.num_rows()) - 1000), table);
 }
 
+/// What became of a rule, in words; empty where it was not applied.
+std::string applied(const Result& result, const std::string& rule) {
+  for (const RuleOutcome& outcome : result.plan.rules) {
+    if (outcome.rule == rule && outcome.applied) return outcome.reason;
+  }
+  return {};
+}
+
+/// On the GPU by its algorithms alone, where the planner may choose among devices.
+Query on_gpu(Query query, std::vector<std::string> without = {}) {
+  Using path;
+  path.algorithms = {"cuda-sampled-threshold", "cuda-blocked-bitmap"};
+  path.without = std::move(without);
+  return query.using_path(path);
+}
+
+TEST_F(EngineOnGpu, QueriesOverOneTableShareItsColumns) {
+  const Table table = some_table();
+  const Engine cpu = engine_on(DeviceChoice::cpu);
+  const std::int64_t column_bytes = table.num_rows() * 4;
+  for (const DeviceChoice device : {DeviceChoice::automatic, DeviceChoice::cuda}) {
+    const Table fresh = some_table();
+    const Engine sharing({.threads = 2, .device = device, .share_columns = true});
+    const auto expect = [&](const Query& query, const Table& of, const std::string& how, bool sends) {
+      const Result result = sharing.run(query, of);
+      EXPECT_EQ(result.rows, cpu.run(Query(query).using_path({}), table).rows);
+      EXPECT_EQ(applied(result, "device-columns"), how);
+      EXPECT_EQ(static_cast<std::int64_t>(result.transferred.to_device) >= column_bytes, sends);
+    };
+    const Query light = on_gpu(Query::from("t").rank_by({low("weight")}).limit(20));
+    const Query starred = on_gpu(Query::from("t").where("stars > 2").rank_by({high("weight")}).limit(20));
+    expect(light, fresh, "0 of 1 were there from earlier queries", true);
+    expect(light, fresh, "1 of 1 were there from earlier queries", false);
+    expect(starred, fresh, "1 of 2 were there from earlier queries", true);
+    const Table copy = fresh;
+    expect(starred, copy, "2 of 2 were there from earlier queries", false);
+    expect(light, some_table(), "0 of 1 were there from earlier queries", true);  // equal, but another
+    expect(on_gpu(light, {"device-columns"}), fresh, "", true);
+  }
+}
+
+double predicted_ms(const PlanNode& node) {
+  double sum = node.predicted_ms;
+  for (const PlanNode& child : node.children) sum += predicted_ms(child);
+  return sum;
+}
+
+TEST_F(EngineOnGpu, TheWayOfSharedColumnsIsPricedByPart) {
+  const Table table = some_table();
+  const Engine sharing({.threads = 2, .device = DeviceChoice::cuda, .share_columns = true});
+  const auto predicted = [&](const Query& query, int later) {
+    RunOptions options;
+    options.later_queries = later;
+    return predicted_ms(sharing.explain(query, table, options));
+  };
+  const Query query = Query::from("t").rank_by({low("weight")}).limit(20);
+  const double alone = predicted(query, 0);
+  EXPECT_LT(predicted(query, 9), alone);
+  sharing.run(query, table);
+  EXPECT_LT(predicted(query, 0), alone);
+  EXPECT_EQ(predicted(query, 0), predicted(query, 9));  // it is there
+}
+
+TEST_F(EngineOnGpu, KeysOfTheDeviceAreShared) {
+  const Table table = some_table();
+  const Engine cpu = engine_on(DeviceChoice::cpu);
+  const Engine sharing(
+      {.threads = 2, .device = DeviceChoice::cuda, .shared_key_bytes = std::size_t{1} << 25, .share_columns = true});
+  const Query best = Query::from("t").prefer({low("weight"), high("seen")});
+  const Query others = Query::from("t").prefer({high("seen"), low("stars")});
+  const Query ranked = Query::from("t").rank_by({low("weight"), high("seen"), low("stars")}).limit(30);
+  const auto expect = [&](const Query& query, const std::string& how) {
+    const Result result = sharing.run(query, table);
+    EXPECT_EQ(result.rows, cpu.run(Query(query).using_path({}), table).rows);
+    EXPECT_EQ(applied(result, "shared-keys"), how);
+  };
+  expect(best, "2 made and kept for later queries on the GPU");
+  expect(best, "2 of 2 were there from earlier queries on the GPU");
+  expect(others, "1 of 2 were there from earlier queries on the GPU");
+  expect(ranked, "3 of 3 were there from earlier queries on the GPU");
+  expect(Query(best).where("stars > 1"), "2 made and kept for later queries on the GPU");
+  Using without;
+  without.without = {"shared-keys"};
+  expect(Query(best).using_path(without), "");
+}
+
 // Of 72 bits together, and of many more.
 TEST_F(EngineOnGpu, RankingsOfLongKeysGiveTheRowsOfTheCpu) {
   const Table table = some_table();

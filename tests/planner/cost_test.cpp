@@ -4,6 +4,8 @@
 
 #include "planner/choose.hpp"
 #include "planner/cost/correction.hpp"
+#include "planner/cost/cuda_partitions.hpp"
+#include "planner/cost/models.hpp"
 #include "planner/estimate.hpp"
 
 namespace skyrank::planner {
@@ -75,6 +77,33 @@ TEST(CostModels, MoreThreadsNeverCostMore) {
     EXPECT_LE(predict(*algorithm, shape, {.threads = 16}), predict(*algorithm, shape, {.threads = 1}))
         << algorithm->name;
   }
+}
+
+// By events on an H200, without the start and the answers' way to the host.
+TEST(CostModels, PartitionsAtOnceTakeWhatWasMeasured) {
+  const auto milliseconds = [](double partitions, double length, double k) {
+    cost::Cost cost = cost::cuda_partitions({.partitions = partitions, .rows = partitions * length, .k = k});
+    std::erase_if(cost.terms, [](const cost::Term& term) {
+      return term.name == "start" || term.name == "bytes-sent" || term.name == "bytes-fetched";
+    });
+    return seconds_of(cost) * 1e3;
+  };
+  EXPECT_NEAR(milliseconds(4096, 65536, 32), 0.29, 0.05);
+  EXPECT_NEAR(milliseconds(262144, 256, 100), 0.70, 0.3);
+  EXPECT_NEAR(milliseconds(67108, 1000, 100), 0.31, 0.1);
+}
+
+TEST(CostModels, CandidatesInBinsNeedRoomForSeveralTimesAsMany) {
+  const auto bytes = [](std::size_t n, std::size_t k, KeyWidth width) {
+    Statistics resident;
+    resident.memory = kernels::Memory::device;
+    const TopKShape shape{.n = n, .k = k, .widths = {width}};
+    return cost::cuda_sampled_threshold(shape, resident, {}, {}).bytes - 4 * static_cast<double>(n);
+  };
+  // Some 104,000 candidates of 8 bytes: eleven times, and 2 MB of bins.
+  EXPECT_NEAR(bytes(1 << 26, 65536, KeyWidth::bytes4), 11 * 8 * 104e3 + 2.1e6, 1e6);
+  EXPECT_LT(bytes(1 << 26, 100, KeyWidth::bytes4), 1e6);    // a list of few
+  EXPECT_LT(bytes(1 << 26, 65536, KeyWidth::bytes2), 4e6);  // narrow keys keep to lists
 }
 
 TEST(ExpectedSkyline, OfFewDimensions) {

@@ -153,6 +153,27 @@ TEST(Samples, OfPreferencesGrowOnlyWhereTheFirstOneSaysSo) {
   EXPECT_LT(worthwhile_sample(shape, {}, small), worthwhile_sample(shape, {}, large));
 }
 
+TEST(Samples, OfPreferencesGrowStepByStep) {
+  const kernels::SkylineShape shape{.n = 100000000, .d = 10};
+  const std::size_t first = worthwhile_sample(shape, {});
+  const Statistics seen = of_preference(independent(first, 10), shape.n);
+  EXPECT_EQ(worthwhile_sample(shape, {}, seen), 16 * first);  // what a few rows tell may be far too much
+  const Statistics more = of_preference(independent(16 * first, 10), shape.n);
+  EXPECT_EQ(worthwhile_sample(shape, {}, more), 4096u);
+  EXPECT_EQ(worthwhile_sample(shape, {}, of_preference(independent(4096, 10), shape.n)), 0u);
+}
+
+TEST(Planning, KnowsWhatIsExpectedAtMost) {
+  for (const std::size_t n : {1000u, 100000u, 10000000u}) {
+    for (const std::size_t d : {2u, 6u, 12u}) {
+      const kernels::SkylineShape shape{.n = n, .d = d};
+      EXPECT_LE(expected_seconds(shape, {}), most_expected_seconds(shape, {}, {}));
+    }
+    const kernels::TopKShape shape{.n = n, .k = 100, .widths = {KeyWidth::bytes4}};
+    EXPECT_LE(expected_seconds(shape, {}), most_expected_seconds(shape, {}, {}));
+  }
+}
+
 // Planning without statistics must stay under a millisecond; it is some microseconds, so a busy machine may be slow.
 TEST(Planning, IsQuickWithoutStatistics) {
   using Clock = std::chrono::steady_clock;

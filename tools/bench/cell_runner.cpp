@@ -57,6 +57,7 @@ bool no_easier(const Cell& first, const Cell& second) {
 }  // namespace
 
 void CellRunner::prepare(const Cell& cell) {
+  if (cell.residency != kernels::Memory::host) throw QueryError("'residency' is for the planner's runs", {"resident"});
   if (cell.where < 1) throw QueryError("'where' is for the planner's runs", {std::to_string(cell.where)});
   if (data_cell_ && same_data(*data_cell_, cell)) return;
   options_.status("generating " + cell.distribution);

@@ -26,15 +26,17 @@ constexpr std::size_t kMaxCells = 10'000;
 constexpr std::int64_t kMaxThreads = 1024;
 constexpr std::int64_t kMaxRuns = 10'000;
 
-const std::vector<std::string> kKeys = {"op",         "distribution", "n",       "d",       "k",
-                                        "type",       "ties",         "where",   "seed",    "threads",
-                                        "algorithms", "warmups",      "repeats", "budget_s"};
+const std::vector<std::string> kKeys = {"op",      "distribution", "n",       "d",       "k",
+                                        "type",    "ties",         "where",   "seed",    "residency",
+                                        "threads", "algorithms",   "warmups", "repeats", "budget_s"};
 
 const query::Choices<Op> kOps = {{"skyline", Op::skyline}, {"top-k", Op::topk}};
 const query::Choices<kernels::TieRule> kTies = {{"first", kernels::TieRule::first},
                                                 {"last", kernels::TieRule::last},
                                                 {"all", kernels::TieRule::all},
                                                 {"any", kernels::TieRule::any}};
+const query::Choices<kernels::Memory> kResidencies = {{"sent", kernels::Memory::host},
+                                                      {"resident", kernels::Memory::device}};
 const query::Choices<Type> kTypes = {{"float32", Type::float32}, {"float64", Type::float64}, {"uint8", Type::uint8},
                                      {"uint16", Type::uint16},   {"uint32", Type::uint32},   {"uint64", Type::uint64}};
 
@@ -82,6 +84,8 @@ class BlockReader {
     cells_ = {base};
     vary_data(base.op);
     if (base.op == Op::topk) vary_ranking();
+    vary("residency", false, choices(kResidencies),
+         [](Cell& cell, kernels::Memory residency) { cell.residency = residency; });
     vary("threads", false, integers(0, kMaxThreads),
          [](Cell& cell, std::int64_t threads) { cell.threads = static_cast<int>(threads); });
     return std::move(cells_);

@@ -19,11 +19,13 @@ struct Cell {
   Op op = Op::skyline;
   std::string distribution;  ///< of datasets::distributions()
   std::int64_t n = 0;
-  int d = 1;                            ///< columns: of the skyline, or of the ranking
-  std::int64_t k = 0;                   ///< top-k only
-  Type type = Type::float32;            ///< of the values: float32, float64, uint8, uint16, uint32 or uint64
-  kernels::TieRule ties{};              ///< top-k only
-  double where = 1;                     ///< share of rows that pass a filter fused into the ranking; top-k only
+  int d = 1;                  ///< columns: of the skyline, or of the ranking
+  std::int64_t k = 0;         ///< top-k only
+  Type type = Type::float32;  ///< of the values: float32, float64, uint8, uint16, uint32 or uint64
+  kernels::TieRule ties{};    ///< top-k only
+  double where = 1;           ///< share of rows that pass a filter fused into the ranking; top-k only
+  /// Where the keys lie when the clock starts: on a device only for the planner's runs, of its algorithms alone.
+  kernels::Memory residency = kernels::Memory::host;
   int threads = 0;                      ///< 0: all cores
   std::uint64_t seed = 1;               ///< of the data
   std::vector<std::string> algorithms;  ///< registered names; empty: all
@@ -50,6 +52,8 @@ struct Grid {
 ///   k             required for top-k: 1 to n, or a share of n such as n/100
 ///   ties          first, last, all, any
 ///   where         above 0, at most 1; less than 1 only for the planner's runs, of one column of 4 or 8 bytes
+///   residency     sent, resident: whether keys go to a GPU with each run, or lie there, which only the planner's runs
+///                 know
 ///   threads       0 to 1024
 /// The others are `op` (skyline, top-k; required), `algorithms` (a name or a list), `warmups`, `repeats`, `budget_s`.
 /// QueryError with file, line and column, and the nearest name, for everything else.

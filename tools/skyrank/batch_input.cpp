@@ -109,18 +109,22 @@ Batch open_batch(const BatchArguments& arguments) {
   return batch;
 }
 
-std::size_t shared_key_bytes(const Batch& batch) {
-  constexpr std::size_t kShare = 4;
+bool has_shared_tables(const Batch& batch) {
   std::set<std::string> tables;
   for (const Query& query : batch.queries) tables.insert(query.table);
-  if (tables.size() == batch.queries.size()) return 0;
+  return tables.size() < batch.queries.size();
+}
+
+std::size_t shared_key_bytes(const Batch& batch) {
+  constexpr std::size_t kShare = 4;
+  if (!has_shared_tables(batch)) return 0;
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGE_SIZE);
   return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / kShare : 0;
 }
 
-InputTables::InputTables(const Batch& batch, int threads, Console& console, Signals& signals, Prepare prepare)
-    : batch_(batch), threads_(threads), console_(console), signals_(signals), prepare_(std::move(prepare)) {
+InputTables::InputTables(const Batch& batch, int threads, Console& console, Signals& signals)
+    : batch_(batch), threads_(threads), console_(console), signals_(signals) {
   for (const Query& query : batch.queries) ++entries_[query.table].queries_left;
 }
 
@@ -140,6 +144,7 @@ InputTable InputTables::get(const Query& query) {
   InputTable input;
   if (!entry.table) input.read_ms = read(query.table, entry);
   input.table = *entry.table;
+  input.later_queries = entry.queries_left;
   if (entry.queries_left == 0) entry.table.reset();
   return input;
 }
@@ -148,7 +153,6 @@ double InputTables::read(const std::string& name, Entry& entry) {
   const auto start = std::chrono::steady_clock::now();
   try {
     entry.table = load(batch_.table(name), *entry.column_names);
-    if (prepare_) entry.table = prepare_(*entry.table);
   } catch (...) {
     entry.failure = std::current_exception();
     throw;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <exception>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,6 +17,9 @@ namespace skyrank::tools {
 /// UsageError for a malformed setting or an unknown key, BindError for unknown names, and what read_batch throws.
 Batch open_batch(const BatchArguments& arguments);
 
+/// Whether two queries of a batch are over one table.
+bool has_shared_tables(const Batch& batch);
+
 /// How many bytes of keys the queries of a batch may leave for one another: a quarter of the machine's memory, but none
 /// where no two queries are over one table.
 std::size_t shared_key_bytes(const Batch& batch);
@@ -29,16 +31,15 @@ void apply_setting(Batch& batch, const std::string& setting);
 /// A table as one query gets it.
 struct InputTable {
   Table table;
-  double read_ms = 0;  ///< 0 where an earlier query of the batch had it read
+  double read_ms = 0;     ///< 0 where an earlier query of the batch had it read
+  int later_queries = 0;  ///< of the batch, over the same table
 };
 
 /// The tables of a batch: each is read once, when its first query comes, with only the columns that the batch's queries
 /// read, and let go after its last.
 class InputTables {
  public:
-  /// `prepare`, if any, makes of a table that was read the one that its queries get.
-  using Prepare = std::function<Table(const Table&)>;
-  InputTables(const Batch& batch, int threads, Console& console, Signals& signals, Prepare prepare = nullptr);
+  InputTables(const Batch& batch, int threads, Console& console, Signals& signals);
 
   /// The table of one of the batch's queries; to be called once a query. BindError for a table that the batch does not
   /// define or a column that the table lacks; else what the readers throw.
@@ -46,7 +47,7 @@ class InputTables {
 
  private:
   struct Entry {
-    std::size_t queries_left = 0;
+    int queries_left = 0;
     std::optional<std::vector<std::string>> column_names;  // all that the table has
     std::optional<Table> table;
     std::exception_ptr failure;  // of the read; the same for every query
@@ -60,7 +61,6 @@ class InputTables {
   int threads_;
   Console& console_;
   Signals& signals_;
-  Prepare prepare_;
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

@@ -40,6 +40,7 @@ int explain(const ExplainArguments& arguments, Console& console, Signals& signal
                        .device = arguments.device,
                        .without = arguments.without,
                        .shared_key_bytes = shared_key_bytes(batch),
+                       .share_columns = has_shared_tables(batch),
                        .memory_bytes = arguments.memory_bytes});
   InputTables tables(batch, arguments.threads, console, signals);  // plans depend on how many rows there are
   ErrorReport errors(console);
@@ -47,10 +48,10 @@ int explain(const ExplainArguments& arguments, Console& console, Signals& signal
   for (const Query& query : batch.queries) {
     Json result = {{"name", query.name}, {"table", query.table}};
     try {
-      const Table& table = tables.get(query).table;
-      const PlanNode plan = arguments.analyze
-                                ? engine.run(query, table, {.count_work = true, .stop = signals.stop_token()}).plan
-                                : engine.explain(query, table);
+      const InputTable input = tables.get(query);
+      const RunOptions options{.count_work = true, .stop = signals.stop_token(), .later_queries = input.later_queries};
+      const PlanNode plan = arguments.analyze ? engine.run(query, input.table, options).plan
+                                              : engine.explain(query, input.table, options);
       result["plan"] = to_json(plan);
       if (!arguments.json) {
         const char* gap = &query == &batch.queries.front() ? "" : "\n";

@@ -24,7 +24,9 @@ Answer answer_query(const Query& query, const InputTable& input, const Engine& e
                     Console& console, const Signals& signals) {
   const Progress progress(console, "running " + query.name);
   return {.query = query,
-          .result = engine.run(query, input.table, {.count_work = arguments.json, .stop = signals.stop_token()}),
+          .result = engine.run(
+              query, input.table,
+              {.count_work = arguments.json, .stop = signals.stop_token(), .later_queries = input.later_queries}),
           .input_rows = input.table.num_rows(),
           .read_ms = input.read_ms};
 }
@@ -38,13 +40,9 @@ int run(const RunArguments& arguments, Console& console, Signals& signals) {
   const Engine engine({.threads = arguments.threads,
                        .device = arguments.device,
                        .shared_key_bytes = shared_key_bytes(batch),
+                       .share_columns = has_shared_tables(batch),
                        .memory_bytes = arguments.memory_bytes});
-  // On a GPU the columns of a table stay there for all its queries.
-  InputTables::Prepare prepare;
-  if (arguments.device == DeviceChoice::cuda) {
-    prepare = [&engine](const Table& table) { return engine.pin(table, Engine::Pin::on_use); };
-  }
-  InputTables tables(batch, arguments.threads, console, signals, prepare);
+  InputTables tables(batch, arguments.threads, console, signals);
   ErrorReport errors(console);
   for (const Query& query : batch.queries) {
     try {

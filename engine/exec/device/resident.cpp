@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/exec/runtime.hpp"
+#include "engine/exec/zone_maps.hpp"
 #include "kernels/cuda/device/failure.hpp"
 
 namespace skyrank::exec {
@@ -73,7 +75,10 @@ DeviceArray bring_values(const ColumnData& column, std::size_t width) {
 
 }  // namespace
 
-ResidentColumn::ResidentColumn(ColumnData column) : column_(std::move(column)) { column_.device.reset(); }
+ResidentColumn::ResidentColumn(ColumnData column) : column_(std::move(column)) {
+  column_.device.reset();
+  column_.zone_maps.reset();  // which may hold this
+}
 
 bool ResidentColumn::is_possible(const ColumnData& column) {
   return column.layout == Layout::plain || column.layout == Layout::bits || column.layout == Layout::dictionary;
@@ -121,7 +126,37 @@ ResidentColumn::Copy ResidentColumn::bring() const {
   return copy;
 }
 
-Residency residency_of(const std::vector<int>& columns, const Table& table) {
+namespace {
+
+void add_columns(const query::BoundNode& node, std::set<int>& columns) {
+  if (node.op == query::Op::column) columns.insert(node.column);
+  for (const query::BoundPtr& child : node.children) add_columns(*child, columns);
+}
+
+void add_columns(const query::BoundPreference& preference, std::set<int>& columns) {
+  if (preference.expression.root) add_columns(*preference.expression.root, columns);
+  for (const query::BoundPreference& child : preference.children) add_columns(child, columns);
+}
+
+}  // namespace
+
+std::vector<int> columns_of_keys(const query::BoundQuery& query) {
+  std::set<int> columns;
+  if (query.condition) add_columns(*query.condition->root, columns);
+  if (query.group) return {columns.begin(), columns.end()};  // what follows reads the table of groups
+  if (query.preference) add_columns(*query.preference, columns);
+  for (const query::BoundRankTerm& term : query.ranking) add_columns(*term.expression.root, columns);
+  return {columns.begin(), columns.end()};
+}
+
+std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column) {
+  if (column.device != nullptr) return column.device;
+  if (column.zone_maps == nullptr) return nullptr;
+  if (auto there = column.zone_maps->on_device()) return there;
+  return column.zone_maps->keep_on_device(std::make_shared<ResidentColumn>(column));
+}
+
+Residency residency_of(const std::vector<int>& columns, const Table& table, bool shares) {
   Residency result;
   const auto rows = static_cast<double>(std::max<std::int64_t>(table.num_rows(), 1));
   for (const int index : columns) {
@@ -129,7 +164,9 @@ Residency residency_of(const std::vector<int>& columns, const Table& table) {
     if (!ResidentColumn::is_possible(column)) continue;
     const auto bytes = static_cast<double>(ResidentColumn(column).bytes());
     result.row_bytes += bytes / rows;
-    if (column.device == nullptr || !column.device->is_there()) result.unsent += bytes;
+    const auto kept = column.device == nullptr && shares && column.zone_maps != nullptr ? column.zone_maps->on_device()
+                                                                                        : column.device;
+    if (kept == nullptr || !kept->is_there()) result.unsent += bytes;
   }
   return result;
 }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include <skyrank/table.hpp>
 
+#include "engine/query/bound.hpp"
 #include "kernels/common/stored.hpp"
 #include "kernels/cuda/device/array.hpp"
 
@@ -45,12 +47,19 @@ class ResidentColumn {
   std::optional<Copy> copy_;
 };
 
-/// What a query reads of a table in the memory of the device.
+/// The copy of a column that queries share, pinned or not; null where the column is none of a table. It has a device
+/// form, and is there once a query has asked for its values.
+std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column);
+
+/// The columns that the condition, the preference and the ranking read, ascending: those of the answer are the host's.
+std::vector<int> columns_of_keys(const query::BoundQuery& query);
+
+/// What a query reads of a table in the memory of the device. With `shares`, what earlier queries brought there counts.
 struct Residency {
   double unsent = 0;     ///< bytes of columns that are not there yet
   double row_bytes = 0;  ///< of all columns that it reads
 };
-Residency residency_of(const std::vector<int>& columns, const Table& table);
+Residency residency_of(const std::vector<int>& columns, const Table& table, bool shares = false);
 
 /// The same table, whose columns that have a device form keep it once a query has needed it.
 Table kept_on_device(const Table& table);

@@ -19,7 +19,10 @@ DeviceSession::Identity DeviceSession::identity_of(const ColumnData& column) {
 }
 
 const kernels::StoredColumn& DeviceSession::column(const ColumnData& column) {
-  if (column.device != nullptr) return column.device->values(transfer_ms_);
+  if (const auto shared = shares_ ? shared_on_device(column) : column.device) {
+    if (seen_.insert(shared.get()).second && shared->is_there()) ++found_;
+    return shared->values(transfer_ms_);
+  }
   auto& resident = columns_[identity_of(column)];
   if (resident == nullptr) resident = std::make_shared<ResidentColumn>(column);
   return resident->values(transfer_ms_);

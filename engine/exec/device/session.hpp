@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -17,6 +18,9 @@ namespace skyrank::exec {
 /// What one query has on the device, beyond what its tables keep there. For one thread.
 class DeviceSession {
  public:
+  /// With `shares`, columns that are brought to the device stay there for later queries, as long as their table does.
+  explicit DeviceSession(bool shares = false) : shares_(shares) {}
+
   /// A column on the device. It has a device form.
   const kernels::StoredColumn& column(const ColumnData& column);
 
@@ -36,13 +40,21 @@ class DeviceSession {
   double transfer_ms() const { return transfer_ms_; }
   void add_transfer(double ms) { transfer_ms_ += ms; }
 
+  bool shares() const { return shares_; }
+  /// Columns that the query read there, and how many of them earlier queries had brought.
+  std::size_t columns() const { return seen_.size(); }
+  std::size_t columns_found() const { return found_; }
+
  private:
   /// What tells a column from all others whose memory is held.
   using Identity =
       std::tuple<const void*, const void*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, Layout, Type, Type>;
   static Identity identity_of(const ColumnData& column);
 
+  bool shares_ = false;
   std::map<Identity, std::shared_ptr<ResidentColumn>> columns_;
+  std::set<const ResidentColumn*> seen_;
+  std::size_t found_ = 0;
   std::vector<kernels::cuda::DeviceArray> tables_;
   double transfer_ms_ = 0;
 };

@@ -25,6 +25,9 @@ struct EngineOptions {
   /// Bytes of keys to keep for later queries over the same rows of the same table, for applications (and batches) with
   /// several queries over a table; the least recently used go first. 0: none are kept.
   std::size_t shared_key_bytes = 0;
+  /// Keep the columns that a query brings to a GPU there for later queries over the same table, until the table is
+  /// gone; for the same applications. Without it only pinned tables (Engine::pin) stay there.
+  bool share_columns = false;
   /// The most bytes that all queries of the engine may take together, beside their tables, at any time: for keys,
   /// masks, candidates, lists of rows, answers while they are made, and what is kept for later queries. A query that
   /// needs more ends with a ResourceError that says how much, and harms no other. 0: no limit but the machine's. Memory
@@ -35,6 +38,9 @@ struct EngineOptions {
 struct RunOptions {
   bool count_work = false;  ///< fill Result::work and the plan's counters
   std::stop_token stop;     ///< CancelledError soon after a stop is requested
+  /// Queries over the same table that are to follow: where columns are shared, the planner prices their way to a GPU by
+  /// this query's part of it.
+  int later_queries = 0;
 };
 
 /// Milliseconds by stage. Transfer stays 0 on the CPU.
@@ -76,7 +82,7 @@ class Engine {
   void check(const Query& query, const Table& table) const;
 
   /// The plan, without running it.
-  PlanNode explain(const Query& query, const Table& table) const;
+  PlanNode explain(const Query& query, const Table& table, const RunOptions& options = {}) const;
 
   /// When a pinned table's columns go to the GPU.
   enum class Pin {

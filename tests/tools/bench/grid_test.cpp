@@ -61,6 +61,18 @@ TEST(Grid, ReadsEveryKey) {
   EXPECT_THAT(cells, ElementsAre(expected));
 }
 
+TEST(Grid, KeysAreSentOrResident) {
+  const auto residencies = [](const std::string& value) {
+    std::vector<kernels::Memory> list;
+    for (const Cell& cell : cells_of("{op: skyline, distribution: uniform, n: 5, d: 2, residency: " + value + "}")) {
+      list.push_back(cell.residency);
+    }
+    return list;
+  };
+  EXPECT_THAT(residencies("[sent, resident]"), ElementsAre(kernels::Memory::host, kernels::Memory::device));
+  EXPECT_THAT(residencies("resident"), ElementsAre(kernels::Memory::device));
+}
+
 TEST(Grid, ListsStandForAllCombinationsDataFirst) {
   std::vector<std::string> seen;
   for (const Cell& cell :
@@ -106,7 +118,7 @@ TEST(Grid, SaysWhatIsWrongWithACell) {
   EXPECT_EQ(
       error(skyline + ", thread: 5"),
       "g.yaml:3:55: a cell has no key 'thread'; did you mean 'threads'? (keys are op, distribution, n, d, k, type, "
-      "ties, where, seed, threads, algorithms, warmups, repeats, budget_s)");
+      "ties, where, seed, residency, threads, algorithms, warmups, repeats, budget_s)");
   EXPECT_EQ(
       error("op: skyline, distribution: [uniform, skewed], n: 1, d: 1"),
       "g.yaml:3:43: 'distribution' is one of independent, correlated, anticorrelated, uniform, normal, increasing, "
@@ -128,6 +140,7 @@ TEST(Grid, SaysWhatIsWrongWithACell) {
   EXPECT_EQ(error(topk + ", where: 1.5"), "g.yaml:3:60: 'where' must be at most 1");
   EXPECT_EQ(error(topk + ", where: 0"), "g.yaml:3:60: 'where' needs a share above 0, found '0'");
   EXPECT_EQ(error(skyline + ", where: 0.5"), "g.yaml:3:62: 'where' is for top-k, not for skylines");
+  EXPECT_EQ(error(topk + ", residency: pinned"), "g.yaml:3:64: 'residency' is one of sent, resident, found 'pinned'");
   EXPECT_EQ(error(topk + ", n: []"), "g.yaml:3:53: the key 'n' comes twice");
   EXPECT_EQ(error("op: top-k, distribution: [], n: 1, k: 1"),
             "g.yaml:3:31: 'distribution' is empty; it needs a list such as [a, b]");

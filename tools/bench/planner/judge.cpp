@@ -25,12 +25,28 @@ std::string path_of(const planner::MeasuredRun& run) {
   return path;
 }
 
+/// Of each algorithm the run with the parameters that are cheapest by their terms, as the planner takes them; `terms`
+/// is the profile without corrections.
+std::vector<const planner::MeasuredRun*> contenders(const std::vector<const planner::MeasuredRun*>& runs,
+                                                    const planner::Profile& terms) {
+  std::map<std::string_view, std::pair<double, const planner::MeasuredRun*>> cheapest;
+  for (const planner::MeasuredRun* run : runs) {
+    const std::optional<double> seconds = planner::predict(*run, terms);
+    if (!seconds) continue;
+    const auto [place, is_new] = cheapest.try_emplace(run->algorithm, *seconds, run);
+    if (!is_new && *seconds < place->second.first) place->second = {*seconds, run};
+  }
+  std::vector<const planner::MeasuredRun*> taken;
+  for (const auto& [algorithm, run] : cheapest) taken.push_back(run.second);
+  return taken;
+}
+
 Verdict judge_query(const std::string& query, const std::vector<const planner::MeasuredRun*>& runs,
-                    const planner::Profile& profile) {
+                    const planner::Profile& profile, const planner::Profile& terms) {
   const planner::MeasuredRun* best = *std::ranges::min_element(runs, {}, &planner::MeasuredRun::seconds);
   const planner::MeasuredRun* chosen = nullptr;
   double predicted = 0;
-  for (const planner::MeasuredRun* run : runs) {
+  for (const planner::MeasuredRun* run : contenders(runs, terms)) {
     const std::optional<double> seconds = planner::predict(*run, profile);
     if (!seconds || (chosen != nullptr && *seconds >= predicted)) continue;
     chosen = run;
@@ -52,11 +68,13 @@ Verdict judge_query(const std::string& query, const std::vector<const planner::M
 std::vector<Verdict> judge(const std::vector<planner::MeasuredRun>& runs, const planner::Profile& profile) {
   std::map<std::string, std::vector<const planner::MeasuredRun*>> queries;
   for (const planner::MeasuredRun& run : runs) queries[planner::query_of(run)].push_back(&run);
+  planner::Profile terms = profile;
+  terms.corrections.clear();
   std::vector<Verdict> verdicts;
   for (const auto& [query, its_runs] : queries) {
     // Where every path was stopped, nothing is known.
     if (std::ranges::none_of(its_runs, [](const auto* run) { return std::isfinite(run->seconds); })) continue;
-    verdicts.push_back(judge_query(query, its_runs, profile));
+    verdicts.push_back(judge_query(query, its_runs, profile, terms));
   }
   return verdicts;
 }

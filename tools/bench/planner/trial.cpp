@@ -19,6 +19,7 @@
 #include <span>
 #include <thread>
 
+#include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "tools/bench/data.hpp"
 
@@ -159,6 +160,7 @@ planner::Statistics look_at(const Problem& problem, std::span<const kernels::Key
     columns.push_back({memory.back().data(), column.width});
   }
   Problem sample = problem;
+  sample.memory = kernels::Memory::host;
   sample.n = rows.size();
   sample.keys = columns;
   if constexpr (requires { problem.k; }) {
@@ -178,10 +180,13 @@ planner::Statistics statistics_of(const Problem& problem, std::span<const kernel
   std::size_t m = planner::worthwhile_sample(shape, machine);
   if (m > 0) statistics = look_at(problem, keys, cell, m);
   if constexpr (!requires { problem.k; }) {
-    if (m > 0) m = planner::worthwhile_sample(shape, machine, statistics);
-    if (m > 0) statistics = look_at(problem, keys, cell, m);
+    while (m > 0) {
+      m = planner::worthwhile_sample(shape, machine, statistics);
+      if (m > 0) statistics = look_at(problem, keys, cell, m);
+    }
   }
   statistics.selectivity = cell.where;
+  statistics.memory = problem.memory;
   return statistics;
 }
 
@@ -213,7 +218,8 @@ std::vector<Path<Algorithm>> paths_of(std::span<const Algorithm* const> algorith
   for (const Algorithm* it : algorithms) {
     const bool wanted =
         cell.algorithms.empty() || std::ranges::find(cell.algorithms, it->name) != cell.algorithms.end();
-    const bool runs = (!options.device || *options.device == it->device) && (it->device == kernels::Device::cpu || gpu);
+    const bool here = it->device == kernels::Device::cpu ? cell.residency == kernels::Memory::host : gpu;
+    const bool runs = (!options.device || *options.device == it->device) && here;
     if (!wanted || !runs || !it->supports(shape)) continue;
     for (planner::cost::Values& values : planner::priced_parameters(it->name, shape)) {
       paths.push_back({it, std::move(values)});
@@ -224,6 +230,15 @@ std::vector<Path<Algorithm>> paths_of(std::span<const Algorithm* const> algorith
     return planner::predict(*path.algorithm, shape, machine, statistics, path.parameters);
   });
   return paths;
+}
+
+/// Waits for what a run left behind that was stopped: its kernels go on, and the next run would wait for them.
+void drain(kernels::Device device) {
+  if (device != kernels::Device::cuda) return;
+  const std::uint64_t nothing = 0;
+  std::uint64_t back = 0;
+  const kernels::cuda::DeviceArray there(&nothing, sizeof(nothing));
+  kernels::cuda::read_array(&back, there.data(), sizeof(back));
 }
 
 /// Seconds of one run, or nothing when it was stopped.
@@ -237,6 +252,7 @@ std::optional<double> timed(const Path<Algorithm>& path, const typename Algorith
   try {
     path.algorithm->run(problem, {path.algorithm->parameters, path.parameters}, context);
   } catch (const kernels::Cancelled&) {
+    drain(path.algorithm->device);
     return std::nullopt;
   }
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -269,13 +285,17 @@ void time_in_turns(std::vector<Path<Algorithm>>& paths, const std::vector<typena
       if (options.stop.stop_requested()) throw kernels::Cancelled{};
       const bool stopped = path.seconds.size() == 1 && !std::isfinite(path.seconds.front());
       if (stopped) continue;
-      if (!path.seconds.empty() && path.total() > kShort && path.typical() > kOutOfTheRunning * best) continue;
+      // The first run on a GPU may load kernels and enlarge pools: it tells nothing yet.
+      const bool sets_up = round < 0 && path.algorithm->device == kernels::Device::cuda;
+      const bool told = !path.seconds.empty() && (round > 0 || path.algorithm->device == kernels::Device::cpu);
+      if (told && path.total() > kShort && path.typical() > kOutOfTheRunning * best) continue;
       if (round >= cell.repeats) {
         const double total = path.total();
         if (path.typical() > kContends * best || total > kMostRepeated || !uncertain(path.seconds, total)) continue;
       }
-      // Short runs are cheap to have, however hopeless; and the first one on a GPU sets it up.
-      const double limit = std::clamp(planner::kHopeless * best, planner::kLeastStopped, cell.budget_s);
+      // Short runs are cheap to have, however hopeless.
+      const double limit =
+          sets_up ? cell.budget_s : std::clamp(planner::kHopeless * best, planner::kLeastStopped, cell.budget_s);
       const std::optional<double> run = timed(path, problem, threads, watchdog, limit);
       if (!run) {
         path.seconds = {std::numeric_limits<double>::infinity()};
@@ -283,7 +303,7 @@ void time_in_turns(std::vector<Path<Algorithm>>& paths, const std::vector<typena
       }
       if (round <= 0) path.seconds.clear();
       path.seconds.push_back(*run);
-      best = std::min(best, path.typical());
+      if (!sets_up) best = std::min(best, path.typical());
     }
   }
 }
@@ -349,6 +369,22 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
   return earlier;
 }
 
+/// Copies of columns in the memory of the device.
+class ResidentKeys {
+ public:
+  explicit ResidentKeys(const Data& data) {
+    for (const kernels::KeyColumn& column : data.keys) {
+      arrays_.emplace_back(column.data, data.n * static_cast<std::size_t>(column.width));
+      columns_.push_back({arrays_.back().data(), column.width});
+    }
+  }
+  std::span<const kernels::KeyColumn> columns() const { return columns_; }
+
+ private:
+  std::vector<kernels::cuda::DeviceArray> arrays_;
+  std::vector<kernels::KeyColumn> columns_;
+};
+
 /// The tables of a cell. The processor learns the branches of a short ranking when it meets the same rows over and
 /// over, or does not, as its luck will have it; so there are some tables that differ in their seeds.
 std::vector<Data> tables_of(Cell cell) {
@@ -371,17 +407,27 @@ std::vector<MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options,
                                   const std::vector<planner::MeasuredRun>& earlier) {
   const std::vector<Data> tables = tables_of(cell);
   const Data& data = tables.front();
+  std::deque<ResidentKeys> resident;
+  const auto keys_of = [&](const Data& table) -> std::span<const kernels::KeyColumn> {
+    if (cell.residency == kernels::Memory::host) return table.keys;
+    return resident.emplace_back(table).columns();
+  };
   const int threads = cell.threads == 0 ? tbb::info::default_concurrency() : cell.threads;
   tbb::task_arena arena(threads);
   return arena.execute([&] {
     if (cell.op == Op::skyline) {
-      return try_all(kernels::skyline_algorithms(), {{.n = data.n, .keys = data.keys, .order = {}}}, data.keys, cell,
+      return try_all(kernels::skyline_algorithms(),
+                     {{.n = data.n, .keys = keys_of(data), .order = {}, .memory = cell.residency}}, data.keys, cell,
                      threads, options, earlier);
     }
     std::deque<FilteredKeys> sources;
     std::vector<kernels::TopKProblem> problems;
     for (const Data& table : tables) {
-      problems.push_back({.n = table.n, .keys = table.keys, .k = static_cast<std::size_t>(cell.k), .ties = cell.ties});
+      problems.push_back({.n = table.n,
+                          .keys = keys_of(table),
+                          .k = static_cast<std::size_t>(cell.k),
+                          .ties = cell.ties,
+                          .memory = cell.residency});
       if (cell.where == 1) continue;
       problems.back().keys = {};
       problems.back().source = &sources.emplace_back(table.keys.front(), table.n, cell.where);

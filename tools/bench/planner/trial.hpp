@@ -28,7 +28,8 @@ struct TrialOptions {
 ///
 /// `earlier` are runs of the same cell: then only paths that came within twice the best are timed again, and of each
 /// the lesser median is kept. What other guests of a host do to caches and memory lasts for seconds, so that a time is
-/// known only after some passes over all cells.
+/// known only after some passes over all cells. Keys of a cell that is `resident` are on the device before the first
+/// run.
 std::vector<planner::MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options,
                                            const std::vector<planner::MeasuredRun>& earlier = {});
 

@@ -165,5 +165,40 @@ TEST(BatchedTopK, SegmentsWhoseBoundIsSearchedFor) {
   }
 }
 
+/// Rows in every order that makes a block's bound come closer slowly, and keys that are far from even.
+std::vector<Values> rows_for_running_bounds(std::size_t n) {
+  std::mt19937_64 engine(n);
+  std::vector<Values> all(9, Values(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t random = engine();
+    all[0][i] = i;
+    all[1][i] = n - i;
+    all[2][i] = 7;
+    all[3][i] = random % 16;
+    all[4][i] = random % 1000 << 12;
+    // All but a few are close together and far from the least one.
+    all[5][i] = i == n / 2 ? 0 : 0xf0000000u + random % 5000;
+    // Nearly all are the greatest there is.
+    all[6][i] = random % 50 == 0 ? random % 3 : ~std::uint64_t{0};
+    // Each is half as far from zero as others.
+    all[7][i] = std::uint64_t{0xffffffffu} >> random % 32;
+    all[8][i] = random;
+  }
+  return all;
+}
+
+TEST(BatchedTopK, BlocksWhoseBoundComesCloser) {
+  for (const std::size_t rows : {1, 511, 513, 4096, 4097, 20'001}) {
+    for (const Values& keys : rows_for_running_bounds(2 * rows)) {
+      expect_least<cuda::ShortElements>(keys, equal_offsets(2, rows), true, 65);
+      expect_least<cuda::ShortElements>(keys, equal_offsets(2, rows), true, 1024);
+      expect_least<cuda::ShortElements>(keys, equal_offsets(2, rows), true, 2048);
+      expect_least<cuda::LongElements>(keys, equal_offsets(2, rows), true, 300);
+      expect_least<cuda::LongElements>(keys, equal_offsets(2, rows), true, 1024);
+      expect_least<cuda::ManyElements>(keys, equal_offsets(2, rows), true, 1000);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace skyrank::kernels::tests

@@ -37,12 +37,9 @@ constexpr double kRisk = 1e-5;
 template <class Key>
 inline constexpr unsigned kNeighbours = 32 / sizeof(Key);
 
-/// Candidates that a block has room for, when k are wanted.
+/// Candidates that a block has room for.
 template <class Element>
-unsigned room_for(std::size_t k) {
-  constexpr unsigned kUsual = 32 * 1024 / sizeof(Element);
-  return 4 * k <= kUsual ? kUsual : 2 * kUsual;
-}
+inline constexpr unsigned kMostHeld = 32 * 1024 / sizeof(Element);
 
 /// What the threads of a block share.
 template <class Element>
@@ -56,8 +53,8 @@ struct Shared {
 };
 
 template <class Element>
-std::size_t shared_bytes(unsigned room) {
-  return sizeof(Shared<Element>) + room * sizeof(Element);
+constexpr std::size_t shared_bytes() {
+  return sizeof(Shared<Element>) + kMostHeld<Element> * sizeof(Element);
 }
 
 /// Finds the element of rank `rank`, from 1, among the minima of groups of `lanes` threads, a power of two up to 4, and
@@ -90,8 +87,10 @@ __device__ void find_rank(Element least, unsigned lanes, unsigned rank, Element*
 template <class Element>
 class Held {
  public:
-  __device__ Held(Shared<Element>& shared, unsigned room, unsigned k)
-      : shared_(shared), held_(reinterpret_cast<Element*>(&shared + 1)), room_(room), k_(k) {}
+  static constexpr unsigned kRoom = kMostHeld<Element>;
+
+  __device__ Held(Shared<Element>& shared, unsigned k)
+      : shared_(shared), held_(reinterpret_cast<Element*>(&shared + 1)), k_(k) {}
 
   __device__ void begin() {
     __syncthreads();
@@ -113,7 +112,7 @@ class Held {
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
       if ((taken >> i & 1) == 0) continue;
-      if (place < room_) held_[place] = element(i);
+      if (place < kRoom) held_[place] = element(i);
       ++place;
     }
   }
@@ -129,16 +128,16 @@ class Held {
 #pragma unroll
       for (unsigned i = 0; i < kItems; ++i) {
         if ((taken >> i & 1) == 0) continue;
-        if (place < room_) {
+        if (place < kRoom) {
           held_[place] = element(i);
           taken &= ~(1u << i);
         }
         ++place;
       }
       __syncthreads();
-      if (threadIdx.x == 0) shared_.count = min(first + all, room_);
+      if (threadIdx.x == 0) shared_.count = min(first + all, kRoom);
       __syncthreads();
-      if (first + all <= room_) return;
+      if (first + all <= kRoom) return;
       keep_least();
       const Element bound = shared_.threshold;
 #pragma unroll
@@ -175,22 +174,18 @@ class Held {
 
   /// Puts what is held, or the k least of it, in order of the keys, then of ascending row ids.
   __device__ void sort(Element complement) {
-    constexpr unsigned kSome = 5;
-    constexpr unsigned kMany = 9;
-    if (shared_.count > (complement != 0 ? k_ : kThreads * kMany)) keep_least();
+    constexpr unsigned kItems = 3;
+    if (shared_.count > (complement != 0 ? k_ : kThreads * kItems)) keep_least();
     const unsigned count = shared_.count;
     for (unsigned i = threadIdx.x; i < count; i += kThreads) held_[i] ^= complement;
     __syncthreads();
-    if (count <= kThreads * kSome)
-      BlockMergeSort<Element, kThreads, kSome>::sort(held_, count);
-    else
-      BlockMergeSort<Element, kThreads, kMany>::sort(held_, count);
+    BlockMergeSort<Element, kThreads, kItems>::sort(held_, count);
   }
 
   __device__ Element at(unsigned i) const { return held_[i]; }
 
-  /// For k <= kMostFew: gathers those that may be among the k least in `few`. Returns how many there are, of which
-  /// there is room for kFew. The k-th least of group minima bounds the k-th least of all.
+  /// For k <= kMostFew: gathers those that may be among the k least in `few`. Returns how many there are, of
+  /// which there is room for kFew. The k-th least of group minima bounds the k-th least of all.
   __device__ unsigned gather_few() {
     const unsigned count = shared_.count;
     Element least = kNoElement<Element>;
@@ -214,7 +209,6 @@ class Held {
  private:
   Shared<Element>& shared_;
   Element* held_;
-  unsigned room_;
   unsigned k_;
 };
 
@@ -408,15 +402,15 @@ __device__ void answer_with(Held<typename E::Element>& held, const E& elements, 
 
 template <class E>
 __global__ void __launch_bounds__(kThreads, kBlocks)
-    least_of_each(E elements, Segments segments, unsigned k, unsigned room, SegmentSamples samples, RowId* answer) {
+    least_of_each(E elements, Segments segments, unsigned k, SegmentSamples samples, RowId* answer) {
   using Element = typename E::Element;
   using Rows = KeyTiles<E, kThreads, kLoads>;
   auto& shared = *dynamic_shared<Shared<Element>>();
-  Held<Element> held(shared, room, k);
+  Held<Element> held(shared, k);
   for (std::size_t segment = blockIdx.x; segment < segments.count; segment += gridDim.x) {
     const std::size_t first = segments.begin(segment);
     const std::size_t size = segments.end(segment) - first;
-    if (way_of(size, k) != SegmentWay::block) continue;
+    if (way_of(size, k) != SegmentWay::sampled) continue;
     E of_segment = elements;
     of_segment.keys += first;
     const Rows rows(of_segment, size);
@@ -429,10 +423,10 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
       threshold = shared.threshold;
     }
     held.begin();
-    bool exact = size <= room || sample.rank > 0;
+    bool exact = size <= Held<Element>::kRoom || sample.rank > 0;
     if (exact) {
       Collecting<Rows>(rows, threshold, held).run();
-      exact = held.count() <= room && held.count() >= min(std::size_t{k}, size);
+      exact = held.count() <= Held<Element>::kRoom && held.count() >= min(std::size_t{k}, size);
     }
     if (!exact) {
       held.begin();
@@ -469,14 +463,15 @@ void least_of_segments(const E& elements, const Segments& segments, std::size_t 
   if (k <= kMostOfNarrowed && (!of_one_length || way == SegmentWay::narrowed)) {
     least_of_narrowed_segments(elements, segments, k, rows, device);
   }
-  if (of_one_length && way != SegmentWay::block) return;
+  if (k > kMostOfSampled && (!of_one_length || way == SegmentWay::running)) {
+    return least_of_running_segments(elements, segments, k, rows, device);
+  }
+  if (of_one_length && way != SegmentWay::sampled) return;
   const std::size_t resident = kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
-  const unsigned room = room_for<Element>(k);
-  launch(
-      "least_of_each", least_of_each<E>,
-      {.blocks = std::min(segments.count, resident), .threads = kThreads, .shared_bytes = shared_bytes<Element>(room)},
-      device.stream(), elements, segments, static_cast<unsigned>(k), room,
-      samples_for(segments, k, room, kNeighbours<typename E::Key>), rows);
+  launch("least_of_each", least_of_each<E>,
+         {.blocks = std::min(segments.count, resident), .threads = kThreads, .shared_bytes = shared_bytes<Element>()},
+         device.stream(), elements, segments, static_cast<unsigned>(k),
+         samples_for(segments, k, kMostHeld<Element>, kNeighbours<typename E::Key>), rows);
 }
 
 template void least_of_segments(const ShortElements&, const Segments&, std::size_t, RowId*, DeviceContext&);

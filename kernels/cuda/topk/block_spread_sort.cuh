@@ -2,12 +2,10 @@
 
 #include <cuda_runtime.h>
 
-#include <cstdint>
-
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/topk/block_merge_sort.cuh"
-#include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/even_bins.cuh"
 
 // A sort by one block of elements that lie close together, as those of a bucket do: their range is divided into bins of
 // equal width, about as many as there are elements, and each is ranked among the few of its bin. Elements that are not
@@ -25,8 +23,7 @@ class BlockSpreadSort {
   /// Shared memory, besides that for the elements.
   struct Shared {
     alignas(16) unsigned begins[kBins + 4];  ///< of bins, and the end of the last
-    Element least[kThreads / kLanes];
-    Element greatest[kThreads / kLanes];
+    BlockRange<Element, kThreads> range;
   };
 
   /// Calls put(rank, element) for each of `count` <= kThreads * kItems elements of global memory. `place` is shared
@@ -46,72 +43,28 @@ class BlockSpreadSort {
     }
     auto* const own_bins = reinterpret_cast<uint4*>(shared.begins) + threadIdx.x;
     *own_bins = make_uint4(0, 0, 0, 0);
-    const BlockSpreadSort bins(least, greatest, shared);
+    shared.range.find(least, greatest);
+    const EvenBins<Element, kBins> bins(least, greatest);
     unsigned turns[kItems];  // in the bin
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
       const bool there = i * kThreads + threadIdx.x < count;
-      turns[i] = there ? atomicAdd(&shared.begins[bins.bin_of(items[i])], 1u) : 0;
+      turns[i] = there ? atomicAdd(&shared.begins[bins.of(items[i])], 1u) : 0;
     }
     const bool even = !find_begins(shared, count);
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
-      if (i * kThreads + threadIdx.x < count) place[shared.begins[bins.bin_of(items[i])] + turns[i]] = items[i];
+      if (i * kThreads + threadIdx.x < count) place[shared.begins[bins.of(items[i])] + turns[i]] = items[i];
     }
     __syncthreads();
     if (!even) BlockMergeSort<Element, kThreads, kItems>::sort(place, count);
     for (unsigned i = threadIdx.x; i < count; i += kThreads) {
       const Element mine = place[i];
-      put(even ? bins.rank(mine, place, shared) : i, mine);
+      put(even ? rank(mine, bins.of(mine), place, shared) : i, mine);
     }
   }
 
  private:
-  /// Those of a block's elements of which `least` and `greatest` are a thread's.
-  __device__ BlockSpreadSort(Element least, Element greatest, Shared& shared) {
-    constexpr unsigned kWarps = kThreads / kLanes;
-    static_assert(kWarps <= kLanes && (kWarps & (kWarps - 1)) == 0);
-    reduce(least, greatest, kLanes);
-    if (threadIdx.x % kLanes == 0) {
-      shared.least[threadIdx.x / kLanes] = least;
-      shared.greatest[threadIdx.x / kLanes] = greatest;
-    }
-    __syncthreads();
-    least = shared.least[threadIdx.x % kWarps];
-    greatest = shared.greatest[threadIdx.x % kWarps];
-    reduce(least, greatest, kWarps);
-    least_ = least;
-    const float range = distance(greatest);
-    scale_ = range > 0 ? static_cast<float>(kBins) / range : 0;
-  }
-
-  __device__ static void reduce(Element& least, Element& greatest, unsigned lanes) {
-    for (unsigned step = 1; step < lanes; step *= 2) {
-      const Element less = from_lane_xor(least, step);
-      const Element more = from_lane_xor(greatest, step);
-      least = less < least ? less : least;
-      greatest = more > greatest ? more : greatest;
-    }
-  }
-
-  /// From the least element. Does not fall where the element rises: of 128 bits only the high half counts, unless it is
-  /// zero.
-  __device__ float distance(Element element) const {
-    const Element difference = element - least_;
-    if constexpr (sizeof(Element) == 8) {
-      return static_cast<float>(difference);
-    } else {
-      constexpr float kBelowOne = 0x1p-64f;
-      const auto high = static_cast<std::uint64_t>(difference >> 64);
-      const auto low = static_cast<std::uint64_t>(difference);
-      return high == 0 ? static_cast<float>(low) * kBelowOne : static_cast<float>(high);
-    }
-  }
-
-  __device__ unsigned bin_of(Element element) const {
-    return min(static_cast<unsigned>(distance(element) * scale_), kBins - 1);
-  }
-
   /// Turns the bins' counts into where they begin. Whether any bin has too many elements.
   __device__ static bool find_begins(Shared& shared, unsigned count) {
     __syncthreads();
@@ -126,16 +79,12 @@ class BlockSpreadSort {
     return __syncthreads_or(max(max(counts.x, counts.y), max(counts.z, counts.w)) > kMostInBin) != 0;
   }
 
-  __device__ unsigned rank(Element mine, const Element* place, const Shared& shared) const {
-    const unsigned bin = bin_of(mine);
+  __device__ static unsigned rank(Element mine, unsigned bin, const Element* place, const Shared& shared) {
     unsigned rank = shared.begins[bin];
     const unsigned end = shared.begins[bin + 1];
     for (unsigned i = shared.begins[bin]; i < end; ++i) rank += place[i] < mine ? 1 : 0;
     return rank;
   }
-
-  Element least_;
-  float scale_;
 };
 
 }  // namespace skyrank::kernels::cuda

@@ -16,10 +16,6 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kSortThreads = 512;
 constexpr unsigned kSortItems = 9;
 
-std::size_t grid_for(std::size_t n, const DeviceContext& device) {
-  return std::min(blocks_for(n, kThreads), 8 * static_cast<std::size_t>(device.properties().multiprocessors));
-}
-
 /// One block sorts `count` elements.
 template <class Element>
 __global__ void __launch_bounds__(kSortThreads) block_sort(Element* elements, unsigned count) {
@@ -84,30 +80,6 @@ __global__ void row_ids_turned(E elements, const typename E::Element* sorted, st
   rows[first + end - 1 - i] = static_cast<RowId>(elements.row(sorted[i]));
 }
 
-/// One block finds the greatest key among chosen elements.
-template <class E>
-__global__ void greatest_key(const typename E::Element* chosen, std::size_t count, unsigned long long* greatest) {
-  unsigned long long mine = 0;
-  for (std::size_t i = threadIdx.x; i < count; i += blockDim.x) {
-    mine = max(mine, static_cast<unsigned long long>(E::key(chosen[i])));
-  }
-  atomicMax(greatest, mine);
-}
-
-/// Counts, or writes where `found` is given, the elements whose keys are at most `*bound`.
-template <class E>
-__global__ void at_most(E elements, std::size_t n, const unsigned long long* bound, unsigned long long* count,
-                        typename E::Element* found) {
-  const auto limit = static_cast<typename E::Key>(*bound);
-  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t row = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; row < n; row += stride) {
-    const typename E::Key key = elements.keys[row];
-    if (key > limit) continue;
-    const unsigned long long place = atomicAdd(count, 1ull);
-    if (found != nullptr) found[place] = elements.of(key, row);
-  }
-}
-
 template <class E>
 Buffer<RowId> written_rows(const E& elements, const typename E::Element* sorted, std::size_t count,
                            DeviceContext& device, const unsigned* failed = nullptr) {
@@ -150,42 +122,18 @@ Buffer<RowId> rows_of_guess(const E& elements, const typename E::Element* chosen
   return written_rows(elements, chosen, count, device, failed);
 }
 
-template <class E>
-Buffer<RowId> rows_with_ties(const E& elements, std::size_t n, const typename E::Element* chosen, std::size_t count,
-                             DeviceContext& device) {
-  auto counters = device.allocate<unsigned long long>(3);
-  unsigned long long* const bound = counters.data();
-  unsigned long long* const total = bound + 1;
-  unsigned long long* const written = bound + 2;
-  SKYRANK_CUDA_CALL(cudaMemsetAsync(bound, 0, counters.bytes(), device.stream()));
-  launch("greatest_key", greatest_key<E>, {.blocks = 1, .threads = kThreads}, device.stream(), chosen, count, bound);
-  const Grid grid{.blocks = grid_for(n, device), .threads = kThreads};
-  launch("at_most", at_most<E>, grid, device.stream(), elements, n, bound, total, nullptr);
-  unsigned long long ties_included = 0;
-  SKYRANK_CUDA_CALL(
-      cudaMemcpyAsync(&ties_included, total, sizeof(ties_included), cudaMemcpyDeviceToHost, device.stream()));
-  device.synchronize();
-  auto found = device.allocate<typename E::Element>(ties_included);
-  launch("at_most", at_most<E>, grid, device.stream(), elements, n, bound, written, found.data());
-  sort_elements(found.data(), ties_included, device);
-  return written_rows(elements, found.data(), ties_included, device);
-}
-
-#define SKYRANK_INSTANTIATE(E)                                                                                     \
-  template void take_all(const E&, std::size_t, E::Element*, DeviceContext&);                                      \
-  template Buffer<RowId> rows_of(const E&, E::Element*, std::size_t, bool, DeviceContext&);                        \
-  template Buffer<RowId> rows_of_guess(const E&, const E::Element*, std::size_t, const unsigned*, DeviceContext&); \
-  template Buffer<RowId> rows_with_ties(const E&, std::size_t, const E::Element*, std::size_t, DeviceContext&);
+#define SKYRANK_INSTANTIATE(E)                                                              \
+  template void take_all(const E&, std::size_t, E::Element*, DeviceContext&);               \
+  template Buffer<RowId> rows_of(const E&, E::Element*, std::size_t, bool, DeviceContext&); \
+  template Buffer<RowId> rows_of_guess(const E&, const E::Element*, std::size_t, const unsigned*, DeviceContext&);
 SKYRANK_INSTANTIATE(ShortElements)
 SKYRANK_INSTANTIATE(LongElements)
 SKYRANK_INSTANTIATE(ManyElements)
 #undef SKYRANK_INSTANTIATE
-#define SKYRANK_INSTANTIATE(E)                                                                                     \
-  template Buffer<RowId> rows_of_guess(const E&, const E::Element*, std::size_t, const unsigned*, DeviceContext&); \
-  template Buffer<RowId> rows_with_ties(const E&, std::size_t, const E::Element*, std::size_t, DeviceContext&);
-SKYRANK_INSTANTIATE(ByteElements)
-SKYRANK_INSTANTIATE(HalfElements)
-#undef SKYRANK_INSTANTIATE
+template Buffer<RowId> rows_of_guess(const ByteElements&, const ByteElements::Element*, std::size_t, const unsigned*,
+                                     DeviceContext&);
+template Buffer<RowId> rows_of_guess(const HalfElements&, const HalfElements::Element*, std::size_t, const unsigned*,
+                                     DeviceContext&);
 template void sort_elements(std::uint64_t*, std::size_t, DeviceContext&);
 template void sort_elements(Uint128*, std::size_t, DeviceContext&);
 

@@ -29,10 +29,4 @@ template <class E>
 Buffer<RowId> rows_of_guess(const E& elements, const typename E::Element* chosen, std::size_t count,
                             const unsigned* failed, DeviceContext& device);
 
-/// The row ids of all elements whose keys are at most that of the greatest of `count` chosen ones, in the same order.
-/// Waits for the device, since it alone knows how many there are.
-template <class E>
-Buffer<RowId> rows_with_ties(const E& elements, std::size_t n, const typename E::Element* chosen, std::size_t count,
-                             DeviceContext& device);
-
 }  // namespace skyrank::kernels::cuda

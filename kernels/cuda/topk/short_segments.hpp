@@ -9,13 +9,16 @@
 namespace skyrank::kernels::cuda {
 
 /// Who selects from a segment: a warp whose lanes bound it (short_segments.cu), a warp that searches for a bound
-/// (narrowed_segments.cu), or a block (batched.cu).
-enum class SegmentWay : std::uint8_t { lanes, narrowed, block };
+/// (narrowed_segments.cu), a block with a sample (batched.cu), or one whose bound comes closer as it reads
+/// (running_segments.cu).
+enum class SegmentWay : std::uint8_t { lanes, narrowed, sampled, running };
 
 /// The largest k for which a segment may be a warp's: one whose lanes bound it, but loosely for more, and one that puts
 /// its best rows in order in registers.
 inline constexpr std::size_t kMostOfLanes = 16;
 inline constexpr std::size_t kMostOfNarrowed = 256;
+/// The largest k for which a block samples.
+inline constexpr std::size_t kMostOfSampled = 128;
 /// Rows up to which the second kind pays in any case.
 inline constexpr std::size_t kMostRowsNarrowed = 16'384;
 
@@ -23,7 +26,7 @@ inline constexpr std::size_t kMostRowsNarrowed = 16'384;
 SKYRANK_HD inline SegmentWay way_of(std::size_t rows, std::size_t k) {
   if (k <= kMostOfLanes && rows > 512 && rows <= 8192) return SegmentWay::lanes;
   if (k <= kMostOfNarrowed && rows <= kMostRowsNarrowed) return SegmentWay::narrowed;
-  return SegmentWay::block;
+  return k <= kMostOfSampled ? SegmentWay::sampled : SegmentWay::running;
 }
 
 /// `least_of_segments` for those segments that go the first way; leaves the places of the others alone.
@@ -40,5 +43,10 @@ bool narrows_long_segments(const Segments& segments, std::size_t k, std::size_t 
 template <class E>
 void least_of_narrowed_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                                 DeviceContext& device);
+
+/// The same for those that go the last. k <= kMostOfSegment<E>.
+template <class E>
+void least_of_running_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
+                               DeviceContext& device);
 
 }  // namespace skyrank::kernels::cuda

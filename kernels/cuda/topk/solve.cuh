@@ -11,6 +11,7 @@
 #include "kernels/cuda/topk/finish.hpp"
 #include "kernels/cuda/topk/keys.hpp"
 #include "kernels/cuda/topk/least_in_order.hpp"
+#include "kernels/cuda/topk/ties.hpp"
 #include "kernels/cuda/topk/wide.cuh"
 
 // What every top-k algorithm on a GPU shares: keys to the device, the algorithm, the answer back.
@@ -83,7 +84,10 @@ Buffer<RowId> solve_resident(Run& run, const TopKProblem& problem, E elements) {
     chosen = run.allocate<Element>(k);
     sorted = Algorithm::select(run, elements, n, k, chosen.data());
   }
-  if (problem.ties == TieRule::all) return rows_with_ties(elements, n, chosen.data(), k, run.device);
+  if (problem.ties == TieRule::all) {
+    if (!sorted) sort_elements(chosen.data(), k, run.device);
+    return rows_with_ties(elements, n, chosen.data(), k, run.device);
+  }
   return rows_of(elements, chosen.data(), k, sorted, run.device);
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/threshold_plan.hpp"
+#include "kernels/cuda/topk/tiles.cuh"
 
 // A threshold from a sample, and the elements at or below it. `Rows` says what the elements are: tiles of keys
 // (tiles.cuh), or whatever else has the same members.
@@ -196,27 +197,6 @@ class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
  public:
   __device__ Collector(Element* buffer, Element* candidates, std::size_t capacity, unsigned long long* count)
       : CollectorTo<Element, ListSink<Element>, kElements>(buffer, {candidates, capacity, count}) {}
-};
-
-/// What a tile's keys have to be for their elements to be at or below the threshold.
-template <class Rows>
-struct TileBound {
-  using Key = typename Rows::Item;
-
-  bool none;   ///< no key is
-  bool mixed;  ///< at the threshold's key, that depends on the row
-  Key most;
-
-  /// Where row ids are beyond the threshold's, or before it if ties go to the last, a key has to be below its key.
-  __device__ TileBound(const Rows& rows, std::size_t tile, typename Rows::Element threshold) {
-    const Key limit = Rows::key(threshold);
-    const bool first_ties = rows.element(limit, rows.first_place(tile)) <= threshold;
-    const bool last_ties = rows.element(limit, rows.last_place(tile)) <= threshold;
-    const bool ties = first_ties || last_ties;
-    none = !ties && limit == 0;
-    mixed = first_ties != last_ties;
-    most = ties ? limit : static_cast<Key>(limit - 1);
-  }
 };
 
 /// Adds every element at or below the threshold to what is found.

@@ -151,4 +151,25 @@ class ElementTiles : public Tiles<ElementT, kThreads, kLoads> {
   __device__ Element element(Element item, std::size_t /*place*/) const { return item; }
 };
 
+/// What a tile's keys have to be for their elements to be at or below the threshold.
+template <class Rows>
+struct TileBound {
+  using Key = typename Rows::Item;
+
+  bool none;   ///< no key is
+  bool mixed;  ///< at the threshold's key, that depends on the row
+  Key most;
+
+  /// Where row ids are beyond the threshold's, or before it if ties go to the last, a key has to be below its key.
+  __device__ TileBound(const Rows& rows, std::size_t tile, typename Rows::Element threshold) {
+    const Key limit = Rows::key(threshold);
+    const bool first_ties = rows.element(limit, rows.first_place(tile)) <= threshold;
+    const bool last_ties = rows.element(limit, rows.last_place(tile)) <= threshold;
+    const bool ties = first_ties || last_ties;
+    none = !ties && limit == 0;
+    mixed = first_ties != last_ties;
+    most = ties ? limit : static_cast<Key>(limit - 1);
+  }
+};
+
 }  // namespace skyrank::kernels::cuda

@@ -177,16 +177,16 @@ double corrected(double seconds, std::string_view algorithm, const Shape& shape,
   return seconds * cost::correction_factor(correction->second, values);
 }
 
-/// Sums of terms are cheap to have and corrections dear: those are made of as few as may be below the `least` of all.
-/// `each` is called with a sum's place and what the correction makes of it.
+/// Sums of terms are cheap to have and corrections dear: those are made of as few as may be below the `least` of all,
+/// and of none once that is below `enough`. `each` is called with a sum's place and what the correction makes of it.
 template <class Corrected, class Each>
-void correct_those_near(const std::vector<double>& sums, const Corrected& correct, const Each& each) {
+void correct_those_near(const std::vector<double>& sums, double enough, const Corrected& correct, const Each& each) {
   std::vector<std::pair<double, std::size_t>> ascending;
   for (std::size_t i = 0; i < sums.size(); ++i) ascending.emplace_back(sums[i], i);
   std::ranges::sort(ascending);
   double least = std::numeric_limits<double>::infinity();
   for (const auto& [sum, place] : ascending) {
-    if (sum > kMostFactor * least) break;
+    if (sum > kMostFactor * least || least < enough) break;
     const double seconds = correct(place, sum);
     least = std::min(least, seconds);
     each(place, seconds);
@@ -248,7 +248,7 @@ std::vector<Candidate<Algorithm>> candidates_of(std::span<const Algorithm* const
     sums.push_back(candidate.best.seconds);
   }
   correct_those_near(
-      sums,
+      sums, 0,
       [&](std::size_t i, double sum) {
         return corrected(sum, candidates[i].algorithm->name, shape, machine, statistics);
       },
@@ -347,11 +347,11 @@ Sums sums_of(std::span<const Algorithm* const> algorithms, const Shape& shape, c
 
 template <class Algorithm, class Shape>
 double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
-                     const Statistics& statistics) {
+                     const Statistics& statistics, double enough) {
   const Sums sums = sums_of(algorithms, shape, machine, statistics);
   double least = std::numeric_limits<double>::infinity();
   correct_those_near(
-      sums.seconds,
+      sums.seconds, enough,
       [&](std::size_t i, double sum) { return corrected(sum, sums.names[i], shape, machine, statistics); },
       [&](std::size_t, double seconds) { least = std::min(least, seconds); });
   return least;
@@ -427,12 +427,14 @@ double seconds_of(const cost::Cost& cost) {
   return seconds;
 }
 
-double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics) {
-  return least_seconds(kernels::skyline_algorithms(), shape, machine, statistics);
+double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics,
+                        double enough) {
+  return least_seconds(kernels::skyline_algorithms(), shape, machine, statistics, enough);
 }
 
-double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics) {
-  return least_seconds(kernels::topk_algorithms(), shape, machine, statistics);
+double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics,
+                        double enough) {
+  return least_seconds(kernels::topk_algorithms(), shape, machine, statistics, enough);
 }
 
 double most_expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics) {

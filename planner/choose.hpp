@@ -86,9 +86,12 @@ std::vector<cost::Values> priced_parameters(std::string_view algorithm, const ke
 double seconds_of(const cost::Cost& cost);
 
 /// About what choose() would predict, in a fraction of its time: the least of all algorithms on the CPU with default
-/// parameters, and of those on the GPU, where there is one.
-double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics = {});
-double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics = {});
+/// parameters, and of those on the GPU, where there is one. Where that is below `enough`, so is the result, but it may
+/// be more: it is not looked for any further.
+double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics = {},
+                        double enough = 0);
+double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics = {},
+                        double enough = 0);
 
 /// What expected_seconds() is not above, in a fraction of its time again: no corrections are made.
 double most_expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics);

@@ -226,12 +226,13 @@ std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine&
   if (seen.sample == 0) {
     const std::size_t most = seconds_for(kFirst) <= kAlways ? kFirst : kLeastSample;
     const bool cheap = seconds_for(most) <= kAlways;  // so it is taken whatever the problem takes
-    return largest_sample(shape.n, most, cheap ? kAlways : kBudget * expected_seconds(shape, machine), seconds_for);
+    const double budget = cheap ? kAlways : kBudget * expected_seconds(shape, machine, {}, seconds_for(most) / kBudget);
+    return largest_sample(shape.n, most, budget, seconds_for);
   }
   // What is next to free to know first: whether the least of samples that would tell more is out of reach.
   const std::size_t least = 2 * seen.sample;
   if (least > shape.n / 4 || seconds_for(least) > kBudget * most_expected_seconds(shape, machine, seen)) return 0;
-  const double worth = kBudget * expected_seconds(shape, machine, seen);
+  const double worth = kBudget * expected_seconds(shape, machine, seen, seconds_for(least) / kBudget);
   const std::size_t size = largest_sample(shape.n, std::min(kMostSample, kTimes * seen.sample), worth, seconds_for);
   return size >= least ? size : 0;
 }
@@ -246,7 +247,7 @@ std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& ma
   if (2 * kAlways > kBudget * most_expected_seconds(shape, machine, {})) {
     return largest_sample(shape.n, kLargest, kAlways, seconds_for);
   }
-  const double budget = std::max(kAlways, kBudget * expected_seconds(shape, machine));
+  const double budget = std::max(kAlways, kBudget * expected_seconds(shape, machine, {}, kAlways / kBudget));
   return largest_sample(shape.n, kLargest, budget, seconds_for);
 }
 

@@ -8,11 +8,10 @@ readonly STAGES=(setup format release tidy asan tsan fuzz)
 readonly FIRST_PARTY=(engine kernels planner datasets tools)
 readonly tidy_commits=${TIDY_COMMITS:-50}  # whose files clang-tidy looks at, or all
 
-# What compiled once, in whichever clone, need not again.
+# What compiled once need not again: a test of consumers builds all of it a second time, in a folder of its own.
 use_ccache() {
   command -v ccache >/dev/null || return 0
-  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
-  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1
 }
 
 # build PRESET [cmake arguments...]

@@ -26,7 +26,7 @@ using DeviceRows = gpu_testing::GpuTest;
 using kernels::tests::kEmulated;
 
 constexpr std::int64_t kRows = kEmulated ? 700 : 3'000;
-constexpr int kQueries = kEmulated ? 150 : 200;
+constexpr int kQueries = kEmulated ? 30 : 200;
 
 /// Draws for tables and queries.
 class Draw {

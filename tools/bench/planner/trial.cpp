@@ -19,6 +19,8 @@
 #include <span>
 #include <thread>
 
+#include <skyrank/error.hpp>
+
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "tools/bench/data.hpp"
@@ -354,6 +356,12 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
   const std::string where = cell.where < 1 ? fmt::format(" where={}", cell.where) : "";
   const std::string data =
       fmt::format("{} {} {}{}", cell.distribution, to_string(DataType(cell.type)), cell.seed, where);
+  if (!earlier.empty() && earlier.front().data != data) {
+    throw DataError(
+        fmt::format("runs of '{}' stand where those of '{}' belong; runs have to be in the order of the grid",
+                    earlier.front().data, data),
+        {});
+  }
   for (MeasuredRun& run : earlier) {
     run.statistics = statistics;
     run.planning = options.time ? std::min(run.planning, planning) : planning;

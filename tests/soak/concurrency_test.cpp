@@ -99,10 +99,10 @@ TEST(Concurrency, OneCallerStopsAndTheOthersDoNotNotice) {
   const Query query = Query::from("t").prefer({low("x"), high("y")}).at_least(kRows / 8);
   const std::vector<RowId> expected = engine.run(query, table).rows;
   std::atomic<int> wrong = 0;
+  std::vector<std::stop_source> sources(4);
   std::vector<std::jthread> callers;
-  for (int caller = 0; caller < 4; ++caller) {
-    callers.emplace_back([&, stopped = caller % 2 == 1] {
-      std::stop_source source;
+  for (std::stop_source& source : sources) {
+    callers.emplace_back([&, stopped = callers.size() % 2 == 1] {
       std::jthread stopper;
       if (stopped) {
         stopper = std::jthread([&source] {

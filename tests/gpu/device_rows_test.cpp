@@ -24,9 +24,10 @@ namespace {
 
 using DeviceRows = gpu_testing::GpuTest;
 using kernels::tests::kEmulated;
+using kernels::tests::kSlow;
 
 constexpr std::int64_t kRows = kEmulated ? 700 : 3'000;
-constexpr int kQueries = kEmulated ? 30 : 200;
+constexpr int kQueries = !kEmulated ? 200 : kSlow ? 10 : 30;
 
 /// Draws for tables and queries.
 class Draw {

@@ -48,7 +48,9 @@ struct BinRule {
     const Element low = interval == 0 ? high : sorted[interval - 1];
     const bool below_all = interval == 0 && key(element) != key(high);
     const float part = part_of_interval(element, low, high, interval == 0);
-    const auto in_interval = min(static_cast<unsigned>(part * static_cast<float>(width)), width - 1);
+    // The least first: the part of one that is below all knots means nothing, and may be too large for an integer.
+    const auto in_interval =
+        static_cast<unsigned>(fminf(part * static_cast<float>(width), static_cast<float>(width - 1)));
     return below_all ? kLowBins - 1 - steps_below(element, high) : kLowBins + interval * width + in_interval;
   }
 

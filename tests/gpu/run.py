@@ -2,14 +2,17 @@
 """Runs the GPU suite on this machine and writes down what it found (tests/gpu/evidence.json).
 
 The suite was built by any preset (targets skyrank_gpu_tests and skyrank_gpu_semantics); its folder, build/<preset>/gpu,
-can be carried here from a machine without one. The exit status is 0 when every test ran on a GPU and passed; without a GPU no file is written.
+can be carried here from a machine without one. Several GPUs share the work. The exit status is 0 when every test ran on
+a GPU and passed; without a GPU no file is written.
 """
 
 import argparse
+import concurrent.futures
 import datetime
 import json
 import os
 import pathlib
+import queue
 import shutil
 import subprocess
 import sys
@@ -52,15 +55,19 @@ def devices() -> list[dict[str, str]]:
     return [dict(zip(fields, line.split(", "))) for line in lines]
 
 
-def run_suite(program: pathlib.Path) -> tuple[int, dict]:
-    """Exit status and GoogleTest's own report."""
+def run_part(program: pathlib.Path, part: int, parts: int, environment: dict[str, str]) -> tuple[int, dict]:
+    """Exit status and GoogleTest's own report of every `parts`th test."""
+    environment = environment | {"GTEST_TOTAL_SHARDS": str(parts), "GTEST_SHARD_INDEX": str(part)}
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
-        status = subprocess.run([program, f"--gtest_output=json:{report}"], check=False).returncode
-        return status, json.loads(report.read_text())
+        run = subprocess.run([program, f"--gtest_output=json:{report}"], check=False, env=environment,
+                             capture_output=parts > 1, text=True)
+        if parts > 1:  # as a whole, not mixed with the others'
+            print(run.stdout, run.stderr, sep="", end="", flush=True)
+        return run.returncode, json.loads(report.read_text())
 
 
-def run_sanitizer(program: pathlib.Path, name: str) -> str:
+def run_sanitizer(program: pathlib.Path, name: str, environment: dict[str, str]) -> str:
     """What compute-sanitizer says of some of the suite. An API call that a test makes fail on purpose is no fault."""
     sanitizer = shutil.which("compute-sanitizer")
     if sanitizer is None:
@@ -70,7 +77,7 @@ def run_sanitizer(program: pathlib.Path, name: str) -> str:
         run = subprocess.run(
             [sanitizer, "--tool", tool, *options, "--report-api-errors", "no", "--error-exitcode", "99", program,
              "--gtest_brief=1", f"--gtest_filter={tests}"],
-            capture_output=True, text=True, check=False, timeout=limit_s)
+            capture_output=True, text=True, check=False, timeout=limit_s, env=environment)
     except subprocess.TimeoutExpired:
         return f"no result within {limit_s} s (exit status unknown)"
     print(run.stdout[-4000:], run.stderr[-4000:], sep="\n")
@@ -80,27 +87,46 @@ def run_sanitizer(program: pathlib.Path, name: str) -> str:
     return "; ".join(summary) + ("" if run.returncode == 0 else f" (exit status {run.returncode})")
 
 
+def run_all(programs: list[pathlib.Path], gpus: int) -> tuple[list[tuple[int, dict]], dict[str, str]]:
+    """What the parts of the suite and the sanitizers say. Each GPU runs one thing at a time."""
+    free = queue.SimpleQueue()
+    for gpu in range(gpus):
+        free.put(gpu)
+
+    def on_a_gpu(run, *arguments):
+        gpu = free.get()
+        try:
+            return run(*arguments, os.environ | ({"CUDA_VISIBLE_DEVICES": str(gpu)} if gpus > 1 else {}))
+        finally:
+            free.put(gpu)
+
+    with concurrent.futures.ThreadPoolExecutor(gpus) as pool:
+        checks = {name: pool.submit(on_a_gpu, run_sanitizer, programs[0], name) for name in SANITIZERS}
+        parts = [pool.submit(on_a_gpu, run_part, program, part, gpus) for program in programs for part in range(gpus)]
+        return [part.result() for part in parts], {name: check.result() for name, check in checks.items()}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="?", type=pathlib.Path, default=ROOT / "build/release/gpu",
                         help="where skyrank_gpu_tests lies (default: %(default)s)")
     parser.add_argument("--evidence", type=pathlib.Path, default=ROOT / "tests/gpu/evidence.json",
                         help="the file to write (default: %(default)s)")
+    parser.add_argument("--gpus", type=int, help="how many GPUs share the work (default: all)")
     arguments = parser.parse_args()
 
     os.environ["SKYRANK_REQUIRE_GPU"] = "1"
-    programs = [arguments.folder.resolve() / name for name in PROGRAMS]
-    results = [run_suite(program) for program in programs]
-    status = max(status for status, _ in results)
     try:
         present = devices()
     except (OSError, subprocess.CalledProcessError) as error:
         print(f"run.py: no GPU to report ({error}); {arguments.evidence} is left as it was", file=sys.stderr)
         return 1
+    programs = [arguments.folder.resolve() / name for name in PROGRAMS]
+    results, checks = run_all(programs, min(arguments.gpus or len(present), len(present)))
+    status = max(abs(status) for status, _ in results)
     reports = [report for _, report in results]
     suites = [suite for report in reports for suite in report["testsuites"]]
     tests = [f"{suite['name']}.{test['name']}" for suite in suites for test in suite["testsuite"]]
-    checks = {name: run_sanitizer(programs[0], name) for name in SANITIZERS}
     evidence = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": commit(),
@@ -110,7 +136,7 @@ def main() -> int:
         "skipped": sum(test["result"] == "SKIPPED" for suite in suites for test in suite["testsuite"]),
         "exit_status": status,
         "compute_sanitizer": checks,
-        "names": tests,
+        "names": sorted(tests),
     }
     arguments.evidence.write_text(json.dumps(evidence, indent=2) + "\n")
     print(json.dumps(evidence, indent=2))

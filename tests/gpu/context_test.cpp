@@ -141,7 +141,7 @@ TEST_F(DeviceContextOnGpu, AFailureOfAnyAllocationLeavesNothingBehind) {
   // Few rows and many, few wanted and many, equal keys, and keys that are compared in parts: algorithms may take other
   // ways.
   std::vector<std::pair<TopKCase, std::size_t>> cases;
-  constexpr std::size_t kMany = tests::kSlow ? 10'000 : 20'000;
+  constexpr std::size_t kMany = tests::kSanitized ? 10'000 : 20'000;
   cases.emplace_back(some_keys(700, KeyWidth::bytes2), 20);
   cases.emplace_back(some_keys(kMany, KeyWidth::bytes8), 20);
   cases.emplace_back(some_keys(kMany, KeyWidth::bytes4), kMany / 20 * 9);
@@ -165,7 +165,7 @@ TEST_F(DeviceContextOnGpu, AFailureOfAnyAllocationOfASkylineLeavesNothingBehind)
   FailingResource memory(pool);
   DeviceContext device(0, memory);
   const SkylineCase few = some_points(300, 2, KeyWidth::bytes4);
-  const SkylineCase wide = some_points(tests::kSlow ? 200 : 500, 40, KeyWidth::bytes8);
+  const SkylineCase wide = some_points(tests::kSanitized ? 200 : 500, 40, KeyWidth::bytes8);
   for (const SkylineAlgorithm* algorithm : skyline_algorithms()) {
     EXPECT_GE(fail_everywhere(*algorithm, few.problem(), memory, device), 3) << algorithm->name;
     EXPECT_GE(fail_everywhere(*algorithm, wide.problem(), memory, device), 3) << algorithm->name;

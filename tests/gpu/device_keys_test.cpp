@@ -14,6 +14,7 @@
 #include "engine/exec/device/translate.hpp"
 #include "engine/exec/key_columns.hpp"
 #include "engine/query/bound.hpp"
+#include "tests/build.hpp"
 #include "tests/engine/exec/edge_columns.hpp"
 #include "tests/engine/exec/layout_columns.hpp"
 #include "tests/engine/exec/random_expressions.hpp"
@@ -25,7 +26,7 @@ namespace skyrank::exec {
 namespace {
 
 using DeviceKeys = gpu_testing::GpuTest;
-using kernels::tests::kEmulated;
+using tests::kEmulated;
 
 std::vector<std::byte> bytes_of(const Keys& keys, std::int64_t n) {
   const Keys near = to_host(keys, n);

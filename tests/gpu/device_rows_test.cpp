@@ -11,6 +11,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "tests/build.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"
 
@@ -23,11 +24,10 @@ namespace skyrank {
 namespace {
 
 using DeviceRows = gpu_testing::GpuTest;
-using kernels::tests::kEmulated;
-using kernels::tests::kSlow;
+using tests::kEmulated;
 
-constexpr std::int64_t kRows = kEmulated ? 700 : 3'000;
-constexpr int kQueries = !kEmulated ? 200 : kSlow ? 10 : 30;
+constexpr std::int64_t kRows = kEmulated ? 400 : 3'000;
+constexpr int kQueries = kEmulated ? 6 : 200;
 
 /// Draws for tables and queries.
 class Draw {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "kernels/cuda/device/array.hpp"
+#include "tests/build.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 using EngineOnGpu = gpu_testing::GpuTest;
 
 Table some_table() {
-  constexpr std::size_t kRows = kernels::tests::kEmulated ? 5000 : 50000;
+  constexpr std::size_t kRows = tests::kEmulated ? 5000 : 50000;
   std::mt19937_64 random(7);
   std::vector<double> price(kRows);
   std::vector<std::int32_t> stars(kRows);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/registry.hpp"
+#include "tests/build.hpp"
 
 namespace skyrank::kernels {
 
@@ -49,26 +50,16 @@ std::vector<ParameterValues> settings_of(const Algorithm& algorithm) {
   return settings;
 }
 
-/// Sanitizers slow the oracle's quadratic work tenfold: they see fewer rows.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSlow = true;
-#else
-inline constexpr bool kSlow = false;
-#endif
-
-/// GPU kernels that run on the CPU, thread by thread: they see fewer rows and settings too.
-#if defined(SKYRANK_EMULATED)
-inline constexpr bool kEmulated = true;
-#else
-inline constexpr bool kEmulated = false;
-#endif
+// Sanitizers slow the oracle's quadratic work tenfold, and the emulator the kernels more: fewer rows and settings there.
+using skyrank::tests::kEmulated;
+using skyrank::tests::kSanitized;
 
 /// Which of a test's many combinations (row counts x widths x distributions x ...) are looked at: all of them, but
 /// under sanitizers one in so many, the first included. No loop inside another may have a number of turns that divides
 /// `one_in`, or some of its values would never come up.
 class Turns {
  public:
-  explicit Turns(std::size_t one_in) : one_in_(kSlow ? one_in : 1) {}
+  explicit Turns(std::size_t one_in) : one_in_(kSanitized ? one_in : 1) {}
 
   bool skip() { return turn_++ % one_in_ != 0; }
 
@@ -82,7 +73,7 @@ inline std::vector<std::size_t> sizes() {
   std::vector<std::size_t> all{0,   1,   2,   3,   15,  16,  17,   31,   32,   33,   63,   64,   65,
                                127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 4097};
   if (kEmulated) all = {0, 1, 2, 31, 32, 33, 129, 257, 1025, 2049};
-  if (kSlow) std::erase_if(all, [](std::size_t n) { return n > 1025; });
+  if (kSanitized) std::erase_if(all, [](std::size_t n) { return n > 1025; });
   return all;
 }
 

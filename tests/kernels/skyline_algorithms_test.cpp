@@ -71,7 +71,7 @@ TEST_P(SkylineData, RowsOfFewKinds) {
   for (const std::size_t kinds : {1, 2, 7, 300}) {
     std::vector<Values> of_kind = make_columns(Distribution::anticorrelated, kinds, 3, KeyWidth::bytes4, kinds);
     for (const bool mixed : {false, true}) {
-      const std::size_t n = kSlow ? 900 : 3000;
+      const std::size_t n = kSanitized ? 900 : 3000;
       std::vector<Values> columns(3, Values(n));
       for (std::size_t i = 0; i < n; ++i) {
         const std::size_t kind = mixed ? engine() % kinds : i * kinds / n;
@@ -221,7 +221,7 @@ TEST(BlockedBitmap, ManyDuplicates) {
 // Most rows are in the skyline, so that its blocks are put in order anew several times, from runs of several batches
 // and by several threads; every fifth row is there twice.
 TEST(BlockedBitmap, RunsOfManyBatches) {
-  const std::size_t n = kSlow ? 9'000 : 24'000;
+  const std::size_t n = kSanitized ? 9'000 : 24'000;
   const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 16);
   for (const std::size_t d : {6, 11}) {
     auto columns = make_columns(Distribution::anticorrelated, n, d, KeyWidth::bytes4, d);

@@ -12,7 +12,7 @@ namespace {
 
 TEST_P(SkylineConformance, SameAnswerForAnyNumberOfThreads) {
   const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 7);
-  const std::size_t n = kSlow ? 6000 : 14400;
+  const std::size_t n = kSanitized ? 6000 : 14400;
   std::mt19937_64 engine(3);
   const auto expect_oracle_on_any_arena = [&](const SkylineCase& data) {
     if (!GetParam()->supports(shape_of(data.problem()))) return;

@@ -148,7 +148,7 @@ class LargeTopK : public testing::TestWithParam<const TopKAlgorithm*> {
     }
   }
 
-  static constexpr std::size_t kRows = kSlow ? 70000 : 80000;
+  static constexpr std::size_t kRows = kSanitized ? 70000 : 80000;
   const tbb::global_control more_{tbb::global_control::max_allowed_parallelism, 3};
 };
 
@@ -348,7 +348,7 @@ TEST(SampledThreshold, TakesItsBoundFromSomeZones) {
   const auto is_it = [](const TopKAlgorithm* entry) { return entry->name == "sampled-threshold"; };
   const TopKAlgorithm& algorithm = **std::ranges::find_if(topk_algorithms(), is_it);
   std::vector<Values> inputs{scattered, better, worse, ascending};
-  if (!kSlow) inputs.insert(inputs.end(), {few, descending, equal});
+  if (!kSanitized) inputs.insert(inputs.end(), {few, descending, equal});
   Turns turns(5);
   for (const Values& keys : inputs) {
     for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {

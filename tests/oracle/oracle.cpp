@@ -84,14 +84,15 @@ std::vector<RowId> topk(const kernels::TopKProblem& problem) {
 
   // Rows better than the k-th are in; of those equal to it, the tie rule takes some.
   const RowId kth = rows[problem.k - 1];
-  const auto ties = std::ranges::equal_range(rows, 0, {}, [&](RowId row) { return compare(row, kth); });
-  std::vector<RowId> answer(rows.begin(), ties.begin());
+  const auto [ties, worse] =
+      std::equal_range(rows.begin(), rows.end(), kth, [&](RowId a, RowId b) { return compare(a, b) < 0; });
+  std::vector<RowId> answer(rows.begin(), ties);
   const auto wanted = static_cast<std::ptrdiff_t>(problem.k - answer.size());
   switch (problem.ties) {
-    case kernels::TieRule::all: answer.insert(answer.end(), ties.begin(), ties.end()); break;
-    case kernels::TieRule::last: answer.insert(answer.end(), ties.end() - wanted, ties.end()); break;
+    case kernels::TieRule::all: answer.insert(answer.end(), ties, worse); break;
+    case kernels::TieRule::last: answer.insert(answer.end(), worse - wanted, worse); break;
     case kernels::TieRule::first:
-    case kernels::TieRule::any: answer.insert(answer.end(), ties.begin(), ties.begin() + wanted); break;
+    case kernels::TieRule::any: answer.insert(answer.end(), ties, ties + wanted); break;
   }
   return answer;
 }

@@ -68,7 +68,8 @@ class ProfileFile : public testing::Test {
 TEST(Profiles, ComeBackFromYaml) { EXPECT_EQ(parse_profile(to_yaml(example()), "text"), example()); }
 
 TEST(Profiles, BuiltInOneFitsEveryRegisteredName) {
-  for (const auto& [algorithm, seconds] : built_in_profile().algorithms) {
+  for (const auto& entry : built_in_profile().algorithms) {
+    const std::string_view algorithm = entry.first;
     const auto known = [&](const auto& algorithms) {
       return std::ranges::any_of(algorithms, [&](const auto* it) { return it->name == algorithm; });
     };

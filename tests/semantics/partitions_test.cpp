@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "tests/build.hpp"
 #include "tests/semantics/paths.hpp"
 #include "tests/semantics/tables.hpp"
 
@@ -83,7 +84,7 @@ TEST(Partitions, PriorWithinPartitions) {
 }
 
 TEST(Partitions, ManyOfOneRow) {
-  std::vector<std::int64_t> ids(100'000);
+  std::vector<std::int64_t> ids(tests::kSanitized || tests::kEmulated ? 10'000 : 100'000);
   std::iota(ids.begin(), ids.end(), 0);
   const Table table({Column::own("p", ids), Column::own("x", std::vector<std::int64_t>(ids.rbegin(), ids.rend()))});
   expect_rows(from().prefer({low("x"), high("x")}).partition_by({"p"}), table, ids);
@@ -92,7 +93,7 @@ TEST(Partitions, ManyOfOneRow) {
 
 TEST(Partitions, ManyOfFewRows) {
   // A GPU takes them one after the other, in tens of microseconds each, and an emulated one in milliseconds.
-  const std::int64_t partitions = has_gpu() ? 200 : 20'000;
+  const std::int64_t partitions = tests::kEmulated ? 50 : has_gpu() ? 200 : tests::kSanitized ? 5'000 : 20'000;
   std::vector<std::int64_t> partition;
   std::vector<std::int64_t> x;
   std::vector<RowId> best;

@@ -27,8 +27,9 @@ bool has_gpu();
 
 /// The planner's choice, also without each of its rules and without any, and each registered algorithm that supports
 /// the query, most with one thread and with several. Where there is a GPU that can answer the query also all of it
-/// there, of a table that is pinned and of one that is not. At least one algorithm of each problem kind in the query is
-/// among them.
+/// there, of a table that is pinned and of one that is not. At least one algorithm of each problem kind in the query
+/// supports it. Where the GPU is emulated, which is slow, what is about the CPU is left to builds where it is not: its
+/// algorithms, and one thread beside several.
 std::vector<Path> paths(const Query& query, const Table& table);
 
 /// Runs on one path.

@@ -13,17 +13,14 @@
 
 #include "engine/exec/zone_maps.hpp"
 #include "kernels/cuda/device/device.hpp"
+#include "tests/build.hpp"
 
 // One engine and one table for many callers. What the table learns from queries (zone maps, surveys, columns on a GPU)
 // is learnt anew in each round, by all callers at once. For the thread sanitizer above all.
 namespace skyrank {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kRounds = 2;
-#else
-constexpr int kRounds = 8;
-#endif
+constexpr int kRounds = tests::kSanitized ? 2 : 8;
 constexpr std::int64_t kRows = 140'000;  // of fewer no zone maps are made
 constexpr std::size_t kCallers = 6;
 

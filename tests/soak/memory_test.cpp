@@ -15,6 +15,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/exec/zone_maps.hpp"
+#include "tests/build.hpp"
 #include "tests/soak/limited_memory.hpp"
 
 // A query that gets less memory than it needs says so, leaves nothing behind and harms no other.
@@ -97,11 +98,7 @@ TEST_P(MemoryLimit, IsKeptAndReported) {
 
 // ---- A limit of the engine's own ----
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::int64_t kRows = 20'000;  // each limit is a run
-#else
-constexpr std::int64_t kRows = 100'000;
-#endif
+constexpr std::int64_t kRows = tests::kSanitized ? 20'000 : 100'000;  // each limit is a run
 constexpr std::size_t kNotCounted = 512 << 10;  // plans and messages, and what threads have once
 
 /// The answer under a limit; nothing where it was too low, as the message has to say. The limit is kept either way.

@@ -1,5 +1,6 @@
 option(SKYRANK_BUILD_TOOLS "Build the readers, the generators and the command line (needs Arrow C++)" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(SKYRANK_EMULATE_CUDA "Build the tests of the CUDA kernels that run on the CPU, on an emulator" ON)
 option(SKYRANK_BUILD_FUZZERS "Build the fuzz targets with libFuzzer, and no other tests (needs clang)" OFF)
 option(SKYRANK_CCACHE "Compile through ccache where it is found" ${PROJECT_IS_TOP_LEVEL})
 set(SKYRANK_CUDA AUTO CACHE STRING "GPU kernels: AUTO (where nvcc is found), ON (an error without nvcc) or OFF")
@@ -31,10 +32,6 @@ if(SKYRANK_ONE_VECTOR_TARGET)
   # Where it is about the compiler's findings, once is enough.
   add_compile_options(-march=x86-64-v3 -maes -mpclmul)
   add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
-endif()
-if(SKYRANK_BUILD_FUZZERS)
-  # What is fuzzed reports its coverage to the fuzzer.
-  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 # What every target of the project is compiled with.

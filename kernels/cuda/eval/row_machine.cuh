@@ -488,8 +488,8 @@ class RowMachine {
       case Act::multiply: return each(right, [](double a, double b) { return kernels::detail::product_of(a, b); });
       case Act::divide: return each(right, [](double a, double b) { return a / b; });
       // NaN replaces what is not one.
-      case Act::lesser: return each(right, [](double a, double b) { return (b < a) | (b != b) ? b : a; });
-      default: return each(right, [](double a, double b) { return (a < b) | (b != b) ? b : a; });
+      case Act::lesser: return each(right, [](double a, double b) { return ((b < a) | (b != b)) ? b : a; });
+      default: return each(right, [](double a, double b) { return ((a < b) | (b != b)) ? b : a; });
     }
   }
 

@@ -1,0 +1,26 @@
+#pragma once
+
+// How the tests were built, for those that look at less where each look takes long.
+namespace skyrank::tests {
+
+/// With the address or the thread sanitizer, of GCC or of clang: everything takes several times as long.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+/// With the CUDA kernels on the emulator, which runs them thread by thread on the CPU.
+#if defined(SKYRANK_EMULATED)
+inline constexpr bool kEmulated = true;
+#else
+inline constexpr bool kEmulated = false;
+#endif
+
+}  // namespace skyrank::tests

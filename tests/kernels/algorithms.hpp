@@ -50,7 +50,8 @@ std::vector<ParameterValues> settings_of(const Algorithm& algorithm) {
   return settings;
 }
 
-// Sanitizers slow the oracle's quadratic work tenfold, and the emulator the kernels more: fewer rows and settings there.
+// Sanitizers slow the oracle's quadratic work tenfold, and the emulator the kernels more: fewer rows and settings
+// there.
 using skyrank::tests::kEmulated;
 using skyrank::tests::kSanitized;
 

@@ -22,8 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-// Some milliseconds on an idle machine. Generous, for one that is busy, and more so for sanitizers, with which what lies
-// between two looks at the token takes tens of times as long; the queries take longer.
+// Some milliseconds on an idle machine. Generous, for one that is busy, and more so for sanitizers, with which what
+// lies between two looks at the token takes tens of times as long; the queries take longer.
 constexpr double kSoonMs = tests::kSanitized ? 2000 : 250;
 constexpr std::int64_t kRows = tests::kSanitized ? 300'000 : 1'000'000;
 

@@ -37,7 +37,8 @@ Table make_table(std::int64_t n) {
   return Table({Column::own("x", x), Column::own("y", y), Column::own("p", p), Column::own("s", s)});
 }
 
-constexpr std::size_t kForTheMessage = 64 << 10;  // room to plan and to say what is missing
+constexpr std::int64_t kRows = tests::kSanitized ? 20'000 : 100'000;  // each limit is a run
+constexpr std::size_t kForTheMessage = 64 << 10;                      // room to plan and to say what is missing
 
 struct Case {
   std::string name;
@@ -61,7 +62,7 @@ std::vector<Case> cases() {
 class MemoryLimit : public testing::TestWithParam<Case> {};
 
 TEST_P(MemoryLimit, IsKeptAndReported) {
-  static const Table kTable = make_table(100'000);
+  static const Table kTable = make_table(kRows);
   const Query& query = GetParam().query;
   for (const int threads : {1, 3}) {
     const Engine engine({.threads = threads});
@@ -98,7 +99,6 @@ TEST_P(MemoryLimit, IsKeptAndReported) {
 
 // ---- A limit of the engine's own ----
 
-constexpr std::int64_t kRows = tests::kSanitized ? 20'000 : 100'000;  // each limit is a run
 constexpr std::size_t kNotCounted = 512 << 10;  // plans and messages, and what threads have once
 
 /// The answer under a limit; nothing where it was too low, as the message has to say. The limit is kept either way.

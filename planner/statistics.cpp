@@ -229,9 +229,8 @@ std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine&
     const double budget = cheap ? kAlways : kBudget * expected_seconds(shape, machine, {}, seconds_for(most) / kBudget);
     return largest_sample(shape.n, most, budget, seconds_for);
   }
-  // What is next to free to know first: whether the least of samples that would tell more is out of reach.
   const std::size_t least = 2 * seen.sample;
-  if (least > shape.n / 4 || seconds_for(least) > kBudget * most_expected_seconds(shape, machine, seen)) return 0;
+  if (least > shape.n / 4) return 0;
   const double worth = kBudget * expected_seconds(shape, machine, seen, seconds_for(least) / kBudget);
   const std::size_t size = largest_sample(shape.n, std::min(kMostSample, kTimes * seen.sample), worth, seconds_for);
   return size >= least ? size : 0;
@@ -243,11 +242,9 @@ std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& ma
   constexpr double kSorted = 100e-9;  // of the sample's first keys, twice, with their places
   const double row = kLookedUpKey * static_cast<double>(shape.widths.size()) + kSorted;
   const auto seconds_for = [&](std::size_t m) { return row * static_cast<double>(m); };
-  // What is next to free to know first: whether more than what is always taken is out of reach.
-  if (2 * kAlways > kBudget * most_expected_seconds(shape, machine, {})) {
-    return largest_sample(shape.n, kLargest, kAlways, seconds_for);
-  }
-  const double budget = std::max(kAlways, kBudget * expected_seconds(shape, machine, {}, kAlways / kBudget));
+  std::size_t more = kLeastSample;  // than is always taken
+  while (seconds_for(more) <= kAlways) more *= 2;
+  const double budget = std::max(kAlways, kBudget * expected_seconds(shape, machine, {}, seconds_for(more) / kBudget));
   return largest_sample(shape.n, kLargest, budget, seconds_for);
 }
 

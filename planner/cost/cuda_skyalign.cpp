@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/models.hpp"
@@ -8,8 +10,9 @@ namespace skyrank::planner::cost {
 
 // Section 6.2.3 of the paper: without removing rows between the levels, or with masks of medians alone, launches and
 // passes over the keys are saved and many more pairs met. Padding is worth nothing on an H200.
-std::vector<Values> cuda_skyalign_candidates(const kernels::SkylineShape& /*shape*/) {
-  return {{}, {{"sync", 0}}, {{"quartiles", 0}}, {{"sync", 0}, {"quartiles", 0}}};
+std::span<const Values> cuda_skyalign_candidates(const kernels::SkylineShape& /*shape*/) {
+  static const std::vector<Values> kValues = {{}, {{"sync", 0}}, {{"quartiles", 0}}, {{"sync", 0}, {"quartiles", 0}}};
+  return kValues;
 }
 
 Cost cuda_skyalign(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& /*machine*/,

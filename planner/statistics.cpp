@@ -67,14 +67,15 @@ double ascending_share(const std::vector<std::uint64_t>& keys) {
 /// Mean rank correlation of two dimensions, by some of the rows. Of unit vectors, the square of their sum has all
 /// products of two, those with themselves among them.
 double correlation_of(const Dominators& dominators, std::size_t rows) {
-  const auto d = static_cast<double>(dominators.places.size());
+  const auto d = static_cast<double>(dominators.dims);
   if (d < 2) return 0;
   const std::size_t step = std::max<std::size_t>(1, (rows + kRankedRows - 1) / kRankedRows);
   const std::size_t count = (rows + step - 1) / step;
   Eigen::VectorXd column(static_cast<Eigen::Index>(count));
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(column.size());
   double with_themselves = 0;
-  for (const std::vector<std::uint32_t>& places : dominators.places) {
+  for (std::size_t j = 0; j < dominators.dims; ++j) {
+    const std::uint32_t* const places = dominators.places.data() + j * rows;
     for (std::size_t i = 0; i < count; ++i) column[static_cast<Eigen::Index>(i)] = places[i * step];
     column.array() -= column.mean();
     const double length = column.norm();
@@ -106,7 +107,7 @@ SkylineGrowth growth_of(const Dominators& dominators, double m) {
     along += x * (dims[static_cast<std::size_t>(i)] - middle);
     square += x * x;
   }
-  const double beyond = dims[0] - static_cast<double>(dominators.places.size());
+  const double beyond = dims[0] - static_cast<double>(dominators.dims);
   const double expected = -kFillingUp * std::clamp(beyond, 0.0, 3.0);
   const double trust = m / (m + kTrusted);
   const double drift = expected + trust * (std::clamp(along / square, -kMostDrift, kMostDrift) - expected);

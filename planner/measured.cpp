@@ -18,8 +18,9 @@ namespace {
 constexpr std::string_view kHeader =
     "algorithm,data,n,d,k,widths,ties,fused,memory,threads,sample,selectivity,distinct,order,ascending,tied,growth_"
     "sample,dims,"
-    "drift,survivors,correlation,planning,seconds,parameters,best_ascending";
-constexpr std::size_t kFields = 25;  ///< the last one is missing in older files
+    "drift,survivors,correlation,planning,seconds,parameters,best_ascending,scanned";
+constexpr std::size_t kFields = 26;
+constexpr std::size_t kLeastFields = 24;  ///< the last ones are missing in older files
 
 std::string text_of(double value) {
   char text[32];
@@ -43,7 +44,7 @@ class Fields {
     std::istringstream stream(line);
     for (std::string field; std::getline(stream, field, ',');) fields_.push_back(field);
     if (line.ends_with(',')) fields_.emplace_back();
-    if (fields_.size() + 1 == kFields) fields_.emplace_back();
+    if (fields_.size() >= kLeastFields && fields_.size() < kFields) fields_.resize(kFields);
     if (fields_.size() != kFields) throw BadProfile{place_, "a line of " + std::to_string(fields_.size()) + " fields"};
   }
 
@@ -122,6 +123,7 @@ MeasuredRun read_run(Fields fields) {
   run.parameters = fields.values();
   const std::string best_ascending = fields.text();
   s.best_ascending = best_ascending.empty() ? s.ascending : fields.number_in<double>(best_ascending);
+  s.scanned = fields.number<double>();
   if (ranks(run.algorithm)) {
     run.shape = std::move(shape);
   } else {
@@ -175,7 +177,7 @@ void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs) {
                                s.growth.drift, s.survivors, s.correlation, run.planning, run.seconds}) {
       out << ',' << text_of(value);
     }
-    out << ',' << text_of(run.parameters) << ',' << text_of(s.best_ascending) << '\n';
+    out << ',' << text_of(run.parameters) << ',' << text_of(s.best_ascending) << ',' << text_of(s.scanned) << '\n';
   }
 }
 

@@ -44,6 +44,7 @@ struct CudaWork {
   double bytes = 0;                   ///< of device memory, read or written
   double elements = 0;                ///< of temporary memory at once: keys with their row ids, or rows of keys
   bool widens = true;                 ///< keys narrower than 4 bytes, or between 4 and 8, before it reads them
+  bool scans = false;                 ///< columns in place of keys, where it may; for others a scan makes keys first
   std::initializer_list<Term> other;  ///< what is neither
 };
 
@@ -61,6 +62,10 @@ inline Cost cuda_cost(const kernels::TopKShape& shape, const Statistics& statist
   if (shape.ties == kernels::TieRule::all) {
     work.launches += 3;
     work.bytes += 2 * n * packed_bytes(shape);
+  }
+  if (statistics.scanned > 0 && !work.scans) {
+    work.launches += 1;
+    work.bytes += n * (statistics.scanned + key_bytes(shape));
   }
   const double sent = bytes_sent(statistics, n * key_bytes(shape));
   Terms terms{{"start", 1, kCudaStart},

@@ -45,6 +45,7 @@
 #include "kernels/cuda/device/failure.hpp"
 #include "kernels/cuda/eval/columns.hpp"
 #include "kernels/registry.hpp"
+#include "planner/price_list.hpp"
 #include "planner/profile.hpp"
 
 // The way of a query, in the order in which it goes:
@@ -649,8 +650,8 @@ struct Engine::State {
       : options(engine_options),
         arena(options.threads == 0 ? tbb::task_arena::automatic : options.threads),
         cuda(cuda_takes_part(options.device)),
-        profile(profile_of(options)),
         rules(exec::without({}, options.without)) {
+    if (auto profile = profile_of(options)) prices.emplace(std::move(*profile));
     // TBB starts no more threads than there are cores, unless told to.
     if (options.threads > tbb::info::default_concurrency()) {
       more_threads.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(options.threads));
@@ -676,7 +677,7 @@ struct Engine::State {
                                    .host_bytes = most_bytes(),
                                    .host_limited = memory != nullptr,
                                    .device_bytes = with_cuda ? device_bytes() : 0,
-                                   .profile = profile ? &*profile : nullptr};
+                                   .prices = prices ? &*prices : nullptr};
     const int sharers = options.share_columns ? 1 + std::max(0, run.later_queries) : 0;
     exec::PhysicalPlan made =
         exec::make_plan(std::move(bound), table, query.table, constraints, machine, allowed, sharers);
@@ -775,7 +776,7 @@ struct Engine::State {
   std::optional<tbb::global_control> more_threads;
   mutable tbb::task_arena arena;  // execute() may be called from several threads at once
   bool cuda = false;
-  std::optional<planner::Profile> profile;
+  std::optional<planner::PriceList> prices;  ///< none: those of the built-in profile
   exec::Rules rules;
   std::shared_ptr<kernels::MemoryAccount> memory;  // null: no limit; outlives what is counted on it
   mutable exec::SharedKeys shared_keys{options.shared_key_bytes};

@@ -9,8 +9,8 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/exec/column_cache.hpp"
 #include "engine/exec/survey.hpp"
-#include "engine/exec/zone_maps.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank {
@@ -173,7 +173,7 @@ Column Column::own(std::string name, const std::vector<std::string>& values, con
 
 Column::Column(std::string name, ColumnData data) : name_(std::move(name)), data_(std::move(data)) {
   // Never those of `data`: what it was copied from may have had other values.
-  data_.zone_maps = std::make_shared<exec::ZoneMaps>();
+  data_.cache = std::make_shared<exec::ColumnCache>();
   check_length(name_, data_.length);
 }
 

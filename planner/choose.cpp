@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <optional>
 #include <span>
-#include <stdexcept>
 #include <utility>
 
 #include "kernels/common/nearest_name.hpp"
 #include "planner/cost/correction.hpp"
 #include "planner/cost/models.hpp"
+#include "planner/price_list.hpp"
 
 namespace skyrank::planner {
 namespace {
@@ -129,63 +131,50 @@ std::string too_large(double bytes, Device device, const Machine& machine) {
          (is_limited(device, machine) ? "the limit leaves " + amount(free) : amount(free) + " are free");
 }
 
-struct Priced {
-  Parameters values;
-  double seconds = 0;
-  double bytes = 0;
-};
-
-template <class Model>
-Model existing(Model model, std::string_view name) {
-  if (!model) throw std::logic_error("no cost model for algorithm " + std::string(name));
-  return model;
+const PriceList& prices_of(const Machine& machine) {
+  return machine.prices != nullptr ? *machine.prices : built_in_prices();
 }
 
-const Profile& profile_of(const Machine& machine) {
-  return machine.profile != nullptr ? *machine.profile : built_in_profile();
+const Prices<kernels::SkylineShape>& prices_of(const Machine& machine, std::string_view algorithm,
+                                               const kernels::SkylineShape&) {
+  return prices_of(machine).skyline(algorithm);
 }
 
-auto model_of(std::string_view algorithm, const kernels::SkylineShape&) { return cost::skyline_model(algorithm); }
-auto model_of(std::string_view algorithm, const kernels::TopKShape&) { return cost::topk_model(algorithm); }
+const Prices<kernels::TopKShape>& prices_of(const Machine& machine, std::string_view algorithm,
+                                            const kernels::TopKShape&) {
+  return prices_of(machine).ranking(algorithm);
+}
 
-/// What the model says, with the seconds of the machine's profile where it has any.
+/// What a profile's corrections make of sums of terms; from a third of these to three times them. What they look at is
+/// made when the first one asks.
 template <class Shape>
-cost::Cost terms_of(std::string_view algorithm, const Shape& shape, const Machine& machine,
-                    const Statistics& statistics, const Parameters& values) {
-  cost::Cost cost = existing(model_of(algorithm, shape), algorithm).cost(shape, statistics, machine, values);
-  const Profile::Seconds* known = profile_of(machine).seconds_of(algorithm);
-  if (known == nullptr) return cost;
-  for (const auto& [name, seconds] : *known) {  // some ten of both: lengths tell most names apart, faster than a search
-    for (cost::Term& term : cost.terms) {
-      if (term.name.size() == name.size() && term.name == name) term.seconds = seconds;
-    }
+class Corrections {
+ public:
+  Corrections(const Shape& shape, const Statistics& statistics, const Machine& machine)
+      : shape_(shape), statistics_(statistics), threads_(machine.threads) {}
+
+  double operator()(const Prices<Shape>& prices, double sum) {
+    if (prices.correction == nullptr) return sum;
+    if (!features_) features_.emplace(shape_, statistics_);
+    // The host's threads are nothing to a GPU, whose runs have all been taken with one.
+    return sum * cost::correction_factor(*prices.correction, features_->of(prices.on_gpu ? 1 : threads_, sum));
   }
-  return cost;
-}
 
-/// What the profile's correction makes of a sum of terms; from a third of it to three times it.
-template <class Shape>
-double corrected(double seconds, std::string_view algorithm, const Shape& shape, const Machine& machine,
-                 const Statistics& statistics) {
-  const auto& corrections = profile_of(machine).corrections;
-  const auto correction = corrections.find(algorithm);
-  if (correction == corrections.end()) return seconds;
-  // The host's threads are nothing to a GPU, whose runs have all been taken with one.
-  const Machine one_thread{.threads = 1};
-  const bool on_gpu = algorithm.starts_with("cuda-");
-  const std::vector<double> values = cost::correction_values(shape, statistics, on_gpu ? one_thread : machine, seconds);
-  return seconds * cost::correction_factor(correction->second, values);
-}
+ private:
+  const Shape& shape_;
+  const Statistics& statistics_;
+  int threads_;
+  std::optional<cost::Features> features_;
+};
 
 /// Sums of terms are cheap to have and corrections dear: those are made of as few as may be below the `least` of all,
 /// and of none once that is below `enough`. `each` is called with a sum's place and what the correction makes of it.
-template <class Corrected, class Each>
-void correct_those_near(const std::vector<double>& sums, double enough, const Corrected& correct, const Each& each) {
-  std::vector<std::pair<double, std::size_t>> ascending;
-  for (std::size_t i = 0; i < sums.size(); ++i) ascending.emplace_back(sums[i], i);
-  std::ranges::sort(ascending);
+template <class Correct, class Each>
+void correct_those_near(std::vector<std::pair<double, std::size_t>>& sums, double enough, const Correct& correct,
+                        const Each& each) {
+  std::ranges::sort(sums);
   double least = std::numeric_limits<double>::infinity();
-  for (const auto& [sum, place] : ascending) {
+  for (const auto& [sum, place] : sums) {
     if (sum > kMostFactor * least || least < enough) break;
     const double seconds = correct(place, sum);
     least = std::min(least, seconds);
@@ -193,77 +182,105 @@ void correct_those_near(const std::vector<double>& sums, double enough, const Co
   }
 }
 
+struct Priced {
+  const Parameters* values = nullptr;
+  double seconds = 0;
+  double bytes = 0;
+};
+
 /// One of the algorithms that may be taken.
 template <class Algorithm>
 struct Candidate {
   const Algorithm* algorithm = nullptr;
-  std::size_t place = 0;  ///< among those that are considered
-  Priced best = {};       ///< of the values that were looked at
+  const Prices<typename Algorithm::Shape>* prices = nullptr;
+  std::size_t place = 0;                ///< among those that are considered
+  Priced best = {};                     ///< of the values that were looked at
+  std::vector<Parameters> merged = {};  ///< those values, where some were given
 };
 
-template <class Algorithm>
-Priced priced(const Algorithm& algorithm, const typename Algorithm::Shape& shape, Parameters values,
-              const Machine& machine, const Statistics& statistics) {
-  const cost::Cost cost = terms_of(algorithm.name, shape, machine, statistics, values);
-  return {std::move(values), seconds_of(cost), cost.bytes};
+/// A problem, and what it is priced by.
+template <class Shape>
+struct Query {
+  const Shape& shape;
+  const Statistics& statistics;
+  const Machine& machine;
+
+  Priced priced(const Prices<Shape>& prices, const Parameters& values) const {
+    const cost::Cost cost = prices.terms(shape, statistics, machine, values);
+    return {&values, seconds_of(cost), cost.bytes};
+  }
+};
+
+/// Values that the model lists, with the given ones, which win.
+template <class Shape>
+std::vector<Parameters> merged(const cost::Model<Shape>& model, const Shape& shape, const Parameters& given) {
+  if (model.candidates == nullptr) return {given};
+  std::vector<Parameters> all;
+  for (const Parameters& candidate : model.candidates(shape)) {
+    Parameters values = given;
+    values.insert(candidate.begin(), candidate.end());
+    if (std::ranges::find(all, values) == all.end()) all.push_back(std::move(values));
+  }
+  return all;
 }
 
 /// Takes the cheapest of a candidate's values by its terms, of those that fit into memory if any do. The correction is
 /// of the problem and comes later: it hardly differs from value to value. Where those given, which fit, take so long
 /// that no correction can make up for it, beside the `least` sum of all algorithms, no others are looked at.
 template <class Algorithm>
-void take_cheapest(Candidate<Algorithm>& candidate, const typename Algorithm::Shape& shape,
-                   const Parameters& parameters, const Machine& machine, const Statistics& statistics, double least) {
-  const Algorithm& algorithm = *candidate.algorithm;
-  const auto rank = [&](const Priced& it) { return std::pair(!fits(it.bytes, algorithm.device, machine), it.seconds); };
+void take_cheapest(Candidate<Algorithm>& candidate, const Query<typename Algorithm::Shape>& query,
+                   const Parameters& given, double least) {
+  const auto& model = candidate.prices->model;
+  const auto rank = [&](const Priced& it) {
+    return std::pair(!fits(it.bytes, candidate.algorithm->device, query.machine), it.seconds);
+  };
   if (!rank(candidate.best).first && candidate.best.seconds > kMostFactor * kMostFactor * least) return;
-  if (model_of(algorithm.name, shape).candidates == nullptr) return;
-  for (Parameters& values : priced_parameters(algorithm.name, shape, parameters)) {
-    Priced next = priced(algorithm, shape, std::move(values), machine, statistics);
-    if (rank(next) < rank(candidate.best)) candidate.best = std::move(next);
+  if (model.candidates == nullptr) return;
+  std::span<const Parameters> listed = model.candidates(query.shape);
+  if (!given.empty()) listed = candidate.merged = merged(model, query.shape, given);
+  for (const Parameters& values : listed.subspan(model.defaults_first ? 1 : 0)) {
+    const Priced next = query.priced(*candidate.prices, values);
+    if (rank(next) < rank(candidate.best)) candidate.best = next;
   }
 }
 
 /// Of all algorithms that nothing forbids; `considered` gets why others may not be taken.
 template <class Algorithm>
 std::vector<Candidate<Algorithm>> candidates_of(std::span<const Algorithm* const> algorithms,
-                                                const typename Algorithm::Shape& shape, const Constraints& constraints,
-                                                const Machine& machine, const Statistics& statistics,
+                                                const Query<typename Algorithm::Shape>& query,
+                                                const Constraints& constraints, const Parameters& given,
                                                 std::vector<Considered>& considered) {
-  const Parameters parameters = parameters_of_kind(algorithms, constraints);
   const bool forced = any_forced(algorithms, constraints);
+  const auto& prices = prices_of(query.machine).of(algorithms);
   std::vector<Candidate<Algorithm>> candidates;
+  candidates.reserve(algorithms.size());
+  considered.reserve(algorithms.size());
   double least = std::numeric_limits<double>::infinity();
-  for (const Algorithm* algorithm : algorithms) {
-    considered.push_back({std::string(algorithm->name), std::nullopt,
-                          obstacle(*algorithm, shape, constraints, parameters, forced, machine)});
-    if (!considered.back().reason.empty()) continue;
-    candidates.push_back(
-        {algorithm, considered.size() - 1, priced(*algorithm, shape, parameters, machine, statistics)});
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+    const Algorithm& algorithm = *algorithms[i];
+    considered.push_back({.algorithm = algorithm.name,
+                          .obstacle = obstacle(algorithm, query.shape, constraints, given, forced, query.machine)});
+    if (!considered.back().obstacle.empty()) continue;
+    candidates.push_back({&algorithm, prices[i], i, query.priced(*prices[i], given)});
     least = std::min(least, candidates.back().best.seconds);
   }
-  std::vector<double> sums;
+  std::vector<std::pair<double, std::size_t>> sums;
+  sums.reserve(candidates.size());
   for (Candidate<Algorithm>& candidate : candidates) {
-    take_cheapest(candidate, shape, parameters, machine, statistics, least);
-    sums.push_back(candidate.best.seconds);
+    take_cheapest(candidate, query, given, least);
+    sums.emplace_back(candidate.best.seconds, sums.size());
   }
+  Corrections<typename Algorithm::Shape> corrections(query.shape, query.statistics, query.machine);
   correct_those_near(
-      sums, 0,
-      [&](std::size_t i, double sum) {
-        return corrected(sum, candidates[i].algorithm->name, shape, machine, statistics);
-      },
+      sums, 0, [&](std::size_t i, double sum) { return corrections(*candidates[i].prices, sum); },
       [&](std::size_t i, double seconds) { candidates[i].best.seconds = seconds; });
   return candidates;
 }
 
 /// The cheapest path if it is cheaper than what was chosen before.
 template <class Algorithm>
-void offer(Choice<Algorithm>& choice, const Algorithm& algorithm, const Priced& priced, bool better) {
-  if (choice.algorithm != nullptr && !better) return;
-  choice.algorithm = &algorithm;
-  choice.seconds = priced.seconds;
-  choice.bytes = priced.bytes;
-  choice.parameters = kernels::ParameterValues(algorithm.parameters, priced.values);
+void offer(const Candidate<Algorithm>*& chosen, const Candidate<Algorithm>& candidate, double Priced::*by) {
+  if (chosen == nullptr || candidate.best.*by < chosen->best.*by) chosen = &candidate;
 }
 
 template <class Algorithm>
@@ -278,7 +295,7 @@ std::string obstacles(const std::vector<Considered>& others, const Constraints& 
   std::string text;
   for (const Considered& it : others) {
     if (forced && !is_forced(it.algorithm, constraints)) continue;
-    text += (text.empty() ? "" : "; ") + it.algorithm + ": " + it.reason;
+    text += (text.empty() ? "" : "; ") + std::string(it.algorithm) + ": " + it.obstacle;
   }
   return text;
 }
@@ -288,108 +305,82 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
                               const Constraints& constraints, const Machine& machine, const Statistics& statistics) {
   check_names(constraints);
   const bool forced = any_forced(algorithms, constraints);
+  const Parameters given = parameters_of_kind(algorithms, constraints);
   Choice<Algorithm> choice;
-  Choice<Algorithm> smallest;  // of those that a limit rules out
-  for (const Candidate<Algorithm>& candidate :
-       candidates_of(algorithms, shape, constraints, machine, statistics, choice.others)) {
-    const Priced& best = candidate.best;
+  const auto candidates = candidates_of(algorithms, {shape, statistics, machine}, constraints, given, choice.others);
+  const Candidate<Algorithm>* chosen = nullptr;
+  const Candidate<Algorithm>* smallest = nullptr;  // of those that a limit rules out
+  for (const Candidate<Algorithm>& candidate : candidates) {
     const Device device = candidate.algorithm->device;
     Considered& it = choice.others[candidate.place];
-    it.reason = too_large(best.bytes, device, machine);
-    if (it.reason.empty()) {
-      it.seconds = best.seconds;
-      offer(choice, *candidate.algorithm, best, best.seconds < choice.seconds);
+    it.obstacle = too_large(candidate.best.bytes, device, machine);
+    if (it.obstacle.empty()) {
+      it.seconds = candidate.best.seconds;
+      offer(chosen, candidate, &Priced::seconds);
     } else if (is_limited(device, machine)) {
-      offer(smallest, *candidate.algorithm, best, best.bytes < smallest.bytes);
+      offer(smallest, candidate, &Priced::bytes);
     }
   }
-  const bool none_fits = choice.algorithm == nullptr;
-  if (none_fits) {
-    smallest.others = std::move(choice.others);
-    choice = std::move(smallest);
-  }
-  if (choice.algorithm == nullptr) {
+  const bool none_fits = chosen == nullptr;
+  if (none_fits) chosen = smallest;
+  if (chosen == nullptr) {
     throw NoPath{"no " + std::string(Algorithm::problem) + " algorithm fits (" +
                  obstacles(choice.others, constraints, forced) + ")"};
   }
-  std::erase_if(choice.others, [&](const Considered& it) { return it.algorithm == choice.algorithm->name; });
-  for (Considered& it : choice.others) {
-    if (it.seconds) it.reason = "predicted " + rounded(*it.seconds / choice.seconds) + " times as long";
-  }
+  choice.algorithm = chosen->algorithm;
+  choice.parameters = kernels::ParameterValues(chosen->algorithm->parameters, *chosen->best.values);
+  choice.seconds = chosen->best.seconds;
+  choice.bytes = chosen->best.bytes;
+  choice.others.erase(choice.others.begin() + static_cast<std::ptrdiff_t>(chosen->place));
+  for (Considered& it : choice.others) it.times = it.seconds.value_or(0) / choice.seconds;
   choice.reason = none_fits ? "needs the least memory; the limit leaves too little for any by prediction"
                             : reason_of_choice(choice, forced);
   return choice;
 }
 
-/// Sums of terms of the algorithms that can run and that the profile has a correction for, which are those of which
-/// there were enough runs; of all that can run, where none of them can.
-struct Sums {
-  std::vector<std::string_view> names;
-  std::vector<double> seconds;
-};
-
-template <class Algorithm, class Shape>
-Sums sums_of(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
-             const Statistics& statistics) {
-  const Profile& profile = profile_of(machine);
-  Sums sums;
-  for (const bool all : {false, true}) {
-    for (const Algorithm* it : algorithms) {
-      if (!all && !profile.corrections.contains(it->name)) continue;
-      if ((it->device == Device::cuda && !machine.cuda) || !it->supports(shape)) continue;
-      sums.seconds.push_back(seconds_of(terms_of(it->name, shape, machine, statistics, {})));
-      sums.names.push_back(it->name);
-    }
-    if (!sums.names.empty()) break;
-  }
-  return sums;
-}
-
+/// Without parameters, and without corrections of more algorithms than it takes. Of those that can run the ones count
+/// that the profile has a correction for, of which there were enough runs; all, where none of them can.
 template <class Algorithm, class Shape>
 double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
                      const Statistics& statistics, double enough) {
-  const Sums sums = sums_of(algorithms, shape, machine, statistics);
+  const auto& prices = prices_of(machine).of(algorithms);
+  std::vector<std::pair<double, std::size_t>> sums;
+  sums.reserve(algorithms.size());
   double least = std::numeric_limits<double>::infinity();
+  for (const bool all : {false, true}) {
+    for (std::size_t i = 0; i < algorithms.size(); ++i) {
+      if (!all && prices[i]->correction == nullptr) continue;
+      if ((algorithms[i]->device == Device::cuda && !machine.cuda) || !algorithms[i]->supports(shape)) continue;
+      sums.emplace_back(seconds_of(prices[i]->terms(shape, statistics, machine, {})), i);
+      least = std::min(least, sums.back().first);
+    }
+    if (!sums.empty()) break;
+  }
+  if (sums.empty() || kMostFactor * least < enough) return sums.empty() ? 0 : kMostFactor * least;
+  least = std::numeric_limits<double>::infinity();
+  Corrections<Shape> corrections(shape, statistics, machine);
   correct_those_near(
-      sums.seconds, enough,
-      [&](std::size_t i, double sum) { return corrected(sum, sums.names[i], shape, machine, statistics); },
+      sums, enough, [&](std::size_t i, double sum) { return corrections(*prices[i], sum); },
       [&](std::size_t, double seconds) { least = std::min(least, seconds); });
   return least;
-}
-
-/// What least_seconds() is not above, without making corrections.
-template <class Algorithm, class Shape>
-double most_least_seconds(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
-                          const Statistics& statistics) {
-  const Sums sums = sums_of(algorithms, shape, machine, statistics);
-  return sums.seconds.empty() ? 0 : kMostFactor * *std::ranges::min_element(sums.seconds);
 }
 
 /// Terms, and the correction as one of them, which may be below 0.
 template <class Shape>
 cost::Cost with_correction(std::string_view algorithm, const Shape& shape, const Machine& machine,
                            const Statistics& statistics, const Parameters& values) {
-  cost::Cost cost = terms_of(algorithm, shape, machine, statistics, values);
-  if (!profile_of(machine).corrections.contains(algorithm)) return cost;
+  const Prices<Shape>& prices = prices_of(machine, algorithm, shape);
+  cost::Cost cost = prices.terms(shape, statistics, machine, values);
+  if (prices.correction == nullptr) return cost;
   const double seconds = seconds_of(cost);
-  const double factor = seconds > 0 ? corrected(seconds, algorithm, shape, machine, statistics) / seconds : 1;
+  const double factor = seconds > 0 ? Corrections(shape, statistics, machine)(prices, seconds) / seconds : 1;
   cost.terms.push_back({"correction", factor - 1, seconds});
   return cost;
 }
 
-template <class Shape>
-std::vector<Parameters> merged(const cost::Model<Shape>& model, const Shape& shape, const Parameters& given) {
-  if (model.candidates == nullptr) return {given};
-  std::vector<Parameters> all;
-  for (const Parameters& candidate : model.candidates(shape)) {
-    Parameters values = given;
-    values.insert(candidate.begin(), candidate.end());
-    if (std::ranges::find(all, values) == all.end()) all.push_back(std::move(values));
-  }
-  return all;
-}
-
 }  // namespace
+
+std::string Considered::reason() const { return seconds ? "predicted " + rounded(times) + " times as long" : obstacle; }
 
 Choice<kernels::SkylineAlgorithm> choose(const kernels::SkylineShape& shape, const Constraints& constraints,
                                          const Machine& machine, const Statistics& statistics) {
@@ -435,14 +426,6 @@ double expected_seconds(const kernels::SkylineShape& shape, const Machine& machi
 double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics,
                         double enough) {
   return least_seconds(kernels::topk_algorithms(), shape, machine, statistics, enough);
-}
-
-double most_expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics) {
-  return most_least_seconds(kernels::skyline_algorithms(), shape, machine, statistics);
-}
-
-double most_expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics) {
-  return most_least_seconds(kernels::topk_algorithms(), shape, machine, statistics);
 }
 
 double predict(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape, const Machine& machine,

@@ -5,16 +5,18 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/registry.hpp"
 #include "planner/cost/terms.hpp"
-#include "planner/profile.hpp"
 #include "planner/statistics.hpp"
 
 // Chooses a path for a problem: every registered algorithm that supports it is priced by its cost model, the cheapest
 // wins, and the others are kept with the reason they lost.
 namespace skyrank::planner {
+
+class PriceList;
 
 /// What the caller insists on.
 struct Constraints {
@@ -24,9 +26,13 @@ struct Constraints {
 };
 
 struct Considered {
-  std::string algorithm;
-  std::optional<double> seconds;  ///< none: it does not support the problem
-  std::string reason;             ///< why it lost
+  std::string_view algorithm = {};     ///< registered name
+  std::optional<double> seconds = {};  ///< predicted; none: it may not be taken
+  std::string obstacle = {};           ///< why not
+  double times = 0;                    ///< `seconds` over those of the chosen path
+
+  /// Why it lost, in words.
+  std::string reason() const;
 };
 
 template <class Algorithm>
@@ -47,7 +53,7 @@ struct Machine {
   bool host_limited = false;  ///< that somebody set: is kept whatever is predicted, so where nothing fits, the path
                               ///< that needs least is tried
   double device_bytes = std::numeric_limits<double>::infinity();  ///< the same on the GPU
-  const Profile* profile = nullptr;                               ///< null: the built-in one
+  const PriceList* prices = nullptr;                              ///< null: those of the built-in profile
 };
 
 /// Throws NoPath when a forced path does not exist, does not fit, or has parameters out of range, and when all need too
@@ -86,15 +92,11 @@ std::vector<cost::Values> priced_parameters(std::string_view algorithm, const ke
 double seconds_of(const cost::Cost& cost);
 
 /// About what choose() would predict, in a fraction of its time: the least of all algorithms on the CPU with default
-/// parameters, and of those on the GPU, where there is one. Where that is below `enough`, so is the result, but it may
-/// be more: it is not looked for any further.
+/// parameters, and of those on the GPU, where there is one. Where that is found to be below `enough`, by as few
+/// corrections as possible, so is the result, but it may be more: it is not looked for any further.
 double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics = {},
                         double enough = 0);
 double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics = {},
                         double enough = 0);
-
-/// What expected_seconds() is not above, in a fraction of its time again: no corrections are made.
-double most_expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics);
-double most_expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics);
 
 }  // namespace skyrank::planner

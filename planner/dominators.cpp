@@ -153,40 +153,46 @@ void copy_keys(const KeyColumn& column, std::size_t rows, auto* to) {
   if constexpr (sizeof(*to) == 8) copy(column.as<std::uint64_t>());
 }
 
-/// Rows by ascending sum of their places.
-std::vector<std::uint32_t> order_of(std::vector<Placed<std::uint32_t>>& by_sum) {
-  sort_by_key(by_sum);
-  std::vector<std::uint32_t> order;
-  order.reserve(by_sum.size());
-  for (const Placed<std::uint32_t>& it : by_sum) order.push_back(it.row);
-  return order;
+/// Rows by place in one dimension, for pairs.
+template <class Key>
+void take_places(const KeyColumn& column, std::size_t rows, std::uint8_t* places) {
+  std::array<Key, kMostPaired> keys{};
+  copy_keys(column, rows, keys.data());
+  count_lesser(keys.data(), rows, places);
 }
 
-std::span<const std::uint32_t> first_of(const std::vector<std::uint32_t>& order, std::size_t strong) {
-  return std::span(order).first(std::min(strong, order.size()));
+/// The rows of least sums of places, of two of one sum the first.
+std::vector<std::uint32_t> strongest_of(const std::vector<std::uint32_t>& sums, std::size_t strong) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ranked;
+  ranked.reserve(sums.size());
+  for (std::uint32_t row = 0; row < sums.size(); ++row) ranked.emplace_back(sums[row], row);
+  const auto end = ranked.begin() + static_cast<std::ptrdiff_t>(std::min(strong, ranked.size()));
+  std::partial_sort(ranked.begin(), end, ranked.end());
+  std::vector<std::uint32_t> strongest;
+  for (auto it = ranked.begin(); it != end; ++it) strongest.push_back(it->second);
+  return strongest;
 }
 
 /// Each pair of rows is compared, without any order.
-template <class Key>
 Dominators find_among_pairs(const kernels::SkylineProblem& sample, std::size_t strong) {
-  const std::size_t room = (sample.n + kPairLanes - 1) / kPairLanes * kPairLanes;
   const std::size_t d = sample.keys.size();
-  std::vector<Key> keys(d * room, static_cast<Key>(~Key{0}));
-  for (std::size_t j = 0; j < d; ++j) copy_keys(sample.keys[j], sample.n, keys.data() + j * room);
-  const KeyMatrix<Key> matrix{keys.data(), sample.n, room, d};
-  Dominators result;
-  result.counts.resize(sample.n);
-  std::vector<std::uint32_t> places(d * sample.n);
-  count_pairs(matrix, result.counts.data(), places.data());
-  std::vector<Placed<std::uint32_t>> by_sum(sample.n);
-  for (std::uint32_t row = 0; row < sample.n; ++row) by_sum[row] = {0, row};
+  std::vector<std::uint8_t> places(d * kMostPaired);
+  std::vector<std::uint32_t> sums(sample.n);
+  Dominators result{.dims = d};
+  result.places.reserve(d * sample.n);
   for (std::size_t j = 0; j < d; ++j) {
-    const auto first = places.begin() + static_cast<std::ptrdiff_t>(j * sample.n);
-    result.places.emplace_back(first, first + static_cast<std::ptrdiff_t>(sample.n));
-    for (Placed<std::uint32_t>& it : by_sum) it.key += result.places.back()[it.row];
+    std::uint8_t* const column = places.data() + j * kMostPaired;
+    sample.keys[j].width == KeyWidth::bytes8 ? take_places<std::uint64_t>(sample.keys[j], sample.n, column)
+                                             : take_places<std::uint32_t>(sample.keys[j], sample.n, column);
+    result.places.insert(result.places.end(), column, column + sample.n);
+    for (std::size_t row = 0; row < sample.n; ++row) sums[row] += column[row];
   }
-  result.order = order_of(by_sum);
-  result.spared = count_spared(matrix, first_of(result.order, strong));
+  const PairedRows paired{places.data(), sample.n, d};
+  std::array<std::uint8_t, kMostPaired> counts;
+  count_pairs(paired, counts.data());
+  result.counts.assign(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(sample.n));
+  result.strongest = strongest_of(sums, strong);
+  result.spared = count_spared(paired, result.strongest);
   return result;
 }
 
@@ -194,27 +200,23 @@ Dominators find_among_pairs(const kernels::SkylineProblem& sample, std::size_t s
 
 // Of two rows of which one is at most the other in every dimension, the sum of places tells whether they are equal.
 Dominators find_dominators(const kernels::SkylineProblem& sample, std::size_t strong) {
-  constexpr std::size_t kFewRows = 128;  // up to which comparing is faster than sorting
-  if (sample.n <= kFewRows) {
-    return std::ranges::any_of(sample.keys, [](const KeyColumn& it) { return it.width == KeyWidth::bytes8; })
-               ? find_among_pairs<std::uint64_t>(sample, strong)
-               : find_among_pairs<std::uint32_t>(sample, strong);
-  }
-  Dominators result;
+  if (sample.n <= kMostPaired) return find_among_pairs(sample, strong);  // faster than sorting
+  Dominators result{.dims = sample.keys.size()};
   RowSets sets(sample.n);
   std::vector<Placed<std::uint32_t>> by_sum(sample.n);
   for (std::uint32_t row = 0; row < sample.n; ++row) by_sum[row] = {0, row};
   for (const KeyColumn& column : sample.keys) {
-    result.places.push_back(take_in(column, sample.n, sets));
-    for (Placed<std::uint32_t>& it : by_sum) it.key += result.places.back()[it.row];
+    const std::vector<std::uint32_t> places = take_in(column, sample.n, sets);
+    for (Placed<std::uint32_t>& it : by_sum) it.key += places[it.row];
+    result.places.insert(result.places.end(), places.begin(), places.end());
   }
-  result.order = order_of(by_sum);
+  sort_by_key(by_sum);
+  for (std::size_t i = 0; i < std::min(strong, by_sum.size()); ++i) result.strongest.push_back(by_sum[i].row);
   sets.intersect(by_sum, true);
   result.counts.resize(sample.n);
   for (std::size_t row = 0; row < sample.n; ++row) result.counts[row] = sets.count(row, kMany);
-  const std::span<const std::uint32_t> strongest = first_of(result.order, strong);
   for (std::size_t row = 0; row < sample.n; ++row) {
-    result.spared += std::ranges::none_of(strongest, [&](std::uint32_t other) { return sets.has(row, other); });
+    result.spared += std::ranges::none_of(result.strongest, [&](std::uint32_t other) { return sets.has(row, other); });
   }
   return result;
 }

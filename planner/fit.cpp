@@ -44,7 +44,7 @@ Profile::Seconds fit(const std::vector<TimedRun>& runs) {
   constexpr double kLeastWeight = 0.1;
   Profile::Seconds seconds;
   if (runs.empty()) return seconds;
-  const std::vector<cost::Term>& terms = runs.front().cost.terms;
+  const cost::Terms& terms = runs.front().cost.terms;
   const auto columns = static_cast<Eigen::Index>(terms.size());
   const auto rows = static_cast<Eigen::Index>(runs.size());
   Eigen::MatrixXd predicted(rows, columns);  // by each term
@@ -55,7 +55,7 @@ Profile::Seconds fit(const std::vector<TimedRun>& runs) {
     measured[r] = run.seconds;
     best[r] = run.best > 0 ? run.best : run.seconds;
     for (Eigen::Index c = 0; c < columns; ++c) {
-      const cost::Term& term = run.cost.terms.at(static_cast<std::size_t>(c));
+      const cost::Term& term = run.cost.terms[static_cast<std::size_t>(c)];
       predicted(r, c) = term.count * term.seconds;
     }
   }

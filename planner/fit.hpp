@@ -26,7 +26,7 @@ Profile::Seconds fit(const std::vector<TimedRun>& runs);
 
 /// A run, and how long its model says that it takes.
 struct CorrectedRun {
-  std::vector<double> features;  ///< cost::correction_values of the problem
+  std::vector<double> features;  ///< cost::Features of the problem
   double predicted = 0;          ///< seconds, by fitted terms
   double seconds = 0;
   double best = 0;  ///< of the same query

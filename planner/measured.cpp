@@ -5,6 +5,7 @@
 #include <cmath>
 #include <istream>
 #include <ostream>
+#include <span>
 #include <sstream>
 
 #include "planner/cost/correction.hpp"
@@ -17,8 +18,9 @@ namespace {
 constexpr std::string_view kHeader =
     "algorithm,data,n,d,k,widths,ties,fused,memory,threads,sample,selectivity,distinct,order,ascending,tied,growth_"
     "sample,dims,"
-    "drift,survivors,correlation,planning,seconds,parameters,best_ascending";
-constexpr std::size_t kFields = 25;  ///< the last one is missing in older files
+    "drift,survivors,correlation,planning,seconds,parameters,best_ascending,scanned";
+constexpr std::size_t kFields = 26;
+constexpr std::size_t kLeastFields = 24;  ///< the last ones are missing in older files
 
 std::string text_of(double value) {
   char text[32];
@@ -42,7 +44,7 @@ class Fields {
     std::istringstream stream(line);
     for (std::string field; std::getline(stream, field, ',');) fields_.push_back(field);
     if (line.ends_with(',')) fields_.emplace_back();
-    if (fields_.size() + 1 == kFields) fields_.emplace_back();
+    if (fields_.size() >= kLeastFields && fields_.size() < kFields) fields_.resize(kFields);
     if (fields_.size() != kFields) throw BadProfile{place_, "a line of " + std::to_string(fields_.size()) + " fields"};
   }
 
@@ -121,6 +123,7 @@ MeasuredRun read_run(Fields fields) {
   run.parameters = fields.values();
   const std::string best_ascending = fields.text();
   s.best_ascending = best_ascending.empty() ? s.ascending : fields.number_in<double>(best_ascending);
+  s.scanned = fields.number<double>();
   if (ranks(run.algorithm)) {
     run.shape = std::move(shape);
   } else {
@@ -131,8 +134,8 @@ MeasuredRun read_run(Fields fields) {
 }
 
 /// Nothing of algorithms that have no model any more. Algorithms of GPUs have theirs in every build.
-std::optional<cost::Cost> cost_of(const MeasuredRun& run, const Profile& profile) {
-  const Machine machine{.threads = run.threads, .cuda = true, .profile = &profile};
+std::optional<cost::Cost> cost_of(const MeasuredRun& run, const PriceList& prices) {
+  const Machine machine{.threads = run.threads, .cuda = true, .prices = &prices};
   if (!ranks(run.algorithm) && !cost::skyline_model(run.algorithm)) return std::nullopt;
   return std::visit(
       [&](const auto& shape) { return cost_of(run.algorithm, shape, machine, run.statistics, run.parameters); },
@@ -140,18 +143,22 @@ std::optional<cost::Cost> cost_of(const MeasuredRun& run, const Profile& profile
 }
 
 std::vector<double> features_of(const MeasuredRun& run, double seconds) {
-  const Machine machine{.threads = run.threads};
-  return std::visit([&](const auto& shape) { return cost::correction_values(shape, run.statistics, machine, seconds); },
-                    run.shape);
+  return std::visit(
+      [&](const auto& shape) {
+        cost::Features features(shape, run.statistics);
+        const std::span<const double> values = features.of(run.threads, seconds);
+        return std::vector<double>(values.begin(), values.end());
+      },
+      run.shape);
 }
 
-/// Of the runs of one algorithm, by a profile that has its seconds.
-std::optional<Correction> correction_of(const std::vector<const MeasuredRun*>& runs, const Profile& profile,
+/// Of the runs of one algorithm, by prices that have its seconds.
+std::optional<Correction> correction_of(const std::vector<const MeasuredRun*>& runs, const PriceList& prices,
                                         const std::map<std::string, double>& best) {
   std::vector<CorrectedRun> corrected;
   for (const MeasuredRun* run : runs) {
     if (!std::isfinite(run->seconds)) continue;
-    const double predicted = seconds_of(*cost_of(*run, profile));
+    const double predicted = seconds_of(*cost_of(*run, prices));
     corrected.push_back({features_of(*run, predicted), predicted, run->seconds, best.at(query_of(*run))});
   }
   return fit_correction(corrected);
@@ -170,7 +177,7 @@ void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs) {
                                s.growth.drift, s.survivors, s.correlation, run.planning, run.seconds}) {
       out << ',' << text_of(value);
     }
-    out << ',' << text_of(run.parameters) << ',' << text_of(s.best_ascending) << '\n';
+    out << ',' << text_of(run.parameters) << ',' << text_of(s.best_ascending) << ',' << text_of(s.scanned) << '\n';
   }
 }
 
@@ -199,15 +206,15 @@ std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source) 
   return runs;
 }
 
-std::optional<double> predict(const MeasuredRun& run, const Profile& profile) {
-  const std::optional<cost::Cost> cost = cost_of(run, profile);
+std::optional<double> predict(const MeasuredRun& run, const PriceList& prices) {
+  const std::optional<cost::Cost> cost = cost_of(run, prices);
   if (!cost) return std::nullopt;
   return seconds_of(*cost);
 }
 
 Profile fit(const std::vector<MeasuredRun>& runs) {
-  const Profile own_seconds;           // of the models
-  std::map<std::string, double> best;  // of a query
+  const PriceList own_seconds(Profile{});  // of the models
+  std::map<std::string, double> best;      // of a query
   for (const MeasuredRun& run : runs) {
     double& seconds = best.try_emplace(query_of(run), run.seconds).first->second;
     seconds = std::min(seconds, run.seconds);
@@ -220,16 +227,17 @@ Profile fit(const std::vector<MeasuredRun>& runs) {
     const bool stopped = !std::isfinite(run.seconds);
     const double seconds = stopped ? std::max(kHopeless * best.at(query_of(run)), kLeastStopped) : run.seconds;
     if (!std::isfinite(seconds)) continue;
-    by_algorithm[run.algorithm].push_back({std::move(*cost), seconds, stopped, best.at(query_of(run))});
+    by_algorithm[run.algorithm].push_back({*cost, seconds, stopped, best.at(query_of(run))});
     measured[run.algorithm].push_back(&run);
   }
   Profile fitted;
   for (const auto& [algorithm, timed] : by_algorithm) fitted.algorithms.emplace(algorithm, fit(timed));
-  std::map<std::string, Correction, std::less<>> corrections;
+  const PriceList prices(fitted);
   for (const auto& [algorithm, its_runs] : measured) {
-    if (auto correction = correction_of(its_runs, fitted, best)) corrections.emplace(algorithm, std::move(*correction));
+    if (auto correction = correction_of(its_runs, prices, best)) {
+      fitted.corrections.emplace(algorithm, std::move(*correction));
+    }
   }
-  fitted.corrections = std::move(corrections);
   return fitted;
 }
 

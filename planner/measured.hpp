@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "planner/choose.hpp"
-#include "planner/profile.hpp"
+#include "planner/price_list.hpp"
 
 // Measured runs as they lie in planner/data: enough to price each again by today's models, without the data that it ran
 // on.
@@ -37,8 +37,8 @@ std::string query_of(const MeasuredRun& run);
 /// Throws BadProfile for text that write_runs did not write.
 std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source);
 
-/// Predicted seconds by a profile; nothing of algorithms that have no model any more.
-std::optional<double> predict(const MeasuredRun& run, const Profile& profile);
+/// Predicted seconds; nothing of algorithms that have no model any more.
+std::optional<double> predict(const MeasuredRun& run, const PriceList& prices);
 
 /// Seconds and corrections of all algorithms of which there are runs; the rest of the profile is empty.
 Profile fit(const std::vector<MeasuredRun>& runs);

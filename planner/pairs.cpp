@@ -15,62 +15,62 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class Key>
-void count_all_pairs(const KeyMatrix<Key>& matrix, std::uint32_t* counts, std::uint32_t* places) {
-  const hn::ScalableTag<Key> tag;
-  std::fill_n(places, matrix.d * matrix.rows, 0);
-  for (std::size_t row = 0; row < matrix.rows; ++row) {
-    std::size_t dominators = 0;
-    for (std::size_t first = 0; first < matrix.room; first += hn::Lanes(tag)) {
-      auto no_worse = hn::FirstN(tag, hn::Lanes(tag));
-      auto better = hn::FirstN(tag, 0);
-      for (std::size_t j = 0; j < matrix.d; ++j) {
-        const auto keys = hn::LoadU(tag, matrix.keys + j * matrix.room + first);
-        const auto own = hn::Set(tag, matrix.keys[j * matrix.room + row]);
-        const auto lesser = hn::Lt(keys, own);
-        places[j * matrix.rows + row] += static_cast<std::uint32_t>(hn::CountTrue(tag, lesser));
-        better = hn::Or(better, lesser);
-        no_worse = hn::AndNot(hn::Gt(keys, own), no_worse);
-      }
-      dominators += hn::CountTrue(tag, hn::And(no_worse, better));
+void count_lesser_of(const Key* keys, std::size_t rows, std::uint8_t* places) {
+  const hn::CappedTag<Key, kMostPaired> tag;
+  Key counts[kMostPaired];
+  for (std::size_t first = 0; first < rows; first += hn::Lanes(tag)) {
+    const auto own = hn::LoadU(tag, keys + first);
+    auto count = hn::Zero(tag);
+    for (std::size_t other = 0; other < rows; ++other) {
+      count = hn::Sub(count, hn::VecFromMask(tag, hn::Lt(hn::Set(tag, keys[other]), own)));
     }
-    counts[row] = static_cast<std::uint32_t>(dominators);
+    hn::StoreU(count, tag, counts + first);
+  }
+  for (std::size_t row = 0; row < rows; ++row) places[row] = static_cast<std::uint8_t>(counts[row]);
+}
+
+/// Which of the rows from `first` on, a lane each, `other` dominates.
+template <class Tag>
+auto dominated(Tag tag, const PairedRows& paired, std::size_t first, std::size_t other) {
+  auto worse = hn::FirstN(tag, 0);
+  auto better = worse;
+  for (std::size_t j = 0; j < paired.d; ++j) {
+    const auto* column = reinterpret_cast<const std::int8_t*>(paired.places + j * kMostPaired);
+    const auto own = hn::LoadU(tag, column + first);
+    const auto theirs = hn::Set(tag, column[other]);
+    worse = hn::Or(worse, hn::Gt(theirs, own));
+    better = hn::Or(better, hn::Lt(theirs, own));
+  }
+  return hn::AndNot(worse, better);
+}
+
+void count_all_pairs(const PairedRows& paired, std::uint8_t* counts) {
+  const hn::CappedTag<std::int8_t, kMostPaired> tag;
+  for (std::size_t first = 0; first < paired.rows; first += hn::Lanes(tag)) {
+    auto count = hn::Zero(tag);
+    for (std::size_t other = 0; other < paired.rows; ++other) {
+      count = hn::Sub(count, hn::VecFromMask(tag, dominated(tag, paired, first, other)));
+    }
+    hn::StoreU(count, tag, reinterpret_cast<std::int8_t*>(counts) + first);
   }
 }
 
-template <class Key>
-std::size_t count_all_spared(const KeyMatrix<Key>& matrix, std::span<const std::uint32_t> strong) {
-  const hn::ScalableTag<Key> tag;
+std::size_t count_all_spared(const PairedRows& paired, std::span<const std::uint32_t> strong) {
+  const hn::CappedTag<std::int8_t, kMostPaired> tag;
   std::size_t spared = 0;
-  for (std::size_t first = 0; first < matrix.rows; first += hn::Lanes(tag)) {
-    auto here = hn::FirstN(tag, std::min(hn::Lanes(tag), matrix.rows - first));
-    for (const std::uint32_t row : strong) {
-      auto no_better = here;
-      auto worse = hn::FirstN(tag, 0);
-      for (std::size_t j = 0; j < matrix.d; ++j) {
-        const Key* column = matrix.keys + j * matrix.room;
-        const auto keys = hn::LoadU(tag, column + first);
-        const auto theirs = hn::Set(tag, column[row]);
-        no_better = hn::AndNot(hn::Lt(keys, theirs), no_better);
-        worse = hn::Or(worse, hn::Gt(keys, theirs));
-      }
-      here = hn::AndNot(hn::And(no_better, worse), here);
-    }
+  for (std::size_t first = 0; first < paired.rows; first += hn::Lanes(tag)) {
+    auto here = hn::FirstN(tag, std::min(hn::Lanes(tag), paired.rows - first));
+    for (const std::uint32_t other : strong) here = hn::AndNot(dominated(tag, paired, first, other), here);
     spared += hn::CountTrue(tag, here);
   }
   return spared;
 }
 
-void count_pairs32(const KeyMatrix<std::uint32_t>& matrix, std::uint32_t* counts, std::uint32_t* places) {
-  count_all_pairs(matrix, counts, places);
+void count_lesser32(const std::uint32_t* keys, std::size_t rows, std::uint8_t* places) {
+  count_lesser_of(keys, rows, places);
 }
-void count_pairs64(const KeyMatrix<std::uint64_t>& matrix, std::uint32_t* counts, std::uint32_t* places) {
-  count_all_pairs(matrix, counts, places);
-}
-std::size_t count_spared32(const KeyMatrix<std::uint32_t>& matrix, std::span<const std::uint32_t> strong) {
-  return count_all_spared(matrix, strong);
-}
-std::size_t count_spared64(const KeyMatrix<std::uint64_t>& matrix, std::span<const std::uint32_t> strong) {
-  return count_all_spared(matrix, strong);
+void count_lesser64(const std::uint64_t* keys, std::size_t rows, std::uint8_t* places) {
+  count_lesser_of(keys, rows, places);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -80,22 +80,22 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace skyrank::planner {
 
-HWY_EXPORT(count_pairs32);
-HWY_EXPORT(count_pairs64);
-HWY_EXPORT(count_spared32);
-HWY_EXPORT(count_spared64);
+HWY_EXPORT(count_lesser32);
+HWY_EXPORT(count_lesser64);
+HWY_EXPORT(count_all_pairs);
+HWY_EXPORT(count_all_spared);
 
-void count_pairs(const KeyMatrix<std::uint32_t>& matrix, std::uint32_t* counts, std::uint32_t* places) {
-  HWY_DYNAMIC_DISPATCH(count_pairs32)(matrix, counts, places);
+void count_lesser(const std::uint32_t* keys, std::size_t rows, std::uint8_t* places) {
+  HWY_DYNAMIC_DISPATCH(count_lesser32)(keys, rows, places);
 }
-void count_pairs(const KeyMatrix<std::uint64_t>& matrix, std::uint32_t* counts, std::uint32_t* places) {
-  HWY_DYNAMIC_DISPATCH(count_pairs64)(matrix, counts, places);
+void count_lesser(const std::uint64_t* keys, std::size_t rows, std::uint8_t* places) {
+  HWY_DYNAMIC_DISPATCH(count_lesser64)(keys, rows, places);
 }
-std::size_t count_spared(const KeyMatrix<std::uint32_t>& matrix, std::span<const std::uint32_t> strong) {
-  return HWY_DYNAMIC_DISPATCH(count_spared32)(matrix, strong);
+void count_pairs(const PairedRows& paired, std::uint8_t* counts) {
+  HWY_DYNAMIC_DISPATCH(count_all_pairs)(paired, counts);
 }
-std::size_t count_spared(const KeyMatrix<std::uint64_t>& matrix, std::span<const std::uint32_t> strong) {
-  return HWY_DYNAMIC_DISPATCH(count_spared64)(matrix, strong);
+std::size_t count_spared(const PairedRows& paired, std::span<const std::uint32_t> strong) {
+  return HWY_DYNAMIC_DISPATCH(count_all_spared)(paired, strong);
 }
 
 }  // namespace skyrank::planner

@@ -4,26 +4,27 @@
 #include <cstdint>
 #include <span>
 
+// Few rows that all meet each other, as vectors, a row in each lane: rows^2 d tests.
 namespace skyrank::planner {
 
-/// Rows whose keys all meet each other, as vectors.
-template <class Key>
-struct KeyMatrix {
-  const Key* keys = nullptr;  ///< d columns of `room` keys; those beyond the rows are the greatest of the type
+/// Rows at most, so that places and counts are bytes without a sign.
+inline constexpr std::size_t kMostPaired = 128;
+
+/// For each row, how many of the `rows` have lesser keys. Keys and places have room for kMostPaired.
+void count_lesser(const std::uint32_t* keys, std::size_t rows, std::uint8_t* places);
+void count_lesser(const std::uint64_t* keys, std::size_t rows, std::uint8_t* places);
+
+/// Rows by what count_lesser says, which is all that dominance asks for.
+struct PairedRows {
+  const std::uint8_t* places = nullptr;  ///< d columns of kMostPaired
   std::size_t rows = 0;
-  std::size_t room = 0;  ///< a multiple of kPairLanes
   std::size_t d = 0;
 };
 
-inline constexpr std::size_t kPairLanes = 64;  ///< keys of the longest vectors there are
-
-/// For each row: how many dominate it, and in each dimension, `places` being d columns of `rows`, how many have lesser
-/// keys. rows^2 d tests, a vector at a time.
-void count_pairs(const KeyMatrix<std::uint32_t>& matrix, std::uint32_t* counts, std::uint32_t* places);
-void count_pairs(const KeyMatrix<std::uint64_t>& matrix, std::uint32_t* counts, std::uint32_t* places);
+/// For each row: how many dominate it. `counts` has room for kMostPaired.
+void count_pairs(const PairedRows& paired, std::uint8_t* counts);
 
 /// How many rows none of `strong` dominates.
-std::size_t count_spared(const KeyMatrix<std::uint32_t>& matrix, std::span<const std::uint32_t> strong);
-std::size_t count_spared(const KeyMatrix<std::uint64_t>& matrix, std::span<const std::uint32_t> strong);
+std::size_t count_spared(const PairedRows& paired, std::span<const std::uint32_t> strong);
 
 }  // namespace skyrank::planner

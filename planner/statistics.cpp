@@ -67,14 +67,15 @@ double ascending_share(const std::vector<std::uint64_t>& keys) {
 /// Mean rank correlation of two dimensions, by some of the rows. Of unit vectors, the square of their sum has all
 /// products of two, those with themselves among them.
 double correlation_of(const Dominators& dominators, std::size_t rows) {
-  const auto d = static_cast<double>(dominators.places.size());
+  const auto d = static_cast<double>(dominators.dims);
   if (d < 2) return 0;
   const std::size_t step = std::max<std::size_t>(1, (rows + kRankedRows - 1) / kRankedRows);
   const std::size_t count = (rows + step - 1) / step;
   Eigen::VectorXd column(static_cast<Eigen::Index>(count));
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(column.size());
   double with_themselves = 0;
-  for (const std::vector<std::uint32_t>& places : dominators.places) {
+  for (std::size_t j = 0; j < dominators.dims; ++j) {
+    const std::uint32_t* const places = dominators.places.data() + j * rows;
     for (std::size_t i = 0; i < count; ++i) column[static_cast<Eigen::Index>(i)] = places[i * step];
     column.array() -= column.mean();
     const double length = column.norm();
@@ -106,7 +107,7 @@ SkylineGrowth growth_of(const Dominators& dominators, double m) {
     along += x * (dims[static_cast<std::size_t>(i)] - middle);
     square += x * x;
   }
-  const double beyond = dims[0] - static_cast<double>(dominators.places.size());
+  const double beyond = dims[0] - static_cast<double>(dominators.dims);
   const double expected = -kFillingUp * std::clamp(beyond, 0.0, 3.0);
   const double trust = m / (m + kTrusted);
   const double drift = expected + trust * (std::clamp(along / square, -kMostDrift, kMostDrift) - expected);
@@ -229,9 +230,8 @@ std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine&
     const double budget = cheap ? kAlways : kBudget * expected_seconds(shape, machine, {}, seconds_for(most) / kBudget);
     return largest_sample(shape.n, most, budget, seconds_for);
   }
-  // What is next to free to know first: whether the least of samples that would tell more is out of reach.
   const std::size_t least = 2 * seen.sample;
-  if (least > shape.n / 4 || seconds_for(least) > kBudget * most_expected_seconds(shape, machine, seen)) return 0;
+  if (least > shape.n / 4) return 0;
   const double worth = kBudget * expected_seconds(shape, machine, seen, seconds_for(least) / kBudget);
   const std::size_t size = largest_sample(shape.n, std::min(kMostSample, kTimes * seen.sample), worth, seconds_for);
   return size >= least ? size : 0;
@@ -243,11 +243,9 @@ std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& ma
   constexpr double kSorted = 100e-9;  // of the sample's first keys, twice, with their places
   const double row = kLookedUpKey * static_cast<double>(shape.widths.size()) + kSorted;
   const auto seconds_for = [&](std::size_t m) { return row * static_cast<double>(m); };
-  // What is next to free to know first: whether more than what is always taken is out of reach.
-  if (2 * kAlways > kBudget * most_expected_seconds(shape, machine, {})) {
-    return largest_sample(shape.n, kLargest, kAlways, seconds_for);
-  }
-  const double budget = std::max(kAlways, kBudget * expected_seconds(shape, machine, {}, kAlways / kBudget));
+  std::size_t more = kLeastSample;  // than is always taken
+  while (seconds_for(more) <= kAlways) more *= 2;
+  const double budget = std::max(kAlways, kBudget * expected_seconds(shape, machine, {}, seconds_for(more) / kBudget));
   return largest_sample(shape.n, kLargest, budget, seconds_for);
 }
 

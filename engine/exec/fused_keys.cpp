@@ -8,11 +8,11 @@
 #include <variant>
 
 #include "engine/exec/block_keys.hpp"
+#include "engine/exec/column_cache.hpp"
 #include "engine/exec/load.hpp"
 #include "engine/exec/parallel.hpp"
 #include "engine/exec/program.hpp"
 #include "engine/exec/vec.hpp"
-#include "engine/exec/zone_maps.hpp"
 #include "kernels/common/keys.hpp"
 #include "kernels/cpu/topk/zones.hpp"
 
@@ -235,10 +235,10 @@ bool FusedKeys::has_room_for_zone_map() const {
 
 const void* FusedKeys::zone_map(std::size_t k) const {
   if (!rules_.has(Rule::zone_maps) || !zone_map_is_sound()) return nullptr;
-  zone_map_ = column_->zone_maps->find(term_.high);
+  zone_map_ = column_->cache->zone_map(term_.high);
   const auto n = static_cast<std::size_t>(n_);
   const bool worth_it = condition_ == nullptr && kernels::topk::Zones::can_bound(k, n) && has_room_for_zone_map();
-  if (zone_map_ == nullptr && worth_it) zone_map_ = column_->zone_maps->keep(term_.high, make_zone_map());
+  if (zone_map_ == nullptr && worth_it) zone_map_ = column_->cache->keep_zone_map(term_.high, make_zone_map());
   return zone_map_.get();
 }
 
@@ -278,7 +278,7 @@ void FusedKeys::note_rules(std::size_t k, RuleLog& log) const {
   if (!zone_map_is_sound()) {
     log.left_out(Rule::zone_maps, column_ == nullptr ? "the ranking is no plain column"
                                                      : "the condition may fail on a row, which must not go unseen");
-  } else if (column_->zone_maps->find(term_.high) != nullptr) {
+  } else if (column_->cache->zone_map(term_.high) != nullptr) {
     log.applied(Rule::zone_maps, "made by an earlier query");
   } else if (condition_ != nullptr) {
     log.left_out(Rule::zone_maps, "a query with a condition makes none, and none is there");

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/exec/column_cache.hpp"
 #include "engine/exec/contenders.hpp"
 #include "engine/exec/device/resident.hpp"
 #include "engine/exec/estimate.hpp"
@@ -13,7 +14,6 @@
 #include "engine/exec/operator_cost.hpp"
 #include "engine/exec/rank.hpp"
 #include "engine/exec/skyline.hpp"
-#include "engine/exec/zone_maps.hpp"
 #include "planner/cost/cuda_partitions.hpp"
 #include "planner/estimate.hpp"
 
@@ -391,7 +391,7 @@ void fuse(PhysicalPlan& plan, const Table& table) {
   const query::BoundRankTerm& term = plan.query.ranking.front();
   if (term.expression.column >= 0 && plan.rules.rules().has(Rule::zone_maps)) {
     const ColumnData& column = table.column(term.expression.column).data();
-    plan.survey.ranking.zone_map = column.zone_maps->find(term.high) != nullptr;
+    plan.survey.ranking.zone_map = column.cache->zone_map(term.high) != nullptr;
   }
   const kernels::TopKShape shape = fused_shape(plan.query, table);
   if (!better_fused(plan, shape)) return plan.rules.left_out(Rule::fusion, "making the keys first is cheaper");

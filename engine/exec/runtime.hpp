@@ -120,7 +120,7 @@ void describe_path(const planner::Choice<Algorithm>& path, PlanNode& node) {
   }
   node.alternatives.clear();
   for (const planner::Considered& other : path.others) {
-    node.alternatives.push_back({other.algorithm, other.seconds.value_or(0) * 1e3, other.reason});
+    node.alternatives.push_back({std::string(other.algorithm), other.seconds.value_or(0) * 1e3, other.reason()});
   }
 }
 

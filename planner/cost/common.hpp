@@ -65,7 +65,7 @@ inline double beyond(double bytes, double cache) { return bytes > cache ? 1 - ca
 
 /// Putting m ranks in order: by comparing them, or from 16,384 on, where they are integers, digit by digit, which
 /// scatters them. Ranks of more than 64 bits have terms of their own.
-inline void add_order(std::vector<Term>& terms, const kernels::TopKShape& shape, double m, const Statistics& statistics,
+inline void add_order(Terms& terms, const kernels::TopKShape& shape, double m, const Statistics& statistics,
                       const Machine& machine) {
   constexpr double kFew = 16384;
   const double weight = rank_weight(shape);
@@ -90,7 +90,7 @@ inline double passes(const kernels::TopKShape& shape) { return shape.ties == ker
 /// Of algorithms that compare a block of rows with the skyline so far, then with each other: every block is shared out
 /// among the threads twice, and in the first one rows only meet each other. `rows`, of which `kept` are in the
 /// skyline; a test's price is that of `tests_a_step` at once.
-inline void add_blocks(std::vector<Term>& terms, double rows, double kept, double tests_a_step, double threads,
+inline void add_blocks(Terms& terms, double rows, double kept, double tests_a_step, double threads,
                        const Values& values) {
   const double block = value_or(values, "block", 1024);
   terms.push_back({"blocks", rows / block * threads, 1e-6});

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "kernels/common/problem.hpp"
-#include "planner/choose.hpp"
+#include "planner/profile.hpp"
 #include "planner/statistics.hpp"
 
 // What a machine's runs take longer or shorter than an algorithm's terms say, where analysis ends: caches, branches,
@@ -17,11 +18,26 @@ namespace skyrank::planner::cost {
 /// Features of a problem by name.
 std::span<const std::string_view> correction_names(bool ranking);
 
-/// Their values, in the same order; `seconds` are what the algorithm's terms say.
-std::vector<double> correction_values(const kernels::SkylineShape& shape, const Statistics& statistics,
-                                      const Machine& machine, double seconds);
-std::vector<double> correction_values(const kernels::TopKShape& shape, const Statistics& statistics,
-                                      const Machine& machine, double seconds);
+/// Their values, in the same order: made once of a problem, but for the two that differ between its algorithms.
+class Features {
+ public:
+  static constexpr std::size_t kMost = 20;
+
+  Features(const kernels::SkylineShape& shape, const Statistics& statistics);
+  Features(const kernels::TopKShape& shape, const Statistics& statistics);
+
+  /// `seconds` are what the algorithm's terms say. The values live until the next call.
+  std::span<const double> of(int threads, double seconds);
+
+ private:
+  Features(std::span<const std::string_view> names, double of_threads);
+
+  std::array<double, kMost> values_;
+  std::size_t count_;
+  std::size_t threads_at_;
+  std::size_t seconds_at_;
+  double of_threads_;  ///< scale of their logarithm
+};
 
 /// The factor, from a third to three; 1 where the correction is of other features.
 double correction_factor(const Correction& correction, std::span<const double> values);

@@ -1,6 +1,8 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <span>
+#include <vector>
 
 #include "kernels/cuda/topk/bitonic_steps.hpp"
 #include "planner/cost/cuda_common.hpp"
@@ -104,10 +106,9 @@ double reduce_elements(double n, std::size_t k, const Item& element, int element
 
 // Section 4.3 of the paper: the more elements a thread has, the more steps of the network work in its registers, until
 // these run out.
-std::vector<Values> cuda_bitonic_candidates(const kernels::TopKShape& shape) {
-  std::vector<Values> candidates{{{"elements", 16}}, {{"elements", 8}}};
-  if (packed_bytes(shape) == 4) candidates.push_back({{"elements", 32}});
-  return candidates;
+std::span<const Values> cuda_bitonic_candidates(const kernels::TopKShape& shape) {
+  static const std::vector<Values> kValues = {{{"elements", 16}}, {{"elements", 8}}, {{"elements", 32}}};
+  return std::span(kValues).first(packed_bytes(shape) == 4 ? 3 : 2);
 }
 
 Cost cuda_bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/,

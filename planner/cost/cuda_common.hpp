@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
+#include <initializer_list>
 
 #include "planner/cost/common.hpp"
 #include "planner/cost/terms.hpp"
@@ -41,10 +41,11 @@ inline double bytes_sent(const Statistics& statistics, double keys) {
 /// What an algorithm itself does, the keys being in one column on the device.
 struct CudaWork {
   double launches = 0;
-  double bytes = 0;         ///< of device memory, read or written
-  double elements = 0;      ///< of temporary memory at once: keys with their row ids, or rows of keys
-  bool widens = true;       ///< keys narrower than 4 bytes, or between 4 and 8, before it reads them
-  std::vector<Term> other;  ///< what is neither
+  double bytes = 0;                   ///< of device memory, read or written
+  double elements = 0;                ///< of temporary memory at once: keys with their row ids, or rows of keys
+  bool widens = true;                 ///< keys narrower than 4 bytes, or between 4 and 8, before it reads them
+  bool scans = false;                 ///< columns in place of keys, where it may; for others a scan makes keys first
+  std::initializer_list<Term> other;  ///< what is neither; written in the call of cuda_cost, and gone after it
 };
 
 /// Adds all but the algorithm itself: keys to the device and into one column, k elements put in order, row ids back.
@@ -62,14 +63,18 @@ inline Cost cuda_cost(const kernels::TopKShape& shape, const Statistics& statist
     work.launches += 3;
     work.bytes += 2 * n * packed_bytes(shape);
   }
+  if (statistics.scanned > 0 && !work.scans) {
+    work.launches += 1;
+    work.bytes += n * (statistics.scanned + key_bytes(shape));
+  }
   const double sent = bytes_sent(statistics, n * key_bytes(shape));
-  std::vector<Term> terms{{"start", 1, kCudaStart},
-                          {"bytes-sent", sent, kTransferByte},
-                          {"bytes-fetched", 8 * k, kTransferByte},
-                          {"launches", work.launches, kCudaLaunch},
-                          {"bytes", work.bytes, kCudaByte}};
-  terms.insert(terms.end(), work.other.begin(), work.other.end());
-  return {std::move(terms), sent + n * packed_bytes(shape) + work.elements * element_bytes(shape)};
+  Terms terms{{"start", 1, kCudaStart},
+              {"bytes-sent", sent, kTransferByte},
+              {"bytes-fetched", 8 * k, kTransferByte},
+              {"launches", work.launches, kCudaLaunch},
+              {"bytes", work.bytes, kCudaByte}};
+  terms.append(work.other);
+  return {terms, sent + n * packed_bytes(shape) + work.elements * element_bytes(shape)};
 }
 
 /// The same for skylines: keys to the device, a bit for each row back.
@@ -77,13 +82,13 @@ inline Cost cuda_cost(const kernels::SkylineShape& shape, const Statistics& stat
   const double n = static_cast<double>(shape.n);
   const double row_bytes = static_cast<double>(shape.d) * static_cast<double>(shape.width);
   const double sent = bytes_sent(statistics, n * row_bytes);
-  std::vector<Term> terms{{"start", 1, kCudaStart},
-                          {"bytes-sent", sent, kTransferByte},
-                          {"bytes-fetched", n / 8, kTransferByte},
-                          {"launches", work.launches, kCudaLaunch},
-                          {"bytes", work.bytes, kCudaByte}};
-  terms.insert(terms.end(), work.other.begin(), work.other.end());
-  return {std::move(terms), sent + n / 8 + work.elements * row_bytes};
+  Terms terms{{"start", 1, kCudaStart},
+              {"bytes-sent", sent, kTransferByte},
+              {"bytes-fetched", n / 8, kTransferByte},
+              {"launches", work.launches, kCudaLaunch},
+              {"bytes", work.bytes, kCudaByte}};
+  terms.append(work.other);
+  return {terms, sent + n / 8 + work.elements * row_bytes};
 }
 
 }  // namespace skyrank::planner::cost

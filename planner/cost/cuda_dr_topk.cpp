@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "kernels/cuda/topk/subrange.hpp"
 #include "planner/cost/cuda_common.hpp"
@@ -12,15 +14,23 @@ constexpr std::int64_t kGreatestAlpha = 13;
 
 // Rule 4 is where equation 6 is least; with the machine's own factors that may be a little further. Two delegates a
 // subrange (section 4.3) and radix as assistant are not priced: no runs compare their values with each other.
-std::vector<Values> cuda_dr_topk_candidates(const kernels::TopKShape& shape) {
+std::span<const Values> cuda_dr_topk_candidates(const kernels::TopKShape& shape) {
+  static const std::vector<Values> kValues = [] {
+    std::vector<Values> values;
+    for (std::int64_t alpha = dr::kLeastExponent; alpha <= kGreatestAlpha; ++alpha) {
+      values.push_back({{"alpha", alpha}});
+    }
+    return values;
+  }();
   const double n = std::max(1.0, static_cast<double>(shape.n));
   const double k = std::clamp(static_cast<double>(shape.k), 1.0, n);
   const auto rule = static_cast<std::int64_t>(dr::best_exponent(n, k));
-  std::vector<Values> candidates;
-  for (std::int64_t alpha = rule - 1; alpha <= rule + 1; ++alpha) {
-    candidates.push_back({{"alpha", std::clamp<std::int64_t>(alpha, dr::kLeastExponent, kGreatestAlpha)}});
-  }
-  return candidates;
+  const auto allowed = [](std::int64_t alpha) {
+    return std::clamp<std::int64_t>(alpha, dr::kLeastExponent, kGreatestAlpha);
+  };
+  const std::int64_t first = allowed(rule - 1);
+  return std::span(kValues).subspan(static_cast<std::size_t>(first - dr::kLeastExponent),
+                                    static_cast<std::size_t>(allowed(rule + 1) - first + 1));
 }
 
 // Equation 6 of dr-topk-sc21 at its best subrange size, in bytes: its first term reads the keys, the others move

@@ -1,10 +1,14 @@
+#include <span>
+#include <vector>
+
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/models.hpp"
 
 namespace skyrank::planner::cost {
 
-std::vector<Values> cuda_ggs_candidates(const kernels::SkylineShape& /*shape*/) {
-  return {{{"alpha", 1024}}, {{"alpha", 256}}, {{"alpha", 4096}}};
+std::span<const Values> cuda_ggs_candidates(const kernels::SkylineShape& /*shape*/) {
+  static const std::vector<Values> kValues = {{{"alpha", 1024}}, {{"alpha", 256}}, {{"alpha", 4096}}};
+  return kValues;
 }
 
 Cost cuda_ggs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& /*machine*/,

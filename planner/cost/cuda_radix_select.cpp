@@ -1,11 +1,15 @@
+#include <span>
+#include <vector>
+
 #include "planner/cost/cuda_selection.hpp"
 #include "planner/cost/models.hpp"
 
 namespace skyrank::planner::cost {
 
 // The paper has 8 bits; 11 are the most whose counters fit beside each other, and save a pass over the keys.
-std::vector<Values> cuda_radix_select_candidates(const kernels::TopKShape& /*shape*/) {
-  return {{{"digit_bits", 11}}, {{"digit_bits", 8}}};
+std::span<const Values> cuda_radix_select_candidates(const kernels::TopKShape& /*shape*/) {
+  static const std::vector<Values> kValues = {{{"digit_bits", 11}}, {{"digit_bits", 8}}};
+  return kValues;
 }
 
 Cost cuda_radix_select(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/,

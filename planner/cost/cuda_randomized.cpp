@@ -1,4 +1,6 @@
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "planner/cost/cuda_selection.hpp"
 #include "planner/cost/models.hpp"
@@ -17,8 +19,10 @@ double deviations(double share) {
 }  // namespace
 
 // Section 7 of the paper weighs a guess that fails against a middle bin that is larger than it had to be.
-std::vector<Values> cuda_randomized_candidates(const kernels::TopKShape& /*shape*/) {
-  return {{{"probability", 80}}, {{"probability", 60}}, {{"probability", 90}}, {{"probability", 97}}};
+std::span<const Values> cuda_randomized_candidates(const kernels::TopKShape& /*shape*/) {
+  static const std::vector<Values> kValues = {
+      {{"probability", 80}}, {{"probability", 60}}, {{"probability", 90}}, {{"probability", 97}}};
+  return kValues;
 }
 
 Cost cuda_randomized(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/,

@@ -44,6 +44,7 @@ Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& s
                     .bytes = read * n,
                     .elements = room_for(shape, kept),
                     .widens = false,
+                    .scans = true,
                     .other = {{"select", 1, 8e-6},  // the threshold from the sample
                               {"candidates", kept * element_bytes(shape), 8 * kCudaByte}}});
 }

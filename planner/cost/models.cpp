@@ -1,12 +1,12 @@
 #include "planner/cost/models.hpp"
 
-#include <utility>
+#include <algorithm>
 
 namespace skyrank::planner::cost {
 
 // The only place of the planner that knows algorithms by name.
-SkylineModel skyline_model(std::string_view algorithm) {
-  static constexpr std::pair<std::string_view, SkylineModel> kModels[] = {
+std::span<const NamedModel<kernels::SkylineShape>> skyline_models() {
+  static constexpr NamedModel<kernels::SkylineShape> kModels[] = {
       {"bnl", {bnl}},
       {"sfs", {sfs, block_candidates}},
       {"salsa", {salsa, block_candidates}},
@@ -19,14 +19,11 @@ SkylineModel skyline_model(std::string_view algorithm) {
       {"cuda-skyalign", {cuda_skyalign, cuda_skyalign_candidates}},
       {"cuda-blocked-bitmap", {cuda_blocked_bitmap}},
   };
-  for (const auto& [name, model] : kModels) {
-    if (name == algorithm) return model;
-  }
-  return {};
+  return kModels;
 }
 
-TopKModel topk_model(std::string_view algorithm) {
-  static constexpr std::pair<std::string_view, TopKModel> kModels[] = {
+std::span<const NamedModel<kernels::TopKShape>> topk_models() {
+  static constexpr NamedModel<kernels::TopKShape> kModels[] = {
       {"sort", {sort}},
       {"stl-heap", {stl_heap}},
       {"heap", {heap}},
@@ -34,7 +31,7 @@ TopKModel topk_model(std::string_view algorithm) {
       {"bitonic", {bitonic}},
       {"sampled-threshold", {sampled_threshold}},
       {"cuda-sort", {cuda_sort}},
-      {"cuda-dr-topk", {cuda_dr_topk, cuda_dr_topk_candidates}},
+      {"cuda-dr-topk", {cuda_dr_topk, cuda_dr_topk_candidates, false}},
       {"cuda-sampled-threshold", {cuda_sampled_threshold}},
       {"cuda-radix-select", {cuda_radix_select, cuda_radix_select_candidates}},
       {"cuda-bucket-select", {cuda_bucket_select, cuda_bucket_select_candidates}},
@@ -43,10 +40,21 @@ TopKModel topk_model(std::string_view algorithm) {
       {"cuda-per-thread-registers", {cuda_per_thread_registers}},
       {"cuda-randomized", {cuda_randomized, cuda_randomized_candidates}},
   };
-  for (const auto& [name, model] : kModels) {
-    if (name == algorithm) return model;
-  }
-  return {};
+  return kModels;
 }
+
+namespace {
+
+template <class Shape>
+Model<Shape> named(std::span<const NamedModel<Shape>> models, std::string_view algorithm) {
+  const auto found = std::ranges::find(models, algorithm, &NamedModel<Shape>::first);
+  return found == models.end() ? Model<Shape>{} : found->second;
+}
+
+}  // namespace
+
+SkylineModel skyline_model(std::string_view algorithm) { return named(skyline_models(), algorithm); }
+
+TopKModel topk_model(std::string_view algorithm) { return named(topk_models(), algorithm); }
 
 }  // namespace skyrank::planner::cost

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <span>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "kernels/common/problem.hpp"
 #include "planner/choose.hpp"
@@ -21,8 +22,9 @@ template <class Shape>
 struct Model {
   CostFunction<Shape> cost = nullptr;
   /// Values of its parameters that are worth pricing, from the paper's rule or around what the model has its least cost
-  /// at; null: the defaults alone.
-  std::vector<Values> (*candidates)(const Shape&) = nullptr;
+  /// at; null: the defaults alone. They live as long as the process.
+  std::span<const Values> (*candidates)(const Shape&) = nullptr;
+  bool defaults_first = true;  ///< whether the first of these are what the model takes where none are given
 
   explicit operator bool() const { return cost != nullptr; }
 };
@@ -80,16 +82,24 @@ Cost cuda_per_thread_registers(const kernels::TopKShape& shape, const Statistics
 Cost cuda_randomized(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
                      const Values& values);
 
-std::vector<Values> block_candidates(const kernels::SkylineShape& shape);
-std::vector<Values> cuda_ggs_candidates(const kernels::SkylineShape& shape);
-std::vector<Values> cuda_skyalign_candidates(const kernels::SkylineShape& shape);
-std::vector<Values> cuda_bitonic_candidates(const kernels::TopKShape& shape);
-std::vector<Values> cuda_bucket_select_candidates(const kernels::TopKShape& shape);
-std::vector<Values> cuda_dr_topk_candidates(const kernels::TopKShape& shape);
-std::vector<Values> cuda_radix_select_candidates(const kernels::TopKShape& shape);
-std::vector<Values> cuda_randomized_candidates(const kernels::TopKShape& shape);
+std::span<const Values> block_candidates(const kernels::SkylineShape& shape);
+std::span<const Values> cuda_ggs_candidates(const kernels::SkylineShape& shape);
+std::span<const Values> cuda_skyalign_candidates(const kernels::SkylineShape& shape);
+std::span<const Values> cuda_bitonic_candidates(const kernels::TopKShape& shape);
+std::span<const Values> cuda_bucket_select_candidates(const kernels::TopKShape& shape);
+std::span<const Values> cuda_dr_topk_candidates(const kernels::TopKShape& shape);
+std::span<const Values> cuda_radix_select_candidates(const kernels::TopKShape& shape);
+std::span<const Values> cuda_randomized_candidates(const kernels::TopKShape& shape);
 
-/// The model of an algorithm by its registered name; without functions when it has none.
+/// A model, by its algorithm's registered name.
+template <class Shape>
+using NamedModel = std::pair<std::string_view, Model<Shape>>;
+
+/// All there are, those of GPUs in builds without CUDA, too.
+std::span<const NamedModel<kernels::SkylineShape>> skyline_models();
+std::span<const NamedModel<kernels::TopKShape>> topk_models();
+
+/// The model of an algorithm; without functions when it has none.
 SkylineModel skyline_model(std::string_view algorithm);
 TopKModel topk_model(std::string_view algorithm);
 

@@ -16,29 +16,38 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Of the points [first, last), which are a multiple of the vectors' lanes.
+/// Sum over the points from the i-th on, as many as a vector has lanes, but for the first `done` of them.
 template <class Tag>
-double nearness_of(Tag tag, std::size_t first, std::size_t last, const float* points, std::span<const float> weights,
-                   std::span<const double> values) {
+auto nearness_at(Tag tag, std::size_t i, std::size_t done, const float* points, std::span<const float> weights,
+                 std::span<const float> values) {
+  auto square = hn::Zero(tag);
+  for (std::size_t j = 0; j < values.size(); ++j) {
+    const auto off = hn::Sub(hn::LoadU(tag, points + j * weights.size() + i), hn::Set(tag, values[j]));
+    square = hn::MulAdd(off, off, square);
+  }
+  const auto near = hn::Exp(tag, hn::Mul(square, hn::Set(tag, -0.5F)));
+  return hn::IfThenZeroElse(hn::FirstN(tag, done), hn::Mul(near, hn::LoadU(tag, weights.data() + i)));
+}
+
+template <class Tag>
+double nearness_of(Tag tag, const float* points, std::span<const float> weights, std::span<const float> values) {
+  const std::size_t lanes = hn::Lanes(tag);
+  const std::size_t whole = weights.size() / lanes * lanes;
   auto sum = hn::Zero(tag);
-  for (std::size_t i = first; i < last; i += hn::Lanes(tag)) {
-    auto square = hn::Zero(tag);
-    for (std::size_t j = 0; j < values.size(); ++j) {
-      const auto value = hn::Set(tag, static_cast<float>(values[j]));
-      const auto off = hn::Sub(hn::LoadU(tag, points + j * weights.size() + i), value);
-      square = hn::MulAdd(off, off, square);
-    }
-    const auto near = hn::Exp(tag, hn::Mul(square, hn::Set(tag, -0.5F)));
-    sum = hn::MulAdd(near, hn::LoadU(tag, weights.data() + i), sum);
+  for (std::size_t i = 0; i < whole; i += lanes) {
+    sum = hn::Add(sum, nearness_at(tag, i, 0, points, weights, values));
+  }
+  if (whole < weights.size()) {
+    const std::size_t last = weights.size() - lanes;
+    sum = hn::Add(sum, nearness_at(tag, last, whole - last, points, weights, values));
   }
   return static_cast<double>(hn::GetLane(hn::SumOfLanes(tag, sum)));
 }
 
-double sum_nearness(std::span<const float> points, std::span<const float> weights, std::span<const double> values) {
+double sum_nearness(std::span<const float> points, std::span<const float> weights, std::span<const float> values) {
   const hn::ScalableTag<float> tag;
-  const std::size_t whole = weights.size() / hn::Lanes(tag) * hn::Lanes(tag);
-  return nearness_of(tag, 0, whole, points.data(), weights, values) +
-         nearness_of(hn::CappedTag<float, 1>(), whole, weights.size(), points.data(), weights, values);
+  if (weights.size() >= hn::Lanes(tag)) return nearness_of(tag, points.data(), weights, values);
+  return nearness_of(hn::CappedTag<float, 1>(), points.data(), weights, values);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -50,8 +59,7 @@ namespace skyrank::planner::cost {
 
 HWY_EXPORT(sum_nearness);
 
-double weighted_nearness(std::span<const float> points, std::span<const float> weights,
-                         std::span<const double> values) {
+double weighted_nearness(std::span<const float> points, std::span<const float> weights, std::span<const float> values) {
   return HWY_DYNAMIC_DISPATCH(sum_nearness)(points, weights, values);
 }
 

@@ -1,3 +1,6 @@
+#include <span>
+#include <vector>
+
 #include "planner/cost/common.hpp"
 #include "planner/cost/models.hpp"
 
@@ -5,8 +8,9 @@ namespace skyrank::planner::cost {
 
 // Any block is right; a small one leaves threads idle at its end, a large one compares rows that the window would have
 // settled.
-std::vector<Values> block_candidates(const kernels::SkylineShape& /*shape*/) {
-  return {{{"block", 256}}, {{"block", 1024}}, {{"block", 4096}}};
+std::span<const Values> block_candidates(const kernels::SkylineShape& /*shape*/) {
+  static const std::vector<Values> kValues = {{{"block", 1024}}, {{"block", 256}}, {{"block", 4096}}};
+  return kValues;
 }
 
 Cost sfs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace skyrank::planner::cost {
 
@@ -25,9 +28,39 @@ struct Term {
   double seconds = 0;  ///< for one; where no profile says better
 };
 
+/// The terms of a model, in place: a choice prices some forty paths and allocates for none.
+class Terms {
+ public:
+  static constexpr std::size_t kMost = 24;
+
+  Terms() = default;
+  Terms(std::initializer_list<Term> terms) { append(terms); }
+
+  /// Throws std::length_error beyond kMost.
+  void push_back(const Term& term) {
+    if (size_ == kMost) throw std::length_error("a cost model of too many terms");
+    terms_[size_++] = term;
+  }
+  void append(std::initializer_list<Term> terms) {
+    for (const Term& term : terms) push_back(term);
+  }
+
+  std::size_t size() const { return size_; }
+  Term* begin() { return terms_.data(); }
+  Term* end() { return terms_.data() + size_; }
+  const Term* begin() const { return terms_.data(); }
+  const Term* end() const { return terms_.data() + size_; }
+  Term& operator[](std::size_t i) { return terms_[i]; }
+  const Term& operator[](std::size_t i) const { return terms_[i]; }
+
+ private:
+  std::array<Term, kMost> terms_;
+  std::size_t size_ = 0;
+};
+
 /// What a model says of a problem.
 struct Cost {
-  std::vector<Term> terms;
+  Terms terms;
   double bytes = 0;  ///< of temporary memory where the algorithm runs, its copy of the input there included
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "planner/cost/models.hpp"
+#include "planner/price_list.hpp"
 
 namespace skyrank::planner {
 namespace {
@@ -80,9 +81,10 @@ TEST(Choose, GeneralOrdersTakeBlockNestedLoops) {
   const auto choice = choose(skyline(100000, 4, true), {}, {});
   EXPECT_EQ(choice.algorithm->name, "bnl");
   for (const Considered& other : choice.others) {
-    EXPECT_FALSE(other.reason.empty()) << other.algorithm;
-    const bool refused = other.reason.find("Pareto") != std::string::npos || other.reason.starts_with("needs a GPU");
-    EXPECT_TRUE(other.seconds || refused) << other.reason;
+    const std::string reason = other.reason();
+    EXPECT_FALSE(reason.empty()) << other.algorithm;
+    const bool refused = reason.find("Pareto") != std::string::npos || reason.starts_with("needs a GPU");
+    EXPECT_TRUE(other.seconds || refused) << reason;
   }
 }
 
@@ -98,7 +100,7 @@ TEST(Choose, TheCheapestWinsAndTheOthersSayWhyNot) {
   EXPECT_EQ(choice.others.size() + 1, kernels::topk_algorithms().size());
   for (const Considered& other : choice.others) {
     EXPECT_NE(other.algorithm, choice.algorithm->name);
-    EXPECT_FALSE(other.reason.empty());
+    EXPECT_FALSE(other.reason().empty());
     EXPECT_GE(other.seconds.value_or(1e9), choice.seconds);
   }
   EXPECT_THAT(choice.reason, HasSubstr("cheapest"));
@@ -152,7 +154,8 @@ TEST(Choose, ALimitOfMemoryLeavesOutWhatNeedsMore) {
   EXPECT_LT(bound.bytes, free.bytes);
   const auto lost = std::ranges::find(bound.others, free.algorithm->name, &Considered::algorithm);
   ASSERT_NE(lost, bound.others.end());
-  EXPECT_THAT(lost->reason, testing::MatchesRegex("needs about [0-9.]+ MB of memory and the limit leaves [0-9.]+ MB"));
+  EXPECT_THAT(lost->reason(),
+              testing::MatchesRegex("needs about [0-9.]+ MB of memory and the limit leaves [0-9.]+ MB"));
 }
 
 // Predictions may err on the safe side, and the limit is kept anyway: the smallest is tried.
@@ -226,14 +229,22 @@ TEST(Choose, ForcedParametersWin) {
   }
 }
 
+/// The built-in prices without corrections.
+const PriceList& terms_alone() {
+  static const PriceList kTerms([] {
+    Profile profile = built_in_profile();
+    profile.corrections.clear();
+    return profile;
+  }());
+  return kTerms;
+}
+
 /// The priced parameters of least cost by terms; also of GPU algorithms that this build does not have.
 template <class Shape>
 cost::Values cheapest(std::string_view algorithm, const Shape& shape, const Statistics& statistics = {},
                       const cost::Values& given = {}) {
-  Profile terms = built_in_profile();
-  terms.corrections.clear();
   const auto seconds = [&](const cost::Values& values) {
-    return seconds_of(cost_of(algorithm, shape, {.cuda = true, .profile = &terms}, statistics, values));
+    return seconds_of(cost_of(algorithm, shape, {.cuda = true, .prices = &terms_alone()}, statistics, values));
   };
   const auto all = priced_parameters(algorithm, shape, given);
   return *std::ranges::min_element(all, {}, seconds);
@@ -254,10 +265,8 @@ TEST(GpuParameters, ThreadsOfLongKeysHaveFewElements) {
 
 // Runs of 15,000 to 10^6 rows take 0 to 5 % less with short digits.
 TEST(GpuParameters, LongDigitsOfSharedBitsAndEitherOfFewRows) {
-  Profile terms = built_in_profile();
-  terms.corrections.clear();
   const auto seconds = [&](std::int64_t bits) {
-    const Machine machine{.cuda = true, .profile = &terms};
+    const Machine machine{.cuda = true, .prices = &terms_alone()};
     return seconds_of(cost_of("cuda-radix-select", topk(1u << 20, 100), machine, {}, {{"digit_bits", bits}}));
   };
   EXPECT_NEAR(seconds(8) / seconds(11), 1, 0.05);

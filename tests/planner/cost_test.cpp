@@ -1,12 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <string_view>
+#include <vector>
 
 #include "planner/choose.hpp"
 #include "planner/cost/correction.hpp"
 #include "planner/cost/cuda_partitions.hpp"
 #include "planner/cost/models.hpp"
 #include "planner/estimate.hpp"
+#include "planner/price_list.hpp"
 
 namespace skyrank::planner {
 namespace {
@@ -17,12 +21,12 @@ using kernels::TieRule;
 using kernels::TopKShape;
 
 /// The built-in profile's seconds alone: a correction, which is bounded, may fall where sizes grow.
-const Profile& terms_alone() {
-  static const Profile kTerms = [] {
+const PriceList& terms_alone() {
+  static const PriceList kTerms([] {
     Profile profile = built_in_profile();
     profile.corrections.clear();
     return profile;
-  }();
+  }());
   return kTerms;
 }
 
@@ -36,7 +40,7 @@ TEST(CostModels, EveryAlgorithmHasOneThatNeverFallsWithN) {
         double before = 0;
         for (const std::size_t n : kGrid) {
           const SkylineShape shape{.n = n, .d = d, .width = KeyWidth::bytes8, .general_order = false};
-          const Machine machine{.threads = threads, .cuda = true, .profile = &terms_alone()};
+          const Machine machine{.threads = threads, .cuda = true, .prices = &terms_alone()};
           const double seconds = predict(*algorithm, shape, machine);
           EXPECT_TRUE(std::isfinite(seconds) && seconds > 0) << algorithm->name << ", n = " << n << ", d = " << d;
           EXPECT_GE(seconds, before) << algorithm->name << ", n = " << n << ", d = " << d;
@@ -57,7 +61,7 @@ TEST(CostModels, EveryTopKAlgorithmHasOneThatNeverFallsWithN) {
         double before = 0;
         for (const std::size_t n : kGrid) {
           const TopKShape shape{.n = n, .k = k, .widths = {KeyWidth::bytes4}, .ties = TieRule::first};
-          const Machine machine{.threads = threads, .cuda = true, .profile = &terms_alone()};
+          const Machine machine{.threads = threads, .cuda = true, .prices = &terms_alone()};
           const double seconds = predict(*algorithm, shape, machine);
           EXPECT_TRUE(std::isfinite(seconds) && seconds > 0) << algorithm->name << ", n = " << n << ", k = " << k;
           EXPECT_GE(seconds, before) << algorithm->name << ", n = " << n << ", k = " << k << ", threads " << threads;
@@ -79,13 +83,56 @@ TEST(CostModels, MoreThreadsNeverCostMore) {
   }
 }
 
+/// Calls visit(model, shape, statistics) for a variety of problems of each model.
+template <class Visit>
+void for_each_model(const Visit& visit) {
+  Statistics seen;
+  seen.sample = 64;
+  seen.distinct = 0.5;
+  seen.quantiles = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+  for (const Statistics& statistics : {Statistics{}, seen}) {
+    for (const std::size_t n : kGrid) {
+      for (const auto& [name, model] : cost::skyline_models()) {
+        for (const std::size_t d : {1, 5}) visit(model, SkylineShape{.n = n, .d = d}, statistics);
+      }
+      for (const auto& [name, model] : cost::topk_models()) {
+        for (const std::size_t k : {std::size_t{1}, n / 50, n}) {
+          visit(model, TopKShape{.n = n, .k = k, .widths = {KeyWidth::bytes4}}, statistics);
+          visit(model, TopKShape{.n = n, .k = k, .widths = {KeyWidth::bytes8, KeyWidth::bytes1}}, statistics);
+        }
+      }
+    }
+  }
+}
+
+// A price list knows them by their places.
+TEST(CostModels, TermsAreTheSameForAllProblems) {
+  std::map<const void*, std::vector<std::string_view>> first;
+  for_each_model([&](const auto& model, const auto& shape, const Statistics& statistics) {
+    std::vector<std::string_view> names;
+    for (const cost::Term& term : model.cost(shape, statistics, {.threads = 4}, {}).terms) names.push_back(term.name);
+    const auto [known, is_new] = first.try_emplace(reinterpret_cast<const void*>(model.cost), names);
+    EXPECT_EQ(known->second, names) << "n = " << shape.n;
+  });
+}
+
+TEST(CostModels, DefaultsAreTheFirstThatArePriced) {
+  for_each_model([](const auto& model, const auto& shape, const Statistics& statistics) {
+    if (model.candidates == nullptr || !model.defaults_first) return;
+    const auto seconds = [&](const cost::Values& values) {
+      return seconds_of(model.cost(shape, statistics, {}, values));
+    };
+    EXPECT_EQ(seconds({}), seconds(model.candidates(shape).front())) << "n = " << shape.n;
+  });
+}
+
 // By events on an H200, without the start and the answers' way to the host.
 TEST(CostModels, PartitionsAtOnceTakeWhatWasMeasured) {
   const auto milliseconds = [](double partitions, double length, double k) {
     cost::Cost cost = cost::cuda_partitions({.partitions = partitions, .rows = partitions * length, .k = k});
-    std::erase_if(cost.terms, [](const cost::Term& term) {
-      return term.name == "start" || term.name == "bytes-sent" || term.name == "bytes-fetched";
-    });
+    for (cost::Term& term : cost.terms) {
+      if (term.name == "start" || term.name == "bytes-sent" || term.name == "bytes-fetched") term.count = 0;
+    }
     return seconds_of(cost) * 1e3;
   };
   EXPECT_NEAR(milliseconds(4096, 65536, 32), 0.29, 0.05);

@@ -81,7 +81,7 @@ TEST(Dominators, ManyAreOnlyKnownToBeMany) {
     EXPECT_EQ(std::min(found.counts[i], 256u), std::min<std::size_t>(i, 256));
   }
   EXPECT_EQ(found.spared, 1u);
-  EXPECT_EQ(found.order.front(), 0u);
+  EXPECT_EQ(found.strongest.front(), 0u);
   EXPECT_NEAR(found.skyline_of(500), 1, 0.01);
 }
 

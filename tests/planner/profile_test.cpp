@@ -108,26 +108,32 @@ TEST(Profiles, SecondsOfAProfileReplaceThoseOfTheModel) {
   const auto* sfs = *std::ranges::find_if(algorithms, [](const auto* it) { return it->name == "sfs"; });
   Profile profile;
   profile.algorithms["sfs"]["start"] = 100;
-  EXPECT_NEAR(predict(*sfs, shape, {.profile = &profile}), 100, 0.1);
+  const PriceList prices(profile);
+  EXPECT_NEAR(predict(*sfs, shape, {.prices = &prices}), 100, 0.1);
 }
 
 TEST(Profiles, CorrectionsOfAProfileAreATermOfTheirOwn) {
   const kernels::TopKShape shape{.n = 1000, .k = 3, .widths = {kernels::KeyWidth::bytes4}};
+  const auto cost = [&](const Profile& profile) {
+    const PriceList prices(profile);
+    return cost_of("heap", shape, {.prices = &prices});
+  };
   Profile profile;
-  const double without = seconds_of(cost_of("heap", shape, {.profile = &profile}));
+  const double without = seconds_of(cost(profile));
   Correction& correction = profile.corrections["heap"];
   correction.linear.assign(cost::correction_names(true).size() + 1, 0);
   correction.linear.front() = std::log(1.5);
-  const cost::Cost cost = cost_of("heap", shape, {.profile = &profile});
-  EXPECT_EQ(cost.terms.back().name, "correction");
-  EXPECT_NEAR(seconds_of(cost), 1.5 * without, 1e-9 * without);
+  const cost::Cost corrected = cost(profile);
+  EXPECT_EQ(corrected.terms[corrected.terms.size() - 1].name, "correction");
+  EXPECT_NEAR(seconds_of(corrected), 1.5 * without, 1e-9 * without);
   correction.linear.front() = -100;  // bounded
-  EXPECT_NEAR(seconds_of(cost_of("heap", shape, {.profile = &profile})), without / 3, 1e-3 * without);
+  EXPECT_NEAR(seconds_of(cost(profile)), without / 3, 1e-3 * without);
 }
 
 TEST(Profiles, PointsOfACorrectionCountWhereTheyAreNear) {
   const kernels::TopKShape shape{.n = 1000, .k = 3, .widths = {kernels::KeyWidth::bytes4}};
-  const std::vector<double> values = cost::correction_values(shape, {}, {}, 1e-5);
+  cost::Features features(shape, {});
+  const std::span<const double> values = features.of(1, 1e-5);
   Correction correction{std::vector<double>(values.size() + 1), {}, {0.25F, 100}};
   for (const double value : values) {
     correction.points.push_back(static_cast<float>(value));
@@ -140,7 +146,7 @@ TEST(Profiles, PointsOfACorrectionCountWhereTheyAreNear) {
 
 TEST(Profiles, NearnessIsThatOfASquaredExponential) {
   for (const std::size_t count : {0u, 1u, 7u, 16u, 61u, 240u}) {
-    const std::vector<double> values = {0.25, -1.5, 3};
+    const std::vector<float> values = {0.25, -1.5, 3};
     std::vector<float> points;
     std::vector<float> weights;
     for (std::size_t i = 0; i < 3 * count; ++i) points.push_back(static_cast<float>(i * 37 % 101) / 20 - 2);
@@ -167,8 +173,8 @@ TEST(Profiles, PointsOfACorrectionHaveAllTheirNumbers) {
 TEST(Profiles, NamesOfCorrectionsAreDistinctAndHaveValues) {
   const kernels::SkylineShape skyline{.n = 1000, .d = 3, .width = kernels::KeyWidth::bytes4, .general_order = false};
   const kernels::TopKShape ranking{.n = 1000, .k = 3, .widths = {kernels::KeyWidth::bytes4}};
-  EXPECT_EQ(cost::correction_values(skyline, {}, {}, 1e-4).size(), cost::correction_names(false).size());
-  EXPECT_EQ(cost::correction_values(ranking, {}, {}, 1e-4).size(), cost::correction_names(true).size());
+  EXPECT_EQ(cost::Features(skyline, {}).of(1, 1e-4).size(), cost::correction_names(false).size());
+  EXPECT_EQ(cost::Features(ranking, {}).of(1, 1e-4).size(), cost::correction_names(true).size());
   for (const bool is_ranking : {false, true}) {
     const auto names = cost::correction_names(is_ranking);
     EXPECT_EQ(std::set<std::string_view>(names.begin(), names.end()).size(), names.size());
@@ -262,8 +268,9 @@ TEST(MeasuredRuns, ComeBackFromCsv) {
   EXPECT_EQ(read[0].parameters, skyline.parameters);
   EXPECT_TRUE(read[1].parameters.empty());
   EXPECT_EQ(read[1].statistics.best_ascending, 0.75);
-  EXPECT_EQ(predict(read[0], {}), predict(skyline, {}));
-  EXPECT_EQ(predict(read[1], {}), predict(ranking, {}));
+  const PriceList prices(Profile{});
+  EXPECT_EQ(predict(read[0], prices), predict(skyline, prices));
+  EXPECT_EQ(predict(read[1], prices), predict(ranking, prices));
   EXPECT_EQ(std::get<kernels::TopKShape>(read[1].shape).widths.size(), 2u);
   EXPECT_EQ(read[1].seconds, ranking.seconds);
   EXPECT_EQ(fit(read).algorithms.count("heap"), 0u);  // stopped, and of its query nothing else is known

@@ -51,7 +51,8 @@ struct Grid {
 ///   type, seed
 ///   k             required for top-k: 1 to n, or a share of n such as n/100
 ///   ties          first, last, all, any
-///   where         above 0, at most 1; less than 1 only for the planner's runs, of one column of 4 or 8 bytes
+///   where         above 0, at most 1; less than 1 only for the planner's runs, of one column of 4 or 8 bytes, or of
+///                 floats that are resident
 ///   residency     sent, resident: whether keys go to a GPU with each run, or lie there, which only the planner's runs
 ///                 know
 ///   threads       0 to 1024

@@ -10,8 +10,8 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/exec/column_cache.hpp"
 #include "engine/exec/runtime.hpp"
-#include "engine/exec/zone_maps.hpp"
 #include "kernels/cuda/device/failure.hpp"
 
 namespace skyrank::exec {
@@ -77,7 +77,7 @@ DeviceArray bring_values(const ColumnData& column, std::size_t width) {
 
 ResidentColumn::ResidentColumn(ColumnData column) : column_(std::move(column)) {
   column_.device.reset();
-  column_.zone_maps.reset();  // which may hold this
+  column_.cache.reset();  // which may hold this
 }
 
 bool ResidentColumn::is_possible(const ColumnData& column) {
@@ -151,9 +151,9 @@ std::vector<int> columns_of_keys(const query::BoundQuery& query) {
 
 std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column) {
   if (column.device != nullptr) return column.device;
-  if (column.zone_maps == nullptr) return nullptr;
-  if (auto there = column.zone_maps->on_device()) return there;
-  return column.zone_maps->keep_on_device(std::make_shared<ResidentColumn>(column));
+  if (column.cache == nullptr) return nullptr;
+  if (auto there = column.cache->on_device()) return there;
+  return column.cache->keep_on_device(std::make_shared<ResidentColumn>(column));
 }
 
 Residency residency_of(const std::vector<int>& columns, const Table& table, bool shares) {
@@ -164,8 +164,8 @@ Residency residency_of(const std::vector<int>& columns, const Table& table, bool
     if (!ResidentColumn::is_possible(column)) continue;
     const auto bytes = static_cast<double>(ResidentColumn(column).bytes());
     result.row_bytes += bytes / rows;
-    const auto kept = column.device == nullptr && shares && column.zone_maps != nullptr ? column.zone_maps->on_device()
-                                                                                        : column.device;
+    const auto kept =
+        column.device == nullptr && shares && column.cache != nullptr ? column.cache->on_device() : column.device;
     if (kept == nullptr || !kept->is_there()) result.unsent += bytes;
   }
   return result;

@@ -17,7 +17,7 @@ namespace skyrank {
 namespace exec {
 class ResidentColumn;  // engine/exec/device/resident.hpp
 class SurveyCache;
-class ZoneMaps;
+class ColumnCache;
 }  // namespace exec
 
 /// How the values of a column lie in memory.
@@ -57,7 +57,7 @@ struct ColumnData {
   std::shared_ptr<const void> owner;             ///< keeps the memory alive; null when the caller does
   std::shared_ptr<exec::ResidentColumn> device;  ///< the same values on a GPU, by Engine::pin; null without
   /// What queries learnt of the values, for later ones; shared by all copies. Null: nothing is kept.
-  std::shared_ptr<exec::ZoneMaps> zone_maps = nullptr;
+  std::shared_ptr<exec::ColumnCache> cache = nullptr;
 
   /// The string of a row of a string column in any of its layouts; undefined for a NULL row.
   std::string_view string_at(std::int64_t row) const;

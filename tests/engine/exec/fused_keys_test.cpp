@@ -7,7 +7,7 @@
 #include <skyrank/engine.hpp>
 
 #include "engine/exec/block_keys.hpp"
-#include "engine/exec/zone_maps.hpp"
+#include "engine/exec/column_cache.hpp"
 #include "kernels/common/keys.hpp"
 #include "tests/semantics/tables.hpp"
 
@@ -110,7 +110,7 @@ TEST(FusedRanking, ZoneMapsThatQueriesShare) {
         for (const Ties ties : {Ties::first, Ties::last, Ties::all}) {
           for (const std::int64_t k : {1, 60, 300}) expect_same(best(k, ties), table, what);
         }
-        EXPECT_NE(table.column("x").data().zone_maps->find(descending), nullptr);
+        EXPECT_NE(table.column("x").data().cache->zone_map(descending), nullptr);
         expect_same(best(10, Ties::first).where("y < 30"), table, what);
         expect_same(best(20, Ties::last).where("y = 5 and x > 7"), table, what);
       }
@@ -127,7 +127,7 @@ TEST(FusedRanking, ZoneMapsHideNoErrors) {
   d.back() = 0;
   const Table table({Column::own("d", d), Column::own("x", x)});
   run(from().rank_by({low("x")}).limit(3), table, "sampled-threshold", 1);
-  ASSERT_NE(table.column("x").data().zone_maps->find(false), nullptr);
+  ASSERT_NE(table.column("x").data().cache->zone_map(false), nullptr);
   EXPECT_THROW(run(from().where("10 / d > 3").rank_by({low("x")}).limit(3), table, "sampled-threshold", 1), DataError);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <ostream>
+#include <utility>
 
 namespace skyrank::bench {
 namespace {
@@ -26,9 +27,9 @@ std::string path_of(const planner::MeasuredRun& run) {
 }
 
 /// Of each algorithm the run with the parameters that are cheapest by their terms, as the planner takes them; `terms`
-/// is the profile without corrections.
+/// are the prices without corrections.
 std::vector<const planner::MeasuredRun*> contenders(const std::vector<const planner::MeasuredRun*>& runs,
-                                                    const planner::Profile& terms) {
+                                                    const planner::PriceList& terms) {
   std::map<std::string_view, std::pair<double, const planner::MeasuredRun*>> cheapest;
   for (const planner::MeasuredRun* run : runs) {
     const std::optional<double> seconds = planner::predict(*run, terms);
@@ -42,12 +43,12 @@ std::vector<const planner::MeasuredRun*> contenders(const std::vector<const plan
 }
 
 Verdict judge_query(const std::string& query, const std::vector<const planner::MeasuredRun*>& runs,
-                    const planner::Profile& profile, const planner::Profile& terms) {
+                    const planner::PriceList& prices, const planner::PriceList& terms) {
   const planner::MeasuredRun* best = *std::ranges::min_element(runs, {}, &planner::MeasuredRun::seconds);
   const planner::MeasuredRun* chosen = nullptr;
   double predicted = 0;
   for (const planner::MeasuredRun* run : contenders(runs, terms)) {
-    const std::optional<double> seconds = planner::predict(*run, profile);
+    const std::optional<double> seconds = planner::predict(*run, prices);
     if (!seconds || (chosen != nullptr && *seconds >= predicted)) continue;
     chosen = run;
     predicted = *seconds;
@@ -68,13 +69,15 @@ Verdict judge_query(const std::string& query, const std::vector<const planner::M
 std::vector<Verdict> judge(const std::vector<planner::MeasuredRun>& runs, const planner::Profile& profile) {
   std::map<std::string, std::vector<const planner::MeasuredRun*>> queries;
   for (const planner::MeasuredRun& run : runs) queries[planner::query_of(run)].push_back(&run);
-  planner::Profile terms = profile;
-  terms.corrections.clear();
+  planner::Profile uncorrected = profile;
+  uncorrected.corrections.clear();
+  const planner::PriceList prices(profile);
+  const planner::PriceList terms(std::move(uncorrected));
   std::vector<Verdict> verdicts;
   for (const auto& [query, its_runs] : queries) {
     // Where every path was stopped, nothing is known.
     if (std::ranges::none_of(its_runs, [](const auto* run) { return std::isfinite(run->seconds); })) continue;
-    verdicts.push_back(judge_query(query, its_runs, profile, terms));
+    verdicts.push_back(judge_query(query, its_runs, prices, terms));
   }
   return verdicts;
 }

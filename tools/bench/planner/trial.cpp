@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -18,12 +19,15 @@
 #include <optional>
 #include <span>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 #include <skyrank/error.hpp>
 
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "tools/bench/data.hpp"
+#include "tools/bench/planner/filters.hpp"
 
 namespace skyrank::bench {
 namespace {
@@ -106,49 +110,13 @@ std::vector<std::uint64_t> gathered_keys(const kernels::KeyColumn& column, const
   return gathered<std::uint64_t>(column, rows);
 }
 
-/// A column of keys behind a filter that a hash decides, as the engine fuses the two.
-class FilteredKeys final : public kernels::KeySource {
- public:
-  FilteredKeys(const kernels::KeyColumn& column, std::size_t n, double share) : column_(column), taking_(n) {
-    const auto limit = static_cast<std::uint64_t>(share * 0x1p32);
-    std::uint64_t hash = 0x9e3779b97f4a7c15;
-    for (std::uint8_t& takes : taking_) {
-      hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9 + 0x94d049bb133111eb;
-      takes = (hash >> 32) < limit ? 1 : 0;
-    }
-  }
+/// Whether a cell's filter is one of columns on a GPU.
+bool is_scan(const Cell& cell) { return cell.where < 1 && cell.residency == kernels::Memory::device; }
 
-  kernels::KeyWidth width() const override { return column_.width; }
-  bool has_filter() const override { return true; }
-  bool can_filter_late() const override { return true; }
-  std::unique_ptr<kernels::KeyReader> reader() const override { return std::make_unique<Reader>(*this); }
-  bool takes(std::size_t row) const { return taking_[row] != 0; }
-
- private:
-  class Reader final : public kernels::KeyReader {
-   public:
-    explicit Reader(const FilteredKeys& source) : source_(source) {}
-
-    kernels::KeyBlock read(std::size_t begin, std::size_t end) override {
-      kernels::KeyBlock block = read_unfiltered(begin, end);
-      block.taking = source_.taking_.data() + begin;
-      return block;
-    }
-    kernels::KeyBlock read_unfiltered(std::size_t begin, std::size_t) override {
-      const auto bytes = static_cast<std::size_t>(source_.column_.width);
-      return {.keys = static_cast<const std::byte*>(source_.column_.data) + begin * bytes};
-    }
-    void filter(std::span<const kernels::RowId> rows, std::uint8_t* taking) override {
-      for (std::size_t i = 0; i < rows.size(); ++i) taking[i] = source_.takes(static_cast<std::size_t>(rows[i]));
-    }
-
-   private:
-    const FilteredKeys& source_;
-  };
-
-  kernels::KeyColumn column_;
-  std::vector<std::uint8_t> taking_;
-};
+/// Runs an algorithm on a problem.
+template <class Algorithm>
+using Runner = std::function<typename Algorithm::Solution(const Algorithm&, const typename Algorithm::Problem&,
+                                                          const kernels::ParameterValues&, const kernels::Context&)>;
 
 /// What about m rows tell.
 template <class Problem>
@@ -189,6 +157,7 @@ planner::Statistics statistics_of(const Problem& problem, std::span<const kernel
   }
   statistics.selectivity = cell.where;
   statistics.memory = problem.memory;
+  if (is_scan(cell)) statistics.scanned = ScannedFloats::row_bytes(cell);
   return statistics;
 }
 
@@ -245,14 +214,14 @@ void drain(kernels::Device device) {
 
 /// Seconds of one run, or nothing when it was stopped.
 template <class Algorithm>
-std::optional<double> timed(const Path<Algorithm>& path, const typename Algorithm::Problem& problem, int threads,
-                            Watchdog& watchdog, double limit) {
+std::optional<double> timed(const Runner<Algorithm>& run, const Path<Algorithm>& path,
+                            const typename Algorithm::Problem& problem, int threads, Watchdog& watchdog, double limit) {
   wake_threads(threads);
   kernels::Context context;
   context.stop = watchdog.watch(limit);
   const auto start = Clock::now();
   try {
-    path.algorithm->run(problem, {path.algorithm->parameters, path.parameters}, context);
+    run(*path.algorithm, problem, {path.algorithm->parameters, path.parameters}, context);
   } catch (const kernels::Cancelled&) {
     drain(path.algorithm->device);
     return std::nullopt;
@@ -272,8 +241,9 @@ bool uncertain(const std::vector<double>& seconds, double total) {
 /// Runs the paths in turns, and those again that matter: near the best, or of uncertain time. Each round takes the next
 /// one of the problems, which are alike. Of a path that was run again the times of the warm-ups are dropped.
 template <class Algorithm>
-void time_in_turns(std::vector<Path<Algorithm>>& paths, const std::vector<typename Algorithm::Problem>& problems,
-                   const Cell& cell, int threads, const TrialOptions& options) {
+void time_in_turns(const Runner<Algorithm>& runner, std::vector<Path<Algorithm>>& paths,
+                   const std::vector<typename Algorithm::Problem>& problems, const Cell& cell, int threads,
+                   const TrialOptions& options) {
   constexpr int kMostRounds = 10;
   constexpr double kMostRepeated = 0.03;  // seconds
   constexpr double kContends = 1.5;
@@ -298,7 +268,7 @@ void time_in_turns(std::vector<Path<Algorithm>>& paths, const std::vector<typena
       // Short runs are cheap to have, however hopeless.
       const double limit =
           sets_up ? cell.budget_s : std::clamp(planner::kHopeless * best, planner::kLeastStopped, cell.budget_s);
-      const std::optional<double> run = timed(path, problem, threads, watchdog, limit);
+      const std::optional<double> run = timed(runner, path, problem, threads, watchdog, limit);
       if (!run) {
         path.seconds = {std::numeric_limits<double>::infinity()};
         continue;
@@ -326,12 +296,20 @@ std::pair<planner::Statistics, double> plan(const typename Algorithm::Problem& p
   return {statistics, planning};
 }
 
+/// As algorithms are registered.
+template <class Algorithm>
+typename Algorithm::Solution run_as_it_is(const Algorithm& algorithm, const typename Algorithm::Problem& problem,
+                                          const kernels::ParameterValues& parameters, const kernels::Context& context) {
+  return algorithm.run(problem, parameters, context);
+}
+
 /// `problems`: alike; the first is what the planner looks at. `earlier`: runs of the same cell; none the first time.
 template <class Algorithm>
 std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
                                  const std::vector<typename Algorithm::Problem>& problems,
                                  std::span<const kernels::KeyColumn> keys, const Cell& cell, int threads,
-                                 const TrialOptions& options, std::vector<MeasuredRun> earlier) {
+                                 const TrialOptions& options, std::vector<MeasuredRun> earlier,
+                                 const std::type_identity_t<Runner<Algorithm>>& runner) {
   constexpr double kContends = 2;
   const typename Algorithm::Problem& problem = problems.front();
   const bool gpu = !kernels::cuda::find_devices().devices.empty();
@@ -352,7 +330,7 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
     });
   }
   if (!options.time) paths.clear();
-  time_in_turns(paths, problems, cell, threads, options);
+  time_in_turns(runner, paths, problems, cell, threads, options);
   const std::string where = cell.where < 1 ? fmt::format(" where={}", cell.where) : "";
   const std::string data =
       fmt::format("{} {} {}{}", cell.distribution, to_string(DataType(cell.type)), cell.seed, where);
@@ -426,7 +404,17 @@ std::vector<MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options,
     if (cell.op == Op::skyline) {
       return try_all(kernels::skyline_algorithms(),
                      {{.n = data.n, .keys = keys_of(data), .order = {}, .memory = cell.residency}}, data.keys, cell,
-                     threads, options, earlier);
+                     threads, options, earlier, run_as_it_is<kernels::SkylineAlgorithm>);
+    }
+    if (is_scan(cell)) {
+      const ScannedFloats scan(data, cell);
+      const kernels::TopKProblem problem{.n = data.n,
+                                         .keys = keys_of(data),
+                                         .k = static_cast<std::size_t>(cell.k),
+                                         .ties = cell.ties,
+                                         .memory = cell.residency};
+      return try_all(kernels::topk_algorithms(), {problem}, data.keys, cell, threads, options, earlier,
+                     std::bind_front(&ScannedFloats::run, &scan));
     }
     std::deque<FilteredKeys> sources;
     std::vector<kernels::TopKProblem> problems;
@@ -440,7 +428,8 @@ std::vector<MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options,
       problems.back().keys = {};
       problems.back().source = &sources.emplace_back(table.keys.front(), table.n, cell.where);
     }
-    return try_all(kernels::topk_algorithms(), problems, data.keys, cell, threads, options, earlier);
+    return try_all(kernels::topk_algorithms(), problems, data.keys, cell, threads, options, earlier,
+                   run_as_it_is<kernels::TopKAlgorithm>);
   });
 }
 

@@ -9,27 +9,28 @@ namespace skyrank::exec {
 
 class ResidentColumn;  // engine/exec/device/resident.hpp
 
-/// The zone maps of a column: the least keys of every kernels::kZoneRows rows, low values first and high values first,
-/// by the keys that FusedKeys makes of the column. They are made by the query that first gains by one. Thread-safe.
-class ZoneMaps {
+/// What queries have made of a column, for later ones: its zone maps and its copy on a GPU. It lives as long as the
+/// column. Thread-safe.
+class ColumnCache {
  public:
-  using Map = std::shared_ptr<const void>;
+  using ZoneMap = std::shared_ptr<const void>;
 
-  /// Null when there is none.
-  Map find(bool high) const {
+  /// The least keys of every kernels::kZoneRows rows, low values first or high values first, by the keys that FusedKeys
+  /// makes of the column. Null until the query that first gains by one keeps it.
+  ZoneMap zone_map(bool high) const {
     const std::scoped_lock lock(mutex_);
-    return maps_[high ? 1 : 0];
+    return zone_maps_[high ? 1 : 0];
   }
 
   /// Keeps a map, unless another query was first; gives the one that is kept.
-  Map keep(bool high, Map map) {
+  ZoneMap keep_zone_map(bool high, ZoneMap map) {
     const std::scoped_lock lock(mutex_);
-    Map& kept = maps_[high ? 1 : 0];
+    ZoneMap& kept = zone_maps_[high ? 1 : 0];
     if (kept == nullptr) kept = std::move(map);
     return kept;
   }
 
-  /// The column's copy on a GPU that its queries share; null until one is kept. It lives as long as the column.
+  /// The copy on a GPU that the column's queries share; null until one is kept.
   std::shared_ptr<ResidentColumn> on_device() const {
     const std::scoped_lock lock(mutex_);
     return on_device_;
@@ -44,7 +45,7 @@ class ZoneMaps {
 
  private:
   mutable std::mutex mutex_;
-  std::array<Map, 2> maps_;
+  std::array<ZoneMap, 2> zone_maps_;
   std::shared_ptr<ResidentColumn> on_device_;
 };
 

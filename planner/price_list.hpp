@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "kernels/registry.hpp"
+#include "planner/cost/models.hpp"
+#include "planner/profile.hpp"
+
+// A profile as choices read it.
+namespace skyrank::planner {
+
+/// What one algorithm is priced by.
+template <class Shape>
+struct Prices {
+  /// Seconds of one of the model's terms, as measured.
+  struct Known {
+    std::size_t term = 0;
+    double seconds = 0;
+  };
+
+  std::string_view algorithm;  ///< registered name
+  bool on_gpu = false;
+  cost::Model<Shape> model;
+  std::vector<Known> known;                ///< other terms keep the model's seconds
+  const Correction* correction = nullptr;  ///< null: none
+
+  /// What the model says, with the seconds of the profile where it has any.
+  cost::Cost terms(const Shape& shape, const Statistics& statistics, const Machine& machine,
+                   const cost::Values& values) const {
+    cost::Cost cost = model.cost(shape, statistics, machine, values);
+    for (const Known& it : known) cost.terms[it.term].seconds = it.seconds;
+    return cost;
+  }
+};
+
+/// The models of all algorithms with a profile's seconds and corrections: names are looked up here once, and not for
+/// each path that is priced.
+class PriceList {
+ public:
+  explicit PriceList(Profile profile);
+  PriceList(const PriceList&) = delete;
+  PriceList& operator=(const PriceList&) = delete;
+
+  const Profile& profile() const { return profile_; }
+
+  /// In the order of the registered algorithms.
+  const std::vector<const Prices<kernels::SkylineShape>*>& of(std::span<const kernels::SkylineAlgorithm* const>) const {
+    return registered_skylines_;
+  }
+  const std::vector<const Prices<kernels::TopKShape>*>& of(std::span<const kernels::TopKAlgorithm* const>) const {
+    return registered_rankings_;
+  }
+
+  /// By name, those of algorithms that only builds with CUDA have among them. Throw std::logic_error where there is no
+  /// model.
+  const Prices<kernels::SkylineShape>& skyline(std::string_view algorithm) const;
+  const Prices<kernels::TopKShape>& ranking(std::string_view algorithm) const;
+
+ private:
+  Profile profile_;
+  std::vector<Prices<kernels::SkylineShape>> skylines_;
+  std::vector<Prices<kernels::TopKShape>> rankings_;
+  std::vector<const Prices<kernels::SkylineShape>*> registered_skylines_;
+  std::vector<const Prices<kernels::TopKShape>*> registered_rankings_;
+};
+
+/// Of the built-in profile.
+const PriceList& built_in_prices();
+
+}  // namespace skyrank::planner

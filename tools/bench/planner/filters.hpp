@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/common/column_scan.hpp"
+#include "kernels/cuda/device/array.hpp"
+#include "kernels/registry.hpp"
+#include "tools/bench/data.hpp"
+
+// Filters of a ranking, as the engine fuses them: which rows pass is settled by a hash, or by a column of such values.
+namespace skyrank::bench {
+
+/// On the CPU: a column of keys behind a filter.
+class FilteredKeys final : public kernels::KeySource {
+ public:
+  /// `column` of n keys, of which a `share` pass.
+  FilteredKeys(const kernels::KeyColumn& column, std::size_t n, double share);
+
+  kernels::KeyWidth width() const override { return column_.width; }
+  bool has_filter() const override { return true; }
+  bool can_filter_late() const override { return true; }
+  std::unique_ptr<kernels::KeyReader> reader() const override;
+
+ private:
+  class Reader;
+
+  kernels::KeyColumn column_;
+  std::vector<std::uint8_t> taking_;
+};
+
+/// On a GPU, which scans columns: one of floats, whose keys these are, and one that a share of the rows have the lesser
+/// values of. Both lie on the device.
+class ScannedFloats {
+ public:
+  /// Of a cell with `where`, by its data. Throws DataError where these are no floats.
+  ScannedFloats(const Data& data, const Cell& cell);
+
+  /// Bytes that a scan reads of one row.
+  static double row_bytes(const Cell& cell);
+
+  /// As the engine has an algorithm run: in one pass where it can, else by keys that a scan makes. `problem` says how
+  /// many rows there are, and which are wanted.
+  kernels::TopKSolution run(const kernels::TopKAlgorithm& algorithm, const kernels::TopKProblem& problem,
+                            const kernels::ParameterValues& parameters, const kernels::Context& context) const;
+
+ private:
+  kernels::cuda::DeviceArray values_;
+  kernels::cuda::DeviceArray filter_;
+  kernels::ColumnScan scan_;
+};
+
+}  // namespace skyrank::bench

@@ -89,14 +89,10 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
         if constexpr (Form::kFails) {
           if ((score.failed & passes) != 0) *failed = 1;
         }
-        bool passing[kRows];
         std::uint64_t scores[kRows];
 #pragma unroll
-        for (unsigned i = 0; i < kRows; ++i) {
-          passing[i] = (passes >> i & 1) != 0;
-          scores[i] = score.bits(i) ^ turned;
-        }
-        if (!__any_sync(kAllLanes, range.may_hold_any(passing, scores))) return;
+        for (unsigned i = 0; i < kRows; ++i) scores[i] = score.bits(i) ^ turned;
+        if (!__any_sync(kAllLanes, range.may_hold_any(scores))) return;
         const auto element = [&](unsigned i) {
           const bool valid = !Form::kNulls || (score.valid >> i & 1) != 0;
           return rows.kind.of(rows.score_kind.key(score.bits(i), valid), Machine::place_of(place, i));

@@ -48,19 +48,29 @@ class Reader {
   Reader(const DeviceExpression& expression, StepProgram& program) : expression_(expression), program_(program) {}
 
   /// False where there are too many columns or instructions.
-  bool run(Leaves leaves) {
+  bool run(Leaves leaves, std::size_t of_number) {
     while (at_ < expression_.instructions.size()) {
+      if (leaves == Leaves::number_and_truth && at_ == of_number) end_number();
       if (!take_between() && !take_turned() && !take_with_operand() && !take_alone()) take_generally();
       if (operations_.size() > StepProgram::kMostSteps || stack_.size() > StepProgram::kMostStacked) return false;
     }
-    if (leaves != Leaves::truth) want(stack_.back(), false);
-    if (leaves != Leaves::number) want(stack_.front(), true);
+    if (leaves != Leaves::number_and_truth) end_number();
+    if (leaves != Leaves::truth) want(stack_.front(), false);
+    if (leaves != Leaves::number) want(stack_.back(), true);
     return true;
   }
 
   const std::vector<Operation>& operations() const { return operations_; }
+  /// Of these the ones that leave the number.
+  std::size_t of_number() const { return of_number_; }
 
  private:
+  /// What comes now is not needed for the number.
+  void end_number() {
+    of_number_ = operations_.size();
+    program_.first_columns = program_.column_count;
+  }
+
   const Instruction* next(std::size_t ahead) const {
     const std::size_t place = at_ + ahead;
     return place < expression_.instructions.size() ? &expression_.instructions[place] : nullptr;
@@ -278,6 +288,7 @@ class Reader {
   std::vector<Operation> operations_;
   std::vector<std::size_t> stack_;  ///< operations that left what lies there
   std::size_t at_ = 0;
+  std::size_t of_number_ = 0;
 };
 
 /// Operations as steps, and what is to be in a register or a slot for them.
@@ -285,9 +296,11 @@ class Writer {
  public:
   explicit Writer(StepProgram& program) : program_(program) {}
 
-  /// False where there are too many steps or slots.
-  bool run(const std::vector<Operation>& operations) {
+  /// False where there are too many steps or slots. The first `of_number` operations leave the number.
+  bool run(const std::vector<Operation>& operations, std::size_t of_number) {
+    std::size_t done = 0;
     for (const Operation& operation : operations) {
+      if (done++ == of_number) program_.first_steps = program_.step_count;
       if (operation.step.act == Act::choose) {
         choose(operation.operands);
       } else {
@@ -298,6 +311,7 @@ class Writer {
     }
     // What the program leaves is in registers in the end.
     for (std::size_t i = values_.size(); i > 0; --i) bring(values_[i - 1]);
+    if (done <= of_number) program_.first_steps = program_.step_count;
     return fits_;
   }
 
@@ -390,10 +404,11 @@ class Writer {
 
 }  // namespace
 
-std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves) {
+std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves, std::size_t of_number) {
   StepProgram program;
   Reader reader(expression, program);
-  if (!reader.run(leaves) || !Writer(program).run(reader.operations())) return std::nullopt;
+  if (!reader.run(leaves, of_number)) return std::nullopt;
+  if (!Writer(program).run(reader.operations(), reader.of_number())) return std::nullopt;
   return program;
 }
 

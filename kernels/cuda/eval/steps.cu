@@ -234,6 +234,25 @@ class Reader {
     return std::nullopt;
   }
 
+  /// Where the left operand is but a constant or a column, and the operation can be turned round, that is the operand:
+  /// it need not wait in a slot for the right one.
+  bool take_simple_left(Act act, const Instruction& operation) {
+    const auto turned = turned_round(act);
+    if (!turned) return false;
+    const std::size_t left = stack_[stack_.size() - 2];
+    const Operation& simple = operations_[left];
+    if (simple.step.act != Act::load || simple.turned) return false;
+    Step step = simple.step;
+    step.act = *turned;
+    step.marks |= Step::marked(operation.left == Number::int64, false);
+    operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(left));
+    stack_.erase(stack_.end() - 2);
+    --stack_.back();
+    add(step, 1);
+    ++at_;
+    return true;
+  }
+
   static std::optional<Act> unary(const Instruction& how) {
     const bool floats = how.left == Number::float64;
     const auto where = [](bool fits, Act act) { return fits ? std::optional(act) : std::nullopt; };
@@ -255,6 +274,7 @@ class Reader {
   bool take_alone() {
     const Instruction& how = *next(0);
     if (const auto act = binary(how)) {
+      if (take_simple_left(*act, how)) return true;
       add({.act = *act, .from = From::slot, .marks = Step::marked(how.left == Number::int64, false)}, 2);
     } else if (const auto single = unary(how)) {
       add({.act = *single, .marks = Step::marked(false, how.flag)}, 1);

@@ -348,6 +348,14 @@ class ScoreRange {
     all_ = most == kNullKey<Key> || (!integer && most == kNanKey<Key>);
   }
 
+  /// From square roots to what they are roots of, and a little more, as roots are rounded.
+  __device__ void square() {
+    constexpr double kSlack = 1e-15;
+    const auto bound = with_bits_of<double>(bound_);
+    const double wider = bound * (high_ ? 1 - kSlack : 1 + kSlack);
+    bound_ = with_bits_of<std::uint64_t>(bound > 0 ? wider * bound : 0.);
+  }
+
   /// Whether there may be such a score. Not by branches for each row, which would take the threads of a warp apart. NaN
   /// is on neither side of a bound.
   template <unsigned kRows>

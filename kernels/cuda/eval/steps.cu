@@ -48,27 +48,34 @@ class Reader {
   Reader(const DeviceExpression& expression, StepProgram& program) : expression_(expression), program_(program) {}
 
   /// False where there are too many columns or instructions.
-  bool run(Leaves leaves, std::size_t of_number) {
+  bool run(Leaves leaves, std::size_t of_score) {
     while (at_ < expression_.instructions.size()) {
-      if (leaves == Leaves::number_and_truth && at_ == of_number) end_number();
+      if (leaves == Leaves::score_and_truth && at_ == of_score) end_score();
       if (!take_between() && !take_turned() && !take_with_operand() && !take_alone()) take_generally();
       if (operations_.size() > StepProgram::kMostSteps || stack_.size() > StepProgram::kMostStacked) return false;
     }
-    if (leaves != Leaves::number_and_truth) end_number();
+    if (leaves == Leaves::score) end_score();
+    if (leaves == Leaves::number || leaves == Leaves::truth) end_first();
     if (leaves != Leaves::truth) want(stack_.front(), false);
-    if (leaves != Leaves::number) want(stack_.back(), true);
+    if (leaves == Leaves::truth || leaves == Leaves::score_and_truth) want(stack_.back(), true);
     return true;
   }
 
   const std::vector<Operation>& operations() const { return operations_; }
-  /// Of these the ones that leave the number.
-  std::size_t of_number() const { return of_number_; }
+  /// How many of these come first.
+  std::size_t first() const { return first_; }
 
  private:
-  /// What comes now is not needed for the number.
-  void end_number() {
-    of_number_ = operations_.size();
+  /// What comes now is not of the first part.
+  void end_first() {
+    first_ = operations_.size();
     program_.first_columns = program_.column_count;
+  }
+  /// Nor is the score's root: roots are in the order of what they are of.
+  void end_score() {
+    end_first();
+    program_.root_later = operations_.back().step.act == Act::square_root;
+    if (program_.root_later) --first_;
   }
 
   const Instruction* next(std::size_t ahead) const {
@@ -308,7 +315,7 @@ class Reader {
   std::vector<Operation> operations_;
   std::vector<std::size_t> stack_;  ///< operations that left what lies there
   std::size_t at_ = 0;
-  std::size_t of_number_ = 0;
+  std::size_t first_ = 0;
 };
 
 /// Operations as steps, and what is to be in a register or a slot for them.
@@ -316,11 +323,11 @@ class Writer {
  public:
   explicit Writer(StepProgram& program) : program_(program) {}
 
-  /// False where there are too many steps or slots. The first `of_number` operations leave the number.
-  bool run(const std::vector<Operation>& operations, std::size_t of_number) {
+  /// False where there are too many steps or slots. The first part are the first `first` operations.
+  bool run(const std::vector<Operation>& operations, std::size_t first) {
     std::size_t done = 0;
     for (const Operation& operation : operations) {
-      if (done++ == of_number) program_.first_steps = program_.step_count;
+      if (done++ == first) program_.first_steps = program_.step_count;
       if (operation.step.act == Act::choose) {
         choose(operation.operands);
       } else {
@@ -331,7 +338,7 @@ class Writer {
     }
     // What the program leaves is in registers in the end.
     for (std::size_t i = values_.size(); i > 0; --i) bring(values_[i - 1]);
-    if (done <= of_number) program_.first_steps = program_.step_count;
+    if (done <= first) program_.first_steps = program_.step_count;
     return fits_;
   }
 
@@ -424,11 +431,11 @@ class Writer {
 
 }  // namespace
 
-std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves, std::size_t of_number) {
+std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves, std::size_t of_score) {
   StepProgram program;
   Reader reader(expression, program);
-  if (!reader.run(leaves, of_number)) return std::nullopt;
-  if (!Writer(program).run(reader.operations(), reader.of_number())) return std::nullopt;
+  if (!reader.run(leaves, of_score)) return std::nullopt;
+  if (!Writer(program).run(reader.operations(), reader.first())) return std::nullopt;
   return program;
 }
 

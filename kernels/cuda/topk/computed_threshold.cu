@@ -59,8 +59,8 @@ struct ComputedRows {
 };
 
 /// Of each row the program leaves the score, and, where there is a condition, its truth. Few scores are at or below the
-/// threshold: the condition is computed, and what only it needs is read, where one of a warp's is. But where rows may
-/// fail, all conditions have to be computed.
+/// threshold: the condition is computed, and what only it needs is read, where one of a warp's is; so is a square root
+/// that the score ends with. But where rows may fail, all conditions have to be computed.
 template <class Form>
 __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     keep_computed(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
@@ -73,7 +73,8 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   wait_for_previous();
   let_next_start();
   const Wanted<ComputedRows::Kind> wanted{guess->threshold};
-  const ScoreRange<std::uint64_t> range(!rows.score_kind.is_float, rows.score_kind.high, wanted.most());
+  ScoreRange<std::uint64_t> range(!rows.score_kind.is_float, rows.score_kind.high, wanted.most());
+  if (!Form::kFails && program.root_later) range.square();
   const std::uint64_t turned = rows.score_kind.turned();
   const bool filters = rows.condition.count > 0;
   const MachineRows all{rows.n, nullptr};
@@ -89,8 +90,8 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
         const Numbers<Form>& score = machine.number();
         if (!Form::kFails && !may_hold_any(score)) return;
         unsigned passes = present;
+        machine.run_rest(all, tile);
         if (filters) {
-          machine.run_rest(all, tile);
           const Truths& truth = machine.truth();
           if constexpr (Form::kFails) {
             if ((truth.failed & present) != 0) *failed = 1;
@@ -157,7 +158,7 @@ std::optional<TopKSolution> best_of_computed(const ScanProblem& problem, const T
   const ComputedScan& scan = *problem.computed;
   const DeviceExpression both = joined(scan);
   const std::size_t of_score = scan.score.instructions.size();
-  auto program = steps_of(both, scan.condition ? Leaves::number_and_truth : Leaves::number, of_score);
+  auto program = steps_of(both, scan.condition ? Leaves::score_and_truth : Leaves::score, of_score);
   if (!program) return std::nullopt;
   DeviceContext& device = device_of(context);
   const Lease lease(device);

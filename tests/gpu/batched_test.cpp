@@ -4,18 +4,14 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/topk/batched.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"
-#include "tests/kernels/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
+#include "tests/kernels/segments.hpp"
 
 // One selection for each of many segments: a block's, a warp's, those of one length and of many.
 namespace skyrank::kernels::tests {
 namespace {
-
-using cuda::DeviceContext;
 
 using SegmentsOnGpu = skyrank::gpu_testing::GpuTest;
 
@@ -34,30 +30,11 @@ std::vector<RowId> expected(const E& elements, const std::vector<std::size_t>& o
   return rows;
 }
 
-/// Of a segmentation, with the offsets given or, if all segments are as long as the first, not.
 template <class E>
 void expect_least(const Values& values, const std::vector<std::size_t>& offsets, bool equal, std::size_t k) {
-  using Key = typename E::Key;
-  std::vector<Key> keys(values.size());
-  std::ranges::transform(values, keys.begin(), [](std::uint64_t value) { return static_cast<Key>(value); });
-  DeviceContext device;
-  const cuda::Lease lease(device);
-  const auto there = on_device(keys, device);
-  const auto bounds = on_device(offsets, device);
-  const std::size_t count = offsets.size() - 1;
-  const auto rows = device.allocate<RowId>(count * k);
-  device.synchronize();
-  cuda::least_of_segments(E{there.data(), 0},
-                          {.count = count, .rows = offsets[1], .offsets = equal ? nullptr : bounds.data()}, k,
-                          rows.data(), device);
-  const std::vector<RowId> found = on_host(rows, device);
-  EXPECT_TRUE(found == expected(E{keys.data(), 0}, offsets, k)) << k << " of " << count << " segments";
-}
-
-std::vector<std::size_t> equal_offsets(std::size_t count, std::size_t rows) {
-  std::vector<std::size_t> offsets(count + 1);
-  for (std::size_t i = 0; i <= count; ++i) offsets[i] = i * rows;
-  return offsets;
+  const auto keys = narrowed<typename E::Key>(values);
+  const std::vector<RowId> found = least_on_device<E>(keys, offsets, equal, k, 0);
+  EXPECT_TRUE(found == expected(E{keys.data(), 0}, offsets, k)) << k << " of " << offsets.size() - 1 << " segments";
 }
 
 TEST_F(SegmentsOnGpu, OfOneLength) {

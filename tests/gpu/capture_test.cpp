@@ -10,6 +10,7 @@
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/topk/batched.hpp"
 #include "tests/gpu/gpu_test.hpp"
+#include "tests/kernels/device_copies.hpp"
 
 // Work that is captured once and replayed on other keys in the same place.
 namespace skyrank::kernels::cuda {
@@ -64,14 +65,9 @@ class CapturedSelection {
   CapturedSelection& operator=(const CapturedSelection&) = delete;
 
   std::vector<RowId> replay(const std::vector<std::uint32_t>& keys) {
-    device_.synchronize();
-    device_.transfer().upload(keys_.data(), keys.data(), keys_.bytes());
-    SKYRANK_CUDA_CALL(cudaStreamSynchronize(device_.transfer().stream()));
+    tests::copy_to(keys_, keys, device_);
     SKYRANK_CUDA_CALL(cudaGraphLaunch(replay_, device_.stream()));
-    device_.synchronize();
-    std::vector<RowId> rows(rows_.size());
-    device_.transfer().download(rows.data(), rows_.data(), rows_.bytes());
-    return rows;
+    return tests::on_host(rows_, device_);
   }
 
  private:

@@ -265,7 +265,10 @@ TEST_F(DeviceKeys, OfEveryOperation) {
                              "case when d > f then d when f > 1 then f end",
                              "case when p then s else i end",
                              "f + s",
-                             "s + 0.5 * i"}) {
+                             "s + 0.5 * i",
+                             "f + 2.5 * d * f",
+                             "2.5 * (d + f)",
+                             "s * (i + s)"}) {
     for (const bool high : {false, true}) {
       expect_same_keys(query::BoundRankTerm{bound(number, table), high}, table, RowSet::all(table.num_rows()), number);
     }
@@ -273,7 +276,7 @@ TEST_F(DeviceKeys, OfEveryOperation) {
   for (const char* condition :
        {"d < f", "d <= 1", "1 >= d", "s = i", "s != 3", "s between -2 and 4", "not (d between 0.5 and 1.5)", "u > s",
         "d is null", "f is not null", "p or d > 1", "p and not (s < 0)", "d between f and 3", "s in (1, 2)",
-        "d not in (0, 1, NULL)", "case when p then d > 0 else s > 0 end"}) {
+        "d not in (0, 1, NULL)", "case when p then d > 0 else s > 0 end", "d < f * f", "2 <= d + f", "s = i - s"}) {
     expect_same_filter(condition, table);
   }
 }

@@ -5,17 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/topk/batched.hpp"
 #include "kernels/cuda/topk/guess.cuh"
-#include "tests/kernels/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
+#include "tests/kernels/segments.hpp"
 #include "tests/oracle/oracle.hpp"
 
 // One top-k selection for each of many segments, against the oracle.
 namespace skyrank::kernels::tests {
 namespace {
-
-using cuda::DeviceContext;
 
 /// The answer of the oracle for rows [offsets[i], offsets[i + 1]) after one another, each filled up with -1.
 std::vector<RowId> expected(const Values& keys, KeyWidth width, const std::vector<std::size_t>& offsets, std::size_t k,
@@ -39,28 +36,11 @@ void expect_least(const Values& keys, const std::vector<std::size_t>& offsets, b
   using Key = typename E::Key;
   using Element = typename E::Element;
   const KeyWidth width = sizeof(Key) == 4 ? KeyWidth::bytes4 : KeyWidth::bytes8;
-  std::vector<Key> narrow(keys.size());
-  std::ranges::transform(keys, narrow.begin(), [](std::uint64_t key) { return static_cast<Key>(key); });
-  DeviceContext device;
-  const cuda::Lease lease(device);
-  const auto there = on_device(narrow, device);
-  const auto bounds = on_device(offsets, device);
   for (const TieRule ties : {TieRule::first, TieRule::last}) {
-    const E elements{there.data(), ties == TieRule::last ? E::kRowMask : Element{0}};
-    const std::size_t count = offsets.size() - 1;
-    const auto rows = device.allocate<RowId>(count * k);
-    device.synchronize();
-    cuda::least_of_segments(elements, {.count = count, .rows = offsets[1], .offsets = equal ? nullptr : bounds.data()},
-                            k, rows.data(), device);
-    const std::vector<RowId> found = on_host(rows, device);
+    const Element complement = ties == TieRule::last ? E::kRowMask : Element{0};
+    const std::vector<RowId> found = least_on_device<E>(narrowed<Key>(keys), offsets, equal, k, complement);
     EXPECT_EQ(found, expected(keys, width, offsets, k, ties)) << k << " of segments of " << offsets[1];
   }
-}
-
-std::vector<std::size_t> equal_offsets(std::size_t count, std::size_t rows) {
-  std::vector<std::size_t> offsets(count + 1);
-  for (std::size_t i = 0; i <= count; ++i) offsets[i] = i * rows;
-  return offsets;
 }
 
 TEST(BatchedTopK, EveryLengthAndK) {

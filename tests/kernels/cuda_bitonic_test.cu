@@ -8,6 +8,7 @@
 #include "kernels/common/keys.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/bitonic_fused.cuh"
+#include "tests/kernels/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 
@@ -77,21 +78,18 @@ template <class E>
 void expect_same(std::size_t n, std::size_t k, float bound, bool last) {
   const std::vector<std::vector<float>> columns = random_columns(n);
   DeviceContext& device = DeviceContext::of_process();
-  WeightedSum on_host{{}, {0.5f, 1.0f, -0.25f}, bound};
-  WeightedSum on_device = on_host;
+  WeightedSum of_host{{}, {0.5f, 1.0f, -0.25f}, bound};
+  WeightedSum of_device = of_host;
   std::vector<Buffer<float>> copies;
   for (int c = 0; c < kColumns; ++c) {
-    copies.push_back(device.allocate<float>(n));
-    device.synchronize();
-    device.transfer().upload(copies.back().data(), columns[c].data(), n * sizeof(float));
-    on_host.columns[c] = columns[c].data();
-    on_device.columns[c] = copies.back().data();
+    copies.push_back(on_device(columns[c], device));
+    of_host.columns[c] = columns[c].data();
+    of_device.columns[c] = copies.back().data();
   }
-  SKYRANK_CUDA_CALL(cudaStreamSynchronize(device.transfer().stream()));
   E elements;
   elements.complement = last ? E::kRowMask : 0;
-  const auto found = least_of_source(on_device, n, elements, k);
-  EXPECT_TRUE(found == expected(on_host, n, elements, k))
+  const auto found = least_of_source(of_device, n, elements, k);
+  EXPECT_TRUE(found == expected(of_host, n, elements, k))
       << "n = " << n << ", k = " << k << ", bound = " << bound << (last ? ", last" : ", first");
 }
 

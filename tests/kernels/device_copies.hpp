@@ -8,13 +8,18 @@
 
 namespace skyrank::kernels::tests {
 
-/// Values in memory of a device, complete for whatever comes next on any stream.
+/// Values into as much memory of a device, complete for whatever comes next on any stream.
 template <class T>
-cuda::Buffer<T> on_device(const std::vector<T>& values, cuda::DeviceContext& device) {
-  auto buffer = device.allocate<T>(values.size());
+void copy_to(const cuda::Buffer<T>& buffer, const std::vector<T>& values, cuda::DeviceContext& device) {
   device.synchronize();
   device.transfer().upload(buffer.data(), values.data(), buffer.bytes());
   SKYRANK_CUDA_CALL(cudaStreamSynchronize(device.transfer().stream()));
+}
+
+template <class T>
+cuda::Buffer<T> on_device(const std::vector<T>& values, cuda::DeviceContext& device) {
+  auto buffer = device.allocate<T>(values.size());
+  copy_to(buffer, values, device);
   return buffer;
 }
 

@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     evaluate_steps(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
                    MachineRows rows, T* values, unsigned* validity, unsigned* failed) {
   for_rows_together<Form>(
-      program, layout, rows, [&](const RowMachine<Form>& machine, std::size_t place, unsigned present) {
+      program, layout, rows, [&](const RowMachine<Form>& machine, std::size_t, std::size_t place, unsigned present) {
         const Numbers<Form>& number = machine.number();
         unsigned valid = present;
         if constexpr (Form::kNulls) valid &= number.valid;
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     find_passing_steps(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
                        MachineRows rows, unsigned* passing, unsigned* failed) {
   for_rows_together<Form>(program, layout, rows,
-                          [&](const RowMachine<Form>& machine, std::size_t place, unsigned present) {
+                          [&](const RowMachine<Form>& machine, std::size_t, std::size_t place, unsigned present) {
                             const Truths& truth = machine.truth();
                             unsigned passes = truth.bits & present;
                             if constexpr (Form::kNulls) passes &= truth.valid;

@@ -112,8 +112,8 @@ inline constexpr unsigned kSlotWords = 2 * Form::kParts + (Form::kNulls ? 1 : 0)
 struct MachineLayout {
   static constexpr unsigned kMostTurns = 4;
 
-  unsigned first[StepProgram::kMostColumns];  ///< where a column is in the first turn
-  unsigned of_turn;                           ///< all columns
+  unsigned first[StepProgram::kMostColumns];  ///< where a column is, of those of turns in the first turn
+  unsigned of_turn;                           ///< the columns of the program's first part
   unsigned turns;                             ///< rows under way, and those at hand
   unsigned slots;                             ///< where the slots for numbers begin,
   unsigned truths;                            ///< those for truths, of a word each,
@@ -123,15 +123,25 @@ struct MachineLayout {
 template <class Form>
 MachineLayout layout_of(const StepProgram& program) {
   MachineLayout layout{};
-  for (int c = 0; c < program.column_count; ++c) {
+  const auto bytes_of_column = [&](int c) {
+    return kWordStride * Form::kParts * static_cast<unsigned>(bytes_of(program.columns[c].stored) / 4);
+  };
+  for (int c = 0; c < program.first_columns; ++c) {
     layout.first[c] = layout.of_turn;
-    layout.of_turn += kWordStride * Form::kParts * static_cast<unsigned>(bytes_of(program.columns[c].stored) / 4);
+    layout.of_turn += bytes_of_column(c);
   }
+  unsigned later = 0;
+  for (int c = program.first_columns; c < program.column_count; ++c) later += bytes_of_column(c);
   // A multiprocessor has room for six blocks of 12 words a thread and some slots. With few columns more than one turn
   // has to be under way for as many bytes.
   constexpr unsigned kMostStaged = 12 * kWordStride;
-  layout.turns = std::clamp(kMostStaged / std::max(kWordStride, layout.of_turn), 2u, MachineLayout::kMostTurns);
+  const unsigned room = kMostStaged - std::min(kMostStaged, later);
+  layout.turns = std::clamp(room / std::max(kWordStride, layout.of_turn), 2u, MachineLayout::kMostTurns);
   layout.slots = layout.of_turn * layout.turns;
+  for (int c = program.first_columns; c < program.column_count; ++c) {
+    layout.first[c] = layout.slots;
+    layout.slots += bytes_of_column(c);
+  }
   layout.truths = layout.slots + kWordStride * kSlotWords<Form> * static_cast<unsigned>(program.number_slots);
   layout.bytes = std::max(kWordStride, layout.truths + kWordStride * static_cast<unsigned>(program.truth_slots));
   return layout;
@@ -194,34 +204,26 @@ class RowMachine {
   /// Begins to bring the values of a block's rows from `tile` on, of which those that are there count. Blocks decide as
   /// a whole which way they go, so that the compiler knows that a warp stays together.
   __device__ void fetch(const MachineRows& rows, std::size_t tile, unsigned turn) const {
-    const std::size_t place = first_place(tile);
-    if (rows.ids == nullptr && tile + Form::kTile <= rows.n) {
-      for (int c = 0; c < program_.column_count; ++c) {
-        const StoredColumn& column = program_.columns[c];
-        std::byte* const to = shared_ + layout_.first[c] + turn * layout_.of_turn;
-        if (is_wide(column)) {
-          fetch_part<8>(static_cast<const std::byte*>(column.values) + place * 8, to);
-        } else {
-          fetch_part<4>(static_cast<const std::byte*>(column.values) + place * 4, to);
-        }
-      }
-    } else {
-      for (int c = 0; c < program_.column_count; ++c) fetch_some(rows, place, program_.columns[c], c, turn);
-    }
+    fetch_columns(rows, tile, 0, program_.first_columns, turn);
     detail::end_copies();
   }
 
-  /// Runs the program for the rows that were fetched for `turn`; of rows that are not there values mean nothing.
+  /// Runs the first part of the program for the rows that were fetched for `turn`; of rows that are not there values
+  /// mean nothing.
   __device__ void run(const MachineRows& rows, std::size_t tile, unsigned turn) {
     place_ = first_place(tile);
     turn_ = turn * layout_.of_turn;
-    const int last = program_.step_count - 1;
-    uint2 head = head_of(0);
-    for (int i = 0; i <= last; ++i) {
-      const uint2 next = head_of(min(i + 1, last));
-      take(rows, {head, program_.steps + i});
-      head = next;
+    run_steps(rows, 0, program_.first_steps);
+  }
+
+  /// Then the rest, for which what it reads is brought only now.
+  __device__ void run_rest(const MachineRows& rows, std::size_t tile) {
+    if (program_.first_columns < program_.column_count) {
+      fetch_columns(rows, tile, program_.first_columns, program_.column_count, 0);
+      detail::end_copies();
+      detail::wait_for_copies<0>();
     }
+    run_steps(rows, program_.first_steps, program_.step_count);
   }
 
   /// What it leaves.
@@ -259,6 +261,33 @@ class RowMachine {
     uint2 head;
     memcpy(&head, __builtin_assume_aligned(program_.steps + step, 8), sizeof(head));
     return head;
+  }
+
+  __device__ void run_steps(const MachineRows& rows, int begin, int end) {
+    if (begin == end) return;
+    uint2 head = head_of(begin);
+    for (int i = begin; i < end; ++i) {
+      const uint2 next = head_of(min(i + 1, end - 1));
+      take(rows, {head, program_.steps + i});
+      head = next;
+    }
+  }
+
+  __device__ void fetch_columns(const MachineRows& rows, std::size_t tile, int begin, int end, unsigned turn) const {
+    const std::size_t place = first_place(tile);
+    if (rows.ids == nullptr && tile + Form::kTile <= rows.n) {
+      for (int c = begin; c < end; ++c) {
+        const StoredColumn& column = program_.columns[c];
+        std::byte* const to = shared_ + layout_.first[c] + turn * layout_.of_turn;
+        if (is_wide(column)) {
+          fetch_part<8>(static_cast<const std::byte*>(column.values) + place * 8, to);
+        } else {
+          fetch_part<4>(static_cast<const std::byte*>(column.values) + place * 4, to);
+        }
+      }
+    } else {
+      for (int c = begin; c < end; ++c) fetch_some(rows, place, program_.columns[c], c, turn);
+    }
   }
 
   __device__ static bool is_wide(const StoredColumn& column) {
@@ -366,7 +395,8 @@ class RowMachine {
       for (unsigned i = 0; i < kRows; ++i) values.values[i] = constant;
       return;
     }
-    const unsigned where = step.where() + turn_;
+    const bool of_turn = step.slot() < static_cast<unsigned>(program_.first_columns);
+    const unsigned where = step.where() + (of_turn ? turn_ : 0);
     if (step.from() == From::float32) {
       return take_staged<float>(where, values, [](float value) { return static_cast<double>(value); });
     }
@@ -690,8 +720,9 @@ __device__ inline void wait_for_turn(unsigned turns) {
   }
 }
 
-/// Runs the program for every row, `body(machine, place, present)` for those of a thread, the first of which is at
-/// `place` and of which those that are there are bits of `present`; none may be. All lanes of a warp take part.
+/// Runs the first part of the program for every row, `body(machine, tile, place, present)` for those of a thread in a
+/// tile, the first of which is at `place` and of which those that are there are bits of `present`; none may be. All
+/// lanes of a warp take part.
 template <class Form, class Body>
 __device__ void for_rows_together(const StepProgram& program, const MachineLayout& layout, const MachineRows& rows,
                                   Body body) {
@@ -708,7 +739,7 @@ __device__ void for_rows_together(const StepProgram& program, const MachineLayou
     wait_for_turn(turns);
     machine.run(rows, tile, turn);
     const std::size_t place = machine.first_place(tile);
-    body(machine, place, machine.present(rows, place));
+    body(machine, tile, place, machine.present(rows, place));
     turn = turn + 1 == turns ? 0 : turn + 1;
   }
 }

@@ -24,14 +24,14 @@ __device__ void store(Key* keys, const Key (&made)[kRowsOfGroup]) {
   for (std::size_t i = 0; i < kStores; ++i) reinterpret_cast<uint4*>(keys)[i] = words[i];
 }
 
-/// The greatest key, which no row that passes has, is that of rows that do not.
+/// The greatest key, which no row that passes has, is that of rows that do not. How many do.
 template <class Key, unsigned kRows>
-__device__ unsigned keys_of(const ReadScan& scan, const ScoredRows<Key, kRows>& rows, Key (&keys)[kRows]) {
+__device__ unsigned keys_of(const ReadScan& scan, const ScannedGroup<Key, kRows>& group, Key (&keys)[kRows]) {
   unsigned passing = 0;
 #pragma unroll
   for (unsigned i = 0; i < kRows; ++i) {
-    keys[i] = rows.passes[i] ? key_of_score(scan, rows.scores[i], false) : kNullKey<Key>;
-    passing += rows.passes[i] ? 1 : 0;
+    keys[i] = group.passes(i) ? key_of_score(scan, group.scores.bits[i], false) : kNullKey<Key>;
+    passing += group.passes(i) ? 1 : 0;
   }
   return passing;
 }
@@ -42,22 +42,29 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const std::size_t groups = n / kRowsOfGroup;
   const std::size_t thread = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
   unsigned mine = 0;
-  ReadGroup<ColumnScan::kMostColumns, ScanForm::general> read;
   for (std::size_t group = thread; group < groups; group += std::size_t{gridDim.x} * kThreads) {
-    read.load(scan, group);
-    ScoredRows<Key, kRowsOfGroup> rows;
-    rows.look_at(scan, read);
+    ReadValues<1, ScanForm::general> read[ColumnScan::kMostColumns];
+#pragma unroll
+    for (unsigned c = 0; c < ColumnScan::kMostColumns; ++c) {
+      if (c >= static_cast<unsigned>(scan.count)) break;
+      read[c].load(scan.columns[c], group);
+    }
+    ScannedGroup<Key, kRowsOfGroup> scanned;
+#pragma unroll
+    for (unsigned c = 0; c < ColumnScan::kMostColumns; ++c) {
+      if (c >= static_cast<unsigned>(scan.count)) break;
+      const unsigned valid = read[c].valid(scan.columns[c], group);
+      with_values<kRowsOfGroup>(scan.columns[c], read[c],
+                                [&](const auto& values) { scanned.add(scan, c, valid, values); });
+    }
     Key made[kRowsOfGroup];
-    mine += keys_of(scan, rows, made);
+    mine += keys_of(scan, scanned, made);
     store(keys + group * kRowsOfGroup, made);
   }
   if (thread < n % kRowsOfGroup) {
     const std::size_t row = groups * kRowsOfGroup + thread;
-    read.load_row(scan, row);
-    ScoredRows<Key, 1> rows;
-    rows.look_at(scan, read);
     Key made[1];
-    mine += keys_of(scan, rows, made);
+    mine += keys_of(scan, look_at_row<Key>(scan, row), made);
     keys[row] = made[0];
   }
   mine = __reduce_add_sync(kAllLanes, mine);

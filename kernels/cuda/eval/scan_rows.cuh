@@ -29,7 +29,6 @@ struct ReadColumn {
   // With the bits of rows that have a value here:
   unsigned turned;       ///< where set, a row passes that has none
   unsigned ignored;      ///< where set, a row passes in any case
-  unsigned scored;       ///< where set, a row without a value has no score
   std::uint64_t lowest;  ///< bits of a value of the column
   std::uint64_t highest;
   double weight;
@@ -96,7 +95,6 @@ inline ReadScan read_form(const ColumnScan& scan) {
     }
     to.turned = needs_null && !needs_value ? ~0u : 0;
     to.ignored = from.validity == nullptr || (!needs_value && !needs_null) ? ~0u : 0;
-    to.scored = c < scan.terms ? ~0u : 0;
     to.weight = scan.weights[c];
     switch (from.stored) {
       case Stored::float32: detail::set_range<float>(to, from.lowest, from.highest); break;
@@ -108,158 +106,223 @@ inline ReadScan read_form(const ColumnScan& scan) {
   return read;
 }
 
-/// What a kernel that runs a scan knows of: values of 32 bits alone, these with NULLs, or all that there is.
-enum class ScanForm : std::uint8_t { plain, nulls, general };
+/// What a kernel knows of columns: that they are of float32, that they are of 32 bits, or nothing.
+enum class ScanForm : std::uint8_t { floats, words, general };
 
-inline ScanForm form_of(const ColumnScan& scan) {
-  bool nulls = false;
-  for (int c = 0; c < scan.count; ++c) {
+/// That of the columns of a score.
+inline ScanForm form_of_score(const ColumnScan& scan) {
+  ScanForm form = ScanForm::floats;
+  for (int c = 0; c < scan.terms; ++c) {
     if (bytes_of(scan.columns[c].stored) != 4) return ScanForm::general;
-    nulls = nulls || scan.columns[c].validity != nullptr;
+    if (scan.columns[c].stored != Stored::float32) form = ScanForm::words;
   }
-  return nulls ? ScanForm::nulls : ScanForm::plain;
+  return form;
 }
 
-/// What a thread has read of up to kColumns columns.
-template <unsigned kColumns, ScanForm kForm>
-struct ReadGroup {
-  static constexpr bool kNulls = kForm != ScanForm::plain;
+/// The bit of a thread's i-th row: groups have eight bits each, as has the byte with a group's validity.
+__host__ __device__ constexpr unsigned bit_of_row(unsigned i) { return i + i / kRowsOfGroup * kRowsOfGroup; }
+
+/// Groups between those that a thread reads at a time.
+inline constexpr unsigned kGroupStride = 256;
+
+/// What a thread has read of a column: up to four groups of rows, as they lie there. What validity says is found out
+/// when it is asked for: a load's result that is used at once keeps those after it waiting.
+template <unsigned kGroups, ScanForm kForm>
+struct ReadValues {
+  static_assert(kGroups <= 4);
   static constexpr unsigned kWords = kForm == ScanForm::general ? 2 : 1;
 
-  uint4 words[kColumns][kWords];
-  unsigned valid[kNulls ? kColumns : 1];  ///< a bit for each row
+  uint4 words[kGroups][kWords];
+  unsigned validity[kGroups];  ///< a byte for each group
 
-  /// Rows [4 * group, 4 * group + 4), which are there.
-  __device__ void load(const ReadScan& scan, std::size_t group) {
+  /// Groups `first`, `first` + kGroupStride and so on, which are there; of them those in which a bit of `wanted` is
+  /// set.
+  __device__ void load(const ReadColumn& column, std::size_t first, unsigned wanted = ~0u) {
+    load_words(column, first, wanted);
 #pragma unroll
-    for (unsigned c = 0; c < kColumns; ++c) {
-      if (c >= static_cast<unsigned>(scan.count)) break;
-      const ReadColumn& column = scan.columns[c];
-      const auto* const from = static_cast<const uint4*>(column.values);
-      if constexpr (kForm == ScanForm::general) {
-        const bool is_long = column.stored == Stored::float64 || column.stored == Stored::int64;
-        words[c][0] = __ldg(from + (is_long ? 2 * group : group));
-        if (is_long) words[c][1] = __ldg(from + 2 * group + 1);
-      } else {
-        words[c][0] = __ldg(from + group);
-      }
-      if constexpr (kNulls) {
-        valid[c] = ~0u;
-        if (column.validity != nullptr) {
-          const std::size_t half_byte = group + column.first_half_byte;
-          valid[c] = __ldg(column.validity + half_byte / 2) >> (half_byte % 2 * 4);
-        }
-      }
+    for (unsigned g = 0; g < kGroups; ++g) validity[g] = 0xff;
+    if (column.validity == nullptr) return;
+    const std::uint8_t* const bytes = column.validity + (first + column.first_half_byte) / 2;
+#pragma unroll
+    for (unsigned g = 0; g < kGroups; ++g) {
+      if (holds_any(wanted, g)) validity[g] = __ldg(bytes + g * (kGroupStride / 2));
     }
+  }
+
+  /// Without validity.
+  __device__ void load_words(const ReadColumn& column, std::size_t first, unsigned wanted = ~0u) {
+#pragma unroll
+    for (unsigned g = 0; g < kGroups; ++g) {
+      if (holds_any(wanted, g)) load_group(column, first + g * kGroupStride, words[g]);
+    }
+  }
+
+  /// A bit for each row that has a value; bits of no row mean nothing.
+  __device__ unsigned valid(const ReadColumn& column, std::size_t first) const {
+    unsigned bytes = validity[0];
+#pragma unroll
+    for (unsigned g = 1; g < kGroups; ++g) bytes |= validity[g] << 8 * g;
+    return bytes >> (first + column.first_half_byte) % 2 * kRowsOfGroup;
   }
 
   /// One row, as the first of a group.
-  __device__ void load_row(const ReadScan& scan, std::size_t row) {
-    static_assert(kForm == ScanForm::general);
+  __device__ void load_row(const ReadColumn& column, std::size_t row) {
+    static_assert(kForm == ScanForm::general && kGroups == 1);
+    if (bytes_of(column.stored) == sizeof(std::uint64_t)) {
+      const auto value = static_cast<const std::uint64_t*>(column.values)[row];
+      words[0][0].x = static_cast<unsigned>(value);
+      words[0][0].y = static_cast<unsigned>(value >> 32);
+    } else {
+      words[0][0].x = static_cast<const unsigned*>(column.values)[row];
+    }
+    validity[0] = column.validity == nullptr ? 0xff : column.validity[bit_of(column, row) / 8];
+  }
+  __device__ unsigned valid_row(const ReadColumn& column, std::size_t row) const {
+    return validity[0] >> bit_of(column, row) % 8;
+  }
+
+  template <class T, unsigned kRows>
+  __device__ void take(T (&values)[kRows]) const {
+    if constexpr (kRows == 1) {
+      memcpy(values, words[0], sizeof(T));
+    } else {
+      static_assert(kRows == kGroups * kRowsOfGroup);
 #pragma unroll
-    for (unsigned c = 0; c < kColumns; ++c) {
-      if (c >= static_cast<unsigned>(scan.count)) break;
-      const ReadColumn& column = scan.columns[c];
-      if (column.stored == Stored::float64 || column.stored == Stored::int64) {
-        const auto value = static_cast<const std::uint64_t*>(column.values)[row];
-        words[c][0].x = static_cast<unsigned>(value);
-        words[c][0].y = static_cast<unsigned>(value >> 32);
-      } else {
-        words[c][0].x = static_cast<const unsigned*>(column.values)[row];
+      for (unsigned g = 0; g < kGroups; ++g) {
+        static_assert(sizeof(T) * kRowsOfGroup <= sizeof(words[g]));
+        memcpy(values + g * kRowsOfGroup, words[g], sizeof(T) * kRowsOfGroup);
       }
-      valid[c] = ~0u;
-      if (column.validity != nullptr) {
-        const std::size_t bit = row + column.first_half_byte * 4;
-        valid[c] = static_cast<unsigned>(column.validity[bit / 8]) >> bit % 8;
-      }
+    }
+  }
+
+ private:
+  __device__ static bool holds_any(unsigned rows, unsigned group) { return (rows >> bit_of_row(group * 4) & 0xf) != 0; }
+  __device__ static std::size_t bit_of(const ReadColumn& column, std::size_t row) {
+    return row + column.first_half_byte * kRowsOfGroup;
+  }
+
+  __device__ static void load_group(const ReadColumn& column, std::size_t group, uint4 (&to)[kWords]) {
+    const auto* const from = static_cast<const uint4*>(column.values);
+    if constexpr (kForm == ScanForm::general) {
+      const bool is_long = column.stored == Stored::float64 || column.stored == Stored::int64;
+      to[0] = __ldg(from + (is_long ? 2 * group : group));
+      if (is_long) to[1] = __ldg(from + 2 * group + 1);
+    } else {
+      to[0] = __ldg(from + group);
     }
   }
 };
 
-/// Rows that a scan has looked at. Scores are bits: of the first column's value with short keys, else of a double, or
-/// of an int64 where the score is an integer. Those of rows without one mean nothing.
-template <class Key, unsigned kRows>
-struct ScoredRows {
-  bool passes[kRows];
-  unsigned null;  ///< a bit for each row without a score
-  Key scores[kRows];
-
-  template <unsigned kColumns, ScanForm kForm>
-  __device__ void look_at(const ReadScan& scan, const ReadGroup<kColumns, kForm>& group) {
-    constexpr bool kNulls = kForm != ScanForm::plain;
-    unsigned may_pass = ~0u;
-    null = 0;
-#pragma unroll
-    for (unsigned i = 0; i < kRows; ++i) {
-      passes[i] = true;
-      scores[i] = 0;
-    }
-#pragma unroll
-    for (unsigned c = 0; c < kColumns; ++c) {
-      if (c >= static_cast<unsigned>(scan.count)) break;
-      const ReadColumn& column = scan.columns[c];
-      if constexpr (kNulls) {
-        may_pass &= (group.valid[c] ^ column.turned) | column.ignored;
-        null |= ~group.valid[c] & column.scored;
-      }
-      if (column.stored == Stored::float32) {
-        look_at_values<float>(scan, column, c, group.words[c]);
-        continue;
-      }
-      if constexpr (kForm == ScanForm::general) {
-        if (column.stored == Stored::float64) {
-          look_at_values<double>(scan, column, c, group.words[c]);
-          continue;
-        }
-        if (column.stored == Stored::int64) {
-          look_at_values<std::int64_t>(scan, column, c, group.words[c]);
-          continue;
-        }
-      }
-      look_at_values<std::int32_t>(scan, column, c, group.words[c]);
-    }
-    if constexpr (kNulls) {
-#pragma unroll
-      for (unsigned i = 0; i < kRows; ++i) passes[i] = passes[i] & ((may_pass >> i & 1) != 0);
-    }
-  }
-
-  __device__ bool is_null(unsigned i) const { return (null >> i & 1) != 0; }
-
- private:
-  template <class T, unsigned kWords>
-  __device__ void look_at_values(const ReadScan& scan, const ReadColumn& column, unsigned c,
-                                 const uint4 (&words)[kWords]) {
+/// `f` of what a thread has read of a column, as values of the type that the column has.
+template <unsigned kRows, unsigned kGroups, ScanForm kForm, class F>
+__device__ void with_values(const ReadColumn& column, const ReadValues<kGroups, kForm>& read, F f) {
+  const auto as = [&]<class T>(T) {
     T values[kRows];
-    static_assert(kRows == 1 || sizeof(T) * kRows <= sizeof(words));
-    memcpy(values, words, sizeof(values));
-    if (column.filtered) {
-      T lowest;
-      T highest;
-      memcpy(&lowest, &column.lowest, sizeof(T));
-      memcpy(&highest, &column.highest, sizeof(T));
-#pragma unroll
-      for (unsigned i = 0; i < kRows; ++i) passes[i] = passes[i] & (values[i] >= lowest) & (values[i] <= highest);
+    read.take(values);
+    f(values);
+  };
+  if constexpr (kForm == ScanForm::floats) {
+    as(float{});
+  } else {
+    if (column.stored == Stored::float32) return as(float{});
+    if constexpr (kForm == ScanForm::general) {
+      if (column.stored == Stored::float64) return as(double{});
+      if (column.stored == Stored::int64) return as(std::int64_t{});
     }
-    if (c >= static_cast<unsigned>(scan.terms)) return;
+    as(std::int32_t{});
+  }
+}
+
+/// A bit for each row that a column lets pass, as far as its NULLs say.
+__device__ inline unsigned passing_nulls(const ReadColumn& column, unsigned valid) {
+  return (valid ^ column.turned) | column.ignored;
+}
+
+/// The same, as far as its range says.
+template <class T, unsigned kRows>
+__device__ unsigned passing_range(const ReadColumn& column, const T (&values)[kRows]) {
+  if (!column.filtered) return ~0u;
+  T lowest;
+  T highest;
+  memcpy(&lowest, &column.lowest, sizeof(T));
+  memcpy(&highest, &column.highest, sizeof(T));
+  unsigned passing = 0;
+#pragma unroll
+  for (unsigned i = 0; i < kRows; ++i) {
+    const bool inside = (values[i] >= lowest) & (values[i] <= highest);
+    passing |= unsigned{inside} << bit_of_row(i);
+  }
+  return passing;
+}
+
+/// Scores of rows: bits of the first column's value with short keys, else of a double, or of an int64 where the score
+/// is an integer. Those of rows without one mean nothing.
+template <class Key, unsigned kRows>
+struct Scores {
+  Key bits[kRows] = {};
+
+  /// Term `c`. Terms come in their order. `kSum`: it is known that there are more than one.
+  template <bool kSum, class T>
+  __device__ void add(const ReadScan& scan, unsigned c, const T (&values)[kRows]) {
     if constexpr (sizeof(Key) == 4) {
-      if constexpr (sizeof(T) == 4) memcpy(scores, values, sizeof(values));
-    } else if (scan.as_it_is) {
+      if constexpr (sizeof(T) == 4) memcpy(bits, values, sizeof(values));
+    } else if (!kSum && scan.as_it_is) {
 #pragma unroll
       for (unsigned i = 0; i < kRows; ++i) {
         using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
-        scores[i] = with_bits_of<std::uint64_t>(static_cast<Wide>(values[i]));
+        bits[i] = with_bits_of<std::uint64_t>(static_cast<Wide>(values[i]));
       }
     } else {
+      const double weight = scan.columns[c].weight;
 #pragma unroll
       for (unsigned i = 0; i < kRows; ++i) {
-        const double product = kernels::detail::product_of(column.weight, static_cast<double>(values[i]));
-        scores[i] = kernels::detail::bits_of(
-            c == 0 ? product : kernels::detail::sum_of(kernels::detail::as_double(scores[i]), product));
+        const double product = kernels::detail::product_of(weight, static_cast<double>(values[i]));
+        bits[i] = kernels::detail::bits_of(
+            c == 0 ? product : kernels::detail::sum_of(kernels::detail::as_double(bits[i]), product));
       }
     }
   }
 };
+
+/// Scores of rows, and bits of those that pass and of those that have no score; other bits mean nothing.
+template <class Key, unsigned kRows>
+struct ScannedGroup {
+  Scores<Key, kRows> scores;
+  unsigned passing = ~0u;
+  unsigned null = 0;
+
+  /// Column `c`, in which the rows of `valid` have a value. Columns come in their order.
+  template <class T>
+  __device__ void add(const ReadScan& scan, unsigned c, unsigned valid, const T (&values)[kRows]) {
+    const ReadColumn& column = scan.columns[c];
+    passing &= passing_nulls(column, valid) & passing_range(column, values);
+    if (c >= static_cast<unsigned>(scan.terms)) return;
+    null |= ~valid;
+    scores.template add<false>(scan, c, values);
+  }
+
+  __device__ bool passes(unsigned i) const { return (passing >> bit_of_row(i) & 1) != 0; }
+  __device__ bool is_null(unsigned i) const { return (null >> bit_of_row(i) & 1) != 0; }
+};
+
+/// One row, which is read: the loads of all columns before the first value is looked at.
+template <class Key>
+__device__ ScannedGroup<Key, 1> look_at_row(const ReadScan& scan, std::size_t row) {
+  ReadValues<1, ScanForm::general> read[ColumnScan::kMostColumns];
+  ScannedGroup<Key, 1> scanned;
+#pragma unroll
+  for (unsigned c = 0; c < ColumnScan::kMostColumns; ++c) {
+    if (c >= static_cast<unsigned>(scan.count)) break;
+    read[c].load_row(scan.columns[c], row);
+  }
+#pragma unroll
+  for (unsigned c = 0; c < ColumnScan::kMostColumns; ++c) {
+    if (c >= static_cast<unsigned>(scan.count)) break;
+    const unsigned valid = read[c].valid_row(scan.columns[c], row);
+    with_values<1>(scan.columns[c], read[c], [&](const auto& values) { scanned.add(scan, c, valid, values); });
+  }
+  return scanned;
+}
 
 /// The key of a score.
 template <class Key>
@@ -285,35 +348,53 @@ class ScoreRange {
     all_ = most == kNullKey<Key> || (!integer && most == kNanKey<Key>);
   }
 
-  /// Whether there may be such a score among those of rows that pass. Not by branches for each row, which would take
-  /// the threads of a warp apart. NaN is on neither side of a bound.
+  /// From square roots to what they are roots of, and a little more, as roots are rounded.
+  __device__ void square() {
+    constexpr double kSlack = 1e-15;
+    const auto bound = with_bits_of<double>(bound_);
+    const double wider = bound * (high_ ? 1 - kSlack : 1 + kSlack);
+    bound_ = with_bits_of<std::uint64_t>(bound > 0 ? wider * bound : 0.);
+  }
+
+  /// Whether there may be such a score. Not by branches for each row, which would take the threads of a warp apart. NaN
+  /// is on neither side of a bound.
   template <unsigned kRows>
-  __device__ bool may_hold_any(const bool (&passes)[kRows], const Key (&scores)[kRows]) const {
+  __device__ bool may_hold_any(const Key (&scores)[kRows]) const {
+    if (all_) return true;
     bool any = false;
-    if (all_) {
-#pragma unroll
-      for (unsigned i = 0; i < kRows; ++i) any = any | passes[i];
-    } else if (integer_) {
-      any = any_beyond<Integer>(passes, scores);
-    } else {
-      any = any_beyond<Float>(passes, scores);
-    }
+    each_within(scores, [&](unsigned, bool within) { any = any | within; });
     return any;
   }
 
+  /// A bit for each row that may have one.
+  template <unsigned kRows>
+  __device__ unsigned rows_within(const ScannedGroup<Key, kRows>& group) const {
+    if (all_) return ~0u;
+    unsigned rows = 0;
+    each_within(group.scores.bits, [&](unsigned i, bool within) { rows |= unsigned{within} << bit_of_row(i); });
+    return rows & ~group.null;
+  }
+
  private:
-  template <class T, unsigned kRows>
-  __device__ bool any_beyond(const bool (&passes)[kRows], const Key (&scores)[kRows]) const {
+  /// `f(row, whether its score is on the bound's side)`
+  template <unsigned kRows, class F>
+  __device__ void each_within(const Key (&scores)[kRows], F f) const {
+    if (integer_) {
+      each_beyond<Integer>(scores, f);
+    } else {
+      each_beyond<Float>(scores, f);
+    }
+  }
+  template <class T, unsigned kRows, class F>
+  __device__ void each_beyond(const Key (&scores)[kRows], F f) const {
     const auto bound = with_bits_of<T>(bound_);
-    bool any = false;
     if (high_) {
 #pragma unroll
-      for (unsigned i = 0; i < kRows; ++i) any = any | (passes[i] & (with_bits_of<T>(scores[i]) >= bound));
+      for (unsigned i = 0; i < kRows; ++i) f(i, with_bits_of<T>(scores[i]) >= bound);
     } else {
 #pragma unroll
-      for (unsigned i = 0; i < kRows; ++i) any = any | (passes[i] & (with_bits_of<T>(scores[i]) <= bound));
+      for (unsigned i = 0; i < kRows; ++i) f(i, with_bits_of<T>(scores[i]) <= bound);
     }
-    return any;
   }
 
   bool integer_;

@@ -48,19 +48,36 @@ class Reader {
   Reader(const DeviceExpression& expression, StepProgram& program) : expression_(expression), program_(program) {}
 
   /// False where there are too many columns or instructions.
-  bool run(Leaves leaves) {
+  bool run(Leaves leaves, std::size_t of_score) {
     while (at_ < expression_.instructions.size()) {
+      if (leaves == Leaves::score_and_truth && at_ == of_score) end_score();
       if (!take_between() && !take_turned() && !take_with_operand() && !take_alone()) take_generally();
       if (operations_.size() > StepProgram::kMostSteps || stack_.size() > StepProgram::kMostStacked) return false;
     }
-    if (leaves != Leaves::truth) want(stack_.back(), false);
-    if (leaves != Leaves::number) want(stack_.front(), true);
+    if (leaves == Leaves::score) end_score();
+    if (leaves == Leaves::number || leaves == Leaves::truth) end_first();
+    if (leaves != Leaves::truth) want(stack_.front(), false);
+    if (leaves == Leaves::truth || leaves == Leaves::score_and_truth) want(stack_.back(), true);
     return true;
   }
 
   const std::vector<Operation>& operations() const { return operations_; }
+  /// How many of these come first.
+  std::size_t first() const { return first_; }
 
  private:
+  /// What comes now is not of the first part.
+  void end_first() {
+    first_ = operations_.size();
+    program_.first_columns = program_.column_count;
+  }
+  /// Nor is the score's root: roots are in the order of what they are of.
+  void end_score() {
+    end_first();
+    program_.root_later = operations_.back().step.act == Act::square_root;
+    if (program_.root_later) --first_;
+  }
+
   const Instruction* next(std::size_t ahead) const {
     const std::size_t place = at_ + ahead;
     return place < expression_.instructions.size() ? &expression_.instructions[place] : nullptr;
@@ -224,6 +241,25 @@ class Reader {
     return std::nullopt;
   }
 
+  /// Where the left operand is but a constant or a column, and the operation can be turned round, that is the operand:
+  /// it need not wait in a slot for the right one.
+  bool take_simple_left(Act act, const Instruction& operation) {
+    const auto turned = turned_round(act);
+    if (!turned) return false;
+    const std::size_t left = stack_[stack_.size() - 2];
+    const Operation& simple = operations_[left];
+    if (simple.step.act != Act::load || simple.turned) return false;
+    Step step = simple.step;
+    step.act = *turned;
+    step.marks |= Step::marked(operation.left == Number::int64, false);
+    operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(left));
+    stack_.erase(stack_.end() - 2);
+    --stack_.back();
+    add(step, 1);
+    ++at_;
+    return true;
+  }
+
   static std::optional<Act> unary(const Instruction& how) {
     const bool floats = how.left == Number::float64;
     const auto where = [](bool fits, Act act) { return fits ? std::optional(act) : std::nullopt; };
@@ -245,6 +281,7 @@ class Reader {
   bool take_alone() {
     const Instruction& how = *next(0);
     if (const auto act = binary(how)) {
+      if (take_simple_left(*act, how)) return true;
       add({.act = *act, .from = From::slot, .marks = Step::marked(how.left == Number::int64, false)}, 2);
     } else if (const auto single = unary(how)) {
       add({.act = *single, .marks = Step::marked(false, how.flag)}, 1);
@@ -278,6 +315,7 @@ class Reader {
   std::vector<Operation> operations_;
   std::vector<std::size_t> stack_;  ///< operations that left what lies there
   std::size_t at_ = 0;
+  std::size_t first_ = 0;
 };
 
 /// Operations as steps, and what is to be in a register or a slot for them.
@@ -285,9 +323,11 @@ class Writer {
  public:
   explicit Writer(StepProgram& program) : program_(program) {}
 
-  /// False where there are too many steps or slots.
-  bool run(const std::vector<Operation>& operations) {
+  /// False where there are too many steps or slots. The first part are the first `first` operations.
+  bool run(const std::vector<Operation>& operations, std::size_t first) {
+    std::size_t done = 0;
     for (const Operation& operation : operations) {
+      if (done++ == first) program_.first_steps = program_.step_count;
       if (operation.step.act == Act::choose) {
         choose(operation.operands);
       } else {
@@ -298,6 +338,7 @@ class Writer {
     }
     // What the program leaves is in registers in the end.
     for (std::size_t i = values_.size(); i > 0; --i) bring(values_[i - 1]);
+    if (done <= first) program_.first_steps = program_.step_count;
     return fits_;
   }
 
@@ -390,10 +431,11 @@ class Writer {
 
 }  // namespace
 
-std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves) {
+std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves, std::size_t of_score) {
   StepProgram program;
   Reader reader(expression, program);
-  if (!reader.run(leaves) || !Writer(program).run(reader.operations())) return std::nullopt;
+  if (!reader.run(leaves, of_score)) return std::nullopt;
+  if (!Writer(program).run(reader.operations(), reader.first())) return std::nullopt;
   return program;
 }
 

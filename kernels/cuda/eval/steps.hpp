@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -72,8 +73,9 @@ struct alignas(8) Step {
   }
 };
 
-/// What a program leaves: a number, a truth, or a truth and after it a number.
-enum class Leaves : std::uint8_t { number, truth, truth_and_number };
+/// What a program leaves: a number, a truth, or a score and after it a truth. Of a score the square root may be left
+/// for later, where it comes last.
+enum class Leaves : std::uint8_t { number, truth, score, score_and_truth };
 
 /// A program as an argument of a kernel.
 struct StepProgram {
@@ -87,6 +89,11 @@ struct StepProgram {
   StoredColumn columns[kMostColumns];  ///< that are staged: of 4 or 8 bytes, aligned to 16
   int step_count = 0;
   int column_count = 0;
+  /// Of a program that leaves a score, the steps and columns without which that cannot be had, or what its root is of:
+  /// these come first. Of others all.
+  int first_steps = 0;
+  int first_columns = 0;
+  bool root_later = false;
   int number_slots = 0;
   int truth_slots = 0;
   bool nulls = false;  ///< there may be some
@@ -94,7 +101,8 @@ struct StepProgram {
   Expression source;   ///< the program itself, for general steps; set where it is in device memory
 };
 
-/// Nothing where the program is too long, or its stack too deep.
-std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves);
+/// Nothing where the program is too long, or its stack too deep. Of one that leaves a score and a truth the first
+/// `of_score` instructions leave the score.
+std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves, std::size_t of_score = 0);
 
 }  // namespace skyrank::kernels::cuda

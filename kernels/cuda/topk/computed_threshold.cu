@@ -58,7 +58,9 @@ struct ComputedRows {
   }
 };
 
-/// Of each row the program leaves the score, and, where there is a condition, its truth.
+/// Of each row the program leaves the score, and, where there is a condition, its truth. Few scores are at or below the
+/// threshold: the condition is computed, and what only it needs is read, where one of a warp's is; so is a square root
+/// that the score ends with. But where rows may fail, all conditions have to be computed.
 template <class Form>
 __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     keep_computed(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
@@ -71,14 +73,24 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   wait_for_previous();
   let_next_start();
   const Wanted<ComputedRows::Kind> wanted{guess->threshold};
-  const ScoreRange<std::uint64_t> range(!rows.score_kind.is_float, rows.score_kind.high, wanted.most());
+  ScoreRange<std::uint64_t> range(!rows.score_kind.is_float, rows.score_kind.high, wanted.most());
+  if (!Form::kFails && program.root_later) range.square();
   const std::uint64_t turned = rows.score_kind.turned();
   const bool filters = rows.condition.count > 0;
+  const MachineRows all{rows.n, nullptr};
   Collector<Element> found{buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates};
+  const auto may_hold_any = [&](const Numbers<Form>& score) {
+    std::uint64_t scores[kRows];
+#pragma unroll
+    for (unsigned i = 0; i < kRows; ++i) scores[i] = score.bits(i) ^ turned;
+    return __any_sync(kAllLanes, range.may_hold_any(scores));
+  };
   for_rows_together<Form>(
-      program, layout, {rows.n, nullptr}, [&](const Machine& machine, std::size_t place, unsigned present) {
+      program, layout, all, [&](Machine& machine, std::size_t tile, std::size_t place, unsigned present) {
         const Numbers<Form>& score = machine.number();
+        if (!Form::kFails && !may_hold_any(score)) return;
         unsigned passes = present;
+        machine.run_rest(all, tile);
         if (filters) {
           const Truths& truth = machine.truth();
           if constexpr (Form::kFails) {
@@ -88,15 +100,8 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
         }
         if constexpr (Form::kFails) {
           if ((score.failed & passes) != 0) *failed = 1;
+          if (!may_hold_any(score)) return;
         }
-        bool passing[kRows];
-        std::uint64_t scores[kRows];
-#pragma unroll
-        for (unsigned i = 0; i < kRows; ++i) {
-          passing[i] = (passes >> i & 1) != 0;
-          scores[i] = score.bits(i) ^ turned;
-        }
-        if (!__any_sync(kAllLanes, range.may_hold_any(passing, scores))) return;
         const auto element = [&](unsigned i) {
           const bool valid = !Form::kNulls || (score.valid >> i & 1) != 0;
           return rows.kind.of(rows.score_kind.key(score.bits(i), valid), Machine::place_of(place, i));
@@ -109,22 +114,23 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   found.flush();
 }
 
-/// One program that leaves the values of both.
+/// One program that leaves the values of both, of the score first.
 DeviceExpression joined(const ComputedScan& scan) {
   if (!scan.condition) return scan.score;
-  DeviceExpression both = *scan.condition;
+  DeviceExpression both = scan.score;
   const auto shift = static_cast<std::uint32_t>(both.columns.size());
-  both.columns.insert(both.columns.end(), scan.score.columns.begin(), scan.score.columns.end());
-  for (Instruction how : scan.score.instructions) {
+  both.columns.insert(both.columns.end(), scan.condition->columns.begin(), scan.condition->columns.end());
+  for (Instruction how : scan.condition->instructions) {
     if (how.op == Opcode::column || how.op == Opcode::answer) how.index += shift;
     both.instructions.push_back(how);
   }
   return both;
 }
 
+/// Of what is always read.
 std::size_t bytes_of_row(const StepProgram& program) {
   std::size_t bytes = 0;
-  for (int c = 0; c < program.column_count; ++c) bytes += bytes_of(program.columns[c].stored);
+  for (int c = 0; c < program.first_columns; ++c) bytes += bytes_of(program.columns[c].stored);
   return bytes;
 }
 
@@ -151,16 +157,16 @@ std::optional<TopKSolution> best_of_computed(const ScanProblem& problem, const T
                                              const Context& context) {
   const ComputedScan& scan = *problem.computed;
   const DeviceExpression both = joined(scan);
-  auto program = steps_of(both, scan.condition ? Leaves::truth_and_number : Leaves::number);
+  const std::size_t of_score = scan.score.instructions.size();
+  auto program = steps_of(both, scan.condition ? Leaves::score_and_truth : Leaves::score, of_score);
   if (!program) return std::nullopt;
   DeviceContext& device = device_of(context);
   const Lease lease(device);
   const LoadedExpression loaded(both, device);
   program->source = loaded.expression();
-  const std::size_t conditions = scan.condition ? scan.condition->instructions.size() : 0;
   const bool is_float = scan.score.result == Stored::float64;
-  const ComputedRows rows{loaded.part(0, conditions),
-                          loaded.part(conditions, both.instructions.size()),
+  const ComputedRows rows{loaded.part(of_score, both.instructions.size()),
+                          loaded.part(0, of_score),
                           {is_float, scan.score.result == Stored::int64, scan.high},
                           problem.n,
                           ScanSelection<ComputedRows>::kind_of(problem.ties)};

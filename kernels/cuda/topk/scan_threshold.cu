@@ -25,12 +25,9 @@ struct ScannedRows {
   __device__ std::size_t size() const { return n; }
   /// `passes` where the row does; the element of one that does not has the greatest key.
   __device__ Element at(std::size_t row, bool& passes) const {
-    ReadGroup<ColumnScan::kMostColumns, ScanForm::general> group;
-    group.load_row(scan, row);
-    ScoredRows<Key, 1> rows;
-    rows.look_at(scan, group);
-    passes = rows.passes[0];
-    return kind.of(passes ? key_of_score(scan, rows.scores[0], rows.is_null(0)) : kNullKey<Key>, row);
+    const ScannedGroup<Key, 1> read = look_at_row<Key>(scan, row);
+    passes = read.passes(0);
+    return kind.of(passes ? key_of_score(scan, read.scores.bits[0], read.is_null(0)) : kNullKey<Key>, row);
   }
   __device__ Element at(std::size_t row) const {
     bool passes = false;
@@ -39,20 +36,120 @@ struct ScannedRows {
 };
 
 /// Groups of rows whose loads a thread has under way together: 64 bytes or more of them.
-template <unsigned kColumns, ScanForm kForm>
-inline constexpr unsigned kGroups = std::max(1u, 4 / (kColumns * (kForm == ScanForm::general ? 2 : 1)));
+template <unsigned kTerms, ScanForm kForm>
+inline constexpr unsigned kGroups = std::max(1u, 4 / (kTerms * (kForm == ScanForm::general ? 2 : 1)));
 /// Blocks of a multiprocessor: as many as the registers for those leave.
-template <unsigned kColumns, ScanForm kForm>
-inline constexpr unsigned kBlocks = kForm == ScanForm::general ? (kColumns > 4 ? 2 : 3)
-                                                               : (kColumns > 4 ? 3 : kScanBlocks);
+template <unsigned kTerms, ScanForm kForm>
+inline constexpr unsigned kBlocks = kForm == ScanForm::general ? (kTerms > 4 ? 2 : 3) : (kTerms > 4 ? 3 : kScanBlocks);
 
-/// Keeps the rows that pass and whose elements are at or below the threshold, in any order.
-template <class Key, unsigned kColumns, ScanForm kForm>
-__global__ void __launch_bounds__(kScanThreads, kBlocks<kColumns, kForm>)
+/// Scores of up to so many columns have a kernel of their own. Where a kernel does not know whether a column is there,
+/// what was read of it before is kept.
+inline constexpr unsigned kMostExactTerms = 4;
+
+/// What a thread has read of the columns of a score.
+template <unsigned kTerms, unsigned kAtATime, ScanForm kForm>
+struct ReadTerms {
+  static constexpr unsigned kRows = kAtATime * kRowsOfGroup;
+
+  ReadValues<kAtATime, kForm> columns[kTerms];
+
+  /// `f(column)` of those that there are.
+  template <class F>
+  __device__ static void each([[maybe_unused]] const ReadScan& scan, F f) {
+#pragma unroll
+    for (unsigned c = 0; c < kTerms; ++c) {
+      if (kTerms > kMostExactTerms && c >= static_cast<unsigned>(scan.terms)) break;
+      f(c);
+    }
+  }
+};
+
+/// The scores of a thread's rows, whether they have one or not.
+template <class Key, unsigned kTerms, unsigned kAtATime, ScanForm kForm>
+__device__ Scores<Key, kAtATime * kRowsOfGroup> scores_at(const ReadScan& scan, std::size_t first) {
+  using Terms = ReadTerms<kTerms, kAtATime, kForm>;
+  Terms read{};
+  Terms::each(scan, [&](unsigned c) { read.columns[c].load_words(scan.columns[c], first); });
+  Scores<Key, Terms::kRows> scores;
+  Terms::each(scan, [&](unsigned c) {
+    with_values<Terms::kRows>(scan.columns[c], read.columns[c],
+                              [&](const auto& values) { scores.template add<(kTerms > 1)>(scan, c, values); });
+  });
+  return scores;
+}
+
+/// What the columns of the score say of a thread's rows.
+template <class Key, unsigned kTerms, unsigned kAtATime, ScanForm kForm>
+__device__ ScannedGroup<Key, kAtATime * kRowsOfGroup> look_at_terms(const ReadScan& scan, std::size_t first) {
+  using Terms = ReadTerms<kTerms, kAtATime, kForm>;
+  Terms read{};
+  Terms::each(scan, [&](unsigned c) { read.columns[c].load(scan.columns[c], first); });
+  ScannedGroup<Key, Terms::kRows> scanned;
+  Terms::each(scan, [&](unsigned c) {
+    const unsigned valid = read.columns[c].valid(scan.columns[c], first);
+    with_values<Terms::kRows>(scan.columns[c], read.columns[c],
+                              [&](const auto& values) { scanned.add(scan, c, valid, values); });
+  });
+  return scanned;
+}
+
+/// Those of a thread's wanted rows that pass a column which is no part of the score, and is read for them alone.
+template <unsigned kAtATime>
+__device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t first, unsigned wanted) {
+  ReadValues<kAtATime, ScanForm::general> read{};
+  read.load(column, first, wanted);
+  unsigned passing = wanted & passing_nulls(column, read.valid(column, first));
+  with_values<kAtATime * kRowsOfGroup>(column, read,
+                                       [&](const auto& values) { passing &= passing_range(column, values); });
+  return passing;
+}
+
+/// Keeps those of a thread's rows that pass and whose elements are wanted. All lanes of a warp call.
+template <unsigned kTerms, unsigned kAtATime, ScanForm kForm, class Rows, class Found>
+__device__ void keep_wanted(const Rows& rows, const Wanted<typename Rows::Kind>& wanted,
+                            const ScoreRange<typename Rows::Key>& range, std::size_t first, Found& found) {
+  const ReadScan& scan = rows.scan;
+  auto scanned = look_at_terms<typename Rows::Key, kTerms, kAtATime, kForm>(scan, first);
+  scanned.passing &= range.rows_within(scanned);
+  for (int c = scan.terms; c < scan.count; ++c) {
+    if (!__any_sync(kAllLanes, scanned.passing != 0)) return;
+    scanned.passing = passing_elsewhere<kAtATime>(scan.columns[c], first, scanned.passing);
+  }
+#pragma unroll
+  for (unsigned g = 0; g < kAtATime; ++g) {
+    const auto element = [&](unsigned i) {
+      const unsigned mine = g * kRowsOfGroup + i;
+      return rows.kind.of(key_of_score(scan, scanned.scores.bits[mine], scanned.is_null(mine)),
+                          (first + g * kGroupStride) * kRowsOfGroup + i);
+    };
+    unsigned taken = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kRowsOfGroup; ++i) {
+      taken |= unsigned{scanned.passes(g * kRowsOfGroup + i) && wanted.holds(element(i))} << i;
+    }
+    found.template add<kRowsOfGroup>(taken, element);
+  }
+}
+
+/// Keeps the compiler from holding for later what it has read at a place: that can be read again, and there are too few
+/// registers.
+__device__ inline void read_anew([[maybe_unused]] unsigned& place) {
+#if defined(__CUDACC__)
+  asm volatile("" : "+r"(place));
+#endif
+}
+
+/// Keeps the rows that pass and whose elements are at or below the threshold, in any order. Few scores are, so these
+/// come first: NULLs and filters are looked at, and what only they need is read, where one of a warp's scores is.
+template <class Key, unsigned kTerms, ScanForm kForm>
+__global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
     keep_scanned(const __grid_constant__ ScannedRows<Key> rows, Guess<typename ScannedRows<Key>::Element>* guess,
                  typename ScannedRows<Key>::Element* candidates, std::size_t capacity) {
   using Element = typename ScannedRows<Key>::Element;
-  constexpr unsigned kAtATime = kGroups<kColumns, kForm>;
+  constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
+  constexpr unsigned kAgain = std::min(kAtATime, 2u);
+  constexpr unsigned kRows = kAtATime * kRowsOfGroup;
+  static_assert(kScanThreads == kGroupStride);
   __shared__ Element buffers[kScanThreads / kLanes][Collector<Element>::kHeld];
   wait_for_previous();
   let_next_start();
@@ -61,34 +158,23 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kColumns, kForm>)
   const ScoreRange<Key> range(scan.integer, scan.high, wanted.most());
   Collector<Element> found{buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates};
 
-  const std::size_t groups = rows.n / kRowsOfGroup;
-  const std::size_t tile = std::size_t{kScanThreads} * kAtATime;
-  for (std::size_t first = blockIdx.x * tile; first < groups; first += gridDim.x * tile) {
-    ReadGroup<kColumns, kForm> read[kAtATime];
-#pragma unroll
-    for (unsigned g = 0; g < kAtATime; ++g) {
-      read[g].load(scan, min(first + g * kScanThreads + threadIdx.x, groups - 1));
-    }
-#pragma unroll
-    for (unsigned g = 0; g < kAtATime; ++g) {
-      const std::size_t group = first + g * kScanThreads + threadIdx.x;
-      ScoredRows<Key, kRowsOfGroup> scored;
-      scored.look_at(scan, read[g]);
-      if (!__any_sync(kAllLanes, range.may_hold_any(scored.passes, scored.scores))) continue;
-      Element elements[kRowsOfGroup];
-      unsigned taken = 0;
-#pragma unroll
-      for (unsigned i = 0; i < kRowsOfGroup; ++i) {
-        elements[i] = rows.kind.of(key_of_score(scan, scored.scores[i], scored.is_null(i)), group * kRowsOfGroup + i);
-        const bool keep = group < groups && scored.passes[i] && wanted.holds(elements[i]);
-        taken |= unsigned{keep} << i;
-      }
-      found.template add<kRowsOfGroup>(taken, [&](unsigned i) { return elements[i]; });
+  // There are at most 2^32 rows.
+  const auto tiles = static_cast<unsigned>(rows.n / (kScanThreads * kRows));
+  for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    unsigned first = tile * (kScanThreads * kAtATime) + threadIdx.x;
+    const auto scores = scores_at<Key, kTerms, kAtATime, kForm>(scan, first);
+    if (!__any_sync(kAllLanes, range.may_hold_any(scores.bits))) continue;
+    read_anew(first);
+#pragma unroll 1
+    for (unsigned g = 0; g < kAtATime; g += kAgain) {
+      keep_wanted<kTerms, kAgain, kForm>(rows, wanted, range, first + g * kGroupStride, found);
     }
   }
-  // The rows after the last whole group.
-  if (blockIdx.x == 0 && threadIdx.x < kLanes) {
-    const std::size_t row = groups * kRowsOfGroup + threadIdx.x;
+  // The rows after the last whole tile.
+  const std::size_t warp = std::size_t{blockIdx.x} * kScanThreads + threadIdx.x / kLanes * kLanes;
+  for (std::size_t first = std::size_t{tiles} * kScanThreads * kRows + warp; first < rows.n;
+       first += std::size_t{gridDim.x} * kScanThreads) {
+    const std::size_t row = first + threadIdx.x % kLanes;
     bool passes = false;
     Element element{};
     if (row < rows.n) element = rows.at(row, passes);
@@ -97,35 +183,36 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kColumns, kForm>)
   found.flush();
 }
 
-/// The kernel that reads `columns` columns.
+/// The kernel for scores of so many columns.
 template <class Key, ScanForm kForm>
-auto keeper_of(int columns) {
-  if constexpr (kForm == ScanForm::plain) {
-    switch (columns) {
+auto keeper_of([[maybe_unused]] int terms) {
+  // Short keys are those of one column without NULLs.
+  if constexpr (sizeof(Key) == 4) {
+    return keep_scanned<Key, 1, kForm>;
+  } else {
+    switch (terms) {
       case 1: return keep_scanned<Key, 1, kForm>;
       case 2: return keep_scanned<Key, 2, kForm>;
       case 3: return keep_scanned<Key, 3, kForm>;
       case 4: return keep_scanned<Key, 4, kForm>;
-      default: break;
+      default: return keep_scanned<Key, 8, kForm>;
     }
-    return columns <= 6 ? keep_scanned<Key, 6, kForm> : keep_scanned<Key, 8, kForm>;
   }
-  if (columns <= 2) return keep_scanned<Key, 2, kForm>;
-  return columns <= 4 ? keep_scanned<Key, 4, kForm> : keep_scanned<Key, 8, kForm>;
 }
 
 template <class Key>
 auto keeper_of(const ColumnScan& scan) {
-  switch (form_of(scan)) {
-    case ScanForm::plain: return keeper_of<Key, ScanForm::plain>(scan.count);
-    case ScanForm::nulls: return keeper_of<Key, ScanForm::nulls>(scan.count);
-    default: return keeper_of<Key, ScanForm::general>(scan.count);
+  switch (form_of_score(scan)) {
+    case ScanForm::floats: return keeper_of<Key, ScanForm::floats>(scan.terms);
+    case ScanForm::words: return keeper_of<Key, ScanForm::words>(scan.terms);
+    default: return keeper_of<Key, ScanForm::general>(scan.terms);
   }
 }
 
+/// Of what is always read.
 std::size_t bytes_of_row(const ColumnScan& scan) {
   std::size_t bytes = 0;
-  for (int c = 0; c < scan.count; ++c) bytes += bytes_of(scan.columns[c].stored);
+  for (int c = 0; c < scan.terms; ++c) bytes += bytes_of(scan.columns[c].stored);
   return bytes;
 }
 

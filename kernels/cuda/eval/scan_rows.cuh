@@ -168,7 +168,7 @@ struct ReadValues {
   /// One row, as the first of a group.
   __device__ void load_row(const ReadColumn& column, std::size_t row) {
     static_assert(kForm == ScanForm::general && kGroups == 1);
-    if (bytes_of(column.stored) == sizeof(std::uint64_t)) {
+    if (is_long(column)) {
       const auto value = static_cast<const std::uint64_t*>(column.values)[row];
       words[0][0].x = static_cast<unsigned>(value);
       words[0][0].y = static_cast<unsigned>(value >> 32);
@@ -197,6 +197,9 @@ struct ReadValues {
 
  private:
   __device__ static bool holds_any(unsigned rows, unsigned group) { return (rows >> bit_of_row(group * 4) & 0xf) != 0; }
+  __device__ static bool is_long(const ReadColumn& column) {
+    return column.stored == Stored::float64 || column.stored == Stored::int64;
+  }
   __device__ static std::size_t bit_of(const ReadColumn& column, std::size_t row) {
     return row + column.first_half_byte * kRowsOfGroup;
   }
@@ -204,9 +207,8 @@ struct ReadValues {
   __device__ static void load_group(const ReadColumn& column, std::size_t group, uint4 (&to)[kWords]) {
     const auto* const from = static_cast<const uint4*>(column.values);
     if constexpr (kForm == ScanForm::general) {
-      const bool is_long = column.stored == Stored::float64 || column.stored == Stored::int64;
-      to[0] = __ldg(from + (is_long ? 2 * group : group));
-      if (is_long) to[1] = __ldg(from + 2 * group + 1);
+      to[0] = __ldg(from + (is_long(column) ? 2 * group : group));
+      if (is_long(column)) to[1] = __ldg(from + 2 * group + 1);
     } else {
       to[0] = __ldg(from + group);
     }

@@ -42,6 +42,10 @@ inline constexpr unsigned kGroups = std::max(1u, 4 / (kTerms * (kForm == ScanFor
 template <unsigned kTerms, ScanForm kForm>
 inline constexpr unsigned kBlocks = kForm == ScanForm::general ? (kTerms > 4 ? 2 : 3) : (kTerms > 4 ? 3 : kScanBlocks);
 
+/// Those of a tile that is looked at again, which are fewer for the registers' sake.
+template <unsigned kTerms, ScanForm kForm>
+inline constexpr unsigned kGroupsAgain = std::min(kGroups<kTerms, kForm>, 2u);
+
 /// Scores of up to so many columns have a kernel of their own. Where a kernel does not know whether a column is there,
 /// what was read of it before is kept.
 inline constexpr unsigned kMostExactTerms = 4;
@@ -147,7 +151,7 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
                  typename ScannedRows<Key>::Element* candidates, std::size_t capacity) {
   using Element = typename ScannedRows<Key>::Element;
   constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
-  constexpr unsigned kAgain = std::min(kAtATime, 2u);
+  constexpr unsigned kAgain = kGroupsAgain<kTerms, kForm>;
   constexpr unsigned kRows = kAtATime * kRowsOfGroup;
   static_assert(kScanThreads == kGroupStride);
   __shared__ Element buffers[kScanThreads / kLanes][Collector<Element>::kHeld];

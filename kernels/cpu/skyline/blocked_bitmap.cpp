@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -62,6 +63,7 @@ constexpr std::size_t kBatchOfThread = 1 << 14;
 constexpr std::size_t kLargestTask = Pack::kMaxRows;
 constexpr std::size_t kSmallestTask = 256;
 constexpr std::size_t kBlocksWorthASort = 8;
+constexpr std::size_t kWorthATeam = 1 << 12;  ///< rows
 
 /// Cuts [0, n) into tasks that shrink towards the first, which is begun last, so that all threads end at about the same
 /// time: Polychronopoulos, Kuck, "Guided Self-Scheduling", IEEE Transactions on Computers 36, 1987. Returns where tasks
@@ -623,6 +625,8 @@ Vector<RowId> flagged(std::span<const std::uint32_t> ids, const Vector<std::uint
 
 template <class Key, class Counters>
 SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Context& context) {
+  std::optional<Team> team;
+  if (problem.n >= kWorthATeam) team.emplace();
   Spared spared = first_prefilter<Key>(problem, counters, context);
   const Rows ids = second_prefilter<Key>(problem, std::move(spared), counters, context);
   counters.candidates(ids.size());

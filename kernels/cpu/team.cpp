@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 
 #include <chrono>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -51,7 +52,9 @@ thread_local Team* Team::current_ = nullptr;
 Team::Team()
     : before_(std::exchange(current_, this)),
       others_(static_cast<std::uint32_t>(tbb::this_task_arena::max_concurrency() - 1)),
-      group_(context_) {}
+      group_(context_) {
+  invite();
+}
 
 Team::~Team() {
   current_ = before_;
@@ -73,10 +76,15 @@ void Team::run_step(const Step& step) {
   if (tbb::is_current_task_group_canceling() || context_.is_group_execution_cancelled()) throw Cancelled{};
 }
 
-void Team::invite() {
+void Team::invite() noexcept {
   for (std::uint32_t coming = coming_.load(std::memory_order_relaxed); coming < others_; ++coming) {
-    group_.run([this] { serve(); });
     coming_.fetch_add(1, std::memory_order_relaxed);
+    try {
+      group_.run([this] { serve(); });
+    } catch (const std::bad_alloc&) {  // then fewer come
+      coming_.fetch_sub(1, std::memory_order_relaxed);
+      return;
+    }
   }
 }
 

@@ -25,7 +25,7 @@ namespace skyrank::kernels {
 /// Scalable Synchronization on Shared-Memory Multiprocessors", ACM TOCS 9, 1991, section 3, on what spinning costs.
 class Team {
  public:
-  Team();
+  Team();  ///< asks for the threads at once, so that they wake while the run's first serial part goes on
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -53,7 +53,7 @@ class Team {
   static constexpr std::size_t kLine = 64;  // bytes, so that what different threads write shares no line
 
   void run_step(const Step& step);
-  void invite();
+  void invite() noexcept;
   void serve();
   void do_parts();
   void do_part(std::uint32_t part);

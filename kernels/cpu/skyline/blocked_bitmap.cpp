@@ -61,8 +61,9 @@ constexpr std::size_t kFirstBatch = 2048;
 constexpr std::size_t kLargestBatch = 1 << 17;
 constexpr std::size_t kBatchOfThread = 1 << 14;
 constexpr std::size_t kLargestTask = Pack::kMaxRows;
-constexpr std::size_t kSmallestTask = 256;
+constexpr std::size_t kSmallestTask = 256;  ///< but of few rows, for all threads to have some
 constexpr std::size_t kBlocksWorthASort = 8;
+constexpr std::size_t kFewWords = 1 << 11;    ///< that one thread copies
 constexpr std::size_t kWorthATeam = 1 << 12;  ///< rows
 
 /// Cuts [0, n) into tasks that shrink towards the first, which is begun last, so that all threads end at about the same
@@ -161,7 +162,9 @@ Words undominated(const Candidates<Key>& rows, const Coder<Key>& coder, const Bl
     pack.words.resize(pack.size);
     kept = std::move(pack.words);
   };
-  return keep_in_tasks<Words>(cut_tasks(queries.size(), kSmallestTask, kLargestTask), counters, context, body);
+  const std::size_t share = std::bit_floor(queries.size() / (2 * concurrency()) | 1);
+  const std::size_t smallest = std::clamp(share, Pack::kGroup, kSmallestTask);
+  return keep_in_tasks<Words>(cut_tasks(queries.size(), smallest, kLargestTask), counters, context, body);
 }
 
 /// A row, and one before it that has the same keys.
@@ -258,7 +261,7 @@ Words without_twins(const Candidates<Key>& rows, const Coder<Key>& coder, std::s
 /// The same for many parts at the same time.
 template <class Key>
 Words take_out_twins(const Candidates<Key>& rows, const Coder<Key>& coder, const Words& sorted, Vector<Twin>& twins) {
-  const std::size_t parts = std::clamp<std::size_t>(sorted.size() / 4096, 1, 4 * concurrency());
+  const std::size_t parts = std::clamp<std::size_t>(sorted.size() / 1024, 1, 4 * concurrency());
   const auto start_of = [&](std::size_t part) {
     const std::size_t place = sorted.size() * part / parts;
     if (place == 0) return place;
@@ -290,7 +293,7 @@ template <class Key>
 Vector<std::uint8_t> flags_of(const Candidates<Key>& rows, const Skyline& skyline) {
   const Coder<Key> coder(rows);
   Vector<std::uint8_t> taken(rows.n);
-  parallel_for(skyline.words.size(), kChunk / 4, [&](std::size_t begin, std::size_t end) {
+  parallel_for(skyline.words.size(), kFewWords, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) taken[coder.row(skyline.words[i])] = 1;
   });
   for (const Twin& twin : skyline.twins) taken[twin.row] = taken[twin.first];
@@ -298,7 +301,7 @@ Vector<std::uint8_t> flags_of(const Candidates<Key>& rows, const Skyline& skylin
 }
 
 inline void copy_in_parallel(std::span<const std::uint64_t> from, std::uint64_t* to) {
-  parallel_for(from.size(), kChunk, [&](std::size_t begin, std::size_t end) {
+  parallel_for(from.size(), kFewWords, [&](std::size_t begin, std::size_t end) {
     std::copy(from.begin() + static_cast<std::ptrdiff_t>(begin), from.begin() + static_cast<std::ptrdiff_t>(end),
               to + begin);
   });
@@ -468,10 +471,10 @@ Rows second_prefilter(const SkylineProblem& problem, Spared spared, Counters& co
 
 /// Those of the rows `ids` whose flag is set.
 Vector<RowId> flagged(std::span<const std::uint32_t> ids, const Vector<std::uint8_t>& flags) {
-  constexpr std::size_t kPart = 1 << 12;
+  constexpr std::size_t kPart = 1 << 10;
   Vector<std::size_t> starts((ids.size() + kPart - 1) / kPart + 1);
   const auto each_part = [&](const auto& body) {
-    parallel_for(starts.size() - 1, 4, [&](std::size_t begin, std::size_t end) {
+    parallel_for(starts.size() - 1, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t part = begin; part < end; ++part)
         body(part, part * kPart, std::min(ids.size(), (part + 1) * kPart));
     });

@@ -145,7 +145,7 @@ struct ByScore {
 /// A counting sort: parts of the input are counted and spread at the same time.
 template <class Key>
 ByScore sort_by_score(const Candidates<Key>& rows, const Coder<Key>& coder, std::size_t num_scores) {
-  const std::size_t parts = std::clamp<std::size_t>(rows.n / 1024, 1, concurrency());
+  const std::size_t parts = std::clamp<std::size_t>(rows.n / 512, 1, concurrency());
   Vector<RowIndices> next(parts, RowIndices(num_scores));
   const auto each_row = [&](const auto& body) {
     parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {

@@ -47,8 +47,10 @@ class Sample {
         n_(rows.size()),
         padded_(hwy::RoundUpTo(n_, hn::MaxLanes(hn::ScalableTag<Key>()))),
         keys_(grid_.d * padded_),
-        costs_(grid_.d * padded_),
         columns_(grid_.d) {
+    for (std::size_t l = 0; l < grid_.levels; ++l) {
+      cost_of_level_[l] = -std::log2(1.0F - static_cast<float>(l) / static_cast<float>(grid_.levels));
+    }
     parallel_for(grid_.d, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t j = begin; j < end; ++j) {
         const Key* column = problem.keys[j].template as<Key>();
@@ -57,7 +59,6 @@ class Sample {
         std::fill(to + n_, to + padded_, Key{0});
         columns_[j] = {to, problem.keys[j].width};
         cut_quantiles(j);
-        find_costs(j);
       }
     });
   }
@@ -91,49 +92,42 @@ class Sample {
     cut<Key>(values, j, grid_);
   }
 
-  /// Of each row the negative logarithm of the share of the grid that it dominates in one dimension.
-  void find_costs(std::size_t j) {
+  /// Adds to the costs of rows [first, first + costs.size()) the negative logarithm of the share of the grid that each
+  /// dominates in dimension j.
+  void add_costs(std::size_t j, std::size_t first, std::span<Cost> costs) const {
     const hn::ScalableTag<Key> tag;
-    std::array<float, std::numeric_limits<std::int8_t>::max()> cost_of_level;
-    for (std::size_t l = 0; l < grid_.levels; ++l) {
-      cost_of_level[l] = -std::log2(1.0F - static_cast<float>(l) / static_cast<float>(grid_.levels));
-    }
     // Below the first threshold, where the best rows of correlated data are, by the distance from it.
     const Key least = grid_.least[j];
-    const float finest =
-        cost_of_level[1] / static_cast<float>(std::max<Key>(grid_.thresholds[j * grid_.levels] - least, 1));
+    const Key reach = std::max<Key>(grid_.thresholds[j * grid_.levels] - least, 1);
+    const float finest = cost_of_level_[1] / static_cast<float>(reach);
     const LevelSearch<Key> search(grid_, j);
     HWY_ALIGN std::array<Key, hn::MaxLanes(tag)> levels;
-    for (std::size_t first = 0; first < padded_; first += hn::Lanes(tag)) {
-      const Key* values = keys_.data() + j * padded_ + first;
+    for (std::size_t begin = 0; begin < costs.size(); begin += hn::Lanes(tag)) {
+      const Key* values = keys_.data() + j * padded_ + first + begin;
       hn::Store(search(hn::LoadU(tag, values)), tag, levels.data());
-      for (std::size_t i = 0; i < hn::Lanes(tag); ++i) {
-        costs_[j * padded_ + first + i] = levels[i] == 0
-                                              ? finest * static_cast<float>(values[i] - std::min(values[i], least))
-                                              : cost_of_level[levels[i]];
+      for (std::size_t i = 0; i < std::min(hn::Lanes(tag), costs.size() - begin); ++i) {
+        costs[begin + i].first += levels[i] == 0 ? finest * static_cast<float>(values[i] - std::min(values[i], least))
+                                                 : cost_of_level_[levels[i]];
       }
     }
   }
 
   /// The kKillers rows of a part of the lowest costs in all dimensions.
   void find_cheapest(std::size_t part, Cost* best) const {
-    std::array<Cost, kSamplePart> costs;
+    std::array<Cost, kSamplePart> of_rows;
     const std::size_t first = part * kSamplePart;
-    const std::size_t count = std::min(kSamplePart, n_ - first);
-    for (std::size_t i = 0; i < count; ++i) costs[i] = {0.0F, static_cast<std::uint32_t>(first + i)};
-    for (std::size_t j = 0; j < grid_.d; ++j) {
-      for (std::size_t i = 0; i < count; ++i) costs[i].first += costs_[j * padded_ + first + i];
-    }
-    std::partial_sort_copy(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(count), best,
-                           best + std::min(kKillers, count));
+    const std::span costs = std::span(of_rows).first(std::min(kSamplePart, n_ - first));
+    for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = {0.0F, static_cast<std::uint32_t>(first + i)};
+    for (std::size_t j = 0; j < grid_.d; ++j) add_costs(j, first, costs);
+    std::partial_sort_copy(costs.begin(), costs.end(), best, best + std::min(kKillers, costs.size()));
   }
 
   Grid<Key> grid_;
   std::size_t n_;
   std::size_t padded_;  ///< keys of a column with the rest of its last vector
   RawVector<Key> keys_;
-  RawVector<float> costs_;
   Vector<KeyColumn> columns_;
+  std::array<float, 32> cost_of_level_{};
 };
 
 /// Level sums of at most kTile rows of the problem.

@@ -438,13 +438,16 @@ void drop_dominated(const SkylineProblem& problem, const Candidates<Key>& rows, 
   });
 }
 
-/// Appends about `count` of the rows of parts, of which there are n, in runs of neighbours.
+/// Appends about `count` of the rows of parts, of which there are n, in runs of neighbours within a part.
 inline void append_sample(const Vector<Rows>& parts, std::size_t n, std::size_t count, RowIndices& to) {
   std::size_t part = 0;
   std::size_t before = 0;  // rows of the parts before it
-  for (const std::uint32_t i : sample_runs(n, count)) {
-    while (i - before >= parts[part].size()) before += parts[part++].size();
-    to.push_back(parts[part][i - before]);
+  constexpr std::size_t kRun = 16;
+  to.reserve(to.size() + count + kRun);
+  for (const std::uint32_t run : sample_rows((n + kRun - 1) / kRun, count / kRun)) {
+    while (run * kRun - before >= parts[part].size()) before += parts[part++].size();
+    const auto first = parts[part].begin() + static_cast<std::ptrdiff_t>(run * kRun - before);
+    to.insert(to.end(), first, first + std::min<std::ptrdiff_t>(kRun, parts[part].end() - first));
   }
 }
 

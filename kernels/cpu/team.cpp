@@ -13,6 +13,8 @@
 namespace skyrank::kernels {
 namespace {
 
+thread_local Team* this_threads = nullptr;
+
 constexpr std::uint64_t kClosed = 1;  ///< a next part, of none
 
 std::uint64_t open_tickets(std::uint32_t parts) { return std::uint64_t{parts} << 32; }
@@ -47,17 +49,17 @@ class Spin {
 
 }  // namespace
 
-thread_local Team* Team::current_ = nullptr;
+Team* Team::current() { return this_threads; }
 
 Team::Team()
-    : before_(std::exchange(current_, this)),
+    : before_(std::exchange(this_threads, this)),
       others_(static_cast<std::uint32_t>(tbb::this_task_arena::max_concurrency() - 1)),
       group_(context_) {
   invite();
 }
 
 Team::~Team() {
-  current_ = before_;
+  this_threads = before_;
   tickets_.store(kClosed, std::memory_order_release);
   group_.wait();  // those asked who have not come find it closed
 }
@@ -68,9 +70,9 @@ void Team::run_step(const Step& step) {
   failed_.store(false, std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);
   tickets_.store(open_tickets(step.parts), std::memory_order_release);
-  current_ = nullptr;  // a range's own loops are not steps of the team
+  this_threads = nullptr;  // a range's own loops are not steps of the team
   do_parts();
-  current_ = this;
+  this_threads = this;
   for (Spin spin; finished_.load(std::memory_order_acquire) < step.parts;) spin();
   if (failed_.load(std::memory_order_relaxed)) std::rethrow_exception(std::exchange(error_, nullptr));
   if (tbb::is_current_task_group_canceling() || context_.is_group_execution_cancelled()) throw Cancelled{};

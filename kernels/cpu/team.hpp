@@ -13,9 +13,8 @@
 namespace skyrank::kernels {
 
 /// Threads of the caller's arena that stay with one run over its many short parallel steps, and look for the next step
-/// without sleep in between: TBB's own loops take 10 to 25 us to spread over 16 threads and to end, and more once
-/// threads have gone to sleep; a team's take 1 or 2. While a team lives, parallel_for of the thread that made it gives
-/// its ranges to the team.
+/// without sleep in between, where TBB's loops make tasks, spread them by stealing, and wake threads that found nothing
+/// to steal. While a team lives, parallel_for of the thread that made it gives its ranges to the team.
 ///
 /// Nothing waits for a thread to come: the caller takes part in each step, does all of it where nobody else comes, and
 /// waits only for ranges that others have begun. Threads that find no step for a while go back to TBB, and are asked
@@ -31,7 +30,7 @@ class Team {
   Team& operator=(const Team&) = delete;
 
   /// That of this thread, or null.
-  static Team* current() { return current_; }
+  static Team* current();
 
   /// Calls body(begin, end) for `parts` ranges that cover [0, n), many at the same time; what it allocates is counted
   /// with the caller's. Throws what a body throws, and Cancelled when an enclosing TBB group was cancelled. Only for
@@ -57,8 +56,6 @@ class Team {
   void serve();
   void do_parts();
   void do_part(std::uint32_t part);
-
-  static thread_local Team* current_;
 
   Team* const before_;
   const std::uint32_t others_;  ///< threads besides the caller's

@@ -1,14 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <functional>
-#include <mutex>
 #include <numeric>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,8 +27,8 @@
 // of 512 that killed most among the rows of the lowest level sums. Exactness never depends on quantiles or samples.
 //
 // A row's place in z-order and its number make one word, made once, so that orders are orders of words. Tasks of many
-// rows come first and shrink, so that threads do not wait for each other; the skyline's runs of words are merged when
-// its blocks are made anew.
+// rows come first and shrink, so that threads do not wait for each other, and threads stay as a team over a run's many
+// short steps; the skyline's runs of words are merged when its blocks are made anew.
 //
 // The bitmaps follow Tan, Eng, Ooi: Efficient Progressive Skyline Computation, VLDB 2001, section 3.1, cut into blocks
 // and coarsened to levels; the mask test is that of Bøgh, Chester, Assent, VLDB 2015, section 4, with more levels.

@@ -61,7 +61,7 @@ constexpr std::size_t kLargestTask = Pack::kMaxRows;
 constexpr std::size_t kSmallestTask = 256;  ///< but of few rows, for all threads to have some
 constexpr std::size_t kBlocksWorthASort = 8;
 constexpr std::size_t kFewWords = 1 << 11;    ///< that one thread copies
-constexpr std::size_t kWorthATeam = 1 << 12;  ///< rows
+constexpr std::size_t kWorthATeam = 1 << 13;  ///< rows
 
 /// Cuts [0, n) into tasks that shrink towards the first, which is begun last, so that all threads end at about the same
 /// time: Polychronopoulos, Kuck, "Guided Self-Scheduling", IEEE Transactions on Computers 36, 1987. Returns where tasks

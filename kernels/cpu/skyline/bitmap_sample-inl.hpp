@@ -135,8 +135,9 @@ template <class Key>
 void find_level_sums(const SkylineProblem& problem, const Grid<Key>& grid, std::span<const std::uint32_t> rows,
                      std::array<std::uint16_t, kTile>& sums) {
   const hn::ScalableTag<Key> tag;
-  HWY_ALIGN std::array<Key, kTile> values{};
-  HWY_ALIGN std::array<Key, kTile> found{};
+  HWY_ALIGN std::array<Key, kTile> values;
+  HWY_ALIGN std::array<Key, kTile> found;
+  std::fill(values.begin() + static_cast<std::ptrdiff_t>(rows.size()), values.end(), Key{0});
   sums.fill(0);
   for (std::size_t j = 0; j < grid.d; ++j) {
     const Key* column = problem.keys[j].template as<Key>();

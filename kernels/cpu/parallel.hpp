@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "kernels/common/problem.hpp"
+#include "kernels/cpu/team.hpp"
 
 // What CPU kernels need of TBB, on the caller's arena. Small inputs never enter TBB: a query may solve a million tiny
 // problems, one a partition.
@@ -20,12 +21,16 @@ namespace skyrank::kernels {
 inline std::size_t concurrency() { return static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()); }
 
 /// Calls body(begin, end) for ranges that cover [0, n), at the same time where n > grain; what it allocates is counted
-/// with the caller's. Throws what a body throws,
+/// with the caller's. By the caller's team, where it has one, else by TBB. Throws what a body throws,
 /// and Cancelled when an enclosing TBB group was cancelled, which would leave ranges undone.
 template <class Body>
 void parallel_for(std::size_t n, std::size_t grain, const Body& body) {
   if (n <= grain || concurrency() == 1) {
     if (n > 0) body(std::size_t{0}, n);
+    return;
+  }
+  if (Team* const team = Team::current()) {
+    team->run(n, std::min((n + grain - 1) / grain, 4 * concurrency()), body);
     return;
   }
   tbb::task_group_context group;

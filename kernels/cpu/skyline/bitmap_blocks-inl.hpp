@@ -109,7 +109,7 @@ void append(const Candidates<Key>& rows, const Coder<Key>& coder, std::span<cons
   const std::size_t first = before / kBlockRows;
   to.rows.resize(before + words.size());
   if (to.blocks.size() < to.count()) to.blocks.resize(to.count());
-  parallel_for(to.count() - first, 2, [&](std::size_t begin, std::size_t end) {
+  parallel_for(to.count() - first, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = first + begin; b < first + end; ++b) {
       const std::size_t row = b * kBlockRows;
       const std::size_t last = std::min(row + kBlockRows, to.rows.size());

@@ -35,6 +35,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 inline constexpr std::size_t kTile = 256;
+inline constexpr std::size_t kLeastTile = 64;  ///< where more threads than tiles would wait for them
 
 /// Rows in the form in which they meet blocks.
 template <class Key>
@@ -94,12 +95,13 @@ Candidates<Key> make_candidates(const SkylineProblem& problem, std::span<const s
   RowIndices sample = sample_rows(ids.size(), ids.size() < 1 << 16 ? 512 : 2048);
   for (std::uint32_t& row : sample) row = ids[row];
   Candidates<Key> rows(make_grid<Key>(problem, sample), ids.size());
-  const std::size_t tiles = (rows.n + kTile - 1) / kTile;
+  const std::size_t tile = std::clamp(hwy::RoundUpTo(rows.n / (4 * concurrency()), kLeastTile), kLeastTile, kTile);
+  const std::size_t tiles = (rows.n + tile - 1) / tile;
   parallel_for(tiles, std::clamp<std::size_t>(tiles / (8 * concurrency()), 1, 16),
                [&](std::size_t begin, std::size_t end) {
                  context.check();
-                 for (std::size_t first = begin * kTile; first < std::min(rows.n, end * kTile); first += kTile) {
-                   fill_tile(problem, ids.data() + first, first, std::min(kTile, rows.n - first), rows);
+                 for (std::size_t first = begin * tile; first < std::min(rows.n, end * tile); first += tile) {
+                   fill_tile(problem, ids.data() + first, first, std::min(tile, rows.n - first), rows);
                  }
                });
   counters.bytes_read(rows.n * rows.d * sizeof(Key));
@@ -143,7 +145,7 @@ struct ByScore {
 /// A counting sort: parts of the input are counted and spread at the same time.
 template <class Key>
 ByScore sort_by_score(const Candidates<Key>& rows, const Coder<Key>& coder, std::size_t num_scores) {
-  const std::size_t parts = std::clamp<std::size_t>(rows.n / 2048, 1, concurrency());
+  const std::size_t parts = std::clamp<std::size_t>(rows.n / 512, 1, concurrency());
   Vector<RowIndices> next(parts, RowIndices(num_scores));
   const auto each_row = [&](const auto& body) {
     parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
@@ -169,7 +171,7 @@ class Buckets {
  public:
   Buckets(std::span<const std::uint64_t> words, std::size_t wished)
       : splitters_(std::bit_ceil(wished), ~std::uint64_t{0}) {
-    constexpr std::size_t kOversampling = 32;
+    constexpr std::size_t kOversampling = 8;
     RawVector<std::uint64_t> sample;
     for (const std::size_t i : sample_rows(words.size(), count() * kOversampling)) sample.push_back(words[i]);
     sort_keys(sample);
@@ -193,7 +195,7 @@ class Buckets {
 /// Words in ascending order, sorted by splitters: parts are spread over buckets, and buckets are sorted, at the same
 /// time.
 inline Words sorted(std::span<const std::uint64_t> words) {
-  constexpr std::size_t kSerial = 1 << 12;
+  constexpr std::size_t kSerial = 1 << 10;
   constexpr std::size_t kBucketsAPart = 4;  // so that the largest is a small share of a thread's work
   Words result(words.size());
   const std::size_t parts = std::min(concurrency(), words.size() / kSerial);
@@ -234,7 +236,7 @@ inline Words sorted(std::span<const std::uint64_t> words) {
 /// Ascending runs of words as one, cut at words of the longest run into parts that are made at the same time.
 inline Words merged(const Vector<std::span<const std::uint64_t>>& runs) {
   using Run = std::span<const std::uint64_t>;
-  constexpr std::size_t kPart = 1 << 12;
+  constexpr std::size_t kPart = 1 << 10;
   std::size_t size = 0;
   for (const Run run : runs) size += run.size();
   const std::size_t parts = std::clamp<std::size_t>(size / kPart, 1, 4 * concurrency());

@@ -102,6 +102,7 @@ Grid<Key> make_grid(const SkylineProblem& problem, const RowIndices& rows) {
 inline RowIndices sample_runs(std::size_t n, std::size_t count) {
   constexpr std::size_t kRun = 16;
   RowIndices rows;
+  rows.reserve(std::min(n, count));
   for (const std::size_t run : sample_rows((n + kRun - 1) / kRun, count / kRun)) {
     for (std::size_t row = run * kRun; row < std::min(n, (run + 1) * kRun); ++row) {
       rows.push_back(static_cast<std::uint32_t>(row));

@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <functional>
-#include <mutex>
 #include <numeric>
+#include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,8 +27,8 @@
 // of 512 that killed most among the rows of the lowest level sums. Exactness never depends on quantiles or samples.
 //
 // A row's place in z-order and its number make one word, made once, so that orders are orders of words. Tasks of many
-// rows come first and shrink, so that threads do not wait for each other; the skyline's runs of words are merged when
-// its blocks are made anew.
+// rows come first and shrink, so that threads do not wait for each other, and threads stay as a team over a run's many
+// short steps; the skyline's runs of words are merged when its blocks are made anew.
 //
 // The bitmaps follow Tan, Eng, Ooi: Efficient Progressive Skyline Computation, VLDB 2001, section 3.1, cut into blocks
 // and coarsened to levels; the mask test is that of Bøgh, Chester, Assent, VLDB 2015, section 4, with more levels.
@@ -46,13 +44,13 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/skyline/bitmap_pack-inl.hpp"
+#include "kernels/cpu/skyline/bitmap_sample-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace skyrank::kernels::skyline {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t kKillers = 4;
 constexpr std::size_t kElite = 4096;      ///< rows of low level sum among which the strongest are looked for
 constexpr std::size_t kWitnesses = 2048;  ///< rows that show which of them are strong
 constexpr std::size_t kChunk = 1 << 14;
@@ -60,8 +58,10 @@ constexpr std::size_t kFirstBatch = 2048;
 constexpr std::size_t kLargestBatch = 1 << 17;
 constexpr std::size_t kBatchOfThread = 1 << 14;
 constexpr std::size_t kLargestTask = Pack::kMaxRows;
-constexpr std::size_t kSmallestTask = 256;
+constexpr std::size_t kSmallestTask = 256;  ///< but of few rows, for all threads to have some
 constexpr std::size_t kBlocksWorthASort = 8;
+constexpr std::size_t kFewWords = 1 << 11;    ///< that one thread copies
+constexpr std::size_t kWorthATeam = 1 << 13;  ///< rows
 
 /// Cuts [0, n) into tasks that shrink towards the first, which is begun last, so that all threads end at about the same
 /// time: Polychronopoulos, Kuck, "Guided Self-Scheduling", IEEE Transactions on Computers 36, 1987. Returns where tasks
@@ -81,180 +81,32 @@ inline Vector<std::size_t> cut_tasks(std::size_t n, std::size_t smallest, std::s
 
 // ---- First prefilter: columns against a few strong rows ----
 
-/// Of each row of a sample the negative logarithm of the share of the grid that it dominates if dimensions are
-/// independent, and the row.
-template <class Key>
-Vector<std::pair<float, std::uint32_t>> find_costs(const SkylineProblem& problem, const Grid<Key>& grid,
-                                                   const RowIndices& rows) {
-  const hn::ScalableTag<Key> tag;
-  const std::size_t padded = hwy::RoundUpTo(rows.size(), hn::Lanes(tag));
-  Vector<float> cost_of_level(grid.levels);
-  for (std::size_t l = 0; l < grid.levels; ++l) {
-    cost_of_level[l] = -std::log2(1.0F - static_cast<float>(l) / static_cast<float>(grid.levels));
-  }
-  Vector<float> costs(grid.d * rows.size());  // dimension by dimension
-  parallel_for(grid.d, 1, [&](std::size_t begin, std::size_t end) {
-    Vector<Key> values(padded);
-    Vector<Key> levels(padded);
-    for (std::size_t j = begin; j < end; ++j) {
-      const Key* column = problem.keys[j].template as<Key>();
-      const LevelSearch<Key> search(grid, j);
-      for (std::size_t i = 0; i < rows.size(); ++i) values[i] = column[rows[i]];
-      for (std::size_t i = 0; i < padded; i += hn::Lanes(tag)) {
-        hn::StoreU(search(hn::LoadU(tag, values.data() + i)), tag, levels.data() + i);
-      }
-      // Below the first threshold, where the best rows of correlated data are, by the distance from it.
-      const Key first = grid.thresholds[j * grid.levels];
-      const float finest = cost_of_level[1] / static_cast<float>(std::max<Key>(first - grid.least[j], 1));
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        costs[j * rows.size() + i] = levels[i] == 0
-                                         ? finest * static_cast<float>(values[i] - std::min(values[i], grid.least[j]))
-                                         : cost_of_level[levels[i]];
-      }
-    }
-  });
-  Vector<std::pair<float, std::uint32_t>> sums(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    sums[i] = {0.0F, rows[i]};
-    for (std::size_t j = 0; j < grid.d; ++j) sums[i].first += costs[j * rows.size() + i];
-  }
-  return sums;
-}
-
-/// Keys of the rows of a sample that dominate the largest share of the grid if dimensions are independent, row after
-/// row.
-template <class Key>
-Vector<Key> find_killers(const SkylineProblem& problem, const Grid<Key>& grid, const RowIndices& rows) {
-  Vector<std::pair<float, std::uint32_t>> costs = find_costs(problem, grid, rows);
-  const std::size_t count = std::min(kKillers, costs.size());
-  std::partial_sort(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(count), costs.end());
-  Vector<Key> killers;
-  for (std::size_t k = 0; k < count; ++k) {
-    for (const KeyColumn& column : problem.keys) killers.push_back(column.as<Key>()[costs[k].second]);
-  }
-  return killers;
-}
-
-template <class Key>
-Vector<std::uint16_t> level_sums(const SkylineProblem& problem, const Grid<Key>& grid,
-                                 std::span<const std::uint32_t> rows) {
-  const hn::ScalableTag<Key> tag;
-  HWY_ALIGN std::array<Key, kTile> values{};
-  HWY_ALIGN std::array<Key, kTile> found{};
-  Vector<std::uint16_t> sums(rows.size());
-  for (std::size_t first = 0; first < rows.size(); first += kTile) {
-    const std::size_t count = std::min(kTile, rows.size() - first);
-    for (std::size_t j = 0; j < grid.d; ++j) {
-      const Key* column = problem.keys[j].template as<Key>();
-      const LevelSearch<Key> search(grid, j);
-      for (std::size_t i = 0; i < count; ++i) values[i] = column[rows[first + i]];
-      for (std::size_t i = 0; i < count; i += hn::Lanes(tag)) {
-        hn::Store(search(hn::Load(tag, values.data() + i)), tag, found.data() + i);
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        sums[first + i] = static_cast<std::uint16_t>(sums[first + i] + found[i]);
-      }
-    }
-  }
-  return sums;
-}
-
-using Rows = RawVector<std::uint32_t>;
-
-/// Rows [begin, end), at most kChunk, that no killer dominates.
-template <class Key, class Counters>
-Rows find_spared(const SkylineProblem& problem, std::span<const Key> killers, std::size_t begin, std::size_t end,
-                 Counters& counters) {
-  const hn::ScalableTag<Key> tag;
-  const std::size_t lanes = hn::Lanes(tag);
-  const std::size_t d = problem.keys.size();
-  Rows result(end - begin);
-  std::size_t count = 0;
-  for (std::size_t row = begin; row < end; row += lanes) {
-    const std::size_t here = std::min(lanes, end - row);
-    const auto load = [&](std::size_t j) HWY_ATTR {
-      const Key* keys = problem.keys[j].template as<Key>() + row;
-      return HWY_LIKELY(here == lanes) ? hn::LoadU(tag, keys) : hn::MaskedLoad(hn::FirstN(tag, here), tag, keys);
-    };
-    auto spared = hn::FirstN(tag, here);
-    for (const Key* killer = killers.data(); killer != killers.data() + killers.size(); killer += d) {
-      counters.dominance_tests(here);
-      auto no_better = spared;
-      auto worse = hn::FirstN(tag, 0);
-      for (std::size_t j = 0; j < d; ++j) {
-        if (j % 4 == 0 && hn::AllFalse(tag, no_better)) break;
-        const auto keys = load(j);
-        const auto limit = hn::Set(tag, killer[j]);
-        no_better = hn::AndNot(hn::Lt(keys, limit), no_better);
-        worse = hn::Or(worse, hn::Gt(keys, limit));
-      }
-      spared = hn::AndNot(hn::And(no_better, worse), spared);
-      if (hn::AllFalse(tag, spared)) break;
-    }
-    for (std::uint64_t bits = bits_of(tag, spared); bits != 0; bits &= bits - 1) {
-      result[count++] = static_cast<std::uint32_t>(row + static_cast<std::size_t>(std::countr_zero(bits)));
-    }
-  }
-  result.resize(count);
-  return result;
-}
-
-/// What the first prefilter leaves, ascending, and of that about kElite rows of the lowest level sums.
+/// What the first prefilter leaves, and of that about kElite rows of the lowest level sums.
 struct Spared {
-  Rows rows;
+  Vector<Rows> parts;  ///< ascending
   RowIndices elite;
+
+  std::size_t size() const {
+    return std::transform_reduce(parts.begin(), parts.end(), std::size_t{0}, std::plus<>(), std::size<Rows>);
+  }
 };
-
-/// How many rows have each score.
-inline Vector<std::size_t> count_scores(const Vector<Vector<std::uint16_t>>& parts, std::size_t num_scores) {
-  Vector<std::size_t> counts(num_scores);
-  std::mutex mutex;
-  parallel_for(parts.size(), 8, [&](std::size_t begin, std::size_t end) {
-    Vector<std::size_t> own(num_scores);
-    for (std::size_t p = begin; p < end; ++p) {
-      for (const std::uint16_t score : parts[p]) ++own[score];
-    }
-    const std::scoped_lock lock(mutex);
-    std::ranges::transform(counts, own, counts.begin(), std::plus<>());
-  });
-  return counts;
-}
-
-inline RowIndices find_elite(const Vector<Rows>& rows, const Vector<Vector<std::uint16_t>>& scores,
-                             std::size_t num_scores) {
-  const Vector<std::size_t> counts = count_scores(scores, num_scores);
-  std::size_t limit = 0;
-  for (std::size_t count = 0; limit < num_scores && count < kElite; ++limit) count += counts[limit];
-  Vector<RowIndices> elite(rows.size());
-  parallel_for(rows.size(), 8, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t p = begin; p < end; ++p) {
-      for (std::size_t i = 0; i < rows[p].size(); ++i) {
-        if (scores[p][i] < limit) elite[p].push_back(rows[p][i]);
-      }
-    }
-  });
-  RowIndices result = concatenate(elite);
-  result.resize(std::min(result.size(), 2 * kElite));
-  return result;
-}
 
 template <class Key, class Counters>
 Spared first_prefilter(const SkylineProblem& problem, Counters& counters, const Context& context) {
-  const RowIndices sample = sample_runs(problem.n, problem.n < 1 << 18 ? 2048 : 4096);
-  RowIndices thin;
-  for (std::size_t i = 0; i < sample.size(); i += 4) thin.push_back(sample[i]);
-  const Grid<Key> grid = make_grid<Key>(problem, thin);
-  const Vector<Key> killers = find_killers(problem, grid, sample);
+  const std::size_t sampled = problem.n < 1 << 18 ? 2048 : std::clamp<std::size_t>(problem.n / 256, 1 << 12, 1 << 15);
+  const Sample<Key> sample(problem, sample_runs(problem.n, sampled));
+  const Vector<Key> killers = sample.killers();
+  const std::size_t limit = find_low_limit<Key>(sample, killers, problem.n, kElite, counters);
   const Vector<std::size_t> starts = cut_tasks(problem.n, 4 * kTile, kChunk);
-  Vector<Rows> rows(starts.size() - 1);
-  Vector<Vector<std::uint16_t>> scores(rows.size());
-  parallel_tasks(rows.size(), counters, [&](std::size_t c, Counters& own) {
+  Spared result{Vector<Rows>(starts.size() - 1), {}};
+  Vector<RowIndices> elite(result.parts.size());
+  parallel_tasks(result.parts.size(), counters, [&](std::size_t c, Counters& own) {
     context.check();
-    rows[c] = find_spared<Key>(problem, killers, starts[c], starts[c + 1], own);
-    scores[c] = level_sums<Key>(problem, grid, rows[c]);
+    result.parts[c] = find_spared<Key>(problem, killers, starts[c], starts[c + 1], own);
+    pick_low(problem, sample.grid(), result.parts[c], limit, elite[c]);
   });
-  Spared result{concatenate(rows), {}};
-  if (result.rows.size() >= 4 * kElite) result.elite = find_elite(rows, scores, grid.num_scores());
+  if (result.size() >= 4 * kElite) result.elite = concatenate(std::move(elite));
+  result.elite.resize(std::min(result.elite.size(), 2 * kElite));
   return result;
 }
 
@@ -267,7 +119,7 @@ Values keep_in_tasks(const Vector<std::size_t>& starts, Counters& counters, cons
     context.check();
     body(starts[task], starts[task + 1], kept[task], own);
   });
-  return concatenate(kept);
+  return concatenate(std::move(kept));
 }
 
 // ---- Rows against blocks ----
@@ -307,7 +159,9 @@ Words undominated(const Candidates<Key>& rows, const Coder<Key>& coder, const Bl
     pack.words.resize(pack.size);
     kept = std::move(pack.words);
   };
-  return keep_in_tasks<Words>(cut_tasks(queries.size(), kSmallestTask, kLargestTask), counters, context, body);
+  const std::size_t share = std::bit_floor(queries.size() / (2 * concurrency()) | 1);
+  const std::size_t smallest = std::clamp(share, Pack::kGroup, kSmallestTask);
+  return keep_in_tasks<Words>(cut_tasks(queries.size(), smallest, kLargestTask), counters, context, body);
 }
 
 /// A row, and one before it that has the same keys.
@@ -404,7 +258,7 @@ Words without_twins(const Candidates<Key>& rows, const Coder<Key>& coder, std::s
 /// The same for many parts at the same time.
 template <class Key>
 Words take_out_twins(const Candidates<Key>& rows, const Coder<Key>& coder, const Words& sorted, Vector<Twin>& twins) {
-  const std::size_t parts = std::clamp<std::size_t>(sorted.size() / 4096, 1, 4 * concurrency());
+  const std::size_t parts = std::clamp<std::size_t>(sorted.size() / 1024, 1, 4 * concurrency());
   const auto start_of = [&](std::size_t part) {
     const std::size_t place = sorted.size() * part / parts;
     if (place == 0) return place;
@@ -422,7 +276,7 @@ Words take_out_twins(const Candidates<Key>& rows, const Coder<Key>& coder, const
     }
   });
   for (const Vector<Twin>& some : found) twins.insert(twins.end(), some.begin(), some.end());
-  return concatenate(kept);
+  return concatenate(std::move(kept));
 }
 
 /// The skyline of candidates: each of its rows, or the first of some equal ones, and then the others.
@@ -436,7 +290,7 @@ template <class Key>
 Vector<std::uint8_t> flags_of(const Candidates<Key>& rows, const Skyline& skyline) {
   const Coder<Key> coder(rows);
   Vector<std::uint8_t> taken(rows.n);
-  parallel_for(skyline.words.size(), kChunk / 4, [&](std::size_t begin, std::size_t end) {
+  parallel_for(skyline.words.size(), kFewWords, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) taken[coder.row(skyline.words[i])] = 1;
   });
   for (const Twin& twin : skyline.twins) taken[twin.row] = taken[twin.first];
@@ -444,7 +298,7 @@ Vector<std::uint8_t> flags_of(const Candidates<Key>& rows, const Skyline& skylin
 }
 
 inline void copy_in_parallel(std::span<const std::uint64_t> from, std::uint64_t* to) {
-  parallel_for(from.size(), kChunk, [&](std::size_t begin, std::size_t end) {
+  parallel_for(from.size(), kFewWords, [&](std::size_t begin, std::size_t end) {
     std::copy(from.begin() + static_cast<std::ptrdiff_t>(begin), from.begin() + static_cast<std::ptrdiff_t>(end),
               to + begin);
   });
@@ -539,70 +393,88 @@ Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& co
 template <class Key>
 Words find_strongest(const Candidates<Key>& rows, const Skyline& skyline, const Vector<std::uint32_t>& kills) {
   const Coder<Key> coder(rows);
-  using Strength = std::tuple<std::int64_t, std::uint16_t, std::uint64_t>;
-  Vector<Strength> strengths;
-  for (const std::uint64_t word : skyline.words) {
-    const std::uint32_t row = coder.row(word);
-    strengths.emplace_back(-static_cast<std::int64_t>(kills[row]), rows.scores[row], word);
+  constexpr std::uint64_t kMostKills = (1 << 24) - 1;
+  Words order;  // most kills, then lowest score, then place in the skyline
+  for (std::size_t i = 0; i < skyline.words.size(); ++i) {
+    const std::uint32_t row = coder.row(skyline.words[i]);
+    order.push_back((kMostKills - std::min<std::uint64_t>(kills[row], kMostKills)) << 40 |
+                    std::uint64_t{rows.scores[row]} << 24 | i);
   }
-  const std::size_t count = std::min(kBlockRows, strengths.size());
-  const auto end = strengths.begin() + static_cast<std::ptrdiff_t>(count);
-  std::partial_sort(strengths.begin(), end, strengths.end());
-  Words strongest(count);
-  std::transform(strengths.begin(), end, strongest.begin(), [](const Strength& it) { return std::get<2>(it); });
-  return strongest;
+  sort_keys(order);
+  order.resize(std::min(kBlockRows, order.size()));
+  for (std::uint64_t& word : order) word = skyline.words[word & kMostKills];
+  return order;
 }
 
-/// Those of the rows `ids` of the problem that no row of a block dominates.
+/// Takes those rows out of parts that a row of a block dominates.
 template <class Key, class Counters>
-Rows keep_spared(const SkylineProblem& problem, const Rows& ids, const Candidates<Key>& rows, const Blocks& killers,
-                 Counters& counters, const Context& context) {
+void drop_dominated(const SkylineProblem& problem, const Candidates<Key>& rows, const Blocks& killers,
+                    Vector<Rows>& parts, Counters& counters, const Context& context) {
   std::array<std::uint32_t, kTile> open;
   std::iota(open.begin(), open.end(), 0U);
-  const auto body = [&](std::size_t begin, std::size_t end, Rows& kept, Counters& own) {
+  parallel_tasks(parts.size(), counters, [&](std::size_t p, Counters& own) {
+    context.check();
+    Rows& part = parts[p];
     Candidates<Key> tile(rows.grid, kTile);
-    const auto levels = [&](std::size_t i) { return [&tile, i](std::size_t p) { return tile.level(i) + 8 * p; }; };
+    const auto levels = [&](std::size_t i) { return [&tile, i](std::size_t q) { return tile.level(i) + 8 * q; }; };
     const auto keys = [&](std::size_t i) { return tile.keys[i]; };
-    for (std::size_t first = begin; first < end; first += kTile) {
-      const std::size_t count = std::min(kTile, end - first);
-      fill_tile(problem, ids.data() + first, 0, count, tile);
+    std::size_t kept = 0;
+    for (std::size_t first = 0; first < part.size(); first += kTile) {
+      const std::size_t count = std::min(kTile, part.size() - first);
+      fill_tile(problem, part.data() + first, 0, count, tile);
       std::array<std::uint8_t, kTile> dominated{};
       own.mask_tests(count);
       mark_dominated(rows, killers.blocks.front(), killers.rows.data(), std::span(open).first(count), levels, keys,
                      dominated.data(), nullptr, own);
       for (std::size_t i = 0; i < count; ++i) {
-        if (dominated[i] == 0) kept.push_back(ids[first + i]);
+        part[kept] = part[first + i];
+        kept += dominated[i] == 0 ? 1 : 0;
       }
     }
-  };
-  return keep_in_tasks<Rows>(cut_tasks(ids.size(), kTile, kChunk / 2), counters, context, body);
+    part.resize(kept);
+  });
 }
 
-/// Those of the spared rows that the strongest of the elite do not dominate, ascending.
+/// Appends about `count` of the rows of parts, of which there are n, in runs of neighbours within a part.
+inline void append_sample(const Vector<Rows>& parts, std::size_t n, std::size_t count, RowIndices& to) {
+  std::size_t part = 0;
+  std::size_t before = 0;  // rows of the parts before it
+  constexpr std::size_t kRun = 16;
+  to.reserve(to.size() + count + kRun);
+  for (const std::uint32_t run : sample_rows((n + kRun - 1) / kRun, count / kRun)) {
+    while (run * kRun - before >= parts[part].size()) before += parts[part++].size();
+    const auto first = parts[part].begin() + static_cast<std::ptrdiff_t>(run * kRun - before);
+    to.insert(to.end(), first, first + std::min<std::ptrdiff_t>(kRun, parts[part].end() - first));
+  }
+}
+
+/// The spared rows that the strongest of the elite do not dominate, ascending.
 template <class Key, class Counters>
 Rows second_prefilter(const SkylineProblem& problem, Spared spared, Counters& counters, const Context& context) {
-  if (spared.elite.empty()) return std::move(spared.rows);
+  if (spared.elite.empty()) return concatenate(std::move(spared.parts));
   RowIndices chosen = std::move(spared.elite);
   const std::size_t num_elite = chosen.size();
-  for (const std::uint32_t i : sample_runs(spared.rows.size(), kWitnesses)) chosen.push_back(spared.rows[i]);
+  append_sample(spared.parts, spared.size(), kWitnesses, chosen);
   const std::size_t num_witnesses = chosen.size() - num_elite;
   const Candidates<Key> rows = make_candidates<Key>(problem, chosen, counters, context);
   Vector<std::uint32_t> kills(rows.n);
   const Skyline skyline = reduce_in_batches(rows, kills.data(), counters, context);
   const Vector<std::uint8_t> taken = flags_of(rows, skyline);
   const auto surviving = std::count(taken.begin() + static_cast<std::ptrdiff_t>(num_elite), taken.end(), 1);
-  if (2 * static_cast<std::size_t>(surviving) > num_witnesses) return std::move(spared.rows);  // would spare too many
-  Blocks killers;
-  append(rows, Coder<Key>(rows), find_strongest(rows, skyline, kills), killers);
-  return keep_spared(problem, spared.rows, rows, killers, counters, context);
+  if (2 * static_cast<std::size_t>(surviving) <= num_witnesses) {  // else it would spare too many
+    Blocks killers;
+    append(rows, Coder<Key>(rows), find_strongest(rows, skyline, kills), killers);
+    drop_dominated(problem, rows, killers, spared.parts, counters, context);
+  }
+  return concatenate(std::move(spared.parts));
 }
 
 /// Those of the rows `ids` whose flag is set.
 Vector<RowId> flagged(std::span<const std::uint32_t> ids, const Vector<std::uint8_t>& flags) {
-  constexpr std::size_t kPart = 1 << 12;
+  constexpr std::size_t kPart = 1 << 10;
   Vector<std::size_t> starts((ids.size() + kPart - 1) / kPart + 1);
   const auto each_part = [&](const auto& body) {
-    parallel_for(starts.size() - 1, 4, [&](std::size_t begin, std::size_t end) {
+    parallel_for(starts.size() - 1, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t part = begin; part < end; ++part)
         body(part, part * kPart, std::min(ids.size(), (part + 1) * kPart));
     });
@@ -623,6 +495,8 @@ Vector<RowId> flagged(std::span<const std::uint32_t> ids, const Vector<std::uint
 
 template <class Key, class Counters>
 SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Context& context) {
+  std::optional<Team> team;
+  if (problem.n >= kWorthATeam) team.emplace();
   Spared spared = first_prefilter<Key>(problem, counters, context);
   const Rows ids = second_prefilter<Key>(problem, std::move(spared), counters, context);
   counters.candidates(ids.size());

@@ -38,15 +38,16 @@ inline RowIndices sample_rows(std::size_t n, std::size_t most) {
   return rows;
 }
 
-/// The elements of all parts, which are vectors of one kind, in order.
+/// The elements of all parts, which are vectors of one kind, in order. Gives the memory of the parts back.
 template <class Values>
-Values concatenate(const Vector<Values>& parts) {
+Values concatenate(Vector<Values>&& parts) {
   Vector<std::size_t> starts(parts.size() + 1);
   for (std::size_t p = 0; p < parts.size(); ++p) starts[p + 1] = starts[p] + parts[p].size();
   Values all(starts.back());
-  parallel_for(parts.size(), 16, [&](std::size_t begin, std::size_t end) {
+  parallel_for(parts.size(), 8, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
-      std::ranges::copy(parts[p], all.begin() + static_cast<std::ptrdiff_t>(starts[p]));
+      const Values part = std::move(parts[p]);
+      std::ranges::copy(part, all.begin() + static_cast<std::ptrdiff_t>(starts[p]));
     }
   });
   return all;
@@ -63,7 +64,7 @@ RowIndices scan_rows(std::size_t n, const Context& context, const Body& body) {
       body(chunk * kChunk, std::min(n, (chunk + 1) * kChunk), found[chunk]);
     }
   });
-  return concatenate(found);
+  return concatenate(std::move(found));
 }
 
 /// Cuts every dimension at levels - 1 quantiles. A key's level is the number of them below it: a monotone scale that

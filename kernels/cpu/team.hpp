@@ -1,0 +1,75 @@
+#pragma once
+
+#include <tbb/task_group.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+
+#include "kernels/common/memory.hpp"
+
+namespace skyrank::kernels {
+
+/// Threads of the caller's arena that stay with one run over its many short parallel steps, and look for the next step
+/// without sleep in between, where TBB's loops make tasks, spread them by stealing, and wake threads that found nothing
+/// to steal. While a team lives, parallel_for of the thread that made it gives its ranges to the team.
+///
+/// Nothing waits for a thread to come: the caller takes part in each step, does all of it where nobody else comes, and
+/// waits only for ranges that others have begun. Threads that find no step for a while go back to TBB, and are asked
+/// again at the next step. Within a range, parallel_for is TBB's.
+///
+/// Idle threads look for tickets in one word, as in a self-scheduled loop; Mellor-Crummey, Scott, "Algorithms for
+/// Scalable Synchronization on Shared-Memory Multiprocessors", ACM TOCS 9, 1991, section 3, on what spinning costs.
+class Team {
+ public:
+  Team();  ///< asks for the threads at once, so that they wake while the run's first serial part goes on
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  /// That of this thread, or null.
+  static Team* current();
+
+  /// Calls body(begin, end) for `parts` ranges that cover [0, n), many at the same time; what it allocates is counted
+  /// with the caller's. Throws what a body throws, and Cancelled when an enclosing TBB group was cancelled. Only for
+  /// the thread that made the team, and at least one part.
+  template <class Body>
+  void run(std::size_t n, std::size_t parts, const Body& body) {
+    run_step({[](const void* of, std::size_t begin, std::size_t end) { (*static_cast<const Body*>(of))(begin, end); },
+              &body, n, static_cast<std::uint32_t>(parts), current_account()});
+  }
+
+ private:
+  struct Step {
+    void (*call)(const void* body, std::size_t begin, std::size_t end) = nullptr;
+    const void* body = nullptr;
+    std::size_t n = 0;
+    std::uint32_t parts = 0;
+    MemoryAccount* account = nullptr;
+  };
+  static constexpr std::size_t kLine = 64;  // bytes, so that what different threads write shares no line
+
+  void run_step(const Step& step);
+  void invite() noexcept;
+  void serve();
+  void do_parts();
+  void do_part(std::uint32_t part);
+
+  Team* const before_;
+  const std::uint32_t others_;  ///< threads besides the caller's
+  tbb::task_group_context context_;
+  tbb::task_group group_;
+
+  Step step_;                 ///< valid for whoever holds a ticket below its number of parts
+  std::exception_ptr error_;  ///< the first of a step; guarded by mutex_
+  std::mutex mutex_;
+  std::atomic<bool> failed_{false};       ///< the other parts of the step are left out
+  std::atomic<std::uint32_t> coming_{0};  ///< threads that serve, or were asked to
+
+  alignas(kLine) std::atomic<std::uint64_t> tickets_{0};   ///< parts of the step above, the next of them below
+  alignas(kLine) std::atomic<std::uint32_t> finished_{0};  ///< parts of the step that are done
+};
+
+}  // namespace skyrank::kernels

@@ -8,10 +8,11 @@ readonly STAGES=(setup format release tidy asan tsan fuzz)
 readonly FIRST_PARTY=(engine kernels planner datasets tools)
 readonly tidy_commits=${TIDY_COMMITS:-50}  # whose files clang-tidy looks at, or all
 
-# What compiled once need not again: a test of consumers builds all of it a second time, in a folder of its own.
+# What compiled once need not again: a test of consumers builds all of it a second time, in a folder of its own, and from
+# within ctest, which sets variables of the locale.
 use_ccache() {
   command -v ccache >/dev/null || return 0
-  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=locale
 }
 
 # build PRESET [cmake arguments...]

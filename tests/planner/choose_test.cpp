@@ -7,6 +7,7 @@
 
 #include "planner/cost/models.hpp"
 #include "planner/price_list.hpp"
+#include "tests/planner/terms_alone.hpp"
 
 namespace skyrank::planner {
 namespace {
@@ -227,16 +228,6 @@ TEST(Choose, ForcedParametersWin) {
     EXPECT_EQ(choice.parameters["block"], block);
     EXPECT_DOUBLE_EQ(choice.seconds, predict(*choice.algorithm, skyline(100000, 6), {}, {}, {{"block", block}}));
   }
-}
-
-/// The built-in prices without corrections.
-const PriceList& terms_alone() {
-  static const PriceList kTerms([] {
-    Profile profile = built_in_profile();
-    profile.corrections.clear();
-    return profile;
-  }());
-  return kTerms;
 }
 
 /// The priced parameters of least cost by terms; also of GPU algorithms that this build does not have.

@@ -11,6 +11,7 @@
 #include "planner/cost/models.hpp"
 #include "planner/estimate.hpp"
 #include "planner/price_list.hpp"
+#include "tests/planner/terms_alone.hpp"
 
 namespace skyrank::planner {
 namespace {
@@ -19,16 +20,6 @@ using kernels::KeyWidth;
 using kernels::SkylineShape;
 using kernels::TieRule;
 using kernels::TopKShape;
-
-/// The built-in profile's seconds alone: a correction, which is bounded, may fall where sizes grow.
-const PriceList& terms_alone() {
-  static const PriceList kTerms([] {
-    Profile profile = built_in_profile();
-    profile.corrections.clear();
-    return profile;
-  }());
-  return kTerms;
-}
 
 constexpr std::size_t kGrid[] = {0,     1,     2,     10,     100,     1000,     2048,      5000,
                                  20000, 32768, 65536, 100000, 1000000, 10000000, 100000000, 10000000000};

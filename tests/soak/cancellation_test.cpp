@@ -22,9 +22,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-// Some milliseconds on an idle machine. Generous, for one that is busy, and more so for sanitizers, with which what
-// lies between two looks at the token takes tens of times as long; the queries take longer.
-constexpr double kSoonMs = tests::kSanitized ? 2000 : 250;
+// Some milliseconds on an idle machine. Generous, for one that is busy; the queries take longer. Sanitizers make what
+// lies between two looks at the token tens of times as long: with them it is races and leaks that are looked for, not
+// this.
+constexpr double kSoonMs = 250;
 constexpr std::int64_t kRows = tests::kSanitized ? 300'000 : 1'000'000;
 
 /// n rows: x and y of many values, d0 to d5 of which no row is better in all, p and q of a quarter of a million values
@@ -130,7 +131,9 @@ TEST_P(Cancellation, EndsAQuerySoon) {
   }
   std::sort(latencies.begin(), latencies.end());
   RecordProperty("worst_ms", std::to_string(latencies.back()));
-  EXPECT_LT(latencies[latencies.size() / 2], kSoonMs);
+  if (!tests::kSanitized) {
+    EXPECT_LT(latencies[latencies.size() / 2], kSoonMs);
+  }
   EXPECT_EQ(engine.run(from().rank_by({low("d0")}).limit(2), table()).rows.size(), 2U) << "usable afterwards";
 }
 

@@ -55,12 +55,14 @@ constexpr std::size_t kElite = 4096;      ///< rows of low level sum among which
 constexpr std::size_t kWitnesses = 2048;  ///< rows that show which of them are strong
 constexpr std::size_t kChunk = 1 << 14;
 constexpr std::size_t kFirstBatch = 2048;
+constexpr std::size_t kFirstBatchOfThread = 1024;  ///< for many threads, to which small batches are mostly waiting
 constexpr std::size_t kLargestBatch = 1 << 17;
 constexpr std::size_t kBatchOfThread = 1 << 14;
 constexpr std::size_t kLargestTask = Pack::kMaxRows;
 constexpr std::size_t kSmallestTask = 256;  ///< but of few rows, for all threads to have some
 constexpr std::size_t kBlocksWorthASort = 8;
-constexpr std::size_t kFewWords = 1 << 11;    ///< that one thread copies
+constexpr std::size_t kFewWords = 1 << 11;    ///< whose rows one thread marks
+constexpr std::size_t kFewCopied = 1 << 13;   ///< words that one thread copies
 constexpr std::size_t kWorthATeam = 1 << 13;  ///< rows
 
 /// Cuts [0, n) into tasks that shrink towards the first, which is begun last, so that all threads end at about the same
@@ -298,7 +300,7 @@ Vector<std::uint8_t> flags_of(const Candidates<Key>& rows, const Skyline& skylin
 }
 
 inline void copy_in_parallel(std::span<const std::uint64_t> from, std::uint64_t* to) {
-  parallel_for(from.size(), kFewWords, [&](std::size_t begin, std::size_t end) {
+  parallel_for(from.size(), kFewCopied, [&](std::size_t begin, std::size_t end) {
     std::copy(from.begin() + static_cast<std::ptrdiff_t>(begin), from.begin() + static_cast<std::ptrdiff_t>(end),
               to + begin);
   });
@@ -360,7 +362,7 @@ Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& co
   Vector<Twin> twins;
   Settled settled(by_score.words);
   Blocks own;  // of a batch
-  std::size_t wished = kFirstBatch;
+  std::size_t wished = std::max(kFirstBatch, concurrency() * kFirstBatchOfThread);
   const std::size_t largest = std::clamp(concurrency() * kBatchOfThread, kLargestBatch, 4 * kLargestBatch);
   for (std::size_t score = 0, begin = 0, end = 0; begin < rows.n; begin = end) {
     // Rows of one score stay together: what dominates a row is in its batch or an earlier one.

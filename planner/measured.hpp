@@ -27,6 +27,7 @@ struct MeasuredRun {
   double planning = 0;  ///< seconds for statistics and choice of the path
   double seconds = 0;   ///< infinite: stopped, as others were so much faster
   cost::Values parameters = {};
+  int passes = 1;  ///< over the grid in which it was timed; files do not tell
 };
 
 void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs);

@@ -128,8 +128,7 @@ int run(int argc, char** argv) {
       ->check(CLI::IsMember({"cpu", "cuda"}));
   measuring.add_option("--part", arguments.part, "Which of --parts of the grid: every so many-th cell from this one");
   measuring.add_option("--parts", arguments.parts)->check(CLI::Range(1, 10000));
-  measuring
-      .add_option("--passes", arguments.passes, "Over the grid; all but the first of paths that are near the best")
+  measuring.add_option("--passes", arguments.passes, "Over the grid; all but the first of paths that may be the best")
       ->check(CLI::Range(1, 100));
   measuring.add_flag("--look", arguments.look,
                      "Time nothing: put the statistics of today into the runs that --out has");

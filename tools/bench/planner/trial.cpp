@@ -303,6 +303,15 @@ typename Algorithm::Solution run_as_it_is(const Algorithm& algorithm, const type
   return algorithm.run(problem, parameters, context);
 }
 
+/// Whether a path whose run this is may be the best one, with that of the `best` known: it came near, or only one pass
+/// says that it did not, in which something may have disturbed it. Stopped runs took long enough to be believed.
+bool contends(const MeasuredRun& run, double best) {
+  constexpr double kContends = 2;
+  constexpr int kBelieved = 2;  // passes
+  if (!std::isfinite(run.seconds)) return false;
+  return run.passes < kBelieved || run.seconds <= kContends * best;
+}
+
 /// `problems`: alike; the first is what the planner looks at. `earlier`: runs of the same cell; none the first time.
 template <class Algorithm>
 std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
@@ -310,7 +319,6 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
                                  std::span<const kernels::KeyColumn> keys, const Cell& cell, int threads,
                                  const TrialOptions& options, std::vector<MeasuredRun> earlier,
                                  const std::type_identity_t<Runner<Algorithm>>& runner) {
-  constexpr double kContends = 2;
   const typename Algorithm::Problem& problem = problems.front();
   const bool gpu = !kernels::cuda::find_devices().devices.empty();
   const auto shape = shape_of(problem);
@@ -326,7 +334,7 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
     const double best = std::ranges::min_element(earlier, {}, &MeasuredRun::seconds)->seconds;
     std::erase_if(paths, [&](const auto& path) {
       const auto run = run_of(path);
-      return run != earlier.end() && !(run->seconds <= kContends * best);
+      return run != earlier.end() && !contends(*run, best);
     });
   }
   if (!options.time) paths.clear();
@@ -347,6 +355,7 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
   for (const Path<Algorithm>& path : paths) {
     if (const auto run = run_of(path); run != earlier.end()) {
       run->seconds = std::min(run->seconds, path.typical());
+      ++run->passes;
     } else {
       earlier.push_back({std::string(path.algorithm->name), data, shape, statistics, threads, planning, path.typical(),
                          path.parameters});

@@ -26,10 +26,10 @@ struct TrialOptions {
 /// as long as the best so far, is stopped and comes back with infinite seconds. Throws kernels::Cancelled after a stop
 /// request, std::bad_alloc, and what make_data throws.
 ///
-/// `earlier` are runs of the same cell: then only paths that came within twice the best are timed again, and of each
-/// the lesser median is kept. What other guests of a host do to caches and memory lasts for seconds, so that a time is
-/// known only after some passes over all cells. Keys of a cell that is `resident` are on the device before the first
-/// run.
+/// `earlier` are runs of the same cell: then only paths that came within twice the best are timed again, and those that
+/// one pass alone has timed, unless they were stopped; of each the lesser median is kept. What other guests of a host
+/// do to caches and memory lasts for seconds, so that a time is known only after some passes over all cells. Keys of a
+/// cell that is `resident` are on the device before the first run.
 std::vector<planner::MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options,
                                            const std::vector<planner::MeasuredRun>& earlier = {});
 

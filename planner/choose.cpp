@@ -251,7 +251,8 @@ std::vector<Candidate<Algorithm>> candidates_of(std::span<const Algorithm* const
                                                 const Constraints& constraints, const Parameters& given,
                                                 std::vector<Considered>& considered) {
   const bool forced = any_forced(algorithms, constraints);
-  const auto& prices = prices_of(query.machine).of(algorithms);
+  const PriceList& list = prices_of(query.machine);
+  const auto& prices = list.registered<typename Algorithm::Shape>();
   std::vector<Candidate<Algorithm>> candidates;
   candidates.reserve(algorithms.size());
   considered.reserve(algorithms.size());
@@ -343,7 +344,7 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
 template <class Algorithm, class Shape>
 double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
                      const Statistics& statistics, double enough) {
-  const auto& prices = prices_of(machine).of(algorithms);
+  const auto& prices = prices_of(machine).registered<Shape>();
   std::vector<std::pair<double, std::size_t>> sums;
   sums.reserve(algorithms.size());
   double least = std::numeric_limits<double>::infinity();

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/registry.hpp"
@@ -45,12 +46,14 @@ class PriceList {
 
   const Profile& profile() const { return profile_; }
 
-  /// In the order of the registered algorithms.
-  const std::vector<const Prices<kernels::SkylineShape>*>& of(std::span<const kernels::SkylineAlgorithm* const>) const {
-    return registered_skylines_;
-  }
-  const std::vector<const Prices<kernels::TopKShape>*>& of(std::span<const kernels::TopKAlgorithm* const>) const {
-    return registered_rankings_;
+  /// Of the registered algorithms for problems of such a shape, in their order.
+  template <class Shape>
+  const std::vector<const Prices<Shape>*>& registered() const {
+    if constexpr (std::is_same_v<Shape, kernels::SkylineShape>) {
+      return registered_skylines_;
+    } else {
+      return registered_rankings_;
+    }
   }
 
   /// By name, those of algorithms that only builds with CUDA have among them. Throw std::logic_error where there is no

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <initializer_list>
 
 #include "planner/cost/common.hpp"
 #include "planner/cost/terms.hpp"
@@ -41,11 +40,11 @@ inline double bytes_sent(const Statistics& statistics, double keys) {
 /// What an algorithm itself does, the keys being in one column on the device.
 struct CudaWork {
   double launches = 0;
-  double bytes = 0;                   ///< of device memory, read or written
-  double elements = 0;                ///< of temporary memory at once: keys with their row ids, or rows of keys
-  bool widens = true;                 ///< keys narrower than 4 bytes, or between 4 and 8, before it reads them
-  bool scans = false;                 ///< columns in place of keys, where it may; for others a scan makes keys first
-  std::initializer_list<Term> other;  ///< what is neither; written in the call of cuda_cost, and gone after it
+  double bytes = 0;        ///< of device memory, read or written
+  double elements = 0;     ///< of temporary memory at once: keys with their row ids, or rows of keys
+  bool widens = true;      ///< keys narrower than 4 bytes, or between 4 and 8, before it reads them
+  bool scans = false;      ///< columns in place of keys, where it may; for others a scan makes keys first
+  TermList<8> other = {};  ///< what is neither
 };
 
 /// Adds all but the algorithm itself: keys to the device and into one column, k elements put in order, row ids back.

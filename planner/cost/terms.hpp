@@ -6,6 +6,7 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,20 +29,19 @@ struct Term {
   double seconds = 0;  ///< for one; where no profile says better
 };
 
-/// The terms of a model, in place: a choice prices some forty paths and allocates for none.
-class Terms {
+/// Terms in place: a choice prices some forty paths and allocates for none.
+template <std::size_t kMost>
+class TermList {
  public:
-  static constexpr std::size_t kMost = 24;
-
-  Terms() = default;
-  Terms(std::initializer_list<Term> terms) { append(terms); }
+  TermList() = default;
+  TermList(std::initializer_list<Term> terms) { append(terms); }
 
   /// Throws std::length_error beyond kMost.
   void push_back(const Term& term) {
     if (size_ == kMost) throw std::length_error("a cost model of too many terms");
     terms_[size_++] = term;
   }
-  void append(std::initializer_list<Term> terms) {
+  void append(std::span<const Term> terms) {
     for (const Term& term : terms) push_back(term);
   }
 
@@ -57,6 +57,9 @@ class Terms {
   std::array<Term, kMost> terms_;
   std::size_t size_ = 0;
 };
+
+/// Those of a model.
+using Terms = TermList<24>;
 
 /// What a model says of a problem.
 struct Cost {

@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view kHeader =
     "algorithm,data,n,d,k,widths,ties,fused,memory,threads,sample,selectivity,distinct,order,ascending,tied,growth_"
     "sample,dims,"
-    "drift,survivors,correlation,planning,seconds,parameters,best_ascending,scanned";
-constexpr std::size_t kFields = 26;
+    "drift,survivors,correlation,planning,seconds,parameters,best_ascending,scanned,scored";
+constexpr std::size_t kFields = 27;
 constexpr std::size_t kLeastFields = 24;  ///< the last ones are missing in older files
 
 std::string text_of(double value) {
@@ -124,6 +124,7 @@ MeasuredRun read_run(Fields fields) {
   const std::string best_ascending = fields.text();
   s.best_ascending = best_ascending.empty() ? s.ascending : fields.number_in<double>(best_ascending);
   s.scanned = fields.number<double>();
+  s.scored = fields.number<double>();
   if (ranks(run.algorithm)) {
     run.shape = std::move(shape);
   } else {
@@ -177,7 +178,8 @@ void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs) {
                                s.growth.drift, s.survivors, s.correlation, run.planning, run.seconds}) {
       out << ',' << text_of(value);
     }
-    out << ',' << text_of(run.parameters) << ',' << text_of(s.best_ascending) << ',' << text_of(s.scanned) << '\n';
+    out << ',' << text_of(run.parameters) << ',' << text_of(s.best_ascending) << ',' << text_of(s.scanned) << ','
+        << text_of(s.scored) << '\n';
   }
 }
 

@@ -32,7 +32,9 @@ struct Statistics {
   std::size_t sample = 0;                          ///< rows that were looked at; 0: none, the rest is assumed
   kernels::Memory memory = kernels::Memory::host;  ///< where the keys lie
   double unsent = 0;   ///< bytes of the table's columns that have to go to a GPU before keys can be made of them there
-  double scanned = 0;  ///< bytes of a row that a scan over columns on a GPU reads in place of keys; 0: there are keys
+  double scanned = 0;  ///< bytes of a row in the columns that a scan on a GPU reads in place of keys; 0: there are keys
+  double scored = 0;   ///< those of the columns of the score among them, which a ranking in one pass reads of all rows,
+                       ///< and the others only where it wants one by its score; 0: all are of the score
   double selectivity = 1;  ///< share of rows that pass the filter of a fused problem, or passed one before
 
   // Of a ranking, by its first key column.

@@ -131,6 +131,50 @@ TEST(CostModels, PartitionsAtOnceTakeWhatWasMeasured) {
   EXPECT_NEAR(milliseconds(67108, 1000, 100), 0.31, 0.1);
 }
 
+/// What a scan of columns costs that ranks by some of them; the others are a filter's.
+Statistics scan_of(double scored, double elsewhere, double selectivity) {
+  Statistics statistics;
+  statistics.memory = kernels::Memory::device;
+  statistics.scanned = scored + elsewhere;
+  statistics.scored = scored;
+  statistics.selectivity = selectivity;
+  return statistics;
+}
+
+// By events on an H200 (kernels/cuda/README.md, rankings in one pass), without the start.
+TEST(CostModels, OnePassReadsFiltersWhereScoresAreWanted) {
+  const auto milliseconds = [](double scored, double elsewhere, double selectivity) {
+    const TopKShape shape{.n = std::size_t{1} << 28, .k = 1024, .widths = {KeyWidth::bytes4}};
+    cost::Cost cost = cost::cuda_sampled_threshold(shape, scan_of(scored, elsewhere, selectivity), {}, {});
+    for (cost::Term& term : cost.terms) {
+      if (term.name == "start") term.count = 0;
+    }
+    return seconds_of(cost) * 1e3;
+  };
+  EXPECT_NEAR(milliseconds(4, 4, 0.1), 0.30, 0.03);
+  EXPECT_NEAR(milliseconds(4, 4, 0.99), 0.29, 0.03);
+  EXPECT_NEAR(milliseconds(4, 8, 0.5), 0.30, 0.03);
+  EXPECT_NEAR(milliseconds(4, 4, 1e-6), 0.56, 0.05);
+  EXPECT_NEAR(milliseconds(8, 0, 1), 0.53, 0.05);
+  EXPECT_NEAR(milliseconds(8, 0, 0.5), 0.53, 0.05);  // its filter is one of the score's columns
+  EXPECT_NEAR(milliseconds(16, 0, 1), 1.00, 0.1);
+}
+
+TEST(CostModels, OnePassNeverFallsWithN) {
+  for (const double selectivity : {1e-6, 0.01, 0.5, 1.0}) {
+    for (const double elsewhere : {0, 4, 64}) {
+      double before = 0;
+      for (const std::size_t n : kGrid) {
+        const TopKShape shape{.n = n, .k = 1000, .widths = {KeyWidth::bytes4}};
+        const Statistics statistics = scan_of(4, elsewhere, selectivity);
+        const double seconds = seconds_of(cost::cuda_sampled_threshold(shape, statistics, {}, {}));
+        EXPECT_GE(seconds, before) << "n = " << n << ", " << selectivity << " pass, " << elsewhere << " bytes";
+        before = seconds;
+      }
+    }
+  }
+}
+
 TEST(CostModels, CandidatesInBinsNeedRoomForSeveralTimesAsMany) {
   const auto bytes = [](std::size_t n, std::size_t k, KeyWidth width) {
     Statistics resident;

@@ -149,6 +149,12 @@ std::vector<int> columns_of_keys(const query::BoundQuery& query) {
   return {columns.begin(), columns.end()};
 }
 
+std::vector<int> columns_of_ranking(const query::BoundQuery& query) {
+  std::set<int> columns;
+  for (const query::BoundRankTerm& term : query.ranking) add_columns(*term.expression.root, columns);
+  return {columns.begin(), columns.end()};
+}
+
 std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column) {
   if (column.device != nullptr) return column.device;
   if (column.cache == nullptr) return nullptr;

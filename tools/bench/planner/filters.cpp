@@ -98,7 +98,9 @@ ScannedFloats::ScannedFloats(const Data& data, const Cell& cell) {
   scan_.columns[1].highest = cell.where;
 }
 
-double ScannedFloats::row_bytes(const Cell& cell) { return (cell.type == Type::float64 ? 8 : 4) + 4; }
+double ScannedFloats::row_bytes(const Cell& cell) { return score_bytes(cell) + sizeof(float); }
+
+double ScannedFloats::score_bytes(const Cell& cell) { return cell.type == Type::float64 ? 8 : 4; }
 
 kernels::TopKSolution ScannedFloats::run(const kernels::TopKAlgorithm& algorithm, const kernels::TopKProblem& problem,
                                          const kernels::ParameterValues& parameters,

@@ -38,8 +38,9 @@ class ScannedFloats {
   /// Of a cell with `where`, by its data. Throws DataError where these are no floats.
   ScannedFloats(const Data& data, const Cell& cell);
 
-  /// Bytes that a scan reads of one row.
+  /// Bytes of one row in both columns, and in the one that is ranked.
   static double row_bytes(const Cell& cell);
+  static double score_bytes(const Cell& cell);
 
   /// As the engine has an algorithm run: in one pass where it can, else by keys that a scan makes. `problem` says how
   /// many rows there are, and which are wanted.

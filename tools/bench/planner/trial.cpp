@@ -157,7 +157,10 @@ planner::Statistics statistics_of(const Problem& problem, std::span<const kernel
   }
   statistics.selectivity = cell.where;
   statistics.memory = problem.memory;
-  if (is_scan(cell)) statistics.scanned = ScannedFloats::row_bytes(cell);
+  if (is_scan(cell)) {
+    statistics.scanned = ScannedFloats::row_bytes(cell);
+    statistics.scored = ScannedFloats::score_bytes(cell);
+  }
   return statistics;
 }
 

@@ -18,7 +18,7 @@
 namespace skyrank::planner {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr std::string_view kConstant = "all";  ///< a correction's, beside its coefficients
 
 /// The lines of planner/profiles/default.yaml, put in by the build; compilers need not take one literal that long.

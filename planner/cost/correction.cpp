@@ -19,14 +19,18 @@ double scaled(double size, double least, double most) {
 }
 
 constexpr std::string_view kSkylineNames[] = {
-    "n", "d", "kept", "spared", "wide", "threads", "rank-correlation", "sample", "dims", "drift", "seconds"};
+    "n",      "d",    "kept",  "spared",   "wide",   "threads", "rank-correlation",
+    "sample", "dims", "drift", "resident", "seconds"};
 constexpr std::string_view kRankingNames[] = {
-    "n",     "k",    "candidates", "mixed",   "best", "sorted", "distinct", "equal", "crowded", "worst",
-    "zoned", "some", "width",      "columns", "ties", "fused",  "passing",  "late",  "threads", "seconds"};
+    "n",    "k",     "candidates", "mixed", "best",  "sorted",  "distinct", "equal",    "crowded", "worst",  "zoned",
+    "some", "width", "columns",    "ties",  "fused", "passing", "late",     "resident", "threads", "seconds"};
 
 constexpr std::size_t place_of(std::span<const std::string_view> names, std::string_view name) {
   return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
 }
+
+/// Keys that lie on a GPU, beside those that are sent there.
+constexpr double kResident = 0.75;
 
 /// Of seconds, between a microsecond and ten.
 double scaled_seconds(double seconds) { return std::log(std::clamp(seconds, 1e-6, 10.0) / 1e-4); }
@@ -61,6 +65,7 @@ Features::Features(const kernels::SkylineShape& shape, const Statistics& statist
              seen ? 0.375 * std::log2(static_cast<double>(statistics.sample) / 128) : 0,
              seen ? 0.25 * std::log(statistics.growth.dims) : 0,
              seen ? 2.25 * statistics.growth.drift : 0,
+             statistics.memory == kernels::Memory::device ? kResident : 0,
              0};  // seconds
 }
 
@@ -90,6 +95,7 @@ Features::Features(const kernels::TopKShape& shape, const Statistics& statistics
              shape.fused ? 1.0 : 0,
              0.5 * std::clamp(std::log(std::max(statistics.selectivity, 1e-3)) / 3, -1.5, 0.0),
              candidates.late ? 0.25 : 0,
+             statistics.memory == kernels::Memory::device ? kResident : 0,
              0,   // threads
              0};  // seconds
 }

@@ -21,7 +21,7 @@ std::span<const std::string_view> correction_names(bool ranking);
 /// Their values, in the same order: made once of a problem, but for the two that differ between its algorithms.
 class Features {
  public:
-  static constexpr std::size_t kMost = 20;
+  static constexpr std::size_t kMost = 21;
 
   Features(const kernels::SkylineShape& shape, const Statistics& statistics);
   Features(const kernels::TopKShape& shape, const Statistics& statistics);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "planner/cost/common.hpp"
 #include "planner/cost/terms.hpp"
@@ -11,6 +12,8 @@ namespace skyrank::planner::cost {
 
 inline constexpr double kCudaStart = 40e-6;       // to send a problem there and to wait for its answer
 inline constexpr double kCudaLaunch = 4e-6;       // one kernel after another
+inline constexpr double kCudaWait = 15e-6;        // of the host for a number that the device alone knows
+inline constexpr double kCudaPart = 50e-6;        // of a ranking by more than 64 bits: keys, launches, two waits
 inline constexpr double kCudaByte = 1 / 4.4e12;   // of device memory, read or written in large pieces
 inline constexpr double kTransferByte = 1 / 8e9;  // between pageable host memory and the device
 
@@ -47,6 +50,22 @@ struct CudaWork {
   TermList<8> other = {};  ///< what is neither
 };
 
+/// Rankings whose keys do not fit 64 bits together go part by part, and what they choose is put in order by as many
+/// sorts.
+struct CudaParts {
+  double more = 0;      ///< than one
+  double launches = 0;  ///< of the sorts
+};
+
+inline CudaParts parts_of(const kernels::TopKShape& shape) {
+  constexpr double kMost = 8;        // bytes of a part
+  constexpr double kOneTile = 2048;  // rows that one launch sorts
+  constexpr double kOfDigits = 12;   // launches for more
+  const double more = std::max(0.0, std::ceil(key_bytes(shape) / kMost) - 1);
+  if (more == 0) return {};
+  return {more, (more + 2) * (wanted(shape) > kOneTile ? kOfDigits : 1)};
+}
+
 /// Adds all but the algorithm itself: keys to the device and into one column, k elements put in order, row ids back.
 inline Cost cuda_cost(const kernels::TopKShape& shape, const Statistics& statistics, CudaWork work) {
   constexpr double kBlockSort = 4096;  // elements that one block sorts
@@ -67,11 +86,15 @@ inline Cost cuda_cost(const kernels::TopKShape& shape, const Statistics& statist
     work.bytes += n * (statistics.scanned + key_bytes(shape));
   }
   const double sent = bytes_sent(statistics, n * key_bytes(shape));
+  const CudaParts parts = parts_of(shape);
   Terms terms{{"start", 1, kCudaStart},
               {"bytes-sent", sent, kTransferByte},
               {"bytes-fetched", 8 * k, kTransferByte},
               {"launches", work.launches, kCudaLaunch},
-              {"bytes", work.bytes, kCudaByte}};
+              {"bytes", work.bytes, kCudaByte},
+              {"parts", parts.more, kCudaPart},
+              {"parts-launches", parts.launches, kCudaLaunch},
+              {"ties", shape.ties == kernels::TieRule::all ? 1.0 : 0.0, kCudaWait}};
   terms.append(work.other);
   return {terms, sent + n * packed_bytes(shape) + work.elements * element_bytes(shape)};
 }

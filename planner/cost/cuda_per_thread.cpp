@@ -19,21 +19,29 @@ struct List {
 Cost lists_per_thread(const kernels::TopKShape& shape, const Statistics& statistics, const List& list) {
   constexpr double kShrink = 8;
   constexpr double kLanes = 32;
+  constexpr double kBlock = 64;         // threads, at least
+  constexpr double kBlockSort = 4608;   // elements of lists that one block sorts,
+  constexpr double kSortLaunches = 12;  // and launches for more of them
   const double n = static_cast<double>(shape.n);
   const double k = std::clamp(static_cast<double>(shape.k), 1.0, std::max(1.0, n));
-  const double threads = std::clamp(n / (kShrink * k), kLanes, list.resident);
+  const double threads = std::clamp(n / (kShrink * k), kBlock, list.resident);
   const double rows = n / threads;
   // Of rows in random order, the i-th enters a full list with probability k / i. While that is likely for one of a
   // warp's threads, each row costs the warp a step.
   const double likely = kLanes * k;
-  const double changes = std::min(rows, likely) + likely * std::log(std::max(1.0, rows / likely));
+  const double random = std::min(rows, likely) + likely * std::log(std::max(1.0, rows / likely));
+  const double filled = std::min(rows, k);
+  // In ascending order, or of rows that tie, none enters a full list; in descending order all do.
+  const double in_order = statistics.order < 0 ? rows : filled;
+  const double sorted = std::pow(std::abs(statistics.order), 8);
+  const double changes = filled + (1 - statistics.ties) * (random + sorted * (in_order - random) - filled);
   const double rounds = std::ceil(std::log(std::max(kShrink, threads * k / 32768)) / std::log(kShrink));
-  const double steps = changes + rounds * list.merging * k;
-  return cuda_cost(shape, statistics,
-                   {.launches = rounds + 10,
-                    .bytes = n * packed_bytes(shape),
-                    .elements = 2 * threads * k,
-                    .other = {{"list-changes", steps, list.step}}});
+  return cuda_cost(
+      shape, statistics,
+      {.launches = rounds + (threads * k > kBlockSort ? kSortLaunches : 1),
+       .bytes = n * packed_bytes(shape),
+       .elements = 2 * threads * k,
+       .other = {{"list-changes", changes, list.step}, {"list-merging", rounds * list.merging * k, list.step}}});
 }
 
 }  // namespace

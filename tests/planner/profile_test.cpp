@@ -81,8 +81,8 @@ TEST(Profiles, BuiltInOneFitsEveryRegisteredName) {
 }
 
 TEST(Profiles, RefuseWhatIsNone) {
-  for (const char* text : {"", "[]", "version: 2", "version: 1\nseconds: {sfs: {keys: fast}}",
-                           "version: 1\nseconds: {sfs: {keys: -1}}", "version: 1\nrates: {a: .nan}", "{"}) {
+  for (const char* text : {"", "[]", "version: 3", "version: 2\nseconds: {sfs: {keys: fast}}",
+                           "version: 2\nseconds: {sfs: {keys: -1}}", "version: 2\nrates: {a: .nan}", "{"}) {
     EXPECT_THROW(parse_profile(text, "text"), BadProfile) << text;
   }
 }
@@ -162,11 +162,11 @@ TEST(Profiles, NearnessIsThatOfASquaredExponential) {
 }
 
 TEST(Profiles, PointsOfACorrectionHaveAllTheirNumbers) {
-  const std::string yaml = "version: 1\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: \"0.5 1 2\"\n";
+  const std::string yaml = "version: 2\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: \"0.5 1 2\"\n";
   EXPECT_THROW(parse_profile(yaml, "text"), BadProfile);
-  const std::string words = "version: 1\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: a b\n";
+  const std::string words = "version: 2\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: a b\n";
   EXPECT_THROW(parse_profile(words, "text"), BadProfile);
-  const Profile older = parse_profile("version: 1\ncorrections:\n  heap: {all: 1, n: 2}\n", "text");
+  const Profile older = parse_profile("version: 2\ncorrections:\n  heap: {all: 1, n: 2}\n", "text");
   EXPECT_TRUE(older.corrections.empty());  // what an earlier fit wrote says nothing of these features
 }
 

@@ -277,12 +277,14 @@ Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segme
   return kept;
 }
 
-/// Of a skyline that was taken before the filter, the rows that pass it.
+/// Of a skyline that was taken before the filter, the rows that pass it. Where they lie on the device, they stay there.
 Candidates filter_last(Execution& execution, const Source& source, Candidates candidates) {
   if (!execution.plan.operators.filter_last) return candidates;
   PlanNode& node = *execution.plan.operators.filter;
   RowSet rows = timed(execution, execution.timing.filter_ms, node, [&] {
-    return RowSet::listed(exec::filter(*execution.query().condition, source.table, candidates.rows.view()));
+    const query::BoundExpression& condition = *execution.query().condition;
+    if (candidates.rows.has_device_ids()) return passing(execution, condition, source.table, candidates.rows);
+    return RowSet::listed(exec::filter(condition, source.table, candidates.rows.view()));
   });
   node.measured_rows = rows.size();
   const std::int64_t n = rows.size();

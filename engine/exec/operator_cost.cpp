@@ -2,9 +2,14 @@
 
 #include <algorithm>
 
+#include "planner/cost/cuda_common.hpp"
+
 namespace skyrank::exec {
 namespace {
 
+using planner::cost::kCudaByte;
+using planner::cost::kCudaLaunch;
+using planner::cost::kCudaWait;
 using query::BoundNode;
 using query::Op;
 
@@ -22,6 +27,10 @@ constexpr double kGatherValue = 8e-9;  // a value of the answer
 constexpr double kGatherText = 40e-9;
 constexpr double kStart = 2e-6;
 
+// On an H200 (kernels/cuda/README.md, filters, computed values, keys): what expressions take beside the memory's time.
+constexpr double kDeviceOperation = 0.7e-12;
+constexpr double kSector = 32;  // bytes that memory there is read by
+
 bool is_text(const BoundNode& node) { return node.type.type == Type::string; }
 
 /// Seconds for the value of one row.
@@ -33,6 +42,13 @@ double evaluation(const BoundNode& node) {
   if (node.op == Op::log || node.op == Op::exp) return seconds + kFunction;
   const bool of_text = std::ranges::any_of(node.children, [](const auto& child) { return is_text(*child); });
   return seconds + (of_text ? kText : kNode);
+}
+
+/// Operations for the value of one row.
+double operations(const BoundNode& node) {
+  double count = node.children.empty() ? 0 : 1;
+  for (const query::BoundPtr& child : node.children) count += operations(*child);
+  return count;
 }
 
 double start_and(double seconds, int threads) { return kStart + seconds / std::max(threads, 1); }
@@ -69,6 +85,29 @@ OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& express
     row += kKey + evaluation(*expression->root) + (listed ? kListedLoad : 0);
   }
   return {start_and(rows * row, threads), rows * bytes};
+}
+
+// Bits of the rows, sums of these, ids, and two waits of the host: whether a row failed, and how many pass.
+OperatorCost device_filter_cost(const query::BoundExpression& condition, double column_bytes, double rows,
+                                double kept) {
+  constexpr double kLaunches = 5;
+  constexpr double kBits = 0.5;  // bytes of bits and their sums, written and read
+  const double written = kept * sizeof(std::int64_t);
+  const double moved = rows * (column_bytes + kBits) + written;
+  return {kLaunches * kCudaLaunch + 2 * kCudaWait + moved * kCudaByte +
+              rows * operations(*condition.root) * kDeviceOperation,
+          written};
+}
+
+// Values of rows here and there take as much as whole columns do, as long as these have a row in each piece of memory.
+OperatorCost device_keys_cost(const std::vector<const query::BoundExpression*>& expressions, double column_bytes,
+                              double bytes, double rows, double share) {
+  const auto terms = static_cast<double>(expressions.size());
+  const double read = std::min(column_bytes / std::max(share, 1e-9), terms * kSector);
+  const double id = share < 1 ? terms * sizeof(std::int64_t) : 0;
+  double computed = 0;
+  for (const query::BoundExpression* expression : expressions) computed += operations(*expression->root);
+  return {terms * kCudaLaunch + rows * ((read + id + bytes) * kCudaByte + computed * kDeviceOperation), rows * bytes};
 }
 
 OperatorCost gather_cost(const std::vector<query::BoundOutput>& outputs, double rows) {

@@ -31,6 +31,13 @@ OperatorCost partition_cost(std::size_t columns, double rows, double partitions)
 OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,
                        bool listed, int threads);
 
+/// The same on a GPU, where the columns lie whose values of a row take `column_bytes`.
+OperatorCost device_filter_cost(const query::BoundExpression& condition, double column_bytes, double rows, double kept);
+
+/// The same on a GPU; `rows` are a `share` of the table's.
+OperatorCost device_keys_cost(const std::vector<const query::BoundExpression*>& expressions, double column_bytes,
+                              double bytes, double rows, double share);
+
 /// Columns of the answer by type.
 OperatorCost gather_cost(const std::vector<query::BoundOutput>& outputs, double rows);
 

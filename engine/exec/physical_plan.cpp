@@ -293,14 +293,19 @@ planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
 }
 
 /// The path of a step of the preference for an estimated number of rows.
-planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows) {
+planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows,
+                                                     const planner::Statistics& statistics) {
   const SkylineStep& step = plan.preference->steps[s];
   const auto shape = shape_of(step, width_of(*plan.preference, step), segment_rows(plan, rows));
-  // Of rows that are equal in the steps before nothing is known.
-  const planner::Statistics statistics = s > 0             ? planner::Statistics{}
-                                         : plan.contenders ? skyline_of_contenders(plan)
-                                                           : plan.survey.preference;
   return planner::choose(shape, plan.constraints, machine_beside(plan, plan.operators.skyline_keys), statistics);
+}
+
+/// Of rows that are equal in the steps before nothing is known.
+planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows) {
+  return step_path(plan, s, rows,
+                   s > 0             ? planner::Statistics{}
+                   : plan.contenders ? skyline_of_contenders(plan)
+                                     : plan.survey.preference);
 }
 
 /// Whether all kernels of the query would run on the GPU.
@@ -356,6 +361,48 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
     plan.rules.left_out(Rule::device_keys, stays ? "not all kernels would run there" : "the table is not pinned");
   }
   return there;
+}
+
+std::vector<const query::BoundExpression*> preference_expressions(const PhysicalPlan& plan) {
+  std::vector<const query::BoundExpression*> expressions;
+  for (const query::BoundPreference& term : plan.preference->terms) expressions.push_back(&term.expression);
+  return expressions;
+}
+
+/// Of the filter before all others, where keys are made.
+OperatorCost first_filter_cost(const PhysicalPlan& plan, const Table& table) {
+  const query::BoundExpression& condition = *plan.query.condition;
+  const auto all = static_cast<double>(table.num_rows());
+  const double passing = plan.operators.filter->predicted_rows;
+  if (!plan.on_device) return filter_cost(condition, all, passing, plan.machine.threads);
+  return device_filter_cost(condition, residency_of(columns_of({&condition}), table).row_bytes, all, passing);
+}
+
+/// Of the preference, for all rows of the table or those that pass its condition.
+OperatorCost skyline_keys_cost(const PhysicalPlan& plan, const Table& table, double rows, bool listed) {
+  const PlanNode& node = *plan.operators.skyline_keys;
+  const double bytes = node.predicted_bytes / std::max(node.predicted_rows, 1.0);
+  const auto expressions = preference_expressions(plan);
+  if (!plan.on_device) return keys_cost(expressions, bytes, rows, listed, plan.machine.threads);
+  const double share = listed ? rows / std::max<double>(static_cast<double>(table.num_rows()), 1) : 1;
+  return device_keys_cost(expressions, residency_of(columns_of(expressions), table).row_bytes, bytes, rows, share);
+}
+
+/// The operators that make what kernels on the device read, at prices of the device.
+void place_on_device(PhysicalPlan& plan, const Table& table) {
+  Operators& operators = plan.operators;
+  const auto place = [](std::optional<PlanNode>& node, const OperatorCost& cost) {
+    node->device = "cuda";
+    predict(node, cost);
+  };
+  if (operators.filter) place(operators.filter, first_filter_cost(plan, table));
+  if (operators.skyline_keys && !plan.query.group) {
+    place(operators.skyline_keys,
+          skyline_keys_cost(plan, table, operators.skyline_keys->predicted_rows, is_listed(plan)));
+  }
+  for (std::optional<PlanNode>* node : {&operators.skyline_keys, &operators.rank_keys}) {
+    if (*node) (*node)->device = "cuda";
+  }
 }
 
 /// What becomes of the columns on the device.
@@ -468,43 +515,65 @@ const char* why_filter_first(const PhysicalPlan& plan) {
   return nullptr;
 }
 
+/// A skyline of all rows, and the filter for what that keeps.
+struct FilterLast {
+  OperatorCost keys;
+  OperatorCost filter;
+  double skyline_rows = 0;
+  planner::Statistics statistics;  ///< of all rows
+};
+
+/// On the device the filter's columns have to go there only where the skyline's rows stay there; otherwise the host
+/// looks at the few that there are.
+FilterLast price_filter_last(const PhysicalPlan& plan, const Table& table) {
+  const auto all = static_cast<double>(table.num_rows());
+  const query::BoundExpression& condition = *plan.query.condition;
+  const SkylineStep& step = plan.preference->steps.front();
+  FilterLast last;
+  last.keys = skyline_keys_cost(plan, table, all, false);
+  last.statistics = plan.survey.preference;
+  last.skyline_rows = planner::skyline_rows(
+      shape_of(step, width_of(*plan.preference, step), static_cast<std::int64_t>(all)), last.statistics);
+  if (plan.rows_on_device) {
+    const double bytes = residency_of(columns_of({&condition}), table).row_bytes;
+    last.filter = device_filter_cost(condition, bytes, last.skyline_rows, last.skyline_rows);
+  } else {
+    last.filter = filter_cost(condition, last.skyline_rows, last.skyline_rows, 1);
+    if (plan.on_device) {
+      const auto read = columns_of(preference_expressions(plan));
+      last.statistics.unsent =
+          residency_of(read, table, plan.sharers > 0).unsent / static_cast<double>(std::max(1, plan.sharers));
+    }
+  }
+  return last;
+}
+
 /// Lets the filter come after the skyline where that is as right and cheaper: keys of all rows are made faster than
-/// those of rows here and there.
+/// those of rows here and there, and on the device no list of rows is made before.
 void put_filter_last(PhysicalPlan& plan, const Table& table) {
   Operators& operators = plan.operators;
   if (!plan.preference || !operators.filter || !plan.rules.rules().has(Rule::filter_last)) return;
-  if (plan.on_device || plan.contenders) {
-    return plan.rules.left_out(Rule::filter_last, plan.on_device ? "the filter is one of the GPU" : "it is fused");
-  }
+  if (plan.contenders) return plan.rules.left_out(Rule::filter_last, "it is fused");
   if (const char* const why = why_filter_first(plan)) return plan.rules.left_out(Rule::filter_last, why);
   const auto all = static_cast<double>(table.num_rows());
   const double passing = operators.skyline_keys->predicted_rows;
-  const auto shape = [&](double n) {
-    return shape_of(plan.preference->steps.front(), width_of(*plan.preference, plan.preference->steps.front()),
-                    static_cast<std::int64_t>(n));
-  };
-  const double skyline = planner::skyline_rows(shape(all), plan.survey.preference);
-  const auto keys = [&](double rows, bool listed) {
-    std::vector<const query::BoundExpression*> expressions;
-    for (const query::BoundPreference& term : plan.preference->terms) expressions.push_back(&term.expression);
-    const double bytes = operators.skyline_keys->predicted_bytes / std::max(passing, 1.0);
-    return keys_cost(expressions, bytes, rows, listed, plan.machine.threads);
-  };
-  const OperatorCost late = filter_cost(*plan.query.condition, skyline, skyline, 1);
+  const FilterLast last = price_filter_last(plan, table);
   try {
-    const double first =
-        operators.filter->predicted_ms / 1e3 + keys(passing, true).seconds + step_path(plan, 0, passing).seconds;
-    const double last = keys(all, false).seconds + step_path(plan, 0, all).seconds + late.seconds;
-    if (last > first) return plan.rules.left_out(Rule::filter_last, "a skyline of all rows is dearer");
+    const double first = first_filter_cost(plan, table).seconds +
+                         skyline_keys_cost(plan, table, passing, true).seconds + step_path(plan, 0, passing).seconds;
+    const double with = last.keys.seconds + step_path(plan, 0, all, last.statistics).seconds + last.filter.seconds;
+    if (with > first) return plan.rules.left_out(Rule::filter_last, "a skyline of all rows is dearer");
   } catch (const planner::NoPath&) {
     return;  // told where the paths are chosen
   }
   operators.filter_last = true;
-  predict(operators.skyline_keys, keys(all, false));
+  plan.survey.preference = last.statistics;
+  predict(operators.skyline_keys, last.keys);
   operators.skyline_keys->predicted_rows = all;
-  predict(operators.filter, late);
+  predict(operators.filter, last.filter);
   operators.filter->predicted_rows = operators.skyline.back().predicted_rows;
-  for (PlanNode& step : operators.skyline) step.predicted_rows = std::max(step.predicted_rows, skyline);
+  if (!plan.rows_on_device) operators.filter->device.clear();
+  for (PlanNode& step : operators.skyline) step.predicted_rows = std::max(step.predicted_rows, last.skyline_rows);
   plan.rules.applied(Rule::filter_last, "the condition keeps all that beats what it keeps, and few rows are dropped");
 }
 
@@ -568,10 +637,7 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
   plan.on_device = keys_of_device(plan, table);
   note_sharing(plan);
   if (plan.on_device) {
-    for (std::optional<PlanNode>* node :
-         {&plan.operators.filter, &plan.operators.skyline_keys, &plan.operators.rank_keys}) {
-      if (*node) (*node)->device = "cuda";
-    }
+    place_on_device(plan, table);
   } else {
     fuse(plan, table);
   }

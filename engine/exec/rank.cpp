@@ -221,7 +221,7 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
   planner::Statistics statistics = runtime.ranking;
   statistics.memory = kernels::Memory::device;
   statistics.scanned = residency_of(columns_of_keys(query), table).row_bytes;
-  statistics.scored = residency_of(columns_of_ranking(query), table).row_bytes;
+  statistics.scored = residency_of(columns_of({&query.ranking.front().expression}), table).row_bytes;
   const auto path = planner::choose(shape, runtime.constraints, with_memory_left(runtime.machine), statistics);
   const kernels::cuda::RunScan run_scan = kernels::cuda::run_scan_of(*path.algorithm);
   if (run_scan == nullptr) return std::nullopt;

@@ -243,6 +243,36 @@ TEST_F(DeviceRows, WhatTheHostHasToDoItDoes) {
   EXPECT_FALSE(applies(expect_same(Query(query).using_path(without), table, pinned), "device-rows"));
 }
 
+/// A skyline with a condition that keeps all that beats what it keeps.
+Query random_monotone_query(Draw& draw) {
+  Query query = Query::from("t").prefer({low("f64"), high("i32"), low("u16")});
+  query.where(
+      draw.one_of<std::string>({"f64 < 50000", "i32 > 100", "f64 <= 2000 and u16 < 300", "u16 < 0", "f64 < 1"}));
+  if (draw.chance(50)) query.rank_by({high("i8"), low("u8")});
+  if (draw.chance(60)) query.limit(draw.below(20));
+  return query.ties(draw.one_of<Ties>({Ties::first, Ties::last, Ties::all}));
+}
+
+TEST_F(DeviceRows, AFilterMayComeAfterTheSkyline) {
+  Using filter_first;
+  filter_first.without = {"filter-last"};
+  int last = 0;
+  int last_there = 0;
+  for (int i = 0; i < kQueries && !HasFailure(); ++i) {
+    SCOPED_TRACE("query " + std::to_string(i));
+    Draw draw(static_cast<std::uint64_t>(i));
+    const Table table = random_table(draw, draw.one_of<std::int64_t>({1, 33, kRows}));
+    const Table pinned = gpu().pin(table);
+    const Query query = random_monotone_query(draw);
+    const Result result = expect_same(query, table, pinned);
+    last += applies(result, "filter-last") ? 1 : 0;
+    last_there += applies(result, "filter-last") && applies(result, "device-rows") ? 1 : 0;
+    EXPECT_FALSE(applies(expect_same(Query(query).using_path(filter_first), table, pinned), "filter-last"));
+  }
+  EXPECT_GT(last, last_there);  // the host looks at the rows of some, the device at those of others
+  EXPECT_GT(last_there, 0);
+}
+
 // The lowest of the rows that are ranked, which are not ascending where there are partitions.
 TEST_F(DeviceRows, AFailingRowIsNamedAsOnTheCpu) {
   std::vector<std::int64_t> zero(200, 1);

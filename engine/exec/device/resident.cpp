@@ -149,9 +149,9 @@ std::vector<int> columns_of_keys(const query::BoundQuery& query) {
   return {columns.begin(), columns.end()};
 }
 
-std::vector<int> columns_of_ranking(const query::BoundQuery& query) {
+std::vector<int> columns_of(const std::vector<const query::BoundExpression*>& expressions) {
   std::set<int> columns;
-  for (const query::BoundRankTerm& term : query.ranking) add_columns(*term.expression.root, columns);
+  for (const query::BoundExpression* expression : expressions) add_columns(*expression->root, columns);
   return {columns.begin(), columns.end()};
 }
 

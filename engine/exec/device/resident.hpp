@@ -54,8 +54,8 @@ std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column);
 /// The columns that the condition, the preference and the ranking read, ascending: those of the answer are the host's.
 std::vector<int> columns_of_keys(const query::BoundQuery& query);
 
-/// Those that the ranking alone reads, ascending.
-std::vector<int> columns_of_ranking(const query::BoundQuery& query);
+/// Those that some expressions read, ascending.
+std::vector<int> columns_of(const std::vector<const query::BoundExpression*>& expressions);
 
 /// What a query reads of a table in the memory of the device. With `shares`, what earlier queries brought there counts.
 struct Residency {

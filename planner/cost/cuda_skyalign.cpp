@@ -9,11 +9,34 @@
 namespace skyrank::planner::cost {
 
 // Section 6.2.3 of the paper: without removing rows between the levels, or with masks of medians alone, launches and
-// passes over the keys are saved and many more pairs met. Padding is worth nothing on an H200.
+// passes over the keys are saved and many more pairs met. Padding is worth nothing on an H200. With as many slices as
+// keep the device busy, or without marks of rows that are found dominated, which limit them by default, no warp walks
+// through a level alone.
 std::span<const Values> cuda_skyalign_candidates(const kernels::SkylineShape& /*shape*/) {
-  static const std::vector<Values> kValues = {{}, {{"sync", 0}}, {{"quartiles", 0}}, {{"sync", 0}, {"quartiles", 0}}};
+  static const std::vector<Values> kValues = {{},
+                                              {{"sync", 0}},
+                                              {{"quartiles", 0}},
+                                              {{"sync", 0}, {"quartiles", 0}},
+                                              {{"live", 0}},
+                                              {{"slices", 4096}},
+                                              {{"slices", 4096}, {"sync", 0}}};
   return kValues;
 }
+
+namespace {
+
+/// Rows that one warp walks through, one after another, where marks limit the slices: those of level 0, which are
+/// dominated for the most part, where few rows are left, and half of a level of the others up to 6 dimensions.
+double walked_rows(double d, double left, double kept, bool marks, double slices) {
+  constexpr double kFewRows = 1 << 18;
+  constexpr double kFewDims = 6;
+  if (!marks || slices > 1) return 0;
+  const double first_level = std::max(0.0, std::min(left, kFewRows) - kept);
+  const double of_level = d <= kFewDims ? kept / (d + 1) / 2 : 0;
+  return first_level + of_level;
+}
+
+}  // namespace
 
 Cost cuda_skyalign(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& /*machine*/,
                    const Values& values) {
@@ -26,7 +49,9 @@ Cost cuda_skyalign(const kernels::SkylineShape& shape, const Statistics& statist
   constexpr double kMaskTest = 0.36e-12;
   constexpr double kDominanceTest = 9e-12;
   constexpr double kCellTest = 0.24e-12;
-  constexpr double kPasses = 20;  // over the keys, or as much moved, before the first phase
+  constexpr double kWalkedRow = 25e-9;
+  constexpr double kUnmarked = 1.2;  // dominance tests without marks beside those with them
+  constexpr double kPasses = 20;     // over the keys, or as much moved, before the first phase
   constexpr double kQuartilePasses = 3;
   const double n = static_cast<double>(shape.n);
   const double d = static_cast<double>(shape.d);
@@ -39,14 +64,19 @@ Cost cuda_skyalign(const kernels::SkylineShape& shape, const Statistics& statist
   // dominated.
   const double more = (sync || n == 0 ? 1 : 1 + 1.8 * (1 - kept / n)) * (quartiles ? 1 : 2);
   const double pairs = more * kept * n;
-  return cuda_cost(
-      shape, statistics,
-      {.launches = 20 + 3 * (sync ? d + 1 : 1),
-       .bytes = (quartiles ? kPasses : kPasses - kQuartilePasses) * n * row_bytes,
-       .elements = 3 * n,
-       .other = {{"cell-tests", more * kept * cells, kCellTest},
-                 {"mask-tests", pairs * kMaskTested * std::pow(kMaskTestedByDim, d), kMaskTest},
-                 {"dominance-tests", pairs * kDominanceTested * std::pow(kDominanceTestedByDim, d), kDominanceTest}}});
+  const bool marks = quartiles && value_or(values, "live", 1) != 0;
+  const double left = std::max(kept, n * surviving_share(shape, statistics));
+  const double walked = walked_rows(d, left, kept, marks, value_or(values, "slices", 0));
+  const double dominance_tests =
+      (marks ? 1 : kUnmarked) * pairs * kDominanceTested * std::pow(kDominanceTestedByDim, d);
+  return cuda_cost(shape, statistics,
+                   {.launches = 20 + 3 * (sync ? d + 1 : 1),
+                    .bytes = (quartiles ? kPasses : kPasses - kQuartilePasses) * n * row_bytes,
+                    .elements = 3 * n,
+                    .other = {{"cell-tests", more * kept * cells, kCellTest},
+                              {"mask-tests", pairs * kMaskTested * std::pow(kMaskTestedByDim, d), kMaskTest},
+                              {"dominance-tests", dominance_tests, kDominanceTest},
+                              {"walked-rows", walked, kWalkedRow}}});
 }
 
 }  // namespace skyrank::planner::cost

@@ -274,6 +274,11 @@ TEST(GpuParameters, SkyAlignRemovesRowsWhereManyAreDominated) {
   EXPECT_EQ(cheapest("cuda-skyalign", skyline(100, 8)).at("sync"), 0);
 }
 
+TEST(GpuParameters, SkyAlignHasManySlicesWhereOneWarpWouldWalkAlone) {
+  const auto few_dims = cheapest("cuda-skyalign", skyline(1000000, 4));
+  EXPECT_TRUE(few_dims.contains("slices") || few_dims.contains("live"));
+}
+
 TEST(GpuParameters, SurerPivotsWhereTheMiddleIsSmall) {
   const auto few = cheapest("cuda-randomized", topk(1u << 29, 32)).at("probability");
   const auto half = cheapest("cuda-randomized", topk(1u << 29, 1u << 28)).at("probability");

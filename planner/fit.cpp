@@ -88,7 +88,7 @@ namespace {
 constexpr double kNoise = 0.02;    ///< variance of a run's logarithm, if it is the best of its query
 constexpr double kOfConstant = 1;  ///< prior variances of what a correction adds up
 constexpr double kOfCoefficient = 0.2;
-constexpr double kOfNearby = 0.2;
+constexpr double kOfNearby = 0.1;
 constexpr std::size_t kMostPoints = 240;
 
 Eigen::MatrixXd features_of(const std::vector<const CorrectedRun*>& runs) {

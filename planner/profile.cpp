@@ -22,13 +22,13 @@ constexpr int kVersion = 2;
 constexpr std::string_view kConstant = "all";  ///< a correction's, beside its coefficients
 
 /// The lines of planner/profiles/default.yaml, put in by the build; compilers need not take one literal that long.
-constexpr std::string_view kBuiltIn[] = {
+constexpr const char* kBuiltIn[] = {
 #include "default_profile.inc"
 };
 
 std::string built_in_text() {
   std::string text;
-  for (const std::string_view line : kBuiltIn) text.append(line) += '\n';
+  for (const char* const line : kBuiltIn) text.append(line) += '\n';
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/topk/batched.hpp"
+#include "kernels/cuda/topk/sampled_threshold.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/device_copies.hpp"
 
@@ -45,35 +46,34 @@ std::vector<RowId> best_rows(const std::vector<std::uint32_t>& keys, const Shape
   return best;
 }
 
-/// A captured selection from every segment, over keys that stay where they are.
-class CapturedSelection {
+/// Whether the threshold of a selection that is done was wrong.
+bool failed(const Buffer<std::byte>& guess, DeviceContext& device) {
+  if (guess.size() == 0) return false;
+  unsigned flag = 0;
+  device.transfer().download(&flag, guess.data(), sizeof(flag));
+  return flag != 0;
+}
+
+/// Launches that were captured on a device's stream.
+class Replay {
  public:
-  CapturedSelection(DeviceContext& device, const Shape& shape)
-      : device_(device),
-        keys_(device.allocate<std::uint32_t>(shape.count * shape.rows)),
-        rows_(device.allocate<RowId>(shape.count * shape.k)) {
+  template <class Work>
+  Replay(DeviceContext& device, Work&& work) : device_(device) {
     cudaGraph_t graph = nullptr;
     SKYRANK_CUDA_CALL(cudaStreamBeginCapture(device.stream(), cudaStreamCaptureModeThreadLocal));
-    least_of_segments(ShortElements{keys_.data(), 0}, Segments{.count = shape.count, .rows = shape.rows}, shape.k,
-                      rows_.data(), device);
+    work();
     SKYRANK_CUDA_CALL(cudaStreamEndCapture(device.stream(), &graph));
     SKYRANK_CUDA_CALL(cudaGraphInstantiate(&replay_, graph, 0));
     SKYRANK_CUDA_CALL(cudaGraphDestroy(graph));
   }
-  ~CapturedSelection() { (void)cudaGraphExecDestroy(replay_); }
-  CapturedSelection(const CapturedSelection&) = delete;
-  CapturedSelection& operator=(const CapturedSelection&) = delete;
+  ~Replay() { (void)cudaGraphExecDestroy(replay_); }
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
 
-  std::vector<RowId> replay(const std::vector<std::uint32_t>& keys) {
-    tests::copy_to(keys_, keys, device_);
-    SKYRANK_CUDA_CALL(cudaGraphLaunch(replay_, device_.stream()));
-    return tests::on_host(rows_, device_);
-  }
+  void start() { SKYRANK_CUDA_CALL(cudaGraphLaunch(replay_, device_.stream())); }
 
  private:
   DeviceContext& device_;
-  Buffer<std::uint32_t> keys_;
-  Buffer<RowId> rows_;
   cudaGraphExec_t replay_ = nullptr;
 };
 
@@ -82,10 +82,49 @@ TEST_F(CaptureOnGpu, SelectionsFromSegmentsAreReplayed) {
   for (const Shape& shape : {Shape{50, 1000, 8}, Shape{50, 1000, 100}, Shape{5, 40'000, 32}, Shape{9, 1500, 700}}) {
     DeviceContext device;
     const Lease lease(device);
-    CapturedSelection captured(device, shape);
+    const auto keys = device.allocate<std::uint32_t>(shape.count * shape.rows);
+    const auto rows = device.allocate<RowId>(shape.count * shape.k);
+    Replay replay(device, [&] {
+      least_of_segments(ShortElements{keys.data(), 0}, Segments{.count = shape.count, .rows = shape.rows}, shape.k,
+                        rows.data(), device);
+    });
     for (const unsigned seed : {1u, 2u, 3u}) {
-      const auto keys = random_keys(shape.count * shape.rows, seed);
-      EXPECT_EQ(captured.replay(keys), best_rows(keys, shape)) << shape.rows << " rows, k = " << shape.k;
+      const auto values = random_keys(keys.size(), seed);
+      tests::copy_to(keys, values, device);
+      replay.start();
+      EXPECT_EQ(tests::on_host(rows, device), best_rows(values, shape)) << shape.rows << " rows, k = " << shape.k;
+    }
+  }
+}
+
+// The best path in each of its forms: all rows counted, few candidates in a list, bins, buckets, in one step and in
+// two.
+TEST_F(CaptureOnGpu, TheSelectionThatReadsKeysOnceIsReplayed) {
+  for (const auto& [n, k] : {std::pair<std::size_t, std::size_t>{5000, 70},
+                             {100'000, 10},
+                             {1'000'003, 5000},
+                             {4'000'000, 400'000},
+                             {8'000'000, 2'000'000}}) {
+    ASSERT_TRUE(topk::can_queue_least(n, k));
+    DeviceContext owner;
+    HeldMemory held(owner.memory(), owner.stream());
+    DeviceContext device(0, held);
+    const Lease lease(device);
+    const auto keys = owner.allocate<std::uint32_t>(n);
+    const auto rows = owner.allocate<RowId>(k);
+    const auto queue = [&] { return topk::queue_least(ShortElements{keys.data(), 0}, n, k, rows.data(), device); };
+    tests::copy_to(keys, random_keys(n, 7), owner);
+    (void)queue();
+    device.synchronize();
+    held.again();
+    Buffer<std::byte> guess;
+    Replay replay(device, [&] { guess = queue(); });
+    for (const unsigned seed : {1u, 2u, 3u}) {
+      const auto values = random_keys(n, seed);
+      tests::copy_to(keys, values, device);
+      replay.start();
+      EXPECT_EQ(tests::on_host(rows, device), best_rows(values, {.count = 1, .rows = n, .k = k})) << n << ", " << k;
+      EXPECT_FALSE(failed(guess, device)) << n << ", " << k;
     }
   }
 }

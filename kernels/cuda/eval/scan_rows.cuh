@@ -370,11 +370,16 @@ class ScoreRange {
 
   /// A bit for each row that may have one.
   template <unsigned kRows>
-  __device__ unsigned rows_within(const ScannedGroup<Key, kRows>& group) const {
+  __device__ unsigned rows_within(const Key (&scores)[kRows]) const {
     if (all_) return ~0u;
     unsigned rows = 0;
-    each_within(group.scores.bits, [&](unsigned i, bool within) { rows |= unsigned{within} << bit_of_row(i); });
-    return rows & ~group.null;
+    each_within(scores, [&](unsigned i, bool within) { rows |= unsigned{within} << bit_of_row(i); });
+    return rows;
+  }
+  /// The same of rows of which NULLs are known.
+  template <unsigned kRows>
+  __device__ unsigned rows_within(const ScannedGroup<Key, kRows>& group) const {
+    return rows_within(group.scores.bits) & (all_ ? ~0u : ~group.null);
   }
 
  private:

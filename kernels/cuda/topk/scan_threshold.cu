@@ -68,18 +68,28 @@ struct ReadTerms {
   }
 };
 
-/// The scores of a thread's rows, whether they have one or not.
-template <class Key, unsigned kTerms, unsigned kAtATime, ScanForm kForm>
-__device__ Scores<Key, kAtATime * kRowsOfGroup> scores_at(const ReadScan& scan, std::size_t first) {
+/// What a first look at a thread's rows finds: scores, whether rows have one or not, and bits of those that pass the
+/// ranges of the score's own columns.
+template <class Key, unsigned kRows>
+struct FirstLook {
+  Scores<Key, kRows> scores;
+  unsigned passing = ~0u;
+};
+
+/// `kOwnRanges`: the score's columns have some.
+template <class Key, unsigned kTerms, unsigned kAtATime, ScanForm kForm, bool kOwnRanges>
+__device__ FirstLook<Key, kAtATime * kRowsOfGroup> look_first(const ReadScan& scan, std::size_t first) {
   using Terms = ReadTerms<kTerms, kAtATime, kForm>;
   Terms read{};
   Terms::each(scan, [&](unsigned c) { read.columns[c].load_words(scan.columns[c], first); });
-  Scores<Key, Terms::kRows> scores;
+  FirstLook<Key, Terms::kRows> look;
   Terms::each(scan, [&](unsigned c) {
-    with_values<Terms::kRows>(scan.columns[c], read.columns[c],
-                              [&](const auto& values) { scores.template add<(kTerms > 1)>(scan, c, values); });
+    with_values<Terms::kRows>(scan.columns[c], read.columns[c], [&](const auto& values) {
+      if constexpr (kOwnRanges) look.passing &= passing_range(scan.columns[c], values);
+      look.scores.template add<(kTerms > 1)>(scan, c, values);
+    });
   });
-  return scores;
+  return look;
 }
 
 /// What the columns of the score say of a thread's rows.
@@ -144,8 +154,9 @@ __device__ inline void read_anew([[maybe_unused]] unsigned& place) {
 }
 
 /// Keeps the rows that pass and whose elements are at or below the threshold, in any order. Few scores are, so these
-/// come first: NULLs and filters are looked at, and what only they need is read, where one of a warp's scores is.
-template <class Key, unsigned kTerms, ScanForm kForm>
+/// come first, with the ranges of their own columns, which cost no more reads: NULLs and other filters are looked at,
+/// and what only they need is read, where one of a warp's scores is.
+template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
 __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
     keep_scanned(const __grid_constant__ ScannedRows<Key> rows, Guess<typename ScannedRows<Key>::Element>* guess,
                  typename ScannedRows<Key>::Element* candidates, std::size_t capacity) {
@@ -166,8 +177,10 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
   const auto tiles = static_cast<unsigned>(rows.n / (kScanThreads * kRows));
   for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     unsigned first = tile * (kScanThreads * kAtATime) + threadIdx.x;
-    const auto scores = scores_at<Key, kTerms, kAtATime, kForm>(scan, first);
-    if (!__any_sync(kAllLanes, range.may_hold_any(scores.bits))) continue;
+    const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
+    const bool any =
+        kOwnRanges ? (range.rows_within(look.scores.bits) & look.passing) != 0 : range.may_hold_any(look.scores.bits);
+    if (!__any_sync(kAllLanes, any)) continue;
     read_anew(first);
 #pragma unroll 1
     for (unsigned g = 0; g < kAtATime; g += kAgain) {
@@ -188,29 +201,36 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
 }
 
 /// The kernel for scores of so many columns.
-template <class Key, ScanForm kForm>
+template <class Key, ScanForm kForm, bool kOwnRanges>
 auto keeper_of([[maybe_unused]] int terms) {
   // Short keys are those of one column without NULLs.
   if constexpr (sizeof(Key) == 4) {
-    return keep_scanned<Key, 1, kForm>;
+    return keep_scanned<Key, 1, kForm, kOwnRanges>;
   } else {
     switch (terms) {
-      case 1: return keep_scanned<Key, 1, kForm>;
-      case 2: return keep_scanned<Key, 2, kForm>;
-      case 3: return keep_scanned<Key, 3, kForm>;
-      case 4: return keep_scanned<Key, 4, kForm>;
-      default: return keep_scanned<Key, 8, kForm>;
+      case 1: return keep_scanned<Key, 1, kForm, kOwnRanges>;
+      case 2: return keep_scanned<Key, 2, kForm, kOwnRanges>;
+      case 3: return keep_scanned<Key, 3, kForm, kOwnRanges>;
+      case 4: return keep_scanned<Key, 4, kForm, kOwnRanges>;
+      default: return keep_scanned<Key, 8, kForm, kOwnRanges>;
     }
+  }
+}
+
+template <class Key, bool kOwnRanges>
+auto keeper_of(const ColumnScan& scan) {
+  switch (form_of_score(scan)) {
+    case ScanForm::floats: return keeper_of<Key, ScanForm::floats, kOwnRanges>(scan.terms);
+    case ScanForm::words: return keeper_of<Key, ScanForm::words, kOwnRanges>(scan.terms);
+    default: return keeper_of<Key, ScanForm::general, kOwnRanges>(scan.terms);
   }
 }
 
 template <class Key>
 auto keeper_of(const ColumnScan& scan) {
-  switch (form_of_score(scan)) {
-    case ScanForm::floats: return keeper_of<Key, ScanForm::floats>(scan.terms);
-    case ScanForm::words: return keeper_of<Key, ScanForm::words>(scan.terms);
-    default: return keeper_of<Key, ScanForm::general>(scan.terms);
-  }
+  const bool own_ranges =
+      std::any_of(scan.columns, scan.columns + scan.terms, [](const ScannedColumn& column) { return column.filtered; });
+  return own_ranges ? keeper_of<Key, true>(scan) : keeper_of<Key, false>(scan);
 }
 
 /// Of what is always read.

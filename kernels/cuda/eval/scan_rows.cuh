@@ -125,6 +125,9 @@ __host__ __device__ constexpr unsigned bit_of_row(unsigned i) { return i + i / k
 /// Groups between those that a thread reads at a time.
 inline constexpr unsigned kGroupStride = 256;
 
+/// Those of some groups.
+__host__ __device__ constexpr unsigned bits_of_groups(unsigned groups) { return 0x0f0f0f0f >> 8 * (4 - groups); }
+
 /// What a thread has read of a column: up to four groups of rows, as they lie there. What validity says is found out
 /// when it is asked for: a load's result that is used at once keeps those after it waiting.
 template <unsigned kGroups, ScanForm kForm>
@@ -139,6 +142,11 @@ struct ReadValues {
   /// set.
   __device__ void load(const ReadColumn& column, std::size_t first, unsigned wanted = ~0u) {
     load_words(column, first, wanted);
+    load_validity(column, first, wanted);
+  }
+
+  /// Without values.
+  __device__ void load_validity(const ReadColumn& column, std::size_t first, unsigned wanted = ~0u) {
 #pragma unroll
     for (unsigned g = 0; g < kGroups; ++g) validity[g] = 0xff;
     if (column.validity == nullptr) return;
@@ -375,11 +383,6 @@ class ScoreRange {
     unsigned rows = 0;
     each_within(scores, [&](unsigned i, bool within) { rows |= unsigned{within} << bit_of_row(i); });
     return rows;
-  }
-  /// The same of rows of which NULLs are known.
-  template <unsigned kRows>
-  __device__ unsigned rows_within(const ScannedGroup<Key, kRows>& group) const {
-    return rows_within(group.scores.bits) & (all_ ? ~0u : ~group.null);
   }
 
  private:

@@ -92,21 +92,6 @@ __device__ FirstLook<Key, kAtATime * kRowsOfGroup> look_first(const ReadScan& sc
   return look;
 }
 
-/// What the columns of the score say of a thread's rows.
-template <class Key, unsigned kTerms, unsigned kAtATime, ScanForm kForm>
-__device__ ScannedGroup<Key, kAtATime * kRowsOfGroup> look_at_terms(const ReadScan& scan, std::size_t first) {
-  using Terms = ReadTerms<kTerms, kAtATime, kForm>;
-  Terms read{};
-  Terms::each(scan, [&](unsigned c) { read.columns[c].load(scan.columns[c], first); });
-  ScannedGroup<Key, Terms::kRows> scanned;
-  Terms::each(scan, [&](unsigned c) {
-    const unsigned valid = read.columns[c].valid(scan.columns[c], first);
-    with_values<Terms::kRows>(scan.columns[c], read.columns[c],
-                              [&](const auto& values) { scanned.add(scan, c, valid, values); });
-  });
-  return scanned;
-}
-
 /// Those of a thread's wanted rows that pass a column which is no part of the score, and is read for them alone.
 template <unsigned kAtATime>
 __device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t first, unsigned wanted) {
@@ -118,28 +103,57 @@ __device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t firs
   return passing;
 }
 
-/// Keeps those of a thread's rows that pass and whose elements are wanted. All lanes of a warp call.
+/// What NULLs in the columns of the score make of a thread's wanted rows: bits of those that pass, and of those that
+/// have no score, which do so only where `nulls_too`; other bits mean nothing.
+struct LookAtNulls {
+  unsigned passing;
+  unsigned null = 0;
+};
+
+template <unsigned kTerms, unsigned kAtATime, ScanForm kForm>
+__device__ LookAtNulls look_at_nulls(const ReadScan& scan, std::size_t first, unsigned wanted, bool nulls_too) {
+  using Terms = ReadTerms<kTerms, kAtATime, kForm>;
+  Terms read{};
+  Terms::each(scan, [&](unsigned c) { read.columns[c].load_validity(scan.columns[c], first, wanted); });
+  LookAtNulls look{};
+  look.passing = wanted;
+  Terms::each(scan, [&](unsigned c) {
+    const unsigned valid = read.columns[c].valid(scan.columns[c], first);
+    look.passing &= passing_nulls(scan.columns[c], valid);
+    look.null |= ~valid;
+  });
+  if (!nulls_too) look.passing &= ~look.null;
+  return look;
+}
+
+__device__ inline bool has_bit(unsigned rows, unsigned i) { return (rows >> bit_of_row(i) & 1) != 0; }
+
+/// Keeps those of a thread's rows that pass, of those in `passing`, whose scores may be wanted and are in the ranges of
+/// their own columns. All lanes of a warp call.
 template <unsigned kTerms, unsigned kAtATime, ScanForm kForm, class Rows, class Found>
-__device__ void keep_wanted(const Rows& rows, const Wanted<typename Rows::Kind>& wanted,
-                            const ScoreRange<typename Rows::Key>& range, std::size_t first, Found& found) {
+__device__ void keep_passing(const Rows& rows, const Wanted<typename Rows::Kind>& wanted, std::size_t first,
+                             unsigned passing, Found& found) {
   const ReadScan& scan = rows.scan;
-  auto scanned = look_at_terms<typename Rows::Key, kTerms, kAtATime, kForm>(scan, first);
-  scanned.passing &= range.rows_within(scanned);
+  if (!__any_sync(kAllLanes, passing != 0)) return;
+  const LookAtNulls nulls = look_at_nulls<kTerms, kAtATime, kForm>(scan, first, passing, wanted.holds_all());
+  passing = nulls.passing;
   for (int c = scan.terms; c < scan.count; ++c) {
-    if (!__any_sync(kAllLanes, scanned.passing != 0)) return;
-    scanned.passing = passing_elsewhere<kAtATime>(scan.columns[c], first, scanned.passing);
+    if (!__any_sync(kAllLanes, passing != 0)) return;
+    passing = passing_elsewhere<kAtATime>(scan.columns[c], first, passing);
   }
+  if (!__any_sync(kAllLanes, passing != 0)) return;
+  const auto look = look_first<typename Rows::Key, kTerms, kAtATime, kForm, false>(scan, first);
 #pragma unroll
   for (unsigned g = 0; g < kAtATime; ++g) {
     const auto element = [&](unsigned i) {
       const unsigned mine = g * kRowsOfGroup + i;
-      return rows.kind.of(key_of_score(scan, scanned.scores.bits[mine], scanned.is_null(mine)),
+      return rows.kind.of(key_of_score(scan, look.scores.bits[mine], has_bit(nulls.null, mine)),
                           (first + g * kGroupStride) * kRowsOfGroup + i);
     };
     unsigned taken = 0;
 #pragma unroll
     for (unsigned i = 0; i < kRowsOfGroup; ++i) {
-      taken |= unsigned{scanned.passes(g * kRowsOfGroup + i) && wanted.holds(element(i))} << i;
+      taken |= unsigned{has_bit(passing, g * kRowsOfGroup + i) && wanted.holds(element(i))} << i;
     }
     found.template add<kRowsOfGroup>(taken, element);
   }
@@ -164,6 +178,7 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
   constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
   constexpr unsigned kAgain = kGroupsAgain<kTerms, kForm>;
   constexpr unsigned kRows = kAtATime * kRowsOfGroup;
+  constexpr unsigned kBitsAgain = bits_of_groups(kAgain);
   static_assert(kScanThreads == kGroupStride);
   __shared__ Element buffers[kScanThreads / kLanes][Collector<Element>::kHeld];
   wait_for_previous();
@@ -181,10 +196,12 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
     const bool any =
         kOwnRanges ? (range.rows_within(look.scores.bits) & look.passing) != 0 : range.may_hold_any(look.scores.bits);
     if (!__any_sync(kAllLanes, any)) continue;
+    const unsigned passing = range.rows_within(look.scores.bits) & look.passing;
     read_anew(first);
 #pragma unroll 1
     for (unsigned g = 0; g < kAtATime; g += kAgain) {
-      keep_wanted<kTerms, kAgain, kForm>(rows, wanted, range, first + g * kGroupStride, found);
+      keep_passing<kTerms, kAgain, kForm>(rows, wanted, first + g * kGroupStride,
+                                          passing >> bit_of_row(g * kRowsOfGroup) & kBitsAgain, found);
     }
   }
   // The rows after the last whole tile.

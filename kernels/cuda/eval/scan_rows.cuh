@@ -376,16 +376,26 @@ class ScoreRange {
     return any;
   }
 
-  /// A bit for each row that may have one.
+  /// A bit for each row that may have one, where bit_of_row has it.
   template <unsigned kRows>
   __device__ unsigned rows_within(const Key (&scores)[kRows]) const {
-    if (all_) return ~0u;
-    unsigned rows = 0;
-    each_within(scores, [&](unsigned i, bool within) { rows |= unsigned{within} << bit_of_row(i); });
-    return rows;
+    return bits_within(scores, [](unsigned i) { return bit_of_row(i); });
+  }
+  /// The same, bit by bit.
+  template <unsigned kRows>
+  __device__ unsigned bits_within(const Key (&scores)[kRows]) const {
+    return bits_within(scores, [](unsigned i) { return i; });
   }
 
  private:
+  template <unsigned kRows, class Place>
+  __device__ unsigned bits_within(const Key (&scores)[kRows], Place place) const {
+    if (all_) return ~0u;
+    unsigned rows = 0;
+    each_within(scores, [&](unsigned i, bool within) { rows |= unsigned{within} << place(i); });
+    return rows;
+  }
+
   /// `f(row, whether its score is on the bound's side)`
   template <unsigned kRows, class F>
   __device__ void each_within(const Key (&scores)[kRows], F f) const {

@@ -382,6 +382,12 @@ class RowMachine {
     }
   }
 
+  /// Where a column is that is the operand.
+  __device__ unsigned staged_at(const Now& step) const {
+    const bool of_turn = step.slot() < static_cast<unsigned>(program_.first_columns);
+    return step.where() + (of_turn ? turn_ : 0);
+  }
+
   /// The operand, in its evaluation type; not one from a slot.
   __device__ void take_operand(const MachineRows& rows, const Now& step, Values& values) const {
     if constexpr (Form::kNulls) {
@@ -395,8 +401,7 @@ class RowMachine {
       for (unsigned i = 0; i < kRows; ++i) values.values[i] = constant;
       return;
     }
-    const bool of_turn = step.slot() < static_cast<unsigned>(program_.first_columns);
-    const unsigned where = step.where() + (of_turn ? turn_ : 0);
+    const unsigned where = staged_at(step);
     if (step.from() == From::float32) {
       return take_staged<float>(where, values, [](float value) { return static_cast<double>(value); });
     }
@@ -421,6 +426,9 @@ class RowMachine {
         return;
       case Act::restore_truth: truth_ = saved_truth(step.where()); return;
       case Act::between: return between(step);
+      case Act::test:
+      case Act::and_test:
+      case Act::or_test: return test(rows, step);
       case Act::logical_and: return logic(false, saved_truth(step.where()));
       case Act::logical_or: return logic(true, saved_truth(step.where()));
       case Act::logical_not: truth_.bits = ~truth_.bits & Form::kAll; return;
@@ -430,6 +438,7 @@ class RowMachine {
       case Act::to_float:
       case Act::negate:
       case Act::absolute:
+      case Act::square:
       case Act::square_root:
       case Act::round_down:
       case Act::round_up: return change(step.act());
@@ -584,6 +593,45 @@ class RowMachine {
     set_truth(truths ^ (step.flag() ? Form::kAll : 0));
   }
 
+  /// A bit for each row whose value lies within bounds, of T as it is staged.
+  template <class T>
+  __device__ unsigned staged_within(unsigned where, const Step& range) const {
+    constexpr unsigned kOfWord = sizeof(uint4) / sizeof(T);
+    T lowest;
+    T highest;
+    memcpy(&lowest, &range.bits, sizeof(T));
+    memcpy(&highest, &range.upper, sizeof(T));
+    unsigned truths = 0;
+#pragma unroll
+    for (unsigned w = 0; w < kRows / kOfWord; ++w) {
+      const uint4 staged = word(where + w * kWordStride);
+      T values[kOfWord];
+      memcpy(values, &staged, sizeof(staged));
+#pragma unroll
+      for (unsigned i = 0; i < kOfWord; ++i) {
+        if ((values[i] >= lowest) & (values[i] <= highest)) truths |= 1u << (w * kOfWord + i);
+      }
+    }
+    return truths;
+  }
+
+  __device__ void test(const MachineRows& rows, const Now& step) {
+    const Step& range = *step.whole;
+    const unsigned where = staged_at(step);
+    unsigned truths = 0;
+    switch (step.from()) {
+      case From::float32: truths = staged_within<float>(where, range); break;
+      case From::int32: truths = staged_within<std::int32_t>(where, range); break;
+      default:
+        truths = step.integers() ? staged_within<std::int64_t>(where, range) : staged_within<double>(where, range);
+    }
+    const Truths left = truth_;
+    truth_.bits = truths ^ (step.flag() ? Form::kAll : 0);
+    if constexpr (Form::kNulls) truth_.valid = valid_of(rows, program_.columns[step.slot()]);
+    if constexpr (Form::kFails) truth_.failed = 0;
+    if (step.act() != Act::test) logic(step.act() == Act::or_test, left);
+  }
+
   /// Kleene's logic: false decides `and`, true decides `or`, even beside NULL.
   __device__ void logic(bool is_or, const Truths& left) {
     if constexpr (!Form::kNulls) {
@@ -627,6 +675,7 @@ class RowMachine {
 
   __device__ void change(Act act) {
     switch (act) {
+      case Act::square: return change_each([](double value) { return kernels::detail::product_of(value, value); });
       case Act::square_root: return change_each([](double value) { return sqrt(value); });
       case Act::round_down: return change_each([](double value) { return floor(value); });
       case Act::round_up: return change_each([](double value) { return ceil(value); });

@@ -34,6 +34,10 @@ enum class Act : std::uint8_t {
   more,
   more_equal,
   between,  ///< of constants: `bits` <= number <= `upper`, negated where `flag`
+  // Of the operand alone, a column as it is stored: the same of bounds of its own type.
+  test,
+  and_test,  ///< of that, and the truth in the register, which is the left one
+  or_test,
   // Of the truth, and one from a slot, which is the left one.
   logical_and,
   logical_or,
@@ -44,6 +48,7 @@ enum class Act : std::uint8_t {
   to_float,
   negate,  ///< this and the following of floats
   absolute,
+  square,
   square_root,
   round_down,
   round_up,
@@ -66,7 +71,7 @@ struct alignas(8) Step {
   std::uint64_t upper = 0;  ///< of a general step how many operands it has
 
   static constexpr std::uint8_t kIntegers = 1;
-  static constexpr std::uint8_t kFlag = 2;  ///< of a constant: it is NULL
+  static constexpr std::uint8_t kFlag = 2;  ///< of a constant: it is NULL; of a range: what lies outside
 
   static constexpr std::uint8_t marked(bool integers, bool flag) {
     return static_cast<std::uint8_t>((integers ? kIntegers : 0) | (flag ? kFlag : 0));

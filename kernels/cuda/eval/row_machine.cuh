@@ -250,6 +250,11 @@ class RowMachine {
     uint2 head;
     const Step* whole;
 
+    static constexpr unsigned kind_of(Act act, From from) {
+      return static_cast<unsigned>(act) | static_cast<unsigned>(from) << 8;
+    }
+    /// Without a column's place; with marks.
+    __device__ unsigned kind() const { return head.x & 0xff00ffff; }
     __device__ Act act() const { return static_cast<Act>(head.x & 0xff); }
     __device__ From from() const { return static_cast<From>(head.x >> 8 & 0xff); }
     __device__ unsigned slot() const { return head.x >> 16 & 0xff; }
@@ -416,7 +421,36 @@ class RowMachine {
     take_pairs(where, values);
   }
 
+  /// A column of float32, in the commonest steps: these are told by one comparison, not by what they do and then by
+  /// what with.
+  template <class F>
+  __device__ void with_floats(const MachineRows& rows, const Now& step, F f) {
+    Values right;
+    take_staged<float>(staged_at(step), right, [](float value) { return static_cast<double>(value); });
+    if constexpr (Form::kNulls) number_.valid &= valid_of(rows, program_.columns[step.slot()]);
+    each([&](unsigned i) { return right.values[i]; }, f);
+  }
+
   __device__ void take(const MachineRows& rows, const Now& step) {
+    switch (step.kind()) {
+      case Now::kind_of(Act::load, From::float32):
+        take_staged<float>(staged_at(step), number_, [](float value) { return static_cast<double>(value); });
+        if constexpr (Form::kNulls) number_.valid = valid_of(rows, program_.columns[step.slot()]);
+        if constexpr (Form::kFails) number_.failed = 0;
+        return;
+      case Now::kind_of(Act::multiply, From::float32):
+        return with_floats(rows, step, [](double a, double b) { return kernels::detail::product_of(a, b); });
+      case Now::kind_of(Act::multiply, From::constant): {
+        const auto constant = with_bits_of<double>(step.whole->bits);
+        return change_each([&](double value) { return kernels::detail::product_of(value, constant); });
+      }
+      case Now::kind_of(Act::add, From::float32):
+        return with_floats(rows, step, [](double a, double b) { return kernels::detail::sum_of(a, b); });
+      default: take_any(rows, step);
+    }
+  }
+
+  __device__ void take_any(const MachineRows& rows, const Now& step) {
     switch (step.act()) {
       case Act::load: return take_operand(rows, step, number_);
       case Act::save: return save(step.where());

@@ -315,23 +315,33 @@ struct ScannedGroup {
   __device__ bool is_null(unsigned i) const { return (null >> bit_of_row(i) & 1) != 0; }
 };
 
-/// One row, which is read: the loads of all columns before the first value is looked at.
+/// Single rows of up to `kColumns` columns, which are read: all loads before the first value is looked at.
+template <unsigned kColumns, class Key, unsigned kRows>
+__device__ void look_at_rows(const ReadScan& scan, const std::size_t (&rows)[kRows],
+                             ScannedGroup<Key, 1> (&scanned)[kRows]) {
+  ReadValues<1, ScanForm::general> read[kRows][kColumns];
+#pragma unroll
+  for (unsigned c = 0; c < kColumns; ++c) {
+    if (c >= static_cast<unsigned>(scan.count)) break;
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r) read[r][c].load_row(scan.columns[c], rows[r]);
+  }
+#pragma unroll
+  for (unsigned c = 0; c < kColumns; ++c) {
+    if (c >= static_cast<unsigned>(scan.count)) break;
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r) {
+      const unsigned valid = read[r][c].valid_row(scan.columns[c], rows[r]);
+      with_values<1>(scan.columns[c], read[r][c], [&](const auto& values) { scanned[r].add(scan, c, valid, values); });
+    }
+  }
+}
+
 template <class Key>
 __device__ ScannedGroup<Key, 1> look_at_row(const ReadScan& scan, std::size_t row) {
-  ReadValues<1, ScanForm::general> read[ColumnScan::kMostColumns];
-  ScannedGroup<Key, 1> scanned;
-#pragma unroll
-  for (unsigned c = 0; c < ColumnScan::kMostColumns; ++c) {
-    if (c >= static_cast<unsigned>(scan.count)) break;
-    read[c].load_row(scan.columns[c], row);
-  }
-#pragma unroll
-  for (unsigned c = 0; c < ColumnScan::kMostColumns; ++c) {
-    if (c >= static_cast<unsigned>(scan.count)) break;
-    const unsigned valid = read[c].valid_row(scan.columns[c], row);
-    with_values<1>(scan.columns[c], read[c], [&](const auto& values) { scanned.add(scan, c, valid, values); });
-  }
-  return scanned;
+  ScannedGroup<Key, 1> scanned[1];
+  look_at_rows<ColumnScan::kMostColumns>(scan, {row}, scanned);
+  return scanned[0];
 }
 
 /// The key of a score.

@@ -444,6 +444,15 @@ class RowMachine {
         const auto constant = with_bits_of<double>(step.whole->bits);
         return change_each([&](double value) { return kernels::detail::product_of(value, constant); });
       }
+      case Now::kind_of(Act::save, From::none): return save(step.where());
+      case Now::kind_of(Act::add, From::slot): {
+        Values left;
+        take_slot(step.where(), left);
+        if constexpr (Form::kNulls) number_.valid &= left.valid;
+        if constexpr (Form::kFails) number_.failed |= left.failed;
+        return each([&](unsigned i) { return left.values[i]; },
+                    [](double a, double b) { return kernels::detail::sum_of(b, a); });
+      }
       case Now::kind_of(Act::add, From::float32):
         return with_floats(rows, step, [](double a, double b) { return kernels::detail::sum_of(a, b); });
       default: take_any(rows, step);
@@ -477,6 +486,7 @@ class RowMachine {
       case Act::round_down:
       case Act::round_up: return change(step.act());
       case Act::choose: return choose(step.where());
+      case Act::choose_operand: return choose_operand(rows, step);
       case Act::general: return general(step);
       case Act::read: return read(rows, step);
       default: break;
@@ -730,6 +740,14 @@ class RowMachine {
   __device__ void choose(unsigned from) {
     Values values;
     take_slot(from, values);
+    choose(values);
+  }
+  __device__ void choose_operand(const MachineRows& rows, const Now& step) {
+    Values values;
+    take_operand(rows, step, values);
+    choose(values);
+  }
+  __device__ void choose(const Values& values) {
     const unsigned taken = Form::kNulls ? truth_.valid & truth_.bits : truth_.bits;
 #pragma unroll
     for (unsigned i = 0; i < kRows; ++i) {

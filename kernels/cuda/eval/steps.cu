@@ -229,7 +229,8 @@ class Reader {
     if (operands > 0 && add_shorter(step, operands)) return;
     for (int i = 0; i < operands; ++i) {
       // Before the last value of a choice there are conditions, each with a value.
-      const bool is_condition = step.act == Act::choose && i > 0 && i % 2 == 0;
+      const bool is_condition =
+          (step.act == Act::choose && i > 0 && i % 2 == 0) || (step.act == Act::choose_operand && i == 1);
       want(stack_.back(), takes_truths(step.act) || is_condition);
       stack_.pop_back();
     }
@@ -390,9 +391,7 @@ class Reader {
     Step step = simple.step;
     step.act = *turned;
     step.marks |= Step::marked(operation.left == Number::int64, false);
-    operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(left));
-    stack_.erase(stack_.end() - 2);
-    --stack_.back();
+    erase_left();
     add(step, 1);
     ++at_;
     return true;
@@ -435,7 +434,27 @@ class Reader {
   /// Where there is no value for the rest, it is NULL.
   void take_choice(int operands) {
     if (operands % 2 == 0) add(constant_of(0, true), 0);
+    if (operands <= 3 && take_simple_choice()) return;
     add({.act = Act::choose}, operands + (operands % 2 == 0 ? 1 : 0));
+  }
+
+  /// Of two values, the first of which is but a constant or a column: that need not wait in a slot for the other one.
+  bool take_simple_choice() {
+    const std::size_t first = stack_[stack_.size() - 2];
+    const Operation& simple = operations_[first];
+    if (simple.step.act != Act::load || simple.turned) return false;
+    Step step = simple.step;
+    step.act = Act::choose_operand;
+    erase_left();
+    add(step, 2);
+    return true;
+  }
+
+  /// The last value but one is not to be on the stack.
+  void erase_left() {
+    operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(stack_[stack_.size() - 2]));
+    stack_.erase(stack_.end() - 2);
+    --stack_.back();
   }
 
   void take_generally() {
@@ -468,6 +487,8 @@ class Writer {
       if (done++ == first) program_.first_steps = program_.step_count;
       if (operation.step.act == Act::choose) {
         choose(operation.operands);
+      } else if (operation.step.act == Act::choose_operand) {
+        choose_operand(operation.step);
       } else {
         write(operation);
       }
@@ -552,6 +573,16 @@ class Writer {
       add({.act = Act::choose, .slot = static_cast<std::uint8_t>(value.slot)});
       values_.push_back(chosen);
     }
+  }
+
+  /// The operand replaces the last value where the condition before that is true.
+  void choose_operand(const Step& step) {
+    bring(values_.back());
+    const Value rest = pop();
+    bring(values_.back());
+    pop();
+    add(step);
+    values_.push_back(rest);
   }
 
   /// The last value becomes one of the other kind.

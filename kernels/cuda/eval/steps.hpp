@@ -52,7 +52,8 @@ enum class Act : std::uint8_t {
   square_root,
   round_down,
   round_up,
-  choose,   ///< the number from the slot, where the truth is one
+  choose,          ///< the number from the slot, where the truth is one
+  choose_operand,  ///< the same of the operand, a column or a constant
   general,  ///< instruction `place` of the program, a row at a time, on `operands` numbers, all but the last in slots
   read,     ///< the number is what instruction `place` of the program reads, a row at a time
 };

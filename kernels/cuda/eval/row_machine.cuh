@@ -213,6 +213,7 @@ class RowMachine {
   __device__ void run(const MachineRows& rows, std::size_t tile, unsigned turn) {
     place_ = first_place(tile);
     turn_ = turn * layout_.of_turn;
+    without_nulls_ = program_.nulls_later;
     run_steps(rows, 0, program_.first_steps);
   }
 
@@ -222,6 +223,10 @@ class RowMachine {
       fetch_columns(rows, tile, program_.first_columns, program_.column_count, 0);
       detail::end_copies();
       detail::wait_for_copies<0>();
+    }
+    if (Form::kNulls && without_nulls_) {
+      without_nulls_ = false;
+      for (int c = 0; c < program_.first_columns; ++c) number_.valid &= valid_of(rows, program_.columns[c]);
     }
     run_steps(rows, program_.first_steps, program_.step_count);
   }
@@ -338,7 +343,7 @@ class RowMachine {
   }
 
   __device__ unsigned valid_of(const MachineRows& rows, const StoredColumn& column) const {
-    if (column.validity == nullptr) return Form::kAll;
+    if (column.validity == nullptr || without_nulls_) return Form::kAll;
     unsigned valid = 0;
     if (rows.ids == nullptr) {
 #pragma unroll
@@ -810,6 +815,7 @@ class RowMachine {
   Truths truth_ = {};
   std::size_t place_ = 0;
   unsigned turn_ = 0;  ///< offset of its columns
+  bool without_nulls_ = false;
 };
 
 /// Waits for the oldest of `turns` turns that are under way.

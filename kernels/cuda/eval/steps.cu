@@ -141,6 +141,29 @@ std::optional<Step> test_of(const Step& load, const Step& comparison) {
   return test;
 }
 
+/// Whether a step leaves NULL where one of its operands is NULL, and else a number.
+bool keeps_nulls(const Step& step) {
+  const bool is_null = step.from == From::constant && (step.marks & Step::kFlag) != 0;
+  switch (step.act) {
+    case Act::load:
+    case Act::add:
+    case Act::subtract:
+    case Act::multiply:
+    case Act::divide:
+    case Act::lesser:
+    case Act::greater: return !is_null;
+    case Act::to_float:
+    case Act::negate:
+    case Act::absolute:
+    case Act::square:
+    case Act::square_root:
+    case Act::round_down:
+    case Act::round_up: return true;
+    default: break;
+  }
+  return false;
+}
+
 /// An operation of the program: what it does to the values that it takes off the stack, with one that it leaves there.
 struct Operation {
   Step step;
@@ -181,6 +204,9 @@ class Reader {
   /// Nor is the score's root: roots are in the order of what they are of.
   void end_score() {
     end_first();
+    program_.nulls_later = !program_.fails && std::ranges::all_of(operations_, [](const Operation& operation) {
+      return keeps_nulls(operation.step);
+    });
     program_.root_later = operations_.back().step.act == Act::square_root;
     if (program_.root_later) --first_;
   }

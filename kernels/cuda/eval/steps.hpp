@@ -100,6 +100,8 @@ struct StepProgram {
   int first_steps = 0;
   int first_columns = 0;
   bool root_later = false;
+  /// A score without a value in any column of which there is none: NULLs are looked at after the first part.
+  bool nulls_later = false;
   int number_slots = 0;
   int truth_slots = 0;
   bool nulls = false;  ///< there may be some

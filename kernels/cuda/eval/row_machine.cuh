@@ -147,11 +147,34 @@ MachineLayout layout_of(const StepProgram& program) {
   return layout;
 }
 
-/// Tells a program's steps where things are.
+/// Which of the commonest steps one is.
+inline Common common_of(const Step& step) {
+  const bool plain = (step.marks & (Step::kIntegers | Step::kFlag)) == 0;
+  const auto where = [](bool fits, Common common) { return fits ? common : Common::none; };
+  switch (step.act) {
+    case Act::load: return where(step.from == From::float32, Common::load_floats);
+    case Act::add:
+      if (plain && step.from == From::slot) return Common::add_slot;
+      return where(plain && step.from == From::float32, Common::add_floats);
+    case Act::multiply:
+      if (plain && step.from == From::constant) return Common::multiply_constant;
+      return where(plain && step.from == From::float32, Common::multiply_floats);
+    case Act::save: return Common::save;
+    case Act::square: return Common::square;
+    case Act::test:
+    case Act::and_test:
+    case Act::or_test: return where(step.from == From::float32, Common::test_floats);
+    default: break;
+  }
+  return Common::none;
+}
+
+/// Tells a program's steps where things are, and which they are.
 template <class Form>
 void lay_out(StepProgram& program, const MachineLayout& layout) {
   for (int i = 0; i < program.step_count; ++i) {
     Step& step = program.steps[i];
+    step.marks |= static_cast<std::uint8_t>(static_cast<unsigned>(common_of(step)) << Step::kCommonShift);
     switch (step.act) {
       case Act::general:
       case Act::read: continue;
@@ -255,11 +278,7 @@ class RowMachine {
     uint2 head;
     const Step* whole;
 
-    static constexpr unsigned kind_of(Act act, From from) {
-      return static_cast<unsigned>(act) | static_cast<unsigned>(from) << 8;
-    }
-    /// Without a column's place; with marks.
-    __device__ unsigned kind() const { return head.x & 0xff00ffff; }
+    __device__ Common common() const { return static_cast<Common>(head.x >> (24 + Step::kCommonShift)); }
     __device__ Act act() const { return static_cast<Act>(head.x & 0xff); }
     __device__ From from() const { return static_cast<From>(head.x >> 8 & 0xff); }
     __device__ unsigned slot() const { return head.x >> 16 & 0xff; }
@@ -426,8 +445,7 @@ class RowMachine {
     take_pairs(where, values);
   }
 
-  /// A column of float32, in the commonest steps: these are told by one comparison, not by what they do and then by
-  /// what with.
+  /// Of the number and a column of float32.
   template <class F>
   __device__ void with_floats(const MachineRows& rows, const Now& step, F f) {
     Values right;
@@ -435,32 +453,35 @@ class RowMachine {
     if constexpr (Form::kNulls) number_.valid &= valid_of(rows, program_.columns[step.slot()]);
     each([&](unsigned i) { return right.values[i]; }, f);
   }
+  __device__ void load_floats(const MachineRows& rows, const Now& step) {
+    take_staged<float>(staged_at(step), number_, [](float value) { return static_cast<double>(value); });
+    if constexpr (Form::kNulls) number_.valid = valid_of(rows, program_.columns[step.slot()]);
+    if constexpr (Form::kFails) number_.failed = 0;
+  }
+  __device__ void add_slot(const Now& step) {
+    Values left;
+    take_slot(step.where(), left);
+    if constexpr (Form::kNulls) number_.valid &= left.valid;
+    if constexpr (Form::kFails) number_.failed |= left.failed;
+    each([&](unsigned i) { return left.values[i]; }, [](double b, double a) { return kernels::detail::sum_of(a, b); });
+  }
 
   __device__ void take(const MachineRows& rows, const Now& step) {
-    switch (step.kind()) {
-      case Now::kind_of(Act::load, From::float32):
-        take_staged<float>(staged_at(step), number_, [](float value) { return static_cast<double>(value); });
-        if constexpr (Form::kNulls) number_.valid = valid_of(rows, program_.columns[step.slot()]);
-        if constexpr (Form::kFails) number_.failed = 0;
-        return;
-      case Now::kind_of(Act::multiply, From::float32):
-        return with_floats(rows, step, [](double a, double b) { return kernels::detail::product_of(a, b); });
-      case Now::kind_of(Act::multiply, From::constant): {
-        const auto constant = with_bits_of<double>(step.whole->bits);
-        return change_each([&](double value) { return kernels::detail::product_of(value, constant); });
-      }
-      case Now::kind_of(Act::save, From::none): return save(step.where());
-      case Now::kind_of(Act::add, From::slot): {
-        Values left;
-        take_slot(step.where(), left);
-        if constexpr (Form::kNulls) number_.valid &= left.valid;
-        if constexpr (Form::kFails) number_.failed |= left.failed;
-        return each([&](unsigned i) { return left.values[i]; },
-                    [](double a, double b) { return kernels::detail::sum_of(b, a); });
-      }
-      case Now::kind_of(Act::add, From::float32):
+    const auto product = [](double a, double b) { return kernels::detail::product_of(a, b); };
+    switch (step.common()) {
+      case Common::none: return take_any(rows, step);
+      case Common::load_floats: return load_floats(rows, step);
+      case Common::multiply_floats: return with_floats(rows, step, product);
+      case Common::add_floats:
         return with_floats(rows, step, [](double a, double b) { return kernels::detail::sum_of(a, b); });
-      default: take_any(rows, step);
+      case Common::multiply_constant: {
+        const auto constant = with_bits_of<double>(step.whole->bits);
+        return each([&](unsigned) { return constant; }, product);
+      }
+      case Common::add_slot: return add_slot(step);
+      case Common::save: return save(step.where());
+      case Common::square: return change_each([&](double value) { return product(value, value); });
+      default: return test(rows, step, staged_within<float>(staged_at(step), *step.whole));
     }
   }
 
@@ -667,15 +688,18 @@ class RowMachine {
   __device__ void test(const MachineRows& rows, const Now& step) {
     const Step& range = *step.whole;
     const unsigned where = staged_at(step);
-    unsigned truths = 0;
     switch (step.from()) {
-      case From::float32: truths = staged_within<float>(where, range); break;
-      case From::int32: truths = staged_within<std::int32_t>(where, range); break;
-      default:
-        truths = step.integers() ? staged_within<std::int64_t>(where, range) : staged_within<double>(where, range);
+      case From::float32: return test(rows, step, staged_within<float>(where, range));
+      case From::int32: return test(rows, step, staged_within<std::int32_t>(where, range));
+      default: break;
     }
+    test(rows, step, step.integers() ? staged_within<std::int64_t>(where, range) : staged_within<double>(where, range));
+  }
+
+  /// `inside`: a bit for each row whose value lies within the bounds.
+  __device__ void test(const MachineRows& rows, const Now& step, unsigned inside) {
     const Truths left = truth_;
-    truth_.bits = truths ^ (step.flag() ? Form::kAll : 0);
+    truth_.bits = inside ^ (step.flag() ? Form::kAll : 0);
     if constexpr (Form::kNulls) truth_.valid = valid_of(rows, program_.columns[step.slot()]);
     if constexpr (Form::kFails) truth_.failed = 0;
     if (step.act() != Act::test) logic(step.act() == Act::or_test, left);

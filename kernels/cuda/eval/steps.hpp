@@ -58,6 +58,19 @@ enum class Act : std::uint8_t {
   read,     ///< the number is what instruction `place` of the program reads, a row at a time
 };
 
+/// The commonest steps, which are told at once, not by what they do and then by what with.
+enum class Common : std::uint8_t {
+  none,
+  load_floats,
+  multiply_floats,
+  add_floats,
+  multiply_constant,
+  add_slot,
+  save,
+  square,
+  test_floats,
+};
+
 /// Where a step's operand comes from.
 enum class From : std::uint8_t { none, slot, constant, float32, int32, uint32, wide };
 
@@ -66,13 +79,15 @@ struct alignas(8) Step {
   Act act = Act::load;
   From from = From::none;
   std::uint8_t slot = 0;    ///< of a column as the operand, which of those that are staged it is
-  std::uint8_t marks = 0;   ///< of kIntegers and kFlag
+  std::uint8_t marks = 0;   ///< of kIntegers, kFlag and Common
   std::uint32_t where = 0;  ///< the instruction's place; of what is in shared memory its offset, once that is laid out
   std::uint64_t bits = 0;
   std::uint64_t upper = 0;  ///< of a general step how many operands it has
 
   static constexpr std::uint8_t kIntegers = 1;
   static constexpr std::uint8_t kFlag = 2;  ///< of a constant: it is NULL; of a range: what lies outside
+
+  static constexpr unsigned kCommonShift = 4;  ///< of Common, once the program is laid out
 
   static constexpr std::uint8_t marked(bool integers, bool flag) {
     return static_cast<std::uint8_t>((integers ? kIntegers : 0) | (flag ? kFlag : 0));

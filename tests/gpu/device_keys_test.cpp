@@ -1,10 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -264,6 +268,12 @@ TEST_F(DeviceKeys, OfEveryOperation) {
                              "u + u",
                              "case when d > f then d when f > 1 then f end",
                              "case when p then s else i end",
+                             "case when d > 1 then f else d * f end",
+                             "case when d > 1 then f end",
+                             "case when p then 2 else d + f end",
+                             "case when p then NULL else d end",
+                             "d * d + f * f",
+                             "sqrt(abs((d - 1) * f + d * d))",
                              "f + s",
                              "s + 0.5 * i",
                              "f + 2.5 * d * f",
@@ -273,12 +283,86 @@ TEST_F(DeviceKeys, OfEveryOperation) {
       expect_same_keys(query::BoundRankTerm{bound(number, table), high}, table, RowSet::all(table.num_rows()), number);
     }
   }
-  for (const char* condition :
-       {"d < f", "d <= 1", "1 >= d", "s = i", "s != 3", "s between -2 and 4", "not (d between 0.5 and 1.5)", "u > s",
-        "d is null", "f is not null", "p or d > 1", "p and not (s < 0)", "d between f and 3", "s in (1, 2)",
-        "d not in (0, 1, NULL)", "case when p then d > 0 else s > 0 end", "d < f * f", "2 <= d + f", "s = i - s"}) {
+  for (const char* condition : {"d < f",
+                                "d <= 1",
+                                "1 >= d",
+                                "s = i",
+                                "s != 3",
+                                "s between -2 and 4",
+                                "not (d between 0.5 and 1.5)",
+                                "u > s",
+                                "d is null",
+                                "f is not null",
+                                "p or d > 1",
+                                "p and not (s < 0)",
+                                "d between f and 3",
+                                "s in (1, 2)",
+                                "d not in (0, 1, NULL)",
+                                "case when p then d > 0 else s > 0 end",
+                                "d < f * f",
+                                "2 <= d + f",
+                                "s = i - s",
+                                "d * d < f",
+                                "(d > 1 or f < 1) and s between -2 and 4",
+                                "d > 1 and (f < 1 or p and s > 0)",
+                                "not (f > 0 or d is null)"}) {
     expect_same_filter(condition, table);
   }
+}
+
+/// Values next to constants, and constants that not every type has.
+template <class T>
+std::vector<T> values_around(const std::vector<double>& constants) {
+  std::vector<T> values;
+  for (const double constant : constants) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto value = static_cast<T>(constant);
+      const T most = std::numeric_limits<T>::infinity();
+      for (const T near : {value, std::nextafter(value, most), std::nextafter(value, -most)}) values.push_back(near);
+    } else {
+      constexpr double kMost = 4e18;
+      const auto value = static_cast<std::int64_t>(std::clamp(constant, -kMost, kMost));
+      for (const std::int64_t near : {value - 1, value, value + 1}) {
+        if (near == std::int64_t{static_cast<T>(near)}) values.push_back(static_cast<T>(near));
+      }
+    }
+  }
+  for (const T value : {std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()}) values.push_back(value);
+  if constexpr (std::is_floating_point_v<T>) {
+    for (const T value : {std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(), T(-0.0),
+                          std::numeric_limits<T>::quiet_NaN()}) {
+      values.push_back(value);
+    }
+  }
+  if (values.size() % 7 == 0) values.push_back(T(3));
+  return values;
+}
+
+template <class T>
+void expect_same_comparisons(DataType type) {
+  const std::vector<double> constants = {0, -1, 0.1, 16777217, 2147483647, 2147483648, -2147483649, 1e39, 1e-46};
+  const std::vector<std::string> texts = {"0",          "-1",          "0.1",  "16777217", "2147483647",
+                                          "2147483648", "-2147483649", "1e39", "1e-46"};
+  for (const bool nulls : {false, true}) {
+    const Table table = edge_table(type, values_around<T>(constants), nulls);
+    for (const std::string& c : texts) {
+      for (const char* const compared : {"a < ", "a <= ", "a > ", "a >= ", "a = ", "a != "}) {
+        expect_same_filter(compared + c + " or a = 77", table);
+      }
+      expect_same_filter("a between -3 and " + c, table);
+      expect_same_filter("not (a between " + c + " and 1e9) and (a < 5 or a > " + c + ")", table);
+      expect_same_filter("a > 3 and a < " + c + " or not (a != " + c + " and a < 2)", table);
+    }
+  }
+}
+
+// Such columns are compared as they are stored, with bounds of their own type.
+TEST_F(DeviceKeys, OfComparisonsWithConstants) {
+  expect_same_comparisons<float>(Type::float32);
+  expect_same_comparisons<double>(Type::float64);
+  expect_same_comparisons<std::int32_t>(Type::int32);
+  expect_same_comparisons<std::int64_t>(Type::int64);
+  expect_same_comparisons<std::uint32_t>(Type::uint32);
 }
 
 // Not by way of the host: none of these needs a column that it would have to compute.

@@ -235,9 +235,11 @@ TEST_F(EngineOnGpu, RankingsInOnePassOfProgramsGiveTheRowsOfTheCpu) {
     const Table table = long_table(nulls);
     for (const char* condition :
          {"f > 0 or i < 3", "t in (1, 2) and f * 2 > d", "case when i > 5 then f > 1 else l < 0 end", "not (t = 3)",
-          "i % 7 = 2 and f is not null", "f between d and 100 or l between -9 and 99999999999"}) {
-      for (const char* score : {"f * d", "t * 3 - f", "sqrt(abs(d)) - floor(f)", "min(f, d, 3)", "t * 5",
-                                "case when t > 2 then f else d end", "sqrt(d * d + 40 * f)"}) {
+          "i % 7 = 2 and f is not null", "f between d and 100 or l between -9 and 99999999999",
+          "(f > 0.1 or d < 4) and i between 2 and 700"}) {
+      for (const char* score :
+           {"f * d", "t * 3 - f", "sqrt(abs(d)) - floor(f)", "min(f, d, 3)", "t * 5",
+            "case when t > 2 then f else d end", "sqrt(d * d + 40 * f)", "case when f > 3 then d else f * d end"}) {
         expect_one_pass(Query::from("t").where(condition).rank_by({high(score)}).limit(40), table,
                         "in one pass of programs");
         expect_one_pass(Query::from("t").where(condition).rank_by({low(score)}).limit(700), table,

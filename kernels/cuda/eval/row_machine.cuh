@@ -147,11 +147,34 @@ MachineLayout layout_of(const StepProgram& program) {
   return layout;
 }
 
-/// Tells a program's steps where things are.
+/// Which of the commonest steps one is.
+inline Common common_of(const Step& step) {
+  const bool plain = (step.marks & (Step::kIntegers | Step::kFlag)) == 0;
+  const auto where = [](bool fits, Common common) { return fits ? common : Common::none; };
+  switch (step.act) {
+    case Act::load: return where(step.from == From::float32, Common::load_floats);
+    case Act::add:
+      if (plain && step.from == From::slot) return Common::add_slot;
+      return where(plain && step.from == From::float32, Common::add_floats);
+    case Act::multiply:
+      if (plain && step.from == From::constant) return Common::multiply_constant;
+      return where(plain && step.from == From::float32, Common::multiply_floats);
+    case Act::save: return Common::save;
+    case Act::square: return Common::square;
+    case Act::test:
+    case Act::and_test:
+    case Act::or_test: return where(step.from == From::float32, Common::test_floats);
+    default: break;
+  }
+  return Common::none;
+}
+
+/// Tells a program's steps where things are, and which they are.
 template <class Form>
 void lay_out(StepProgram& program, const MachineLayout& layout) {
   for (int i = 0; i < program.step_count; ++i) {
     Step& step = program.steps[i];
+    step.marks |= static_cast<std::uint8_t>(static_cast<unsigned>(common_of(step)) << Step::kCommonShift);
     switch (step.act) {
       case Act::general:
       case Act::read: continue;
@@ -213,6 +236,7 @@ class RowMachine {
   __device__ void run(const MachineRows& rows, std::size_t tile, unsigned turn) {
     place_ = first_place(tile);
     turn_ = turn * layout_.of_turn;
+    without_nulls_ = program_.nulls_later;
     run_steps(rows, 0, program_.first_steps);
   }
 
@@ -222,6 +246,10 @@ class RowMachine {
       fetch_columns(rows, tile, program_.first_columns, program_.column_count, 0);
       detail::end_copies();
       detail::wait_for_copies<0>();
+    }
+    if (Form::kNulls && without_nulls_) {
+      without_nulls_ = false;
+      for (int c = 0; c < program_.first_columns; ++c) number_.valid &= valid_of(rows, program_.columns[c]);
     }
     run_steps(rows, program_.first_steps, program_.step_count);
   }
@@ -250,6 +278,7 @@ class RowMachine {
     uint2 head;
     const Step* whole;
 
+    __device__ Common common() const { return static_cast<Common>(head.x >> (24 + Step::kCommonShift)); }
     __device__ Act act() const { return static_cast<Act>(head.x & 0xff); }
     __device__ From from() const { return static_cast<From>(head.x >> 8 & 0xff); }
     __device__ unsigned slot() const { return head.x >> 16 & 0xff; }
@@ -333,7 +362,7 @@ class RowMachine {
   }
 
   __device__ unsigned valid_of(const MachineRows& rows, const StoredColumn& column) const {
-    if (column.validity == nullptr) return Form::kAll;
+    if (column.validity == nullptr || without_nulls_) return Form::kAll;
     unsigned valid = 0;
     if (rows.ids == nullptr) {
 #pragma unroll
@@ -382,6 +411,12 @@ class RowMachine {
     }
   }
 
+  /// Where a column is that is the operand.
+  __device__ unsigned staged_at(const Now& step) const {
+    const bool of_turn = step.slot() < static_cast<unsigned>(program_.first_columns);
+    return step.where() + (of_turn ? turn_ : 0);
+  }
+
   /// The operand, in its evaluation type; not one from a slot.
   __device__ void take_operand(const MachineRows& rows, const Now& step, Values& values) const {
     if constexpr (Form::kNulls) {
@@ -395,8 +430,7 @@ class RowMachine {
       for (unsigned i = 0; i < kRows; ++i) values.values[i] = constant;
       return;
     }
-    const bool of_turn = step.slot() < static_cast<unsigned>(program_.first_columns);
-    const unsigned where = step.where() + (of_turn ? turn_ : 0);
+    const unsigned where = staged_at(step);
     if (step.from() == From::float32) {
       return take_staged<float>(where, values, [](float value) { return static_cast<double>(value); });
     }
@@ -411,7 +445,47 @@ class RowMachine {
     take_pairs(where, values);
   }
 
+  /// Of the number and a column of float32.
+  template <class F>
+  __device__ void with_floats(const MachineRows& rows, const Now& step, F f) {
+    Values right;
+    take_staged<float>(staged_at(step), right, [](float value) { return static_cast<double>(value); });
+    if constexpr (Form::kNulls) number_.valid &= valid_of(rows, program_.columns[step.slot()]);
+    each([&](unsigned i) { return right.values[i]; }, f);
+  }
+  __device__ void load_floats(const MachineRows& rows, const Now& step) {
+    take_staged<float>(staged_at(step), number_, [](float value) { return static_cast<double>(value); });
+    if constexpr (Form::kNulls) number_.valid = valid_of(rows, program_.columns[step.slot()]);
+    if constexpr (Form::kFails) number_.failed = 0;
+  }
+  __device__ void add_slot(const Now& step) {
+    Values left;
+    take_slot(step.where(), left);
+    if constexpr (Form::kNulls) number_.valid &= left.valid;
+    if constexpr (Form::kFails) number_.failed |= left.failed;
+    each([&](unsigned i) { return left.values[i]; }, [](double b, double a) { return kernels::detail::sum_of(a, b); });
+  }
+
   __device__ void take(const MachineRows& rows, const Now& step) {
+    const auto product = [](double a, double b) { return kernels::detail::product_of(a, b); };
+    switch (step.common()) {
+      case Common::none: return take_any(rows, step);
+      case Common::load_floats: return load_floats(rows, step);
+      case Common::multiply_floats: return with_floats(rows, step, product);
+      case Common::add_floats:
+        return with_floats(rows, step, [](double a, double b) { return kernels::detail::sum_of(a, b); });
+      case Common::multiply_constant: {
+        const auto constant = with_bits_of<double>(step.whole->bits);
+        return each([&](unsigned) { return constant; }, product);
+      }
+      case Common::add_slot: return add_slot(step);
+      case Common::save: return save(step.where());
+      case Common::square: return change_each([&](double value) { return product(value, value); });
+      default: return test(rows, step, staged_within<float>(staged_at(step), *step.whole));
+    }
+  }
+
+  __device__ void take_any(const MachineRows& rows, const Now& step) {
     switch (step.act()) {
       case Act::load: return take_operand(rows, step, number_);
       case Act::save: return save(step.where());
@@ -421,6 +495,9 @@ class RowMachine {
         return;
       case Act::restore_truth: truth_ = saved_truth(step.where()); return;
       case Act::between: return between(step);
+      case Act::test:
+      case Act::and_test:
+      case Act::or_test: return test(rows, step);
       case Act::logical_and: return logic(false, saved_truth(step.where()));
       case Act::logical_or: return logic(true, saved_truth(step.where()));
       case Act::logical_not: truth_.bits = ~truth_.bits & Form::kAll; return;
@@ -430,10 +507,12 @@ class RowMachine {
       case Act::to_float:
       case Act::negate:
       case Act::absolute:
+      case Act::square:
       case Act::square_root:
       case Act::round_down:
       case Act::round_up: return change(step.act());
       case Act::choose: return choose(step.where());
+      case Act::choose_operand: return choose_operand(rows, step);
       case Act::general: return general(step);
       case Act::read: return read(rows, step);
       default: break;
@@ -584,6 +663,48 @@ class RowMachine {
     set_truth(truths ^ (step.flag() ? Form::kAll : 0));
   }
 
+  /// A bit for each row whose value lies within bounds, of T as it is staged.
+  template <class T>
+  __device__ unsigned staged_within(unsigned where, const Step& range) const {
+    constexpr unsigned kOfWord = sizeof(uint4) / sizeof(T);
+    T lowest;
+    T highest;
+    memcpy(&lowest, &range.bits, sizeof(T));
+    memcpy(&highest, &range.upper, sizeof(T));
+    unsigned truths = 0;
+#pragma unroll
+    for (unsigned w = 0; w < kRows / kOfWord; ++w) {
+      const uint4 staged = word(where + w * kWordStride);
+      T values[kOfWord];
+      memcpy(values, &staged, sizeof(staged));
+#pragma unroll
+      for (unsigned i = 0; i < kOfWord; ++i) {
+        if ((values[i] >= lowest) & (values[i] <= highest)) truths |= 1u << (w * kOfWord + i);
+      }
+    }
+    return truths;
+  }
+
+  __device__ void test(const MachineRows& rows, const Now& step) {
+    const Step& range = *step.whole;
+    const unsigned where = staged_at(step);
+    switch (step.from()) {
+      case From::float32: return test(rows, step, staged_within<float>(where, range));
+      case From::int32: return test(rows, step, staged_within<std::int32_t>(where, range));
+      default: break;
+    }
+    test(rows, step, step.integers() ? staged_within<std::int64_t>(where, range) : staged_within<double>(where, range));
+  }
+
+  /// `inside`: a bit for each row whose value lies within the bounds.
+  __device__ void test(const MachineRows& rows, const Now& step, unsigned inside) {
+    const Truths left = truth_;
+    truth_.bits = inside ^ (step.flag() ? Form::kAll : 0);
+    if constexpr (Form::kNulls) truth_.valid = valid_of(rows, program_.columns[step.slot()]);
+    if constexpr (Form::kFails) truth_.failed = 0;
+    if (step.act() != Act::test) logic(step.act() == Act::or_test, left);
+  }
+
   /// Kleene's logic: false decides `and`, true decides `or`, even beside NULL.
   __device__ void logic(bool is_or, const Truths& left) {
     if constexpr (!Form::kNulls) {
@@ -627,6 +748,7 @@ class RowMachine {
 
   __device__ void change(Act act) {
     switch (act) {
+      case Act::square: return change_each([](double value) { return kernels::detail::product_of(value, value); });
       case Act::square_root: return change_each([](double value) { return sqrt(value); });
       case Act::round_down: return change_each([](double value) { return floor(value); });
       case Act::round_up: return change_each([](double value) { return ceil(value); });
@@ -647,6 +769,14 @@ class RowMachine {
   __device__ void choose(unsigned from) {
     Values values;
     take_slot(from, values);
+    choose(values);
+  }
+  __device__ void choose_operand(const MachineRows& rows, const Now& step) {
+    Values values;
+    take_operand(rows, step, values);
+    choose(values);
+  }
+  __device__ void choose(const Values& values) {
     const unsigned taken = Form::kNulls ? truth_.valid & truth_.bits : truth_.bits;
 #pragma unroll
     for (unsigned i = 0; i < kRows; ++i) {
@@ -709,6 +839,7 @@ class RowMachine {
   Truths truth_ = {};
   std::size_t place_ = 0;
   unsigned turn_ = 0;  ///< offset of its columns
+  bool without_nulls_ = false;
 };
 
 /// Waits for the oldest of `turns` turns that are under way.

@@ -125,6 +125,9 @@ __host__ __device__ constexpr unsigned bit_of_row(unsigned i) { return i + i / k
 /// Groups between those that a thread reads at a time.
 inline constexpr unsigned kGroupStride = 256;
 
+/// Those of some groups.
+__host__ __device__ constexpr unsigned bits_of_groups(unsigned groups) { return 0x0f0f0f0f >> 8 * (4 - groups); }
+
 /// What a thread has read of a column: up to four groups of rows, as they lie there. What validity says is found out
 /// when it is asked for: a load's result that is used at once keeps those after it waiting.
 template <unsigned kGroups, ScanForm kForm>
@@ -139,6 +142,11 @@ struct ReadValues {
   /// set.
   __device__ void load(const ReadColumn& column, std::size_t first, unsigned wanted = ~0u) {
     load_words(column, first, wanted);
+    load_validity(column, first, wanted);
+  }
+
+  /// Without values.
+  __device__ void load_validity(const ReadColumn& column, std::size_t first, unsigned wanted = ~0u) {
 #pragma unroll
     for (unsigned g = 0; g < kGroups; ++g) validity[g] = 0xff;
     if (column.validity == nullptr) return;
@@ -307,23 +315,33 @@ struct ScannedGroup {
   __device__ bool is_null(unsigned i) const { return (null >> bit_of_row(i) & 1) != 0; }
 };
 
-/// One row, which is read: the loads of all columns before the first value is looked at.
+/// Single rows of up to `kColumns` columns, which are read: all loads before the first value is looked at.
+template <unsigned kColumns, class Key, unsigned kRows>
+__device__ void look_at_rows(const ReadScan& scan, const std::size_t (&rows)[kRows],
+                             ScannedGroup<Key, 1> (&scanned)[kRows]) {
+  ReadValues<1, ScanForm::general> read[kRows][kColumns];
+#pragma unroll
+  for (unsigned c = 0; c < kColumns; ++c) {
+    if (c >= static_cast<unsigned>(scan.count)) break;
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r) read[r][c].load_row(scan.columns[c], rows[r]);
+  }
+#pragma unroll
+  for (unsigned c = 0; c < kColumns; ++c) {
+    if (c >= static_cast<unsigned>(scan.count)) break;
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r) {
+      const unsigned valid = read[r][c].valid_row(scan.columns[c], rows[r]);
+      with_values<1>(scan.columns[c], read[r][c], [&](const auto& values) { scanned[r].add(scan, c, valid, values); });
+    }
+  }
+}
+
 template <class Key>
 __device__ ScannedGroup<Key, 1> look_at_row(const ReadScan& scan, std::size_t row) {
-  ReadValues<1, ScanForm::general> read[ColumnScan::kMostColumns];
-  ScannedGroup<Key, 1> scanned;
-#pragma unroll
-  for (unsigned c = 0; c < ColumnScan::kMostColumns; ++c) {
-    if (c >= static_cast<unsigned>(scan.count)) break;
-    read[c].load_row(scan.columns[c], row);
-  }
-#pragma unroll
-  for (unsigned c = 0; c < ColumnScan::kMostColumns; ++c) {
-    if (c >= static_cast<unsigned>(scan.count)) break;
-    const unsigned valid = read[c].valid_row(scan.columns[c], row);
-    with_values<1>(scan.columns[c], read[c], [&](const auto& values) { scanned.add(scan, c, valid, values); });
-  }
-  return scanned;
+  ScannedGroup<Key, 1> scanned[1];
+  look_at_rows<ColumnScan::kMostColumns>(scan, {row}, scanned);
+  return scanned[0];
 }
 
 /// The key of a score.
@@ -368,16 +386,26 @@ class ScoreRange {
     return any;
   }
 
-  /// A bit for each row that may have one.
+  /// A bit for each row that may have one, where bit_of_row has it.
   template <unsigned kRows>
-  __device__ unsigned rows_within(const ScannedGroup<Key, kRows>& group) const {
-    if (all_) return ~0u;
-    unsigned rows = 0;
-    each_within(group.scores.bits, [&](unsigned i, bool within) { rows |= unsigned{within} << bit_of_row(i); });
-    return rows & ~group.null;
+  __device__ unsigned rows_within(const Key (&scores)[kRows]) const {
+    return bits_within(scores, [](unsigned i) { return bit_of_row(i); });
+  }
+  /// The same, bit by bit.
+  template <unsigned kRows>
+  __device__ unsigned bits_within(const Key (&scores)[kRows]) const {
+    return bits_within(scores, [](unsigned i) { return i; });
   }
 
  private:
+  template <unsigned kRows, class Place>
+  __device__ unsigned bits_within(const Key (&scores)[kRows], Place place) const {
+    if (all_) return ~0u;
+    unsigned rows = 0;
+    each_within(scores, [&](unsigned i, bool within) { rows |= unsigned{within} << place(i); });
+    return rows;
+  }
+
   /// `f(row, whether its score is on the bound's side)`
   template <unsigned kRows, class F>
   __device__ void each_within(const Key (&scores)[kRows], F f) const {

@@ -1,9 +1,15 @@
 #include "kernels/cuda/eval/steps.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstring>
+#include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "kernels/cuda/eval/scan_rows.cuh"
 
 namespace skyrank::kernels::cuda {
 namespace {
@@ -17,6 +23,9 @@ bool is_truth(Act act) {
     case Act::more:
     case Act::more_equal:
     case Act::between:
+    case Act::test:
+    case Act::and_test:
+    case Act::or_test:
     case Act::logical_and:
     case Act::logical_or:
     case Act::logical_not:
@@ -27,11 +36,132 @@ bool is_truth(Act act) {
   return false;
 }
 
-bool takes_truths(Act act) { return act == Act::logical_and || act == Act::logical_or || act == Act::logical_not; }
+bool takes_truths(Act act) {
+  switch (act) {
+    case Act::and_test:
+    case Act::or_test:
+    case Act::logical_and:
+    case Act::logical_or:
+    case Act::logical_not: return true;
+    default: break;
+  }
+  return false;
+}
 
 bool may_fail(const Step& step) {
   const bool calculates = step.act == Act::add || step.act == Act::subtract || step.act == Act::multiply;
   return step.act == Act::general || step.act == Act::read || (calculates && (step.marks & Step::kIntegers) != 0);
+}
+
+/// Bounds of numbers, both inclusive.
+template <class T>
+struct Bounds {
+  T lowest;
+  T highest;
+};
+
+/// The greatest value below all others, or above them.
+template <class T>
+constexpr T kLeast = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                          : std::numeric_limits<T>::lowest();
+template <class T>
+constexpr T kMost = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                         : std::numeric_limits<T>::max();
+
+/// The numbers below a constant, or above it; none where that is NaN.
+template <class T>
+Bounds<T> below(T constant) {
+  if (!(constant > kLeast<T>)) return {T(1), T(0)};
+  if constexpr (std::is_floating_point_v<T>) return {kLeast<T>, std::nextafter(constant, kLeast<T>)};
+  return {kLeast<T>, static_cast<T>(constant - 1)};
+}
+template <class T>
+Bounds<T> above(T constant) {
+  if (!(constant < kMost<T>)) return {T(1), T(0)};
+  if constexpr (std::is_floating_point_v<T>) return {std::nextafter(constant, kMost<T>), kMost<T>};
+  return {static_cast<T>(constant + 1), kMost<T>};
+}
+
+/// The numbers of which a comparison with constants is true, or for `not_equal` false.
+template <class T>
+Bounds<T> bounds_of(const Step& step) {
+  const T constant = with_bits_of<T>(step.bits);
+  switch (step.act) {
+    case Act::less: return below(constant);
+    case Act::less_equal: return {kLeast<T>, constant};
+    case Act::more: return above(constant);
+    case Act::more_equal: return {constant, kMost<T>};
+    case Act::between: return {constant, with_bits_of<T>(step.upper)};
+    default: return {constant, constant};
+  }
+}
+
+/// The same of a type of 32 bits: no value of it lies between the one and the other.
+template <class T, class Wide>
+Bounds<T> narrowed(const Bounds<Wide>& bounds) {
+  ReadColumn column;
+  detail::set_range<T>(column, bounds.lowest, bounds.highest);
+  Bounds<T> narrow;
+  memcpy(&narrow.lowest, &column.lowest, sizeof(T));
+  memcpy(&narrow.highest, &column.highest, sizeof(T));
+  return narrow;
+}
+
+template <class T>
+void set_bounds(Step& step, const Bounds<T>& bounds) {
+  step.bits = 0;
+  step.upper = 0;
+  memcpy(&step.bits, &bounds.lowest, sizeof(T));
+  memcpy(&step.upper, &bounds.highest, sizeof(T));
+}
+
+/// What tests a column that `load` loads as `comparison` compares it with constants, where there is such a step.
+std::optional<Step> test_of(const Step& load, const Step& comparison) {
+  const Act act = comparison.act;
+  if (act < Act::equal || act > Act::between || comparison.from != From::constant || load.act != Act::load) return {};
+  const bool flag = (comparison.marks & Step::kFlag) != 0;
+  if (flag && act != Act::between) return {};  // the constant is NULL
+  const bool integers = (comparison.marks & Step::kIntegers) != 0;
+  Step test = load;
+  test.act = Act::test;
+  test.marks = Step::marked(integers, flag || act == Act::not_equal);
+  if (load.from == From::float32 && !integers) {
+    set_bounds(test, narrowed<float>(bounds_of<double>(comparison)));
+  } else if (load.from == From::int32 && integers) {
+    set_bounds(test, narrowed<std::int32_t>(bounds_of<std::int64_t>(comparison)));
+  } else if (load.from == From::wide) {
+    if (integers) {
+      set_bounds(test, bounds_of<std::int64_t>(comparison));
+    } else {
+      set_bounds(test, bounds_of<double>(comparison));
+    }
+  } else {
+    return {};
+  }
+  return test;
+}
+
+/// Whether a step leaves NULL where one of its operands is NULL, and else a number.
+bool keeps_nulls(const Step& step) {
+  const bool is_null = step.from == From::constant && (step.marks & Step::kFlag) != 0;
+  switch (step.act) {
+    case Act::load:
+    case Act::add:
+    case Act::subtract:
+    case Act::multiply:
+    case Act::divide:
+    case Act::lesser:
+    case Act::greater: return !is_null;
+    case Act::to_float:
+    case Act::negate:
+    case Act::absolute:
+    case Act::square:
+    case Act::square_root:
+    case Act::round_down:
+    case Act::round_up: return true;
+    default: break;
+  }
+  return false;
 }
 
 /// An operation of the program: what it does to the values that it takes off the stack, with one that it leaves there.
@@ -74,6 +204,9 @@ class Reader {
   /// Nor is the score's root: roots are in the order of what they are of.
   void end_score() {
     end_first();
+    program_.nulls_later = !program_.fails && std::ranges::all_of(operations_, [](const Operation& operation) {
+      return keeps_nulls(operation.step);
+    });
     program_.root_later = operations_.back().step.act == Act::square_root;
     if (program_.root_later) --first_;
   }
@@ -87,11 +220,43 @@ class Reader {
     operations_[operation].turned = operations_[operation].truth != truth;
   }
 
+  /// The last operation, where that left the last value.
+  Operation* last() {
+    return !stack_.empty() && stack_.back() + 1 == operations_.size() ? &operations_.back() : nullptr;
+  }
+
+  /// A column that is compared with constants is tested as it is stored, and with what is true already; one that is
+  /// multiplied with itself is squared.
+  bool add_shorter(const Step& step, int operands) {
+    Operation* const before = last();
+    if (before == nullptr) return false;
+    Step& step_before = before->step;
+    if (const auto test = operands == 1 ? test_of(step_before, step) : std::nullopt) {
+      *before = {.step = *test, .truth = true};
+      return true;
+    }
+    if ((step.act == Act::logical_and || step.act == Act::logical_or) && step_before.act == Act::test) {
+      Step both = step_before;
+      both.act = step.act == Act::logical_and ? Act::and_test : Act::or_test;
+      operations_.pop_back();
+      stack_.pop_back();
+      add(both, 1);
+      return true;
+    }
+    const bool same = step.from != From::constant && step.from == step_before.from && step.slot == step_before.slot;
+    const bool floats = (step.marks & Step::kIntegers) == 0;
+    if (operands != 1 || step.act != Act::multiply || step_before.act != Act::load || !same || !floats) return false;
+    add({.act = Act::square}, 1);
+    return true;
+  }
+
   /// What takes `operands` values and leaves one.
   void add(const Step& step, int operands) {
+    if (operands > 0 && add_shorter(step, operands)) return;
     for (int i = 0; i < operands; ++i) {
       // Before the last value of a choice there are conditions, each with a value.
-      const bool is_condition = step.act == Act::choose && i > 0 && i % 2 == 0;
+      const bool is_condition =
+          (step.act == Act::choose && i > 0 && i % 2 == 0) || (step.act == Act::choose_operand && i == 1);
       want(stack_.back(), takes_truths(step.act) || is_condition);
       stack_.pop_back();
     }
@@ -252,9 +417,7 @@ class Reader {
     Step step = simple.step;
     step.act = *turned;
     step.marks |= Step::marked(operation.left == Number::int64, false);
-    operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(left));
-    stack_.erase(stack_.end() - 2);
-    --stack_.back();
+    erase_left();
     add(step, 1);
     ++at_;
     return true;
@@ -297,7 +460,27 @@ class Reader {
   /// Where there is no value for the rest, it is NULL.
   void take_choice(int operands) {
     if (operands % 2 == 0) add(constant_of(0, true), 0);
+    if (operands <= 3 && take_simple_choice()) return;
     add({.act = Act::choose}, operands + (operands % 2 == 0 ? 1 : 0));
+  }
+
+  /// Of two values, the first of which is but a constant or a column: that need not wait in a slot for the other one.
+  bool take_simple_choice() {
+    const std::size_t first = stack_[stack_.size() - 2];
+    const Operation& simple = operations_[first];
+    if (simple.step.act != Act::load || simple.turned) return false;
+    Step step = simple.step;
+    step.act = Act::choose_operand;
+    erase_left();
+    add(step, 2);
+    return true;
+  }
+
+  /// The last value but one is not to be on the stack.
+  void erase_left() {
+    operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(stack_[stack_.size() - 2]));
+    stack_.erase(stack_.end() - 2);
+    --stack_.back();
   }
 
   void take_generally() {
@@ -330,6 +513,8 @@ class Writer {
       if (done++ == first) program_.first_steps = program_.step_count;
       if (operation.step.act == Act::choose) {
         choose(operation.operands);
+      } else if (operation.step.act == Act::choose_operand) {
+        choose_operand(operation.step);
       } else {
         write(operation);
       }
@@ -414,6 +599,16 @@ class Writer {
       add({.act = Act::choose, .slot = static_cast<std::uint8_t>(value.slot)});
       values_.push_back(chosen);
     }
+  }
+
+  /// The operand replaces the last value where the condition before that is true.
+  void choose_operand(const Step& step) {
+    bring(values_.back());
+    const Value rest = pop();
+    bring(values_.back());
+    pop();
+    add(step);
+    values_.push_back(rest);
   }
 
   /// The last value becomes one of the other kind.

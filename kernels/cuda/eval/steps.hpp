@@ -34,6 +34,10 @@ enum class Act : std::uint8_t {
   more,
   more_equal,
   between,  ///< of constants: `bits` <= number <= `upper`, negated where `flag`
+  // Of the operand alone, a column as it is stored: the same of bounds of its own type.
+  test,
+  and_test,  ///< of that, and the truth in the register, which is the left one
+  or_test,
   // Of the truth, and one from a slot, which is the left one.
   logical_and,
   logical_or,
@@ -44,12 +48,27 @@ enum class Act : std::uint8_t {
   to_float,
   negate,  ///< this and the following of floats
   absolute,
+  square,
   square_root,
   round_down,
   round_up,
-  choose,   ///< the number from the slot, where the truth is one
+  choose,          ///< the number from the slot, where the truth is one
+  choose_operand,  ///< the same of the operand, a column or a constant
   general,  ///< instruction `place` of the program, a row at a time, on `operands` numbers, all but the last in slots
   read,     ///< the number is what instruction `place` of the program reads, a row at a time
+};
+
+/// The commonest steps, which are told at once, not by what they do and then by what with.
+enum class Common : std::uint8_t {
+  none,
+  load_floats,
+  multiply_floats,
+  add_floats,
+  multiply_constant,
+  add_slot,
+  save,
+  square,
+  test_floats,
 };
 
 /// Where a step's operand comes from.
@@ -60,13 +79,15 @@ struct alignas(8) Step {
   Act act = Act::load;
   From from = From::none;
   std::uint8_t slot = 0;    ///< of a column as the operand, which of those that are staged it is
-  std::uint8_t marks = 0;   ///< of kIntegers and kFlag
+  std::uint8_t marks = 0;   ///< of kIntegers, kFlag and Common
   std::uint32_t where = 0;  ///< the instruction's place; of what is in shared memory its offset, once that is laid out
   std::uint64_t bits = 0;
   std::uint64_t upper = 0;  ///< of a general step how many operands it has
 
   static constexpr std::uint8_t kIntegers = 1;
-  static constexpr std::uint8_t kFlag = 2;  ///< of a constant: it is NULL
+  static constexpr std::uint8_t kFlag = 2;  ///< of a constant: it is NULL; of a range: what lies outside
+
+  static constexpr unsigned kCommonShift = 4;  ///< of Common, once the program is laid out
 
   static constexpr std::uint8_t marked(bool integers, bool flag) {
     return static_cast<std::uint8_t>((integers ? kIntegers : 0) | (flag ? kFlag : 0));
@@ -94,6 +115,8 @@ struct StepProgram {
   int first_steps = 0;
   int first_columns = 0;
   bool root_later = false;
+  /// A score without a value in any column of which there is none: NULLs are looked at after the first part.
+  bool nulls_later = false;
   int number_slots = 0;
   int truth_slots = 0;
   bool nulls = false;  ///< there may be some

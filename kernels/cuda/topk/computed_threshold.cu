@@ -79,29 +79,34 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   const bool filters = rows.condition.count > 0;
   const MachineRows all{rows.n, nullptr};
   Collector<Element> found{buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates};
-  const auto may_hold_any = [&](const Numbers<Form>& score) {
-    std::uint64_t scores[kRows];
+  const auto scores_of = [&](const Numbers<Form>& score, std::uint64_t(&scores)[kRows]) {
 #pragma unroll
     for (unsigned i = 0; i < kRows; ++i) scores[i] = score.bits(i) ^ turned;
-    return __any_sync(kAllLanes, range.may_hold_any(scores));
   };
   for_rows_together<Form>(
       program, layout, all, [&](Machine& machine, std::size_t tile, std::size_t place, unsigned present) {
         const Numbers<Form>& score = machine.number();
-        if (!Form::kFails && !may_hold_any(score)) return;
-        unsigned passes = present;
+        std::uint64_t scores[kRows];
+        unsigned keeps = present;
+        if constexpr (!Form::kFails) {
+          scores_of(score, scores);
+          if (!__any_sync(kAllLanes, range.may_hold_any(scores))) return;
+          keeps &= range.bits_within(scores);
+        }
         machine.run_rest(all, tile);
         if (filters) {
           const Truths& truth = machine.truth();
           if constexpr (Form::kFails) {
             if ((truth.failed & present) != 0) *failed = 1;
           }
-          passes &= Form::kNulls ? truth.bits & truth.valid : truth.bits;
+          keeps &= Form::kNulls ? truth.bits & truth.valid : truth.bits;
         }
         if constexpr (Form::kFails) {
-          if ((score.failed & passes) != 0) *failed = 1;
-          if (!may_hold_any(score)) return;
+          if ((score.failed & keeps) != 0) *failed = 1;
+          scores_of(score, scores);
+          keeps &= range.bits_within(scores);
         }
+        if (!__any_sync(kAllLanes, keeps != 0)) return;
         const auto element = [&](unsigned i) {
           const bool valid = !Form::kNulls || (score.valid >> i & 1) != 0;
           return rows.kind.of(rows.score_kind.key(score.bits(i), valid), Machine::place_of(place, i));
@@ -109,7 +114,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
         unsigned taken = 0;
 #pragma unroll
         for (unsigned i = 0; i < kRows; ++i) taken |= unsigned{wanted.holds(element(i))} << i;
-        found.template add<kRows>(taken & passes, element);
+        found.template add<kRows>(taken & keeps, element);
       });
   found.flush();
 }

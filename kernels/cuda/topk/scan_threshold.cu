@@ -27,11 +27,29 @@ struct ScannedRows {
   __device__ Element at(std::size_t row, bool& passes) const {
     const ScannedGroup<Key, 1> read = look_at_row<Key>(scan, row);
     passes = read.passes(0);
-    return kind.of(passes ? key_of_score(scan, read.scores.bits[0], read.is_null(0)) : kNullKey<Key>, row);
+    return element_of(read, row);
   }
   __device__ Element at(std::size_t row) const {
     bool passes = false;
     return at(row, passes);
+  }
+  /// Two rows, all of whose values are under way together where there are registers for that.
+  __device__ void at_both(const std::size_t (&rows)[2], Element& first, Element& second) const {
+    constexpr unsigned kFew = ColumnScan::kMostColumns / 2;
+    if (scan.count > static_cast<int>(kFew)) {
+      first = at(rows[0]);
+      second = at(rows[1]);
+      return;
+    }
+    ScannedGroup<Key, 1> both[2];
+    look_at_rows<kFew>(scan, rows, both);
+    first = element_of(both[0], rows[0]);
+    second = element_of(both[1], rows[1]);
+  }
+
+ private:
+  __device__ Element element_of(const ScannedGroup<Key, 1>& read, std::size_t row) const {
+    return kind.of(read.passes(0) ? key_of_score(scan, read.scores.bits[0], read.is_null(0)) : kNullKey<Key>, row);
   }
 };
 
@@ -68,33 +86,28 @@ struct ReadTerms {
   }
 };
 
-/// The scores of a thread's rows, whether they have one or not.
-template <class Key, unsigned kTerms, unsigned kAtATime, ScanForm kForm>
-__device__ Scores<Key, kAtATime * kRowsOfGroup> scores_at(const ReadScan& scan, std::size_t first) {
+/// What a first look at a thread's rows finds: scores, whether rows have one or not, and bits of those that pass the
+/// ranges of the score's own columns.
+template <class Key, unsigned kRows>
+struct FirstLook {
+  Scores<Key, kRows> scores;
+  unsigned passing = ~0u;
+};
+
+/// `kOwnRanges`: the score's columns have some.
+template <class Key, unsigned kTerms, unsigned kAtATime, ScanForm kForm, bool kOwnRanges>
+__device__ FirstLook<Key, kAtATime * kRowsOfGroup> look_first(const ReadScan& scan, std::size_t first) {
   using Terms = ReadTerms<kTerms, kAtATime, kForm>;
   Terms read{};
   Terms::each(scan, [&](unsigned c) { read.columns[c].load_words(scan.columns[c], first); });
-  Scores<Key, Terms::kRows> scores;
+  FirstLook<Key, Terms::kRows> look;
   Terms::each(scan, [&](unsigned c) {
-    with_values<Terms::kRows>(scan.columns[c], read.columns[c],
-                              [&](const auto& values) { scores.template add<(kTerms > 1)>(scan, c, values); });
+    with_values<Terms::kRows>(scan.columns[c], read.columns[c], [&](const auto& values) {
+      if constexpr (kOwnRanges) look.passing &= passing_range(scan.columns[c], values);
+      look.scores.template add<(kTerms > 1)>(scan, c, values);
+    });
   });
-  return scores;
-}
-
-/// What the columns of the score say of a thread's rows.
-template <class Key, unsigned kTerms, unsigned kAtATime, ScanForm kForm>
-__device__ ScannedGroup<Key, kAtATime * kRowsOfGroup> look_at_terms(const ReadScan& scan, std::size_t first) {
-  using Terms = ReadTerms<kTerms, kAtATime, kForm>;
-  Terms read{};
-  Terms::each(scan, [&](unsigned c) { read.columns[c].load(scan.columns[c], first); });
-  ScannedGroup<Key, Terms::kRows> scanned;
-  Terms::each(scan, [&](unsigned c) {
-    const unsigned valid = read.columns[c].valid(scan.columns[c], first);
-    with_values<Terms::kRows>(scan.columns[c], read.columns[c],
-                              [&](const auto& values) { scanned.add(scan, c, valid, values); });
-  });
-  return scanned;
+  return look;
 }
 
 /// Those of a thread's wanted rows that pass a column which is no part of the score, and is read for them alone.
@@ -108,28 +121,57 @@ __device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t firs
   return passing;
 }
 
-/// Keeps those of a thread's rows that pass and whose elements are wanted. All lanes of a warp call.
+/// What NULLs in the columns of the score make of a thread's wanted rows: bits of those that pass, and of those that
+/// have no score, which do so only where `nulls_too`; other bits mean nothing.
+struct LookAtNulls {
+  unsigned passing;
+  unsigned null = 0;
+};
+
+template <unsigned kTerms, unsigned kAtATime, ScanForm kForm>
+__device__ LookAtNulls look_at_nulls(const ReadScan& scan, std::size_t first, unsigned wanted, bool nulls_too) {
+  using Terms = ReadTerms<kTerms, kAtATime, kForm>;
+  Terms read{};
+  Terms::each(scan, [&](unsigned c) { read.columns[c].load_validity(scan.columns[c], first, wanted); });
+  LookAtNulls look{};
+  look.passing = wanted;
+  Terms::each(scan, [&](unsigned c) {
+    const unsigned valid = read.columns[c].valid(scan.columns[c], first);
+    look.passing &= passing_nulls(scan.columns[c], valid);
+    look.null |= ~valid;
+  });
+  if (!nulls_too) look.passing &= ~look.null;
+  return look;
+}
+
+__device__ inline bool has_bit(unsigned rows, unsigned i) { return (rows >> bit_of_row(i) & 1) != 0; }
+
+/// Keeps those of a thread's rows that pass, of those in `passing`, whose scores may be wanted and are in the ranges of
+/// their own columns. All lanes of a warp call.
 template <unsigned kTerms, unsigned kAtATime, ScanForm kForm, class Rows, class Found>
-__device__ void keep_wanted(const Rows& rows, const Wanted<typename Rows::Kind>& wanted,
-                            const ScoreRange<typename Rows::Key>& range, std::size_t first, Found& found) {
+__device__ void keep_passing(const Rows& rows, const Wanted<typename Rows::Kind>& wanted, std::size_t first,
+                             unsigned passing, Found& found) {
   const ReadScan& scan = rows.scan;
-  auto scanned = look_at_terms<typename Rows::Key, kTerms, kAtATime, kForm>(scan, first);
-  scanned.passing &= range.rows_within(scanned);
+  if (!__any_sync(kAllLanes, passing != 0)) return;
+  const LookAtNulls nulls = look_at_nulls<kTerms, kAtATime, kForm>(scan, first, passing, wanted.holds_all());
+  passing = nulls.passing;
   for (int c = scan.terms; c < scan.count; ++c) {
-    if (!__any_sync(kAllLanes, scanned.passing != 0)) return;
-    scanned.passing = passing_elsewhere<kAtATime>(scan.columns[c], first, scanned.passing);
+    if (!__any_sync(kAllLanes, passing != 0)) return;
+    passing = passing_elsewhere<kAtATime>(scan.columns[c], first, passing);
   }
+  if (!__any_sync(kAllLanes, passing != 0)) return;
+  const auto look = look_first<typename Rows::Key, kTerms, kAtATime, kForm, false>(scan, first);
 #pragma unroll
   for (unsigned g = 0; g < kAtATime; ++g) {
     const auto element = [&](unsigned i) {
       const unsigned mine = g * kRowsOfGroup + i;
-      return rows.kind.of(key_of_score(scan, scanned.scores.bits[mine], scanned.is_null(mine)),
+      return rows.kind.of(key_of_score(scan, look.scores.bits[mine], has_bit(nulls.null, mine)),
                           (first + g * kGroupStride) * kRowsOfGroup + i);
     };
     unsigned taken = 0;
 #pragma unroll
     for (unsigned i = 0; i < kRowsOfGroup; ++i) {
-      taken |= unsigned{scanned.passes(g * kRowsOfGroup + i) && wanted.holds(element(i))} << i;
+      taken |= unsigned{has_bit(passing, g * kRowsOfGroup + i) && wanted.holds(element(i))} << i;
     }
     found.template add<kRowsOfGroup>(taken, element);
   }
@@ -144,8 +186,9 @@ __device__ inline void read_anew([[maybe_unused]] unsigned& place) {
 }
 
 /// Keeps the rows that pass and whose elements are at or below the threshold, in any order. Few scores are, so these
-/// come first: NULLs and filters are looked at, and what only they need is read, where one of a warp's scores is.
-template <class Key, unsigned kTerms, ScanForm kForm>
+/// come first, with the ranges of their own columns, which cost no more reads: NULLs and other filters are looked at,
+/// and what only they need is read, where one of a warp's scores is.
+template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
 __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
     keep_scanned(const __grid_constant__ ScannedRows<Key> rows, Guess<typename ScannedRows<Key>::Element>* guess,
                  typename ScannedRows<Key>::Element* candidates, std::size_t capacity) {
@@ -153,6 +196,7 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
   constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
   constexpr unsigned kAgain = kGroupsAgain<kTerms, kForm>;
   constexpr unsigned kRows = kAtATime * kRowsOfGroup;
+  constexpr unsigned kBitsAgain = bits_of_groups(kAgain);
   static_assert(kScanThreads == kGroupStride);
   __shared__ Element buffers[kScanThreads / kLanes][Collector<Element>::kHeld];
   wait_for_previous();
@@ -166,12 +210,16 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
   const auto tiles = static_cast<unsigned>(rows.n / (kScanThreads * kRows));
   for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     unsigned first = tile * (kScanThreads * kAtATime) + threadIdx.x;
-    const auto scores = scores_at<Key, kTerms, kAtATime, kForm>(scan, first);
-    if (!__any_sync(kAllLanes, range.may_hold_any(scores.bits))) continue;
+    const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
+    const bool any =
+        kOwnRanges ? (range.rows_within(look.scores.bits) & look.passing) != 0 : range.may_hold_any(look.scores.bits);
+    if (!__any_sync(kAllLanes, any)) continue;
+    const unsigned passing = range.rows_within(look.scores.bits) & look.passing;
     read_anew(first);
 #pragma unroll 1
     for (unsigned g = 0; g < kAtATime; g += kAgain) {
-      keep_wanted<kTerms, kAgain, kForm>(rows, wanted, range, first + g * kGroupStride, found);
+      keep_passing<kTerms, kAgain, kForm>(rows, wanted, first + g * kGroupStride,
+                                          passing >> bit_of_row(g * kRowsOfGroup) & kBitsAgain, found);
     }
   }
   // The rows after the last whole tile.
@@ -188,29 +236,36 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
 }
 
 /// The kernel for scores of so many columns.
-template <class Key, ScanForm kForm>
+template <class Key, ScanForm kForm, bool kOwnRanges>
 auto keeper_of([[maybe_unused]] int terms) {
   // Short keys are those of one column without NULLs.
   if constexpr (sizeof(Key) == 4) {
-    return keep_scanned<Key, 1, kForm>;
+    return keep_scanned<Key, 1, kForm, kOwnRanges>;
   } else {
     switch (terms) {
-      case 1: return keep_scanned<Key, 1, kForm>;
-      case 2: return keep_scanned<Key, 2, kForm>;
-      case 3: return keep_scanned<Key, 3, kForm>;
-      case 4: return keep_scanned<Key, 4, kForm>;
-      default: return keep_scanned<Key, 8, kForm>;
+      case 1: return keep_scanned<Key, 1, kForm, kOwnRanges>;
+      case 2: return keep_scanned<Key, 2, kForm, kOwnRanges>;
+      case 3: return keep_scanned<Key, 3, kForm, kOwnRanges>;
+      case 4: return keep_scanned<Key, 4, kForm, kOwnRanges>;
+      default: return keep_scanned<Key, 8, kForm, kOwnRanges>;
     }
+  }
+}
+
+template <class Key, bool kOwnRanges>
+auto keeper_of(const ColumnScan& scan) {
+  switch (form_of_score(scan)) {
+    case ScanForm::floats: return keeper_of<Key, ScanForm::floats, kOwnRanges>(scan.terms);
+    case ScanForm::words: return keeper_of<Key, ScanForm::words, kOwnRanges>(scan.terms);
+    default: return keeper_of<Key, ScanForm::general, kOwnRanges>(scan.terms);
   }
 }
 
 template <class Key>
 auto keeper_of(const ColumnScan& scan) {
-  switch (form_of_score(scan)) {
-    case ScanForm::floats: return keeper_of<Key, ScanForm::floats>(scan.terms);
-    case ScanForm::words: return keeper_of<Key, ScanForm::words>(scan.terms);
-    default: return keeper_of<Key, ScanForm::general>(scan.terms);
-  }
+  const bool own_ranges =
+      std::any_of(scan.columns, scan.columns + scan.terms, [](const ScannedColumn& column) { return column.filtered; });
+  return own_ranges ? keeper_of<Key, true>(scan) : keeper_of<Key, false>(scan);
 }
 
 /// Of what is always read.

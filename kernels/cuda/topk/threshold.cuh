@@ -69,8 +69,16 @@ __device__ void guess_threshold(const Rows& rows, unsigned size, unsigned rank, 
   const std::size_t all = std::size_t{gridDim.x} * kSampleOfBlock;
   const unsigned group = 2 * threadIdx.x / size * gridDim.x + blockIdx.x;
   const unsigned member = 2 * threadIdx.x % size;
-  const Element a = rows.at(sampled_place(sample_of_group(group, member, groups), all, rows.size()));
-  const Element b = rows.at(sampled_place(sample_of_group(group, member + 1, groups), all, rows.size()));
+  const std::size_t places[] = {sampled_place(sample_of_group(group, member, groups), all, rows.size()),
+                                sampled_place(sample_of_group(group, member + 1, groups), all, rows.size())};
+  Element a;
+  Element b;
+  if constexpr (requires { rows.at_both(places, a, b); }) {
+    rows.at_both(places, a, b);
+  } else {
+    a = rows.at(places[0]);
+    b = rows.at(places[1]);
+  }
   const Element least = least_of_groups(b < a ? b : a, size);
   if (threadIdx.x < of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
 

@@ -228,12 +228,13 @@ class BinShare {
   /// Bins of more elements are sorted.
   static constexpr unsigned kMostCounted = 384;
 
-  static constexpr std::size_t shared_bytes() { return kRoom * sizeof(Element) + (kBins + 1) * sizeof(unsigned); }
+  static constexpr std::size_t shared_bytes() { return kRoom * sizeof(Element) + kBins * sizeof(unsigned); }
 
   struct Shared {
-    unsigned first;
-    unsigned end;
-    unsigned largest;
+    unsigned first;    ///< bin,
+    unsigned end;      ///< and the one after the last
+    unsigned largest;  ///< size of any of them
+    unsigned past;     ///< rank after those of the last one
   };
 
   __device__ BinShare(const Bins<Element>& bins, Shared& shared)
@@ -246,7 +247,7 @@ class BinShare {
   __device__ bool find(std::size_t k) {
     constexpr unsigned kOfThread = kBins / kRankThreads;
     static_assert(kOfThread == 8);
-    if (threadIdx.x == 0) shared_ = {.first = kBins, .end = 0, .largest = 0};
+    if (threadIdx.x == 0) shared_ = {.first = kBins, .end = 0, .largest = 0, .past = 0};
     unsigned sizes[kOfThread];
     const auto* const own = reinterpret_cast<const uint4*>(bins_.sizes) + threadIdx.x * (kOfThread / 4);
     const uint4 low = own[0];
@@ -263,22 +264,33 @@ class BinShare {
     const auto share = static_cast<unsigned>((k + gridDim.x - 1) / gridDim.x);
     const unsigned least = blockIdx.x * share;
     const unsigned most = min(least + share, static_cast<unsigned>(k));
+    // Where other blocks' bins begin no thread of this one asks: all of them would take as many bank conflicts as bins.
+    Shared own_bins{.first = kBins, .end = 0, .largest = 0, .past = 0};
 #pragma unroll
     for (unsigned i = 0; i < kOfThread; ++i) {
       const unsigned bin = threadIdx.x * kOfThread + i;
-      begins_[bin] = begin;
-      if (sizes[i] > 0 && least <= begin && begin < most) {
-        atomicMin(&shared_.first, bin);
-        atomicMax(&shared_.end, bin + 1);
-        atomicMax(&shared_.largest, sizes[i]);
+      const unsigned end = begin + sizes[i];
+      if (least <= begin && begin < most) {
+        begins_[bin] = begin;
+        if (sizes[i] > 0) {
+          own_bins = {.first = min(own_bins.first, bin),
+                      .end = bin + 1,
+                      .largest = max(own_bins.largest, sizes[i]),
+                      .past = end};
+        }
       }
-      begin += sizes[i];
+      begin = end;
     }
-    if (threadIdx.x == kRankThreads - 1) begins_[kBins] = all;
+    if (own_bins.end > 0) {
+      atomicMin(&shared_.first, own_bins.first);
+      atomicMax(&shared_.end, own_bins.end);
+      atomicMax(&shared_.largest, own_bins.largest);
+      atomicMax(&shared_.past, own_bins.past);
+    }
     __syncthreads();
     if (shared_.first >= shared_.end) return true;
     before_ = begins_[shared_.first];
-    size_ = begins_[shared_.end] - before_;
+    size_ = shared_.past - before_;
     return size_ <= kRoom;
   }
 
@@ -306,7 +318,7 @@ class BinShare {
     for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
       const unsigned bin = bin_at(before_ + i);
       const unsigned begin = begins_[bin] - before_;
-      const unsigned end = begins_[bin + 1] - before_;
+      const unsigned end = (bin + 1 < shared_.end ? begins_[bin + 1] : shared_.past) - before_;
       const Element mine = elements_[i];
       unsigned below = 0;
 #pragma unroll 4
@@ -337,7 +349,7 @@ class BinShare {
   const Bins<Element>& bins_;
   Shared& shared_;
   Element* elements_;
-  unsigned* begins_;  ///< of all bins, as ranks
+  unsigned* begins_;  ///< of this share's bins, as ranks
   unsigned before_ = 0;
   unsigned size_ = 0;
 };

@@ -302,14 +302,7 @@ class BinShare {
       const unsigned place = before_ + i - begins_[bin];
       if (place < bins_.room) elements_[i] = bins_.elements[bin * bins_.room + place];
     }
-    if (shared_.largest > bins_.room) {
-      const unsigned beyond = bins_.sizes[kBins];
-      for (unsigned i = threadIdx.x; i < beyond; i += kRankThreads) {
-        const uint2 place = bins_.places[i];
-        if (place.x < shared_.first || place.x >= shared_.end) continue;
-        elements_[begins_[place.x] - before_ + place.y] = bins_.beyond[i];
-      }
-    }
+    if (shared_.largest > bins_.room) load_beyond();
     __syncthreads();
   }
 
@@ -328,6 +321,27 @@ class BinShare {
   }
 
  private:
+  /// Takes this share's of those that bins have no room for. Every block looks at all of these, several at a time: each
+  /// look takes a way to the L2 cache and back.
+  __device__ void load_beyond() const {
+    constexpr unsigned kAtATime = 8;
+    const unsigned beyond = bins_.sizes[kBins];
+    for (unsigned first = threadIdx.x; first < beyond; first += kAtATime * kRankThreads) {
+      uint2 places[kAtATime];
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        const unsigned at = first + i * kRankThreads;
+        places[i] = at < beyond ? bins_.places[at] : make_uint2(kBins, 0);
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        const auto [bin, place] = places[i];
+        if (bin < shared_.first || bin >= shared_.end) continue;
+        elements_[begins_[bin] - before_ + place] = bins_.beyond[first + i * kRankThreads];
+      }
+    }
+  }
+
   __device__ void sort(const Ranked<Element>& ranked) const {
     if (size_ <= kFewItems * kRankThreads)
       BlockMergeSort<Element, kRankThreads, kFewItems>::sort(elements_, size_);

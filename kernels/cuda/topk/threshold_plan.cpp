@@ -60,14 +60,17 @@ ThresholdPlan plan_threshold(std::size_t n, std::size_t k) {
 }
 
 BinPlan plan_bins(const ThresholdPlan& plan) {
-  // Between two elements of a sample there may be several times as many as in the mean, in equal parts in their bins.
+  // Between two elements of a sample there may be several times as many as in the mean, and in clusters of keys many
+  // more: room that no element comes to is never touched.
   constexpr std::size_t kTimesMean = 8;
   constexpr std::size_t kStep = 32;
   BinPlan bins;
   bins.knots = static_cast<unsigned>(std::min<std::size_t>(plan.rank, kMostKnots));
   bins.width = (kBins - kLowBins) / bins.knots;
   const std::size_t used = std::size_t{bins.knots} * bins.width;
-  bins.room = static_cast<unsigned>((kTimesMean * plan.expected / used / kStep + 1) * kStep);
+  const std::size_t least = kTimesMean * plan.expected / used;
+  const std::size_t clustered = std::min(kTimesClustered * plan.expected / used, kMostClustered);
+  bins.room = static_cast<unsigned>((std::max(least, clustered) / kStep + 1) * kStep);
   bins.beyond = static_cast<unsigned>(plan.expected);
   return bins;
 }

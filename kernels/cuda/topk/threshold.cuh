@@ -72,14 +72,17 @@ __device__ void guess_threshold(const Rows& rows, unsigned size, unsigned rank, 
   const Element a = rows.at(sampled_place(sample_of_group(group, member, groups), all, rows.size()));
   const Element b = rows.at(sampled_place(sample_of_group(group, member + 1, groups), all, rows.size()));
   const Element least = least_of_groups(b < a ? b : a, size);
-  let_next_start();  // not before the random reads are done, as its blocks begin to read
-  if (threadIdx.x < of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
-
-  if (!last_block(arrived)) return;
+  let_next_start();                   // not before the random reads are done, as its blocks begin to read
+  const bool alone = gridDim.x == 1;  // it needs no minima but its threads' own
+  static_assert(kStaged >= kSampleThreads);
+  if (!alone) {
+    if (threadIdx.x < of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
+    if (!last_block(arrived)) return;
+  }
   const bool fits = groups <= kStaged;
   SetBits<Element> bits;
   for (unsigned i = threadIdx.x; i < groups; i += kSampleThreads) {
-    const Element element = minima[i];
+    const Element element = alone ? least : minima[i];
     bits.add(element);
     if (fits) staged[i] = element;
   }

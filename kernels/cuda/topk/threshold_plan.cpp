@@ -45,7 +45,9 @@ ThresholdPlan plan_threshold(std::size_t n, std::size_t k) {
   const double share = static_cast<double>(k) / static_cast<double>(n);
   const auto rank_limited = static_cast<std::size_t>(static_cast<double>(kMostRank) / share);
   const std::size_t wanted = std::min(n / kRowsOfSampled, rank_limited);
-  plan.blocks = std::clamp<std::size_t>(wanted / kSampleOfBlock, 2, kMostBlocks);
+  // One block does not wait for another, which saves more than a threshold that keeps more candidates costs.
+  const std::size_t least_blocks = n / kRowsOfSampled < 2 * kSampleOfBlock ? 1 : 2;
+  plan.blocks = std::clamp(wanted / kSampleOfBlock, least_blocks, kMostBlocks);
   const auto sample = static_cast<double>(plan.blocks * kSampleOfBlock);
   plan.rank = std::max(kLeastRank, poisson_quantile(share * sample, kRisk));
   plan.group = kSampleOfBlock;

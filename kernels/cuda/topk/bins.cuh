@@ -9,6 +9,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/topk/block_merge_sort.cuh"
+#include "kernels/cuda/topk/block_spread_sort.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/list_part.cuh"
 #include "kernels/cuda/topk/threshold_plan.hpp"
@@ -225,16 +226,24 @@ class BinShare {
   static constexpr unsigned kManyItems = sizeof(Element) == 8 ? 15 : kFewItems;
   /// Elements that it has room for.
   static constexpr unsigned kRoom = kRankThreads * kManyItems;
-  /// Bins of more elements are sorted.
+  /// Bins of more elements are large: each is divided again, among bins of its own.
   static constexpr unsigned kMostCounted = 384;
+  /// With more large bins than that, or larger ones, all elements are merged.
+  static constexpr unsigned kMostLarge = 8;
+  static constexpr unsigned kDividedItems = 3;
+  static constexpr unsigned kMostDivided = kDividedItems * kRankThreads;
 
   static constexpr std::size_t shared_bytes() { return kRoom * sizeof(Element) + kBins * sizeof(unsigned); }
 
-  struct Shared {
+  struct Range {
     unsigned first;    ///< bin,
     unsigned end;      ///< and the one after the last
     unsigned largest;  ///< size of any of them
     unsigned past;     ///< rank after those of the last one
+  };
+  struct Shared : Range {
+    unsigned large_count;
+    unsigned large[kMostLarge];
   };
 
   __device__ BinShare(const Bins<Element>& bins, Shared& shared)
@@ -247,7 +256,7 @@ class BinShare {
   __device__ bool find(std::size_t k) {
     constexpr unsigned kOfThread = kBins / kRankThreads;
     static_assert(kOfThread == 8);
-    if (threadIdx.x == 0) shared_ = {.first = kBins, .end = 0, .largest = 0, .past = 0};
+    if (threadIdx.x == 0) static_cast<Range&>(shared_) = {.first = kBins, .end = 0, .largest = 0, .past = 0};
     unsigned sizes[kOfThread];
     const auto* const own = reinterpret_cast<const uint4*>(bins_.sizes) + threadIdx.x * (kOfThread / 4);
     const uint4 low = own[0];
@@ -265,7 +274,7 @@ class BinShare {
     const unsigned least = blockIdx.x * share;
     const unsigned most = min(least + share, static_cast<unsigned>(k));
     // Where other blocks' bins begin no thread of this one asks: all of them would take as many bank conflicts as bins.
-    Shared own_bins{.first = kBins, .end = 0, .largest = 0, .past = 0};
+    Range own_bins{.first = kBins, .end = 0, .largest = 0, .past = 0};
 #pragma unroll
     for (unsigned i = 0; i < kOfThread; ++i) {
       const unsigned bin = threadIdx.x * kOfThread + i;
@@ -307,11 +316,20 @@ class BinShare {
   }
 
   __device__ void rank(const Ranked<Element>& ranked) const {
-    if (shared_.largest > kMostCounted) return sort(ranked);
+    if (shared_.largest > kMostCounted) return rank_with_large(ranked);
+    count(ranked, ~0u);
+  }
+
+ private:
+  using Divided = BlockSpreadSort<Element, kRankThreads>;
+
+  /// Ranks the elements of bins of at most `most` elements.
+  __device__ void count(const Ranked<Element>& ranked, unsigned most) const {
     for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
       const unsigned bin = bin_at(before_ + i);
       const unsigned begin = begins_[bin] - before_;
-      const unsigned end = (bin + 1 < shared_.end ? begins_[bin + 1] : shared_.past) - before_;
+      const unsigned end = end_of(bin) - before_;
+      if (end - begin > most) continue;
       const Element mine = elements_[i];
       unsigned below = 0;
 #pragma unroll 4
@@ -320,7 +338,43 @@ class BinShare {
     }
   }
 
- private:
+  /// The rank after a bin's.
+  __device__ unsigned end_of(unsigned bin) const { return bin + 1 < shared_.end ? begins_[bin + 1] : shared_.past; }
+
+  /// Mostly there are one or two large ones, of the rows of one key or of a few that lie close together.
+  __device__ void rank_with_large(const Ranked<Element>& ranked) const {
+    constexpr unsigned kRoomToDivide = sizeof(typename Divided::Shared) / sizeof(Element) + 1;
+    find_large();
+    const unsigned large = shared_.large_count;
+    if (large > kMostLarge || shared_.largest > kMostDivided || size_ + kRoomToDivide > kRoom) return sort(ranked);
+    count(ranked, kMostCounted);
+    for (unsigned i = 0; i < large; ++i) {
+      __syncthreads();
+      divide(shared_.large[i], ranked);
+    }
+  }
+
+  __device__ void find_large() const {
+    if (threadIdx.x == 0) shared_.large_count = 0;
+    __syncthreads();
+    for (unsigned bin = shared_.first + threadIdx.x; bin < shared_.end; bin += kRankThreads) {
+      if (end_of(bin) - begins_[bin] <= kMostCounted) continue;
+      const unsigned which = atomicAdd(&shared_.large_count, 1u);
+      if (which < kMostLarge) shared_.large[which] = bin;
+    }
+    __syncthreads();
+  }
+
+  /// The room that this share has left is for the bins.
+  __device__ void divide(unsigned bin, const Ranked<Element>& ranked) const {
+    auto& shared = *reinterpret_cast<typename Divided::Shared*>(elements_ + (size_ + 1) / 2 * 2);
+    const unsigned begin = begins_[bin];
+    const unsigned size = end_of(bin) - begin;
+    Element* const elements = elements_ + (begin - before_);
+    const auto put = [&](unsigned rank, Element element) { ranked.put(begin + rank, element); };
+    Divided::template sort<kDividedItems>(elements, size, elements, shared, put);
+  }
+
   /// Takes this share's of those that bins have no room for. Every block looks at all of these, several at a time: each
   /// look takes a way to the L2 cache and back.
   __device__ void load_beyond() const {

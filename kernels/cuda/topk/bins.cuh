@@ -376,25 +376,29 @@ class BinShare {
   }
 
   /// Takes this share's of those that bins have no room for. Every block looks at all of these, several at a time: each
-  /// look takes a way to the L2 cache and back.
+  /// look takes a way to the L2 cache and back, and so does each element that it takes.
   __device__ void load_beyond() const {
-    constexpr unsigned kAtATime = 8;
+    constexpr unsigned kAtATime = 64 / sizeof(Element);
     const unsigned beyond = bins_.sizes[kBins];
     for (unsigned first = threadIdx.x; first < beyond; first += kAtATime * kRankThreads) {
       uint2 places[kAtATime];
+      Element taken[kAtATime];
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
         const unsigned at = first + i * kRankThreads;
         places[i] = at < beyond ? bins_.places[at] : make_uint2(kBins, 0);
       }
 #pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i)
+        taken[i] = is_own(places[i].x) ? bins_.beyond[first + i * kRankThreads] : 0;
+#pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
-        const auto [bin, place] = places[i];
-        if (bin < shared_.first || bin >= shared_.end) continue;
-        elements_[begins_[bin] - before_ + place] = bins_.beyond[first + i * kRankThreads];
+        if (is_own(places[i].x)) elements_[begins_[places[i].x] - before_ + places[i].y] = taken[i];
       }
     }
   }
+
+  __device__ bool is_own(unsigned bin) const { return shared_.first <= bin && bin < shared_.end; }
 
   __device__ void sort(const Ranked<Element>& ranked) const {
     if (size_ <= kFewItems * kRankThreads)

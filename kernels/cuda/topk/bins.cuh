@@ -185,23 +185,18 @@ __device__ void choose_knots(const Element* elements, unsigned size, Element thr
                              const BinRule<Element>& rule) {
   constexpr unsigned kOfKnot = 8;  // threads
   __shared__ Element chosen[kMostKnots];
-  __shared__ unsigned found;
   const unsigned wanted = rule.count - 1;
-  if (threadIdx.x == 0) {
-    found = 0;
-    rule.knots[wanted] = threshold;
-  }
-  __syncthreads();
-  const unsigned lane = threadIdx.x % kLanes;
+  if (threadIdx.x == 0) rule.knots[wanted] = threshold;
+  unsigned before_all = 0;
   for (unsigned first = 0; first < size; first += blockDim.x) {
     const Element element = first + threadIdx.x < size ? elements[first + threadIdx.x] : kNoElement<Element>;
-    const unsigned lanes = __ballot_sync(kAllLanes, element < threshold);
-    unsigned which = 0;
-    if (lane == 0 && lanes != 0) which = atomicAdd(&found, static_cast<unsigned>(__popc(lanes)));
-    which = __shfl_sync(kAllLanes, which, 0) + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
-    if (element >= threshold) continue;
+    const bool is_below = element < threshold;
+    unsigned of_block = 0;
+    const unsigned which = before_all + count_before(is_below, of_block);
+    before_all += of_block;
+    // The places of those before it are i * wanted / below. It is the first of its place if the last one's is another.
     const unsigned place = which * wanted / below;
-    if (which == 0 || place != (which - 1) * wanted / below) chosen[place] = element;
+    if (is_below && which * wanted - place * below < wanted) chosen[place] = element;
   }
   __syncthreads();
   for (unsigned first = 0; first < wanted; first += blockDim.x / kOfKnot) {

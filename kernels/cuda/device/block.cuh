@@ -63,14 +63,14 @@ __device__ inline unsigned count_before(bool is_true, unsigned& total) {
 /// before the kernel and after it.
 inline __device__ bool last_block(unsigned* arrived) {
   __shared__ bool last;
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
+    __threadfence();  // for all of the block, whose writes are before the barrier
     last = atomicAdd(arrived, 1u) == gridDim.x - 1;
     if (last) *arrived = 0;
+    __threadfence();
   }
   __syncthreads();
-  if (last) __threadfence();
   return last;
 }
 

@@ -326,11 +326,32 @@ class BinShare {
       const unsigned end = end_of(bin) - before_;
       if (end - begin > most) continue;
       const Element mine = elements_[i];
-      unsigned below = 0;
-#pragma unroll 4
-      for (unsigned j = begin; j < end; ++j) below += elements_[j] < mine ? 1 : 0;
-      ranked.put(before_ + begin + below, mine);
+      ranked.put(before_ + begin + count_below(mine, begin, end), mine);
     }
+  }
+
+  /// How many elements from one place to another are below one of them. Of few elements of 128 bits the high halves are
+  /// enough where no other one has the same; of many, some would have it.
+  __device__ unsigned count_below(Element mine, unsigned begin, unsigned end) const {
+    unsigned below = 0;
+    if constexpr (sizeof(Element) > 8) {
+      constexpr unsigned kFew = 128;
+      if (end - begin <= kFew) {
+        const auto high = static_cast<std::uint64_t>(mine >> 64);
+        unsigned same = 0;
+#pragma unroll 4
+        for (unsigned i = begin; i < end; ++i) {
+          const auto other = static_cast<std::uint64_t>(elements_[i] >> 64);
+          below += other < high ? 1 : 0;
+          same += other == high ? 1 : 0;
+        }
+        if (same == 1) return below;
+        below = 0;
+      }
+    }
+#pragma unroll 4
+    for (unsigned i = begin; i < end; ++i) below += elements_[i] < mine ? 1 : 0;
+    return below;
   }
 
   /// The rank after a bin's.

@@ -36,10 +36,11 @@ SecondLooks second_looks(double n, double kept, const Statistics& statistics) {
   return {.tiles = n / tile * -std::expm1(-wanted * tile), .bytes = n * elsewhere * (1 - std::pow(1 - wanted, sector))};
 }
 
-/// Elements of temporary memory: where many are wanted, candidates go to bins with room for several times as many as
+/// Elements of temporary memory: where many are wanted, candidates go to bins with room for many times as many as
 /// are expected, and at least for some in each; otherwise to a list, and from there to buckets.
 double room_for(const kernels::TopKShape& shape, double kept) {
-  constexpr double kTimesInBins = 11;
+  constexpr double kTimesBeyond = 2.5;  // elements that their bins have no room for, and where those lie
+  constexpr double kTimesInBins = 8.5;
   constexpr double kLeastInBins = 32;
   constexpr double kTimesInList = 4;
   constexpr double kLeastBinned = 4096;
@@ -48,7 +49,11 @@ double room_for(const kernels::TopKShape& shape, double kept) {
   const bool many = wanted(shape) * element_bytes(shape) > kMostLeastBytes || wanted(shape) > kept / 2;
   const bool binned =
       wide_keys && many && kept > kLeastBinned && kept <= static_cast<double>(kernels::cuda::kMostBinned);
-  return binned ? kTimesInBins * kept + kLeastInBins * kernels::cuda::kBins : kTimesInList * kept;
+  if (!binned) return kTimesInList * kept;
+  constexpr double kBins = kernels::cuda::kBins;
+  const double clustered = std::min(static_cast<double>(kernels::cuda::kTimesClustered) * kept,
+                                    static_cast<double>(kernels::cuda::kMostClustered) * kBins);
+  return std::max(kTimesInBins * kept, clustered) + kLeastInBins * kBins + kTimesBeyond * kept;
 }
 
 }  // namespace

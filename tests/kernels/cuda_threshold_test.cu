@@ -8,6 +8,7 @@
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/least_in_order.hpp"
+#include "kernels/cuda/topk/threshold_plan.hpp"
 #include "tests/kernels/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
@@ -161,7 +162,8 @@ TEST(SampledPlaces, AreDifferentAndAllOver) {
 // Only the sampled rows are good ones: the threshold lets too few through. Then all are good but those.
 TEST(SampledThreshold, AnswersWhenItsGuessFails) {
   constexpr std::size_t kRows = 20'000;
-  constexpr std::size_t kSampled = 4096;
+  constexpr std::size_t kWanted = 200;
+  const std::size_t sampled = cuda::plan_threshold(kRows, kWanted).blocks * cuda::kSampleOfBlock;
   const TopKAlgorithm* algorithm = nullptr;
   for (const TopKAlgorithm* const entry : cuda::topk_algorithms()) {
     if (entry->name == "cuda-sampled-threshold") algorithm = entry;
@@ -169,18 +171,18 @@ TEST(SampledThreshold, AnswersWhenItsGuessFails) {
   ASSERT_NE(algorithm, nullptr);
   for (const bool sampled_are_good : {true, false}) {
     Values keys(kRows, sampled_are_good ? 1 : 0);
-    for (std::size_t i = 0; i < kSampled; ++i) {
-      keys[cuda::sampled_place(i, kSampled, kRows)] = sampled_are_good ? 0 : 1;
+    for (std::size_t i = 0; i < sampled; ++i) {
+      keys[cuda::sampled_place(i, sampled, kRows)] = sampled_are_good ? 0 : 1;
     }
     const TopKCase data(kRows, {keys}, {KeyWidth::bytes4});
     for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
-      const TopKProblem problem = data.problem(200, ties);
+      const TopKProblem problem = data.problem(kWanted, ties);
       const Context context{.count_work = true, .stop = {}};
       const TopKSolution solution = algorithm->run(problem, ParameterValues(algorithm->parameters, {}), context);
       EXPECT_EQ(solution.rows, oracle::topk(problem));
       // The keys were read again.
       constexpr std::size_t kSector = 32;
-      EXPECT_GE(solution.work.bytes_read, 2 * kRows * sizeof(std::uint32_t) + kSampled * kSector);
+      EXPECT_GE(solution.work.bytes_read, 2 * kRows * sizeof(std::uint32_t) + sampled * kSector);
     }
   }
 }

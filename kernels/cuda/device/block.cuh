@@ -44,18 +44,33 @@ __device__ T sum_before(T value, T& total) {
   return before + inclusive - value;
 }
 
+/// Of how many threads before this one something is true, and of how many in all in `total`.
+__device__ inline unsigned count_before(bool is_true, unsigned& total) {
+  __shared__ unsigned of_warps[kLanes];
+  const unsigned lane = threadIdx.x % kLanes;
+  const unsigned warp = threadIdx.x / kLanes;
+  const unsigned lanes = __ballot_sync(kAllLanes, is_true);
+  __syncthreads();  // the last call's counts have been read
+  if (lane == 0) of_warps[warp] = static_cast<unsigned>(__popc(lanes));
+  __syncthreads();
+  const unsigned of_warp = lane < blockDim.x / kLanes ? of_warps[lane] : 0;
+  total = __reduce_add_sync(kAllLanes, of_warp);
+  const unsigned before = __reduce_add_sync(kAllLanes, lane < warp ? of_warp : 0);
+  return before + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
+}
+
 /// Whether this block is the last of the grid to get here. It sees, in L2, what the others wrote before. `arrived` is 0
 /// before the kernel and after it.
 inline __device__ bool last_block(unsigned* arrived) {
   __shared__ bool last;
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
+    __threadfence();  // for all of the block, whose writes are before the barrier
     last = atomicAdd(arrived, 1u) == gridDim.x - 1;
     if (last) *arrived = 0;
+    __threadfence();
   }
   __syncthreads();
-  if (last) __threadfence();
   return last;
 }
 

@@ -36,11 +36,10 @@ struct BlockSelect {
   static constexpr unsigned kBins = 1u << kDigitBits;
   static constexpr unsigned kBinsOfThread = kBins / kThreads;
   static constexpr int kWords = sizeof(Element) / sizeof(unsigned);
-  static_assert(kThreads * kBinsOfThread == kBins);
+  static_assert(kThreads * kBinsOfThread == kBins && kThreads / kLanes <= kLanes);
 
   unsigned histogram[kBins];
-  unsigned any[kWords];  ///< bits set in any element, in words from the lowest,
-  unsigned all[kWords];  ///< and in all of them
+  unsigned lengths[kThreads / kLanes];  ///< of what differs in elements of each warp
   unsigned chosen_bin;
   unsigned below_chosen;  ///< elements in the bins before it
   Element found;
@@ -49,8 +48,9 @@ struct BlockSelect {
   /// block call it, `bits` being of the elements at a thread's own places i % kThreads == threadIdx.x; all get the
   /// same.
   __device__ Element kth(const Element* elements, unsigned count, unsigned rank, SetBits<Element> bits) {
-    int shift = differing_bits(bits);
-    Element prefix = shifted_right(elements[0], shift);
+    const Element one = elements[0];
+    int shift = differing_bits(bits, one);
+    Element prefix = shifted_right(one, shift);
     while (shift > 0) {
       const int width = min(kDigitBits, shift);
       count_digits(elements, count, prefix, shift, width);
@@ -66,30 +66,20 @@ struct BlockSelect {
   }
 
  private:
-  /// How many low bits are not the same in all elements.
-  __device__ int differing_bits(const SetBits<Element>& bits) {
-    if (threadIdx.x < kWords) {
-      any[threadIdx.x] = 0;
-      all[threadIdx.x] = ~0u;
-    }
-    __syncthreads();
+  /// How many low bits are not the same in all elements, of which `one` is any.
+  __device__ int differing_bits(const SetBits<Element>& bits, Element one) {
+    const Element differing = (bits.any & ~one) | (one & ~bits.all);
+    unsigned length = 0;
 #pragma unroll
     for (int word = 0; word < kWords; ++word) {
-      const unsigned any_of_warp = __reduce_or_sync(kAllLanes, static_cast<unsigned>(bits.any >> (32 * word)));
-      const unsigned all_of_warp = __reduce_and_sync(kAllLanes, static_cast<unsigned>(bits.all >> (32 * word)));
-      if (threadIdx.x % kLanes == 0) {
-        atomicOr(&any[word], any_of_warp);
-        atomicAnd(&all[word], all_of_warp);
-      }
+      const auto part = static_cast<unsigned>(differing >> (32 * word));
+      if (part != 0) length = 32 * (word + 1) - static_cast<unsigned>(__clz(static_cast<int>(part)));
     }
+    length = __reduce_max_sync(kAllLanes, length);
+    if (threadIdx.x % kLanes == 0) lengths[threadIdx.x / kLanes] = length;
     __syncthreads();
-    int length = 0;
-#pragma unroll
-    for (int word = 0; word < kWords; ++word) {
-      const unsigned differing = any[word] & ~all[word];
-      if (differing != 0) length = 32 * (word + 1) - __clz(static_cast<int>(differing));
-    }
-    return length;
+    const unsigned of_warp = threadIdx.x % kLanes < kThreads / kLanes ? lengths[threadIdx.x % kLanes] : 0;
+    return static_cast<int>(__reduce_max_sync(kAllLanes, of_warp));
   }
 
   __device__ void count_digits(const Element* elements, unsigned count, Element prefix, int above, int width) {

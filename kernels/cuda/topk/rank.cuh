@@ -72,7 +72,7 @@ struct LeastPlan {
 inline LeastPlan plan_for_least(std::size_t k) {
   constexpr std::size_t kGroupsOfWanted = 4;
   const auto groups = static_cast<unsigned>(std::bit_ceil(std::max<std::size_t>(kGroupsOfWanted * k, kCountThreads)));
-  return {.groups = groups, .room = static_cast<unsigned>(2 * k) + kCountThreads / 2, .blocks = 32};
+  return {.groups = groups, .room = static_cast<unsigned>(2 * k) + kCountThreads / 2, .blocks = 128};
 }
 
 /// The k least of a list that is much longer. Every block bounds them by the k-th least of the minima of groups,

@@ -112,7 +112,7 @@ struct SampledThreshold {
            run.stream(), rows, static_cast<unsigned>(plan.group), static_cast<unsigned>(plan.rank), guess,
            memory.data(), run.device.arrivals(), bins);
     // Half as large tiles where there would not be one for each block: of sorted rows few tiles have all candidates.
-    if (rows.count() < resident_scan(run))
+    if (2 * rows.count() <= resident_scan(run))
       scan_to_bins(run, KeyTiles<E, kScanThreads, 2>(elements, rows.size()), bins);
     else
       scan_to_bins(run, rows, bins);

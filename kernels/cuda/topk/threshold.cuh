@@ -80,13 +80,17 @@ __device__ void guess_threshold(const Rows& rows, unsigned size, unsigned rank, 
     b = rows.at(places[1]);
   }
   const Element least = least_of_groups(b < a ? b : a, size);
-  if (threadIdx.x < of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
-
-  if (!last_block(arrived)) return;
+  let_next_start();                   // not before the random reads are done, as its blocks begin to read
+  const bool alone = gridDim.x == 1;  // it needs no minima but its threads' own
+  static_assert(kStaged >= kSampleThreads);
+  if (!alone) {
+    if (threadIdx.x < of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
+    if (!last_block(arrived)) return;
+  }
   const bool fits = groups <= kStaged;
   SetBits<Element> bits;
   for (unsigned i = threadIdx.x; i < groups; i += kSampleThreads) {
-    const Element element = minima[i];
+    const Element element = alone ? least : minima[i];
     bits.add(element);
     if (fits) staged[i] = element;
   }
@@ -102,7 +106,6 @@ __global__ void __launch_bounds__(kSampleThreads)
     find_threshold(Rows rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
                    typename Rows::Element* minima, unsigned* arrived) {
   using Element = typename Rows::Element;
-  let_next_start();
   guess_threshold(rows, size, rank, guess, minima, arrived, [](const SampleMinima<Element>&, Element) {});
 }
 
@@ -112,7 +115,6 @@ __global__ void __launch_bounds__(kSampleThreads)
     find_threshold_and_bins(Rows rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
                             typename Rows::Element* minima, unsigned* arrived, Bins<typename Rows::Element> bins) {
   using Element = typename Rows::Element;
-  let_next_start();
   Zeros{.words = bins.sizes, .count = kBins + 1}.set();
   guess_threshold(rows, size, rank, guess, minima, arrived,
                   [&](const SampleMinima<Element>& sample, Element threshold) {
@@ -311,6 +313,13 @@ __device__ void keep_all_within(const Rows& rows, typename Rows::Element thresho
     keep_within(rows, threshold, found);
 }
 
+/// Brings each block's first tile to the L2 cache while the threshold is being found: the keys were there before. Of
+/// narrow keys it may be that it need not be read.
+template <class Rows>
+__device__ void prefetch_first(const Rows& rows) {
+  if constexpr (sizeof(typename Rows::Item) >= 4) rows.prefetch(blockIdx.x);
+}
+
 /// Keeps every element at or below the threshold, in any order.
 template <class Rows>
 __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
@@ -320,6 +329,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   // A block's are 32 KiB. Many candidates are as many as all blocks' requests for room, at one place, let through.
   using Found = Collector<Element, 4096 / sizeof(Element)>;
   __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
+  prefetch_first(rows);
   wait_for_previous();
   let_next_start();
   Found found(buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates);
@@ -334,6 +344,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   using Found = CollectorTo<Element, BinSink<Element>>;
   __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
   __shared__ Element knots[kMostKnots];
+  prefetch_first(rows);
   wait_for_previous();
   let_next_start();
   for (unsigned i = threadIdx.x; i < bins.rule.count; i += kScanThreads) knots[i] = bins.rule.knots[i];

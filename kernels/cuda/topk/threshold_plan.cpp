@@ -45,7 +45,9 @@ ThresholdPlan plan_threshold(std::size_t n, std::size_t k) {
   const double share = static_cast<double>(k) / static_cast<double>(n);
   const auto rank_limited = static_cast<std::size_t>(static_cast<double>(kMostRank) / share);
   const std::size_t wanted = std::min(n / kRowsOfSampled, rank_limited);
-  plan.blocks = std::clamp<std::size_t>(wanted / kSampleOfBlock, 2, kMostBlocks);
+  // One block does not wait for another, which saves more than a threshold that keeps more candidates costs.
+  const std::size_t least_blocks = n / kRowsOfSampled < 2 * kSampleOfBlock ? 1 : 2;
+  plan.blocks = std::clamp(wanted / kSampleOfBlock, least_blocks, kMostBlocks);
   const auto sample = static_cast<double>(plan.blocks * kSampleOfBlock);
   plan.rank = std::max(kLeastRank, poisson_quantile(share * sample, kRisk));
   plan.group = kSampleOfBlock;
@@ -60,14 +62,17 @@ ThresholdPlan plan_threshold(std::size_t n, std::size_t k) {
 }
 
 BinPlan plan_bins(const ThresholdPlan& plan) {
-  // Between two elements of a sample there may be several times as many as in the mean, in equal parts in their bins.
+  // Between two elements of a sample there may be several times as many as in the mean, and in clusters of keys many
+  // more: room that no element comes to is never touched.
   constexpr std::size_t kTimesMean = 8;
   constexpr std::size_t kStep = 32;
   BinPlan bins;
   bins.knots = static_cast<unsigned>(std::min<std::size_t>(plan.rank, kMostKnots));
   bins.width = (kBins - kLowBins) / bins.knots;
   const std::size_t used = std::size_t{bins.knots} * bins.width;
-  bins.room = static_cast<unsigned>((kTimesMean * plan.expected / used / kStep + 1) * kStep);
+  const std::size_t least = kTimesMean * plan.expected / used;
+  const std::size_t clustered = std::min(kTimesClustered * plan.expected / used, kMostClustered);
+  bins.room = static_cast<unsigned>((std::max(least, clustered) / kStep + 1) * kStep);
   bins.beyond = static_cast<unsigned>(plan.expected);
   return bins;
 }

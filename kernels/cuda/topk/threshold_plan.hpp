@@ -33,6 +33,10 @@ inline constexpr unsigned kMostKnots = 128;
 /// Candidates that bins are meant for: with more of them each would have too many.
 inline constexpr std::size_t kMostBinned = std::size_t{1} << 19;
 
+/// A bin has room for so many times the mean number of candidates, where that is not more than the number below.
+inline constexpr std::size_t kTimesClustered = 24;
+inline constexpr std::size_t kMostClustered = 512;
+
 /// How candidates are kept in bins (bins.cuh).
 struct BinPlan {
   unsigned knots = 0;   ///< of the sample, the threshold included

@@ -64,6 +64,17 @@ class Tiles {
     return present;
   }
 
+  /// Has a tile brought to the L2 cache, if all of it lies in the array.
+  __device__ void prefetch([[maybe_unused]] std::size_t tile) const {
+#if defined(__CUDA_ARCH__)
+    if ((tile == 0 && lead_ > 0) || (tile + 1) * kTile > lead_ + size_) return;
+#pragma unroll
+    for (unsigned i = 0; i < kLoads; ++i) {
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(data_ + first(tile, i)));
+    }
+#endif
+  }
+
   /// Loads them as words of 16 bytes; what of these does not lie in the array is all ones. Whether all of it does.
   __device__ bool load_words(std::size_t tile, uint4 (&words)[kLoads]) const {
     if ((tile > 0 || lead_ == 0) && (tile + 1) * kTile <= lead_ + size_) {

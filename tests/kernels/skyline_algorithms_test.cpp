@@ -241,6 +241,22 @@ TEST(BlockedBitmap, RunsOfManyBatches) {
   }
 }
 
+// More dimensions than a row's word has bits for, and few values in each: many rows that differ share a place in
+// z-order, in every run of the skyline's.
+TEST(BlockedBitmap, ManyRowsInOnePlace) {
+  const std::size_t n = kSanitized ? 6'000 : 20'000;
+  const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 16);
+  for (const std::size_t d : {16, 20, 40}) {
+    const SkylineCase data(n, make_columns(Distribution::few_distinct, n, d, KeyWidth::bytes4, d), KeyWidth::bytes4);
+    const Vector<RowId> expected = run(algorithm("sfs"), data.problem()).rows;
+    for (const int threads : {1, 3, 16}) {
+      tbb::task_arena arena(threads);
+      EXPECT_EQ(arena.execute([&] { return run(algorithm("blocked-bitmap"), data.problem()).rows; }), expected)
+          << d << " dimensions, " << threads << " threads";
+    }
+  }
+}
+
 // Rows of n dimensions and one mask each: what figure 7 of the paper shows.
 TEST(SkylineWork, MasksSaveDominanceTests) {
   for (const Distribution distribution : {Distribution::independent, Distribution::anticorrelated}) {

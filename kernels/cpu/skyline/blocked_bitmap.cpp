@@ -226,6 +226,7 @@ void take_out_twins(TwinSort<Key>& sort, const Coder<Key>& coder, std::span<cons
   RowIndices run(words.size());
   std::ranges::transform(words, run.begin(), [&](std::uint64_t word) { return coder.row(word); });
   sort(run);
+  const std::size_t before = kept.size();
   for (std::size_t i = 0, first = 0; i < run.size(); ++i) {
     if (i > 0 && sort.compare(run[first], run[i]) == 0) {
       twins.push_back({run[i], run[first]});
@@ -234,6 +235,7 @@ void take_out_twins(TwinSort<Key>& sort, const Coder<Key>& coder, std::span<cons
       kept.push_back(coder.word(coder.code(words.front()), run[i]));
     }
   }
+  sort_keys(std::span(kept).subspan(before));  // by row again, since runs of words are merged by whole words
 }
 
 /// Rows in z-order without all but the first of equal ones, which have the same code: duplicates never dominate each

@@ -136,46 +136,30 @@ class Coder {
   std::size_t dropped_;
 };
 
-/// The words of all rows by ascending score; `starts[s]` is the first of score s, and the last start is n.
-struct ByScore {
+/// The words of all rows in batches of ascending level sums, and each batch in z-order. Rows of one sum stay together:
+/// what dominates a row is in its batch or an earlier one.
+struct Batches {
   Words words;
-  Vector<std::size_t> starts;
+  Vector<std::size_t> starts;  ///< of batches, and the number of rows
+
+  std::size_t count() const { return starts.size() - 1; }
+  std::span<const std::uint64_t> operator[](std::size_t b) const {
+    return std::span(words).subspan(starts[b], starts[b + 1] - starts[b]);
+  }
 };
 
-/// A counting sort: parts of the input are counted and spread at the same time.
-template <class Key>
-ByScore sort_by_score(const Candidates<Key>& rows, const Coder<Key>& coder, std::size_t num_scores) {
-  const std::size_t parts = std::clamp<std::size_t>(rows.n / 512, 1, concurrency());
-  Vector<RowIndices> next(parts, RowIndices(num_scores));
-  const auto each_row = [&](const auto& body) {
-    parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t part = begin; part < end; ++part) {
-        const std::size_t last = rows.n * (part + 1) / parts;
-        for (std::size_t i = rows.n * part / parts; i < last; ++i) body(next[part][rows.scores[i]], i);
-      }
-    });
-  };
-  each_row([](std::uint32_t& count, std::size_t) { ++count; });
-  ByScore result{Words(rows.n), Vector<std::size_t>(num_scores + 1, rows.n)};
-  std::uint32_t at = 0;
-  for (std::size_t s = 0; s < num_scores; ++s) {
-    result.starts[s] = at;
-    for (RowIndices& part : next) at += std::exchange(part[s], at);
-  }
-  each_row([&](std::uint32_t& place, std::size_t i) { result.words[place++] = coder(i); });
-  return result;
-}
+/// Sizes of batches: each is to have twice as many rows as the one before.
+struct BatchSizes {
+  std::size_t first = 0;
+  std::size_t largest = 0;
+};
 
-/// Cuts words at splitters from a sample, into a power of two of buckets of about the same size.
+/// The words of a batch, cut at splitters from a sorted sample into a power of two of buckets of about the same size.
 class Buckets {
  public:
-  Buckets(std::span<const std::uint64_t> words, std::size_t wished)
-      : splitters_(std::bit_ceil(wished), ~std::uint64_t{0}) {
-    constexpr std::size_t kOversampling = 8;
-    RawVector<std::uint64_t> sample;
-    for (const std::size_t i : sample_rows(words.size(), count() * kOversampling)) sample.push_back(words[i]);
-    sort_keys(sample);
-    for (std::size_t b = 1; b < count(); ++b) splitters_[b - 1] = sample[b * sample.size() / count()];
+  Buckets(std::span<const std::uint64_t> sample, std::size_t count) : splitters_(count, ~std::uint64_t{0}) {
+    if (sample.empty()) return;
+    for (std::size_t b = 1; b < count; ++b) splitters_[b - 1] = sample[b * sample.size() / count];
   }
 
   std::size_t count() const { return splitters_.size(); }
@@ -192,46 +176,109 @@ class Buckets {
   Vector<std::uint64_t> splitters_;  ///< and one more, above all words
 };
 
-/// Words in ascending order, sorted by splitters: parts are spread over buckets, and buckets are sorted, at the same
-/// time.
-inline Words sorted(std::span<const std::uint64_t> words) {
-  constexpr std::size_t kSerial = 1 << 10;
-  constexpr std::size_t kBucketsAPart = 4;  // so that the largest is a small share of a thread's work
-  Words result(words.size());
-  const std::size_t parts = std::min(concurrency(), words.size() / kSerial);
-  if (parts < 2) {
-    std::ranges::copy(words, result.begin());
-    sort_keys(result);
-    return result;
+/// Sorts candidates into batches: parts of them are counted, and spread over the buckets of all batches, and buckets
+/// are sorted, each for all batches at the same time, so that a run has as few steps as can be.
+template <class Key>
+class BatchSort {
+ public:
+  BatchSort(const Candidates<Key>& rows, const Coder<Key>& coder, BatchSizes sizes)
+      : rows_(rows), coder_(coder), parts_(std::clamp<std::size_t>(rows.n / 512, 1, concurrency())) {
+    cut_batches(sizes);
+    cut_buckets();
   }
-  const Buckets bucket_of(words, kBucketsAPart * parts);
-  Vector<Vector<std::size_t>> next(parts, Vector<std::size_t>(bucket_of.count()));
-  const auto each_word = [&](const auto& body) {
-    parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t part = begin; part < end; ++part) {
-        const std::size_t last = words.size() * (part + 1) / parts;
-        for (std::size_t i = words.size() * part / parts; i < last; ++i) {
-          body(next[part][bucket_of(words[i])], words[i]);
-        }
+
+  Batches operator()() {
+    Words words(rows_.n);
+    RawVector<std::uint16_t> buckets(rows_.n);
+    Vector<RowIndices> next(parts_, RowIndices(num_buckets_));
+    each_row([&](std::size_t part, std::size_t i) {
+      words[i] = coder_(i);
+      buckets[i] = bucket_of(i, words[i]);
+      ++next[part][buckets[i]];
+    });
+    const Vector<std::size_t> bucket_starts = places_of(next);
+    Batches result{Words(rows_.n), std::move(starts_)};
+    each_row([&](std::size_t part, std::size_t i) { result.words[next[part][buckets[i]]++] = words[i]; });
+    parallel_for(num_buckets_, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t b = begin; b < end; ++b) {
+        sort_keys(std::span(result.words).subspan(bucket_starts[b], bucket_starts[b + 1] - bucket_starts[b]));
       }
     });
-  };
-  each_word([](std::size_t& count, std::uint64_t) { ++count; });
-  Vector<std::size_t> starts;
-  std::size_t at = 0;
-  for (std::size_t b = 0; b < bucket_of.count(); ++b) {
-    starts.push_back(at);
-    for (Vector<std::size_t>& part : next) at += std::exchange(part[b], at);
+    return result;
   }
-  starts.push_back(at);
-  each_word([&](std::size_t& place, std::uint64_t word) { result[place++] = word; });
-  parallel_for(bucket_of.count(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b) {
-      sort_keys(std::span(result).subspan(starts[b], starts[b + 1] - starts[b]));
+
+ private:
+  /// Calls body(part, i) for each row i, parts of them at the same time.
+  template <class Body>
+  void each_row(const Body& body) const {
+    parallel_for(parts_, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t part = begin; part < end; ++part) {
+        const std::size_t last = rows_.n * (part + 1) / parts_;
+        for (std::size_t i = rows_.n * part / parts_; i < last; ++i) body(part, i);
+      }
+    });
+  }
+
+  void cut_batches(BatchSizes sizes) {
+    Vector<RowIndices> counts(parts_, RowIndices(rows_.grid.num_scores()));
+    each_row([&](std::size_t part, std::size_t i) { ++counts[part][rows_.scores[i]]; });
+    std::size_t wished = sizes.first;
+    std::size_t before = 0;
+    for (std::size_t score = 0; score < rows_.grid.num_scores(); ++score) {
+      if (starts_.empty() || before >= starts_.back() + wished) {
+        if (!starts_.empty()) wished = std::min(2 * wished, sizes.largest);
+        starts_.push_back(before);
+      }
+      batch_of_score_.push_back(static_cast<std::uint16_t>(starts_.size() - 1));
+      for (const RowIndices& part : counts) before += part[score];
     }
-  });
-  return result;
-}
+    if (starts_.back() == before) starts_.pop_back();
+    starts_.push_back(before);
+  }
+
+  void cut_buckets() {
+    constexpr std::size_t kBucketsOfThread = 4;  // so that the largest is a small share of a thread's work
+    constexpr std::size_t kOversampling = 8;
+    const std::size_t wished = parts_ == 1 ? 1 : kBucketsOfThread * parts_;
+    Vector<Words> samples(starts_.size() - 1);
+    for (const std::size_t i : sample_rows(rows_.n, parts_ == 1 ? 0 : kOversampling * wished)) {
+      samples[batch_of_score_[rows_.scores[i]]].push_back(coder_(i));
+    }
+    for (std::size_t b = 0; b < samples.size(); ++b) {
+      sort_keys(samples[b]);
+      const std::size_t share = wished * (starts_[b + 1] - starts_[b]) / rows_.n;
+      buckets_.emplace_back(samples[b], std::bit_ceil(std::max<std::size_t>(share, 1)));
+      first_bucket_.push_back(static_cast<std::uint16_t>(num_buckets_));
+      num_buckets_ += buckets_.back().count();
+    }
+  }
+
+  std::uint16_t bucket_of(std::size_t row, std::uint64_t word) const {
+    const std::size_t batch = batch_of_score_[rows_.scores[row]];
+    return static_cast<std::uint16_t>(first_bucket_[batch] + buckets_[batch](word));
+  }
+
+  /// Where buckets start, and the number of rows; turns the counts of each part into where it is to put its own.
+  Vector<std::size_t> places_of(Vector<RowIndices>& counts) const {
+    Vector<std::size_t> starts;
+    std::uint32_t at = 0;
+    for (std::size_t b = 0; b < num_buckets_; ++b) {
+      starts.push_back(at);
+      for (RowIndices& part : counts) at += std::exchange(part[b], at);
+    }
+    starts.push_back(at);
+    return starts;
+  }
+
+  const Candidates<Key>& rows_;
+  const Coder<Key>& coder_;
+  std::size_t parts_;
+  Vector<std::size_t> starts_;  ///< of batches
+  Vector<std::uint16_t> batch_of_score_;
+  Vector<Buckets> buckets_;  ///< of batches
+  Vector<std::uint16_t> first_bucket_;
+  std::size_t num_buckets_ = 0;
+};
 
 /// Ascending runs of words as one, cut at words of the longest run into parts that are made at the same time.
 inline Words merged(const Vector<std::span<const std::uint64_t>>& runs) {

@@ -51,16 +51,15 @@ namespace skyrank::kernels::skyline {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t kElite = 4096;      ///< rows of low level sum among which the strongest are looked for
-constexpr std::size_t kWitnesses = 2048;  ///< rows that show which of them are strong
+constexpr std::size_t kElite = 3072;      ///< rows of low level sum among which the strongest are looked for
+constexpr std::size_t kWitnesses = 3072;  ///< rows that show which of them are strong
 constexpr std::size_t kChunk = 1 << 14;
 constexpr std::size_t kFirstBatch = 2048;
 constexpr std::size_t kFirstBatchOfThread = 1024;  ///< for many threads, to which small batches are mostly waiting
 constexpr std::size_t kLargestBatch = 1 << 17;
 constexpr std::size_t kBatchOfThread = 1 << 14;
 constexpr std::size_t kLargestTask = Pack::kMaxRows;
-constexpr std::size_t kSmallestTask = 256;  ///< but of few rows, for all threads to have some
-constexpr std::size_t kBlocksWorthASort = 8;
+constexpr std::size_t kSmallestTask = 256;    ///< but of few rows, for all threads to have some
 constexpr std::size_t kFewWords = 1 << 11;    ///< whose rows one thread marks
 constexpr std::size_t kFewCopied = 1 << 13;   ///< words that one thread copies
 constexpr std::size_t kWorthATeam = 1 << 13;  ///< rows
@@ -69,7 +68,7 @@ constexpr std::size_t kWorthATeam = 1 << 13;  ///< rows
 /// time: Polychronopoulos, Kuck, "Guided Self-Scheduling", IEEE Transactions on Computers 36, 1987. Returns where tasks
 /// start, at multiples of `smallest`, which is a power of two, and n.
 inline Vector<std::size_t> cut_tasks(std::size_t n, std::size_t smallest, std::size_t largest) {
-  constexpr std::size_t kRoundsLeft = 3;
+  constexpr std::size_t kRoundsLeft = 2;
   Vector<std::size_t> starts{n};
   while (starts.back() > 0) {
     const std::size_t left = starts.back();
@@ -161,7 +160,7 @@ Words undominated(const Candidates<Key>& rows, const Coder<Key>& coder, const Bl
     pack.words.resize(pack.size);
     kept = std::move(pack.words);
   };
-  const std::size_t share = std::bit_floor(queries.size() / (2 * concurrency()) | 1);
+  const std::size_t share = std::bit_floor(queries.size() / (8 * concurrency()) | 1);
   const std::size_t smallest = std::clamp(share, Pack::kGroup, kSmallestTask);
   return keep_in_tasks<Words>(cut_tasks(queries.size(), smallest, kLargestTask), counters, context, body);
 }
@@ -261,7 +260,8 @@ Words without_twins(const Candidates<Key>& rows, const Coder<Key>& coder, std::s
 
 /// The same for many parts at the same time.
 template <class Key>
-Words take_out_twins(const Candidates<Key>& rows, const Coder<Key>& coder, const Words& sorted, Vector<Twin>& twins) {
+Words take_out_twins(const Candidates<Key>& rows, const Coder<Key>& coder, std::span<const std::uint64_t> sorted,
+                     Vector<Twin>& twins) {
   const std::size_t parts = std::clamp<std::size_t>(sorted.size() / 1024, 1, 4 * concurrency());
   const auto start_of = [&](std::size_t part) {
     const std::size_t place = sorted.size() * part / parts;
@@ -275,7 +275,7 @@ Words take_out_twins(const Candidates<Key>& rows, const Coder<Key>& coder, const
   parallel_for(parts, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t part = begin; part < end; ++part) {
       const std::size_t first = start_of(part);
-      const std::span words = std::span(sorted).subspan(first, start_of(part + 1) - first);
+      const std::span words = sorted.subspan(first, start_of(part + 1) - first);
       kept[part] = without_twins(rows, coder, words, found[part]);
     }
   });
@@ -357,56 +357,68 @@ class Settled {
 };
 
 template <class Key, class Counters>
-Skyline reduce_in_batches(const Candidates<Key>& rows, Kills kills, Counters& counters, const Context& context) {
-  const std::size_t num_scores = rows.grid.num_scores();
+Skyline reduce_in_batches(const Candidates<Key>& rows, Counters& counters, const Context& context) {
   const Coder<Key> coder(rows);
-  ByScore by_score = sort_by_score(rows, coder, num_scores);
+  const BatchSizes sizes{std::max(kFirstBatch, concurrency() * kFirstBatchOfThread),
+                         std::clamp(concurrency() * kBatchOfThread, kLargestBatch, 4 * kLargestBatch)};
+  Batches batches = BatchSort(rows, coder, sizes)();
   Vector<Twin> twins;
-  Settled settled(by_score.words);
+  Settled settled(batches.words);
   Blocks own;  // of a batch
-  std::size_t wished = std::max(kFirstBatch, concurrency() * kFirstBatchOfThread);
-  const std::size_t largest = std::clamp(concurrency() * kBatchOfThread, kLargestBatch, 4 * kLargestBatch);
-  for (std::size_t score = 0, begin = 0, end = 0; begin < rows.n; begin = end) {
-    // Rows of one score stay together: what dominates a row is in its batch or an earlier one.
-    while (score < num_scores && by_score.starts[score] < begin + wished) ++score;
-    end = by_score.starts[score];
-    wished = std::min(2 * wished, largest);
-    const std::span<const std::uint64_t> batch = std::span(by_score.words).subspan(begin, end - begin);
-    // In z-order, neighbours pass over many blocks together; of a few blocks it is not worth a sort of rows that end.
-    const bool sort_first = settled.blocks().count() >= kBlocksWorthASort;
-    Words alive = sort_first ? sorted(batch) : Words(batch.begin(), batch.end());
-    if (begin > 0) alive = undominated(rows, coder, settled.blocks(), alive, kills, counters, context);
-    if (!sort_first) alive = sorted(alive);
-    alive = take_out_twins(rows, coder, alive, twins);
+  for (std::size_t b = 0; b < batches.count(); ++b) {
+    Words alive;
+    if (b > 0) alive = undominated(rows, coder, settled.blocks(), batches[b], nullptr, counters, context);
+    alive = take_out_twins(rows, coder, b > 0 ? std::span<const std::uint64_t>(alive) : batches[b], twins);
     append(rows, coder, alive, own);
-    alive = undominated(rows, coder, own, alive, kills, counters, context);
-    if (end < rows.n) {
+    alive = undominated(rows, coder, own, alive, nullptr, counters, context);
+    if (b + 1 < batches.count()) {
       own = Blocks();  // the memory is of use to those of the skyline
       settled.add<Key>(rows, coder, alive);
     } else {
       settled.add_last(alive);
     }
   }
-  by_score.words.resize(settled.size());
-  return {std::move(by_score.words), std::move(twins)};
+  batches.words.resize(settled.size());
+  return {std::move(batches.words), std::move(twins)};
 }
 
 // ---- Second prefilter: a block of the strongest rows ----
 
-/// The words of the rows of a skyline that dominate the most, at most a block.
+/// The words of the first n rows, at most kElite, by ascending level sums: then a witness is the kill of the first to
+/// dominate it, and what others dominate kills nothing. Of rows with the same levels, which have the same hash, one is
+/// kept: duplicates never dominate each other, and would only make all their tests fail.
 template <class Key>
-Words find_strongest(const Candidates<Key>& rows, const Skyline& skyline, const Vector<std::uint32_t>& kills) {
-  const Coder<Key> coder(rows);
-  constexpr std::uint64_t kMostKills = (1 << 24) - 1;
-  Words order;  // most kills, then lowest score, then place in the skyline
-  for (std::size_t i = 0; i < skyline.words.size(); ++i) {
-    const std::uint32_t row = coder.row(skyline.words[i]);
-    order.push_back((kMostKills - std::min<std::uint64_t>(kills[row], kMostKills)) << 40 |
-                    std::uint64_t{rows.scores[row]} << 24 | i);
+Words in_order_of_sums(const Candidates<Key>& rows, const Coder<Key>& coder, std::size_t n) {
+  constexpr std::size_t kRowBits = 24;
+  constexpr std::size_t kHashBits = 24;
+  Words order(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint64_t hash = 0;
+    for (std::size_t p = 0; p < rows.planes; ++p) hash = (hash ^ rows.level_words(i)[p]) * 0x9E3779B97F4A7C15u;
+    order[i] = (std::uint64_t{rows.scores[i]} << kHashBits | hash >> (64 - kHashBits)) << kRowBits | i;
   }
   sort_keys(order);
-  order.resize(std::min(kBlockRows, order.size()));
-  for (std::uint64_t& word : order) word = skyline.words[word & kMostKills];
+  std::size_t kept = 0;
+  for (std::size_t i = 0, before = 0; i < n && kept < kElite; ++i) {
+    const std::uint64_t kind = order[i] >> kRowBits;
+    if (i == 0 || kind != before) order[kept++] = coder.word(0, order[i] & ((1u << kRowBits) - 1));
+    before = kind;
+  }
+  order.resize(kept);
+  return order;
+}
+
+/// Those of the rows `from` that killed the most, at most a block; of equals, the first.
+template <class Key>
+Words find_strongest(const Coder<Key>& coder, std::span<const std::uint64_t> from, const Vector<std::uint32_t>& kills) {
+  Words order(from.size());  // fewest survivors, then place
+  for (std::size_t i = 0; i < from.size(); ++i) order[i] = std::uint64_t{~kills[coder.row(from[i])]} << 32 | i;
+  if (order.size() > kBlockRows) {
+    std::nth_element(order.begin(), order.begin() + kBlockRows, order.end());
+    order.resize(kBlockRows);
+  }
+  sort_keys(order);
+  for (std::uint64_t& word : order) word = from[static_cast<std::uint32_t>(word)];
   return order;
 }
 
@@ -459,15 +471,18 @@ Rows second_prefilter(const SkylineProblem& problem, Spared spared, Counters& co
   RowIndices chosen = std::move(spared.elite);
   const std::size_t num_elite = chosen.size();
   append_sample(spared.parts, spared.size(), kWitnesses, chosen);
-  const std::size_t num_witnesses = chosen.size() - num_elite;
   const Candidates<Key> rows = make_candidates<Key>(problem, chosen, counters, context);
+  const Coder<Key> coder(rows);
+  const Words elite = in_order_of_sums(rows, coder, num_elite);
+  Blocks blocks;
+  append(rows, coder, elite, blocks);
+  Words witnesses(rows.n - num_elite);
+  for (std::size_t i = 0; i < witnesses.size(); ++i) witnesses[i] = coder.word(0, num_elite + i);
   Vector<std::uint32_t> kills(rows.n);
-  const Skyline skyline = reduce_in_batches(rows, kills.data(), counters, context);
-  const Vector<std::uint8_t> taken = flags_of(rows, skyline);
-  const auto surviving = std::count(taken.begin() + static_cast<std::ptrdiff_t>(num_elite), taken.end(), 1);
-  if (2 * static_cast<std::size_t>(surviving) <= num_witnesses) {  // else it would spare too many
+  const Words alive = undominated(rows, coder, blocks, witnesses, kills.data(), counters, context);
+  if (2 * alive.size() <= witnesses.size()) {  // else it would spare too many
     Blocks killers;
-    append(rows, Coder<Key>(rows), find_strongest(rows, skyline, kills), killers);
+    append(rows, coder, find_strongest(coder, elite, kills), killers);
     drop_dominated(problem, rows, killers, spared.parts, counters, context);
   }
   return concatenate(std::move(spared.parts));
@@ -506,7 +521,7 @@ SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Co
   counters.candidates(ids.size());
   counters.bytes_read(problem.n * problem.keys.size() * sizeof(Key));
   const Candidates<Key> rows = make_candidates<Key>(problem, ids, counters, context);
-  const Skyline skyline = reduce_in_batches(rows, nullptr, counters, context);
+  const Skyline skyline = reduce_in_batches(rows, counters, context);
   SkylineSolution solution{flagged(ids, flags_of(rows, skyline)), {}};
   solution.work = counters.total();
   return solution;

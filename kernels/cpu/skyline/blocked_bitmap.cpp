@@ -51,8 +51,8 @@ namespace skyrank::kernels::skyline {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t kElite = 3072;      ///< rows of low level sum among which the strongest are looked for
-constexpr std::size_t kWitnesses = 3072;  ///< rows that show which of them are strong
+constexpr std::size_t kElite = 2048;      ///< rows of low level sum among which the strongest are looked for
+constexpr std::size_t kWitnesses = 2048;  ///< rows that show which of them are strong
 constexpr std::size_t kChunk = 1 << 14;
 constexpr std::size_t kFirstBatch = 2048;
 constexpr std::size_t kFirstBatchOfThread = 1024;  ///< for many threads, to which small batches are mostly waiting

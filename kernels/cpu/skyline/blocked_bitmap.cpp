@@ -24,11 +24,12 @@
 // skyline row. Candidates and the rows of a batch are in z-order: neighbours are alike, and the greatest levels of
 // 64 of them, or of eight, pass over a block for all. Before that, two prefilters drop what a few very strong rows
 // dominate: one goes over the columns with the strongest rows of a sample, the other over what is left with a block
-// of 512 that killed most among the rows of the lowest level sums. Exactness never depends on quantiles or samples.
+// of 512 rows of low level sums, those that dominate most of some witnesses. Exactness never depends on quantiles or
+// samples.
 //
-// A row's place in z-order and its number make one word, made once, so that orders are orders of words. Tasks of many
-// rows come first and shrink, so that threads do not wait for each other, and threads stay as a team over a run's many
-// short steps; the skyline's runs of words are merged when its blocks are made anew.
+// A row's place in z-order and its number make one word, made once, so that orders are orders of words; all batches are
+// sorted at once, and the skyline's runs of words are merged when its blocks are made anew. Tasks of many rows come
+// first and shrink, so that threads do not wait for each other, and threads stay as a team over a run's short steps.
 //
 // The bitmaps follow Tan, Eng, Ooi: Efficient Progressive Skyline Computation, VLDB 2001, section 3.1, cut into blocks
 // and coarsened to levels; the mask test is that of Bøgh, Chester, Assent, VLDB 2015, section 4, with more levels.

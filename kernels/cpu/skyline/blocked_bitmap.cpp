@@ -492,9 +492,10 @@ Rows second_prefilter(const SkylineProblem& problem, Spared spared, Counters& co
 /// Those of the rows `ids` whose flag is set.
 Vector<RowId> flagged(std::span<const std::uint32_t> ids, const Vector<std::uint8_t>& flags) {
   constexpr std::size_t kPart = 1 << 10;
+  constexpr std::size_t kFewParts = 4;
   Vector<std::size_t> starts((ids.size() + kPart - 1) / kPart + 1);
   const auto each_part = [&](const auto& body) {
-    parallel_for(starts.size() - 1, 1, [&](std::size_t begin, std::size_t end) {
+    parallel_for(starts.size() - 1, kFewParts, [&](std::size_t begin, std::size_t end) {
       for (std::size_t part = begin; part < end; ++part)
         body(part, part * kPart, std::min(ids.size(), (part + 1) * kPart));
     });

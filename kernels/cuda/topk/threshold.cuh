@@ -310,6 +310,8 @@ __device__ void keep_narrow_within(const Rows& rows, typename Rows::Element thre
 #pragma unroll
     for (unsigned load = 0; load < Rows::kLoadsOfTile; ++load) {
       use_from_here(words[load]);
+      const uint4 own[] = {words[load]};
+      if (!__any_sync(kAllLanes, least_of<Key>(own) <= bound.most)) continue;
       Key keys[Rows::kWidth];
       __builtin_memcpy(keys, &words[load], sizeof(words[load]));
       const auto place = [&](unsigned i) { return rows.place(tile, load * Rows::kWidth + i); };

@@ -26,6 +26,8 @@ namespace skyrank::kernels::cuda {
 template <class Element>
 struct BinRule {
   static constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;
+  /// Between the least knots, that tell how close together narrow keys' elements below all knots may be.
+  static constexpr unsigned kLowIntervals = 8;
 
   Element* knots = nullptr;  ///< in device memory: ascending, the last one is the threshold
   unsigned count = 0;        ///< of knots, at most kMostKnots
@@ -41,10 +43,7 @@ struct BinRule {
 
   /// The bin of an element not above the threshold. `sorted` are the knots.
   __device__ unsigned bin_of(Element element, const Element* sorted) const {
-    unsigned interval = 0;  // how many knots are below the element
-    for (unsigned step = kMostKnots / 2; step > 0; step /= 2) {
-      if (interval + step < count && sorted[interval + step - 1] < element) interval += step;
-    }
+    const unsigned interval = interval_of(element, sorted);
     const Element high = sorted[interval];
     const Element low = interval == 0 ? high : sorted[interval - 1];
     const bool below_all = interval == 0 && key(element) != key(high);
@@ -55,7 +54,38 @@ struct BinRule {
     return below_all ? kLowBins - 1 - steps_below(element, high) : kLowBins + interval * width + in_interval;
   }
 
+  /// The same where keys have 1 or 2 bytes: those between two knots may all occur, and their rows, so that keys and
+  /// rows together are spread evenly where either are.
+  __device__ unsigned bin_of_narrow(Element element, const Element* sorted) const {
+    const unsigned interval = interval_of(element, sorted);
+    const std::uint64_t own = place_of(element);
+    const std::uint64_t least = place_of(sorted[0]);
+    if (interval == 0) {
+      const auto extent = static_cast<float>(place_of(sorted[low_intervals()]) - least);
+      return kLowBins - 1 - even_steps_below(static_cast<float>(least - own), extent);
+    }
+    const std::uint64_t low = place_of(sorted[interval - 1]);
+    const std::uint64_t high = place_of(sorted[interval]);
+    const float part = quotient(static_cast<float>(own - low), static_cast<float>(high - low) + 1);
+    const auto most = static_cast<float>(width - 1);
+    return kLowBins + interval * width + static_cast<unsigned>(fminf(part * static_cast<float>(width), most));
+  }
+
  private:
+  /// How many knots are below an element.
+  __device__ unsigned interval_of(Element element, const Element* sorted) const {
+    unsigned interval = 0;
+    for (unsigned step = kMostKnots / 2; step > 0; step /= 2) {
+      if (interval + step < count && sorted[interval + step - 1] < element) interval += step;
+    }
+    return interval;
+  }
+
+  /// Among all elements of as many rows of each key. Of keys of 1 or 2 bytes and rows of 32 bits.
+  __device__ std::uint64_t place_of(Element element) const { return key(element) * rows + row(element); }
+
+  __device__ unsigned low_intervals() const { return min(kLowIntervals, count - 1); }
+
   /// Where an element lies between two knots, from 0 to 1. An eighth is for the lower one's key, another for the upper
   /// one's, so that of few different keys each is divided by its rows. The first interval has only rows of its knot's
   /// key. Does not fall where the element rises, whatever is rounded, and has no branches: lanes meet all cases.
@@ -91,6 +121,18 @@ struct BinRule {
     const auto distance = static_cast<float>(key(knot) - key(element));
     return min((__float_as_uint(distance) - __float_as_uint(1.0f)) >> kMantissa, kLowBins - 1);
   }
+
+  /// Of the bins below all knots, how many lie between an element and the least knot, by their distance and the extent
+  /// of the low intervals. The first half of them are twice as wide as those of these intervals are in the mean: chance
+  /// may put several intervals' elements there.
+  __device__ unsigned even_steps_below(float distance, float extent) const {
+    constexpr int kMantissa = 23 - 3;  // the bits that do not count
+    constexpr unsigned kEven = kLowBins / 2;
+    const float scale = quotient(static_cast<float>(low_intervals() * width / 2), extent + 1);
+    const float steps = distance * fminf(scale, 1);
+    const unsigned doubled = (__float_as_uint(fmaxf(steps, kEven)) - __float_as_uint(float{kEven})) >> kMantissa;
+    return min(steps < kEven ? static_cast<unsigned>(steps) : kEven + doubled, kLowBins - 1);
+  }
 };
 
 /// Room for elements by bins.
@@ -119,7 +161,7 @@ struct Bins {
 
 /// A warp's way to bins, as ListSink is one to a list. Several elements of a lane are on their way at a time: each asks
 /// for its place in the L2 cache.
-template <class Element>
+template <class Element, bool kNarrow = false>
 struct BinSink {
   const Bins<Element>& bins;
   const Element* knots;  ///< in shared memory
@@ -131,7 +173,7 @@ struct BinSink {
       unsigned place[kAtATime] = {};
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
-        bin[i] = bins.rule.bin_of(held[min(first + i * kLanes, size - 1)], knots);
+        bin[i] = bin_of(held[min(first + i * kLanes, size - 1)]);
       }
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
@@ -158,7 +200,7 @@ struct BinSink {
       unsigned place[kAtATime] = {};
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
-        const unsigned of_element = bins.rule.bin_of(element(first + i), knots);
+        const unsigned of_element = bin_of(element(first + i));
         bin[i] = (taken >> (first + i) & 1) != 0 ? of_element : kBins;
       }
 #pragma unroll
@@ -175,6 +217,11 @@ struct BinSink {
         if (bin[i] < kBins) bins.put(element(first + i), bin[i], place[i]);
       }
     }
+  }
+
+ private:
+  __device__ unsigned bin_of(Element element) const {
+    return kNarrow ? bins.rule.bin_of_narrow(element, knots) : bins.rule.bin_of(element, knots);
   }
 };
 
@@ -206,6 +253,29 @@ __device__ void choose_knots(const Element* elements, unsigned size, Element thr
     for (unsigned i = threadIdx.x % kOfKnot; i < wanted; i += kOfKnot) rank += chosen[i] < mine ? 1 : 0;
     for (unsigned distance = 1; distance < kOfKnot; distance *= 2) rank += __shfl_xor_sync(kAllLanes, rank, distance);
     if (own < wanted && threadIdx.x % kOfKnot == 0) rule.knots[rank] = mine;
+  }
+}
+
+inline constexpr unsigned kPutThreads = 256;
+
+/// Puts a list of candidates with keys of 1 or 2 bytes in bins. Their scan has too few registers to do it, and of
+/// sorted rows some of its tiles have thousands of them. Sets `failed` where the list is too long.
+template <class Element>
+__global__ void __launch_bounds__(kPutThreads) put_narrow_in_bins(Part<Element> list, Bins<Element> bins) {
+  __shared__ Element knots[kMostKnots];
+  wait_for_previous();
+  let_next_start();
+  if (list.failed()) {
+    if (threadIdx.x == 0) list.guess->failed = 1;
+    return;
+  }
+  for (unsigned i = threadIdx.x; i < bins.rule.count; i += kPutThreads) knots[i] = bins.rule.knots[i];
+  __syncthreads();
+  const BinSink<Element, true> sink{bins, knots};
+  const std::size_t size = list.size();
+  const std::size_t warp = (std::size_t{blockIdx.x} * kPutThreads + threadIdx.x) / kLanes;
+  for (std::size_t first = warp * kLanes; first < size; first += std::size_t{gridDim.x} * kPutThreads) {
+    sink.put(list.elements + first, size - first < kLanes ? static_cast<unsigned>(size - first) : kLanes);
   }
 }
 

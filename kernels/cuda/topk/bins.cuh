@@ -22,11 +22,19 @@
 // same.
 namespace skyrank::kernels::cuda {
 
+/// A rule's knots, where the threads of a block read them.
+template <class Element>
+struct KnotsOfBlock {
+  Element sorted[kMostKnots];
+  /// Bins below all knots for a unit of distance from the least one, near it.
+  float low_scale;
+};
+
 /// Divides elements up to a threshold into bins, in ascending order.
 template <class Element>
 struct BinRule {
   static constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;
-  /// Between the least knots, that tell how close together narrow keys' elements below all knots may be.
+  /// Between the least knots, that tell how close together the elements below all knots may be.
   static constexpr unsigned kLowIntervals = 8;
 
   Element* knots = nullptr;  ///< in device memory: ascending, the last one is the threshold
@@ -35,14 +43,32 @@ struct BinRule {
   std::uint64_t first = 0;   ///< the least bits of a row id in an element,
   std::uint64_t rows = 0;    ///< and how many different ones there are
 
+  /// Brings the knots to shared memory. All threads of a block call it.
+  template <bool kNarrow>
+  __device__ void load_knots(KnotsOfBlock<Element>& of_block) const {
+    for (unsigned i = threadIdx.x; i < count; i += blockDim.x) of_block.sorted[i] = knots[i];
+    if (threadIdx.x == 0) of_block.low_scale = low_scale<kNarrow>(knots[0], knots[low_intervals()]);
+    __syncthreads();
+  }
+
+  /// From the least knot and the one that ends the low intervals. Twice as wide as the bins of these are in the mean:
+  /// chance may put several intervals' elements below all knots.
+  template <bool kNarrow>
+  __device__ float low_scale(Element least, Element most) const {
+    const std::uint64_t extent = kNarrow ? place_of(most) - place_of(least) : key(most) - key(least);
+    return fminf(quotient(static_cast<float>(low_intervals() * width / 2), static_cast<float>(extent) + 1), 1);
+  }
+  __device__ unsigned low_intervals() const { return min(kLowIntervals, count - 1); }
+
   __device__ static std::uint64_t key(Element element) { return static_cast<std::uint64_t>(element >> kRowBits); }
   __device__ std::uint64_t row(Element element) const {
     constexpr std::uint64_t kMask = ~std::uint64_t{0} >> (64 - kRowBits);
     return (static_cast<std::uint64_t>(element) & kMask) - first;
   }
 
-  /// The bin of an element not above the threshold. `sorted` are the knots.
-  __device__ unsigned bin_of(Element element, const Element* sorted) const {
+  /// The bin of an element not above the threshold.
+  __device__ unsigned bin_of(Element element, const KnotsOfBlock<Element>& of_block) const {
+    const Element* const sorted = of_block.sorted;
     const unsigned interval = interval_of(element, sorted);
     const Element high = sorted[interval];
     const Element low = interval == 0 ? high : sorted[interval - 1];
@@ -51,19 +77,19 @@ struct BinRule {
     // The least first: the part of one that is below all knots means nothing, and may be too large for an integer.
     const auto in_interval =
         static_cast<unsigned>(fminf(part * static_cast<float>(width), static_cast<float>(width - 1)));
-    return below_all ? kLowBins - 1 - steps_below(element, high) : kLowBins + interval * width + in_interval;
+    const auto distance = static_cast<float>(key(high) - key(element));
+    return below_all ? kLowBins - 1 - steps_below(distance * of_block.low_scale)
+                     : kLowBins + interval * width + in_interval;
   }
 
   /// The same where keys have 1 or 2 bytes: those between two knots may all occur, and their rows, so that keys and
   /// rows together are spread evenly where either are.
-  __device__ unsigned bin_of_narrow(Element element, const Element* sorted) const {
+  __device__ unsigned bin_of_narrow(Element element, const KnotsOfBlock<Element>& of_block) const {
+    const Element* const sorted = of_block.sorted;
     const unsigned interval = interval_of(element, sorted);
     const std::uint64_t own = place_of(element);
-    const std::uint64_t least = place_of(sorted[0]);
-    if (interval == 0) {
-      const auto extent = static_cast<float>(place_of(sorted[low_intervals()]) - least);
-      return kLowBins - 1 - even_steps_below(static_cast<float>(least - own), extent);
-    }
+    if (interval == 0)
+      return kLowBins - 1 - steps_below(static_cast<float>(place_of(sorted[0]) - own) * of_block.low_scale);
     const std::uint64_t low = place_of(sorted[interval - 1]);
     const std::uint64_t high = place_of(sorted[interval]);
     const float part = quotient(static_cast<float>(own - low), static_cast<float>(high - low) + 1);
@@ -83,8 +109,6 @@ struct BinRule {
 
   /// Among all elements of as many rows of each key. Of keys of 1 or 2 bytes and rows of 32 bits.
   __device__ std::uint64_t place_of(Element element) const { return key(element) * rows + row(element); }
-
-  __device__ unsigned low_intervals() const { return min(kLowIntervals, count - 1); }
 
   /// Where an element lies between two knots, from 0 to 1. An eighth is for the lower one's key, another for the upper
   /// one's, so that of few different keys each is divided by its rows. The first interval has only rows of its knot's
@@ -115,23 +139,13 @@ struct BinRule {
 #endif
   }
 
-  /// Of the bins below all knots, how many lie between an element's and the least knot.
-  __device__ static unsigned steps_below(Element element, Element knot) {
-    constexpr int kMantissa = 23 - 3;  // the bits that do not count
-    const auto distance = static_cast<float>(key(knot) - key(element));
-    return min((__float_as_uint(distance) - __float_as_uint(1.0f)) >> kMantissa, kLowBins - 1);
-  }
-
-  /// Of the bins below all knots, how many lie between an element and the least knot, by their distance and the extent
-  /// of the low intervals. The first half of them are twice as wide as those of these intervals are in the mean: chance
-  /// may put several intervals' elements there.
-  __device__ unsigned even_steps_below(float distance, float extent) const {
+  /// Of the bins below all knots, how many lie between an element's and the least knot: half of them are equal, then
+  /// eight have a width, the next eight twice that.
+  __device__ static unsigned steps_below(float steps) {
     constexpr int kMantissa = 23 - 3;  // the bits that do not count
     constexpr unsigned kEven = kLowBins / 2;
-    const float scale = quotient(static_cast<float>(low_intervals() * width / 2), extent + 1);
-    const float steps = distance * fminf(scale, 1);
     const unsigned doubled = (__float_as_uint(fmaxf(steps, kEven)) - __float_as_uint(float{kEven})) >> kMantissa;
-    return min(steps < kEven ? static_cast<unsigned>(steps) : kEven + doubled, kLowBins - 1);
+    return min(static_cast<unsigned>(fminf(steps, kEven)) + doubled, kLowBins - 1);
   }
 };
 
@@ -164,7 +178,7 @@ struct Bins {
 template <class Element, bool kNarrow = false>
 struct BinSink {
   const Bins<Element>& bins;
-  const Element* knots;  ///< in shared memory
+  const KnotsOfBlock<Element>& knots;
 
   __device__ void put(const Element* held, unsigned size) const {
     constexpr unsigned kAtATime = 16 / sizeof(Element);
@@ -262,15 +276,14 @@ inline constexpr unsigned kPutThreads = 256;
 /// sorted rows some of its tiles have thousands of them. Sets `failed` where the list is too long.
 template <class Element>
 __global__ void __launch_bounds__(kPutThreads) put_narrow_in_bins(Part<Element> list, Bins<Element> bins) {
-  __shared__ Element knots[kMostKnots];
+  __shared__ KnotsOfBlock<Element> knots;
   wait_for_previous();
   let_next_start();
   if (list.failed()) {
     if (threadIdx.x == 0) list.guess->failed = 1;
     return;
   }
-  for (unsigned i = threadIdx.x; i < bins.rule.count; i += kPutThreads) knots[i] = bins.rule.knots[i];
-  __syncthreads();
+  bins.rule.template load_knots<true>(knots);
   const BinSink<Element, true> sink{bins, knots};
   const std::size_t size = list.size();
   const std::size_t warp = (std::size_t{blockIdx.x} * kPutThreads + threadIdx.x) / kLanes;

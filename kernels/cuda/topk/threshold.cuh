@@ -369,14 +369,13 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   using Element = typename Rows::Element;
   using Found = CollectorTo<Element, BinSink<Element>>;
   __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
-  __shared__ Element knots[kMostKnots];
+  __shared__ KnotsOfBlock<Element> knots;
   prefetch_first(rows);
   wait_for_previous();
   let_next_start();
-  for (unsigned i = threadIdx.x; i < bins.rule.count; i += kScanThreads) knots[i] = bins.rule.knots[i];
-  __syncthreads();
+  bins.rule.template load_knots<false>(knots);
   Found found(buffers[threadIdx.x / kLanes], {bins, knots});
-  keep_all_within(rows, knots[bins.rule.count - 1], found);
+  keep_all_within(rows, knots.sorted[bins.rule.count - 1], found);
 }
 
 }  // namespace skyrank::kernels::cuda

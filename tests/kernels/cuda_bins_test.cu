@@ -129,7 +129,6 @@ TEST(BinRule, DividesWhatIsBelowAllKnotsAsFinely) {
   std::mt19937_64 engine(2);
   const auto random = [&](std::size_t) { return engine(); };
   // Ten elements in a bin in the mean, and three intervals' below all knots.
-  EXPECT_LT(largest_bin<cuda::ShortElements>(elements_of<cuda::ShortElements>(kRows, false, random), 1800, 600), 40U);
   EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 1800, 600), 40U);
 }
 

@@ -26,7 +26,7 @@ namespace skyrank::kernels::cuda {
 template <class Element>
 struct KnotsOfBlock {
   Element sorted[kMostKnots];
-  /// Bins below all knots for a unit of distance from the least one, near it.
+  /// Bins below all knots for a unit of distance from the least one, near it; where the rule asks for it.
   float low_scale;
 };
 
@@ -43,11 +43,17 @@ struct BinRule {
   std::uint64_t first = 0;   ///< the least bits of a row id in an element,
   std::uint64_t rows = 0;    ///< and how many different ones there are
 
+  /// Elements of 64 bits have bins below all knots whose widths double from the least one on: more cost their scan more
+  /// than it saves, up to 2 us where rows are sorted.
+  static constexpr bool kDoubling = sizeof(Element) == 8;
+
   /// Brings the knots to shared memory. All threads of a block call it.
   template <bool kNarrow>
   __device__ void load_knots(KnotsOfBlock<Element>& of_block) const {
     for (unsigned i = threadIdx.x; i < count; i += blockDim.x) of_block.sorted[i] = knots[i];
-    if (threadIdx.x == 0) of_block.low_scale = low_scale<kNarrow>(knots[0], knots[low_intervals()]);
+    if constexpr (kNarrow || !kDoubling) {
+      if (threadIdx.x == 0) of_block.low_scale = low_scale<kNarrow>(knots[0], knots[low_intervals()]);
+    }
     __syncthreads();
   }
 
@@ -78,8 +84,8 @@ struct BinRule {
     const auto in_interval =
         static_cast<unsigned>(fminf(part * static_cast<float>(width), static_cast<float>(width - 1)));
     const auto distance = static_cast<float>(key(high) - key(element));
-    return below_all ? kLowBins - 1 - steps_below(distance * of_block.low_scale)
-                     : kLowBins + interval * width + in_interval;
+    const unsigned steps = kDoubling ? doublings_of(distance, 1) : steps_below(distance * of_block.low_scale);
+    return below_all ? kLowBins - 1 - min(steps, kLowBins - 1) : kLowBins + interval * width + in_interval;
   }
 
   /// The same where keys have 1 or 2 bytes: those between two knots may all occur, and their rows, so that keys and
@@ -142,10 +148,14 @@ struct BinRule {
   /// Of the bins below all knots, how many lie between an element's and the least knot: half of them are equal, then
   /// eight have a width, the next eight twice that.
   __device__ static unsigned steps_below(float steps) {
-    constexpr int kMantissa = 23 - 3;  // the bits that do not count
     constexpr unsigned kEven = kLowBins / 2;
-    const unsigned doubled = (__float_as_uint(fmaxf(steps, kEven)) - __float_as_uint(float{kEven})) >> kMantissa;
-    return min(static_cast<unsigned>(fminf(steps, kEven)) + doubled, kLowBins - 1);
+    return min(static_cast<unsigned>(fminf(steps, kEven)) + doublings_of(fmaxf(steps, kEven), kEven), kLowBins - 1);
+  }
+
+  /// Eighths of doublings from one number to another. It may be anything where the former is the greater.
+  __device__ static unsigned doublings_of(float number, float from) {
+    constexpr int kMantissa = 23 - 3;  // the bits that do not count
+    return (__float_as_uint(number) - __float_as_uint(from)) >> kMantissa;
   }
 };
 

@@ -44,16 +44,15 @@ double room_for(const kernels::TopKShape& shape, double kept) {
   constexpr double kLeastInBins = 32;
   constexpr double kTimesInList = 4;
   constexpr double kLeastBinned = 4096;
-  constexpr double kMostLeastBytes = 16 * 1024;  // of elements that are found by the minima of groups
-  const bool wide_keys = key_bytes(shape) >= 4;
+  constexpr double kMostLeastBytes = 16 * 1024;                  // of elements that are found by the minima of groups
+  const double listed = key_bytes(shape) < 4 ? 1.25 * kept : 0;  // narrow keys' candidates go through a list
   const bool many = wanted(shape) * element_bytes(shape) > kMostLeastBytes || wanted(shape) > kept / 2;
-  const bool binned =
-      wide_keys && many && kept > kLeastBinned && kept <= static_cast<double>(kernels::cuda::kMostBinned);
+  const bool binned = many && kept > kLeastBinned && kept <= static_cast<double>(kernels::cuda::kMostBinned);
   if (!binned) return kTimesInList * kept;
   constexpr double kBins = kernels::cuda::kBins;
   const double clustered = std::min(static_cast<double>(kernels::cuda::kTimesClustered) * kept,
                                     static_cast<double>(kernels::cuda::kMostClustered) * kBins);
-  return std::max(kTimesInBins * kept, clustered) + kLeastInBins * kBins + kTimesBeyond * kept;
+  return std::max(kTimesInBins * kept, clustered) + kLeastInBins * kBins + kTimesBeyond * kept + listed;
 }
 
 }  // namespace

@@ -35,6 +35,27 @@ std::vector<typename E::Element> elements_of(std::size_t rows, bool last_first, 
   return elements;
 }
 
+/// What a block knows of the knots.
+template <class E>
+cuda::KnotsOfBlock<typename E::Element> knots_of_block(const BinRule<typename E::Element>& rule,
+                                                       const std::vector<typename E::Element>& knots) {
+  constexpr bool kNarrow = sizeof(typename E::Key) < 4;
+  cuda::KnotsOfBlock<typename E::Element> of_block{};
+  std::ranges::copy(knots, of_block.sorted);
+  of_block.low_scale = rule.template low_scale<kNarrow>(knots.front(), knots[rule.low_intervals()]);
+  return of_block;
+}
+
+/// As the path asks for it.
+template <class E>
+unsigned bin_of(const BinRule<typename E::Element>& rule, typename E::Element element,
+                const cuda::KnotsOfBlock<typename E::Element>& knots) {
+  if constexpr (sizeof(typename E::Key) < 4)
+    return rule.bin_of_narrow(element, knots);
+  else
+    return rule.bin_of(element, knots);
+}
+
 /// That the bins of elements up to the greatest of `knots` sampled ones do not fall.
 template <class E>
 void expect_rising(std::vector<typename E::Element> elements, bool last_first, unsigned knots) {
@@ -50,10 +71,11 @@ void expect_rising(std::vector<typename E::Element> elements, bool last_first, u
                               .width = (kBins - kLowBins) / knots,
                               .first = last_first ? static_cast<std::uint64_t>(E::kRowMask) - (rows - 1) : 0,
                               .rows = rows};
+  const auto known = knots_of_block<E>(rule, sample);
   unsigned previous = 0;
   for (const Element element : elements) {
     if (element > sample.back()) break;
-    const unsigned bin = rule.bin_of(element, sample.data());
+    const unsigned bin = bin_of<E>(rule, element, known);
     ASSERT_LT(bin, kBins);
     ASSERT_GE(bin, previous);
     previous = bin;
@@ -82,6 +104,42 @@ TEST(BinRule, RisesWithTheElement) {
   expect_rising_for_many_keys<cuda::LongElements>();
   expect_rising_for_many_keys<cuda::ManyElements>();
   expect_rising_for_many_keys<cuda::ByteElements>();
+  expect_rising_for_many_keys<cuda::HalfElements>();
+}
+
+/// The elements in the largest bin, of those up to the last knot. Every `step`-th one from the `first` on is a knot.
+template <class E>
+unsigned largest_bin(std::vector<typename E::Element> elements, std::size_t first, std::size_t step) {
+  std::ranges::sort(elements);
+  std::vector<typename E::Element> knots;
+  for (std::size_t i = first; i < elements.size(); i += step) knots.push_back(elements[i]);
+  const auto count = static_cast<unsigned>(knots.size());
+  const BinRule<typename E::Element> rule{
+      .knots = nullptr, .count = count, .width = (kBins - kLowBins) / count, .first = 0, .rows = elements.size()};
+  const auto known = knots_of_block<E>(rule, knots);
+  std::vector<unsigned> sizes(kBins);
+  for (const auto element : elements) {
+    if (element <= knots.back()) ++sizes[bin_of<E>(rule, element, known)];
+  }
+  return *std::ranges::max_element(sizes);
+}
+
+TEST(BinRule, DividesWhatIsBelowAllKnotsAsFinely) {
+  constexpr std::size_t kRows = 40'000;
+  std::mt19937_64 engine(2);
+  const auto random = [&](std::size_t) { return engine(); };
+  // Ten elements in a bin in the mean, and three intervals' below all knots.
+  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 1800, 600), 40U);
+}
+
+TEST(BinRule, DividesNarrowKeysByTheirRows) {
+  constexpr std::size_t kRows = 40'000;
+  std::mt19937_64 engine(3);
+  const auto random = [&](std::size_t) { return engine(); };
+  const auto of_some = [&](std::size_t) { return engine() % 5; };
+  EXPECT_LT(largest_bin<cuda::ByteElements>(elements_of<cuda::ByteElements>(kRows, false, random), 1800, 600), 40U);
+  EXPECT_LT(largest_bin<cuda::ByteElements>(elements_of<cuda::ByteElements>(kRows, false, of_some), 1800, 600), 40U);
+  EXPECT_LT(largest_bin<cuda::HalfElements>(elements_of<cuda::HalfElements>(kRows, false, of_some), 1800, 600), 40U);
 }
 
 /// What bins of some sizes hold, as a scan leaves it.

@@ -22,10 +22,20 @@
 // same.
 namespace skyrank::kernels::cuda {
 
+/// A rule's knots, where the threads of a block read them.
+template <class Element>
+struct KnotsOfBlock {
+  Element sorted[kMostKnots];
+  /// Bins below all knots for a unit of distance from the least one, near it; where the rule asks for it.
+  float low_scale;
+};
+
 /// Divides elements up to a threshold into bins, in ascending order.
 template <class Element>
 struct BinRule {
   static constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;
+  /// Between the least knots, that tell how close together the elements below all knots may be.
+  static constexpr unsigned kLowIntervals = 8;
 
   Element* knots = nullptr;  ///< in device memory: ascending, the last one is the threshold
   unsigned count = 0;        ///< of knots, at most kMostKnots
@@ -33,18 +43,39 @@ struct BinRule {
   std::uint64_t first = 0;   ///< the least bits of a row id in an element,
   std::uint64_t rows = 0;    ///< and how many different ones there are
 
+  /// Elements of 64 bits have bins below all knots whose widths double from the least one on: more cost their scan more
+  /// than it saves, up to 2 us where rows are sorted.
+  static constexpr bool kDoubling = sizeof(Element) == 8;
+
+  /// Brings the knots to shared memory. All threads of a block call it.
+  template <bool kNarrow>
+  __device__ void load_knots(KnotsOfBlock<Element>& of_block) const {
+    for (unsigned i = threadIdx.x; i < count; i += blockDim.x) of_block.sorted[i] = knots[i];
+    if constexpr (kNarrow || !kDoubling) {
+      if (threadIdx.x == 0) of_block.low_scale = low_scale<kNarrow>(knots[0], knots[low_intervals()]);
+    }
+    __syncthreads();
+  }
+
+  /// From the least knot and the one that ends the low intervals. Twice as wide as the bins of these are in the mean:
+  /// chance may put several intervals' elements below all knots.
+  template <bool kNarrow>
+  __device__ float low_scale(Element least, Element most) const {
+    const std::uint64_t extent = kNarrow ? place_of(most) - place_of(least) : key(most) - key(least);
+    return fminf(quotient(static_cast<float>(low_intervals() * width / 2), static_cast<float>(extent) + 1), 1);
+  }
+  __device__ unsigned low_intervals() const { return min(kLowIntervals, count - 1); }
+
   __device__ static std::uint64_t key(Element element) { return static_cast<std::uint64_t>(element >> kRowBits); }
   __device__ std::uint64_t row(Element element) const {
     constexpr std::uint64_t kMask = ~std::uint64_t{0} >> (64 - kRowBits);
     return (static_cast<std::uint64_t>(element) & kMask) - first;
   }
 
-  /// The bin of an element not above the threshold. `sorted` are the knots.
-  __device__ unsigned bin_of(Element element, const Element* sorted) const {
-    unsigned interval = 0;  // how many knots are below the element
-    for (unsigned step = kMostKnots / 2; step > 0; step /= 2) {
-      if (interval + step < count && sorted[interval + step - 1] < element) interval += step;
-    }
+  /// The bin of an element not above the threshold.
+  __device__ unsigned bin_of(Element element, const KnotsOfBlock<Element>& of_block) const {
+    const Element* const sorted = of_block.sorted;
+    const unsigned interval = interval_of(element, sorted);
     const Element high = sorted[interval];
     const Element low = interval == 0 ? high : sorted[interval - 1];
     const bool below_all = interval == 0 && key(element) != key(high);
@@ -52,10 +83,39 @@ struct BinRule {
     // The least first: the part of one that is below all knots means nothing, and may be too large for an integer.
     const auto in_interval =
         static_cast<unsigned>(fminf(part * static_cast<float>(width), static_cast<float>(width - 1)));
-    return below_all ? kLowBins - 1 - steps_below(element, high) : kLowBins + interval * width + in_interval;
+    const auto distance = static_cast<float>(key(high) - key(element));
+    const unsigned steps = kDoubling ? doublings_of(distance, 1) : steps_below(distance * of_block.low_scale);
+    return below_all ? kLowBins - 1 - min(steps, kLowBins - 1) : kLowBins + interval * width + in_interval;
+  }
+
+  /// The same where keys have 1 or 2 bytes: those between two knots may all occur, and their rows, so that keys and
+  /// rows together are spread evenly where either are.
+  __device__ unsigned bin_of_narrow(Element element, const KnotsOfBlock<Element>& of_block) const {
+    const Element* const sorted = of_block.sorted;
+    const unsigned interval = interval_of(element, sorted);
+    const std::uint64_t own = place_of(element);
+    if (interval == 0)
+      return kLowBins - 1 - steps_below(static_cast<float>(place_of(sorted[0]) - own) * of_block.low_scale);
+    const std::uint64_t low = place_of(sorted[interval - 1]);
+    const std::uint64_t high = place_of(sorted[interval]);
+    const float part = quotient(static_cast<float>(own - low), static_cast<float>(high - low) + 1);
+    const auto most = static_cast<float>(width - 1);
+    return kLowBins + interval * width + static_cast<unsigned>(fminf(part * static_cast<float>(width), most));
   }
 
  private:
+  /// How many knots are below an element.
+  __device__ unsigned interval_of(Element element, const Element* sorted) const {
+    unsigned interval = 0;
+    for (unsigned step = kMostKnots / 2; step > 0; step /= 2) {
+      if (interval + step < count && sorted[interval + step - 1] < element) interval += step;
+    }
+    return interval;
+  }
+
+  /// Among all elements of as many rows of each key. Of keys of 1 or 2 bytes and rows of 32 bits.
+  __device__ std::uint64_t place_of(Element element) const { return key(element) * rows + row(element); }
+
   /// Where an element lies between two knots, from 0 to 1. An eighth is for the lower one's key, another for the upper
   /// one's, so that of few different keys each is divided by its rows. The first interval has only rows of its knot's
   /// key. Does not fall where the element rises, whatever is rounded, and has no branches: lanes meet all cases.
@@ -85,11 +145,17 @@ struct BinRule {
 #endif
   }
 
-  /// Of the bins below all knots, how many lie between an element's and the least knot.
-  __device__ static unsigned steps_below(Element element, Element knot) {
+  /// Of the bins below all knots, how many lie between an element's and the least knot: half of them are equal, then
+  /// eight have a width, the next eight twice that.
+  __device__ static unsigned steps_below(float steps) {
+    constexpr unsigned kEven = kLowBins / 2;
+    return min(static_cast<unsigned>(fminf(steps, kEven)) + doublings_of(fmaxf(steps, kEven), kEven), kLowBins - 1);
+  }
+
+  /// Eighths of doublings from one number to another. It may be anything where the former is the greater.
+  __device__ static unsigned doublings_of(float number, float from) {
     constexpr int kMantissa = 23 - 3;  // the bits that do not count
-    const auto distance = static_cast<float>(key(knot) - key(element));
-    return min((__float_as_uint(distance) - __float_as_uint(1.0f)) >> kMantissa, kLowBins - 1);
+    return (__float_as_uint(number) - __float_as_uint(from)) >> kMantissa;
   }
 };
 
@@ -119,10 +185,10 @@ struct Bins {
 
 /// A warp's way to bins, as ListSink is one to a list. Several elements of a lane are on their way at a time: each asks
 /// for its place in the L2 cache.
-template <class Element>
+template <class Element, bool kNarrow = false>
 struct BinSink {
   const Bins<Element>& bins;
-  const Element* knots;  ///< in shared memory
+  const KnotsOfBlock<Element>& knots;
 
   __device__ void put(const Element* held, unsigned size) const {
     constexpr unsigned kAtATime = 16 / sizeof(Element);
@@ -131,7 +197,7 @@ struct BinSink {
       unsigned place[kAtATime] = {};
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
-        bin[i] = bins.rule.bin_of(held[min(first + i * kLanes, size - 1)], knots);
+        bin[i] = bin_of(held[min(first + i * kLanes, size - 1)]);
       }
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
@@ -158,7 +224,7 @@ struct BinSink {
       unsigned place[kAtATime] = {};
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
-        const unsigned of_element = bins.rule.bin_of(element(first + i), knots);
+        const unsigned of_element = bin_of(element(first + i));
         bin[i] = (taken >> (first + i) & 1) != 0 ? of_element : kBins;
       }
 #pragma unroll
@@ -175,6 +241,11 @@ struct BinSink {
         if (bin[i] < kBins) bins.put(element(first + i), bin[i], place[i]);
       }
     }
+  }
+
+ private:
+  __device__ unsigned bin_of(Element element) const {
+    return kNarrow ? bins.rule.bin_of_narrow(element, knots) : bins.rule.bin_of(element, knots);
   }
 };
 
@@ -206,6 +277,28 @@ __device__ void choose_knots(const Element* elements, unsigned size, Element thr
     for (unsigned i = threadIdx.x % kOfKnot; i < wanted; i += kOfKnot) rank += chosen[i] < mine ? 1 : 0;
     for (unsigned distance = 1; distance < kOfKnot; distance *= 2) rank += __shfl_xor_sync(kAllLanes, rank, distance);
     if (own < wanted && threadIdx.x % kOfKnot == 0) rule.knots[rank] = mine;
+  }
+}
+
+inline constexpr unsigned kPutThreads = 256;
+
+/// Puts a list of candidates with keys of 1 or 2 bytes in bins. Their scan has too few registers to do it, and of
+/// sorted rows some of its tiles have thousands of them. Sets `failed` where the list is too long.
+template <class Element>
+__global__ void __launch_bounds__(kPutThreads) put_narrow_in_bins(Part<Element> list, Bins<Element> bins) {
+  __shared__ KnotsOfBlock<Element> knots;
+  wait_for_previous();
+  let_next_start();
+  if (list.failed()) {
+    if (threadIdx.x == 0) list.guess->failed = 1;
+    return;
+  }
+  bins.rule.template load_knots<true>(knots);
+  const BinSink<Element, true> sink{bins, knots};
+  const std::size_t size = list.size();
+  const std::size_t warp = (std::size_t{blockIdx.x} * kPutThreads + threadIdx.x) / kLanes;
+  for (std::size_t first = warp * kLanes; first < size; first += std::size_t{gridDim.x} * kPutThreads) {
+    sink.put(list.elements + first, size - first < kLanes ? static_cast<unsigned>(size - first) : kLanes);
   }
 }
 

@@ -54,16 +54,13 @@ struct SampledThreshold {
   }
 
  private:
-  /// Narrow keys keep to lists: the scan that fills bins has too few registers for them.
   template <class E, class Rows>
   static void select(Run& run, const E& elements, const Rows& rows, const ThresholdPlan& plan,
                      const InOrder<typename E::Element>& answer) {
-    using Element = typename E::Element;
-    if constexpr (sizeof(typename E::Key) >= 4) {
-      if (is_distributed<Element>(plan.expected, answer.k) && plan.expected <= kMostBinned)
-        return select_in_bins(run, elements, rows, plan, answer);
-    }
-    select_in_list(run, rows, plan, answer);
+    if (is_distributed<typename E::Element>(plan.expected, answer.k) && plan.expected <= kMostBinned)
+      select_in_bins(run, elements, rows, plan, answer);
+    else
+      select_in_list(run, rows, plan, answer);
   }
 
   /// Candidates in a list, which is then put in order.
@@ -83,16 +80,17 @@ struct SampledThreshold {
                             answer, run.device);
   }
 
-  /// Candidates in bins, which the scan puts nearly in order.
-  template <class E>
-  static void select_in_bins(Run& run, const E& elements, const KeyTiles<E, kScanThreads>& rows,
-                             const ThresholdPlan& plan, const InOrder<typename E::Element>& answer) {
+  /// Candidates in bins, which the scan puts nearly in order; narrow ones by way of a list.
+  template <class E, class Rows>
+  static void select_in_bins(Run& run, const E& elements, const Rows& rows, const ThresholdPlan& plan,
+                             const InOrder<typename E::Element>& answer) {
     using Element = typename E::Element;
-    using Rows = KeyTiles<E, kScanThreads>;
+    constexpr bool kNarrow = sizeof(typename E::Key) < 4;
     auto* const guess = run.guess_with<Guess<Element>>();
     const BinPlan size = plan_bins(plan);
     const std::size_t binned = std::size_t{kBins} * size.room;
-    const auto memory = run.allocate<Element>(groups_of(plan) + kMostKnots + binned + size.beyond);
+    const std::size_t listed = kNarrow ? plan.capacity : 0;
+    const auto memory = run.allocate<Element>(groups_of(plan) + kMostKnots + binned + size.beyond + listed);
     const auto sizes = run.allocate<unsigned>(kBins + 1);
     const auto places = run.allocate<uint2>(size.beyond);
     Element* const knots = memory.data() + groups_of(plan);
@@ -111,11 +109,19 @@ struct SampledThreshold {
     launch("find_threshold_and_bins", find_threshold_and_bins<Rows>, {.blocks = plan.blocks, .threads = kSampleThreads},
            run.stream(), rows, static_cast<unsigned>(plan.group), static_cast<unsigned>(plan.rank), guess,
            memory.data(), run.device.arrivals(), bins);
-    // Half as large tiles where there would not be one for each block: of sorted rows few tiles have all candidates.
-    if (2 * rows.count() <= resident_scan(run))
-      scan_to_bins(run, KeyTiles<E, kScanThreads, 2>(elements, rows.size()), bins);
-    else
-      scan_to_bins(run, rows, bins);
+    if constexpr (kNarrow) {
+      Element* const list = bins.beyond + size.beyond;
+      launch("keep_candidates", keep_candidates<Rows>, scan_grid(run, rows), run.stream(), rows, guess, list,
+             plan.capacity);
+      launch("put_narrow_in_bins", put_narrow_in_bins<Element>,
+             {.blocks = std::min(blocks_for(plan.expected, kPutThreads), resident_scan(run)),
+              .threads = kPutThreads,
+              .overlaps = overlaps},
+             run.stream(), {.elements = list, .guess = guess, .least_size = answer.k, .most_size = plan.capacity},
+             bins);
+    } else {
+      scan_to_bins(run, elements, rows, bins);
+    }
     const std::size_t shares =
         std::max(static_cast<std::size_t>(run.device.properties().multiprocessors), blocks_for(answer.k, kMostOfShare));
     launch("rank_bins", rank_bins<Element>,
@@ -127,6 +133,16 @@ struct SampledThreshold {
   }
 
   static std::size_t groups_of(const ThresholdPlan& plan) { return plan.blocks * kSampleOfBlock / plan.group; }
+
+  /// In half as large tiles where there would not be one for each block: of sorted rows few tiles have all candidates.
+  template <class E>
+  static void scan_to_bins(const Run& run, const E& elements, const KeyTiles<E, kScanThreads>& rows,
+                           const Bins<typename E::Element>& bins) {
+    if (2 * rows.count() <= resident_scan(run))
+      scan_to_bins(run, KeyTiles<E, kScanThreads, 2>(elements, rows.size()), bins);
+    else
+      scan_to_bins(run, rows, bins);
+  }
 
   template <class Rows>
   static void scan_to_bins(const Run& run, const Rows& rows, const Bins<typename Rows::Element>& bins) {

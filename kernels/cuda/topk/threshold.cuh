@@ -209,11 +209,34 @@ class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
       : CollectorTo<Element, ListSink<Element>, kElements>(buffer, {candidates, capacity, count}) {}
 };
 
+/// A block's tiles of `count`: it takes turns from the first ones on and from the last ones back. Of sorted rows, in
+/// either direction, few tiles have all candidates, and those take long: they come first, while others read.
+class TurnsOfTiles {
+ public:
+  /// Keys that fit a device's memory have far fewer than 2^31 tiles.
+  __device__ explicit TurnsOfTiles(std::size_t count) : count_(static_cast<unsigned>(count)), turn_(blockIdx.x) {}
+
+  __device__ bool some() const { return turn_ < count_; }
+  __device__ std::size_t tile() const {
+    return from_end_ ? count_ - 1 - (turn_ - gridDim.x + blockIdx.x) / 2 : (turn_ + blockIdx.x) / 2;
+  }
+  __device__ void next() {
+    turn_ += gridDim.x;
+    from_end_ = !from_end_;
+  }
+
+ private:
+  unsigned count_;
+  unsigned turn_;  ///< the place in the order of all blocks' tiles
+  bool from_end_ = false;
+};
+
 /// Adds every element at or below the threshold to what is found.
 template <class Rows, class Found>
 __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
   using Key = typename Rows::Item;
-  for (std::size_t tile = blockIdx.x; tile < rows.count(); tile += gridDim.x) {
+  for (TurnsOfTiles turns(rows.count()); turns.some(); turns.next()) {
+    const std::size_t tile = turns.tile();
     const TileBound<Rows> bound(rows, tile, threshold);
     if (bound.none) continue;
     Key keys[Rows::kItems];
@@ -277,7 +300,8 @@ __device__ inline void use_from_here([[maybe_unused]] uint4& word) {
 template <class Rows, class Found>
 __device__ void keep_narrow_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
   using Key = typename Rows::Item;
-  for (std::size_t tile = blockIdx.x; tile < rows.count(); tile += gridDim.x) {
+  for (TurnsOfTiles turns(rows.count()); turns.some(); turns.next()) {
+    const std::size_t tile = turns.tile();
     const TileBound<Rows> bound(rows, tile, threshold);
     if (bound.none) continue;
     uint4 words[Rows::kLoadsOfTile];
@@ -286,6 +310,8 @@ __device__ void keep_narrow_within(const Rows& rows, typename Rows::Element thre
 #pragma unroll
     for (unsigned load = 0; load < Rows::kLoadsOfTile; ++load) {
       use_from_here(words[load]);
+      const uint4 own[] = {words[load]};
+      if (!__any_sync(kAllLanes, least_of<Key>(own) <= bound.most)) continue;
       Key keys[Rows::kWidth];
       __builtin_memcpy(keys, &words[load], sizeof(words[load]));
       const auto place = [&](unsigned i) { return rows.place(tile, load * Rows::kWidth + i); };
@@ -343,14 +369,13 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   using Element = typename Rows::Element;
   using Found = CollectorTo<Element, BinSink<Element>>;
   __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
-  __shared__ Element knots[kMostKnots];
+  __shared__ KnotsOfBlock<Element> knots;
   prefetch_first(rows);
   wait_for_previous();
   let_next_start();
-  for (unsigned i = threadIdx.x; i < bins.rule.count; i += kScanThreads) knots[i] = bins.rule.knots[i];
-  __syncthreads();
+  bins.rule.template load_knots<false>(knots);
   Found found(buffers[threadIdx.x / kLanes], {bins, knots});
-  keep_all_within(rows, knots[bins.rule.count - 1], found);
+  keep_all_within(rows, knots.sorted[bins.rule.count - 1], found);
 }
 
 }  // namespace skyrank::kernels::cuda

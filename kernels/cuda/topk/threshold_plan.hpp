@@ -27,7 +27,8 @@ ThresholdPlan plan_threshold(std::size_t n, std::size_t k);
 
 inline constexpr unsigned kBins = 8192;
 /// Bins below the least knot, where nothing tells how far down the keys go: their widths grow with the distance from
-/// that knot, eight of a width and then eight of twice that.
+/// that knot, eight of a width and then eight of twice that; of 64-bit and of narrow keys half of them are equal
+/// before.
 inline constexpr unsigned kLowBins = 512;
 inline constexpr unsigned kMostKnots = 128;
 /// Candidates that bins are meant for: with more of them each would have too many.

@@ -36,9 +36,10 @@ SecondLooks second_looks(double n, double kept, const Statistics& statistics) {
   return {.tiles = n / tile * -std::expm1(-wanted * tile), .bytes = n * elsewhere * (1 - std::pow(1 - wanted, sector))};
 }
 
-/// Elements of temporary memory: where many are wanted, candidates go to bins with room for many times as many as
-/// are expected, and at least for some in each; otherwise to a list, and from there to buckets.
-double room_for(const kernels::TopKShape& shape, double kept) {
+/// Elements of temporary memory: where many are wanted, and where columns are scanned where many are kept, candidates
+/// go to bins with room for many times as many as are expected, and at least for some in each; otherwise to a list, and
+/// from there to buckets. A scan has a list too.
+double room_for(const kernels::TopKShape& shape, double kept, bool scans) {
   constexpr double kTimesBeyond = 2.5;  // elements that their bins have no room for, and where those lie
   constexpr double kTimesInBins = 8.5;
   constexpr double kLeastInBins = 32;
@@ -48,12 +49,13 @@ double room_for(const kernels::TopKShape& shape, double kept) {
   const bool wide_keys = key_bytes(shape) >= 4;
   const bool many = wanted(shape) * element_bytes(shape) > kMostLeastBytes || wanted(shape) > kept / 2;
   const bool binned =
-      wide_keys && many && kept > kLeastBinned && kept <= static_cast<double>(kernels::cuda::kMostBinned);
+      (scans || (wide_keys && many)) && kept > kLeastBinned && kept <= static_cast<double>(kernels::cuda::kMostBinned);
   if (!binned) return kTimesInList * kept;
   constexpr double kBins = kernels::cuda::kBins;
   const double clustered = std::min(static_cast<double>(kernels::cuda::kTimesClustered) * kept,
                                     static_cast<double>(kernels::cuda::kMostClustered) * kBins);
-  return std::max(kTimesInBins * kept, clustered) + kLeastInBins * kBins + kTimesBeyond * kept;
+  const double in_list = scans ? kTimesInList * kept : 0;
+  return std::max(kTimesInBins * kept, clustered) + kLeastInBins * kBins + kTimesBeyond * kept + in_list;
 }
 
 }  // namespace
@@ -70,7 +72,7 @@ Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& s
   return cuda_cost(shape, statistics,
                    {.launches = 3,
                     .bytes = read * n,
-                    .elements = room_for(shape, kept),
+                    .elements = room_for(shape, kept, scans),
                     .widens = false,
                     .scans = true,
                     .other = {{"select", 1, 8e-6},  // the threshold from the sample

@@ -173,16 +173,21 @@ struct ReadValues {
     return bytes >> (first + column.first_half_byte) % 2 * kRowsOfGroup;
   }
 
-  /// One row, as the first of a group.
-  __device__ void load_row(const ReadColumn& column, std::size_t row) {
-    static_assert(kForm == ScanForm::general && kGroups == 1);
-    if (is_long(column)) {
+  /// The value of one row, as the first of a group.
+  __device__ void load_value(const ReadColumn& column, std::size_t row) {
+    static_assert(kGroups == 1);
+    if (kForm == ScanForm::general && is_long(column)) {
       const auto value = static_cast<const std::uint64_t*>(column.values)[row];
       words[0][0].x = static_cast<unsigned>(value);
       words[0][0].y = static_cast<unsigned>(value >> 32);
     } else {
       words[0][0].x = static_cast<const unsigned*>(column.values)[row];
     }
+  }
+  /// The same with its validity.
+  __device__ void load_row(const ReadColumn& column, std::size_t row) {
+    static_assert(kForm == ScanForm::general);
+    load_value(column, row);
     validity[0] = column.validity == nullptr ? 0xff : column.validity[bit_of(column, row) / 8];
   }
   __device__ unsigned valid_row(const ReadColumn& column, std::size_t row) const {

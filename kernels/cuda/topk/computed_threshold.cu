@@ -64,21 +64,23 @@ struct ComputedRows {
 template <class Form>
 __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     keep_computed(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
-                  ComputedRows rows, unsigned* failed, Guess<ComputedRows::Element>* guess,
-                  ComputedRows::Element* candidates, std::size_t capacity) {
+                  const __grid_constant__ ComputedRows rows, unsigned* failed,
+                  const __grid_constant__ ScanTarget<ComputedRows::Element> target) {
   using Element = ComputedRows::Element;
   using Machine = RowMachine<Form>;
   constexpr unsigned kRows = Form::kRows;
-  __shared__ Element buffers[kMachineThreads / kLanes][Collector<Element>::kHeld];
+  constexpr unsigned kPartBits = (1u << kPartRows) - 1;
+  __shared__ Element buffers[kMachineThreads / kLanes][ScanCollector<Element>::kHeld];
+  __shared__ Element knots[kMostKnots];
   wait_for_previous();
   let_next_start();
-  const Wanted<ComputedRows::Kind> wanted{guess->threshold};
+  const Wanted<ComputedRows::Kind> wanted{target.guess->threshold};
   ScoreRange<std::uint64_t> range(!rows.score_kind.is_float, rows.score_kind.high, wanted.most());
   if (!Form::kFails && program.root_later) range.square();
   const std::uint64_t turned = rows.score_kind.turned();
   const bool filters = rows.condition.count > 0;
   const MachineRows all{rows.n, nullptr};
-  Collector<Element> found{buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates};
+  ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, wanted.holds_all(), knots)};
   const auto scores_of = [&](const Numbers<Form>& score, std::uint64_t(&scores)[kRows]) {
 #pragma unroll
     for (unsigned i = 0; i < kRows; ++i) scores[i] = score.bits(i) ^ turned;
@@ -114,7 +116,11 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
         unsigned taken = 0;
 #pragma unroll
         for (unsigned i = 0; i < kRows; ++i) taken |= unsigned{wanted.holds(element(i))} << i;
-        found.template add<kRows>(taken & keeps, element);
+#pragma unroll
+        for (unsigned part = 0; part < Form::kParts; ++part) {
+          found.template add<kPartRows>((taken & keeps) >> part * kPartRows & kPartBits,
+                                        [&](unsigned i) { return element(part * kPartRows + i); });
+        }
       });
   found.flush();
 }
@@ -152,7 +158,7 @@ std::optional<TopKSolution> select_with(const ScanProblem& problem, const Thresh
                   .threads = kMachineThreads,
                   .shared_bytes = shared_bytes};
   return select_from_scan<ComputedRows>(problem, plan, bytes_of_row(program), context, device, [&](auto& selection) {
-    selection.start(rows, 0, keep_computed<Form>, grid, program, layout, rows, failed);
+    selection.start(rows, keep_computed<Form>, grid, program, layout, rows, failed);
   });
 }
 

@@ -36,18 +36,19 @@ SecondLooks second_looks(double n, double kept, const Statistics& statistics) {
   return {.tiles = n / tile * -std::expm1(-wanted * tile), .bytes = n * elsewhere * (1 - std::pow(1 - wanted, sector))};
 }
 
-/// Elements of temporary memory: where many are wanted, candidates go to bins with room for many times as many as
-/// are expected, and at least for some in each; otherwise to a list, and from there to buckets.
-double room_for(const kernels::TopKShape& shape, double kept) {
+/// Elements of temporary memory: where many are wanted, and where columns are scanned where many are kept, candidates
+/// go to bins with room for many times as many as are expected, and at least for some in each; otherwise to a list, and
+/// from there to buckets. A scan has a list besides, and narrow keys' candidates go through one.
+double room_for(const kernels::TopKShape& shape, double kept, bool scans) {
   constexpr double kTimesBeyond = 2.5;  // elements that their bins have no room for, and where those lie
   constexpr double kTimesInBins = 8.5;
   constexpr double kLeastInBins = 32;
   constexpr double kTimesInList = 4;
   constexpr double kLeastBinned = 4096;
-  constexpr double kMostLeastBytes = 16 * 1024;                  // of elements that are found by the minima of groups
-  const double listed = key_bytes(shape) < 4 ? 1.25 * kept : 0;  // narrow keys' candidates go through a list
+  constexpr double kMostLeastBytes = 16 * 1024;  // of elements that are found by the minima of groups
+  const double listed = scans ? kTimesInList * kept : key_bytes(shape) < 4 ? 1.25 * kept : 0;  // before bins
   const bool many = wanted(shape) * element_bytes(shape) > kMostLeastBytes || wanted(shape) > kept / 2;
-  const bool binned = many && kept > kLeastBinned && kept <= static_cast<double>(kernels::cuda::kMostBinned);
+  const bool binned = (scans || many) && kept > kLeastBinned && kept <= static_cast<double>(kernels::cuda::kMostBinned);
   if (!binned) return kTimesInList * kept;
   constexpr double kBins = kernels::cuda::kBins;
   const double clustered = std::min(static_cast<double>(kernels::cuda::kTimesClustered) * kept,
@@ -69,7 +70,7 @@ Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& s
   return cuda_cost(shape, statistics,
                    {.launches = 3,
                     .bytes = read * n,
-                    .elements = room_for(shape, kept),
+                    .elements = room_for(shape, kept, scans),
                     .widens = false,
                     .scans = true,
                     .other = {{"select", 1, 8e-6},  // the threshold from the sample

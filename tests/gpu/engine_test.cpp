@@ -179,6 +179,7 @@ Table long_table(bool nulls) {
   constexpr std::size_t kRows = 3 * 4096 + 3;  // so that a sample of 4,096 rows misses few
   std::mt19937_64 random(11);
   std::vector<float> f(kRows);
+  std::vector<float> g(kRows);
   std::vector<double> d(kRows);
   std::vector<std::int32_t> i(kRows);
   std::vector<std::int64_t> l(kRows);
@@ -186,6 +187,9 @@ Table long_table(bool nulls) {
   std::vector<bool> valid[3];
   for (std::size_t row = 0; row < kRows; ++row) {
     f[row] = row % 89 == 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(random() % 4000) / 8 - 250;
+    g[row] = static_cast<float>(random() % 64) / 4 - 8;
+    if (row % 83 == 0) g[row] = std::copysign(std::numeric_limits<float>::infinity(), row % 2 == 0 ? 1.F : -1.F);
+    if (row % 79 == 0) g[row] = row % 2 == 0 ? -0.F : std::numeric_limits<float>::quiet_NaN();
     d[row] = row % 97 == 0 ? -std::numeric_limits<double>::infinity() : static_cast<double>(random()) * 0x1p-60;
     i[row] = static_cast<std::int32_t>(random() % 2000) - 1000;
     l[row] = static_cast<std::int64_t>(random());
@@ -195,7 +199,7 @@ Table long_table(bool nulls) {
   }
   return Table({Column::own("f", std::move(f), valid[0]), Column::own("d", std::move(d), valid[1]),
                 Column::own("i", std::move(i), valid[2]), Column::own("l", std::move(l)),
-                Column::own("t", std::move(t))});
+                Column::own("t", std::move(t)), Column::own("g", std::move(g))});
 }
 
 void expect_one_pass(const Query& query, const Table& table, const std::string& how) {
@@ -225,6 +229,7 @@ TEST_F(EngineOnGpu, RankingsInOnePassOverTheColumnsGiveTheRowsOfTheCpu) {
       }
       expect_one_pass(Query::from("t").where(condition).rank_by({low("f")}).limit(2000).offset(5), table,
                       "in one pass");
+      expect_one_pass(Query::from("t").where(condition).rank_by({low("f")}).limit(2950), table, "in one pass");
     }
     expect_one_pass(Query::from("t").rank_by({low("i")}).limit(300), table, "in one pass over the columns");
   }
@@ -247,6 +252,26 @@ TEST_F(EngineOnGpu, RankingsInOnePassOfProgramsGiveTheRowsOfTheCpu) {
       }
     }
     expect_one_pass(Query::from("t").rank_by({low("f * f")}).limit(30).offset(3), table, "in one pass of programs");
+  }
+}
+
+// Quotients are compared with a bound before anything is divided; several steps are put into one.
+TEST_F(EngineOnGpu, QuotientsAndSquaresInOnePassGiveTheRowsOfTheCpu) {
+  for (const bool nulls : {false, true}) {
+    const Table table = long_table(nulls);
+    for (const char* condition : {"true", "f > -200 and g between -7 and 7", "g > 3 or f < 50"}) {
+      for (const char* score :
+           {"f / g", "d / g", "(f - 249.5) / g", "(0.00001 * d - f) / g", "min(f, g) / g", "min(g, f)", "max(f, g) / f",
+            "f * 1e-210 * 1e-80 / g", "g / f", "f * f / g", "sqrt(f * f + g * g)", "g * g + f * f", "2.5 * f + g * g",
+            "2.5 * f * g + f", "(g * g + 1) * (f * f + d)"}) {
+        for (const std::size_t limit : {std::size_t{5}, std::size_t{nulls ? 700u : 2950u}}) {
+          expect_one_pass(Query::from("t").where(condition).rank_by({high(score)}).limit(limit), table,
+                          "in one pass of programs");
+          expect_one_pass(Query::from("t").where(condition).rank_by({low(score)}).limit(limit), table,
+                          "in one pass of programs");
+        }
+      }
+    }
   }
 }
 

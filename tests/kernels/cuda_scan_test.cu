@@ -146,6 +146,15 @@ std::vector<RowId> expected(const Ranking& ranking, std::size_t k, bool last) {
   return rows;
 }
 
+/// Rows that pass and have a score, NaN or another.
+std::size_t rows_with_score(const Ranking& ranking) {
+  std::size_t rows = 0;
+  for (std::size_t row = 0; row < ranking.rows(); ++row) {
+    rows += passes(ranking, row) && key_of(ranking, row) != kNullKey<std::uint64_t> ? 1 : 0;
+  }
+  return rows;
+}
+
 std::vector<DeviceColumn> on_device(const Ranking& ranking) {
   DeviceContext& device = DeviceContext::of_process();
   const cuda::Lease lease(device);
@@ -173,7 +182,13 @@ void expect_best(const Ranking& ranking, const std::string& what) {
     column.highest_integer = static_cast<std::int64_t>(std::floor(asked.highest));
   }
   for (std::size_t c = 0; c < ranking.weights.size(); ++c) scan.weights[c] = ranking.weights[c];
-  const std::pair<TieRule, std::size_t> asked[] = {{TieRule::first, 1}, {TieRule::last, 40}, {TieRule::first, 1500}};
+  // So many that bins hold them, of those with a score: there is nothing to guess among rows without one.
+  const std::size_t many = std::max<std::size_t>(1500, std::min(ranking.rows() / 4, rows_with_score(ranking) / 2));
+  const std::pair<TieRule, std::size_t> asked[] = {{TieRule::first, 1},
+                                                   {TieRule::last, 40},
+                                                   {TieRule::first, 1500},
+                                                   {TieRule::first, many},
+                                                   {TieRule::last, many - 7}};
   for (const auto& [ties, k] : asked) {
     const auto solution =
         cuda::best_of_scan({.scan = &scan, .computed = nullptr, .n = ranking.rows(), .k = k, .ties = ties}, {});

@@ -118,6 +118,7 @@ struct MachineLayout {
   unsigned slots;                             ///< where the slots for numbers begin,
   unsigned truths;                            ///< those for truths, of a word each,
   unsigned bytes;                             ///< and where they end
+  bool narrow;                                ///< all columns are of 32 bits
 };
 
 template <class Form>
@@ -143,6 +144,8 @@ MachineLayout layout_of(const StepProgram& program) {
     layout.slots += bytes_of_column(c);
   }
   layout.truths = layout.slots + kWordStride * kSlotWords<Form> * static_cast<unsigned>(program.number_slots);
+  layout.narrow = std::all_of(program.columns, program.columns + program.column_count,
+                              [](const StoredColumn& column) { return bytes_of(column.stored) == 4; });
   layout.bytes = std::max(kWordStride, layout.truths + kWordStride * static_cast<unsigned>(program.truth_slots));
   return layout;
 }
@@ -164,6 +167,10 @@ inline Common common_of(const Step& step) {
     case Act::test:
     case Act::and_test:
     case Act::or_test: return where(step.from == From::float32, Common::test_floats);
+    case Act::load_square: return Common::load_square;
+    case Act::add_square: return Common::add_square;
+    case Act::load_scaled: return Common::load_scaled;
+    case Act::load_lesser: return Common::load_lesser;
     default: break;
   }
   return Common::none;
@@ -189,6 +196,7 @@ void lay_out(StepProgram& program, const MachineLayout& layout) {
         if (step.from == From::none || step.from == From::constant) continue;
         if (step.from == From::slot) break;
         step.where = layout.first[step.slot];
+        if (step.act == Act::load_lesser) step.upper = layout.first[step.bits];
         continue;
     }
     step.where = layout.slots + kWordStride * kSlotWords<Form> * step.slot;
@@ -238,6 +246,16 @@ class RowMachine {
     turn_ = turn * layout_.of_turn;
     without_nulls_ = program_.nulls_later;
     run_steps(rows, 0, program_.first_steps);
+  }
+
+  /// What the next step divides by, of a program that leaves that for later; in the order of rows.
+  __device__ void take_divisors(float (&divisors)[kRows]) const {
+    const unsigned where = program_.steps[program_.first_steps].where + turn_;
+#pragma unroll
+    for (unsigned p = 0; p < kParts; ++p) {
+      const uint4 staged = word(where + p * kWordStride);
+      memcpy(divisors + p * kPartRows, &staged, sizeof(staged));
+    }
   }
 
   /// Then the rest, for which what it reads is brought only now.
@@ -292,19 +310,33 @@ class RowMachine {
     return head;
   }
 
+  /// Conditions test one column after another: finding out what comes next costs less there.
   __device__ void run_steps(const MachineRows& rows, int begin, int end) {
     if (begin == end) return;
     uint2 head = head_of(begin);
-    for (int i = begin; i < end; ++i) {
-      const uint2 next = head_of(min(i + 1, end - 1));
-      take(rows, {head, program_.steps + i});
-      head = next;
+    for (int i = begin; i < end;) {
+      Now step{head, program_.steps + i};
+      while (step.common() == Common::test_floats) {
+        ++i;
+        head = head_of(min(i, end - 1));
+        test(rows, step, staged_within<float>(staged_at(step), *step.whole));
+        if (i == end) return;
+        step = {head, program_.steps + i};
+      }
+      ++i;
+      head = head_of(min(i, end - 1));
+      take(rows, step);
     }
   }
 
   __device__ void fetch_columns(const MachineRows& rows, std::size_t tile, int begin, int end, unsigned turn) const {
     const std::size_t place = first_place(tile);
-    if (rows.ids == nullptr && tile + Form::kTile <= rows.n) {
+    if (rows.ids == nullptr && tile + Form::kTile <= rows.n && layout_.narrow) {
+      for (int c = begin; c < end; ++c) {
+        fetch_part<4>(static_cast<const std::byte*>(program_.columns[c].values) + place * 4,
+                      shared_ + layout_.first[c] + turn * layout_.of_turn);
+      }
+    } else if (rows.ids == nullptr && tile + Form::kTile <= rows.n) {
       for (int c = begin; c < end; ++c) {
         const StoredColumn& column = program_.columns[c];
         std::byte* const to = shared_ + layout_.first[c] + turn * layout_.of_turn;
@@ -412,9 +444,10 @@ class RowMachine {
   }
 
   /// Where a column is that is the operand.
-  __device__ unsigned staged_at(const Now& step) const {
-    const bool of_turn = step.slot() < static_cast<unsigned>(program_.first_columns);
-    return step.where() + (of_turn ? turn_ : 0);
+  __device__ unsigned staged_at(const Now& step) const { return staged_at(step.slot(), step.where()); }
+  __device__ unsigned staged_at(unsigned column, unsigned where) const {
+    const bool of_turn = column < static_cast<unsigned>(program_.first_columns);
+    return where + (of_turn ? turn_ : 0);
   }
 
   /// The operand, in its evaluation type; not one from a slot.
@@ -458,6 +491,35 @@ class RowMachine {
     if constexpr (Form::kNulls) number_.valid = valid_of(rows, program_.columns[step.slot()]);
     if constexpr (Form::kFails) number_.failed = 0;
   }
+  /// The number becomes what `make` makes of a column of float32.
+  template <class Make>
+  __device__ void load_made(const MachineRows& rows, const Now& step, Make make) {
+    take_staged<float>(staged_at(step), number_, [&](float value) { return make(static_cast<double>(value)); });
+    if constexpr (Form::kNulls) number_.valid = valid_of(rows, program_.columns[step.slot()]);
+    if constexpr (Form::kFails) number_.failed = 0;
+  }
+  __device__ void load_lesser(const MachineRows& rows, const Now& step) {
+    const auto other = static_cast<unsigned>(step.whole->bits);
+    const unsigned left = staged_at(step);
+    const unsigned right = staged_at(other, static_cast<unsigned>(step.whole->upper));
+#pragma unroll
+    for (unsigned p = 0; p < kParts; ++p) {
+      const uint4 staged[] = {word(left + p * kWordStride), word(right + p * kWordStride)};
+      float a[kPartRows];
+      float b[kPartRows];
+      memcpy(a, &staged[0], sizeof(a));
+      memcpy(b, &staged[1], sizeof(b));
+#pragma unroll
+      for (unsigned i = 0; i < kPartRows; ++i) {
+        const bool second = (b[i] < a[i]) | (b[i] != b[i]);
+        number_.values[p * kPartRows + i] = static_cast<double>(second ? b[i] : a[i]);
+      }
+    }
+    if constexpr (Form::kNulls) {
+      number_.valid = valid_of(rows, program_.columns[step.slot()]) & valid_of(rows, program_.columns[other]);
+    }
+    if constexpr (Form::kFails) number_.failed = 0;
+  }
   __device__ void add_slot(const Now& step) {
     Values left;
     take_slot(step.where(), left);
@@ -481,7 +543,15 @@ class RowMachine {
       case Common::add_slot: return add_slot(step);
       case Common::save: return save(step.where());
       case Common::square: return change_each([&](double value) { return product(value, value); });
-      default: return test(rows, step, staged_within<float>(staged_at(step), *step.whole));
+      case Common::load_square: return load_made(rows, step, [&](double value) { return product(value, value); });
+      case Common::add_square:
+        return with_floats(rows, step, [&](double a, double b) { return kernels::detail::sum_of(a, product(b, b)); });
+      case Common::load_scaled: {
+        const auto constant = with_bits_of<double>(step.whole->bits);
+        return load_made(rows, step, [&](double value) { return product(value, constant); });
+      }
+      case Common::load_lesser: return load_lesser(rows, step);
+      case Common::test_floats: break;  // not here
     }
   }
 
@@ -851,28 +921,44 @@ __device__ inline void wait_for_turn(unsigned turns) {
   }
 }
 
-/// Runs the first part of the program for every row, `body(machine, tile, place, present)` for those of a thread in a
-/// tile, the first of which is at `place` and of which those that are there are bits of `present`; none may be. All
-/// lanes of a warp take part.
+/// Begins to bring a block's first rows.
+template <class Form>
+__device__ void fetch_first(const RowMachine<Form>& machine, const MachineLayout& layout, const MachineRows& rows) {
+  const std::size_t first = std::size_t{blockIdx.x} * Form::kTile;
+#pragma unroll 1
+  for (unsigned turn = 0; turn + 1 < layout.turns; ++turn) {
+    machine.fetch(rows, first + turn * (std::size_t{gridDim.x} * Form::kTile), turn);
+  }
+}
+
+/// Runs the first part of the program for every row, `body(tile, place)` for those of a thread in a tile, the first of
+/// which is at `place`; not all may be there. All lanes of a warp take part. The first rows are on their way.
 template <class Form, class Body>
-__device__ void for_rows_together(const StepProgram& program, const MachineLayout& layout, const MachineRows& rows,
-                                  Body body) {
-  RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
+__device__ void for_rows_fetched(RowMachine<Form>& machine, const MachineLayout& layout, const MachineRows& rows,
+                                 Body body) {
   const std::size_t stride = std::size_t{gridDim.x} * Form::kTile;
   const std::size_t first = std::size_t{blockIdx.x} * Form::kTile;
   const unsigned turns = layout.turns;
   const std::size_t ahead = (turns - 1) * stride;
-#pragma unroll 1
-  for (unsigned turn = 0; turn + 1 < turns; ++turn) machine.fetch(rows, first + turn * stride, turn);
   unsigned turn = 0;
   for (std::size_t tile = first; tile < rows.n; tile += stride) {
     machine.fetch(rows, tile + ahead, turn == 0 ? turns - 1 : turn - 1);
     wait_for_turn(turns);
     machine.run(rows, tile, turn);
-    const std::size_t place = machine.first_place(tile);
-    body(machine, tile, place, machine.present(rows, place));
+    body(tile, machine.first_place(tile));
     turn = turn + 1 == turns ? 0 : turn + 1;
   }
+}
+
+/// The same from the beginning, with `body(machine, tile, place, present)`: bits of `present` say which rows are there.
+template <class Form, class Body>
+__device__ void for_rows_together(const StepProgram& program, const MachineLayout& layout, const MachineRows& rows,
+                                  Body body) {
+  RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
+  fetch_first(machine, layout, rows);
+  for_rows_fetched(machine, layout, rows, [&](std::size_t tile, std::size_t place) {
+    body(machine, tile, place, machine.present(rows, place));
+  });
 }
 
 /// Four bits of each lane as words of a bit a row.

@@ -173,16 +173,21 @@ struct ReadValues {
     return bytes >> (first + column.first_half_byte) % 2 * kRowsOfGroup;
   }
 
-  /// One row, as the first of a group.
-  __device__ void load_row(const ReadColumn& column, std::size_t row) {
-    static_assert(kForm == ScanForm::general && kGroups == 1);
-    if (is_long(column)) {
+  /// The value of one row, as the first of a group.
+  __device__ void load_value(const ReadColumn& column, std::size_t row) {
+    static_assert(kGroups == 1);
+    if (kForm == ScanForm::general && is_long(column)) {
       const auto value = static_cast<const std::uint64_t*>(column.values)[row];
       words[0][0].x = static_cast<unsigned>(value);
       words[0][0].y = static_cast<unsigned>(value >> 32);
     } else {
       words[0][0].x = static_cast<const unsigned*>(column.values)[row];
     }
+  }
+  /// The same with its validity.
+  __device__ void load_row(const ReadColumn& column, std::size_t row) {
+    static_assert(kForm == ScanForm::general);
+    load_value(column, row);
     validity[0] = column.validity == nullptr ? 0xff : column.validity[bit_of(column, row) / 8];
   }
   __device__ unsigned valid_row(const ReadColumn& column, std::size_t row) const {
@@ -376,6 +381,40 @@ class ScoreRange {
     bound_ = with_bits_of<std::uint64_t>(bound > 0 ? wider * bound : 0.);
   }
 
+  /// The scores come with these bits the other way round, where they are integers.
+  __device__ void turn(Key bits) { turned_ = bits; }
+
+  /// From quotients to what is divided, as far as that is by one, and a little more, as products are rounded.
+  __device__ void divide() {
+    constexpr double kSlack = 1e-15;
+    constexpr double kLeast = 1e-200;  // times any float no product is too small to be exact to a bit
+    const auto bound = with_bits_of<double>(bound_);
+    if (bound - bound != 0) all_ = true;  // infinite
+    double wider = fabs(bound) < kLeast ? 0. : bound;
+    wider += (high_ ? -1 : 1) * fmax(kSlack * fabs(wider), wider == 0 ? kLeast : 0.);
+    bound_ = with_bits_of<std::uint64_t>(wider);
+  }
+  /// A bit for each row whose quotient may be such a score, once this is `divide`d.
+  template <unsigned kRows>
+  __device__ unsigned quotients_within(const Key (&dividends)[kRows], const float (&divisors)[kRows]) const {
+    if (all_) return ~0u;
+    const auto bound = with_bits_of<double>(bound_);
+    unsigned rows = 0;
+    const auto dividend = [&](unsigned i) {
+      const std::uint64_t sign = static_cast<std::uint64_t>(with_bits_of<unsigned>(divisors[i]) & 0x80000000u) << 32;
+      return with_bits_of<double>(dividends[i] ^ sign);
+    };
+    const auto limit = [&](unsigned i) { return bound * fabs(static_cast<double>(divisors[i])); };
+    if (high_) {
+#pragma unroll
+      for (unsigned i = 0; i < kRows; ++i) rows |= unsigned{dividend(i) >= limit(i)} << i;
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < kRows; ++i) rows |= unsigned{dividend(i) <= limit(i)} << i;
+    }
+    return rows;
+  }
+
   /// Whether there may be such a score. Not by branches for each row, which would take the threads of a warp apart. NaN
   /// is on neither side of a bound.
   template <unsigned kRows>
@@ -418,12 +457,15 @@ class ScoreRange {
   template <class T, unsigned kRows, class F>
   __device__ void each_beyond(const Key (&scores)[kRows], F f) const {
     const auto bound = with_bits_of<T>(bound_);
+    const auto score = [&](unsigned i) {
+      return with_bits_of<T>(std::is_integral_v<T> ? static_cast<Key>(scores[i] ^ turned_) : scores[i]);
+    };
     if (high_) {
 #pragma unroll
-      for (unsigned i = 0; i < kRows; ++i) f(i, with_bits_of<T>(scores[i]) >= bound);
+      for (unsigned i = 0; i < kRows; ++i) f(i, score(i) >= bound);
     } else {
 #pragma unroll
-      for (unsigned i = 0; i < kRows; ++i) f(i, with_bits_of<T>(scores[i]) <= bound);
+      for (unsigned i = 0; i < kRows; ++i) f(i, score(i) <= bound);
     }
   }
 
@@ -431,6 +473,7 @@ class ScoreRange {
   bool high_;
   bool all_;   ///< NULL and NaN are among them
   Key bound_;  ///< bits of a score
+  Key turned_ = 0;
 };
 
 }  // namespace skyrank::kernels::cuda

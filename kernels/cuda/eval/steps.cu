@@ -201,14 +201,17 @@ class Reader {
     first_ = operations_.size();
     program_.first_columns = program_.column_count;
   }
-  /// Nor is the score's root: roots are in the order of what they are of.
+  /// Nor is the score's root: roots are in the order of what they are of. Nor its quotient, which can be compared with
+  /// a bound without dividing.
   void end_score() {
     end_first();
     program_.nulls_later = !program_.fails && std::ranges::all_of(operations_, [](const Operation& operation) {
       return keeps_nulls(operation.step);
     });
-    program_.root_later = operations_.back().step.act == Act::square_root;
-    if (program_.root_later) --first_;
+    const Step& last = operations_.back().step;
+    program_.root_later = last.act == Act::square_root;
+    program_.quotient_later = last.act == Act::divide && last.from == From::float32;
+    if (program_.root_later || program_.quotient_later) --first_;
   }
 
   const Instruction* next(std::size_t ahead) const {
@@ -624,6 +627,84 @@ class Writer {
   bool fits_ = true;
 };
 
+/// Whether a step is an operation on two floats, the right one of which comes from `from`, and is not NULL if constant.
+bool is_of_floats(const Step& step, Act act, From from) {
+  return step.act == act && step.from == from && (step.marks & (Step::kIntegers | Step::kFlag)) == 0;
+}
+
+/// Puts several steps in a row into one, where there is one that does what they do.
+class Joiner {
+ public:
+  explicit Joiner(StepProgram& program) : program_(program) {}
+
+  void run() {
+    const int all = program_.step_count;
+    const int first = program_.first_steps;
+    program_.step_count = 0;
+    take(0, first);
+    program_.first_steps = program_.step_count;
+    take(first, all);
+    count_slots();
+  }
+
+ private:
+  /// Steps from `begin` to `end` behind those that are there.
+  void take(int begin, int end) {
+    least_ = program_.step_count;
+    for (int i = begin; i < end; ++i) {
+      const Step step = program_.steps[i];
+      if (!join_load(step) && !join_sum(step)) program_.steps[program_.step_count++] = step;
+    }
+  }
+
+  /// The last step but `back`, of those that may be joined; nothing where there is none.
+  Step* last(int back) {
+    const int place = program_.step_count - 1 - back;
+    return place >= least_ ? &program_.steps[place] : nullptr;
+  }
+
+  /// A column of float32, and what is made of it.
+  bool join_load(const Step& step) {
+    Step* const load = last(0);
+    if (load == nullptr || load->act != Act::load || load->from != From::float32) return false;
+    if (step.act == Act::square) {
+      load->act = Act::load_square;
+    } else if (is_of_floats(step, Act::multiply, From::constant)) {
+      load->act = Act::load_scaled;
+      load->bits = step.bits;
+    } else if (is_of_floats(step, Act::lesser, From::float32)) {
+      load->act = Act::load_lesser;
+      load->bits = step.slot;
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  /// A square that is added to a number that was saved for it.
+  bool join_sum(const Step& step) {
+    Step* const square = last(0);
+    Step* const save = last(1);
+    if (save == nullptr || square->act != Act::load_square || save->act != Act::save) return false;
+    if (!is_of_floats(step, Act::add, From::slot) || step.slot != save->slot) return false;
+    *save = *square;
+    save->act = Act::add_square;
+    --program_.step_count;
+    return true;
+  }
+
+  void count_slots() {
+    program_.number_slots = 0;
+    for (int i = 0; i < program_.step_count; ++i) {
+      const Step& step = program_.steps[i];
+      if (step.act == Act::save) program_.number_slots = std::max(program_.number_slots, step.slot + 1);
+    }
+  }
+
+  StepProgram& program_;
+  int least_ = 0;
+};
+
 }  // namespace
 
 std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves, std::size_t of_score) {
@@ -631,6 +712,7 @@ std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves l
   Reader reader(expression, program);
   if (!reader.run(leaves, of_score)) return std::nullopt;
   if (!Writer(program).run(reader.operations(), reader.first())) return std::nullopt;
+  Joiner(program).run();
   return program;
 }
 

@@ -54,6 +54,11 @@ enum class Act : std::uint8_t {
   round_up,
   choose,          ///< the number from the slot, where the truth is one
   choose_operand,  ///< the same of the operand, a column or a constant
+  // Several of these at once, of columns of float32:
+  load_square,  ///< the operand's square becomes the number
+  add_square,   ///< that is added to the number
+  load_scaled,  ///< the operand times the constant `bits` becomes the number
+  load_lesser,  ///< the lesser of the operand, which is the left one, and of column `bits`, which is at `upper`
   general,  ///< instruction `place` of the program, a row at a time, on `operands` numbers, all but the last in slots
   read,     ///< the number is what instruction `place` of the program reads, a row at a time
 };
@@ -69,6 +74,10 @@ enum class Common : std::uint8_t {
   save,
   square,
   test_floats,
+  load_square,
+  add_square,
+  load_scaled,
+  load_lesser,
 };
 
 /// Where a step's operand comes from.
@@ -94,8 +103,8 @@ struct alignas(8) Step {
   }
 };
 
-/// What a program leaves: a number, a truth, or a score and after it a truth. Of a score the square root may be left
-/// for later, where it comes last.
+/// What a program leaves: a number, a truth, or a score and after it a truth. Of a score the square root, or a division
+/// by a column of float32, may be left for later, where it comes last.
 enum class Leaves : std::uint8_t { number, truth, score, score_and_truth };
 
 /// A program as an argument of a kernel.
@@ -110,11 +119,12 @@ struct StepProgram {
   StoredColumn columns[kMostColumns];  ///< that are staged: of 4 or 8 bytes, aligned to 16
   int step_count = 0;
   int column_count = 0;
-  /// Of a program that leaves a score, the steps and columns without which that cannot be had, or what its root is of:
-  /// these come first. Of others all.
+  /// Of a program that leaves a score, the steps and columns without which that cannot be had, or what its root or its
+  /// quotient is of: these come first. Of others all.
   int first_steps = 0;
   int first_columns = 0;
   bool root_later = false;
+  bool quotient_later = false;
   /// A score without a value in any column of which there is none: NULLs are looked at after the first part.
   bool nulls_later = false;
   int number_slots = 0;

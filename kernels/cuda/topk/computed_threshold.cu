@@ -41,8 +41,21 @@ struct ComputedRows {
   ScoreKind score_kind;
   std::size_t n;
   Kind kind;
+  /// Columns of 4 and 8 bytes that they read, as far as there is room.
+  static constexpr unsigned kMostBrought = 4;
+  struct Brought {
+    const std::byte* values;
+    unsigned bytes;
+  } brought[kMostBrought];
+  unsigned brought_count;
 
   __device__ std::size_t size() const { return n; }
+  /// Two rows, all of whose values are brought together: the programs ask for them one after another.
+  __device__ void at_both(const std::size_t (&rows)[2], Element& first, Element& second) const {
+    bring(rows);
+    first = at(rows[0]);
+    second = at(rows[1]);
+  }
   __device__ Element at(std::size_t row) const {
     std::uint64_t slots[StepProgram::kMostStacked];
     StackMachine machine(slots, 1);
@@ -56,6 +69,27 @@ struct ComputedRows {
     const RowValue value = machine.run(score, id);
     return kind.of(score_kind.key(value.bits, value.valid), row);
   }
+
+ private:
+  /// Has values brought to the L1 cache, and waits for all of them at once.
+  __device__ void bring([[maybe_unused]] const std::size_t (&rows)[2]) const {
+#if defined(__CUDACC__)
+    unsigned words[kMostBrought][2] = {};
+#pragma unroll
+    for (unsigned c = 0; c < kMostBrought; ++c) {
+      if (c >= brought_count) break;
+#pragma unroll
+      for (unsigned r = 0; r < 2; ++r) {
+        words[c][r] = *reinterpret_cast<const unsigned*>(brought[c].values + rows[r] * brought[c].bytes);
+      }
+    }
+    unsigned all = 0;
+#pragma unroll
+    for (unsigned c = 0; c < kMostBrought; ++c) all += words[c][0] ^ words[c][1];
+    // Loads whose values nothing reads would be left out.
+    asm volatile("{ .reg .pred p; setp.eq.u32 p, %0, 0x9e3779b9; @p nanosleep.u32 1; }" : : "r"(all));
+#endif
+  }
 };
 
 /// Of each row the program leaves the score, and, where there is a condition, its truth. Few scores are at or below the
@@ -64,58 +98,80 @@ struct ComputedRows {
 template <class Form>
 __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     keep_computed(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
-                  ComputedRows rows, unsigned* failed, Guess<ComputedRows::Element>* guess,
-                  ComputedRows::Element* candidates, std::size_t capacity) {
+                  const __grid_constant__ ComputedRows rows, unsigned* failed,
+                  const __grid_constant__ ScanTarget<ComputedRows::Element> target) {
   using Element = ComputedRows::Element;
   using Machine = RowMachine<Form>;
   constexpr unsigned kRows = Form::kRows;
-  __shared__ Element buffers[kMachineThreads / kLanes][Collector<Element>::kHeld];
+  constexpr unsigned kPartBits = (1u << kPartRows) - 1;
+  __shared__ Element buffers[kMachineThreads / kLanes][ScanCollector<Element>::kHeld];
+  __shared__ Element knots[kMostKnots];
+  const MachineRows all{rows.n, nullptr};
+  Machine machine(program, layout, dynamic_shared<uint4>());
+  fetch_first(machine, layout, all);  // while the threshold is being found: the columns were there before
   wait_for_previous();
   let_next_start();
-  const Wanted<ComputedRows::Kind> wanted{guess->threshold};
-  ScoreRange<std::uint64_t> range(!rows.score_kind.is_float, rows.score_kind.high, wanted.most());
+  using Threshold = Wanted<ComputedRows::Kind>;
+  const Threshold threshold{target.guess->threshold};
+  ScoreRange<std::uint64_t> range(!rows.score_kind.is_float, rows.score_kind.high, threshold.most());
+  range.turn(rows.score_kind.turned());
   if (!Form::kFails && program.root_later) range.square();
-  const std::uint64_t turned = rows.score_kind.turned();
+  if (!Form::kFails && program.quotient_later) range.divide();
   const bool filters = rows.condition.count > 0;
-  const MachineRows all{rows.n, nullptr};
-  Collector<Element> found{buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates};
-  const auto scores_of = [&](const Numbers<Form>& score, std::uint64_t(&scores)[kRows]) {
+  ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, threshold.holds_all(), knots)};
+  const auto scores_of = [&](std::uint64_t(&scores)[kRows]) {
 #pragma unroll
-    for (unsigned i = 0; i < kRows; ++i) scores[i] = score.bits(i) ^ turned;
+    for (unsigned i = 0; i < kRows; ++i) scores[i] = machine.number().bits(i);
   };
-  for_rows_together<Form>(
-      program, layout, all, [&](Machine& machine, std::size_t tile, std::size_t place, unsigned present) {
-        const Numbers<Form>& score = machine.number();
-        std::uint64_t scores[kRows];
-        unsigned keeps = present;
-        if constexpr (!Form::kFails) {
-          scores_of(score, scores);
-          if (!__any_sync(kAllLanes, range.may_hold_any(scores))) return;
-          keeps &= range.bits_within(scores);
-        }
-        machine.run_rest(all, tile);
-        if (filters) {
-          const Truths& truth = machine.truth();
-          if constexpr (Form::kFails) {
-            if ((truth.failed & present) != 0) *failed = 1;
-          }
-          keeps &= Form::kNulls ? truth.bits & truth.valid : truth.bits;
-        }
-        if constexpr (Form::kFails) {
-          if ((score.failed & keeps) != 0) *failed = 1;
-          scores_of(score, scores);
-          keeps &= range.bits_within(scores);
-        }
-        if (!__any_sync(kAllLanes, keeps != 0)) return;
-        const auto element = [&](unsigned i) {
-          const bool valid = !Form::kNulls || (score.valid >> i & 1) != 0;
-          return rows.kind.of(rows.score_kind.key(score.bits(i), valid), Machine::place_of(place, i));
-        };
-        unsigned taken = 0;
+  // Bits of a thread's rows that may be wanted by what there is of their scores before the rest of the program; none
+  // where no row of the warp may.
+  const auto look_first = [&] {
+    std::uint64_t scores[kRows];
+    scores_of(scores);
+    if (program.quotient_later) {
+      float divisors[kRows];
+      machine.take_divisors(divisors);
+      return range.quotients_within(scores, divisors);
+    }
+    return __any_sync(kAllLanes, range.may_hold_any(scores)) ? range.bits_within(scores) : 0u;
+  };
+  for_rows_fetched(machine, layout, all, [&](std::size_t tile, std::size_t place) {
+    unsigned keeps = Form::kAll;
+    if constexpr (!Form::kFails) {
+      keeps = look_first();
+      if (!__any_sync(kAllLanes, keeps != 0)) return;
+    }
+    keeps &= machine.present(all, place);
+    machine.run_rest(all, tile);
+    const Numbers<Form>& score = machine.number();
+    if (filters) {
+      const Truths& truth = machine.truth();
+      if constexpr (Form::kFails) {
+        if ((truth.failed & keeps) != 0) *failed = 1;
+      }
+      keeps &= Form::kNulls ? truth.bits & truth.valid : truth.bits;
+    }
+    if constexpr (Form::kFails) {
+      if ((score.failed & keeps) != 0) *failed = 1;
+      std::uint64_t scores[kRows];
+      scores_of(scores);
+      keeps &= range.bits_within(scores);
+    }
+    if (!__any_sync(kAllLanes, keeps != 0)) return;
+    const auto element = [&](unsigned i) {
+      const bool valid = !Form::kNulls || (score.valid >> i & 1) != 0;
+      return rows.kind.of(rows.score_kind.key(score.bits(i), valid), Machine::place_of(place, i));
+    };
+    const Threshold wanted{target.guess->threshold};  // read again, as there are too few registers to keep it
+    unsigned taken = 0;
 #pragma unroll
-        for (unsigned i = 0; i < kRows; ++i) taken |= unsigned{wanted.holds(element(i))} << i;
-        found.template add<kRows>(taken & keeps, element);
-      });
+    for (unsigned i = 0; i < kRows; ++i) taken |= unsigned{wanted.holds(element(i))} << i;
+#pragma unroll
+    for (unsigned part = 0; part < Form::kParts; ++part) {
+      found.template add<kPartRows>((taken & keeps) >> part * kPartRows & kPartBits,
+                                    [&](unsigned i) { return element(part * kPartRows + i); });
+    }
+  });
   found.flush();
 }
 
@@ -130,6 +186,20 @@ DeviceExpression joined(const ComputedScan& scan) {
     both.instructions.push_back(how);
   }
   return both;
+}
+
+/// Finds the columns whose values are brought before the programs run.
+void find_brought(ComputedRows& rows, const DeviceExpression& both) {
+  for (const Instruction& how : both.instructions) {
+    if (how.op != Opcode::column || rows.brought_count == ComputedRows::kMostBrought) continue;
+    const StoredColumn& column = both.columns[how.index];
+    const auto* const values = static_cast<const std::byte*>(column.values);
+    const auto bytes = static_cast<unsigned>(bytes_of(column.stored));
+    const bool fits = bytes >= 4 && reinterpret_cast<std::uintptr_t>(values) % bytes == 0;
+    const bool known = std::any_of(rows.brought, rows.brought + rows.brought_count,
+                                   [&](const ComputedRows::Brought& brought) { return brought.values == values; });
+    if (fits && !known) rows.brought[rows.brought_count++] = {values, bytes};
+  }
 }
 
 /// Of what is always read.
@@ -152,7 +222,7 @@ std::optional<TopKSolution> select_with(const ScanProblem& problem, const Thresh
                   .threads = kMachineThreads,
                   .shared_bytes = shared_bytes};
   return select_from_scan<ComputedRows>(problem, plan, bytes_of_row(program), context, device, [&](auto& selection) {
-    selection.start(rows, 0, keep_computed<Form>, grid, program, layout, rows, failed);
+    selection.start(rows, keep_computed<Form>, grid, program, layout, rows, failed);
   });
 }
 
@@ -170,11 +240,14 @@ std::optional<TopKSolution> best_of_computed(const ScanProblem& problem, const T
   const LoadedExpression loaded(both, device);
   program->source = loaded.expression();
   const bool is_float = scan.score.result == Stored::float64;
-  const ComputedRows rows{loaded.part(of_score, both.instructions.size()),
-                          loaded.part(0, of_score),
-                          {is_float, scan.score.result == Stored::int64, scan.high},
-                          problem.n,
-                          ScanSelection<ComputedRows>::kind_of(problem.ties)};
+  ComputedRows rows{.condition = loaded.part(of_score, both.instructions.size()),
+                    .score = loaded.part(0, of_score),
+                    .score_kind = {is_float, scan.score.result == Stored::int64, scan.high},
+                    .n = problem.n,
+                    .kind = ScanSelection<ComputedRows>::kind_of(problem.ties),
+                    .brought = {},
+                    .brought_count = 0};
+  find_brought(rows, both);
   auto solution = with_form(*program, [&]<class Form>(Form) {
     return select_with<Form>(problem, plan, *program, rows, loaded.failed(), context, device);
   });

@@ -13,6 +13,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/run.hpp"
+#include "kernels/cuda/topk/bins.cuh"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/least_in_order.hpp"
 #include "kernels/cuda/topk/threshold.cuh"
@@ -37,6 +38,76 @@ struct Wanted {
   __device__ Key most() const { return Kind::key(threshold); }
 };
 
+/// Where the candidates of a scan go: to bins where there are some, else to a list. To the list too where all rows that
+/// pass are candidates, as a sample says nothing of those.
+template <class Element>
+struct ScanTarget {
+  Guess<Element>* guess;
+  Element* candidates;
+  std::size_t capacity;
+  Bins<Element> bins;  ///< of no knots where there are none
+
+  __host__ __device__ bool has_bins() const { return bins.rule.count > 0; }
+};
+
+/// A warp's way there.
+template <class Element>
+struct ScanSink {
+  const ScanTarget<Element>& target;
+  const Element* knots;  ///< in shared memory; null: to the list
+
+  __device__ void put(const Element* held, unsigned size) const {
+    if (knots != nullptr) {
+      BinSink<Element>{target.bins, knots}.put(held, size);
+    } else {
+      ListSink<Element>{target.candidates, target.capacity, &target.guess->candidates}.put(held, size);
+    }
+  }
+};
+
+template <class Element>
+using ScanCollector = CollectorTo<Element, ScanSink<Element>>;
+
+/// The sink of a block's warps, once the threshold is known: then its knots are. All threads of the block call it.
+template <class Element>
+__device__ ScanSink<Element> sink_of(const ScanTarget<Element>& target, bool holds_all, Element (&knots)[kMostKnots]) {
+  if (!target.has_bins()) return {target, nullptr};
+  for (unsigned i = threadIdx.x; i < target.bins.rule.count; i += blockDim.x) knots[i] = target.bins.rule.knots[i];
+  __syncthreads();
+  return {target, holds_all ? nullptr : knots};
+}
+
+/// The threshold, and knots of empty bins where there are some.
+template <class Rows>
+__global__ void __launch_bounds__(kSampleThreads)
+    find_scan_threshold(const __grid_constant__ Rows rows, unsigned size, unsigned rank,
+                        const __grid_constant__ ScanTarget<typename Rows::Element> target,
+                        typename Rows::Element* minima, unsigned* arrived) {
+  using Element = typename Rows::Element;
+  if (target.has_bins()) Zeros{.words = target.bins.sizes, .count = kBins + 1}.set();
+  guess_threshold(rows, size, rank, target.guess, minima, arrived,
+                  [&](const SampleMinima<Element>& sample, Element threshold) {
+                    if (!target.has_bins()) return;
+                    choose_knots(sample.elements, sample.count, threshold, rank - 1, target.bins.rule);
+                  });
+}
+
+/// Whether the candidates of a plan go to bins: a list takes longer, even where few of it are wanted. Of a low rank of
+/// the sample there may be many more than expected.
+inline bool uses_bins(const ThresholdPlan& plan) {
+  constexpr std::size_t kLeastRank = 6;
+  constexpr std::size_t kLeastBinned = 4096;
+  return plan.rank >= kLeastRank && plan.expected > kLeastBinned && plan.expected <= kMostBinned;
+}
+
+/// As plan_bins, but that all candidates may lie beyond their bins' room: there are few.
+inline BinPlan plan_scan_bins(const ThresholdPlan& plan) {
+  if (!uses_bins(plan)) return {};
+  BinPlan bins = plan_bins(plan);
+  bins.beyond = static_cast<unsigned>(plan.capacity);
+  return bins;
+}
+
 /// A selection under way. `Rows` is what find_threshold samples; it has a `Kind` of elements.
 template <class Rows>
 class ScanSelection {
@@ -50,6 +121,10 @@ class ScanSelection {
         device_(device),
         guess_(device.allocate<Guess<Element>>(1)),
         candidates_(device.allocate<Element>(plan.capacity + plan.blocks * kSampleOfBlock / plan.group)),
+        bins_(plan_scan_bins(plan)),
+        knots_(device.allocate<Element>(binned() ? kMostKnots + in_bins() + bins_.beyond : 0)),
+        sizes_(device.allocate<unsigned>(binned() ? kBins + 1 : 0)),
+        places_(device.allocate<uint2>(bins_.beyond)),
         rows_(device.allocate<RowId>(problem.ties == TieRule::last ? 0 : problem.k)),
         elements_(device.allocate<Element>(problem.ties == TieRule::last ? problem.k : 0)) {}
 
@@ -57,27 +132,34 @@ class ScanSelection {
     return {.keys = nullptr, .complement = ties == TieRule::last ? Kind::kRowMask : Element{0}};
   }
 
-  /// In the order of the device's stream. `keep` is a kernel that adds candidates to a guess.
+  /// In the order of the device's stream. `keep` is a kernel that adds candidates to a target.
   template <class... Parameters, class... Arguments>
-  void start(const Rows& rows, std::size_t sample_shared_bytes, void (*keep)(Parameters...), const Grid& grid,
-             const Arguments&... arguments) {
-    launch("find_threshold", find_threshold<Rows>,
-           {.blocks = plan_.blocks, .threads = kSampleThreads, .shared_bytes = sample_shared_bytes}, device_.stream(),
-           rows, static_cast<unsigned>(plan_.group), static_cast<unsigned>(plan_.rank), guess_.data(),
+  void start(const Rows& rows, void (*keep)(Parameters...), const Grid& grid, const Arguments&... arguments) {
+    const ScanTarget<Element> target = this->target();
+    launch("find_threshold", find_scan_threshold<Rows>, {.blocks = plan_.blocks, .threads = kSampleThreads},
+           device_.stream(), rows, static_cast<unsigned>(plan_.group), static_cast<unsigned>(plan_.rank), target,
            candidates_.data() + plan_.capacity, device_.arrivals());
     Grid overlapping = grid;
-    overlapping.overlaps = device_.properties().capability >= 90;
-    launch("keep_scanned", keep, overlapping, device_.stream(), arguments..., guess_.data(), candidates_.data(),
-           plan_.capacity);
-    put_in_order(plan_.expected, problem_.k);
+    overlapping.overlaps = overlaps();
+    launch("keep_scanned", keep, overlapping, device_.stream(), arguments..., target);
+    if (binned()) {
+      rank_in_bins(target.bins);
+    } else {
+      put_in_order(plan_.expected, problem_.k);
+    }
   }
 
   /// The answer, once that is done; nothing where the guess was wrong.
   bool finish(TopKSolution& solution) {
     const Guess<Element> guess = fetched();
     const bool all = Kind::key(guess.threshold) == kNullKey<typename Kind::Key>;
-    if (guess.candidates > plan_.capacity || (!all && guess.candidates < problem_.k)) return false;
-    solution.rows.resize(std::min<std::size_t>(problem_.k, guess.candidates));
+    if (binned() && !all) {
+      if (guess.failed != 0) return false;
+      solution.rows.resize(problem_.k);
+    } else {
+      if (guess.candidates > plan_.capacity || (!all && guess.candidates < problem_.k)) return false;
+      solution.rows.resize(std::min<std::size_t>(problem_.k, guess.candidates));
+    }
     if (solution.rows.empty()) return true;
     if (guess.failed != 0) {
       // Fewer rows pass than were expected to be put in order.
@@ -94,6 +176,42 @@ class ScanSelection {
   }
 
  private:
+  bool binned() const { return bins_.knots > 0; }
+  std::size_t in_bins() const { return std::size_t{kBins} * bins_.room; }
+  bool overlaps() const { return device_.properties().capability >= 90; }
+
+  ScanTarget<Element> target() {
+    ScanTarget<Element> target{
+        .guess = guess_.data(), .candidates = candidates_.data(), .capacity = plan_.capacity, .bins = {}};
+    if (!binned()) return target;
+    const bool complemented = kind_of(problem_.ties).complement != 0;
+    target.bins = {.rule = {.knots = knots_.data(),
+                            .count = bins_.knots,
+                            .width = bins_.width,
+                            .first = complemented ? static_cast<std::uint64_t>(Kind::kRowMask) - (problem_.n - 1) : 0,
+                            .rows = problem_.n},
+                   .sizes = sizes_.data(),
+                   .elements = knots_.data() + kMostKnots,
+                   .room = bins_.room,
+                   .beyond = knots_.data() + kMostKnots + in_bins(),
+                   .places = places_.data(),
+                   .beyond_room = bins_.beyond};
+    return target;
+  }
+
+  /// Where all rows that pass are candidates, bins hold none, and the guess fails.
+  void rank_in_bins(const Bins<Element>& bins) {
+    const std::size_t shares =
+        std::max(static_cast<std::size_t>(device_.properties().multiprocessors), blocks_for(problem_.k, kMostOfShare));
+    launch("rank_bins", rank_bins<Element>,
+           {.blocks = shares,
+            .threads = kRankThreads,
+            .shared_bytes = BinShare<Element>::shared_bytes(),
+            .overlaps = overlaps()},
+           device_.stream(), bins, guess_.data(),
+           Ranked<Element>{.answer = {.elements = elements_.data(), .rows = rows_.data(), .k = problem_.k}});
+  }
+
   /// Equal keys stand with the highest row id first, and are wanted the other way round.
   void take_from_elements(Vector<RowId>& rows) {
     Vector<Element> elements(rows.size());
@@ -126,6 +244,10 @@ class ScanSelection {
   DeviceContext& device_;
   Buffer<Guess<Element>> guess_;
   Buffer<Element> candidates_;
+  BinPlan bins_;            ///< of no knots where there are none
+  Buffer<Element> knots_;   ///< and after them what is in bins, and what they have no room for
+  Buffer<unsigned> sizes_;  ///< of bins
+  Buffer<uint2> places_;
   Buffer<RowId> rows_;
   Buffer<Element> elements_;  ///< instead of the rows where ties go to the last
 };

@@ -71,8 +71,6 @@ inline constexpr unsigned kMostExactTerms = 4;
 /// What a thread has read of the columns of a score.
 template <unsigned kTerms, unsigned kAtATime, ScanForm kForm>
 struct ReadTerms {
-  static constexpr unsigned kRows = kAtATime * kRowsOfGroup;
-
   ReadValues<kAtATime, kForm> columns[kTerms];
 
   /// `f(column)` of those that there are.
@@ -100,9 +98,10 @@ __device__ FirstLook<Key, kAtATime * kRowsOfGroup> look_first(const ReadScan& sc
   using Terms = ReadTerms<kTerms, kAtATime, kForm>;
   Terms read{};
   Terms::each(scan, [&](unsigned c) { read.columns[c].load_words(scan.columns[c], first); });
-  FirstLook<Key, Terms::kRows> look;
+  constexpr unsigned kRows = kAtATime * kRowsOfGroup;
+  FirstLook<Key, kRows> look;
   Terms::each(scan, [&](unsigned c) {
-    with_values<Terms::kRows>(scan.columns[c], read.columns[c], [&](const auto& values) {
+    with_values<kRows>(scan.columns[c], read.columns[c], [&](const auto& values) {
       if constexpr (kOwnRanges) look.passing &= passing_range(scan.columns[c], values);
       look.scores.template add<(kTerms > 1)>(scan, c, values);
     });
@@ -144,36 +143,46 @@ __device__ LookAtNulls look_at_nulls(const ReadScan& scan, std::size_t first, un
   return look;
 }
 
-__device__ inline bool has_bit(unsigned rows, unsigned i) { return (rows >> bit_of_row(i) & 1) != 0; }
+/// The score of one row.
+template <class Key, unsigned kTerms, ScanForm kForm>
+__device__ Key score_of(const ReadScan& scan, std::size_t row) {
+  using Terms = ReadTerms<kTerms, 1, kForm>;
+  Terms read{};
+  Terms::each(scan, [&](unsigned c) { read.columns[c].load_value(scan.columns[c], row); });
+  Scores<Key, 1> score;
+  Terms::each(scan, [&](unsigned c) {
+    with_values<1>(scan.columns[c], read.columns[c],
+                   [&](const auto& values) { score.template add<(kTerms > 1)>(scan, c, values); });
+  });
+  return score.bits[0];
+}
 
 /// Keeps those of a thread's rows that pass, of those in `passing`, whose scores may be wanted and are in the ranges of
-/// their own columns. All lanes of a warp call.
+/// their own columns. All lanes of a warp call. In the end a lane mostly has one row or none: each makes the elements
+/// of its own rows one after another, from values that have been read before.
 template <unsigned kTerms, unsigned kAtATime, ScanForm kForm, class Rows, class Found>
 __device__ void keep_passing(const Rows& rows, const Wanted<typename Rows::Kind>& wanted, std::size_t first,
                              unsigned passing, Found& found) {
+  using Key = typename Rows::Key;
   const ReadScan& scan = rows.scan;
   if (!__any_sync(kAllLanes, passing != 0)) return;
   const LookAtNulls nulls = look_at_nulls<kTerms, kAtATime, kForm>(scan, first, passing, wanted.holds_all());
-  passing = nulls.passing;
+  passing = nulls.passing & bits_of_groups(kAtATime);
   for (int c = scan.terms; c < scan.count; ++c) {
     if (!__any_sync(kAllLanes, passing != 0)) return;
     passing = passing_elsewhere<kAtATime>(scan.columns[c], first, passing);
   }
-  if (!__any_sync(kAllLanes, passing != 0)) return;
-  const auto look = look_first<typename Rows::Key, kTerms, kAtATime, kForm, false>(scan, first);
-#pragma unroll
-  for (unsigned g = 0; g < kAtATime; ++g) {
-    const auto element = [&](unsigned i) {
-      const unsigned mine = g * kRowsOfGroup + i;
-      return rows.kind.of(key_of_score(scan, look.scores.bits[mine], has_bit(nulls.null, mine)),
-                          (first + g * kGroupStride) * kRowsOfGroup + i);
-    };
-    unsigned taken = 0;
-#pragma unroll
-    for (unsigned i = 0; i < kRowsOfGroup; ++i) {
-      taken |= unsigned{has_bit(passing, g * kRowsOfGroup + i) && wanted.holds(element(i))} << i;
+  while (__any_sync(kAllLanes, passing != 0)) {
+    const bool mine = passing != 0;
+    typename Rows::Element element{};
+    if (mine) {
+      const auto bit = static_cast<unsigned>(__ffs(static_cast<int>(passing)) - 1);
+      const std::size_t row = (first + bit / 8 * kGroupStride) * kRowsOfGroup + bit % 8;
+      const auto score = score_of<Key, kTerms, kForm>(scan, row);
+      element = rows.kind.of(key_of_score(scan, score, (nulls.null >> bit & 1) != 0), row);
     }
-    found.template add<kRowsOfGroup>(taken, element);
+    found.template add<1>(mine && wanted.holds(element) ? 1 : 0, [&](unsigned) { return element; });
+    passing &= passing - 1;
   }
 }
 
@@ -190,24 +199,25 @@ __device__ inline void read_anew([[maybe_unused]] unsigned& place) {
 /// and what only they need is read, where one of a warp's scores is.
 template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
 __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
-    keep_scanned(const __grid_constant__ ScannedRows<Key> rows, Guess<typename ScannedRows<Key>::Element>* guess,
-                 typename ScannedRows<Key>::Element* candidates, std::size_t capacity) {
+    keep_scanned(const __grid_constant__ ScannedRows<Key> rows,
+                 const __grid_constant__ ScanTarget<typename ScannedRows<Key>::Element> target) {
   using Element = typename ScannedRows<Key>::Element;
   constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
   constexpr unsigned kAgain = kGroupsAgain<kTerms, kForm>;
   constexpr unsigned kRows = kAtATime * kRowsOfGroup;
   constexpr unsigned kBitsAgain = bits_of_groups(kAgain);
   static_assert(kScanThreads == kGroupStride);
-  __shared__ Element buffers[kScanThreads / kLanes][Collector<Element>::kHeld];
-  wait_for_previous();
-  let_next_start();
-  const ReadScan& scan = rows.scan;
-  const Wanted<typename ScannedRows<Key>::Kind> wanted{guess->threshold};
-  const ScoreRange<Key> range(scan.integer, scan.high, wanted.most());
-  Collector<Element> found{buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates};
-
+  __shared__ Element buffers[kScanThreads / kLanes][ScanCollector<Element>::kHeld];
+  __shared__ Element knots[kMostKnots];
   // There are at most 2^32 rows.
   const auto tiles = static_cast<unsigned>(rows.n / (kScanThreads * kRows));
+  const ReadScan& scan = rows.scan;
+  wait_for_previous();
+  let_next_start();
+  const Wanted<typename ScannedRows<Key>::Kind> wanted{target.guess->threshold};
+  const ScoreRange<Key> range(scan.integer, scan.high, wanted.most());
+  ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, wanted.holds_all(), knots)};
+
   for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     unsigned first = tile * (kScanThreads * kAtATime) + threadIdx.x;
     const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
@@ -288,7 +298,7 @@ std::optional<TopKSolution> select_from(const ScanProblem& problem, const Thresh
   const Grid grid{.blocks = std::min(blocks_for(problem.n, std::size_t{kScanThreads} * kRowsOfGroup), resident),
                   .threads = kScanThreads};
   return select_from_scan<Rows>(problem, plan, bytes_of_row(scan), context, device,
-                                [&](auto& selection) { selection.start(rows, 0, keep, grid, rows); });
+                                [&](auto& selection) { selection.start(rows, keep, grid, rows); });
 }
 
 }  // namespace

@@ -178,7 +178,9 @@ class CollectorTo {
     const unsigned total = __reduce_add_sync(kAllLanes, mine);
     if (total == 0) return;
     if (held_ + total > kHeld) flush();
-    if (total > kHeld) return sink_.template put_some<kItems>(taken, total, element);
+    if constexpr (kItems * kLanes > kHeld) {
+      if (total > kHeld) return sink_.template put_some<kItems>(taken, total, element);
+    }
     unsigned before = held_ + sum_up_to_lane(mine) - mine;
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {

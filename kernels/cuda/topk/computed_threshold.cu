@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   constexpr unsigned kRows = Form::kRows;
   constexpr unsigned kPartBits = (1u << kPartRows) - 1;
   __shared__ Element buffers[kMachineThreads / kLanes][ScanCollector<Element>::kHeld];
-  __shared__ Element knots[kMostKnots];
+  __shared__ KnotsOfBlock<Element> knots;
   const MachineRows all{rows.n, nullptr};
   Machine machine(program, layout, dynamic_shared<uint4>());
   fetch_first(machine, layout, all);  // while the threshold is being found: the columns were there before

@@ -54,11 +54,11 @@ struct ScanTarget {
 template <class Element>
 struct ScanSink {
   const ScanTarget<Element>& target;
-  const Element* knots;  ///< in shared memory; null: to the list
+  const KnotsOfBlock<Element>* knots;  ///< null: to the list
 
   __device__ void put(const Element* held, unsigned size) const {
     if (knots != nullptr) {
-      BinSink<Element>{target.bins, knots}.put(held, size);
+      BinSink<Element>{target.bins, *knots}.put(held, size);
     } else {
       ListSink<Element>{target.candidates, target.capacity, &target.guess->candidates}.put(held, size);
     }
@@ -70,11 +70,10 @@ using ScanCollector = CollectorTo<Element, ScanSink<Element>>;
 
 /// The sink of a block's warps, once the threshold is known: then its knots are. All threads of the block call it.
 template <class Element>
-__device__ ScanSink<Element> sink_of(const ScanTarget<Element>& target, bool holds_all, Element (&knots)[kMostKnots]) {
+__device__ ScanSink<Element> sink_of(const ScanTarget<Element>& target, bool holds_all, KnotsOfBlock<Element>& knots) {
   if (!target.has_bins()) return {target, nullptr};
-  for (unsigned i = threadIdx.x; i < target.bins.rule.count; i += blockDim.x) knots[i] = target.bins.rule.knots[i];
-  __syncthreads();
-  return {target, holds_all ? nullptr : knots};
+  target.bins.rule.template load_knots<false>(knots);
+  return {target, holds_all ? nullptr : &knots};
 }
 
 /// The threshold, and knots of empty bins where there are some.

@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
   constexpr unsigned kBitsAgain = bits_of_groups(kAgain);
   static_assert(kScanThreads == kGroupStride);
   __shared__ Element buffers[kScanThreads / kLanes][ScanCollector<Element>::kHeld];
-  __shared__ Element knots[kMostKnots];
+  __shared__ KnotsOfBlock<Element> knots;
   // There are at most 2^32 rows.
   const auto tiles = static_cast<unsigned>(rows.n / (kScanThreads * kRows));
   const ReadScan& scan = rows.scan;

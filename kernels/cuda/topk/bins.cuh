@@ -107,7 +107,7 @@ struct BinRule {
   /// How many knots are below an element.
   __device__ unsigned interval_of(Element element, const Element* sorted) const {
     unsigned interval = 0;
-    for (unsigned step = kMostKnots / 2; step > 0; step /= 2) {
+    for (unsigned step = (kMostKnots + 1) / 2; step > 0; step /= 2) {
       if (interval + step < count && sorted[interval + step - 1] < element) interval += step;
     }
     return interval;

@@ -90,7 +90,7 @@ struct SampledThreshold {
     const BinPlan size = plan_bins(plan);
     const std::size_t binned = std::size_t{kBins} * size.room;
     const std::size_t listed = kNarrow ? plan.capacity : 0;
-    const auto memory = run.allocate<Element>(groups_of(plan) + kMostKnots + binned + size.beyond + listed);
+    const auto memory = run.allocate<Element>(groups_of(plan) + kRoomForKnots + binned + size.beyond + listed);
     const auto sizes = run.allocate<unsigned>(kBins + 1);
     const auto places = run.allocate<uint2>(size.beyond);
     Element* const knots = memory.data() + groups_of(plan);
@@ -100,9 +100,9 @@ struct SampledThreshold {
                                       .first = rows.first_row_bits(),
                                       .rows = rows.size()},
                              .sizes = sizes.data(),
-                             .elements = knots + kMostKnots,
+                             .elements = knots + kRoomForKnots,
                              .room = size.room,
-                             .beyond = knots + kMostKnots + binned,
+                             .beyond = knots + kRoomForKnots + binned,
                              .places = places.data(),
                              .beyond_room = size.beyond};
     const bool overlaps = run.device.properties().capability >= 90;

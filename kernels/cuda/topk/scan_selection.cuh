@@ -121,7 +121,7 @@ class ScanSelection {
         guess_(device.allocate<Guess<Element>>(1)),
         candidates_(device.allocate<Element>(plan.capacity + plan.blocks * kSampleOfBlock / plan.group)),
         bins_(plan_scan_bins(plan)),
-        knots_(device.allocate<Element>(binned() ? kMostKnots + in_bins() + bins_.beyond : 0)),
+        knots_(device.allocate<Element>(binned() ? kRoomForKnots + in_bins() + bins_.beyond : 0)),
         sizes_(device.allocate<unsigned>(binned() ? kBins + 1 : 0)),
         places_(device.allocate<uint2>(bins_.beyond)),
         rows_(device.allocate<RowId>(problem.ties == TieRule::last ? 0 : problem.k)),
@@ -190,9 +190,9 @@ class ScanSelection {
                             .first = complemented ? static_cast<std::uint64_t>(Kind::kRowMask) - (problem_.n - 1) : 0,
                             .rows = problem_.n},
                    .sizes = sizes_.data(),
-                   .elements = knots_.data() + kMostKnots,
+                   .elements = knots_.data() + kRoomForKnots,
                    .room = bins_.room,
-                   .beyond = knots_.data() + kMostKnots + in_bins(),
+                   .beyond = knots_.data() + kRoomForKnots + in_bins(),
                    .places = places_.data(),
                    .beyond_room = bins_.beyond};
     return target;

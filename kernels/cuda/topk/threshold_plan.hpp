@@ -30,7 +30,10 @@ inline constexpr unsigned kBins = 8192;
 /// that knot, eight of a width and then eight of twice that; of 64-bit and of narrow keys half of them are equal
 /// before.
 inline constexpr unsigned kLowBins = 512;
-inline constexpr unsigned kMostKnots = 128;
+/// One less than a power of two, by which a search halves them: a block of 128-bit elements has its knots and what else
+/// it knows of them in 2 KiB.
+inline constexpr unsigned kMostKnots = 127;
+inline constexpr unsigned kRoomForKnots = kMostKnots + 1;  ///< that keep what lies behind them aligned
 /// Candidates that bins are meant for: with more of them each would have too many.
 inline constexpr std::size_t kMostBinned = std::size_t{1} << 19;
 

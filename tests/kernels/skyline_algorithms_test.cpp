@@ -218,10 +218,15 @@ TEST(BlockedBitmap, ManyDuplicates) {
   EXPECT_EQ(run(algorithm("blocked-bitmap"), SkylineCase(n, columns, KeyWidth::bytes8).problem()).rows, expected);
 }
 
+/// Enough for three batches of 1, of 3 and, where nothing slows the test down, of 8 threads, whose first ones have
+/// 2,048, 3,072 and 8,192 rows: then two runs of the skyline are merged.
+constexpr std::size_t kThreeBatches = kSanitized ? 12'000 : 26'000;
+constexpr int kThreadsOfBatches[] = {1, 3, 8};
+
 // Most rows are in the skyline, so that its blocks are put in order anew several times, from runs of several batches
 // and by several threads; every fifth row is there twice.
 TEST(BlockedBitmap, RunsOfManyBatches) {
-  const std::size_t n = kSanitized ? 9'000 : 24'000;
+  const std::size_t n = kThreeBatches;
   const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 16);
   for (const std::size_t d : {6, 11}) {
     auto columns = make_columns(Distribution::anticorrelated, n, d, KeyWidth::bytes4, d);
@@ -232,7 +237,7 @@ TEST(BlockedBitmap, RunsOfManyBatches) {
       const SkylineCase data(n, columns, width);
       const Vector<RowId> expected = run(algorithm("sfs"), data.problem()).rows;
       EXPECT_GT(2 * expected.size(), n);
-      for (const int threads : {1, 3, 16}) {
+      for (const int threads : kThreadsOfBatches) {
         tbb::task_arena arena(threads);
         EXPECT_EQ(arena.execute([&] { return run(algorithm("blocked-bitmap"), data.problem()).rows; }), expected)
             << d << " dimensions, " << threads << " threads";
@@ -244,12 +249,12 @@ TEST(BlockedBitmap, RunsOfManyBatches) {
 // More dimensions than a row's word has bits for, and few values in each: many rows that differ share a place in
 // z-order, in every run of the skyline's.
 TEST(BlockedBitmap, ManyRowsInOnePlace) {
-  const std::size_t n = kSanitized ? 6'000 : 20'000;
+  const std::size_t n = kThreeBatches;
   const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 16);
   for (const std::size_t d : {16, 20, 40}) {
     const SkylineCase data(n, make_columns(Distribution::few_distinct, n, d, KeyWidth::bytes4, d), KeyWidth::bytes4);
     const Vector<RowId> expected = run(algorithm("sfs"), data.problem()).rows;
-    for (const int threads : {1, 3, 16}) {
+    for (const int threads : kThreadsOfBatches) {
       tbb::task_arena arena(threads);
       EXPECT_EQ(arena.execute([&] { return run(algorithm("blocked-bitmap"), data.problem()).rows; }), expected)
           << d << " dimensions, " << threads << " threads";

@@ -187,7 +187,7 @@ class BatchSort {
     cut_buckets();
   }
 
-  Batches operator()() {
+  Batches operator()() && {
     Words words(rows_.n);
     RawVector<std::uint16_t> buckets(rows_.n);
     Vector<RowIndices> next(parts_, RowIndices(num_buckets_));

@@ -171,6 +171,8 @@ struct Bins {
   uint2* places = nullptr;  ///< their bins, and their places there
   unsigned beyond_room = 0;
 
+  __host__ __device__ bool some() const { return rule.count > 0; }
+
   __device__ void put(Element element, unsigned bin, unsigned place) const {
     if (place < room) {
       elements[bin * room + place] = element;

@@ -7,6 +7,7 @@
 #include "kernels/cuda/topk/bins.cuh"
 #include "kernels/cuda/topk/least_in_order.hpp"
 #include "kernels/cuda/topk/radix_select.cuh"
+#include "kernels/cuda/topk/sampled_bins.cuh"
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/threshold.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
@@ -69,11 +70,9 @@ struct SampledThreshold {
                              const InOrder<typename Rows::Element>& answer) {
     using Element = typename Rows::Element;
     auto* const guess = run.guess_with<Guess<Element>>();
-    const auto memory = run.allocate<Element>(plan.capacity + groups_of(plan));
-    Element* const candidates = memory.data();
-    launch("find_threshold", find_threshold<Rows>, {.blocks = plan.blocks, .threads = kSampleThreads}, run.stream(),
-           rows, static_cast<unsigned>(plan.group), static_cast<unsigned>(plan.rank), guess, candidates + plan.capacity,
-           run.device.arrivals());
+    SampledBins<Element> sampled(plan, {}, plan.capacity, run.device);
+    Element* const candidates = sampled.list();
+    sampled.sample(rows, guess, {});
     launch("keep_candidates", keep_candidates<Rows>, scan_grid(run, rows), run.stream(), rows, guess, candidates,
            plan.capacity);
     least_in_order<Element>({.elements = candidates, .size = plan.expected, .guess = guess, .capacity = plan.capacity},
@@ -87,52 +86,24 @@ struct SampledThreshold {
     using Element = typename E::Element;
     constexpr bool kNarrow = sizeof(typename E::Key) < 4;
     auto* const guess = run.guess_with<Guess<Element>>();
-    const BinPlan size = plan_bins(plan);
-    const std::size_t binned = std::size_t{kBins} * size.room;
-    const std::size_t listed = kNarrow ? plan.capacity : 0;
-    const auto memory = run.allocate<Element>(groups_of(plan) + kRoomForKnots + binned + size.beyond + listed);
-    const auto sizes = run.allocate<unsigned>(kBins + 1);
-    const auto places = run.allocate<uint2>(size.beyond);
-    Element* const knots = memory.data() + groups_of(plan);
-    const Bins<Element> bins{.rule = {.knots = knots,
-                                      .count = size.knots,
-                                      .width = size.width,
-                                      .first = rows.first_row_bits(),
-                                      .rows = rows.size()},
-                             .sizes = sizes.data(),
-                             .elements = knots + kRoomForKnots,
-                             .room = size.room,
-                             .beyond = knots + kRoomForKnots + binned,
-                             .places = places.data(),
-                             .beyond_room = size.beyond};
-    const bool overlaps = run.device.properties().capability >= 90;
-    launch("find_threshold_and_bins", find_threshold_and_bins<Rows>, {.blocks = plan.blocks, .threads = kSampleThreads},
-           run.stream(), rows, static_cast<unsigned>(plan.group), static_cast<unsigned>(plan.rank), guess,
-           memory.data(), run.device.arrivals(), bins);
+    SampledBins<Element> sampled(plan, plan_bins(plan), kNarrow ? plan.capacity : 0, run.device);
+    const Bins<Element> bins = sampled.bins(rows.first_row_bits(), rows.size());
+    sampled.sample(rows, guess, bins);
     if constexpr (kNarrow) {
-      Element* const list = bins.beyond + size.beyond;
+      Element* const list = sampled.list();
       launch("keep_candidates", keep_candidates<Rows>, scan_grid(run, rows), run.stream(), rows, guess, list,
              plan.capacity);
       launch("put_narrow_in_bins", put_narrow_in_bins<Element>,
              {.blocks = std::min(blocks_for(plan.expected, kPutThreads), resident_scan(run)),
               .threads = kPutThreads,
-              .overlaps = overlaps},
+              .overlaps = run.device.properties().capability >= 90},
              run.stream(), {.elements = list, .guess = guess, .least_size = answer.k, .most_size = plan.capacity},
              bins);
     } else {
       scan_to_bins(run, elements, rows, bins);
     }
-    const std::size_t shares =
-        std::max(static_cast<std::size_t>(run.device.properties().multiprocessors), blocks_for(answer.k, kMostOfShare));
-    launch("rank_bins", rank_bins<Element>,
-           {.blocks = shares,
-            .threads = kRankThreads,
-            .shared_bytes = BinShare<Element>::shared_bytes(),
-            .overlaps = overlaps},
-           run.stream(), bins, guess, Ranked<Element>{.answer = answer});
+    sampled.rank(bins, guess, answer);
   }
-
-  static std::size_t groups_of(const ThresholdPlan& plan) { return plan.blocks * kSampleOfBlock / plan.group; }
 
   /// In half as large tiles where there would not be one for each block: of sorted rows few tiles have all candidates.
   template <class E>

@@ -16,6 +16,7 @@
 #include "kernels/cuda/topk/bins.cuh"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/least_in_order.hpp"
+#include "kernels/cuda/topk/sampled_bins.cuh"
 #include "kernels/cuda/topk/threshold.cuh"
 
 // What selections from rows without keys in memory share: a threshold from a sample, the candidates that one pass
@@ -45,9 +46,7 @@ struct ScanTarget {
   Guess<Element>* guess;
   Element* candidates;
   std::size_t capacity;
-  Bins<Element> bins;  ///< of no knots where there are none
-
-  __host__ __device__ bool has_bins() const { return bins.rule.count > 0; }
+  Bins<Element> bins;
 };
 
 /// A warp's way there.
@@ -71,24 +70,9 @@ using ScanCollector = CollectorTo<Element, ScanSink<Element>>;
 /// The sink of a block's warps, once the threshold is known: then its knots are. All threads of the block call it.
 template <class Element>
 __device__ ScanSink<Element> sink_of(const ScanTarget<Element>& target, bool holds_all, KnotsOfBlock<Element>& knots) {
-  if (!target.has_bins()) return {target, nullptr};
+  if (!target.bins.some()) return {target, nullptr};
   target.bins.rule.template load_knots<false>(knots);
   return {target, holds_all ? nullptr : &knots};
-}
-
-/// The threshold, and knots of empty bins where there are some.
-template <class Rows>
-__global__ void __launch_bounds__(kSampleThreads)
-    find_scan_threshold(const __grid_constant__ Rows rows, unsigned size, unsigned rank,
-                        const __grid_constant__ ScanTarget<typename Rows::Element> target,
-                        typename Rows::Element* minima, unsigned* arrived) {
-  using Element = typename Rows::Element;
-  if (target.has_bins()) Zeros{.words = target.bins.sizes, .count = kBins + 1}.set();
-  guess_threshold(rows, size, rank, target.guess, minima, arrived,
-                  [&](const SampleMinima<Element>& sample, Element threshold) {
-                    if (!target.has_bins()) return;
-                    choose_knots(sample.elements, sample.count, threshold, rank - 1, target.bins.rule);
-                  });
 }
 
 /// Whether the candidates of a plan go to bins: a list takes longer, even where few of it are wanted. Of a low rank of
@@ -119,11 +103,7 @@ class ScanSelection {
         plan_(plan),
         device_(device),
         guess_(device.allocate<Guess<Element>>(1)),
-        candidates_(device.allocate<Element>(plan.capacity + plan.blocks * kSampleOfBlock / plan.group)),
-        bins_(plan_scan_bins(plan)),
-        knots_(device.allocate<Element>(binned() ? kRoomForKnots + in_bins() + bins_.beyond : 0)),
-        sizes_(device.allocate<unsigned>(binned() ? kBins + 1 : 0)),
-        places_(device.allocate<uint2>(bins_.beyond)),
+        bins_(plan, plan_scan_bins(plan), plan.capacity, device),
         rows_(device.allocate<RowId>(problem.ties == TieRule::last ? 0 : problem.k)),
         elements_(device.allocate<Element>(problem.ties == TieRule::last ? problem.k : 0)) {}
 
@@ -135,14 +115,13 @@ class ScanSelection {
   template <class... Parameters, class... Arguments>
   void start(const Rows& rows, void (*keep)(Parameters...), const Grid& grid, const Arguments&... arguments) {
     const ScanTarget<Element> target = this->target();
-    launch("find_threshold", find_scan_threshold<Rows>, {.blocks = plan_.blocks, .threads = kSampleThreads},
-           device_.stream(), rows, static_cast<unsigned>(plan_.group), static_cast<unsigned>(plan_.rank), target,
-           candidates_.data() + plan_.capacity, device_.arrivals());
+    bins_.sample(rows, guess_.data(), target.bins);
     Grid overlapping = grid;
-    overlapping.overlaps = overlaps();
+    overlapping.overlaps = device_.properties().capability >= 90;
     launch("keep_scanned", keep, overlapping, device_.stream(), arguments..., target);
-    if (binned()) {
-      rank_in_bins(target.bins);
+    if (bins_.some()) {
+      // Where all rows that pass are candidates, bins hold none, and the guess fails.
+      bins_.rank(target.bins, guess_.data(), answer(problem_.k));
     } else {
       put_in_order(plan_.expected, problem_.k);
     }
@@ -152,7 +131,7 @@ class ScanSelection {
   bool finish(TopKSolution& solution) {
     const Guess<Element> guess = fetched();
     const bool all = Kind::key(guess.threshold) == kNullKey<typename Kind::Key>;
-    if (binned() && !all) {
+    if (bins_.some() && !all) {
       if (guess.failed != 0) return false;
       solution.rows.resize(problem_.k);
     } else {
@@ -175,41 +154,16 @@ class ScanSelection {
   }
 
  private:
-  bool binned() const { return bins_.knots > 0; }
-  std::size_t in_bins() const { return std::size_t{kBins} * bins_.room; }
-  bool overlaps() const { return device_.properties().capability >= 90; }
-
   ScanTarget<Element> target() {
-    ScanTarget<Element> target{
-        .guess = guess_.data(), .candidates = candidates_.data(), .capacity = plan_.capacity, .bins = {}};
-    if (!binned()) return target;
     const bool complemented = kind_of(problem_.ties).complement != 0;
-    target.bins = {.rule = {.knots = knots_.data(),
-                            .count = bins_.knots,
-                            .width = bins_.width,
-                            .first = complemented ? static_cast<std::uint64_t>(Kind::kRowMask) - (problem_.n - 1) : 0,
-                            .rows = problem_.n},
-                   .sizes = sizes_.data(),
-                   .elements = knots_.data() + kRoomForKnots,
-                   .room = bins_.room,
-                   .beyond = knots_.data() + kRoomForKnots + in_bins(),
-                   .places = places_.data(),
-                   .beyond_room = bins_.beyond};
-    return target;
+    const std::uint64_t first = complemented ? static_cast<std::uint64_t>(Kind::kRowMask) - (problem_.n - 1) : 0;
+    return {.guess = guess_.data(),
+            .candidates = bins_.list(),
+            .capacity = plan_.capacity,
+            .bins = bins_.bins(first, problem_.n)};
   }
 
-  /// Where all rows that pass are candidates, bins hold none, and the guess fails.
-  void rank_in_bins(const Bins<Element>& bins) {
-    const std::size_t shares =
-        std::max(static_cast<std::size_t>(device_.properties().multiprocessors), blocks_for(problem_.k, kMostOfShare));
-    launch("rank_bins", rank_bins<Element>,
-           {.blocks = shares,
-            .threads = kRankThreads,
-            .shared_bytes = BinShare<Element>::shared_bytes(),
-            .overlaps = overlaps()},
-           device_.stream(), bins, guess_.data(),
-           Ranked<Element>{.answer = {.elements = elements_.data(), .rows = rows_.data(), .k = problem_.k}});
-  }
+  InOrder<Element> answer(std::size_t k) { return {.elements = elements_.data(), .rows = rows_.data(), .k = k}; }
 
   /// Equal keys stand with the highest row id first, and are wanted the other way round.
   void take_from_elements(Vector<RowId>& rows) {
@@ -227,8 +181,8 @@ class ScanSelection {
   /// The k least of the candidates; the guess has failed where these are fewer.
   void put_in_order(std::size_t expected, std::size_t k) {
     least_in_order<Element>(
-        {.elements = candidates_.data(), .size = expected, .guess = guess_.data(), .capacity = plan_.capacity},
-        {.elements = elements_.data(), .rows = rows_.data(), .k = k}, device_);
+        {.elements = bins_.list(), .size = expected, .guess = guess_.data(), .capacity = plan_.capacity}, answer(k),
+        device_);
   }
 
   Guess<Element> fetched() {
@@ -242,11 +196,7 @@ class ScanSelection {
   ThresholdPlan plan_;
   DeviceContext& device_;
   Buffer<Guess<Element>> guess_;
-  Buffer<Element> candidates_;
-  BinPlan bins_;            ///< of no knots where there are none
-  Buffer<Element> knots_;   ///< and after them what is in bins, and what they have no room for
-  Buffer<unsigned> sizes_;  ///< of bins
-  Buffer<uint2> places_;
+  SampledBins<Element> bins_;
   Buffer<RowId> rows_;
   Buffer<Element> elements_;  ///< instead of the rows where ties go to the last
 };

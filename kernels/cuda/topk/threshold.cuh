@@ -101,24 +101,17 @@ __device__ void guess_threshold(const Rows& rows, unsigned size, unsigned rank, 
   then(SampleMinima<Element>{chosen_from, groups}, threshold);
 }
 
+/// Besides, chooses the knots of bins and empties them, where there are some.
 template <class Rows>
 __global__ void __launch_bounds__(kSampleThreads)
-    find_threshold(Rows rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
-                   typename Rows::Element* minima, unsigned* arrived) {
+    find_threshold(const __grid_constant__ Rows rows, unsigned size, unsigned rank,
+                   Guess<typename Rows::Element>* guess, typename Rows::Element* minima, unsigned* arrived,
+                   const __grid_constant__ Bins<typename Rows::Element> bins) {
   using Element = typename Rows::Element;
-  guess_threshold(rows, size, rank, guess, minima, arrived, [](const SampleMinima<Element>&, Element) {});
-}
-
-/// Besides, chooses the knots of bins and empties them.
-template <class Rows>
-__global__ void __launch_bounds__(kSampleThreads)
-    find_threshold_and_bins(Rows rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
-                            typename Rows::Element* minima, unsigned* arrived, Bins<typename Rows::Element> bins) {
-  using Element = typename Rows::Element;
-  Zeros{.words = bins.sizes, .count = kBins + 1}.set();
+  if (bins.some()) Zeros{.words = bins.sizes, .count = kBins + 1}.set();
   guess_threshold(rows, size, rank, guess, minima, arrived,
                   [&](const SampleMinima<Element>& sample, Element threshold) {
-                    choose_knots(sample.elements, sample.count, threshold, rank - 1, bins.rule);
+                    if (bins.some()) choose_knots(sample.elements, sample.count, threshold, rank - 1, bins.rule);
                   });
 }
 

@@ -35,26 +35,29 @@ std::vector<typename E::Element> elements_of(std::size_t rows, bool last_first, 
   return elements;
 }
 
-/// What a block knows of the knots.
+/// The bin of an element as the path asks for it, of a rule with knots.
 template <class E>
-cuda::KnotsOfBlock<typename E::Element> knots_of_block(const BinRule<typename E::Element>& rule,
-                                                       const std::vector<typename E::Element>& knots) {
-  constexpr bool kNarrow = sizeof(typename E::Key) < 4;
-  cuda::KnotsOfBlock<typename E::Element> of_block{};
-  std::ranges::copy(knots, of_block.sorted);
-  of_block.low_scale = rule.template low_scale<kNarrow>(knots.front(), knots[rule.low_intervals()]);
-  return of_block;
-}
+class BinOf {
+ public:
+  using Element = typename E::Element;
 
-/// As the path asks for it.
-template <class E>
-unsigned bin_of(const BinRule<typename E::Element>& rule, typename E::Element element,
-                const cuda::KnotsOfBlock<typename E::Element>& knots) {
-  if constexpr (sizeof(typename E::Key) < 4)
-    return rule.bin_of_narrow(element, knots);
-  else
-    return rule.bin_of(element, knots);
-}
+  explicit BinOf(const BinRule<Element>& rule) : rule_(rule) {
+    if constexpr (sizeof(typename E::Key) < 4) {
+      for (unsigned i = 0; i < rule.count; ++i) rule.set_knot(knots_, i);
+      for (unsigned i = 0; i < rule.count; ++i) rule.set_interval(knots_, i);
+    } else {
+      std::copy_n(rule.knots, rule.count, knots_.sorted);
+      knots_.low_scale = rule.low_scale();
+    }
+  }
+
+  unsigned operator()(Element element) const { return rule_.bin_of(element, knots_); }
+
+ private:
+  BinRule<Element> rule_;
+  std::conditional_t<sizeof(typename E::Key) < 4, cuda::NarrowKnotsOfBlock<Element>, cuda::KnotsOfBlock<Element>>
+      knots_{};
+};
 
 /// That the bins of elements up to the greatest of `knots` sampled ones do not fall.
 template <class E>
@@ -66,16 +69,16 @@ void expect_rising(std::vector<typename E::Element> elements, bool last_first, u
   std::ranges::sample(elements, std::back_inserter(sample), knots, engine);
   std::ranges::sort(sample);
   std::ranges::sort(elements);
-  const BinRule<Element> rule{.knots = nullptr,
+  const BinRule<Element> rule{.knots = sample.data(),
                               .count = knots,
                               .width = (kBins - kLowBins) / knots,
                               .first = last_first ? static_cast<std::uint64_t>(E::kRowMask) - (rows - 1) : 0,
                               .rows = rows};
-  const auto known = knots_of_block<E>(rule, sample);
+  const BinOf<E> bin_of(rule);
   unsigned previous = 0;
   for (const Element element : elements) {
     if (element > sample.back()) break;
-    const unsigned bin = bin_of<E>(rule, element, known);
+    const unsigned bin = bin_of(element);
     ASSERT_LT(bin, kBins);
     ASSERT_GE(bin, previous);
     previous = bin;
@@ -111,15 +114,22 @@ TEST(BinRule, RisesWithTheElement) {
 template <class E>
 unsigned largest_bin(std::vector<typename E::Element> elements, std::size_t first, std::size_t step) {
   std::ranges::sort(elements);
+  std::uint64_t first_row = ~std::uint64_t{0};
+  for (const auto element : elements) {
+    first_row = std::min(first_row, static_cast<std::uint64_t>(element & E::kRowMask));
+  }
   std::vector<typename E::Element> knots;
-  for (std::size_t i = first; i < elements.size(); i += step) knots.push_back(elements[i]);
+  for (std::size_t i = first; i < elements.size() && knots.size() < kMostKnots; i += step) knots.push_back(elements[i]);
   const auto count = static_cast<unsigned>(knots.size());
-  const BinRule<typename E::Element> rule{
-      .knots = nullptr, .count = count, .width = (kBins - kLowBins) / count, .first = 0, .rows = elements.size()};
-  const auto known = knots_of_block<E>(rule, knots);
+  const BinRule<typename E::Element> rule{.knots = knots.data(),
+                                          .count = count,
+                                          .width = (kBins - kLowBins) / count,
+                                          .first = first_row,
+                                          .rows = elements.size()};
+  const BinOf<E> bin_of(rule);
   std::vector<unsigned> sizes(kBins);
   for (const auto element : elements) {
-    if (element <= knots.back()) ++sizes[bin_of<E>(rule, element, known)];
+    if (element <= knots.back()) ++sizes[bin_of(element)];
   }
   return *std::ranges::max_element(sizes);
 }
@@ -140,6 +150,18 @@ TEST(BinRule, DividesNarrowKeysByTheirRows) {
   EXPECT_LT(largest_bin<cuda::ByteElements>(elements_of<cuda::ByteElements>(kRows, false, random), 1800, 600), 40U);
   EXPECT_LT(largest_bin<cuda::ByteElements>(elements_of<cuda::ByteElements>(kRows, false, of_some), 1800, 600), 40U);
   EXPECT_LT(largest_bin<cuda::HalfElements>(elements_of<cuda::HalfElements>(kRows, false, of_some), 1800, 600), 40U);
+}
+
+TEST(BinRule, DividesNarrowKeysWhoseRowsLieTogether) {
+  constexpr std::size_t kRows = 1'000'000;
+  const auto rising = [&](std::size_t row) { return row / 7000; };
+  const auto falling = [&](std::size_t row) { return (kRows - row) / 7000; };
+  for (const bool last_first : {false, true}) {
+    EXPECT_LT(largest_bin<cuda::HalfElements>(elements_of<cuda::HalfElements>(kRows, last_first, rising), 400, 600),
+              100U);
+    EXPECT_LT(largest_bin<cuda::ByteElements>(elements_of<cuda::ByteElements>(kRows, last_first, falling), 400, 600),
+              100U);
+  }
 }
 
 /// What bins of some sizes hold, as a scan leaves it.

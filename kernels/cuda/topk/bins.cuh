@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
@@ -28,6 +29,25 @@ struct KnotsOfBlock {
   Element sorted[kMostKnots];
   /// Bins below all knots for a unit of distance from the least one, near it; where the rule asks for it.
   float low_scale;
+
+  __device__ Element threshold(unsigned count) const { return sorted[count - 1]; }
+};
+
+/// The same of keys of 1 or 2 bytes, and what it tells of the intervals that end at the knots.
+template <class Element>
+struct NarrowKnotsOfBlock {
+  std::uint64_t places[kMostKnots];  ///< among all elements of as many rows of each key
+  unsigned keys[kMostKnots];
+  /// Bins for a unit of place; 0 where rows of one key seem to lie close together. The first one is that below all
+  /// knots.
+  float scales[kMostKnots];
+  /// So many rows lie from one knot to the next, in the mean of a few that have the key of the knot before; and of such
+  /// that have that of the knot. 0 where none has.
+  float below[kMostKnots];
+  float above[kMostKnots];
+  Element last;
+
+  __device__ Element threshold(unsigned /*count*/) const { return last; }
 };
 
 /// Divides elements up to a threshold into bins, in ascending order.
@@ -48,23 +68,56 @@ struct BinRule {
   static constexpr bool kDoubling = sizeof(Element) == 8;
 
   /// Brings the knots to shared memory. All threads of a block call it.
-  template <bool kNarrow>
   __device__ void load_knots(KnotsOfBlock<Element>& of_block) const {
     for (unsigned i = threadIdx.x; i < count; i += blockDim.x) of_block.sorted[i] = knots[i];
-    if constexpr (kNarrow || !kDoubling) {
-      if (threadIdx.x == 0) of_block.low_scale = low_scale<kNarrow>(knots[0], knots[low_intervals()]);
+    if constexpr (!kDoubling) {
+      if (threadIdx.x == 0) of_block.low_scale = low_scale();
     }
     __syncthreads();
   }
-
-  /// From the least knot and the one that ends the low intervals. Twice as wide as the bins of these are in the mean:
-  /// chance may put several intervals' elements below all knots.
-  template <bool kNarrow>
-  __device__ float low_scale(Element least, Element most) const {
-    const std::uint64_t extent = kNarrow ? place_of(most) - place_of(least) : key(most) - key(least);
-    return fminf(quotient(static_cast<float>(low_intervals() * width / 2), static_cast<float>(extent) + 1), 1);
+  __device__ void load_knots(NarrowKnotsOfBlock<Element>& of_block) const {
+    for (unsigned i = threadIdx.x; i < count; i += blockDim.x) set_knot(of_block, i);
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < count; i += blockDim.x) set_interval(of_block, i);
+    __syncthreads();
   }
-  __device__ unsigned low_intervals() const { return min(kLowIntervals, count - 1); }
+  __device__ void set_knot(NarrowKnotsOfBlock<Element>& of_block, unsigned i) const {
+    const Element knot = knots[i];
+    of_block.places[i] = place_of(knot);
+    of_block.keys[i] = static_cast<unsigned>(key(knot));
+    if (i == count - 1) of_block.last = knot;
+  }
+  /// Once all knots are set.
+  __device__ void set_interval(NarrowKnotsOfBlock<Element>& of_block, unsigned i) const {
+    constexpr float kClose = 1.0f / 1024;  // of all rows
+    if (i == 0) {
+      of_block.scales[0] = low_scale(of_block);
+      return;
+    }
+    const std::uint64_t extent = of_block.places[i] - of_block.places[i - 1];
+    of_block.scales[i] = quotient(static_cast<float>(width), static_cast<float>(extent) + 1);
+    if (of_block.keys[i] == of_block.keys[i - 1]) return;
+    const float below = rows_apart(of_block, count, i - 1, -1);
+    const float above = rows_apart(of_block, count, i, 1);
+    of_block.below[i] = below;
+    of_block.above[i] = above;
+    const float least = below == 0 || (above > 0 && above < below) ? above : below;
+    if (least > 0 && least < kClose * static_cast<float>(rows)) of_block.scales[i] = 0;
+  }
+
+  /// From the knots that bound the low intervals. Twice as wide as the bins of these are in the mean: chance may put
+  /// several intervals' elements below all knots.
+  __device__ float low_scale() const {
+    const unsigned intervals = min(kLowIntervals, count - 1);
+    return low_scale_of(intervals, key(knots[intervals]) - key(knots[0]));
+  }
+  /// Only from the knots of the least one's key, if there are others.
+  __device__ float low_scale(const NarrowKnotsOfBlock<Element>& of_block) const {
+    unsigned same = 0;
+    for (unsigned i = 1; i <= kLowIntervals; ++i) same += i < count && of_block.keys[i] == of_block.keys[0] ? 1 : 0;
+    const unsigned intervals = same > 0 ? same : min(kLowIntervals, count - 1);
+    return low_scale_of(intervals, of_block.places[intervals] - of_block.places[0]);
+  }
 
   __device__ static std::uint64_t key(Element element) { return static_cast<std::uint64_t>(element >> kRowBits); }
   __device__ std::uint64_t row(Element element) const {
@@ -89,32 +142,86 @@ struct BinRule {
   }
 
   /// The same where keys have 1 or 2 bytes: those between two knots may all occur, and their rows, so that keys and
-  /// rows together are spread evenly where either are.
-  __device__ unsigned bin_of_narrow(Element element, const KnotsOfBlock<Element>& of_block) const {
-    const Element* const sorted = of_block.sorted;
-    const unsigned interval = interval_of(element, sorted);
+  /// rows together are spread evenly where either are. Of the keys of two knots themselves, the rows may lie close
+  /// together.
+  __device__ unsigned bin_of(Element element, const NarrowKnotsOfBlock<Element>& of_block) const {
+    const std::uint64_t* const places = of_block.places;
     const std::uint64_t own = place_of(element);
-    if (interval == 0)
-      return kLowBins - 1 - steps_below(static_cast<float>(place_of(sorted[0]) - own) * of_block.low_scale);
-    const std::uint64_t low = place_of(sorted[interval - 1]);
-    const std::uint64_t high = place_of(sorted[interval]);
-    const float part = quotient(static_cast<float>(own - low), static_cast<float>(high - low) + 1);
-    const auto most = static_cast<float>(width - 1);
-    return kLowBins + interval * width + static_cast<unsigned>(fminf(part * static_cast<float>(width), most));
+    const unsigned interval = interval_of(own, places);
+    const float scale = of_block.scales[interval];
+    if (interval == 0) return kLowBins - 1 - steps_below(static_cast<float>(places[0] - own) * scale);
+    const float bin = scale > 0 ? static_cast<float>(own - places[interval - 1]) * scale
+                                : part_of_close(element, interval, of_block) * static_cast<float>(width);
+    return kLowBins + interval * width + static_cast<unsigned>(fminf(bin, static_cast<float>(width - 1)));
   }
 
  private:
-  /// How many knots are below an element.
-  __device__ unsigned interval_of(Element element, const Element* sorted) const {
+  /// How many knots are below one.
+  template <class Knot>
+  __device__ unsigned interval_of(Knot knot, const Knot* sorted) const {
     unsigned interval = 0;
     for (unsigned step = (kMostKnots + 1) / 2; step > 0; step /= 2) {
-      if (interval + step < count && sorted[interval + step - 1] < element) interval += step;
+      if (interval + step < count && sorted[interval + step - 1] < knot) interval += step;
     }
     return interval;
   }
 
   /// Among all elements of as many rows of each key. Of keys of 1 or 2 bytes and rows of 32 bits.
   __device__ std::uint64_t place_of(Element element) const { return key(element) * rows + row(element); }
+
+  /// From one knot to the next in a direction, in the mean of up to three with the first one's key.
+  __device__ static float rows_apart(const NarrowKnotsOfBlock<Element>& of_block, unsigned count, unsigned knot,
+                                     int step) {
+    constexpr int kMost = 3;
+    std::uint64_t extent = 0;
+    int same = 0;
+    for (int i = 1; i <= kMost; ++i) {
+      const unsigned other = knot + static_cast<unsigned>(i * step);  // below the first one more than any
+      if (other >= count || of_block.keys[other] != of_block.keys[knot]) break;
+      const std::uint64_t from = of_block.places[knot];
+      const std::uint64_t to = of_block.places[other];
+      extent = step > 0 ? to - from : from - to;
+      same = i;
+    }
+    return same == 0 ? 0 : quotient(static_cast<float>(extent), static_cast<float>(same));
+  }
+
+  __device__ float low_scale_of(unsigned intervals, std::uint64_t extent) const {
+    return fminf(quotient(static_cast<float>(intervals * width / 2), static_cast<float>(extent) + 1), 1);
+  }
+
+  /// Where an element lies between two knots of different narrow keys, from 0 to 1. The rows of either knot's key are
+  /// divided by their distance from it, most of their bins as closely as the intervals beside this one tell, the others
+  /// evenly: chance may put knots close together. Does not fall where the element rises, whatever is rounded.
+  __device__ float part_of_close(Element element, unsigned interval,
+                                 const NarrowKnotsOfBlock<Element>& of_block) const {
+    constexpr float kOfClose = 0.75f;
+    const std::uint64_t own = place_of(element);
+    const std::uint64_t low = of_block.places[interval - 1];
+    const std::uint64_t high = of_block.places[interval];
+    // The places of the keys between those of the two knots.
+    const std::uint64_t begin = (of_block.keys[interval - 1] + std::uint64_t{1}) * rows;
+    const std::uint64_t end = of_block.keys[interval] * rows;
+    const float of_key = begin == end ? 0.5f : 0.125f;
+    if (begin <= own && own < end)
+      return of_key + (1 - 2 * of_key) * quotient(static_cast<float>(own - begin), static_cast<float>(end - begin));
+    const bool lower = own < begin;
+    const float below = of_block.below[interval];
+    const float above = of_block.above[interval];
+    const float likely = above == 0 || (lower && below > 0) ? below : above;
+    const auto distance = static_cast<float>(lower ? own - low : high - own);
+    const auto most = static_cast<float>(lower ? begin - low : high - end + 1);
+    const float of_rows = kOfClose * part_of_distance(distance, likely) + (1 - kOfClose) * quotient(distance, most);
+    const float part = of_key * fminf(of_rows, 1);
+    return lower ? part : 1 - part;
+  }
+
+  /// Even up to twice the distance that is likely, ever more slowly after that: divided exactly, as divisors differ.
+  __device__ static float part_of_distance(float distance, float likely) {
+    constexpr float kEven = 0.9f;
+    return distance <= 2 * likely ? fminf(kEven, kEven / 2 * quotient(distance, likely))
+                                  : fmaxf(kEven, 1 - 2 * (1 - kEven) * (likely / distance));
+  }
 
   /// Where an element lies between two knots, from 0 to 1. An eighth is for the lower one's key, another for the upper
   /// one's, so that of few different keys each is divided by its rows. The first interval has only rows of its knot's
@@ -187,13 +294,13 @@ struct Bins {
 
 /// A warp's way to bins, as ListSink is one to a list. Several elements of a lane are on their way at a time: each asks
 /// for its place in the L2 cache.
-template <class Element, bool kNarrow = false>
+template <class Element, class Knots = KnotsOfBlock<Element>>
 struct BinSink {
   const Bins<Element>& bins;
-  const KnotsOfBlock<Element>& knots;
+  const Knots& knots;
 
   __device__ void put(const Element* held, unsigned size) const {
-    constexpr unsigned kAtATime = 16 / sizeof(Element);
+    constexpr unsigned kAtATime = (std::is_same_v<Knots, KnotsOfBlock<Element>> ? 16 : 32) / sizeof(Element);
     for (unsigned first = threadIdx.x % kLanes; first < size; first += kAtATime * kLanes) {
       unsigned bin[kAtATime];
       unsigned place[kAtATime] = {};
@@ -246,9 +353,7 @@ struct BinSink {
   }
 
  private:
-  __device__ unsigned bin_of(Element element) const {
-    return kNarrow ? bins.rule.bin_of_narrow(element, knots) : bins.rule.bin_of(element, knots);
-  }
+  __device__ unsigned bin_of(Element element) const { return bins.rule.bin_of(element, knots); }
 };
 
 /// Picks the knots among the elements below the threshold of a block's `size`, `below` in all, evenly by their places,
@@ -279,28 +384,6 @@ __device__ void choose_knots(const Element* elements, unsigned size, Element thr
     for (unsigned i = threadIdx.x % kOfKnot; i < wanted; i += kOfKnot) rank += chosen[i] < mine ? 1 : 0;
     for (unsigned distance = 1; distance < kOfKnot; distance *= 2) rank += __shfl_xor_sync(kAllLanes, rank, distance);
     if (own < wanted && threadIdx.x % kOfKnot == 0) rule.knots[rank] = mine;
-  }
-}
-
-inline constexpr unsigned kPutThreads = 256;
-
-/// Puts a list of candidates with keys of 1 or 2 bytes in bins. Their scan has too few registers to do it, and of
-/// sorted rows some of its tiles have thousands of them. Sets `failed` where the list is too long.
-template <class Element>
-__global__ void __launch_bounds__(kPutThreads) put_narrow_in_bins(Part<Element> list, Bins<Element> bins) {
-  __shared__ KnotsOfBlock<Element> knots;
-  wait_for_previous();
-  let_next_start();
-  if (list.failed()) {
-    if (threadIdx.x == 0) list.guess->failed = 1;
-    return;
-  }
-  bins.rule.template load_knots<true>(knots);
-  const BinSink<Element, true> sink{bins, knots};
-  const std::size_t size = list.size();
-  const std::size_t warp = (std::size_t{blockIdx.x} * kPutThreads + threadIdx.x) / kLanes;
-  for (std::size_t first = warp * kLanes; first < size; first += std::size_t{gridDim.x} * kPutThreads) {
-    sink.put(list.elements + first, size - first < kLanes ? static_cast<unsigned>(size - first) : kLanes);
   }
 }
 

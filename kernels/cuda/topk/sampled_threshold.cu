@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/bins.cuh"
@@ -23,9 +24,17 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-/// 16-byte loads of a thread that are under way at a time: of single bytes there are registers for no more.
-template <class Key>
-constexpr unsigned kLoads = sizeof(Key) == 1 ? 2 : 4;
+template <class E>
+constexpr bool kNarrow = sizeof(typename E::Key) < 4;
+
+/// What a scan reads: tiles of so many loads a thread. Those of narrow keys may be of 8 bytes.
+template <class E, unsigned kLoads, unsigned kBytes>
+using ScannedKeys =
+    std::conditional_t<kNarrow<E>, NarrowTiles<E, kScanThreads, kLoads, kBytes>, KeyTiles<E, kScanThreads, kLoads>>;
+
+/// Of which a sample is taken, row by row.
+template <class E>
+using SampledKeys = KeyTiles<E, kScanThreads>;
 
 struct SampledThreshold {
   using Fallback = RadixSelect;
@@ -43,10 +52,8 @@ struct SampledThreshold {
       if (n <= kMostCounted) return order_all(run, elements, n, answer);
     }
     using Element = typename E::Element;
-    using Rows = KeyTiles<E, kScanThreads, kLoads<typename E::Key>>;
-    const Rows rows(elements, n);
     const ThresholdPlan plan = plan_threshold(n, answer.k);
-    select(run, elements, rows, plan, answer);
+    select(run, elements, n, plan, answer);
     if (run.context.count_work) {
       constexpr std::size_t kSector = 32;
       run.count(n * sizeof(typename E::Key) + plan.blocks * kSampleOfBlock * kSector, plan.expected * sizeof(Element),
@@ -55,69 +62,62 @@ struct SampledThreshold {
   }
 
  private:
-  template <class E, class Rows>
-  static void select(Run& run, const E& elements, const Rows& rows, const ThresholdPlan& plan,
+  template <class E>
+  static void select(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
                      const InOrder<typename E::Element>& answer) {
     if (is_distributed<typename E::Element>(plan.expected, answer.k) && plan.expected <= kMostBinned)
-      select_in_bins(run, elements, rows, plan, answer);
+      select_in_bins(run, elements, n, plan, answer);
     else
-      select_in_list(run, rows, plan, answer);
+      select_in_list(run, elements, n, plan, answer);
   }
 
   /// Candidates in a list, which is then put in order.
-  template <class Rows>
-  static void select_in_list(Run& run, const Rows& rows, const ThresholdPlan& plan,
-                             const InOrder<typename Rows::Element>& answer) {
-    using Element = typename Rows::Element;
+  template <class E>
+  static void select_in_list(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
+                             const InOrder<typename E::Element>& answer) {
+    using Element = typename E::Element;
     auto* const guess = run.guess_with<Guess<Element>>();
     SampledBins<Element> sampled(plan, {}, plan.capacity, run.device);
     Element* const candidates = sampled.list();
-    sampled.sample(rows, guess, {});
-    launch("keep_candidates", keep_candidates<Rows>, scan_grid(run, rows), run.stream(), rows, guess, candidates,
-           plan.capacity);
+    sampled.sample(SampledKeys<E>(elements, n), guess, {});
+    with_tiles<kNarrow<E> ? 1 : 4>(run, elements, n, [&](const auto& rows) {
+      using Rows = std::decay_t<decltype(rows)>;
+      launch("keep_candidates", keep_candidates<Rows>, scan_grid(run, rows), run.stream(), rows, guess, candidates,
+             plan.capacity);
+    });
     least_in_order<Element>({.elements = candidates, .size = plan.expected, .guess = guess, .capacity = plan.capacity},
                             answer, run.device);
   }
 
-  /// Candidates in bins, which the scan puts nearly in order; narrow ones by way of a list.
-  template <class E, class Rows>
-  static void select_in_bins(Run& run, const E& elements, const Rows& rows, const ThresholdPlan& plan,
+  /// Candidates in bins, which the scan puts nearly in order.
+  template <class E>
+  static void select_in_bins(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
                              const InOrder<typename E::Element>& answer) {
     using Element = typename E::Element;
-    constexpr bool kNarrow = sizeof(typename E::Key) < 4;
     auto* const guess = run.guess_with<Guess<Element>>();
-    SampledBins<Element> sampled(plan, plan_bins(plan), kNarrow ? plan.capacity : 0, run.device);
-    const Bins<Element> bins = sampled.bins(rows.first_row_bits(), rows.size());
-    sampled.sample(rows, guess, bins);
-    if constexpr (kNarrow) {
-      Element* const list = sampled.list();
-      launch("keep_candidates", keep_candidates<Rows>, scan_grid(run, rows), run.stream(), rows, guess, list,
-             plan.capacity);
-      launch("put_narrow_in_bins", put_narrow_in_bins<Element>,
-             {.blocks = std::min(blocks_for(plan.expected, kPutThreads), resident_scan(run)),
-              .threads = kPutThreads,
-              .overlaps = run.device.properties().capability >= 90},
-             run.stream(), {.elements = list, .guess = guess, .least_size = answer.k, .most_size = plan.capacity},
-             bins);
-    } else {
-      scan_to_bins(run, elements, rows, bins);
-    }
+    const SampledKeys<E> keys(elements, n);
+    SampledBins<Element> sampled(plan, plan_bins(plan), 0, run.device);
+    const Bins<Element> bins = sampled.bins(keys.first_row_bits(), n);
+    sampled.sample(keys, guess, bins);
+    with_tiles<kNarrow<E> ? 1 : 2>(run, elements, n, [&](const auto& rows) {
+      using Rows = std::decay_t<decltype(rows)>;
+      launch("keep_in_bins", keep_in_bins<Rows>, scan_grid(run, rows), run.stream(), rows, bins);
+    });
     sampled.rank(bins, guess, answer);
   }
 
-  /// In half as large tiles where there would not be one for each block: of sorted rows few tiles have all candidates.
-  template <class E>
-  static void scan_to_bins(const Run& run, const E& elements, const KeyTiles<E, kScanThreads>& rows,
-                           const Bins<typename E::Element>& bins) {
-    if (2 * rows.count() <= resident_scan(run))
-      scan_to_bins(run, KeyTiles<E, kScanThreads, 2>(elements, rows.size()), bins);
-    else
-      scan_to_bins(run, rows, bins);
-  }
-
-  template <class Rows>
-  static void scan_to_bins(const Run& run, const Rows& rows, const Bins<typename Rows::Element>& bins) {
-    launch("keep_in_bins", keep_in_bins<Rows>, scan_grid(run, rows), run.stream(), rows, bins);
+  /// Calls `scan` with the keys in tiles of four loads, or of half as many, down to kLeastLoads, where there would not
+  /// be one for each block: of sorted rows few tiles have all candidates.
+  template <unsigned kLeastLoads, unsigned kLoads = 4, unsigned kBytes = 16, class E, class Scan>
+  static void with_tiles(const Run& run, const E& elements, std::size_t n, const Scan& scan) {
+    const ScannedKeys<E, kLoads, kBytes> rows(elements, n);
+    if constexpr (kNarrow<E> && kBytes == 16) {
+      if (rows.count() <= resident_scan(run)) return with_tiles<kLeastLoads, kLoads, 8>(run, elements, n, scan);
+    } else if constexpr (kLoads > kLeastLoads) {
+      if (2 * rows.count() <= resident_scan(run))
+        return with_tiles<kLeastLoads, kLoads / 2, kBytes>(run, elements, n, scan);
+    }
+    scan(rows);
   }
 
   /// Blocks of a scan that the device holds at a time.

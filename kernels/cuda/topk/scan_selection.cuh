@@ -71,7 +71,7 @@ using ScanCollector = CollectorTo<Element, ScanSink<Element>>;
 template <class Element>
 __device__ ScanSink<Element> sink_of(const ScanTarget<Element>& target, bool holds_all, KnotsOfBlock<Element>& knots) {
   if (!target.bins.some()) return {target, nullptr};
-  target.bins.rule.template load_knots<false>(knots);
+  target.bins.rule.load_knots(knots);
   return {target, holds_all ? nullptr : &knots};
 }
 

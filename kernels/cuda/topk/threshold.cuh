@@ -7,6 +7,7 @@
 #include "kernels/cuda/topk/bins.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/narrow_scan.cuh"
 #include "kernels/cuda/topk/threshold_plan.hpp"
 #include "kernels/cuda/topk/tiles.cuh"
 
@@ -182,6 +183,21 @@ class CollectorTo {
     held_ += total;
   }
 
+  /// The same, one of each lane at a time: for few, or where there are no registers to make several.
+  template <class Make>
+  __device__ void add_in_turns(unsigned taken, Make element) {
+    const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
+    for (unsigned lanes = lanes_with(taken); lanes != 0; lanes = lanes_with(taken)) {
+      if (held_ + kLanes > kHeld) flush();
+      if (taken != 0) {
+        const auto i = static_cast<unsigned>(__ffs(static_cast<int>(taken)) - 1);
+        buffer_[held_ + static_cast<unsigned>(__popc(lanes & before_lane))] = element(i);
+      }
+      held_ += static_cast<unsigned>(__popc(lanes));
+      taken &= taken - 1;
+    }
+  }
+
   __device__ void flush() {
     __syncwarp();
     if (held_ == 0) return;
@@ -191,6 +207,8 @@ class CollectorTo {
   }
 
  private:
+  __device__ static unsigned lanes_with(unsigned taken) { return __ballot_sync(kAllLanes, taken != 0); }
+
   Element* buffer_;
   Sink sink_;
   unsigned held_ = 0;
@@ -202,28 +220,6 @@ class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
  public:
   __device__ Collector(Element* buffer, Element* candidates, std::size_t capacity, unsigned long long* count)
       : CollectorTo<Element, ListSink<Element>, kElements>(buffer, {candidates, capacity, count}) {}
-};
-
-/// A block's tiles of `count`: it takes turns from the first ones on and from the last ones back. Of sorted rows, in
-/// either direction, few tiles have all candidates, and those take long: they come first, while others read.
-class TurnsOfTiles {
- public:
-  /// Keys that fit a device's memory have far fewer than 2^31 tiles.
-  __device__ explicit TurnsOfTiles(std::size_t count) : count_(static_cast<unsigned>(count)), turn_(blockIdx.x) {}
-
-  __device__ bool some() const { return turn_ < count_; }
-  __device__ std::size_t tile() const {
-    return from_end_ ? count_ - 1 - (turn_ - gridDim.x + blockIdx.x) / 2 : (turn_ + blockIdx.x) / 2;
-  }
-  __device__ void next() {
-    turn_ += gridDim.x;
-    from_end_ = !from_end_;
-  }
-
- private:
-  unsigned count_;
-  unsigned turn_;  ///< the place in the order of all blocks' tiles
-  bool from_end_ = false;
 };
 
 /// Adds every element at or below the threshold to what is found.
@@ -253,79 +249,6 @@ __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, 
   found.flush();
 }
 
-/// The least of the keys of 1 or 2 bytes in words: halves of a register are compared at a time.
-template <class Key, unsigned kWords>
-__device__ unsigned least_of(const uint4 (&words)[kWords]) {
-#if defined(__CUDACC__)
-  unsigned least = ~0u;
-  const auto take = [&](unsigned word) {
-    if constexpr (sizeof(Key) == 1) {
-      constexpr unsigned kEven = 0x00ff00ff;
-      least = __vminu2(least, __vminu2(word & kEven, word >> 8 & kEven));
-    } else {
-      least = __vminu2(least, word);
-    }
-  };
-#pragma unroll
-  for (unsigned i = 0; i < kWords; ++i) {
-    take(words[i].x);
-    take(words[i].y);
-    take(words[i].z);
-    take(words[i].w);
-  }
-  return min(least & 0xffff, least >> 16);
-#else
-  Key keys[kWords * sizeof(uint4) / sizeof(Key)];
-  __builtin_memcpy(keys, words, sizeof(words));
-  Key least = keys[0];
-  for (const Key key : keys) least = key < least ? key : least;
-  return least;
-#endif
-}
-
-/// Keeps the compiler from taking the keys of several words apart at a time, for which there are too few registers.
-__device__ inline void use_from_here([[maybe_unused]] uint4& word) {
-#if defined(__CUDACC__)
-  asm volatile("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
-#endif
-}
-
-/// The same for keys of 1 and 2 bytes, which stay together as they were loaded until some of them are wanted: that
-/// takes fewer registers and instructions.
-template <class Rows, class Found>
-__device__ void keep_narrow_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
-  using Key = typename Rows::Item;
-  for (TurnsOfTiles turns(rows.count()); turns.some(); turns.next()) {
-    const std::size_t tile = turns.tile();
-    const TileBound<Rows> bound(rows, tile, threshold);
-    if (bound.none) continue;
-    uint4 words[Rows::kLoadsOfTile];
-    const bool whole = rows.load_words(tile, words);
-    if (!__any_sync(kAllLanes, least_of<Key>(words) <= bound.most)) continue;
-#pragma unroll
-    for (unsigned load = 0; load < Rows::kLoadsOfTile; ++load) {
-      use_from_here(words[load]);
-      const uint4 own[] = {words[load]};
-      if (!__any_sync(kAllLanes, least_of<Key>(own) <= bound.most)) continue;
-      Key keys[Rows::kWidth];
-      __builtin_memcpy(keys, &words[load], sizeof(words[load]));
-      const auto place = [&](unsigned i) { return rows.place(tile, load * Rows::kWidth + i); };
-      const auto element = [&](unsigned i) { return rows.element(keys[i], place(i)); };
-      unsigned taken = 0;
-#pragma unroll
-      for (unsigned i = 0; i < Rows::kWidth; ++i) taken |= unsigned{keys[i] <= bound.most} << i;
-      if (bound.mixed || !whole) {
-#pragma unroll
-        for (unsigned i = 0; i < Rows::kWidth; ++i) {
-          taken &= ~(unsigned{element(i) > threshold || place(i) >= rows.size()} << i);
-        }
-      }
-      found.template add<Rows::kWidth>(taken, element);
-    }
-  }
-  found.flush();
-}
-
 template <class Rows, class Found>
 __device__ void keep_all_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
   if constexpr (sizeof(typename Rows::Item) < 4)
@@ -334,14 +257,8 @@ __device__ void keep_all_within(const Rows& rows, typename Rows::Element thresho
     keep_within(rows, threshold, found);
 }
 
-/// Brings each block's first tile to the L2 cache while the threshold is being found: the keys were there before. Of
-/// narrow keys it may be that it need not be read.
-template <class Rows>
-__device__ void prefetch_first(const Rows& rows) {
-  if constexpr (sizeof(typename Rows::Item) >= 4) rows.prefetch(blockIdx.x);
-}
-
-/// Keeps every element at or below the threshold, in any order.
+/// Keeps every element at or below the threshold, in any order. Each block's first tile is brought to the L2 cache
+/// while the threshold is being found: the keys were there before.
 template <class Rows>
 __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
     keep_candidates(Rows rows, Guess<typename Rows::Element>* guess, typename Rows::Element* candidates,
@@ -350,7 +267,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   // A block's are 32 KiB. Many candidates are as many as all blocks' requests for room, at one place, let through.
   using Found = Collector<Element, 4096 / sizeof(Element)>;
   __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
-  prefetch_first(rows);
+  rows.prefetch(blockIdx.x);
   wait_for_previous();
   let_next_start();
   Found found(buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates);
@@ -362,15 +279,16 @@ template <class Rows>
 __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
     keep_in_bins(Rows rows, Bins<typename Rows::Element> bins) {
   using Element = typename Rows::Element;
-  using Found = CollectorTo<Element, BinSink<Element>>;
+  using Knots = std::conditional_t<sizeof(typename Rows::Item) < 4, NarrowKnotsOfBlock<Element>, KnotsOfBlock<Element>>;
+  using Found = CollectorTo<Element, BinSink<Element, Knots>>;
   __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
-  __shared__ KnotsOfBlock<Element> knots;
-  prefetch_first(rows);
+  __shared__ Knots knots;
+  rows.prefetch(blockIdx.x);
   wait_for_previous();
   let_next_start();
-  bins.rule.template load_knots<false>(knots);
+  bins.rule.load_knots(knots);
   Found found(buffers[threadIdx.x / kLanes], {bins, knots});
-  keep_all_within(rows, knots.sorted[bins.rule.count - 1], found);
+  keep_all_within(rows, knots.threshold(bins.rule.count), found);
 }
 
 }  // namespace skyrank::kernels::cuda

@@ -9,13 +9,14 @@
 namespace skyrank::kernels::cuda {
 
 /// `size` values that groups of `kThreads` threads of a block read tile by tile. Tiles begin at a 16-byte boundary,
-/// wherever the values do. A thread has `kLoads` 16-byte loads of a tile in flight.
-template <class T, unsigned kThreads, unsigned kLoads>
+/// wherever the values do. A thread has `kLoads` loads of a tile in flight, of 16 bytes; where load_words or word is
+/// all that is used, of 8 as well.
+template <class T, unsigned kThreads, unsigned kLoads, unsigned kBytes = 16>
 class Tiles {
  public:
   using Item = T;
   static constexpr unsigned kLoadsOfTile = kLoads;  ///< of a thread
-  static constexpr unsigned kWidth = 16 / sizeof(T);
+  static constexpr unsigned kWidth = kBytes / sizeof(T);
   /// Values of a thread in one tile.
   static constexpr unsigned kItems = kLoads * kWidth;
   static constexpr unsigned kTile = kThreads * kItems;
@@ -41,6 +42,11 @@ class Tiles {
   __device__ std::size_t last_place(std::size_t tile) const {
     const std::size_t end = (tile + 1) * kTile - lead_;
     return (end < size_ ? end : size_) - 1;
+  }
+
+  /// Whether all of a tile lies in the array.
+  __device__ bool covers(std::size_t tile) const {
+    return (tile > 0 || lead_ == 0) && (tile + 1) * kTile <= lead_ + size_;
   }
 
   /// Loads this thread's items of a tile. Bit i of the answer: there is an item i; the others are 0.
@@ -75,11 +81,20 @@ class Tiles {
 #endif
   }
 
+  /// One load of a tile of which all lies in the array, as a word of 16 bytes. The second half of it is all ones where
+  /// loads are of 8.
+  __device__ uint4 word(std::size_t tile, unsigned load) const {
+    const T* const from = data_ + first(tile, load);
+    if constexpr (kBytes == 16) return __ldg(reinterpret_cast<const uint4*>(from));
+    const uint2 half = __ldg(reinterpret_cast<const uint2*>(from));
+    return make_uint4(half.x, half.y, ~0u, ~0u);
+  }
+
   /// Loads them as words of 16 bytes; what of these does not lie in the array is all ones. Whether all of it does.
   __device__ bool load_words(std::size_t tile, uint4 (&words)[kLoads]) const {
-    if ((tile > 0 || lead_ == 0) && (tile + 1) * kTile <= lead_ + size_) {
+    if (covers(tile)) {
 #pragma unroll
-      for (unsigned i = 0; i < kLoads; ++i) words[i] = __ldg(reinterpret_cast<const uint4*>(data_ + first(tile, i)));
+      for (unsigned i = 0; i < kLoads; ++i) words[i] = word(tile, i);
       return true;
     }
 #pragma unroll
@@ -90,7 +105,8 @@ class Tiles {
         const std::size_t place = first(tile, i) + j;
         items[j] = place < size_ ? data_[place] : static_cast<T>(~T{0});
       }
-      __builtin_memcpy(&words[i], items, sizeof(words[i]));
+      words[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
+      __builtin_memcpy(&words[i], items, sizeof(items));
     }
     return false;
   }
@@ -127,14 +143,36 @@ class Tiles {
   unsigned lead_;  ///< values that the first tile has room for before the array
 };
 
+/// A block's tiles of `count`: it takes turns from the first ones on and from the last ones back. Of sorted rows, in
+/// either direction, few tiles have all candidates, and those take long: they come first, while others read.
+class TurnsOfTiles {
+ public:
+  /// Keys that fit a device's memory have far fewer than 2^31 tiles.
+  __device__ explicit TurnsOfTiles(std::size_t count) : count_(static_cast<unsigned>(count)), turn_(blockIdx.x) {}
+
+  __device__ bool some() const { return turn_ < count_; }
+  __device__ std::size_t tile() const {
+    return from_end_ ? count_ - 1 - (turn_ - gridDim.x + blockIdx.x) / 2 : (turn_ + blockIdx.x) / 2;
+  }
+  __device__ void next() {
+    turn_ += gridDim.x;
+    from_end_ = !from_end_;
+  }
+
+ private:
+  unsigned count_;
+  unsigned turn_;  ///< the place in the order of all blocks' tiles
+  bool from_end_ = false;
+};
+
 /// The keys of all rows, to be made elements of.
-template <class E, unsigned kThreads, unsigned kLoads = 4>
-class KeyTiles : public Tiles<typename E::Key, kThreads, kLoads> {
+template <class E, unsigned kThreads, unsigned kLoads = 4, unsigned kBytes = 16>
+class KeyTiles : public Tiles<typename E::Key, kThreads, kLoads, kBytes> {
  public:
   using Element = typename E::Element;
 
   __host__ __device__ KeyTiles(const E& elements, std::size_t n)
-      : Tiles<typename E::Key, kThreads, kLoads>(elements.keys, n), elements_(elements) {}
+      : Tiles<typename E::Key, kThreads, kLoads, kBytes>(elements.keys, n), elements_(elements) {}
 
   __device__ Element element(typename E::Key key, std::size_t place) const { return elements_.of(key, place); }
   __device__ Element at(std::size_t place) const { return elements_.at(place); }

@@ -27,7 +27,7 @@ class SampledBins {
       : plan_(plan),
         size_(bins),
         device_(device),
-        listed_(blocks_for(listed, kAligned) * kAligned),
+        listed_((listed + kAligned - 1) / kAligned * kAligned),
         memory_(device.allocate<Element>(listed_ + groups() + (some() ? kRoomForKnots + in_bins() + bins.beyond : 0))),
         sizes_(device.allocate<unsigned>(some() ? kBins + 1 : 0)),
         places_(device.allocate<uint2>(bins.beyond)) {}

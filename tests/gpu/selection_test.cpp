@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -144,6 +146,48 @@ TEST_F(SelectionOnGpu, RandomizedSelectionIsRightAsOftenAsWished) {
     EXPECT_GE(right, wished - 4 * 5) << wished;
     EXPECT_LE(right, wished + 10 + 4 * 5) << wished;
   }
+}
+
+/// Keys of which the k best lie at `place(i)`, the last of these first, and all others have the top bit set.
+template <class Key>
+void expect_planted(std::size_t n, std::size_t k, const std::function<std::size_t(std::size_t)>& place) {
+  SCOPED_TRACE(std::to_string(k) + " of " + std::to_string(n) + " keys of " + std::to_string(sizeof(Key)) + " bytes");
+  std::vector<Key> keys(n);
+  constexpr std::uint64_t kTop = std::uint64_t{1} << (8 * sizeof(Key) - 1);
+  for (std::size_t i = 0; i < n; ++i) keys[i] = static_cast<Key>(i * 0x9e3779b97f4a7c15 >> 17 | kTop);
+  std::vector<RowId> expected(k);
+  for (std::size_t i = 0; i < k; ++i) {
+    keys[place(i)] = static_cast<Key>(k - 1 - i);
+    expected[k - 1 - i] = static_cast<RowId>(place(i));
+  }
+  const KeyColumn column{keys.data(), static_cast<KeyWidth>(sizeof(Key))};
+  const TopKSolution solution = run(algorithm_named("cuda-sampled-threshold"), {.n = n, .keys = {&column, 1}, .k = k});
+  EXPECT_EQ(solution.rows, expected);
+  EXPECT_LT(solution.work.bytes_read, 2 * n * sizeof(Key)) << "the guess failed";
+}
+
+template <class Key>
+void expect_planted_anywhere(std::size_t n, std::size_t k) {
+  expect_planted<Key>(n, k, [](std::size_t i) { return i; });
+  expect_planted<Key>(n, k, [&](std::size_t i) { return n - 1 - i; });
+  expect_planted<Key>(n, k, [&](std::size_t i) { return i * (n - 1) / (k - 1); });
+}
+
+// On a GPU so many bytes of keys that the best path's scan looks at its first tiles before it knows the threshold.
+TEST_F(SelectionOnGpu, FewWantedOfManyRows) {
+#if defined(SKYRANK_EMULATED)
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+#else
+  constexpr std::size_t kBytes = std::size_t{5} << 25;
+#endif
+  constexpr std::size_t kOdd = 1001;
+  expect_planted_anywhere<std::uint8_t>(kBytes + kOdd, 100);
+  expect_planted_anywhere<std::uint16_t>(kBytes / 2 + kOdd, 100);
+  expect_planted_anywhere<std::uint16_t>(kBytes / 2 + kOdd, 2500);
+  expect_planted_anywhere<std::uint32_t>(kBytes / 4 + kOdd, 100);
+  expect_planted_anywhere<std::uint32_t>(kBytes / 4 + kOdd, 2500);
+  expect_planted_anywhere<std::uint64_t>(kBytes / 8 + kOdd, 100);
+  expect_planted_anywhere<std::uint64_t>(kBytes / 8 + kOdd, 2500);
 }
 
 TEST_F(SelectionOnGpu, PerThreadListsNameTheirLimits) {

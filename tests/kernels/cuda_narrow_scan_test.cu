@@ -71,7 +71,8 @@ std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, 
   const NarrowTiles<E, kScanThreads, kLoads, kBytes> rows(elements, keys.size() - shift);
   const auto candidates = on_device(std::vector<Element>(keys.size()), device);
   device.synchronize();
-  cuda::launch("keep_candidates", cuda::keep_candidates<NarrowTiles<E, kScanThreads, kLoads, kBytes>>,
+  using Rows = NarrowTiles<E, kScanThreads, kLoads, kBytes>;
+  cuda::launch("keep_candidates", cuda::keep_candidates<Rows, cuda::PrefetchFirst<Rows>>,
                {.blocks = std::min<std::size_t>(rows.count(), 3), .threads = kScanThreads}, device.stream(), rows,
                guess.data(), candidates.data(), keys.size());
   std::vector<Element> found = on_host(candidates, device);

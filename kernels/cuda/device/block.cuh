@@ -19,6 +19,20 @@ __device__ T sum_up_to_lane(T value) {
   return value;
 }
 
+/// The least of the warp's values, unsigned integers of up to 64 bits. All lanes call.
+template <class T>
+__device__ T least_of_warp(T value) {
+  if constexpr (sizeof(T) <= sizeof(unsigned)) {
+    return static_cast<T>(__reduce_min_sync(kAllLanes, static_cast<unsigned>(value)));
+  } else {
+    constexpr int kHalf = 32;
+    const auto high = static_cast<unsigned>(value >> kHalf);
+    const unsigned least_high = __reduce_min_sync(kAllLanes, high);
+    const unsigned low = high == least_high ? static_cast<unsigned>(value) : ~0u;
+    return static_cast<T>(least_high) << kHalf | __reduce_min_sync(kAllLanes, low);
+  }
+}
+
 /// The sum of `value` over the threads before this one, and over all in `total`.
 template <class T>
 __device__ T sum_before(T value, T& total) {

@@ -77,6 +77,10 @@ class StretchBound {
   __device__ bool may_be_in(std::size_t tile) const { return first_tile_ <= tile && tile < end_tile_; }
   /// The greatest key that may be; -1 where none is.
   __device__ int most(unsigned stretch) const { return ties(stretch) ? limit_ : limit_ - 1; }
+  /// The same of a tile.
+  __device__ int most_of_tile(const Rows& rows, std::size_t tile) const {
+    return most(rows.stretch(tile, descending_ ? Rows::kLoadsOfTile - 1 : 0));
+  }
   /// Whether it depends on the row, too.
   __device__ bool mixed(unsigned stretch) const { return stretch == row_; }
 
@@ -208,14 +212,16 @@ __device__ void keep_of_word(const Rows& rows, const uint4& word, unsigned stret
 }
 
 /// Adds every element at or below the threshold to what is found.
-template <class Rows, class Found>
-__device__ void keep_narrow_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
+template <class Rows, class Ahead, class Found>
+__device__ void keep_narrow_within(const Rows& rows, typename Rows::Element threshold, const Ahead& ahead,
+                                   Found& found) {
   using Key = typename Rows::Item;
   constexpr unsigned kLoads = Rows::kLoadsOfTile;
   const StretchBound<Rows> bound(rows, threshold);
-  for (TurnsOfTiles turns(rows.count()); turns.some(); turns.next()) {
+  unsigned which = 0;
+  for (TurnsOfTiles turns(rows.count()); turns.some(); turns.next(), ++which) {
     const std::size_t tile = turns.tile();
-    if (!bound.may_be_in(tile)) continue;
+    if (!bound.may_be_in(tile) || !ahead.may_have(which, bound.most_of_tile(rows, tile))) continue;
     LoadedWords<kLoads> loaded;
     load_tile(rows, tile, loaded);
     unsigned some = 0;  // loads that have keys that may be wanted

@@ -30,19 +30,6 @@ unsigned sorted_for(std::size_t k) {
   return std::clamp(std::bit_ceil(some_more), kLanes, static_cast<unsigned>(kMostOfNarrowed));
 }
 
-template <class Key>
-__device__ Key least_of_warp(Key key) {
-  if constexpr (sizeof(Key) == 4) {
-    return __reduce_min_sync(kAllLanes, key);
-  } else {
-    for (unsigned distance = 1; distance < kLanes; distance *= 2) {
-      const Key other = from_lane_xor(key, distance);
-      key = other < key ? other : key;
-    }
-    return key;
-  }
-}
-
 /// What a warp has seen of a segment and keeps. All of its lanes call.
 template <class E, unsigned kLoads>
 class NarrowedSegment {

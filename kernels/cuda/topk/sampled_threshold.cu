@@ -32,6 +32,10 @@ template <class E, unsigned kLoads, unsigned kBytes>
 using ScannedKeys =
     std::conditional_t<kNarrow<E>, NarrowTiles<E, kScanThreads, kLoads, kBytes>, KeyTiles<E, kScanThreads, kLoads>>;
 
+/// The same of many rows.
+template <class E>
+using ManyKeys = ScannedKeys<E, 4, 16>;
+
 /// Of which a sample is taken, row by row.
 template <class E>
 using SampledKeys = KeyTiles<E, kScanThreads>;
@@ -79,12 +83,17 @@ struct SampledThreshold {
     auto* const guess = run.guess_with<Guess<Element>>();
     SampledBins<Element> sampled(plan, {}, plan.capacity, run.device);
     Element* const candidates = sampled.list();
-    sampled.sample(SampledKeys<E>(elements, n), guess, {});
-    with_tiles<kNarrow<E> ? 1 : 4>(run, elements, n, [&](const auto& rows) {
-      using Rows = std::decay_t<decltype(rows)>;
-      launch("keep_candidates", keep_candidates<Rows>, scan_grid(run, rows), run.stream(), rows, guess, candidates,
-             plan.capacity);
-    });
+    const bool ahead = looks_ahead(run, elements, n, plan);
+    sampled.sample(SampledKeys<E>(elements, n), guess, {}, ahead);
+    const auto scan = [&]<class Ahead, class Rows>(const Rows& rows) {
+      launch("keep_candidates", keep_candidates<Rows, Ahead>, scan_grid(run, rows), run.stream(), rows, guess,
+             candidates, plan.capacity);
+    };
+    if (ahead)
+      scan.template operator()<LookAhead<ManyKeys<E>>>(ManyKeys<E>(elements, n));
+    else
+      with_tiles<kNarrow<E> ? 1 : 4>(
+          run, elements, n, [&]<class Rows>(const Rows& rows) { scan.template operator()<PrefetchFirst<Rows>>(rows); });
     least_in_order<Element>({.elements = candidates, .size = plan.expected, .guess = guess, .capacity = plan.capacity},
                             answer, run.device);
   }
@@ -98,12 +107,28 @@ struct SampledThreshold {
     const SampledKeys<E> keys(elements, n);
     SampledBins<Element> sampled(plan, plan_bins(plan), 0, run.device);
     const Bins<Element> bins = sampled.bins(keys.first_row_bits(), n);
-    sampled.sample(keys, guess, bins);
-    with_tiles<kNarrow<E> ? 1 : 2>(run, elements, n, [&](const auto& rows) {
-      using Rows = std::decay_t<decltype(rows)>;
-      launch("keep_in_bins", keep_in_bins<Rows>, scan_grid(run, rows), run.stream(), rows, bins);
-    });
+    const bool ahead = looks_ahead(run, elements, n, plan);
+    sampled.sample(keys, guess, bins, ahead);
+    const auto scan = [&]<class Ahead, class Rows>(const Rows& rows) {
+      launch("keep_in_bins", keep_in_bins<Rows, Ahead>, scan_grid(run, rows), run.stream(), rows, bins);
+    };
+    if (ahead)
+      scan.template operator()<LookAhead<ManyKeys<E>>>(ManyKeys<E>(elements, n));
+    else
+      with_tiles<kNarrow<E> ? 1 : 2>(
+          run, elements, n, [&]<class Rows>(const Rows& rows) { scan.template operator()<PrefetchFirst<Rows>>(rows); });
     sampled.rank(bins, guess, answer);
+  }
+
+  /// Whether the scan's blocks look at their first tiles while the threshold is not known: where these are at most half
+  /// of all, and few warps will have to read their part of one again.
+  template <class E>
+  static bool looks_ahead(const Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan) {
+    using Ahead = LookAhead<ManyKeys<E>>;
+    constexpr std::size_t kMostAgain = 3;  // one part in so many
+    constexpr std::size_t kPart = kLanes * 4 * 16 / sizeof(typename E::Key);
+    return run.device.properties().capability >= 90 && plan.expected * kPart * kMostAgain <= n &&
+           ManyKeys<E>(elements, n).count() >= 2 * Ahead::kTiles * resident_scan(run);
   }
 
   /// Calls `scan` with the keys in tiles of four loads, or of half as many, down to kLeastLoads, where there would not

@@ -7,6 +7,7 @@
 #include "kernels/cuda/topk/bins.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/look_ahead.cuh"
 #include "kernels/cuda/topk/narrow_scan.cuh"
 #include "kernels/cuda/topk/threshold_plan.hpp"
 #include "kernels/cuda/topk/tiles.cuh"
@@ -56,10 +57,11 @@ struct SampleMinima {
 
 /// The threshold is the element of rank `rank` among the minima of groups of `size` sampled elements, a power of two
 /// from 2 to kSampleOfBlock. Each block hands on its minima; the last one to finish selects among all of them, and
-/// calls `then` with these.
+/// calls `then` with these. `looks_ahead`: the scan's blocks may start when the random reads have been asked for, not
+/// only when they are done.
 template <class Rows, class Then>
 __device__ void guess_threshold(const Rows& rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
-                                typename Rows::Element* minima, unsigned* arrived, Then then) {
+                                typename Rows::Element* minima, unsigned* arrived, bool looks_ahead, Then then) {
   using Element = typename Rows::Element;
   constexpr unsigned kStaged = 16 * 1024 / sizeof(Element);
   static_assert(kSampleOfBlock == 2 * kSampleThreads);
@@ -80,8 +82,9 @@ __device__ void guess_threshold(const Rows& rows, unsigned size, unsigned rank, 
     a = rows.at(places[0]);
     b = rows.at(places[1]);
   }
+  if (looks_ahead) let_next_start();
   const Element least = least_of_groups(b < a ? b : a, size);
-  let_next_start();                   // not before the random reads are done, as its blocks begin to read
+  let_next_start();  // any other scan that begins to read while the random reads are under way only slows these
   const bool alone = gridDim.x == 1;  // it needs no minima but its threads' own
   static_assert(kStaged >= kSampleThreads);
   if (!alone) {
@@ -107,10 +110,10 @@ template <class Rows>
 __global__ void __launch_bounds__(kSampleThreads)
     find_threshold(const __grid_constant__ Rows rows, unsigned size, unsigned rank,
                    Guess<typename Rows::Element>* guess, typename Rows::Element* minima, unsigned* arrived,
-                   const __grid_constant__ Bins<typename Rows::Element> bins) {
+                   const __grid_constant__ Bins<typename Rows::Element> bins, bool looks_ahead) {
   using Element = typename Rows::Element;
   if (bins.some()) Zeros{.words = bins.sizes, .count = kBins + 1}.set();
-  guess_threshold(rows, size, rank, guess, minima, arrived,
+  guess_threshold(rows, size, rank, guess, minima, arrived, looks_ahead,
                   [&](const SampleMinima<Element>& sample, Element threshold) {
                     if (bins.some()) choose_knots(sample.elements, sample.count, threshold, rank - 1, bins.rule);
                   });
@@ -223,19 +226,17 @@ class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
 };
 
 /// Adds every element at or below the threshold to what is found.
-template <class Rows, class Found>
-__device__ void keep_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
+template <class Rows, class Ahead, class Found>
+__device__ void keep_within(const Rows& rows, typename Rows::Element threshold, const Ahead& ahead, Found& found) {
   using Key = typename Rows::Item;
-  for (TurnsOfTiles turns(rows.count()); turns.some(); turns.next()) {
+  unsigned which = 0;
+  for (TurnsOfTiles turns(rows.count()); turns.some(); turns.next(), ++which) {
     const std::size_t tile = turns.tile();
     const TileBound<Rows> bound(rows, tile, threshold);
-    if (bound.none) continue;
+    if (bound.none || !ahead.may_have(which, bound.most)) continue;
     Key keys[Rows::kItems];
     const unsigned present = rows.load(tile, keys);
-    Key least = keys[0];
-#pragma unroll
-    for (unsigned i = 1; i < Rows::kItems; ++i) least = keys[i] < least ? keys[i] : least;
-    if (!__any_sync(kAllLanes, least <= bound.most)) continue;
+    if (!__any_sync(kAllLanes, least_of(keys) <= bound.most)) continue;
     const auto element = [&](unsigned i) { return rows.element(keys[i], rows.place(tile, i)); };
     unsigned taken = 0;
 #pragma unroll
@@ -249,17 +250,17 @@ __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, 
   found.flush();
 }
 
-template <class Rows, class Found>
-__device__ void keep_all_within(const Rows& rows, typename Rows::Element threshold, Found& found) {
+template <class Rows, class Ahead, class Found>
+__device__ void keep_all_within(const Rows& rows, typename Rows::Element threshold, const Ahead& ahead, Found& found) {
   if constexpr (sizeof(typename Rows::Item) < 4)
-    keep_narrow_within(rows, threshold, found);
+    keep_narrow_within(rows, threshold, ahead, found);
   else
-    keep_within(rows, threshold, found);
+    keep_within(rows, threshold, ahead, found);
 }
 
-/// Keeps every element at or below the threshold, in any order. Each block's first tile is brought to the L2 cache
-/// while the threshold is being found: the keys were there before.
-template <class Rows>
+/// Keeps every element at or below the threshold, in any order. `Ahead`: what its blocks do before the threshold is
+/// known, PrefetchFirst or LookAhead; the keys were there before.
+template <class Rows, class Ahead>
 __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
     keep_candidates(Rows rows, Guess<typename Rows::Element>* guess, typename Rows::Element* candidates,
                     std::size_t capacity) {
@@ -267,15 +268,15 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   // A block's are 32 KiB. Many candidates are as many as all blocks' requests for room, at one place, let through.
   using Found = Collector<Element, 4096 / sizeof(Element)>;
   __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
-  rows.prefetch(blockIdx.x);
+  const Ahead ahead(rows);
   wait_for_previous();
   let_next_start();
   Found found(buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates);
-  keep_all_within(rows, guess->threshold, found);
+  keep_all_within(rows, guess->threshold, ahead, found);
 }
 
 /// Keeps them in bins.
-template <class Rows>
+template <class Rows, class Ahead>
 __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
     keep_in_bins(Rows rows, Bins<typename Rows::Element> bins) {
   using Element = typename Rows::Element;
@@ -283,12 +284,12 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   using Found = CollectorTo<Element, BinSink<Element, Knots>>;
   __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
   __shared__ Knots knots;
-  rows.prefetch(blockIdx.x);
+  const Ahead ahead(rows);
   wait_for_previous();
   let_next_start();
   bins.rule.load_knots(knots);
   Found found(buffers[threadIdx.x / kLanes], {bins, knots});
-  keep_all_within(rows, knots.threshold(bins.rule.count), found);
+  keep_all_within(rows, knots.threshold(bins.rule.count), ahead, found);
 }
 
 }  // namespace skyrank::kernels::cuda

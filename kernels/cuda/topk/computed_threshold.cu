@@ -41,21 +41,8 @@ struct ComputedRows {
   ScoreKind score_kind;
   std::size_t n;
   Kind kind;
-  /// Columns of 4 and 8 bytes that they read, as far as there is room.
-  static constexpr unsigned kMostBrought = 4;
-  struct Brought {
-    const std::byte* values;
-    unsigned bytes;
-  } brought[kMostBrought];
-  unsigned brought_count;
 
   __device__ std::size_t size() const { return n; }
-  /// Two rows, all of whose values are brought together: the programs ask for them one after another.
-  __device__ void at_both(const std::size_t (&rows)[2], Element& first, Element& second) const {
-    bring(rows);
-    first = at(rows[0]);
-    second = at(rows[1]);
-  }
   __device__ Element at(std::size_t row) const {
     std::uint64_t slots[StepProgram::kMostStacked];
     StackMachine machine(slots, 1);
@@ -68,27 +55,6 @@ struct ComputedRows {
     if (!passes) return kind.of(kNullKey<Key>, row);
     const RowValue value = machine.run(score, id);
     return kind.of(score_kind.key(value.bits, value.valid), row);
-  }
-
- private:
-  /// Has values brought to the L1 cache, and waits for all of them at once.
-  __device__ void bring([[maybe_unused]] const std::size_t (&rows)[2]) const {
-#if defined(__CUDACC__)
-    unsigned words[kMostBrought][2] = {};
-#pragma unroll
-    for (unsigned c = 0; c < kMostBrought; ++c) {
-      if (c >= brought_count) break;
-#pragma unroll
-      for (unsigned r = 0; r < 2; ++r) {
-        words[c][r] = *reinterpret_cast<const unsigned*>(brought[c].values + rows[r] * brought[c].bytes);
-      }
-    }
-    unsigned all = 0;
-#pragma unroll
-    for (unsigned c = 0; c < kMostBrought; ++c) all += words[c][0] ^ words[c][1];
-    // Loads whose values nothing reads would be left out.
-    asm volatile("{ .reg .pred p; setp.eq.u32 p, %0, 0x9e3779b9; @p nanosleep.u32 1; }" : : "r"(all));
-#endif
   }
 };
 
@@ -188,20 +154,6 @@ DeviceExpression joined(const ComputedScan& scan) {
   return both;
 }
 
-/// Finds the columns whose values are brought before the programs run.
-void find_brought(ComputedRows& rows, const DeviceExpression& both) {
-  for (const Instruction& how : both.instructions) {
-    if (how.op != Opcode::column || rows.brought_count == ComputedRows::kMostBrought) continue;
-    const StoredColumn& column = both.columns[how.index];
-    const auto* const values = static_cast<const std::byte*>(column.values);
-    const auto bytes = static_cast<unsigned>(bytes_of(column.stored));
-    const bool fits = bytes >= 4 && reinterpret_cast<std::uintptr_t>(values) % bytes == 0;
-    const bool known = std::any_of(rows.brought, rows.brought + rows.brought_count,
-                                   [&](const ComputedRows::Brought& brought) { return brought.values == values; });
-    if (fits && !known) rows.brought[rows.brought_count++] = {values, bytes};
-  }
-}
-
 /// Of what is always read.
 std::size_t bytes_of_row(const StepProgram& program) {
   std::size_t bytes = 0;
@@ -240,14 +192,11 @@ std::optional<TopKSolution> best_of_computed(const ScanProblem& problem, const T
   const LoadedExpression loaded(both, device);
   program->source = loaded.expression();
   const bool is_float = scan.score.result == Stored::float64;
-  ComputedRows rows{.condition = loaded.part(of_score, both.instructions.size()),
-                    .score = loaded.part(0, of_score),
-                    .score_kind = {is_float, scan.score.result == Stored::int64, scan.high},
-                    .n = problem.n,
-                    .kind = ScanSelection<ComputedRows>::kind_of(problem.ties),
-                    .brought = {},
-                    .brought_count = 0};
-  find_brought(rows, both);
+  const ComputedRows rows{.condition = loaded.part(of_score, both.instructions.size()),
+                          .score = loaded.part(0, of_score),
+                          .score_kind = {is_float, scan.score.result == Stored::int64, scan.high},
+                          .n = problem.n,
+                          .kind = ScanSelection<ComputedRows>::kind_of(problem.ties)};
   auto solution = with_form(*program, [&]<class Form>(Form) {
     return select_with<Form>(problem, plan, *program, rows, loaded.failed(), context, device);
   });

@@ -3,6 +3,7 @@
 #include <hwy/cache_control.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <thread>
@@ -20,6 +21,10 @@ constexpr std::uint64_t kClosed = 1;  ///< a next part, of none
 std::uint64_t open_tickets(std::uint32_t parts) { return std::uint64_t{parts} << 32; }
 std::uint32_t next_of(std::uint64_t tickets) { return static_cast<std::uint32_t>(tickets); }
 std::uint32_t parts_of(std::uint64_t tickets) { return static_cast<std::uint32_t>(tickets >> 32); }
+
+std::uint32_t place_in_arena() {
+  return static_cast<std::uint32_t>(std::max(tbb::this_task_arena::current_thread_index(), 0));
+}
 
 /// A short wait in a loop that looks again and again; where there are more threads than cores, others get their turn.
 class Spin {
@@ -54,13 +59,14 @@ Team* Team::current() { return this_threads; }
 Team::Team()
     : before_(std::exchange(this_threads, this)),
       others_(static_cast<std::uint32_t>(tbb::this_task_arena::max_concurrency() - 1)),
+      num_lanes_(std::clamp((others_ + 1) / kThreadsOfLane, 1U, kMaxLanes)),
       group_(context_) {
   invite();
 }
 
 Team::~Team() {
   this_threads = before_;
-  tickets_.store(kClosed, std::memory_order_release);
+  for (std::uint32_t i = 0; i < num_lanes_; ++i) lane(i).tickets.store(kClosed, std::memory_order_release);
   group_.wait();  // those asked who have not come find it closed
 }
 
@@ -68,12 +74,14 @@ void Team::run_step(const Step& step) {
   invite();
   step_ = step;
   failed_.store(false, std::memory_order_relaxed);
-  finished_.store(0, std::memory_order_relaxed);
-  tickets_.store(open_tickets(step.parts), std::memory_order_release);
+  for (std::uint32_t i = 0; i < num_lanes_; ++i) lane(i).finished.store(0, std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < num_lanes_; ++i) {
+    lane(i).tickets.store(open_tickets((step.parts + num_lanes_ - 1 - i) / num_lanes_), std::memory_order_release);
+  }
   this_threads = nullptr;  // a range's own loops are not steps of the team
-  do_parts();
+  do_parts(place_in_arena());
   this_threads = this;
-  for (Spin spin; finished_.load(std::memory_order_acquire) < step.parts;) spin();
+  for (Spin spin; finished() < step.parts;) spin();
   if (failed_.load(std::memory_order_relaxed)) std::rethrow_exception(std::exchange(error_, nullptr));
   if (tbb::is_current_task_group_canceling() || context_.is_group_execution_cancelled()) throw Cancelled{};
 }
@@ -91,11 +99,12 @@ void Team::invite() noexcept {
 }
 
 void Team::serve() {
+  const std::uint32_t home = place_in_arena();
   Spin spin;
   for (std::uint64_t tickets = 0; tickets != kClosed && !spin.tired();) {
-    tickets = tickets_.load(std::memory_order_acquire);
+    tickets = lane(home).tickets.load(std::memory_order_acquire);
     if (next_of(tickets) < parts_of(tickets)) {
-      do_parts();
+      do_parts(home);
       spin = Spin();
     } else {
       spin();
@@ -104,17 +113,30 @@ void Team::serve() {
   coming_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-/// Does parts of the step until all are begun. A ticket's holder knows the step: it does not end before its parts.
-void Team::do_parts() {
+std::uint32_t Team::finished() const {
+  std::uint32_t sum = 0;
+  for (std::uint32_t i = 0; i < num_lanes_; ++i) sum += lanes_[i].finished.load(std::memory_order_acquire);
+  return sum;
+}
+
+/// Does parts of the step until all are begun, those of the home lane first.
+void Team::do_parts(std::uint32_t home) {
   std::uint32_t done = 0;
-  for (;; ++done) {
-    const std::uint64_t seen = tickets_.load(std::memory_order_acquire);
-    if (next_of(seen) >= parts_of(seen)) break;
-    const std::uint64_t ticket = tickets_.fetch_add(1, std::memory_order_acq_rel);
-    if (next_of(ticket) >= parts_of(ticket)) break;
-    do_part(next_of(ticket));
+  for (std::uint32_t i = 0; i < num_lanes_; ++i) done += do_parts_of((home + i) % num_lanes_);
+  if (done > 0) lane(home).finished.fetch_add(done, std::memory_order_release);
+}
+
+/// Does parts of a lane until all of them are begun; returns how many. A ticket's holder knows the step: it does not
+/// end before its parts.
+std::uint32_t Team::do_parts_of(std::uint32_t lane) {
+  std::atomic<std::uint64_t>& tickets = lanes_[lane].tickets;
+  for (std::uint32_t done = 0;; ++done) {
+    const std::uint64_t seen = tickets.load(std::memory_order_acquire);
+    if (next_of(seen) >= parts_of(seen)) return done;
+    const std::uint64_t ticket = tickets.fetch_add(1, std::memory_order_acq_rel);
+    if (next_of(ticket) >= parts_of(ticket)) return done;
+    do_part(lane + next_of(ticket) * num_lanes_);
   }
-  if (done > 0) finished_.fetch_add(done, std::memory_order_release);
 }
 
 void Team::do_part(std::uint32_t part) {

@@ -2,6 +2,7 @@
 
 #include <tbb/task_group.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,10 @@ namespace skyrank::kernels {
 /// waits only for ranges that others have begun. Threads that find no step for a while go back to TBB, and are asked
 /// again at the next step. Within a range, parallel_for is TBB's.
 ///
-/// Idle threads look for tickets in one word, as in a self-scheduled loop; Mellor-Crummey, Scott, "Algorithms for
-/// Scalable Synchronization on Shared-Memory Multiprocessors", ACM TOCS 9, 1991, section 3, on what spinning costs.
+/// Idle threads look for tickets in a word, as in a self-scheduled loop. Since each change of a word takes its cache
+/// line from one core to the next, a step's parts are dealt to lanes of a few threads, which have a word each; a thread
+/// turns to other lanes where its own has no part left. Mellor-Crummey, Scott, "Algorithms for Scalable Synchronization
+/// on Shared-Memory Multiprocessors", ACM TOCS 9, 1991, section 3, on what spinning costs.
 class Team {
  public:
   Team();  ///< asks for the threads at once, so that they wake while the run's first serial part goes on
@@ -50,26 +53,36 @@ class Team {
     MemoryAccount* account = nullptr;
   };
   static constexpr std::size_t kLine = 64;  // bytes, so that what different threads write shares no line
+  static constexpr std::uint32_t kThreadsOfLane = 4;
+  static constexpr std::uint32_t kMaxLanes = 8;
+
+  struct Lane {
+    alignas(kLine) std::atomic<std::uint64_t> tickets{0};   ///< parts of the step here above, the next of them below
+    alignas(kLine) std::atomic<std::uint32_t> finished{0};  ///< parts of the step that this lane's threads have done
+  };
 
   void run_step(const Step& step);
   void invite() noexcept;
   void serve();
-  void do_parts();
+  Lane& lane(std::uint32_t i) { return lanes_[i % num_lanes_]; }
+  std::uint32_t finished() const;
+  void do_parts(std::uint32_t home);
+  std::uint32_t do_parts_of(std::uint32_t lane);
   void do_part(std::uint32_t part);
 
   Team* const before_;
   const std::uint32_t others_;  ///< threads besides the caller's
+  const std::uint32_t num_lanes_;
   tbb::task_group_context context_;
   tbb::task_group group_;
 
-  Step step_;                 ///< valid for whoever holds a ticket below its number of parts
+  Step step_;                 ///< valid for whoever holds a ticket below its lane's number of parts
   std::exception_ptr error_;  ///< the first of a step; guarded by mutex_
   std::mutex mutex_;
   std::atomic<bool> failed_{false};       ///< the other parts of the step are left out
   std::atomic<std::uint32_t> coming_{0};  ///< threads that serve, or were asked to
 
-  alignas(kLine) std::atomic<std::uint64_t> tickets_{0};   ///< parts of the step above, the next of them below
-  alignas(kLine) std::atomic<std::uint32_t> finished_{0};  ///< parts of the step that are done
+  std::array<Lane, kMaxLanes> lanes_;  ///< part p of a step is of lane p % num_lanes_
 };
 
 }  // namespace skyrank::kernels

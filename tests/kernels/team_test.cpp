@@ -20,7 +20,7 @@
 namespace skyrank::kernels {
 namespace {
 
-constexpr int kThreads = 6;  // more than small machines have cores
+constexpr int kThreads = 14;  // more than small machines have cores, and enough for several lanes
 
 /// Calls body() in an arena of so many threads.
 template <class Body>
@@ -40,7 +40,7 @@ std::vector<int> coverage(std::size_t n, std::size_t grain) {
 }
 
 TEST(Team, CoversEachRangeOnceInManyShortSteps) {
-  for (const int threads : {1, 2, kThreads}) {
+  for (const int threads : {1, 2, 6, kThreads}) {
     in_arena(threads, [] {
       const Team team;
       for (std::size_t step = 0; step < 3000; ++step) {

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <hwy/cache_control.h>
+
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/sample.hpp"
@@ -170,19 +172,23 @@ void pick_low(const SkylineProblem& problem, const Grid<Key>& grid, const Rows& 
   }
 }
 
-/// Rows [begin, end) that no killer dominates.
+/// Rows [begin, end) that no killer dominates. Keys are asked for early, as far ahead in each column as a vector needs
+/// of it: there are more columns than what fetches by itself follows, and that stops where a page ends.
 template <class Key, class Counters>
 Rows find_spared(const SkylineProblem& problem, std::span<const Key> killers, std::size_t begin, std::size_t end,
                  Counters& counters) {
   const hn::ScalableTag<Key> tag;
   const std::size_t lanes = hn::Lanes(tag);
   const std::size_t d = problem.keys.size();
+  constexpr std::size_t kAhead = 512 / sizeof(Key);  // keys of eight cache lines
   Rows result(end - begin);
   std::size_t count = 0;
   for (std::size_t row = begin; row < end; row += lanes) {
     const std::size_t here = std::min(lanes, end - row);
+    const std::size_t ahead = std::min(kAhead, end - row);
     const auto load = [&](std::size_t j) HWY_ATTR {
       const Key* keys = problem.keys[j].template as<Key>() + row;
+      hwy::Prefetch(keys + ahead);
       return HWY_LIKELY(here == lanes) ? hn::LoadU(tag, keys) : hn::MaskedLoad(hn::FirstN(tag, here), tag, keys);
     };
     auto spared = hn::FirstN(tag, here);

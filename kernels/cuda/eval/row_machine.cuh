@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/copy_ahead.cuh"
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/eval/steps.hpp"
 
@@ -61,35 +62,6 @@ struct MachineRows {
 };
 
 namespace detail {
-
-template <unsigned kBytes>
-__device__ void copy_ahead(void* shared, const void* from) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(kBytes) : "memory");
-  }
-#else
-  memcpy(shared, from, kBytes);
-#endif
-}
-
-/// What was asked for before belongs together.
-__device__ inline void end_copies() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-/// Waits for all but the last `kBut` of what belongs together.
-template <unsigned kBut>
-__device__ void wait_for_copies() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" ::"n"(kBut) : "memory");
-#endif
-}
 
 /// Steps that have no form for several rows. Not inlined: they are many, and rare.
 __device__ __noinline__ inline RowValue apply(const Instruction* how, RowValue a, RowValue b, RowValue c) {
@@ -236,7 +208,7 @@ class RowMachine {
   /// a whole which way they go, so that the compiler knows that a warp stays together.
   __device__ void fetch(const MachineRows& rows, std::size_t tile, unsigned turn) const {
     fetch_columns(rows, tile, 0, program_.first_columns, turn);
-    detail::end_copies();
+    end_copies();
   }
 
   /// Runs the first part of the program for the rows that were fetched for `turn`; of rows that are not there values
@@ -262,8 +234,8 @@ class RowMachine {
   __device__ void run_rest(const MachineRows& rows, std::size_t tile) {
     if (program_.first_columns < program_.column_count) {
       fetch_columns(rows, tile, program_.first_columns, program_.column_count, 0);
-      detail::end_copies();
-      detail::wait_for_copies<0>();
+      end_copies();
+      wait_for_copies<0>();
     }
     if (Form::kNulls && without_nulls_) {
       without_nulls_ = false;
@@ -370,7 +342,7 @@ class RowMachine {
     for (unsigned p = 0; p < kParts; ++p) {
 #pragma unroll
       for (unsigned w = 0; w < kWords; ++w) {
-        detail::copy_ahead<16>(to + (p * kWords + w) * kWordStride, from + p * Form::kPartStride * kBytes + w * 16);
+        copy_ahead<16>(to + (p * kWords + w) * kWordStride, from + p * Form::kPartStride * kBytes + w * 16);
       }
     }
   }
@@ -386,9 +358,9 @@ class RowMachine {
       const std::int64_t row = row_at(rows, there);
       std::byte* const to = shared_ + layout_.first[c] + turn * layout_.of_turn + (wide ? i / 2 : i / 4) * kWordStride;
       if (wide) {
-        detail::copy_ahead<8>(to + i % 2 * 8, from + row * 8);
+        copy_ahead<8>(to + i % 2 * 8, from + row * 8);
       } else {
-        detail::copy_ahead<4>(to + i % 4 * 4, from + row * 4);
+        copy_ahead<4>(to + i % 4 * 4, from + row * 4);
       }
     }
   }
@@ -915,9 +887,9 @@ class RowMachine {
 /// Waits for the oldest of `turns` turns that are under way.
 __device__ inline void wait_for_turn(unsigned turns) {
   switch (turns) {
-    case 2: return detail::wait_for_copies<1>();
-    case 3: return detail::wait_for_copies<2>();
-    default: return detail::wait_for_copies<3>();
+    case 2: return wait_for_copies<1>();
+    case 3: return wait_for_copies<2>();
+    default: return wait_for_copies<3>();
   }
 }
 

@@ -51,6 +51,20 @@ TEST_F(SegmentsOnGpu, OfOneLength) {
   }
 }
 
+TEST_F(SegmentsOnGpu, LongWithManyWanted) {
+  const std::size_t segments = kEmulated ? 2 : 600;
+  constexpr std::size_t kRows = 33'003;
+  for (const Distribution distribution :
+       {Distribution::independent, Distribution::few_distinct, Distribution::descending}) {
+    SCOPED_TRACE(name_of(distribution));
+    const Values values = make_columns(distribution, segments * kRows, 1, KeyWidth::bytes8, kRows).front();
+    expect_least<cuda::ShortElements>(values, equal_offsets(segments, kRows), true, 20);
+    expect_least<cuda::ShortElements>(values, equal_offsets(segments, kRows), true, 100);
+    expect_least<cuda::ShortElements>(values, equal_offsets(segments, kRows), true, 1024);
+    expect_least<cuda::LongElements>(values, equal_offsets(segments, kRows), true, 1000);
+  }
+}
+
 TEST_F(SegmentsOnGpu, OfManyLengths) {
   std::mt19937_64 engine(9);
   std::vector<std::size_t> offsets{0};

@@ -180,5 +180,56 @@ TEST(BatchedTopK, BlocksWhoseBoundComesCloser) {
   }
 }
 
+// A block with a large sample: rows in every order and keys that are far from even, at every offset from 16 bytes, with
+// rows that are in no whole tile; and where the sample keeps too few, or too many.
+TEST(BatchedTopK, LongSegmentsWithALargeSample) {
+  for (const std::size_t rows : {32'768, 33'333}) {
+    for (const Values& keys : rows_for_running_bounds(3 * rows)) {
+      for (const std::size_t k : {1, 10, 33, 100, 256, 700, 1024}) {
+        expect_least<cuda::ShortElements>(keys, equal_offsets(3, rows), true, k);
+      }
+      expect_least<cuda::LongElements>(keys, equal_offsets(3, rows), true, 1024);
+    }
+  }
+  const Values keys = rows_for_running_bounds(70'001).back();
+  expect_least<cuda::ShortElements>(keys, equal_offsets(1, 70'001), true, 2048);
+  expect_least<cuda::ManyElements>(keys, equal_offsets(1, 70'001), true, 1000);
+}
+
+TEST(BatchedTopK, LongAndShortSegmentsTogether) {
+  std::mt19937_64 engine(5);
+  std::vector<std::size_t> offsets{0};
+  for (const std::size_t rows : {33'001, 0, 40'003, 20'000, 100, 32'767, 65'536}) {
+    offsets.push_back(offsets.back() + rows);
+  }
+  Values keys(offsets.back());
+  for (std::uint64_t& key : keys) key = engine() % 100'000;
+  for (const std::size_t k : {70, 128, 300, 1500}) expect_least<cuda::ShortElements>(keys, offsets, false, k);
+  expect_least<cuda::LongElements>(keys, offsets, false, 900);
+}
+
+TEST(BatchedTopK, SamplesThatAreOfNoUse) {
+  constexpr std::size_t kRows = 40'000;
+  constexpr std::size_t kSampled = 256;
+  constexpr std::size_t kNeighbours = 8;
+  Values best_are_sampled(kRows);
+  Values worst_are_sampled(kRows);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    best_are_sampled[i] = 100'000 + i;
+    worst_are_sampled[i] = kRows - i;
+  }
+  for (std::size_t i = 0; i < kSampled; ++i) {
+    const std::size_t place = kNeighbours * cuda::sampled_place(i, kSampled, kRows / kNeighbours);
+    for (std::size_t j = 0; j < kNeighbours; ++j) {
+      best_are_sampled[place + j] = i;
+      worst_are_sampled[place + j] = 100'000 + i;
+    }
+  }
+  for (const std::size_t k : {100, 1000}) {
+    expect_least<cuda::ShortElements>(best_are_sampled, equal_offsets(1, kRows), true, k);
+    expect_least<cuda::ShortElements>(worst_are_sampled, equal_offsets(1, kRows), true, k);
+  }
+}
+
 }  // namespace
 }  // namespace skyrank::kernels::tests

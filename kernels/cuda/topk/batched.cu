@@ -10,6 +10,7 @@
 #include "kernels/cuda/topk/block_merge_sort.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/share_of_block.cuh"
 #include "kernels/cuda/topk/short_segments.hpp"
 #include "kernels/cuda/topk/threshold_plan.hpp"
 #include "kernels/cuda/topk/tiles.cuh"
@@ -402,15 +403,20 @@ __device__ void answer_with(Held<typename E::Element>& held, const E& elements, 
 
 template <class E>
 __global__ void __launch_bounds__(kThreads, kBlocks)
-    least_of_each(E elements, Segments segments, unsigned k, SegmentSamples samples, RowId* answer) {
+    least_of_each(E elements, Segments segments, unsigned k, SegmentSamples samples, bool screened, RowId* answer) {
   using Element = typename E::Element;
   using Rows = KeyTiles<E, kThreads, kLoads>;
   auto& shared = *dynamic_shared<Shared<Element>>();
   Held<Element> held(shared, k);
+  const auto is_mine = [&](std::size_t segment) {
+    const SegmentWay way = way_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
+    return is_left_for(SegmentWay::sampled, way, screened, answer + segment * k);
+  };
+  if ((screened || segments.offsets != nullptr) && !share_has_any(segments.count, is_mine)) return;
   for (std::size_t segment = blockIdx.x; segment < segments.count; segment += gridDim.x) {
+    if (!is_mine(segment)) continue;
     const std::size_t first = segments.begin(segment);
     const std::size_t size = segments.end(segment) - first;
-    if (way_of(size, k) != SegmentWay::sampled) continue;
     E of_segment = elements;
     of_segment.keys += first;
     const Rows rows(of_segment, size);
@@ -455,23 +461,25 @@ void least_of_segments(const E& elements, const Segments& segments, std::size_t 
   if (segments.count == 0) return;
   using Element = typename E::Element;
   const bool of_one_length = segments.offsets == nullptr;
-  const SegmentWay way = narrows_long_segments(segments, k, sizeof(typename E::Key), device) ? SegmentWay::narrowed
-                                                                                             : way_of(segments.rows, k);
+  SegmentWay way = way_of(segments.rows, k, sizeof(typename E::Key));
+  const bool may_screen = !of_one_length || way == SegmentWay::screened;
+  // Elements with complemented row ids are not in the order of the answer.
+  const bool screened =
+      may_screen && elements.complement == 0 && least_of_screened_segments(elements, segments, k, rows, device);
+  if (!screened && narrows_long_segments(segments, k, sizeof(typename E::Key), device)) way = SegmentWay::narrowed;
   if (k <= kMostOfLanes && (!of_one_length || way == SegmentWay::lanes)) {
     least_of_short_segments(elements, segments, k, rows, device);
   }
   if (k <= kMostOfNarrowed && (!of_one_length || way == SegmentWay::narrowed)) {
     least_of_narrowed_segments(elements, segments, k, rows, device);
   }
-  if (k > kMostOfSampled && (!of_one_length || way == SegmentWay::running)) {
-    return least_of_running_segments(elements, segments, k, rows, device);
-  }
-  if (of_one_length && way != SegmentWay::sampled) return;
+  if (of_one_length && (way == SegmentWay::lanes || way == SegmentWay::narrowed)) return;
+  if (k > kMostOfSampled) return least_of_running_segments(elements, segments, k, screened, rows, device);
   const std::size_t resident = kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
   launch("least_of_each", least_of_each<E>,
          {.blocks = std::min(segments.count, resident), .threads = kThreads, .shared_bytes = shared_bytes<Element>()},
          device.stream(), elements, segments, static_cast<unsigned>(k),
-         samples_for(segments, k, kMostHeld<Element>, kNeighbours<typename E::Key>), rows);
+         samples_for(segments, k, kMostHeld<Element>, kNeighbours<typename E::Key>), screened, rows);
 }
 
 template void least_of_segments(const ShortElements&, const Segments&, std::size_t, RowId*, DeviceContext&);

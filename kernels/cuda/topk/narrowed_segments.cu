@@ -281,7 +281,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfKernel)
   for (std::size_t segment = std::size_t{blockIdx.x} * kWarps + warp; segment < segments.count; segment += stride) {
     const std::size_t first = segments.begin(segment);
     const std::size_t size = segments.end(segment) - first;
-    if (segments.offsets != nullptr && way_of(size, k) != SegmentWay::narrowed) continue;
+    if (segments.offsets != nullptr && way_of(size, k, sizeof(typename E::Key)) != SegmentWay::narrowed) continue;
     E of_segment = elements;
     of_segment.keys += first;
     const typename Selection::Rows tiles(of_segment, size);

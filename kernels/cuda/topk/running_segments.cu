@@ -7,6 +7,7 @@
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/topk/block_spread_sort.cuh"
 #include "kernels/cuda/topk/even_bins.cuh"
+#include "kernels/cuda/topk/share_of_block.cuh"
 #include "kernels/cuda/topk/short_segments.hpp"
 #include "kernels/cuda/topk/tiles.cuh"
 
@@ -418,10 +419,15 @@ class RunningSegment {
 
 template <class E>
 __global__ void __launch_bounds__(kThreads, kBlocks)
-    least_of_each_running(E elements, Segments segments, unsigned k, RowId* answer) {
+    least_of_each_running(E elements, Segments segments, unsigned k, bool screened, RowId* answer) {
   using Element = typename E::Element;
   using Selection = RunningSegment<E>;
   auto& shared = *dynamic_shared<typename Selection::Shared>();
+  const auto is_mine = [&](std::size_t segment) {
+    const SegmentWay way = way_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
+    return is_left_for(SegmentWay::running, way, screened, answer + segment * k);
+  };
+  if ((screened || segments.offsets != nullptr) && !share_has_any(segments.count, is_mine)) return;
   // Segments are mostly alike: after a guess that was of no use the next ones do without.
   constexpr unsigned kDoubts = 8;
   unsigned doubts = 0;
@@ -429,9 +435,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   // Elements with complemented row ids are not in the order of the answer: only wanted ones may be put in order.
   const unsigned sorted = elements.complement != 0 ? k : sorted_for(k);
   for (std::size_t segment = blockIdx.x; segment < segments.count; segment += gridDim.x) {
+    if (!is_mine(segment)) continue;
     const std::size_t first = segments.begin(segment);
     const std::size_t size = segments.end(segment) - first;
-    if (way_of(size, k) != SegmentWay::running) continue;
     E of_segment = elements;
     of_segment.keys += first;
     const typename Selection::Rows rows(of_segment, size);
@@ -452,7 +458,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 }  // namespace
 
 template <class E>
-void least_of_running_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
+void least_of_running_segments(const E& elements, const Segments& segments, std::size_t k, bool screened, RowId* rows,
                                DeviceContext& device) {
   using Selection = RunningSegment<E>;
   const std::size_t bytes = Selection::shared_bytes();
@@ -460,11 +466,14 @@ void least_of_running_segments(const E& elements, const Segments& segments, std:
                                static_cast<std::size_t>(device.properties().multiprocessors);
   launch("least_of_each_running", least_of_each_running<E>,
          {.blocks = std::min(segments.count, resident), .threads = kThreads, .shared_bytes = bytes}, device.stream(),
-         elements, segments, static_cast<unsigned>(k), rows);
+         elements, segments, static_cast<unsigned>(k), screened, rows);
 }
 
-template void least_of_running_segments(const ShortElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
-template void least_of_running_segments(const LongElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
-template void least_of_running_segments(const ManyElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
+template void least_of_running_segments(const ShortElements&, const Segments&, std::size_t, bool, RowId*,
+                                        DeviceContext&);
+template void least_of_running_segments(const LongElements&, const Segments&, std::size_t, bool, RowId*,
+                                        DeviceContext&);
+template void least_of_running_segments(const ManyElements&, const Segments&, std::size_t, bool, RowId*,
+                                        DeviceContext&);
 
 }  // namespace skyrank::kernels::cuda

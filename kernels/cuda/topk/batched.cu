@@ -412,9 +412,10 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
     const SegmentWay way = way_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
     return is_left_for(SegmentWay::sampled, way, screened, answer + segment * k);
   };
-  if ((screened || segments.offsets != nullptr) && !share_has_any(segments.count, is_mine)) return;
+  const bool some_are_not = screened || segments.offsets != nullptr;
+  if (some_are_not && !share_has_any(segments.count, is_mine)) return;
   for (std::size_t segment = blockIdx.x; segment < segments.count; segment += gridDim.x) {
-    if (!is_mine(segment)) continue;
+    if (some_are_not && !is_mine(segment)) continue;
     const std::size_t first = segments.begin(segment);
     const std::size_t size = segments.end(segment) - first;
     E of_segment = elements;

@@ -300,12 +300,15 @@ struct BinSink {
   const Knots& knots;
 
   __device__ void put(const Element* held, unsigned size) const {
-    constexpr unsigned kAtATime = (std::is_same_v<Knots, KnotsOfBlock<Element>> ? 16 : 32) / sizeof(Element);
+    constexpr bool kNarrow = !std::is_same_v<Knots, KnotsOfBlock<Element>>;
+    constexpr unsigned kAtATime = (kNarrow ? 32 : 16) / sizeof(Element);
     for (unsigned first = threadIdx.x % kLanes; first < size; first += kAtATime * kLanes) {
       unsigned bin[kAtATime];
       unsigned place[kAtATime] = {};
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
+        // Bins of narrow keys are found with branches, one after another: not of elements that no lane has.
+        if (kNarrow && first - threadIdx.x % kLanes + i * kLanes >= size) continue;
         bin[i] = bin_of(held[min(first + i * kLanes, size - 1)]);
       }
 #pragma unroll

@@ -59,16 +59,17 @@ class BinOf {
       knots_{};
 };
 
-/// That the bins of elements up to the greatest of `knots` sampled ones do not fall.
+/// That the bins of elements up to the greatest of `knots` sampled ones, of the least `among`, do not fall.
 template <class E>
-void expect_rising(std::vector<typename E::Element> elements, bool last_first, unsigned knots) {
+void expect_rising(std::vector<typename E::Element> elements, bool last_first, unsigned knots,
+                   std::size_t among = ~std::size_t{0}) {
   using Element = typename E::Element;
   std::mt19937_64 engine(elements.size());
   const std::size_t rows = elements.size();
+  std::ranges::sort(elements);
+  elements.resize(std::min(among, rows));
   std::vector<Element> sample;
   std::ranges::sample(elements, std::back_inserter(sample), knots, engine);
-  std::ranges::sort(sample);
-  std::ranges::sort(elements);
   const BinRule<Element> rule{.knots = sample.data(),
                               .count = knots,
                               .width = (kBins - kLowBins) / knots,
@@ -108,6 +109,22 @@ TEST(BinRule, RisesWithTheElement) {
   expect_rising_for_many_keys<cuda::ManyElements>();
   expect_rising_for_many_keys<cuda::ByteElements>();
   expect_rising_for_many_keys<cuda::HalfElements>();
+}
+
+TEST(BinRule, RisesWhereNarrowKeysAndRowsDoTogether) {
+  using E = cuda::HalfElements;
+  constexpr std::size_t kRows = 400'000;
+  std::mt19937_64 engine(6);
+  for (const bool last_first : {false, true}) {
+    for (const unsigned one_in : {20u, ~0u}) {
+      SCOPED_TRACE(std::to_string(one_in) + (last_first ? ", last" : ""));
+      const auto or_random = [&](std::size_t key) { return engine() % one_in == 0 ? engine() % 1000 : key; };
+      const auto rising = [&](std::size_t row) { return or_random(row / 300); };
+      const auto falling = [&](std::size_t row) { return or_random((kRows - 1 - row) / 300); };
+      expect_rising<E>(elements_of<E>(kRows, last_first, rising), last_first, kMostKnots, 30'000);
+      expect_rising<E>(elements_of<E>(kRows, last_first, falling), last_first, kMostKnots, 30'000);
+    }
+  }
 }
 
 /// The elements in the largest bin, of those up to the last knot. Every `step`-th one from the `first` on is a knot.
@@ -161,6 +178,34 @@ TEST(BinRule, DividesNarrowKeysWhoseRowsLieTogether) {
               100U);
     EXPECT_LT(largest_bin<cuda::ByteElements>(elements_of<cuda::ByteElements>(kRows, last_first, falling), 400, 600),
               100U);
+  }
+}
+
+TEST(BinRule, DividesSortedNarrowKeysOfOneKnotEach) {
+  constexpr std::size_t kRows = 1'000'000;
+  const auto rising = [&](std::size_t row) { return row / 700; };
+  const auto falling = [&](std::size_t row) { return (kRows - 1 - row) / 700; };
+  for (const bool last_first : {false, true}) {
+    for (const std::size_t first : {30, 340, 690}) {
+      SCOPED_TRACE(std::to_string(first) + (last_first ? ", last" : ""));
+      EXPECT_LT(largest_bin<cuda::HalfElements>(elements_of<cuda::HalfElements>(kRows, last_first, rising), first, 693),
+                120U);
+      EXPECT_LT(
+          largest_bin<cuda::HalfElements>(elements_of<cuda::HalfElements>(kRows, last_first, falling), first, 707),
+          120U);
+    }
+  }
+}
+
+TEST(BinRule, DividesManyNarrowKeysOfZero) {
+  constexpr std::size_t kRows = 200'000;
+  std::mt19937_64 engine(4);
+  const auto clipped = [&](std::size_t) { return engine() % 50 == 0 ? 0 : 1000 + engine() % 60'000; };
+  const auto elements = elements_of<cuda::HalfElements>(kRows, false, clipped);
+  // Some 4,000 rows are below the first knot, on both of its sides, or have several knots.
+  for (const std::size_t first : {6000, 2000, 300}) {
+    SCOPED_TRACE(first);
+    EXPECT_LT(largest_bin<cuda::HalfElements>(elements, first, 1500), 200U);
   }
 }
 

@@ -36,13 +36,18 @@ struct KnotsOfBlock {
 /// The same of keys of 1 or 2 bytes, and what it tells of the intervals that end at the knots.
 template <class Element>
 struct NarrowKnotsOfBlock {
+  /// Where rows of a key seem to lie close together, or one of many keys to have many: by distance from the knots.
+  static constexpr float kByDistance = 0;
+  /// The same where keys and rows seem to rise or fall together: of keys between by distance from a diagonal.
+  static constexpr float kByDiagonal = -1;
+
   std::uint64_t places[kMostKnots];  ///< among all elements of as many rows of each key
   unsigned keys[kMostKnots];
-  /// Bins for a unit of place; 0 where rows of one key seem to lie close together. The first one is that below all
+  /// Bins for a unit of place; kByDistance or kByDiagonal where these are not equal. The first one is that below all
   /// knots.
   float scales[kMostKnots];
   /// So many rows lie from one knot to the next, in the mean of a few that have the key of the knot before; and of such
-  /// that have that of the knot. 0 where none has.
+  /// that have that of the knot. 0 where none has. With kByDiagonal half of the most rows that a key seems to have.
   float below[kMostKnots];
   float above[kMostKnots];
   Element last;
@@ -54,6 +59,8 @@ struct NarrowKnotsOfBlock {
 template <class Element>
 struct BinRule {
   static constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;
+  /// Of narrow keys the first ones, for rows of key zero.
+  static constexpr unsigned kBinsOfZero = kLowBins / 4;
   /// Between the least knots, that tell how close together the elements below all knots may be.
   static constexpr unsigned kLowIntervals = 8;
 
@@ -89,20 +96,38 @@ struct BinRule {
   }
   /// Once all knots are set.
   __device__ void set_interval(NarrowKnotsOfBlock<Element>& of_block, unsigned i) const {
-    constexpr float kClose = 1.0f / 1024;  // of all rows
     if (i == 0) {
       of_block.scales[0] = low_scale(of_block);
       return;
     }
     const std::uint64_t extent = of_block.places[i] - of_block.places[i - 1];
     of_block.scales[i] = quotient(static_cast<float>(width), static_cast<float>(extent) + 1);
-    if (of_block.keys[i] == of_block.keys[i - 1]) return;
-    const float below = rows_apart(of_block, count, i - 1, -1);
-    const float above = rows_apart(of_block, count, i, 1);
+    if (of_block.keys[i] != of_block.keys[i - 1]) set_interval_of_keys(of_block, i);
+  }
+  /// Of an interval whose knots have different keys, whether its bins are not to be equal.
+  __device__ void set_interval_of_keys(NarrowKnotsOfBlock<Element>& of_block, unsigned i) const {
+    using Knots = NarrowKnotsOfBlock<Element>;
+    constexpr unsigned kFewKeys = 8;
+    constexpr float kFewRows = 64;         // may have one bin
+    constexpr float kClose = 1.0f / 1024;  // of all rows
+    float below = rows_apart(of_block, count, i - 1, -1);
+    float above = rows_apart(of_block, count, i, 1);
+    const bool none = below == 0 && above == 0;
+    // A key of several knots has more rows than each of many between two knots, of which one bin would have all. So may
+    // the least key there is.
+    const bool many = of_block.keys[i] - of_block.keys[i - 1] > kFewKeys;
+    const float of_key = rows_of_diagonal(of_block, i);
+    if (of_key > kFewRows && (none || rows_between(of_block, i - 1, i) > 0)) {
+      below = above = of_key / 2;
+      of_block.scales[i] = Knots::kByDiagonal;
+    } else {
+      if (none && many && of_block.keys[i - 1] == 0) below = above = static_cast<float>(rows) / 2;
+      const float least = below == 0 || (above > 0 && above < below) ? above : below;
+      const bool close = least < kClose * static_cast<float>(rows);
+      if (least > 0 && (many || close)) of_block.scales[i] = Knots::kByDistance;
+    }
     of_block.below[i] = below;
     of_block.above[i] = above;
-    const float least = below == 0 || (above > 0 && above < below) ? above : below;
-    if (least > 0 && least < kClose * static_cast<float>(rows)) of_block.scales[i] = 0;
   }
 
   /// From the knots that bound the low intervals. Twice as wide as the bins of these are in the mean: chance may put
@@ -111,12 +136,17 @@ struct BinRule {
     const unsigned intervals = min(kLowIntervals, count - 1);
     return low_scale_of(intervals, key(knots[intervals]) - key(knots[0]));
   }
-  /// Only from the knots of the least one's key, if there are others.
+  /// Only from the knots of the least one's key, if there are others. At least so that half of the bins reach the first
+  /// element there may be, or the first zero where keys and rows rise or fall together.
   __device__ float low_scale(const NarrowKnotsOfBlock<Element>& of_block) const {
     unsigned same = 0;
     for (unsigned i = 1; i <= kLowIntervals; ++i) same += i < count && of_block.keys[i] == of_block.keys[0] ? 1 : 0;
     const unsigned intervals = same > 0 ? same : min(kLowIntervals, count - 1);
-    return low_scale_of(intervals, of_block.places[intervals] - of_block.places[0]);
+    float extent = static_cast<float>(of_block.places[0]);
+    const bool only_zeros = of_block.keys[0] == 0 && same == 0 && count > 1;
+    if (const float of_key = only_zeros ? rows_of_diagonal(of_block, 1) : 0; of_key > 0) extent = fminf(extent, of_key);
+    const float even = fminf(quotient(static_cast<float>(kLowBins / 2), extent + 1), 1);
+    return fmaxf(low_scale_of(intervals, of_block.places[intervals] - of_block.places[0]), even);
   }
 
   __device__ static std::uint64_t key(Element element) { return static_cast<std::uint64_t>(element >> kRowBits); }
@@ -149,7 +179,11 @@ struct BinRule {
     const std::uint64_t own = place_of(element);
     const unsigned interval = interval_of(own, places);
     const float scale = of_block.scales[interval];
-    if (interval == 0) return kLowBins - 1 - steps_below(static_cast<float>(places[0] - own) * scale);
+    if (interval == 0) {
+      if (own < rows && of_block.keys[0] != 0) return bin_of_zero(own);
+      const unsigned steps = steps_below(static_cast<float>(places[0] - own) * scale);
+      return kLowBins - 1 - min(steps, kLowBins - 1 - kBinsOfZero);
+    }
     const float bin = scale > 0 ? static_cast<float>(own - places[interval - 1]) * scale
                                 : part_of_close(element, interval, of_block) * static_cast<float>(width);
     return kLowBins + interval * width + static_cast<unsigned>(fminf(bin, static_cast<float>(width - 1)));
@@ -169,6 +203,29 @@ struct BinRule {
   /// Among all elements of as many rows of each key. Of keys of 1 or 2 bytes and rows of 32 bits.
   __device__ std::uint64_t place_of(Element element) const { return key(element) * rows + row(element); }
 
+  /// Most rows of a key in an interval, if keys and rows rise or fall together, by a few intervals around it; 0 where
+  /// they do not seem to, or that cannot be told. Rising ones lie between the interval's knots.
+  __device__ float rows_of_diagonal(const NarrowKnotsOfBlock<Element>& of_block, unsigned interval) const {
+    constexpr unsigned kAround = 2;
+    constexpr float kClose = 1.0f / 128;  // of all rows
+    const unsigned before = interval - 1 - min(interval - 1, kAround);
+    const unsigned after = min(interval + kAround, count - 1);
+    const float extent = rows_between(of_block, before, after);
+    if (fabsf(extent) > kClose * static_cast<float>(rows)) return 0;
+    const unsigned whole = of_block.keys[after] - of_block.keys[before] - 1;  // keys, all of whose rows are among these
+    const float own = rows_between(of_block, interval - 1, interval);
+    const float most = whole == 0 ? 0 : quotient(fabsf(extent), static_cast<float>(whole));
+    return own > 0 && (own < most || whole == 0) ? own : most;
+  }
+
+  __device__ float rows_between(const NarrowKnotsOfBlock<Element>& of_block, unsigned from, unsigned to) const {
+    return static_cast<float>(static_cast<std::int64_t>(row_of(of_block, to) - row_of(of_block, from)));
+  }
+
+  __device__ std::uint64_t row_of(const NarrowKnotsOfBlock<Element>& of_block, unsigned knot) const {
+    return of_block.places[knot] - of_block.keys[knot] * rows;
+  }
+
   /// From one knot to the next in a direction, in the mean of up to three with the first one's key.
   __device__ static float rows_apart(const NarrowKnotsOfBlock<Element>& of_block, unsigned count, unsigned knot,
                                      int step) {
@@ -186,6 +243,12 @@ struct BinRule {
     return same == 0 ? 0 : quotient(static_cast<float>(extent), static_cast<float>(same));
   }
 
+  /// Rows of key zero, which may be that of all values below a limit: where all knots have others, bins of their own.
+  __device__ unsigned bin_of_zero(std::uint64_t row) const {
+    const float bin = quotient(static_cast<float>(row) * kBinsOfZero, static_cast<float>(rows));
+    return min(static_cast<unsigned>(bin), kBinsOfZero - 1);
+  }
+
   __device__ float low_scale_of(unsigned intervals, std::uint64_t extent) const {
     return fminf(quotient(static_cast<float>(intervals * width / 2), static_cast<float>(extent) + 1), 1);
   }
@@ -196,24 +259,39 @@ struct BinRule {
   __device__ float part_of_close(Element element, unsigned interval,
                                  const NarrowKnotsOfBlock<Element>& of_block) const {
     constexpr float kOfClose = 0.75f;
-    const std::uint64_t own = place_of(element);
-    const std::uint64_t low = of_block.places[interval - 1];
-    const std::uint64_t high = of_block.places[interval];
-    // The places of the keys between those of the two knots.
-    const std::uint64_t begin = (of_block.keys[interval - 1] + std::uint64_t{1}) * rows;
-    const std::uint64_t end = of_block.keys[interval] * rows;
-    const float of_key = begin == end ? 0.5f : 0.125f;
-    if (begin <= own && own < end)
-      return of_key + (1 - 2 * of_key) * quotient(static_cast<float>(own - begin), static_cast<float>(end - begin));
-    const bool lower = own < begin;
+    const unsigned low_key = of_block.keys[interval - 1];
+    const auto keys = static_cast<float>(of_block.keys[interval] - low_key);
+    const auto which = static_cast<float>(static_cast<unsigned>(key(element)) - low_key);
+    const float of_upper = fmaxf(0.125f, quotient(1, keys + 1));
+    const float of_lower = low_key == 0 ? 0.5f : of_upper;  // of zeros there may be as many as of all others
+    if (0 < which && which < keys) {
+      const float between = quotient(which - 1 + part_of_key(row(element), which, interval, of_block), keys - 1);
+      return fminf(of_lower + (1 - of_lower - of_upper) * between, 1 - of_upper);
+    }
+    const bool lower = which == 0;
     const float below = of_block.below[interval];
     const float above = of_block.above[interval];
     const float likely = above == 0 || (lower && below > 0) ? below : above;
-    const auto distance = static_cast<float>(lower ? own - low : high - own);
-    const auto most = static_cast<float>(lower ? begin - low : high - end + 1);
+    const std::uint64_t knot = row_of(of_block, lower ? interval - 1 : interval);
+    const auto distance = static_cast<float>(lower ? row(element) - knot : knot - row(element));
+    const auto most = static_cast<float>(lower ? rows - knot : knot + 1);
     const float of_rows = kOfClose * part_of_distance(distance, likely) + (1 - kOfClose) * quotient(distance, most);
-    const float part = of_key * fminf(of_rows, 1);
+    const float part = (lower ? of_lower : of_upper) * fminf(of_rows, 1);
     return lower ? part : 1 - part;
+  }
+
+  /// Where a row lies among those of one of the keys between two knots, from 0 to 1: on a diagonal among as many rows
+  /// before and behind the one that is likely as a key seems to have.
+  __device__ float part_of_key(std::uint64_t row_of_key, float which, unsigned interval,
+                               const NarrowKnotsOfBlock<Element>& of_block) const {
+    if (of_block.scales[interval] == NarrowKnotsOfBlock<Element>::kByDistance)
+      return quotient(static_cast<float>(row_of_key), static_cast<float>(rows));
+    const std::uint64_t low = row_of(of_block, interval - 1);
+    const auto keys = static_cast<float>(of_block.keys[interval] - of_block.keys[interval - 1]);
+    const float extent = rows_between(of_block, interval - 1, interval);
+    const auto distance = static_cast<float>(static_cast<std::int64_t>(row_of_key - low));
+    const float beside = distance - extent * quotient(which, keys);
+    return fminf(fmaxf(0.5f + quotient(beside, 4 * of_block.below[interval]), 0), 1);
   }
 
   /// Even up to twice the distance that is likely, ever more slowly after that: divided exactly, as divisors differ.

@@ -32,15 +32,19 @@ void expect_every_stretch_once(std::size_t rows) {
   const std::size_t stretches = (rows + Tiles::kTile - 1) / Tiles::kTile;
   std::vector<unsigned> read(stretches);
   std::size_t past = 0;
-  for (std::size_t tile = 0; tile < tiles.count(); ++tile) {
-    EXPECT_LT(tiles.stretch(tile, 0), stretches);
+  for (unsigned tile = 0; tile < tiles.count(); ++tile) {
+    const typename Tiles::OfTile of_tile = tiles.stretches(tile);
+    EXPECT_LT(of_tile[0], stretches);
     for (unsigned load = 0; load < kLoads; ++load) {
-      const unsigned stretch = tiles.stretch(tile, load);
-      if (stretch < stretches)
-        ++read[stretch];
+      if (of_tile[load] < stretches)
+        ++read[of_tile[load]];
       else
         ++past;
     }
+    if (tile >= tiles.end_of_whole()) continue;
+    EXPECT_TRUE(tiles.covers_all(of_tile));
+    EXPECT_EQ(Tiles::stretches_of_whole(tile).first, of_tile.first);
+    EXPECT_EQ(Tiles::stretches_of_whole(tile).apart, of_tile.apart);
   }
   EXPECT_LT(past, kLoads);
   EXPECT_TRUE(std::ranges::all_of(read, [](unsigned times) { return times == 1; })) << rows;
@@ -136,6 +140,7 @@ TEST(NarrowScan, OfSizesAroundTiles) {
 TEST(NarrowScan, OfSeveralGroups) {
   expect_kept_of_every_kind<HalfElements, 1>(150 * kRowsOfStretch<HalfElements, 1> + 9, 1);
   expect_kept_of_every_kind<HalfElements, 2>(130 * kRowsOfStretch<HalfElements, 2>, 0);
+  expect_kept_of_every_kind<ByteElements, 4, 8>(260 * kRowsOfStretch<ByteElements, 4, 8>, 1);
 }
 
 }  // namespace

@@ -25,12 +25,9 @@ template <class Rows>
 __device__ typename Rows::Item least_of_tile(const Rows& rows, std::size_t tile) {
   using Key = typename Rows::Item;
   if constexpr (sizeof(Key) < 4) {
-    LoadedWords<Rows::kLoadsOfTile> loaded;
-    load_tile(rows, tile, loaded);
-    unsigned least = ~0u;
-#pragma unroll
-    for (const uint4& word : loaded.words) least = min(least, least_of<Key>(word));
-    return static_cast<Key>(least);
+    typename NarrowReader<Rows>::Words loaded;
+    NarrowReader<Rows>(rows).load(static_cast<unsigned>(tile), loaded);
+    return loaded.template least<Key>();
   } else {
     Key keys[Rows::kItems];
     rows.load(tile, keys);  // what is not there is 0
@@ -44,7 +41,7 @@ struct PrefetchFirst {
   __device__ explicit PrefetchFirst(const Rows& rows) { rows.prefetch(blockIdx.x); }
 
   template <class Most>
-  __device__ static bool may_have(unsigned /*which*/, Most /*most*/) {
+  __device__ static bool may_have(unsigned /*which*/, const Most& /*most*/) {
     return true;
   }
 };
@@ -70,11 +67,11 @@ class LookAhead {
     }
   }
 
-  /// Whether the warp may have a key of at most `most`, a key or -1, in the block's tile number `which`. All lanes
+  /// Whether the warp may have a key of at most `most()`, a key or -1, in the block's tile number `which`. All lanes
   /// call.
   template <class Most>
-  __device__ bool may_have(unsigned which, Most most) const {
-    return which >= kTiles || __shfl_sync(kAllLanes, least_, static_cast<int>(which)) <= most;
+  __device__ bool may_have(unsigned which, const Most& most) const {
+    return which >= kTiles || __shfl_sync(kAllLanes, least_, static_cast<int>(which)) <= most();
   }
 
  private:

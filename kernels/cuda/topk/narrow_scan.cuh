@@ -30,16 +30,28 @@ class NarrowTiles : public KeyTiles<E, kThreads, 1, kBytes> {
     return std::size_t{groups} * kApart + (stretches_ % kOfGroup + kLoads - 1) / kLoads;
   }
 
-  /// Of a tile's loads; past the last one where a tile has fewer.
-  __device__ unsigned stretch(std::size_t tile, unsigned load) const {
-    const auto group = static_cast<unsigned>(tile) / kApart;
+  /// The stretches of a tile's loads; past the last one where a tile has fewer.
+  struct OfTile {
+    unsigned first;
+    unsigned apart;
+
+    __device__ unsigned operator[](unsigned load) const { return first + load * apart; }
+  };
+  __device__ OfTile stretches(unsigned tile) const {
+    const unsigned group = tile / kApart;
     const unsigned apart = min(kApart, (stretches_ - group * kOfGroup + kLoads - 1) / kLoads);
-    return group * kOfGroup + load * apart + static_cast<unsigned>(tile) % kApart;
+    return {.first = group * kOfGroup + tile % kApart, .apart = apart};
   }
+  /// The same where it is a whole tile, one of a group that is not the last one.
+  __device__ static OfTile stretches_of_whole(unsigned tile) {
+    return {.first = tile + tile / kApart * (kOfGroup - kApart), .apart = kApart};
+  }
+  /// Whole tiles are those before this one, but for the first tile of an array that does not begin at 16 bytes.
+  __device__ unsigned end_of_whole() const { return Stretches::whole() / kOfGroup * kApart; }
 
   /// Whether all of a tile's loads lie in the array.
-  __device__ bool covers_all(std::size_t tile) const {
-    return Stretches::covers(stretch(tile, 0)) && Stretches::covers(stretch(tile, kLoads - 1));
+  __device__ bool covers_all(const OfTile& stretches) const {
+    return Stretches::covers(stretches[0]) && Stretches::covers(stretches[kLoads - 1]);
   }
 
   /// Of the tiles with a stretch, or with neighbours of it.
@@ -48,7 +60,7 @@ class NarrowTiles : public KeyTiles<E, kThreads, 1, kBytes> {
 
   __device__ void prefetch(std::size_t tile) const {
 #pragma unroll 1
-    for (unsigned load = 0; load < kLoads; ++load) Stretches::prefetch(stretch(tile, load));
+    for (unsigned load = 0; load < kLoads; ++load) Stretches::prefetch(stretches(static_cast<unsigned>(tile))[load]);
   }
 
  private:
@@ -58,101 +70,92 @@ class NarrowTiles : public KeyTiles<E, kThreads, 1, kBytes> {
   unsigned stretches_;
 };
 
+/// Has the compiler keep what it would compute again for each tile.
+__device__ inline void keep_computed([[maybe_unused]] unsigned& value) {
+#if defined(__CUDA_ARCH__)
+  asm("" : "+r"(value));
+#endif
+}
+__device__ inline void keep_computed([[maybe_unused]] std::uintptr_t& value) {
+#if defined(__CUDA_ARCH__)
+  asm("" : "+l"(value));
+#endif
+}
+
 /// Which keys of a stretch may be wanted. Of the rows of the threshold's key those up to the threshold's row are, or
 /// from it on where ties go to the last ones.
 template <class Rows>
 class StretchBound {
  public:
-  using Key = typename Rows::Item;
+  using OfTile = typename Rows::OfTile;
 
   __device__ StretchBound(const Rows& rows, typename Rows::Element threshold)
       : limit_(Rows::key(threshold)),
         row_(static_cast<unsigned>(rows.tile_of(rows.row(threshold)))),
-        descending_(rows.descending()) {
-    if (limit_ == 0 && descending_) first_tile_ = rows.first_tile(row_);
-    if (limit_ == 0 && !descending_) end_tile_ = rows.end_tile(row_);
+        first_(rows.descending() ? row_ : 0),
+        others_(rows.descending() ? ~0u - row_ : row_),
+        least_load_(rows.descending() ? Rows::kLoadsOfTile - 1 : 0) {
+    if (limit_ == 0 && rows.descending()) first_tile_ = rows.first_tile(row_);
+    if (limit_ == 0 && !rows.descending()) end_tile_ = rows.end_tile(row_);
+    keep_computed(first_);
+    keep_computed(others_);
   }
 
   /// Whether a tile may have some. Where the threshold's key is zero, most have none and need not be read.
-  __device__ bool may_be_in(std::size_t tile) const { return first_tile_ <= tile && tile < end_tile_; }
+  __device__ bool may_be_in(unsigned tile) const { return first_tile_ <= tile && tile < end_tile_; }
   /// The greatest key that may be; -1 where none is.
-  __device__ int most(unsigned stretch) const { return ties(stretch) ? limit_ : limit_ - 1; }
+  __device__ int most(unsigned stretch) const { return limit_ - (ties(stretch) ? 0 : 1); }
   /// The same of a tile.
-  __device__ int most_of_tile(const Rows& rows, std::size_t tile) const {
-    return most(rows.stretch(tile, descending_ ? Rows::kLoadsOfTile - 1 : 0));
+  __device__ int most(const OfTile& stretches) const { return most(stretches[least_load_]); }
+  /// Whether it depends on the row, too, in any of a tile's stretches.
+  __device__ bool mixed(const OfTile& stretches) const {
+    bool any = false;
+#pragma unroll
+    for (unsigned load = 0; load < Rows::kLoadsOfTile; ++load) any |= stretches[load] == row_;
+    return any;
   }
-  /// Whether it depends on the row, too.
-  __device__ bool mixed(unsigned stretch) const { return stretch == row_; }
 
  private:
-  __device__ bool ties(unsigned stretch) const { return descending_ ? stretch >= row_ : stretch <= row_; }
+  __device__ bool ties(unsigned stretch) const { return stretch - first_ <= others_; }
 
   int limit_;
-  unsigned row_;  ///< the stretch of the threshold's row
-  bool descending_;
+  unsigned row_;         ///< the stretch of the threshold's row
+  unsigned first_;       ///< of the stretches of which rows of the threshold's key may be wanted,
+  unsigned others_;      ///< and how many more there are
+  unsigned least_load_;  ///< that of a tile which is the first to be among these
   unsigned first_tile_ = 0;
   unsigned end_tile_ = ~0u;
 };
 
-/// The least key of a word.
+/// The least of several words' keys.
 template <class Key>
-__device__ unsigned least_of(const uint4& word) {
-#if defined(__CUDACC__)
-  unsigned least = ~0u;
-  // The least of halves has the least of their high bytes on top.
-  const auto take = [&](unsigned part) {
-    least = __vminu2(least, part);
-    if constexpr (sizeof(Key) == 1) least = __vminu2(least, part << 8);
-  };
-  take(word.x);
-  take(word.y);
-  take(word.z);
-  take(word.w);
-  return min(least & 0xffff, least >> 16) >> (16 - 8 * sizeof(Key));
-#else
-  Key keys[sizeof(word) / sizeof(Key)];
-  __builtin_memcpy(keys, &word, sizeof(word));
-  Key least = keys[0];
-  for (const Key key : keys) least = key < least ? key : least;
-  return least;
-#endif
-}
-
-/// Keys of a word of 16 bytes by bits: that of the j-th one of the i-th of its four parts is i + j * (bits of a key),
-/// so that parts are compared as they are.
-template <class Key>
-struct KeysOfWord {
-  static constexpr unsigned kBits = 8 * sizeof(Key);
-  static constexpr unsigned kOfPart = 4 / sizeof(Key);
-
-  const uint4& word;
-
-  /// The key of a bit, and which one of the word it is.
-  __device__ Key key(unsigned bit) const {
-    const unsigned low = (bit & 1) != 0 ? word.y : word.x;
-    const unsigned high = (bit & 1) != 0 ? word.w : word.z;
-    return static_cast<Key>(((bit & 2) != 0 ? high : low) >> (bit / kBits * kBits));
+class LeastOfWords {
+ public:
+  __device__ void add(const uint4& word) {
+    take(word.x);
+    take(word.y);
+    take(word.z);
+    take(word.w);
   }
-  __device__ static unsigned index(unsigned bit) { return bit % kBits * kOfPart + bit / kBits; }
-
-  /// The bits of the keys of the first kParts parts that are at most so great.
-  template <unsigned kParts>
-  __device__ unsigned up_to(Key most) const {
-    const unsigned parts[] = {word.x, word.y, word.z, word.w};
-    const unsigned bound = most * (~0u / static_cast<Key>(~Key{0}));  // in all places of a part
-    unsigned bits = 0;
-#pragma unroll
-    for (unsigned i = 0; i < kParts; ++i) bits |= tops_up_to(parts[i], bound) >> (kBits - 1 - i);
-    return bits;
-  }
+  __device__ Key least() const { return static_cast<Key>(min(halves_ & 0xffff, halves_ >> 16) >> kSpare); }
 
  private:
-  /// The top bit of each place where a part is at most so great.
-  __device__ static unsigned tops_up_to(unsigned part, unsigned bound) {
-    constexpr unsigned kTop = kBits == 8 ? 0x80808080u : 0x80008000u;
-    const unsigned low_bits = (bound | kTop) - (part & ~kTop);  // without a borrow from any place
-    return ((~part & bound) | (~(part ^ bound) & low_bits)) & kTop;
+  static constexpr unsigned kSpare = 16 - 8 * sizeof(Key);
+
+  // The least of halves has the least of their high bytes on top.
+  __device__ void take(unsigned part) {
+    halves_ = least_halves(halves_, part);
+    if constexpr (sizeof(Key) == 1) halves_ = least_halves(halves_, part << 8);
   }
+  __device__ static unsigned least_halves(unsigned a, unsigned b) {
+#if defined(__CUDACC__)
+    return __vminu2(a, b);
+#else
+    return min(a & 0xffff, b & 0xffff) | min(a >> 16, b >> 16) << 16;
+#endif
+  }
+
+  unsigned halves_ = ~0u;
 };
 
 /// What a thread has loaded of a tile.
@@ -161,54 +164,150 @@ struct LoadedWords {
   uint4 words[kLoads];
 
   /// By a number that is known only at run time: registers have no addresses.
-  __device__ uint4 at(unsigned load) const {
-    uint4 word = words[0];
-#pragma unroll
-    for (unsigned i = 1; i < kLoads; ++i) {
-      if (i == load) word = words[i];
-    }
-    return word;
-  }
   __device__ void set(unsigned load, const uint4& word) {
 #pragma unroll
     for (unsigned i = 0; i < kLoads; ++i) {
       if (i == load) words[i] = word;
     }
   }
+
+  template <class Key>
+  __device__ Key least() const {
+    LeastOfWords<Key> least;
+#pragma unroll
+    for (const uint4& word : words) least.add(word);
+    return least.least();
+  }
 };
 
-/// Loads a tile. What of it no row lies in is all ones.
+/// A thread's way to read tiles. What is the same for all of them is found once: the next loads are late by all that is
+/// done between two tiles.
 template <class Rows>
-__device__ void load_tile(const Rows& rows, std::size_t tile, LoadedWords<Rows::kLoadsOfTile>& loaded) {
-  if (rows.covers_all(tile)) {
-#pragma unroll
-    for (unsigned i = 0; i < Rows::kLoadsOfTile; ++i) loaded.words[i] = rows.word(rows.stretch(tile, i), 0);
-    return;
-  }
-#pragma unroll 1
-  for (unsigned i = 0; i < Rows::kLoadsOfTile; ++i) {
-    uint4 word[1];
-    rows.load_words(rows.stretch(tile, i), word);
-    loaded.set(i, word[0]);
-  }
-}
+class NarrowReader {
+ public:
+  using OfTile = typename Rows::OfTile;
+  using Words = LoadedWords<Rows::kLoadsOfTile>;
 
-/// Adds to what is found those of a load's elements that are at or below the threshold.
-template <class Rows, class Found>
-__device__ void keep_of_word(const Rows& rows, const uint4& word, unsigned stretch, const StretchBound<Rows>& bound,
-                             typename Rows::Element threshold, Found& found) {
+  __device__ explicit NarrowReader(const Rows& rows)
+      : rows_(rows), own_(rows.own_address()), first_whole_(rows.covers(0) ? 0 : 1), end_whole_(rows.end_of_whole()) {
+    keep_computed(own_);
+    keep_computed(end_whole_);
+  }
+
+  /// Loads a tile and says where its loads lie. What of it no row lies in is all ones.
+  __device__ OfTile load(unsigned tile, Words& loaded) const {
+    constexpr unsigned kLoads = Rows::kLoadsOfTile;
+    if (first_whole_ <= tile && tile < end_whole_) {
+      const OfTile stretches = Rows::stretches_of_whole(tile);
+      const std::uintptr_t from = own_ + std::uint64_t{stretches.first} * kStretchBytes;
+#pragma unroll
+      for (unsigned i = 0; i < kLoads; ++i)
+        loaded.words[i] = Rows::word_at(from + std::uint64_t{i} * stretches.apart * kStretchBytes);
+      return stretches;
+    }
+    const OfTile stretches = rows_.stretches(tile);
+#pragma unroll 1
+    for (unsigned i = 0; i < kLoads; ++i) {
+      uint4 word[1];
+      rows_.load_words(stretches[i], word);
+      loaded.set(i, word[0]);
+    }
+    return stretches;
+  }
+
+ private:
+  static constexpr unsigned kStretchBytes = Rows::kTile * sizeof(typename Rows::Item);
+
+  const Rows& rows_;
+  std::uintptr_t own_;  ///< where this thread's part of the first stretch lies
+  unsigned first_whole_;
+  unsigned end_whole_;
+};
+
+/// Keys of a tile that a thread has loaded, by bits. Loads are parts of 4 bytes, compared as they are: the bit of the
+/// j-th key of part p is p % kBits + j * kBits, of word p / kBits.
+template <class Rows>
+class KeysOfTile {
+ public:
   using Key = typename Rows::Item;
-  const KeysOfWord<Key> keys{word};
-  const std::size_t first = rows.place(stretch, 0);
-  const auto element = [&](unsigned bit) { return rows.element(keys.key(bit), first + keys.index(bit)); };
-  unsigned taken = keys.template up_to<Rows::kWidth * sizeof(Key) / 4>(static_cast<Key>(bound.most(stretch)));
-  if (bound.mixed(stretch) || !rows.covers(stretch)) {
-    for (unsigned left = taken; left != 0; left &= left - 1) {
-      const auto bit = static_cast<unsigned>(__ffs(static_cast<int>(left)) - 1);
-      if (first + keys.index(bit) >= rows.size() || element(bit) > threshold) taken &= ~(1u << bit);
+  static constexpr unsigned kBits = 8 * sizeof(Key);
+  static constexpr unsigned kPartsOfLoad = Rows::kWidth * sizeof(Key) / 4;
+  static constexpr unsigned kWords = (Rows::kLoadsOfTile * kPartsOfLoad + kBits - 1) / kBits;
+
+  unsigned bits[kWords] = {};
+
+  /// Takes the keys of a load that are at most so great, none if that is -1.
+  __device__ void take_up_to(int most, unsigned load, const uint4& word) {
+    const unsigned parts[] = {word.x, word.y, word.z, word.w};
+    const unsigned bound = static_cast<Key>(most) * (~0u / static_cast<Key>(~Key{0}));  // in all places of a part
+    const unsigned wanted = most < 0 ? 0 : kTops;
+#pragma unroll
+    for (unsigned i = 0; i < kPartsOfLoad; ++i) {
+      const unsigned part = load * kPartsOfLoad + i;
+      bits[part / kBits] |= (tops_up_to(parts[i], bound) & wanted) >> (kBits - 1 - part % kBits);
     }
   }
-  found.add_in_turns(taken, element);
+
+  /// Where a key lies, from the first of the loads on, of which each begins so many rows after the one before.
+  __device__ static unsigned offset(unsigned rows_apart, unsigned word, unsigned bit) {
+    const unsigned part = word * kBits + bit % kBits;
+    return part / kPartsOfLoad * rows_apart + part % kPartsOfLoad * (4 / sizeof(Key)) + bit / kBits;
+  }
+
+  /// The key itself. Registers have no addresses: half of the parts are left after each step.
+  __device__ static Key key(const LoadedWords<Rows::kLoadsOfTile>& loaded, unsigned word, unsigned bit) {
+    constexpr unsigned kParts = Rows::kLoadsOfTile * kPartsOfLoad;
+    const unsigned part = word * kBits + bit % kBits;
+    unsigned parts[kParts];
+#pragma unroll
+    for (unsigned i = 0; i < kParts; ++i) {
+      const uint4& of_load = loaded.words[i / kPartsOfLoad];
+      const unsigned all[] = {of_load.x, of_load.y, of_load.z, of_load.w};
+      parts[i] = all[i % kPartsOfLoad];
+    }
+#pragma unroll
+    for (unsigned step = 1; step < kParts; step *= 2) {
+#pragma unroll
+      for (unsigned i = 0; i < kParts; i += 2 * step) parts[i] = (part & step) != 0 ? parts[i + step] : parts[i];
+    }
+    return static_cast<Key>(parts[0] >> (bit / kBits * kBits));
+  }
+
+ private:
+  static constexpr unsigned kTops = kBits == 8 ? 0x80808080u : 0x80008000u;
+
+  /// Has the top bit of each place set where a part is at most so great; the others may be anything.
+  __device__ static unsigned tops_up_to(unsigned part, unsigned bound) {
+    const unsigned low_bits = (bound | kTops) - (part & ~kTops);  // without a borrow from any place
+    return (~part & bound) | (~(part ^ bound) & low_bits);
+  }
+};
+
+/// Adds to what is found those of a tile's elements that are at or below the threshold. All lanes call.
+template <class Rows, class Found>
+__device__ void keep_of_tile(const Rows& rows, const typename NarrowReader<Rows>::Words& loaded,
+                             const typename Rows::OfTile& stretches, const StretchBound<Rows>& bound,
+                             typename Rows::Element threshold, Found& found) {
+  KeysOfTile<Rows> taken;
+#pragma unroll
+  for (unsigned load = 0; load < Rows::kLoadsOfTile; ++load)
+    taken.take_up_to(bound.most(stretches[load]), load, loaded.words[load]);
+  const std::size_t first = rows.place(stretches[0], 0);
+  const unsigned rows_apart = stretches.apart * Rows::kTile;
+  const auto place = [&](unsigned word, unsigned bit) { return first + taken.offset(rows_apart, word, bit); };
+  const auto element = [&](unsigned word, unsigned bit) {
+    return rows.element(taken.key(loaded, word, bit), place(word, bit));
+  };
+  if (bound.mixed(stretches) || !rows.covers_all(stretches)) {
+#pragma unroll
+    for (unsigned word = 0; word < taken.kWords; ++word) {
+      for (unsigned left = taken.bits[word]; left != 0; left &= left - 1) {
+        const auto bit = static_cast<unsigned>(__ffs(static_cast<int>(left)) - 1);
+        if (place(word, bit) >= rows.size() || element(word, bit) > threshold) taken.bits[word] &= ~(1u << bit);
+      }
+    }
+  }
+  found.add_in_turns(taken.bits, element);
 }
 
 /// Adds every element at or below the threshold to what is found.
@@ -216,28 +315,16 @@ template <class Rows, class Ahead, class Found>
 __device__ void keep_narrow_within(const Rows& rows, typename Rows::Element threshold, const Ahead& ahead,
                                    Found& found) {
   using Key = typename Rows::Item;
-  constexpr unsigned kLoads = Rows::kLoadsOfTile;
   const StretchBound<Rows> bound(rows, threshold);
+  const NarrowReader<Rows> reader(rows);
   unsigned which = 0;
   for (TurnsOfTiles turns(rows.count()); turns.some(); turns.next(), ++which) {
-    const std::size_t tile = turns.tile();
-    if (!bound.may_be_in(tile) || !ahead.may_have(which, bound.most_of_tile(rows, tile))) continue;
-    LoadedWords<kLoads> loaded;
-    load_tile(rows, tile, loaded);
-    unsigned some = 0;  // loads that have keys that may be wanted
-#pragma unroll
-    for (unsigned load = 0; load < kLoads; ++load) {
-      const unsigned stretch = rows.stretch(tile, load);
-      const bool any = static_cast<int>(least_of<Key>(loaded.words[load])) <= bound.most(stretch);
-      some |= unsigned{any} << load;
-    }
-    if (!__any_sync(kAllLanes, some != 0)) continue;
-    some = __reduce_or_sync(kAllLanes, some);
-#pragma unroll 1
-    for (; some != 0; some &= some - 1) {
-      const auto load = static_cast<unsigned>(__ffs(static_cast<int>(some)) - 1);
-      keep_of_word(rows, loaded.at(load), rows.stretch(tile, load), bound, threshold, found);
-    }
+    const auto tile = static_cast<unsigned>(turns.tile());
+    if (!bound.may_be_in(tile) || !ahead.may_have(which, [&] { return bound.most(rows.stretches(tile)); })) continue;
+    typename NarrowReader<Rows>::Words loaded;
+    const typename Rows::OfTile stretches = reader.load(tile, loaded);
+    const bool any = static_cast<int>(loaded.template least<Key>()) <= bound.most(stretches);
+    if (__any_sync(kAllLanes, any)) keep_of_tile(rows, loaded, stretches, bound, threshold, found);
   }
   found.flush();
 }

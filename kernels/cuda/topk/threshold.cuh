@@ -186,18 +186,22 @@ class CollectorTo {
     held_ += total;
   }
 
-  /// The same, one of each lane at a time: for few, or where there are no registers to make several.
-  template <class Make>
-  __device__ void add_in_turns(unsigned taken, Make element) {
+  /// The same of kWords words of bits, one of each lane at a time: for few, or where there are no registers to make
+  /// several. `element(word, bit)` makes them.
+  template <unsigned kWords, class Make>
+  __device__ void add_in_turns(unsigned (&taken)[kWords], Make element) {
     const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
-    for (unsigned lanes = lanes_with(taken); lanes != 0; lanes = lanes_with(taken)) {
+    for (;;) {
+      unsigned word = 0;
+      const unsigned bits = first_of(taken, word);
+      const unsigned lanes = __ballot_sync(kAllLanes, bits != 0);
+      if (lanes == 0) return;
       if (held_ + kLanes > kHeld) flush();
-      if (taken != 0) {
-        const auto i = static_cast<unsigned>(__ffs(static_cast<int>(taken)) - 1);
-        buffer_[held_ + static_cast<unsigned>(__popc(lanes & before_lane))] = element(i);
+      if (bits != 0) {
+        buffer_[held_ + static_cast<unsigned>(__popc(lanes & before_lane))] =
+            element(word, static_cast<unsigned>(__ffs(static_cast<int>(bits)) - 1));
       }
       held_ += static_cast<unsigned>(__popc(lanes));
-      taken &= taken - 1;
     }
   }
 
@@ -210,7 +214,19 @@ class CollectorTo {
   }
 
  private:
-  __device__ static unsigned lanes_with(unsigned taken) { return __ballot_sync(kAllLanes, taken != 0); }
+  /// The first word that has a bit, and its number. Its first bit is taken away.
+  template <unsigned kWords>
+  __device__ static unsigned first_of(unsigned (&taken)[kWords], unsigned& word) {
+    unsigned bits = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kWords; ++i) {
+      if (bits != 0 || taken[i] == 0) continue;
+      bits = taken[i];
+      word = i;
+      taken[i] &= bits - 1;
+    }
+    return bits;
+  }
 
   Element* buffer_;
   Sink sink_;
@@ -233,7 +249,7 @@ __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, 
   for (TurnsOfTiles turns(rows.count()); turns.some(); turns.next(), ++which) {
     const std::size_t tile = turns.tile();
     const TileBound<Rows> bound(rows, tile, threshold);
-    if (bound.none || !ahead.may_have(which, bound.most)) continue;
+    if (bound.none || !ahead.may_have(which, [&] { return bound.most; })) continue;
     Key keys[Rows::kItems];
     const unsigned present = rows.load(tile, keys);
     if (!__any_sync(kAllLanes, least_of(keys) <= bound.most)) continue;

@@ -49,6 +49,14 @@ class Tiles {
     return (tile > 0 || lead_ == 0) && (tile + 1) * kTile <= lead_ + size_;
   }
 
+  /// Tiles that end in the array.
+  __device__ unsigned whole() const { return static_cast<unsigned>((lead_ + size_) / kTile); }
+
+  /// Where this thread's first item of the first tile would lie.
+  __device__ std::uintptr_t own_address() const {
+    return reinterpret_cast<std::uintptr_t>(data_) + threadIdx.x % kThreads * kBytes - lead_ * sizeof(T);
+  }
+
   /// Loads this thread's items of a tile. Bit i of the answer: there is an item i; the others are 0.
   __device__ unsigned load(std::size_t tile, T (&items)[kItems]) const {
     constexpr unsigned kAll = ~0u >> (32 - kItems);
@@ -84,7 +92,9 @@ class Tiles {
   /// One load of a tile of which all lies in the array, as a word of 16 bytes. The second half of it is all ones where
   /// loads are of 8.
   __device__ uint4 word(std::size_t tile, unsigned load) const {
-    const T* const from = data_ + first(tile, load);
+    return word_at(reinterpret_cast<std::uintptr_t>(data_ + first(tile, load)));
+  }
+  __device__ static uint4 word_at(std::uintptr_t from) {
     if constexpr (kBytes == 16) return __ldg(reinterpret_cast<const uint4*>(from));
     const uint2 half = __ldg(reinterpret_cast<const uint2*>(from));
     return make_uint4(half.x, half.y, ~0u, ~0u);

@@ -121,11 +121,12 @@ struct SampledThreshold {
   }
 
   /// Whether the scan's blocks look at their first tiles while the threshold is not known: where these are at most half
-  /// of all, and few warps will have to read their part of one again.
+  /// of all, and few warps will have to read their part of one again: of narrow keys, whose scan is as short as the
+  /// rest, up to two of three.
   template <class E>
   static bool looks_ahead(const Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan) {
     using Ahead = LookAhead<ManyKeys<E>>;
-    constexpr std::size_t kMostAgain = 3;  // one part in so many
+    constexpr std::size_t kMostAgain = kNarrow<E> ? 1 : 3;  // a candidate in so many parts
     constexpr std::size_t kPart = kLanes * 4 * 16 / sizeof(typename E::Key);
     return run.device.properties().capability >= 90 && plan.expected * kPart * kMostAgain <= n &&
            ManyKeys<E>(elements, n).count() >= 2 * Ahead::kTiles * resident_scan(run);

@@ -22,7 +22,7 @@ using cuda::LookAhead;
 
 template <class E>
 using Rows = std::conditional_t<sizeof(typename E::Key) < 4, cuda::NarrowTiles<E, kScanThreads, 4, 16>,
-                                cuda::KeyTiles<E, kScanThreads, 4>>;
+                                cuda::WideTiles<E, kScanThreads, 4>>;
 
 constexpr std::size_t kBlocks = 2;
 

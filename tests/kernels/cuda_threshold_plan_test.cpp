@@ -44,11 +44,13 @@ TEST(ThresholdPlan, HasRoomForItsCandidates) {
     for (std::size_t k = 1; k <= n / 4; k = 3 * k + 1) {
       SCOPED_TRACE("n = " + std::to_string(n) + ", k = " + std::to_string(k));
       const cuda::ThresholdPlan plan = cuda::plan_threshold(n, k);
-      const std::size_t sample = plan.blocks * cuda::kSampleOfBlock;
+      const std::size_t sample = plan.sample();
       EXPECT_LE(sample, n);
+      EXPECT_LE(plan.rows, cuda::kMostOfBlock);
+      EXPECT_TRUE(std::has_single_bit(plan.rows));
       EXPECT_TRUE(std::has_single_bit(plan.group));
       EXPECT_GE(plan.group, 2u);
-      EXPECT_LE(plan.group, cuda::kSampleOfBlock);
+      EXPECT_LE(plan.group, plan.rows);
       EXPECT_GE(plan.rank, 1u);
       EXPECT_LE(plan.rank, sample / plan.group);
       EXPECT_GE(plan.expected, k);

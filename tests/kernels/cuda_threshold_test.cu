@@ -163,7 +163,7 @@ TEST(SampledPlaces, AreDifferentAndAllOver) {
 TEST(SampledThreshold, AnswersWhenItsGuessFails) {
   constexpr std::size_t kRows = 20'000;
   constexpr std::size_t kWanted = 200;
-  const std::size_t sampled = cuda::plan_threshold(kRows, kWanted).blocks * cuda::kSampleOfBlock;
+  const std::size_t sampled = cuda::plan_threshold(kRows, kWanted).sample();
   const TopKAlgorithm* algorithm = nullptr;
   for (const TopKAlgorithm* const entry : cuda::topk_algorithms()) {
     if (entry->name == "cuda-sampled-threshold") algorithm = entry;

@@ -36,18 +36,24 @@ struct BlockSelect {
   static constexpr unsigned kBins = 1u << kDigitBits;
   static constexpr unsigned kBinsOfThread = kBins / kThreads;
   static constexpr int kWords = sizeof(Element) / sizeof(unsigned);
+  /// So few elements are compared with one another, by several threads each.
+  static constexpr unsigned kFew = 128;
+  static constexpr unsigned kOfFew = kThreads / kFew;
   static_assert(kThreads * kBinsOfThread == kBins && kThreads / kLanes <= kLanes);
+  static_assert(kOfFew > 0 && kLanes % kOfFew == 0);
 
-  unsigned histogram[kBins];
+  alignas(16) unsigned histogram[kBins];
   unsigned lengths[kThreads / kLanes];  ///< of what differs in elements of each warp
   unsigned chosen_bin;
   unsigned below_chosen;  ///< elements in the bins before it
+  unsigned taken;
   Element found;
 
   /// The element of rank `rank`, from 1, among `count` different ones, 1 <= rank <= count < 2^32. All threads of the
   /// block call it, `bits` being of the elements at a thread's own places i % kThreads == threadIdx.x; all get the
   /// same.
   __device__ Element kth(const Element* elements, unsigned count, unsigned rank, SetBits<Element> bits) {
+    if (count <= kFew) return kth_of_few(elements, count, rank);
     const Element one = elements[0];
     int shift = differing_bits(bits, one);
     Element prefix = shifted_right(one, shift);
@@ -58,9 +64,13 @@ struct BlockSelect {
       rank -= below_chosen;
       shift -= width;
       prefix = static_cast<Element>(prefix << width) | chosen_bin;
-      const bool alone = histogram[chosen_bin] == 1;
+      const unsigned left = histogram[chosen_bin];
+      if (threadIdx.x == 0) taken = 0;
       __syncthreads();
-      if (alone) return only_one(elements, count, prefix, shift);
+      if (left <= kFew) {
+        take(elements, count, prefix, shift);
+        return kth_of_few(few(), left, rank);
+      }
     }
     return prefix;
   }
@@ -112,10 +122,28 @@ struct BlockSelect {
     __syncthreads();
   }
 
-  __device__ Element only_one(const Element* elements, unsigned count, Element prefix, int shift) {
+  /// In the histogram's place, which is done with.
+  __device__ Element* few() {
+    static_assert(kFew * sizeof(Element) <= sizeof(histogram));
+    return reinterpret_cast<Element*>(histogram);
+  }
+
+  /// Copies those that begin with a prefix to few().
+  __device__ void take(const Element* elements, unsigned count, Element prefix, int shift) {
     for (unsigned i = threadIdx.x; i < count; i += kThreads) {
-      if (shifted_right(elements[i], shift) == prefix) found = elements[i];
+      if (shifted_right(elements[i], shift) == prefix) few()[atomicAdd(&taken, 1u)] = elements[i];
     }
+    __syncthreads();
+  }
+
+  __device__ Element kth_of_few(const Element* elements, unsigned count, unsigned rank) {
+    const unsigned place = threadIdx.x / kOfFew;
+    const bool there = place < count;
+    const Element mine = there ? elements[place] : Element{0};
+    unsigned below = 0;
+    for (unsigned i = threadIdx.x % kOfFew; i < count; i += kOfFew) below += elements[i] < mine ? 1 : 0;
+    for (unsigned distance = 1; distance < kOfFew; distance *= 2) below += __shfl_xor_sync(kAllLanes, below, distance);
+    if (there && below == rank - 1) found = mine;
     __syncthreads();
     return found;
   }

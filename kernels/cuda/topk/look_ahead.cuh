@@ -47,7 +47,7 @@ struct PrefetchFirst {
 };
 
 /// Each warp finds the least key of its part of each of the block's first tiles. Parts without a wanted one are not
-/// read again, the others most likely from the L2 cache: where there are many tiles and few candidates.
+/// read again, the others most likely from the L2 cache.
 template <class Rows>
 class LookAhead {
  public:

@@ -13,62 +13,9 @@
 // another, in a loop that needs few registers, so that as many loads are under way as of wider keys.
 namespace skyrank::kernels::cuda {
 
-/// Tiles of keys of 1 or 2 bytes. Each load of a block's threads, of 16 bytes a thread or of 8, is a stretch of
-/// neighbouring rows; the kLoads of a tile lie apart, so that where all of a few thousand neighbours are wanted, many
-/// blocks have some of them.
+/// Tiles of keys of 1 or 2 bytes.
 template <class E, unsigned kThreads, unsigned kLoads, unsigned kBytes>
-class NarrowTiles : public KeyTiles<E, kThreads, 1, kBytes> {
- public:
-  using Stretches = KeyTiles<E, kThreads, 1, kBytes>;
-  static constexpr unsigned kLoadsOfTile = kLoads;
-
-  __host__ __device__ NarrowTiles(const E& elements, std::size_t n)
-      : Stretches(elements, n), stretches_(static_cast<unsigned>(Stretches::count())) {}
-
-  __host__ __device__ std::size_t count() const {
-    const unsigned groups = stretches_ / kOfGroup;
-    return std::size_t{groups} * kApart + (stretches_ % kOfGroup + kLoads - 1) / kLoads;
-  }
-
-  /// The stretches of a tile's loads; past the last one where a tile has fewer.
-  struct OfTile {
-    unsigned first;
-    unsigned apart;
-
-    __device__ unsigned operator[](unsigned load) const { return first + load * apart; }
-  };
-  __device__ OfTile stretches(unsigned tile) const {
-    const unsigned group = tile / kApart;
-    const unsigned apart = min(kApart, (stretches_ - group * kOfGroup + kLoads - 1) / kLoads);
-    return {.first = group * kOfGroup + tile % kApart, .apart = apart};
-  }
-  /// The same where it is a whole tile, one of a group that is not the last one.
-  __device__ static OfTile stretches_of_whole(unsigned tile) {
-    return {.first = tile + tile / kApart * (kOfGroup - kApart), .apart = kApart};
-  }
-  /// Whole tiles are those before this one, but for the first tile of an array that does not begin at 16 bytes.
-  __device__ unsigned end_of_whole() const { return Stretches::whole() / kOfGroup * kApart; }
-
-  /// Whether all of a tile's loads lie in the array.
-  __device__ bool covers_all(const OfTile& stretches) const {
-    return Stretches::covers(stretches[0]) && Stretches::covers(stretches[kLoads - 1]);
-  }
-
-  /// Of the tiles with a stretch, or with neighbours of it.
-  __device__ unsigned first_tile(unsigned stretch) const { return stretch / kOfGroup * kApart; }
-  __device__ unsigned end_tile(unsigned stretch) const { return first_tile(stretch) + kApart; }
-
-  __device__ void prefetch(std::size_t tile) const {
-#pragma unroll 1
-    for (unsigned load = 0; load < kLoads; ++load) Stretches::prefetch(stretches(static_cast<unsigned>(tile))[load]);
-  }
-
- private:
-  static constexpr unsigned kApart = 64;  ///< stretches from one load of a tile to the next
-  static constexpr unsigned kOfGroup = kApart * kLoads;
-
-  unsigned stretches_;
-};
+using NarrowTiles = ApartTiles<E, kThreads, kLoads, kBytes, 64>;
 
 /// Has the compiler keep what it would compute again for each tile.
 __device__ inline void keep_computed([[maybe_unused]] unsigned& value) {

@@ -54,8 +54,8 @@ class SampledBins {
   template <class Rows>
   void sample(const Rows& rows, Guess<Element>* guess, const Bins<Element>& bins, bool looks_ahead = false) {
     launch("find_threshold", find_threshold<Rows>, {.blocks = plan_.blocks, .threads = kSampleThreads},
-           device_.stream(), rows, static_cast<unsigned>(plan_.group), static_cast<unsigned>(plan_.rank), guess,
-           minima(), device_.arrivals(), bins, looks_ahead);
+           device_.stream(), rows, static_cast<unsigned>(plan_.rows), static_cast<unsigned>(plan_.group),
+           static_cast<unsigned>(plan_.rank), guess, minima(), device_.arrivals(), bins, looks_ahead);
   }
 
   /// Puts the k least of what bins hold in order. The guess has failed where they hold fewer.
@@ -73,7 +73,7 @@ class SampledBins {
  private:
   static constexpr std::size_t kAligned = 32;  ///< elements: bins begin where sectors of memory do
 
-  std::size_t groups() const { return plan_.blocks * kSampleOfBlock / plan_.group; }
+  std::size_t groups() const { return plan_.sample() / plan_.group; }
   std::size_t in_bins() const { return std::size_t{kBins} * size_.room; }
   Element* minima() { return memory_.data() + listed_; }
 

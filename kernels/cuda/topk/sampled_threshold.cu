@@ -30,7 +30,7 @@ constexpr bool kNarrow = sizeof(typename E::Key) < 4;
 /// What a scan reads: tiles of so many loads a thread. Those of narrow keys may be of 8 bytes.
 template <class E, unsigned kLoads, unsigned kBytes>
 using ScannedKeys =
-    std::conditional_t<kNarrow<E>, NarrowTiles<E, kScanThreads, kLoads, kBytes>, KeyTiles<E, kScanThreads, kLoads>>;
+    std::conditional_t<kNarrow<E>, NarrowTiles<E, kScanThreads, kLoads, kBytes>, WideTiles<E, kScanThreads, kLoads>>;
 
 /// The same of many rows.
 template <class E>
@@ -60,8 +60,7 @@ struct SampledThreshold {
     select(run, elements, n, plan, answer);
     if (run.context.count_work) {
       constexpr std::size_t kSector = 32;
-      run.count(n * sizeof(typename E::Key) + plan.blocks * kSampleOfBlock * kSector, plan.expected * sizeof(Element),
-                plan.expected);
+      run.count(n * sizeof(typename E::Key) + plan.sample() * kSector, plan.expected * sizeof(Element), plan.expected);
     }
   }
 
@@ -121,14 +120,12 @@ struct SampledThreshold {
   }
 
   /// Whether the scan's blocks look at their first tiles while the threshold is not known: where these are at most half
-  /// of all, and few warps will have to read their part of one again: of narrow keys, whose scan is as short as the
-  /// rest, up to two of three.
+  /// of all. Of narrow keys a part of a warp has many, and up to two of three may be read again.
   template <class E>
   static bool looks_ahead(const Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan) {
     using Ahead = LookAhead<ManyKeys<E>>;
-    constexpr std::size_t kMostAgain = kNarrow<E> ? 1 : 3;  // a candidate in so many parts
     constexpr std::size_t kPart = kLanes * 4 * 16 / sizeof(typename E::Key);
-    return run.device.properties().capability >= 90 && plan.expected * kPart * kMostAgain <= n &&
+    return run.device.properties().capability >= 90 && (!kNarrow<E> || plan.expected * kPart <= n) &&
            ManyKeys<E>(elements, n).count() >= 2 * Ahead::kTiles * resident_scan(run);
   }
 

@@ -203,7 +203,7 @@ class ScanSelection {
 
 /// How a problem is to be guessed; nothing where that would not pay, or ties are all to be kept.
 inline std::optional<ThresholdPlan> plan_scan(const ScanProblem& problem) {
-  const bool few = problem.n < std::max(2 * kSampleOfBlock, kMostCounted) || problem.k > problem.n / 4;
+  const bool few = problem.n < std::max(2 * kMostOfBlock, kMostCounted) || problem.k > problem.n / 4;
   const bool many = problem.n > std::numeric_limits<std::uint32_t>::max();
   if (few || many || problem.k == 0 || problem.ties == TieRule::all) return std::nullopt;
   const ThresholdPlan plan = plan_threshold(problem.n, problem.k);

@@ -2,6 +2,8 @@
 
 #include <cuda_runtime.h>
 
+#include <type_traits>
+
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/bins.cuh"
@@ -22,8 +24,7 @@ inline constexpr unsigned kScanThreads = 256;
 /// blocks there are too few registers for as many loads.
 inline constexpr unsigned kScanBlocks = 4;
 
-/// The least of each group of `size` of the block's elements, two of each thread, a power of two. Thread i has that of
-/// group i in the end.
+/// The least of each group of `size` / 2 neighbouring threads, a power of two. Thread i has that of group i in the end.
 template <class Element>
 __device__ Element least_of_groups(Element least, unsigned size) {
   constexpr unsigned kOfWarp = 2 * kLanes;
@@ -55,40 +56,55 @@ struct SampleMinima {
   unsigned count;
 };
 
-/// The threshold is the element of rank `rank` among the minima of groups of `size` sampled elements, a power of two
-/// from 2 to kSampleOfBlock. Each block hands on its minima; the last one to finish selects among all of them, and
-/// calls `then` with these. `looks_ahead`: the scan's blocks may start when the random reads have been asked for, not
-/// only when they are done.
-template <class Rows, class Then>
-__device__ void guess_threshold(const Rows& rows, unsigned size, unsigned rank, Guess<typename Rows::Element>* guess,
-                                typename Rows::Element* minima, unsigned* arrived, bool looks_ahead, Then then) {
-  using Element = typename Rows::Element;
-  constexpr unsigned kStaged = 16 * 1024 / sizeof(Element);
-  static_assert(kSampleOfBlock == 2 * kSampleThreads);
-  __shared__ Element staged[kStaged];
-  __shared__ BlockSelect<Element, kSampleThreads> select;
-  const unsigned of_block = kSampleOfBlock / size;
-  const unsigned groups = of_block * gridDim.x;
-  const std::size_t all = std::size_t{gridDim.x} * kSampleOfBlock;
-  const unsigned group = 2 * threadIdx.x / size * gridDim.x + blockIdx.x;
-  const unsigned member = 2 * threadIdx.x % size;
-  const std::size_t places[] = {sampled_place(sample_of_group(group, member, groups), all, rows.size()),
-                                sampled_place(sample_of_group(group, member + 1, groups), all, rows.size())};
-  Element a;
-  Element b;
+/// The lesser of two rows' elements.
+template <class Rows>
+__device__ typename Rows::Element least_at(const Rows& rows, const std::size_t (&places)[2]) {
+  typename Rows::Element a;
+  typename Rows::Element b;
   if constexpr (requires { rows.at_both(places, a, b); }) {
     rows.at_both(places, a, b);
   } else {
     a = rows.at(places[0]);
     b = rows.at(places[1]);
   }
+  return b < a ? b : a;
+}
+
+/// The threshold is the element of rank `rank` among the minima of groups of `size` sampled elements, a power of two
+/// from 2 to `of_block`. Each block samples `of_block` rows, a power of two up to kMostOfBlock, and hands on its
+/// minima; the last one to finish selects among all of them, and calls `then` with these. `looks_ahead`: the scan's
+/// blocks may start when the random reads have been asked for, not only when they are done.
+template <class Rows, class Then>
+__device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned size, unsigned rank,
+                                Guess<typename Rows::Element>* guess, typename Rows::Element* minima, unsigned* arrived,
+                                bool looks_ahead, Then then) {
+  using Element = typename Rows::Element;
+  constexpr unsigned kStaged = 16 * 1024 / sizeof(Element);
+  static_assert(kMostOfBlock == 2 * kSampleThreads);
+  __shared__ Element staged[kStaged];
+  __shared__ BlockSelect<Element, kSampleThreads> select;
+  const unsigned groups_of_block = of_block / size;
+  const unsigned groups = groups_of_block * gridDim.x;
+  const std::size_t all = std::size_t{gridDim.x} * of_block;
+  const unsigned of_thread = of_block > kSampleThreads ? 2 : 1;
+  const unsigned first = of_thread * threadIdx.x;
+  const unsigned group = first / size * gridDim.x + blockIdx.x;
+  const auto place = [&](unsigned member) {
+    return sampled_place(sample_of_group(group, member, groups), all, rows.size());
+  };
+  Element least = kNoElement<Element>;
+  if (of_thread == 2) {
+    least = least_at(rows, {place(first % size), place(first % size + 1)});
+  } else if (first < of_block) {
+    least = rows.at(place(first % size));
+  }
   if (looks_ahead) let_next_start();
-  const Element least = least_of_groups(b < a ? b : a, size);
+  least = least_of_groups(least, size * (2 / of_thread));
   let_next_start();  // any other scan that begins to read while the random reads are under way only slows these
   const bool alone = gridDim.x == 1;  // it needs no minima but its threads' own
   static_assert(kStaged >= kSampleThreads);
   if (!alone) {
-    if (threadIdx.x < of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
+    if (threadIdx.x < groups_of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
     if (!last_block(arrived)) return;
   }
   const bool fits = groups <= kStaged;
@@ -108,12 +124,12 @@ __device__ void guess_threshold(const Rows& rows, unsigned size, unsigned rank, 
 /// Besides, chooses the knots of bins and empties them, where there are some.
 template <class Rows>
 __global__ void __launch_bounds__(kSampleThreads)
-    find_threshold(const __grid_constant__ Rows rows, unsigned size, unsigned rank,
+    find_threshold(const __grid_constant__ Rows rows, unsigned of_block, unsigned size, unsigned rank,
                    Guess<typename Rows::Element>* guess, typename Rows::Element* minima, unsigned* arrived,
                    const __grid_constant__ Bins<typename Rows::Element> bins, bool looks_ahead) {
   using Element = typename Rows::Element;
   if (bins.some()) Zeros{.words = bins.sizes, .count = kBins + 1}.set();
-  guess_threshold(rows, size, rank, guess, minima, arrived, looks_ahead,
+  guess_threshold(rows, of_block, size, rank, guess, minima, arrived, looks_ahead,
                   [&](const SampleMinima<Element>& sample, Element threshold) {
                     if (bins.some()) choose_knots(sample.elements, sample.count, threshold, rank - 1, bins.rule);
                   });
@@ -158,6 +174,9 @@ struct ListSink {
   }
 };
 
+/// Makes nothing.
+struct NoMake {};
+
 /// What one warp has found, and where it goes. All lanes call, with the same `held`.
 template <class Element, class Sink, unsigned kElements = 128>
 class CollectorTo {
@@ -168,15 +187,20 @@ class CollectorTo {
   /// `buffer`: kHeld elements of shared memory.
   __device__ CollectorTo(Element* buffer, const Sink& sink) : buffer_(buffer), sink_(sink) {}
 
-  /// Takes those of a lane's kItems elements that `taken` has a bit for. `element(i)` makes them.
-  template <unsigned kItems, class Make>
-  __device__ void add(unsigned taken, Make element) {
+  /// Takes those of a lane's kItems elements that `taken` has a bit for. `element(i)` makes them, i being known to the
+  /// compiler. Few of a warp are mostly in different lanes, and are taken one of each lane at a time where
+  /// `element_at(i)` makes them, of any i.
+  template <unsigned kItems, class Make, class MakeAt = NoMake>
+  __device__ void add(unsigned taken, Make element, MakeAt element_at = {}) {
     const auto mine = static_cast<unsigned>(__popc(taken));
     const unsigned total = __reduce_add_sync(kAllLanes, mine);
     if (total == 0) return;
     if (held_ + total > kHeld) flush();
     if constexpr (kItems * kLanes > kHeld) {
       if (total > kHeld) return sink_.template put_some<kItems>(taken, total, element);
+    }
+    if constexpr (!std::is_same_v<MakeAt, NoMake>) {
+      if (total <= kFew) return hold_in_turns(taken, element_at);
     }
     unsigned before = held_ + sum_up_to_lane(mine) - mine;
 #pragma unroll
@@ -214,6 +238,25 @@ class CollectorTo {
   }
 
  private:
+  static constexpr unsigned kFew = 32;
+
+  /// Where there is room for all of them.
+  template <class Make>
+  __device__ void hold_in_turns(unsigned taken, Make element) {
+    const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
+#pragma unroll 1
+    for (unsigned lanes = lanes_with(taken); lanes != 0; lanes = lanes_with(taken)) {
+      if (taken != 0) {
+        const auto i = static_cast<unsigned>(__ffs(static_cast<int>(taken)) - 1);
+        buffer_[held_ + static_cast<unsigned>(__popc(lanes & before_lane))] = element(i);
+      }
+      held_ += static_cast<unsigned>(__popc(lanes));
+      taken &= taken - 1;
+    }
+  }
+
+  __device__ static unsigned lanes_with(unsigned taken) { return __ballot_sync(kAllLanes, taken != 0); }
+
   /// The first word that has a bit, and its number. Its first bit is taken away.
   template <unsigned kWords>
   __device__ static unsigned first_of(unsigned (&taken)[kWords], unsigned& word) {
@@ -241,6 +284,19 @@ class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
       : CollectorTo<Element, ListSink<Element>, kElements>(buffer, {candidates, capacity, count}) {}
 };
 
+/// One of a few values by a number that is known only at run time: registers have no addresses.
+template <class T, unsigned kCount>
+__device__ T chosen_of(const T (&values)[kCount], unsigned which) {
+  if constexpr (kCount == 1) {
+    return values[0];
+  } else {
+    T halves[kCount / 2];
+#pragma unroll
+    for (unsigned i = 0; i < kCount / 2; ++i) halves[i] = (which & 1) != 0 ? values[2 * i + 1] : values[2 * i];
+    return chosen_of(halves, which / 2);
+  }
+}
+
 /// Adds every element at or below the threshold to what is found.
 template <class Rows, class Ahead, class Found>
 __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, const Ahead& ahead, Found& found) {
@@ -261,7 +317,8 @@ __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, 
 #pragma unroll
       for (unsigned i = 0; i < Rows::kItems; ++i) taken &= ~(unsigned{element(i) > threshold} << i);
     }
-    found.template add<Rows::kItems>(taken & present, element);
+    found.template add<Rows::kItems>(taken & present, element,
+                                     [&](unsigned i) { return rows.element(chosen_of(keys, i), rows.place(tile, i)); });
   }
   found.flush();
 }

@@ -12,11 +12,20 @@ constexpr double kSpread = 5;  // standard deviations of the number of candidate
 constexpr std::size_t kLeastRank = 3;
 /// Rank up to which a larger sample makes the threshold tighter at a price worth paying.
 constexpr std::size_t kMostRank = 512;
-constexpr std::size_t kMostBlocks = 64;       // random reads of more take longer than more candidates
-constexpr std::size_t kRowsOfSampled = 1024;  // one row in so many is looked at
+constexpr std::size_t kMostSampled = 128 * 1024;  // random reads of more take longer than more candidates
+constexpr std::size_t kRowsOfSampled = 1024;      // one row in so many is looked at
 /// Groups for each of the least elements that the threshold is chosen among: where two of those share a group, one is
 /// lost.
 constexpr std::size_t kGroupsOfRank = 8;
+
+/// Rows that a block samples. One block alone does not wait for another. More have fewer rows each, as a part of the
+/// device lets some four random reads a nanosecond through, and it may have a third of 32 blocks.
+std::size_t rows_of_block(std::size_t sample) {
+  constexpr std::size_t kRowsSpread = 512;
+  constexpr std::size_t kEnoughBlocks = 128;
+  if (sample <= kMostOfBlock) return kMostOfBlock;
+  return sample <= kRowsSpread * kEnoughBlocks ? kRowsSpread : 2 * kRowsSpread;
+}
 
 double with_room(double mean) { return mean + kSpread * std::sqrt(mean) + 12; }
 
@@ -46,12 +55,14 @@ ThresholdPlan plan_threshold(std::size_t n, std::size_t k) {
   const auto rank_limited = static_cast<std::size_t>(static_cast<double>(kMostRank) / share);
   const std::size_t wanted = std::min(n / kRowsOfSampled, rank_limited);
   // One block does not wait for another, which saves more than a threshold that keeps more candidates costs.
-  const std::size_t least_blocks = n / kRowsOfSampled < 2 * kSampleOfBlock ? 1 : 2;
-  plan.blocks = std::clamp(wanted / kSampleOfBlock, least_blocks, kMostBlocks);
-  const auto sample = static_cast<double>(plan.blocks * kSampleOfBlock);
+  const std::size_t least = n / kRowsOfSampled < 2 * kMostOfBlock ? kMostOfBlock : 2 * kMostOfBlock;
+  const std::size_t all = std::clamp(wanted / kMostOfBlock * kMostOfBlock, least, kMostSampled);
+  plan.rows = rows_of_block(all);
+  plan.blocks = all / plan.rows;
+  const auto sample = static_cast<double>(all);
   plan.rank = std::max(kLeastRank, poisson_quantile(share * sample, kRisk));
-  plan.group = kSampleOfBlock;
-  while (plan.group > 2 && plan.blocks * kSampleOfBlock / plan.group < kGroupsOfRank * plan.rank) plan.group /= 2;
+  plan.group = plan.rows;
+  while (plan.group > 2 && all / plan.group < kGroupsOfRank * plan.rank) plan.group /= 2;
   // Elements below the threshold that are not the least of their group, in the mean.
   const auto rank = static_cast<double>(plan.rank);
   const double shared = rank * rank * static_cast<double>(plan.group) / (2 * sample);

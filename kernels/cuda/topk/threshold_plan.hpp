@@ -12,16 +12,19 @@ std::size_t poisson_quantile(double mean, double risk);
 /// A sample and a scan. Each block takes a part of the sample and hands on the minima of groups of it; the element of
 /// rank `rank` among those is the threshold. It lies a little above that of the same rank in the whole sample.
 struct ThresholdPlan {
-  std::size_t blocks = 0;    ///< of kSampleOfBlock sampled rows each
-  std::size_t group = 0;     ///< sampled rows, a power of two from 2 to kSampleOfBlock
+  std::size_t blocks = 0;
+  std::size_t rows = 0;      ///< that each of them samples, a power of two up to kMostOfBlock
+  std::size_t group = 0;     ///< sampled rows, a power of two from 2 to `rows`
   std::size_t rank = 0;      ///< from 1, at most as many as there are groups
   std::size_t expected = 0;  ///< candidates that the scan keeps, in the mean
   std::size_t capacity = 0;  ///< more are kept only with a probability below 1e-5
+
+  std::size_t sample() const { return blocks * rows; }
 };
 
-inline constexpr std::size_t kSampleOfBlock = 2048;
+inline constexpr std::size_t kMostOfBlock = 2048;
 
-/// For the k best of n rows, 0 < k <= n / 4, n >= 2 * kSampleOfBlock. The chance that the threshold keeps fewer than k
+/// For the k best of n rows, 0 < k <= n / 4, n >= 2 * kMostOfBlock. The chance that the threshold keeps fewer than k
 /// is at most 1e-5: a second, slower answer once in so many problems costs less than more candidates in each.
 ThresholdPlan plan_threshold(std::size_t n, std::size_t k);
 

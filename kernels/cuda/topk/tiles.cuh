@@ -199,6 +199,106 @@ class KeyTiles : public Tiles<typename E::Key, kThreads, kLoads, kBytes> {
   E elements_;
 };
 
+/// The keys of all rows in tiles whose loads lie apart. Each load of a block's threads, of 16 bytes a thread or of 8,
+/// is a stretch of neighbouring rows; the kLoads of a tile are kApart stretches from one another, so that where all of
+/// some thousand neighbours are wanted, as of sorted rows, many blocks have some of them.
+template <class E, unsigned kThreads, unsigned kLoads, unsigned kBytes, unsigned kApart>
+class ApartTiles : public KeyTiles<E, kThreads, 1, kBytes> {
+ public:
+  using Stretches = KeyTiles<E, kThreads, 1, kBytes>;
+  static constexpr unsigned kLoadsOfTile = kLoads;
+
+  __host__ __device__ ApartTiles(const E& elements, std::size_t n)
+      : Stretches(elements, n), stretches_(static_cast<unsigned>(Stretches::count())) {}
+
+  __host__ __device__ std::size_t count() const {
+    const unsigned groups = stretches_ / kOfGroup;
+    return std::size_t{groups} * kApart + (stretches_ % kOfGroup + kLoads - 1) / kLoads;
+  }
+
+  /// The stretches of a tile's loads; past the last one where a tile has fewer.
+  struct OfTile {
+    unsigned first;
+    unsigned apart;
+
+    __device__ unsigned operator[](unsigned load) const { return first + load * apart; }
+  };
+  __device__ OfTile stretches(unsigned tile) const {
+    const unsigned group = tile / kApart;
+    const unsigned apart = min(kApart, (stretches_ - group * kOfGroup + kLoads - 1) / kLoads);
+    return {.first = group * kOfGroup + tile % kApart, .apart = apart};
+  }
+  /// The same where it is a whole tile, one of a group that is not the last one.
+  __device__ static OfTile stretches_of_whole(unsigned tile) {
+    return {.first = tile + tile / kApart * (kOfGroup - kApart), .apart = kApart};
+  }
+  /// Whole tiles are those before this one, but for the first tile of an array that does not begin at 16 bytes.
+  __device__ unsigned end_of_whole() const { return Stretches::whole() / kOfGroup * kApart; }
+
+  /// Whether all of a tile's loads lie in the array.
+  __device__ bool covers_all(const OfTile& stretches) const {
+    return Stretches::covers(stretches[0]) && Stretches::covers(stretches[kLoads - 1]);
+  }
+
+  /// Of the tiles with a stretch, or with neighbours of it.
+  __device__ unsigned first_tile(unsigned stretch) const { return stretch / kOfGroup * kApart; }
+  __device__ unsigned end_tile(unsigned stretch) const { return first_tile(stretch) + kApart; }
+
+  __device__ void prefetch(std::size_t tile) const {
+#pragma unroll 1
+    for (unsigned load = 0; load < kLoads; ++load) Stretches::prefetch(stretches(static_cast<unsigned>(tile))[load]);
+  }
+
+ private:
+  static constexpr unsigned kOfGroup = kApart * kLoads;
+
+  unsigned stretches_;
+};
+
+/// Those of 4 or 8 bytes, to be loaded a tile at a time.
+template <class E, unsigned kThreads, unsigned kLoads>
+class WideTiles : public ApartTiles<E, kThreads, kLoads, 16, 128> {
+ public:
+  using Apart = ApartTiles<E, kThreads, kLoads, 16, 128>;
+  using Stretches = typename Apart::Stretches;
+  using Key = typename E::Key;
+  static constexpr unsigned kItems = kLoads * Stretches::kWidth;
+
+  using Apart::Apart;
+
+  /// Where item `i` of this thread lies; at least size() if it does not.
+  __device__ std::size_t place(unsigned tile, unsigned i) const {
+    return Stretches::place(Apart::stretches(tile)[i / Stretches::kWidth], i % Stretches::kWidth);
+  }
+  /// The places that a tile covers, and others between them, from the first to the last.
+  __device__ std::size_t first_place(unsigned tile) const { return Stretches::first_place(Apart::stretches(tile)[0]); }
+  __device__ std::size_t last_place(unsigned tile) const {
+    return Stretches::last_place(Apart::stretches(tile)[kLoads - 1]);
+  }
+
+  /// Loads this thread's items of a tile. Bit i of the answer: there is an item i; the others are 0.
+  __device__ unsigned load(unsigned tile, Key (&items)[kItems]) const {
+    constexpr unsigned kAll = ~0u >> (32 - kItems);
+    const auto stretches = Apart::stretches(tile);
+    if (Apart::covers_all(stretches)) {
+#pragma unroll
+      for (unsigned i = 0; i < kLoads; ++i) {
+        const uint4 word = Stretches::word(stretches[i], 0);
+        __builtin_memcpy(items + i * Stretches::kWidth, &word, sizeof(word));
+      }
+      return kAll;
+    }
+    unsigned present = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kLoads; ++i) {
+      Key of_load[Stretches::kWidth];
+      present |= Stretches::load(stretches[i], of_load) << (i * Stretches::kWidth);
+      __builtin_memcpy(items + i * Stretches::kWidth, of_load, sizeof(of_load));
+    }
+    return present;
+  }
+};
+
 /// A list of elements.
 template <class ElementT, unsigned kThreads, unsigned kLoads = 4>
 class ElementTiles : public Tiles<ElementT, kThreads, kLoads> {

@@ -56,13 +56,17 @@ class LookAhead {
   /// Tiles of a block. Of 16 KiB each those of all blocks of an H200 are 52 MB, about what its L2 cache holds, and
   /// reading them takes about as long as finding the threshold.
   static constexpr unsigned kTiles = 6;
+  /// With so many tiles that have a key of zero, most have one, and the threshold may be zero: then few are to be read.
+  static constexpr unsigned kMostZeros = 2;
 
   /// All lanes call.
   __device__ explicit LookAhead(const Rows& rows) {
     unsigned which = 0;
+    unsigned zeros = 0;
     for (TurnsOfTiles turns(rows.count()); which < kTiles && turns.some(); turns.next(), ++which) {
       const Key least = least_of_warp(least_of_tile(rows, turns.tile()));
-      if (least == 0) break;
+      zeros += least == 0 ? 1 : 0;
+      if (zeros == kMostZeros) break;
       if (threadIdx.x % kLanes == which) least_ = least;
     }
   }

@@ -22,7 +22,6 @@ using cuda::Bins;
 using cuda::DeviceContext;
 using cuda::Guess;
 using cuda::kBins;
-using cuda::kLowBins;
 using cuda::kMostKnots;
 using cuda::Uint128;
 
@@ -59,11 +58,17 @@ class BinOf {
       knots_{};
 };
 
+cuda::BinPlan bins_for(unsigned knots, std::size_t candidates) {
+  return cuda::plan_bins(
+      {.blocks = 1, .rows = 16, .group = 16, .rank = knots, .expected = candidates, .capacity = 4 * candidates});
+}
+
 /// That the bins of elements up to the greatest of `knots` sampled ones, of the least `among`, do not fall.
 template <class E>
-void expect_rising(std::vector<typename E::Element> elements, bool last_first, unsigned knots,
+void expect_rising(std::vector<typename E::Element> elements, bool last_first, unsigned knots, std::size_t candidates,
                    std::size_t among = ~std::size_t{0}) {
   using Element = typename E::Element;
+  const cuda::BinPlan plan = bins_for(knots, candidates);
   std::mt19937_64 engine(elements.size());
   const std::size_t rows = elements.size();
   std::ranges::sort(elements);
@@ -72,7 +77,8 @@ void expect_rising(std::vector<typename E::Element> elements, bool last_first, u
   std::ranges::sample(elements, std::back_inserter(sample), knots, engine);
   const BinRule<Element> rule{.knots = sample.data(),
                               .count = knots,
-                              .width = (kBins - kLowBins) / knots,
+                              .width = plan.width,
+                              .low_bins = plan.low_bins,
                               .first = last_first ? static_cast<std::uint64_t>(E::kRowMask) - (rows - 1) : 0,
                               .rows = rows};
   const BinOf<E> bin_of(rule);
@@ -80,7 +86,7 @@ void expect_rising(std::vector<typename E::Element> elements, bool last_first, u
   for (const Element element : elements) {
     if (element > sample.back()) break;
     const unsigned bin = bin_of(element);
-    ASSERT_LT(bin, kBins);
+    ASSERT_LT(bin, plan.count);
     ASSERT_GE(bin, previous);
     previous = bin;
   }
@@ -90,9 +96,13 @@ template <class E>
 void expect_rising_for_many_keys() {
   std::mt19937_64 engine(1);
   for (const bool last_first : {false, true}) {
-    for (const unsigned knots : {1u, 2u, 33u, kMostKnots}) {
+    for (const unsigned knots : {1u, 2u, 9u, 33u, kMostKnots}) {
       SCOPED_TRACE(std::to_string(knots) + " knots");
-      const auto expect = [&](auto key) { expect_rising<E>(elements_of<E>(5000, last_first, key), last_first, knots); };
+      const auto expect = [&](auto key) {
+        for (const std::size_t candidates : {5'000, 50'000}) {
+          expect_rising<E>(elements_of<E>(5000, last_first, key), last_first, knots, candidates);
+        }
+      };
       expect([&](std::size_t) { return engine(); });
       expect([&](std::size_t row) { return row; });
       expect([&](std::size_t) { return 7; });
@@ -121,8 +131,8 @@ TEST(BinRule, RisesWhereNarrowKeysAndRowsDoTogether) {
       const auto or_random = [&](std::size_t key) { return engine() % one_in == 0 ? engine() % 1000 : key; };
       const auto rising = [&](std::size_t row) { return or_random(row / 300); };
       const auto falling = [&](std::size_t row) { return or_random((kRows - 1 - row) / 300); };
-      expect_rising<E>(elements_of<E>(kRows, last_first, rising), last_first, kMostKnots, 30'000);
-      expect_rising<E>(elements_of<E>(kRows, last_first, falling), last_first, kMostKnots, 30'000);
+      expect_rising<E>(elements_of<E>(kRows, last_first, rising), last_first, kMostKnots, 30'000, 30'000);
+      expect_rising<E>(elements_of<E>(kRows, last_first, falling), last_first, kMostKnots, 30'000, 30'000);
     }
   }
 }
@@ -138,9 +148,11 @@ unsigned largest_bin(std::vector<typename E::Element> elements, std::size_t firs
   std::vector<typename E::Element> knots;
   for (std::size_t i = first; i < elements.size() && knots.size() < kMostKnots; i += step) knots.push_back(elements[i]);
   const auto count = static_cast<unsigned>(knots.size());
+  const cuda::BinPlan plan = bins_for(count, elements.size());
   const BinRule<typename E::Element> rule{.knots = knots.data(),
                                           .count = count,
-                                          .width = (kBins - kLowBins) / count,
+                                          .width = plan.width,
+                                          .low_bins = plan.low_bins,
                                           .first = first_row,
                                           .rows = elements.size()};
   const BinOf<E> bin_of(rule);
@@ -157,6 +169,18 @@ TEST(BinRule, DividesWhatIsBelowAllKnotsAsFinely) {
   const auto random = [&](std::size_t) { return engine(); };
   // Ten elements in a bin in the mean, and three intervals' below all knots.
   EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 1800, 600), 40U);
+  // A few elements in a bin, of eight knots.
+  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 4500, 4500), 40U);
+  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 14000, 3500), 40U);
+  EXPECT_LT(largest_bin<cuda::ShortElements>(elements_of<cuda::ShortElements>(kRows, false, random), 3000, 4500), 64U);
+}
+
+TEST(BinRule, DividesRowsOfKeyZeroBelowAllKnots) {
+  constexpr std::size_t kRows = 40'000;
+  std::mt19937_64 engine(4);
+  const auto clipped = [&](std::size_t row) { return row % 16 == 0 ? 0 : engine() | 1; };
+  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, clipped), 4500, 4500), 64U);
+  EXPECT_LT(largest_bin<cuda::ShortElements>(elements_of<cuda::ShortElements>(kRows, false, clipped), 4500, 4500), 64U);
 }
 
 TEST(BinRule, DividesNarrowKeysByTheirRows) {
@@ -250,7 +274,8 @@ struct RankedBins {
 };
 
 template <class Element>
-RankedBins<Element> rank(const FilledBins<Element>& filled, std::size_t k, unsigned beyond_room) {
+RankedBins<Element> rank(const FilledBins<Element>& filled, std::size_t k, unsigned beyond_room,
+                         unsigned count = kBins) {
   DeviceContext device;
   const cuda::Lease lease(device);
   const auto sizes = on_device(filled.sizes, device);
@@ -263,6 +288,7 @@ RankedBins<Element> rank(const FilledBins<Element>& filled, std::size_t k, unsig
   const Bins<Element> bins{.rule = {},
                            .sizes = sizes.data(),
                            .elements = elements.data(),
+                           .count = count,
                            .room = FilledBins<Element>::kRoom,
                            .beyond = beyond.data(),
                            .places = places.data(),
@@ -297,6 +323,15 @@ TEST(RankBins, OfEverySize) {
   std::vector<std::pair<unsigned, unsigned>> all;
   for (unsigned bin = 0; bin < kBins; ++bin) all.emplace_back(bin, bin % 4);
   expect_ranked<std::uint64_t>(all);
+}
+
+TEST(RankBins, OfFewBins) {
+  const FilledBins<Uint128> filled({{0, 3}, {1, 1}, {700, 40}, {2046, 300}, {cuda::kFewBins - 1, 5}});
+  const auto most = static_cast<unsigned>(filled.beyond.size());
+  const RankedBins<Uint128> ranked = rank(filled, filled.all.size(), most, cuda::kFewBins);
+  EXPECT_FALSE(ranked.failed);
+  EXPECT_EQ(ranked.elements, filled.all);
+  EXPECT_TRUE(rank(filled, filled.all.size() + 1, most, cuda::kFewBins).failed);
 }
 
 TEST(RankBins, LargeOnesAreSorted) {
@@ -346,6 +381,20 @@ TEST_F(BinnedSelection, OfEveryDistribution) {
     const TopKCase data(kRows, make_columns(distribution, kRows, 1, KeyWidth::bytes4, 6), {KeyWidth::bytes4});
     expect_oracle(data, 7500, TieRule::last, 4);
     expect_oracle(data, 5000, TieRule::all, 4);
+  }
+}
+
+// Of the sample few elements are below the threshold: the bins below all of them hold most of what is wanted.
+TEST_F(BinnedSelection, OfFewAmongMany) {
+  constexpr std::size_t kRows = (std::size_t{1} << 20) + 77;
+  for (const Distribution distribution :
+       {Distribution::independent, Distribution::ascending, Distribution::descending, Distribution::few_distinct,
+        Distribution::all_equal, Distribution::repeated}) {
+    SCOPED_TRACE(name_of(distribution));
+    for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+      const TopKCase data(kRows, make_columns(distribution, kRows, 1, width, 8), {width});
+      expect_oracle(data, 1000, TieRule::first, 8);
+    }
   }
 }
 

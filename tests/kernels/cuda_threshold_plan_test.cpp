@@ -78,11 +78,28 @@ TEST(BinPlan, HasBinsForAllKnotsAndTakesSomeMultipleOfTheCandidates) {
       const cuda::BinPlan bins = cuda::plan_bins(plan);
       EXPECT_GE(bins.knots, 1u);
       EXPECT_LE(bins.knots, std::min<std::size_t>(cuda::kMostKnots, plan.rank));
-      EXPECT_LE(bins.knots * bins.width + cuda::kLowBins, cuda::kBins);
+      EXPECT_GE(bins.low_bins, cuda::kLowBins);
+      EXPECT_LE(bins.knots * bins.width + bins.low_bins, bins.count);
       EXPECT_GE(std::size_t{bins.room} * bins.knots * bins.width, 8 * plan.expected);
-      EXPECT_LE(std::size_t{bins.room} * cuda::kBins, 26 * plan.expected + 32 * cuda::kBins);
+      EXPECT_LE(std::size_t{bins.room} * bins.count, 32 * plan.expected + 32 * bins.count);
     }
   }
+}
+
+TEST(BinPlan, OfFewKnotsHasMoreBinsBelowThem) {
+  const auto bins_of = [](std::size_t rank, std::size_t expected) {
+    return cuda::plan_bins({.blocks = 1, .group = 16, .rank = rank, .expected = expected, .capacity = 4 * expected});
+  };
+  // Those for four intervals' elements are half of them, and twice as wide as others.
+  for (const std::size_t rank : {6, 9, 20}) {
+    const cuda::BinPlan bins = bins_of(rank, 100'000);
+    EXPECT_NEAR(bins.low_bins, 4 * bins.width, 8) << rank;
+    EXPECT_EQ(bins.beyond, 400'000U);
+  }
+  EXPECT_EQ(bins_of(100, 100'000).low_bins, cuda::kLowBins);
+  EXPECT_EQ(bins_of(100, 100'000).beyond, 100'000U);
+  EXPECT_EQ(bins_of(9, 100'000).count, cuda::kBins);
+  EXPECT_EQ(bins_of(9, 10'000).count, cuda::kFewBins);
 }
 
 }  // namespace

@@ -61,14 +61,17 @@ struct BinRule {
   static constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;
   /// Of narrow keys the first ones, for rows of key zero.
   static constexpr unsigned kBinsOfZero = kLowBins / 4;
+  /// Of keys of 4 and 8 bytes the first ones, for rows of key zero.
+  static constexpr unsigned kBinsOfWideZero = kLowBins / 8;
   /// Between the least knots, that tell how close together the elements below all knots may be.
   static constexpr unsigned kLowIntervals = 8;
 
-  Element* knots = nullptr;  ///< in device memory: ascending, the last one is the threshold
-  unsigned count = 0;        ///< of knots, at most kMostKnots
-  unsigned width = 0;        ///< bins of the interval that ends at a knot
-  std::uint64_t first = 0;   ///< the least bits of a row id in an element,
-  std::uint64_t rows = 0;    ///< and how many different ones there are
+  Element* knots = nullptr;      ///< in device memory: ascending, the last one is the threshold
+  unsigned count = 0;            ///< of knots, at most kMostKnots
+  unsigned width = 0;            ///< bins of the interval that ends at a knot
+  unsigned low_bins = kLowBins;  ///< bins below the least knot, at least kLowBins: of narrow keys only so many are used
+  std::uint64_t first = 0;       ///< the least bits of a row id in an element,
+  std::uint64_t rows = 0;        ///< and how many different ones there are
 
   /// Elements of 64 bits have bins below all knots whose widths double from the least one on: more cost their scan more
   /// than it saves, up to 2 us where rows are sorted.
@@ -167,8 +170,11 @@ struct BinRule {
     const auto in_interval =
         static_cast<unsigned>(fminf(part * static_cast<float>(width), static_cast<float>(width - 1)));
     const auto distance = static_cast<float>(key(high) - key(element));
-    const unsigned steps = kDoubling ? doublings_of(distance, 1) : steps_below(distance * of_block.low_scale);
-    return below_all ? kLowBins - 1 - min(steps, kLowBins - 1) : kLowBins + interval * width + in_interval;
+    const unsigned steps =
+        kDoubling ? doublings_of(distance, 1, fraction_bits()) : steps_below(distance * of_block.low_scale, low_bins);
+    const unsigned below = key(element) == 0 ? bin_of_zero<kBinsOfWideZero>(row(element))
+                                             : low_bins - 1 - min(steps, low_bins - 1 - kBinsOfWideZero);
+    return below_all ? below : low_bins + interval * width + in_interval;
   }
 
   /// The same where keys have 1 or 2 bytes: those between two knots may all occur, and their rows, so that keys and
@@ -180,7 +186,7 @@ struct BinRule {
     const unsigned interval = interval_of(own, places);
     const float scale = of_block.scales[interval];
     if (interval == 0) {
-      if (own < rows && of_block.keys[0] != 0) return bin_of_zero(own);
+      if (own < rows && of_block.keys[0] != 0) return bin_of_zero<kBinsOfZero>(own);
       const unsigned steps = steps_below(static_cast<float>(places[0] - own) * scale);
       return kLowBins - 1 - min(steps, kLowBins - 1 - kBinsOfZero);
     }
@@ -244,9 +250,10 @@ struct BinRule {
   }
 
   /// Rows of key zero, which may be that of all values below a limit: where all knots have others, bins of their own.
-  __device__ unsigned bin_of_zero(std::uint64_t row) const {
-    const float bin = quotient(static_cast<float>(row) * kBinsOfZero, static_cast<float>(rows));
-    return min(static_cast<unsigned>(bin), kBinsOfZero - 1);
+  template <unsigned kBinsOfIt>
+  __device__ unsigned bin_of_zero(std::uint64_t row_of_zero) const {
+    const float bin = quotient(static_cast<float>(row_of_zero) * kBinsOfIt, static_cast<float>(rows));
+    return min(static_cast<unsigned>(bin), kBinsOfIt - 1);
   }
 
   __device__ float low_scale_of(unsigned intervals, std::uint64_t extent) const {
@@ -332,15 +339,22 @@ struct BinRule {
 
   /// Of the bins below all knots, how many lie between an element's and the least knot: half of them are equal, then
   /// eight have a width, the next eight twice that.
-  __device__ static unsigned steps_below(float steps) {
-    constexpr unsigned kEven = kLowBins / 2;
-    return min(static_cast<unsigned>(fminf(steps, kEven)) + doublings_of(fmaxf(steps, kEven), kEven), kLowBins - 1);
+  __device__ static unsigned steps_below(float steps, unsigned bins = kLowBins) {
+    const auto even = static_cast<float>(bins / 2);
+    return min(static_cast<unsigned>(fminf(steps, even)) + doublings_of(fmaxf(steps, even), even, 3), bins - 1);
   }
 
-  /// Eighths of doublings from one number to another. It may be anything where the former is the greater.
-  __device__ static unsigned doublings_of(float number, float from) {
-    constexpr int kMantissa = 23 - 3;  // the bits that do not count
-    return (__float_as_uint(number) - __float_as_uint(from)) >> kMantissa;
+  /// So many bins below all knots have a width before it doubles, as a power of two, that there is one for every 32-bit
+  /// key.
+  __device__ unsigned fraction_bits() const {
+    constexpr unsigned kDoublings = 33;
+    return 31 - static_cast<unsigned>(__clz(static_cast<int>(low_bins / kDoublings)));
+  }
+
+  /// Parts of doublings from one number to another, 2^bits of each. It may be anything where the former is the greater.
+  __device__ static unsigned doublings_of(float number, float from, unsigned bits) {
+    constexpr unsigned kMantissa = 23;
+    return (__float_as_uint(number) - __float_as_uint(from)) >> (kMantissa - bits);
   }
 };
 
@@ -350,7 +364,8 @@ struct Bins {
   BinRule<Element> rule;
   unsigned* sizes = nullptr;  ///< kBins, then `beyond`'s; zeros at first
   Element* elements = nullptr;
-  unsigned room = 0;  ///< for elements in each bin
+  unsigned count = kBins;  ///< or kFewBins
+  unsigned room = 0;       ///< for elements in each bin
   /// Those that their bin has no room for, as they come.
   Element* beyond = nullptr;
   uint2* places = nullptr;  ///< their bins, and their places there
@@ -508,15 +523,45 @@ class BinShare {
 
   /// Finds the bins that begin at ranks of this block, of k. Whether there are k elements, and room for this share.
   __device__ bool find(std::size_t k) {
-    constexpr unsigned kOfThread = kBins / kRankThreads;
-    static_assert(kOfThread == 8);
+    return bins_.count == kBins ? find_of<kBins / kRankThreads>(k) : find_of<kFewBins / kRankThreads>(k);
+  }
+
+  __device__ bool empty() const { return size_ == 0; }
+
+  __device__ void load() const {
+    for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
+      const unsigned bin = bin_at(before_ + i);
+      const unsigned place = before_ + i - begins_[bin];
+      if (place < bins_.room) elements_[i] = bins_.elements[bin * bins_.room + place];
+    }
+    if (shared_.largest > bins_.room) load_beyond();
+    __syncthreads();
+  }
+
+  __device__ void rank(const Ranked<Element>& ranked) const {
+    if (shared_.largest > kMostCounted) return rank_with_large(ranked);
+    count(ranked, ~0u);
+  }
+
+ private:
+  using Divided = BlockSpreadSort<Element, kRankThreads>;
+
+  /// find(), where a thread has so many bins.
+  template <unsigned kOfThread>
+  __device__ bool find_of(std::size_t k) {
+    static_assert(kOfThread == 8 || kOfThread == 2);
     if (threadIdx.x == 0) static_cast<Range&>(shared_) = {.first = kBins, .end = 0, .largest = 0, .past = 0};
     unsigned sizes[kOfThread];
-    const auto* const own = reinterpret_cast<const uint4*>(bins_.sizes) + threadIdx.x * (kOfThread / 4);
-    const uint4 low = own[0];
-    const uint4 high = own[1];
-    __builtin_memcpy(sizes, &low, sizeof(low));
-    __builtin_memcpy(sizes + 4, &high, sizeof(high));
+    if constexpr (kOfThread == 8) {
+      const auto* const own = reinterpret_cast<const uint4*>(bins_.sizes) + threadIdx.x * 2;
+      const uint4 low = own[0];
+      const uint4 high = own[1];
+      __builtin_memcpy(sizes, &low, sizeof(low));
+      __builtin_memcpy(sizes + 4, &high, sizeof(high));
+    } else {
+      const uint2 own = reinterpret_cast<const uint2*>(bins_.sizes)[threadIdx.x];
+      __builtin_memcpy(sizes, &own, sizeof(own));
+    }
     const bool lost = bins_.sizes[kBins] > bins_.beyond_room;
     unsigned sum = 0;
 #pragma unroll
@@ -556,26 +601,6 @@ class BinShare {
     size_ = shared_.past - before_;
     return size_ <= kRoom;
   }
-
-  __device__ bool empty() const { return size_ == 0; }
-
-  __device__ void load() const {
-    for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
-      const unsigned bin = bin_at(before_ + i);
-      const unsigned place = before_ + i - begins_[bin];
-      if (place < bins_.room) elements_[i] = bins_.elements[bin * bins_.room + place];
-    }
-    if (shared_.largest > bins_.room) load_beyond();
-    __syncthreads();
-  }
-
-  __device__ void rank(const Ranked<Element>& ranked) const {
-    if (shared_.largest > kMostCounted) return rank_with_large(ranked);
-    count(ranked, ~0u);
-  }
-
- private:
-  using Divided = BlockSpreadSort<Element, kRankThreads>;
 
   /// Ranks the elements of bins of at most `most` elements.
   __device__ void count(const Ranked<Element>& ranked, unsigned most) const {

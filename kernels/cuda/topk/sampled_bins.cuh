@@ -40,9 +40,15 @@ class SampledBins {
     if (!some()) return {};
     Element* const knots = minima() + groups();
     Element* const elements = knots + kRoomForKnots;
-    return {.rule = {.knots = knots, .count = size_.knots, .width = size_.width, .first = first, .rows = rows},
+    return {.rule = {.knots = knots,
+                     .count = size_.knots,
+                     .width = size_.width,
+                     .low_bins = size_.low_bins,
+                     .first = first,
+                     .rows = rows},
             .sizes = sizes_.data(),
             .elements = elements,
+            .count = size_.count,
             .room = size_.room,
             .beyond = elements + in_bins(),
             .places = places_.data(),
@@ -74,7 +80,7 @@ class SampledBins {
   static constexpr std::size_t kAligned = 32;  ///< elements: bins begin where sectors of memory do
 
   std::size_t groups() const { return plan_.sample() / plan_.group; }
-  std::size_t in_bins() const { return std::size_t{kBins} * size_.room; }
+  std::size_t in_bins() const { return std::size_t{size_.count} * size_.room; }
   Element* minima() { return memory_.data() + listed_; }
 
   ThresholdPlan plan_;

@@ -68,10 +68,17 @@ struct SampledThreshold {
   template <class E>
   static void select(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
                      const InOrder<typename E::Element>& answer) {
-    if (is_distributed<typename E::Element>(plan.expected, answer.k) && plan.expected <= kMostBinned)
+    if (plan.expected <= kMostBinned && uses_bins<E>(plan, answer.k))
       select_in_bins(run, elements, n, plan, answer);
     else
       select_in_list(run, elements, n, plan, answer);
+  }
+
+  /// A list takes longer, even where few of it are wanted, unless it is short.
+  template <class E>
+  static bool uses_bins(const ThresholdPlan& plan, std::size_t k) {
+    constexpr std::size_t kLeastBinned = 1024;
+    return is_distributed<typename E::Element>(plan.expected, k) || (!kNarrow<E> && plan.expected > kLeastBinned);
   }
 
   /// Candidates in a list, which is then put in order.

@@ -77,14 +77,20 @@ BinPlan plan_bins(const ThresholdPlan& plan) {
   // more: room that no element comes to is never touched.
   constexpr std::size_t kTimesMean = 8;
   constexpr std::size_t kStep = 32;
+  constexpr std::size_t kFewCandidates = 8 * kFewBins;
+  // Twice as wide as the others, half of the low bins are enough for so many intervals' elements.
+  constexpr unsigned kLowIntervals = 4;
+  constexpr std::size_t kFewRanks = 32;  // of which there may be far more candidates than in the mean
   BinPlan bins;
+  bins.count = plan.expected <= kFewCandidates ? kFewBins : kBins;
   bins.knots = static_cast<unsigned>(std::min<std::size_t>(plan.rank, kMostKnots));
-  bins.width = (kBins - kLowBins) / bins.knots;
+  bins.low_bins = std::max(kLowBins, bins.count * kLowIntervals / (bins.knots + kLowIntervals));
+  bins.width = (bins.count - bins.low_bins) / bins.knots;
   const std::size_t used = std::size_t{bins.knots} * bins.width;
   const std::size_t least = kTimesMean * plan.expected / used;
-  const std::size_t clustered = std::min(kTimesClustered * plan.expected / used, kMostClustered);
+  const std::size_t clustered = std::min(kTimesClustered * plan.expected / (bins.count - kLowBins), kMostClustered);
   bins.room = static_cast<unsigned>((std::max(least, clustered) / kStep + 1) * kStep);
-  bins.beyond = static_cast<unsigned>(plan.expected);
+  bins.beyond = static_cast<unsigned>(plan.rank < kFewRanks ? plan.capacity : plan.expected);
   return bins;
 }
 

@@ -29,9 +29,11 @@ inline constexpr std::size_t kMostOfBlock = 2048;
 ThresholdPlan plan_threshold(std::size_t n, std::size_t k);
 
 inline constexpr unsigned kBins = 8192;
-/// Bins below the least knot, where nothing tells how far down the keys go: their widths grow with the distance from
-/// that knot, eight of a width and then eight of twice that; of 64-bit and of narrow keys half of them are equal
-/// before.
+/// For few candidates, so that a bin has room for more that have one key.
+inline constexpr unsigned kFewBins = 2048;
+/// Bins below the least knot, at least. Nothing tells how far down the keys go: their widths grow with the distance
+/// from that knot, eight of a width and then eight of twice that; of 64-bit and of narrow keys half of them are equal
+/// before. Where there are few knots, more of the candidates lie below all of them, and so do more bins.
 inline constexpr unsigned kLowBins = 512;
 /// One less than a power of two, by which a search halves them: a block of 128-bit elements has its knots and what else
 /// it knows of them in 2 KiB.
@@ -46,10 +48,12 @@ inline constexpr std::size_t kMostClustered = 512;
 
 /// How candidates are kept in bins (bins.cuh).
 struct BinPlan {
-  unsigned knots = 0;   ///< of the sample, the threshold included
-  unsigned width = 0;   ///< bins of the interval that ends at a knot
-  unsigned room = 0;    ///< elements in each bin
-  unsigned beyond = 0;  ///< elements that their bins have no room for
+  unsigned count = 0;     ///< kBins or kFewBins
+  unsigned knots = 0;     ///< of the sample, the threshold included
+  unsigned width = 0;     ///< bins of the interval that ends at a knot
+  unsigned low_bins = 0;  ///< bins below the least knot
+  unsigned room = 0;      ///< elements in each bin
+  unsigned beyond = 0;    ///< elements that their bins have no room for
 };
 
 /// plan.expected <= kMostBinned.

@@ -163,7 +163,10 @@ std::vector<DeviceColumn> on_device(const Ranking& ranking) {
   return there;
 }
 
-void expect_best(const Ranking& ranking, const std::string& what) {
+/// How many are wanted, and of equal ones which.
+using Wanted = std::vector<std::pair<TieRule, std::size_t>>;
+
+void expect_best(const Ranking& ranking, const Wanted& wanted, const std::string& what) {
   const std::vector<DeviceColumn> there = on_device(ranking);
   ColumnScan scan;
   scan.count = static_cast<int>(ranking.columns.size());
@@ -182,20 +185,24 @@ void expect_best(const Ranking& ranking, const std::string& what) {
     column.highest_integer = static_cast<std::int64_t>(std::floor(asked.highest));
   }
   for (std::size_t c = 0; c < ranking.weights.size(); ++c) scan.weights[c] = ranking.weights[c];
-  // So many that bins hold them, of those with a score: there is nothing to guess among rows without one.
-  const std::size_t many = std::max<std::size_t>(1500, std::min(ranking.rows() / 4, rows_with_score(ranking) / 2));
-  const std::pair<TieRule, std::size_t> asked[] = {{TieRule::first, 1},
-                                                   {TieRule::last, 40},
-                                                   {TieRule::first, 1500},
-                                                   {TieRule::first, many},
-                                                   {TieRule::last, many - 7}};
-  for (const auto& [ties, k] : asked) {
+  for (const auto& [ties, k] : wanted) {
     const auto solution =
         cuda::best_of_scan({.scan = &scan, .computed = nullptr, .n = ranking.rows(), .k = k, .ties = ties}, {});
     ASSERT_TRUE(solution) << what << ", k " << k;
     const std::vector<RowId> found(solution->rows.begin(), solution->rows.end());
     EXPECT_EQ(found, expected(ranking, k, ties == TieRule::last)) << what << ", k " << k;
   }
+}
+
+void expect_best(const Ranking& ranking, const std::string& what) {
+  // So many that bins hold them, of those with a score: there is nothing to guess among rows without one.
+  const std::size_t many = std::max<std::size_t>(1500, std::min(ranking.rows() / 4, rows_with_score(ranking) / 2));
+  const Wanted wanted = {{TieRule::first, 1},
+                         {TieRule::last, 40},
+                         {TieRule::first, 1500},
+                         {TieRule::first, many},
+                         {TieRule::last, many - 7}};
+  expect_best(ranking, wanted, what);
 }
 
 /// More than a few tiles of each kernel, with some rows more than these and than groups.
@@ -286,6 +293,48 @@ TEST(Scan, NullsThatLookBest) {
       ranking.asked[0].nulls = nulls;
       expect_best(ranking, "NULLs of the score from bit " + std::to_string(first_bit));
       ranking.asked[0].nulls = Nulls::too;
+    }
+  }
+}
+
+/// Values in some order, of `rows` rows.
+HostColumn column_in_order(const std::string& order, std::size_t rows, bool nulls, std::mt19937_64& random) {
+  HostColumn column;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const double place = static_cast<double>(row) / static_cast<double>(rows);
+    double value = static_cast<double>(random() % 1'000'000) - 2000;
+    if (order == "ascending") value = place;
+    if (order == "descending") value = -place;
+    if (order == "equal") value = 7;
+    if (order == "mostly NaN" && random() % 64 != 0) value = std::numeric_limits<double>::quiet_NaN();
+    column.valid.push_back(!nulls || random() % 8 != 0);
+    // What lies where there is no value would be best.
+    column.values.push_back(column.valid.back() ? value : 1e9);
+  }
+  if (!nulls) column.valid.clear();
+  return column;
+}
+
+// So many tiles that blocks look at the first ones before the threshold is known, where few rows are wanted, and that
+// the last ones do not come in turns.
+TEST(Scan, ManyTiles) {
+  constexpr std::size_t kTile = 1024;       // of three columns or four
+  constexpr std::size_t kResident = 4 * 8;  // blocks of the emulator
+  constexpr std::size_t kMany = 19 * kResident * kTile + 5 * kTile + 291;
+  const Wanted wanted = {{TieRule::first, 1}, {TieRule::last, 40}, {TieRule::last, 20000}};
+  std::mt19937_64 random(11);
+  for (const std::string order : {"random", "ascending", "descending", "equal", "mostly NaN"}) {
+    for (const bool nulls : {false, true}) {
+      if (nulls && order != "random" && order != "descending") continue;
+      Ranking ranking;
+      ranking.weights = {0.3, 1.7, 2};
+      for (std::size_t c = 0; c < 3; ++c) {
+        ranking.columns.push_back(column_in_order(order, kMany, nulls && c == 1, random));
+        ranking.asked.emplace_back();
+      }
+      if (nulls) ranking.asked[2] = {Nulls::too, true, -1e9, 9e5};
+      ranking.high = random() % 2 == 0;
+      expect_best(ranking, wanted, order + (nulls ? " with NULLs" : ""));
     }
   }
 }

@@ -174,7 +174,7 @@ std::optional<TopKSolution> select_with(const ScanProblem& problem, const Thresh
                   .threads = kMachineThreads,
                   .shared_bytes = shared_bytes};
   return select_from_scan<ComputedRows>(problem, plan, bytes_of_row(program), context, device, [&](auto& selection) {
-    selection.start(rows, keep_computed<Form>, grid, program, layout, rows, failed);
+    selection.start(rows, {}, keep_computed<Form>, grid, program, layout, rows, failed);
   });
 }
 

@@ -60,10 +60,6 @@ inline constexpr unsigned kGroups = std::max(1u, 4 / (kTerms * (kForm == ScanFor
 template <unsigned kTerms, ScanForm kForm>
 inline constexpr unsigned kBlocks = kForm == ScanForm::general ? (kTerms > 4 ? 2 : 3) : (kTerms > 4 ? 3 : kScanBlocks);
 
-/// Those of a tile that is looked at again, which are fewer for the registers' sake.
-template <unsigned kTerms, ScanForm kForm>
-inline constexpr unsigned kGroupsAgain = std::min(kGroups<kTerms, kForm>, 2u);
-
 /// Scores of up to so many columns have a kernel of their own. Where a kernel does not know whether a column is there,
 /// what was read of it before is kept.
 inline constexpr unsigned kMostExactTerms = 4;
@@ -110,13 +106,30 @@ __device__ FirstLook<Key, kAtATime * kRowsOfGroup> look_first(const ReadScan& sc
 }
 
 /// Those of a thread's wanted rows that pass a column which is no part of the score, and is read for them alone.
-template <unsigned kAtATime>
+template <unsigned kAtATime, ScanForm kForm>
 __device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t first, unsigned wanted) {
-  ReadValues<kAtATime, ScanForm::general> read{};
+  ReadValues<kAtATime, kForm> read{};
   read.load(column, first, wanted);
   unsigned passing = wanted & passing_nulls(column, read.valid(column, first));
   with_values<kAtATime * kRowsOfGroup>(column, read,
                                        [&](const auto& values) { passing &= passing_range(column, values); });
+  return passing;
+}
+
+template <unsigned kAtATime>
+__device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t first, unsigned wanted) {
+  if (column.stored == Stored::float32 || column.stored == Stored::int32) {
+    return passing_elsewhere<kAtATime, ScanForm::words>(column, first, wanted);
+  }
+  // Fewer, for the registers' sake.
+  constexpr unsigned kOfLong = kAtATime < 2 ? kAtATime : 2;
+  unsigned passing = 0;
+#pragma unroll 1
+  for (unsigned g = 0; g < kAtATime; g += kOfLong) {
+    const unsigned bit = bit_of_row(g * kRowsOfGroup);
+    const unsigned some = wanted >> bit & bits_of_groups(kOfLong);
+    passing |= passing_elsewhere<kOfLong, ScanForm::general>(column, first + g * kGroupStride, some) << bit;
+  }
   return passing;
 }
 
@@ -181,10 +194,60 @@ __device__ void keep_passing(const Rows& rows, const Wanted<typename Rows::Kind>
       const auto score = score_of<Key, kTerms, kForm>(scan, row);
       element = rows.kind.of(key_of_score(scan, score, (nulls.null >> bit & 1) != 0), row);
     }
-    found.template add<1>(mine && wanted.holds(element) ? 1 : 0, [&](unsigned) { return element; });
+    unsigned taken[] = {mine && wanted.holds(element) ? 1u : 0u};
+    found.add_in_turns(taken, [&](unsigned, unsigned) { return element; });
     passing &= passing - 1;
   }
 }
+
+/// How tiles are shared out: to blocks in turns, and in the end by counters to warps that are done with theirs, a few
+/// parts of a warp at a time. Some multiprocessors are up to a quarter faster than others.
+struct ScanTurns {
+  static constexpr unsigned kQueues = 32;        ///< a counter counts every 5 ns
+  static constexpr unsigned kWordsOfQueue = 32;  ///< so that each has a line of the cache
+  static constexpr unsigned kOfTicket = 2;       ///< parts, during whose reads the next ticket comes
+
+  unsigned ahead;      ///< turns in which blocks look at a tile before the threshold is known
+  unsigned in_turns;   ///< tiles
+  unsigned tiles;      ///< in all
+  unsigned* counters;  ///< zeros, kQueues of them
+};
+
+/// A warp's parts of the tiles that do not come in turns. All lanes call.
+class SharedParts {
+ public:
+  static constexpr unsigned kOfTile = kScanThreads / kLanes;
+
+  __device__ explicit SharedParts(const ScanTurns& turns) : turns_(turns) { ask(); }
+
+  /// Whether there is one more, `part`.
+  __device__ bool next(unsigned& part) {
+    if (left_ > 0) {
+      --left_;
+      part = ++part_;
+      return true;
+    }
+    const unsigned ticket = __shfl_sync(kAllLanes, ticket_, 0);
+    part = part_ = turns_.in_turns * kOfTile + (ticket * ScanTurns::kQueues + queue()) * ScanTurns::kOfTicket;
+    if (part >= turns_.tiles * kOfTile) return false;
+    left_ = ScanTurns::kOfTicket - 1;
+    ask();
+    return true;
+  }
+
+ private:
+  __device__ static unsigned queue() { return blockIdx.x % ScanTurns::kQueues; }
+  /// For the next ticket, before the parts of the last one are read.
+  __device__ void ask() {
+    if (turns_.in_turns >= turns_.tiles) return;
+    if (threadIdx.x % kLanes == 0) ticket_ = atomicAdd(turns_.counters + queue() * ScanTurns::kWordsOfQueue, 1u);
+  }
+
+  const ScanTurns& turns_;
+  unsigned ticket_ = 0;  ///< in the first lane
+  unsigned part_ = 0;
+  unsigned left_ = 0;  ///< parts of the last ticket
+};
 
 /// Keeps the compiler from holding for later what it has read at a place: that can be read again, and there are too few
 /// registers.
@@ -194,49 +257,83 @@ __device__ inline void read_anew([[maybe_unused]] unsigned& place) {
 #endif
 }
 
+/// The upper half of a key of 64 bits, or all of it.
+template <class Key>
+__device__ unsigned upper_half(Key key) {
+  return static_cast<unsigned>(key >> (8 * sizeof(Key) - 32));
+}
+
 /// Keeps the rows that pass and whose elements are at or below the threshold, in any order. Few scores are, so these
 /// come first, with the ranges of their own columns, which cost no more reads: NULLs and other filters are looked at,
 /// and what only they need is read, where one of a warp's scores is.
 template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
 __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
-    keep_scanned(const __grid_constant__ ScannedRows<Key> rows,
+    keep_scanned(const __grid_constant__ ScannedRows<Key> rows, const __grid_constant__ ScanTurns turns,
                  const __grid_constant__ ScanTarget<typename ScannedRows<Key>::Element> target) {
   using Element = typename ScannedRows<Key>::Element;
   constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
-  constexpr unsigned kAgain = kGroupsAgain<kTerms, kForm>;
   constexpr unsigned kRows = kAtATime * kRowsOfGroup;
-  constexpr unsigned kBitsAgain = bits_of_groups(kAgain);
   static_assert(kScanThreads == kGroupStride);
   __shared__ Element buffers[kScanThreads / kLanes][ScanCollector<Element>::kHeld];
   __shared__ KnotsOfBlock<Element> knots;
-  // There are at most 2^32 rows.
-  const auto tiles = static_cast<unsigned>(rows.n / (kScanThreads * kRows));
   const ReadScan& scan = rows.scan;
+  const unsigned lane = threadIdx.x % kLanes;
+  // While the threshold is being found, when memory would be idle: the columns were there before. What is under a NULL
+  // or fails a filter may make a part look wanted, never the other way round.
+  unsigned least_ahead = 0;  // of the keys of the turn with this lane's number
+#pragma unroll 1
+  for (unsigned turn = 0; turn < turns.ahead; ++turn) {
+    const unsigned first = (blockIdx.x + turn * gridDim.x) * (kScanThreads * kAtATime) + threadIdx.x;
+    const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
+    const unsigned least = __reduce_min_sync(kAllLanes, upper_half(least_key(scan, look.scores, look.passing)));
+    if (lane == turn) least_ahead = least;
+  }
   wait_for_previous();
   let_next_start();
   const Wanted<typename ScannedRows<Key>::Kind> wanted{target.guess->threshold};
   const ScoreRange<Key> range(scan.integer, scan.high, wanted.most());
   ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, wanted.holds_all(), knots)};
 
-  for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    unsigned first = tile * (kScanThreads * kAtATime) + threadIdx.x;
-    const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
-    const bool any =
-        kOwnRanges ? (range.rows_within(look.scores.bits) & look.passing) != 0 : range.may_hold_any(look.scores.bits);
-    if (!__any_sync(kAllLanes, any)) continue;
-    const unsigned passing = range.rows_within(look.scores.bits) & look.passing;
-    read_anew(first);
-#pragma unroll 1
-    for (unsigned g = 0; g < kAtATime; g += kAgain) {
-      keep_passing<kTerms, kAgain, kForm>(rows, wanted, first + g * kGroupStride,
-                                          passing >> bit_of_row(g * kRowsOfGroup) & kBitsAgain, found);
+  // Bits of the turns before the threshold was known which have to be looked at again, tiles that come in turns after
+  // those, and the last ones.
+  unsigned again = __ballot_sync(kAllLanes, lane < turns.ahead && least_ahead <= upper_half(wanted.most()));
+  unsigned tile = blockIdx.x + turns.ahead * gridDim.x;
+  SharedParts parts(turns);
+  for (;;) {
+    unsigned first = 0;
+    unsigned passing = 0;
+    const auto wants = [&](unsigned of_tile, unsigned thread) {
+      first = of_tile * (kScanThreads * kAtATime) + thread;
+      const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
+      const bool any =
+          kOwnRanges ? (range.rows_within(look.scores.bits) & look.passing) != 0 : range.may_hold_any(look.scores.bits);
+      if (!__any_sync(kAllLanes, any)) return false;
+      passing = range.rows_within(look.scores.bits) & look.passing & bits_of_groups(kAtATime);
+      return true;
+    };
+    bool some = false;
+    while (!some && again != 0) {
+      const auto turn = static_cast<unsigned>(__ffs(static_cast<int>(again)) - 1);
+      again &= again - 1;
+      some = wants(blockIdx.x + turn * gridDim.x, threadIdx.x);
     }
+    while (!some && tile < turns.in_turns) {
+      some = wants(tile, threadIdx.x);
+      tile += gridDim.x;
+    }
+    unsigned part = 0;
+    while (!some && parts.next(part)) {
+      some = wants(part / SharedParts::kOfTile, part % SharedParts::kOfTile * kLanes + lane);
+    }
+    if (!some) break;
+    read_anew(first);
+    keep_passing<kTerms, kAtATime, kForm>(rows, wanted, first, passing, found);
   }
   // The rows after the last whole tile.
   const std::size_t warp = std::size_t{blockIdx.x} * kScanThreads + threadIdx.x / kLanes * kLanes;
-  for (std::size_t first = std::size_t{tiles} * kScanThreads * kRows + warp; first < rows.n;
+  for (std::size_t first = std::size_t{turns.tiles} * kScanThreads * kRows + warp; first < rows.n;
        first += std::size_t{gridDim.x} * kScanThreads) {
-    const std::size_t row = first + threadIdx.x % kLanes;
+    const std::size_t row = first + lane;
     bool passes = false;
     Element element{};
     if (row < rows.n) element = rows.at(row, passes);
@@ -245,25 +342,36 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
   found.flush();
 }
 
+/// A kernel, and the rows of its tiles.
+template <class Key>
+struct Keeper {
+  void (*keep)(ScannedRows<Key>, ScanTurns, ScanTarget<typename ScannedRows<Key>::Element>);
+  unsigned tile;
+};
+
+template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
+constexpr Keeper<Key> kKeeper = {keep_scanned<Key, kTerms, kForm, kOwnRanges>,
+                                 kScanThreads* kRowsOfGroup*(kGroups<kTerms, kForm>)};
+
 /// The kernel for scores of so many columns.
 template <class Key, ScanForm kForm, bool kOwnRanges>
-auto keeper_of([[maybe_unused]] int terms) {
+Keeper<Key> keeper_of([[maybe_unused]] int terms) {
   // Short keys are those of one column without NULLs.
   if constexpr (sizeof(Key) == 4) {
-    return keep_scanned<Key, 1, kForm, kOwnRanges>;
+    return kKeeper<Key, 1, kForm, kOwnRanges>;
   } else {
     switch (terms) {
-      case 1: return keep_scanned<Key, 1, kForm, kOwnRanges>;
-      case 2: return keep_scanned<Key, 2, kForm, kOwnRanges>;
-      case 3: return keep_scanned<Key, 3, kForm, kOwnRanges>;
-      case 4: return keep_scanned<Key, 4, kForm, kOwnRanges>;
-      default: return keep_scanned<Key, 8, kForm, kOwnRanges>;
+      case 1: return kKeeper<Key, 1, kForm, kOwnRanges>;
+      case 2: return kKeeper<Key, 2, kForm, kOwnRanges>;
+      case 3: return kKeeper<Key, 3, kForm, kOwnRanges>;
+      case 4: return kKeeper<Key, 4, kForm, kOwnRanges>;
+      default: return kKeeper<Key, 8, kForm, kOwnRanges>;
     }
   }
 }
 
 template <class Key, bool kOwnRanges>
-auto keeper_of(const ColumnScan& scan) {
+Keeper<Key> keeper_of(const ColumnScan& scan) {
   switch (form_of_score(scan)) {
     case ScanForm::floats: return keeper_of<Key, ScanForm::floats, kOwnRanges>(scan.terms);
     case ScanForm::words: return keeper_of<Key, ScanForm::words, kOwnRanges>(scan.terms);
@@ -272,10 +380,27 @@ auto keeper_of(const ColumnScan& scan) {
 }
 
 template <class Key>
-auto keeper_of(const ColumnScan& scan) {
+Keeper<Key> keeper_of(const ColumnScan& scan) {
   const bool own_ranges =
       std::any_of(scan.columns, scan.columns + scan.terms, [](const ScannedColumn& column) { return column.filtered; });
   return own_ranges ? keeper_of<Key, true>(scan) : keeper_of<Key, false>(scan);
+}
+
+/// How tiles of so many rows are shared out to `blocks`.
+ScanTurns turns_of(const ThresholdPlan& plan, std::size_t n, unsigned tile, std::size_t blocks, bool may_look_ahead) {
+  constexpr std::size_t kLeastTurns = 16;  // with fewer all tiles come in turns
+  constexpr std::size_t kShared = 4;       // one turn in so many does not come in turns
+  constexpr std::size_t kAhead = 9;        // turns, if these are not more than half of all,
+  constexpr std::size_t kMostAgain = 2;    // and if no more than one part in so many has to be read again
+  const std::size_t tiles = n / tile;
+  const std::size_t turns = tiles / blocks;
+  const bool ahead =
+      may_look_ahead && turns >= 2 * kAhead && plan.expected * (tile / SharedParts::kOfTile) * kMostAgain <= n;
+  const std::size_t in_turns = turns < kLeastTurns ? tiles : (turns - turns / kShared) * blocks;
+  return {.ahead = ahead ? unsigned{kAhead} : 0,
+          .in_turns = static_cast<unsigned>(in_turns),
+          .tiles = static_cast<unsigned>(tiles),
+          .counters = nullptr};
 }
 
 /// Of what is always read.
@@ -292,13 +417,20 @@ std::optional<TopKSolution> select_from(const ScanProblem& problem, const Thresh
   const Lease lease(device);
   const ColumnScan& scan = *problem.scan;
   const Rows rows{read_form(scan), problem.n, ScanSelection<Rows>::kind_of(problem.ties)};
-  const auto keep = keeper_of<Key>(scan);
+  const Keeper<Key> keeper = keeper_of<Key>(scan);
   const std::size_t resident =
-      resident_blocks(keep, kScanThreads) * static_cast<std::size_t>(device.properties().multiprocessors);
+      resident_blocks(keeper.keep, kScanThreads) * static_cast<std::size_t>(device.properties().multiprocessors);
   const Grid grid{.blocks = std::min(blocks_for(problem.n, std::size_t{kScanThreads} * kRowsOfGroup), resident),
                   .threads = kScanThreads};
+  // With a filter on another column rows may have to be looked at again because of it.
+  const bool may_look_ahead = device.properties().capability >= 90 && scan.count == scan.terms;
+  ScanTurns turns = turns_of(plan, problem.n, keeper.tile, grid.blocks, may_look_ahead);
+  const auto counters = device.allocate<unsigned>(ScanTurns::kQueues * ScanTurns::kWordsOfQueue);
+  turns.counters = counters.data();
+  const ScanStart first{.looks_ahead = turns.ahead > 0,
+                        .counters = {.words = counters.data(), .count = static_cast<unsigned>(counters.size())}};
   return select_from_scan<Rows>(problem, plan, bytes_of_row(scan), context, device,
-                                [&](auto& selection) { selection.start(rows, keep, grid, rows); });
+                                [&](auto& selection) { selection.start(rows, first, keeper.keep, grid, rows, turns); });
 }
 
 }  // namespace

@@ -121,14 +121,15 @@ __device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned si
   then(SampleMinima<Element>{chosen_from, groups}, threshold);
 }
 
-/// Besides, chooses the knots of bins and empties them, where there are some.
+/// Besides, chooses the knots of bins and empties them, where there are some, and sets what the scan counts in to zero.
 template <class Rows>
 __global__ void __launch_bounds__(kSampleThreads)
     find_threshold(const __grid_constant__ Rows rows, unsigned of_block, unsigned size, unsigned rank,
                    Guess<typename Rows::Element>* guess, typename Rows::Element* minima, unsigned* arrived,
-                   const __grid_constant__ Bins<typename Rows::Element> bins, bool looks_ahead) {
+                   const __grid_constant__ Bins<typename Rows::Element> bins, bool looks_ahead, Zeros counters) {
   using Element = typename Rows::Element;
   if (bins.some()) Zeros{.words = bins.sizes, .count = kBins + 1}.set();
+  counters.set();
   guess_threshold(rows, of_block, size, rank, guess, minima, arrived, looks_ahead,
                   [&](const SampleMinima<Element>& sample, Element threshold) {
                     if (bins.some()) choose_knots(sample.elements, sample.count, threshold, rank - 1, bins.rule);

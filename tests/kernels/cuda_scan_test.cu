@@ -12,6 +12,7 @@
 
 #include "kernels/common/expression.hpp"
 #include "kernels/common/keys.hpp"
+#include "kernels/cuda/eval/columns.hpp"
 #include "kernels/cuda/topk/scan_threshold.hpp"
 #include "tests/kernels/device_copies.hpp"
 
@@ -335,6 +336,72 @@ TEST(Scan, ManyTiles) {
       if (nulls) ranking.asked[2] = {Nulls::too, true, -1e9, 9e5};
       ranking.high = random() % 2 == 0;
       expect_best(ranking, wanted, order + (nulls ? " with NULLs" : ""));
+    }
+  }
+}
+
+cuda::DeviceExpression program_over(const std::vector<DeviceColumn>& columns, std::vector<Instruction> instructions,
+                                    Stored result) {
+  cuda::DeviceExpression program;
+  program.instructions = std::move(instructions);
+  for (const DeviceColumn& from : columns) {
+    const ScannedColumn column = from.column();
+    program.columns.push_back({.values = column.values,
+                               .validity = column.validity,
+                               .first_validity_bit = column.first_validity_bit,
+                               .stored = column.stored});
+  }
+  program.result = result;
+  return program;
+}
+
+Instruction instruction(Opcode op, std::uint32_t column = 0, double constant = 0) {
+  Instruction how;
+  how.op = op;
+  how.left = how.right = how.middle = Number::float64;
+  how.index = column;
+  how.bits = with_bits_of<std::uint64_t>(constant);
+  return how;
+}
+
+// Programs whose last tiles come to blocks that start later, and such of few tiles.
+TEST(Scan, ProgramsOfManyTiles) {
+  constexpr std::size_t kMostRows = 1024;        // of a tile
+  constexpr std::size_t kMostResident = 4 * 16;  // blocks of the emulator
+  const Wanted wanted = {{TieRule::first, 40}, {TieRule::last, 20000}};
+  std::mt19937_64 random(13);
+  for (const std::size_t rows : {kMostResident * 17 * kMostRows + 291, std::size_t{9000}}) {
+    for (const std::string order : {"random", "equal"}) {
+      for (const bool nulls : {false, true}) {
+        Ranking ranking;
+        ranking.weights = {2.5, 1};
+        for (std::size_t c = 0; c < 3; ++c) {
+          ranking.columns.push_back(column_in_order(order, rows, nulls && c == 1, random));
+          ranking.asked.emplace_back();
+        }
+        ranking.asked[2] = {Nulls::never, true, -1e9, 9e5};
+        const std::vector<DeviceColumn> there = on_device(ranking);
+        cuda::ComputedScan computed;
+        computed.high = ranking.high;
+        computed.score =
+            program_over(there,
+                         {instruction(Opcode::constant, 0, 2.5), instruction(Opcode::column, 0),
+                          instruction(Opcode::multiply), instruction(Opcode::column, 1), instruction(Opcode::add)},
+                         Stored::float64);
+        computed.condition = program_over(
+            there,
+            {instruction(Opcode::column, 2), instruction(Opcode::constant, 0, 9e5), instruction(Opcode::less_equal)},
+            Stored::truth_bytes);
+        for (const auto& [ties, most] : wanted) {
+          const std::size_t k = std::min(most, rows / 4);
+          SCOPED_TRACE(order + (nulls ? " with NULLs" : "") + ", k " + std::to_string(k));
+          const auto solution =
+              cuda::best_of_scan({.scan = nullptr, .computed = &computed, .n = rows, .k = k, .ties = ties}, {});
+          ASSERT_TRUE(solution);
+          const std::vector<RowId> found(solution->rows.begin(), solution->rows.end());
+          EXPECT_EQ(found, expected(ranking, k, ties == TieRule::last));
+        }
+      }
     }
   }
 }

@@ -893,13 +893,26 @@ __device__ inline void wait_for_turn(unsigned turns) {
   }
 }
 
+/// A block's tiles: every `stride` rows from `first` on, below `end`.
+struct MachineTiles {
+  std::size_t first;
+  std::size_t stride;
+  std::size_t end;
+};
+
+/// Where all blocks of a grid take turns.
+template <class Form>
+__device__ MachineTiles tiles_in_turns(const MachineRows& rows) {
+  return {std::size_t{blockIdx.x} * Form::kTile, std::size_t{gridDim.x} * Form::kTile, rows.n};
+}
+
 /// Begins to bring a block's first rows.
 template <class Form>
-__device__ void fetch_first(const RowMachine<Form>& machine, const MachineLayout& layout, const MachineRows& rows) {
-  const std::size_t first = std::size_t{blockIdx.x} * Form::kTile;
+__device__ void fetch_first(const RowMachine<Form>& machine, const MachineLayout& layout, const MachineRows& rows,
+                            const MachineTiles& tiles) {
 #pragma unroll 1
   for (unsigned turn = 0; turn + 1 < layout.turns; ++turn) {
-    machine.fetch(rows, first + turn * (std::size_t{gridDim.x} * Form::kTile), turn);
+    machine.fetch(rows, tiles.first + turn * tiles.stride, turn);
   }
 }
 
@@ -907,13 +920,11 @@ __device__ void fetch_first(const RowMachine<Form>& machine, const MachineLayout
 /// which is at `place`; not all may be there. All lanes of a warp take part. The first rows are on their way.
 template <class Form, class Body>
 __device__ void for_rows_fetched(RowMachine<Form>& machine, const MachineLayout& layout, const MachineRows& rows,
-                                 Body body) {
-  const std::size_t stride = std::size_t{gridDim.x} * Form::kTile;
-  const std::size_t first = std::size_t{blockIdx.x} * Form::kTile;
+                                 const MachineTiles& tiles, Body body) {
   const unsigned turns = layout.turns;
-  const std::size_t ahead = (turns - 1) * stride;
+  const std::size_t ahead = (turns - 1) * tiles.stride;
   unsigned turn = 0;
-  for (std::size_t tile = first; tile < rows.n; tile += stride) {
+  for (std::size_t tile = tiles.first; tile < tiles.end; tile += tiles.stride) {
     machine.fetch(rows, tile + ahead, turn == 0 ? turns - 1 : turn - 1);
     wait_for_turn(turns);
     machine.run(rows, tile, turn);
@@ -927,8 +938,9 @@ template <class Form, class Body>
 __device__ void for_rows_together(const StepProgram& program, const MachineLayout& layout, const MachineRows& rows,
                                   Body body) {
   RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
-  fetch_first(machine, layout, rows);
-  for_rows_fetched(machine, layout, rows, [&](std::size_t tile, std::size_t place) {
+  const MachineTiles tiles = tiles_in_turns<Form>(rows);
+  fetch_first(machine, layout, rows, tiles);
+  for_rows_fetched(machine, layout, rows, tiles, [&](std::size_t tile, std::size_t place) {
     body(machine, tile, place, machine.present(rows, place));
   });
 }

@@ -14,6 +14,8 @@
 namespace skyrank::kernels::cuda {
 namespace {
 
+inline constexpr unsigned kSampleOfScoresThreads = 256;
+
 /// How keys are made of scores.
 struct ScoreKind {
   bool is_float;
@@ -30,7 +32,7 @@ struct ScoreKind {
   }
 };
 
-/// The rows as what find_threshold samples, one at a time.
+/// The rows, one at a time.
 struct ComputedRows {
   using Kind = LongElements;
   using Key = Kind::Key;
@@ -43,18 +45,55 @@ struct ComputedRows {
   Kind kind;
 
   __device__ std::size_t size() const { return n; }
+  // The machine is there once: a kernel's instructions come from memory too, and those of a machine are many.
   __device__ Element at(std::size_t row) const {
     std::uint64_t slots[StepProgram::kMostStacked];
     StackMachine machine(slots, 1);
-    const auto id = static_cast<std::int64_t>(row);
-    bool passes = true;
-    if (condition.count > 0) {
-      const RowValue truth = machine.run(condition, id);
-      passes = truth.valid && truth.bits != 0;
+    RowValue value;
+#pragma unroll 1
+    for (unsigned part = condition.count > 0 ? 0 : 1; part < 2; ++part) {
+      value = machine.run(part == 0 ? condition : score, static_cast<std::int64_t>(row));
+      if (part == 0 && !(value.valid && value.bits != 0)) return kind.of(kNullKey<Key>, row);
     }
-    if (!passes) return kind.of(kNullKey<Key>, row);
-    const RowValue value = machine.run(score, id);
     return kind.of(score_kind.key(value.bits, value.valid), row);
+  }
+};
+
+/// What find_threshold takes its sample from: elements that were sampled before.
+struct SampledScores {
+  using Kind = LongElements;
+  using Key = Kind::Key;
+  using Element = Kind::Element;
+
+  const Element* elements;
+
+  __device__ Element sampled(std::size_t i) const { return elements[i]; }
+};
+
+/// Samples `count` rows. A machine for one row takes many instructions, for which all multiprocessors are better than
+/// those that find the threshold.
+__global__ void __launch_bounds__(kSampleOfScoresThreads)
+    sample_scores(const __grid_constant__ ComputedRows rows, ComputedRows::Element* elements, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * kSampleOfScoresThreads + threadIdx.x;
+  if (i < count) elements[i] = rows.at(sampled_place(i, count, rows.size()));
+}
+
+/// How the tiles of a grid are shared out: to the first blocks in turns, and the last tiles a few at a time to blocks
+/// that start when one of these is done, as some are sooner.
+struct ComputedTurns {
+  static constexpr unsigned kTilesOfLater = 4;
+
+  unsigned blocks;    ///< that take turns
+  unsigned in_turns;  ///< tiles
+
+  /// Those of this block.
+  template <class Form>
+  __device__ MachineTiles tiles(std::size_t n) const {
+    constexpr std::size_t kTile = Form::kTile;
+    const std::size_t end = in_turns * kTile;
+    if (blockIdx.x < blocks) return {blockIdx.x * kTile, blocks * kTile, end < n ? end : n};
+    const std::size_t first = end + (blockIdx.x - blocks) * (kTilesOfLater * kTile);
+    return {first, kTile, min(first + kTilesOfLater * kTile, n)};
   }
 };
 
@@ -64,17 +103,17 @@ struct ComputedRows {
 template <class Form>
 __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     keep_computed(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
-                  const __grid_constant__ ComputedRows rows, unsigned* failed,
-                  const __grid_constant__ ScanTarget<ComputedRows::Element> target) {
+                  const __grid_constant__ ComputedTurns turns, const __grid_constant__ ComputedRows rows,
+                  unsigned* failed, const __grid_constant__ ScanTarget<ComputedRows::Element> target) {
   using Element = ComputedRows::Element;
   using Machine = RowMachine<Form>;
   constexpr unsigned kRows = Form::kRows;
-  constexpr unsigned kPartBits = (1u << kPartRows) - 1;
   __shared__ Element buffers[kMachineThreads / kLanes][ScanCollector<Element>::kHeld];
   __shared__ KnotsOfBlock<Element> knots;
   const MachineRows all{rows.n, nullptr};
   Machine machine(program, layout, dynamic_shared<uint4>());
-  fetch_first(machine, layout, all);  // while the threshold is being found: the columns were there before
+  const MachineTiles tiles = turns.tiles<Form>(rows.n);
+  fetch_first(machine, layout, all, tiles);  // while the threshold is being found: the columns were there before
   wait_for_previous();
   let_next_start();
   using Threshold = Wanted<ComputedRows::Kind>;
@@ -101,7 +140,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     }
     return __any_sync(kAllLanes, range.may_hold_any(scores)) ? range.bits_within(scores) : 0u;
   };
-  for_rows_fetched(machine, layout, all, [&](std::size_t tile, std::size_t place) {
+  for_rows_fetched(machine, layout, all, tiles, [&](std::size_t tile, std::size_t place) {
     unsigned keeps = Form::kAll;
     if constexpr (!Form::kFails) {
       keeps = look_first();
@@ -123,19 +162,17 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
       scores_of(scores);
       keeps &= range.bits_within(scores);
     }
-    if (!__any_sync(kAllLanes, keeps != 0)) return;
-    const auto element = [&](unsigned i) {
-      const bool valid = !Form::kNulls || (score.valid >> i & 1) != 0;
-      return rows.kind.of(rows.score_kind.key(score.bits(i), valid), Machine::place_of(place, i));
-    };
-    const Threshold wanted{target.guess->threshold};  // read again, as there are too few registers to keep it
-    unsigned taken = 0;
+    // Mostly one row of a warp is left.
+    while (__any_sync(kAllLanes, keeps != 0)) {
+      const unsigned mine = keeps != 0 ? static_cast<unsigned>(__ffs(static_cast<int>(keeps)) - 1) : 0;
+      std::uint64_t bits = 0;
 #pragma unroll
-    for (unsigned i = 0; i < kRows; ++i) taken |= unsigned{wanted.holds(element(i))} << i;
-#pragma unroll
-    for (unsigned part = 0; part < Form::kParts; ++part) {
-      found.template add<kPartRows>((taken & keeps) >> part * kPartRows & kPartBits,
-                                    [&](unsigned i) { return element(part * kPartRows + i); });
+      for (unsigned i = 0; i < kRows; ++i) bits = i == mine ? score.bits(i) : bits;
+      const bool valid = !Form::kNulls || (score.valid >> mine & 1) != 0;
+      const Element element = rows.kind.of(rows.score_kind.key(bits, valid), Machine::place_of(place, mine));
+      const Threshold wanted{target.guess->threshold};  // read again, as there are too few registers to keep it
+      found.template add<1>(keeps != 0 && wanted.holds(element) ? 1 : 0, [&](unsigned) { return element; });
+      keeps &= keeps - 1;
     }
   });
   found.flush();
@@ -161,6 +198,13 @@ std::size_t bytes_of_row(const StepProgram& program) {
   return bytes;
 }
 
+/// Blocks that come after those that take turns: for a part of all tiles, where there are many.
+std::size_t later_blocks(std::size_t tiles, std::size_t resident) {
+  constexpr std::size_t kLeastTurns = 16;
+  constexpr std::size_t kShared = 8;
+  return tiles / resident < kLeastTurns ? 0 : tiles / kShared / ComputedTurns::kTilesOfLater;
+}
+
 template <class Form>
 std::optional<TopKSolution> select_with(const ScanProblem& problem, const ThresholdPlan& plan, StepProgram program,
                                         const ComputedRows& rows, unsigned* failed, const Context& context,
@@ -170,11 +214,19 @@ std::optional<TopKSolution> select_with(const ScanProblem& problem, const Thresh
   const std::size_t shared_bytes = layout.bytes;
   const std::size_t resident = resident_blocks(keep_computed<Form>, kMachineThreads, shared_bytes) *
                                static_cast<std::size_t>(device.properties().multiprocessors);
-  const Grid grid{.blocks = std::min(blocks_for(problem.n, Form::kTile), resident),
-                  .threads = kMachineThreads,
-                  .shared_bytes = shared_bytes};
-  return select_from_scan<ComputedRows>(problem, plan, bytes_of_row(program), context, device, [&](auto& selection) {
-    selection.start(rows, {}, keep_computed<Form>, grid, program, layout, rows, failed);
+  const std::size_t tiles = blocks_for(problem.n, Form::kTile);
+  const std::size_t later = later_blocks(tiles, resident);
+  const std::size_t in_turns = tiles - std::min(tiles, later * ComputedTurns::kTilesOfLater);
+  const ComputedTurns turns{.blocks = static_cast<unsigned>(std::min(tiles, resident)),
+                            .in_turns = static_cast<unsigned>(in_turns)};
+  const Grid grid{.blocks = turns.blocks + later, .threads = kMachineThreads, .shared_bytes = shared_bytes};
+  const std::size_t sampled = plan.sample();
+  const auto sample = device.allocate<ComputedRows::Element>(sampled);
+  return select_from_scan<SampledScores>(problem, plan, bytes_of_row(program), context, device, [&](auto& selection) {
+    launch("sample_scores", sample_scores,
+           {.blocks = blocks_for(sampled, kSampleOfScoresThreads), .threads = kSampleOfScoresThreads}, device.stream(),
+           rows, sample.data(), sampled);
+    selection.start(SampledScores{sample.data()}, {}, keep_computed<Form>, grid, program, layout, turns, rows, failed);
   });
 }
 

@@ -56,16 +56,23 @@ struct SampleMinima {
   unsigned count;
 };
 
-/// The lesser of two rows' elements.
+/// The lesser of two of `count` sampled elements. `Rows` may have found these before.
 template <class Rows>
-__device__ typename Rows::Element least_at(const Rows& rows, const std::size_t (&places)[2]) {
+__device__ typename Rows::Element least_sampled(const Rows& rows, const std::size_t (&which)[2], std::size_t count) {
   typename Rows::Element a;
   typename Rows::Element b;
-  if constexpr (requires { rows.at_both(places, a, b); }) {
-    rows.at_both(places, a, b);
+  if constexpr (requires { rows.sampled(which[0]); }) {
+    a = rows.sampled(which[0]);
+    b = rows.sampled(which[1]);
   } else {
-    a = rows.at(places[0]);
-    b = rows.at(places[1]);
+    const std::size_t places[] = {sampled_place(which[0], count, rows.size()),
+                                  sampled_place(which[1], count, rows.size())};
+    if constexpr (requires { rows.at_both(places, a, b); }) {
+      rows.at_both(places, a, b);
+    } else {
+      a = rows.at(places[0]);
+      b = rows.at(places[1]);
+    }
   }
   return b < a ? b : a;
 }
@@ -89,14 +96,15 @@ __device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned si
   const unsigned of_thread = of_block > kSampleThreads ? 2 : 1;
   const unsigned first = of_thread * threadIdx.x;
   const unsigned group = first / size * gridDim.x + blockIdx.x;
-  const auto place = [&](unsigned member) {
-    return sampled_place(sample_of_group(group, member, groups), all, rows.size());
-  };
+  const auto which = [&](unsigned member) { return sample_of_group(group, member, groups); };
   Element least = kNoElement<Element>;
   if (of_thread == 2) {
-    least = least_at(rows, {place(first % size), place(first % size + 1)});
+    least = least_sampled(rows, {which(first % size), which(first % size + 1)}, all);
   } else if (first < of_block) {
-    least = rows.at(place(first % size));
+    if constexpr (requires { rows.sampled(first); })
+      least = rows.sampled(which(first % size));
+    else
+      least = rows.at(sampled_place(which(first % size), all, rows.size()));
   }
   if (looks_ahead) let_next_start();
   least = least_of_groups(least, size * (2 / of_thread));

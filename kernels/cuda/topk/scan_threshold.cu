@@ -294,8 +294,8 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
   const ScoreRange<Key> range(scan.integer, scan.high, wanted.most());
   ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, wanted.holds_all(), knots)};
 
-  // Bits of the turns before the threshold was known which have to be looked at again, tiles that come in turns after
-  // those, and the last ones.
+  // Bits of the turns before the threshold was known that have to be looked at again; then tiles that come in turns,
+  // and the last ones.
   unsigned again = __ballot_sync(kAllLanes, lane < turns.ahead && least_ahead <= upper_half(wanted.most()));
   unsigned tile = blockIdx.x + turns.ahead * gridDim.x;
   SharedParts parts(turns);
@@ -312,14 +312,15 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
       return true;
     };
     bool some = false;
-    while (!some && again != 0) {
-      const auto turn = static_cast<unsigned>(__ffs(static_cast<int>(again)) - 1);
-      again &= again - 1;
-      some = wants(blockIdx.x + turn * gridDim.x, threadIdx.x);
-    }
-    while (!some && tile < turns.in_turns) {
-      some = wants(tile, threadIdx.x);
-      tile += gridDim.x;
+    while (!some && (again != 0 || tile < turns.in_turns)) {
+      unsigned next = tile;
+      if (again != 0) {
+        next = blockIdx.x + static_cast<unsigned>(__ffs(static_cast<int>(again)) - 1) * gridDim.x;
+        again &= again - 1;
+      } else {
+        tile += gridDim.x;
+      }
+      some = wants(next, threadIdx.x);
     }
     unsigned part = 0;
     while (!some && parts.next(part)) {
@@ -389,14 +390,17 @@ Keeper<Key> keeper_of(const ColumnScan& scan) {
 /// How tiles of so many rows are shared out to `blocks`.
 ScanTurns turns_of(const ThresholdPlan& plan, std::size_t n, unsigned tile, std::size_t blocks, bool may_look_ahead) {
   constexpr std::size_t kLeastTurns = 16;  // with fewer all tiles come in turns
-  constexpr std::size_t kShared = 4;       // one turn in so many does not come in turns
+  constexpr std::size_t kShared = 4;       // one turn in so many is not taken in turns,
+  constexpr std::size_t kMostShared = 16;  // as long as these are not more,
+  constexpr std::size_t kLeastShared = 8;  // but at least one in so many
   constexpr std::size_t kAhead = 9;        // turns, if these are not more than half of all,
   constexpr std::size_t kMostAgain = 2;    // and if no more than one part in so many has to be read again
   const std::size_t tiles = n / tile;
   const std::size_t turns = tiles / blocks;
   const bool ahead =
       may_look_ahead && turns >= 2 * kAhead && plan.expected * (tile / SharedParts::kOfTile) * kMostAgain <= n;
-  const std::size_t in_turns = turns < kLeastTurns ? tiles : (turns - turns / kShared) * blocks;
+  const std::size_t shared = std::max(std::min(turns / kShared, kMostShared), turns / kLeastShared);
+  const std::size_t in_turns = turns < kLeastTurns ? tiles : (turns - shared) * blocks;
   return {.ahead = ahead ? unsigned{kAhead} : 0,
           .in_turns = static_cast<unsigned>(in_turns),
           .tiles = static_cast<unsigned>(tiles),

@@ -77,7 +77,7 @@ struct SampledThreshold {
   /// A list takes longer, even where few of it are wanted, unless it is short.
   template <class E>
   static bool uses_bins(const ThresholdPlan& plan, std::size_t k) {
-    constexpr std::size_t kLeastBinned = 1024;
+    constexpr std::size_t kLeastBinned = 2048;
     return is_distributed<typename E::Element>(plan.expected, k) || (!kNarrow<E> && plan.expected > kLeastBinned);
   }
 

@@ -9,6 +9,7 @@
 #include "kernels/cuda/topk/bins.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/least_of_few.cuh"
 #include "kernels/cuda/topk/look_ahead.cuh"
 #include "kernels/cuda/topk/narrow_scan.cuh"
 #include "kernels/cuda/topk/threshold_plan.hpp"
@@ -49,12 +50,23 @@ __device__ Element least_of_groups(Element least, unsigned size) {
   return lanes_least[threadIdx.x * warps % kLanes];
 }
 
-/// The elements from which the last block of a grid chooses.
+/// The threshold, and all that are below it as knots, of few minima. All lanes of one warp call. These may lie where
+/// `few` does.
 template <class Element>
-struct SampleMinima {
-  const Element* elements;
-  unsigned count;
-};
+__device__ void guess_of_few(const Element* minima, unsigned groups, unsigned rank, Guess<Element>* guess,
+                             const BinRule<Element>& rule, LeastOfFew<Element>& few) {
+  Element mine[LeastOfFew<Element>::kOfLane];
+#pragma unroll
+  for (unsigned i = 0; i < LeastOfFew<Element>::kOfLane; ++i) {
+    const unsigned place = threadIdx.x + i * kLanes;
+    mine[i] = place < groups ? minima[place] : kNoElement<Element>;
+  }
+  __syncwarp();
+  few.find(mine, rank, [&](unsigned which, Element element) {
+    if (rule.count > 0) rule.knots[which] = element;
+    if (which == rank - 1) *guess = {.failed = 0, .candidates = 0, .threshold = element};
+  });
+}
 
 /// The lesser of two of `count` sampled elements. `Rows` may have found these before.
 template <class Rows>
@@ -79,16 +91,22 @@ __device__ typename Rows::Element least_sampled(const Rows& rows, const std::siz
 
 /// The threshold is the element of rank `rank` among the minima of groups of `size` sampled elements, a power of two
 /// from 2 to `of_block`. Each block samples `of_block` rows, a power of two up to kMostOfBlock, and hands on its
-/// minima; the last one to finish selects among all of them, and calls `then` with these. `looks_ahead`: the scan's
-/// blocks may start when the random reads have been asked for, not only when they are done.
-template <class Rows, class Then>
+/// minima; the last one to finish selects among all of them, and chooses the knots of a rule, if it has some.
+/// `looks_ahead`: the scan's blocks may start when the random reads have been asked for, not only when they are done.
+template <class Rows>
 __device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned size, unsigned rank,
                                 Guess<typename Rows::Element>* guess, typename Rows::Element* minima, unsigned* arrived,
-                                bool looks_ahead, Then then) {
+                                bool looks_ahead, const BinRule<typename Rows::Element>& rule) {
   using Element = typename Rows::Element;
+  using Few = LeastOfFew<Element>;
   constexpr unsigned kStaged = 16 * 1024 / sizeof(Element);
   static_assert(kMostOfBlock == 2 * kSampleThreads);
-  __shared__ Element staged[kStaged];
+  union Memory {
+    Element staged[kStaged];
+    Few few;
+  };
+  __shared__ Memory memory;
+  Element* const staged = memory.staged;
   __shared__ BlockSelect<Element, kSampleThreads> select;
   const unsigned groups_of_block = of_block / size;
   const unsigned groups = groups_of_block * gridDim.x;
@@ -115,6 +133,12 @@ __device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned si
     if (threadIdx.x < groups_of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
     if (!last_block(arrived)) return;
   }
+  if (groups <= Few::kMost && rank <= Few::kMostWanted && (rule.count == 0 || rule.count == rank)) {
+    if (alone && threadIdx.x < groups) staged[threadIdx.x] = least;
+    __syncthreads();
+    if (threadIdx.x < kLanes) guess_of_few(alone ? staged : minima, groups, rank, guess, rule, memory.few);
+    return;
+  }
   const bool fits = groups <= kStaged;
   SetBits<Element> bits;
   for (unsigned i = threadIdx.x; i < groups; i += kSampleThreads) {
@@ -126,22 +150,18 @@ __device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned si
   const Element* const chosen_from = fits ? staged : minima;
   const Element threshold = select.kth(chosen_from, groups, rank, bits);
   if (threadIdx.x == 0) *guess = {.failed = 0, .candidates = 0, .threshold = threshold};
-  then(SampleMinima<Element>{chosen_from, groups}, threshold);
+  if (rule.count > 0) choose_knots(chosen_from, groups, threshold, rank - 1, rule);
 }
 
-/// Besides, chooses the knots of bins and empties them, where there are some, and sets what the scan counts in to zero.
+/// Besides, empties bins, where there are some, and sets what the scan counts in to zero.
 template <class Rows>
 __global__ void __launch_bounds__(kSampleThreads)
     find_threshold(const __grid_constant__ Rows rows, unsigned of_block, unsigned size, unsigned rank,
                    Guess<typename Rows::Element>* guess, typename Rows::Element* minima, unsigned* arrived,
                    const __grid_constant__ Bins<typename Rows::Element> bins, bool looks_ahead, Zeros counters) {
-  using Element = typename Rows::Element;
   if (bins.some()) Zeros{.words = bins.sizes, .count = kBins + 1}.set();
   counters.set();
-  guess_threshold(rows, of_block, size, rank, guess, minima, arrived, looks_ahead,
-                  [&](const SampleMinima<Element>& sample, Element threshold) {
-                    if (bins.some()) choose_knots(sample.elements, sample.count, threshold, rank - 1, bins.rule);
-                  });
+  guess_threshold(rows, of_block, size, rank, guess, minima, arrived, looks_ahead, bins.rule);
 }
 
 /// A warp's way to a list of candidates that grows. All lanes call.

@@ -12,8 +12,8 @@ constexpr double kSpread = 5;  // standard deviations of the number of candidate
 constexpr std::size_t kLeastRank = 3;
 /// Rank up to which a larger sample makes the threshold tighter at a price worth paying.
 constexpr std::size_t kMostRank = 512;
-constexpr std::size_t kMostSampled = 128 * 1024;  // random reads of more take longer than more candidates
-constexpr std::size_t kRowsOfSampled = 1024;      // one row in so many is looked at
+constexpr std::size_t kMostSampled = std::size_t{128} * 1024;  // random reads of more take longer than more candidates
+constexpr std::size_t kRowsOfSampled = 1024;                   // one row in so many is looked at
 /// Groups for each of the least elements that the threshold is chosen among: where two of those share a group, one is
 /// lost.
 constexpr std::size_t kGroupsOfRank = 8;
@@ -77,7 +77,7 @@ BinPlan plan_bins(const ThresholdPlan& plan) {
   // more: room that no element comes to is never touched.
   constexpr std::size_t kTimesMean = 8;
   constexpr std::size_t kStep = 32;
-  constexpr std::size_t kFewCandidates = 8 * kFewBins;
+  constexpr std::size_t kFewCandidates = std::size_t{8} * kFewBins;
   // Twice as wide as the others, half of the low bins are enough for so many intervals' elements.
   constexpr unsigned kLowIntervals = 4;
   constexpr std::size_t kFewRanks = 32;  // of which there may be far more candidates than in the mean

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "kernels/cuda/topk/order_plan.hpp"
 #include "kernels/cuda/topk/threshold_plan.hpp"
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/models.hpp"
@@ -36,24 +38,24 @@ SecondLooks second_looks(double n, double kept, const Statistics& statistics) {
   return {.tiles = n / tile * -std::expm1(-wanted * tile), .bytes = n * elsewhere * (1 - std::pow(1 - wanted, sector))};
 }
 
-/// Elements of temporary memory: where many are wanted, and where columns are scanned where many are kept, candidates
-/// go to bins with room for many times as many as are expected, and at least for some in each; otherwise to a list, and
-/// from there to buckets. A scan has a list besides, and narrow keys' candidates go through one.
-double room_for(const kernels::TopKShape& shape, double kept, bool scans) {
-  constexpr double kTimesBeyond = 2.5;  // elements that their bins have no room for, and where those lie
-  constexpr double kTimesInBins = 8.5;
-  constexpr double kLeastInBins = 32;
-  constexpr double kTimesInList = 4;
-  constexpr double kLeastBinned = 4096;
-  constexpr double kMostLeastBytes = 16 * 1024;  // of elements that are found by the minima of groups
-  const double listed = scans ? kTimesInList * kept : key_bytes(shape) < 4 ? 1.25 * kept : 0;  // before bins
-  const bool many = wanted(shape) * element_bytes(shape) > kMostLeastBytes || wanted(shape) > kept / 2;
-  const bool binned = (scans || many) && kept > kLeastBinned && kept <= static_cast<double>(kernels::cuda::kMostBinned);
-  if (!binned) return kTimesInList * kept;
-  constexpr double kBins = kernels::cuda::kBins;
-  const double clustered = std::min(static_cast<double>(kernels::cuda::kTimesClustered) * kept,
-                                    static_cast<double>(kernels::cuda::kMostClustered) * kBins);
-  return std::max(kTimesInBins * kept, clustered) + kLeastInBins * kBins + kTimesBeyond * kept + listed;
+/// Bytes of temporary memory: of what the scan keeps, and of the buckets that put a long list in order.
+double temporary_bytes(const kernels::TopKShape& shape, double kept, bool scans) {
+  constexpr double kTimesInList = 4;  // of few rows, and of an algorithm that does not guess
+  constexpr double kTimesInBuckets = 4.25;
+  const bool wide = shape.n > std::numeric_limits<std::uint32_t>::max() || packed_bytes(shape) == 8;
+  const std::size_t element = wide ? 16 : 8;
+  const std::size_t k = std::min(shape.n, shape.k);
+  if (shape.n <= kernels::cuda::kMostCounted || k == 0 || k > shape.n / 4) {
+    return kTimesInList * kept * static_cast<double>(element);
+  }
+  const bool narrow = shape.widths.size() == 1 && key_bytes(shape) < 4;
+  const auto plan = kernels::cuda::plan_threshold(shape.n, k);
+  const auto where =
+      scans ? kernels::cuda::plan_kept_of_scan(plan) : kernels::cuda::plan_kept(plan, k, element, narrow);
+  const bool buckets = !where.bins.some() && kernels::cuda::is_distributed(plan.expected, k, element);
+  const double sorted = buckets ? kTimesInBuckets * static_cast<double>(plan.expected) : 0;
+  return static_cast<double>(kernels::cuda::bytes_kept(plan, where, element)) + sorted * static_cast<double>(element) +
+         static_cast<double>(k * sizeof(kernels::RowId));
 }
 
 }  // namespace
@@ -70,7 +72,7 @@ Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& s
   return cuda_cost(shape, statistics,
                    {.launches = 3,
                     .bytes = read * n,
-                    .elements = room_for(shape, kept, scans),
+                    .elements = temporary_bytes(shape, kept, scans) / element_bytes(shape),
                     .widens = false,
                     .scans = true,
                     .other = {{"select", 1, 8e-6},  // the threshold from the sample

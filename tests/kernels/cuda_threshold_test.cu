@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <vector>
 
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/memory.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/least_in_order.hpp"
@@ -211,16 +213,19 @@ TEST(SampledPlaces, AreDifferentAndAllOver) {
   }
 }
 
+const TopKAlgorithm& sampled_threshold() {
+  for (const TopKAlgorithm* const entry : cuda::topk_algorithms()) {
+    if (entry->name == "cuda-sampled-threshold") return *entry;
+  }
+  throw std::logic_error("no cuda-sampled-threshold");
+}
+
 // Only the sampled rows are good ones: the threshold lets too few through. Then all are good but those.
 TEST(SampledThreshold, AnswersWhenItsGuessFails) {
   constexpr std::size_t kRows = 20'000;
   constexpr std::size_t kWanted = 200;
   const std::size_t sampled = cuda::plan_threshold(kRows, kWanted).sample();
-  const TopKAlgorithm* algorithm = nullptr;
-  for (const TopKAlgorithm* const entry : cuda::topk_algorithms()) {
-    if (entry->name == "cuda-sampled-threshold") algorithm = entry;
-  }
-  ASSERT_NE(algorithm, nullptr);
+  const TopKAlgorithm& algorithm = sampled_threshold();
   for (const bool sampled_are_good : {true, false}) {
     Values keys(kRows, sampled_are_good ? 1 : 0);
     for (std::size_t i = 0; i < sampled; ++i) {
@@ -230,11 +235,40 @@ TEST(SampledThreshold, AnswersWhenItsGuessFails) {
     for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
       const TopKProblem problem = data.problem(kWanted, ties);
       const Context context{.count_work = true, .stop = {}};
-      const TopKSolution solution = algorithm->run(problem, ParameterValues(algorithm->parameters, {}), context);
+      const TopKSolution solution = algorithm.run(problem, ParameterValues(algorithm.parameters, {}), context);
       EXPECT_EQ(solution.rows, oracle::topk(problem));
       // The keys were read again.
       constexpr std::size_t kSector = 32;
       EXPECT_GE(solution.work.bytes_read, 2 * kRows * sizeof(std::uint32_t) + sampled * kSector);
+    }
+  }
+}
+
+// Host memory's keys, what candidates are kept in, row ids; and no more than what the pool rounds these up to.
+TEST(SampledThreshold, TakesTheMemoryThatItsPlanTells) {
+  constexpr std::size_t kRows = 100'000;
+  constexpr std::size_t kSmallest = 16 * 256;  // what kernels tell each other
+  const TopKAlgorithm& algorithm = sampled_threshold();
+  auto& pool = dynamic_cast<cuda::PoolResource&>(cuda::DeviceContext::of_process().memory());
+  std::mt19937_64 engine(1);
+  Values values(kRows);
+  for (auto& value : values) value = engine();
+  for (const KeyWidth width : kWidths) {
+    const std::size_t bytes = static_cast<std::size_t>(width);
+    const std::size_t element = bytes == 8 ? 16 : 8;
+    const TopKCase data(kRows, {values}, {width});
+    for (const std::size_t k : {1, 700, 3000, 20'000}) {
+      SCOPED_TRACE(std::to_string(bytes) + " bytes, k = " + std::to_string(k));
+      const cuda::ThresholdPlan plan = cuda::plan_threshold(kRows, k);
+      const cuda::KeptPlan kept = cuda::plan_kept(plan, k, element, bytes < 4);
+      pool.give_back_kept();
+      pool.forget_peak();
+      const auto solution =
+          algorithm.run(data.problem(k, TieRule::first), ParameterValues(algorithm.parameters, {}), {});
+      EXPECT_EQ(solution.rows.size(), k);
+      const std::size_t told = cuda::bytes_kept(plan, kept, element) + kRows * bytes + k * sizeof(RowId);
+      EXPECT_GE(pool.peak(), told);
+      EXPECT_LE(pool.peak(), 2 * told + kSmallest);
     }
   }
 }

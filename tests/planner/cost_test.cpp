@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda/topk/threshold_plan.hpp"
 #include "planner/choose.hpp"
 #include "planner/cost/correction.hpp"
+#include "planner/cost/cuda_common.hpp"
 #include "planner/cost/cuda_partitions.hpp"
 #include "planner/cost/models.hpp"
 #include "planner/estimate.hpp"
@@ -206,18 +208,33 @@ TEST(CostModels, ListsOfThreadsHardlyChangeWhereRowsAreInOrder) {
   EXPECT_GE(seconds(-1), seconds(0));
 }
 
-TEST(CostModels, CandidatesInBinsNeedRoomForSeveralTimesAsMany) {
-  const auto bytes = [](std::size_t n, std::size_t k, KeyWidth width) {
-    Statistics resident;
-    resident.memory = kernels::Memory::device;
-    const TopKShape shape{.n = n, .k = k, .widths = {width}};
-    return cost::cuda_sampled_threshold(shape, resident, {}, {}).bytes - 4 * static_cast<double>(n);
+// As the emulated path takes it (SampledThreshold.TakesTheMemoryThatItsPlanTells), so that limits of memory hold.
+TEST(CostModels, MemoryOfTheSampledThresholdIsThatOfItsPlan) {
+  constexpr std::size_t kRows = std::size_t{1} << 26;
+  const auto bytes = [](std::size_t k, KeyWidth width, bool scans) {
+    Statistics statistics;
+    statistics.memory = kernels::Memory::device;
+    if (scans) statistics.scanned = 8;
+    const TopKShape shape{.n = kRows, .k = k, .widths = {width}};
+    const double keys = static_cast<double>(kRows) * cost::packed_bytes(shape);
+    return cost::cuda_sampled_threshold(shape, statistics, {}, {}).bytes - keys;
   };
-  // Some 104,000 candidates of 8 bytes: 24 times in bins, two and a half times beyond them, and 2 MB of bins.
-  EXPECT_NEAR(bytes(1 << 26, 65536, KeyWidth::bytes4), 26.5 * 8 * 104e3 + 2.1e6, 1e6);
-  EXPECT_LT(bytes(1 << 26, 100, KeyWidth::bytes4), 1e6);  // a list of few
-  // Candidates of narrow keys lie in a list before.
-  EXPECT_NEAR(bytes(1 << 26, 65536, KeyWidth::bytes2), (26.5 + 1.25) * 8 * 104e3 + 2.1e6, 1e6);
+  const auto told = [](std::size_t k, std::size_t element, bool narrow) {
+    const auto plan = kernels::cuda::plan_threshold(kRows, k);
+    return static_cast<double>(bytes_kept(plan, plan_kept(plan, k, element, narrow), element) + 8 * k);
+  };
+  for (const std::size_t k : {1, 100, 1024, 65536}) {
+    EXPECT_NEAR(bytes(k, KeyWidth::bytes4, false), told(k, 8, false), 1) << k;
+    EXPECT_NEAR(bytes(k, KeyWidth::bytes8, false), told(k, 16, false), 1) << k;
+    EXPECT_NEAR(bytes(k, KeyWidth::bytes2, false), told(k, 8, true), 1) << k;
+  }
+  EXPECT_GT(bytes(1024, KeyWidth::bytes8, true), told(1024, 16, false));  // a list besides
+  // Of some 104,000 candidates of 8 bytes: 24 times as many in bins, rounded up to 352 in each, and once beyond them
+  // with their places.
+  EXPECT_NEAR(bytes(65536, KeyWidth::bytes4, false), 8192 * 352 * 8 + 2 * 8 * 104e3, 1e6);
+  EXPECT_LT(bytes(100, KeyWidth::bytes4, false), 3e6);
+  // Too many for bins: a list, and buckets.
+  EXPECT_NEAR(bytes(1 << 20, KeyWidth::bytes4, false), 5.5 * 8 * 1.25 * (1 << 20), 8e6);
 }
 
 TEST(ExpectedSkyline, OfFewDimensions) {

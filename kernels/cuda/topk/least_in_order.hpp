@@ -5,6 +5,7 @@
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/order_plan.hpp"
 
 // The last part of a selection: of a list that holds the k least elements and others, those k in ascending order.
 namespace skyrank::kernels::cuda {
@@ -28,21 +29,9 @@ struct InOrder {
   std::size_t k = 0;      ///< at most the elements there are
 };
 
-/// Lists up to so long are ordered without guessing.
-inline constexpr std::size_t kMostCounted = 8192;
-/// Longer lists would need more buckets than shared memory can count.
-inline constexpr std::size_t kMostOrdered = std::size_t{20} << 20;
-
-/// Most wanted elements that the minima of groups of a list bound: these have to fit shared memory.
+/// Most wanted elements that the minima of groups of a list bound.
 template <class Element>
-inline constexpr std::size_t kMostLeast = 16 * 1024 / sizeof(Element);
-
-/// Whether of a guessed list of `size` elements in the mean the k least are found by distributing all of them to
-/// buckets; shorter lists and fewer wanted elements take less.
-template <class Element>
-constexpr bool is_distributed(std::size_t size, std::size_t k) {
-  return size > kMostCounted / 2 && (k > kMostLeast<Element> || k > size / 2);
-}
+inline constexpr std::size_t kMostLeast = kMostLeastBytes / sizeof(Element);
 
 /// Small lists by counting, up to kMostOrdered elements by a sample sort. That guesses: guess->failed may be set,
 /// though less than once in a million times.

@@ -22,37 +22,38 @@ namespace skyrank::kernels::cuda {
 template <class Element>
 class SampledBins {
  public:
-  /// There are no bins where `bins` has no knots. The list has room for `listed` elements.
-  SampledBins(const ThresholdPlan& plan, const BinPlan& bins, std::size_t listed, DeviceContext& device)
+  SampledBins(const ThresholdPlan& plan, const KeptPlan& kept, DeviceContext& device)
       : plan_(plan),
-        size_(bins),
+        kept_(kept),
         device_(device),
-        listed_((listed + kAligned - 1) / kAligned * kAligned),
-        memory_(device.allocate<Element>(listed_ + groups() + (some() ? kRoomForKnots + in_bins() + bins.beyond : 0))),
-        sizes_(device.allocate<unsigned>(some() ? kBins + 1 : 0)),
-        places_(device.allocate<uint2>(bins.beyond)) {}
+        memory_(device.allocate<Element>(elements_kept(plan, kept))),
+        sizes_(device.allocate<unsigned>(some() ? kSizesOfBins : 0)),
+        places_(device.allocate<uint2>(kept.bins.beyond)) {
+    static_assert(sizeof(uint2) == kPlaceBytes);
+  }
 
-  bool some() const { return size_.knots > 0; }
+  bool some() const { return kept_.bins.some(); }
   Element* list() { return memory_.data(); }
 
   /// What kernels know of the bins, of elements with row ids from `first` on, `rows` of them.
   Bins<Element> bins(std::uint64_t first, std::uint64_t rows) {
     if (!some()) return {};
-    Element* const knots = minima() + groups();
+    const BinPlan& size = kept_.bins;
+    Element* const knots = minima() + plan_.groups();
     Element* const elements = knots + kRoomForKnots;
     return {.rule = {.knots = knots,
-                     .count = size_.knots,
-                     .width = size_.width,
-                     .low_bins = size_.low_bins,
+                     .count = size.knots,
+                     .width = size.width,
+                     .low_bins = size.low_bins,
                      .first = first,
                      .rows = rows},
             .sizes = sizes_.data(),
             .elements = elements,
-            .count = size_.count,
-            .room = size_.room,
-            .beyond = elements + in_bins(),
+            .count = size.count,
+            .room = size.room,
+            .beyond = elements + size.in_bins(),
             .places = places_.data(),
-            .beyond_room = size_.beyond};
+            .beyond_room = size.beyond};
   }
 
   /// Finds the threshold and, where there are bins, their knots. `rows` is what find_threshold samples. `looks_ahead`:
@@ -78,16 +79,11 @@ class SampledBins {
   }
 
  private:
-  static constexpr std::size_t kAligned = 32;  ///< elements: bins begin where sectors of memory do
-
-  std::size_t groups() const { return plan_.sample() / plan_.group; }
-  std::size_t in_bins() const { return std::size_t{size_.count} * size_.room; }
-  Element* minima() { return memory_.data() + listed_; }
+  Element* minima() { return memory_.data() + kept_.listed; }
 
   ThresholdPlan plan_;
-  BinPlan size_;
+  KeptPlan kept_;
   DeviceContext& device_;
-  std::size_t listed_;
   Buffer<Element> memory_;  ///< the list, the minima of the sample's groups, knots, what bins hold, what is beyond
   Buffer<unsigned> sizes_;  ///< of bins
   Buffer<uint2> places_;

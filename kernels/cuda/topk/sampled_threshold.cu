@@ -68,26 +68,20 @@ struct SampledThreshold {
   template <class E>
   static void select(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
                      const InOrder<typename E::Element>& answer) {
-    if (plan.expected <= kMostBinned && uses_bins<E>(plan, answer.k))
-      select_in_bins(run, elements, n, plan, answer);
+    using Element = typename E::Element;
+    SampledBins<Element> sampled(plan, plan_kept(plan, answer.k, sizeof(Element), kNarrow<E>), run.device);
+    if (sampled.some())
+      select_in_bins(run, elements, n, plan, sampled, answer);
     else
-      select_in_list(run, elements, n, plan, answer);
-  }
-
-  /// A list takes longer, even where few of it are wanted, unless it is short.
-  template <class E>
-  static bool uses_bins(const ThresholdPlan& plan, std::size_t k) {
-    constexpr std::size_t kLeastBinned = 2048;
-    return is_distributed<typename E::Element>(plan.expected, k) || (!kNarrow<E> && plan.expected > kLeastBinned);
+      select_in_list(run, elements, n, plan, sampled, answer);
   }
 
   /// Candidates in a list, which is then put in order.
   template <class E>
   static void select_in_list(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
-                             const InOrder<typename E::Element>& answer) {
+                             SampledBins<typename E::Element>& sampled, const InOrder<typename E::Element>& answer) {
     using Element = typename E::Element;
     auto* const guess = run.guess_with<Guess<Element>>();
-    SampledBins<Element> sampled(plan, {}, plan.capacity, run.device);
     Element* const candidates = sampled.list();
     const bool ahead = looks_ahead(run, elements, n, plan);
     sampled.sample(SampledKeys<E>(elements, n), guess, {}, ahead);
@@ -107,11 +101,10 @@ struct SampledThreshold {
   /// Candidates in bins, which the scan puts nearly in order.
   template <class E>
   static void select_in_bins(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
-                             const InOrder<typename E::Element>& answer) {
+                             SampledBins<typename E::Element>& sampled, const InOrder<typename E::Element>& answer) {
     using Element = typename E::Element;
     auto* const guess = run.guess_with<Guess<Element>>();
     const SampledKeys<E> keys(elements, n);
-    SampledBins<Element> sampled(plan, plan_bins(plan), 0, run.device);
     const Bins<Element> bins = sampled.bins(keys.first_row_bits(), n);
     const bool ahead = looks_ahead(run, elements, n, plan);
     sampled.sample(keys, guess, bins, ahead);

@@ -75,22 +75,6 @@ __device__ ScanSink<Element> sink_of(const ScanTarget<Element>& target, bool hol
   return {target, holds_all ? nullptr : &knots};
 }
 
-/// Whether the candidates of a plan go to bins: a list takes longer, even where few of it are wanted. Of a low rank of
-/// the sample there may be many more than expected.
-inline bool uses_bins(const ThresholdPlan& plan) {
-  constexpr std::size_t kLeastRank = 6;
-  constexpr std::size_t kLeastBinned = 4096;
-  return plan.rank >= kLeastRank && plan.expected > kLeastBinned && plan.expected <= kMostBinned;
-}
-
-/// As plan_bins, but that all candidates may lie beyond their bins' room: there are few.
-inline BinPlan plan_scan_bins(const ThresholdPlan& plan) {
-  if (!uses_bins(plan)) return {};
-  BinPlan bins = plan_bins(plan);
-  bins.beyond = static_cast<unsigned>(plan.capacity);
-  return bins;
-}
-
 /// What a scan does while its threshold is being found, and counts in after that.
 struct ScanStart {
   bool looks_ahead = false;
@@ -109,7 +93,7 @@ class ScanSelection {
         plan_(plan),
         device_(device),
         guess_(device.allocate<Guess<Element>>(1)),
-        bins_(plan, plan_scan_bins(plan), plan.capacity, device),
+        bins_(plan, plan_kept_of_scan(plan), device),
         rows_(device.allocate<RowId>(problem.ties == TieRule::last ? 0 : problem.k)),
         elements_(device.allocate<Element>(problem.ties == TieRule::last ? problem.k : 0)) {}
 

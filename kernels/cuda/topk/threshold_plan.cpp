@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cuda/topk/order_plan.hpp"
+
 namespace skyrank::kernels::cuda {
 namespace {
 
@@ -28,6 +30,12 @@ std::size_t rows_of_block(std::size_t sample) {
 }
 
 double with_room(double mean) { return mean + kSpread * std::sqrt(mean) + 12; }
+
+/// Bins begin where sectors of memory do.
+std::size_t whole_sectors(std::size_t elements) {
+  constexpr std::size_t kElements = 32;
+  return (elements + kElements - 1) / kElements * kElements;
+}
 
 }  // namespace
 
@@ -92,6 +100,36 @@ BinPlan plan_bins(const ThresholdPlan& plan) {
   bins.room = static_cast<unsigned>((std::max(least, clustered) / kStep + 1) * kStep);
   bins.beyond = static_cast<unsigned>(plan.rank < kFewRanks ? plan.capacity : plan.expected);
   return bins;
+}
+
+KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, std::size_t element_bytes, bool narrow) {
+  // A list takes longer, even where few of it are wanted, unless it is short.
+  constexpr std::size_t kLeastBinned = 2048;
+  const bool many = is_distributed(plan.expected, k, element_bytes) || (!narrow && plan.expected > kLeastBinned);
+  if (many && plan.expected <= kMostBinned) return {.bins = plan_bins(plan), .listed = 0};
+  return {.bins = {}, .listed = whole_sectors(plan.capacity)};
+}
+
+KeptPlan plan_kept_of_scan(const ThresholdPlan& plan) {
+  // Of a low rank of the sample there may be many more than expected.
+  constexpr std::size_t kLeastRank = 6;
+  constexpr std::size_t kLeastBinned = 4096;
+  KeptPlan kept{.bins = {}, .listed = whole_sectors(plan.capacity)};
+  if (plan.rank < kLeastRank || plan.expected <= kLeastBinned || plan.expected > kMostBinned) return kept;
+  kept.bins = plan_bins(plan);
+  // All may have one key, or nearly; there are few.
+  kept.bins.beyond = static_cast<unsigned>(plan.capacity);
+  return kept;
+}
+
+std::size_t elements_kept(const ThresholdPlan& plan, const KeptPlan& kept) {
+  const BinPlan& bins = kept.bins;
+  return kept.listed + plan.groups() + (bins.some() ? kRoomForKnots + bins.in_bins() + bins.beyond : 0);
+}
+
+std::size_t bytes_kept(const ThresholdPlan& plan, const KeptPlan& kept, std::size_t element_bytes) {
+  const std::size_t sizes = kept.bins.some() ? kSizesOfBins * sizeof(unsigned) : 0;
+  return elements_kept(plan, kept) * element_bytes + sizes + kept.bins.beyond * kPlaceBytes;
 }
 
 }  // namespace skyrank::kernels::cuda

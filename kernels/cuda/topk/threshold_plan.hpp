@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-// How the sampled-threshold path sizes its samples. Plain arithmetic, for the host.
+// How the sampled-threshold path sizes its samples, and what it keeps candidates in. Plain arithmetic, for the host.
 namespace skyrank::kernels::cuda {
 
 /// The least r such that a Poisson variable of mean `mean` is r or more with a probability of at most `risk`
@@ -20,6 +20,7 @@ struct ThresholdPlan {
   std::size_t capacity = 0;  ///< more are kept only with a probability below 1e-5
 
   std::size_t sample() const { return blocks * rows; }
+  std::size_t groups() const { return sample() / group; }
 };
 
 inline constexpr std::size_t kMostOfBlock = 2048;
@@ -46,7 +47,11 @@ inline constexpr std::size_t kMostBinned = std::size_t{1} << 19;
 inline constexpr std::size_t kTimesClustered = 24;
 inline constexpr std::size_t kMostClustered = 512;
 
-/// How candidates are kept in bins (bins.cuh).
+/// What tells how many elements each bin has, and how many are beyond all of them.
+inline constexpr std::size_t kSizesOfBins = kBins + 1;
+inline constexpr std::size_t kPlaceBytes = 8;  ///< of what is beyond: its bin, and its place there
+
+/// How candidates are kept in bins (bins.cuh). There are none where there are no knots.
 struct BinPlan {
   unsigned count = 0;     ///< kBins or kFewBins
   unsigned knots = 0;     ///< of the sample, the threshold included
@@ -54,9 +59,31 @@ struct BinPlan {
   unsigned low_bins = 0;  ///< bins below the least knot
   unsigned room = 0;      ///< elements in each bin
   unsigned beyond = 0;    ///< elements that their bins have no room for
+
+  bool some() const { return knots > 0; }
+  std::size_t in_bins() const { return std::size_t{count} * room; }
 };
 
 /// plan.expected <= kMostBinned.
 BinPlan plan_bins(const ThresholdPlan& plan);
+
+/// What a scan keeps candidates in: bins, a list, or both.
+struct KeptPlan {
+  BinPlan bins = {};
+  std::size_t listed = 0;  ///< elements that the list has room for, rounded up to whole sectors of memory
+};
+
+/// Of candidates for the k best of keys in memory, which are elements of so many bytes. `narrow`: keys of 1 or 2 bytes.
+KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, std::size_t element_bytes, bool narrow);
+
+/// Of candidates among rows whose keys a scan makes.
+KeptPlan plan_kept_of_scan(const ThresholdPlan& plan);
+
+/// Elements of temporary memory: the list, the minima of the sample's groups, knots, bins, and what is beyond these.
+std::size_t elements_kept(const ThresholdPlan& plan, const KeptPlan& kept);
+
+/// Bytes of temporary memory: those elements, of so many bytes each, the sizes of bins, and the places of what is
+/// beyond them.
+std::size_t bytes_kept(const ThresholdPlan& plan, const KeptPlan& kept, std::size_t element_bytes);
 
 }  // namespace skyrank::kernels::cuda

@@ -112,10 +112,10 @@ KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, std::size_t element
 
 KeptPlan plan_kept_of_scan(const ThresholdPlan& plan) {
   // Of a low rank of the sample there may be many more than expected.
-  constexpr std::size_t kLeastRank = 6;
+  constexpr std::size_t kLeastBinnedRank = 6;
   constexpr std::size_t kLeastBinned = 4096;
   KeptPlan kept{.bins = {}, .listed = whole_sectors(plan.capacity)};
-  if (plan.rank < kLeastRank || plan.expected <= kLeastBinned || plan.expected > kMostBinned) return kept;
+  if (plan.rank < kLeastBinnedRank || plan.expected <= kLeastBinned || plan.expected > kMostBinned) return kept;
   kept.bins = plan_bins(plan);
   // All may have one key, or nearly; there are few.
   kept.bins.beyond = static_cast<unsigned>(plan.capacity);

@@ -8,6 +8,8 @@
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/bins.cuh"
 #include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/narrow_bin_rule.cuh"
+#include "kernels/cuda/topk/rank_bins.cuh"
 #include "tests/kernels/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
@@ -42,15 +44,15 @@ class BinOf {
 
   explicit BinOf(const BinRule<Element>& rule) : rule_(rule) {
     if constexpr (sizeof(typename E::Key) < 4) {
-      for (unsigned i = 0; i < rule.count; ++i) rule.set_knot(knots_, i);
-      for (unsigned i = 0; i < rule.count; ++i) rule.set_interval(knots_, i);
+      for (unsigned i = 0; i < rule.count; ++i) knots_.set_knot(rule, i);
+      for (unsigned i = 0; i < rule.count; ++i) knots_.set_interval(rule, i);
     } else {
-      std::copy_n(rule.knots, rule.count, knots_.sorted);
-      knots_.low_scale = rule.low_scale();
+      for (unsigned i = 0; i < rule.count; ++i) knots_.set_knot(rule, i);
+      knots_.set_low_scale(rule);
     }
   }
 
-  unsigned operator()(Element element) const { return rule_.bin_of(element, knots_); }
+  unsigned operator()(Element element) const { return knots_.bin_of(rule_, element); }
 
  private:
   BinRule<Element> rule_;

@@ -378,9 +378,9 @@ __device__ Key least_key(const ReadScan& scan, const Scores<Key, kRows>& scores,
 #pragma unroll
     for (unsigned i = 0; i < kRows; ++i) {
       const auto score = with_bits_of<T>(scores.bits[i]);
-      const bool passes = (passing >> bit_of_row(i) & 1) != 0;
-      const bool is_better = better(score, best);
-      best = passes && is_better ? score : best;
+      bool is_best = better(score, best);
+      is_best &= (passing >> bit_of_row(i) & 1) != 0;  // without a branch
+      best = is_best ? score : best;
     }
     return key_of_score(scan, with_bits_of<Key>(best), false);
   };

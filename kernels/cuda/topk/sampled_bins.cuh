@@ -11,6 +11,7 @@
 #include "kernels/cuda/topk/bins.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/least_in_order.hpp"
+#include "kernels/cuda/topk/rank_bins.cuh"
 #include "kernels/cuda/topk/threshold.cuh"
 #include "kernels/cuda/topk/threshold_plan.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/bins.cuh"
+#include "kernels/cuda/topk/keep.cuh"
 #include "kernels/cuda/topk/least_in_order.hpp"
 #include "kernels/cuda/topk/radix_select.cuh"
 #include "kernels/cuda/topk/sampled_bins.cuh"

@@ -14,6 +14,7 @@
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/run.hpp"
 #include "kernels/cuda/topk/bins.cuh"
+#include "kernels/cuda/topk/collector.cuh"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/least_in_order.hpp"
 #include "kernels/cuda/topk/sampled_bins.cuh"
@@ -71,7 +72,7 @@ using ScanCollector = CollectorTo<Element, ScanSink<Element>>;
 template <class Element>
 __device__ ScanSink<Element> sink_of(const ScanTarget<Element>& target, bool holds_all, KnotsOfBlock<Element>& knots) {
   if (!target.bins.some()) return {target, nullptr};
-  target.bins.rule.load_knots(knots);
+  knots.load(target.bins.rule);
   return {target, holds_all ? nullptr : &knots};
 }
 

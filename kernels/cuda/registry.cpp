@@ -1,7 +1,7 @@
 #include "kernels/cuda/registry.hpp"
 
 #include "kernels/cuda/skyline/resident.hpp"
-#include "kernels/cuda/topk/scan_threshold.hpp"
+#include "kernels/cuda/topk/sampled_threshold/scan_threshold.hpp"
 
 namespace skyrank::kernels::cuda {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda/topk/bitonic_steps.hpp"
+#include "kernels/cuda/topk/bitonic/steps.hpp"
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/models.hpp"
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda/topk/subrange.hpp"
+#include "kernels/cuda/topk/dr_topk/subrange.hpp"
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/models.hpp"
 

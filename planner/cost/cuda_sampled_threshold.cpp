@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cuda/topk/order_plan.hpp"
-#include "kernels/cuda/topk/threshold_plan.hpp"
+#include "kernels/cuda/topk/in_order/order_plan.hpp"
+#include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/models.hpp"
 

@@ -8,8 +8,8 @@
 
 #include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/topk/batched.hpp"
-#include "kernels/cuda/topk/sampled_threshold.hpp"
+#include "kernels/cuda/topk/batched/batched.hpp"
+#include "kernels/cuda/topk/sampled_threshold/sampled_threshold.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/device_copies.hpp"
 

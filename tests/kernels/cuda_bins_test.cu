@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "kernels/cuda/registry.hpp"
-#include "kernels/cuda/topk/bins.cuh"
 #include "kernels/cuda/topk/element.cuh"
-#include "kernels/cuda/topk/narrow_bin_rule.cuh"
-#include "kernels/cuda/topk/rank_bins.cuh"
+#include "kernels/cuda/topk/sampled_threshold/bins.cuh"
+#include "kernels/cuda/topk/sampled_threshold/narrow_bin_rule.cuh"
+#include "kernels/cuda/topk/sampled_threshold/rank_bins.cuh"
 #include "tests/kernels/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/cuda/topk/element.cuh"
-#include "kernels/cuda/topk/keep.cuh"
+#include "kernels/cuda/topk/sampled_threshold/keep.cuh"
 #include "tests/kernels/device_copies.hpp"
 
 // A scan that looks at its first tiles before it waits for the threshold keeps what any scan keeps.

@@ -13,7 +13,7 @@
 #include "kernels/common/expression.hpp"
 #include "kernels/common/keys.hpp"
 #include "kernels/cuda/eval/columns.hpp"
-#include "kernels/cuda/topk/scan_threshold.hpp"
+#include "kernels/cuda/topk/sampled_threshold/scan_threshold.hpp"
 #include "tests/kernels/device_copies.hpp"
 
 // Rankings in one pass over columns, against all rows' keys in order.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/cuda/topk/threshold_plan.hpp"
+#include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 
 // How the sampled-threshold path sizes its samples.
 namespace skyrank::kernels::tests {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/cuda/topk/batched.hpp"
+#include "kernels/cuda/topk/batched/batched.hpp"
 #include "tests/kernels/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 

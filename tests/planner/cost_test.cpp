@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/topk/threshold_plan.hpp"
+#include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 #include "planner/choose.hpp"
 #include "planner/cost/correction.hpp"
 #include "planner/cost/cuda_common.hpp"

@@ -5,7 +5,7 @@
 #include "kernels/common/transfers.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/range.hpp"
-#include "kernels/cuda/topk/batched.hpp"
+#include "kernels/cuda/topk/batched/batched.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {

@@ -9,8 +9,8 @@
 #include "kernels/cuda/run.hpp"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/finish.hpp"
+#include "kernels/cuda/topk/in_order/least_in_order.hpp"
 #include "kernels/cuda/topk/keys.hpp"
-#include "kernels/cuda/topk/least_in_order.hpp"
 #include "kernels/cuda/topk/ties.hpp"
 #include "kernels/cuda/topk/wide.cuh"
 

@@ -1,0 +1,337 @@
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/copy_ahead.cuh"
+#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/shared.cuh"
+#include "kernels/cuda/topk/batched/order_of_kept.cuh"
+#include "kernels/cuda/topk/batched/share_of_block.cuh"
+#include "kernels/cuda/topk/batched/short_segments.hpp"
+#include "kernels/cuda/topk/even_bins.cuh"
+#include "kernels/cuda/topk/guess.cuh"
+
+// A block a segment, for many wanted rows. A sample, 32 bytes at a place for each thread, gives a bound that keeps a
+// little more than k rows; one scan keeps what is within it, and that is put in order. Each lane copies keys of its own
+// to shared memory, some ahead of those that it looks at, and waits for no other; it takes places for all of a tile's
+// that it keeps at a time. So little is kept that a loop over a lane's hits is shorter than to write each key if it is
+// one, and keys in shared memory, unlike those in registers, may be chosen in a loop. Where the bound kept too few
+// rows, or more than there is room for, the segment gets a mark, and running_segments.cu takes it.
+//
+// Floor: one read of the keys. Besides, 110 instructions of a warp for each 512 keys, and the sample's places are read
+// twice.
+namespace skyrank::kernels::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kWarps = kThreads / kLanes;
+constexpr unsigned kLoads = 4;  // of 16 bytes of a lane, of a tile
+
+/// Blocks of a multiprocessor: two that read far ahead, or three, of short segments, whose samples and orders take most
+/// of the time. What they have in shared memory sets it.
+constexpr unsigned kFewBlocks = 2;
+constexpr unsigned kManyBlocks = 3;
+/// From so many bytes on a segment's keys are long.
+constexpr std::size_t kLongBytes = 192 * 1024;
+
+/// What a block keeps of a segment. All of its threads call.
+template <class E, unsigned kBlocks>
+class ScreenedSegment {
+ public:
+  using Element = typename E::Element;
+  using Key = typename E::Key;
+
+  static constexpr unsigned kStages = kBlocks == kFewBlocks ? 3 : 2;  ///< tiles of a warp, of which one is looked at
+  /// Elements of a thread that there is room for: those that the bounds of random rows keep, but for few of these.
+  static constexpr unsigned kKeptOfThread = sizeof(Element) > 8 ? 13 : kBlocks == kFewBlocks ? 19 : 17;
+  static constexpr unsigned kRoom = kThreads * kKeptOfThread;
+  using Order = OrderOfKept<E, kThreads, kKeptOfThread>;
+
+  static constexpr unsigned kNeighbours = 32 / sizeof(Key);  ///< sampled keys of a thread, which one access brings
+  static constexpr unsigned kSampled = kThreads * kNeighbours;
+
+  struct Shared {
+    uint4 stages[kStages][kLoads][kThreads];
+    typename Order::Shared order;
+    unsigned count;    ///< of places given away
+    unsigned bin;      ///< that has the wanted key of the sample,
+    unsigned before;   ///< sampled keys before it,
+    unsigned inside;   ///< and in it
+    unsigned tie_end;  ///< see below
+    Element kept[kRoom];
+  };
+
+  /// `size` keys, more than kSampled.
+  __device__ ScreenedSegment(const Key* keys, unsigned size, Shared& shared)
+      : keys_(keys), size_(size), shared_(shared) {}
+
+  /// Keeps the k least and some more, unless count() tells otherwise.
+  __device__ void read(unsigned k) {
+    if (threadIdx.x == 0) shared_.count = 0;
+#pragma unroll
+    for (unsigned stage = 0; stage + 1 < kStages; ++stage) copy_tile(threadIdx.x / kLanes + stage * kWarps, stage);
+    find_bound(rank_in_sample(k));
+    scan();
+    scan_rest();
+    __syncthreads();
+  }
+
+  /// Rows within the bound, more than kRoom if not all were kept.
+  __device__ unsigned count() const { return shared_.count; }
+
+  /// Hands on the k least, of no more than there is room for, in order: put(rank, element).
+  template <class Put>
+  __device__ void finish(unsigned k, Put put) {
+    const unsigned tied_rows = min(size_, tie_end_ + kTile);
+    Order::order(shared_.kept, shared_.count, k, {knot_, limit_, size_, tied_rows}, shared_.order, put);
+  }
+
+ private:
+  static constexpr unsigned kWidth = 16 / sizeof(Key);  ///< keys of a load
+  static constexpr unsigned kItems = kLoads * kWidth;   ///< keys of a lane in a tile
+  static constexpr unsigned kTile = kLanes * kItems;
+  static constexpr unsigned kBins = 4 * kThreads;  ///< of the sample
+  static_assert(kBins <= Order::kBins && kItems <= 32);
+
+  /// More sampled keys than this are not within the segment's k least, but for once in 10^5 segments of random rows.
+  __device__ unsigned rank_in_sample(unsigned k) const {
+    const float mean = static_cast<float>(k) * static_cast<float>(kSampled) / static_cast<float>(size_);
+    return min(static_cast<unsigned>(mean + 4.4f * sqrtf(mean)) + 4, kSampled);
+  }
+
+  /// The first of this thread's rows in the sample.
+  __device__ unsigned sampled_row() const {
+    const auto address = reinterpret_cast<std::uintptr_t>(keys_) / sizeof(Key);
+    const unsigned lead = static_cast<unsigned>(-address) % kNeighbours;
+    const std::size_t accesses = (size_ - lead) / kNeighbours;
+    return lead + kNeighbours * static_cast<unsigned>(sampled_place(threadIdx.x, kThreads, accesses));
+  }
+
+  /// Of the sampled key of a rank, from 1, or of one that comes little later. The sample's interval is divided into
+  /// bins, and the bin with that key again, until it has few keys, or one.
+  __device__ void find_bound(unsigned rank) {
+    const unsigned row = sampled_row();
+    Key keys[kNeighbours];
+#pragma unroll
+    for (unsigned i = 0; i < 2; ++i) {
+      const uint4 loaded = __ldg(reinterpret_cast<const uint4*>(keys_ + row) + i);
+      __builtin_memcpy(keys + i * (kNeighbours / 2), &loaded, sizeof(loaded));
+    }
+    const unsigned few = 2 + rank / 16;
+    unsigned inside = (1u << kNeighbours) - 1;  // a bit for each key in the interval
+    unsigned before = 0;
+    Key least = find_range(keys, inside);
+    knot_ = least;
+    while (least != limit_) {
+      divide(keys, inside, rank - before, EvenBins<Key, kBins>(least, limit_));
+      before += shared_.before;
+      least = find_range(keys, inside);
+      if (shared_.inside <= few) break;
+    }
+    tie_end_ = size_;
+    if (least == limit_) bound_ties(inside, rank - before, few, row);
+  }
+
+  /// Returns the least of the block's keys that `inside` has bits for; the greatest is the limit.
+  __device__ Key find_range(const Key (&keys)[kNeighbours], unsigned inside) {
+    Key least = static_cast<Key>(~Key{0});
+    limit_ = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kNeighbours; ++i) {
+      if ((inside >> i & 1) == 0) continue;
+      least = keys[i] < least ? keys[i] : least;
+      limit_ = keys[i] > limit_ ? keys[i] : limit_;
+    }
+    shared_.order.range.find(least, limit_);
+    return least;
+  }
+
+  /// Counts the keys in bins and leaves those inside that are in the bin with the key of a rank, from 1.
+  __device__ void divide(const Key (&keys)[kNeighbours], unsigned& inside, unsigned rank,
+                         const EvenBins<Key, kBins>& bins) {
+    unsigned* const counts = shared_.order.ends;
+    auto* const own = reinterpret_cast<uint4*>(counts) + threadIdx.x;
+    *own = make_uint4(0, 0, 0, 0);
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < kNeighbours; ++i) {
+      if ((inside >> i & 1) != 0) atomicAdd(&counts[bins.of(keys[i])], 1u);
+    }
+    __syncthreads();
+    const unsigned of_bins[] = {own->x, own->y, own->z, own->w};
+    unsigned all = 0;
+    unsigned before = sum_before(of_bins[0] + of_bins[1] + of_bins[2] + of_bins[3], all);
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      if (before < rank && rank <= before + of_bins[i]) {
+        shared_.bin = 4 * threadIdx.x + i;
+        shared_.before = before;
+        shared_.inside = of_bins[i];
+      }
+      before += of_bins[i];
+    }
+    __syncthreads();
+    const unsigned chosen = shared_.bin;
+#pragma unroll
+    for (unsigned i = 0; i < kNeighbours; ++i) {
+      if ((inside >> i & 1) != 0 && bins.of(keys[i]) != chosen) inside &= ~(1u << i);
+    }
+  }
+
+  /// The keys inside are one. If there are many more than `rank` of them, only rows up to that one are in. `row`: of
+  /// the thread's first.
+  __device__ void bound_ties(unsigned inside, unsigned rank, unsigned few, unsigned row) {
+    const auto own = static_cast<unsigned>(__popc(inside));
+    unsigned all = 0;
+    const unsigned before = sum_before(own, all);
+    if (all <= rank + few) return;
+    if (before < rank && rank <= before + own) shared_.tie_end = row + kNeighbours;
+    __syncthreads();
+    tie_end_ = shared_.tie_end;
+  }
+
+  /// Rows before the first one at a multiple of 128 bytes, where tiles begin.
+  __device__ unsigned lead() const {
+    return static_cast<unsigned>(-(reinterpret_cast<std::uintptr_t>(keys_) / sizeof(Key))) % (128 / sizeof(Key));
+  }
+  /// That are whole.
+  __device__ unsigned tiles() const { return (size_ - lead()) / kTile; }
+
+  /// Begins to, if there is such a tile.
+  __device__ void copy_tile(unsigned tile, unsigned stage) {
+    if (tile < tiles()) {
+      const auto* const words = reinterpret_cast<const uint4*>(keys_ + lead()) + threadIdx.x % kLanes;
+      const auto* const own = words + std::size_t{tile} * (kLoads * kLanes);
+#pragma unroll
+      for (unsigned i = 0; i < kLoads; ++i) copy_ahead<16>(&shared_.stages[stage][i][threadIdx.x], own + i * kLanes);
+    }
+    end_copies();
+  }
+
+  /// Keeps what is within the bound, of whole tiles. Of each warp the first ones are on their way.
+  __device__ void scan() {
+    const unsigned tiles = this->tiles();
+    unsigned stage = 0;
+    for (unsigned tile = threadIdx.x / kLanes; tile < tiles; tile += kWarps) {
+      copy_tile(tile + (kStages - 1) * kWarps, stage == 0 ? kStages - 1 : stage - 1);
+      wait_for_copies<kStages - 1>();
+      look_at(stage, lead() + tile * kTile);
+      __syncwarp();  // for the lanes to copy together again
+      stage = stage + 1 == kStages ? 0 : stage + 1;
+    }
+  }
+
+  /// Of rows before and behind them.
+  __device__ void scan_rest() {
+    const unsigned first = lead();
+    const unsigned behind = first + tiles() * kTile;
+    for (unsigned i = threadIdx.x; i < first + size_ - behind; i += kThreads) {
+      const unsigned row = i < first ? i : behind + i - first;
+      const Key key = keys_[row];
+      if (key > limit_ || (key == limit_ && row >= tie_end_)) continue;
+      const unsigned place = atomicAdd(&shared_.count, 1u);
+      if (place < kRoom) shared_.kept[place] = element(key, row);
+    }
+  }
+
+  /// A tile whose keys have come.
+  __device__ void look_at(unsigned stage, unsigned first_row) {
+    const bool ties = first_row < tie_end_;
+    if (limit_ == 0 && !ties) return;
+    const Key most = ties ? limit_ : static_cast<Key>(limit_ - 1);
+    unsigned hits = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kLoads; ++i) {
+      Key keys[kWidth];
+      const uint4 loaded = shared_.stages[stage][i][threadIdx.x];
+      __builtin_memcpy(keys, &loaded, sizeof(loaded));
+#pragma unroll
+      for (unsigned j = 0; j < kWidth; ++j) hits |= unsigned{keys[j] <= most} << (i * kWidth + j);
+    }
+    if (hits != 0) keep(hits, stage, first_row + threadIdx.x % kLanes * kWidth);
+  }
+
+  /// Those of a lane's keys in a tile that `hits` has bits for, unless there is no room. `first_row`: of the lane's.
+  __device__ void keep(unsigned hits, unsigned stage, unsigned first_row) {
+    const auto own = static_cast<unsigned>(__popc(hits));
+    const unsigned place = atomicAdd(&shared_.count, own);
+    if (place + own > kRoom) return;
+    const auto* const keys = reinterpret_cast<const Key*>(&shared_.stages[stage][0][threadIdx.x]);
+    Element* next = shared_.kept + place;
+#pragma unroll 1
+    do {
+      const unsigned i = 31 - static_cast<unsigned>(__clz(static_cast<int>(hits)));
+      hits ^= 1u << i;
+      const unsigned load = i / kWidth;
+      const unsigned of_load = i % kWidth;
+      *next++ = element(keys[load * (kThreads * kWidth) + of_load], first_row + load * (kLanes * kWidth) + of_load);
+    } while (hits != 0);
+  }
+
+  __device__ static Element element(Key key, unsigned row) { return static_cast<Element>(key) << E::kRowBits | row; }
+
+  const Key* keys_;
+  unsigned size_;
+  Shared& shared_;
+  Key knot_ = 0;          ///< the least sampled key
+  Key limit_ = 0;         ///< keys below it are within the bound, and those equal to it of the tiles
+  unsigned tie_end_ = 0;  ///< that begin before this row
+};
+
+template <class E, unsigned kBlocks>
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    least_of_each_screened(E elements, Segments segments, unsigned k, RowId* answer) {
+  using Segment = ScreenedSegment<E, kBlocks>;
+  auto& shared = *dynamic_shared<typename Segment::Shared>();
+  const auto is_mine = [&](std::size_t i) {
+    return way_of(segments.end(i) - segments.begin(i), k, sizeof(typename E::Key)) == SegmentWay::screened;
+  };
+  if (segments.offsets != nullptr && !share_has_any(segments.count, is_mine)) return;
+  for (std::size_t i = blockIdx.x; i < segments.count; i += gridDim.x) {
+    if (!is_mine(i)) continue;
+    const std::size_t first = segments.begin(i);
+    const std::size_t size = segments.end(i) - first;
+    __syncthreads();
+    Segment segment(elements.keys + first, static_cast<unsigned>(size), shared);
+    segment.read(k);
+    RowId* const own = answer + i * k;
+    if (segment.count() < k || segment.count() > Segment::kRoom) {
+      if (threadIdx.x == 0) own[0] = kMarkedRow;
+      continue;
+    }
+    segment.finish(k, [&](unsigned rank, typename E::Element element) {
+      own[rank] = static_cast<RowId>(first) + static_cast<RowId>(element & E::kRowMask);
+    });
+  }
+}
+
+template <class E, unsigned kBlocks>
+bool launch_screening(const E& elements, const Segments& segments, std::size_t k, RowId* rows, DeviceContext& device) {
+  const std::size_t shared_bytes = sizeof(typename ScreenedSegment<E, kBlocks>::Shared);
+  if (shared_bytes > device.properties().shared_bytes_per_block) return false;
+  // Of one length a block for each: the next one begins where one has ended. Of many, most may be for others.
+  const std::size_t resident = kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t most = segments.offsets != nullptr ? resident : std::size_t{1} << 20;
+  launch("least_of_each_screened", least_of_each_screened<E, kBlocks>,
+         {.blocks = std::min(segments.count, most), .threads = kThreads, .shared_bytes = shared_bytes}, device.stream(),
+         elements, segments, static_cast<unsigned>(k), rows);
+  return true;
+}
+
+}  // namespace
+
+template <class E>
+bool least_of_screened_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
+                                DeviceContext& device) {
+  if constexpr (sizeof(typename E::Element) == 8) {
+    const bool may_be_short = segments.offsets != nullptr || segments.rows * sizeof(typename E::Key) < kLongBytes;
+    if (may_be_short) return launch_screening<E, kManyBlocks>(elements, segments, k, rows, device);
+  }
+  return launch_screening<E, kFewBlocks>(elements, segments, k, rows, device);
+}
+
+template bool least_of_screened_segments(const ShortElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
+template bool least_of_screened_segments(const LongElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
+template bool least_of_screened_segments(const ManyElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
+
+}  // namespace skyrank::kernels::cuda

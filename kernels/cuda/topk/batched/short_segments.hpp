@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/common/host_device.hpp"
+#include "kernels/cuda/topk/batched/batched.hpp"
+
+namespace skyrank::kernels::cuda {
+
+/// Who selects from a segment: a warp whose lanes bound it (short_segments.cu), a warp that searches for a bound
+/// (narrowed_segments.cu), a block with a sample (batched.cu), one with a larger sample for more rows
+/// (screened_segments.cu), or one whose bound comes closer as it reads (running_segments.cu).
+enum class SegmentWay : std::uint8_t { lanes, narrowed, sampled, screened, running };
+
+/// The largest k for which a segment may be a warp's: one whose lanes bound it, but loosely for more, and one that puts
+/// its best rows in order in registers.
+inline constexpr std::size_t kMostOfLanes = 16;
+inline constexpr std::size_t kMostOfNarrowed = 256;
+/// The largest k for which a block samples.
+inline constexpr std::size_t kMostOfSampled = 128;
+/// Rows up to which the second kind pays in any case.
+inline constexpr std::size_t kMostRowsNarrowed = 16'384;
+
+/// From so many rows on, and for so many rows for each wanted one, a large sample pays.
+inline constexpr std::size_t kLeastRowsScreened = 4096;
+inline constexpr std::size_t kLeastRowsOfScreened = 4;
+/// Of keys of more bytes too small a part is sampled: there might be no room for what has to be kept.
+inline constexpr std::size_t kMostBytesScreened = 512 * 1024;
+
+/// Whether a block with a large sample is the way. Of up to kMostRowsNarrowed sorted rows, which take it as long as
+/// others, warps that narrow are done in half that time.
+SKYRANK_HD inline bool is_screened(std::size_t rows, std::size_t k, std::size_t key_bytes) {
+  if (rows < kLeastRowsScreened || rows < kLeastRowsOfScreened * k) return false;
+  return rows * key_bytes <= kMostBytesScreened && (rows > kMostRowsNarrowed || k > kMostOfNarrowed);
+}
+
+/// Of a segment of so many rows.
+SKYRANK_HD inline SegmentWay way_of(std::size_t rows, std::size_t k, std::size_t key_bytes) {
+  if (k <= kMostOfLanes && rows > 512 && rows <= 8192) return SegmentWay::lanes;
+  if (is_screened(rows, k, key_bytes)) return SegmentWay::screened;
+  if (k <= kMostOfNarrowed && rows <= kMostRowsNarrowed) return SegmentWay::narrowed;
+  return k <= kMostOfSampled ? SegmentWay::sampled : SegmentWay::running;
+}
+
+/// `least_of_segments` for those segments that go the first way; leaves the places of the others alone.
+/// k <= kMostOfLanes.
+template <class E>
+void least_of_short_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
+                             DeviceContext& device);
+
+/// Whether longer segments, up to 65,536 rows of 32-bit keys, are for warps that narrow too: where there are so many
+/// that the warps which a device holds at a time have all nearly the same to do.
+bool narrows_long_segments(const Segments& segments, std::size_t k, std::size_t key_bytes, const DeviceContext& device);
+
+/// The same for those that go the second, or for all, if they are of one length. k <= kMostOfNarrowed.
+template <class E>
+void least_of_narrowed_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
+                                DeviceContext& device);
+
+/// What stands in the first of a segment's places where its sample was of no use.
+inline constexpr RowId kMarkedRow = -2;
+
+/// The same for those that go the fourth way, but where the sample of one is of no use it gets a mark instead. Ties go
+/// to the lowest row ids. k <= kMostOfSegment<E>. Whether it did; not where blocks have too little shared memory.
+template <class E>
+bool least_of_screened_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
+                                DeviceContext& device);
+
+/// Whether segments of a way are for blocks that go another one of the last three: all that are to go that one, and
+/// what is left of those to be screened: all, or, where these were `screened`, the ones with a mark in `answer`.
+SKYRANK_HD inline bool is_left_for(SegmentWay own, SegmentWay way, bool screened, const RowId* answer) {
+  return way == own || (way == SegmentWay::screened && (!screened || *answer == kMarkedRow));
+}
+
+/// The same for those that are left for the last. k <= kMostOfSegment<E>.
+template <class E>
+void least_of_running_segments(const E& elements, const Segments& segments, std::size_t k, bool screened, RowId* rows,
+                               DeviceContext& device);
+
+}  // namespace skyrank::kernels::cuda

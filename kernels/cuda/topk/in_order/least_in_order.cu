@@ -1,0 +1,163 @@
+#include "kernels/cuda/topk/in_order/least_in_order.hpp"
+
+#include <algorithm>
+
+#include "kernels/cuda/topk/in_order/bucket_sort.cuh"
+#include "kernels/cuda/topk/in_order/rank.cuh"
+
+namespace skyrank::kernels::cuda {
+namespace {
+
+/// How a list is distributed.
+struct BucketPlan {
+  std::size_t count = 0;
+  std::size_t samples = 0;  ///< for each splitter
+};
+
+/// A bucket overflows with a probability below 1e-9: where it is made for a third of its room, 24 or fewer of 72
+/// samples that it has in the mean when it is full; with smaller buckets, 8 or fewer of 48 or more. Small lists get
+/// those, so that every multiprocessor has one.
+template <class Element>
+BucketPlan buckets_for(std::size_t size) {
+  constexpr std::size_t kSmall = sizeof(Element) == 8 ? 1024 : 768;
+  constexpr std::size_t kFewBuckets = 256;
+  constexpr std::size_t kLarge = kBucketRoom<Element> / 3;
+  const std::size_t small = (size + kSmall - 1) / kSmall;
+  if (small <= kFewBuckets) return {.count = small, .samples = 8};
+  return {.count = std::max(kFewBuckets, (size + kLarge - 1) / kLarge), .samples = 24};
+}
+
+/// Buckets of the first of two steps.
+constexpr unsigned kMostCoarse = 128;
+
+/// The launches.
+template <class Element>
+class Ordering {
+ public:
+  explicit Ordering(DeviceContext& device) : device_(device), overlaps_(device.properties().capability >= 90) {}
+
+  /// `size` elements in the mean.
+  void order(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {
+    if (ranked.answer.k <= kMostLeast<Element> && size > kCountThreads && ranked.answer.k <= size / 2)
+      rank_only_least(part, ranked);
+    else if (size <= (part.guess == nullptr ? kMostCounted : kMostCounted / 2))
+      count(part, size, ranked, {});
+    else
+      distribute(part, size, ranked);
+  }
+
+ private:
+  void rank_only_least(const Part<Element>& part, const Ranked<Element>& ranked) const {
+    const LeastPlan plan = plan_for_least(ranked.answer.k);
+    start("rank_least", rank_least<Element>, plan.blocks, kCountThreads, plan.shared_bytes<Element>(), part, ranked,
+          plan);
+  }
+
+  void count(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked, Zeros zeros) const {
+    start("rank_by_counting", rank_by_counting<Element>, blocks_for(size, kLanes), kCountThreads, 0, part, ranked,
+          zeros);
+  }
+
+  void distribute(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {
+    const BucketPlan plan = buckets_for<Element>(size);
+    const auto count = static_cast<unsigned>(plan.count);
+    const auto splitters = device_.allocate<Element>(count);
+    const auto sizes = device_.allocate<unsigned>(count + kMostCoarse);
+    const auto elements = device_.allocate<Element>(std::size_t{count} * kBucketRoom<Element>);
+    const Buckets<Element> buckets{.splitters = splitters.data(),
+                                   .count = count,
+                                   .sizes = sizes.data(),
+                                   .elements = elements.data(),
+                                   .room = kBucketRoom<Element>,
+                                   .every = 1};
+    choose_splitters(part, plan, splitters.data(), {.words = sizes.data(), .count = count + kMostCoarse});
+    if (count > kPartitionThreads)
+      distribute_twice(part, size, buckets);
+    else
+      distribute_tiles(part, size, buckets);
+    start("sort_buckets", sort_buckets<Element>, count, kBucketThreads, kBucketRoom<Element> * sizeof(Element), part,
+          buckets, ranked, ranked.answer.k * ranked.every);
+  }
+
+  /// In small tiles where there would not be large ones for all multiprocessors.
+  void distribute_tiles(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
+    const std::size_t multiprocessors = static_cast<std::size_t>(device_.properties().multiprocessors);
+    if (size < multiprocessors * kPartitionThreads * kPartitionItems)
+      distribute_tiles<1>(part, size, buckets);
+    else
+      distribute_tiles<kPartitionItems>(part, size, buckets);
+  }
+
+  template <unsigned kItems>
+  void distribute_tiles(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
+    const std::size_t shared_bytes = Partition<Element>::shared_bytes(buckets.count, kItems);
+    const std::size_t resident = resident_blocks(partition<kItems, Element>, kPartitionThreads, shared_bytes) *
+                                 static_cast<std::size_t>(device_.properties().multiprocessors);
+    const std::size_t tiles = blocks_for(size, std::size_t{kPartitionThreads} * kItems);
+    start("partition", partition<kItems, Element>, std::min(tiles, resident), kPartitionThreads, shared_bytes, part,
+          buckets);
+  }
+
+  /// First to as few buckets as a tile has many elements for, so that what goes to one of them lies together and is one
+  /// request for room; then each of these. Their many samples make them even.
+  void distribute_twice(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
+    constexpr std::size_t kTile = std::size_t{kPartitionThreads} * kPartitionItems;
+    Buckets<Element> coarse = buckets;
+    coarse.every = (buckets.count + kMostCoarse - 1) / kMostCoarse;
+    coarse.count = (buckets.count + coarse.every - 1) / coarse.every;
+    coarse.sizes = buckets.sizes + buckets.count;
+    const std::size_t most = std::max(size, part.most_size);
+    coarse.room = static_cast<unsigned>(blocks_for(most * coarse.every / buckets.count * 5 / 4, kTile) * kTile);
+    const auto elements = device_.allocate<Element>(std::size_t{coarse.count} * coarse.room);
+    coarse.elements = elements.data();
+    distribute_tiles(part, size, coarse);
+    start("partition_again", partition_again<Element>, coarse.count * (coarse.room / kTile), kPartitionThreads,
+          Partition<Element>::shared_bytes(coarse.every, kPartitionItems), part, coarse, buckets);
+  }
+
+  /// Those of a sample; of a large sample in the same way.
+  void choose_splitters(const Part<Element>& part, const BucketPlan& plan, Element* splitters, Zeros zeros) const {
+    Part<Element> sample = part;
+    sample.sampled = plan.count * plan.samples;
+    sample.least_size = std::max(part.least_size, sample.sampled);
+    const Ranked<Element> every{.answer = {.elements = splitters, .rows = nullptr, .k = plan.count - 1},
+                                .every = plan.samples};
+    if (sample.sampled <= kMostCounted) return count(sample, sample.sampled, every, zeros);
+    const auto taken = device_.allocate<Element>(sample.sampled);
+    constexpr unsigned kThreads = 256;
+    start("take_sample", take_sample<Element>, blocks_for(sample.sampled, kThreads), kThreads, 0, sample, taken.data(),
+          zeros);
+    Part<Element> list = part;
+    list.elements = taken.data();
+    list.fixed_size = sample.sampled;
+    distribute(list, sample.sampled, every);
+  }
+
+  template <class... Parameters>
+  void start(const char* name, void (*kernel)(Parameters...), std::size_t blocks, unsigned threads,
+             std::size_t shared_bytes, std::type_identity_t<Parameters>... arguments) const {
+    launch(name, kernel, {.blocks = blocks, .threads = threads, .shared_bytes = shared_bytes, .overlaps = overlaps_},
+           device_.stream(), arguments...);
+  }
+
+  DeviceContext& device_;
+  bool overlaps_;
+};
+
+}  // namespace
+
+template <class Element>
+void least_in_order(const ElementList<Element>& list, const InOrder<Element>& answer, DeviceContext& device) {
+  const Part<Element> part{.elements = list.elements,
+                           .fixed_size = list.guess == nullptr ? list.size : 0,
+                           .sampled = 0,
+                           .guess = list.guess,
+                           .least_size = answer.k,
+                           .most_size = list.capacity};
+  Ordering<Element>(device).order(part, list.size, {.answer = answer});
+}
+
+template void least_in_order(const ElementList<std::uint64_t>&, const InOrder<std::uint64_t>&, DeviceContext&);
+template void least_in_order(const ElementList<Uint128>&, const InOrder<Uint128>&, DeviceContext&);
+
+}  // namespace skyrank::kernels::cuda

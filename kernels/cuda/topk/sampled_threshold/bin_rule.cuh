@@ -1,0 +1,161 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
+
+// How candidates are divided into bins. The sample that gave the threshold tells where between zero and the threshold
+// they lie: its elements below the threshold, the knots, bound intervals with about as many candidates each. An
+// interval is divided into bins of equal width, as finely as if the keys were spread evenly within it.
+namespace skyrank::kernels::cuda {
+
+/// Divides elements up to a threshold into bins, in ascending order. In shared memory KnotsOfBlock has its knots, or
+/// NarrowKnotsOfBlock (narrow_bin_rule.cuh), and tells an element's bin by them.
+template <class Element>
+struct BinRule {
+  static constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;
+  /// Between the least knots, that tell how close together the elements below all knots may be.
+  static constexpr unsigned kLowIntervals = 8;
+
+  Element* knots = nullptr;      ///< in device memory: ascending, the last one is the threshold
+  unsigned count = 0;            ///< of knots, at most kMostKnots
+  unsigned width = 0;            ///< bins of the interval that ends at a knot
+  unsigned low_bins = kLowBins;  ///< bins below the least knot, at least kLowBins: of narrow keys only so many are used
+  std::uint64_t first = 0;       ///< the least bits of a row id in an element,
+  std::uint64_t rows = 0;        ///< and how many different ones there are
+
+  __device__ static std::uint64_t key(Element element) { return static_cast<std::uint64_t>(element >> kRowBits); }
+  __device__ std::uint64_t row(Element element) const {
+    constexpr std::uint64_t kMask = ~std::uint64_t{0} >> (64 - kRowBits);
+    return (static_cast<std::uint64_t>(element) & kMask) - first;
+  }
+
+  /// How many knots are below one.
+  template <class Knot>
+  __device__ unsigned interval_of(Knot knot, const Knot* sorted) const {
+    unsigned interval = 0;
+    for (unsigned step = (kMostKnots + 1) / 2; step > 0; step /= 2) {
+      if (interval + step < count && sorted[interval + step - 1] < knot) interval += step;
+    }
+    return interval;
+  }
+
+  /// Rows of key zero, which may be that of all values below a limit: where all knots have others, bins of their own.
+  template <unsigned kBinsOfIt>
+  __device__ unsigned bin_of_zero(std::uint64_t row_of_zero) const {
+    const float bin = quotient(static_cast<float>(row_of_zero) * kBinsOfIt, static_cast<float>(rows));
+    return min(static_cast<unsigned>(bin), kBinsOfIt - 1);
+  }
+
+  /// Bins for a unit of distance from the least knot, near it, by the extent of the next few intervals. Twice as wide
+  /// as the bins of these are in the mean: chance may put several intervals' elements below all knots.
+  __device__ float low_scale_of(unsigned intervals, std::uint64_t extent) const {
+    return fminf(quotient(static_cast<float>(intervals * width / 2), static_cast<float>(extent) + 1), 1);
+  }
+
+  /// Not rounded exactly, but always by the same factor for one divisor.
+  __device__ static float quotient(float dividend, float divisor) {
+#if defined(__CUDACC__)
+    return __fdividef(dividend, divisor);
+#else
+    return dividend / divisor;
+#endif
+  }
+
+  /// Of the bins below all knots, how many lie between an element's and the least knot: half of them are equal, then
+  /// eight have a width, the next eight twice that.
+  __device__ static unsigned steps_below(float steps, unsigned bins = kLowBins) {
+    const auto even = static_cast<float>(bins / 2);
+    return min(static_cast<unsigned>(fminf(steps, even)) + doublings_of(fmaxf(steps, even), even, 3), bins - 1);
+  }
+
+  /// Parts of doublings from one number to another, 2^bits of each. It may be anything where the former is the greater.
+  __device__ static unsigned doublings_of(float number, float from, unsigned bits) {
+    constexpr unsigned kMantissa = 23;
+    return (__float_as_uint(number) - __float_as_uint(from)) >> (kMantissa - bits);
+  }
+};
+
+/// A rule's knots, where the threads of a block read them.
+template <class Element>
+class KnotsOfBlock {
+ public:
+  using Rule = BinRule<Element>;
+
+  __device__ Element threshold(unsigned count) const { return sorted_[count - 1]; }
+
+  /// Brings them to shared memory. All threads of a block call it.
+  __device__ void load(const Rule& rule) {
+    for (unsigned i = threadIdx.x; i < rule.count; i += blockDim.x) set_knot(rule, i);
+    if constexpr (!kDoubling) {
+      if (threadIdx.x == 0) set_low_scale(rule);
+    }
+    __syncthreads();
+  }
+  __device__ void set_knot(const Rule& rule, unsigned i) { sorted_[i] = rule.knots[i]; }
+  __device__ void set_low_scale(const Rule& rule) {
+    const unsigned intervals = min(Rule::kLowIntervals, rule.count - 1);
+    low_scale_ = rule.low_scale_of(intervals, Rule::key(rule.knots[intervals]) - Rule::key(rule.knots[0]));
+  }
+
+  /// The bin of an element not above the threshold.
+  __device__ unsigned bin_of(const Rule& rule, Element element) const {
+    const unsigned interval = rule.interval_of(element, sorted_);
+    const Element high = sorted_[interval];
+    const Element low = interval == 0 ? high : sorted_[interval - 1];
+    const bool below_all = interval == 0 && Rule::key(element) != Rule::key(high);
+    const float part = part_of_interval(rule, element, low, high, interval == 0);
+    // The least first: the part of one that is below all knots means nothing, and may be too large for an integer.
+    const auto in_interval =
+        static_cast<unsigned>(fminf(part * static_cast<float>(rule.width), static_cast<float>(rule.width - 1)));
+    const auto distance = static_cast<float>(Rule::key(high) - Rule::key(element));
+    const unsigned steps = kDoubling ? Rule::doublings_of(distance, 1, fraction_bits(rule))
+                                     : Rule::steps_below(distance * low_scale_, rule.low_bins);
+    const unsigned below = Rule::key(element) == 0 ? rule.template bin_of_zero<kBinsOfZero>(rule.row(element))
+                                                   : rule.low_bins - 1 - min(steps, rule.low_bins - 1 - kBinsOfZero);
+    return below_all ? below : rule.low_bins + interval * rule.width + in_interval;
+  }
+
+ private:
+  /// Elements of 64 bits have bins below all knots whose widths double from the least one on: more cost their scan more
+  /// than it saves, up to 2 us where rows are sorted.
+  static constexpr bool kDoubling = sizeof(Element) == 8;
+  /// The first bins, for rows of key zero.
+  static constexpr unsigned kBinsOfZero = kLowBins / 8;
+
+  /// Where an element lies between two knots, from 0 to 1. An eighth is for the lower one's key, another for the upper
+  /// one's, so that of few different keys each is divided by its rows. The first interval has only rows of its knot's
+  /// key. Does not fall where the element rises, whatever is rounded, and has no branches: lanes meet all cases.
+  __device__ static float part_of_interval(const Rule& rule, Element element, Element low, Element high,
+                                           bool is_first) {
+    constexpr float kOfKey = 0.125f;
+    const bool one_key = Rule::key(low) == Rule::key(high);
+    const bool lower = !one_key && Rule::key(element) == Rule::key(low);
+    const bool upper = !one_key && Rule::key(element) == Rule::key(high);
+    const bool by_row = one_key || lower || upper;
+    const std::uint64_t least_row = upper || is_first ? 0 : rule.row(low);
+    const std::uint64_t from = by_row ? least_row : Rule::key(low);
+    const std::uint64_t most_row = lower ? rule.rows - 1 : rule.row(high);
+    const std::uint64_t to = by_row ? most_row : Rule::key(high);
+    const float before = static_cast<float>((by_row ? rule.row(element) : Rule::key(element)) - from);
+    const float part = Rule::quotient(before, static_cast<float>(to - from) + 1);
+    const float offset = upper ? 1 - kOfKey : kOfKey;
+    const float scale = by_row ? kOfKey : 1 - 2 * kOfKey;
+    return one_key ? part : (lower ? 0 : offset) + scale * part;
+  }
+
+  /// So many bins below all knots have a width before it doubles, as a power of two, that there is one for every 32-bit
+  /// key.
+  __device__ static unsigned fraction_bits(const Rule& rule) {
+    constexpr unsigned kDoublings = 33;
+    return 31 - static_cast<unsigned>(__clz(static_cast<int>(rule.low_bins / kDoublings)));
+  }
+
+  Element sorted_[kMostKnots];
+  float low_scale_;  ///< bins below all knots for a unit of distance from the least one, near it, unless they double
+};
+
+}  // namespace skyrank::kernels::cuda

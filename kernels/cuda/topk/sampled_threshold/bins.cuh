@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <type_traits>
+
+#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/sampled_threshold/bin_rule.cuh"
+#include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
+
+// Candidates that a scan puts where they will be ordered, so that one launch after it is enough (rank_bins.cuh): most
+// bins are so small that each of their elements is ranked by counting those below it. Where keys are not spread evenly
+// between knots, bins are larger, and a block sorts them; the answer is the same.
+namespace skyrank::kernels::cuda {
+
+/// Room for elements by bins.
+template <class Element>
+struct Bins {
+  BinRule<Element> rule;
+  unsigned* sizes = nullptr;  ///< kBins, then `beyond`'s; zeros at first
+  Element* elements = nullptr;
+  unsigned count = kBins;  ///< or kFewBins
+  unsigned room = 0;       ///< for elements in each bin
+  /// Those that their bin has no room for, as they come.
+  Element* beyond = nullptr;
+  uint2* places = nullptr;  ///< their bins, and their places there
+  unsigned beyond_room = 0;
+
+  __host__ __device__ bool some() const { return rule.count > 0; }
+
+  __device__ void put(Element element, unsigned bin, unsigned place) const {
+    if (place < room) {
+      elements[bin * room + place] = element;
+      return;
+    }
+    const unsigned i = atomicAdd(&sizes[kBins], 1u);
+    if (i >= beyond_room) return;
+    beyond[i] = element;
+    places[i] = make_uint2(bin, place);
+  }
+};
+
+/// A warp's way to bins, as ListSink is one to a list. Several elements of a lane are on their way at a time: each asks
+/// for its place in the L2 cache.
+template <class Element, class Knots = KnotsOfBlock<Element>>
+struct BinSink {
+  const Bins<Element>& bins;
+  const Knots& knots;
+
+  __device__ void put(const Element* held, unsigned size) const {
+    constexpr bool kNarrow = !std::is_same_v<Knots, KnotsOfBlock<Element>>;
+    constexpr unsigned kAtATime = (kNarrow ? 32 : 16) / sizeof(Element);
+    for (unsigned first = threadIdx.x % kLanes; first < size; first += kAtATime * kLanes) {
+      unsigned bin[kAtATime];
+      unsigned place[kAtATime] = {};
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        // Bins of narrow keys are found with branches, one after another: not of elements that no lane has.
+        if (kNarrow && first - threadIdx.x % kLanes + i * kLanes >= size) continue;
+        bin[i] = bin_of(held[min(first + i * kLanes, size - 1)]);
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        if (first + i * kLanes < size) place[i] = atomicAdd(&bins.sizes[bin[i]], 1u);
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        if (first + i * kLanes < size) bins.put(held[first + i * kLanes], bin[i], place[i]);
+      }
+    }
+  }
+
+  /// Where so many of a stretch of rows are taken, they are sorted or equal, and neighbours go to one bin: one lane
+  /// asks for all of these.
+  template <unsigned kItems, class Make>
+  __device__ void put_some(unsigned taken, unsigned /*all*/, Make element) const {
+    constexpr unsigned kAtATime = 32 / sizeof(Element);
+    static_assert(kItems % kAtATime == 0);
+    const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
+#pragma unroll
+    for (unsigned first = 0; first < kItems; first += kAtATime) {
+      unsigned bin[kAtATime];
+      unsigned lanes[kAtATime];
+      unsigned place[kAtATime] = {};
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        const unsigned of_element = bin_of(element(first + i));
+        bin[i] = (taken >> (first + i) & 1) != 0 ? of_element : kBins;
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        lanes[i] = __match_any_sync(kAllLanes, bin[i]);
+        if ((lanes[i] & before_lane) == 0 && bin[i] < kBins) {
+          place[i] = atomicAdd(&bins.sizes[bin[i]], static_cast<unsigned>(__popc(lanes[i])));
+        }
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) {
+        place[i] = __shfl_sync(kAllLanes, place[i], __ffs(static_cast<int>(lanes[i])) - 1);
+        place[i] += static_cast<unsigned>(__popc(lanes[i] & before_lane));
+        if (bin[i] < kBins) bins.put(element(first + i), bin[i], place[i]);
+      }
+    }
+  }
+
+ private:
+  __device__ unsigned bin_of(Element element) const { return knots.bin_of(bins.rule, element); }
+};
+
+}  // namespace skyrank::kernels::cuda

@@ -1,0 +1,198 @@
+#include "kernels/cuda/topk/sampled_threshold/sampled_threshold.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/in_order/least_in_order.hpp"
+#include "kernels/cuda/topk/radix_select.cuh"
+#include "kernels/cuda/topk/sampled_threshold/bins.cuh"
+#include "kernels/cuda/topk/sampled_threshold/keep.cuh"
+#include "kernels/cuda/topk/sampled_threshold/sampled_bins.cuh"
+#include "kernels/cuda/topk/sampled_threshold/threshold.cuh"
+#include "kernels/cuda/topk/solve.cuh"
+#include "kernels/cuda/topk/tiles.cuh"
+
+// The best path: the keys are read once. A sample gives a threshold that a little more than k elements lie at or below;
+// one pass compares every key with it and keeps those elements; the k least of them are the answer (the idea of
+// randomized-selection-hpg11, section 5, with one pivot). Elements are distinct, so ties need no care: of equal keys,
+// the threshold's row id keeps as many as are wanted. A threshold that kept too few or too many is found out on the
+// device, and another algorithm answers.
+//
+// Floor: n keys read. Besides: 32 bytes for each sampled row, and some multiple of k elements that are sorted. Nothing
+// waits for the device in between.
+namespace skyrank::kernels::cuda::topk {
+namespace {
+
+template <class E>
+constexpr bool kNarrow = sizeof(typename E::Key) < 4;
+
+/// What a scan reads: tiles of so many loads a thread. Those of narrow keys may be of 8 bytes.
+template <class E, unsigned kLoads, unsigned kBytes>
+using ScannedKeys =
+    std::conditional_t<kNarrow<E>, NarrowTiles<E, kScanThreads, kLoads, kBytes>, WideTiles<E, kScanThreads, kLoads>>;
+
+/// The same of many rows.
+template <class E>
+using ManyKeys = ScannedKeys<E, 4, 16>;
+
+/// Of which a sample is taken, row by row.
+template <class E>
+using SampledKeys = KeyTiles<E, kScanThreads>;
+
+struct SampledThreshold {
+  using Fallback = RadixSelect;
+
+  /// Of keys of 1 and 2 bytes as they are.
+  static bool can_guess_narrow(std::size_t n, std::size_t k) { return n > kMostCounted && can_guess(n, k); }
+
+  static bool can_guess(std::size_t n, std::size_t k) {
+    return n <= kMostCounted || (k <= n / 4 && plan_threshold(n, k).expected <= kMostOrdered);
+  }
+
+  template <class E>
+  static void select_in_order(Run& run, const E& elements, std::size_t n, const InOrder<typename E::Element>& answer) {
+    if constexpr (sizeof(typename E::Key) >= 4) {
+      if (n <= kMostCounted) return order_all(run, elements, n, answer);
+    }
+    using Element = typename E::Element;
+    const ThresholdPlan plan = plan_threshold(n, answer.k);
+    select(run, elements, n, plan, answer);
+    if (run.context.count_work) {
+      constexpr std::size_t kSector = 32;
+      run.count(n * sizeof(typename E::Key) + plan.sample() * kSector, plan.expected * sizeof(Element), plan.expected);
+    }
+  }
+
+ private:
+  template <class E>
+  static void select(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
+                     const InOrder<typename E::Element>& answer) {
+    using Element = typename E::Element;
+    SampledBins<Element> sampled(plan, plan_kept(plan, answer.k, sizeof(Element), kNarrow<E>), run.device);
+    if (sampled.some())
+      select_in_bins(run, elements, n, plan, sampled, answer);
+    else
+      select_in_list(run, elements, n, plan, sampled, answer);
+  }
+
+  /// Candidates in a list, which is then put in order.
+  template <class E>
+  static void select_in_list(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
+                             SampledBins<typename E::Element>& sampled, const InOrder<typename E::Element>& answer) {
+    using Element = typename E::Element;
+    auto* const guess = run.guess_with<Guess<Element>>();
+    Element* const candidates = sampled.list();
+    const bool ahead = looks_ahead(run, elements, n, plan);
+    sampled.sample(SampledKeys<E>(elements, n), guess, {}, ahead);
+    const auto scan = [&]<class Ahead, class Rows>(const Rows& rows) {
+      launch("keep_candidates", keep_candidates<Rows, Ahead>, scan_grid(run, rows), run.stream(), rows, guess,
+             candidates, plan.capacity);
+    };
+    if (ahead)
+      scan.template operator()<LookAhead<ManyKeys<E>>>(ManyKeys<E>(elements, n));
+    else
+      with_tiles<kNarrow<E> ? 1 : 4>(
+          run, elements, n, [&]<class Rows>(const Rows& rows) { scan.template operator()<PrefetchFirst<Rows>>(rows); });
+    least_in_order<Element>({.elements = candidates, .size = plan.expected, .guess = guess, .capacity = plan.capacity},
+                            answer, run.device);
+  }
+
+  /// Candidates in bins, which the scan puts nearly in order.
+  template <class E>
+  static void select_in_bins(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
+                             SampledBins<typename E::Element>& sampled, const InOrder<typename E::Element>& answer) {
+    using Element = typename E::Element;
+    auto* const guess = run.guess_with<Guess<Element>>();
+    const SampledKeys<E> keys(elements, n);
+    const Bins<Element> bins = sampled.bins(keys.first_row_bits(), n);
+    const bool ahead = looks_ahead(run, elements, n, plan);
+    sampled.sample(keys, guess, bins, ahead);
+    const auto scan = [&]<class Ahead, class Rows>(const Rows& rows) {
+      launch("keep_in_bins", keep_in_bins<Rows, Ahead>, scan_grid(run, rows), run.stream(), rows, bins);
+    };
+    if (ahead)
+      scan.template operator()<LookAhead<ManyKeys<E>>>(ManyKeys<E>(elements, n));
+    else
+      with_tiles<kNarrow<E> ? 1 : 2>(
+          run, elements, n, [&]<class Rows>(const Rows& rows) { scan.template operator()<PrefetchFirst<Rows>>(rows); });
+    sampled.rank(bins, guess, answer);
+  }
+
+  /// Whether the scan's blocks look at their first tiles while the threshold is not known: where these are at most half
+  /// of all. Of narrow keys a part of a warp has many, and up to two of three may be read again.
+  template <class E>
+  static bool looks_ahead(const Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan) {
+    using Ahead = LookAhead<ManyKeys<E>>;
+    constexpr std::size_t kPart = kLanes * 4 * 16 / sizeof(typename E::Key);
+    return run.device.properties().capability >= 90 && (!kNarrow<E> || plan.expected * kPart <= n) &&
+           ManyKeys<E>(elements, n).count() >= 2 * Ahead::kTiles * resident_scan(run);
+  }
+
+  /// Calls `scan` with the keys in tiles of four loads, or of half as many, down to kLeastLoads, where there would not
+  /// be one for each block: of sorted rows few tiles have all candidates.
+  template <unsigned kLeastLoads, unsigned kLoads = 4, unsigned kBytes = 16, class E, class Scan>
+  static void with_tiles(const Run& run, const E& elements, std::size_t n, const Scan& scan) {
+    const ScannedKeys<E, kLoads, kBytes> rows(elements, n);
+    if constexpr (kNarrow<E> && kBytes == 16) {
+      if (rows.count() <= resident_scan(run)) return with_tiles<kLeastLoads, kLoads, 8>(run, elements, n, scan);
+    } else if constexpr (kLoads > kLeastLoads) {
+      if (2 * rows.count() <= resident_scan(run))
+        return with_tiles<kLeastLoads, kLoads / 2, kBytes>(run, elements, n, scan);
+    }
+    scan(rows);
+  }
+
+  /// Blocks of a scan that the device holds at a time.
+  static std::size_t resident_scan(const Run& run) {
+    return kScanBlocks * static_cast<std::size_t>(run.device.properties().multiprocessors);
+  }
+
+  template <class Rows>
+  static Grid scan_grid(const Run& run, const Rows& rows) {
+    return {.blocks = std::min(rows.count(), resident_scan(run)),
+            .threads = kScanThreads,
+            .overlaps = run.device.properties().capability >= 90};
+  }
+
+  /// Few rows are sorted as they are.
+  template <class E>
+  static void order_all(Run& run, const E& elements, std::size_t n, const InOrder<typename E::Element>& answer) {
+    using Element = typename E::Element;
+    const auto all = run.allocate<Element>(n);
+    take_all(elements, n, all.data(), run.device);
+    least_in_order<Element>({.elements = all.data(), .size = n, .guess = nullptr, .capacity = n}, answer, run.device);
+    if (run.context.count_work) run.count(n * sizeof(typename E::Key), n * sizeof(Element), n);
+  }
+};
+
+}  // namespace
+
+bool can_queue_least(std::size_t n, std::size_t k) { return SampledThreshold::can_guess(n, k); }
+
+template <class E>
+Buffer<std::byte> queue_least(const E& elements, std::size_t n, std::size_t k, RowId* rows, DeviceContext& device) {
+  const Context nothing_counted;
+  const ParameterValues none;
+  Work work;
+  Run run{{device, none, nothing_counted, work}};
+  SampledThreshold::select_in_order(run, elements, n, {.elements = nullptr, .rows = rows, .k = k});
+  return std::move(run.guess);
+}
+
+template Buffer<std::byte> queue_least(const ShortElements&, std::size_t, std::size_t, RowId*, DeviceContext&);
+template Buffer<std::byte> queue_least(const LongElements&, std::size_t, std::size_t, RowId*, DeviceContext&);
+
+extern const TopKAlgorithm sampled_threshold;
+const TopKAlgorithm sampled_threshold{
+    .name = "cuda-sampled-threshold",
+    .summary = "keeps what a threshold from a sample lets through in one pass over the keys, then selects exactly",
+    .source = "own design, after randomized-selection-hpg11, section 5",
+    .device = Device::cuda,
+    .parameters = {},
+    .supports = needs_key_columns,
+    .run = solve<SampledThreshold>,
+};
+
+}  // namespace skyrank::kernels::cuda::topk

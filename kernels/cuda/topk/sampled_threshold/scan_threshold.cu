@@ -1,0 +1,451 @@
+#include "kernels/cuda/topk/sampled_threshold/scan_threshold.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cuda/eval/scan_rows.cuh"
+#include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
+
+// cuda-sampled-threshold over a filter and a score instead of keys: the columns are read once, each row's score is
+// compared with the threshold where it was computed, and only candidates get keys.
+namespace skyrank::kernels::cuda {
+namespace {
+
+/// The rows of a scan as what find_threshold samples.
+template <class KeyT>
+struct ScannedRows {
+  using Key = KeyT;
+  using Kind = std::conditional_t<sizeof(Key) == 4, ShortElements, LongElements>;
+  using Element = typename Kind::Element;
+
+  ReadScan scan;
+  std::size_t n;
+  Kind kind;
+
+  __device__ std::size_t size() const { return n; }
+  /// `passes` where the row does; the element of one that does not has the greatest key.
+  __device__ Element at(std::size_t row, bool& passes) const {
+    const ScannedGroup<Key, 1> read = look_at_row<Key>(scan, row);
+    passes = read.passes(0);
+    return element_of(read, row);
+  }
+  __device__ Element at(std::size_t row) const {
+    bool passes = false;
+    return at(row, passes);
+  }
+  /// Two rows, all of whose values are under way together where there are registers for that.
+  __device__ void at_both(const std::size_t (&rows)[2], Element& first, Element& second) const {
+    constexpr unsigned kFew = ColumnScan::kMostColumns / 2;
+    if (scan.count > static_cast<int>(kFew)) {
+      first = at(rows[0]);
+      second = at(rows[1]);
+      return;
+    }
+    ScannedGroup<Key, 1> both[2];
+    look_at_rows<kFew>(scan, rows, both);
+    first = element_of(both[0], rows[0]);
+    second = element_of(both[1], rows[1]);
+  }
+
+ private:
+  __device__ Element element_of(const ScannedGroup<Key, 1>& read, std::size_t row) const {
+    return kind.of(read.passes(0) ? key_of_score(scan, read.scores.bits[0], read.is_null(0)) : kNullKey<Key>, row);
+  }
+};
+
+/// Groups of rows whose loads a thread has under way together: 64 bytes or more of them.
+template <unsigned kTerms, ScanForm kForm>
+inline constexpr unsigned kGroups = std::max(1u, 4 / (kTerms * (kForm == ScanForm::general ? 2 : 1)));
+/// Blocks of a multiprocessor: as many as the registers for those leave.
+template <unsigned kTerms, ScanForm kForm>
+inline constexpr unsigned kBlocks = kForm == ScanForm::general ? (kTerms > 4 ? 2 : 3) : (kTerms > 4 ? 3 : kScanBlocks);
+
+/// Scores of up to so many columns have a kernel of their own. Where a kernel does not know whether a column is there,
+/// what was read of it before is kept.
+inline constexpr unsigned kMostExactTerms = 4;
+
+/// What a thread has read of the columns of a score.
+template <unsigned kTerms, unsigned kAtATime, ScanForm kForm>
+struct ReadTerms {
+  ReadValues<kAtATime, kForm> columns[kTerms];
+
+  /// `f(column)` of those that there are.
+  template <class F>
+  __device__ static void each([[maybe_unused]] const ReadScan& scan, F f) {
+#pragma unroll
+    for (unsigned c = 0; c < kTerms; ++c) {
+      if (kTerms > kMostExactTerms && c >= static_cast<unsigned>(scan.terms)) break;
+      f(c);
+    }
+  }
+};
+
+/// What a first look at a thread's rows finds: scores, whether rows have one or not, and bits of those that pass the
+/// ranges of the score's own columns.
+template <class Key, unsigned kRows>
+struct FirstLook {
+  Scores<Key, kRows> scores;
+  unsigned passing = ~0u;
+};
+
+/// `kOwnRanges`: the score's columns have some.
+template <class Key, unsigned kTerms, unsigned kAtATime, ScanForm kForm, bool kOwnRanges>
+__device__ FirstLook<Key, kAtATime * kRowsOfGroup> look_first(const ReadScan& scan, std::size_t first) {
+  using Terms = ReadTerms<kTerms, kAtATime, kForm>;
+  Terms read{};
+  Terms::each(scan, [&](unsigned c) { read.columns[c].load_words(scan.columns[c], first); });
+  constexpr unsigned kRows = kAtATime * kRowsOfGroup;
+  FirstLook<Key, kRows> look;
+  Terms::each(scan, [&](unsigned c) {
+    with_values<kRows>(scan.columns[c], read.columns[c], [&](const auto& values) {
+      if constexpr (kOwnRanges) look.passing &= passing_range(scan.columns[c], values);
+      look.scores.template add<(kTerms > 1)>(scan, c, values);
+    });
+  });
+  return look;
+}
+
+/// Those of a thread's wanted rows that pass a column which is no part of the score, and is read for them alone.
+template <unsigned kAtATime, ScanForm kForm>
+__device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t first, unsigned wanted) {
+  ReadValues<kAtATime, kForm> read{};
+  read.load(column, first, wanted);
+  unsigned passing = wanted & passing_nulls(column, read.valid(column, first));
+  with_values<kAtATime * kRowsOfGroup>(column, read,
+                                       [&](const auto& values) { passing &= passing_range(column, values); });
+  return passing;
+}
+
+template <unsigned kAtATime>
+__device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t first, unsigned wanted) {
+  if (column.stored == Stored::float32 || column.stored == Stored::int32) {
+    return passing_elsewhere<kAtATime, ScanForm::words>(column, first, wanted);
+  }
+  // Fewer, for the registers' sake.
+  constexpr unsigned kOfLong = kAtATime < 2 ? kAtATime : 2;
+  unsigned passing = 0;
+#pragma unroll 1
+  for (unsigned g = 0; g < kAtATime; g += kOfLong) {
+    const unsigned bit = bit_of_row(g * kRowsOfGroup);
+    const unsigned some = wanted >> bit & bits_of_groups(kOfLong);
+    passing |= passing_elsewhere<kOfLong, ScanForm::general>(column, first + g * kGroupStride, some) << bit;
+  }
+  return passing;
+}
+
+/// What NULLs in the columns of the score make of a thread's wanted rows: bits of those that pass, and of those that
+/// have no score, which do so only where `nulls_too`; other bits mean nothing.
+struct LookAtNulls {
+  unsigned passing;
+  unsigned null = 0;
+};
+
+template <unsigned kTerms, unsigned kAtATime, ScanForm kForm>
+__device__ LookAtNulls look_at_nulls(const ReadScan& scan, std::size_t first, unsigned wanted, bool nulls_too) {
+  using Terms = ReadTerms<kTerms, kAtATime, kForm>;
+  Terms read{};
+  Terms::each(scan, [&](unsigned c) { read.columns[c].load_validity(scan.columns[c], first, wanted); });
+  LookAtNulls look{};
+  look.passing = wanted;
+  Terms::each(scan, [&](unsigned c) {
+    const unsigned valid = read.columns[c].valid(scan.columns[c], first);
+    look.passing &= passing_nulls(scan.columns[c], valid);
+    look.null |= ~valid;
+  });
+  if (!nulls_too) look.passing &= ~look.null;
+  return look;
+}
+
+/// The score of one row.
+template <class Key, unsigned kTerms, ScanForm kForm>
+__device__ Key score_of(const ReadScan& scan, std::size_t row) {
+  using Terms = ReadTerms<kTerms, 1, kForm>;
+  Terms read{};
+  Terms::each(scan, [&](unsigned c) { read.columns[c].load_value(scan.columns[c], row); });
+  Scores<Key, 1> score;
+  Terms::each(scan, [&](unsigned c) {
+    with_values<1>(scan.columns[c], read.columns[c],
+                   [&](const auto& values) { score.template add<(kTerms > 1)>(scan, c, values); });
+  });
+  return score.bits[0];
+}
+
+/// Keeps those of a thread's rows that pass, of those in `passing`, whose scores may be wanted and are in the ranges of
+/// their own columns. All lanes of a warp call. In the end a lane mostly has one row or none: each makes the elements
+/// of its own rows one after another, from values that have been read before.
+template <unsigned kTerms, unsigned kAtATime, ScanForm kForm, class Rows, class Found>
+__device__ void keep_passing(const Rows& rows, const Wanted<typename Rows::Kind>& wanted, std::size_t first,
+                             unsigned passing, Found& found) {
+  using Key = typename Rows::Key;
+  const ReadScan& scan = rows.scan;
+  if (!__any_sync(kAllLanes, passing != 0)) return;
+  const LookAtNulls nulls = look_at_nulls<kTerms, kAtATime, kForm>(scan, first, passing, wanted.holds_all());
+  passing = nulls.passing & bits_of_groups(kAtATime);
+  for (int c = scan.terms; c < scan.count; ++c) {
+    if (!__any_sync(kAllLanes, passing != 0)) return;
+    passing = passing_elsewhere<kAtATime>(scan.columns[c], first, passing);
+  }
+  while (__any_sync(kAllLanes, passing != 0)) {
+    const bool mine = passing != 0;
+    typename Rows::Element element{};
+    if (mine) {
+      const auto bit = static_cast<unsigned>(__ffs(static_cast<int>(passing)) - 1);
+      const std::size_t row = (first + bit / 8 * kGroupStride) * kRowsOfGroup + bit % 8;
+      const auto score = score_of<Key, kTerms, kForm>(scan, row);
+      element = rows.kind.of(key_of_score(scan, score, (nulls.null >> bit & 1) != 0), row);
+    }
+    unsigned taken[] = {mine && wanted.holds(element) ? 1u : 0u};
+    found.add_in_turns(taken, [&](unsigned, unsigned) { return element; });
+    passing &= passing - 1;
+  }
+}
+
+/// How tiles are shared out: to blocks in turns, and in the end by counters to warps that are done with theirs, a few
+/// parts of a warp at a time. Some multiprocessors are up to a quarter faster than others.
+struct ScanTurns {
+  static constexpr unsigned kQueues = 32;        ///< a counter counts every 5 ns
+  static constexpr unsigned kWordsOfQueue = 32;  ///< so that each has a line of the cache
+  static constexpr unsigned kOfTicket = 2;       ///< parts, during whose reads the next ticket comes
+
+  unsigned ahead;      ///< turns in which blocks look at a tile before the threshold is known
+  unsigned in_turns;   ///< tiles
+  unsigned tiles;      ///< in all
+  unsigned* counters;  ///< zeros, kQueues of them
+};
+
+/// A warp's parts of the tiles that do not come in turns. All lanes call.
+class SharedParts {
+ public:
+  static constexpr unsigned kOfTile = kScanThreads / kLanes;
+
+  __device__ explicit SharedParts(const ScanTurns& turns) : turns_(turns) { ask(); }
+
+  /// Whether there is one more, `part`.
+  __device__ bool next(unsigned& part) {
+    if (left_ > 0) {
+      --left_;
+      part = ++part_;
+      return true;
+    }
+    const unsigned ticket = __shfl_sync(kAllLanes, ticket_, 0);
+    part = part_ = turns_.in_turns * kOfTile + (ticket * ScanTurns::kQueues + queue()) * ScanTurns::kOfTicket;
+    if (part >= turns_.tiles * kOfTile) return false;
+    left_ = ScanTurns::kOfTicket - 1;
+    ask();
+    return true;
+  }
+
+ private:
+  __device__ static unsigned queue() { return blockIdx.x % ScanTurns::kQueues; }
+  /// For the next ticket, before the parts of the last one are read.
+  __device__ void ask() {
+    if (turns_.in_turns >= turns_.tiles) return;
+    if (threadIdx.x % kLanes == 0) ticket_ = atomicAdd(turns_.counters + queue() * ScanTurns::kWordsOfQueue, 1u);
+  }
+
+  const ScanTurns& turns_;
+  unsigned ticket_ = 0;  ///< in the first lane
+  unsigned part_ = 0;
+  unsigned left_ = 0;  ///< parts of the last ticket
+};
+
+/// Keeps the compiler from holding for later what it has read at a place: that can be read again, and there are too few
+/// registers.
+__device__ inline void read_anew([[maybe_unused]] unsigned& place) {
+#if defined(__CUDACC__)
+  asm volatile("" : "+r"(place));
+#endif
+}
+
+/// The upper half of a key of 64 bits, or all of it.
+template <class Key>
+__device__ unsigned upper_half(Key key) {
+  return static_cast<unsigned>(key >> (8 * sizeof(Key) - 32));
+}
+
+/// Keeps the rows that pass and whose elements are at or below the threshold, in any order. Few scores are, so these
+/// come first, with the ranges of their own columns, which cost no more reads: NULLs and other filters are looked at,
+/// and what only they need is read, where one of a warp's scores is.
+template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
+__global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
+    keep_scanned(const __grid_constant__ ScannedRows<Key> rows, const __grid_constant__ ScanTurns turns,
+                 const __grid_constant__ ScanTarget<typename ScannedRows<Key>::Element> target) {
+  using Element = typename ScannedRows<Key>::Element;
+  constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
+  constexpr unsigned kRows = kAtATime * kRowsOfGroup;
+  static_assert(kScanThreads == kGroupStride);
+  __shared__ Element buffers[kScanThreads / kLanes][ScanCollector<Element>::kHeld];
+  __shared__ KnotsOfBlock<Element> knots;
+  const ReadScan& scan = rows.scan;
+  const unsigned lane = threadIdx.x % kLanes;
+  // While the threshold is being found, when memory would be idle: the columns were there before. What is under a NULL
+  // or fails a filter may make a part look wanted, never the other way round.
+  unsigned least_ahead = 0;  // of the keys of the turn with this lane's number
+#pragma unroll 1
+  for (unsigned turn = 0; turn < turns.ahead; ++turn) {
+    const unsigned first = (blockIdx.x + turn * gridDim.x) * (kScanThreads * kAtATime) + threadIdx.x;
+    const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
+    const unsigned least = __reduce_min_sync(kAllLanes, upper_half(least_key(scan, look.scores, look.passing)));
+    if (lane == turn) least_ahead = least;
+  }
+  wait_for_previous();
+  let_next_start();
+  const Wanted<typename ScannedRows<Key>::Kind> wanted{target.guess->threshold};
+  const ScoreRange<Key> range(scan.integer, scan.high, wanted.most());
+  ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, wanted.holds_all(), knots)};
+
+  // Bits of the turns before the threshold was known that have to be looked at again; then tiles that come in turns,
+  // and the last ones.
+  unsigned again = __ballot_sync(kAllLanes, lane < turns.ahead && least_ahead <= upper_half(wanted.most()));
+  unsigned tile = blockIdx.x + turns.ahead * gridDim.x;
+  SharedParts parts(turns);
+  for (;;) {
+    unsigned first = 0;
+    unsigned passing = 0;
+    const auto wants = [&](unsigned of_tile, unsigned thread) {
+      first = of_tile * (kScanThreads * kAtATime) + thread;
+      const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
+      const bool any =
+          kOwnRanges ? (range.rows_within(look.scores.bits) & look.passing) != 0 : range.may_hold_any(look.scores.bits);
+      if (!__any_sync(kAllLanes, any)) return false;
+      passing = range.rows_within(look.scores.bits) & look.passing & bits_of_groups(kAtATime);
+      return true;
+    };
+    bool some = false;
+    while (!some && (again != 0 || tile < turns.in_turns)) {
+      unsigned next = tile;
+      if (again != 0) {
+        next = blockIdx.x + static_cast<unsigned>(__ffs(static_cast<int>(again)) - 1) * gridDim.x;
+        again &= again - 1;
+      } else {
+        tile += gridDim.x;
+      }
+      some = wants(next, threadIdx.x);
+    }
+    unsigned part = 0;
+    while (!some && parts.next(part)) {
+      some = wants(part / SharedParts::kOfTile, part % SharedParts::kOfTile * kLanes + lane);
+    }
+    if (!some) break;
+    read_anew(first);
+    keep_passing<kTerms, kAtATime, kForm>(rows, wanted, first, passing, found);
+  }
+  // The rows after the last whole tile.
+  const std::size_t warp = std::size_t{blockIdx.x} * kScanThreads + threadIdx.x / kLanes * kLanes;
+  for (std::size_t first = std::size_t{turns.tiles} * kScanThreads * kRows + warp; first < rows.n;
+       first += std::size_t{gridDim.x} * kScanThreads) {
+    const std::size_t row = first + lane;
+    bool passes = false;
+    Element element{};
+    if (row < rows.n) element = rows.at(row, passes);
+    found.template add<1>(passes && wanted.holds(element) ? 1 : 0, [&](unsigned) { return element; });
+  }
+  found.flush();
+}
+
+/// A kernel, and the rows of its tiles.
+template <class Key>
+struct Keeper {
+  void (*keep)(ScannedRows<Key>, ScanTurns, ScanTarget<typename ScannedRows<Key>::Element>);
+  unsigned tile;
+};
+
+template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
+constexpr Keeper<Key> kKeeper = {keep_scanned<Key, kTerms, kForm, kOwnRanges>,
+                                 kScanThreads* kRowsOfGroup*(kGroups<kTerms, kForm>)};
+
+/// The kernel for scores of so many columns.
+template <class Key, ScanForm kForm, bool kOwnRanges>
+Keeper<Key> keeper_of([[maybe_unused]] int terms) {
+  // Short keys are those of one column without NULLs.
+  if constexpr (sizeof(Key) == 4) {
+    return kKeeper<Key, 1, kForm, kOwnRanges>;
+  } else {
+    switch (terms) {
+      case 1: return kKeeper<Key, 1, kForm, kOwnRanges>;
+      case 2: return kKeeper<Key, 2, kForm, kOwnRanges>;
+      case 3: return kKeeper<Key, 3, kForm, kOwnRanges>;
+      case 4: return kKeeper<Key, 4, kForm, kOwnRanges>;
+      default: return kKeeper<Key, 8, kForm, kOwnRanges>;
+    }
+  }
+}
+
+template <class Key, bool kOwnRanges>
+Keeper<Key> keeper_of(const ColumnScan& scan) {
+  switch (form_of_score(scan)) {
+    case ScanForm::floats: return keeper_of<Key, ScanForm::floats, kOwnRanges>(scan.terms);
+    case ScanForm::words: return keeper_of<Key, ScanForm::words, kOwnRanges>(scan.terms);
+    default: return keeper_of<Key, ScanForm::general, kOwnRanges>(scan.terms);
+  }
+}
+
+template <class Key>
+Keeper<Key> keeper_of(const ColumnScan& scan) {
+  const bool own_ranges =
+      std::any_of(scan.columns, scan.columns + scan.terms, [](const ScannedColumn& column) { return column.filtered; });
+  return own_ranges ? keeper_of<Key, true>(scan) : keeper_of<Key, false>(scan);
+}
+
+/// How tiles of so many rows are shared out to `blocks`.
+ScanTurns turns_of(const ThresholdPlan& plan, std::size_t n, unsigned tile, std::size_t blocks, bool may_look_ahead) {
+  constexpr std::size_t kLeastTurns = 16;  // with fewer all tiles come in turns
+  constexpr std::size_t kShared = 4;       // one turn in so many is not taken in turns,
+  constexpr std::size_t kMostShared = 16;  // as long as these are not more,
+  constexpr std::size_t kLeastShared = 8;  // but at least one in so many
+  constexpr std::size_t kAhead = 9;        // turns, if these are not more than half of all,
+  constexpr std::size_t kMostAgain = 2;    // and if no more than one part in so many has to be read again
+  const std::size_t tiles = n / tile;
+  const std::size_t turns = tiles / blocks;
+  const bool ahead =
+      may_look_ahead && turns >= 2 * kAhead && plan.expected * (tile / SharedParts::kOfTile) * kMostAgain <= n;
+  const std::size_t shared = std::max(std::min(turns / kShared, kMostShared), turns / kLeastShared);
+  const std::size_t in_turns = turns < kLeastTurns ? tiles : (turns - shared) * blocks;
+  return {.ahead = ahead ? unsigned{kAhead} : 0,
+          .in_turns = static_cast<unsigned>(in_turns),
+          .tiles = static_cast<unsigned>(tiles),
+          .counters = nullptr};
+}
+
+/// Of what is always read.
+std::size_t bytes_of_row(const ColumnScan& scan) {
+  std::size_t bytes = 0;
+  for (int c = 0; c < scan.terms; ++c) bytes += bytes_of(scan.columns[c].stored);
+  return bytes;
+}
+
+template <class Key>
+std::optional<TopKSolution> select_from(const ScanProblem& problem, const ThresholdPlan& plan, const Context& context) {
+  using Rows = ScannedRows<Key>;
+  DeviceContext& device = device_of(context);
+  const Lease lease(device);
+  const ColumnScan& scan = *problem.scan;
+  const Rows rows{read_form(scan), problem.n, ScanSelection<Rows>::kind_of(problem.ties)};
+  const Keeper<Key> keeper = keeper_of<Key>(scan);
+  const std::size_t resident =
+      resident_blocks(keeper.keep, kScanThreads) * static_cast<std::size_t>(device.properties().multiprocessors);
+  const Grid grid{.blocks = std::min(blocks_for(problem.n, std::size_t{kScanThreads} * kRowsOfGroup), resident),
+                  .threads = kScanThreads};
+  // With a filter on another column rows may have to be looked at again because of it.
+  const bool may_look_ahead = device.properties().capability >= 90 && scan.count == scan.terms;
+  ScanTurns turns = turns_of(plan, problem.n, keeper.tile, grid.blocks, may_look_ahead);
+  const auto counters = device.allocate<unsigned>(ScanTurns::kQueues * ScanTurns::kWordsOfQueue);
+  turns.counters = counters.data();
+  const ScanStart first{.looks_ahead = turns.ahead > 0,
+                        .counters = {.words = counters.data(), .count = static_cast<unsigned>(counters.size())}};
+  return select_from_scan<Rows>(problem, plan, bytes_of_row(scan), context, device,
+                                [&](auto& selection) { selection.start(rows, first, keeper.keep, grid, rows, turns); });
+}
+
+}  // namespace
+
+std::optional<TopKSolution> best_of_scan(const ScanProblem& problem, const Context& context) {
+  context.check();
+  const auto plan = plan_scan(problem);
+  if (!plan) return std::nullopt;
+  if (problem.computed != nullptr) return best_of_computed(problem, *plan, context);
+  return problem.scan->has_short_keys() ? select_from<std::uint32_t>(problem, *plan, context)
+                                        : select_from<std::uint64_t>(problem, *plan, context);
+}
+
+}  // namespace skyrank::kernels::cuda

@@ -8,7 +8,7 @@
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/eval/columns.hpp"
 #include "kernels/cuda/eval/loaded.hpp"
-#include "kernels/cuda/eval/row_machine.cuh"
+#include "kernels/cuda/eval/machine_rows.cuh"
 
 // The evaluator of expressions. A thread runs the program for four neighbouring rows (row_machine.cuh); the few
 // programs that are too long for that, for one row, with its stack in shared memory, one word of each thread beside the

@@ -2,64 +2,19 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "kernels/cuda/device/block.cuh"
-#include "kernels/cuda/device/copy_ahead.cuh"
-#include "kernels/cuda/device/shared.cuh"
+#include "kernels/cuda/eval/machine_layout.cuh"
+#include "kernels/cuda/eval/machine_memory.cuh"
 #include "kernels/cuda/eval/steps.hpp"
 
 // Runs a program for several rows a thread, in parts of four neighbouring ones, so that finding out what a step is
-// costs but a part of a row's work. The values of the next rows are on their way to shared memory meanwhile, 16 bytes a
-// copy; a thread reads only what it has copied itself, so that nothing waits for other threads. The last number and the
-// last truth are in registers, those below them in shared memory; a truth is a bit.
+// costs but a part of a row's work. The values of the next rows are on their way to shared memory meanwhile
+// (machine_rows.cuh), 16 bytes a copy. The last number and the last truth are in registers, those below them in shared
+// memory; a truth is a bit.
 namespace skyrank::kernels::cuda {
-
-inline constexpr unsigned kMachineThreads = 128;
-inline constexpr unsigned kPartRows = 4;
-/// Blocks that a multiprocessor has registers for.
-inline constexpr unsigned kMachineBlocks = 6;
-
-/// What a kernel that runs programs knows of: NULLs or not, rows that fail and steps without a form of their own or
-/// not. The less it knows of, the more rows a thread has registers for.
-template <unsigned kPartsOfForm, bool kNullsOfForm, bool kFailsOfForm>
-struct MachineForm {
-  static constexpr unsigned kParts = kPartsOfForm;
-  static constexpr unsigned kRows = kParts * kPartRows;
-  static constexpr unsigned kAll = (1u << kRows) - 1;
-  static constexpr bool kNulls = kNullsOfForm;
-  static constexpr bool kFails = kFailsOfForm;
-  /// Rows of a block: its parts, one after another.
-  static constexpr unsigned kPartStride = kMachineThreads * kPartRows;
-  static constexpr unsigned kTile = kParts * kPartStride;
-};
-using PlainForm = MachineForm<2, false, false>;
-using NullsForm = MachineForm<2, true, false>;
-using CarefulForm = MachineForm<1, true, true>;
-
-/// Values of some rows, whatever they are in the registers of doubles; of `valid` and `failed` a bit for each.
-template <class Form>
-struct Numbers {
-  double values[Form::kRows];
-  unsigned valid;
-  unsigned failed;
-
-  __device__ std::uint64_t bits(unsigned i) const { return with_bits_of<std::uint64_t>(values[i]); }
-  __device__ void set_bits(unsigned i, std::uint64_t bits) { values[i] = with_bits_of<double>(bits); }
-};
-struct Truths {
-  unsigned bits;
-  unsigned valid;
-  unsigned failed;
-};
-
-/// The rows of a table, all or listed.
-struct MachineRows {
-  std::size_t n;
-  const RowId* ids;  ///< null: all
-};
 
 namespace detail {
 
@@ -73,122 +28,7 @@ __device__ __noinline__ inline RowValue read(const Instruction* how, const Store
 
 }  // namespace detail
 
-/// Bytes from one word of 16 bytes of a thread to the next: those of all threads lie side by side.
-inline constexpr unsigned kWordStride = kMachineThreads * sizeof(uint4);
-
-/// Words of a slot for numbers: these, and their NULLs and failures.
-template <class Form>
-inline constexpr unsigned kSlotWords = 2 * Form::kParts + (Form::kNulls ? 1 : 0);
-
-/// How a program's shared memory is laid out, in bytes of a block.
-struct MachineLayout {
-  static constexpr unsigned kMostTurns = 4;
-
-  unsigned first[StepProgram::kMostColumns];  ///< where a column is, of those of turns in the first turn
-  unsigned of_turn;                           ///< the columns of the program's first part
-  unsigned turns;                             ///< rows under way, and those at hand
-  unsigned slots;                             ///< where the slots for numbers begin,
-  unsigned truths;                            ///< those for truths, of a word each,
-  unsigned bytes;                             ///< and where they end
-  bool narrow;                                ///< all columns are of 32 bits
-};
-
-template <class Form>
-MachineLayout layout_of(const StepProgram& program) {
-  MachineLayout layout{};
-  const auto bytes_of_column = [&](int c) {
-    return kWordStride * Form::kParts * static_cast<unsigned>(bytes_of(program.columns[c].stored) / 4);
-  };
-  for (int c = 0; c < program.first_columns; ++c) {
-    layout.first[c] = layout.of_turn;
-    layout.of_turn += bytes_of_column(c);
-  }
-  unsigned later = 0;
-  for (int c = program.first_columns; c < program.column_count; ++c) later += bytes_of_column(c);
-  // A multiprocessor has room for six blocks of 12 words a thread and some slots. With few columns more than one turn
-  // has to be under way for as many bytes.
-  constexpr unsigned kMostStaged = 12 * kWordStride;
-  const unsigned room = kMostStaged - std::min(kMostStaged, later);
-  layout.turns = std::clamp(room / std::max(kWordStride, layout.of_turn), 2u, MachineLayout::kMostTurns);
-  layout.slots = layout.of_turn * layout.turns;
-  for (int c = program.first_columns; c < program.column_count; ++c) {
-    layout.first[c] = layout.slots;
-    layout.slots += bytes_of_column(c);
-  }
-  layout.truths = layout.slots + kWordStride * kSlotWords<Form> * static_cast<unsigned>(program.number_slots);
-  layout.narrow = std::all_of(program.columns, program.columns + program.column_count,
-                              [](const StoredColumn& column) { return bytes_of(column.stored) == 4; });
-  layout.bytes = std::max(kWordStride, layout.truths + kWordStride * static_cast<unsigned>(program.truth_slots));
-  return layout;
-}
-
-/// Which of the commonest steps one is.
-inline Common common_of(const Step& step) {
-  const bool plain = (step.marks & (Step::kIntegers | Step::kFlag)) == 0;
-  const auto where = [](bool fits, Common common) { return fits ? common : Common::none; };
-  switch (step.act) {
-    case Act::load: return where(step.from == From::float32, Common::load_floats);
-    case Act::add:
-      if (plain && step.from == From::slot) return Common::add_slot;
-      return where(plain && step.from == From::float32, Common::add_floats);
-    case Act::multiply:
-      if (plain && step.from == From::constant) return Common::multiply_constant;
-      return where(plain && step.from == From::float32, Common::multiply_floats);
-    case Act::save: return Common::save;
-    case Act::square: return Common::square;
-    case Act::test:
-    case Act::and_test:
-    case Act::or_test: return where(step.from == From::float32, Common::test_floats);
-    case Act::load_square: return Common::load_square;
-    case Act::add_square: return Common::add_square;
-    case Act::load_scaled: return Common::load_scaled;
-    case Act::load_lesser: return Common::load_lesser;
-    default: break;
-  }
-  return Common::none;
-}
-
-/// Tells a program's steps where things are, and which they are.
-template <class Form>
-void lay_out(StepProgram& program, const MachineLayout& layout) {
-  for (int i = 0; i < program.step_count; ++i) {
-    Step& step = program.steps[i];
-    step.marks |= static_cast<std::uint8_t>(static_cast<unsigned>(common_of(step)) << Step::kCommonShift);
-    switch (step.act) {
-      case Act::general:
-      case Act::read: continue;
-      case Act::save_truth:
-      case Act::restore_truth:
-      case Act::logical_and:
-      case Act::logical_or: step.where = layout.truths + kWordStride * step.slot; continue;
-      case Act::save:
-      case Act::restore:
-      case Act::choose: break;
-      default:
-        if (step.from == From::none || step.from == From::constant) continue;
-        if (step.from == From::slot) break;
-        step.where = layout.first[step.slot];
-        if (step.act == Act::load_lesser) step.upper = layout.first[step.bits];
-        continue;
-    }
-    step.where = layout.slots + kWordStride * kSlotWords<Form> * step.slot;
-  }
-}
-
-/// Whether there is shared memory for enough blocks of eight rows a thread; else four are better.
-template <class Form>
-bool has_room(const StepProgram& program) {
-  constexpr std::size_t kMostBytes = 56 * 1024;
-  return layout_of<Form>(program).bytes <= kMostBytes;
-}
-
-/// `f(form)` for the form that a program runs in.
-template <class F>
-decltype(auto) with_form(const StepProgram& program, F f) {
-  if (program.fails || !has_room<NullsForm>(program)) return f(CarefulForm{});
-  return program.nulls ? f(NullsForm{}) : f(PlainForm{});
-}
-
+/// A thread's rows on their way through a program.
 template <class Form>
 class RowMachine {
  public:
@@ -197,68 +37,28 @@ class RowMachine {
 
   /// `shared` has the bytes of the layout, which the program was told of.
   __device__ RowMachine(const StepProgram& program, const MachineLayout& layout, uint4* shared)
-      : program_(program), layout_(layout), shared_(reinterpret_cast<std::byte*>(shared + threadIdx.x)) {}
+      : program_(program), layout_(layout), memory_(program, layout, shared) {}
 
-  /// The place of a thread's i-th row, whose first one is at `place`.
-  __device__ static std::size_t place_of(std::size_t place, unsigned i) {
-    return place + i / kPartRows * Form::kPartStride + i % kPartRows;
-  }
-
-  /// Begins to bring the values of a block's rows from `tile` on, of which those that are there count. Blocks decide as
-  /// a whole which way they go, so that the compiler knows that a warp stays together.
-  __device__ void fetch(const MachineRows& rows, std::size_t tile, unsigned turn) const {
-    fetch_columns(rows, tile, 0, program_.first_columns, turn);
-    end_copies();
-  }
+  /// What it reads; its values are to be brought in turns.
+  __device__ const MachineMemory<Form>& memory() const { return memory_; }
 
   /// Runs the first part of the program for the rows that were fetched for `turn`; of rows that are not there values
   /// mean nothing.
   __device__ void run(const MachineRows& rows, std::size_t tile, unsigned turn) {
-    place_ = first_place(tile);
-    turn_ = turn * layout_.of_turn;
-    without_nulls_ = program_.nulls_later;
+    memory_.start(tile, turn);
     run_steps(rows, 0, program_.first_steps);
-  }
-
-  /// What the next step divides by, of a program that leaves that for later; in the order of rows.
-  __device__ void take_divisors(float (&divisors)[kRows]) const {
-    const unsigned where = program_.steps[program_.first_steps].where + turn_;
-#pragma unroll
-    for (unsigned p = 0; p < kParts; ++p) {
-      const uint4 staged = word(where + p * kWordStride);
-      memcpy(divisors + p * kPartRows, &staged, sizeof(staged));
-    }
   }
 
   /// Then the rest, for which what it reads is brought only now.
   __device__ void run_rest(const MachineRows& rows, std::size_t tile) {
-    if (program_.first_columns < program_.column_count) {
-      fetch_columns(rows, tile, program_.first_columns, program_.column_count, 0);
-      end_copies();
-      wait_for_copies<0>();
-    }
-    if (Form::kNulls && without_nulls_) {
-      without_nulls_ = false;
-      for (int c = 0; c < program_.first_columns; ++c) number_.valid &= valid_of(rows, program_.columns[c]);
-    }
+    memory_.fetch_rest(rows, tile);
+    if constexpr (Form::kNulls) memory_.take_nulls_left(rows, number_.valid);
     run_steps(rows, program_.first_steps, program_.step_count);
   }
 
   /// What it leaves.
   __device__ const Numbers<Form>& number() const { return number_; }
   __device__ const Truths& truth() const { return truth_; }
-
-  /// Where a thread's rows of a tile begin.
-  __device__ static std::size_t first_place(std::size_t tile) { return tile + threadIdx.x * kPartRows; }
-
-  /// Bits for the rows from `place` on that are there.
-  __device__ static unsigned present(const MachineRows& rows, std::size_t place) {
-    if (place_of(place, kRows - 1) < rows.n) return Form::kAll;
-    unsigned there = 0;
-#pragma unroll 1
-    for (unsigned i = 0; i < kRows; ++i) there |= unsigned{place_of(place, i) < rows.n} << i;
-    return there;
-  }
 
  private:
   using Values = Numbers<Form>;
@@ -291,7 +91,7 @@ class RowMachine {
       while (step.common() == Common::test_floats) {
         ++i;
         head = head_of(min(i, end - 1));
-        test(rows, step, staged_within<float>(staged_at(step), *step.whole));
+        test(rows, step, memory_.template staged_within<float>(staged_at(step), *step.whole));
         if (i == end) return;
         step = {head, program_.steps + i};
       }
@@ -301,133 +101,15 @@ class RowMachine {
     }
   }
 
-  __device__ void fetch_columns(const MachineRows& rows, std::size_t tile, int begin, int end, unsigned turn) const {
-    const std::size_t place = first_place(tile);
-    if (rows.ids == nullptr && tile + Form::kTile <= rows.n && layout_.narrow) {
-      for (int c = begin; c < end; ++c) {
-        fetch_part<4>(static_cast<const std::byte*>(program_.columns[c].values) + place * 4,
-                      shared_ + layout_.first[c] + turn * layout_.of_turn);
-      }
-    } else if (rows.ids == nullptr && tile + Form::kTile <= rows.n) {
-      for (int c = begin; c < end; ++c) {
-        const StoredColumn& column = program_.columns[c];
-        std::byte* const to = shared_ + layout_.first[c] + turn * layout_.of_turn;
-        if (is_wide(column)) {
-          fetch_part<8>(static_cast<const std::byte*>(column.values) + place * 8, to);
-        } else {
-          fetch_part<4>(static_cast<const std::byte*>(column.values) + place * 4, to);
-        }
-      }
-    } else {
-      for (int c = begin; c < end; ++c) fetch_some(rows, place, program_.columns[c], c, turn);
-    }
-  }
-
-  __device__ static bool is_wide(const StoredColumn& column) {
-    return column.stored == Stored::int64 || column.stored == Stored::uint64 || column.stored == Stored::float64;
-  }
-  __device__ static std::int64_t row_at(const MachineRows& rows, std::size_t place) {
-    return rows.ids == nullptr ? static_cast<std::int64_t>(place) : rows.ids[place];
-  }
-
-  __device__ uint4& word(unsigned where) const { return *reinterpret_cast<uint4*>(shared_ + where); }
-  __device__ double2& pair(unsigned where) const { return *reinterpret_cast<double2*>(shared_ + where); }
-  /// NULLs and failures of a slot's numbers.
-  __device__ unsigned& marks(unsigned slot) const { return word(slot + 2 * kParts * kWordStride).x; }
-
-  template <unsigned kBytes>
-  __device__ static void fetch_part(const std::byte* from, std::byte* to) {
-    constexpr unsigned kWords = kBytes / 4;
-#pragma unroll
-    for (unsigned p = 0; p < kParts; ++p) {
-#pragma unroll
-      for (unsigned w = 0; w < kWords; ++w) {
-        copy_ahead<16>(to + (p * kWords + w) * kWordStride, from + p * Form::kPartStride * kBytes + w * 16);
-      }
-    }
-  }
-
-  __device__ void fetch_some(const MachineRows& rows, std::size_t place, const StoredColumn& column, int c,
-                             unsigned turn) const {
-    const auto* const from = static_cast<const std::byte*>(column.values);
-    const bool wide = is_wide(column);
-#pragma unroll 1
-    for (unsigned i = 0; i < kRows; ++i) {
-      const std::size_t there = place_of(place, i);
-      if (there >= rows.n) continue;
-      const std::int64_t row = row_at(rows, there);
-      std::byte* const to = shared_ + layout_.first[c] + turn * layout_.of_turn + (wide ? i / 2 : i / 4) * kWordStride;
-      if (wide) {
-        copy_ahead<8>(to + i % 2 * 8, from + row * 8);
-      } else {
-        copy_ahead<4>(to + i % 4 * 4, from + row * 4);
-      }
-    }
-  }
-
-  __device__ unsigned valid_of(const MachineRows& rows, const StoredColumn& column) const {
-    if (column.validity == nullptr || without_nulls_) return Form::kAll;
-    unsigned valid = 0;
-    if (rows.ids == nullptr) {
-#pragma unroll
-      for (unsigned p = 0; p < kParts; ++p) {
-        const std::size_t place = place_ + p * Form::kPartStride;
-        const std::size_t bit = static_cast<std::size_t>(column.first_validity_bit) + place;
-        const unsigned four = place < rows.n ? static_cast<unsigned>(__ldg(column.validity + bit / 8)) >> bit % 8 : 0;
-        valid |= (four & 0xf) << kPartRows * p;
-      }
-      return valid;
-    }
-    for (unsigned i = 0; i < kRows; ++i) {
-      const std::size_t place = place_of(place_, i);
-      if (place < rows.n) valid |= unsigned{is_valid(column, rows.ids[place])} << i;
-    }
-    return valid;
-  }
-
-  /// Numbers of 64 bits as they lie there.
-  __device__ void take_pairs(unsigned where, Values& values) const {
-#pragma unroll
-    for (unsigned w = 0; w < 2 * kParts; ++w) {
-      const double2 two = pair(where + w * kWordStride);
-      values.values[2 * w] = two.x;
-      values.values[2 * w + 1] = two.y;
-    }
-  }
-  __device__ void take_slot(unsigned slot, Values& values) const {
-    take_pairs(slot, values);
-    if constexpr (Form::kNulls) {
-      values.valid = marks(slot) & Form::kAll;
-      if constexpr (Form::kFails) values.failed = marks(slot) >> kRows;
-    }
-  }
-
-  /// What is staged of a column of 32 bits, as `T`s, each made a number.
-  template <class T, class Make>
-  __device__ void take_staged(unsigned where, Values& values, Make make) const {
-#pragma unroll
-    for (unsigned p = 0; p < kParts; ++p) {
-      const uint4 staged = word(where + p * kWordStride);
-      T four[kPartRows];
-      memcpy(four, &staged, sizeof(staged));
-#pragma unroll
-      for (unsigned i = 0; i < kPartRows; ++i) values.values[p * kPartRows + i] = make(four[i]);
-    }
-  }
-
   /// Where a column is that is the operand.
-  __device__ unsigned staged_at(const Now& step) const { return staged_at(step.slot(), step.where()); }
-  __device__ unsigned staged_at(unsigned column, unsigned where) const {
-    const bool of_turn = column < static_cast<unsigned>(program_.first_columns);
-    return where + (of_turn ? turn_ : 0);
-  }
+  __device__ unsigned staged_at(const Now& step) const { return memory_.staged_at(step.slot(), step.where()); }
 
   /// The operand, in its evaluation type; not one from a slot.
   __device__ void take_operand(const MachineRows& rows, const Now& step, Values& values) const {
     if constexpr (Form::kNulls) {
       values.valid = step.flag() ? 0 : Form::kAll;
       if constexpr (Form::kFails) values.failed = 0;
-      if (step.from() != From::constant) values.valid = valid_of(rows, program_.columns[step.slot()]);
+      if (step.from() != From::constant) values.valid = memory_.valid_of(rows, program_.columns[step.slot()]);
     }
     if (step.from() == From::constant) {
       const auto constant = with_bits_of<double>(step.whole->bits);
@@ -437,46 +119,48 @@ class RowMachine {
     }
     const unsigned where = staged_at(step);
     if (step.from() == From::float32) {
-      return take_staged<float>(where, values, [](float value) { return static_cast<double>(value); });
+      return memory_.template take_staged<float>(where, values, [](float value) { return static_cast<double>(value); });
     }
     if (step.from() == From::int32) {
-      return take_staged<std::int32_t>(where, values,
-                                       [](std::int32_t value) { return with_bits_of<double>(std::int64_t{value}); });
+      return memory_.template take_staged<std::int32_t>(
+          where, values, [](std::int32_t value) { return with_bits_of<double>(std::int64_t{value}); });
     }
     if (step.from() == From::uint32) {
-      return take_staged<std::uint32_t>(where, values,
-                                        [](std::uint32_t value) { return with_bits_of<double>(std::uint64_t{value}); });
+      return memory_.template take_staged<std::uint32_t>(
+          where, values, [](std::uint32_t value) { return with_bits_of<double>(std::uint64_t{value}); });
     }
-    take_pairs(where, values);
+    memory_.take_pairs(where, values);
   }
 
   /// Of the number and a column of float32.
   template <class F>
   __device__ void with_floats(const MachineRows& rows, const Now& step, F f) {
     Values right;
-    take_staged<float>(staged_at(step), right, [](float value) { return static_cast<double>(value); });
-    if constexpr (Form::kNulls) number_.valid &= valid_of(rows, program_.columns[step.slot()]);
+    memory_.template take_staged<float>(staged_at(step), right, [](float value) { return static_cast<double>(value); });
+    if constexpr (Form::kNulls) number_.valid &= memory_.valid_of(rows, program_.columns[step.slot()]);
     each([&](unsigned i) { return right.values[i]; }, f);
   }
   __device__ void load_floats(const MachineRows& rows, const Now& step) {
-    take_staged<float>(staged_at(step), number_, [](float value) { return static_cast<double>(value); });
-    if constexpr (Form::kNulls) number_.valid = valid_of(rows, program_.columns[step.slot()]);
+    memory_.template take_staged<float>(staged_at(step), number_,
+                                        [](float value) { return static_cast<double>(value); });
+    if constexpr (Form::kNulls) number_.valid = memory_.valid_of(rows, program_.columns[step.slot()]);
     if constexpr (Form::kFails) number_.failed = 0;
   }
   /// The number becomes what `make` makes of a column of float32.
   template <class Make>
   __device__ void load_made(const MachineRows& rows, const Now& step, Make make) {
-    take_staged<float>(staged_at(step), number_, [&](float value) { return make(static_cast<double>(value)); });
-    if constexpr (Form::kNulls) number_.valid = valid_of(rows, program_.columns[step.slot()]);
+    memory_.template take_staged<float>(staged_at(step), number_,
+                                        [&](float value) { return make(static_cast<double>(value)); });
+    if constexpr (Form::kNulls) number_.valid = memory_.valid_of(rows, program_.columns[step.slot()]);
     if constexpr (Form::kFails) number_.failed = 0;
   }
   __device__ void load_lesser(const MachineRows& rows, const Now& step) {
     const auto other = static_cast<unsigned>(step.whole->bits);
     const unsigned left = staged_at(step);
-    const unsigned right = staged_at(other, static_cast<unsigned>(step.whole->upper));
+    const unsigned right = memory_.staged_at(other, static_cast<unsigned>(step.whole->upper));
 #pragma unroll
     for (unsigned p = 0; p < kParts; ++p) {
-      const uint4 staged[] = {word(left + p * kWordStride), word(right + p * kWordStride)};
+      const uint4 staged[] = {memory_.word(left + p * kWordStride), memory_.word(right + p * kWordStride)};
       float a[kPartRows];
       float b[kPartRows];
       memcpy(a, &staged[0], sizeof(a));
@@ -488,13 +172,14 @@ class RowMachine {
       }
     }
     if constexpr (Form::kNulls) {
-      number_.valid = valid_of(rows, program_.columns[step.slot()]) & valid_of(rows, program_.columns[other]);
+      number_.valid =
+          memory_.valid_of(rows, program_.columns[step.slot()]) & memory_.valid_of(rows, program_.columns[other]);
     }
     if constexpr (Form::kFails) number_.failed = 0;
   }
   __device__ void add_slot(const Now& step) {
     Values left;
-    take_slot(step.where(), left);
+    memory_.take_slot(step.where(), left);
     if constexpr (Form::kNulls) number_.valid &= left.valid;
     if constexpr (Form::kFails) number_.failed |= left.failed;
     each([&](unsigned i) { return left.values[i]; }, [](double b, double a) { return kernels::detail::sum_of(a, b); });
@@ -513,7 +198,7 @@ class RowMachine {
         return each([&](unsigned) { return constant; }, product);
       }
       case Common::add_slot: return add_slot(step);
-      case Common::save: return save(step.where());
+      case Common::save: return memory_.save(step.where(), number_);
       case Common::square: return change_each([&](double value) { return product(value, value); });
       case Common::load_square: return load_made(rows, step, [&](double value) { return product(value, value); });
       case Common::add_square:
@@ -530,18 +215,16 @@ class RowMachine {
   __device__ void take_any(const MachineRows& rows, const Now& step) {
     switch (step.act()) {
       case Act::load: return take_operand(rows, step, number_);
-      case Act::save: return save(step.where());
-      case Act::restore: return take_slot(step.where(), number_);
-      case Act::save_truth:
-        word(step.where()).x = truth_.bits | truth_.valid << kRows | truth_.failed << 2 * kRows;
-        return;
-      case Act::restore_truth: truth_ = saved_truth(step.where()); return;
+      case Act::save: return memory_.save(step.where(), number_);
+      case Act::restore: return memory_.take_slot(step.where(), number_);
+      case Act::save_truth: return memory_.save(step.where(), truth_);
+      case Act::restore_truth: truth_ = memory_.take_truth(step.where()); return;
       case Act::between: return between(step);
       case Act::test:
       case Act::and_test:
       case Act::or_test: return test(rows, step);
-      case Act::logical_and: return logic(false, saved_truth(step.where()));
-      case Act::logical_or: return logic(true, saved_truth(step.where()));
+      case Act::logical_and: return logic(false, memory_.take_truth(step.where()));
+      case Act::logical_or: return logic(true, memory_.take_truth(step.where()));
       case Act::logical_not: truth_.bits = ~truth_.bits & Form::kAll; return;
       case Act::is_null: return ask_for_nulls(step.flag());
       case Act::to_truth: return to_truth();
@@ -567,30 +250,13 @@ class RowMachine {
     Values right;
     if (step.from() == From::slot) {
       right = number_;
-      take_slot(step.where(), number_);
+      memory_.take_slot(step.where(), number_);
     } else {
       take_operand(rows, step, right);
     }
     if constexpr (Form::kNulls) number_.valid &= right.valid;
     if constexpr (Form::kFails) number_.failed |= right.failed;
     binary(step, [&](unsigned i) { return right.values[i]; });
-  }
-
-  __device__ void save(unsigned to) const {
-#pragma unroll
-    for (unsigned w = 0; w < 2 * kParts; ++w) {
-      pair(to + w * kWordStride) = {number_.values[2 * w], number_.values[2 * w + 1]};
-    }
-    if constexpr (Form::kFails) {
-      marks(to) = number_.valid | number_.failed << kRows;
-    } else if constexpr (Form::kNulls) {
-      marks(to) = number_.valid;
-    }
-  }
-
-  __device__ Truths saved_truth(unsigned from) const {
-    const unsigned saved = word(from).x;
-    return {saved & Form::kAll, saved >> kRows & Form::kAll, saved >> 2 * kRows & Form::kAll};
   }
 
   /// The number becomes what `f(left, right)` says of each pair of floats, or of their bits.
@@ -705,44 +371,24 @@ class RowMachine {
     set_truth(truths ^ (step.flag() ? Form::kAll : 0));
   }
 
-  /// A bit for each row whose value lies within bounds, of T as it is staged.
-  template <class T>
-  __device__ unsigned staged_within(unsigned where, const Step& range) const {
-    constexpr unsigned kOfWord = sizeof(uint4) / sizeof(T);
-    T lowest;
-    T highest;
-    memcpy(&lowest, &range.bits, sizeof(T));
-    memcpy(&highest, &range.upper, sizeof(T));
-    unsigned truths = 0;
-#pragma unroll
-    for (unsigned w = 0; w < kRows / kOfWord; ++w) {
-      const uint4 staged = word(where + w * kWordStride);
-      T values[kOfWord];
-      memcpy(values, &staged, sizeof(staged));
-#pragma unroll
-      for (unsigned i = 0; i < kOfWord; ++i) {
-        if ((values[i] >= lowest) & (values[i] <= highest)) truths |= 1u << (w * kOfWord + i);
-      }
-    }
-    return truths;
-  }
-
   __device__ void test(const MachineRows& rows, const Now& step) {
     const Step& range = *step.whole;
     const unsigned where = staged_at(step);
     switch (step.from()) {
-      case From::float32: return test(rows, step, staged_within<float>(where, range));
-      case From::int32: return test(rows, step, staged_within<std::int32_t>(where, range));
+      case From::float32: return test(rows, step, memory_.template staged_within<float>(where, range));
+      case From::int32: return test(rows, step, memory_.template staged_within<std::int32_t>(where, range));
       default: break;
     }
-    test(rows, step, step.integers() ? staged_within<std::int64_t>(where, range) : staged_within<double>(where, range));
+    test(rows, step,
+         step.integers() ? memory_.template staged_within<std::int64_t>(where, range)
+                         : memory_.template staged_within<double>(where, range));
   }
 
   /// `inside`: a bit for each row whose value lies within the bounds.
   __device__ void test(const MachineRows& rows, const Now& step, unsigned inside) {
     const Truths left = truth_;
     truth_.bits = inside ^ (step.flag() ? Form::kAll : 0);
-    if constexpr (Form::kNulls) truth_.valid = valid_of(rows, program_.columns[step.slot()]);
+    if constexpr (Form::kNulls) truth_.valid = memory_.valid_of(rows, program_.columns[step.slot()]);
     if constexpr (Form::kFails) truth_.failed = 0;
     if (step.act() != Act::test) logic(step.act() == Act::or_test, left);
   }
@@ -810,7 +456,7 @@ class RowMachine {
   /// The slot's numbers replace those whose condition is true.
   __device__ void choose(unsigned from) {
     Values values;
-    take_slot(from, values);
+    memory_.take_slot(from, values);
     choose(values);
   }
   __device__ void choose_operand(const MachineRows& rows, const Now& step) {
@@ -846,10 +492,10 @@ class RowMachine {
       Values c = {};
       const auto operands = static_cast<unsigned>(step.whole->upper);
       const unsigned slot = layout_.slots + kWordStride * kSlotWords<Form> * step.slot();
-      if (operands > 1) take_slot(slot, a);
+      if (operands > 1) memory_.take_slot(slot, a);
       if (operands == 2) b = number_;
       if (operands == 3) {
-        take_slot(slot + kWordStride * kSlotWords<Form>, b);
+        memory_.take_slot(slot + kWordStride * kSlotWords<Form>, b);
         c = number_;
       }
       const Instruction* const how = program_.source.instructions + step.where();
@@ -864,93 +510,22 @@ class RowMachine {
   __device__ void read(const MachineRows& rows, const Now& step) {
     if constexpr (Form::kFails) {
       number_ = {};
-      const unsigned there = present(rows, place_);
+      const unsigned there = memory_.present(rows, memory_.place());
       const Instruction* const how = program_.source.instructions + step.where();
 #pragma unroll
       for (unsigned i = 0; i < kRows; ++i) {
         if ((there >> i & 1) == 0) continue;
-        set_row(number_, i, detail::read(how, program_.source.columns, row_at(rows, place_of(place_, i))));
+        set_row(number_, i,
+                detail::read(how, program_.source.columns, memory_.row_at(rows, memory_.place_of(memory_.place(), i))));
       }
     }
   }
 
   const StepProgram& program_;
   const MachineLayout& layout_;
-  std::byte* shared_;  ///< this thread's first word
+  MachineMemory<Form> memory_;
   Values number_ = {};
   Truths truth_ = {};
-  std::size_t place_ = 0;
-  unsigned turn_ = 0;  ///< offset of its columns
-  bool without_nulls_ = false;
 };
-
-/// Waits for the oldest of `turns` turns that are under way.
-__device__ inline void wait_for_turn(unsigned turns) {
-  switch (turns) {
-    case 2: return wait_for_copies<1>();
-    case 3: return wait_for_copies<2>();
-    default: return wait_for_copies<3>();
-  }
-}
-
-/// A block's tiles: every `stride` rows from `first` on, below `end`.
-struct MachineTiles {
-  std::size_t first;
-  std::size_t stride;
-  std::size_t end;
-};
-
-/// Where all blocks of a grid take turns.
-template <class Form>
-__device__ MachineTiles tiles_in_turns(const MachineRows& rows) {
-  return {std::size_t{blockIdx.x} * Form::kTile, std::size_t{gridDim.x} * Form::kTile, rows.n};
-}
-
-/// Begins to bring a block's first rows.
-template <class Form>
-__device__ void fetch_first(const RowMachine<Form>& machine, const MachineLayout& layout, const MachineRows& rows,
-                            const MachineTiles& tiles) {
-#pragma unroll 1
-  for (unsigned turn = 0; turn + 1 < layout.turns; ++turn) {
-    machine.fetch(rows, tiles.first + turn * tiles.stride, turn);
-  }
-}
-
-/// Runs the first part of the program for every row, `body(tile, place)` for those of a thread in a tile, the first of
-/// which is at `place`; not all may be there. All lanes of a warp take part. The first rows are on their way.
-template <class Form, class Body>
-__device__ void for_rows_fetched(RowMachine<Form>& machine, const MachineLayout& layout, const MachineRows& rows,
-                                 const MachineTiles& tiles, Body body) {
-  const unsigned turns = layout.turns;
-  const std::size_t ahead = (turns - 1) * tiles.stride;
-  unsigned turn = 0;
-  for (std::size_t tile = tiles.first; tile < tiles.end; tile += tiles.stride) {
-    machine.fetch(rows, tile + ahead, turn == 0 ? turns - 1 : turn - 1);
-    wait_for_turn(turns);
-    machine.run(rows, tile, turn);
-    body(tile, machine.first_place(tile));
-    turn = turn + 1 == turns ? 0 : turn + 1;
-  }
-}
-
-/// The same from the beginning, with `body(machine, tile, place, present)`: bits of `present` say which rows are there.
-template <class Form, class Body>
-__device__ void for_rows_together(const StepProgram& program, const MachineLayout& layout, const MachineRows& rows,
-                                  Body body) {
-  RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
-  const MachineTiles tiles = tiles_in_turns<Form>(rows);
-  fetch_first(machine, layout, rows, tiles);
-  for_rows_fetched(machine, layout, rows, tiles, [&](std::size_t tile, std::size_t place) {
-    body(machine, tile, place, machine.present(rows, place));
-  });
-}
-
-/// Four bits of each lane as words of a bit a row.
-__device__ inline void store_bits(unsigned* words, std::size_t place, std::size_t n, unsigned four) {
-  const unsigned lane = threadIdx.x % kLanes;
-  unsigned word = four << 4 * (lane % 8);
-  for (unsigned distance = 1; distance < 8; distance *= 2) word |= __shfl_xor_sync(kAllLanes, word, distance);
-  if (lane % 8 == 0 && place < n) words[place / 32] = word;
-}
 
 }  // namespace skyrank::kernels::cuda

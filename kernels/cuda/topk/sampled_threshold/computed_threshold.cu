@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/eval/columns.hpp"
 #include "kernels/cuda/eval/loaded.hpp"
-#include "kernels/cuda/eval/row_machine.cuh"
+#include "kernels/cuda/eval/machine_rows.cuh"
 #include "kernels/cuda/eval/scan_rows.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_threshold.hpp"
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     scores_of(scores);
     if (program.quotient_later) {
       float divisors[kRows];
-      machine.take_divisors(divisors);
+      machine.memory().take_divisors(divisors);
       return range.quotients_within(scores, divisors);
     }
     return __any_sync(kAllLanes, range.may_hold_any(scores)) ? range.bits_within(scores) : 0u;
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
       keeps = look_first();
       if (!__any_sync(kAllLanes, keeps != 0)) return;
     }
-    keeps &= machine.present(all, place);
+    keeps &= machine.memory().present(all, place);
     machine.run_rest(all, tile);
     const Numbers<Form>& score = machine.number();
     if (filters) {
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
       for (unsigned i = 0; i < kRows; ++i) bits = i == mine ? score.bits(i) : bits;
       const bool valid = !Form::kNulls || (score.valid >> mine & 1) != 0;
       const Element element =
-          rows.kind.of(rows.score_kind.key(bits, valid), RowMachine<Form>::place_of(place, mine));
+          rows.kind.of(rows.score_kind.key(bits, valid), MachineMemory<Form>::place_of(place, mine));
       const Threshold wanted{target.guess->threshold};  // read again, as there are too few registers to keep it
       found.template add<1>(keeps != 0 && wanted.holds(element) ? 1 : 0, [&](unsigned) { return element; });
       keeps &= keeps - 1;

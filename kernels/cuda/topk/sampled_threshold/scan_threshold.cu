@@ -263,6 +263,37 @@ __device__ unsigned upper_half(Key key) {
   return static_cast<unsigned>(key >> (8 * sizeof(Key) - 32));
 }
 
+/// The least upper halves of keys that a warp has in the turns before the threshold is known, each in the lane of the
+/// turn's number: when memory would be idle, and the columns were there before. What is under a NULL or fails a filter
+/// may make a part look wanted, never the other way round.
+template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
+__device__ unsigned look_ahead(const ReadScan& scan, const ScanTurns& turns) {
+  constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
+  unsigned least_ahead = 0;
+#pragma unroll 1
+  for (unsigned turn = 0; turn < turns.ahead; ++turn) {
+    const unsigned first = (blockIdx.x + turn * gridDim.x) * (kScanThreads * kAtATime) + threadIdx.x;
+    const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
+    const unsigned least = __reduce_min_sync(kAllLanes, upper_half(least_key(scan, look.scores, look.passing)));
+    if (threadIdx.x % kLanes == turn) least_ahead = least;
+  }
+  return least_ahead;
+}
+
+/// Keeps those of the rows after the last whole tile.
+template <class Rows, class Found>
+__device__ void keep_last(const Rows& rows, const Wanted<typename Rows::Kind>& wanted, std::size_t begin,
+                          Found& found) {
+  const std::size_t warp = std::size_t{blockIdx.x} * kScanThreads + threadIdx.x / kLanes * kLanes;
+  for (std::size_t first = begin + warp; first < rows.n; first += std::size_t{gridDim.x} * kScanThreads) {
+    const std::size_t row = first + threadIdx.x % kLanes;
+    bool passes = false;
+    typename Rows::Element element{};
+    if (row < rows.n) element = rows.at(row, passes);
+    found.template add<1>(passes && wanted.holds(element) ? 1 : 0, [&](unsigned) { return element; });
+  }
+}
+
 /// Keeps the rows that pass and whose elements are at or below the threshold, in any order. Few scores are, so these
 /// come first, with the ranges of their own columns, which cost no more reads: NULLs and other filters are looked at,
 /// and what only they need is read, where one of a warp's scores is.
@@ -272,22 +303,12 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
                  const __grid_constant__ ScanTarget<typename ScannedRows<Key>::Element> target) {
   using Element = typename ScannedRows<Key>::Element;
   constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
-  constexpr unsigned kRows = kAtATime * kRowsOfGroup;
   static_assert(kScanThreads == kGroupStride);
   __shared__ Element buffers[kScanThreads / kLanes][ScanCollector<Element>::kHeld];
   __shared__ KnotsOfBlock<Element> knots;
   const ReadScan& scan = rows.scan;
   const unsigned lane = threadIdx.x % kLanes;
-  // While the threshold is being found, when memory would be idle: the columns were there before. What is under a NULL
-  // or fails a filter may make a part look wanted, never the other way round.
-  unsigned least_ahead = 0;  // of the keys of the turn with this lane's number
-#pragma unroll 1
-  for (unsigned turn = 0; turn < turns.ahead; ++turn) {
-    const unsigned first = (blockIdx.x + turn * gridDim.x) * (kScanThreads * kAtATime) + threadIdx.x;
-    const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
-    const unsigned least = __reduce_min_sync(kAllLanes, upper_half(least_key(scan, look.scores, look.passing)));
-    if (lane == turn) least_ahead = least;
-  }
+  const unsigned least_ahead = look_ahead<Key, kTerms, kForm, kOwnRanges>(scan, turns);
   wait_for_previous();
   let_next_start();
   const Wanted<typename ScannedRows<Key>::Kind> wanted{target.guess->threshold};
@@ -330,16 +351,7 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
     read_anew(first);
     keep_passing<kTerms, kAtATime, kForm>(rows, wanted, first, passing, found);
   }
-  // The rows after the last whole tile.
-  const std::size_t warp = std::size_t{blockIdx.x} * kScanThreads + threadIdx.x / kLanes * kLanes;
-  for (std::size_t first = std::size_t{turns.tiles} * kScanThreads * kRows + warp; first < rows.n;
-       first += std::size_t{gridDim.x} * kScanThreads) {
-    const std::size_t row = first + lane;
-    bool passes = false;
-    Element element{};
-    if (row < rows.n) element = rows.at(row, passes);
-    found.template add<1>(passes && wanted.holds(element) ? 1 : 0, [&](unsigned) { return element; });
-  }
+  keep_last(rows, wanted, std::size_t{turns.tiles} * kScanThreads * kAtATime * kRowsOfGroup, found);
   found.flush();
 }
 

@@ -419,75 +419,112 @@ Mask spare_bit(int d) {
   return d < kBits ? Mask{1} << (kBits - 1) : Mask{0};
 }
 
+/// The phases over the rows that the prefilter has left, and their memory.
 template <class Key, class Mask>
-void run_phases(SkylineRun& run, const KeyTable<Key>& table, RowList list, std::uint32_t* members) {
-  const std::uint32_t n = list.count;
-  const bool padded = run.parameters["padded"] != 0;
-  const int stride = padded_dims<Key>(table.d);
-  const CellGrid<Key, Mask> grid = make_grid<Key, Mask>(run, table, std::move(list));
-  const GridMemory<Key, Mask> other_rows(run, n, stride);
-  const auto other_starts = run.allocate<std::uint32_t>(grid.starts.size());
-  const auto warp_first = run.allocate<std::uint32_t>(padded ? grid.starts.size() : 0);
-  const int steps = run.parameters["sync"] != 0 ? table.d + 1 : 1;
-  const bool quartiles = run.parameters["quartiles"] != 0;
-  const bool live = quartiles && run.parameters["live"] != 0;
+class Phases {
+ public:
+  Phases(SkylineRun& run, const KeyTable<Key>& table, RowList list)
+      : run_(run),
+        d_(table.d),
+        n_(list.count),
+        steps_(run.parameters["sync"] != 0 ? table.d + 1 : 1),
+        padded_(run.parameters["padded"] != 0),
+        grid_(make_grid<Key, Mask>(run, table, std::move(list))),
+        other_rows_(run, n_, padded_dims<Key>(d_)),
+        other_starts_(run.allocate<std::uint32_t>(grid_.starts.size())),
+        warp_first_(run.allocate<std::uint32_t>(padded_ ? grid_.starts.size() : 0)),
+        bits_(run.allocate<std::uint32_t>(3 * words_for_ranks(n_))),
+        counts_(run.allocate<std::uint32_t>(2 * static_cast<std::size_t>(steps_) + 2)) {}
 
-  const std::size_t words = words_for_ranks(n);
-  const auto bits = run.allocate<std::uint32_t>(3 * words);
-  std::uint32_t* const dominated = bits.data();
-  const Ranks ranks{dominated + words, dominated + 2 * words};
-  SKYRANK_CUDA_CALL(cudaMemsetAsync(dominated, 0, words * sizeof(std::uint32_t), run.stream()));
-  // The number of rows at the beginning of each phase and after the last one, a phase's boundary, and its next task.
-  const auto counts = run.allocate<std::uint32_t>(2 * static_cast<std::size_t>(steps) + 2);
-  std::uint32_t* const boundary = counts.data() + steps + 1;
-  SKYRANK_CUDA_CALL(cudaMemsetAsync(counts.data(), 0, counts.bytes(), run.stream()));
-  SKYRANK_CUDA_CALL(cudaMemcpyAsync(counts.data(), &n, sizeof(n), cudaMemcpyHostToDevice, run.stream()));
-
-  Phase<Key, Mask> phase{.rows = grid.rows.view(),
-                         .cells = grid.cells(),
-                         .starts = grid.starts.data(),
-                         .count = counts.data(),
-                         .warp_first = padded ? warp_first.data() : nullptr,
-                         .boundary = boundary,
-                         .dominated = dominated,
-                         .task = boundary + 1,
-                         .counters = run.counters(),
-                         .levels = {0, table.d + 1},
-                         .stride = stride,
-                         .quartiles = quartiles,
-                         .most_slices = 0,
-                         .marker = live ? spare_bit<Mask>(table.d) : Mask{0}};
-  GridRows<Key, Mask> to = other_rows.view();
-  std::uint32_t* from_starts = grid.starts.data();
-  std::uint32_t* to_starts = other_starts.data();
-  const std::size_t most_groups = n / 32 + 1 + (padded ? grid.most_cells : 0);
-  const std::size_t most_tasks = most_groups * (1 + n / kSliceRows);
-  const auto first = plan_phase<Key, Mask>(run, n, table.d, steps > 1 ? 0 : -1, phase.marker != 0);
-  const auto other = plan_phase<Key, Mask>(run, n, table.d, steps > 1 ? 1 : -1, phase.marker != 0);
-  for (int step = 0; step < steps; ++step) {
-    if (steps > 1) phase.levels = {step, step + 1};
-    if (padded) {
-      launch("assign_warps", assign_warps, {.blocks = 1, .threads = 1024}, run.stream(), from_starts, phase.cells.count,
-             warp_first.data());
+  /// Marks the skyline's rows.
+  void find(std::uint32_t* members) {
+    clear();
+    Phase<Key, Mask> phase = first_phase();
+    GridRows<Key, Mask> to = other_rows_.view();
+    std::uint32_t* from_starts = grid_.starts.data();
+    std::uint32_t* to_starts = other_starts_.data();
+    const bool marks = phase.marker != 0;
+    const auto first = plan_phase<Key, Mask>(run_, n_, d_, steps_ > 1 ? 0 : -1, marks);
+    const auto other = plan_phase<Key, Mask>(run_, n_, d_, steps_ > 1 ? 1 : -1, marks);
+    for (int step = 0; step < steps_; ++step) {
+      if (steps_ > 1) phase.levels = {step, step + 1};
+      compare_rows(phase, step == 0 ? first : other);
+      remove_dominated(phase, step, to, to_starts, members);
+      std::swap(phase.rows, to);
+      std::swap(from_starts, to_starts);
+      phase.starts = from_starts;
+      ++phase.count;
+      ++phase.task;
+      run_.end_stage(steps_ > 1 ? "phase " + std::to_string(step) : "phases", phase.count);
+      if (n_ >= kManyRows) run_.pace();
     }
-    const Plan<Key, Mask>& plan = step == 0 ? first : other;
+  }
+
+ private:
+  std::uint32_t* dominated() const { return bits_.data(); }
+  std::uint32_t* boundary() const { return counts_.data() + steps_ + 1; }
+
+  void clear() const {
+    SKYRANK_CUDA_CALL(cudaMemsetAsync(dominated(), 0, words_for_ranks(n_) * sizeof(std::uint32_t), run_.stream()));
+    SKYRANK_CUDA_CALL(cudaMemsetAsync(counts_.data(), 0, counts_.bytes(), run_.stream()));
+    SKYRANK_CUDA_CALL(cudaMemcpyAsync(counts_.data(), &n_, sizeof(n_), cudaMemcpyHostToDevice, run_.stream()));
+  }
+
+  Phase<Key, Mask> first_phase() const {
+    const bool quartiles = run_.parameters["quartiles"] != 0;
+    const bool live = quartiles && run_.parameters["live"] != 0;
+    return {.rows = grid_.rows.view(),
+            .cells = grid_.cells(),
+            .starts = grid_.starts.data(),
+            .count = counts_.data(),
+            .warp_first = padded_ ? warp_first_.data() : nullptr,
+            .boundary = boundary(),
+            .dominated = dominated(),
+            .task = boundary() + 1,
+            .counters = run_.counters(),
+            .levels = {0, d_ + 1},
+            .stride = padded_dims<Key>(d_),
+            .quartiles = quartiles,
+            .most_slices = 0,
+            .marker = live ? spare_bit<Mask>(d_) : Mask{0}};
+  }
+
+  void compare_rows(Phase<Key, Mask>& phase, const Plan<Key, Mask>& plan) const {
+    if (padded_) {
+      launch("assign_warps", assign_warps, {.blocks = 1, .threads = 1024}, run_.stream(), phase.starts,
+             phase.cells.count, warp_first_.data());
+    }
+    const std::size_t most_groups = n_ / 32 + 1 + (padded_ ? grid_.most_cells : 0);
+    const std::size_t most_tasks = most_groups * (1 + n_ / kSliceRows);
     phase.most_slices = plan.most_slices;
     const std::size_t blocks = std::min(plan.resident, blocks_for(most_tasks, kThreads / 32));
-    launch("compare", plan.kernel, {.blocks = blocks, .threads = kThreads}, run.stream(), phase);
-    rank_bits({.words = dominated, .zeros = true, .first = boundary, .size = phase.count}, dominated + words,
-              dominated + 2 * words, counts.data() + step + 1, run.device);
-    launch("repack", repack<Key, Mask>,
-           {.blocks = blocks_for(std::max<std::size_t>(n, grid.most_cells + 1), kThreads), .threads = kThreads},
-           run.stream(), phase, ranks, to, to_starts, members);
-    std::swap(phase.rows, to);
-    std::swap(from_starts, to_starts);
-    phase.starts = from_starts;
-    ++phase.count;
-    ++phase.task;
-    run.end_stage(steps > 1 ? "phase " + std::to_string(step) : "phases", phase.count);
-    if (n >= kManyRows) run.pace();
+    launch("compare", plan.kernel, {.blocks = blocks, .threads = kThreads}, run_.stream(), phase);
   }
-}
+
+  void remove_dominated(const Phase<Key, Mask>& phase, int step, const GridRows<Key, Mask>& to,
+                        std::uint32_t* to_starts, std::uint32_t* members) const {
+    std::uint32_t* const kept = dominated() + words_for_ranks(n_);
+    std::uint32_t* const before = kept + words_for_ranks(n_);
+    rank_bits({.words = dominated(), .zeros = true, .first = boundary(), .size = phase.count}, kept, before,
+              counts_.data() + step + 1, run_.device);
+    launch("repack", repack<Key, Mask>,
+           {.blocks = blocks_for(std::max<std::size_t>(n_, grid_.most_cells + 1), kThreads), .threads = kThreads},
+           run_.stream(), phase, Ranks{kept, before}, to, to_starts, members);
+  }
+
+  SkylineRun& run_;
+  int d_;
+  std::uint32_t n_;
+  int steps_;
+  bool padded_;
+  CellGrid<Key, Mask> grid_;
+  GridMemory<Key, Mask> other_rows_;
+  Buffer<std::uint32_t> other_starts_;
+  Buffer<std::uint32_t> warp_first_;  ///< of padded cells
+  Buffer<std::uint32_t> bits_;        ///< a bit for each row that is dominated, and the ranks of the others
+  /// Rows at the beginning of each phase and after the last one, the boundary of a phase, each phase's next task.
+  Buffer<std::uint32_t> counts_;
+};
 
 struct SkyAlign {
   template <class Key>
@@ -495,9 +532,9 @@ struct SkyAlign {
     RowList list = prefilter(run, table);
     if (run.counts()) count_bytes<Key>(run, table, list.count);
     if (table.d <= 32)
-      run_phases<Key, std::uint32_t>(run, table, std::move(list), members);
+      Phases<Key, std::uint32_t>(run, table, std::move(list)).find(members);
     else
-      run_phases<Key, std::uint64_t>(run, table, std::move(list), members);
+      Phases<Key, std::uint64_t>(run, table, std::move(list)).find(members);
   }
 
  private:

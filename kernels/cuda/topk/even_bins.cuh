@@ -49,6 +49,30 @@ struct BlockRange {
   }
 };
 
+/// The bin that has the element of a rank, in shared memory.
+struct RankedBin {
+  unsigned bin;
+  unsigned before;  ///< elements before it,
+  unsigned inside;  ///< and in it
+
+  /// Of the rank from 1 on; `counts` are those of the thread's four bins. All threads of the block call it.
+  __device__ void find(uint4 counts, unsigned rank) {
+    unsigned all = 0;
+    unsigned sum = sum_before(counts.x + counts.y + counts.z + counts.w, all);
+    const unsigned of_bins[] = {counts.x, counts.y, counts.z, counts.w};
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      if (sum < rank && rank <= sum + of_bins[i]) {
+        bin = 4 * threadIdx.x + i;
+        before = sum;
+        inside = of_bins[i];
+      }
+      sum += of_bins[i];
+    }
+    __syncthreads();
+  }
+};
+
 /// Bins of equal width for the elements from one to another.
 template <class Element, unsigned kBins>
 class EvenBins {

@@ -78,9 +78,7 @@ class RunningSegment {
     BlockRange<RowBits, kThreads> rows;
     unsigned count;   ///< of places given away
     unsigned filled;  ///< where the first warp's places began that there was no room for
-    unsigned bin;     ///< that has the k-th,
-    unsigned before;  ///< elements before it,
-    unsigned inside;  ///< and in it
+    RankedBin last;   ///< that has the k-th
     unsigned of_tiles[kRoom / Rows::kTile];
     unsigned stride;  ///< of the order in which tiles are read
   };
@@ -325,8 +323,8 @@ class RunningSegment {
         find_range(items, inside, row_bits, shared_.rows, first, last);
         divide(items, inside, kept, rank - before, EvenBins<RowBits, Sort::kBins>(first, last), row_bits);
       }
-      before += shared_.before;
-    } while (before + shared_.inside > most);
+      before += shared_.last.before;
+    } while (before + shared_.last.inside > most);
     set_bound(items, inside, by_rows);
     return kept | inside;
   }
@@ -376,8 +374,8 @@ class RunningSegment {
       if ((inside >> i & 1) != 0) atomicAdd(&shared_.sort.begins[bins.of(value_of(items[i]))], 1u);
     }
     __syncthreads();
-    choose_bin(*own_bins, rank);
-    const unsigned chosen = shared_.bin;
+    shared_.last.find(*own_bins, rank);
+    const unsigned chosen = shared_.last.bin;
     unsigned left = 0;
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
@@ -387,23 +385,6 @@ class RunningSegment {
       kept |= unsigned{bin < chosen} << i;
     }
     inside = left;
-  }
-
-  /// That with the element of a rank; `counts` are those of the thread's bins.
-  __device__ void choose_bin(uint4 counts, unsigned rank) {
-    unsigned all = 0;
-    unsigned before = sum_before(counts.x + counts.y + counts.z + counts.w, all);
-    const unsigned of_bins[] = {counts.x, counts.y, counts.z, counts.w};
-#pragma unroll
-    for (unsigned i = 0; i < 4; ++i) {
-      if (before < rank && rank <= before + of_bins[i]) {
-        shared_.bin = 4 * threadIdx.x + i;
-        shared_.before = before;
-        shared_.inside = of_bins[i];
-      }
-      before += of_bins[i];
-    }
-    __syncthreads();
   }
 
   const Rows& rows_;

@@ -54,9 +54,7 @@ class ScreenedSegment {
     uint4 stages[kStages][kLoads][kThreads];
     typename Order::Shared order;
     unsigned count;    ///< of places given away
-    unsigned bin;      ///< that has the wanted key of the sample,
-    unsigned before;   ///< sampled keys before it,
-    unsigned inside;   ///< and in it
+    RankedBin wanted;  ///< that has the wanted key of the sample
     unsigned tie_end;  ///< see below
     Element kept[kRoom];
   };
@@ -124,9 +122,9 @@ class ScreenedSegment {
     knot_ = least;
     while (least != limit_) {
       divide(keys, inside, rank - before, EvenBins<Key, kBins>(least, limit_));
-      before += shared_.before;
+      before += shared_.wanted.before;
       least = find_range(keys, inside);
-      if (shared_.inside <= few) break;
+      if (shared_.wanted.inside <= few) break;
     }
     tie_end_ = size_;
     if (least == limit_) bound_ties(inside, rank - before, few, row);
@@ -158,20 +156,8 @@ class ScreenedSegment {
       if ((inside >> i & 1) != 0) atomicAdd(&counts[bins.of(keys[i])], 1u);
     }
     __syncthreads();
-    const unsigned of_bins[] = {own->x, own->y, own->z, own->w};
-    unsigned all = 0;
-    unsigned before = sum_before(of_bins[0] + of_bins[1] + of_bins[2] + of_bins[3], all);
-#pragma unroll
-    for (unsigned i = 0; i < 4; ++i) {
-      if (before < rank && rank <= before + of_bins[i]) {
-        shared_.bin = 4 * threadIdx.x + i;
-        shared_.before = before;
-        shared_.inside = of_bins[i];
-      }
-      before += of_bins[i];
-    }
-    __syncthreads();
-    const unsigned chosen = shared_.bin;
+    shared_.wanted.find(*own, rank);
+    const unsigned chosen = shared_.wanted.bin;
 #pragma unroll
     for (unsigned i = 0; i < kNeighbours; ++i) {
       if ((inside >> i & 1) != 0 && bins.of(keys[i]) != chosen) inside &= ~(1u << i);

@@ -161,6 +161,48 @@ TEST(Profiles, NearnessIsThatOfASquaredExponential) {
   }
 }
 
+// Blocks of points do not go through the YAML parser, which everything around them does.
+TEST(Profiles, PointsMayBeWrittenInAnyWay) {
+  const std::size_t fields = cost::correction_names(true).size() + 1;
+  std::string first;
+  std::string second;
+  for (std::size_t i = 0; i < fields; ++i) first += std::to_string(i) + " ";
+  for (std::size_t i = 0; i < fields; ++i) second += std::to_string(i) + ".5 ";
+  const auto profile = [](const std::string& near, const std::string& after) {
+    return parse_profile("version: 2\ncorrections:\n  heap:\n    near: " + near + "    linear: {all: 1}\n" + after,
+                         "text");
+  };
+  const std::string more = "  sort:\n    linear: {all: 2}\n    near: |\n      " + first;  // up to the end of the text
+  const Profile block = profile("|\n      " + first + "\n\n      " + second + "\n", more);
+  ASSERT_EQ(block.corrections.at("heap").weights, (std::vector<float>{0, 0.5}));
+  EXPECT_EQ(block.corrections.at("heap").points[1], 1.5);
+  EXPECT_EQ(block.corrections.at("heap").linear.front(), 1);
+  EXPECT_EQ(block.corrections.at("sort").weights.size(), 1U);
+  EXPECT_EQ(profile("\"" + first + second + "\"\n", more), block);
+  EXPECT_EQ(profile("|-\n      " + first + "\n      " + second + "\n", more), block);
+  EXPECT_EQ(profile(">\r\n      " + first + "\r\n      " + second + "\r\n", more), block);
+}
+
+// Where it is wrong, by the lines of the text as it was given.
+TEST(Profiles, ErrorsBehindPointsHaveTheirPlace) {
+  const std::string points = "version: 2\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: |\n      1\n      2\n";
+  try {
+    parse_profile(points + "seconds: {heap: {start: -1}}\n", "text");
+    ADD_FAILURE();
+  } catch (const BadProfile& error) {
+    EXPECT_NE(error.reason.find("line 8"), std::string::npos) << error.reason;
+  }
+  try {
+    parse_profile(points + "      x\n", "text");
+    ADD_FAILURE();
+  } catch (const BadProfile& error) {
+    EXPECT_NE(error.reason.find("line 5"), std::string::npos) << error.reason;
+    EXPECT_NE(error.reason.find("finite numbers"), std::string::npos) << error.reason;
+  }
+  EXPECT_THROW(parse_profile("version: 2\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: !taken '7'\n", "text"),
+               BadProfile);
+}
+
 TEST(Profiles, PointsOfACorrectionHaveAllTheirNumbers) {
   const std::string yaml = "version: 2\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: \"0.5 1 2\"\n";
   EXPECT_THROW(parse_profile(yaml, "text"), BadProfile);

@@ -63,8 +63,22 @@ std::span<const std::string_view> correction_names_of(std::string_view algorithm
 
 /// A profile's text without its points, which are nearly all of it: yaml-cpp takes 0.1 us for a character.
 struct SplitText {
-  std::string yaml;                      ///< of as many lines, with a number tagged kTaken for each block of points
+  /// Lines that were taken out.
+  struct Gap {
+    int line;  ///< of `yaml`, from 0, that comes after them
+    int size;
+  };
+
+  std::string yaml;                      ///< with a number tagged kTaken for each block of points
   std::vector<std::string_view> points;  ///< the blocks that the numbers stand for
+  std::vector<Gap> gaps;
+
+  /// The error as it would be in the whole text.
+  YAML::Exception in_whole(const YAML::Exception& error) const {
+    YAML::Mark mark = error.mark;
+    for (const Gap& gap : gaps) mark.line += gap.line <= error.mark.line ? gap.size : 0;
+    return {mark, error.msg};
+  }
 };
 constexpr std::string_view kTaken = "!taken";
 
@@ -75,6 +89,7 @@ SplitText split(std::string_view text) {
   constexpr std::string_view kBlock = "near: |";
   SplitText result;
   std::size_t at = 0;
+  int line_of_yaml = 0;
   const auto next_line = [&] {
     const std::size_t end = text.find('\n', at);
     return text.substr(at, end == std::string_view::npos ? end : end - at);
@@ -84,6 +99,7 @@ SplitText split(std::string_view text) {
     const std::string_view line = next_line();
     const std::size_t indent = indent_of(line);
     pass(line);
+    ++line_of_yaml;
     if (line.substr(indent) != kBlock) {
       result.yaml.append(line) += '\n';
       continue;
@@ -91,12 +107,14 @@ SplitText split(std::string_view text) {
     result.yaml.append(indent, ' ').append("near: ").append(kTaken);
     result.yaml.append(" '" + std::to_string(result.points.size()) + "'\n");
     const std::size_t begin = at;
+    SplitText::Gap gap{.line = line_of_yaml, .size = 0};
     while (at < text.size()) {
       const std::string_view row = next_line();
       if (indent_of(row) < row.size() && indent_of(row) <= indent) break;
-      result.yaml += '\n';
+      ++gap.size;
       pass(row);
     }
+    result.gaps.push_back(gap);
     result.points.push_back(text.substr(begin, at - begin));
   }
   return result;
@@ -224,16 +242,16 @@ void check_machine(const Profile& profile, const std::string& source, const std:
 }  // namespace
 
 Profile parse_profile(std::string_view yaml, const std::string& source) {
+  const SplitText text = split(yaml);
   try {
-    const SplitText split_text = split(yaml);
-    const YAML::Node root = YAML::Load(split_text.yaml);
+    const YAML::Node root = YAML::Load(text.yaml);
     if (!root.IsMap() || root["version"].as<int>(0) != kVersion) {
       throw BadProfile{
           source, "not a profile of version " + std::to_string(kVersion) + "; make a new one with 'skyrank calibrate'"};
     }
-    return profile_of(root, split_text.points);
+    return profile_of(root, text.points);
   } catch (const YAML::Exception& error) {
-    throw BadProfile{source, error.what()};
+    throw BadProfile{source, text.in_whole(error).what()};
   }
 }
 

@@ -336,6 +336,15 @@ TEST(RankBins, OfFewBins) {
   EXPECT_TRUE(rank(filled, filled.all.size() + 1, most, cuda::kFewBins).failed);
 }
 
+// Of 129 to 384 elements: these are looked up in sorted runs of 32, which begin and end anywhere in a bin.
+TEST(RankBins, MiddlingOnesByRuns) {
+  for (const unsigned size : {128u, 129u, 160u, 200u, 383u, 384u}) {
+    expect_ranked<std::uint64_t>({{7, size}});
+    expect_ranked<std::uint64_t>({{2, 1}, {7, size}, {8, 1}, {9, 2}});
+    expect_ranked<Uint128>({{2, 31}, {7, size}, {8, size}, {9, 33}, {11, 384}, {500, size}});
+  }
+}
+
 TEST(RankBins, LargeOnesAreSorted) {
   expect_ranked<std::uint64_t>({{3, 30}, {100, 1500}, {101, 7000}, {102, 9000}});
   expect_ranked<Uint128>({{3, 30}, {100, 1500}, {101, 5000}});

@@ -5,7 +5,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/topk/batched/short_segments.hpp"
-#include "kernels/cuda/topk/batched/warp_sort.cuh"
+#include "kernels/cuda/topk/warp_sort.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 

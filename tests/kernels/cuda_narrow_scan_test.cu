@@ -28,10 +28,12 @@ constexpr std::size_t kRowsOfStretch = NarrowTiles<E, kScanThreads, kLoads, kByt
 template <class E, unsigned kLoads, unsigned kBytes = 16>
 void expect_every_stretch_once(std::size_t rows) {
   using Tiles = NarrowTiles<E, kScanThreads, kLoads, kBytes>;
+  constexpr std::size_t kApart = 64;
   const Tiles tiles(E{nullptr, 0}, rows);
   const std::size_t stretches = (rows + Tiles::kTile - 1) / Tiles::kTile;
   std::vector<unsigned> read(stretches);
   std::size_t past = 0;
+  std::size_t whole = 0;
   for (unsigned tile = 0; tile < tiles.count(); ++tile) {
     const typename Tiles::OfTile of_tile = tiles.stretches(tile);
     EXPECT_LT(of_tile[0], stretches);
@@ -41,12 +43,14 @@ void expect_every_stretch_once(std::size_t rows) {
       else
         ++past;
     }
-    if (tile >= tiles.end_of_whole()) continue;
+    if (!tiles.is_whole(tile)) continue;
+    ++whole;
     EXPECT_TRUE(tiles.covers_all(of_tile));
     EXPECT_EQ(Tiles::stretches_of_whole(tile).first, of_tile.first);
     EXPECT_EQ(Tiles::stretches_of_whole(tile).apart, of_tile.apart);
   }
   EXPECT_LT(past, kLoads);
+  EXPECT_EQ(whole, rows / (kLoads * kApart * Tiles::kTile) * kApart) << rows;
   EXPECT_TRUE(std::ranges::all_of(read, [](unsigned times) { return times == 1; })) << rows;
 }
 

@@ -37,20 +37,13 @@ class Tiles {
   /// The tile that covers a place.
   __device__ std::size_t tile_of(std::size_t place) const { return (place + lead_) / kTile; }
 
-  /// The places that a tile covers, from the first to the last.
-  __device__ std::size_t first_place(std::size_t tile) const { return tile == 0 ? 0 : tile * kTile - lead_; }
-  __device__ std::size_t last_place(std::size_t tile) const {
-    const std::size_t end = (tile + 1) * kTile - lead_;
-    return (end < size_ ? end : size_) - 1;
-  }
-
   /// Whether all of a tile lies in the array.
-  __device__ bool covers(std::size_t tile) const {
+  __host__ __device__ bool covers(std::size_t tile) const {
     return (tile > 0 || lead_ == 0) && (tile + 1) * kTile <= lead_ + size_;
   }
 
   /// Tiles that end in the array.
-  __device__ unsigned whole() const { return static_cast<unsigned>((lead_ + size_) / kTile); }
+  __host__ __device__ unsigned whole() const { return static_cast<unsigned>((lead_ + size_) / kTile); }
 
   /// Where this thread's first item of the first tile would lie.
   __device__ std::uintptr_t own_address() const {
@@ -158,21 +151,26 @@ class Tiles {
 class TurnsOfTiles {
  public:
   /// Keys that fit a device's memory have far fewer than 2^31 tiles.
-  __device__ explicit TurnsOfTiles(std::size_t count) : count_(static_cast<unsigned>(count)), turn_(blockIdx.x) {}
+  __device__ explicit TurnsOfTiles(std::size_t count)
+      : count_(static_cast<unsigned>(count)), turn_(blockIdx.x), place_(blockIdx.x) {}
 
   __device__ bool some() const { return turn_ < count_; }
-  __device__ std::size_t tile() const {
-    return from_end_ ? count_ - 1 - (turn_ - gridDim.x + blockIdx.x) / 2 : (turn_ + blockIdx.x) / 2;
-  }
+  __device__ unsigned tile() const { return from_end() ? count_ - 1 - place_ : place_; }
+  /// Which of the block's tiles it is, from 0.
+  __device__ unsigned which() const { return which_; }
   __device__ void next() {
     turn_ += gridDim.x;
-    from_end_ = !from_end_;
+    if (from_end()) place_ += gridDim.x;
+    ++which_;
   }
 
  private:
+  __device__ bool from_end() const { return which_ % 2 != 0; }
+
   unsigned count_;
-  unsigned turn_;  ///< the place in the order of all blocks' tiles
-  bool from_end_ = false;
+  unsigned turn_;   ///< the place in the order of all blocks' tiles
+  unsigned place_;  ///< from the first tile on, or from the last one back
+  unsigned which_ = 0;
 };
 
 /// The keys of all rows, to be made elements of.
@@ -209,7 +207,12 @@ class ApartTiles : public KeyTiles<E, kThreads, 1, kBytes> {
   static constexpr unsigned kLoadsOfTile = kLoads;
 
   __host__ __device__ ApartTiles(const E& elements, std::size_t n)
-      : Stretches(elements, n), stretches_(static_cast<unsigned>(Stretches::count())) {}
+      : Stretches(elements, n),
+        stretches_(static_cast<unsigned>(Stretches::count())),
+        first_whole_(Stretches::covers(0) ? 0 : 1) {
+    const unsigned end = Stretches::whole() / kOfGroup * kApart;
+    whole_ = end > first_whole_ ? end - first_whole_ : 0;
+  }
 
   __host__ __device__ std::size_t count() const {
     const unsigned groups = stretches_ / kOfGroup;
@@ -232,8 +235,8 @@ class ApartTiles : public KeyTiles<E, kThreads, 1, kBytes> {
   __device__ static OfTile stretches_of_whole(unsigned tile) {
     return {.first = tile + tile / kApart * (kOfGroup - kApart), .apart = kApart};
   }
-  /// Whole tiles are those before this one, but for the first tile of an array that does not begin at 16 bytes.
-  __device__ unsigned end_of_whole() const { return Stretches::whole() / kOfGroup * kApart; }
+  /// Whether all of a tile's loads lie in the array, as told at once: of the last tiles it may not be said.
+  __device__ bool is_whole(unsigned tile) const { return tile - first_whole_ < whole_; }
 
   /// Whether all of a tile's loads lie in the array.
   __device__ bool covers_all(const OfTile& stretches) const {
@@ -253,51 +256,17 @@ class ApartTiles : public KeyTiles<E, kThreads, 1, kBytes> {
   static constexpr unsigned kOfGroup = kApart * kLoads;
 
   unsigned stretches_;
+  unsigned first_whole_;  ///< the first of the tiles of which all loads lie in the array,
+  unsigned whole_ = 0;    ///< and how many there are, but for those of the last group
 };
 
-/// Those of 4 or 8 bytes, to be loaded a tile at a time.
+/// Those of 4 or 8 bytes.
 template <class E, unsigned kThreads, unsigned kLoads>
-class WideTiles : public ApartTiles<E, kThreads, kLoads, 16, 128> {
- public:
-  using Apart = ApartTiles<E, kThreads, kLoads, 16, 128>;
-  using Stretches = typename Apart::Stretches;
-  using Key = typename E::Key;
-  static constexpr unsigned kItems = kLoads * Stretches::kWidth;
+using WideTiles = ApartTiles<E, kThreads, kLoads, 16, 128>;
 
-  using Apart::Apart;
-
-  /// Where item `i` of this thread lies; at least size() if it does not.
-  __device__ std::size_t place(unsigned tile, unsigned i) const {
-    return Stretches::place(Apart::stretches(tile)[i / Stretches::kWidth], i % Stretches::kWidth);
-  }
-  /// The places that a tile covers, and others between them, from the first to the last.
-  __device__ std::size_t first_place(unsigned tile) const { return Stretches::first_place(Apart::stretches(tile)[0]); }
-  __device__ std::size_t last_place(unsigned tile) const {
-    return Stretches::last_place(Apart::stretches(tile)[kLoads - 1]);
-  }
-
-  /// Loads this thread's items of a tile. Bit i of the answer: there is an item i; the others are 0.
-  __device__ unsigned load(unsigned tile, Key (&items)[kItems]) const {
-    constexpr unsigned kAll = ~0u >> (32 - kItems);
-    const auto stretches = Apart::stretches(tile);
-    if (Apart::covers_all(stretches)) {
-#pragma unroll
-      for (unsigned i = 0; i < kLoads; ++i) {
-        const uint4 word = Stretches::word(stretches[i], 0);
-        __builtin_memcpy(items + i * Stretches::kWidth, &word, sizeof(word));
-      }
-      return kAll;
-    }
-    unsigned present = 0;
-#pragma unroll
-    for (unsigned i = 0; i < kLoads; ++i) {
-      Key of_load[Stretches::kWidth];
-      present |= Stretches::load(stretches[i], of_load) << (i * Stretches::kWidth);
-      __builtin_memcpy(items + i * Stretches::kWidth, of_load, sizeof(of_load));
-    }
-    return present;
-  }
-};
+/// Those of 1 or 2 bytes.
+template <class E, unsigned kThreads, unsigned kLoads, unsigned kBytes>
+using NarrowTiles = ApartTiles<E, kThreads, kLoads, kBytes, 64>;
 
 /// A list of elements.
 template <class ElementT, unsigned kThreads, unsigned kLoads = 4>
@@ -308,27 +277,6 @@ class ElementTiles : public Tiles<ElementT, kThreads, kLoads> {
   using Tiles<Element, kThreads, kLoads>::Tiles;
 
   __device__ Element element(Element item, std::size_t /*place*/) const { return item; }
-};
-
-/// What a tile's keys have to be for their elements to be at or below the threshold.
-template <class Rows>
-struct TileBound {
-  using Key = typename Rows::Item;
-
-  bool none;   ///< no key is
-  bool mixed;  ///< at the threshold's key, that depends on the row
-  Key most;
-
-  /// Where row ids are beyond the threshold's, or before it if ties go to the last, a key has to be below its key.
-  __device__ TileBound(const Rows& rows, std::size_t tile, typename Rows::Element threshold) {
-    const Key limit = Rows::key(threshold);
-    const bool first_ties = rows.element(limit, rows.first_place(tile)) <= threshold;
-    const bool last_ties = rows.element(limit, rows.last_place(tile)) <= threshold;
-    const bool ties = first_ties || last_ties;
-    none = !ties && limit == 0;
-    mixed = first_ties != last_ties;
-    most = ties ? limit : static_cast<Key>(limit - 1);
-  }
 };
 
 }  // namespace skyrank::kernels::cuda

@@ -13,56 +13,32 @@
 #include "kernels/cuda/topk/sampled_threshold/look_ahead.cuh"
 #include "kernels/cuda/topk/sampled_threshold/narrow_bin_rule.cuh"
 #include "kernels/cuda/topk/sampled_threshold/narrow_scan.cuh"
+#include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
+#include "kernels/cuda/topk/sampled_threshold/wide_scan.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
 // One pass over keys that keeps the elements at or below a threshold. `Rows` are tiles of keys (tiles.cuh).
 namespace skyrank::kernels::cuda {
 
-/// One of a few values by a number that is known only at run time: registers have no addresses.
-template <class T, unsigned kCount>
-__device__ T chosen_of(const T (&values)[kCount], unsigned which) {
-  if constexpr (kCount == 1) {
-    return values[0];
-  } else {
-    T halves[kCount / 2];
-#pragma unroll
-    for (unsigned i = 0; i < kCount / 2; ++i) halves[i] = (which & 1) != 0 ? values[2 * i + 1] : values[2 * i];
-    return chosen_of(halves, which / 2);
-  }
-}
-
 /// Adds every element at or below the threshold to what is found.
 template <class Rows, class Ahead, class Found>
 __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, const Ahead& ahead, Found& found) {
   using Key = typename Rows::Item;
-  unsigned which = 0;
-  for (TurnsOfTiles turns(rows.count()); turns.some(); turns.next(), ++which) {
-    const std::size_t tile = turns.tile();
-    const TileBound<Rows> bound(rows, tile, threshold);
-    if (bound.none || !ahead.may_have(which, [&] { return bound.most; })) continue;
-    Key keys[Rows::kItems];
-    const unsigned present = rows.load(tile, keys);
-    if (!__any_sync(kAllLanes, least_of(keys) <= bound.most)) continue;
-    const auto element = [&](unsigned i) { return rows.element(keys[i], rows.place(tile, i)); };
-    unsigned taken = 0;
-#pragma unroll
-    for (unsigned i = 0; i < Rows::kItems; ++i) taken |= unsigned{keys[i] <= bound.most} << i;
-    if (bound.mixed) {
-#pragma unroll
-      for (unsigned i = 0; i < Rows::kItems; ++i) taken &= ~(unsigned{element(i) > threshold} << i);
-    }
-    found.template add<Rows::kItems>(taken & present, element,
-                                     [&](unsigned i) { return rows.element(chosen_of(keys, i), rows.place(tile, i)); });
+  const StretchBound<Rows> bound(rows, threshold);
+  const TileReader<Rows> reader(rows);
+  for (TurnsOfTiles turns(rows.count()); turns.some(); turns.next()) {
+    const unsigned tile = turns.tile();
+    if (!bound.may_be_in(tile)) continue;
+    if (!ahead.may_have(turns.which(), [&](Key least) { return bound.admits(least, rows.stretches(tile)); })) continue;
+    typename TileReader<Rows>::Words loaded;
+    const typename Rows::OfTile stretches = reader.load(tile, loaded);
+    if (!__any_sync(kAllLanes, bound.admits(loaded.template least<Key>(), stretches))) continue;
+    if constexpr (sizeof(Key) < 4)
+      keep_of_narrow_tile(rows, loaded, stretches, bound, threshold, found);
+    else
+      keep_of_wide_tile(rows, loaded, stretches, bound, threshold, found);
   }
   found.flush();
-}
-
-template <class Rows, class Ahead, class Found>
-__device__ void keep_all_within(const Rows& rows, typename Rows::Element threshold, const Ahead& ahead, Found& found) {
-  if constexpr (sizeof(typename Rows::Item) < 4)
-    keep_narrow_within(rows, threshold, ahead, found);
-  else
-    keep_within(rows, threshold, ahead, found);
 }
 
 /// Keeps every element at or below the threshold, in any order. `Ahead`: what its blocks do before the threshold is
@@ -79,7 +55,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   wait_for_previous();
   let_next_start();
   Found found(buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates);
-  keep_all_within(rows, guess->threshold, ahead, found);
+  keep_within(rows, guess->threshold, ahead, found);
 }
 
 /// Keeps them in bins.
@@ -96,7 +72,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   let_next_start();
   knots.load(bins.rule);
   Found found(buffers[threadIdx.x / kLanes], {bins, knots});
-  keep_all_within(rows, knots.threshold(bins.rule.count), ahead, found);
+  keep_within(rows, knots.threshold(bins.rule.count), ahead, found);
 }
 
 }  // namespace skyrank::kernels::cuda

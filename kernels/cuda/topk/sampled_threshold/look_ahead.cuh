@@ -5,43 +5,19 @@
 #include <cstddef>
 
 #include "kernels/cuda/device/block.cuh"
-#include "kernels/cuda/topk/sampled_threshold/narrow_scan.cuh"
+#include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
 // What the blocks of a scan do before its threshold is known, when memory would be idle.
 namespace skyrank::kernels::cuda {
-
-/// The least of a thread's keys.
-template <class Key, unsigned kItems>
-__device__ Key least_of(const Key (&keys)[kItems]) {
-  Key least = keys[0];
-#pragma unroll
-  for (unsigned i = 1; i < kItems; ++i) least = keys[i] < least ? keys[i] : least;
-  return least;
-}
-
-/// The least of a thread's keys in a tile, or 0, which any threshold lets through.
-template <class Rows>
-__device__ typename Rows::Item least_of_tile(const Rows& rows, std::size_t tile) {
-  using Key = typename Rows::Item;
-  if constexpr (sizeof(Key) < 4) {
-    typename NarrowReader<Rows>::Words loaded;
-    NarrowReader<Rows>(rows).load(static_cast<unsigned>(tile), loaded);
-    return loaded.template least<Key>();
-  } else {
-    Key keys[Rows::kItems];
-    rows.load(tile, keys);  // what is not there is 0
-    return least_of(keys);
-  }
-}
 
 /// Each block's first tile is brought to the L2 cache.
 template <class Rows>
 struct PrefetchFirst {
   __device__ explicit PrefetchFirst(const Rows& rows) { rows.prefetch(blockIdx.x); }
 
-  template <class Most>
-  __device__ static bool may_have(unsigned /*which*/, const Most& /*most*/) {
+  template <class Admits>
+  __device__ static bool may_have(unsigned /*which*/, const Admits& /*admits*/) {
     return true;
   }
 };
@@ -61,21 +37,23 @@ class LookAhead {
 
   /// All lanes call.
   __device__ explicit LookAhead(const Rows& rows) {
-    unsigned which = 0;
+    const TileReader<Rows> reader(rows);
     unsigned zeros = 0;
-    for (TurnsOfTiles turns(rows.count()); which < kTiles && turns.some(); turns.next(), ++which) {
-      const Key least = least_of_warp(least_of_tile(rows, turns.tile()));
+    for (TurnsOfTiles turns(rows.count()); turns.which() < kTiles && turns.some(); turns.next()) {
+      typename TileReader<Rows>::Words loaded;
+      reader.load(turns.tile(), loaded);
+      const Key least = least_of_warp(loaded.template least<Key>());
       zeros += least == 0 ? 1 : 0;
       if (zeros == kMostZeros) break;
-      if (threadIdx.x % kLanes == which) least_ = least;
+      if (threadIdx.x % kLanes == turns.which()) least_ = least;
     }
   }
 
-  /// Whether the warp may have a key of at most `most()`, a key or -1, in the block's tile number `which`. All lanes
-  /// call.
-  template <class Most>
-  __device__ bool may_have(unsigned which, const Most& most) const {
-    return which >= kTiles || __shfl_sync(kAllLanes, least_, static_cast<int>(which)) <= most();
+  /// Whether the warp may have a key that is wanted in the block's tile number `which`, where `admits` says whether a
+  /// key is. All lanes call.
+  template <class Admits>
+  __device__ bool may_have(unsigned which, const Admits& admits) const {
+    return which >= kTiles || admits(static_cast<Key>(__shfl_sync(kAllLanes, least_, static_cast<int>(which))));
   }
 
  private:

@@ -1,0 +1,197 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/topk/tiles.cuh"
+
+// How a scan reads its tiles, and what it compares their keys with. What is the same for all tiles is found once: a
+// tile's loads are late by all that is done between two tiles.
+namespace skyrank::kernels::cuda {
+
+/// Has the compiler keep what it would compute again for each tile.
+__device__ inline void keep_computed([[maybe_unused]] unsigned& value) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(value));
+#endif
+}
+
+/// Which keys of a stretch may be wanted. Of the rows of the threshold's key those up to the threshold's row are, or
+/// from it on where ties go to the last ones.
+template <class Rows>
+class StretchBound {
+ public:
+  using OfTile = typename Rows::OfTile;
+  using Key = typename Rows::Item;
+
+  __device__ StretchBound(const Rows& rows, typename Rows::Element threshold)
+      : limit_(Rows::key(threshold)),
+        row_(static_cast<unsigned>(rows.tile_of(rows.row(threshold)))),
+        first_(rows.descending() ? row_ : 0),
+        others_(rows.descending() ? ~0u - row_ : row_),
+        least_load_(rows.descending() ? Rows::kLoadsOfTile - 1 : 0) {
+    if (limit_ == 0 && rows.descending()) first_tile_ = rows.first_tile(row_);
+    if (limit_ == 0 && !rows.descending()) end_tile_ = rows.end_tile(row_);
+    keep_computed(first_);
+    keep_computed(others_);
+    keep_computed(first_tile_);
+    keep_computed(end_tile_);
+  }
+
+  /// Whether a tile may have some. Where the threshold's key is zero, most have none and need not be read.
+  __device__ bool may_be_in(unsigned tile) const { return first_tile_ <= tile && tile < end_tile_; }
+  /// Whether such a key of a tile may be wanted.
+  __device__ bool admits(Key key, const OfTile& stretches) const {
+    const bool ties = ties_any(stretches);
+    if constexpr (kNarrow)
+      return static_cast<int>(key) <= limit_ - (ties ? 0 : 1);
+    else
+      return ties ? key <= limit_ : key < limit_;
+  }
+
+  /// Of narrow keys, the greatest that may be in a stretch; -1 where none is.
+  __device__ int most(unsigned stretch) const { return limit_ - (ties(stretch) ? 0 : 1); }
+  /// Whether it depends on the row, too, in any of a tile's stretches.
+  __device__ bool any_mixed(const OfTile& stretches) const {
+    bool any = false;
+#pragma unroll
+    for (unsigned load = 0; load < Rows::kLoadsOfTile; ++load) any |= stretches[load] == row_;
+    return any;
+  }
+
+  /// Of wide keys, the greatest that may be in a tile which has admitted one.
+  __device__ Key most(const OfTile& stretches) const {
+    return static_cast<Key>(limit_ - (ties_any(stretches) ? 0 : 1));
+  }
+  /// Whether it is less in some of the stretches, or depends on the row, too.
+  __device__ bool mixed(const OfTile& stretches) const {
+    const unsigned first = stretches[0];
+    const unsigned last = stretches[Rows::kLoadsOfTile - 1];
+    return ties(first) != ties(last) || first == row_ || last == row_;
+  }
+
+ private:
+  static constexpr bool kNarrow = sizeof(Key) < 4;
+
+  __device__ bool ties(unsigned stretch) const { return stretch - first_ <= others_; }
+  __device__ bool ties_any(const OfTile& stretches) const { return ties(stretches[least_load_]); }
+
+  std::conditional_t<kNarrow, int, Key> limit_;
+  unsigned row_;         ///< the stretch of the threshold's row
+  unsigned first_;       ///< of the stretches of which rows of the threshold's key may be wanted,
+  unsigned others_;      ///< and how many more there are
+  unsigned least_load_;  ///< that of a tile which is the first to be among these
+  unsigned first_tile_ = 0;
+  unsigned end_tile_ = ~0u;
+};
+
+/// The least of several words' narrow keys.
+template <class Key>
+class LeastOfWords {
+ public:
+  __device__ void add(const uint4& word) {
+    take(word.x);
+    take(word.y);
+    take(word.z);
+    take(word.w);
+  }
+  __device__ Key least() const { return static_cast<Key>(min(halves_ & 0xffff, halves_ >> 16) >> kSpare); }
+
+ private:
+  static constexpr unsigned kSpare = 16 - 8 * sizeof(Key);
+
+  // The least of halves has the least of their high bytes on top.
+  __device__ void take(unsigned part) {
+    halves_ = least_halves(halves_, part);
+    if constexpr (sizeof(Key) == 1) halves_ = least_halves(halves_, part << 8);
+  }
+  __device__ static unsigned least_halves(unsigned a, unsigned b) {
+#if defined(__CUDACC__)
+    return __vminu2(a, b);
+#else
+    return min(a & 0xffff, b & 0xffff) | min(a >> 16, b >> 16) << 16;
+#endif
+  }
+
+  unsigned halves_ = ~0u;
+};
+
+/// The least of a thread's keys.
+template <class Key, unsigned kItems>
+__device__ Key least_of(const Key (&keys)[kItems]) {
+  Key least = keys[0];
+#pragma unroll
+  for (unsigned i = 1; i < kItems; ++i) least = keys[i] < least ? keys[i] : least;
+  return least;
+}
+
+/// What a thread has loaded of a tile.
+template <unsigned kLoads>
+struct LoadedWords {
+  uint4 words[kLoads];
+
+  /// By a number that is known only at run time: registers have no addresses.
+  __device__ void set(unsigned load, const uint4& word) {
+#pragma unroll
+    for (unsigned i = 0; i < kLoads; ++i) {
+      if (i == load) words[i] = word;
+    }
+  }
+
+  template <class Key>
+  __device__ Key least() const {
+    if constexpr (sizeof(Key) < 4) {
+      LeastOfWords<Key> least;
+#pragma unroll
+      for (const uint4& word : words) least.add(word);
+      return least.least();
+    } else {
+      Key keys[kLoads * (sizeof(uint4) / sizeof(Key))];
+      __builtin_memcpy(keys, words, sizeof(words));
+      return least_of(keys);
+    }
+  }
+};
+
+/// A thread's way to read tiles.
+template <class Rows>
+class TileReader {
+ public:
+  using OfTile = typename Rows::OfTile;
+  using Words = LoadedWords<Rows::kLoadsOfTile>;
+
+  __device__ explicit TileReader(const Rows& rows) : rows_(rows), own_(rows.own_address()) {}
+
+  /// Loads a tile and says where its loads lie. What of it no row lies in is all ones.
+  __device__ OfTile load(unsigned tile, Words& loaded) const {
+    constexpr unsigned kLoads = Rows::kLoadsOfTile;
+    if (rows_.is_whole(tile)) {
+      const OfTile stretches = Rows::stretches_of_whole(tile);
+      const std::uintptr_t from = own_ + std::uint64_t{stretches.first} * kStretchBytes;
+#pragma unroll
+      for (unsigned i = 0; i < kLoads; ++i)
+        loaded.words[i] = Rows::word_at(from + std::uint64_t{i} * stretches.apart * kStretchBytes);
+      return stretches;
+    }
+    const OfTile stretches = rows_.stretches(tile);
+#pragma unroll 1
+    for (unsigned i = 0; i < kLoads; ++i) {
+      uint4 word[1];
+      rows_.load_words(stretches[i], word);
+      loaded.set(i, word[0]);
+    }
+    return stretches;
+  }
+
+ private:
+  static constexpr unsigned kStretchBytes = Rows::kTile * sizeof(typename Rows::Item);
+
+  const Rows& rows_;
+  std::uintptr_t own_;  ///< where this thread's part of the first stretch lies
+};
+
+}  // namespace skyrank::kernels::cuda

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
+
+// What a scan keeps of tiles of keys of 4 or 8 bytes.
+namespace skyrank::kernels::cuda {
+
+/// One of a few values by a number that is known only at run time: registers have no addresses.
+template <class T, unsigned kCount>
+__device__ T chosen_of(const T (&values)[kCount], unsigned which) {
+  if constexpr (kCount == 1) {
+    return values[0];
+  } else {
+    T halves[kCount / 2];
+#pragma unroll
+    for (unsigned i = 0; i < kCount / 2; ++i) halves[i] = (which & 1) != 0 ? values[2 * i + 1] : values[2 * i];
+    return chosen_of(halves, which / 2);
+  }
+}
+
+/// Adds to what is found those of a tile's elements that are at or below the threshold, where it admits some key. All
+/// lanes call.
+template <class Rows, class Found>
+__device__ void keep_of_wide_tile(const Rows& rows, const typename TileReader<Rows>::Words& loaded,
+                                  const typename Rows::OfTile& stretches, const StretchBound<Rows>& bound,
+                                  typename Rows::Element threshold, Found& found) {
+  using Key = typename Rows::Item;
+  constexpr unsigned kItems = Rows::kLoadsOfTile * Rows::kWidth;
+  Key keys[kItems];
+  static_assert(sizeof(keys) == sizeof(loaded.words));
+  __builtin_memcpy(keys, loaded.words, sizeof(keys));
+  const std::size_t first = rows.place(stretches.first, 0);
+  const unsigned rows_apart = stretches.apart * Rows::kTile;
+  const auto place = [&](unsigned i) { return first + i / Rows::kWidth * rows_apart + i % Rows::kWidth; };
+  const auto element = [&](unsigned i) { return rows.element(keys[i], place(i)); };
+  const Key most = bound.most(stretches);
+  unsigned taken = 0;
+#pragma unroll
+  for (unsigned i = 0; i < kItems; ++i) taken |= unsigned{keys[i] <= most} << i;
+  if (bound.mixed(stretches) || !rows.covers_all(stretches)) {
+#pragma unroll
+    for (unsigned i = 0; i < kItems; ++i) {
+      const bool wanted = place(i) < rows.size() && element(i) <= threshold;
+      taken &= ~(unsigned{!wanted} << i);
+    }
+  }
+  found.template add<kItems>(taken, element, [&](unsigned i) { return rows.element(chosen_of(keys, i), place(i)); });
+}
+
+}  // namespace skyrank::kernels::cuda

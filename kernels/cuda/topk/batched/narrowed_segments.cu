@@ -5,9 +5,9 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/topk/batched/short_segments.hpp"
-#include "kernels/cuda/topk/warp_sort.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
+#include "kernels/cuda/topk/warp_sort.cuh"
 
 // A warp a segment, for more wanted rows than lanes can bound. A tile's keys are in registers; what is within the bound
 // is collected in shared memory. Where there is no room for all of it, a closer bound is searched, one that leaves the

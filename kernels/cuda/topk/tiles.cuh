@@ -235,7 +235,8 @@ class ApartTiles : public KeyTiles<E, kThreads, 1, kBytes> {
   __device__ static OfTile stretches_of_whole(unsigned tile) {
     return {.first = tile + tile / kApart * (kOfGroup - kApart), .apart = kApart};
   }
-  /// Whether all of a tile's loads lie in the array, as told at once: of the last tiles it may not be said.
+  /// Whether all of a tile's loads surely lie in the array. Two instructions tell; covers_all also tells of the tiles
+  /// of the last group, of which this says no.
   __device__ bool is_whole(unsigned tile) const { return tile - first_whole_ < whole_; }
 
   /// Whether all of a tile's loads lie in the array.

@@ -31,8 +31,13 @@ class Tiles {
 
   __host__ __device__ std::size_t count() const { return (lead_ + size_ + kTile - 1) / kTile; }
 
-  /// Where item `i` of this thread lies in the array; at least `size` if it does not.
-  __device__ std::size_t place(std::size_t tile, unsigned i) const { return first(tile, i / kWidth) + i % kWidth; }
+  /// Which of those that read a tile this thread is.
+  __device__ static unsigned own_thread() { return threadIdx.x % kThreads; }
+
+  /// Where item `i` of a thread lies in the array; at least `size` if it does not.
+  __device__ std::size_t place(std::size_t tile, unsigned i, unsigned thread = own_thread()) const {
+    return first(tile, i / kWidth, thread) + i % kWidth;
+  }
 
   /// The tile that covers a place.
   __device__ std::size_t tile_of(std::size_t place) const { return (place + lead_) / kTile; }
@@ -45,9 +50,9 @@ class Tiles {
   /// Tiles that end in the array.
   __host__ __device__ unsigned whole() const { return static_cast<unsigned>((lead_ + size_) / kTile); }
 
-  /// Where this thread's first item of the first tile would lie.
-  __device__ std::uintptr_t own_address() const {
-    return reinterpret_cast<std::uintptr_t>(data_) + threadIdx.x % kThreads * kBytes - lead_ * sizeof(T);
+  /// Where a thread's first item of the first tile would lie.
+  __device__ std::uintptr_t address_of(unsigned thread) const {
+    return reinterpret_cast<std::uintptr_t>(data_) + thread * kBytes - lead_ * sizeof(T);
   }
 
   /// Loads this thread's items of a tile. Bit i of the answer: there is an item i; the others are 0.
@@ -84,8 +89,8 @@ class Tiles {
 
   /// One load of a tile of which all lies in the array, as a word of 16 bytes. The second half of it is all ones where
   /// loads are of 8.
-  __device__ uint4 word(std::size_t tile, unsigned load) const {
-    return word_at(reinterpret_cast<std::uintptr_t>(data_ + first(tile, load)));
+  __device__ uint4 word(std::size_t tile, unsigned load, unsigned thread = own_thread()) const {
+    return word_at(reinterpret_cast<std::uintptr_t>(data_ + first(tile, load, thread)));
   }
   __device__ static uint4 word_at(std::uintptr_t from) {
     if constexpr (kBytes == 16) return __ldg(reinterpret_cast<const uint4*>(from));
@@ -93,11 +98,12 @@ class Tiles {
     return make_uint4(half.x, half.y, ~0u, ~0u);
   }
 
-  /// Loads them as words of 16 bytes; what of these does not lie in the array is all ones. Whether all of it does.
-  __device__ bool load_words(std::size_t tile, uint4 (&words)[kLoads]) const {
+  /// Loads a thread's items as words of 16 bytes; what of these does not lie in the array is all ones. Whether all of
+  /// it does.
+  __device__ bool load_words(std::size_t tile, uint4 (&words)[kLoads], unsigned thread = own_thread()) const {
     if (covers(tile)) {
 #pragma unroll
-      for (unsigned i = 0; i < kLoads; ++i) words[i] = word(tile, i);
+      for (unsigned i = 0; i < kLoads; ++i) words[i] = word(tile, i, thread);
       return true;
     }
 #pragma unroll
@@ -105,7 +111,7 @@ class Tiles {
       T items[kWidth];
 #pragma unroll
       for (unsigned j = 0; j < kWidth; ++j) {
-        const std::size_t place = first(tile, i) + j;
+        const std::size_t place = first(tile, i, thread) + j;
         items[j] = place < size_ ? data_[place] : static_cast<T>(~T{0});
       }
       words[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
@@ -137,8 +143,8 @@ class Tiles {
   }
 
   // Before the array's beginning it wraps around, to more than any size.
-  __device__ std::size_t first(std::size_t tile, unsigned load) const {
-    return tile * kTile + (load * kThreads + threadIdx.x % kThreads) * kWidth - lead_;
+  __device__ std::size_t first(std::size_t tile, unsigned load, unsigned thread = own_thread()) const {
+    return tile * kTile + (load * kThreads + thread) * kWidth - lead_;
   }
 
   const T* data_;
@@ -150,9 +156,12 @@ class Tiles {
 /// either direction, few tiles have all candidates, and those take long: they come first, while others read.
 class TurnsOfTiles {
  public:
-  /// Keys that fit a device's memory have far fewer than 2^31 tiles.
-  __device__ explicit TurnsOfTiles(std::size_t count)
-      : count_(static_cast<unsigned>(count)), turn_(blockIdx.x), place_(blockIdx.x) {}
+  /// From a turn on. Keys that fit a device's memory have far fewer than 2^31 tiles.
+  __device__ explicit TurnsOfTiles(std::size_t count, unsigned which = 0)
+      : count_(static_cast<unsigned>(count)),
+        turn_(which * gridDim.x + blockIdx.x),
+        place_(which / 2 * gridDim.x + blockIdx.x),
+        which_(which) {}
 
   __device__ bool some() const { return turn_ < count_; }
   __device__ unsigned tile() const { return from_end() ? count_ - 1 - place_ : place_; }
@@ -170,7 +179,7 @@ class TurnsOfTiles {
   unsigned count_;
   unsigned turn_;   ///< the place in the order of all blocks' tiles
   unsigned place_;  ///< from the first tile on, or from the last one back
-  unsigned which_ = 0;
+  unsigned which_;
 };
 
 /// The keys of all rows, to be made elements of.

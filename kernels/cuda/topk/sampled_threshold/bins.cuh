@@ -52,13 +52,16 @@ struct BinSink {
     constexpr bool kNarrow = !std::is_same_v<Knots, KnotsOfBlock<Element>>;
     constexpr unsigned kAtATime = (kNarrow ? 32 : 16) / sizeof(Element);
     for (unsigned first = threadIdx.x % kLanes; first < size; first += kAtATime * kLanes) {
-      unsigned bin[kAtATime];
+      unsigned bin[kAtATime] = {};
       unsigned place[kAtATime] = {};
+      if constexpr (kNarrow) {
+        // Found with branches, one after another, by some 360 instructions, which are there once.
+#pragma unroll 1
+        for (unsigned i = 0; i < kAtATime && first - threadIdx.x % kLanes + i * kLanes < size; ++i)
+          set(bin, i, bin_of(held[min(first + i * kLanes, size - 1)]));
+      } else {
 #pragma unroll
-      for (unsigned i = 0; i < kAtATime; ++i) {
-        // Bins of narrow keys are found with branches, one after another: not of elements that no lane has.
-        if (kNarrow && first - threadIdx.x % kLanes + i * kLanes >= size) continue;
-        bin[i] = bin_of(held[min(first + i * kLanes, size - 1)]);
+        for (unsigned i = 0; i < kAtATime; ++i) bin[i] = bin_of(held[min(first + i * kLanes, size - 1)]);
       }
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
@@ -105,6 +108,13 @@ struct BinSink {
   }
 
  private:
+  /// By a number that is known only at run time: registers have no addresses.
+  template <unsigned kCount>
+  __device__ static void set(unsigned (&values)[kCount], unsigned which, unsigned value) {
+#pragma unroll
+    for (unsigned i = 0; i < kCount; ++i) values[i] = i == which ? value : values[i];
+  }
+
   __device__ unsigned bin_of(Element element) const { return knots.bin_of(bins.rule, element); }
 };
 

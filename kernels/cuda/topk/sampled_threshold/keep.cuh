@@ -22,24 +22,40 @@ namespace skyrank::kernels::cuda {
 
 /// Adds every element at or below the threshold to what is found.
 template <class Rows, class Ahead, class Found>
-__device__ void keep_within(const Rows& rows, typename Rows::Element threshold, const Ahead& ahead, Found& found) {
+__device__ void keep_within(const Rows& rows, typename Rows::Element threshold, const Ahead& ahead,
+                            typename Ahead::Again& again, Found& found) {
   using Key = typename Rows::Item;
   const StretchBound<Rows> bound(rows, threshold);
+  const unsigned done = ahead.keep(rows, bound, threshold, again, found);
   const TileReader<Rows> reader(rows);
-  for (TurnsOfTiles turns(rows.count()); turns.some(); turns.next()) {
+  for (TurnsOfTiles turns(rows.count(), done); turns.some(); turns.next()) {
     const unsigned tile = turns.tile();
     if (!bound.may_be_in(tile)) continue;
-    if (!ahead.may_have(turns.which(), [&](Key least) { return bound.admits(least, rows.stretches(tile)); })) continue;
     typename TileReader<Rows>::Words loaded;
     const typename Rows::OfTile stretches = reader.load(tile, loaded);
     if (!__any_sync(kAllLanes, bound.admits(loaded.template least<Key>(), stretches))) continue;
-    if constexpr (sizeof(Key) < 4)
-      keep_of_narrow_tile(rows, loaded, stretches, bound, threshold, found);
-    else
-      keep_of_wide_tile(rows, loaded, stretches, bound, threshold, found);
+    if constexpr (sizeof(Key) < 4) {
+      use_wanted_narrow(rows, loaded, stretches, bound, threshold,
+                        [&](auto& bits, auto element) { found.add_in_turns(bits, element); });
+    } else {
+      constexpr unsigned kItems = Rows::kLoadsOfTile * Rows::kWidth;
+      use_wanted_wide(rows, loaded, stretches, bound, threshold, [&](unsigned taken, auto element, auto element_at) {
+        found.template add<kItems>(taken, element, element_at);
+      });
+    }
   }
   found.flush();
 }
+
+/// A warp's shared memory: what it remembers of the first tiles, then what it has found.
+template <class Ahead, class Found, class Element>
+struct WarpMemory {
+  union {
+    typename Ahead::Memory ahead;
+    Element held[Found::kHeld];
+  };
+  typename Ahead::Again again;
+};
 
 /// Keeps every element at or below the threshold, in any order. `Ahead`: what its blocks do before the threshold is
 /// known, PrefetchFirst or LookAhead; the keys were there before.
@@ -50,12 +66,13 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   using Element = typename Rows::Element;
   // A block's are 32 KiB. Many candidates are as many as all blocks' requests for room, at one place, let through.
   using Found = Collector<Element, 4096 / sizeof(Element)>;
-  __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
-  const Ahead ahead(rows);
+  __shared__ WarpMemory<Ahead, Found, Element> of_warps[kScanThreads / kLanes];
+  auto& memory = of_warps[threadIdx.x / kLanes];
+  const Ahead ahead(rows, memory.ahead);
   wait_for_previous();
   let_next_start();
-  Found found(buffers[threadIdx.x / kLanes], candidates, capacity, &guess->candidates);
-  keep_within(rows, guess->threshold, ahead, found);
+  Found found(memory.held, candidates, capacity, &guess->candidates);
+  keep_within(rows, guess->threshold, ahead, memory.again, found);
 }
 
 /// Keeps them in bins.
@@ -65,14 +82,15 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   using Element = typename Rows::Element;
   using Knots = std::conditional_t<sizeof(typename Rows::Item) < 4, NarrowKnotsOfBlock<Element>, KnotsOfBlock<Element>>;
   using Found = CollectorTo<Element, BinSink<Element, Knots>>;
-  __shared__ Element buffers[kScanThreads / kLanes][Found::kHeld];
+  __shared__ WarpMemory<Ahead, Found, Element> of_warps[kScanThreads / kLanes];
   __shared__ Knots knots;
-  const Ahead ahead(rows);
+  auto& memory = of_warps[threadIdx.x / kLanes];
+  const Ahead ahead(rows, memory.ahead);
   wait_for_previous();
   let_next_start();
   knots.load(bins.rule);
-  Found found(buffers[threadIdx.x / kLanes], {bins, knots});
-  keep_within(rows, knots.threshold(bins.rule.count), ahead, found);
+  Found found(memory.held, {bins, knots});
+  keep_within(rows, knots.threshold(bins.rule.count), ahead, memory.again, found);
 }
 
 }  // namespace skyrank::kernels::cuda

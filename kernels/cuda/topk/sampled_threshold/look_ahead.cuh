@@ -5,7 +5,9 @@
 #include <cstddef>
 
 #include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/topk/sampled_threshold/narrow_scan.cuh"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
+#include "kernels/cuda/topk/sampled_threshold/wide_scan.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
 // What the blocks of a scan do before its threshold is known, when memory would be idle.
@@ -14,50 +16,108 @@ namespace skyrank::kernels::cuda {
 /// Each block's first tile is brought to the L2 cache.
 template <class Rows>
 struct PrefetchFirst {
-  __device__ explicit PrefetchFirst(const Rows& rows) { rows.prefetch(blockIdx.x); }
+  struct Memory {};
+  struct Again {};
 
-  template <class Admits>
-  __device__ static bool may_have(unsigned /*which*/, const Admits& /*admits*/) {
-    return true;
+  __device__ PrefetchFirst(const Rows& rows, Memory& /*memory*/) { rows.prefetch(blockIdx.x); }
+
+  template <class Found>
+  __device__ unsigned keep(const Rows& /*rows*/, const StretchBound<Rows>& /*bound*/,
+                           typename Rows::Element /*threshold*/, Again& /*again*/, Found& /*found*/) const {
+    return 0;
   }
 };
 
-/// Each warp finds the least key of its part of each of the block's first tiles. Parts without a wanted one are not
-/// read again, the others most likely from the L2 cache.
+/// Each thread finds the least of its keys in each of the block's first tiles. Only what threads have loaded that have
+/// a wanted one is read again, by as few loads of a warp as it takes.
 template <class Rows>
 class LookAhead {
  public:
   using Key = typename Rows::Item;
 
-  /// Tiles of a block. Of 16 KiB each those of all blocks of an H200 are 52 MB, about what its L2 cache holds, and
-  /// reading them takes about as long as finding the threshold.
-  static constexpr unsigned kTiles = 6;
-  /// With so many tiles that have a key of zero, most have one, and the threshold may be zero: then few are to be read.
+  /// Tiles of a block, at most. Of 16 KiB each those of all blocks of an H200 are 69 MB, and reading them takes longer
+  /// than finding the threshold.
+  static constexpr unsigned kTiles = 8;
+  /// With so many tiles of a warp that have a key of zero, most have one, and the threshold may be zero: then few are
+  /// to be read.
   static constexpr unsigned kMostZeros = 2;
 
+  /// A warp's, in shared memory.
+  struct Memory {
+    Key least[kTiles][kLanes];
+  };
+  /// What is to be read again: lanes' parts of tiles, by number of both.
+  struct Again {
+    unsigned char parts[kTiles * kLanes];
+  };
+  static_assert(kTiles * kLanes <= 256);
+
   /// All lanes call.
-  __device__ explicit LookAhead(const Rows& rows) {
+  __device__ LookAhead(const Rows& rows, Memory& memory) : memory_(memory) {
     const TileReader<Rows> reader(rows);
     unsigned zeros = 0;
     for (TurnsOfTiles turns(rows.count()); turns.which() < kTiles && turns.some(); turns.next()) {
       typename TileReader<Rows>::Words loaded;
       reader.load(turns.tile(), loaded);
-      const Key least = least_of_warp(loaded.template least<Key>());
-      zeros += least == 0 ? 1 : 0;
+      const Key least = loaded.template least<Key>();
+      zeros += __any_sync(kAllLanes, least == 0) ? 1 : 0;
       if (zeros == kMostZeros) break;
-      if (threadIdx.x % kLanes == turns.which()) least_ = least;
+      memory_.least[turns.which()][lane()] = least;
+      looked_ = turns.which() + 1;
     }
   }
 
-  /// Whether the warp may have a key that is wanted in the block's tile number `which`, where `admits` says whether a
-  /// key is. All lanes call.
-  template <class Admits>
-  __device__ bool may_have(unsigned which, const Admits& admits) const {
-    return which >= kTiles || admits(static_cast<Key>(__shfl_sync(kAllLanes, least_, static_cast<int>(which))));
+  /// Adds to what is found the wanted elements of the tiles that it has looked at, the block's first turns. How many
+  /// there are. The memory may be used by what is found. All lanes call.
+  template <class Found>
+  __device__ unsigned keep(const Rows& rows, const StretchBound<Rows>& bound, typename Rows::Element threshold,
+                           Again& again, Found& found) const {
+    const unsigned count = list_wanted(rows, bound, again);
+    for (unsigned first = 0; first < count; first += kLanes) {
+      const bool some = first + lane() < count;
+      const unsigned part = again.parts[some ? first + lane() : first];
+      const unsigned thread = threadIdx.x / kLanes * kLanes + part % kLanes;
+      typename TileReader<Rows>::Words loaded;
+      const auto stretches =
+          TileReader<Rows>(rows, thread).load(TurnsOfTiles(rows.count(), part / kLanes).tile(), loaded);
+      if constexpr (sizeof(Key) < 4) {
+        const auto add = [&](auto& bits, auto element) {
+          for (unsigned& word : bits) word = some ? word : 0;
+          found.add_in_turns(bits, element);
+        };
+        use_wanted_narrow(rows, loaded, stretches, bound, threshold, add, thread);
+      } else {
+        const auto add = [&](unsigned taken, auto, auto element_at) {
+          unsigned bits[] = {some ? taken : 0};
+          found.add_in_turns(bits, [&](unsigned, unsigned bit) { return element_at(bit); });
+        };
+        use_wanted_wide(rows, loaded, stretches, bound, threshold, add, thread);
+      }
+    }
+    return __reduce_max_sync(kAllLanes, looked_);  // the same for all lanes, which the compiler does not know
   }
 
  private:
-  Key least_ = 0;  ///< of the tile with this lane's number
+  __device__ static unsigned lane() { return threadIdx.x % kLanes; }
+
+  /// Lists the lanes' parts of the tiles that have a key which is wanted. How many there are. All lanes call.
+  __device__ unsigned list_wanted(const Rows& rows, const StretchBound<Rows>& bound, Again& again) const {
+    unsigned count = 0;
+    for (TurnsOfTiles turns(rows.count()); turns.which() < looked_; turns.next()) {
+      const Key least = memory_.least[turns.which()][lane()];
+      bool wanted = bound.admits_some(least);
+      if (__any_sync(kAllLanes, bound.ties_with(least))) wanted = bound.admits(least, rows.stretches(turns.tile()));
+      const unsigned lanes = __ballot_sync(kAllLanes, wanted);
+      const auto before = static_cast<unsigned>(__popc(lanes & ((1u << lane()) - 1)));
+      if (wanted) again.parts[count + before] = static_cast<unsigned char>(turns.which() * kLanes + lane());
+      count += static_cast<unsigned>(__popc(lanes));
+    }
+    __syncwarp();
+    return count;
+  }
+
+  Memory& memory_;
+  unsigned looked_ = 0;
 };
 
 }  // namespace skyrank::kernels::cuda

@@ -72,16 +72,17 @@ class KeysOfTile {
   }
 };
 
-/// Adds to what is found those of a tile's elements that are at or below the threshold. All lanes call.
-template <class Rows, class Found>
-__device__ void keep_of_narrow_tile(const Rows& rows, const typename TileReader<Rows>::Words& loaded,
-                                    const typename Rows::OfTile& stretches, const StretchBound<Rows>& bound,
-                                    typename Rows::Element threshold, Found& found) {
+/// Tells use(bits, element) which of a tile's elements, loaded by a thread, are at or below the threshold: bits by
+/// words, as in KeysOfTile, and `element(word, bit)` makes one. Keys of 1 or 2 bytes.
+template <class Rows, class Use>
+__device__ void use_wanted_narrow(const Rows& rows, const typename TileReader<Rows>::Words& loaded,
+                                  const typename Rows::OfTile& stretches, const StretchBound<Rows>& bound,
+                                  typename Rows::Element threshold, Use use, unsigned thread = Rows::own_thread()) {
   KeysOfTile<Rows> taken;
 #pragma unroll
   for (unsigned load = 0; load < Rows::kLoadsOfTile; ++load)
     taken.take_up_to(bound.most(stretches[load]), load, loaded.words[load]);
-  const std::size_t first = rows.place(stretches[0], 0);
+  const std::size_t first = rows.place(stretches[0], 0, thread);
   const unsigned rows_apart = stretches.apart * Rows::kTile;
   const auto place = [&](unsigned word, unsigned bit) { return first + taken.offset(rows_apart, word, bit); };
   const auto element = [&](unsigned word, unsigned bit) {
@@ -96,7 +97,7 @@ __device__ void keep_of_narrow_tile(const Rows& rows, const typename TileReader<
       }
     }
   }
-  found.add_in_turns(taken.bits, element);
+  use(taken.bits, element);
 }
 
 }  // namespace skyrank::kernels::cuda

@@ -33,10 +33,6 @@ template <class E, unsigned kLoads, unsigned kBytes>
 using ScannedKeys =
     std::conditional_t<kNarrow<E>, NarrowTiles<E, kScanThreads, kLoads, kBytes>, WideTiles<E, kScanThreads, kLoads>>;
 
-/// The same of many rows.
-template <class E>
-using ManyKeys = ScannedKeys<E, 4, 16>;
-
 /// Of which a sample is taken, row by row.
 template <class E>
 using SampledKeys = KeyTiles<E, kScanThreads>;
@@ -84,17 +80,18 @@ struct SampledThreshold {
     using Element = typename E::Element;
     auto* const guess = run.guess_with<Guess<Element>>();
     Element* const candidates = sampled.list();
-    const bool ahead = looks_ahead(run, elements, n, plan);
+    const bool ahead = looks_ahead<E>(run, n, plan);
     sampled.sample(SampledKeys<E>(elements, n), guess, {}, ahead);
     const auto scan = [&]<class Ahead, class Rows>(const Rows& rows) {
       launch("keep_candidates", keep_candidates<Rows, Ahead>, scan_grid(run, rows), run.stream(), rows, guess,
              candidates, plan.capacity);
     };
-    if (ahead)
-      scan.template operator()<LookAhead<ManyKeys<E>>>(ManyKeys<E>(elements, n));
-    else
-      with_tiles<kNarrow<E> ? 1 : 4>(
-          run, elements, n, [&]<class Rows>(const Rows& rows) { scan.template operator()<PrefetchFirst<Rows>>(rows); });
+    with_tiles<kNarrow<E> ? 1 : 4>(run, elements, n, [&]<class Rows>(const Rows& rows) {
+      if (ahead)
+        scan.template operator()<LookAhead<Rows>>(rows);
+      else
+        scan.template operator()<PrefetchFirst<Rows>>(rows);
+    });
     least_in_order<Element>({.elements = candidates, .size = plan.expected, .guess = guess, .capacity = plan.capacity},
                             answer, run.device);
   }
@@ -107,27 +104,28 @@ struct SampledThreshold {
     auto* const guess = run.guess_with<Guess<Element>>();
     const SampledKeys<E> keys(elements, n);
     const Bins<Element> bins = sampled.bins(keys.first_row_bits(), n);
-    const bool ahead = looks_ahead(run, elements, n, plan);
+    const bool ahead = looks_ahead<E>(run, n, plan);
     sampled.sample(keys, guess, bins, ahead);
     const auto scan = [&]<class Ahead, class Rows>(const Rows& rows) {
       launch("keep_in_bins", keep_in_bins<Rows, Ahead>, scan_grid(run, rows), run.stream(), rows, bins);
     };
-    if (ahead)
-      scan.template operator()<LookAhead<ManyKeys<E>>>(ManyKeys<E>(elements, n));
-    else
-      with_tiles<kNarrow<E> ? 1 : 2>(
-          run, elements, n, [&]<class Rows>(const Rows& rows) { scan.template operator()<PrefetchFirst<Rows>>(rows); });
+    with_tiles<kNarrow<E> ? 1 : 2>(run, elements, n, [&]<class Rows>(const Rows& rows) {
+      if (ahead)
+        scan.template operator()<LookAhead<Rows>>(rows);
+      else
+        scan.template operator()<PrefetchFirst<Rows>>(rows);
+    });
     sampled.rank(bins, guess, answer);
   }
 
-  /// Whether the scan's blocks look at their first tiles while the threshold is not known: where these are at most half
-  /// of all. Of narrow keys a part of a warp has many, and up to two of three may be read again.
+  /// Whether the scan's blocks look at their first tiles while the threshold is not known. Of narrow keys many of what
+  /// a thread has loaded of a tile may have a wanted one, and be read again: of 1 byte even few cost more than is
+  /// gained.
   template <class E>
-  static bool looks_ahead(const Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan) {
-    using Ahead = LookAhead<ManyKeys<E>>;
-    constexpr std::size_t kPart = kLanes * 4 * 16 / sizeof(typename E::Key);
-    return run.device.properties().capability >= 90 && (!kNarrow<E> || plan.expected * kPart <= n) &&
-           ManyKeys<E>(elements, n).count() >= 2 * Ahead::kTiles * resident_scan(run);
+  static bool looks_ahead(const Run& run, std::size_t n, const ThresholdPlan& plan) {
+    constexpr std::size_t kOfThread = 64 / sizeof(typename E::Key);
+    constexpr std::size_t kSeldom = sizeof(typename E::Key) == 1 ? 64 : 4;
+    return run.device.properties().capability >= 90 && (!kNarrow<E> || kSeldom * kOfThread * plan.expected <= n);
   }
 
   /// Calls `scan` with the keys in tiles of four loads, or of half as many, down to kLeastLoads, where there would not

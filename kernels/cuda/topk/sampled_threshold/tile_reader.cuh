@@ -52,6 +52,9 @@ class StretchBound {
     else
       return ties ? key <= limit_ : key < limit_;
   }
+  /// Whether such a key may be wanted, of one of the wanted rows, and whether it depends on the row.
+  __device__ bool admits_some(Key key) const { return key <= static_cast<Key>(limit_); }
+  __device__ bool ties_with(Key key) const { return key == static_cast<Key>(limit_); }
 
   /// Of narrow keys, the greatest that may be in a stretch; -1 where none is.
   __device__ int most(unsigned stretch) const { return limit_ - (ties(stretch) ? 0 : 1); }
@@ -157,21 +160,22 @@ struct LoadedWords {
   }
 };
 
-/// A thread's way to read tiles.
+/// A thread's way to read tiles, its own part of them or another thread's.
 template <class Rows>
 class TileReader {
  public:
   using OfTile = typename Rows::OfTile;
   using Words = LoadedWords<Rows::kLoadsOfTile>;
 
-  __device__ explicit TileReader(const Rows& rows) : rows_(rows), own_(rows.own_address()) {}
+  __device__ explicit TileReader(const Rows& rows, unsigned thread = Rows::own_thread())
+      : rows_(rows), thread_(thread), from_(rows.address_of(thread)) {}
 
   /// Loads a tile and says where its loads lie. What of it no row lies in is all ones.
   __device__ OfTile load(unsigned tile, Words& loaded) const {
     constexpr unsigned kLoads = Rows::kLoadsOfTile;
     if (rows_.is_whole(tile)) {
       const OfTile stretches = Rows::stretches_of_whole(tile);
-      const std::uintptr_t from = own_ + std::uint64_t{stretches.first} * kStretchBytes;
+      const std::uintptr_t from = from_ + std::uint64_t{stretches.first} * kStretchBytes;
 #pragma unroll
       for (unsigned i = 0; i < kLoads; ++i)
         loaded.words[i] = Rows::word_at(from + std::uint64_t{i} * stretches.apart * kStretchBytes);
@@ -181,7 +185,7 @@ class TileReader {
 #pragma unroll 1
     for (unsigned i = 0; i < kLoads; ++i) {
       uint4 word[1];
-      rows_.load_words(stretches[i], word);
+      rows_.load_words(stretches[i], word, thread_);
       loaded.set(i, word[0]);
     }
     return stretches;
@@ -191,7 +195,8 @@ class TileReader {
   static constexpr unsigned kStretchBytes = Rows::kTile * sizeof(typename Rows::Item);
 
   const Rows& rows_;
-  std::uintptr_t own_;  ///< where this thread's part of the first stretch lies
+  unsigned thread_;
+  std::uintptr_t from_;  ///< where the thread's part of the first stretch lies
 };
 
 }  // namespace skyrank::kernels::cuda

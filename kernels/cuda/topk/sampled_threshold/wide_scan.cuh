@@ -22,18 +22,18 @@ __device__ T chosen_of(const T (&values)[kCount], unsigned which) {
   }
 }
 
-/// Adds to what is found those of a tile's elements that are at or below the threshold, where it admits some key. All
-/// lanes call.
-template <class Rows, class Found>
-__device__ void keep_of_wide_tile(const Rows& rows, const typename TileReader<Rows>::Words& loaded,
-                                  const typename Rows::OfTile& stretches, const StretchBound<Rows>& bound,
-                                  typename Rows::Element threshold, Found& found) {
+/// Tells use(bits, element, element_at) which of a tile's elements, loaded by a thread, are at or below the threshold.
+/// `element(i)` makes one, i being known to the compiler, and `element_at(i)` one of any i. The tile admits some key.
+template <class Rows, class Use>
+__device__ void use_wanted_wide(const Rows& rows, const typename TileReader<Rows>::Words& loaded,
+                                const typename Rows::OfTile& stretches, const StretchBound<Rows>& bound,
+                                typename Rows::Element threshold, Use use, unsigned thread = Rows::own_thread()) {
   using Key = typename Rows::Item;
   constexpr unsigned kItems = Rows::kLoadsOfTile * Rows::kWidth;
   Key keys[kItems];
   static_assert(sizeof(keys) == sizeof(loaded.words));
   __builtin_memcpy(keys, loaded.words, sizeof(keys));
-  const std::size_t first = rows.place(stretches.first, 0);
+  const std::size_t first = rows.place(stretches[0], 0, thread);
   const unsigned rows_apart = stretches.apart * Rows::kTile;
   const auto place = [&](unsigned i) { return first + i / Rows::kWidth * rows_apart + i % Rows::kWidth; };
   const auto element = [&](unsigned i) { return rows.element(keys[i], place(i)); };
@@ -48,7 +48,7 @@ __device__ void keep_of_wide_tile(const Rows& rows, const typename TileReader<Ro
       taken &= ~(unsigned{!wanted} << i);
     }
   }
-  found.template add<kItems>(taken, element, [&](unsigned i) { return rows.element(chosen_of(keys, i), place(i)); });
+  use(taken, element, [&](unsigned i) { return rows.element(chosen_of(keys, i), place(i)); });
 }
 
 }  // namespace skyrank::kernels::cuda

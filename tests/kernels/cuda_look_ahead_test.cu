@@ -20,14 +20,19 @@ using cuda::Guess;
 using cuda::kScanThreads;
 using cuda::LookAhead;
 
-template <class E>
-using Rows = std::conditional_t<sizeof(typename E::Key) < 4, cuda::NarrowTiles<E, kScanThreads, 4, 16>,
-                                cuda::WideTiles<E, kScanThreads, 4>>;
+/// Keys in tiles of so many loads of a thread, each of so many bytes: all that scans choose from.
+template <class E, unsigned kLoads, unsigned kBytes = 16>
+struct Kind {
+  using Elements = E;
+  using Rows = std::conditional_t<sizeof(typename E::Key) < 4, cuda::NarrowTiles<E, kScanThreads, kLoads, kBytes>,
+                                  cuda::WideTiles<E, kScanThreads, kLoads>>;
+  static constexpr std::size_t kRowsOfTile = kScanThreads * kLoads * kBytes / sizeof(typename E::Key);
+};
 
 constexpr std::size_t kBlocks = 2;
 
 /// What a scan of few blocks keeps, in order.
-template <class E>
+template <class Rows, class E>
 std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, bool last_first,
                                       typename E::Element threshold) {
   using Element = typename E::Element;
@@ -36,10 +41,10 @@ std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, 
   const auto there = on_device(keys, device);
   const auto guess =
       on_device(std::vector<Guess<Element>>{{.failed = 0, .candidates = 0, .threshold = threshold}}, device);
-  const Rows<E> rows(E{there.data(), last_first ? E::kRowMask : Element{0}}, keys.size());
+  const Rows rows(E{there.data(), last_first ? E::kRowMask : Element{0}}, keys.size());
   const auto candidates = on_device(std::vector<Element>(keys.size()), device);
   device.synchronize();
-  cuda::launch("keep_candidates", cuda::keep_candidates<Rows<E>, LookAhead<Rows<E>>>,
+  cuda::launch("keep_candidates", cuda::keep_candidates<Rows, LookAhead<Rows>>,
                {.blocks = kBlocks, .threads = kScanThreads}, device.stream(), rows, guess.data(), candidates.data(),
                keys.size());
   std::vector<Element> found = on_host(candidates, device);
@@ -49,7 +54,7 @@ std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, 
 }
 
 /// With thresholds that let nearly nothing, little and all through.
-template <class E>
+template <class Rows, class E>
 void expect_kept(const std::vector<typename E::Key>& keys, const std::string& what) {
   using Element = typename E::Element;
   for (const bool last_first : {false, true}) {
@@ -61,28 +66,32 @@ void expect_kept(const std::vector<typename E::Key>& keys, const std::string& wh
       SCOPED_TRACE(what + ", " + std::to_string(rank) + " of " + std::to_string(all.size()) +
                    (last_first ? ", last" : ""));
       const std::span wanted = std::span(all).first(rank + 1);
-      EXPECT_TRUE(std::ranges::equal(kept<E>(keys, last_first, all[rank]), wanted));
+      EXPECT_TRUE(std::ranges::equal((kept<Rows, E>(keys, last_first, all[rank])), wanted));
     }
   }
 }
 
-template <class E>
+template <class K>
 class LookAheadOf : public testing::Test {};
 
-using Kinds = testing::Types<cuda::ByteElements, cuda::HalfElements, cuda::ShortElements, cuda::LongElements>;
+using Kinds =
+    testing::Types<Kind<cuda::ByteElements, 4>, Kind<cuda::ByteElements, 4, 8>, Kind<cuda::ByteElements, 1, 8>,
+                   Kind<cuda::HalfElements, 4>, Kind<cuda::HalfElements, 4, 8>, Kind<cuda::HalfElements, 2, 8>,
+                   Kind<cuda::ShortElements, 4>, Kind<cuda::ShortElements, 2>, Kind<cuda::LongElements, 4>,
+                   Kind<cuda::LongElements, 2>>;
 TYPED_TEST_SUITE(LookAheadOf, Kinds);
 
 TYPED_TEST(LookAheadOf, KeepsWhatAnyScanKeeps) {
-  using Key = typename TypeParam::Key;
-  constexpr std::size_t kTileBytes = 16 * 1024;
-  constexpr std::size_t kRowsOfTile = kTileBytes / sizeof(Key);
+  using Elements = typename TypeParam::Elements;
+  using Key = typename Elements::Key;
+  using Rows = typename TypeParam::Rows;
   // Some blocks have tiles behind those they look at, some have fewer; the last tile is not whole.
-  for (const std::size_t tiles : {kBlocks * LookAhead<Rows<TypeParam>>::kTiles + 5, kBlocks + 1}) {
+  for (const std::size_t tiles : {kBlocks * LookAhead<Rows>::kTiles + 5, kBlocks + 1}) {
     std::mt19937_64 engine(tiles);
-    std::vector<Key> keys(tiles * kRowsOfTile - 77);
+    std::vector<Key> keys(tiles * TypeParam::kRowsOfTile - 77);
     const auto expect = [&](const std::string& what, auto key) {
       for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<Key>(key(i));
-      expect_kept<TypeParam>(keys, what + " keys in " + std::to_string(tiles) + " tiles");
+      expect_kept<Rows, Elements>(keys, what + " keys in " + std::to_string(tiles) + " tiles");
     };
     expect("random", [&](std::size_t) { return engine(); });
     expect("random keys, but no zero among", [&](std::size_t) { return engine() | 8; });

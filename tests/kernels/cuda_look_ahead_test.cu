@@ -75,10 +75,10 @@ template <class K>
 class LookAheadOf : public testing::Test {};
 
 using Kinds =
-    testing::Types<Kind<cuda::ByteElements, 4>, Kind<cuda::ByteElements, 4, 8>, Kind<cuda::ByteElements, 1, 8>,
-                   Kind<cuda::HalfElements, 4>, Kind<cuda::HalfElements, 4, 8>, Kind<cuda::HalfElements, 2, 8>,
-                   Kind<cuda::ShortElements, 4>, Kind<cuda::ShortElements, 2>, Kind<cuda::LongElements, 4>,
-                   Kind<cuda::LongElements, 2>>;
+    testing::Types<Kind<cuda::ByteElements, 4>, Kind<cuda::ByteElements, 4, 8>, Kind<cuda::ByteElements, 2, 8>,
+                   Kind<cuda::ByteElements, 1, 8>, Kind<cuda::HalfElements, 4>, Kind<cuda::HalfElements, 4, 8>,
+                   Kind<cuda::HalfElements, 2, 8>, Kind<cuda::HalfElements, 1, 8>, Kind<cuda::ShortElements, 4>,
+                   Kind<cuda::ShortElements, 2>, Kind<cuda::LongElements, 4>, Kind<cuda::LongElements, 2>>;
 TYPED_TEST_SUITE(LookAheadOf, Kinds);
 
 TYPED_TEST(LookAheadOf, KeepsWhatAnyScanKeeps) {

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/registers.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bin_rule.cuh"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 
@@ -58,7 +59,7 @@ struct BinSink {
         // Found with branches, one after another, by some 360 instructions, which are there once.
 #pragma unroll 1
         for (unsigned i = 0; i < kAtATime && first - threadIdx.x % kLanes + i * kLanes < size; ++i)
-          set(bin, i, bin_of(held[min(first + i * kLanes, size - 1)]));
+          set_chosen(bin, i, bin_of(held[min(first + i * kLanes, size - 1)]));
       } else {
 #pragma unroll
         for (unsigned i = 0; i < kAtATime; ++i) bin[i] = bin_of(held[min(first + i * kLanes, size - 1)]);
@@ -108,13 +109,6 @@ struct BinSink {
   }
 
  private:
-  /// By a number that is known only at run time: registers have no addresses.
-  template <unsigned kCount>
-  __device__ static void set(unsigned (&values)[kCount], unsigned which, unsigned value) {
-#pragma unroll
-    for (unsigned i = 0; i < kCount; ++i) values[i] = i == which ? value : values[i];
-  }
-
   __device__ unsigned bin_of(Element element) const { return knots.bin_of(bins.rule, element); }
 };
 

@@ -22,11 +22,10 @@ namespace skyrank::kernels::cuda {
 
 /// Adds every element at or below the threshold to what is found.
 template <class Rows, class Ahead, class Found>
-__device__ void keep_within(const Rows& rows, typename Rows::Element threshold, const Ahead& ahead,
-                            typename Ahead::Again& again, Found& found) {
+__device__ void keep_within(const Rows& rows, typename Rows::Element threshold, const Ahead& ahead, Found& found) {
   using Key = typename Rows::Item;
   const StretchBound<Rows> bound(rows, threshold);
-  const unsigned done = ahead.keep(rows, bound, threshold, again, found);
+  const unsigned done = ahead.keep(rows, bound, threshold, found);
   const TileReader<Rows> reader(rows);
   for (TurnsOfTiles turns(rows.count(), done); turns.some(); turns.next()) {
     const unsigned tile = turns.tile();
@@ -68,11 +67,11 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   using Found = Collector<Element, 4096 / sizeof(Element)>;
   __shared__ WarpMemory<Ahead, Found, Element> of_warps[kScanThreads / kLanes];
   auto& memory = of_warps[threadIdx.x / kLanes];
-  const Ahead ahead(rows, memory.ahead);
+  const Ahead ahead(rows, memory.ahead, memory.again);
   wait_for_previous();
   let_next_start();
   Found found(memory.held, candidates, capacity, &guess->candidates);
-  keep_within(rows, guess->threshold, ahead, memory.again, found);
+  keep_within(rows, guess->threshold, ahead, found);
 }
 
 /// Keeps them in bins.
@@ -85,12 +84,12 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   __shared__ WarpMemory<Ahead, Found, Element> of_warps[kScanThreads / kLanes];
   __shared__ Knots knots;
   auto& memory = of_warps[threadIdx.x / kLanes];
-  const Ahead ahead(rows, memory.ahead);
+  const Ahead ahead(rows, memory.ahead, memory.again);
   wait_for_previous();
   let_next_start();
   knots.load(bins.rule);
   Found found(memory.held, {bins, knots});
-  keep_within(rows, knots.threshold(bins.rule.count), ahead, memory.again, found);
+  keep_within(rows, knots.threshold(bins.rule.count), ahead, found);
 }
 
 }  // namespace skyrank::kernels::cuda

@@ -19,11 +19,11 @@ struct PrefetchFirst {
   struct Memory {};
   struct Again {};
 
-  __device__ PrefetchFirst(const Rows& rows, Memory& /*memory*/) { rows.prefetch(blockIdx.x); }
+  __device__ PrefetchFirst(const Rows& rows, Memory& /*memory*/, Again& /*again*/) { rows.prefetch(blockIdx.x); }
 
   template <class Found>
   __device__ unsigned keep(const Rows& /*rows*/, const StretchBound<Rows>& /*bound*/,
-                           typename Rows::Element /*threshold*/, Again& /*again*/, Found& /*found*/) const {
+                           typename Rows::Element /*threshold*/, Found& /*found*/) const {
     return 0;
   }
 };
@@ -53,7 +53,7 @@ class LookAhead {
   static_assert(kTiles * kLanes <= 256);
 
   /// All lanes call.
-  __device__ LookAhead(const Rows& rows, Memory& memory) : memory_(memory) {
+  __device__ LookAhead(const Rows& rows, Memory& memory, Again& again) : memory_(memory), again_(again) {
     const TileReader<Rows> reader(rows);
     unsigned zeros = 0;
     for (TurnsOfTiles turns(rows.count()); turns.which() < kTiles && turns.some(); turns.next()) {
@@ -71,11 +71,11 @@ class LookAhead {
   /// there are. The memory may be used by what is found. All lanes call.
   template <class Found>
   __device__ unsigned keep(const Rows& rows, const StretchBound<Rows>& bound, typename Rows::Element threshold,
-                           Again& again, Found& found) const {
-    const unsigned count = list_wanted(rows, bound, again);
+                           Found& found) const {
+    const unsigned count = list_wanted(rows, bound);
     for (unsigned first = 0; first < count; first += kLanes) {
       const bool some = first + lane() < count;
-      const unsigned part = again.parts[some ? first + lane() : first];
+      const unsigned part = again_.parts[some ? first + lane() : first];
       const unsigned thread = threadIdx.x / kLanes * kLanes + part % kLanes;
       typename TileReader<Rows>::Words loaded;
       const auto stretches =
@@ -101,7 +101,7 @@ class LookAhead {
   __device__ static unsigned lane() { return threadIdx.x % kLanes; }
 
   /// Lists the lanes' parts of the tiles that have a key which is wanted. How many there are. All lanes call.
-  __device__ unsigned list_wanted(const Rows& rows, const StretchBound<Rows>& bound, Again& again) const {
+  __device__ unsigned list_wanted(const Rows& rows, const StretchBound<Rows>& bound) const {
     unsigned count = 0;
     for (TurnsOfTiles turns(rows.count()); turns.which() < looked_; turns.next()) {
       const Key least = memory_.least[turns.which()][lane()];
@@ -109,7 +109,7 @@ class LookAhead {
       if (__any_sync(kAllLanes, bound.ties_with(least))) wanted = bound.admits(least, rows.stretches(turns.tile()));
       const unsigned lanes = __ballot_sync(kAllLanes, wanted);
       const auto before = static_cast<unsigned>(__popc(lanes & ((1u << lane()) - 1)));
-      if (wanted) again.parts[count + before] = static_cast<unsigned char>(turns.which() * kLanes + lane());
+      if (wanted) again_.parts[count + before] = static_cast<unsigned char>(turns.which() * kLanes + lane());
       count += static_cast<unsigned>(__popc(lanes));
     }
     __syncwarp();
@@ -117,6 +117,7 @@ class LookAhead {
   }
 
   Memory& memory_;
+  Again& again_;
   unsigned looked_ = 0;
 };
 

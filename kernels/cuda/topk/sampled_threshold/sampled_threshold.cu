@@ -86,12 +86,7 @@ struct SampledThreshold {
       launch("keep_candidates", keep_candidates<Rows, Ahead>, scan_grid(run, rows), run.stream(), rows, guess,
              candidates, plan.capacity);
     };
-    with_tiles<kNarrow<E> ? 1 : 4>(run, elements, n, [&]<class Rows>(const Rows& rows) {
-      if (ahead)
-        scan.template operator()<LookAhead<Rows>>(rows);
-      else
-        scan.template operator()<PrefetchFirst<Rows>>(rows);
-    });
+    with_tiles<kNarrow<E> ? 1 : 4>(run, elements, n, ahead, scan);
     least_in_order<Element>({.elements = candidates, .size = plan.expected, .guess = guess, .capacity = plan.capacity},
                             answer, run.device);
   }
@@ -109,12 +104,7 @@ struct SampledThreshold {
     const auto scan = [&]<class Ahead, class Rows>(const Rows& rows) {
       launch("keep_in_bins", keep_in_bins<Rows, Ahead>, scan_grid(run, rows), run.stream(), rows, bins);
     };
-    with_tiles<kNarrow<E> ? 1 : 2>(run, elements, n, [&]<class Rows>(const Rows& rows) {
-      if (ahead)
-        scan.template operator()<LookAhead<Rows>>(rows);
-      else
-        scan.template operator()<PrefetchFirst<Rows>>(rows);
-    });
+    with_tiles<kNarrow<E> ? 1 : 2>(run, elements, n, ahead, scan);
     sampled.rank(bins, guess, answer);
   }
 
@@ -129,17 +119,21 @@ struct SampledThreshold {
   }
 
   /// Calls `scan` with the keys in tiles of four loads, or of half as many, down to kLeastLoads, where there would not
-  /// be one for each block: of sorted rows few tiles have all candidates.
+  /// be one for each block: of sorted rows few tiles have all candidates. `ahead`: whether blocks look ahead.
   template <unsigned kLeastLoads, unsigned kLoads = 4, unsigned kBytes = 16, class E, class Scan>
-  static void with_tiles(const Run& run, const E& elements, std::size_t n, const Scan& scan) {
-    const ScannedKeys<E, kLoads, kBytes> rows(elements, n);
+  static void with_tiles(const Run& run, const E& elements, std::size_t n, bool ahead, const Scan& scan) {
+    using Rows = ScannedKeys<E, kLoads, kBytes>;
+    const Rows rows(elements, n);
     if constexpr (kNarrow<E> && kBytes == 16) {
-      if (rows.count() <= resident_scan(run)) return with_tiles<kLeastLoads, kLoads, 8>(run, elements, n, scan);
+      if (rows.count() <= resident_scan(run)) return with_tiles<kLeastLoads, kLoads, 8>(run, elements, n, ahead, scan);
     } else if constexpr (kLoads > kLeastLoads) {
       if (2 * rows.count() <= resident_scan(run))
-        return with_tiles<kLeastLoads, kLoads / 2, kBytes>(run, elements, n, scan);
+        return with_tiles<kLeastLoads, kLoads / 2, kBytes>(run, elements, n, ahead, scan);
     }
-    scan(rows);
+    if (ahead)
+      scan.template operator()<LookAhead<Rows>>(rows);
+    else
+      scan.template operator()<PrefetchFirst<Rows>>(rows);
   }
 
   /// Blocks of a scan that the device holds at a time.

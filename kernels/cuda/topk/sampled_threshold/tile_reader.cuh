@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/registers.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
 // How a scan reads its tiles, and what it compares their keys with. What is the same for all tiles is found once: a
@@ -137,14 +138,6 @@ template <unsigned kLoads>
 struct LoadedWords {
   uint4 words[kLoads];
 
-  /// By a number that is known only at run time: registers have no addresses.
-  __device__ void set(unsigned load, const uint4& word) {
-#pragma unroll
-    for (unsigned i = 0; i < kLoads; ++i) {
-      if (i == load) words[i] = word;
-    }
-  }
-
   template <class Key>
   __device__ Key least() const {
     if constexpr (sizeof(Key) < 4) {
@@ -186,7 +179,7 @@ class TileReader {
     for (unsigned i = 0; i < kLoads; ++i) {
       uint4 word[1];
       rows_.load_words(stretches[i], word, thread_);
-      loaded.set(i, word[0]);
+      set_chosen(loaded.words, i, word[0]);
     }
     return stretches;
   }

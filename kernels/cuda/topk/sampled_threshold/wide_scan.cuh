@@ -4,23 +4,11 @@
 
 #include <cstddef>
 
+#include "kernels/cuda/device/registers.cuh"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 
 // What a scan keeps of tiles of keys of 4 or 8 bytes.
 namespace skyrank::kernels::cuda {
-
-/// One of a few values by a number that is known only at run time: registers have no addresses.
-template <class T, unsigned kCount>
-__device__ T chosen_of(const T (&values)[kCount], unsigned which) {
-  if constexpr (kCount == 1) {
-    return values[0];
-  } else {
-    T halves[kCount / 2];
-#pragma unroll
-    for (unsigned i = 0; i < kCount / 2; ++i) halves[i] = (which & 1) != 0 ? values[2 * i + 1] : values[2 * i];
-    return chosen_of(halves, which / 2);
-  }
-}
 
 /// Tells use(bits, element, element_at) which of a tile's elements, loaded by a thread, are at or below the threshold.
 /// `element(i)` makes one, i being known to the compiler, and `element_at(i)` one of any i. The tile admits some key.

@@ -246,13 +246,16 @@ struct FilledBins {
   std::vector<uint2> places;
   std::vector<Element> all;  ///< in order
 
-  /// `made` are bins and their sizes.
-  explicit FilledBins(const std::vector<std::pair<unsigned, unsigned>>& made) {
+  static Element spread(std::uint64_t which) { return static_cast<Element>(which) << 20; }
+
+  /// `made` are bins and their sizes; of all elements, which rise, `element_of` tells each by number.
+  explicit FilledBins(const std::vector<std::pair<unsigned, unsigned>>& made,
+                      Element (*element_of)(std::uint64_t which) = spread) {
     std::mt19937_64 engine(made.size());
     std::uint64_t next = 1;
     for (const auto& [bin, size] : made) {
       std::vector<Element> own(size);
-      for (Element& element : own) element = static_cast<Element>(next++) << 20;
+      for (Element& element : own) element = element_of(next++);
       all.insert(all.end(), own.begin(), own.end());
       std::ranges::shuffle(own, engine);
       sizes[bin] = size;
@@ -302,8 +305,9 @@ RankedBins<Element> rank(const FilledBins<Element>& filled, std::size_t k, unsig
 }
 
 template <class Element>
-void expect_ranked(const std::vector<std::pair<unsigned, unsigned>>& made) {
-  const FilledBins<Element> filled(made);
+void expect_ranked(const std::vector<std::pair<unsigned, unsigned>>& made,
+                   Element (*element_of)(std::uint64_t which) = FilledBins<Element>::spread) {
+  const FilledBins<Element> filled(made, element_of);
   const auto most = static_cast<unsigned>(filled.beyond.size());
   for (const std::size_t k : {std::size_t{1}, filled.all.size() / 2, filled.all.size()}) {
     SCOPED_TRACE(std::to_string(k) + " of " + std::to_string(filled.all.size()));
@@ -321,7 +325,7 @@ TEST(RankBins, OfEverySize) {
   expect_ranked<std::uint64_t>({{0, 1}});
   expect_ranked<std::uint64_t>({{kBins - 1, 20}});
   expect_ranked<std::uint64_t>({{3, 32}, {4, 1}, {100, 33}, {4000, 200}, {8000, 31}});
-  expect_ranked<Uint128>({{3, 32}, {4, 1}, {100, 33}, {4000, 384}, {8000, 385}});
+  expect_ranked<Uint128>({{3, 32}, {4, 1}, {100, 33}, {4000, 512}, {8000, 513}});
   std::vector<std::pair<unsigned, unsigned>> all;
   for (unsigned bin = 0; bin < kBins; ++bin) all.emplace_back(bin, bin % 4);
   expect_ranked<std::uint64_t>(all);
@@ -336,12 +340,32 @@ TEST(RankBins, OfFewBins) {
   EXPECT_TRUE(rank(filled, filled.all.size() + 1, most, cuda::kFewBins).failed);
 }
 
-// Of 129 to 384 elements: these are looked up in sorted runs of 32, which begin and end anywhere in a bin.
+// Of 129 to 512 elements: these are looked up in sorted runs of 32, which begin and end anywhere in a bin.
 TEST(RankBins, MiddlingOnesByRuns) {
-  for (const unsigned size : {128u, 129u, 160u, 200u, 383u, 384u}) {
+  for (const unsigned size : {128u, 129u, 160u, 200u, 511u, 512u}) {
     expect_ranked<std::uint64_t>({{7, size}});
     expect_ranked<std::uint64_t>({{2, 1}, {7, size}, {8, 1}, {9, 2}});
-    expect_ranked<Uint128>({{2, 31}, {7, size}, {8, size}, {9, 33}, {11, 384}, {500, size}});
+    expect_ranked<Uint128>({{2, 31}, {7, size}, {8, size}, {9, 33}, {11, 512}, {500, size}});
+  }
+}
+
+Uint128 with_key(std::uint64_t key, std::uint64_t row) { return Uint128{key} << 64 | row; }
+
+// Rounded, the distances of keys that lie far apart from one of the bin, but close together, are the same; so are those
+// of many rows of one key, and of keys at both ends of their range.
+TEST(RankBins, OfElementsAtOneDistance) {
+  using Make = Uint128 (*)(std::uint64_t which);
+  constexpr Make kMakes[] = {
+      [](std::uint64_t which) { return with_key((which / 48) << 45 | which / 3 % 16, which); },
+      [](std::uint64_t which) { return with_key((which / 64) << 60 | 1, which); },
+      [](std::uint64_t which) { return with_key(which / 7, which << 31); },
+      [](std::uint64_t which) { return with_key(which < 9 ? which / 2 : ~std::uint64_t{0} - 1000 + which, which); },
+      [](std::uint64_t which) { return with_key(5, (std::uint64_t{1} << 32) - 1000 + which); },
+  };
+  for (const Make& make : kMakes) {
+    SCOPED_TRACE(&make - kMakes);
+    expect_ranked<Uint128>({{2, 31}, {7, 128}, {8, 100}, {9, 1}, {40, 90}}, make);
+    expect_ranked<Uint128>({{2, 5}, {3, 513}, {4, 128}}, make);
   }
 }
 

@@ -28,6 +28,11 @@ namespace {
 template <class E>
 constexpr bool kNarrow = sizeof(typename E::Key) < 4;
 
+/// Of a load of a thread. A warp whose 512 keys of 1 byte are all candidates takes 13 us to put them in bins, and other
+/// warps wait for it.
+template <class E>
+constexpr unsigned kLoadBytes = sizeof(typename E::Key) == 1 ? 8 : 16;
+
 /// What a scan reads: tiles of so many loads a thread. Those of narrow keys may be of 8 bytes.
 template <class E, unsigned kLoads, unsigned kBytes>
 using ScannedKeys =
@@ -118,17 +123,25 @@ struct SampledThreshold {
     return run.device.properties().capability >= 90 && (!kNarrow<E> || kSeldom * kOfThread * plan.expected <= n);
   }
 
-  /// Calls `scan` with the keys in tiles of four loads, or of half as many, down to kLeastLoads, where there would not
-  /// be one for each block: of sorted rows few tiles have all candidates. `ahead`: whether blocks look ahead.
-  template <unsigned kLeastLoads, unsigned kLoads = 4, unsigned kBytes = 16, class E, class Scan>
+  static constexpr unsigned kBytesOfTile = 64;  ///< that a thread reads
+
+  /// Calls `scan` with the keys in tiles of 64 bytes a thread, or of half as many loads, down to kLeastLoads, where
+  /// there would not be one for each block: of sorted rows few tiles have all candidates. `ahead`: whether blocks look
+  /// ahead.
+  template <unsigned kLeastLoads, class E, class Scan>
   static void with_tiles(const Run& run, const E& elements, std::size_t n, bool ahead, const Scan& scan) {
+    with_tiles_of<kLeastLoads, kBytesOfTile / kLoadBytes<E>, kLoadBytes<E>>(run, elements, n, ahead, scan);
+  }
+
+  template <unsigned kLeastLoads, unsigned kLoads, unsigned kBytes, class E, class Scan>
+  static void with_tiles_of(const Run& run, const E& elements, std::size_t n, bool ahead, const Scan& scan) {
     using Rows = ScannedKeys<E, kLoads, kBytes>;
     const Rows rows(elements, n);
-    if constexpr (kNarrow<E> && kBytes == 16) {
-      if (rows.count() <= resident_scan(run)) return with_tiles<kLeastLoads, kLoads, 8>(run, elements, n, ahead, scan);
+    if constexpr (kNarrow<E> && kLoads * kBytes == kBytesOfTile) {
+      if (rows.count() <= resident_scan(run)) return with_tiles_of<kLeastLoads, 4, 8>(run, elements, n, ahead, scan);
     } else if constexpr (kLoads > kLeastLoads) {
       if (2 * rows.count() <= resident_scan(run))
-        return with_tiles<kLeastLoads, kLoads / 2, kBytes>(run, elements, n, ahead, scan);
+        return with_tiles_of<kLeastLoads, kLoads / 2, kBytes>(run, elements, n, ahead, scan);
     }
     if (ahead)
       scan.template operator()<LookAhead<Rows>>(rows);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -171,6 +172,12 @@ TEST(BinRule, DividesWhatIsBelowAllKnotsAsFinely) {
   const auto random = [&](std::size_t) { return engine(); };
   // Ten elements in a bin in the mean, and three intervals' below all knots.
   EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 1800, 600), 40U);
+  // Most elements below all knots, ever fewer the farther away.
+  const auto tail = [&](std::size_t) {
+    const double part = std::ldexp(static_cast<double>(engine() >> 12 | 1), -52);
+    return static_cast<std::uint64_t>(std::max(0x1p62 + 0x1p58 * std::log(part), 1.0));
+  };
+  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, tail), 4500, 600), 100U);
   // A few elements in a bin, of eight knots.
   EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 4500, 4500), 40U);
   EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 14000, 3500), 40U);
@@ -240,7 +247,7 @@ template <class Element>
 struct FilledBins {
   static constexpr unsigned kRoom = 32;
 
-  std::vector<unsigned> sizes = std::vector<unsigned>(kBins + 1);
+  std::vector<unsigned> sizes = std::vector<unsigned>(cuda::kSizesOfBins);
   std::vector<Element> elements = std::vector<Element>(std::size_t{kBins} * kRoom);
   std::vector<Element> beyond;
   std::vector<uint2> places;
@@ -258,7 +265,7 @@ struct FilledBins {
       for (Element& element : own) element = element_of(next++);
       all.insert(all.end(), own.begin(), own.end());
       std::ranges::shuffle(own, engine);
-      sizes[bin] = size;
+      sizes[cuda::place_of_size(bin)] = size;
       for (unsigned i = 0; i < size; ++i) {
         if (i < kRoom) {
           elements[bin * kRoom + i] = own[i];
@@ -268,7 +275,7 @@ struct FilledBins {
         places.push_back({bin, i});
       }
     }
-    sizes[kBins] = static_cast<unsigned>(beyond.size());
+    sizes[cuda::place_of_size(kBins)] = static_cast<unsigned>(beyond.size());
   }
 };
 
@@ -361,11 +368,14 @@ TEST(RankBins, OfElementsAtOneDistance) {
       [](std::uint64_t which) { return with_key(which / 7, which << 31); },
       [](std::uint64_t which) { return with_key(which < 9 ? which / 2 : ~std::uint64_t{0} - 1000 + which, which); },
       [](std::uint64_t which) { return with_key(5, (std::uint64_t{1} << 32) - 1000 + which); },
+      [](std::uint64_t which) { return with_key(which * which * which, 0); },
+      [](std::uint64_t which) { return with_key((std::uint64_t{1} << 50) + (which == 1 ? 0 : which * which * 8), 0); },
   };
   for (const Make& make : kMakes) {
     SCOPED_TRACE(&make - kMakes);
     expect_ranked<Uint128>({{2, 31}, {7, 128}, {8, 100}, {9, 1}, {40, 90}}, make);
     expect_ranked<Uint128>({{2, 5}, {3, 513}, {4, 128}}, make);
+    expect_ranked<Uint128>({{2, 5}, {3, 129}, {4, 500}, {5, 40}, {6, 300}}, make);
   }
 }
 

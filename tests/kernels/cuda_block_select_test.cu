@@ -81,6 +81,8 @@ void expect_selected_of_all_kinds() {
   expect_selected_of<Element>([&](unsigned) { return engine() % 16; }, own);
   // One key of most, with others on both sides of it.
   expect_selected_of<Element>([&](unsigned) { return 0x424242 + (engine() % 10 == 0 ? engine() % 200 : 100); }, own);
+  expect_selected_of<Element>(
+      [&](unsigned i) { return i == 0 ? 1 : 0x424242 + (engine() % 4 == 0 ? engine() % 200 : 100); }, own);
   expect_selected_of<Element>([&](unsigned i) { return i % 50 == 0 ? random(i) : 0x424242; }, far_apart);
 }
 

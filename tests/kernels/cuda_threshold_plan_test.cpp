@@ -86,6 +86,17 @@ TEST(BinPlan, HasBinsForAllKnotsAndTakesSomeMultipleOfTheCandidates) {
   }
 }
 
+TEST(BinPlan, PlacesOfSizesLieApart) {
+  for (unsigned bin = 1; bin <= cuda::kBins; ++bin) {
+    EXPECT_GT(cuda::place_of_size(bin), cuda::place_of_size(bin - 1));
+    // Eight are read at a time.
+    if (bin % 8 != 0) {
+      EXPECT_EQ(cuda::place_of_size(bin), cuda::place_of_size(bin - 1) + 1);
+    }
+  }
+  EXPECT_EQ(cuda::kSizesOfBins, cuda::place_of_size(cuda::kBins) + 1);
+}
+
 TEST(BinPlan, OfFewKnotsHasMoreBinsBelowThem) {
   const auto bins_of = [](std::size_t rank, std::size_t expected) {
     return cuda::plan_bins({.blocks = 1, .group = 16, .rank = rank, .expected = expected, .capacity = 4 * expected});

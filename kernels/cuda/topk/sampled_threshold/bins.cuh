@@ -19,7 +19,7 @@ namespace skyrank::kernels::cuda {
 template <class Element>
 struct Bins {
   BinRule<Element> rule;
-  unsigned* sizes = nullptr;  ///< kBins, then `beyond`'s; zeros at first
+  unsigned* sizes = nullptr;  ///< kBins, then `beyond`'s, each at its place_of_size()
   Element* elements = nullptr;
   unsigned count = kBins;  ///< or kFewBins
   unsigned room = 0;       ///< for elements in each bin
@@ -30,12 +30,25 @@ struct Bins {
 
   __host__ __device__ bool some() const { return rule.count > 0; }
 
+  /// Of a bin, or of `beyond`, which is kBins.
+  __device__ unsigned& size(unsigned bin) const { return sizes[place_of_size(bin)]; }
+
+  /// By all threads of a grid.
+  __device__ void clear() const {
+    constexpr unsigned kAtATime = sizeof(uint4) / sizeof(unsigned);
+    const unsigned own = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned stride = gridDim.x * blockDim.x;
+    for (unsigned i = own; i < count / kAtATime; i += stride)
+      *reinterpret_cast<uint4*>(&size(i * kAtATime)) = make_uint4(0, 0, 0, 0);
+    if (own == 0) size(kBins) = 0;
+  }
+
   __device__ void put(Element element, unsigned bin, unsigned place) const {
     if (place < room) {
       elements[bin * room + place] = element;
       return;
     }
-    const unsigned i = atomicAdd(&sizes[kBins], 1u);
+    const unsigned i = atomicAdd(&size(kBins), 1u);
     if (i >= beyond_room) return;
     beyond[i] = element;
     places[i] = make_uint2(bin, place);
@@ -66,7 +79,7 @@ struct BinSink {
       }
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
-        if (first + i * kLanes < size) place[i] = atomicAdd(&bins.sizes[bin[i]], 1u);
+        if (first + i * kLanes < size) place[i] = atomicAdd(&bins.size(bin[i]), 1u);
       }
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
@@ -96,7 +109,7 @@ struct BinSink {
       for (unsigned i = 0; i < kAtATime; ++i) {
         lanes[i] = __match_any_sync(kAllLanes, bin[i]);
         if ((lanes[i] & before_lane) == 0 && bin[i] < kBins) {
-          place[i] = atomicAdd(&bins.sizes[bin[i]], static_cast<unsigned>(__popc(lanes[i])));
+          place[i] = atomicAdd(&bins.size(bin[i]), static_cast<unsigned>(__popc(lanes[i])));
         }
       }
 #pragma unroll

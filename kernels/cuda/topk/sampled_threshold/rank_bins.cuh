@@ -12,6 +12,7 @@
 #include "kernels/cuda/topk/block_spread_sort.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/in_order/list_part.cuh"
+#include "kernels/cuda/topk/sampled_threshold/bin_distances.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/warp_sort.cuh"
 
@@ -39,8 +40,7 @@ class BinShare {
   static constexpr unsigned kDividedItems = 3;
   static constexpr unsigned kMostDivided = kDividedItems * kRankThreads;
 
-  /// Elements of 128 bits are first compared by how far they lie from one of their bin, as a float: a comparison of
-  /// the elements themselves takes four instructions at half of the rate.
+  /// Elements of 128 bits are first compared by their distances.
   static constexpr bool kByDistance = sizeof(Element) > 8;
 
   static constexpr std::size_t shared_bytes() { return kRoom * sizeof(Element) + kBins * sizeof(unsigned); }
@@ -98,16 +98,15 @@ class BinShare {
     if (threadIdx.x == 0) static_cast<Range&>(shared_) = {.first = kBins, .end = 0, .largest = 0, .past = 0};
     unsigned sizes[kOfThread];
     if constexpr (kOfThread == 8) {
-      const auto* const own = reinterpret_cast<const uint4*>(bins_.sizes) + threadIdx.x * 2;
-      const uint4 low = own[0];
-      const uint4 high = own[1];
+      const uint4 low = *reinterpret_cast<const uint4*>(&bins_.size(threadIdx.x * kOfThread));
+      const uint4 high = *reinterpret_cast<const uint4*>(&bins_.size(threadIdx.x * kOfThread + 4));
       __builtin_memcpy(sizes, &low, sizeof(low));
       __builtin_memcpy(sizes + 4, &high, sizeof(high));
     } else {
-      const uint2 own = reinterpret_cast<const uint2*>(bins_.sizes)[threadIdx.x];
+      const uint2 own = *reinterpret_cast<const uint2*>(&bins_.size(threadIdx.x * kOfThread));
       __builtin_memcpy(sizes, &own, sizeof(own));
     }
-    const bool lost = bins_.sizes[kBins] > bins_.beyond_room;
+    const bool lost = bins_.size(kBins) > bins_.beyond_room;
     unsigned sum = 0;
 #pragma unroll
     for (unsigned i = 0; i < kOfThread; ++i) sum += sizes[i];
@@ -150,29 +149,16 @@ class BinShare {
   __device__ void set(unsigned i, unsigned bin, Element element) const {
     elements_[i] = element;
     if constexpr (kByDistance) {
-      if (has_distances()) distances()[i] = distance(element, bins_.elements[bin * bins_.room]);
+      if (has_distances()) distances().set(i, BinDistances::between(element, bins_.elements[bin * bins_.room]));
     }
   }
 
   /// Behind the elements, until one of the large bins is divided there.
-  __device__ float* distances() const { return reinterpret_cast<float*>(elements_ + size_); }
+  __device__ BinDistances distances() const { return BinDistances(reinterpret_cast<unsigned*>(elements_ + size_)); }
   /// Of shares up to kMostOfShare, unless the last bin has so many elements that all are merged.
   __device__ bool has_distances() const {
-    static_assert((kMostOfShare + kMostDivided) * (sizeof(Element) + sizeof(float)) <= kRoom * sizeof(Element));
-    return size_ * (sizeof(Element) + sizeof(float)) <= kRoom * sizeof(Element);
-  }
-
-  /// How far above another one an element lies, rounded: by their keys, or by their rows, in parts of one, where they
-  /// have one key. Does not fall where the element rises.
-  __device__ static float distance(Element element, Element other) {
-    const auto key = static_cast<std::uint64_t>(element >> 64);
-    const auto other_key = static_cast<std::uint64_t>(other >> 64);
-    if (key != other_key) return above(key, other_key);
-    return above(static_cast<std::uint64_t>(element), static_cast<std::uint64_t>(other)) * 0x1p-64F;
-  }
-  __device__ static float above(std::uint64_t a, std::uint64_t b) {
-    const auto apart = static_cast<float>(a > b ? a - b : b - a);
-    return a > b ? apart : -apart;
+    static_assert((kMostOfShare + kMostDivided) * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element));
+    return size_ * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element);
   }
 
   /// Ranks the elements of bins of at most `most` elements.
@@ -187,9 +173,32 @@ class BinShare {
     }
   }
 
+  __device__ void rank_by_runs(const Ranked<Element>& ranked) const {
+    if constexpr (kByDistance) {
+      if (rank_by_runs_of_distances(ranked)) return;
+    }
+    rank_by_runs_of_elements(ranked);
+  }
+
+  /// Those whose distance no other one has. Whether all are.
+  __device__ bool rank_by_runs_of_distances(const Ranked<Element>& ranked) const {
+    if (!distances().sort_runs(size_, [&](unsigned i) { return bin_at(before_ + i); })) return false;
+    bool sure = true;
+    for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
+      const unsigned bin = bin_at(before_ + i);
+      const unsigned begin = begins_[bin] - before_;
+      const Element mine = elements_[i];
+      const float distance = BinDistances::between(mine, elements_[begin]);
+      const BinDistances::Rank rank = distances().rank_in_runs(distance, i, begin, end_of(bin) - before_);
+      if (rank.sure) ranked.put(before_ + begin + rank.below, mine);
+      sure &= rank.sure;
+    }
+    return __syncthreads_and(sure) != 0;
+  }
+
   /// Sorts runs of a warp's elements and looks an element up in those that its bin has a part of. Bins are in order, so
   /// of such a run the elements of lower bins are below it, and those of higher ones are not.
-  __device__ void rank_by_runs(const Ranked<Element>& ranked) const {
+  __device__ void rank_by_runs_of_elements(const Ranked<Element>& ranked) const {
     sort_runs();
     for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
       const unsigned bin = bin_at(before_ + i);
@@ -225,17 +234,8 @@ class BinShare {
   /// How many elements of its bin are below the one at a place. Distances tell, unless another one's is the same.
   __device__ unsigned count_below(Element mine, unsigned place, unsigned begin, unsigned end) const {
     if constexpr (kByDistance) {
-      const float* const distances = this->distances();
-      const float own = distances[place];
-      float below = 0;
-      float same = 0;
-#pragma unroll 4
-      for (unsigned i = begin; i < end; ++i) {
-        const float other = distances[i];
-        below += other < own ? 1.0F : 0.0F;
-        same += other == own ? 1.0F : 0.0F;
-      }
-      if (same == 1) return static_cast<unsigned>(below);
+      const BinDistances::Rank rank = distances().rank(place, begin, end);
+      if (rank.sure) return rank.below;
     }
     unsigned below = 0;
 #pragma unroll 4
@@ -284,7 +284,7 @@ class BinShare {
   /// look takes a way to the L2 cache and back, and so does each element that it takes.
   __device__ void load_beyond() const {
     constexpr unsigned kAtATime = 64 / sizeof(Element);
-    const unsigned beyond = bins_.sizes[kBins];
+    const unsigned beyond = bins_.size(kBins);
     for (unsigned first = threadIdx.x; first < beyond; first += kAtATime * kRankThreads) {
       uint2 places[kAtATime];
       Element taken[kAtATime];

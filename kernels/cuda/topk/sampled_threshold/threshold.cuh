@@ -123,6 +123,7 @@ __device__ void choose_knots(const Element* elements, unsigned size, Element thr
     const unsigned own = first + threadIdx.x / kOfKnot;
     const Element mine = own < wanted ? chosen[own] : kNoElement<Element>;
     unsigned rank = 0;
+#pragma unroll 2
     for (unsigned i = threadIdx.x % kOfKnot; i < wanted; i += kOfKnot) rank += chosen[i] < mine ? 1 : 0;
     for (unsigned distance = 1; distance < kOfKnot; distance *= 2) rank += __shfl_xor_sync(kAllLanes, rank, distance);
     if (own < wanted && threadIdx.x % kOfKnot == 0) rule.knots[rank] = mine;
@@ -187,7 +188,7 @@ __global__ void __launch_bounds__(kSampleThreads)
     find_threshold(const __grid_constant__ Rows rows, unsigned of_block, unsigned size, unsigned rank,
                    Guess<typename Rows::Element>* guess, typename Rows::Element* minima, unsigned* arrived,
                    const __grid_constant__ Bins<typename Rows::Element> bins, bool looks_ahead, Zeros counters) {
-  if (bins.some()) Zeros{.words = bins.sizes, .count = kBins + 1}.set();
+  if (bins.some()) bins.clear();
   counters.set();
   guess_threshold(rows, of_block, size, rank, guess, minima, arrived, looks_ahead, bins.rule);
 }

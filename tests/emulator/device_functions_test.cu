@@ -61,6 +61,14 @@ TEST(Arithmetic, BitsOfFloats) {
   EXPECT_EQ(__longlong_as_double(0x4000000000000000LL), 2.0);
 }
 
+TEST(Arithmetic, FloatsThatAreCutOffAndDivided) {
+  EXPECT_EQ(__saturatef(-0.5F), 0.0F);
+  EXPECT_EQ(__saturatef(0.25F), 0.25F);
+  EXPECT_EQ(__saturatef(1.5F), 1.0F);
+  EXPECT_EQ(__saturatef(std::numeric_limits<float>::quiet_NaN()), 0.0F);
+  EXPECT_EQ(__fdividef(3.0F, 4.0F), 0.75F);
+}
+
 TEST(Arithmetic, RoundsEveryOperation) {
   const double third = __ddiv_rn(1.0, 3.0);
   EXPECT_EQ(__dsub_rn(__dmul_rn(third, 3.0), 1.0), 0.0);

@@ -208,27 +208,63 @@ TEST(BatchedTopK, LongAndShortSegmentsTogether) {
   expect_least<cuda::LongElements>(keys, offsets, false, 900);
 }
 
-TEST(BatchedTopK, SamplesThatAreOfNoUse) {
-  constexpr std::size_t kRows = 40'000;
-  constexpr std::size_t kSampled = 256;
-  constexpr std::size_t kNeighbours = 8;
-  Values best_are_sampled(kRows);
-  Values worst_are_sampled(kRows);
+// Bins by keys and rows: nearly all rows have one key; a key of many rows beside few others; the least far from the
+// rest; keys that get further apart as they rise; and more rows in a bin than are ranked in it.
+TEST(BatchedTopK, LongSegmentsOfUnevenKeys) {
+  constexpr std::size_t kRows = 65'536;
+  std::mt19937_64 engine(9);
+  std::vector<Values> all(6, Values(kRows));
+  std::normal_distribution<double> near(1e8, 10);
   for (std::size_t i = 0; i < kRows; ++i) {
-    best_are_sampled[i] = 100'000 + i;
-    worst_are_sampled[i] = kRows - i;
+    const std::uint64_t random = engine();
+    all[0][i] = i % 16'000 == 77 ? i : 0x80000000u;
+    all[1][i] = i % 16'000 == 77 ? 0xf0000000u + i : 0x80000000u;
+    all[2][i] = static_cast<std::uint64_t>(near(engine));
+    all[3][i] = i == 0 ? 0 : 0x3f800000u + i;
+    all[4][i] = std::uint64_t{1} << i / 2100 | i % 2100;
+    all[5][i] = random % 64 == 0 ? 10 + random / 64 % 2 : 0x10000000u + random % 0x40000000u;
   }
-  for (std::size_t i = 0; i < kSampled; ++i) {
-    const std::size_t place = kNeighbours * cuda::sampled_place(i, kSampled, kRows / kNeighbours);
-    for (std::size_t j = 0; j < kNeighbours; ++j) {
+  for (const Values& keys : all) {
+    for (const std::size_t k : {32, 1024}) {
+      expect_least<cuda::ShortElements>(keys, equal_offsets(1, kRows), true, k);
+      expect_least<cuda::LongElements>(keys, equal_offsets(1, kRows), true, k);
+    }
+    expect_least<cuda::ShortElements>(keys, equal_offsets(1, kRows), true, 2048);
+    expect_least<cuda::ManyElements>(keys, equal_offsets(1, kRows), true, 1024);
+  }
+}
+
+/// Only sampled rows are good ones, or bad ones: `neighbours` at each of 256 places.
+template <class E>
+void expect_least_where_samples_mislead(std::size_t rows, std::size_t neighbours, std::size_t k) {
+  constexpr std::size_t kPlaces = 256;
+  Values best_are_sampled(rows);
+  Values worst_are_sampled(rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    best_are_sampled[i] = 100'000 + i;
+    worst_are_sampled[i] = rows - i;
+  }
+  for (std::size_t i = 0; i < kPlaces; ++i) {
+    const std::size_t place = neighbours * cuda::sampled_place(i, kPlaces, rows / neighbours);
+    for (std::size_t j = 0; j < neighbours; ++j) {
       best_are_sampled[place + j] = i;
       worst_are_sampled[place + j] = 100'000 + i;
     }
   }
-  for (const std::size_t k : {100, 1000}) {
-    expect_least<cuda::ShortElements>(best_are_sampled, equal_offsets(1, kRows), true, k);
-    expect_least<cuda::ShortElements>(worst_are_sampled, equal_offsets(1, kRows), true, k);
+  expect_least<E>(best_are_sampled, equal_offsets(1, rows), true, k);
+  expect_least<E>(worst_are_sampled, equal_offsets(1, rows), true, k);
+}
+
+TEST(BatchedTopK, SamplesThatAreOfNoUse) {
+  for (const std::size_t k : {100, 300, 1000}) {
+    for (const std::size_t rows : {20'000, 40'000, 65'536}) {
+      expect_least_where_samples_mislead<cuda::ShortElements>(rows, 8, k);
+    }
   }
+  expect_least_where_samples_mislead<cuda::ShortElements>(65'536, 8, 2048);
+  expect_least_where_samples_mislead<cuda::LongElements>(40'000, 4, 300);
+  expect_least_where_samples_mislead<cuda::LongElements>(65'536, 8, 1024);
+  expect_least_where_samples_mislead<cuda::ManyElements>(65'536, 8, 1024);
 }
 
 }  // namespace

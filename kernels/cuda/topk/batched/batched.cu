@@ -406,6 +406,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
     least_of_each(E elements, Segments segments, unsigned k, SegmentSamples samples, bool screened, RowId* answer) {
   using Element = typename E::Element;
   using Rows = KeyTiles<E, kThreads, kLoads>;
+  wait_for_previous();
   auto& shared = *dynamic_shared<Shared<Element>>();
   Held<Element> held(shared, k);
   const auto is_mine = [&](std::size_t segment) {
@@ -478,7 +479,10 @@ void least_of_segments(const E& elements, const Segments& segments, std::size_t 
   if (k > kMostOfSampled) return least_of_running_segments(elements, segments, k, screened, rows, device);
   const std::size_t resident = kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
   launch("least_of_each", least_of_each<E>,
-         {.blocks = std::min(segments.count, resident), .threads = kThreads, .shared_bytes = shared_bytes<Element>()},
+         {.blocks = std::min(segments.count, resident),
+          .threads = kThreads,
+          .shared_bytes = shared_bytes<Element>(),
+          .overlaps = overlaps_screening(screened, device)},
          device.stream(), elements, segments, static_cast<unsigned>(k),
          samples_for(segments, k, kMostHeld<Element>, kNeighbours<typename E::Key>), screened, rows);
 }

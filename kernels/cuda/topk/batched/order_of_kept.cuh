@@ -5,14 +5,15 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/quotient.cuh"
 #include "kernels/cuda/topk/block_merge_sort.cuh"
 #include "kernels/cuda/topk/element.cuh"
-#include "kernels/cuda/topk/even_bins.cuh"
 
 // The order of what a block has kept of a segment, all of it within a bound: in bins of equal width from a knot to the
-// bound, and some from the least to the knot, each element is ranked among the few of its bin. The bins divide keys by
-// their rows too, so that many rows of few keys are as even as others. Elements that are not spread evenly enough are
-// merged instead.
+// bound, and some below the knot, each element is ranked among the few of its bin. The bins divide keys by their rows
+// too, so that many rows of few keys are as even as others. Elements that are not spread evenly enough are merged
+// instead. An element's bin is found once, and only where it lies is moved: elements of 16 bytes in registers between
+// two passes would leave too few of these for the rest of the kernel.
 namespace skyrank::kernels::cuda {
 
 /// Bins in the order of the elements.
@@ -24,28 +25,35 @@ class KnottedBins {
   static constexpr unsigned kBins = 2048;
   static constexpr unsigned kLowBins = 128;  ///< of them below the knot
 
-  /// least <= knot <= greatest; rows are less than `rows`.
-  __device__ KnottedBins(Key least, Key knot, Key greatest, unsigned rows)
-      : least_(least),
-        knot_(knot),
-        low_scale_(static_cast<float>(kLowBins) / (static_cast<float>(knot - least) + 1)),
-        scale_(static_cast<float>(kBins - kLowBins) / (static_cast<float>(greatest - knot) + 1)),
-        of_row_(1 / static_cast<float>(rows)) {}
+  /// knot <= greatest; most rows are less than `rows`.
+  __device__ KnottedBins(Key knot, Key greatest, unsigned rows)
+      : knot_(knot),
+        scale_(quotient(static_cast<float>(kBins - kLowBins), static_cast<float>(greatest - knot) + 1)),
+        of_row_(quotient(1, static_cast<float>(rows))) {}
 
-  /// Does not fall where the element rises: the row adds less than one to the key, or nothing where that is rounded.
+  /// Does not fall where the element rises: the row adds at most one to the key, or nothing where that is rounded.
   __device__ unsigned of(typename E::Element element) const {
     const Key key = E::key(element);
-    const float part = static_cast<float>(static_cast<unsigned>(element)) * of_row_;
-    const bool low = key < knot_;
-    const float distance = static_cast<float>(static_cast<Key>(key - (low ? least_ : knot_))) + part;
-    const auto bin = static_cast<unsigned>(distance * (low ? low_scale_ : scale_));
-    return low ? min(bin, kLowBins - 1) : min(bin, kBins - kLowBins - 1) + kLowBins;
+    const float part = __saturatef(static_cast<float>(static_cast<unsigned>(element)) * of_row_);
+    if (key < knot_) return kLowBins - 1 - min(steps_below(static_cast<float>(knot_ - key) - part), kLowBins - 1);
+    const float distance = static_cast<float>(static_cast<Key>(key - knot_)) + part;
+    return min(static_cast<unsigned>(distance * scale_), kBins - kLowBins - 1) + kLowBins;
   }
 
  private:
-  Key least_;
+  static constexpr unsigned kLogOfDoubling = 3;  ///< of the bins while the distance doubles
+  static constexpr float kLowWidth = 8;          ///< of the first ones, to those above the knot
+
+  /// Bins from the knot down to a distance below it. These rows are few, and no one knows how far down they go: close
+  /// to the knot their bins have one width, the next ones get wider with the distance.
+  __device__ unsigned steps_below(float distance) const {
+    constexpr unsigned kFractionBits = 23;
+    constexpr unsigned kOne = 0x3f800000;
+    const float widths = distance * (scale_ * (1 / kLowWidth));
+    return (__float_as_uint(widths + 1) - kOne) >> (kFractionBits - kLogOfDoubling);
+  }
+
   Key knot_;
-  float low_scale_;
   float scale_;
   float of_row_;
 };
@@ -53,7 +61,7 @@ class KnottedBins {
 /// What is known of the elements.
 template <class Key>
 struct KeptRange {
-  Key knot;            ///< at most `greatest`, around the least of some sampled keys
+  Key knot;            ///< at most `greatest`; few keys are less
   Key greatest;        ///< at least that of the elements
   unsigned rows;       ///< more than any row id,
   unsigned tied_rows;  ///< and than most of those with the key `greatest`
@@ -68,77 +76,69 @@ class OrderOfKept {
   using Bins = KnottedBins<E>;
 
   static constexpr unsigned kBins = Bins::kBins;
-  static constexpr unsigned kBefore = 4;  ///< places, so that bins lie at a multiple of 16 bytes
+  static constexpr unsigned kCapacity = kThreads * kItems;
   /// Where a bin has more elements, all are merged.
-  static constexpr unsigned kMostInBin = 128;
+  static constexpr unsigned kMostInBin = 256;
 
   /// Shared memory, besides that for the elements.
   struct Shared {
-    /// Of bins, from kBefore on: their counts, then where they begin, then where they end. In front of them is a 0.
-    alignas(16) unsigned ends[kBefore + kBins];
-    BlockRange<Key, kThreads> range;
+    /// Of bins: their counts, then where they begin. Behind them is the count of all.
+    alignas(16) unsigned begins[kBins + 1];
+    unsigned slots[kCapacity];         ///< of each element its bin, and above that its place in the bin
+    std::uint16_t in_bins[kCapacity];  ///< the elements' places, bin after bin
   };
 
   /// Calls put(rank, element) for each of `count` elements of `kept`, in shared memory, but may leave out those of rank
-  /// `wanted` and more. Moves the elements. All threads of the block call it.
+  /// `wanted` and more. May move the elements. All threads of the block call it.
   template <class Put>
   __device__ static void order(Element* kept, unsigned count, unsigned wanted, const KeptRange<Key>& known,
                                Shared& shared, Put put) {
-    Element items[kItems];
-    Key least = known.greatest;
-#pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) {
-      if (i * kThreads >= count) break;
-      const unsigned own = i * kThreads + threadIdx.x;
-      items[i] = own < count ? kept[own] : kNoElement<Element>;
-      least = E::key(items[i]) < least ? E::key(items[i]) : least;
+    clear(shared, count);
+    // Else most have one key.
+    const bool divided_by_keys = known.knot < known.greatest;
+    const Bins bins(known.knot, known.greatest, divided_by_keys ? known.rows : known.tied_rows);
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < count; i += kThreads) {
+      const unsigned bin = bins.of(kept[i]);
+      shared.slots[i] = atomicAdd(&shared.begins[bin], 1u) << kBinBits | bin;
     }
-    clear(shared);
-    Key unused = known.greatest;
-    shared.range.find(least, unused);
-    const bool tied = least == known.greatest;
-    const Bins bins(least, known.knot < least ? least : known.knot, known.greatest,
-                    tied ? known.tied_rows : known.rows);
-#pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) {
-      if (i * kThreads >= count) break;
-      if (i * kThreads + threadIdx.x < count) atomicAdd(&shared.ends[kBefore + bins.of(items[i])], 1u);
+    if (find_begins(shared)) {
+      BlockMergeSort<Element, kThreads, kItems>::sort(kept, count);
+      for (unsigned i = threadIdx.x; i < min(count, wanted); i += kThreads) put(i, kept[i]);
+      return;
     }
-    const bool even = !find_begins(shared);
-#pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) {
-      if (i * kThreads >= count) break;
-      if (i * kThreads + threadIdx.x < count) kept[atomicAdd(&shared.ends[kBefore + bins.of(items[i])], 1u)] = items[i];
+    for (unsigned i = threadIdx.x; i < count; i += kThreads) {
+      const unsigned slot = shared.slots[i];
+      shared.in_bins[shared.begins[slot % kBins] + (slot >> kBinBits)] = static_cast<std::uint16_t>(i);
     }
     __syncthreads();
-    if (!even) BlockMergeSort<Element, kThreads, kItems>::sort(kept, count);
     for (unsigned i = threadIdx.x; i < count; i += kThreads) {
-      const Element mine = kept[i];
-      unsigned rank = i;
-      if (even) {
-        const unsigned bin = kBefore + bins.of(mine);
-        const unsigned begin = shared.ends[bin - 1];
-        const unsigned end = shared.ends[bin];
-        rank = begin;
-        if (rank >= wanted) return;  // and so are all that follow
-        for (unsigned other = begin; other < end; ++other) rank += kept[other] < mine ? 1 : 0;
-      }
+      const unsigned place = shared.in_bins[i];
+      const unsigned bin = shared.slots[place] % kBins;
+      unsigned rank = shared.begins[bin];
+      if (rank >= wanted) return;  // and so are all that follow
+      const unsigned end = shared.begins[bin + 1];
+      const Element mine = kept[place];
+      for (unsigned other = rank; other < end; ++other) rank += kept[shared.in_bins[other]] < mine ? 1 : 0;
       if (rank < wanted) put(rank, mine);
     }
   }
 
  private:
-  __device__ static void clear(Shared& shared) {
-    auto* const quads = reinterpret_cast<uint4*>(shared.ends + kBefore);
+  static constexpr unsigned kBinBits = 11;
+  static_assert(kBins == 1u << kBinBits && kCapacity <= 1u << 16);
+
+  __device__ static void clear(Shared& shared, unsigned count) {
+    auto* const quads = reinterpret_cast<uint4*>(shared.begins);
     for (unsigned i = threadIdx.x; i < kBins / 4; i += kThreads) quads[i] = make_uint4(0, 0, 0, 0);
-    if (threadIdx.x == 0) shared.ends[kBefore - 1] = 0;
+    if (threadIdx.x == 0) shared.begins[kBins] = count;
   }
 
-  /// Turns the bins' counts, in place of their ends, into where they begin. Whether any bin has too many elements.
+  /// Turns the bins' counts into where they begin. Whether any bin has too many elements.
   __device__ static bool find_begins(Shared& shared) {
     constexpr unsigned kQuads = kBins / 4 / kThreads;
     __syncthreads();
-    auto* const own = reinterpret_cast<uint4*>(shared.ends + kBefore) + threadIdx.x * kQuads;
+    auto* const own = reinterpret_cast<uint4*>(shared.begins) + threadIdx.x * kQuads;
     uint4 counts[kQuads];
     unsigned sum = 0;
     unsigned most = 0;

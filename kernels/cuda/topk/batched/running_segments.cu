@@ -403,6 +403,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
     least_of_each_running(E elements, Segments segments, unsigned k, bool screened, RowId* answer) {
   using Element = typename E::Element;
   using Selection = RunningSegment<E>;
+  wait_for_previous();
   auto& shared = *dynamic_shared<typename Selection::Shared>();
   const auto is_mine = [&](std::size_t segment) {
     const SegmentWay way = way_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
@@ -447,8 +448,11 @@ void least_of_running_segments(const E& elements, const Segments& segments, std:
   const std::size_t resident = resident_blocks(least_of_each_running<E>, kThreads, bytes) *
                                static_cast<std::size_t>(device.properties().multiprocessors);
   launch("least_of_each_running", least_of_each_running<E>,
-         {.blocks = std::min(segments.count, resident), .threads = kThreads, .shared_bytes = bytes}, device.stream(),
-         elements, segments, static_cast<unsigned>(k), screened, rows);
+         {.blocks = std::min(segments.count, resident),
+          .threads = kThreads,
+          .shared_bytes = bytes,
+          .overlaps = overlaps_screening(screened, device)},
+         device.stream(), elements, segments, static_cast<unsigned>(k), screened, rows);
 }
 
 template void least_of_running_segments(const ShortElements&, const Segments&, std::size_t, bool, RowId*,

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/copy_ahead.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/quotient.cuh"
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/topk/batched/order_of_kept.cuh"
 #include "kernels/cuda/topk/batched/share_of_block.cuh"
@@ -11,12 +13,13 @@
 #include "kernels/cuda/topk/even_bins.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 
-// A block a segment, for many wanted rows. A sample, 32 bytes at a place for each thread, gives a bound that keeps a
-// little more than k rows; one scan keeps what is within it, and that is put in order. Each lane copies keys of its own
-// to shared memory, some ahead of those that it looks at, and waits for no other; it takes places for all of a tile's
-// that it keeps at a time. So little is kept that a loop over a lane's hits is shorter than to write each key if it is
-// one, and keys in shared memory, unlike those in registers, may be chosen in a loop. Where the bound kept too few
-// rows, or more than there is room for, the segment gets a mark, and running_segments.cu takes it.
+// A block a segment, for many wanted rows. A sample, 32 or 64 bytes at a place for each thread, gives a bound that
+// keeps a little more than k rows; one scan keeps what is within it, and that is put in order. Each lane copies keys of
+// its own to shared memory, some ahead of those that it looks at, and waits for no other; it takes places for all of a
+// tile's that it keeps at a time. So little is kept that a loop over a lane's hits is shorter than to write each key if
+// it is one, and keys in shared memory, unlike those in registers, may be chosen in a loop. Of sorted or equal keys it
+// keeps all that a lane has in a tile, and these go to places where no two lanes meet in a bank. Where the bound kept
+// too few rows, or more than there is room for, the segment gets a mark, and running_segments.cu takes it.
 //
 // Floor: one read of the keys. Besides, 110 instructions of a warp for each 512 keys, and the sample's places are read
 // twice.
@@ -27,36 +30,61 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / kLanes;
 constexpr unsigned kLoads = 4;  // of 16 bytes of a lane, of a tile
 
-/// Blocks of a multiprocessor: two that read far ahead, or three, of short segments, whose samples and orders take most
-/// of the time. What they have in shared memory sets it.
-constexpr unsigned kFewBlocks = 2;
-constexpr unsigned kManyBlocks = 3;
+/// What a block has in shared memory: `blocks` that a multiprocessor has room for, `stages` for tiles of a warp, of
+/// which one is looked at, and places for `kept` elements of a thread, an odd number.
+template <unsigned blocks, unsigned stages, unsigned kept>
+struct Shape {
+  static constexpr unsigned kBlocks = blocks;
+  static constexpr unsigned kStages = stages;
+  static constexpr unsigned kKept = kept;
+};
+
+/// For up to 1,024 wanted rows of 65,536: more blocks, so that others read while one samples or puts in order. Of short
+/// segments that takes most of the time, of few wanted rows little.
+using FarAhead = Shape<3, 3, 13>;
+using Short = Shape<4, 2, 11>;
+/// For more wanted rows, or few, and elements of 16 bytes.
+using RoomyShort = Shape<3, 2, 17>;
+template <class Element>
+using Roomy = Shape<2, 3, sizeof(Element) <= 8 ? 19 : 13>;
+constexpr std::size_t kFewWanted = 256;
 /// From so many bytes on a segment's keys are long.
 constexpr std::size_t kLongBytes = 192 * 1024;
 
-/// What a block keeps of a segment. All of its threads call.
-template <class E, unsigned kBlocks>
+/// More sampled keys than this, of `mean` in the mean, are not within a segment's k least, but for once in 10^5
+/// segments of random rows.
+SKYRANK_HD inline float most_in_sample(float mean) { return mean + 4.4f * sqrtf(mean) + 4; }
+
+/// What a block keeps of a segment. All of its threads call. `kNeighbours`: sampled keys of a thread, which one access
+/// or two bring.
+template <class E, class Shape, unsigned kNeighbours>
 class ScreenedSegment {
  public:
   using Element = typename E::Element;
   using Key = typename E::Key;
+  using Order = OrderOfKept<E, kThreads, Shape::kKept>;
 
-  static constexpr unsigned kStages = kBlocks == kFewBlocks ? 3 : 2;  ///< tiles of a warp, of which one is looked at
-  /// Elements of a thread that there is room for: those that the bounds of random rows keep, but for few of these.
-  static constexpr unsigned kKeptOfThread = sizeof(Element) > 8 ? 13 : kBlocks == kFewBlocks ? 19 : 17;
-  static constexpr unsigned kRoom = kThreads * kKeptOfThread;
-  using Order = OrderOfKept<E, kThreads, kKeptOfThread>;
-
-  static constexpr unsigned kNeighbours = 32 / sizeof(Key);  ///< sampled keys of a thread, which one access brings
+  static constexpr unsigned kRoom = kThreads * Shape::kKept;
   static constexpr unsigned kSampled = kThreads * kNeighbours;
 
+ private:
+  static constexpr unsigned kStages = Shape::kStages;
+  static constexpr unsigned kBins = 4 * kThreads;  ///< of the sample
+
+ public:
   struct Shared {
-    uint4 stages[kStages][kLoads][kThreads];
-    typename Order::Shared order;
+    union {
+      uint4 stages[kStages][kLoads][kThreads];
+      typename Order::Shared order;  ///< when all tiles have been looked at
+    };
+    union {
+      Element kept[kRoom];
+      uint4 counts[kBins / 4];  ///< of the sample, before any row is kept
+    };
+    BlockRange<Key, kThreads> range;
     unsigned count;    ///< of places given away
     RankedBin wanted;  ///< that has the wanted key of the sample
     unsigned tie_end;  ///< see below
-    Element kept[kRoom];
   };
 
   /// `size` keys, more than kSampled.
@@ -88,13 +116,11 @@ class ScreenedSegment {
   static constexpr unsigned kWidth = 16 / sizeof(Key);  ///< keys of a load
   static constexpr unsigned kItems = kLoads * kWidth;   ///< keys of a lane in a tile
   static constexpr unsigned kTile = kLanes * kItems;
-  static constexpr unsigned kBins = 4 * kThreads;  ///< of the sample
-  static_assert(kBins <= Order::kBins && kItems <= 32);
+  static_assert(kItems <= 32);
 
-  /// More sampled keys than this are not within the segment's k least, but for once in 10^5 segments of random rows.
   __device__ unsigned rank_in_sample(unsigned k) const {
-    const float mean = static_cast<float>(k) * static_cast<float>(kSampled) / static_cast<float>(size_);
-    return min(static_cast<unsigned>(mean + 4.4f * sqrtf(mean)) + 4, kSampled);
+    const float mean = quotient(static_cast<float>(k * kSampled), static_cast<float>(size_));
+    return min(static_cast<unsigned>(most_in_sample(mean)), kSampled);
   }
 
   /// The first of this thread's rows in the sample.
@@ -105,20 +131,20 @@ class ScreenedSegment {
     return lead + kNeighbours * static_cast<unsigned>(sampled_place(threadIdx.x, kThreads, accesses));
   }
 
-  /// Of the sampled key of a rank, from 1, or of one that comes little later. The sample's interval is divided into
-  /// bins, and the bin with that key again, until it has few keys, or one.
+  /// Of the sampled key of a rank, from 1, or of one that comes little later. The interval of the sample's least keys
+  /// is divided into bins, and the bin with that key again, until it has few keys, or one.
   __device__ void find_bound(unsigned rank) {
     const unsigned row = sampled_row();
     Key keys[kNeighbours];
 #pragma unroll
-    for (unsigned i = 0; i < 2; ++i) {
+    for (unsigned i = 0; i < kNeighbours / kWidth; ++i) {
       const uint4 loaded = __ldg(reinterpret_cast<const uint4*>(keys_ + row) + i);
-      __builtin_memcpy(keys + i * (kNeighbours / 2), &loaded, sizeof(loaded));
+      __builtin_memcpy(keys + i * kWidth, &loaded, sizeof(loaded));
     }
     const unsigned few = 2 + rank / 16;
-    unsigned inside = (1u << kNeighbours) - 1;  // a bit for each key in the interval
+    unsigned inside = 0;  // a bit for each key in the interval
     unsigned before = 0;
-    Key least = find_range(keys, inside);
+    Key least = find_first_range(keys, rank, inside);
     knot_ = least;
     while (least != limit_) {
       divide(keys, inside, rank - before, EvenBins<Key, kBins>(least, limit_));
@@ -127,7 +153,38 @@ class ScreenedSegment {
       if (shared_.wanted.inside <= few) break;
     }
     tie_end_ = size_;
-    if (least == limit_) bound_ties(inside, rank - before, few, row);
+    if (least != limit_) return;
+    bound_ties(inside, rank - before, few, row);
+    // So few are less that they need no more bins than there are below the knot.
+    if (before <= few) knot_ = limit_;
+  }
+
+  /// Returns the least of the block's keys. The limit is one that at least `rank` keys are at or below: the greatest of
+  /// what is the least of each group, where there are as many groups. Keys that are spread unevenly, as normal ones,
+  /// are mostly far above it, so that bins up to it are narrow. `inside` gets a bit for each key up to the limit.
+  __device__ Key find_first_range(const Key (&keys)[kNeighbours], unsigned rank, unsigned& inside) {
+    constexpr unsigned kThreadsOfGroup = 4;
+    Key least = keys[0];
+    Key greatest = keys[0];
+#pragma unroll
+    for (unsigned i = 1; i < kNeighbours; ++i) {
+      least = keys[i] < least ? keys[i] : least;
+      greatest = keys[i] > greatest ? keys[i] : greatest;
+    }
+    if (rank <= kThreads) greatest = least;
+    if (rank <= kThreads / kThreadsOfGroup) {
+#pragma unroll
+      for (unsigned step = 1; step < kThreadsOfGroup; step *= 2) {
+        const Key other = __shfl_xor_sync(kAllLanes, greatest, static_cast<int>(step));
+        greatest = other < greatest ? other : greatest;
+      }
+    }
+    shared_.range.find(least, greatest);
+    limit_ = greatest;
+    inside = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kNeighbours; ++i) inside |= unsigned{keys[i] <= limit_} << i;
+    return least;
   }
 
   /// Returns the least of the block's keys that `inside` has bits for; the greatest is the limit.
@@ -140,23 +197,23 @@ class ScreenedSegment {
       least = keys[i] < least ? keys[i] : least;
       limit_ = keys[i] > limit_ ? keys[i] : limit_;
     }
-    shared_.order.range.find(least, limit_);
+    shared_.range.find(least, limit_);
     return least;
   }
 
   /// Counts the keys in bins and leaves those inside that are in the bin with the key of a rank, from 1.
   __device__ void divide(const Key (&keys)[kNeighbours], unsigned& inside, unsigned rank,
                          const EvenBins<Key, kBins>& bins) {
-    unsigned* const counts = shared_.order.ends;
-    auto* const own = reinterpret_cast<uint4*>(counts) + threadIdx.x;
-    *own = make_uint4(0, 0, 0, 0);
+    uint4& own = shared_.counts[threadIdx.x];
+    auto* const counts = reinterpret_cast<unsigned*>(shared_.counts);
+    own = make_uint4(0, 0, 0, 0);
     __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < kNeighbours; ++i) {
       if ((inside >> i & 1) != 0) atomicAdd(&counts[bins.of(keys[i])], 1u);
     }
     __syncthreads();
-    shared_.wanted.find(*own, rank);
+    shared_.wanted.find(own, rank);
     const unsigned chosen = shared_.wanted.bin;
 #pragma unroll
     for (unsigned i = 0; i < kNeighbours; ++i) {
@@ -242,16 +299,32 @@ class ScreenedSegment {
     const auto own = static_cast<unsigned>(__popc(hits));
     const unsigned place = atomicAdd(&shared_.count, own);
     if (place + own > kRoom) return;
-    const auto* const keys = reinterpret_cast<const Key*>(&shared_.stages[stage][0][threadIdx.x]);
+    if (own == kItems) return keep_all(shared_.kept + place, stage, first_row);
     Element* next = shared_.kept + place;
 #pragma unroll 1
     do {
       const unsigned i = 31 - static_cast<unsigned>(__clz(static_cast<int>(hits)));
       hits ^= 1u << i;
-      const unsigned load = i / kWidth;
-      const unsigned of_load = i % kWidth;
-      *next++ = element(keys[load * (kThreads * kWidth) + of_load], first_row + load * (kLanes * kWidth) + of_load);
+      *next++ = element_of_tile(i, stage, first_row);
     } while (hits != 0);
+  }
+
+  /// All of a lane's keys in a tile. The lanes' places are as far apart as the banks repeat, so each begins with
+  /// another key.
+  __device__ void keep_all(Element* places, unsigned stage, unsigned first_row) {
+#pragma unroll 1
+    for (unsigned turn = 0; turn < kItems; ++turn) {
+      const unsigned i = (turn + threadIdx.x) % kItems;
+      places[i] = element_of_tile(i, stage, first_row);
+    }
+  }
+
+  /// The i-th of a lane's.
+  __device__ Element element_of_tile(unsigned i, unsigned stage, unsigned first_row) const {
+    const auto* const keys = reinterpret_cast<const Key*>(&shared_.stages[stage][0][threadIdx.x]);
+    const unsigned load = i / kWidth;
+    const unsigned of_load = i % kWidth;
+    return element(keys[load * (kThreads * kWidth) + of_load], first_row + load * (kLanes * kWidth) + of_load);
   }
 
   __device__ static Element element(Key key, unsigned row) { return static_cast<Element>(key) << E::kRowBits | row; }
@@ -259,15 +332,16 @@ class ScreenedSegment {
   const Key* keys_;
   unsigned size_;
   Shared& shared_;
-  Key knot_ = 0;          ///< the least sampled key
+  Key knot_ = 0;          ///< the least sampled key, or one of many that are the bound's
   Key limit_ = 0;         ///< keys below it are within the bound, and those equal to it of the tiles
   unsigned tie_end_ = 0;  ///< that begin before this row
 };
 
-template <class E, unsigned kBlocks>
-__global__ void __launch_bounds__(kThreads, kBlocks)
+template <class E, class Shape, unsigned kNeighbours>
+__global__ void __launch_bounds__(kThreads, Shape::kBlocks)
     least_of_each_screened(E elements, Segments segments, unsigned k, RowId* answer) {
-  using Segment = ScreenedSegment<E, kBlocks>;
+  using Segment = ScreenedSegment<E, Shape, kNeighbours>;
+  let_next_start();
   auto& shared = *dynamic_shared<typename Segment::Shared>();
   const auto is_mine = [&](std::size_t i) {
     return way_of(segments.end(i) - segments.begin(i), k, sizeof(typename E::Key)) == SegmentWay::screened;
@@ -291,17 +365,25 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   }
 }
 
-template <class E, unsigned kBlocks>
+template <class E, class Shape, unsigned kNeighbours>
 bool launch_screening(const E& elements, const Segments& segments, std::size_t k, RowId* rows, DeviceContext& device) {
-  const std::size_t shared_bytes = sizeof(typename ScreenedSegment<E, kBlocks>::Shared);
+  const std::size_t shared_bytes = sizeof(typename ScreenedSegment<E, Shape, kNeighbours>::Shared);
   if (shared_bytes > device.properties().shared_bytes_per_block) return false;
   // Of one length a block for each: the next one begins where one has ended. Of many, most may be for others.
-  const std::size_t resident = kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t resident = Shape::kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
   const std::size_t most = segments.offsets != nullptr ? resident : std::size_t{1} << 20;
-  launch("least_of_each_screened", least_of_each_screened<E, kBlocks>,
+  launch("least_of_each_screened", least_of_each_screened<E, Shape, kNeighbours>,
          {.blocks = std::min(segments.count, most), .threads = kThreads, .shared_bytes = shared_bytes}, device.stream(),
          elements, segments, static_cast<unsigned>(k), rows);
   return true;
+}
+
+/// Whether the bound by a sample of so many keys of random rows keeps more than there is room for once in 10^5 segments
+/// at most. One of thousands that is done again costs as much as a tenth of all.
+bool is_large_enough(unsigned sampled, unsigned room, std::size_t rows, std::size_t k) {
+  const float share = static_cast<float>(sampled) / static_cast<float>(rows);
+  const float rank = most_in_sample(static_cast<float>(k) * share);
+  return most_in_sample(rank) <= static_cast<float>(room) * share;
 }
 
 }  // namespace
@@ -309,11 +391,25 @@ bool launch_screening(const E& elements, const Segments& segments, std::size_t k
 template <class E>
 bool least_of_screened_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                                 DeviceContext& device) {
+  // Of 32-bit keys what one access brings is enough.
+  constexpr unsigned kOneAccess = 32 / sizeof(typename E::Key);
+  constexpr unsigned kTwoAccesses = 8;
+  const auto is_enough_for = [&](unsigned kept) {
+    return segments.offsets == nullptr && is_large_enough(kThreads * kOneAccess, kThreads * kept, segments.rows, k);
+  };
   if constexpr (sizeof(typename E::Element) == 8) {
     const bool may_be_short = segments.offsets != nullptr || segments.rows * sizeof(typename E::Key) < kLongBytes;
-    if (may_be_short) return launch_screening<E, kManyBlocks>(elements, segments, k, rows, device);
+    if (may_be_short && is_enough_for(Short::kKept)) {
+      return launch_screening<E, Short, kOneAccess>(elements, segments, k, rows, device);
+    }
+    if (k > kFewWanted && is_enough_for(FarAhead::kKept)) {
+      return launch_screening<E, FarAhead, kOneAccess>(elements, segments, k, rows, device);
+    }
+    if (may_be_short) return launch_screening<E, RoomyShort, kOneAccess>(elements, segments, k, rows, device);
   }
-  return launch_screening<E, kFewBlocks>(elements, segments, k, rows, device);
+  using Large = Roomy<typename E::Element>;
+  return is_enough_for(Large::kKept) ? launch_screening<E, Large, kOneAccess>(elements, segments, k, rows, device)
+                                     : launch_screening<E, Large, kTwoAccesses>(elements, segments, k, rows, device);
 }
 
 template bool least_of_screened_segments(const ShortElements&, const Segments&, std::size_t, RowId*, DeviceContext&);

@@ -73,6 +73,11 @@ SKYRANK_HD inline bool is_left_for(SegmentWay own, SegmentWay way, bool screened
   return way == own || (way == SegmentWay::screened && (!screened || *answer == kMarkedRow));
 }
 
+/// Whether the kernel for what is left starts while the last segments are screened: these let it.
+inline bool overlaps_screening(bool screened, const DeviceContext& device) {
+  return screened && device.properties().capability >= 90;
+}
+
 /// The same for those that are left for the last. k <= kMostOfSegment<E>.
 template <class E>
 void least_of_running_segments(const E& elements, const Segments& segments, std::size_t k, bool screened, RowId* rows,

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/quotient.cuh"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 
 // How candidates are divided into bins. The sample that gave the threshold tells where between zero and the threshold
@@ -54,15 +55,6 @@ struct BinRule {
   /// as the bins of these are in the mean: chance may put several intervals' elements below all knots.
   __device__ float low_scale_of(unsigned intervals, std::uint64_t extent) const {
     return fminf(quotient(static_cast<float>(intervals * width / 2), static_cast<float>(extent) + 1), 1);
-  }
-
-  /// Not rounded exactly, but always by the same factor for one divisor.
-  __device__ static float quotient(float dividend, float divisor) {
-#if defined(__CUDACC__)
-    return __fdividef(dividend, divisor);
-#else
-    return dividend / divisor;
-#endif
   }
 
   /// Of the bins below all knots, how many lie between an element's and the least knot: half of them are equal. Then
@@ -145,7 +137,7 @@ class KnotsOfBlock {
     const std::uint64_t most_row = lower ? rule.rows - 1 : rule.row(high);
     const std::uint64_t to = by_row ? most_row : Rule::key(high);
     const float before = static_cast<float>((by_row ? rule.row(element) : Rule::key(element)) - from);
-    const float part = Rule::quotient(before, static_cast<float>(to - from) + 1);
+    const float part = quotient(before, static_cast<float>(to - from) + 1);
     const float offset = upper ? 1 - kOfKey : kOfKey;
     const float scale = by_row ? kOfKey : 1 - 2 * kOfKey;
     return one_key ? part : (lower ? 0 : offset) + scale * part;

@@ -39,7 +39,7 @@ class NarrowKnotsOfBlock {
       return;
     }
     const std::uint64_t extent = places_[i] - places_[i - 1];
-    scales_[i] = Rule::quotient(static_cast<float>(rule.width), static_cast<float>(extent) + 1);
+    scales_[i] = quotient(static_cast<float>(rule.width), static_cast<float>(extent) + 1);
     if (keys_[i] != keys_[i - 1]) set_interval_of_keys(rule, i);
   }
 
@@ -102,7 +102,7 @@ class NarrowKnotsOfBlock {
     float extent = static_cast<float>(places_[0]);
     const bool only_zeros = keys_[0] == 0 && same == 0 && rule.count > 1;
     if (const float of_key = only_zeros ? rows_of_diagonal(rule, 1) : 0; of_key > 0) extent = fminf(extent, of_key);
-    const float even = fminf(Rule::quotient(static_cast<float>(kLowBins / 2), extent + 1), 1);
+    const float even = fminf(quotient(static_cast<float>(kLowBins / 2), extent + 1), 1);
     return fmaxf(rule.low_scale_of(intervals, places_[intervals] - places_[0]), even);
   }
 
@@ -122,7 +122,7 @@ class NarrowKnotsOfBlock {
     if (fabsf(extent) > kClose * static_cast<float>(rule.rows)) return 0;
     const unsigned whole = keys_[after] - keys_[before] - 1;  // keys, all of whose rows are among these
     const float own = rows_between(rule, interval - 1, interval);
-    const float most = whole == 0 ? 0 : Rule::quotient(fabsf(extent), static_cast<float>(whole));
+    const float most = whole == 0 ? 0 : quotient(fabsf(extent), static_cast<float>(whole));
     return own > 0 && (own < most || whole == 0) ? own : most;
   }
 
@@ -147,7 +147,7 @@ class NarrowKnotsOfBlock {
       extent = step > 0 ? to - from : from - to;
       same = i;
     }
-    return same == 0 ? 0 : Rule::quotient(static_cast<float>(extent), static_cast<float>(same));
+    return same == 0 ? 0 : quotient(static_cast<float>(extent), static_cast<float>(same));
   }
 
   /// Where an element lies between two knots of different keys, from 0 to 1. The rows of either knot's key are divided
@@ -158,10 +158,10 @@ class NarrowKnotsOfBlock {
     const unsigned low_key = keys_[interval - 1];
     const auto keys = static_cast<float>(keys_[interval] - low_key);
     const auto which = static_cast<float>(static_cast<unsigned>(Rule::key(element)) - low_key);
-    const float of_upper = fmaxf(0.125f, Rule::quotient(1, keys + 1));
+    const float of_upper = fmaxf(0.125f, quotient(1, keys + 1));
     const float of_lower = low_key == 0 ? 0.5f : of_upper;  // of zeros there may be as many as of all others
     if (0 < which && which < keys) {
-      const float between = Rule::quotient(which - 1 + part_of_key(rule, rule.row(element), which, interval), keys - 1);
+      const float between = quotient(which - 1 + part_of_key(rule, rule.row(element), which, interval), keys - 1);
       return fminf(of_lower + (1 - of_lower - of_upper) * between, 1 - of_upper);
     }
     const bool lower = which == 0;
@@ -171,8 +171,7 @@ class NarrowKnotsOfBlock {
     const std::uint64_t knot = row_of(rule, lower ? interval - 1 : interval);
     const auto distance = static_cast<float>(lower ? rule.row(element) - knot : knot - rule.row(element));
     const auto most = static_cast<float>(lower ? rule.rows - knot : knot + 1);
-    const float of_rows =
-        kOfClose * part_of_distance(distance, likely) + (1 - kOfClose) * Rule::quotient(distance, most);
+    const float of_rows = kOfClose * part_of_distance(distance, likely) + (1 - kOfClose) * quotient(distance, most);
     const float part = (lower ? of_lower : of_upper) * fminf(of_rows, 1);
     return lower ? part : 1 - part;
   }
@@ -180,19 +179,19 @@ class NarrowKnotsOfBlock {
   /// Where a row lies among those of one of the keys between two knots, from 0 to 1: on a diagonal among as many rows
   /// before and behind the one that is likely as a key seems to have.
   __device__ float part_of_key(const Rule& rule, std::uint64_t row, float which, unsigned interval) const {
-    if (scales_[interval] == kByDistance) return Rule::quotient(static_cast<float>(row), static_cast<float>(rule.rows));
+    if (scales_[interval] == kByDistance) return quotient(static_cast<float>(row), static_cast<float>(rule.rows));
     const std::uint64_t low = row_of(rule, interval - 1);
     const auto keys = static_cast<float>(keys_[interval] - keys_[interval - 1]);
     const float extent = rows_between(rule, interval - 1, interval);
     const auto distance = static_cast<float>(static_cast<std::int64_t>(row - low));
-    const float beside = distance - extent * Rule::quotient(which, keys);
-    return fminf(fmaxf(0.5f + Rule::quotient(beside, 4 * below_[interval]), 0), 1);
+    const float beside = distance - extent * quotient(which, keys);
+    return fminf(fmaxf(0.5f + quotient(beside, 4 * below_[interval]), 0), 1);
   }
 
   /// Even up to twice the distance that is likely, ever more slowly after that: divided exactly, as divisors differ.
   __device__ static float part_of_distance(float distance, float likely) {
     constexpr float kEven = 0.9f;
-    return distance <= 2 * likely ? fminf(kEven, kEven / 2 * Rule::quotient(distance, likely))
+    return distance <= 2 * likely ? fminf(kEven, kEven / 2 * quotient(distance, likely))
                                   : fmaxf(kEven, 1 - 2 * (1 - kEven) * (likely / distance));
   }
 

@@ -66,6 +66,11 @@ inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
 inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
 
+/// To the range from 0 to 1; 0 of NaN.
+inline float __saturatef(float x) { return x >= 1 ? 1.0F : x > 0 ? x : 0.0F; }
+/// The device's is off by two units in the last place.
+inline float __fdividef(float x, float y) { return x / y; }
+
 // Rounded one by one, never contracted.
 inline float __fadd_rn(float x, float y) { return x + y; }
 inline float __fsub_rn(float x, float y) { return x - y; }

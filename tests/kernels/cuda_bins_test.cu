@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <random>
 #include <string>
@@ -110,6 +111,7 @@ void expect_rising_for_many_keys() {
       expect([&](std::size_t row) { return row; });
       expect([&](std::size_t) { return 7; });
       expect([&](std::size_t) { return engine() % 3; });
+      expect([&](std::size_t) { return 1'000'000 + engine() % 40; });
       expect([&](std::size_t) { return ~std::uint64_t{0}; });
       expect([&](std::size_t) { return engine() >> engine() % 64; });
     }
@@ -182,6 +184,18 @@ TEST(BinRule, DividesWhatIsBelowAllKnotsAsFinely) {
   EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 4500, 4500), 40U);
   EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 14000, 3500), 40U);
   EXPECT_LT(largest_bin<cuda::ShortElements>(elements_of<cuda::ShortElements>(kRows, false, random), 3000, 4500), 64U);
+}
+
+// Between knots some of the rare ones have none of their own.
+TEST(BinRule, DividesIntegersByTheirRows) {
+  constexpr std::size_t kRows = 200'000;
+  std::mt19937_64 engine(5);
+  const auto bell = [&](std::size_t) { return 1'000'000 + static_cast<std::uint64_t>(std::popcount(engine())); };
+  for (const std::size_t first : {10, 50, 90}) {
+    SCOPED_TRACE(first);
+    EXPECT_LT(largest_bin<cuda::ShortElements>(elements_of<cuda::ShortElements>(kRows, false, bell), first, 700), 100U);
+    EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, true, bell), first, 700), 100U);
+  }
 }
 
 TEST(BinRule, DividesRowsOfKeyZeroBelowAllKnots) {

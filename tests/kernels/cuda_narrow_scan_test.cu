@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <span>
 #include <string>
@@ -62,6 +63,54 @@ TEST(NarrowTiles, CoverEveryStretchOnce) {
     expect_every_stretch_once<HalfElements, 4>(rows);
     expect_every_stretch_once<ByteElements, 4>(2 * rows);
     expect_every_stretch_once<ByteElements, 2, 8>(rows);
+  }
+}
+
+template <class Rows>
+__global__ void read_all(Rows rows, unsigned stretches, uint4* words) {
+  for (unsigned stretch = 0; stretch < stretches; ++stretch) {
+    uint4 word[1];
+    rows.load_words(stretch, word);
+    words[stretch * kScanThreads + threadIdx.x] = word[0];
+  }
+}
+
+/// That where there are keys, which are zero, and nowhere else, what is loaded is zero.
+template <class E, unsigned kBytes>
+void expect_ones_around(std::size_t rows, std::size_t shift) {
+  using Key = typename E::Key;
+  using Rows = NarrowTiles<E, kScanThreads, 1, kBytes>;
+  DeviceContext device;
+  const cuda::Lease lease(device);
+  const auto keys = on_device(std::vector<Key>(shift + rows), device);
+  const Rows tiles(E{keys.data() + shift, 0}, rows);
+  const std::size_t first = shift * sizeof(Key) % 16;
+  const std::size_t end = first + rows * sizeof(Key);
+  const std::size_t stretches = (end + kScanThreads * kBytes - 1) / (kScanThreads * kBytes);
+  const auto words = on_device(std::vector<uint4>(stretches * kScanThreads), device);
+  device.synchronize();
+  cuda::launch("read_all", read_all<Rows>, {.blocks = 1, .threads = kScanThreads}, device.stream(), tiles,
+               static_cast<unsigned>(stretches), words.data());
+  const std::vector<uint4> loaded = on_host(words, device);
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    unsigned char bytes[sizeof(uint4)];
+    std::memcpy(bytes, &loaded[i], sizeof(bytes));
+    for (std::size_t j = 0; j < sizeof(bytes); ++j) {
+      const std::size_t place = i * kBytes + j;
+      const bool there = j < kBytes && first <= place && place < end;
+      ASSERT_EQ(bytes[j], there ? 0 : 0xff) << "byte " << j << " of load " << i << ", shift " << shift;
+    }
+  }
+}
+
+TEST(NarrowTiles, LoadOnesWhereNoKeyLies) {
+  for (std::size_t shift = 0; shift < 17; ++shift) {
+    for (const std::size_t rows : {1, 7, 16, 1000, 4095, 4096, 4097, 9000}) {
+      expect_ones_around<ByteElements, 8>(rows, shift);
+      expect_ones_around<ByteElements, 16>(rows, shift);
+      expect_ones_around<HalfElements, 8>(rows, shift);
+      expect_ones_around<HalfElements, 16>(rows, shift);
+    }
   }
 }
 

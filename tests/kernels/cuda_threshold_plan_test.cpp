@@ -86,6 +86,22 @@ TEST(BinPlan, HasBinsForAllKnotsAndTakesSomeMultipleOfTheCandidates) {
   }
 }
 
+TEST(KeptPlan, HasBinsWhereManyAreExpected) {
+  constexpr std::size_t kRows = std::size_t{1} << 24;
+  const auto kept = [](std::size_t k, bool narrow) {
+    return cuda::plan_kept(cuda::plan_threshold(kRows, k), k, sizeof(std::uint64_t), narrow);
+  };
+  EXPECT_TRUE(kept(32, false).bins.some());
+  EXPECT_FALSE(kept(256, true).bins.some());
+  EXPECT_GT(kept(256, true).listed, 0U);
+  for (const std::size_t k : {257, 1024, 65'536}) {
+    EXPECT_TRUE(kept(k, true).bins.some()) << k;
+    EXPECT_EQ(kept(k, true).listed, 0U) << k;
+  }
+  // What is more than bins are meant for goes to a list.
+  EXPECT_FALSE(kept(kRows / 8, true).bins.some());
+}
+
 TEST(BinPlan, PlacesOfSizesLieApart) {
   for (unsigned bin = 1; bin <= cuda::kBins; ++bin) {
     EXPECT_GT(cuda::place_of_size(bin), cuda::place_of_size(bin - 1));

@@ -2,8 +2,26 @@
 
 #include <cuda_runtime.h>
 
-// Arrays that a thread holds in registers, by numbers that are known only at run time: registers have no addresses.
+// Arrays that a thread holds in registers, by numbers that are known only at run time: registers have no addresses. And
+// what the compiler is to keep in registers, or not to.
 namespace skyrank::kernels::cuda {
+
+/// Has the compiler keep what it would compute again for each tile.
+__device__ inline void keep_computed([[maybe_unused]] unsigned& value) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(value));
+#endif
+}
+
+/// A kernel's parameter, of which the compiler is not to know that it is the same: then what follows from it is
+/// computed where it is asked for. Else all that is computed before the loops around, and these spill registers of
+/// their own.
+template <class T>
+__device__ const T& found_again(const T& parameter) {
+  unsigned none = 0;
+  keep_computed(none);
+  return *(&parameter + none);
+}
 
 /// One of a power of two of values.
 template <class T, unsigned kCount>

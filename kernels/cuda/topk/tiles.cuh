@@ -8,6 +8,28 @@
 // Reading arrays of device memory 16 bytes at a time, several of them in flight.
 namespace skyrank::kernels::cuda {
 
+/// A load past the L1 cache, of what does not change meanwhile.
+__device__ inline uint4 load_once(const uint4* from) {
+#if defined(__CUDA_ARCH__)
+  uint4 loaded;
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(loaded.x), "=r"(loaded.y), "=r"(loaded.z), "=r"(loaded.w)
+               : "l"(from));
+  return loaded;
+#else
+  return *from;
+#endif
+}
+__device__ inline uint2 load_once(const uint2* from) {
+#if defined(__CUDA_ARCH__)
+  uint2 loaded;
+  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(loaded.x), "=r"(loaded.y) : "l"(from));
+  return loaded;
+#else
+  return *from;
+#endif
+}
+
 /// `size` values that groups of `kThreads` threads of a block read tile by tile. Tiles begin at a 16-byte boundary,
 /// wherever the values do. A thread has `kLoads` loads of a tile in flight, of 16 bytes; where load_words or word is
 /// all that is used, of 8 as well.
@@ -92,10 +114,17 @@ class Tiles {
   __device__ uint4 word(std::size_t tile, unsigned load, unsigned thread = own_thread()) const {
     return word_at(reinterpret_cast<std::uintptr_t>(data_ + first(tile, load, thread)));
   }
+  /// kOnce: past the L1 cache, where it would take the place of what is asked for again.
+  template <bool kOnce = false>
   __device__ static uint4 word_at(std::uintptr_t from) {
-    if constexpr (kBytes == 16) return __ldg(reinterpret_cast<const uint4*>(from));
-    const uint2 half = __ldg(reinterpret_cast<const uint2*>(from));
-    return make_uint4(half.x, half.y, ~0u, ~0u);
+    if constexpr (kBytes == 16) {
+      const auto* const word = reinterpret_cast<const uint4*>(from);
+      return kOnce ? load_once(word) : __ldg(word);
+    } else {
+      const auto* const half = reinterpret_cast<const uint2*>(from);
+      const uint2 loaded = kOnce ? load_once(half) : __ldg(half);
+      return make_uint4(loaded.x, loaded.y, ~0u, ~0u);
+    }
   }
 
   /// Loads a thread's items as words of 16 bytes; what of these does not lie in the array is all ones. Whether all of
@@ -108,12 +137,13 @@ class Tiles {
     }
 #pragma unroll
     for (unsigned i = 0; i < kLoads; ++i) {
+      // Before the array's beginning places are negative. Compared one by one they would take many registers.
+      const auto from = static_cast<std::int64_t>(first(tile, i, thread));
+      const unsigned begin = part_up_to(-from);
+      const unsigned end = part_up_to(static_cast<std::int64_t>(size_) - from);
       T items[kWidth];
 #pragma unroll
-      for (unsigned j = 0; j < kWidth; ++j) {
-        const std::size_t place = first(tile, i, thread) + j;
-        items[j] = place < size_ ? data_[place] : static_cast<T>(~T{0});
-      }
+      for (unsigned j = 0; j < kWidth; ++j) items[j] = begin <= j && j < end ? data_[from + j] : static_cast<T>(~T{0});
       words[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
       __builtin_memcpy(&words[i], items, sizeof(items));
     }
@@ -121,6 +151,11 @@ class Tiles {
   }
 
  private:
+  /// So many values of a load, if it has them.
+  __device__ static unsigned part_up_to(std::int64_t values) {
+    return static_cast<unsigned>(min(max(values, std::int64_t{0}), std::int64_t{kWidth}));
+  }
+
   /// One load, of whatever part of it there is.
   __device__ unsigned load_some(std::size_t place, T* items) const {
     if (place < size_ && size_ - place >= kWidth) {

@@ -122,25 +122,29 @@ class KnotsOfBlock {
   /// The first bins, for rows of key zero.
   static constexpr unsigned kBinsOfZero = kLowBins / 8;
 
-  /// Where an element lies between two knots, from 0 to 1. An eighth is for the lower one's key, another for the upper
-  /// one's, so that of few different keys each is divided by its rows. The first interval has only rows of its knot's
-  /// key. Does not fall where the element rises, whatever is rounded, and has no branches: lanes meet all cases.
+  /// Where an element lies between two knots, from 0 to 1: by key and row together where few keys lie between, which
+  /// may be integers that all occur. Else an eighth is for the lower one's key, another for the upper one's, so that of
+  /// few different keys each is divided by its rows. The first interval has only rows of its knot's key. Does not fall
+  /// where the element rises, whatever is rounded, and has no branches: lanes meet all cases.
   __device__ static float part_of_interval(const Rule& rule, Element element, Element low, Element high,
                                            bool is_first) {
+    constexpr std::uint64_t kFewKeys = 8;
     constexpr float kOfKey = 0.125f;
-    const bool one_key = Rule::key(low) == Rule::key(high);
-    const bool lower = !one_key && Rule::key(element) == Rule::key(low);
-    const bool upper = !one_key && Rule::key(element) == Rule::key(high);
-    const bool by_row = one_key || lower || upper;
+    const std::uint64_t keys = Rule::key(high) - Rule::key(low);
+    const std::uint64_t which = Rule::key(element) - Rule::key(low);
+    const bool few = keys < kFewKeys;
+    const bool lower = !few && which == 0;
+    const bool upper = !few && which == keys;
+    const bool by_row = few || lower || upper;
     const std::uint64_t least_row = upper || is_first ? 0 : rule.row(low);
-    const std::uint64_t from = by_row ? least_row : Rule::key(low);
-    const std::uint64_t most_row = lower ? rule.rows - 1 : rule.row(high);
-    const std::uint64_t to = by_row ? most_row : Rule::key(high);
-    const float before = static_cast<float>((by_row ? rule.row(element) : Rule::key(element)) - from);
-    const float part = quotient(before, static_cast<float>(to - from) + 1);
+    const std::uint64_t from = by_row ? least_row : 0;
+    const std::uint64_t most_row = lower ? rule.rows - 1 : rule.row(high) + (few ? keys * rule.rows : 0);
+    const std::uint64_t to = by_row ? most_row : keys;
+    const std::uint64_t place = by_row ? rule.row(element) + (few ? which * rule.rows : 0) : which;
+    const float part = quotient(static_cast<float>(place - from), static_cast<float>(to - from) + 1);
     const float offset = upper ? 1 - kOfKey : kOfKey;
     const float scale = by_row ? kOfKey : 1 - 2 * kOfKey;
-    return one_key ? part : (lower ? 0 : offset) + scale * part;
+    return few ? part : (lower ? 0 : offset) + scale * part;
   }
 
   /// So many bins below all knots have a width before it doubles, as a power of two, that there is one for every 32-bit

@@ -48,7 +48,7 @@ struct Bins {
       elements[bin * room + place] = element;
       return;
     }
-    const unsigned i = atomicAdd(&size(kBins), 1u);
+    const unsigned i = atomicAdd(&size(kBins), 1u);  // by a constant, so that a warp's are added together
     if (i >= beyond_room) return;
     beyond[i] = element;
     places[i] = make_uint2(bin, place);
@@ -59,12 +59,13 @@ struct Bins {
 /// for its place in the L2 cache.
 template <class Element, class Knots = KnotsOfBlock<Element>>
 struct BinSink {
-  const Bins<Element>& bins;
+  const Bins<Element>& bins;  ///< a kernel's parameter
   const Knots& knots;
 
   __device__ void put(const Element* held, unsigned size) const {
     constexpr bool kNarrow = !std::is_same_v<Knots, KnotsOfBlock<Element>>;
     constexpr unsigned kAtATime = (kNarrow ? 32 : 16) / sizeof(Element);
+    const Bins<Element>& to = kNarrow ? found_again(bins) : bins;
     for (unsigned first = threadIdx.x % kLanes; first < size; first += kAtATime * kLanes) {
       unsigned bin[kAtATime] = {};
       unsigned place[kAtATime] = {};
@@ -72,18 +73,18 @@ struct BinSink {
         // Found with branches, one after another, by some 360 instructions, which are there once.
 #pragma unroll 1
         for (unsigned i = 0; i < kAtATime && first - threadIdx.x % kLanes + i * kLanes < size; ++i)
-          set_chosen(bin, i, bin_of(held[min(first + i * kLanes, size - 1)]));
+          set_chosen(bin, i, knots.bin_of(to.rule, held[min(first + i * kLanes, size - 1)]));
       } else {
 #pragma unroll
-        for (unsigned i = 0; i < kAtATime; ++i) bin[i] = bin_of(held[min(first + i * kLanes, size - 1)]);
+        for (unsigned i = 0; i < kAtATime; ++i) bin[i] = knots.bin_of(to.rule, held[min(first + i * kLanes, size - 1)]);
       }
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
-        if (first + i * kLanes < size) place[i] = atomicAdd(&bins.size(bin[i]), 1u);
+        if (first + i * kLanes < size) place[i] = atomicAdd(&to.size(bin[i]), 1u);
       }
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
-        if (first + i * kLanes < size) bins.put(held[first + i * kLanes], bin[i], place[i]);
+        if (first + i * kLanes < size) to.put(held[first + i * kLanes], bin[i], place[i]);
       }
     }
   }

@@ -31,7 +31,7 @@ __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, 
     const unsigned tile = turns.tile();
     if (!bound.may_be_in(tile)) continue;
     typename TileReader<Rows>::Words loaded;
-    const typename Rows::OfTile stretches = reader.load(tile, loaded);
+    const typename Rows::OfTile stretches = reader.load(tile, loaded, true);
     if (!__any_sync(kAllLanes, bound.admits(loaded.template least<Key>(), stretches))) continue;
     if constexpr (sizeof(Key) < 4) {
       use_wanted_narrow(rows, loaded, stretches, bound, threshold,
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
 /// Keeps them in bins.
 template <class Rows, class Ahead>
 __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
-    keep_in_bins(Rows rows, Bins<typename Rows::Element> bins) {
+    keep_in_bins(const __grid_constant__ Rows rows, const __grid_constant__ Bins<typename Rows::Element> bins) {
   using Element = typename Rows::Element;
   using Knots = std::conditional_t<sizeof(typename Rows::Item) < 4, NarrowKnotsOfBlock<Element>, KnotsOfBlock<Element>>;
   using Found = CollectorTo<Element, BinSink<Element, Knots>>;

@@ -55,10 +55,12 @@ class LookAhead {
   /// All lanes call.
   __device__ LookAhead(const Rows& rows, Memory& memory, Again& again) : memory_(memory), again_(again) {
     const TileReader<Rows> reader(rows);
+    // Only where these are all tiles the L1 cache still has much of them when they are read again.
+    const bool all = rows.count() <= std::size_t{kTiles} * gridDim.x;
     unsigned zeros = 0;
     for (TurnsOfTiles turns(rows.count()); turns.which() < kTiles && turns.some(); turns.next()) {
       typename TileReader<Rows>::Words loaded;
-      reader.load(turns.tile(), loaded);
+      reader.load(turns.tile(), loaded, !all);
       const Key least = loaded.template least<Key>();
       zeros += __any_sync(kAllLanes, least == 0) ? 1 : 0;
       if (zeros == kMostZeros) break;
@@ -79,7 +81,7 @@ class LookAhead {
       const unsigned thread = threadIdx.x / kLanes * kLanes + part % kLanes;
       typename TileReader<Rows>::Words loaded;
       const auto stretches =
-          TileReader<Rows>(rows, thread).load(TurnsOfTiles(rows.count(), part / kLanes).tile(), loaded);
+          TileReader<Rows>(rows, thread).load(TurnsOfTiles(rows.count(), part / kLanes).tile(), loaded, false);
       if constexpr (sizeof(Key) < 4) {
         const auto add = [&](auto& bits, auto element) {
           for (unsigned& word : bits) word = some ? word : 0;

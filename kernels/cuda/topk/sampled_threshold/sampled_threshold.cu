@@ -114,12 +114,12 @@ struct SampledThreshold {
   }
 
   /// Whether the scan's blocks look at their first tiles while the threshold is not known. Of narrow keys many of what
-  /// a thread has loaded of a tile may have a wanted one, and be read again: of 1 byte even few cost more than is
-  /// gained.
+  /// a thread has loaded of a tile may have a wanted one, and be read again. Of 1 byte that takes longer, so there may
+  /// be fewer.
   template <class E>
   static bool looks_ahead(const Run& run, std::size_t n, const ThresholdPlan& plan) {
     constexpr std::size_t kOfThread = 64 / sizeof(typename E::Key);
-    constexpr std::size_t kSeldom = sizeof(typename E::Key) == 1 ? 64 : 4;
+    constexpr std::size_t kSeldom = sizeof(typename E::Key) == 1 ? 16 : 4;
     return run.device.properties().capability >= 90 && (!kNarrow<E> || kSeldom * kOfThread * plan.expected <= n);
   }
 

@@ -103,9 +103,12 @@ BinPlan plan_bins(const ThresholdPlan& plan) {
 }
 
 KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, std::size_t element_bytes, bool narrow) {
-  // A list takes longer, even where few of it are wanted, unless it is short.
+  // A list takes longer, even where few of it are wanted, unless it is short. Of narrow keys, which have costlier bins,
+  // sorted rows take longer in these where few are wanted.
   constexpr std::size_t kLeastBinned = 2048;
-  const bool many = is_distributed(plan.expected, k, element_bytes) || (!narrow && plan.expected > kLeastBinned);
+  constexpr std::size_t kFewNarrow = 256;
+  const bool pays = plan.expected > kLeastBinned && (!narrow || k > kFewNarrow);
+  const bool many = pays || is_distributed(plan.expected, k, element_bytes);
   if (many && plan.expected <= kMostBinned) return {.bins = plan_bins(plan), .listed = 0};
   return {.bins = {}, .listed = whole_sectors(plan.capacity)};
 }

@@ -14,13 +14,6 @@
 // tile's loads are late by all that is done between two tiles.
 namespace skyrank::kernels::cuda {
 
-/// Has the compiler keep what it would compute again for each tile.
-__device__ inline void keep_computed([[maybe_unused]] unsigned& value) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("" : "+r"(value));
-#endif
-}
-
 /// Which keys of a stretch may be wanted. Of the rows of the threshold's key those up to the threshold's row are, or
 /// from it on where ties go to the last ones.
 template <class Rows>
@@ -163,15 +156,17 @@ class TileReader {
   __device__ explicit TileReader(const Rows& rows, unsigned thread = Rows::own_thread())
       : rows_(rows), thread_(thread), from_(rows.address_of(thread)) {}
 
-  /// Loads a tile and says where its loads lie. What of it no row lies in is all ones.
-  __device__ OfTile load(unsigned tile, Words& loaded) const {
+  /// Loads a tile and says where its loads lie. What of it no row lies in is all ones. `once`: past the L1 cache, as it
+  /// is not read again soon.
+  __device__ OfTile load(unsigned tile, Words& loaded, bool once) const {
     constexpr unsigned kLoads = Rows::kLoadsOfTile;
     if (rows_.is_whole(tile)) {
       const OfTile stretches = Rows::stretches_of_whole(tile);
       const std::uintptr_t from = from_ + std::uint64_t{stretches.first} * kStretchBytes;
-#pragma unroll
-      for (unsigned i = 0; i < kLoads; ++i)
-        loaded.words[i] = Rows::word_at(from + std::uint64_t{i} * stretches.apart * kStretchBytes);
+      if (once)
+        load_whole<true>(from, stretches, loaded);
+      else
+        load_whole<false>(from, stretches, loaded);
       return stretches;
     }
     const OfTile stretches = rows_.stretches(tile);
@@ -186,6 +181,13 @@ class TileReader {
 
  private:
   static constexpr unsigned kStretchBytes = Rows::kTile * sizeof(typename Rows::Item);
+
+  template <bool kOnce>
+  __device__ static void load_whole(std::uintptr_t from, const OfTile& stretches, Words& loaded) {
+#pragma unroll
+    for (unsigned i = 0; i < Rows::kLoadsOfTile; ++i)
+      loaded.words[i] = Rows::template word_at<kOnce>(from + std::uint64_t{i} * stretches.apart * kStretchBytes);
+  }
 
   const Rows& rows_;
   unsigned thread_;

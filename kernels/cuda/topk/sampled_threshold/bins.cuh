@@ -73,7 +73,7 @@ struct BinSink {
         // Found with branches, one after another, by some 360 instructions, which are there once.
 #pragma unroll 1
         for (unsigned i = 0; i < kAtATime && first - threadIdx.x % kLanes + i * kLanes < size; ++i)
-          set_chosen(bin, i, knots.bin_of(to.rule, held[min(first + i * kLanes, size - 1)]));
+          set_chosen(bin, i, knots.bin_of(found_again(to).rule, held[min(first + i * kLanes, size - 1)]));
       } else {
 #pragma unroll
         for (unsigned i = 0; i < kAtATime; ++i) bin[i] = knots.bin_of(to.rule, held[min(first + i * kLanes, size - 1)]);

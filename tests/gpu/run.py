@@ -2,9 +2,8 @@
 """Runs the GPU suite on this machine and writes down what it found (tests/gpu/evidence.json).
 
 The suite was built by any preset (targets skyrank_gpu_tests and skyrank_gpu_semantics); its folder, build/<preset>/gpu,
-can be carried here from a machine without one. Several GPUs share the work, and several processes may share each: much
-of a test's time is the oracle's, on the CPU. The exit status is 0 when every test ran on a GPU and passed; without a GPU
-no file is written.
+can be carried here from a machine without one. Several GPUs share the work. The exit status is 0 when every test ran on
+a GPU and passed; without a GPU no file is written.
 """
 
 import argparse
@@ -68,14 +67,12 @@ def run_part(program: pathlib.Path, part: int, parts: int, environment: dict[str
         return run.returncode, json.loads(report.read_text())
 
 
-def run_sanitizer(program: pathlib.Path, name: str, sharing: int, environment: dict[str, str]) -> str:
-    """What compute-sanitizer says of some of the suite, on a GPU that so many processes share. An API call that a test
-    makes fail on purpose is no fault."""
+def run_sanitizer(program: pathlib.Path, name: str, environment: dict[str, str]) -> str:
+    """What compute-sanitizer says of some of the suite. An API call that a test makes fail on purpose is no fault."""
     sanitizer = shutil.which("compute-sanitizer")
     if sanitizer is None:
         return "not run: compute-sanitizer is not installed"
-    tool, options, tests, seconds = SANITIZERS[name]
-    limit_s = seconds * sharing
+    tool, options, tests, limit_s = SANITIZERS[name]
     try:
         run = subprocess.run(
             [sanitizer, "--tool", tool, *options, "--report-api-errors", "no", "--error-exitcode", "99", program,
@@ -90,12 +87,11 @@ def run_sanitizer(program: pathlib.Path, name: str, sharing: int, environment: d
     return "; ".join(summary) + ("" if run.returncode == 0 else f" (exit status {run.returncode})")
 
 
-def run_all(programs: list[pathlib.Path], gpus: int, sharing: int) -> tuple[list[tuple[int, dict]], dict[str, str]]:
-    """What the parts of the suite and the sanitizers say. Each GPU runs so many things at a time."""
-    places = gpus * sharing
+def run_all(programs: list[pathlib.Path], gpus: int) -> tuple[list[tuple[int, dict]], dict[str, str]]:
+    """What the parts of the suite and the sanitizers say. Each GPU runs one thing at a time."""
     free = queue.SimpleQueue()
-    for place in range(places):
-        free.put(place % gpus)
+    for gpu in range(gpus):
+        free.put(gpu)
 
     def on_a_gpu(run, *arguments):
         gpu = free.get()
@@ -104,9 +100,9 @@ def run_all(programs: list[pathlib.Path], gpus: int, sharing: int) -> tuple[list
         finally:
             free.put(gpu)
 
-    with concurrent.futures.ThreadPoolExecutor(places) as pool:
-        checks = {name: pool.submit(on_a_gpu, run_sanitizer, programs[0], name, sharing) for name in SANITIZERS}
-        parts = [pool.submit(on_a_gpu, run_part, program, part, places) for program in programs for part in range(places)]
+    with concurrent.futures.ThreadPoolExecutor(gpus) as pool:
+        checks = {name: pool.submit(on_a_gpu, run_sanitizer, programs[0], name) for name in SANITIZERS}
+        parts = [pool.submit(on_a_gpu, run_part, program, part, gpus) for program in programs for part in range(gpus)]
         return [part.result() for part in parts], {name: check.result() for name, check in checks.items()}
 
 
@@ -117,7 +113,6 @@ def main() -> int:
     parser.add_argument("--evidence", type=pathlib.Path, default=ROOT / "tests/gpu/evidence.json",
                         help="the file to write (default: %(default)s)")
     parser.add_argument("--gpus", type=int, help="how many GPUs share the work (default: all)")
-    parser.add_argument("--sharing", type=int, default=1, help="processes that share a GPU (default: %(default)s)")
     arguments = parser.parse_args()
 
     os.environ["SKYRANK_REQUIRE_GPU"] = "1"
@@ -127,7 +122,7 @@ def main() -> int:
         print(f"run.py: no GPU to report ({error}); {arguments.evidence} is left as it was", file=sys.stderr)
         return 1
     programs = [arguments.folder.resolve() / name for name in PROGRAMS]
-    results, checks = run_all(programs, min(arguments.gpus or len(present), len(present)), arguments.sharing)
+    results, checks = run_all(programs, min(arguments.gpus or len(present), len(present)))
     status = max(abs(status) for status, _ in results)
     reports = [report for _, report in results]
     suites = [suite for report in reports for suite in report["testsuites"]]

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -76,7 +78,6 @@ constexpr cudaDeviceProp describe_device() {
   device.streamPrioritiesSupported = 1;
   device.sharedMemPerMultiprocessor = kSharedPerMultiprocessor;
   device.regsPerMultiprocessor = 65536;
-  device.sharedMemPerBlockOptin = kSharedPerBlockOptIn;
   device.maxBlocksPerMultiProcessor = kBlocksPerMultiprocessor;
   device.reservedSharedMemPerBlock = kSharedReservedPerBlock;
   device.hostRegisterSupported = 1;
@@ -117,7 +118,6 @@ constexpr std::pair<cudaDeviceAttr, int> kAttributes[] = {
     {cudaDevAttrMaxRegistersPerMultiprocessor, kDevice.regsPerMultiprocessor},
     {cudaDevAttrManagedMemory, kDevice.managedMemory},
     {cudaDevAttrCooperativeLaunch, kDevice.cooperativeLaunch},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, static_cast<int>(kDevice.sharedMemPerBlockOptin)},
     {cudaDevAttrHostRegisterSupported, kDevice.hostRegisterSupported},
     {cudaDevAttrMaxBlocksPerMultiprocessor, kDevice.maxBlocksPerMultiProcessor},
     {cudaDevAttrMaxPersistingL2CacheSize, kDevice.persistingL2CacheMaxSize},
@@ -127,6 +127,15 @@ constexpr std::pair<cudaDeviceAttr, int> kAttributes[] = {
 };
 
 }  // namespace
+
+std::size_t shared_per_block_opt_in() {
+  static const std::size_t bytes = [] {
+    constexpr std::size_t kKiB = 1024;
+    const char* const asked = std::getenv("SKYRANK_EMULATED_SHARED_KIB");
+    return (asked == nullptr ? 227 : std::stoul(asked)) * kKiB;
+  }();
+  return bytes;
+}
 
 cudaError_t keep(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
@@ -179,12 +188,17 @@ cudaError_t cudaSetDevice(int device) { return keep(is_device(device) ? cudaSucc
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (!is_device(device)) return keep(cudaErrorInvalidDevice);
   *properties = skyrank::emulator::kDevice;
+  properties->sharedMemPerBlockOptin = skyrank::emulator::shared_per_block_opt_in();
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   using skyrank::emulator::kAttributes;
   if (!is_device(device)) return keep(cudaErrorInvalidDevice);
+  if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin) {
+    *value = static_cast<int>(skyrank::emulator::shared_per_block_opt_in());
+    return cudaSuccess;
+  }
   const auto* const found = std::ranges::find(kAttributes, attribute, &std::pair<cudaDeviceAttr, int>::first);
   if (found == std::end(kAttributes)) return keep(cudaErrorInvalidValue);
   *value = found->second;

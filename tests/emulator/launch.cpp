@@ -60,16 +60,16 @@ cudaError_t launch(const void* kernel, const cudaLaunchConfig_t& config, ThreadF
 using skyrank::emulator::all_settings;
 using skyrank::emulator::keep;
 using skyrank::emulator::KernelSettings;
-using skyrank::emulator::kSharedPerBlockOptIn;
 using skyrank::emulator::kThreadsPerBlock;
 using skyrank::emulator::settings_mutex;
 using skyrank::emulator::settings_of;
+using skyrank::emulator::shared_per_block_opt_in;
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (kernel == nullptr) return keep(cudaErrorInvalidDeviceFunction);
   const std::lock_guard lock(settings_mutex);
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value >= 0 &&
-      static_cast<std::size_t>(value) <= kSharedPerBlockOptIn) {
+      static_cast<std::size_t>(value) <= shared_per_block_opt_in()) {
     all_settings[kernel].max_dynamic_shared_bytes = static_cast<std::size_t>(value);
     return cudaSuccess;
   }

@@ -15,7 +15,8 @@ inline constexpr int kBlocksPerMultiprocessor = 32;
 inline constexpr std::size_t kDeviceMemory = std::size_t{2} << 30;
 inline constexpr std::size_t kSharedPerMultiprocessor = 228 << 10;
 inline constexpr std::size_t kSharedPerBlock = 48 << 10;  ///< without asking for more
-inline constexpr std::size_t kSharedPerBlockOptIn = 227 << 10;
+/// With asking: 227 KiB, or as many as the variable SKYRANK_EMULATED_SHARED_KIB of the environment says.
+std::size_t shared_per_block_opt_in();
 inline constexpr std::size_t kSharedReservedPerBlock = 1 << 10;
 inline constexpr int kLeastPriority = 0;
 inline constexpr int kGreatestPriority = -5;

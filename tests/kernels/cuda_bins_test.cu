@@ -299,7 +299,7 @@ struct RankedBins {
   bool failed;
 };
 
-template <class Element>
+template <bool kLittle = false, class Element>
 RankedBins<Element> rank(const FilledBins<Element>& filled, std::size_t k, unsigned beyond_room,
                          unsigned count = kBins) {
   DeviceContext device;
@@ -319,9 +319,10 @@ RankedBins<Element> rank(const FilledBins<Element>& filled, std::size_t k, unsig
                            .beyond = beyond.data(),
                            .places = places.data(),
                            .beyond_room = beyond_room};
-  cuda::launch("rank_bins", cuda::rank_bins<Element>,
-               {.blocks = 5, .threads = cuda::kRankThreads, .shared_bytes = cuda::BinShare<Element>::shared_bytes()},
-               device.stream(), bins, guess.data(), {.answer = {.elements = answer.data(), .rows = nullptr, .k = k}});
+  const std::size_t shared_bytes = cuda::BinShare<Element, kLittle>::shared_bytes();
+  cuda::launch("rank_bins", cuda::rank_bins<Element, kLittle>,
+               {.blocks = 5, .threads = cuda::kRankThreads, .shared_bytes = shared_bytes}, device.stream(), bins,
+               guess.data(), {.answer = {.elements = answer.data(), .rows = nullptr, .k = k}});
   return {on_host(answer, device), on_host(guess, device).front().failed != 0};
 }
 
@@ -400,6 +401,29 @@ TEST(RankBins, LargeOnesAreSorted) {
 
 TEST(RankBins, TellsWhenABlockHasNoRoom) {
   EXPECT_TRUE(rank(FilledBins<std::uint64_t>({{5, cuda::BinShare<std::uint64_t>::kRoom + 1}}), 10, 20'000).failed);
+}
+
+// Where a block has less shared memory, its share may be less.
+template <class Element>
+void expect_ranked_with_little() {
+  constexpr unsigned kMost = cuda::BinShare<Element, true>::kRoom;
+  static_assert(cuda::BinShare<Element, true>::shared_bytes() < std::size_t{96} * 1024);
+  using Sizes = std::vector<std::pair<unsigned, unsigned>>;
+  for (const Sizes& made :
+       {Sizes{{3, 32}, {4, 1}, {100, 33}, {4000, 200}}, Sizes{{7, 129}, {8, 300}, {9, 512}},
+        Sizes{{2, 5}, {3, 513}, {4, 1024}, {6, 90}}, Sizes{{3, 30}, {100, 1025}, {101, 20}}, Sizes{{3, kMost}}}) {
+    const FilledBins<Element> filled(made);
+    const RankedBins<Element> ranked =
+        rank<true>(filled, filled.all.size(), static_cast<unsigned>(filled.beyond.size()));
+    EXPECT_FALSE(ranked.failed) << made.front().second;
+    EXPECT_EQ(ranked.elements, filled.all) << made.front().second;
+  }
+  EXPECT_TRUE(rank<true>(FilledBins<Element>({{5, kMost + 1}}), 10, 20'000).failed);
+}
+
+TEST(RankBins, WithLittleSharedMemory) {
+  expect_ranked_with_little<std::uint64_t>();
+  expect_ranked_with_little<Uint128>();
 }
 
 // The path that uses them, which reads the keys once unless its guess is wrong.

@@ -89,7 +89,8 @@ std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spare
   launch("cut_elite", cut_elite<Key>,
          {.blocks = static_cast<std::size_t>(path.dims), .threads = kElite, .overlaps = can_overlap(run)}, run.stream(),
          table, elite.data(), state, thresholds, sets.data());
-  const int blocks = std::min<int>(kElite / 32, static_cast<int>(kMostEliteBytes / elite_bytes(path.dims, 1)));
+  const std::size_t room = std::min(kMostEliteBytes, run.device.properties().shared_bytes_per_block - kSpareRowsBytes);
+  const int blocks = std::min<int>(kElite / 32, static_cast<int>(room / elite_bytes(path.dims, 1)));
   const std::size_t shared = kSpareRowsBytes + elite_bytes(path.dims, blocks);
   const std::size_t resident = resident_blocks(path.spare, kSpareThreads, shared);
   launch("spare_rows", path.spare,

@@ -84,7 +84,8 @@ Settings settings_of(const ParameterValues& parameters) {
 template <class Element>
 network::Reducers<Element> reducers(Run& run, std::size_t n, std::size_t k, const Settings& settings) {
   const int element_bits = std::min(settings.element_bits, network::most_element_bits(sizeof(Element)));
-  return {run.device, network::sizes_for(n, k, sizeof(Element), element_bits), settings.switches, k};
+  const std::size_t tile_bytes = network::tile_bytes_within(run.device.properties().shared_bytes_per_block);
+  return {run.device, network::sizes_for(n, k, sizeof(Element), element_bits, tile_bytes), settings.switches, k};
 }
 
 /// Whether there are more rows than a tile of bare keys has.

@@ -104,7 +104,8 @@ void least_of_source(DeviceContext& device, const Source& source, std::size_t n,
                      Element* chosen) {
   constexpr int kElementBits = 4;
   constexpr int kElements = 1 << kElementBits;
-  const Sizes sizes = sizes_for(std::max(n, k + 1), k, sizeof(Element), kElementBits);
+  const std::size_t tile_bytes = tile_bytes_within(device.properties().shared_bytes_per_block);
+  const Sizes sizes = sizes_for(std::max(n, k + 1), k, sizeof(Element), kElementBits, tile_bytes);
   // The buffer is in shared memory already.
   const Switches from_buffer{.work_before_writing = false};
   const Operators operators{.sort = true, .merges = sizes.tile_bits - sizes.run_bits, .rebuild = true};
@@ -118,7 +119,7 @@ void least_of_source(DeviceContext& device, const Source& source, std::size_t n,
   auto left = device.allocate<Element>(blocks * k);
   launch("fused_sort_reducer", kernel, {.blocks = blocks, .threads = threads, .shared_bytes = shared_bytes},
          device.stream(), source, n, elements, plan, static_cast<unsigned>(k), left.data());
-  const Sizes rest = sizes_for(std::max(left.size(), k + 1), k, sizeof(Element), kElementBits);
+  const Sizes rest = sizes_for(std::max(left.size(), k + 1), k, sizeof(Element), kElementBits, tile_bytes);
   Reducers<Element>(device, rest, {}, k).least(Sequences<Element>{left.data(), left.size()}, chosen);
 }
 

@@ -228,20 +228,26 @@ inline constexpr std::size_t kMostTileBytes = std::size_t{128} << 10;
 /// Elements that a thread can have in registers, as a power of two.
 constexpr int most_element_bits(std::size_t element_bytes) { return element_bytes <= 8 ? kMostPlaces : 4; }
 
+/// Bytes of a tile where a block has so many of shared memory, 96 KiB at least: gaps between elements take some, too.
+constexpr std::size_t tile_bytes_within(std::size_t shared_bytes) {
+  return shared_bytes < kMostTileBytes + kMostTileBytes / 8 ? kMostTileBytes / 2 : kMostTileBytes;
+}
+
 /// Threads of a block that fit its registers and its shared memory.
-constexpr unsigned most_threads(std::size_t element_bytes, int element_bits) {
-  const std::size_t fitting = (kMostTileBytes / element_bytes) >> element_bits;
+constexpr unsigned most_threads(std::size_t element_bytes, int element_bits, std::size_t tile_bytes = kMostTileBytes) {
+  const std::size_t fitting = (tile_bytes / element_bytes) >> element_bits;
   return fitting < kMostThreads ? static_cast<unsigned>(fitting) : kMostThreads;
 }
 
 /// Of n elements, n > k: tiles that can be reduced by as much as a thread has elements, where a block can be that large
 /// and there are as many elements.
-constexpr Sizes sizes_for(std::size_t n, std::size_t k, std::size_t element_bytes, int element_bits) {
+constexpr Sizes sizes_for(std::size_t n, std::size_t k, std::size_t element_bytes, int element_bits,
+                          std::size_t tile_bytes = kMostTileBytes) {
   Sizes sizes{};
   sizes.run_bits = bits_to_count(k);
   sizes.element_bits = element_bits;
   sizes.bank_bits = bank_bits(element_bytes);
-  const unsigned most = most_threads(element_bytes, element_bits);
+  const unsigned most = most_threads(element_bytes, element_bits, tile_bytes);
   unsigned threads = 1u << sizes.run_bits;
   if (threads < kUsualThreads) threads = kUsualThreads;
   if (threads > most) threads = most;

@@ -38,7 +38,8 @@ class Ordering {
 
   /// `size` elements in the mean.
   void order(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {
-    if (ranked.answer.k <= kMostLeast<Element> && size > kCountThreads && ranked.answer.k <= size / 2)
+    if (ranked.answer.k <= kMostLeast<Element> && size > kCountThreads && ranked.answer.k <= size / 2 &&
+        has_room(plan_for_least(ranked.answer.k)))
       rank_only_least(part, ranked);
     else if (size <= (part.guess == nullptr ? kMostCounted : kMostCounted / 2))
       count(part, size, ranked, {});
@@ -47,6 +48,10 @@ class Ordering {
   }
 
  private:
+  bool has_room(const LeastPlan& plan) const {
+    return plan.shared_bytes<Element>() + kMostStaticBytes <= device_.properties().shared_bytes_per_block;
+  }
+
   void rank_only_least(const Part<Element>& part, const Ranked<Element>& ranked) const {
     const LeastPlan plan = plan_for_least(ranked.answer.k);
     start("rank_least", rank_least<Element>, plan.blocks, kCountThreads, plan.shared_bytes<Element>(), part, ranked,

@@ -23,12 +23,13 @@ inline constexpr unsigned kRankThreads = 1024;
 /// Ranks that one block is to find at most.
 inline constexpr std::size_t kMostOfShare = 2048;
 
-/// What one block has of the answer: all bins that begin in its part of the ranks.
-template <class Element>
+/// What one block has of the answer: all bins that begin in its part of the ranks. kLittle: on a device whose blocks
+/// have less than 153 KiB of shared memory, but 90 at least, it has room for half as many elements.
+template <class Element, bool kLittle = false>
 class BinShare {
  public:
-  static constexpr unsigned kFewItems = 7;
-  static constexpr unsigned kManyItems = sizeof(Element) == 8 ? 15 : kFewItems;
+  static constexpr unsigned kFewItems = kLittle && sizeof(Element) > 8 ? 3 : 7;
+  static constexpr unsigned kManyItems = sizeof(Element) == 8 && !kLittle ? 15 : kFewItems;
   /// Elements that it has room for.
   static constexpr unsigned kRoom = kRankThreads * kManyItems;
   /// Where no bin has more elements, an element is compared with all others of its bin; else with sorted runs of them.
@@ -37,7 +38,7 @@ class BinShare {
   static constexpr unsigned kMostCounted = 512;
   /// With more large bins than that, or larger ones, all elements are merged.
   static constexpr unsigned kMostLarge = 8;
-  static constexpr unsigned kDividedItems = 3;
+  static constexpr unsigned kDividedItems = kLittle ? 1 : 3;
   static constexpr unsigned kMostDivided = kDividedItems * kRankThreads;
 
   /// Elements of 128 bits are first compared by their distances.
@@ -157,7 +158,8 @@ class BinShare {
   __device__ BinDistances distances() const { return BinDistances(reinterpret_cast<unsigned*>(elements_ + size_)); }
   /// Of shares up to kMostOfShare, unless the last bin has so many elements that all are merged.
   __device__ bool has_distances() const {
-    static_assert((kMostOfShare + kMostDivided) * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element));
+    static_assert(kLittle ||
+                  (kMostOfShare + kMostDivided) * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element));
     return size_ * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element);
   }
 
@@ -332,13 +334,14 @@ class BinShare {
 };
 
 /// The k least of what bins hold, in order. `failed` is set where they hold fewer, or too many in one place.
-template <class Element>
+template <class Element, bool kLittle = false>
 __global__ void __launch_bounds__(kRankThreads)
     rank_bins(Bins<Element> bins, Guess<Element>* guess, Ranked<Element> ranked) {
-  __shared__ typename BinShare<Element>::Shared shared;
+  using Share = BinShare<Element, kLittle>;
+  __shared__ typename Share::Shared shared;
   wait_for_previous();
   let_next_start();
-  BinShare<Element> share(bins, shared);
+  Share share(bins, shared);
   if (!share.find(ranked.answer.k)) {
     if (threadIdx.x == 0) guess->failed = 1;
     return;

@@ -69,17 +69,26 @@ class SampledBins {
 
   /// Puts the k least of what bins hold in order. The guess has failed where they hold fewer.
   void rank(const Bins<Element>& bins, Guess<Element>* guess, const InOrder<Element>& answer) {
+    using Share = BinShare<Element>;
+    if (Share::shared_bytes() + sizeof(typename Share::Shared) <= device_.properties().shared_bytes_per_block)
+      rank_with<false>(bins, guess, answer);
+    else
+      rank_with<true>(bins, guess, answer);
+  }
+
+ private:
+  template <bool kLittle>
+  void rank_with(const Bins<Element>& bins, Guess<Element>* guess, const InOrder<Element>& answer) {
     const std::size_t shares =
         std::max(static_cast<std::size_t>(device_.properties().multiprocessors), blocks_for(answer.k, kMostOfShare));
-    launch("rank_bins", rank_bins<Element>,
+    launch("rank_bins", rank_bins<Element, kLittle>,
            {.blocks = shares,
             .threads = kRankThreads,
-            .shared_bytes = BinShare<Element>::shared_bytes(),
+            .shared_bytes = BinShare<Element, kLittle>::shared_bytes(),
             .overlaps = device_.properties().capability >= 90},
            device_.stream(), bins, guess, Ranked<Element>{.answer = answer});
   }
 
- private:
   Element* minima() { return memory_.data() + kept_.listed; }
 
   ThresholdPlan plan_;

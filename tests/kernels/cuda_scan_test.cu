@@ -130,21 +130,25 @@ std::uint64_t key_of(const Ranking& ranking, std::size_t row) {
   return float_key(with_bits_of<std::uint64_t>(sum), ranking.high);
 }
 
-std::vector<RowId> expected(const Ranking& ranking, std::size_t k, bool last) {
-  std::vector<std::pair<std::uint64_t, RowId>> keys;
-  for (std::size_t row = 0; row < ranking.rows(); ++row) {
-    if (passes(ranking, row)) keys.emplace_back(key_of(ranking, row), static_cast<RowId>(row));
-  }
+/// The k least of keys with their rows; of equal keys the first rows, or the last ones, in the order of rows.
+std::vector<RowId> best_of(std::vector<std::pair<std::uint64_t, RowId>> keys, std::size_t k, bool last) {
   const auto before = [&](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : (a.second < b.second) != last;
   };
   std::ranges::sort(keys, before);
   keys.resize(std::min(k, keys.size()));
-  // Of equal keys those of the last rows, which stand in the order of rows.
   std::ranges::stable_sort(keys);
   std::vector<RowId> rows;
   for (const auto& [key, row] : keys) rows.push_back(row);
   return rows;
+}
+
+std::vector<RowId> expected(const Ranking& ranking, std::size_t k, bool last) {
+  std::vector<std::pair<std::uint64_t, RowId>> keys;
+  for (std::size_t row = 0; row < ranking.rows(); ++row) {
+    if (passes(ranking, row)) keys.emplace_back(key_of(ranking, row), static_cast<RowId>(row));
+  }
+  return best_of(std::move(keys), k, last);
 }
 
 /// Rows that pass and have a score, NaN or another.
@@ -298,6 +302,29 @@ TEST(Scan, NullsThatLookBest) {
   }
 }
 
+// Where most rows have the threshold's score, those beyond its row are not looked at again.
+TEST(Scan, ScoresThatTie) {
+  std::mt19937_64 random(9);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::vector<double>> kinds = {{7},           {0, -0.0}, {0, -0.0, 1, -1},
+                                                  {-3, 5, 5, 6}, {nan},     {nan, nan, 2}};
+  for (const Stored type : {Stored::float32, Stored::int32, Stored::float64, Stored::int64}) {
+    for (const std::vector<double>& values : kinds) {
+      if (!is_float(type) && std::isnan(values[0])) continue;
+      for (const std::size_t terms : {0, 1, 2}) {
+        for (const bool filtered : {false, true}) {
+          Ranking ranking = some_ranking({type, type, Stored::float32}, terms, random, false);
+          for (std::size_t c = 0; c < 2; ++c) {
+            for (double& value : ranking.columns[c].values) value = values[random() % values.size()];
+          }
+          if (filtered) ranking.asked[2] = {Nulls::too, true, -1e9, 100};
+          expect_best(ranking, std::to_string(values[0]) + ", " + std::to_string(terms) + " terms");
+        }
+      }
+    }
+  }
+}
+
 /// Values in some order, of `rows` rows.
 HostColumn column_in_order(const std::string& order, std::size_t rows, bool nulls, std::mt19937_64& random) {
   HostColumn column;
@@ -362,6 +389,52 @@ Instruction instruction(Opcode op, std::uint32_t column = 0, double constant = 0
   how.index = column;
   how.bits = with_bits_of<std::uint64_t>(constant);
   return how;
+}
+
+// What they are of is compared with the threshold, before the root or the quotient is found.
+TEST(Scan, RootsAndQuotientsThatTie) {
+  std::mt19937_64 random(17);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<std::vector<double>> kinds = {
+      {4}, {0, -0.0, 1}, {0.1, 0.2, 0.7, 3}, {0, 1, -1, infinity, -infinity}, {1e-30, 2e-30, 1e30}};
+  for (const std::vector<double>& values : kinds) {
+    for (const bool root : {false, true}) {
+      for (const bool high : {false, true}) {
+        std::vector<HostColumn> columns(2);
+        std::vector<std::pair<std::uint64_t, RowId>> keys;
+        for (std::size_t row = 0; row < kRows; ++row) {
+          for (HostColumn& column : columns) {
+            column.values.push_back(static_cast<float>(values[random() % values.size()]));
+          }
+          const double a = columns[0].values.back();
+          const double b = columns[1].values.back();
+          keys.emplace_back(float_key(with_bits_of<std::uint64_t>(root ? std::sqrt(a * b) : a / b), high), row);
+        }
+        std::vector<DeviceColumn> there;
+        DeviceContext& device = DeviceContext::of_process();
+        {
+          const cuda::Lease lease(device);
+          for (const HostColumn& column : columns) there.emplace_back(column, device);
+        }
+        std::vector<Instruction> program = {instruction(Opcode::column, 0), instruction(Opcode::column, 1)};
+        if (root) program.push_back(instruction(Opcode::multiply));
+        program.push_back(instruction(root ? Opcode::square_root : Opcode::divide));
+        cuda::ComputedScan computed;
+        computed.high = high;
+        computed.score = program_over(there, program, Stored::float64);
+        for (const auto& [ties, k] :
+             Wanted{{TieRule::first, 1}, {TieRule::last, 40}, {TieRule::first, 2000}, {TieRule::last, kRows / 4}}) {
+          SCOPED_TRACE(std::to_string(values[0]) + (root ? " root" : " quotient") + (high ? ", high, k " : ", k ") +
+                       std::to_string(k));
+          const auto solution =
+              cuda::best_of_scan({.scan = nullptr, .computed = &computed, .n = kRows, .k = k, .ties = ties}, {});
+          ASSERT_TRUE(solution);
+          const std::vector<RowId> found(solution->rows.begin(), solution->rows.end());
+          EXPECT_EQ(found, best_of(keys, k, ties == TieRule::last));
+        }
+      }
+    }
+  }
 }
 
 // Programs whose last tiles come to blocks that start later, and such of few tiles.

@@ -10,6 +10,8 @@
 #include "kernels/common/column_scan.hpp"
 #include "kernels/common/expression.hpp"
 #include "kernels/common/keys.hpp"
+#include "kernels/cuda/device/load_once.cuh"
+#include "kernels/cuda/eval/quotient_bound.cuh"
 
 // How kernels run a ColumnScan: four neighbouring rows a thread, whose values are one load of 16 bytes from each column
 // of 32 bits and two from each of 64. All loads are issued before the first value is looked at. Which column is of
@@ -41,6 +43,7 @@ struct ReadScan {
   bool as_it_is;
   bool integer;  ///< the score is
   bool high;
+  bool plain;  ///< all columns are the score's, and none has NULLs
 };
 
 namespace detail {
@@ -75,9 +78,11 @@ inline ReadScan read_form(const ColumnScan& scan) {
   read.as_it_is = scan.as_it_is;
   read.integer = scan.as_it_is && !is_float(scan.columns[0].stored);
   read.high = scan.high;
+  read.plain = scan.count == scan.terms;
   for (int c = 0; c < scan.count; ++c) {
     ScannedColumn from = scan.columns[c];
     ReadColumn& to = read.columns[c];
+    read.plain &= from.validity == nullptr;
     to.values = from.values;
     to.validity = from.validity == nullptr ? nullptr : from.validity + from.first_validity_bit / 8;
     to.first_half_byte = static_cast<unsigned>(from.first_validity_bit / 4 % 2);
@@ -157,11 +162,12 @@ struct ReadValues {
     }
   }
 
-  /// Without validity.
+  /// Without validity. `kOnce`: past the L1 cache.
+  template <bool kOnce = false>
   __device__ void load_words(const ReadColumn& column, std::size_t first, unsigned wanted = ~0u) {
 #pragma unroll
     for (unsigned g = 0; g < kGroups; ++g) {
-      if (holds_any(wanted, g)) load_group(column, first + g * kGroupStride, words[g]);
+      if (holds_any(wanted, g)) load_group<kOnce>(column, first + g * kGroupStride, words[g]);
     }
   }
 
@@ -217,13 +223,15 @@ struct ReadValues {
     return row + column.first_half_byte * kRowsOfGroup;
   }
 
+  template <bool kOnce>
   __device__ static void load_group(const ReadColumn& column, std::size_t group, uint4 (&to)[kWords]) {
     const auto* const from = static_cast<const uint4*>(column.values);
+    const auto load = [](const uint4* group_from) { return kOnce ? load_once(group_from) : __ldg(group_from); };
     if constexpr (kForm == ScanForm::general) {
-      to[0] = __ldg(from + (is_long(column) ? 2 * group : group));
-      if (is_long(column)) to[1] = __ldg(from + 2 * group + 1);
+      to[0] = load(from + (is_long(column) ? 2 * group : group));
+      if (is_long(column)) to[1] = load(from + 2 * group + 1);
     } else {
-      to[0] = __ldg(from + group);
+      to[0] = load(from + group);
     }
   }
 };
@@ -407,47 +415,42 @@ class ScoreRange {
     all_ = most == kNullKey<Key> || (!integer && most == kNanKey<Key>);
   }
 
-  /// From square roots to what they are roots of, and a little more, as roots are rounded.
-  __device__ void square() {
-    constexpr double kSlack = 1e-15;
-    const auto bound = with_bits_of<double>(bound_);
-    const double wider = bound * (high_ ? 1 - kSlack : 1 + kSlack);
-    bound_ = with_bits_of<std::uint64_t>(bound > 0 ? wider * bound : 0.);
+  /// The greatest key of a score that is less than another's, or that one where there is none, or it is NULL's.
+  __device__ static Key key_below(bool integer, bool high, Key most) {
+    if (most == kNullKey<Key>) return most;
+    if (integer) return most - (most != 0 ? 1 : 0);
+    if (most == kNanKey<Key>)
+      return float_key(with_bits_of<Key>(high ? detail::kLow<Float> : detail::kHigh<Float>), high);
+    const bool zero = !high && most == float_key(Key{0}, false);  // there is no key of the zero below it
+    return most - (zero ? 2 : 1);
   }
 
-  /// The scores come with these bits the other way round, where they are integers.
-  __device__ void turn(Key bits) { turned_ = bits; }
+  /// From square roots, rounded, to what they are roots of. Of negative numbers, and where bounds are very small or
+  /// large, more may be among those.
+  __device__ void square() { bound_ = with_bits_of<std::uint64_t>(square_of_bound(with_bits_of<double>(bound_))); }
 
-  /// From quotients to what is divided, as far as that is by one, and a little more, as products are rounded.
-  __device__ void divide() {
-    constexpr double kSlack = 1e-15;
-    constexpr double kLeast = 1e-200;  // times any float no product is too small to be exact to a bit
-    const auto bound = with_bits_of<double>(bound_);
-    if (bound - bound != 0) all_ = true;  // infinite
-    double wider = fabs(bound) < kLeast ? 0. : bound;
-    wider += (high_ ? -1 : 1) * fmax(kSlack * fabs(wider), wider == 0 ? kLeast : 0.);
-    bound_ = with_bits_of<std::uint64_t>(wider);
+  /// From quotients to what their dividends differ by from multiples of a bound, or may where they tie with it.
+  __device__ void divide(const QuotientBound& quotients, double bound, bool ties) {
+    all_ |= quotients.holds_all();
+    bound_ = with_bits_of<std::uint64_t>(quotients.limit(bound, ties));
   }
   /// A bit for each row whose quotient may be such a score, once this is `divide`d.
   template <unsigned kRows>
-  __device__ unsigned quotients_within(const Key (&dividends)[kRows], const float (&divisors)[kRows]) const {
-    if (all_) return ~0u;
-    const auto bound = with_bits_of<double>(bound_);
-    unsigned rows = 0;
-    const auto dividend = [&](unsigned i) {
-      const std::uint64_t sign = static_cast<std::uint64_t>(with_bits_of<unsigned>(divisors[i]) & 0x80000000u) << 32;
-      return with_bits_of<double>(dividends[i] ^ sign);
-    };
-    const auto limit = [&](unsigned i) { return bound * fabs(static_cast<double>(divisors[i])); };
-    if (high_) {
-#pragma unroll
-      for (unsigned i = 0; i < kRows; ++i) rows |= unsigned{dividend(i) >= limit(i)} << i;
-    } else {
-#pragma unroll
-      for (unsigned i = 0; i < kRows; ++i) rows |= unsigned{dividend(i) <= limit(i)} << i;
-    }
-    return rows;
+  __device__ unsigned quotients_within(const QuotientBound& quotients, const Key (&dividends)[kRows],
+                                       const float (&divisors)[kRows]) const {
+    return all_ ? ~0u : quotients.bits_within(dividends, divisors, with_bits_of<double>(bound_));
   }
+
+  /// Of another range of such scores, which is otherwise the same: then the compiler keeps no registers for the rest.
+  __device__ void set_bound(const ScoreRange& other) {
+    bound_ = other.bound_;
+    all_ = other.all_;
+  }
+  /// Bits of the last score among them.
+  __device__ Key bound() const { return bound_; }
+
+  /// The scores come with these bits the other way round, where they are integers.
+  __device__ void turn(Key bits) { turned_ = bits; }
 
   /// Whether there may be such a score. Not by branches for each row, which would take the threads of a warp apart. NaN
   /// is on neither side of a bound.
@@ -471,6 +474,23 @@ class ScoreRange {
   }
 
  private:
+  /// The farthest number on the bound's side whose root, rounded, still is. That is the last one before the square of
+  /// what lies halfway to the next number, which is found to a unit in the last place.
+  __device__ double square_of_bound(double bound) const {
+    constexpr double kLeast = 1e-150;  // squares and what they are rounded by are ordinary numbers
+    constexpr double kMost = 1e150;
+    if (!(bound > 0)) return high_ && bound < 0 ? 0 : bound;
+    if (bound < kLeast) return high_ ? 0x1p-1074 : kLeast * kLeast;
+    if (bound > kMost) return high_ ? kMost * kMost : detail::kHigh<double>;
+    const double halfway = (next_number(bound, !high_) - bound) / 2;
+    const double square = bound * bound;
+    const double near = square + fma(2 * halfway, bound, fma(bound, bound, -square));
+    const double farther = next_number(near, !high_);
+    const auto within = [&](double number) { return high_ ? sqrt(number) >= bound : sqrt(number) <= bound; };
+    const double last = within(near) ? near : next_number(near, high_);
+    return within(farther) ? farther : last;
+  }
+
   template <unsigned kRows, class Place>
   __device__ unsigned bits_within(const Key (&scores)[kRows], Place place) const {
     if (all_) return ~0u;

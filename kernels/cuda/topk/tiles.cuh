@@ -5,30 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cuda/device/load_once.cuh"
+
 // Reading arrays of device memory 16 bytes at a time, several of them in flight.
 namespace skyrank::kernels::cuda {
-
-/// A load past the L1 cache, of what does not change meanwhile.
-__device__ inline uint4 load_once(const uint4* from) {
-#if defined(__CUDA_ARCH__)
-  uint4 loaded;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(loaded.x), "=r"(loaded.y), "=r"(loaded.z), "=r"(loaded.w)
-               : "l"(from));
-  return loaded;
-#else
-  return *from;
-#endif
-}
-__device__ inline uint2 load_once(const uint2* from) {
-#if defined(__CUDA_ARCH__)
-  uint2 loaded;
-  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(loaded.x), "=r"(loaded.y) : "l"(from));
-  return loaded;
-#else
-  return *from;
-#endif
-}
 
 /// `size` values that groups of `kThreads` threads of a block read tile by tile. Tiles begin at a 16-byte boundary,
 /// wherever the values do. A thread has `kLoads` loads of a tile in flight, of 16 bytes; where load_words or word is

@@ -30,6 +30,14 @@ struct ScoreKind {
     const std::uint64_t ordered = with_sign ? bits ^ std::uint64_t{1} << 63 : bits;
     return high ? ~ordered : ordered;
   }
+
+  /// The scores whose keys are at most some key, or less where none ties with it.
+  __device__ ScoreRange<std::uint64_t> range(std::uint64_t most, bool ties) const {
+    using Range = ScoreRange<std::uint64_t>;
+    Range range(!is_float, high, ties ? most : Range::key_below(!is_float, high, most));
+    range.turn(turned());
+    return range;
+  }
 };
 
 /// The rows, one at a time.
@@ -117,10 +125,21 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   let_next_start();
   using Threshold = Wanted<ComputedRows::Kind>;
   const Threshold threshold{target.guess->threshold};
-  ScoreRange<std::uint64_t> range(!rows.score_kind.is_float, rows.score_kind.high, threshold.most());
-  range.turn(rows.score_kind.turned());
-  if (!Form::kFails && program.root_later) range.square();
-  if (!Form::kFails && program.quotient_later) range.divide();
+  const TieLimit ties = tie_limit(rows.kind, threshold);
+  const QuotientBound quotients(with_bits_of<double>(rows.score_kind.range(threshold.most(), true).bound()),
+                                rows.score_kind.high);
+  // Made again where tiles with ties begin or end, as there are too few registers to keep two.
+  const auto range_of = [&](bool may_tie) {
+    const std::uint64_t most = Threshold{target.guess->threshold}.most();
+    ScoreRange<std::uint64_t> range = rows.score_kind.range(most, may_tie);
+    if (!Form::kFails && program.root_later) range.square();
+    if (!Form::kFails && program.quotient_later) {
+      range.divide(quotients, with_bits_of<double>(rows.score_kind.range(most, true).bound()), may_tie);
+    }
+    return range;
+  };
+  bool may_tie = true;
+  ScoreRange<std::uint64_t> range = range_of(may_tie);
   const bool filters = rows.condition.count > 0;
   ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, threshold.holds_all(), knots)};
   const auto scores_of = [&](std::uint64_t(&scores)[kRows]) {
@@ -135,11 +154,16 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     if (program.quotient_later) {
       float divisors[kRows];
       machine.memory().take_divisors(divisors);
-      return range.quotients_within(scores, divisors);
+      return range.quotients_within(quotients, scores, divisors);
     }
     return __any_sync(kAllLanes, range.may_hold_any(scores)) ? range.bits_within(scores) : 0u;
   };
   for_rows_fetched(machine, layout, all, tiles, [&](std::size_t tile, std::size_t place) {
+    const std::size_t last = min(tile + Form::kTile, rows.n) - 1;
+    if (may_tie == ties.leaves_all(static_cast<unsigned>(tile), static_cast<unsigned>(last))) {
+      may_tie = !may_tie;
+      range.set_bound(range_of(may_tie));
+    }
     unsigned keeps = Form::kAll;
     if constexpr (!Form::kFails) {
       keeps = look_first();

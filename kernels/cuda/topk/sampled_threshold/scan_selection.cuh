@@ -40,6 +40,22 @@ struct Wanted {
   __device__ Key most() const { return Kind::key(threshold); }
 };
 
+/// Rows of the threshold's key that are wanted: those up to a row, or from one on where ties go to the last.
+struct TieLimit {
+  unsigned row;
+  bool from_row;
+
+  /// Whether of neighbouring rows none is.
+  __device__ bool leaves_all(unsigned first, unsigned last) const { return from_row ? last < row : first > row; }
+};
+
+template <class Kind>
+__device__ TieLimit tie_limit(const Kind& kind, const Wanted<Kind>& wanted) {
+  const bool from_row = kind.complement != 0;
+  const unsigned none_left = from_row ? 0 : ~0u;
+  return {wanted.holds_all() ? none_left : static_cast<unsigned>(kind.row(wanted.threshold)), from_row};
+}
+
 /// Where the candidates of a scan go: to bins where there are some, else to a list. To the list too where all rows that
 /// pass are candidates, as a sample says nothing of those.
 template <class Element>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cuda/device/registers.cuh"
 #include "kernels/cuda/eval/scan_rows.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
 
@@ -93,7 +94,7 @@ template <class Key, unsigned kTerms, unsigned kAtATime, ScanForm kForm, bool kO
 __device__ FirstLook<Key, kAtATime * kRowsOfGroup> look_first(const ReadScan& scan, std::size_t first) {
   using Terms = ReadTerms<kTerms, kAtATime, kForm>;
   Terms read{};
-  Terms::each(scan, [&](unsigned c) { read.columns[c].load_words(scan.columns[c], first); });
+  Terms::each(scan, [&](unsigned c) { read.columns[c].template load_words<(kTerms > 1)>(scan.columns[c], first); });
   constexpr unsigned kRows = kAtATime * kRowsOfGroup;
   FirstLook<Key, kRows> look;
   Terms::each(scan, [&](unsigned c) {
@@ -168,6 +169,22 @@ __device__ Key score_of(const ReadScan& scan, std::size_t row) {
                    [&](const auto& values) { score.template add<(kTerms > 1)>(scan, c, values); });
   });
   return score.bits[0];
+}
+
+/// Keeps those of a thread's rows that pass, where no column has NULLs and all are the score's: from their scores, so
+/// that nothing is read again.
+template <class Rows, unsigned kRows, class Found>
+__device__ void keep_scored(const Rows& rows, const Wanted<typename Rows::Kind>& wanted, unsigned first,
+                            const Scores<typename Rows::Key, kRows>& scores, unsigned passing, Found& found) {
+  while (__any_sync(kAllLanes, passing != 0)) {
+    const auto bit = static_cast<unsigned>(__ffs(static_cast<int>(passing)) - 1);
+    const auto score = chosen_of(scores.bits, bit / 8 * kRowsOfGroup + bit % 8);
+    const unsigned row = (first + bit / 8 * kGroupStride) * kRowsOfGroup + bit % 8;
+    const auto element = rows.kind.of(key_of_score(rows.scan, score, false), row);
+    unsigned taken[] = {passing != 0 && wanted.holds(element) ? 1u : 0u};
+    found.add_in_turns(taken, [&](unsigned, unsigned) { return element; });
+    passing &= passing - 1;
+  }
 }
 
 /// Keeps those of a thread's rows that pass, of those in `passing`, whose scores may be wanted and are in the ranges of
@@ -249,6 +266,44 @@ class SharedParts {
   unsigned left_ = 0;  ///< parts of the last ticket
 };
 
+/// The first of a thread's groups in what its warp looks at next: tiles of the turns before the threshold was known
+/// that have to be looked at again, then those that come in turns, then shared parts. All lanes of a warp call.
+template <unsigned kAtATime>
+class GroupsInTurn {
+ public:
+  /// `again`: bits of the turns to be looked at again.
+  __device__ GroupsInTurn(const ScanTurns& turns, unsigned again)
+      : turns_(turns), parts_(turns), again_(again), tile_(blockIdx.x + turns.ahead * gridDim.x) {}
+
+  /// Whether there is something.
+  __device__ bool next(unsigned& first) {
+    unsigned part = 0;
+    if (again_ != 0) {
+      first =
+          first_of(blockIdx.x + static_cast<unsigned>(__ffs(static_cast<int>(again_)) - 1) * gridDim.x, threadIdx.x);
+      again_ &= again_ - 1;
+    } else if (tile_ < turns_.in_turns) {
+      first = first_of(tile_, threadIdx.x);
+      tile_ += gridDim.x;
+    } else if (parts_.next(part)) {
+      first = first_of(part / SharedParts::kOfTile, part % SharedParts::kOfTile * kLanes + threadIdx.x % kLanes);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  __device__ static unsigned first_of(unsigned tile, unsigned thread) {
+    return tile * (kScanThreads * kAtATime) + thread;
+  }
+
+ private:
+  const ScanTurns& turns_;
+  SharedParts parts_;
+  unsigned again_;
+  unsigned tile_;
+};
+
 /// Keeps the compiler from holding for later what it has read at a place: that can be read again, and there are too few
 /// registers.
 __device__ inline void read_anew([[maybe_unused]] unsigned& place) {
@@ -257,24 +312,37 @@ __device__ inline void read_anew([[maybe_unused]] unsigned& place) {
 #endif
 }
 
-/// The upper half of a key of 64 bits, or all of it.
+/// The least key of a warp.
 template <class Key>
-__device__ unsigned upper_half(Key key) {
-  return static_cast<unsigned>(key >> (8 * sizeof(Key) - 32));
+__device__ Key least_of_warp(Key key) {
+  if constexpr (sizeof(Key) == 4) {
+    return __reduce_min_sync(kAllLanes, key);
+  } else {
+    const auto high = static_cast<unsigned>(key >> 32);
+    const unsigned least_high = __reduce_min_sync(kAllLanes, high);
+    const unsigned low = high == least_high ? static_cast<unsigned>(key) : ~0u;
+    return Key{least_high} << 32 | __reduce_min_sync(kAllLanes, low);
+  }
 }
 
-/// The least upper halves of keys that a warp has in the turns before the threshold is known, each in the lane of the
-/// turn's number: when memory would be idle, and the columns were there before. What is under a NULL or fails a filter
-/// may make a part look wanted, never the other way round.
+/// How far the last row of a thread lies behind its first one, and the last of a warp behind its first one.
+template <unsigned kAtATime>
+inline constexpr unsigned kSpanOfThread = ((kAtATime - 1) * kGroupStride + 1) * kRowsOfGroup - 1;
+template <unsigned kAtATime>
+inline constexpr unsigned kSpanOfWarp = kSpanOfThread<kAtATime> + (kLanes - 1) * kRowsOfGroup;
+
+/// The least keys that a warp has in the turns before the threshold is known, each in the lane of the turn's number:
+/// when memory would be idle, and the columns were there before. What is under a NULL or fails a filter may make a part
+/// look wanted, never the other way round.
 template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
-__device__ unsigned look_ahead(const ReadScan& scan, const ScanTurns& turns) {
+__device__ Key look_ahead(const ReadScan& scan, const ScanTurns& turns) {
   constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
-  unsigned least_ahead = 0;
+  Key least_ahead = 0;
 #pragma unroll 1
   for (unsigned turn = 0; turn < turns.ahead; ++turn) {
     const unsigned first = (blockIdx.x + turn * gridDim.x) * (kScanThreads * kAtATime) + threadIdx.x;
     const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
-    const unsigned least = __reduce_min_sync(kAllLanes, upper_half(least_key(scan, look.scores, look.passing)));
+    const Key least = least_of_warp(least_key(scan, look.scores, look.passing));
     if (threadIdx.x % kLanes == turn) least_ahead = least;
   }
   return least_ahead;
@@ -308,48 +376,35 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
   __shared__ KnotsOfBlock<Element> knots;
   const ReadScan& scan = rows.scan;
   const unsigned lane = threadIdx.x % kLanes;
-  const unsigned least_ahead = look_ahead<Key, kTerms, kForm, kOwnRanges>(scan, turns);
+  const Key least_ahead = look_ahead<Key, kTerms, kForm, kOwnRanges>(scan, turns);
   wait_for_previous();
   let_next_start();
   const Wanted<typename ScannedRows<Key>::Kind> wanted{target.guess->threshold};
-  const ScoreRange<Key> range(scan.integer, scan.high, wanted.most());
+  const TieLimit ties = tie_limit(rows.kind, wanted);
+  using Range = ScoreRange<Key>;
+  const Key below = Range::key_below(scan.integer, scan.high, wanted.most());
+  const Range with_ties(scan.integer, scan.high, wanted.most());
+  const Range without_ties(scan.integer, scan.high, below);
   ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, wanted.holds_all(), knots)};
 
-  // Bits of the turns before the threshold was known that have to be looked at again; then tiles that come in turns,
-  // and the last ones.
-  unsigned again = __ballot_sync(kAllLanes, lane < turns.ahead && least_ahead <= upper_half(wanted.most()));
-  unsigned tile = blockIdx.x + turns.ahead * gridDim.x;
-  SharedParts parts(turns);
-  for (;;) {
-    unsigned first = 0;
-    unsigned passing = 0;
-    const auto wants = [&](unsigned of_tile, unsigned thread) {
-      first = of_tile * (kScanThreads * kAtATime) + thread;
-      const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
-      const bool any =
-          kOwnRanges ? (range.rows_within(look.scores.bits) & look.passing) != 0 : range.may_hold_any(look.scores.bits);
-      if (!__any_sync(kAllLanes, any)) return false;
-      passing = range.rows_within(look.scores.bits) & look.passing & bits_of_groups(kAtATime);
-      return true;
-    };
-    bool some = false;
-    while (!some && (again != 0 || tile < turns.in_turns)) {
-      unsigned next = tile;
-      if (again != 0) {
-        next = blockIdx.x + static_cast<unsigned>(__ffs(static_cast<int>(again)) - 1) * gridDim.x;
-        again &= again - 1;
-      } else {
-        tile += gridDim.x;
-      }
-      some = wants(next, threadIdx.x);
+  using Groups = GroupsInTurn<kAtATime>;
+  const unsigned first_ahead = Groups::first_of(blockIdx.x + lane * gridDim.x, threadIdx.x - lane) * kRowsOfGroup;
+  const Key most = ties.leaves_all(first_ahead, first_ahead + kSpanOfWarp<kAtATime>) ? below : wanted.most();
+  Groups groups(turns, __ballot_sync(kAllLanes, lane < turns.ahead && least_ahead <= most));
+  for (unsigned first = 0; groups.next(first);) {
+    const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
+    const unsigned row = first * kRowsOfGroup;
+    const Range range = ties.leaves_all(row, row + kSpanOfThread<kAtATime>) ? without_ties : with_ties;
+    const bool any =
+        kOwnRanges ? (range.rows_within(look.scores.bits) & look.passing) != 0 : range.may_hold_any(look.scores.bits);
+    if (!__any_sync(kAllLanes, any)) continue;
+    const unsigned passing = range.rows_within(look.scores.bits) & look.passing & bits_of_groups(kAtATime);
+    if (kTerms > 1 && scan.plain) {
+      keep_scored(rows, wanted, first, look.scores, passing, found);
+    } else {
+      read_anew(first);
+      keep_passing<kTerms, kAtATime, kForm>(rows, wanted, first, passing, found);
     }
-    unsigned part = 0;
-    while (!some && parts.next(part)) {
-      some = wants(part / SharedParts::kOfTile, part % SharedParts::kOfTile * kLanes + lane);
-    }
-    if (!some) break;
-    read_anew(first);
-    keep_passing<kTerms, kAtATime, kForm>(rows, wanted, first, passing, found);
   }
   keep_last(rows, wanted, std::size_t{turns.tiles} * kScanThreads * kAtATime * kRowsOfGroup, found);
   found.flush();

@@ -49,8 +49,12 @@ class BinOf {
       for (unsigned i = 0; i < rule.count; ++i) knots_.set_knot(rule, i);
       for (unsigned i = 0; i < rule.count; ++i) knots_.set_interval(rule, i);
     } else {
-      for (unsigned i = 0; i < rule.count; ++i) knots_.set_knot(rule, i);
-      knots_.set_low_scale(rule);
+      unsigned repeated = 0;
+      for (unsigned i = 0; i < rule.count; ++i) {
+        knots_.set_knot(rule, i);
+        if (knots_.repeats_key(rule, i)) ++repeated;
+      }
+      knots_.set_shares(rule, repeated);
     }
   }
 
@@ -196,6 +200,28 @@ TEST(BinRule, DividesIntegersByTheirRows) {
     EXPECT_LT(largest_bin<cuda::ShortElements>(elements_of<cuda::ShortElements>(kRows, false, bell), first, 700), 100U);
     EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, true, bell), first, 700), 100U);
   }
+  // Several of them below all knots.
+  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, bell), 3000, 700), 50U);
+  // One knot far below the others.
+  const auto with_least = [&](std::size_t row) { return row == 0 ? 1'000'000 - 8 : bell(row); };
+  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, with_least), 0, 700), 300U);
+}
+
+// Keys of which several knots have one, so that most elements between knots of two keys have either.
+TEST(BinRule, DividesFewKeysByTheirRows) {
+  constexpr std::size_t kRows = 200'000;
+  std::mt19937_64 engine(7);
+  const auto few = [&](std::size_t) { return (engine() % 16) << 20; };
+  EXPECT_LT(largest_bin<cuda::ShortElements>(elements_of<cuda::ShortElements>(kRows, false, few), 350, 700), 64U);
+  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, true, few), 350, 700), 64U);
+}
+
+// Else bins are not wasted on rows of the knots' keys, of 11 elements in the mean.
+TEST(BinRule, DividesDistinctKeysByThem) {
+  constexpr std::size_t kRows = 100'000;
+  std::mt19937_64 engine(8);
+  const auto random = [&](std::size_t) { return engine(); };
+  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 350, 700), 33U);
 }
 
 TEST(BinRule, DividesRowsOfKeyZeroBelowAllKnots) {
@@ -291,6 +317,13 @@ struct FilledBins {
     }
     sizes[cuda::place_of_size(kBins)] = static_cast<unsigned>(beyond.size());
   }
+
+  /// More than the row of any.
+  std::uint64_t rows() const {
+    std::uint64_t most = 0;
+    for (const Element element : all) most = std::max(most, static_cast<std::uint64_t>(element));
+    return most + 1;
+  }
 };
 
 template <class Element>
@@ -311,7 +344,7 @@ RankedBins<Element> rank(const FilledBins<Element>& filled, std::size_t k, unsig
   const auto guess = on_device(std::vector<Guess<Element>>(1), device);
   const auto answer = on_device(std::vector<Element>(k), device);
   device.synchronize();
-  const Bins<Element> bins{.rule = {},
+  const Bins<Element> bins{.rule = {.rows = filled.rows()},
                            .sizes = sizes.data(),
                            .elements = elements.data(),
                            .count = count,
@@ -384,6 +417,9 @@ TEST(RankBins, OfElementsAtOneDistance) {
       [](std::uint64_t which) { return with_key(which < 9 ? which / 2 : ~std::uint64_t{0} - 1000 + which, which); },
       [](std::uint64_t which) { return with_key(5, (std::uint64_t{1} << 32) - 1000 + which); },
       [](std::uint64_t which) { return with_key(which * which * which, 0); },
+      // Integers, of which the last row of one comes before the first of the next.
+      [](std::uint64_t which) { return with_key(1000 + which / 4, which % 4 * 1'000'000); },
+      [](std::uint64_t which) { return with_key(which / 50, which % 50 == 49 ? std::uint64_t{1} << 40 : which % 50); },
       [](std::uint64_t which) { return with_key((std::uint64_t{1} << 50) + (which == 1 ? 0 : which * which * 8), 0); },
   };
   for (const Make& make : kMakes) {

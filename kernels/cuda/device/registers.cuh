@@ -7,7 +7,7 @@
 namespace skyrank::kernels::cuda {
 
 /// Has the compiler keep what it would compute again for each tile.
-__device__ inline void keep_computed([[maybe_unused]] unsigned& value) {
+__device__ inline void hold_in_register([[maybe_unused]] unsigned& value) {
 #if defined(__CUDA_ARCH__)
   asm volatile("" : "+r"(value));
 #endif
@@ -19,7 +19,7 @@ __device__ inline void keep_computed([[maybe_unused]] unsigned& value) {
 template <class T>
 __device__ const T& found_again(const T& parameter) {
   unsigned none = 0;
-  keep_computed(none);
+  hold_in_register(none);
   return *(&parameter + none);
 }
 

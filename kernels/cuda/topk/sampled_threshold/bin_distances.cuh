@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/quotient.cuh"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/warp_sort.cuh"
 
@@ -20,16 +21,17 @@ class BinDistances {
     bool sure;       ///< else others are as far, and they themselves tell
   };
 
-  /// `words`: room for one of each element.
-  explicit __device__ BinDistances(unsigned* words) : words_(words) {}
+  /// `words`: room for one of each element, of `rows` different ones' rows.
+  __device__ BinDistances(unsigned* words, std::uint64_t rows)
+      : words_(words), part_of_row_(quotient(kAllRows, static_cast<float>(rows))) {}
 
-  /// How far above another one an element lies, rounded: by their keys, or by their rows, in parts of one, where they
-  /// have one key. Does not fall where the element rises.
-  __device__ static float between(Uint128 element, Uint128 other) {
-    const auto key = static_cast<std::uint64_t>(element >> 64);
-    const auto other_key = static_cast<std::uint64_t>(other >> 64);
-    if (key != other_key) return above(key, other_key);
-    return above(static_cast<std::uint64_t>(element), static_cast<std::uint64_t>(other)) * 0x1p-64F;
+  /// How far above another one an element lies, rounded: by their keys, and by their rows, in parts of a key, where
+  /// these are close together, as of integers of which a bin has several. Does not fall where the element rises.
+  __device__ float between(Uint128 element, Uint128 other) const {
+    constexpr float kClose = 256;
+    const float keys = above(static_cast<std::uint64_t>(element >> 64), static_cast<std::uint64_t>(other >> 64));
+    const float rows = above(static_cast<std::uint64_t>(element), static_cast<std::uint64_t>(other));
+    return fabsf(keys) < kClose ? fmaf(rows, part_of_row_, keys) : keys;
   }
 
   __device__ void set(unsigned place, float distance) const { words_[place] = __float_as_uint(distance); }
@@ -82,6 +84,9 @@ class BinDistances {
   }
 
  private:
+  /// A little less than a key, so that rounded rows of one key stay below those of the next.
+  static constexpr float kAllRows = 1 - 0x1p-20F;
+
   __device__ static float above(std::uint64_t a, std::uint64_t b) {
     const auto apart = static_cast<float>(a > b ? a - b : b - a);
     return a > b ? apart : -apart;
@@ -107,6 +112,7 @@ class BinDistances {
   __device__ float at(unsigned place) const { return __uint_as_float(words_[place]); }
 
   unsigned* words_;  ///< distances, or once runs are sorted what compares as they do
+  float part_of_row_;
 };
 
 }  // namespace skyrank::kernels::cuda

@@ -53,8 +53,8 @@ struct BinRule {
 
   /// Bins for a unit of distance from the least knot, near it, by the extent of the next few intervals. Twice as wide
   /// as the bins of these are in the mean: chance may put several intervals' elements below all knots.
-  __device__ float low_scale_of(unsigned intervals, std::uint64_t extent) const {
-    return fminf(quotient(static_cast<float>(intervals * width / 2), static_cast<float>(extent) + 1), 1);
+  __device__ float low_scale_of(unsigned intervals, float extent) const {
+    return quotient(static_cast<float>(intervals * width / 2), extent + 1);
   }
 
   /// Of the bins below all knots, how many lie between an element's and the least knot: half of them are equal. Then
@@ -83,18 +83,23 @@ class KnotsOfBlock {
 
   __device__ Element threshold(unsigned count) const { return sorted_[count - 1]; }
 
-  /// Brings them to shared memory. All threads of a block call it.
+  /// Brings them to shared memory. All threads of a block call it, at least kMostKnots.
   __device__ void load(const Rule& rule) {
-    for (unsigned i = threadIdx.x; i < rule.count; i += blockDim.x) set_knot(rule, i);
-    if constexpr (!kDoubling) {
-      if (threadIdx.x == 0) set_low_scale(rule);
-    }
+    if (threadIdx.x < rule.count) set_knot(rule, threadIdx.x);
+    const int repeated = __syncthreads_count(threadIdx.x < rule.count && repeats_key(rule, threadIdx.x));
+    if (threadIdx.x == 0) set_shares(rule, static_cast<unsigned>(repeated));
     __syncthreads();
   }
   __device__ void set_knot(const Rule& rule, unsigned i) { sorted_[i] = rule.knots[i]; }
-  __device__ void set_low_scale(const Rule& rule) {
+  /// Whether a knot has the key of the one before.
+  __device__ bool repeats_key(const Rule& rule, unsigned i) const {
+    return i > 0 && Rule::key(rule.knots[i]) == Rule::key(rule.knots[i - 1]);
+  }
+  /// Once all knots are set, `repeated` of which have the key of the one before.
+  __device__ void set_shares(const Rule& rule, unsigned repeated) {
+    of_key_ = repeated == 0 ? 0x1p-5F : (4 * repeated < rule.count ? 0x1p-3F : 0x1p-2F);
     const unsigned intervals = min(Rule::kLowIntervals, rule.count - 1);
-    low_scale_ = rule.low_scale_of(intervals, Rule::key(rule.knots[intervals]) - Rule::key(rule.knots[0]));
+    low_scale_ = rule.low_scale_of(intervals, distance_below(rule, sorted_[0], sorted_[intervals]));
   }
 
   /// The bin of an element not above the threshold.
@@ -107,9 +112,9 @@ class KnotsOfBlock {
     // The least first: the part of one that is below all knots means nothing, and may be too large for an integer.
     const auto in_interval =
         static_cast<unsigned>(fminf(part * static_cast<float>(rule.width), static_cast<float>(rule.width - 1)));
-    const auto distance = static_cast<float>(Rule::key(high) - Rule::key(element));
-    const unsigned steps = kDoubling ? Rule::doublings_of(distance, 1, fraction_bits(rule))
-                                     : Rule::steps_below(distance * low_scale_, rule.low_bins);
+    const unsigned steps =
+        kDoubling ? Rule::doublings_of(static_cast<float>(Rule::key(high) - Rule::key(element)), 1, fraction_bits(rule))
+                  : Rule::steps_below(distance_below(rule, element, high) * low_scale_, rule.low_bins);
     const unsigned below = Rule::key(element) == 0 ? rule.template bin_of_zero<kBinsOfZero>(rule.row(element))
                                                    : rule.low_bins - 1 - min(steps, rule.low_bins - 1 - kBinsOfZero);
     return below_all ? below : rule.low_bins + interval * rule.width + in_interval;
@@ -121,29 +126,38 @@ class KnotsOfBlock {
   static constexpr bool kDoubling = sizeof(Element) == 8;
   /// The first bins, for rows of key zero.
   static constexpr unsigned kBinsOfZero = kLowBins / 8;
+  /// Keys that differ by less may be integers of which most occur.
+  static constexpr std::uint64_t kCloseKeys = 256;
+
+  /// How far an element lies below another: by their keys, less a part of one by its row where these are close, as of
+  /// integers that all occur. Does not rise where the element does: such differences are exact but for one rounding.
+  __device__ static float distance_below(const Rule& rule, Element element, Element other) {
+    const std::uint64_t keys = Rule::key(other) - Rule::key(element);
+    const float part = fminf(quotient(static_cast<float>(rule.row(element)), static_cast<float>(rule.rows)), 1);
+    return static_cast<float>(keys) - (keys < kCloseKeys ? part : 0);
+  }
 
   /// Where an element lies between two knots, from 0 to 1: by key and row together where few keys lie between, which
-  /// may be integers that all occur. Else an eighth is for the lower one's key, another for the upper one's, so that of
-  /// few different keys each is divided by its rows. The first interval has only rows of its knot's key. Does not fall
-  /// where the element rises, whatever is rounded, and has no branches: lanes meet all cases.
-  __device__ static float part_of_interval(const Rule& rule, Element element, Element low, Element high,
-                                           bool is_first) {
+  /// may be integers that all occur. Else a part is for the lower one's key, another for the upper one's, so that of
+  /// few different keys each is divided by its rows; what lies between goes by key, and by row too where keys are
+  /// close. The first interval has only rows of its knot's key. Does not fall where the element rises, whatever is
+  /// rounded, and has no branches: lanes meet all cases.
+  __device__ float part_of_interval(const Rule& rule, Element element, Element low, Element high, bool is_first) const {
     constexpr std::uint64_t kFewKeys = 8;
-    constexpr float kOfKey = 0.125f;
     const std::uint64_t keys = Rule::key(high) - Rule::key(low);
     const std::uint64_t which = Rule::key(element) - Rule::key(low);
     const bool few = keys < kFewKeys;
+    const bool close = keys < kCloseKeys;
     const bool lower = !few && which == 0;
     const bool upper = !few && which == keys;
-    const bool by_row = few || lower || upper;
-    const std::uint64_t least_row = upper || is_first ? 0 : rule.row(low);
-    const std::uint64_t from = by_row ? least_row : 0;
-    const std::uint64_t most_row = lower ? rule.rows - 1 : rule.row(high) + (few ? keys * rule.rows : 0);
-    const std::uint64_t to = by_row ? most_row : keys;
-    const std::uint64_t place = by_row ? rule.row(element) + (few ? which * rule.rows : 0) : which;
+    const bool of_knot = lower || upper;
+    const std::uint64_t key_unit = of_knot ? 0 : (close ? rule.rows : 1);
+    const std::uint64_t from = (few || lower) && !is_first ? rule.row(low) : 0;
+    const std::uint64_t to = lower ? rule.rows - 1 : keys * key_unit + (few || upper ? rule.row(high) : 0);
+    const std::uint64_t place = which * key_unit + (of_knot || close ? rule.row(element) : 0);
     const float part = quotient(static_cast<float>(place - from), static_cast<float>(to - from) + 1);
-    const float offset = upper ? 1 - kOfKey : kOfKey;
-    const float scale = by_row ? kOfKey : 1 - 2 * kOfKey;
+    const float offset = upper ? 1 - of_key_ : of_key_;
+    const float scale = of_knot ? of_key_ : 1 - 2 * of_key_;
     return few ? part : (lower ? 0 : offset) + scale * part;
   }
 
@@ -156,6 +170,9 @@ class KnotsOfBlock {
 
   Element sorted_[kMostKnots];
   float low_scale_;  ///< bins below all knots for a unit of distance from the least one, near it, unless they double
+  /// Of an interval's bins, for its lower knot's key, and for its upper one's: few where no two knots have one key, as
+  /// each may then have few rows.
+  float of_key_;
 };
 
 }  // namespace skyrank::kernels::cuda

@@ -103,7 +103,8 @@ class NarrowKnotsOfBlock {
     const bool only_zeros = keys_[0] == 0 && same == 0 && rule.count > 1;
     if (const float of_key = only_zeros ? rows_of_diagonal(rule, 1) : 0; of_key > 0) extent = fminf(extent, of_key);
     const float even = fminf(quotient(static_cast<float>(kLowBins / 2), extent + 1), 1);
-    return fmaxf(rule.low_scale_of(intervals, places_[intervals] - places_[0]), even);
+    const float near = rule.low_scale_of(intervals, static_cast<float>(places_[intervals] - places_[0]));
+    return fmaxf(fminf(near, 1), even);
   }
 
   /// Among all elements of as many rows of each key.

@@ -150,12 +150,17 @@ class BinShare {
   __device__ void set(unsigned i, unsigned bin, Element element) const {
     elements_[i] = element;
     if constexpr (kByDistance) {
-      if (has_distances()) distances().set(i, BinDistances::between(element, bins_.elements[bin * bins_.room]));
+      if (has_distances()) {
+        const BinDistances of_elements = distances();
+        of_elements.set(i, of_elements.between(element, bins_.elements[bin * bins_.room]));
+      }
     }
   }
 
   /// Behind the elements, until one of the large bins is divided there.
-  __device__ BinDistances distances() const { return BinDistances(reinterpret_cast<unsigned*>(elements_ + size_)); }
+  __device__ BinDistances distances() const {
+    return {reinterpret_cast<unsigned*>(elements_ + size_), bins_.rule.rows};
+  }
   /// Of shares up to kMostOfShare, unless the last bin has so many elements that all are merged.
   __device__ bool has_distances() const {
     static_assert(kLittle ||
@@ -190,7 +195,7 @@ class BinShare {
       const unsigned bin = bin_at(before_ + i);
       const unsigned begin = begins_[bin] - before_;
       const Element mine = elements_[i];
-      const float distance = BinDistances::between(mine, elements_[begin]);
+      const float distance = distances().between(mine, elements_[begin]);
       const BinDistances::Rank rank = distances().rank_in_runs(distance, i, begin, end_of(bin) - before_);
       if (rank.sure) ranked.put(before_ + begin + rank.below, mine);
       sure &= rank.sure;

@@ -30,10 +30,10 @@ class StretchBound {
         least_load_(rows.descending() ? Rows::kLoadsOfTile - 1 : 0) {
     if (limit_ == 0 && rows.descending()) first_tile_ = rows.first_tile(row_);
     if (limit_ == 0 && !rows.descending()) end_tile_ = rows.end_tile(row_);
-    keep_computed(first_);
-    keep_computed(others_);
-    keep_computed(first_tile_);
-    keep_computed(end_tile_);
+    hold_in_register(first_);
+    hold_in_register(others_);
+    hold_in_register(first_tile_);
+    hold_in_register(end_tile_);
   }
 
   /// Whether a tile may have some. Where the threshold's key is zero, most have none and need not be read.

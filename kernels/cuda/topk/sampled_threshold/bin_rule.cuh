@@ -58,14 +58,14 @@ struct BinRule {
   }
 
   /// Of the bins below all knots, how many lie between an element's and the least knot: half of them are equal. Then
-  /// the first doubling of that distance has 32, the next two together as many, the next four, and so on.
+  /// the first doubling of that distance has 32, the next two together as many, the next four, and so on. None where
+  /// it is negative, as may be of an element that is not below all knots.
   __device__ static unsigned steps_below(float steps, unsigned bins = kLowBins) {
     constexpr unsigned kBits = 5;
     constexpr float kDoubling = 1u << 23;
     const auto even = static_cast<float>(bins / 2);
     const auto farther = static_cast<float>(doublings_of(fmaxf(steps, even), even, 23));
-    return min(static_cast<unsigned>(fminf(steps, even)) + doublings_of(kDoubling + farther, kDoubling, kBits),
-               bins - 1);
+    return min(__float2uint_rz(fminf(steps, even)) + doublings_of(kDoubling + farther, kDoubling, kBits), bins - 1);
   }
 
   /// Parts of doublings from one number to another, 2^bits of each. It may be anything where the former is the greater.

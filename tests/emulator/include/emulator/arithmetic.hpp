@@ -70,6 +70,11 @@ inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x
 inline float __saturatef(float x) { return x >= 1 ? 1.0F : x > 0 ? x : 0.0F; }
 /// The device's is off by two units in the last place.
 inline float __fdividef(float x, float y) { return x / y; }
+/// Towards zero; what does not fit becomes the nearest unsigned integer, NaN zero.
+inline unsigned __float2uint_rz(float x) {
+  if (!(x > 0)) return 0;
+  return x < 0x1p32F ? static_cast<unsigned>(x) : ~0u;
+}
 
 // Rounded one by one, never contracted.
 inline float __fadd_rn(float x, float y) { return x + y; }

@@ -23,17 +23,36 @@ __device__ inline void wait_for_turn(unsigned turns) {
   }
 }
 
-/// A block's tiles: every `stride` rows from `first` on, below `end`.
+/// A block's turns, by number: every `stride`-th from `first` on, below `end`. The `last` tiles of all come before the
+/// others, the very last one first: the first blocks start before the others.
 struct MachineTiles {
-  std::size_t first;
-  std::size_t stride;
-  std::size_t end;
+  unsigned first;
+  unsigned stride;
+  unsigned end;
+  unsigned last = 0;
+  unsigned all = 0;
+
+  /// Where the tile of a turn begins.
+  template <class Form>
+  __device__ std::size_t begin(unsigned turn) const {
+    return std::size_t{turn < last ? all - 1 - turn : turn - last} * Form::kTile;
+  }
 };
 
 /// Where all blocks of a grid take turns.
 template <class Form>
 __device__ MachineTiles tiles_in_turns(const MachineRows& rows) {
-  return {std::size_t{blockIdx.x} * Form::kTile, std::size_t{gridDim.x} * Form::kTile, rows.n};
+  return {blockIdx.x, gridDim.x, static_cast<unsigned>((rows.n + Form::kTile - 1) / Form::kTile)};
+}
+
+/// Begins to bring the rows of one of a block's turns, none after the last one.
+template <class Form>
+__device__ void fetch_turn(const RowMachine<Form>& machine, const MachineRows& rows, const MachineTiles& tiles,
+                           unsigned turn, unsigned place) {
+  if (turn < tiles.end)
+    machine.memory().fetch(rows, tiles.begin<Form>(turn), place);
+  else
+    end_copies();  // turns are waited for by their number
 }
 
 /// Begins to bring a block's first rows.
@@ -42,7 +61,7 @@ __device__ void fetch_first(const RowMachine<Form>& machine, const MachineLayout
                             const MachineTiles& tiles) {
 #pragma unroll 1
   for (unsigned turn = 0; turn + 1 < layout.turns; ++turn) {
-    machine.memory().fetch(rows, tiles.first + turn * tiles.stride, turn);
+    fetch_turn(machine, rows, tiles, tiles.first + turn * tiles.stride, turn);
   }
 }
 
@@ -52,14 +71,15 @@ template <class Form, class Body>
 __device__ void for_rows_fetched(RowMachine<Form>& machine, const MachineLayout& layout, const MachineRows& rows,
                                  const MachineTiles& tiles, Body body) {
   const unsigned turns = layout.turns;
-  const std::size_t ahead = (turns - 1) * tiles.stride;
-  unsigned turn = 0;
-  for (std::size_t tile = tiles.first; tile < tiles.end; tile += tiles.stride) {
-    machine.memory().fetch(rows, tile + ahead, turn == 0 ? turns - 1 : turn - 1);
+  const unsigned ahead = (turns - 1) * tiles.stride;
+  unsigned place = 0;
+  for (unsigned turn = tiles.first; turn < tiles.end; turn += tiles.stride) {
+    fetch_turn(machine, rows, tiles, turn + ahead, place == 0 ? turns - 1 : place - 1);
     wait_for_turn(turns);
-    machine.run(rows, tile, turn);
+    const std::size_t tile = tiles.begin<Form>(turn);
+    machine.run(rows, tile, place);
     body(tile, machine.memory().first_place(tile));
-    turn = turn + 1 == turns ? 0 : turn + 1;
+    place = place + 1 == turns ? 0 : place + 1;
   }
 }
 

@@ -86,22 +86,21 @@ __global__ void __launch_bounds__(kSampleOfScoresThreads)
   if (i < count) elements[i] = rows.at(sampled_place(i, count, rows.size()));
 }
 
-/// How the tiles of a grid are shared out: to the first blocks in turns, and the last tiles a few at a time to blocks
-/// that start when one of these is done, as some are sooner.
+/// How the tiles of a grid are shared out: to the first blocks in turns, the last tiles of all before the others, and
+/// some a few at a time to blocks that start when one of these is done, as some are sooner. Of sorted rows, in either
+/// direction, few tiles have all candidates, and those take long: they come first, while others read.
 struct ComputedTurns {
   static constexpr unsigned kTilesOfLater = 4;
 
   unsigned blocks;    ///< that take turns
   unsigned in_turns;  ///< tiles
+  unsigned tiles;     ///< of all rows
 
   /// Those of this block.
-  template <class Form>
-  __device__ MachineTiles tiles(std::size_t n) const {
-    constexpr std::size_t kTile = Form::kTile;
-    const std::size_t end = in_turns * kTile;
-    if (blockIdx.x < blocks) return {blockIdx.x * kTile, blocks * kTile, end < n ? end : n};
-    const std::size_t first = end + (blockIdx.x - blocks) * (kTilesOfLater * kTile);
-    return {first, kTile, min(first + kTilesOfLater * kTile, n)};
+  __device__ MachineTiles of_block() const {
+    if (blockIdx.x < blocks) return {blockIdx.x, blocks, in_turns, blocks, tiles};
+    const unsigned first = in_turns + (blockIdx.x - blocks) * kTilesOfLater;
+    return {first, 1, min(first + kTilesOfLater, tiles), blocks, tiles};
   }
 };
 
@@ -119,7 +118,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   __shared__ KnotsOfBlock<Element> knots;
   const MachineRows all{rows.n, nullptr};
   RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
-  const MachineTiles tiles = turns.tiles<Form>(rows.n);
+  const MachineTiles tiles = turns.of_block();
   fetch_first(machine, layout, all, tiles);  // while the threshold is being found: the columns were there before
   wait_for_previous();
   let_next_start();
@@ -242,7 +241,8 @@ std::optional<TopKSolution> select_with(const ScanProblem& problem, const Thresh
   const std::size_t later = later_blocks(tiles, resident);
   const std::size_t in_turns = tiles - std::min(tiles, later * ComputedTurns::kTilesOfLater);
   const ComputedTurns turns{.blocks = static_cast<unsigned>(std::min(tiles, resident)),
-                            .in_turns = static_cast<unsigned>(in_turns)};
+                            .in_turns = static_cast<unsigned>(in_turns),
+                            .tiles = static_cast<unsigned>(tiles)};
   const Grid grid{.blocks = turns.blocks + later, .threads = kMachineThreads, .shared_bytes = shared_bytes};
   const std::size_t sampled = plan.sample();
   const auto sample = device.allocate<ComputedRows::Element>(sampled);

@@ -23,8 +23,9 @@ __device__ inline void wait_for_turn(unsigned turns) {
   }
 }
 
-/// A block's turns, by number: every `stride`-th from `first` on, below `end`. The `last` tiles of all come before the
-/// others, the very last one first: the first blocks start before the others.
+/// A block's tiles, by their numbers in the order that all blocks take them in: every `stride`-th from `first` on,
+/// below `end`. The `last` tiles of `all` come before the others, the very last one first: the first blocks start
+/// before the others.
 struct MachineTiles {
   unsigned first;
   unsigned stride;
@@ -32,10 +33,10 @@ struct MachineTiles {
   unsigned last = 0;
   unsigned all = 0;
 
-  /// Where the tile of a turn begins.
+  /// Where the tile of a number begins.
   template <class Form>
-  __device__ std::size_t begin(unsigned turn) const {
-    return std::size_t{turn < last ? all - 1 - turn : turn - last} * Form::kTile;
+  __device__ std::size_t begin(unsigned number) const {
+    return std::size_t{number < last ? all - 1 - number : number - last} * Form::kTile;
   }
 };
 
@@ -45,14 +46,14 @@ __device__ MachineTiles tiles_in_turns(const MachineRows& rows) {
   return {blockIdx.x, gridDim.x, static_cast<unsigned>((rows.n + Form::kTile - 1) / Form::kTile)};
 }
 
-/// Begins to bring the rows of one of a block's turns, none after the last one.
+/// Begins to bring the rows of one of a block's tiles for a turn, none after the last one.
 template <class Form>
-__device__ void fetch_turn(const RowMachine<Form>& machine, const MachineRows& rows, const MachineTiles& tiles,
-                           unsigned turn, unsigned place) {
-  if (turn < tiles.end)
-    machine.memory().fetch(rows, tiles.begin<Form>(turn), place);
+__device__ void fetch_tile(const RowMachine<Form>& machine, const MachineRows& rows, const MachineTiles& tiles,
+                           unsigned number, unsigned turn) {
+  if (number < tiles.end)
+    machine.memory().fetch(rows, tiles.begin<Form>(number), turn);
   else
-    end_copies();  // turns are waited for by their number
+    end_copies();  // a turn is waited for by how many have begun after it
 }
 
 /// Begins to bring a block's first rows.
@@ -61,7 +62,7 @@ __device__ void fetch_first(const RowMachine<Form>& machine, const MachineLayout
                             const MachineTiles& tiles) {
 #pragma unroll 1
   for (unsigned turn = 0; turn + 1 < layout.turns; ++turn) {
-    fetch_turn(machine, rows, tiles, tiles.first + turn * tiles.stride, turn);
+    fetch_tile(machine, rows, tiles, tiles.first + turn * tiles.stride, turn);
   }
 }
 
@@ -72,14 +73,14 @@ __device__ void for_rows_fetched(RowMachine<Form>& machine, const MachineLayout&
                                  const MachineTiles& tiles, Body body) {
   const unsigned turns = layout.turns;
   const unsigned ahead = (turns - 1) * tiles.stride;
-  unsigned place = 0;
-  for (unsigned turn = tiles.first; turn < tiles.end; turn += tiles.stride) {
-    fetch_turn(machine, rows, tiles, turn + ahead, place == 0 ? turns - 1 : place - 1);
+  unsigned turn = 0;
+  for (unsigned number = tiles.first; number < tiles.end; number += tiles.stride) {
+    fetch_tile(machine, rows, tiles, number + ahead, turn == 0 ? turns - 1 : turn - 1);
     wait_for_turn(turns);
-    const std::size_t tile = tiles.begin<Form>(turn);
-    machine.run(rows, tile, place);
+    const std::size_t tile = tiles.begin<Form>(number);
+    machine.run(rows, tile, turn);
     body(tile, machine.memory().first_place(tile));
-    place = place + 1 == turns ? 0 : place + 1;
+    turn = turn + 1 == turns ? 0 : turn + 1;
   }
 }
 

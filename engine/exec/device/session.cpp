@@ -20,7 +20,7 @@ DeviceSession::Identity DeviceSession::identity_of(const ColumnData& column) {
 
 const kernels::StoredColumn& DeviceSession::column(const ColumnData& column) {
   if (const auto shared = shares_ ? shared_on_device(column) : column.device) {
-    if (seen_.insert(shared.get()).second && shared->is_there()) ++found_;
+    if (shared_.insert(shared).second && shared->is_there()) ++found_;
     return shared->values(transfer_ms_);
   }
   auto& resident = columns_[identity_of(column)];

@@ -21,7 +21,7 @@ class DeviceSession {
   /// With `shares`, columns that are brought to the device stay there for later queries, as long as their table does.
   explicit DeviceSession(bool shares = false) : shares_(shares) {}
 
-  /// A column on the device. It has a device form.
+  /// Returns a column's values on the device, valid until the session ends. The column must have a device form.
   const kernels::StoredColumn& column(const ColumnData& column);
 
   /// Memory of the device with a copy of the host's, for as long as the session lives.
@@ -42,7 +42,7 @@ class DeviceSession {
 
   bool shares() const { return shares_; }
   /// Columns that the query read there, and how many of them earlier queries had brought.
-  std::size_t columns() const { return seen_.size(); }
+  std::size_t columns() const { return shared_.size(); }
   std::size_t columns_found() const { return found_; }
 
  private:
@@ -53,7 +53,8 @@ class DeviceSession {
 
   bool shares_ = false;
   std::map<Identity, std::shared_ptr<ResidentColumn>> columns_;
-  std::set<const ResidentColumn*> seen_;
+  /// Columns of tables. Held, as the table that shares one may be gone before the query ends.
+  std::set<std::shared_ptr<ResidentColumn>> shared_;
   std::size_t found_ = 0;
   std::vector<kernels::cuda::DeviceArray> tables_;
   double transfer_ms_ = 0;

@@ -182,9 +182,10 @@ class Translator {
   void emit_of_host(const Operation& operation) {
     const query::BoundExpression part{query::BoundPtr(program_.expression.root, operation.node), operation.type, -1,
                                       program_.expression.text, program_.expression.location};
-    const Column column =
-        evaluate_all(part, program_.table, Rows{program_.table.num_rows(), nullptr}, "computed by the host");
-    emit_column(column.data());
+    ColumnData column =
+        evaluate_all(part, program_.table, Rows{program_.table.num_rows(), nullptr}, "computed by the host").data();
+    column.cache.reset();  // no later query can ask for this column, so its copy is the session's alone
+    emit_column(column);
   }
 
   void emit_chain(const Operation& operation, const Instruction& link) {

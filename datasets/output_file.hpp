@@ -1,15 +1,23 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace skyrank::datasets {
 
-/// A file that appears complete or not at all: bytes go to a temporary file in the same folder, `commit` forces them to
-/// the disk and gives them their name. Without `commit` the destructor removes the temporary file. What exists and is
-/// no regular file (a device, a pipe) is written in place. ResourceError with path and reason on any failure.
+/// A file that appears complete or not at all: bytes go to a file without a name in the same folder, `commit` forces
+/// them to the disk and names it. Nothing is left when the process is killed before; filesystems that know no files
+/// without a name get a hidden temporary one, which the destructor removes.
+///
+/// A new file honours the umask. One that exists keeps its mode, and its owner and group where the system allows that;
+/// it must be writable, as for a program that writes in place. A symbolic link stays: the file it points to is
+/// replaced. Anything but a regular file (a device, a pipe) is written in place, and so are the descriptors that
+/// /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N name. ResourceError with path and reason on any failure.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path file);
@@ -21,13 +29,37 @@ class OutputFile {
   void commit();
 
  private:
-  [[noreturn]] void fail(int error) const;
-  void open_temporary();
-  void close();
+  /// A descriptor that is closed with the object.
+  class Descriptor {
+   public:
+    Descriptor() = default;
+    explicit Descriptor(int fd) : fd_(fd) {}
+    ~Descriptor();
+    Descriptor(Descriptor&& other) noexcept;
+    Descriptor& operator=(Descriptor&& other) noexcept;
 
-  std::filesystem::path file_;
-  std::filesystem::path temporary_;  // empty when written in place
-  int fd_ = -1;
+    int get() const { return fd_; }
+    bool is_open() const { return fd_ >= 0; }
+    int close();  ///< errno of the system's close, or 0
+
+   private:
+    int fd_ = -1;
+  };
+
+  [[noreturn]] void fail(int error) const;
+  void open_beside();
+  void open_named(mode_t mode);
+  void keep_owner_and_mode() const;
+  void give_name();
+  int link_as(const std::filesystem::path& name) const;
+  std::filesystem::path temporary_name(int attempt) const;
+
+  std::filesystem::path file_;         // as the caller spells it
+  std::filesystem::path target_;       // what its links lead to
+  std::optional<struct stat> before_;  // of the file that is replaced
+  std::filesystem::path temporary_;    // to remove; empty while there is none
+  bool in_place_ = false;
+  Descriptor descriptor_;
 };
 
 }  // namespace skyrank::datasets

@@ -10,11 +10,10 @@
 
 namespace skyrank::datasets {
 
-/// Writes a table to a file. The rows go to a temporary file in the same folder that takes the place of `file` once it
-/// is complete and on the disk; whatever fails leaves nothing behind and an existing file as it was. Devices and pipes
-/// are written in place. ResourceError with path and reason when the system refuses; DataError for a format that is not
-/// written and for values that the format does not hold (Parquet has no timestamps in seconds: they become
-/// milliseconds).
+/// Writes a table to a file, which appears complete or not at all and keeps its mode (see OutputFile); whatever fails
+/// leaves nothing behind and an existing file as it was. Devices and pipes are written in place. ResourceError with
+/// path and reason when the system refuses; DataError for a format that is not written and for values that the format
+/// does not hold (Parquet has no timestamps in seconds: they become milliseconds).
 ///
 /// CSV: header, `\n`, quotes only where needed (also around strings that would read as NULL), numbers in the shortest
 /// form that reads back to the same value, NULL as an empty field (NULL where it is the only column). JSON lines: NULL

@@ -11,6 +11,7 @@
 #include <limits>
 #include <numeric>
 
+#include "datasets/output_file.hpp"
 #include "datasets/reader.hpp"
 #include "tests/datasets/support.hpp"
 
@@ -163,6 +164,16 @@ TEST(Writer, EmptyTables) {
   }
 }
 
+// Exit status of `run` in a child process.
+template <class Run>
+int in_child(Run run) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(run());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 // Failures
 
 TEST(Writer, ReplacesAFileAsAWhole) {
@@ -179,6 +190,107 @@ TEST(Writer, ALinkStaysALink) {
   write(sample(), folder / "link.csv", Format::csv);
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.csv"));
   EXPECT_EQ(content_of(folder / "real.csv"), streamed(sample(), Format::csv));
+}
+
+TEST(Writer, ALinkToNothingStaysALink) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("second.csv", folder / "first.csv");
+  std::filesystem::create_symlink("real.csv", folder / "second.csv");
+  write(sample(), folder / "first.csv", Format::csv);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "first.csv"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "second.csv"));
+  EXPECT_EQ(content_of(folder / "real.csv"), streamed(sample(), Format::csv));
+  std::filesystem::create_symlink("round.csv", folder / "round.csv");
+  EXPECT_THAT(error_of<ResourceError>([&] { write(sample(), folder / "round.csv", Format::csv); }),
+              HasSubstr("Too many levels of symbolic links"));
+}
+
+struct stat status_of(const std::filesystem::path& file) {
+  struct stat status {};
+  EXPECT_EQ(::stat(file.c_str(), &status), 0) << file;
+  return status;
+}
+
+TEST(Writer, AReplacedFileKeepsItsMode) {
+  const TemporaryFolder folder;
+  for (const mode_t mode : {0600, 0640, 0666, 0755}) {
+    ASSERT_EQ(::chmod(folder.write("t.csv", "old").c_str(), mode), 0);
+    write(sample(), folder / "t.csv", Format::csv);
+    EXPECT_EQ(content_of(folder / "t.csv"), streamed(sample(), Format::csv));
+    EXPECT_EQ(status_of(folder / "t.csv").st_mode & 07777, mode);
+  }
+}
+
+TEST(Writer, AReplacedFileKeepsItsOwnerWhereThatIsAllowed) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("t.csv", "old");
+  constexpr uid_t kOther = 65534;
+  if (::chown(file.c_str(), kOther, kOther) != 0) GTEST_SKIP() << "only root may give files away";
+  ASSERT_EQ(::chmod(file.c_str(), 04750), 0);
+  write(sample(), file, Format::csv);
+  EXPECT_EQ(status_of(file).st_uid, kOther);
+  EXPECT_EQ(status_of(file).st_gid, kOther);
+  EXPECT_EQ(status_of(file).st_mode & 07777, 04750U);
+}
+
+TEST(Writer, ANewFileHonoursTheUmask) {
+  const TemporaryFolder folder;
+  const mode_t before = ::umask(027);
+  write(sample(), folder / "t.csv", Format::csv);
+  ::umask(before);
+  EXPECT_EQ(status_of(folder / "t.csv").st_mode & 07777, 0640U);
+}
+
+TEST(Writer, AFileThatMayNotBeWrittenIsNotReplaced) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("t.csv", "old");
+  ASSERT_EQ(::chmod(file.c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
+  EXPECT_EQ(in_child([&] {
+              if (::geteuid() == 0 && ::seteuid(65534) != 0) return 2;
+              try {
+                write(sample(), file, Format::csv, 1);
+              } catch (const ResourceError& error) {
+                return std::string(error.what()).find("Permission denied") != std::string::npos ? 0 : 3;
+              }
+              return 4;
+            }),
+            0);
+  EXPECT_EQ(content_of(file), "old");
+}
+
+TEST(Writer, AnOpenDescriptorIsWrittenFromItsPosition) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("t.csv", "before\n");
+  const int fd = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  for (const std::string place : {"/dev/fd/", "/proc/self/fd/"}) {
+    write(sample(), place + std::to_string(fd), Format::csv);
+  }
+  ::close(fd);
+  EXPECT_EQ(content_of(file), "before\n" + streamed(sample(), Format::csv) + streamed(sample(), Format::csv));
+  EXPECT_THAT(folder.content(), ElementsAre("t.csv"));
+  EXPECT_THAT(error_of<ResourceError>([&] { write(sample(), "/dev/fd/987", Format::csv); }),
+              HasSubstr("/dev/fd/987: cannot be written: Bad file descriptor"));
+}
+
+TEST(Writer, AKilledWriterLeavesNothing) {
+  const TemporaryFolder folder;
+  const int fd = ::open(folder.path().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (fd < 0) GTEST_SKIP() << "this filesystem knows no files without a name";
+  ::close(fd);
+  folder.write("old.csv", "untouched");
+  for (const char* name : {"new.csv", "old.csv"}) {
+    EXPECT_EQ(in_child([&] {
+                OutputFile file(folder / name);
+                file.write("half");
+                ::raise(SIGKILL);
+                return 0;
+              }),
+              128 + SIGKILL);
+    EXPECT_THAT(folder.content(), ElementsAre("old.csv"));
+    EXPECT_EQ(content_of(folder / "old.csv"), "untouched");
+  }
 }
 
 TEST(Writer, PlacesThatCannotBeWritten) {
@@ -214,16 +326,6 @@ TEST(Writer, AStreamThatFails) {
   }
   out.clear();
   EXPECT_THAT(error_of<ResourceError>([&] { write_text(sample(), out); }), HasSubstr("cannot be written"));
-}
-
-// Exit status of `run` in a child process.
-template <class Run>
-int in_child(Run run) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(run());
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 // A limit on the size of files stands for a disk that fills up halfway.

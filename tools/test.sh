@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands. Without arguments all stages; with arguments those named, in their order.
-# usage: [TIDY_COMMITS=N|all] tools/test.sh [setup] [format] [release] [tidy] [asan] [tsan] [fuzz]
+# usage: [TIDY_COMMITS=N|all] tools/test.sh [setup] [format] [checks] [release] [tidy] [asan] [tsan] [fuzz]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly STAGES=(setup format release tidy asan tsan fuzz)
+readonly STAGES=(setup format checks release tidy asan tsan fuzz)
 readonly FIRST_PARTY=(engine kernels planner datasets tools)
 readonly tidy_commits=${TIDY_COMMITS:-50}  # whose files clang-tidy looks at, or all
 
@@ -41,6 +41,8 @@ stage_setup() { tools/setup.sh --test; }
 stage_format() {
   git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs clang-format-14 --dry-run --Werror
 }
+
+stage_checks() { tools/checks/layering.py; }
 
 # The GPU kernels are compiled where nvcc is found; their tests skip where there is no GPU. On the emulator they run with
 # the address sanitizer, which sees more there.

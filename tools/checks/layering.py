@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Checks that includes between folders point one way: tools -> datasets -> engine -> planner -> kernels.
+
+usage: tools/checks/layering.py [ROOT]
+
+Prints each include that no line of ALLOWED permits, as FILE:LINE, and exits with 1 when there is one. Tests may include
+everything. A source file that stands in none of the folders below is an error too, so that no new folder escapes.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+# Folder -> folders that its files may include from, beside itself. The longest matching prefix decides. The public
+# headers are named <skyrank/...>, everything else by its path from the root.
+ALLOWED = {
+    "kernels": [],
+    "planner": ["kernels"],
+    "engine/include": [],
+    "engine/query": ["engine/include", "engine"],
+    "engine/exec": ["engine/include", "engine", "engine/query", "planner", "kernels"],
+    "engine": ["engine/include", "engine/query", "engine/exec", "planner", "kernels"],
+    "engine/examples": ["engine/include"],
+    "datasets": ["engine/include", "engine"],
+    "tools": ["engine/include", "engine", "engine/query", "datasets", "planner", "kernels"],
+    "tests": ["engine/include", "engine", "engine/query", "engine/exec", "datasets", "planner", "kernels", "tools"],
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
+SOURCES = ("*.cpp", "*.hpp", "*.cu", "*.cuh", "*.hpp.in")
+
+
+def folder_of(path: str) -> str | None:
+    """Returns the folder of ALLOWED that a path belongs to, or None."""
+    parts = path.split("/")[:-1]
+    for size in range(len(parts), 0, -1):
+        if (folder := "/".join(parts[:size])) in ALLOWED:
+            return folder
+    return None
+
+
+def target_of(include: str) -> str | None:
+    """Returns the folder that an include comes from; None for libraries and for files of the including folder."""
+    if include.startswith("skyrank/"):
+        return "engine/include"
+    return folder_of(include)
+
+
+def violations(root: pathlib.Path, path: str) -> list[str]:
+    source = folder_of(path)
+    if source is None:
+        return [f"{path}: stands in no folder that tools/checks/layering.py knows"]
+    found = []
+    for number, line in enumerate((root / path).read_text().splitlines(), 1):
+        match = INCLUDE.match(line)
+        target = target_of(match[1]) if match else None
+        if target is not None and target != source and target not in ALLOWED[source]:
+            found.append(f"{path}:{number}: {source}/ must not include {match[1]} of {target}/")
+    return found
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]).resolve()
+    listed = subprocess.run(["git", "ls-files", *SOURCES], cwd=root, capture_output=True, text=True, check=True)
+    files = listed.stdout.split()
+    found = [violation for path in files for violation in violations(root, path)]
+    print(*found, sep="\n", end="\n" if found else "")
+    print(f"layering: {len(files)} files, {len(found)} includes against the layers")
+    return 1 if found or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

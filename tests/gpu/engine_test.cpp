@@ -103,6 +103,76 @@ TEST_F(EngineOnGpu, QueriesOverOneTableShareItsColumns) {
   }
 }
 
+/// Every way in which an engine keeps a table on the GPU.
+struct Keeping {
+  const char* name;
+  bool share_columns;
+  std::size_t shared_key_bytes;
+  bool pinned;
+};
+
+constexpr Keeping kKeepings[] = {{"nothing", false, 0, false},
+                                 {"the table", false, 0, true},
+                                 {"columns", true, 0, false},
+                                 {"columns and keys", true, std::size_t{1} << 25, false},
+                                 {"columns and the last keys", true, 400, false}};
+
+Table table_with_strings(int rows) {
+  std::mt19937 random(3);
+  std::vector<std::int32_t> a;
+  std::vector<double> b;
+  std::vector<std::string> s;
+  std::vector<bool> valid;
+  for (int i = 0; i < rows; ++i) {
+    a.push_back(static_cast<std::int32_t>(random() % 50));
+    b.push_back(static_cast<double>(random() % 1000) / 40);
+    s.emplace_back(1, static_cast<char>('x' + random() % 3));
+    valid.push_back(random() % 10 != 0);
+  }
+  return Table({Column::own("a", a), Column::own("b", b), Column::own("s", s, valid)});
+}
+
+/// Queries of every shape under conditions that the host evaluates whole, in part and not at all.
+std::vector<Query> queries_with_filters() {
+  std::vector<Query> queries;
+  for (const char* condition : {"s = 'x'", "exp(b) > 1000", "a > 20", "s < 'z' and a > 3", "s is not null",
+                                "a > 3 and b < 20", "log(b + 1) < 2 or a in [1, 2, 3]"}) {
+    const Query filtered = Query::from("t").where(condition);
+    queries.push_back(Query(filtered).rank_by({low("a")}).limit(10));
+    queries.push_back(Query(filtered).rank_by({low("a")}));
+    queries.push_back(Query(filtered).rank_by({high("exp(b / 100)"), low("a")}).limit(4));
+    queries.push_back(Query(filtered).prefer({low("a"), high("b")}));
+    queries.push_back(Query(filtered).prefer({low("a"), high("b")}).levels(2).rank_by({high("b")}).limit(7));
+    queries.push_back(Query(filtered).partition_by({"s"}).rank_by({low("b")}).limit(2));
+  }
+  return queries;
+}
+
+TEST_F(EngineOnGpu, FiltersOfTheHostGiveTheRowsOfTheCpuHoweverQueriesShare) {
+  const std::vector<Query> queries = queries_with_filters();
+  const Engine cpu = engine_on(DeviceChoice::cpu);
+  for (const Keeping& keeping : kKeepings) {
+    const Engine gpu({.threads = 2,
+                      .device = DeviceChoice::cuda,
+                      .shared_key_bytes = keeping.shared_key_bytes,
+                      .share_columns = keeping.share_columns});
+    for (const int rows : {8, 33, 300}) {
+      SCOPED_TRACE(std::string("an engine that keeps ") + keeping.name + ", " + std::to_string(rows) + " rows");
+      const Table table = table_with_strings(rows);
+      const Table kept = keeping.pinned ? gpu.pin(table, Engine::Pin::on_use) : table;
+      for (const Query& query : queries) {
+        SCOPED_TRACE(query.condition->text());
+        const Result expected = cpu.run(query, table);
+        for (const int later : {3, 0}) {
+          const Result result = gpu.run(query, kept, {.count_work = false, .stop = {}, .later_queries = later});
+          EXPECT_EQ(result.rows, expected.rows);
+          EXPECT_EQ(result.levels, expected.levels);
+        }
+      }
+    }
+  }
+}
+
 double predicted_ms(const PlanNode& node) {
   double sum = node.predicted_ms;
   for (const PlanNode& child : node.children) sum += predicted_ms(child);

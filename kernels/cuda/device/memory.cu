@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "kernels/cuda/device/check.hpp"
 
@@ -21,6 +23,22 @@ std::size_t rounded(std::size_t bytes) {
   return bytes > std::numeric_limits<std::size_t>::max() - kAlignment
              ? bytes
              : (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// Returns true if the environment says SKYRANK_POISON_DEVICE_MEMORY=1, as tests do. Blocks are then filled when they
+/// are given out and when they come back, so that a kernel that reads what nobody wrote, or what was freed too early,
+/// gives wrong answers every time.
+bool poisons() {
+  static const bool on = [] {
+    const char* const value = std::getenv("SKYRANK_POISON_DEVICE_MEMORY");
+    return value != nullptr && std::string_view(value) == "1";
+  }();
+  return on;
+}
+
+void poison(void* data, std::size_t bytes, cudaStream_t stream) noexcept {
+  constexpr int kPoison = 0xa5;
+  if (poisons()) (void)cudaMemsetAsync(data, kPoison, bytes, stream);
 }
 
 }  // namespace
@@ -53,10 +71,16 @@ void PoolResource::give_back_kept() noexcept {
 void* PoolResource::allocate(std::size_t bytes, cudaStream_t stream) {
   const std::size_t size = rounded(bytes);
   reserve(size);
-  if (void* const kept = take_kept(size, stream)) return kept;
+  if (void* const kept = take_kept(size, stream)) {
+    poison(kept, size, stream);
+    return kept;
+  }
   void* data = nullptr;
   const cudaError_t status = cudaMallocFromPoolAsync(&data, size, pool_, stream);
-  if (status == cudaSuccess) return data;
+  if (status == cudaSuccess) {
+    poison(data, size, stream);
+    return data;
+  }
   give_back(size);
   (void)cudaGetLastError();
   throw OutOfMemory("cudaMallocFromPoolAsync",
@@ -67,6 +91,7 @@ void* PoolResource::allocate(std::size_t bytes, cudaStream_t stream) {
 
 void PoolResource::deallocate(void* data, std::size_t bytes, cudaStream_t stream) noexcept {
   const std::size_t size = rounded(bytes);
+  poison(data, size, stream);
   give_back(size);
   if (size <= kLargestKept) {
     try {

@@ -19,6 +19,7 @@
 #include "datasets/arrow_table.hpp"
 #include "datasets/output_file.hpp"
 #include "datasets/text_rows.hpp"
+#include "kernels/cpu/threads.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -32,6 +33,7 @@ using FormatRows = std::string (*)(const Table&, std::int64_t, std::int64_t);
 
 // Blocks of rows become text in parallel and leave in order.
 void write_rows(const Table& table, FormatRows format, int threads, const Sink& sink) {
+  if (table.num_rows() <= kRowsPerBlock) return sink(format(table, 0, table.num_rows()));
   std::int64_t next = 0;
   const auto take = [&](tbb::flow_control& control) {
     if (next >= table.num_rows()) control.stop();
@@ -40,7 +42,8 @@ void write_rows(const Table& table, FormatRows format, int threads, const Sink& 
   const auto render = [&](std::int64_t begin) {
     return format(table, begin, std::min(begin + kRowsPerBlock, table.num_rows()));
   };
-  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+  const kernels::WorkerThreads workers(threads);
+  tbb::task_arena arena(workers.count());
   arena.execute([&] {
     const std::size_t tokens = 2 * static_cast<std::size_t>(arena.max_concurrency());
     tbb::parallel_pipeline(tokens,

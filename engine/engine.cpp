@@ -1,7 +1,5 @@
 #include <skyrank/engine.hpp>
 
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 #include <unistd.h>
 
@@ -41,6 +39,7 @@
 #include "engine/text.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/common/transfers.hpp"
+#include "kernels/cpu/threads.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/failure.hpp"
 #include "kernels/cuda/eval/columns.hpp"
@@ -603,7 +602,8 @@ double device_bytes() {
   return kBytes;
 }
 
-std::optional<planner::Profile> profile_of(const EngineOptions& options) {
+/// The profile that the caller names, or else the user's own, which the engine can do without.
+std::optional<planner::Profile> profile_of(const EngineOptions& options, std::vector<std::string>& warnings) {
   const std::optional<std::filesystem::path> file = options.profile ? options.profile : planner::profile_file();
   if (!file || file->empty()) return std::nullopt;
   std::error_code error;
@@ -615,7 +615,10 @@ std::optional<planner::Profile> profile_of(const EngineOptions& options) {
   try {
     return planner::read_profile(*file, planner::cpu_name(), gpus.devices.empty() ? "" : gpus.devices.front().name);
   } catch (const planner::BadProfile& bad) {
-    throw ResourceError(bad.reason, {bad.source});
+    const ResourceError refused(bad.reason, {bad.source});
+    if (options.profile) throw refused;
+    warnings.push_back(std::string(refused.what()) + "; planning with built-in prices");
+    return std::nullopt;
   }
 }
 
@@ -650,14 +653,11 @@ auto guarded(const Query& query, const F& f) {
 struct Engine::State {
   explicit State(const EngineOptions& engine_options)
       : options(engine_options),
-        arena(options.threads == 0 ? tbb::task_arena::automatic : options.threads),
+        workers(options.threads),
+        arena(workers.count()),
         cuda(cuda_takes_part(options.device)),
         rules(exec::without({}, options.without)) {
-    if (auto profile = profile_of(options)) prices.emplace(std::move(*profile));
-    // TBB starts no more threads than there are cores, unless told to.
-    if (options.threads > tbb::info::default_concurrency()) {
-      more_threads.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(options.threads));
-    }
+    if (auto profile = profile_of(options, warnings)) prices.emplace(std::move(*profile));
     if (options.memory_bytes == 0) return;
     memory = std::make_shared<kernels::MemoryAccount>(options.memory_bytes, [this] { shared_keys.drop_all(); });
   }
@@ -775,7 +775,8 @@ struct Engine::State {
   }
 
   EngineOptions options;
-  std::optional<tbb::global_control> more_threads;
+  std::vector<std::string> warnings;
+  kernels::WorkerThreads workers;
   mutable tbb::task_arena arena;  // execute() may be called from several threads at once
   bool cuda = false;
   std::optional<planner::PriceList> prices;  ///< none: those of the built-in profile
@@ -796,6 +797,8 @@ Engine::Engine(EngineOptions options) {
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
+
+const std::vector<std::string>& Engine::warnings() const { return state_->warnings; }
 
 Result Engine::run(const Query& query, const Table& table, const RunOptions& options) const {
   return guarded(query, [&] {
@@ -819,10 +822,12 @@ void Engine::check(const Query& query, const Table& table) const { explain(query
 
 PlanNode Engine::explain(const Query& query, const Table& table, const RunOptions& options) const {
   return guarded(query, [&] {
-    const kernels::AccountScope counted(state_->memory.get());
-    exec::PhysicalPlan plan = state_->plan(query, table, options);
-    exec::choose_paths(plan);
-    return exec::tree(std::move(plan.operators), plan.rules);
+    return state_->arena.execute([&] {
+      const kernels::AccountScope counted(state_->memory.get());
+      exec::PhysicalPlan plan = state_->plan(query, table, options);
+      exec::choose_paths(plan);
+      return exec::tree(std::move(plan.operators), plan.rules);
+    });
   });
 }
 

@@ -3,11 +3,12 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -227,6 +228,20 @@ Profile profile_of(const YAML::Node& root, std::span<const std::string_view> tak
   return profile;
 }
 
+/// The text of a file. Throws BadProfile with the system's reason where it cannot be read.
+std::string content_of(const std::filesystem::path& file) {
+  std::string text;
+  std::array<char, 1 << 16> block{};
+  std::ifstream stream(file, std::ios::binary);
+  const bool open = stream.is_open();
+  while (stream.read(block.data(), block.size()) || stream.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
+  }
+  if (!open || stream.bad())
+    throw BadProfile{file.string(), "cannot be read: " + std::generic_category().message(errno)};
+  return text;
+}
+
 std::string named(const std::string& device) { return device.empty() ? "none" : "'" + device + "'"; }
 
 void check_machine(const Profile& profile, const std::string& source, const std::string& cpu, const std::string& gpu) {
@@ -301,9 +316,11 @@ std::optional<std::filesystem::path> profile_file() {
 std::optional<Profile> read_profile(const std::filesystem::path& file, const std::string& cpu, const std::string& gpu) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return std::nullopt;
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(stream), {});
-  if (!stream) throw BadProfile{file.string(), "cannot be read"};
+  const std::string text = content_of(file);
+  if (text.empty()) throw BadProfile{file.string(), "the profile is empty; make a new one with 'skyrank calibrate'"};
+  if (!text.ends_with('\n')) {
+    throw BadProfile{file.string(), "the profile is cut short; make a new one with 'skyrank calibrate'"};
+  }
   Profile profile = parse_profile(text, file.string());
   check_machine(profile, file.string(), cpu, gpu);
   return profile;

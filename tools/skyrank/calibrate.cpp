@@ -1,12 +1,18 @@
 #include <fmt/format.h>
 #include <tbb/info.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include <skyrank/error.hpp>
 
+#include "datasets/output_file.hpp"
+#include "kernels/cpu/threads.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "planner/measured.hpp"
 #include "tools/bench/planner/rates.hpp"
@@ -46,16 +52,28 @@ std::vector<MeasuredRun> measure(const CalibrateArguments& arguments, Console& c
 std::vector<MeasuredRun> read(const std::filesystem::path& file) {
   std::ifstream stream(file);
   if (!stream) throw QueryError("no runs can be read", {file.string()});
-  return planner::read_runs(stream, file.string());
+  std::vector<MeasuredRun> runs = planner::read_runs(stream, file.string());
+  if (stream.bad()) throw ResourceError("cannot be read: " + std::generic_category().message(errno), {file.string()});
+  return runs;
 }
 
-void write(const std::filesystem::path& file, const auto& write_to) {
-  std::error_code ignored;  // the stream will say
-  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), ignored);
-  std::ofstream stream(file, std::ios::binary);
-  write_to(stream);
-  stream.close();
-  if (!stream) throw ResourceError("cannot be written", {file.string()});
+/// Opened before anything is measured: a place that cannot be written is better known at once.
+std::unique_ptr<datasets::OutputFile> open_output(const std::filesystem::path& file) {
+  std::error_code error;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
+  if (error) throw ResourceError(file.string() + ": its folder cannot be made: " + error.message());
+  return std::make_unique<datasets::OutputFile>(file);
+}
+
+void write(datasets::OutputFile& file, std::string_view text) {
+  file.write(text);
+  file.commit();
+}
+
+std::string text_of(const std::vector<MeasuredRun>& runs) {
+  std::ostringstream text;
+  planner::write_runs(text, runs);
+  return text.str();
 }
 
 std::filesystem::path target(const CalibrateArguments& arguments) {
@@ -68,6 +86,9 @@ std::filesystem::path target(const CalibrateArguments& arguments) {
 
 int calibrate(const CalibrateArguments& arguments, Console& console, Signals& signals) try {
   const std::filesystem::path file = target(arguments);
+  const auto profile_output = open_output(file);
+  const auto runs_output = arguments.runs.empty() ? nullptr : open_output(arguments.runs);
+  const kernels::WorkerThreads workers(0);
   planner::Profile profile;
   profile.cpu = planner::cpu_name();
   profile.cores = tbb::info::default_concurrency();
@@ -79,8 +100,8 @@ int calibrate(const CalibrateArguments& arguments, Console& console, Signals& si
   planner::Profile fitted = planner::fit(runs);
   profile.algorithms = std::move(fitted.algorithms);
   profile.corrections = std::move(fitted.corrections);
-  if (!arguments.runs.empty()) write(arguments.runs, [&](std::ostream& out) { planner::write_runs(out, runs); });
-  write(file, [&](std::ostream& out) { out << planner::to_yaml(profile); });
+  if (runs_output) write(*runs_output, text_of(runs));
+  write(*profile_output, planner::to_yaml(profile));
   console.show_status("");
   console.print(fmt::format("{}: {} fitted to {}\n", file.string(),
                             counted(static_cast<std::int64_t>(profile.algorithms.size()), "cost model", "cost models"),

@@ -39,6 +39,7 @@ class Schemas {
 int check(const CheckArguments& arguments, Console& console, Signals& signals) {
   const Batch batch = open_batch(arguments.batch);
   const Engine engine({.device = DeviceChoice::cpu});  // binding is the same for every device
+  for (const std::string& warning : engine.warnings()) console.warn(warning);
   Schemas schemas(batch, console, signals);
   ErrorReport errors(console);
   Json results = Json::array();

@@ -12,6 +12,7 @@
 #include "tools/skyrank/build_info.hpp"
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/json.hpp"
+#include "tools/skyrank/last_resort.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -323,10 +324,11 @@ ExitStatus worse(ExitStatus a, ExitStatus b) {
 }
 
 int main(int argc, const char* const* argv) {
-  Signals signals;  // before any other thread
+  install_last_resort();
   Console console;
   Arguments arguments;
   try {
+    Signals signals;  // before any other thread
     CLI::App app("Answers skyline and top-k queries over tables.");
     define(app, arguments);
     return parse_and_run(app, arguments, argc, argv, console, signals);

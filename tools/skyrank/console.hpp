@@ -31,6 +31,8 @@ class Console {
   bool has_printed() const { return has_printed_; }
   /// One line on standard error: "skyrank: message".
   void complain(std::string_view message);
+  /// The same of what does not keep the command from its work: "skyrank: warning: message".
+  void warn(std::string_view message) { complain("warning: " + std::string(message)); }
 
   /// Text for standard output, emphasised or subdued where it shows colours.
   std::string strong(std::string_view text) const;

@@ -42,6 +42,7 @@ int explain(const ExplainArguments& arguments, Console& console, Signals& signal
                        .shared_key_bytes = shared_key_bytes(batch),
                        .share_columns = has_shared_tables(batch),
                        .memory_bytes = arguments.memory_bytes});
+  for (const std::string& warning : engine.warnings()) console.warn(warning);
   InputTables tables(batch, arguments.threads, console, signals);  // plans depend on how many rows there are
   ErrorReport errors(console);
   Json results = Json::array();

@@ -5,12 +5,17 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 namespace skyrank::tools {
 
 Progress::Progress(Console& console, std::string what) : console_(console), what_(std::move(what)) {
-  if (console.shows_status()) ticker_ = std::jthread([this](const std::stop_token& stop) { show_elapsed(stop); });
+  if (!console.shows_status()) return;
+  try {
+    ticker_ = std::jthread([this](const std::stop_token& stop) { show_elapsed(stop); });
+  } catch (const std::system_error&) {  // the work goes on without being watched
+  }
 }
 
 Progress::~Progress() {

@@ -42,6 +42,7 @@ int run(const RunArguments& arguments, Console& console, Signals& signals) {
                        .shared_key_bytes = shared_key_bytes(batch),
                        .share_columns = has_shared_tables(batch),
                        .memory_bytes = arguments.memory_bytes});
+  for (const std::string& warning : engine.warnings()) console.warn(warning);
   InputTables tables(batch, arguments.threads, console, signals);
   ErrorReport errors(console);
   for (const Query& query : batch.queries) {

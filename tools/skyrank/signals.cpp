@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <string>
 #include <string_view>
+#include <system_error>
 
 #include <skyrank/error.hpp>
 
@@ -34,7 +36,11 @@ Signals::Signals() {
   std::signal(SIGXFSZ, SIG_IGN);
   const sigset_t set = handled_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  waiter_ = std::thread([this] { wait(); });
+  try {
+    waiter_ = std::thread([this] { wait(); });
+  } catch (const std::system_error& error) {
+    throw ResourceError(std::string("no thread can be started: ") + error.code().message());
+  }
 }
 
 Signals::~Signals() {

@@ -17,8 +17,8 @@ namespace skyrank {
 struct EngineOptions {
   int threads = 0;  ///< 0: all cores the process may use
   DeviceChoice device = DeviceChoice::automatic;
-  /// What `skyrank calibrate` made of this machine. None: the user's own, if there is one; an empty path: the built-in
-  /// one.
+  /// What `skyrank calibrate` made of this machine. None: the user's own, if there is one that fits, else the built-in
+  /// one, with a warning where there is one that does not; an empty path: the built-in one.
   std::optional<std::filesystem::path> profile = {};
   /// Rules of the planner, by the names of rules(), that are off for all queries.
   std::vector<std::string> without = {};
@@ -67,12 +67,16 @@ struct Result {
 /// Answers queries over tables. Immutable after construction and safe to use from many threads at once.
 class Engine {
  public:
-  /// DeviceError when `options.device` is cuda and there is none, with the driver's message. ResourceError for a
-  /// profile of another machine, or one that cannot be read. BindError for an unknown rule.
+  /// DeviceError when `options.device` is cuda and there is none, with the driver's message. ResourceError where
+  /// `options.profile` is of another machine or cannot be read. BindError for an unknown rule.
   explicit Engine(EngineOptions options = {});
   ~Engine();
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
+
+  /// What the engine found wrong when it was made and does without, such as a user's own profile that is damaged: one
+  /// text each, which names the file.
+  const std::vector<std::string>& warnings() const;
 
   /// Runs a query over a table (the query's table name does not matter here).
   /// Throws QueryError, BindError, DataError, DeviceError, ResourceError, CancelledError.

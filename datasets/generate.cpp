@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "engine/text.hpp"
-#include "kernels/cpu/threads.hpp"
+#include "engine/threads.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -376,7 +376,7 @@ Table generate(const GeneratorSpec& spec, int threads, const Location& where) {
   // More threads than cores would change nothing but the time.
   const int cores = tbb::info::default_concurrency();
   const int wanted = threads > 0 ? std::min(threads, cores) : cores;
-  const kernels::WorkerThreads workers(spec.rows > kBlockRows ? wanted : 1);
+  const WorkerThreads workers(spec.rows > kBlockRows ? wanted : 1);
   tbb::task_arena arena(workers.count());
   arena.execute([&] {
     tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, spec.rows, kBlockRows),

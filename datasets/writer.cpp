@@ -19,7 +19,7 @@
 #include "datasets/arrow_table.hpp"
 #include "datasets/output_file.hpp"
 #include "datasets/text_rows.hpp"
-#include "kernels/cpu/threads.hpp"
+#include "engine/threads.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -42,7 +42,7 @@ void write_rows(const Table& table, FormatRows format, int threads, const Sink& 
   const auto render = [&](std::int64_t begin) {
     return format(table, begin, std::min(begin + kRowsPerBlock, table.num_rows()));
   };
-  const kernels::WorkerThreads workers(threads);
+  const WorkerThreads workers(threads);
   tbb::task_arena arena(workers.count());
   arena.execute([&] {
     const std::size_t tokens = 2 * static_cast<std::size_t>(arena.max_concurrency());

@@ -16,6 +16,7 @@
 #include <skyrank/error.hpp>
 #include <utility>
 
+#include "datasets/arrow_threads.hpp"
 #include "datasets/arrow_types.hpp"
 #include "datasets/csv_errors.hpp"
 #include "datasets/csv_scan.hpp"
@@ -198,6 +199,7 @@ class CsvReading {
                                                          const IndexTypes& types, std::int32_t block) {
     auto reading = arrow::csv::ReadOptions::Defaults();
     reading.use_threads = options_.threads != 1;
+    if (!reading.use_threads) require_csv_thread(text_.name);
     reading.block_size = block;
     for (std::size_t i = 0; i < layout_.shape.fields; ++i) reading.column_names.push_back(std::to_string(i));
     auto parsing = arrow::csv::ParseOptions::Defaults();

@@ -4,6 +4,7 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/result.h>
 #include <arrow/status.h>
+#include <arrow/util/future.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -97,6 +98,15 @@ class BufferFile final : public arrow::io::RandomAccessFile {
     report(n);
     return arrow::SliceBuffer(buffer_, position, n);
   }
+  // At once: a slice needs no other thread, and one that cannot be started is waited for without end.
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&, std::int64_t position,
+                                                          std::int64_t bytes, bool) override {
+    return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(ReadAt(position, bytes));
+  }
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext& context, std::int64_t position,
+                                                          std::int64_t bytes) override {
+    return ReadAsync(context, position, bytes, true);
+  }
   arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t bytes, void* out) override {
     ARROW_ASSIGN_OR_RAISE(const auto slice, ReadAt(position, bytes));
     if (slice->size() > 0) std::memcpy(out, slice->data(), static_cast<std::size_t>(slice->size()));
@@ -140,7 +150,7 @@ std::shared_ptr<arrow::io::RandomAccessFile> open_buffer(std::shared_ptr<arrow::
 void check(const arrow::Status& status, const std::string& name, const std::string& what) {
   if (status.ok()) return;
   const std::string message = name + ": " + what + ": " + status.message();
-  if (status.IsOutOfMemory()) throw ResourceError(message);
+  if (status.IsOutOfMemory()) throw ResourceError(name + ": out of memory: " + status.message());
   throw DataError(message);
 }
 

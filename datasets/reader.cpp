@@ -5,13 +5,13 @@
 #include <arrow/chunked_array.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
-#include <arrow/util/thread_pool.h>
 
 #include <algorithm>
 #include <skyrank/error.hpp>
 #include <utility>
 
 #include "datasets/arrow_table.hpp"
+#include "datasets/arrow_threads.hpp"
 #include "datasets/arrow_types.hpp"
 #include "datasets/columnar.hpp"
 #include "datasets/csv.hpp"
@@ -226,11 +226,9 @@ class Concatenation {
   std::uint64_t bytes_done_ = 0;
 };
 
-Table read_files(const std::vector<std::filesystem::path>& paths, const ReadOptions& options, Rows rows) {
+Table read_files(const std::vector<std::filesystem::path>& paths, ReadOptions options, Rows rows) {
   if (paths.empty()) throw DataError("a table needs at least one file");
-  if (options.threads > 1) {
-    check(arrow::SetCpuThreadPoolCapacity(options.threads), paths.front().string(), "threads");
-  }
+  options.threads = prepare_arrow_threads(options.threads);
   std::vector<InputFile> files;
   for (const std::filesystem::path& path : paths) files.push_back(open_file(path));
   TablePtr table = Concatenation(std::move(files), options, rows).table();

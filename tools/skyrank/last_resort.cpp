@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -24,6 +25,11 @@ void complain(std::string_view message) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), kPrefix.size() + shown + 1);
 }
 
+[[noreturn]] void end_aborted(int) {
+  complain("stopped by a library that cannot go on, most likely for want of memory");
+  ::_exit(1);
+}
+
 [[noreturn]] void end_process() {
   static std::atomic_flag ending;
   while (ending.test_and_set()) ::pause();  // another thread is at it
@@ -40,13 +46,16 @@ void complain(std::string_view message) {
   ::_exit(1);
 }
 
-void install(int, char**, char**) { std::set_terminate(end_process); }
+void install(int, char**, char**) { install_last_resort(); }
 
 /// Run by the loader before the constructors of all libraries.
 [[gnu::used, gnu::section(".preinit_array")]] void (*const kInstall)(int, char**, char**) = install;
 
 }  // namespace
 
-void install_last_resort() { std::set_terminate(end_process); }
+void install_last_resort() {
+  std::set_terminate(end_process);
+  std::signal(SIGABRT, end_aborted);
+}
 
 }  // namespace skyrank::tools

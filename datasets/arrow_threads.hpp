@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+namespace skyrank::datasets {
+
+/// Sizes Arrow's thread pools for `threads` readers (0: as many as the pool has) and returns how many may be used: 1
+/// where no more can be started. Arrow waits without end for a thread that did not start, so all are tried before it
+/// needs them. The pools are those of the whole process.
+int prepare_arrow_threads(int threads);
+
+/// Arrow's CSV reader starts a thread of its own where it uses no pool. ResourceError where none can be started.
+void require_csv_thread(const std::string& file);
+
+}  // namespace skyrank::datasets

@@ -1,3 +1,4 @@
+#include <skyrank/batch.hpp>
 #include <skyrank/engine.hpp>
 
 #include <gmock/gmock.h>
@@ -170,6 +171,28 @@ TEST_F(EngineOnGpu, FiltersOfTheHostGiveTheRowsOfTheCpuHoweverQueriesShare) {
         }
       }
     }
+  }
+}
+
+TEST_F(EngineOnGpu, FiltersOfTheHostInABatchGiveTheirRows) {
+  const Batch batch = parse_batch(R"yaml(
+version: 1
+tables: {t: {file: t.csv}}
+queries:
+  - {name: first, from: t, rank_by: {low: a}, select: [row]}
+  - {name: second, from: t, where: "s = 'x'", rank_by: {low: a}, select: [row]}
+  - {name: third, from: t, where: "exp(b) > 1000", rank_by: {low: a}, select: [row]}
+)yaml",
+                                  "batch");
+  const Table table({Column::own("a", std::vector<std::int64_t>{0, 7, 3, 10, 6, 2, 9, 5}),
+                     Column::own("b", std::vector<double>{0.5, 5.5, 10.5, 2.5, 7.5, 12.5, 4.5, 9.5}),
+                     Column::own("s", std::vector<std::string>{"x", "y", "z", "x", "y", "z", "x", "y"})});
+  const std::vector<std::vector<RowId>> expected = {{0, 5, 2, 7, 4, 1, 6, 3}, {0, 6, 3}, {5, 2, 7, 4}};
+  const Engine gpu({.device = DeviceChoice::cuda, .shared_key_bytes = std::size_t{1} << 30, .share_columns = true});
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const int later = static_cast<int>(expected.size() - 1 - i);
+    const Result result = gpu.run(batch.queries[i], table, {.count_work = false, .stop = {}, .later_queries = later});
+    EXPECT_EQ(result.rows, expected[i]) << batch.queries[i].name;
   }
 }
 

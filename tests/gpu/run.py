@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the GPU suite on this machine and writes down what it found (tests/gpu/evidence.json).
 
-The suite was built by any preset (targets skyrank_gpu_tests and skyrank_gpu_semantics); its folder, build/<preset>/gpu,
-can be carried here from a machine without one. Several GPUs share the work. The exit status is 0 when every test ran on
+The suite was built by any preset (targets skyrank_gpu_tests, skyrank_gpu_semantics and skyrank_differential); its
+folder, build/<preset>/gpu, can be carried here from a machine without one. Several GPUs share the work. The exit status is 0 when every test ran on
 a GPU and passed; without a GPU no file is written.
 """
 
@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import queue
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,9 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ["skyrank_gpu_tests", "skyrank_gpu_semantics"]
+# Answers of random batches to compare with the oracle, by the device that the engines are told to use.
+DIFFERENTIAL = {"cuda": 70_000, "auto": 40_000}
+DIFFERENTIAL_SECONDS = 200  # for each
 # Tool of compute-sanitizer, its options, tests and the seconds that it may take. It slows kernels a hundredfold, so
 # small inputs, and some large enough for many blocks, have to do.
 SANITIZERS = {
@@ -87,6 +91,17 @@ def run_sanitizer(program: pathlib.Path, name: str, environment: dict[str, str])
     return "; ".join(summary) + ("" if run.returncode == 0 else f" (exit status {run.returncode})")
 
 
+def run_differential(program: pathlib.Path, device: str, answers: int) -> dict[str, int]:
+    """How many answers of random batches were compared and how many were wrong; the exit status where it is not 0."""
+    command = [program, "--device", device, "--answers", str(answers), "--seconds", str(DIFFERENTIAL_SECONDS),
+               "--workers", str(max(1, (os.cpu_count() or 1) // 2)), "--seed", str(answers)]
+    run = subprocess.run(command, check=False, capture_output=True, text=True)
+    print(run.stdout[-4000:], run.stderr[-4000:], sep="\n", flush=True)
+    found = re.search(r"(\d+) answers compared, (\d+) wrong\s*$", run.stdout)
+    counts = {"answers": int(found[1]), "wrong": int(found[2])} if found else {"answers": 0, "wrong": 0}
+    return counts | ({"exit_status": run.returncode} if run.returncode else {})
+
+
 def run_all(programs: list[pathlib.Path], gpus: int) -> tuple[list[tuple[int, dict]], dict[str, str]]:
     """What the parts of the suite and the sanitizers say. Each GPU runs one thing at a time."""
     free = queue.SimpleQueue()
@@ -123,7 +138,10 @@ def main() -> int:
         return 1
     programs = [arguments.folder.resolve() / name for name in PROGRAMS]
     results, checks = run_all(programs, min(arguments.gpus or len(present), len(present)))
-    status = max(abs(status) for status, _ in results)
+    program = arguments.folder.resolve() / "skyrank_differential"
+    differential = {device: run_differential(program, device, answers) for device, answers in DIFFERENTIAL.items()}
+    status = max([abs(status) for status, _ in results]
+                 + [abs(counts.get("exit_status", 0)) for counts in differential.values()])
     reports = [report for _, report in results]
     suites = [suite for report in reports for suite in report["testsuites"]]
     tests = [f"{suite['name']}.{test['name']}" for suite in suites for test in suite["testsuite"]]
@@ -135,6 +153,7 @@ def main() -> int:
         "failures": sum(report["failures"] + report["errors"] for report in reports),
         "skipped": sum(test["result"] == "SKIPPED" for suite in suites for test in suite["testsuite"]),
         "exit_status": status,
+        "differential": differential,
         "compute_sanitizer": checks,
         "names": sorted(tests),
     }

@@ -11,9 +11,13 @@ namespace {
 
 constexpr int kManyThreads = 4;
 
+/// The engine of many threads shares what it can between the paths of a query, which are over one table.
 const Engine& engine(int threads) {
   static const Engine one(EngineOptions{.threads = 1, .device = DeviceChoice::automatic});
-  static const Engine many(EngineOptions{.threads = kManyThreads, .device = DeviceChoice::automatic});
+  static const Engine many(EngineOptions{.threads = kManyThreads,
+                                         .device = DeviceChoice::automatic,
+                                         .shared_key_bytes = std::size_t{1} << 24,
+                                         .share_columns = true});
   return threads == 1 ? one : many;
 }
 

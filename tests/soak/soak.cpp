@@ -43,9 +43,15 @@ struct Machine {
   Engine engine;
 };
 
+/// Engines of applications with one query a table, and with several that share columns and keys.
 std::vector<Machine> make_machines() {
   std::vector<Machine> machines;
-  for (const int threads : {1, 2, 5}) machines.push_back({threads, Engine({.threads = threads})});
+  for (const int threads : {1, 2, 5}) {
+    machines.push_back({threads, Engine({.threads = threads})});
+    for (const std::size_t key_bytes : {std::size_t{1} << 9, std::size_t{1} << 18}) {
+      machines.push_back({threads, Engine({.threads = threads, .shared_key_bytes = key_bytes, .share_columns = true})});
+    }
+  }
   return machines;
 }
 
@@ -186,8 +192,9 @@ class Soak {
     const std::string where = name_of(path) + ", " + std::to_string(machine.threads) + " threads";
     try {
       Query query = random_query.query;
-      const Result result =
-          machine.engine.run(query.using_path(path), table, {.count_work = below(random, 2) == 0, .stop = {}});
+      const Result result = machine.engine.run(
+          query.using_path(path), table,
+          {.count_work = below(random, 2) == 0, .stop = {}, .later_queries = static_cast<int>(below(random, 3))});
       note_algorithms(result.plan);
       const std::string wrong = difference(result, expected);
       if (!wrong.empty()) tally.failed(seed, where, wrong);

@@ -212,9 +212,10 @@ Vec Interpreter::literal(const Operation& operation) {
   const EntryAnswers& answers = *operation.answers;
   auto* values = out.values.as<std::uint8_t>();
   for (std::int64_t i = 0; i < size_; ++i) {
-    const auto entry = static_cast<std::size_t>(entries[i]);
+    const bool is_null = present != nullptr && present[i] == 0;
+    const auto entry = is_null ? answers.null_entry() : static_cast<std::size_t>(entries[i]);
     values[i] = answers.value[entry];
-    valid[i] = answers.valid[entry] & (present == nullptr ? std::uint8_t{1} : present[i]);
+    valid[i] = answers.valid[entry];
   }
   out.valid = valid;
   return out;

@@ -145,28 +145,38 @@ class Compiler {
     entry->type = operand->type;
     entry->column = dictionary.get();
     operand = std::move(entry);
-    operation.answers = answers(operation, entries);
+    operation.answers = answers(operation, *dictionary);
     operation.column = &column;
     children.clear();
     operation.members.reset();
   }
 
-  static std::unique_ptr<const EntryAnswers> answers(const Operation& operation, std::int64_t entries) {
-    // One entry more: NULL rows look up entry 0, even of an empty dictionary.
+  /// Evaluates `operation` for the entries of `dictionary`, the column it reads, and for NULL.
+  static std::unique_ptr<const EntryAnswers> answers(const Operation& operation, ColumnData& dictionary) {
+    const std::int64_t entries = dictionary.length;
     const auto n = static_cast<std::size_t>(entries) + 1;
     auto answers = std::make_unique<EntryAnswers>(EntryAnswers{Vector<std::uint8_t>(n), Vector<std::uint8_t>(n)});
-    Interpreter interpreter;
     for (std::int64_t begin = 0; begin < entries; begin += kBlockRows) {
-      const std::int64_t size = std::min(kBlockRows, entries - begin);
-      const Vec vec = interpreter.spread(interpreter.run(operation, Rows{entries, nullptr}, begin, size), size);
-      std::copy_n(vec.as<std::uint8_t>(), size, answers->value.begin() + begin);
-      if (vec.valid == nullptr) {
-        std::fill_n(answers->valid.begin() + begin, size, std::uint8_t{1});
-      } else {
-        std::copy_n(vec.valid, size, answers->valid.begin() + begin);
-      }
+      store_answers(operation, begin, std::min(kBlockRows, entries - begin), begin, *answers);
     }
+    constexpr std::uint8_t kNull = 0;
+    dictionary.validity.bits = &kNull;
+    store_answers(operation, 0, 1, entries, *answers);
+    dictionary.validity.bits = nullptr;
     return answers;
+  }
+
+  /// Stores the values of rows [begin, begin + size) at place `out` of the answers.
+  static void store_answers(const Operation& operation, std::int64_t begin, std::int64_t size, std::int64_t out,
+                            EntryAnswers& answers) {
+    Interpreter interpreter;
+    const Vec vec = interpreter.spread(interpreter.run(operation, Rows{begin + size, nullptr}, begin, size), size);
+    std::copy_n(vec.as<std::uint8_t>(), size, answers.value.begin() + out);
+    if (vec.valid == nullptr) {
+      std::fill_n(answers.valid.begin() + out, size, std::uint8_t{1});
+    } else {
+      std::copy_n(vec.valid, size, answers.valid.begin() + out);
+    }
   }
 
   Program& program_;

@@ -26,10 +26,12 @@ struct Constant {
 using MemberSet = std::variant<std::vector<std::uint8_t>, std::vector<std::int64_t>, std::vector<std::uint64_t>,
                                std::vector<double>, std::vector<std::string_view>>;
 
-/// Answers of a predicate by dictionary entry.
+/// Answers of a predicate by dictionary entry; the last one, after those of the entries, is the answer for NULL.
 struct EntryAnswers {
   Vector<std::uint8_t> value;
   Vector<std::uint8_t> valid;
+
+  std::size_t null_entry() const { return value.size() - 1; }
 };
 
 /// One node; immutable, shared by threads.

@@ -208,6 +208,10 @@ TEST_F(DeviceKeys, OfStringsInADictionary) {
                       table, "a dictionary");
     expect_same_filter("city = 'Oslo' or city > 'P'", table);
     expect_same_filter("city between 'B' and 'C' or city is null", table);
+    expect_same_filter("'Oslo' in ('Oslo', city)", table);
+    expect_same_filter("'B' not between 'C' and city or city = 'Oslo'", table);
+    expect_same_filter("not ('B' between city and 'A')", table);
+    expect_same_filter("('Bergen' in (city, 'Oslo')) is null", table);
   }
 }
 

@@ -176,6 +176,13 @@ class Translator {
       table[i] = static_cast<std::uint8_t>((answers.value[i] & 1) | (answers.valid[i] != 0 ? 2 : 0));
     }
     add({.op = Opcode::answer, .index = index_of(*operation.column), .table = session_.bring(table)});
+    const std::size_t null_entry = answers.null_entry();
+    if (answers.valid[null_entry] == 0) return;
+    // `answer` gives NULL for a NULL row; `or` with truth and `and` with falsehood decide it.
+    const bool truth = answers.value[null_entry] != 0;
+    emit_column(*operation.column);
+    add({.op = Opcode::is_null, .flag = !truth});
+    add({.op = truth ? Opcode::logical_or : Opcode::logical_and});
   }
 
   /// The values of all rows of the table, so that a row's place is its id.

@@ -99,6 +99,13 @@ const std::vector<std::string_view> kComparisonsOfStrings = {
     "'b' <= a",
     "a = NULL",
     "a between NULL and 'b'",
+    "'b' in (a, 'b')",
+    "'b' not in ('b', a, NULL)",
+    "'a' in ('b', a)",
+    "'a' between 'x' and a",
+    "'a' not between 'x' and a",
+    "'b' not between a and 'a'",
+    "a not between NULL and NULL",
     "a is null",
     "a is not null",
     "min(a, b)",
@@ -209,9 +216,33 @@ TEST(Evaluate, DatesAndTimestampsOfAllPairsOfUnits) {
   });
 }
 
+TEST(Evaluate, ResultsOfTwoUnitsFitWhereAnOperandDoesNot) {
+  constexpr std::int64_t kYears300 = 9'467'280'000;  // seconds: beyond what int64 holds in nanoseconds
+  constexpr std::int64_t kBillion = 1'000'000'000;
+  constexpr std::int64_t kYears200 = 6'311'520'000;
+  const Table table({Column::own_as<std::int64_t>("s", {Type::timestamp, TimeUnit::second}, {kYears300, -kYears300}),
+                     Column::own_as<std::int64_t>("ns", {Type::timestamp, TimeUnit::nanosecond},
+                                                  {kYears200 * kBillion, -kYears200 * kBillion})});
+  const auto row = [&](const char* text, RowId id) {
+    return evaluate_all(bound(text, table), table, Rows{1, &id}, "x").value(0);
+  };
+  const auto later = Value(Timestamp{kYears200 * kBillion, TimeUnit::nanosecond});
+  const auto earlier = Value(Timestamp{-kYears200 * kBillion, TimeUnit::nanosecond});
+  EXPECT_EQ(row("min(s, ns)", 0), later);
+  EXPECT_EQ(row("max(ns, s)", 1), earlier);
+  EXPECT_EQ(row("s - ns", 0), Value((kYears300 - kYears200) * kBillion));
+  EXPECT_EQ(row("ns - s", 1), Value((kYears300 - kYears200) * kBillion));
+  EXPECT_THROW(row("max(s, ns)", 0), DataError);
+  EXPECT_THROW(row("min(s, ns)", 1), DataError);
+}
+
 TEST(Evaluate, TimesWithLiterals) {
   for_time_types([](DataType type, const auto& values) {
     const Table table({paired_column("a", type, values, 1, true)});
+    expect_all_as_reference({"min(a, timestamp '1970-01-02 00:00:00.000000001')",
+                             "max(timestamp '1970-01-02 00:00:00.000000001', date '1970-01-01', a)",
+                             "min(a, date '1970-01-02')", "max(a, NULL)"},
+                            table);
     expect_all_as_reference(
         {"a", "a = date '1970-01-02'", "a < date '1970-01-02'", "a >= timestamp '1970-01-02 00:00:00'",
          "a = timestamp '1970-01-02 00:00:00.000000000'", "a > timestamp '1970-01-01 00:00:00.000000001'",

@@ -2,9 +2,13 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <skyrank/error.hpp>
@@ -58,6 +62,46 @@ RC_GTEST_PROP(EvaluateProperty, RandomExpressionsAgreeWithTheReference, (std::ui
   for (const int depth : {1, 2, 3, 4}) {
     check(writer.number(depth), table);
     check(writer.condition(depth), table);
+  }
+}
+
+/// The same strings as indices into a dictionary; NULL rows index past its end.
+Column as_dictionary(const Column& column) {
+  auto entries = std::make_shared<std::vector<std::string>>();
+  auto indices = std::make_shared<std::vector<std::int32_t>>();
+  for (std::int64_t row = 0; row < column.size(); ++row) {
+    if (column.is_null(row)) {
+      indices->push_back(std::numeric_limits<std::int32_t>::max());
+      continue;
+    }
+    const std::string text = std::get<std::string>(column.value(row));
+    const auto entry = std::find(entries->begin(), entries->end(), text);
+    indices->push_back(static_cast<std::int32_t>(entry - entries->begin()));
+    if (entry == entries->end()) entries->push_back(text);
+  }
+  ColumnData data;
+  data.type = Type::string;
+  data.layout = Layout::dictionary;
+  data.length = column.size();
+  data.index_type = Type::int32;
+  data.stride = sizeof(std::int32_t);
+  data.values = indices->data();
+  data.validity = column.data().validity;
+  data.dictionary = std::make_shared<ColumnData>(Column::own("entries", *entries).data());
+  data.owner = std::make_shared<std::pair<std::shared_ptr<const void>, Column>>(indices, column);
+  return {column.name(), data};
+}
+
+RC_GTEST_PROP(EvaluateProperty, DictionariesAnswerAsPlainStrings, (std::uint64_t seed)) {
+  Random random(seed);
+  const Table plain({random_table(1 + random.below(30), random).column("t")});
+  const Table dictionary({as_dictionary(plain.column(0))});
+  ExpressionWriter writer(random);
+  for (int i = 0; i < 30; ++i) {
+    const std::string text = writer.string_condition(i % 3);
+    RC_LOG() << text << std::endl;
+    check(text, plain);
+    check(text, dictionary);
   }
 }
 

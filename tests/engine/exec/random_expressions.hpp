@@ -45,6 +45,29 @@ class ExpressionWriter {
  public:
   explicit ExpressionWriter(Random& random) : random_(random) {}
 
+  /// A comparison, `between` or `in` of strings, in which t stands in any place.
+  std::string string_predicate() {
+    switch (random_.below(4)) {
+      case 0: return string() + pick({" = ", " != ", " < ", " <= ", " > ", " >= "}) + string();
+      case 1: return string() + pick({" between ", " not between "}) + string() + " and " + string();
+      case 2: return string() + pick({" in (", " not in ("}) + string() + ")";
+      default: return string() + pick({" in (", " not in ("}) + string() + ", " + string() + ", " + string() + ")";
+    }
+  }
+
+  /// A condition of string predicates.
+  std::string string_condition(int depth) {
+    if (depth == 0) return string_predicate();
+    const auto sub = [&] { return "(" + string_condition(depth - 1) + ")"; };
+    switch (random_.below(5)) {
+      case 0: return sub() + " and " + sub();
+      case 1: return sub() + " or " + sub();
+      case 2: return "not " + sub();
+      case 3: return sub() + pick({" is null", " is not null"});
+      default: return string_predicate();
+    }
+  }
+
   std::string number(int depth) {
     if (depth == 0) return pick({"i", "u", "d", "s", "f", "0", "1", "2.5", "-1", "9223372036854775807", "NULL"});
     const auto sub = [&] { return "(" + number(depth - 1) + ")"; };
@@ -75,6 +98,8 @@ class ExpressionWriter {
   }
 
  private:
+  std::string string() { return pick({"t", "t", "''", "'x'", "'xx'", "'y'", "NULL"}); }
+
   std::string pick(const std::vector<std::string>& choices) {
     return choices[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(choices.size())))];
   }

@@ -183,11 +183,8 @@ Vec Interpreter::arithmetic(const Operation& operation, std::span<Vec> operands,
   if (operation.type.type == Type::float64) {
     a = convert(std::move(a), Type::float64, active);
     b = convert(std::move(b), Type::float64, active);
-  } else if (a.type.type == Type::timestamp) {
-    const DataType finer(Type::timestamp, std::max(a.type.unit, b.type.unit));
-    Buffer scratch = pool_.take();
-    const Active needed = all_present(operands, active, scratch);
-    for (Vec& operand : operands) operand = convert(std::move(operand), finer, needed);
+  } else if (a.type.type == Type::timestamp && a.type != b.type) {
+    return subtract_times(operation, std::move(a), std::move(b), active);
   }
   if (a.constant && b.constant) a = spread(std::move(a), size_);
   const DataType type_a = a.type;
@@ -226,6 +223,38 @@ Vec Interpreter::arithmetic(const Operation& operation, std::span<Vec> operands,
   return out;
 }
 
+/// The difference of timestamps of two units in ticks of the finer one. A difference may fit where an operand does not.
+Vec Interpreter::subtract_times(const Operation& operation, Vec a, Vec b, Active active) {
+  const DataType finer(Type::timestamp, std::max(a.type.unit, b.type.unit));
+  const std::int64_t factor_a = nanoseconds_per_tick(a.type) / nanoseconds_per_tick(finer);
+  const std::int64_t factor_b = nanoseconds_per_tick(b.type) / nanoseconds_per_tick(finer);
+  a = spread(std::move(a), size_);
+  b = spread(std::move(b), size_);
+  const auto* left = a.as<std::int64_t>();
+  const auto* right = b.as<std::int64_t>();
+  const DataType type_a = a.type;
+  const DataType type_b = b.type;
+  const auto difference = [&](std::int64_t i, std::uint64_t& failed) {
+    return fit(int128{left[i]} * factor_a - int128{right[i]} * factor_b, failed);
+  };
+  Vec out = fresh(operation.type);
+  auto* values = out.values.as<std::int64_t>();
+  std::uint64_t failed = 0;
+  for (std::int64_t i = 0; i < size_; ++i) values[i] = difference(i, failed);
+  intersect_validity(size_, out, a, b);
+  if ((failed >> 63) == 0) return out;
+  const auto fails = [&](std::int64_t i) {
+    std::uint64_t flag = 0;
+    difference(i, flag);
+    return (flag >> 63) != 0;
+  };
+  record_failure(out.valid, active, fails, [&](std::int64_t i) {
+    return "time overflow: " + text_of(left[i], type_a) + " - " + text_of(right[i], type_b) +
+           " does not fit int64 in ticks of " + to_string(finer);
+  });
+  return out;
+}
+
 Vec Interpreter::convert(Vec vec, DataType type, Active active, Excess excess) {
   if (vec.type == type) return vec;
   Vec out = fresh(type);
@@ -234,6 +263,13 @@ Vec Interpreter::convert(Vec vec, DataType type, Active active, Excess excess) {
   const auto at = [&](std::int64_t i) { return vec.constant ? 0 : i; };
   bool failed = false;
   std::int64_t factor = 1;
+  const auto scaled = [&factor, excess](std::int64_t value, std::uint64_t& flag) {
+    std::uint64_t over = 0;
+    const std::int64_t product = Multiply::apply(value, factor, over);
+    if (over == 0) return product;
+    if (excess != (value > 0 ? Excess::saturates_above : Excess::saturates_below)) flag |= over;
+    return value > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+  };
   if (type.type == Type::float64) {
     with_evaluation_type(vec.type.type, [&]<class T>(T) {
       if constexpr (std::is_arithmetic_v<T>) {
@@ -249,17 +285,15 @@ Vec Interpreter::convert(Vec vec, DataType type, Active active, Excess excess) {
                                         });
   } else {
     factor = nanoseconds_per_tick(vec.type) / nanoseconds_per_tick(type);
-    failed = apply_unary<std::int64_t>(
-        vec, count, out.values.as<std::int64_t>(),
-        [factor](std::int64_t value, std::uint64_t& flag) { return Multiply::apply(value, factor, flag); });
+    failed = apply_unary<std::int64_t>(vec, count, out.values.as<std::int64_t>(), scaled);
   }
-  if (failed && excess == Excess::fails) {
-    const bool number = vec.type.type == Type::uint64;
+  const bool number = vec.type.type == Type::uint64;
+  if (failed && (!number || excess != Excess::saturates_above)) {
     record_failure(
         vec.valid, active,
         [&](std::int64_t i) {
           std::uint64_t flag = number ? vec.as<std::uint64_t>()[at(i)] : 0;
-          if (!number) Multiply::apply(vec.as<std::int64_t>()[at(i)], factor, flag);
+          if (!number) scaled(vec.as<std::int64_t>()[at(i)], flag);
           return (flag >> 63) != 0;
         },
         [&](std::int64_t i) {
@@ -335,8 +369,9 @@ Vec Interpreter::unary(const Operation& operation, Vec in, Active active) {
 
 Vec Interpreter::extremum(const Operation& operation, std::span<Vec> operands, Active active) {
   const bool minimum = operation.op == Op::min;
-  // A minimum with an int64 is never above the highest int64: an operand that is may count as that.
-  const Excess excess = minimum && is_integer(operation.type.type) ? Excess::saturates : Excess::fails;
+  // Some operand has the result's type, so a minimum is never above the highest value of that type, nor a maximum below
+  // the lowest: an operand that is may count as that.
+  const Excess excess = minimum ? Excess::saturates_above : Excess::saturates_below;
   Buffer scratch = pool_.take();
   const Active needed = all_present(operands, active, scratch);
   for (Vec& operand : operands) {

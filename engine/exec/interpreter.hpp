@@ -56,10 +56,11 @@ class Interpreter {
   Vec in_members(const Operation& operation, Vec operand);
   Vec logical_not(Vec operand);
 
-  /// How an uint64 that int64 does not hold is brought to int64.
-  enum class Excess { fails, saturates };
+  /// What becomes of a value outside the type that it is converted to.
+  enum class Excess { fails, saturates_above, saturates_below };
 
   Vec compare(query::Op op, Vec& a, Vec& b);
+  Vec subtract_times(const Operation& operation, Vec a, Vec b, Active active);
   Vec convert(Vec vec, DataType type, Active active, Excess excess = Excess::fails);
   Vec combine_logic(query::Op op, Vec left, const Vec& right);
   void negate_truth(Vec& vec);

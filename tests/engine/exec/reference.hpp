@@ -113,8 +113,7 @@ inline Value arithmetic(const query::BoundNode& node, const Value& a, const Valu
     if (!std::holds_alternative<Timestamp>(value)) return integer(value).value();
     const auto& first = std::get<Timestamp>(a);
     const auto& second = std::get<Timestamp>(b);
-    return integer(fit(time_in_nanoseconds(value) / ticks_per_unit(std::max(first.unit, second.unit)), Type::int64))
-        .value();
+    return time_in_nanoseconds(value) / ticks_per_unit(std::max(first.unit, second.unit));
   };
   const Wide x = units(a);
   const Wide y = units(b);
@@ -216,7 +215,6 @@ inline Value evaluate(const query::BoundNode& node, const Table& table, RowId ro
       }
       Value best = values[0];
       for (const Value& value : values) {
-        if (is_time(value)) convert(value, node.type);  // every time must fit the finest unit
         const auto order = compare(value, best);
         const bool nan = order == std::partial_ordering::unordered && number(best) == number(best);
         if (nan || (node.op == Op::min ? order < 0 : order > 0)) best = value;

@@ -33,6 +33,11 @@ End end_of_time(std::int64_t ticks, DataType from, DataType to) {
   return {floor, floor * tick == time, 0, time};
 }
 
+bool is_infinite(const Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  return number != nullptr && std::isinf(*number);
+}
+
 End end_of(const Value& value, DataType type) {
   if (const auto* i = std::get_if<std::int64_t>(&value)) return {*i};
   if (const auto* u = std::get_if<std::uint64_t>(&value)) return {*u};
@@ -74,6 +79,8 @@ std::strong_ordering compare_gaps(const End& from, const End& to, DataType type)
 }  // namespace
 
 kernels::DistanceKey distance_key(const Value& from, const Value& to, DataType type, int128 lowest, int128 highest) {
+  // Every value is infinitely far from a range that holds nothing but an infinity.
+  if (from == to && is_infinite(from)) return {};
   const End lower = end_of(from, type);
   const End upper = end_of(to, type);
   const int128 below = std::min(lower.integral ? lower.floor - 1 : lower.floor, highest);

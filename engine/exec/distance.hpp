@@ -9,8 +9,8 @@
 
 namespace skyrank::exec {
 
-/// The key function for distances to [from, to] (finite, from <= to) of a column of integers, dates or timestamps whose
-/// values span [lowest, highest]. Ends may be fractions, or dates and timestamps of any unit.
+/// The key function for distances to [from, to] (from <= to) of a column of integers, dates or timestamps whose values
+/// span [lowest, highest]. Ends may be fractions, infinite, or dates and timestamps of any unit.
 kernels::DistanceKey distance_key(const Value& from, const Value& to, DataType type, int128 lowest, int128 highest);
 
 }  // namespace skyrank::exec

@@ -18,6 +18,8 @@ namespace {
 
 using Kind = Preference::Kind;
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 std::string described(const BoundExpression& expression) {
   return expression.text + " (" + to_string(expression.type) + ")";
 }
@@ -85,12 +87,24 @@ std::string_view example_of(Type type) {
   return type == Type::boolean ? "true or false" : "a string";
 }
 
+bool is_infinite(const Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  return number != nullptr && std::isinf(*number);
+}
+
 Value convert(const Value& value, const BoundExpression& expression, Kind kind) {
   if (auto result = converted(value, expression.type, kind)) return std::move(*result);
-  throw BindError("'" + std::string(spelling(kind)) + "' compares " + described(expression) + " with " +
-                      std::string(kind_of(value)) + ", " + spelled(value) + "; it needs " +
-                      std::string(example_of(expression.type.type)),
-                  expression.location);
+  throw BindError(
+      "'" + std::string(spelling(kind)) + "' compares " + described(expression) + " with " +
+          std::string(kind_of(value)) + ", " + spelled(value) + "; it needs " +
+          std::string(example_of(expression.type.type)) +
+          (kind == Kind::between && is_infinite(value) ? "; a range without an end there leaves it out" : ""),
+      expression.location);
+}
+
+// An end of a range that was left out is infinite, whatever the type.
+Value convert_end(const Value& value, const BoundExpression& expression, Kind kind, double open) {
+  return std::holds_alternative<Null>(value) ? Value(open) : convert(value, expression, kind);
 }
 
 void check_measurable(const BoundExpression& expression, Kind kind) {
@@ -135,8 +149,8 @@ BoundPreference bind_term(const Preference& term, bool inverted, const Expressio
       break;
     default:
       check_measurable(bound.expression, term.kind);
-      bound.target = convert(term.target, bound.expression, term.kind);
-      if (term.kind == Kind::between) bound.upper = convert(term.upper, bound.expression, term.kind);
+      bound.target = convert_end(term.target, bound.expression, term.kind, -kInfinity);
+      if (term.kind == Kind::between) bound.upper = convert_end(term.upper, bound.expression, term.kind, kInfinity);
   }
   check_converted(term, bound);
   return bound;

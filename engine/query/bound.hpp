@@ -43,7 +43,8 @@ struct BoundPreference {
   BoundExpression expression;
   // Targets and members have the kind of value that `expression` has: for numbers an integer where the value is whole,
   // else a double (the targets of float expressions: always a double); Date; Timestamp (in the expression's unit where
-  // that holds the instant, else in the unit it was written in); bool; string.
+  // that holds the instant, else in the unit it was written in); bool; string. An open end of `between` is an infinite
+  // double for all of them.
   Value target;
   Value upper;
   std::vector<std::vector<Value>> values;

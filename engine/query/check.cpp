@@ -16,18 +16,25 @@ constexpr std::size_t kMaxDimensions = 64;
 
 std::string in_quotes(std::string_view word) { return std::string("'").append(word) + "'"; }
 
-void check_target(Kind kind, std::string_view part, const Value& value) {
+bool is_nan(const Value& value) {
   const auto* number = std::get_if<double>(&value);
-  if (number != nullptr && std::isfinite(*number)) return;
-  if (number != nullptr || std::holds_alternative<Null>(value) || std::holds_alternative<bool>(value)) {
-    throw QueryError(in_quotes(spelling(kind)) + " needs a finite number, a date or a timestamp as its " +
-                     in_quotes(part) + ", not " + (number != nullptr ? to_string(value) : spelled(value)));
+  return number != nullptr && std::isnan(*number);
+}
+
+void check_target(Kind kind, std::string_view part, const Value& value) {
+  if (is_nan(value) || std::holds_alternative<Null>(value) || std::holds_alternative<bool>(value)) {
+    throw QueryError(in_quotes(spelling(kind)) + " needs a number, a date or a timestamp as its " + in_quotes(part) +
+                     ", not " + (is_nan(value) ? "NaN" : spelled(value)));
   }
 }
 
 void check_range(const Preference& preference) {
-  check_target(Kind::between, "from", preference.target);
-  check_target(Kind::between, "to", preference.upper);
+  const bool open_below = std::holds_alternative<Null>(preference.target);
+  const bool open_above = std::holds_alternative<Null>(preference.upper);
+  if (open_below && open_above) throw QueryError("'between' needs 'from', 'to' or both");
+  if (!open_below) check_target(Kind::between, "from", preference.target);
+  if (!open_above) check_target(Kind::between, "to", preference.upper);
+  if (open_below || open_above) return;
   // Strings are dates or timestamps, which the binder reads and compares.
   const bool text = std::holds_alternative<std::string>(preference.target);
   if (!text && compare(preference.target, preference.upper) > 0) {
@@ -44,9 +51,8 @@ void check_sets(const std::vector<std::vector<Value>>& sets) {
     for (const Value& value : set) all.push_back(&value);
   }
   for (const Value* value : all) {
-    const auto* number = std::get_if<double>(value);
-    if (std::holds_alternative<Null>(*value) || (number != nullptr && std::isnan(*number))) {
-      throw QueryError(std::string("'in' cannot list ") + (number != nullptr ? "NaN" : "NULL") +
+    if (std::holds_alternative<Null>(*value) || is_nan(*value)) {
+      throw QueryError(std::string("'in' cannot list ") + (is_nan(*value) ? "NaN" : "NULL") +
                        ": NaN and NULL are always worst");
     }
   }

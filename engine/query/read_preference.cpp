@@ -79,8 +79,19 @@ class PreferenceReader {
   }
 
   Preference make_between(const MapReader& map) const {
-    return between(expression(map), read_value(document_, map.require("from"), "'from'"),
-                   read_value(document_, map.require("to"), "'to'"));
+    return between(expression(map), read_end(map, "from"), read_end(map, "to"));
+  }
+
+  // NULL for an end that is left out.
+  Value read_end(const MapReader& map, std::string_view key) const {
+    const YamlNode* node = map.find(key);
+    if (node == nullptr) return Null{};
+    const std::string what = in_quotes(key);
+    Value value = read_value(document_, *node, what);
+    if (std::holds_alternative<Null>(value)) {
+      document_.fail(*node, what + " is NULL; leave it out for a range without an end there");
+    }
+    return value;
   }
 
   Preference make_in(const MapReader& map) const {

@@ -1,5 +1,6 @@
 #include "engine/query/values.hpp"
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -62,6 +63,8 @@ std::partial_ordering compare(const Value& a, const Value& b) {
 }
 
 std::string spelled(const Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  if (number != nullptr && !std::isfinite(*number)) return to_string(value);
   Node node;
   node.value = value;
   return to_text(node);

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <limits>
+#include <optional>
 
 #include "engine/query/ast.hpp"
 #include "engine/query/functions.hpp"
@@ -29,10 +30,12 @@ bool looks_like_literal(std::string_view text) {
          text.back() == '\'';
 }
 
-// What YAML 1.2 writes for the numbers that no literal stands for.
-bool looks_like_special_number(std::string_view text) {
-  if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
-  return equal_ignoring_case(text, ".inf") || equal_ignoring_case(text, ".nan");
+// The infinity that YAML 1.2 writes as .inf.
+std::optional<double> infinity(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (!equal_ignoring_case(text, ".inf")) return std::nullopt;
+  return negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
 }
 
 template <class Integer>
@@ -152,7 +155,10 @@ Value read_value(const YamlDocument& document, const YamlNode& node, const std::
   if (node.quoted) return node.text;
   if (equal_ignoring_case(node.text, "true")) return true;
   if (equal_ignoring_case(node.text, "false")) return false;
-  if (looks_like_special_number(node.text)) document.fail(node, what + " needs a finite number, found " + found(node));
+  if (const auto number = infinity(node.text)) return *number;
+  if (equal_ignoring_case(node.text, ".nan")) {
+    document.fail(node, what + " cannot be NaN: NaN and NULL are always worst");
+  }
   YamlNode literal = node;
   if (literal.text.starts_with('+')) {
     literal.text.erase(0, 1);

@@ -44,7 +44,8 @@ std::int64_t read_integer(const YamlDocument& document, const YamlNode& node, co
                           std::int64_t at_least);
 std::uint64_t read_unsigned(const YamlDocument& document, const YamlNode& node, const std::string& what);
 Expression read_expression(const YamlDocument& document, const YamlNode& node, const std::string& what);
-/// A number, true, false, date '...', timestamp '...' or NULL; every other text, and all in quotes, is a string.
+/// Reads a number (.inf and -.inf included), true, false, date '...', timestamp '...' or NULL; every other text, and
+/// all in quotes, is a string.
 Value read_value(const YamlDocument& document, const YamlNode& node, const std::string& what);
 
 template <class Enum>

@@ -66,6 +66,40 @@ TEST(Preferences, BetweenDates) {
   expect_order(between("d", std::string("2017-05-01"), std::string("2017-05-03")), table, {1, 2, 3});
 }
 
+TEST(Preferences, BetweenWithoutAnEnd) {
+  for (const DataType type : preference_types()) {
+    if (!is_numeric(type.type)) continue;
+    SCOPED_TRACE(to_string(type));
+    const Table table({column_of(type, "a", {1, 3, 6, std::nullopt, 4})});
+    expect_order(between("a", std::int64_t{4}, Null{}), table, {3, 2, 1, 4, 1});
+    expect_order(between("a", Null{}, std::int64_t{3}), table, {1, 1, 3, 4, 2});
+    expect_order(between("a", std::int64_t{4}, kInfinity), table, {3, 2, 1, 4, 1});
+    expect_order(between("a", -kInfinity, 3.0), table, {1, 1, 3, 4, 2});
+    expect_order(inverse(between("a", Null{}, std::int64_t{3})), table, {3, 3, 1, 4, 2});
+  }
+  const Table dates({Column::own<Date>("d", {{17287}, {17290}, {17280}})});
+  expect_order(between("d", std::string("2017-05-01"), Null{}), dates, {1, 1, 2});
+  expect_order(between("d", Null{}, std::string("2017-04-24")), dates, {2, 3, 1});
+}
+
+// Infinities are values like others: at no distance from themselves, and infinitely far from all else.
+TEST(Preferences, InfiniteTargetsAndEnds) {
+  const Table floating({floats("a", {0.5, 7.0, -kInfinity, kInfinity, kNaN})});
+  expect_order(around("a", kInfinity), floating, {2, 2, 2, 1, 3});
+  expect_order(around("a", -kInfinity), floating, {2, 2, 1, 2, 3});
+  expect_order(between("a", -kInfinity, 1.0), floating, {1, 2, 1, 3, 4});
+  expect_order(between("a", kInfinity, kInfinity), floating, {2, 2, 2, 1, 3});
+  const Table whole({ints("a", {-3, 0, 5})});
+  expect_order(around("a", kInfinity), whole, {1, 1, 1});
+  expect_order(inverse(around("a", -kInfinity)), whole, {1, 1, 1});
+}
+
+TEST(Preferences, InSetsWithInfinities) {
+  const Table table({floats("a", {0.5, kInfinity, -kInfinity, 1.0, kNaN})});
+  expect_order(in("a", {{kInfinity}, {1.0, -kInfinity}}), table, {3, 1, 2, 2, 4});
+  expect_order(in("a", {{kInfinity}, {std::int64_t{1}}}), Table({ints("a", {1, 2})}), {1, 2});
+}
+
 TEST(Preferences, InSetsOfStrings) {
   const Table table({strings("city", {"Oslo", "Aarhus", "Bergen", "Rome", "Oslo"})});
   expect_order(in("city", {{std::string("Bergen")}, {std::string("Oslo"), std::string("Aarhus")}}), table,

@@ -354,6 +354,9 @@ class Generator {
       if (is_integer(field.type) && chance(30)) return around(expression, 0.5 + static_cast<double>(below(4)));
       if (chance(50)) return around(expression, below(4));
       const std::int64_t from = below(3);
+      if (chance(20)) return between(expression, from, Null{});
+      if (chance(20)) return between(expression, Null{}, from);
+      if (chance(10)) return around(expression, std::numeric_limits<double>::infinity());
       return between(expression, from, from + below(3));
     }
     if (chance(20) && is_integer(field.type))

@@ -64,15 +64,18 @@ Distance distance(const Value& value, const Value& target) {
   if (!integer) {
     const std::optional<Wide> whole = as_integer(target);
     const double to = whole ? static_cast<double>(*whole) : std::get<double>(target);
-    return {0, std::abs(std::get<double>(value) - to)};
+    const double x = std::get<double>(value);
+    return {0, x == to ? 0.0 : std::abs(x - to)};  // also of infinities
   }
   const std::optional<Wide> whole = as_integer(target);
+  if (!whole && std::isinf(std::get<double>(target))) return {0, std::numeric_limits<double>::infinity()};
   const Wide twice_target = whole ? 2 * *whole : static_cast<Wide>(2 * std::get<double>(target));
   const Wide difference = 2 * *integer - twice_target;
   return {difference < 0 ? -difference : difference, 0};
 }
 
 bool below(const Value& value, const Value& limit) {
+  if (std::holds_alternative<Null>(limit)) return false;
   const std::optional<Wide> integer = as_integer(value);
   const std::optional<Wide> whole = as_integer(limit);
   if (integer && whole) return *integer < *whole;
@@ -81,6 +84,7 @@ bool below(const Value& value, const Value& limit) {
 }
 
 bool above(const Value& value, const Value& limit) {
+  if (std::holds_alternative<Null>(limit)) return false;
   const std::optional<Wide> integer = as_integer(value);
   const std::optional<Wide> whole = as_integer(limit);
   if (integer && whole) return *integer > *whole;

@@ -13,8 +13,8 @@ struct Preference {
 
   Kind kind = Kind::pareto;
   std::optional<Expression> expression;    ///< all but pareto, prior, inverse
-  Value target;                            ///< around: the target; between: the lower end
-  Value upper;                             ///< between: the upper end
+  Value target;                            ///< around: the target; between: the lower end, NULL for none
+  Value upper;                             ///< between: the upper end, NULL for none
   std::vector<std::vector<Value>> values;  ///< in: sets, best first
   std::vector<Preference> children;        ///< pareto, prior: one or more; inverse: one
 
@@ -26,9 +26,10 @@ struct Preference {
 Preference low(Expression expression);
 /// Larger values are better.
 Preference high(Expression expression);
-/// Smaller distance to `target` is better.
+/// Smaller distance to `target` is better. Every finite value is equally far from an infinite target.
 Preference around(Expression expression, Value target);
-/// Inside [from, to] is best; outside, smaller distance to the range is better. QueryError when from > to.
+/// Inside [from, to] is best; outside, smaller distance to the range is better. Null{} in place of an end leaves the
+/// range open there. QueryError when from > to.
 Preference between(Expression expression, Value from, Value to);
 /// A row with a value of an earlier set is better; in no set is worst. QueryError when a value comes twice.
 Preference in(Expression expression, std::vector<std::vector<Value>> values);

@@ -31,6 +31,8 @@ Query parse_query(const std::string& lines) {
 
 Query expected() { return Query::from("t").named("q"); }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 struct Case {
   std::string yaml;
   Query query;
@@ -54,6 +56,12 @@ TEST(Batch, YamlAndBuilderGiveEqualQueries) {
       {"prefer: {around: {expr: d, target: timestamp '1970-01-01 00:00:01'}}",
        expected().prefer(around("d", Timestamp{1, TimeUnit::second}))},
       {"prefer: {between: {expr: a, from: -1, to: 1e3}}", expected().prefer(between("a", -1, 1000.0))},
+      {"prefer: {between: {expr: a, from: -.inf, to: 1}}", expected().prefer(between("a", -kInfinity, 1))},
+      {"prefer: {between: {expr: a, from: 3}}", expected().prefer(between("a", 3, Null{}))},
+      {"prefer: {between: {expr: a, to: 3}}", expected().prefer(between("a", Null{}, 3))},
+      {"prefer: {around: {expr: a, target: +.Inf}}", expected().prefer(around("a", kInfinity))},
+      {"prefer: {in: {expr: a, values: [[.inf, -.INF], [1]]}}",
+       expected().prefer(in("a", {{kInfinity, -kInfinity}, {1}}))},
       {"prefer: {in: {expr: city, values: [[Oslo, New York], ['5', true, 5, -1.5]]}}",
        expected().prefer(in("city", {{"Oslo", "New York"}, {"5", true, 5, -1.5}}))},
       {"prefer: {where: city = 'Oslo'}", expected().prefer(where("city = 'Oslo'"))},

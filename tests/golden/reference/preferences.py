@@ -28,7 +28,7 @@ def target_like(value, target):
         return number(parse_moment(target))
     if isinstance(value, float):
         return float(target)
-    return target if isinstance(target, int) else Fraction(target)
+    return target if isinstance(target, int) or math.isinf(target) else Fraction(target)
 
 
 def parse_moment(target):
@@ -46,12 +46,17 @@ def placed(value, key):
 
 
 def distance_around(value, target):
-    return abs(number(value) - target_like(value, target))
+    return distance_between(value, target, target)
 
 
 def distance_between(value, low, high):
-    v, low, high = number(value), target_like(value, low), target_like(value, high)
-    return low - v if v < low else v - high if v > high else 0
+    """The distance to a range, of which one end may be None."""
+    v = number(value)
+    if low is not None and v < target_like(value, low):
+        return target_like(value, low) - v
+    if high is not None and v > target_like(value, high):
+        return v - target_like(value, high)
+    return 0
 
 
 class Term:
@@ -69,7 +74,7 @@ class Term:
             self.key = lambda v: distance_around(v, argument["target"])
         elif kind == "between":
             self.value = compile_expression(argument["expr"])
-            self.key = lambda v: distance_between(v, argument["from"], argument["to"])
+            self.key = lambda v: distance_between(v, argument.get("from"), argument.get("to"))
         elif kind == "in":
             self.value = compile_expression(argument["expr"])
             sets = argument["values"]

@@ -18,15 +18,17 @@ readonly BUILD_PACKAGES=(
   libeigen3-dev libyaml-cpp-dev libtbb-dev libhwy-dev tao-pegtl-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
 # clang-format's output differs between versions, so that one is named exactly.
 readonly TEST_PACKAGES=(
-  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev python3-yaml clang clang-tidy clang-format-14 lld llvm gcovr)
-readonly ARROW_VERSION=25.0.1  # of the pyarrow wheel
-readonly ARROW_OLDEST=15       # of a system Arrow
+  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev python3-yaml pkg-config clang clang-tidy clang-format-14 lld llvm gcovr)
+readonly ARROW_OLDEST=15  # of a system Arrow
 readonly CUDA_RELEASE=13.0
-readonly CUDA_WHEELS=(nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl)
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly ROOT
 readonly DEPS=$ROOT/.deps
+# Versions and hashes of the wheels.
+readonly REQUIREMENTS=$ROOT/tools/requirements
+ARROW_VERSION=$(sed -n 's/^pyarrow==\([0-9.]*\).*/\1/p' "$REQUIREMENTS/arrow.txt")
+readonly ARROW_VERSION
 
 say() { echo "setup: $*" >&2; }
 fail() {
@@ -73,10 +75,11 @@ replace() {
   mv -T "$1" "$DEPS/$2"
 }
 
-# download_wheels PIP-ARGUMENT...: into $scratch/wheels.
+# download_wheels NAME [PIP-ARGUMENT...]: what tools/requirements/NAME.txt lists, into $scratch/wheels. A wheel with
+# another hash is refused.
 download_wheels() {
-  python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: -d "$scratch/wheels" "$@" ||
-    fail "pip could not download $*: is there a network?"
+  python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: --require-hashes \
+    -d "$scratch/wheels" -r "$REQUIREMENTS/$1.txt" "${@:2}"
 }
 
 system_has_arrow() {
@@ -88,19 +91,28 @@ system_has_arrow() {
 }
 
 setup_arrow() {
-  local config=$DEPS/pyarrow/include/arrow/util/config.h
-  if system_has_arrow || grep -qs "ARROW_VERSION_STRING \"$ARROW_VERSION\"" "$config"; then return; fi
+  local folder=$DEPS/pyarrow found=false
+  if system_has_arrow; then return; fi
+  if grep -qs "ARROW_VERSION_STRING \"$ARROW_VERSION\"" "$folder/include/arrow/util/config.h"; then found=true; fi
+  if $found && [[ -e $folder/LICENSE.txt ]]; then return; fi
   say "downloading Arrow C++ $ARROW_VERSION (the pyarrow wheel)"
   make_scratch
   # The Python version only picks one of several wheels with the same libraries.
-  download_wheels --python-version 3.11 --implementation cp --platform "manylinux_2_28_$(uname -m)" \
-    "pyarrow==$ARROW_VERSION"
-  python3 - "$scratch"/wheels/*.whl "$scratch" <<'END'
-import re, sys, zipfile
-wheel, target = sys.argv[1:]
+  if ! download_wheels arrow --python-version 3.11 --implementation cp --platform "manylinux_2_28_$(uname -m)"; then
+    $found || fail "pip could not download Arrow; its message is above"
+    say "$folder stays without Arrow's licence texts, which an install tree needs before it is passed on"
+    return
+  fi
+  python3 - "$scratch"/wheels/*.whl "$scratch/pyarrow" <<'END'
+import pathlib, re, sys, zipfile
+wheel, target = sys.argv[1], pathlib.Path(sys.argv[2])
 wanted = re.compile(r"pyarrow/(include/.*|lib(arrow|arrow_compute|parquet)\.so\.\d+)$")
+licence = re.compile(r"pyarrow-[^/]*\.dist-info/licenses/(LICENSE\.txt|NOTICE\.txt)$")
 with zipfile.ZipFile(wheel) as archive:
-    archive.extractall(target, [name for name in archive.namelist() if wanted.match(name)])
+    names = archive.namelist()
+    archive.extractall(target.parent, [name for name in names if wanted.match(name)])
+    for name in filter(licence.match, names):
+        (target / pathlib.Path(name).name).write_bytes(archive.read(name))
 END
   replace "$scratch/pyarrow" pyarrow
 }
@@ -114,7 +126,7 @@ setup_cuda() {
   if ! find_nvcc >/dev/null; then
     say "downloading the CUDA $CUDA_RELEASE compiler"
     make_scratch
-    download_wheels "${CUDA_WHEELS[@]/%/==$CUDA_RELEASE.*}"
+    download_wheels cuda || fail "pip could not download the CUDA compiler; its message is above"
     local wheel
     for wheel in "$scratch"/wheels/*.whl; do python3 -m zipfile -e "$wheel" "$scratch/unpacked"; done
     local cuda=$scratch/unpacked/nvidia/cu${CUDA_RELEASE%.*}

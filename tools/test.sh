@@ -8,11 +8,13 @@ readonly STAGES=(setup format checks release tidy asan tsan fuzz)
 readonly FIRST_PARTY=(engine kernels planner datasets tools)
 readonly tidy_commits=${TIDY_COMMITS:-50}  # whose files clang-tidy looks at, or all
 
-# What compiled once need not again: a test of consumers builds all of it a second time, in a folder of its own, and from
-# within ctest, which sets variables of the locale.
+# Compiles every file once: a test of consumers builds the engine a second time, in a folder of its own and from within
+# ctest, which sets variables of the locale; and clones in different folders share objects. Paths below CCACHE_BASEDIR
+# become relative to the build folder, in messages of tests as well.
 use_ccache() {
   command -v ccache >/dev/null || return 0
-  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=locale
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
+  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=locale
 }
 
 # build PRESET [cmake arguments...]

@@ -3,16 +3,29 @@ option(SKYRANK_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_EMULATE_CUDA "Build the tests of the CUDA kernels that run on the CPU, on an emulator" ON)
 option(SKYRANK_BUILD_FUZZERS "Build the fuzz targets with libFuzzer, and no other tests (needs clang)" OFF)
 option(SKYRANK_CCACHE "Compile through ccache where it is found" ${PROJECT_IS_TOP_LEVEL})
-set(SKYRANK_CUDA AUTO CACHE STRING "GPU kernels: AUTO (where nvcc is found), ON (an error without nvcc) or OFF")
+option(SKYRANK_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+option(SKYRANK_INSTALL "Add install rules" ${PROJECT_IS_TOP_LEVEL})
+# A subproject gets GPU kernels, which take minutes to compile, only where it asks for them.
+if(PROJECT_IS_TOP_LEVEL)
+  set(default_cuda AUTO)
+else()
+  set(default_cuda OFF)
+endif()
+set(SKYRANK_CUDA ${default_cuda} CACHE STRING "GPU kernels: AUTO (where nvcc is found), ON (an error without nvcc) or OFF")
 set_property(CACHE SKYRANK_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(SKYRANK_SANITIZE "" CACHE STRING "Sanitizers for everything that is built here, as -fsanitize= takes them")
 
 option(SKYRANK_ONE_VECTOR_TARGET "Build vector code for AVX2 alone, which such a program then needs, not for all of x86" OFF)
 
-set(CMAKE_CXX_STANDARD 20)
+# These variables reach no further than this folder, so a project that includes this one keeps its own.
+if(NOT DEFINED CMAKE_CXX_STANDARD OR CMAKE_CXX_STANDARD LESS 20)
+  set(CMAKE_CXX_STANDARD 20)
+endif()
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+endif()
 
 if(SKYRANK_CCACHE)
   find_program(SKYRANK_CCACHE_PROGRAM ccache)
@@ -39,14 +52,18 @@ if(SKYRANK_ONE_VECTOR_TARGET)
   add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
 endif()
 
-# What every target of the project is compiled with.
+# Flags of every target of the project; no target outside gets them.
 add_library(skyrank_build_flags INTERFACE)
 target_include_directories(skyrank_build_flags INTERFACE "${PROJECT_SOURCE_DIR}")
 # Every product and sum of floats rounds, on every instruction set and however a user sets the flags: answers do not
 # depend on the machine.
 target_compile_options(skyrank_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 target_compile_options(skyrank_build_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-Werror>
-  "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:--Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror>")
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion>
+  "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler=-Wall,-Wextra,-Wshadow>")
+if(SKYRANK_WERROR)
+  target_compile_options(skyrank_build_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Werror> "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:--Werror=all-warnings -Xcompiler=-Werror>")
+endif()
 # GCC 12 warns of overlapping memory inside std::string's own operator+ (GCC bug 105651).
 target_compile_options(skyrank_build_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)

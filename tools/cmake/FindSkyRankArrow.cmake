@@ -1,7 +1,9 @@
 # Arrow and Parquet C++: a system installation first, else the libraries and headers of the pyarrow wheel that
-# tools/setup.sh unpacks into .deps/. Defines SkyRank::Arrow and SkyRank::Parquet.
+# tools/setup.sh unpacks into .deps/. Defines SkyRank::Arrow and SkyRank::Parquet, and SKYRANK_ARROW_IS_BUNDLED where they
+# are the wheel's, which have to be installed with the programs.
 find_package(Arrow CONFIG QUIET)
 find_package(Parquet CONFIG QUIET)
+set(SKYRANK_ARROW_IS_BUNDLED FALSE)
 if(Arrow_FOUND AND Parquet_FOUND)
   add_library(SkyRank::Arrow ALIAS Arrow::arrow_shared)
   add_library(SkyRank::Parquet ALIAS Parquet::parquet_shared)
@@ -18,9 +20,10 @@ function(skyrank_wheel_library target name)
                         "Run tools/setup.sh, or set SKYRANK_BUILD_TOOLS=OFF to build the engine alone.")
   endif()
   list(GET libraries 0 library)
+  skyrank_stage_library("${library}" staged)
   add_library(${target} SHARED IMPORTED GLOBAL)
   set_target_properties(${target} PROPERTIES
-    IMPORTED_LOCATION "${library}"
+    IMPORTED_LOCATION "${staged}"
     INTERFACE_INCLUDE_DIRECTORIES "${SKYRANK_ARROW_ROOT}/include")
 endfunction()
 skyrank_wheel_library(SkyRank::Arrow libarrow)
@@ -28,4 +31,5 @@ skyrank_wheel_library(SkyRank::ArrowCompute libarrow_compute)
 skyrank_wheel_library(SkyRank::Parquet libparquet)
 set_property(TARGET SkyRank::Parquet PROPERTY INTERFACE_LINK_LIBRARIES SkyRank::Arrow)
 set_property(TARGET SkyRank::ArrowCompute PROPERTY INTERFACE_LINK_LIBRARIES SkyRank::Arrow)
+set(SKYRANK_ARROW_IS_BUNDLED TRUE)
 set(SkyRankArrow_FOUND TRUE)

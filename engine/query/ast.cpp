@@ -24,7 +24,7 @@ constexpr std::array kFunctions = {
 constexpr std::array<std::string_view, 14> kReservedWords = {"and",  "or",    "not",  "in",   "between", "is",   "null",
                                                              "true", "false", "case", "when", "then",    "else", "end"};
 
-constexpr std::array<std::string_view, 3> kPseudoColumns = {"row", "level", "score"};
+constexpr std::array<std::string_view, 6> kPseudoColumns = {"row", "level", "score", "row()", "level()", "score()"};
 
 // How tightly a node binds; an operand that binds less tightly than its place asks for is put in parentheses.
 enum Level : int { kOr = 1, kAnd, kNot, kPredicate, kSum, kProduct, kUnary, kPrimary };
@@ -110,7 +110,11 @@ class Printer {
   void print(const Node& node) {
     switch (node.op) {
       case Op::literal: text_ += std::visit(LiteralText{}, node.value); return;
-      case Op::column: text_ += node.exact || !is_plain_name(node.name) ? quoted(node.name, '`') : node.name; return;
+      case Op::column: {
+        const bool plain = is_plain_name(node.name) || is_pseudo_column(node.name);
+        text_ += node.exact || !plain ? quoted(node.name, '`') : node.name;
+        return;
+      }
       case Op::negate: return print_negation(*node.children[0]);
       case Op::logical_not: text_ += "not "; return print(*node.children[0], kNot);
       case Op::in:

@@ -36,11 +36,17 @@ GeneratorSpec read_generator(const YamlDocument& document, const YamlNode& node)
   return spec;
 }
 
+std::string read_file_name(const YamlDocument& document, const YamlNode& node) {
+  std::string name = query::read_text(document, node, "'file'");
+  if (name.find('\0') != std::string::npos) document.fail(node, "'file' holds a NUL character, which no path can");
+  return name;
+}
+
 std::vector<std::string> read_files(const YamlDocument& document, const YamlNode& node) {
-  if (!node.is_sequence()) return {query::read_text(document, node, "'file'")};
+  if (!node.is_sequence()) return {read_file_name(document, node)};
   std::vector<std::string> files;
   for (const YamlNode& item : query::read_list(document, node, "'file'", "[a.csv, b.csv]")) {
-    files.push_back(query::read_text(document, item, "'file'"));
+    files.push_back(read_file_name(document, item));
   }
   return files;
 }

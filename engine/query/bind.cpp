@@ -133,7 +133,8 @@ std::vector<BoundRankTerm> bind_ranking(const Query& query, const Scope& scope) 
 BoundOutput bind_pseudo(const SelectItem& item, const BoundQuery& query) {
   BoundOutput output;
   output.name = item.name;
-  const std::string_view word = item.expression.column_name();
+  std::string_view word = item.expression.column_name();
+  if (word.ends_with("()")) word.remove_suffix(2);
   if (word == "row") {
     output.kind = BoundOutput::Kind::row;
   } else if (word == "level") {
@@ -155,10 +156,11 @@ BoundOutput bind_output(const SelectItem& item, const BoundQuery& query, const S
   return output;
 }
 
-// `row`, unless a column bears that name, and every column.
+// `row` and every column; `row()` where a column bears the name `row`.
 std::vector<SelectItem> default_selection(const Schema& schema) {
   std::vector<SelectItem> items;
-  if (!schema.find("row")) items.push_back({"row", Expression("row")});
+  const std::string row = schema.find("row") ? "row()" : "row";
+  if (!schema.find(row)) items.push_back({row, Expression(row)});
   for (const Schema::Field& field : schema.fields) items.push_back({field.name, Expression::column(field.name)});
   return items;
 }

@@ -136,6 +136,16 @@ std::string comparison_hint(Type a, Type b) {
   return "compare a boolean with true or false";
 }
 
+/// Explains a table that came out as one column because its file separates fields otherwise.
+std::string other_delimiter(const std::vector<std::string>& names) {
+  if (names.size() != 1) return {};
+  const std::size_t place = names.front().find_first_of(";|\t");
+  if (place == std::string::npos) return {};
+  const std::string delimiter = names.front()[place] == '\t' ? "a tab" : quoted(names.front().substr(place, 1));
+  return "; the table has one column, " + quoted(names.front()) + ", so its file seems to separate fields by " +
+         delimiter + ": .csv files are read with ',' and .tsv files with tabs, so convert or rename it";
+}
+
 class Binder {
  public:
   Binder(const Expression& expression, const Schema& schema) : origin_(expression.location()), schema_(schema) {}
@@ -195,16 +205,23 @@ class Binder {
   std::vector<BoundPtr> bind_children(const Node& node) {
     std::vector<BoundPtr> bound;
     bound.reserve(node.children.size());
-    for (const NodePtr& child : node.children) bound.push_back(bind(*child));
+    const bool compared = (node.op >= Op::equal && node.op <= Op::greater_equal) || node.op == Op::in;
+    for (const NodePtr& child : node.children) {
+      bound.push_back(child->op == Op::column ? bind_column(*child, compared) : bind(*child));
+    }
     return bound;
   }
 
-  BoundPtr bind_column(const Node& node) {
+  /// `compared`: a name that no column has may be a text whose quotes were forgotten.
+  BoundPtr bind_column(const Node& node, bool compared = false) {
     const std::optional<int> index = schema_.find(node.name);
     if (!index) {
       std::vector<std::string> names;
       for (const Schema::Field& field : schema_.fields) names.push_back(field.name);
-      fail(node, "there is no column " + quoted(node.name) + did_you_mean(node.name, names));
+      const std::string near = did_you_mean(node.name, names);
+      fail(node, "there is no column " + quoted(node.name) + near +
+                     (compared && near.empty() ? "; if it is a text, write " + quoted(node.name) + " in quotes" : "") +
+                     other_delimiter(names));
     }
     auto bound = std::make_shared<BoundNode>();
     bound->op = Op::column;

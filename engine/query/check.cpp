@@ -150,6 +150,12 @@ void check_query_name(std::string_view name) {
            c == '.';
   };
   if (name.empty()) throw QueryError("a query's name is empty");
+  // A file name has at most 255 bytes; the rest is for the extension and for the name of an unfinished file.
+  constexpr std::size_t kMaxName = 200;
+  if (name.size() > kMaxName) {
+    throw QueryError("a query's name has " + std::to_string(name.size()) + " characters; as it names a file, it may " +
+                     "have " + std::to_string(kMaxName));
+  }
   if (name.front() == '.' || !std::all_of(name.begin(), name.end(), allowed)) {
     throw QueryError("the query name " + in_quotes(name) +
                      " is no plain file name: use letters, digits, '-', '_' and '.', and no '.' in front");

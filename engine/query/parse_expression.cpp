@@ -367,12 +367,18 @@ class Builder {
     combine_at(outside == 0 ? mark.offset : items_[items_.size() - count].offset, op, count, negated);
   }
 
+  // row(), level() and score() are pseudo-columns whatever the table stores; their calls have no function.
   void open_call(std::size_t offset, std::string_view name) {
-    calls_.push_back(&find_function(offset, name));
+    pseudo_ = equal_ignoring_case(name, "row")     ? "row()"
+              : equal_ignoring_case(name, "level") ? "level()"
+              : equal_ignoring_case(name, "score") ? "score()"
+                                                   : "";
+    calls_.push_back(pseudo_.empty() ? &find_function(offset, name) : nullptr);
     open(offset);
   }
 
   void close_call() {
+    if (calls_.back() == nullptr) return close_pseudo_column();
     const FunctionInfo& function = *calls_.back();
     calls_.pop_back();
     const std::size_t count = items_.size() - marks_.back().items;
@@ -380,6 +386,14 @@ class Builder {
       fail(marks_.back().offset, arity_message(function, count));
     }
     close(function.op);
+  }
+
+  void close_pseudo_column() {
+    const Mark mark = marks_.back();
+    if (items_.size() != mark.items) fail(mark.offset, "'row()', 'level()' and 'score()' take no argument");
+    calls_.pop_back();
+    marks_.pop_back();
+    push_column(mark.offset, std::string(pseudo_), false);
   }
 
   template <class Parse>
@@ -477,6 +491,7 @@ class Builder {
   std::vector<Item> items_;
   std::vector<Mark> marks_;
   std::vector<const FunctionInfo*> calls_;
+  std::string_view pseudo_;
   std::size_t quote_ = 0;
   int nesting_ = 0;
 };

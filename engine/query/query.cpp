@@ -66,12 +66,21 @@ void check_columns(const std::vector<Expression>& columns, Names& names, const s
   }
 }
 
+bool names_column(const std::vector<Expression>& columns, const std::string& name) {
+  return std::any_of(columns.begin(), columns.end(), [&](const Expression& e) { return e.column_name() == name; });
+}
+
 void check_names(const Query& query) {
   if (!query.name.empty()) query::check_query_name(query.name);
   Names grouped("group_by");
   check_columns(query.group_columns, grouped, "group_by");
+  Names aggregated("aggregate");
   for (const Aggregate& aggregate : query.aggregates) {
-    grouped.add(aggregate.name);
+    require(!names_column(query.group_columns, aggregate.name),
+            "the aggregate '" + aggregate.name +
+                "' has the name of a column of 'group_by', which the answer has too; " +
+                "name it otherwise, such as 'total_" + aggregate.name + "'");
+    aggregated.add(aggregate.name);
     require(aggregate.argument || aggregate.function == Aggregate::Function::count,
             "the aggregate '" + aggregate.name + "' needs an argument");
   }

@@ -28,6 +28,12 @@ constexpr const char* kAggregateExample = "count(), count(e), sum(e), min(e), ma
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
+// SQL's count(*) is count().
+bool is_star(std::string_view text) {
+  return std::count(text.begin(), text.end(), '*') == 1 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c == '*' || is_blank(c); });
+}
+
 class QueryReader {
  public:
   QueryReader(const YamlDocument& document, const YamlNode& node)
@@ -149,6 +155,10 @@ class QueryReader {
     word.erase(std::find_if(word.rbegin(), word.rend(), [](char c) { return !is_blank(c); }).base(), word.end());
     Aggregate aggregate{name.text, read_function(value, word, what), std::nullopt};
     const std::string_view inside = std::string_view(text).substr(open + 1, last - open - 1);
+    if (is_star(inside)) {
+      if (aggregate.function == Aggregate::Function::count) return aggregate;
+      document_.fail(value, what + " needs an argument: " + word + "(e); only count takes '*'");
+    }
     if (!std::all_of(inside.begin(), inside.end(), is_blank)) {
       aggregate.argument = document_.expression(value, open + 1, last - open - 1);
     } else if (aggregate.function != Aggregate::Function::count) {

@@ -38,6 +38,85 @@ std::optional<double> infinity(std::string_view text) {
   return negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
 }
 
+constexpr std::size_t kFewKeys = 9;
+
+struct Synonym {
+  std::string_view foreign;
+  std::string_view ours;
+};
+
+// Words of SQL and of other systems for what a batch calls otherwise; several meanings in the order of preference.
+constexpr Synonym kSynonyms[] = {{"max", "high"},
+                                 {"maximize", "high"},
+                                 {"maximise", "high"},
+                                 {"desc", "high"},
+                                 {"descending", "high"},
+                                 {"highest", "high"},
+                                 {"min", "low"},
+                                 {"minimize", "low"},
+                                 {"minimise", "low"},
+                                 {"asc", "low"},
+                                 {"ascending", "low"},
+                                 {"lowest", "low"},
+                                 {"order_by", "rank_by"},
+                                 {"orderby", "rank_by"},
+                                 {"order", "rank_by"},
+                                 {"sort_by", "rank_by"},
+                                 {"sort", "rank_by"},
+                                 {"sortby", "rank_by"},
+                                 {"filter", "where"},
+                                 {"having", "where"},
+                                 {"condition", "where"},
+                                 {"top", "limit"},
+                                 {"k", "limit"},
+                                 {"fetch", "limit"},
+                                 {"skyline", "prefer"},
+                                 {"skyline_of", "prefer"},
+                                 {"preferring", "prefer"},
+                                 {"preference", "prefer"},
+                                 {"group", "group_by"},
+                                 {"groupby", "group_by"},
+                                 {"aggregates", "aggregate"},
+                                 {"partition", "partition_by"},
+                                 {"columns", "select"},
+                                 {"fields", "select"},
+                                 {"project", "select"},
+                                 {"table", "from"},
+                                 {"skip", "offset"},
+                                 {"unique", "distinct"},
+                                 {"null", "nulls"},
+                                 {"path", "file"},
+                                 {"files", "file"},
+                                 {"gpu", "cuda"},
+                                 {"nvidia", "cuda"},
+                                 {"host", "cpu"},
+                                 {"expression", "expr"},
+                                 {"column", "expr"},
+                                 {"value", "target"},
+                                 {"lower", "from"},
+                                 {"upper", "to"},
+                                 {"min", "from"},
+                                 {"max", "to"},
+                                 {"set", "values"},
+                                 {"and", "pareto"},
+                                 {"lexicographic", "prior"},
+                                 {"then", "prior"},
+                                 {"reverse", "inverse"},
+                                 {"dual", "inverse"},
+                                 {"near", "around"},
+                                 {"closest", "around"},
+                                 {"hints", "using"}};
+
+// "; did you mean 'rank_by'?": the word that another system's word stands for, else the nearest one.
+std::string suggested(std::string_view word, const std::vector<std::string>& names) {
+  for (const Synonym& synonym : kSynonyms) {
+    if (equal_ignoring_case(word, synonym.foreign) &&
+        std::find(names.begin(), names.end(), synonym.ours) != names.end())
+      return "; did you mean " + in_quotes(synonym.ours) + "?";
+  }
+  return did_you_mean(word, names);
+}
+
 template <class Integer>
 Integer parse_integer(const YamlDocument& document, const YamlNode& node, const std::string& what) {
   std::string_view text = node.text;
@@ -83,8 +162,10 @@ MapReader::MapReader(const YamlDocument& document, const YamlNode& node, std::st
   for (const auto& [key, value] : node_.entries) {
     if (std::find(keys.begin(), keys.end(), key.text) != keys.end()) continue;
     const bool broken = key.in_flow && key.text.find_first_of("()") != std::string::npos;
-    document.fail(key, what_ + " has no key " + found(key) + did_you_mean(key.text, keys) + " (keys are " +
-                           listed(keys) + ")" +
+    const std::string hint = suggested(key.text, keys);
+    // A long list helps nobody who is told the right word.
+    const bool lists = hint.empty() || keys.size() <= kFewKeys;
+    document.fail(key, what_ + " has no key " + found(key) + hint + (lists ? " (keys are " + listed(keys) + ")" : "") +
                            (broken ? "; inside {...} an expression with a comma needs quotes" : ""));
   }
 }
@@ -171,7 +252,7 @@ Value read_value(const YamlDocument& document, const YamlNode& node, const std::
 
 void fail_choice(const YamlDocument& document, const YamlNode& node, const std::string& what,
                  const std::vector<std::string>& names) {
-  const std::string hint = node.is_scalar() ? did_you_mean(node.text, names) : "";
+  const std::string hint = node.is_scalar() ? suggested(node.text, names) : "";
   document.fail(node, what + " is one of " + listed(names) + ", found " + found(node) + hint);
 }
 

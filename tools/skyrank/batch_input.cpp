@@ -11,6 +11,7 @@
 
 #include <skyrank/engine.hpp>
 
+#include "datasets/files.hpp"
 #include "datasets/source.hpp"
 #include "engine/text.hpp"
 #include "tools/skyrank/progress.hpp"
@@ -65,6 +66,44 @@ TableSource& find_table(Batch& batch, const std::string& name) {
 
 }  // namespace
 
+namespace {
+
+bool is_data(const std::filesystem::path& file) {
+  try {
+    datasets::format_of(file);
+    return true;
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
+std::string yaml_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted.append(c == '\'' ? 2 : 1, c);
+  return quoted + "'";
+}
+
+/// Shows the shortest batch over a file of data; empty where its columns cannot be read.
+std::string example_batch(const std::filesystem::path& file) {
+  try {
+    const auto names = datasets::column_names({file}).names;
+    if (names.empty()) return {};
+    return fmt::format(
+        "; a batch for it:\nversion: 1\ntables: {{data: {{file: {}}}}}\nqueries: [{{name: best, from: data, rank_by: "
+        "{{low: {}}}, limit: 10}}]",
+        yaml_quoted(file.filename().string()), yaml_quoted(Expression::column(names.front()).text()));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// UsageError for a file that is a table rather than a batch.
+void refuse_data(const std::filesystem::path& file) {
+  if (is_data(file)) throw UsageError("this is data, not a batch" + example_batch(file), {file.string()});
+}
+
+}  // namespace
+
 void apply_setting(Batch& batch, const std::string& text) {
   const Setting setting = split_setting(text);
   TableSource& table = find_table(batch, setting.table);
@@ -98,6 +137,7 @@ Batch open_batch(const BatchArguments& arguments) {
   if (kind == std::filesystem::file_type::directory) {
     throw UsageError("is a folder; a batch is a YAML file", {arguments.file.string()});
   }
+  refuse_data(arguments.file);
   Batch batch = read_batch(arguments.file);
   for (const std::string& setting : arguments.settings) apply_setting(batch, setting);
   if (arguments.queries.empty()) return batch;
@@ -123,6 +163,30 @@ std::size_t shared_key_bytes(const Batch& batch) {
   return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / kShare : 0;
 }
 
+void refuse_unsupported(const Query& query, const datasets::ColumnNames& names) {
+  if (names.unsupported.empty()) return;
+  std::vector<std::string> unsupported;
+  for (const auto& column : names.unsupported) unsupported.push_back(column.name);
+  Query explicit_query = query;
+  // Selecting every column names none.
+  if (query.selection.empty()) explicit_query.selection = {{"none", Expression("0")}};
+  const auto named = Engine::columns_read(explicit_query, unsupported);
+  if (named.empty()) return;
+  const auto column = std::ranges::find(names.unsupported, named.front(), &datasets::UnsupportedColumn::name);
+  throw BindError(fmt::format("column '{}' has type {}, which skyrank cannot read", column->name, column->type),
+                  query.location);
+}
+
+std::string left_out(const Query& query, const datasets::ColumnNames& names) {
+  if (names.unsupported.empty() || !query.selection.empty() || !query.group_columns.empty()) return {};
+  std::string list;
+  for (const auto& column : names.unsupported) {
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", column.name, column.type);
+  }
+  return fmt::format("left out of {}: {}: skyrank cannot read {}", query.table, list,
+                     names.unsupported.size() == 1 ? "its type" : "their types");
+}
+
 InputTables::InputTables(const Batch& batch, int threads, Console& console, Signals& signals)
     : batch_(batch), threads_(threads), console_(console), signals_(signals) {
   for (const Query& query : batch.queries) ++entries_[query.table].queries_left;
@@ -134,13 +198,16 @@ InputTable InputTables::get(const Query& query) {
   if (entry.failure) std::rethrow_exception(entry.failure);
   try {
     const TableSource& source = batch_.table(query.table);
-    if (!entry.column_names) entry.column_names = datasets::column_names(source, batch_.directory).names;
+    if (!entry.column_names) entry.column_names = datasets::column_names(source, batch_.directory);
   } catch (...) {
     entry.failure = std::current_exception();
     throw;
   }
+  refuse_unsupported(query, *entry.column_names);
+  const std::string note = left_out(query, *entry.column_names);
+  if (!note.empty() && !std::exchange(entry.told_left_out, true)) console_.warn(note);
   // Says which names do not exist while all that do are at hand.
-  Engine::columns_read(query, *entry.column_names);
+  Engine::columns_read(query, entry.column_names->names);
   InputTable input;
   if (!entry.table) input.read_ms = read(query.table, entry);
   input.table = *entry.table;
@@ -152,7 +219,7 @@ InputTable InputTables::get(const Query& query) {
 double InputTables::read(const std::string& name, Entry& entry) {
   const auto start = std::chrono::steady_clock::now();
   try {
-    entry.table = load(batch_.table(name), *entry.column_names);
+    entry.table = load(batch_.table(name), entry.column_names->names);
   } catch (...) {
     entry.failure = std::current_exception();
     throw;

@@ -9,6 +9,7 @@
 #include <skyrank/batch.hpp>
 #include <skyrank/table.hpp>
 
+#include "datasets/reader.hpp"
 #include "tools/skyrank/commands.hpp"
 
 namespace skyrank::tools {
@@ -27,6 +28,13 @@ std::size_t shared_key_bytes(const Batch& batch);
 /// Applies one "table.key=value" to a batch. Keys: file, header, and of generated tables generate.distribution,
 /// generate.rows, generate.dims, generate.seed. A relative file is relative to the current folder.
 void apply_setting(Batch& batch, const std::string& setting);
+
+/// BindError where a query names a column that its table has in a type that cannot be read.
+void refuse_unsupported(const Query& query, const datasets::ColumnNames& names);
+
+/// Returns "left out of t: l (list<int64>), ..." for a query that selects every column of a table which has some that
+/// cannot be read; empty otherwise.
+std::string left_out(const Query& query, const datasets::ColumnNames& names);
 
 /// A table as one query gets it.
 struct InputTable {
@@ -48,7 +56,8 @@ class InputTables {
  private:
   struct Entry {
     int queries_left = 0;
-    std::optional<std::vector<std::string>> column_names;  // all that the table has
+    std::optional<datasets::ColumnNames> column_names;  // all that the table has
+    bool told_left_out = false;
     std::optional<Table> table;
     std::exception_ptr failure;  // of the read; the same for every query
   };

@@ -20,6 +20,11 @@ class Schemas {
   Schemas(const Batch& batch, Console& console, Signals& signals)
       : batch_(batch), console_(console), signals_(signals) {}
 
+  const datasets::ColumnNames& names(const std::string& name) {
+    if (const auto known = names_.find(name); known != names_.end()) return known->second;
+    return names_.emplace(name, datasets::column_names(batch_.table(name), batch_.directory)).first->second;
+  }
+
   const Table& get(const std::string& name) {
     if (const auto known = schemas_.find(name); known != schemas_.end()) return known->second;
     const Signals::Abandonable reading(signals_);
@@ -32,6 +37,7 @@ class Schemas {
   Console& console_;
   Signals& signals_;
   std::map<std::string, Table> schemas_;
+  std::map<std::string, datasets::ColumnNames> names_;
 };
 
 }  // namespace
@@ -46,7 +52,9 @@ int check(const CheckArguments& arguments, Console& console, Signals& signals) {
   std::int64_t correct = 0;
   for (const Query& query : batch.queries) {
     Json result = {{"name", query.name}, {"table", query.table}};
+    print_warnings(console, query);
     try {
+      refuse_unsupported(query, schemas.names(query.table));
       engine.check(query, schemas.get(query.table));
       ++correct;
     } catch (const CancelledError&) {

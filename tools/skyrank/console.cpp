@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "datasets/display.hpp"
+
 namespace skyrank::tools {
 namespace {
 
@@ -65,12 +67,29 @@ void Console::check_output() const {
   if (output_error_ != 0) throw ResourceError("standard output: " + std::generic_category().message(output_error_));
 }
 
+namespace {
+
+/// Returns text whose control characters, but for line breaks, are shown as escapes: names in messages come from
+/// strangers' files and must not steer the terminal.
+std::string safe_lines(std::string_view text) {
+  std::string lines;
+  for (;;) {
+    const std::size_t end = text.find('\n');
+    lines += datasets::printable(text.substr(0, end));
+    if (end == std::string_view::npos) return lines;
+    lines += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace
+
 void Console::complain(std::string_view message) {
   const std::lock_guard lock(mutex_);
   clear_status();
   flush_output();  // what was printed before belongs above the message where both go to one place
   const std::string prefix = error_has_colours_ ? styled("1;31", "skyrank:") : "skyrank:";
-  std::fputs((prefix + " " + std::string(message) + "\n").c_str(), stderr);
+  std::fputs((prefix + " " + safe_lines(message) + "\n").c_str(), stderr);
 }
 
 std::string Console::strong(std::string_view text) const {
@@ -87,7 +106,7 @@ void Console::show_status(std::string_view text) {
   clear_status();
   if (text.empty()) return;
   flush_output();
-  std::fprintf(stderr, "%.*s", static_cast<int>(text.size()), text.data());
+  std::fputs(datasets::printable(text).c_str(), stderr);
   std::fflush(stderr);
   status_shown_ = true;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <skyrank/warnings.hpp>
 #include <streambuf>
 
 #include "datasets/writer.hpp"
@@ -71,6 +72,10 @@ void print_through(Console& console, ConsoleBuffer& buffer, Write write) {
 void ErrorReport::add(const std::exception& error) {
   status_ = worse(status_, exit_status(error));
   if (shown_.insert(error.what()).second) console_.complain(error.what());
+}
+
+void print_warnings(Console& console, const Query& query) {
+  for (const Warning& warning : warnings_of(query)) console.warn(to_string(warning));
 }
 
 std::string with_separators(std::int64_t number) {

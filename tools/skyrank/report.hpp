@@ -30,6 +30,9 @@ class ErrorReport {
 };
 
 /// 1234567 as "1,234,567".
+/// Prints what is odd about a query to standard error.
+void print_warnings(Console& console, const Query& query);
+
 std::string with_separators(std::int64_t number);
 
 /// "1 row", "1,234 rows".

@@ -46,6 +46,7 @@ int run(const RunArguments& arguments, Console& console, Signals& signals) {
   InputTables tables(batch, arguments.threads, console, signals);
   ErrorReport errors(console);
   for (const Query& query : batch.queries) {
+    print_warnings(console, query);
     try {
       writer->write(answer_query(query, tables.get(query), engine, arguments, console, signals));
     } catch (const CancelledError& error) {

@@ -13,3 +13,4 @@
 #include <skyrank/table.hpp>
 #include <skyrank/types.hpp>
 #include <skyrank/version.hpp>
+#include <skyrank/warnings.hpp>

@@ -98,8 +98,9 @@ TEST(Bind, AnswersWithRowAndEveryColumnByDefault) {
 TEST(Bind, ARealColumnWinsOverAPseudoColumn) {
   const Schema schema{{{"row", Type::int64}, {"price", Type::int64}}};
   const BoundQuery all = bind(query(), schema);
-  EXPECT_EQ(output_names(all), (std::vector<std::string>{"row", "price"}));
-  EXPECT_EQ(all.outputs[0].kind, BoundOutput::Kind::expression);
+  EXPECT_EQ(output_names(all), (std::vector<std::string>{"row()", "row", "price"}));
+  EXPECT_EQ(all.outputs[0].kind, BoundOutput::Kind::row);
+  EXPECT_EQ(all.outputs[1].kind, BoundOutput::Kind::expression);
   const BoundQuery some = bind(query().select({"row", "level"}), schema);
   EXPECT_EQ(some.outputs[0].kind, BoundOutput::Kind::expression);
   EXPECT_EQ(some.outputs[1].kind, BoundOutput::Kind::level);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <skyrank/query.hpp>
+#include <skyrank/warnings.hpp>
 
 namespace skyrank {
 namespace {
@@ -125,7 +126,9 @@ TEST(Query, ContradictionsAreRefused) {
       {cheap_and_good().offset(1).limit(kMax), "'offset' and 'limit' together exceed 9223372036854775807"},
       {cheap_and_good().aggregate({count("n")}), "'aggregate' needs 'group_by'"},
       {Query::from("t").group_by({"a", "`a`"}), "'group_by' names 'a' twice"},
-      {Query::from("t").group_by({"a"}).aggregate({count("a")}), "'group_by' names 'a' twice"},
+      {Query::from("t").group_by({"a"}).aggregate({count("a")}),
+       "the aggregate 'a' has the name of a column of 'group_by', which the answer has too; name it otherwise, such as "
+       "'total_a'"},
       {Query::from("t").group_by({"a"}).aggregate({{"s", Aggregate::Function::sum, {}}}),
        "the aggregate 's' needs an argument"},
       {Query::from("t").group_by({"a + 1"}), "expression:1:1: 'group_by' takes column names, not the expression a + 1"},
@@ -160,6 +163,16 @@ TEST(Preference, SixtyFourDimensionsAreTheMost) {
   EXPECT_EQ(refusal(Query::from("t").prefer(prior(wide(100)))), "no error");
   EXPECT_EQ(refusal(Query::from("t").prefer(prior({low("a"), pareto(wide(64))}))),
             "'prefer' has 65 dimensions; at most 64 are supported");
+}
+
+TEST(Warnings, ComparisonsWithNullOfferTheTest) {
+  const auto warnings = warnings_of(
+      Query::from("t").where("a > 1 or price = null").rank_by({low("case when null != b then 1 else 2 end")}));
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_EQ(to_string(warnings[0]),
+            "expression:1:10: 'price = null' is NULL for every row, never true; to find NULLs write 'price is null'");
+  EXPECT_NE(warnings[1].message.find("write 'b is not null'"), std::string::npos) << warnings[1].message;
+  EXPECT_TRUE(warnings_of(Query::from("t").where("a is null and b in [1, null]").rank_by({low("b")})).empty());
 }
 
 TEST(Preference, DeepNestingIsRefused) {

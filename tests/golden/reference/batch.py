@@ -175,19 +175,20 @@ def limited(query, order, ranks):
 
 def select(query, names, answer, ranking):
     if "select" not in query:
-        return ["row"] + names, [[i] + [row[n] for n in names] for i, row, _ in answer]
+        return ["row()" if "row" in names else "row"] + names, [[i] + [row[n] for n in names] for i, row, _ in answer]
     outputs = []
     for item in query["select"]:
         outputs += list(item.items()) if isinstance(item, dict) else [(str(item).strip("`"), item)]
     columns = []
     for _, text in outputs:
-        if text in PSEUDO_COLUMNS and text not in names:
+        word = text[:-2].lower() if text.endswith("()") else text
+        if word in PSEUDO_COLUMNS and text not in names:
             pseudo = {
                 "row": lambda i, row, level: i,
                 "level": lambda i, row, level: level,
                 "score": lambda i, row, level: ranking[0].value(row),
             }
-            columns.append(pseudo[text])
+            columns.append(pseudo[word])
         else:
             columns.append((lambda value: lambda i, row, level: value(row))(compile_expression(text)))
     return [name for name, _ in outputs], [[column(*row) for column in columns] for row in answer]

@@ -1,0 +1,71 @@
+#include <skyrank/warnings.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/query/ast.hpp"
+
+namespace skyrank {
+namespace {
+
+using query::Node;
+using query::NodePtr;
+using query::Op;
+
+bool is_null(const NodePtr& node) { return node->op == Op::literal && std::holds_alternative<Null>(node->value); }
+
+bool is_comparison(Op op) { return op >= Op::equal && op <= Op::greater_equal; }
+
+class Collector {
+ public:
+  void add(const Expression& expression) { visit(expression.root(), expression.location()); }
+
+  void add(const Preference& preference) {
+    if (preference.expression) add(*preference.expression);
+    for (const Preference& child : preference.children) add(child);
+  }
+
+  std::vector<Warning> warnings() && { return std::move(warnings_); }
+
+ private:
+  void visit(const Node& node, const Location& origin) {
+    if (is_comparison(node.op) && std::any_of(node.children.begin(), node.children.end(), is_null)) {
+      warnings_.push_back({comparison_with_null(node), place_of(node, origin)});
+    }
+    for (const NodePtr& child : node.children) visit(*child, origin);
+  }
+
+  static Location place_of(const Node& node, const Location& origin) {
+    return node.line > 0 ? Location{origin.source, node.line, node.column} : origin;
+  }
+
+  static std::string comparison_with_null(const Node& node) {
+    const Node& value = *node.children[is_null(node.children[0]) ? 1 : 0];
+    const std::string test = node.op == Op::not_equal ? " is not null" : " is null";
+    return "'" + to_text(node) + "' is NULL for every row, never true; to find NULLs write '" + to_text(value) + test +
+           "'";
+  }
+
+  std::vector<Warning> warnings_;
+};
+
+}  // namespace
+
+std::string to_string(const Warning& warning) {
+  const std::string place = to_string(warning.location);
+  return place.empty() ? warning.message : place + ": " + warning.message;
+}
+
+std::vector<Warning> warnings_of(const Query& query) {
+  Collector found;
+  if (query.condition) found.add(*query.condition);
+  for (const Aggregate& aggregate : query.aggregates) {
+    if (aggregate.argument) found.add(*aggregate.argument);
+  }
+  if (query.preference) found.add(*query.preference);
+  for (const RankTerm& term : query.ranking) found.add(term.expression);
+  for (const SelectItem& item : query.selection) found.add(item.expression);
+  return std::move(found).warnings();
+}
+
+}  // namespace skyrank

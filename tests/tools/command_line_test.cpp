@@ -98,6 +98,17 @@ TEST_F(CommandLine, OffersTheNearestName) {
               HasSubstr("did you mean 'parquet'?"));
 }
 
+TEST_F(CommandLine, OffersABatchForAFileOfData) {
+  ProgramOptions options;
+  options.folder = std::filesystem::path(SKYRANK_SOURCE_DIR) / "tests/golden/errors/data";
+  const Outcome outcome = run_skyrank({"run", "hotels.csv"}, options);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.err,
+            "skyrank: hotels.csv: this is data, not a batch; a batch for it:\nversion: 1\n"
+            "tables: {data: {file: 'hotels.csv'}}\n"
+            "queries: [{name: best, from: data, rank_by: {low: 'price'}, limit: 10}]\n");
+}
+
 TEST_F(CommandLine, RefusesWhatMakesNoSense) {
   expect_mistake({"run", batch_, "extra"}, "run: unexpected argument 'extra'");
   expect_mistake({"run", batch_, "--threads", "-1"}, "--threads: -1 is not between 0 (all cores) and 1024");

@@ -83,15 +83,17 @@ std::string yaml_quoted(const std::string& text) {
   return quoted + "'";
 }
 
-/// Shows the shortest batch over a file of data; empty where its columns cannot be read.
+/// Shows the shortest batch over a file of data; empty where no column is a number that it could rank by.
 std::string example_batch(const std::filesystem::path& file) {
   try {
-    const auto names = datasets::column_names({file}).names;
-    if (names.empty()) return {};
+    const Table schema = datasets::read_schema({file});
+    const auto column =
+        std::ranges::find_if(schema.columns(), [](const Column& c) { return is_numeric(c.type().type); });
+    if (column == schema.columns().end()) return {};
     return fmt::format(
         "; a batch for it:\nversion: 1\ntables: {{data: {{file: {}}}}}\nqueries: [{{name: best, from: data, rank_by: "
         "{{low: {}}}, limit: 10}}]",
-        yaml_quoted(file.filename().string()), yaml_quoted(Expression::column(names.front()).text()));
+        yaml_quoted(file.filename().string()), yaml_quoted(Expression::column(column->name()).text()));
   } catch (const Error&) {
     return {};
   }

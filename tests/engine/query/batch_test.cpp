@@ -89,6 +89,7 @@ TEST(Batch, YamlAndBuilderGiveEqualQueries) {
            .aggregate({count("num"), count("some", "a"), max("loudest", "retweets"), sum("s", "a+b"), min("lo", "a"),
                        avg("mean", "a")})
            .rank_by({high("num")})},
+      {"group_by: [uid]\naggregate: {n: count( * )}", expected().group_by({"uid"}).aggregate({count("n")})},
       {"group_by: [uid]\naggregate: {m: 'max(min(a, b))'}",
        expected().group_by({"uid"}).aggregate({max("m", "min(a, b)")})},
       {"prefer: {low: a}\nselect: [name, price + 1, row, {twice: 2 * price, id: row}]",

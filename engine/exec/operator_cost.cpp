@@ -27,7 +27,7 @@ constexpr double kGatherValue = 8e-9;  // a value of the answer
 constexpr double kGatherText = 40e-9;
 constexpr double kStart = 2e-6;
 
-// On an H200 (kernels/cuda/README.md, filters, computed values, keys): what expressions take beside the memory's time.
+// Seconds that one operation of an expression takes for a row on an H200, beside the time of the memory.
 constexpr double kDeviceOperation = 0.7e-12;
 constexpr double kSector = 32;  // bytes that memory there is read by
 

@@ -6,7 +6,7 @@
 
 namespace skyrank::planner::cost {
 
-// From an H200's times (kernels/cuda/README.md, batched selection): 4,096 partitions of 65,536 keys take 1.2 times as
+// Fitted to times of an H200: 4,096 partitions of 65,536 keys take 1.2 times as
 // long as reading these, 262,144 of 256 with k = 100 some 0.64 ms longer than that, 67,108 of 1,000 0.25 ms.
 Cost cuda_partitions(const PartitionShape& shape) {
   constexpr double kRead = 1.2;

@@ -148,7 +148,7 @@ Statistics scan_of(double scored, double elsewhere, double selectivity) {
   return statistics;
 }
 
-// By events on an H200 (kernels/cuda/README.md, rankings in one pass), without the start.
+// Compared with times of an H200 by device events, without the start of the query.
 TEST(CostModels, OnePassReadsFiltersWhereScoresAreWanted) {
   const auto milliseconds = [](double scored, double elsewhere, double selectivity) {
     const TopKShape shape{.n = std::size_t{1} << 28, .k = 1024, .widths = {KeyWidth::bytes4}};

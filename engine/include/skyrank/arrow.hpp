@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include <skyrank/export.hpp>
 #include <skyrank/table.hpp>
 
 // The Arrow C data interface: two plain structs, no Arrow library. The guards are the ones the interface prescribes, so
@@ -48,10 +49,10 @@ namespace skyrank {
 /// is null afterwards), also when this throws. Types: bool, int8..64, uint8..64, float16/32/64, date32, date64
 /// (copied), timestamp (zones are read as UTC), utf8, large_utf8, and dictionaries of strings with any integer index.
 /// DataError names the column and the format of anything else.
-Table import_arrow(ArrowArray* array, ArrowSchema* schema);
+SKYRANK_EXPORT Table import_arrow(ArrowArray* array, ArrowSchema* schema);
 
 /// Exports a table as a struct array. Buffers are shared where the layout is Arrow's own and copied otherwise. The
 /// exported structs keep owned memory alive; memory that was only viewed must outlive them.
-void export_arrow(const Table& table, ArrowArray* array, ArrowSchema* schema);
+SKYRANK_EXPORT void export_arrow(const Table& table, ArrowArray* array, ArrowSchema* schema);
 
 }  // namespace skyrank

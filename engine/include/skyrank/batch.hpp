@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <skyrank/export.hpp>
 #include <skyrank/query.hpp>
 
 namespace skyrank {
@@ -22,7 +23,7 @@ struct GeneratorSpec {
 };
 
 /// Where a batch says a table comes from; `datasets/` turns it into a Table.
-struct TableSource {
+struct SKYRANK_EXPORT TableSource {
   std::string name;
   std::vector<std::string> files;           ///< paths or globs, as written; relative to the batch file
   bool header = true;                       ///< CSV: the first line holds the column names
@@ -33,7 +34,7 @@ struct TableSource {
   bool operator==(const TableSource& other) const;
 };
 
-struct Batch {
+struct SKYRANK_EXPORT Batch {
   std::vector<TableSource> tables;
   std::vector<Query> queries;
   std::filesystem::path directory;  ///< what relative file names are relative to
@@ -52,9 +53,9 @@ struct BatchLimits {
 
 /// Parses a YAML batch. QueryError with file, line and column for malformed YAML, unknown or duplicate keys, wrong
 /// types and anything beyond `limits`; anchors and aliases are refused.
-Batch parse_batch(std::string_view yaml, const std::string& source, const BatchLimits& limits = {});
+SKYRANK_EXPORT Batch parse_batch(std::string_view yaml, const std::string& source, const BatchLimits& limits = {});
 
 /// Reads and parses a file; ResourceError when it cannot be read.
-Batch read_batch(const std::filesystem::path& file, const BatchLimits& limits = {});
+SKYRANK_EXPORT Batch read_batch(const std::filesystem::path& file, const BatchLimits& limits = {});
 
 }  // namespace skyrank

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <skyrank/export.hpp>
 #include <skyrank/plan.hpp>
 #include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
@@ -65,7 +66,7 @@ struct Result {
 };
 
 /// Answers queries over tables. Immutable after construction and safe to use from many threads at once.
-class Engine {
+class SKYRANK_EXPORT Engine {
  public:
   /// DeviceError when `options.device` is cuda and there is none, with the driver's message. ResourceError where
   /// `options.profile` is of another machine or cannot be read. BindError for an unknown rule.
@@ -105,7 +106,7 @@ class Engine {
   static std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns);
 
  private:
-  struct State;
+  struct SKYRANK_NO_EXPORT State;
   std::unique_ptr<const State> state_;
 };
 
@@ -126,7 +127,7 @@ struct AlgorithmInfo {
   std::vector<Parameter> parameters;
 };
 
-std::vector<AlgorithmInfo> algorithms();
+SKYRANK_EXPORT std::vector<AlgorithmInfo> algorithms();
 
 /// A rule of the planner: something that plans do where it pays, beyond the choice of an algorithm. Answers never
 /// depend on rules.
@@ -136,6 +137,6 @@ struct RuleInfo {
 };
 
 /// All rules, in the order in which plans are made.
-std::vector<RuleInfo> rules();
+SKYRANK_EXPORT std::vector<RuleInfo> rules();
 
 }  // namespace skyrank

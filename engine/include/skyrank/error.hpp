@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <skyrank/export.hpp>
+
 namespace skyrank {
 
 /// A place in a text that a person wrote. `line` and `column` count from 1; 0 means unknown.
@@ -17,11 +19,11 @@ struct Location {
 };
 
 /// "file:line:column", leaving out what is unknown; empty for an unknown place.
-std::string to_string(const Location& location);
+SKYRANK_EXPORT std::string to_string(const Location& location);
 
 /// Base of everything SkyRank throws. `what()` begins with the place where one is known and says what is wrong and
 /// what would be right.
-class Error : public std::runtime_error {
+class SKYRANK_EXPORT Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, Location location = {});
 
@@ -35,37 +37,37 @@ class Error : public std::runtime_error {
 };
 
 /// The text of a query or of an expression is malformed.
-class QueryError : public Error {
+class SKYRANK_EXPORT QueryError : public Error {
  public:
   using Error::Error;
 };
 
 /// A name does not resolve, or a type does not fit.
-class BindError : public Error {
+class SKYRANK_EXPORT BindError : public Error {
  public:
   using Error::Error;
 };
 
 /// The data are at fault: a ragged file, an integer overflow in row 17, a NaN under `nan: error`.
-class DataError : public Error {
+class SKYRANK_EXPORT DataError : public Error {
  public:
   using Error::Error;
 };
 
 /// No usable device, or the device failed.
-class DeviceError : public Error {
+class SKYRANK_EXPORT DeviceError : public Error {
  public:
   using Error::Error;
 };
 
 /// Memory, disk or another resource of the system ran out or was refused.
-class ResourceError : public Error {
+class SKYRANK_EXPORT ResourceError : public Error {
  public:
   using Error::Error;
 };
 
 /// The caller's stop token ended the query.
-class CancelledError : public Error {
+class SKYRANK_EXPORT CancelledError : public Error {
  public:
   using Error::Error;
 };

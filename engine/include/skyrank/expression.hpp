@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <skyrank/error.hpp>
+#include <skyrank/export.hpp>
 #include <skyrank/types.hpp>
 
 namespace skyrank {
@@ -19,7 +20,7 @@ Expression make_expression(std::shared_ptr<const Node> root, Location location);
 /// A parsed expression over column names: numbers, strings, columns, + - * / %, comparison, and or not, in, between,
 /// is null, abs min max sqrt log exp floor ceil, case when, date '...', timestamp '...'. A value: cheap to copy,
 /// compared by meaning (white space, redundant parentheses and place in the source do not count).
-class Expression {
+class SKYRANK_EXPORT Expression {
  public:
   /// Parses; QueryError with line and column inside `text`.
   Expression(std::string_view text);    // NOLINT: text is an expression

@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include <skyrank/export.hpp>
+
 namespace skyrank {
 
 /// What a run did, summed over its kernels.
-struct Work {
+struct SKYRANK_EXPORT Work {
   std::uint64_t dominance_tests = 0;
   std::uint64_t mask_tests = 0;
   std::uint64_t bytes_read = 0;
@@ -72,6 +74,6 @@ struct PlanNode {
 };
 
 /// The plan as an indented tree for a terminal.
-std::string to_string(const PlanNode& plan);
+SKYRANK_EXPORT std::string to_string(const PlanNode& plan);
 
 }  // namespace skyrank

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include <skyrank/export.hpp>
 #include <skyrank/expression.hpp>
 
 namespace skyrank {
@@ -23,27 +24,27 @@ struct Preference {
 };
 
 /// Smaller values are better.
-Preference low(Expression expression);
+SKYRANK_EXPORT Preference low(Expression expression);
 /// Larger values are better.
-Preference high(Expression expression);
+SKYRANK_EXPORT Preference high(Expression expression);
 /// Smaller distance to `target` is better. Every finite value is equally far from an infinite target.
-Preference around(Expression expression, Value target);
+SKYRANK_EXPORT Preference around(Expression expression, Value target);
 /// Inside [from, to] is best; outside, smaller distance to the range is better. Null{} in place of an end leaves the
 /// range open there. QueryError when from > to.
-Preference between(Expression expression, Value from, Value to);
+SKYRANK_EXPORT Preference between(Expression expression, Value from, Value to);
 /// A row with a value of an earlier set is better; in no set is worst. QueryError when a value comes twice.
-Preference in(Expression expression, std::vector<std::vector<Value>> values);
+SKYRANK_EXPORT Preference in(Expression expression, std::vector<std::vector<Value>> values);
 /// Rows for which the condition is true are better.
-Preference where(Expression condition);
+SKYRANK_EXPORT Preference where(Expression condition);
 /// All count equally: better or equal in all, better in one.
-Preference pareto(std::vector<Preference> terms);
+SKYRANK_EXPORT Preference pareto(std::vector<Preference> terms);
 /// The first decides; only where it finds rows equal, the next.
-Preference prior(std::vector<Preference> terms);
+SKYRANK_EXPORT Preference prior(std::vector<Preference> terms);
 /// The reverse order among values; NaN and NULL stay worst.
-Preference inverse(Preference preference);
+SKYRANK_EXPORT Preference inverse(Preference preference);
 
 /// One term of a ranking.
-struct RankTerm {
+struct SKYRANK_EXPORT RankTerm {
   Expression expression;
   bool high = false;
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <skyrank/export.hpp>
 #include <skyrank/preference.hpp>
 
 namespace skyrank {
@@ -52,7 +53,7 @@ struct Using {
 /// A preference query; a value. Members may be set directly or through the chained setters, which take the same words
 /// as the YAML form. Evaluation order: where, group_by, partition_by, prefer (levels, at_least, distinct), rank_by,
 /// offset, limit (ties), select.
-struct Query {
+struct SKYRANK_EXPORT Query {
   std::string name;
   std::string table;
   std::optional<Expression> condition;
@@ -105,11 +106,11 @@ struct Query {
 };
 
 /// count(), and count(e), sum(e), min(e), max(e), avg(e), named.
-Aggregate count(std::string name);
-Aggregate count(std::string name, Expression argument);
-Aggregate sum(std::string name, Expression argument);
-Aggregate min(std::string name, Expression argument);
-Aggregate max(std::string name, Expression argument);
-Aggregate avg(std::string name, Expression argument);
+SKYRANK_EXPORT Aggregate count(std::string name);
+SKYRANK_EXPORT Aggregate count(std::string name, Expression argument);
+SKYRANK_EXPORT Aggregate sum(std::string name, Expression argument);
+SKYRANK_EXPORT Aggregate min(std::string name, Expression argument);
+SKYRANK_EXPORT Aggregate max(std::string name, Expression argument);
+SKYRANK_EXPORT Aggregate avg(std::string name, Expression argument);
 
 }  // namespace skyrank

@@ -6,6 +6,7 @@
 #include <skyrank/batch.hpp>
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
+#include <skyrank/export.hpp>
 #include <skyrank/expression.hpp>
 #include <skyrank/plan.hpp>
 #include <skyrank/preference.hpp>

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <skyrank/export.hpp>
 #include <skyrank/types.hpp>
 
 namespace skyrank {
@@ -42,7 +43,7 @@ struct Validity {
 };
 
 /// The physical description of a column, for code that walks the memory itself.
-struct ColumnData {
+struct SKYRANK_EXPORT ColumnData {
   DataType type;
   Layout layout = Layout::plain;
   std::int64_t length = 0;
@@ -65,7 +66,7 @@ struct ColumnData {
 
 /// One named, typed, immutable column. Copies share memory. Memory that the caller keeps must not change either:
 /// queries remember what earlier ones found in it.
-class Column {
+class SKYRANK_EXPORT Column {
  public:
   /// Views n = values.size() values without copying; the caller keeps the memory (and `validity`) alive for as long as
   /// the column is used.
@@ -125,7 +126,7 @@ class Column {
 };
 
 /// An immutable set of equally long columns with distinct names. Copies share memory. Thread-safe to read.
-class Table {
+class SKYRANK_EXPORT Table {
  public:
   Table() = default;
   /// DataError when lengths differ or a name comes twice.

@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <variant>
 
+#include <skyrank/export.hpp>
+
 namespace skyrank {
 
 /// 0-based position of a row in the input table.
@@ -40,7 +42,7 @@ struct DataType {
 };
 
 /// "int32", "timestamp[us]", ...
-std::string to_string(DataType type);
+SKYRANK_EXPORT std::string to_string(DataType type);
 
 constexpr bool is_signed_integer(Type t) { return t >= Type::int8 && t <= Type::int64; }
 constexpr bool is_unsigned_integer(Type t) { return t >= Type::uint8 && t <= Type::uint64; }
@@ -78,7 +80,7 @@ struct Float16 {
 };
 
 /// Exact widening.
-float to_float(Float16 value);
+SKYRANK_EXPORT float to_float(Float16 value);
 
 /// Days since 1970-01-01.
 struct Date {
@@ -102,7 +104,7 @@ struct Null {
 using Value = std::variant<Null, bool, std::int64_t, std::uint64_t, double, Date, Timestamp, std::string>;
 
 /// As the CSV writer spells it: shortest text that reads back to the same value; NULL is the empty string.
-std::string to_string(const Value& value);
+SKYRANK_EXPORT std::string to_string(const Value& value);
 
 /// The Type that stores a C++ type; undefined for types that no column stores.
 template <class T>

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <skyrank/export.hpp>
+
 namespace skyrank {
 
 /// "major.minor.patch" of the linked library.
-const char* version() noexcept;
+SKYRANK_EXPORT const char* version() noexcept;
 
 }  // namespace skyrank

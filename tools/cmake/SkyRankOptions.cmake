@@ -4,6 +4,7 @@ option(SKYRANK_EMULATE_CUDA "Build the tests of the CUDA kernels that run on the
 option(SKYRANK_BUILD_FUZZERS "Build the fuzz targets with libFuzzer, and no other tests (needs clang)" OFF)
 option(SKYRANK_CCACHE "Compile through ccache where it is found" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+option(SKYRANK_HARDENING "Compile and link with the hardening flags of a distribution" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_INSTALL "Add install rules" ${PROJECT_IS_TOP_LEVEL})
 # A subproject gets GPU kernels, which take minutes to compile, only where it asks for them.
 if(PROJECT_IS_TOP_LEVEL)
@@ -67,3 +68,10 @@ if(SKYRANK_WERROR)
 endif()
 # GCC 12 warns of overlapping memory inside std::string's own operator+ (GCC bug 105651).
 target_compile_options(skyrank_build_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
+# The shared library exports what skyrank/export.hpp marks.
+target_compile_options(skyrank_build_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-fvisibility=hidden;-fvisibility-inlines-hidden>
+  "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler=-fvisibility=hidden,-fvisibility-inlines-hidden>")
+# Refuses the few parts of Eigen whose licence is not the MPL. Applications decide for themselves.
+target_compile_definitions(skyrank_build_flags INTERFACE EIGEN_MPL2_ONLY)
+include(SkyRankHardening)

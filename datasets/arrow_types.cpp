@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <skyrank/error.hpp>
+#include <skyrank/types.hpp>
 #include <utility>
 
 #include "datasets/input.hpp"
@@ -67,6 +68,43 @@ TypePtr common_number(const arrow::DataType& a, const arrow::DataType& b) {
   return (a.id() == arrow::Type::DOUBLE || b.id() == arrow::Type::DOUBLE) ? arrow::float64() : arrow::float32();
 }
 
+bool holds_decimals(const arrow::DataType& type) { return arrow::is_decimal(type.id()); }
+
+// A decimal as SkyRank holds it: no more digits behind the point than in all, and none missing before it. Null for one
+// of more than 38 digits.
+TypePtr normal_decimal(const arrow::DecimalType& type) {
+  const int digits = std::max(type.precision() - std::min(type.scale(), 0), type.scale());
+  if (type.precision() > kMaxDigits128 || digits > kMaxDigits128) return nullptr;
+  if (type.scale() >= 0 && type.id() != arrow::Type::DECIMAL256) return type.GetSharedPtr();
+  return arrow::decimal128(digits, std::max(type.scale(), 0));
+}
+
+// The decimal that holds all integers of a type.
+std::pair<int, int> digits_of(const arrow::DataType& type) {
+  if (holds_decimals(type)) {
+    const auto& decimal = static_cast<const arrow::DecimalType&>(type);
+    return {decimal.precision() - decimal.scale(), decimal.scale()};
+  }
+  const bool without_sign = type.id() == arrow::Type::UINT64;
+  switch (integer_bits(type)) {
+    case 8: return {3, 0};
+    case 16: return {5, 0};
+    case 32: return {10, 0};
+    default: return {without_sign ? 20 : 19, 0};
+  }
+}
+
+// Decimals and integers together; null where 38 digits do not hold both.
+TypePtr common_decimal(const arrow::DataType& a, const arrow::DataType& b) {
+  const auto [before_a, behind_a] = digits_of(a);
+  const auto [before_b, behind_b] = digits_of(b);
+  const int scale = std::max(behind_a, behind_b);
+  const int precision = std::max(before_a, before_b) + scale;
+  return precision <= kMaxDigits128 ? arrow::decimal128(std::max(precision, 1), scale) : nullptr;
+}
+
+bool is_exact_number(const arrow::DataType& type) { return arrow::is_integer(type.id()) || holds_decimals(type); }
+
 bool is_number(const arrow::DataType& type) { return arrow::is_integer(type.id()) || arrow::is_floating(type.id()); }
 
 TypePtr common_time(const arrow::DataType& a, const arrow::DataType& b) {
@@ -115,8 +153,7 @@ TypePtr normal_type(const TypePtr& type) {
     case arrow::Type::DECIMAL32:
     case arrow::Type::DECIMAL64:
     case arrow::Type::DECIMAL128:
-    case arrow::Type::DECIMAL256:
-      return static_cast<const arrow::DecimalType&>(*type).scale() <= 0 ? arrow::int64() : nullptr;
+    case arrow::Type::DECIMAL256: return normal_decimal(static_cast<const arrow::DecimalType&>(*type));
     case arrow::Type::DICTIONARY: return normal_dictionary(static_cast<const arrow::DictionaryType&>(*type));
     case arrow::Type::EXTENSION: return normal_type(static_cast<const arrow::ExtensionType&>(*type).storage_type());
     default: return nullptr;
@@ -145,6 +182,7 @@ TypePtr common_type(const TypePtr& a, const TypePtr& b) {
   if (a->Equals(b) || b->id() == arrow::Type::NA) return a;
   if (a->id() == arrow::Type::NA) return b;
   if (is_number(*a) && is_number(*b)) return common_number(*a, *b);
+  if (is_exact_number(*a) && is_exact_number(*b)) return common_decimal(*a, *b);
   if (is_time(*a) && is_time(*b)) return common_time(*a, *b);
   if (is_text_or_dictionary(*a) && is_text_or_dictionary(*b)) return arrow::large_utf8();
   return nullptr;
@@ -165,7 +203,7 @@ ValuesPtr convert(const ValuesPtr& values, const TypePtr& type, const std::strin
 void refuse_type(const std::string& file, const std::string& column, const std::string& type) {
   const bool decimal = type.starts_with("decimal");
   throw DataError(file + ": column '" + column + "' has type " + type + ", which SkyRank does not hold; " +
-                  (decimal ? "cast it to float64, or to an integer number of its smallest unit"
+                  (decimal ? "cast it to a decimal of at most 38 digits, or to float64"
                            : "store its parts as columns of numbers, dates, timestamps, booleans or strings"));
 }
 

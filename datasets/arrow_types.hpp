@@ -7,9 +7,10 @@
 
 namespace skyrank::datasets {
 
-/// The Arrow type in which SkyRank takes values of `type` in: itself where it has a SkyRank type; int64 for decimals
-/// without a fraction, the value type for dictionaries of other things than strings, date32 for date64, strings for
-/// bytes and views, no zone for timestamps (ticks count from the epoch in UTC either way). Null where there is none.
+/// The Arrow type in which SkyRank takes values of `type` in: itself where it has a SkyRank type; decimal128 for
+/// decimals of up to 38 digits in 256 bits or with a negative scale, the value type for dictionaries of other things
+/// than strings, date32 for date64, strings for bytes and views, no zone for timestamps (ticks count from the epoch in
+/// UTC either way). Null where there is none.
 std::shared_ptr<arrow::DataType> normal_type(const std::shared_ptr<arrow::DataType>& type);
 
 /// Values in their normal type, shared where the memory is the same, and checked: strings are UTF-8, decimals fit,
@@ -17,7 +18,8 @@ std::shared_ptr<arrow::DataType> normal_type(const std::shared_ptr<arrow::DataTy
 std::shared_ptr<arrow::ChunkedArray> normalise(const std::shared_ptr<arrow::ChunkedArray>& values,
                                                const std::string& file, const std::string& column);
 
-/// The narrowest normal type that holds the values of both normal types exactly; null where there is none.
+/// The narrowest normal type that holds the values of both normal types exactly; null where there is none, as for
+/// decimals with floats.
 /// int64 with uint64 gives uint64, integers beyond 32 bits with floats give float64; `convert` refuses values that do
 /// not fit.
 std::shared_ptr<arrow::DataType> common_type(const std::shared_ptr<arrow::DataType>& a,
@@ -28,7 +30,7 @@ std::shared_ptr<arrow::ChunkedArray> convert(const std::shared_ptr<arrow::Chunke
                                              const std::shared_ptr<arrow::DataType>& type, const std::string& file,
                                              const std::string& column);
 
-/// A list, a struct, a fractional decimal: what a person needs to hear.
+/// A list, a struct, a decimal of more than 38 digits: what a person needs to hear.
 [[noreturn]] void refuse_type(const std::string& file, const std::string& column, const std::string& type);
 
 }  // namespace skyrank::datasets

@@ -53,9 +53,8 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
 /// when all its fields are empty (lines that end in a comma); other columns without a name are called c<index>. Empty
 /// lines are skipped. A record may have up to 1 GiB.
 ///
-/// Parquet and Arrow: decimals without a fraction become int64 where they fit; dictionaries of anything but strings are
-/// decoded; bytes are strings where they are UTF-8; the other types SkyRank lacks (lists, structs, times, fractional
-/// decimals) are left out unless `options.columns` asks for them.
+/// Parquet and Arrow: dictionaries of anything but strings are decoded; bytes are strings where they are UTF-8; the
+/// types SkyRank lacks (lists, structs, times, decimals of more than 38 digits) are left out unless `options.columns` asks for them.
 ///
 /// Files are mapped into memory, so none may be cut short while it is read, nor while a table of uncompressed Arrow
 /// columns is used. `options.threads` above 1 sets the size of Arrow's thread pool for the whole process.

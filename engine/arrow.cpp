@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include <skyrank/error.hpp>
+
+#include "engine/decimal.hpp"
 
 // https://arrow.apache.org/docs/format/CDataInterface.html
 namespace skyrank {
@@ -34,6 +37,7 @@ constexpr FormatType kFormats[] = {
 constexpr const char* kTimestampFormats[] = {"tss:", "tsm:", "tsu:", "tsn:"};  // by TimeUnit
 
 std::string format_of(DataType type) {
+  if (is_decimal(type.type)) return "d:" + std::to_string(type.precision) + "," + std::to_string(type.scale);
   if (type.type == Type::timestamp) return kTimestampFormats[static_cast<std::size_t>(type.unit)];
   for (const FormatType& entry : kFormats) {
     if (entry.type == type.type) return entry.format;
@@ -50,6 +54,40 @@ std::optional<DataType> type_of_format(std::string_view format) {
     if (format.starts_with(kTimestampFormats[unit])) return DataType(Type::timestamp, static_cast<TimeUnit>(unit));
   }
   return std::nullopt;
+}
+
+/// A decimal as Arrow describes it: multiples of 10^-scale, in `bits` bits each.
+struct DecimalFormat {
+  int precision = 0;
+  int scale = 0;
+  int bits = 128;
+
+  /// The type that holds its values: with digits behind the point only, and as many as lie there.
+  DataType type() const {
+    return DataType::decimal(std::max(precision - std::min(scale, 0), std::max(scale, 1)), std::max(scale, 0));
+  }
+};
+
+/// "d:precision,scale" or "d:precision,scale,bits"; nothing for other formats, and for more than 38 digits.
+std::optional<DecimalFormat> decimal_of_format(std::string_view format) {
+  if (!format.starts_with("d:")) return std::nullopt;
+  format.remove_prefix(2);
+  DecimalFormat decimal;
+  int* const parts[] = {&decimal.precision, &decimal.scale, &decimal.bits};
+  std::size_t read = 0;
+  for (; read < std::size(parts); ++read) {
+    const auto [end, error] = std::from_chars(format.data(), format.data() + format.size(), *parts[read]);
+    if (error != std::errc()) return std::nullopt;
+    format.remove_prefix(static_cast<std::size_t>(end - format.data()));
+    if (format.empty()) break;
+    if (!format.starts_with(',')) return std::nullopt;
+    format.remove_prefix(1);
+  }
+  const bool known_width = decimal.bits == 32 || decimal.bits == 64 || decimal.bits == 128 || decimal.bits == 256;
+  if (read == 0 || read == std::size(parts) || !known_width || decimal.precision < 1) return std::nullopt;
+  const int digits = std::max(decimal.precision - std::min(decimal.scale, 0), decimal.scale);
+  if (decimal.precision > kMaxDigits128 || digits > kMaxDigits128) return std::nullopt;
+  return decimal;
 }
 
 /// A struct of the interface that is released once, unless a consumer moved it out (which leaves `release` null).
@@ -204,6 +242,73 @@ ColumnData import_date64(const Slice& slice, Copies& copies) {
   return data;
 }
 
+/// A stored value of 256 bits.
+struct Wide {
+  std::uint64_t words[4];
+
+  /// The value, where 128 bits hold it.
+  std::optional<Int128> narrow() const {
+    const auto value = static_cast<Int128>((UInt128{words[1]} << 64) | words[0]);
+    const std::uint64_t sign = value < 0 ? ~std::uint64_t{0} : 0;
+    return words[2] == sign && words[3] == sign ? std::optional(value) : std::nullopt;
+  }
+};
+
+std::optional<Int128> narrow(Wide value) { return value.narrow(); }
+template <class Integer>
+std::optional<Int128> narrow(Integer value) {
+  return Int128{value};
+}
+
+/// Decimals whose storage differs from ours, as ours.
+template <class From, class To>
+const To* converted_decimals(const Slice& slice, const DecimalFormat& decimal, const Validity& validity,
+                             Copies& copies) {
+  const From* from = typed_buffer<From>(slice, 1, slice.length, copies);
+  const Int128 factor = power_of_ten(std::max(-decimal.scale, 0));
+  std::vector<To> values(static_cast<std::size_t>(slice.length));
+  for (std::int64_t row = 0; row < slice.length; ++row) {
+    if (!validity(row)) continue;
+    const std::optional<Int128> value = narrow(from[row]);
+    Int128 scaled = 0;
+    const bool fits = value && !__builtin_mul_overflow(*value, factor, &scaled);
+    if (!fits || static_cast<Int128>(static_cast<To>(scaled)) != scaled) {
+      fail(slice.what, "has in row " + std::to_string(row) + " a decimal of more than the " +
+                           std::to_string(decimal.precision) + " digits that its format announces");
+    }
+    values[static_cast<std::size_t>(row)] = static_cast<To>(scaled);
+  }
+  return copies.keep(std::move(values));
+}
+
+template <class To>
+const To* decimal_values(const Slice& slice, const DecimalFormat& decimal, const Validity& validity, Copies& copies) {
+  if (decimal.scale >= 0 && decimal.bits == 8 * static_cast<int>(sizeof(To))) {
+    return typed_buffer<To>(slice, 1, slice.length, copies);
+  }
+  switch (decimal.bits) {
+    case 32: return converted_decimals<std::int32_t, To>(slice, decimal, validity, copies);
+    case 64: return converted_decimals<std::int64_t, To>(slice, decimal, validity, copies);
+    case 128: return converted_decimals<Int128, To>(slice, decimal, validity, copies);
+    default: return converted_decimals<Wide, To>(slice, decimal, validity, copies);
+  }
+}
+
+ColumnData import_decimals(const Slice& slice, const DecimalFormat& decimal, Copies& copies) {
+  ColumnData data;
+  data.type = decimal.type();
+  data.length = slice.length;
+  data.stride = width_in_bytes(data.type.type);
+  data.validity = validity_of(slice);
+  if (slice.length == 0) return data;
+  if (data.type.type == Type::decimal64) {
+    data.values = decimal_values<std::int64_t>(slice, decimal, data.validity, copies);
+  } else {
+    data.values = decimal_values<Int128>(slice, decimal, data.validity, copies);
+  }
+  return data;
+}
+
 template <class Offset>
 ColumnData import_strings(const Slice& slice, Layout layout, const Offset* ColumnData::*offsets, Copies& copies) {
   ColumnData data;
@@ -232,8 +337,8 @@ std::optional<ColumnData> import_plain_strings(const Slice& slice, std::string_v
 [[noreturn]] void fail_format(const std::string& what, std::string_view format) {
   fail(what,
        "has the format '" + std::string(format) +
-           "', which cannot be read; what can: bool, int8..64, uint8..64, float16..64, date32, date64, timestamp, "
-           "utf8, large_utf8 and dictionaries of strings");
+           "', which cannot be read; what can: bool, int8..64, uint8..64, float16..64, decimals of up to 38 digits, "
+           "date32, date64, timestamp, utf8, large_utf8 and dictionaries of strings");
 }
 
 int buffers_of_format(std::string_view format) { return format == "u" || format == "U" ? 3 : 2; }
@@ -304,6 +409,7 @@ ColumnData import_values(const Slice& slice, const ArrowSchema& schema, Copies& 
   const std::string_view format = schema.format;
   if (auto strings = import_plain_strings(slice, format, copies)) return std::move(*strings);
   if (format == "tdm") return import_date64(slice, copies);
+  if (const auto decimal = decimal_of_format(format)) return import_decimals(slice, *decimal, copies);
   if (const auto type = type_of_format(format)) return import_fixed_width(slice, *type, copies);
   fail_format(slice.what, format);
 }
@@ -318,7 +424,8 @@ Column import_column(const ArrowArray& parent, const ArrowArray* array, const Ar
   if (schema->format == nullptr) fail(what, "has no format");
   // The format first: "cannot be read" says more than a wrong number of buffers.
   const std::string_view format = schema->format;
-  if (format != "tdm" && buffers_of_format(format) == 2 && !type_of_format(format)) fail_format(what, format);
+  const bool fixed_width = format == "tdm" || type_of_format(format) || decimal_of_format(format);
+  if (buffers_of_format(format) == 2 && !fixed_width) fail_format(what, format);
   check_array(*array, what, buffers_of_format(format));
   if (array->length < parent.offset + parent.length) {
     fail(what, "has " + std::to_string(array->length) + " rows where its parent needs " +
@@ -448,6 +555,24 @@ const void* packed_booleans(const ColumnData& data, Copies& copies) {
   return copies.keep(std::move(bits));
 }
 
+/// Decimals of 64 bits in the 128 bits that every consumer reads.
+const void* widened_decimals(const ColumnData& data, Copies& copies) {
+  std::vector<Int128> values(static_cast<std::size_t>(data.length));
+  for (std::int64_t row = 0; row < data.length; ++row) {
+    std::int64_t value = 0;
+    std::memcpy(&value, static_cast<const std::byte*>(data.values) + row * data.stride, sizeof value);
+    values[static_cast<std::size_t>(row)] = value;
+  }
+  return copies.keep(std::move(values));
+}
+
+/// Values of a plain layout side by side, as their format has them.
+const void* plain_values(const ColumnData& data, Copies& copies) {
+  if (data.type.type == Type::boolean) return packed_booleans(data, copies);
+  if (data.type.type == Type::decimal64) return widened_decimals(data, copies);
+  return contiguous(data, width_in_bytes(data.type.type), copies);
+}
+
 std::int64_t total_bytes(const ColumnData& data) {
   std::int64_t total = 0;
   for (std::int64_t row = 0; row < data.length; ++row) {
@@ -497,13 +622,7 @@ ExportedColumn export_column(const ColumnData& data, const std::string& name) {
   schema->format = format_of(data.type);
   std::int64_t offset = 0;
   switch (data.layout) {
-    case Layout::plain: {
-      const bool boolean = data.type.type == Type::boolean;
-      const int width = width_in_bytes(data.type.type);
-      array->buffers = {nullptr,
-                        boolean ? packed_booleans(data, array->copies) : contiguous(data, width, array->copies)};
-      break;
-    }
+    case Layout::plain: array->buffers = {nullptr, plain_values(data, array->copies)}; break;
     case Layout::bits:
       offset = data.bit_offset % 8;
       array->buffers = {nullptr, static_cast<const std::uint8_t*>(data.values) + data.bit_offset / 8};

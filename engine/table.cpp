@@ -193,6 +193,8 @@ Value Column::value(std::int64_t row) const {
     case Type::uint16: return std::int64_t{load<std::uint16_t>(data_, row)};
     case Type::uint32: return std::int64_t{load<std::uint32_t>(data_, row)};
     case Type::uint64: return from_unsigned(load<std::uint64_t>(data_, row));
+    case Type::decimal64: return Decimal{load<std::int64_t>(data_, row), data_.type.scale};
+    case Type::decimal128: return Decimal{load<Int128>(data_, row), data_.type.scale};
     case Type::float16: return double{to_float(load<Float16>(data_, row))};
     case Type::float32: return double{load<float>(data_, row)};
     case Type::float64: return load<double>(data_, row);

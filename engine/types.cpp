@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "engine/decimal.hpp"
 #include "engine/text.hpp"
 #include "engine/time.hpp"
 
@@ -27,6 +28,7 @@ struct Printer {
   std::string operator()(Date value) const { return format_date(value); }
   std::string operator()(Timestamp value) const { return format_timestamp(value); }
   std::string operator()(const std::string& value) const { return value; }
+  std::string operator()(Decimal value) const { return format_decimal(value); }
 };
 
 }  // namespace
@@ -47,6 +49,8 @@ std::string to_string(DataType type) {
     case Type::float64: return "float64";
     case Type::date: return "date";
     case Type::timestamp: return std::string("timestamp[") + suffix(type.unit) + "]";
+    case Type::decimal64:
+    case Type::decimal128: return "decimal(" + std::to_string(type.precision) + "," + std::to_string(type.scale) + ")";
     case Type::string: return "string";
   }
   return "?";

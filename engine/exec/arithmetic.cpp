@@ -178,6 +178,7 @@ bool fits_date(std::int64_t days) {
 }  // namespace
 
 Vec Interpreter::arithmetic(const Operation& operation, std::span<Vec> operands, Active active) {
+  if (is_decimal(operation.type.type)) return decimal_arithmetic(operation, operands, active);
   Vec& a = operands[0];
   Vec& b = operands[1];
   if (operation.type.type == Type::float64) {
@@ -257,6 +258,8 @@ Vec Interpreter::subtract_times(const Operation& operation, Vec a, Vec b, Active
 
 Vec Interpreter::convert(Vec vec, DataType type, Active active, Excess excess) {
   if (vec.type == type) return vec;
+  if (is_decimal(type.type)) return to_decimal(std::move(vec), type, active);
+  if (is_decimal(vec.type.type)) return decimal_to_float(std::move(vec));
   Vec out = fresh(type);
   out.constant = vec.constant;
   const std::int64_t count = vec.constant ? 1 : size_;
@@ -308,6 +311,7 @@ Vec Interpreter::convert(Vec vec, DataType type, Active active, Excess excess) {
 
 Vec Interpreter::unary(const Operation& operation, Vec in, Active active) {
   in = spread(std::move(in), size_);
+  if (is_decimal(operation.type.type)) return decimal_unary(operation, std::move(in), active);
   const Op op = operation.op;
   const bool rounds = op == Op::floor || op == Op::ceil;
   const bool integer = in.type.type != Type::float64;

@@ -185,6 +185,7 @@ void for_each_block(const query::BoundExpression& expression, const Table& table
 std::uint64_t code_at(const Block& block, std::int64_t i) {
   if (block.ints != nullptr) return static_cast<std::uint64_t>(block.ints[i]);
   if (block.uints != nullptr) return block.uints[i];
+  if (block.wides != nullptr) return static_cast<std::uint64_t>(block.wides[i]);
   if (block.floats != nullptr) return canonical_bits(block.floats[i]);
   return block.bytes[i] != 0 ? 1 : 0;
 }
@@ -210,11 +211,23 @@ Codes string_codes(const query::BoundExpression& column, const Table& table, con
   return {classes.of.begin(), classes.of.end()};
 }
 
-/// Codes that are equal exactly where values are; NULLs have the code 0 (or that of the empty string).
+/// Codes that are equal exactly where values are (where the lower halves of values of 128 bits are); NULLs have the
+/// code 0 (or that of the empty string).
 Codes value_codes(const query::BoundExpression& column, const Table& table, const Rows& rows) {
   Codes codes(static_cast<std::size_t>(rows.n));
   for_each_block(column, table, rows, [&](const Block& block, std::int64_t at) {
     for (std::int64_t i = 0; i < block.size; ++i) codes[at + i] = is_valid(block, i) ? code_at(block, i) : 0;
+  });
+  return codes;
+}
+
+/// Upper halves of values of 128 bits; those of NULLs are 0.
+Codes upper_codes(const query::BoundExpression& column, const Table& table, const Rows& rows) {
+  Codes codes(static_cast<std::size_t>(rows.n));
+  for_each_block(column, table, rows, [&](const Block& block, std::int64_t at) {
+    for (std::int64_t i = 0; i < block.size; ++i) {
+      codes[at + i] = is_valid(block, i) ? static_cast<std::uint64_t>(block.wides[i] >> 64) : 0;
+    }
   });
   return codes;
 }
@@ -263,6 +276,7 @@ Classes classify(const Table& table, std::span<const int> columns, const Rows& r
     const query::BoundExpression column = column_expression(table, index);
     codes.push_back(column.type.type == Type::string ? string_codes(column, table, rows)
                                                      : value_codes(column, table, rows));
+    if (column.type.type == Type::decimal128) codes.push_back(upper_codes(column, table, rows));
   }
   const auto hash = [&](std::int64_t i) {
     std::uint64_t h = 0;

@@ -1,9 +1,7 @@
 #include <oneapi/tbb/parallel_reduce.h>
-#include <oneapi/tbb/parallel_sort.h>
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "engine/exec/key_memory.hpp"
 #include "engine/exec/keys.hpp"
 #include "engine/exec/parallel.hpp"
+#include "engine/exec/ranks.hpp"
 
 namespace skyrank::exec {
 
@@ -72,25 +71,6 @@ std::vector<std::vector<Part>> group_by_word(const std::vector<Part>& parts) {
     free_bits -= part.bits;
   }
   return words;
-}
-
-/// Ranks of rows from an order on them: sorts, then numbers the runs of equal rows.
-template <class Less>
-Keys ranks_of_rows(std::int64_t n, Less less) {
-  Vector<RowId> rows(static_cast<std::size_t>(n));
-  std::iota(rows.begin(), rows.end(), RowId{0});
-  tbb::parallel_sort(rows.begin(), rows.end(), less);
-  std::uint64_t distinct = n == 0 ? 0 : 1;
-  for (std::size_t i = 1; i < rows.size(); ++i) distinct += less(rows[i - 1], rows[i]) ? 1 : 0;
-  return with_width(width_for(distinct == 0 ? 0 : distinct - 1), [&]<class Key>(Key) {
-    KeyMemory<Key> keys(n);
-    Key rank = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (i > 0 && less(rows[i - 1], rows[i])) ++rank;
-      keys[rows[i]] = rank;
-    }
-    return std::move(keys).keys();
-  });
 }
 
 }  // namespace

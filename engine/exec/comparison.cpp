@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/decimal.hpp"
 #include "engine/exec/interpreter.hpp"
 #include "engine/exec/numeric.hpp"
 
@@ -55,8 +56,39 @@ void with_relation(Op op, F&& f) {
 }
 
 template <class T>
-constexpr bool kNumber =
-    std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint64_t> || std::is_same_v<T, double>;
+constexpr bool kNumber = std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint64_t> ||
+                         std::is_same_v<T, double> || std::is_same_v<T, Int128>;
+
+/// Returns true for a decimal beside a number whose stored form does not compare with that of the decimal.
+bool is_mixed_decimal(DataType a, DataType b) {
+  if (!is_decimal(a.type) && !is_decimal(b.type)) return false;
+  return a.type != b.type || a.scale != b.scale;
+}
+
+/// A number of any type as skyrank::order takes it.
+double exact_number(double value, DataType) { return value; }
+template <class Integer>
+Decimal exact_number(Integer value, DataType type) {
+  return {static_cast<Int128>(value), is_decimal(type.type) ? type.scale : 0};
+}
+std::partial_ordering order_numbers(Decimal a, Decimal b) { return order(a, b); }
+std::partial_ordering order_numbers(Decimal a, double b) { return order(a, b); }
+std::partial_ordering order_numbers(double a, Decimal b) { return 0 <=> order(b, a); }
+std::partial_ordering order_numbers(double a, double b) { return a <=> b; }
+
+/// Calls `put(i, order)` with the order of two columns of numbers in each row.
+template <class Put>
+void order_rows(const Vec& a, const Vec& b, std::int64_t size, Put put) {
+  with_evaluation_type(a.type.type, [&]<class A>(A) {
+    with_evaluation_type(b.type.type, [&]<class B>(B) {
+      if constexpr (kNumber<A> && kNumber<B>) {
+        for (std::int64_t i = 0; i < size; ++i) {
+          put(i, order_numbers(exact_number(a.as<A>()[i], a.type), exact_number(b.as<B>()[i], b.type)));
+        }
+      }
+    });
+  });
+}
 
 /// Lists up to this long are searched one by one, in loops the compiler vectorises.
 constexpr std::size_t kShortList = 8;
@@ -82,11 +114,12 @@ Vec Interpreter::compare(Op op, Vec& a, Vec& b) {
   if (op == Op::greater) return compare(Op::less, b, a);
   if (op == Op::greater_equal) return compare(Op::less_equal, b, a);
   const bool time = is_temporal(a.type.type) && a.type != b.type;
+  const bool decimals = is_mixed_decimal(a.type, b.type);
   const bool same = with_evaluation_type(a.type.type, [&]<class A>(A) {
     return with_evaluation_type(b.type.type, []<class B>(B) { return std::is_same_v<A, B>; });
   });
   // Mixed types are rare, since the compiler of expressions brings constants to the other side's type.
-  if (time || !same || (a.constant && b.constant)) {
+  if (time || decimals || !same || (a.constant && b.constant)) {
     a = spread(std::move(a), size_);
     b = spread(std::move(b), size_);
   }
@@ -100,6 +133,10 @@ Vec Interpreter::compare(Op op, Vec& a, Vec& b) {
       }
       return;
     }
+    if (decimals) {
+      order_rows(a, b, size_, [&](std::int64_t i, std::partial_ordering order) { result[i] = Relation::of(order); });
+      return;
+    }
     with_evaluation_type(a.type.type, [&]<class A>(A) {
       with_evaluation_type(b.type.type, [&]<class B>(B) {
         if constexpr (std::is_same_v<A, B>) {
@@ -108,7 +145,7 @@ Vec Interpreter::compare(Op op, Vec& a, Vec& b) {
               for (std::int64_t i = 0; i < size_; ++i) result[i] = Relation::template same<A>(left[i], right[i]);
             });
           });
-        } else if constexpr (kNumber<A> && kNumber<B>) {
+        } else if constexpr (kNumber<A> && kNumber<B> && !std::is_same_v<A, Int128> && !std::is_same_v<B, Int128>) {
           for (std::int64_t i = 0; i < size_; ++i) result[i] = Relation::of(order(a.as<A>()[i], b.as<B>()[i]));
         }
       });

@@ -54,7 +54,8 @@ std::optional<std::string> why_no_contenders(const query::BoundQuery& query,
   if (!Monotone(*preference).follows(first.expression, first.high))
     return "the ranking is not monotone in the preference";
   if (may_fail(query, *preference)) return "an expression may fail on a row, which must not go unseen";
-  if (!FusedKeys::fits(by_first_term(query, 1), table)) return "the ranking has no key for NULL";
+  if (!FusedKeys::fits(by_first_term(query, 1), table))
+    return "the ranking has no key of 64 bits for all its values and NULL";
   return std::nullopt;
 }
 

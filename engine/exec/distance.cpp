@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <variant>
 
+#include "engine/decimal.hpp"
+
 namespace skyrank::exec {
 namespace {
 
@@ -15,6 +17,7 @@ struct End {
   bool integral = true;
   double number = 0;  ///< the end itself, if it is a fractional number
   int128 time = 0;    ///< in nanoseconds, if it is a date or timestamp
+  UInt128 tail = 0;   ///< the fraction, in units of 10^-38, if the column is one of decimals
 };
 
 End end_of_number(double value) {
@@ -38,7 +41,40 @@ bool is_infinite(const Value& value) {
   return number != nullptr && std::isinf(*number);
 }
 
+/// Far beyond all decimals.
+End far_end(bool negative) {
+  const int128 far = power_of_ten(kMaxDigits128 - 1) * 15;
+  return {negative ? -far : far};
+}
+
+End end_of_decimal(Decimal value, int scale) {
+  if (value.scale <= scale) {
+    const std::optional<int128> steps = rescaled(value, scale);
+    const bool near = steps && *steps<far_end(false).floor&& * steps> far_end(true).floor;
+    return near ? End{*steps} : far_end(value.unscaled < 0);
+  }
+  const int128 unit = power_of_ten(value.scale - scale);
+  int128 floor = value.unscaled / unit;
+  int128 rest = value.unscaled % unit;
+  if (rest < 0) {
+    --floor;
+    rest += unit;
+  }
+  const auto tail =
+      static_cast<UInt128>(rest) * static_cast<UInt128>(power_of_ten(kMaxDigits128 - value.scale + scale));
+  return {floor, rest == 0, 0, 0, tail};
+}
+
+/// A number on the line of multiples of 10^-scale. Floats are those that no decimal of 38 digits holds.
+End end_among_decimals(const Value& value, int scale) {
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return end_of_decimal({*i, 0}, scale);
+  if (const auto* u = std::get_if<std::uint64_t>(&value)) return end_of_decimal({*u, 0}, scale);
+  if (const auto* d = std::get_if<double>(&value)) return far_end(*d < 0);
+  return end_of_decimal(std::get<Decimal>(value), scale);
+}
+
 End end_of(const Value& value, DataType type) {
+  if (is_decimal(type.type)) return end_among_decimals(value, type.scale);
   if (const auto* i = std::get_if<std::int64_t>(&value)) return {*i};
   if (const auto* u = std::get_if<std::uint64_t>(&value)) return {*u};
   if (const auto* d = std::get_if<double>(&value)) return end_of_number(*d);
@@ -67,6 +103,7 @@ std::strong_ordering compare_gaps(const End& from, const End& to, DataType type)
     if (from.integral && to.integral) return std::strong_ordering::equal;
     return from.integral ? std::strong_ordering::greater : std::strong_ordering::less;
   }
+  if (is_decimal(type.type)) return from.tail + to.tail <=> static_cast<UInt128>(power_of_ten(kMaxDigits128));
   // from - floor(from) <=> ceil(to) - to
   const int128 whole = from.floor + to.floor + 1;
   if (!is_temporal(type.type)) return compare_sum(from.number, to.number, whole);
@@ -78,23 +115,31 @@ std::strong_ordering compare_gaps(const End& from, const End& to, DataType type)
 
 }  // namespace
 
-kernels::DistanceKey distance_key(const Value& from, const Value& to, DataType type, int128 lowest, int128 highest) {
+WideRange wide_range(const Value& from, const Value& to, DataType type, int128 lowest, int128 highest) {
   // Every value is infinitely far from a range that holds nothing but an infinity.
   if (from == to && is_infinite(from)) return {};
   const End lower = end_of(from, type);
   const End upper = end_of(to, type);
-  const int128 below = std::min(lower.integral ? lower.floor - 1 : lower.floor, highest);
-  const int128 above = std::max(upper.floor + 1, lowest);
-  const std::strong_ordering gaps = compare_gaps(lower, upper, type);
-  const int128 count_below = std::max(below - lowest + 1, int128{0});
-  const int128 count_above = std::max(highest - above + 1, int128{0});
+  WideRange range;
+  range.gaps = compare_gaps(lower, upper, type);
+  range.below = std::min(lower.integral ? lower.floor - 1 : lower.floor, highest);
+  range.above = std::max(upper.floor + 1, lowest);
+  range.any_below = range.below >= lowest;
+  range.any_above = range.above <= highest;
+  return range;
+}
+
+kernels::DistanceKey distance_key(const Value& from, const Value& to, DataType type, int128 lowest, int128 highest) {
+  const WideRange range = wide_range(from, to, type, lowest, highest);
+  const int128 count_below = range.any_below ? range.below - lowest + 1 : 0;
+  const int128 count_above = range.any_above ? highest - range.above + 1 : 0;
   kernels::DistanceKey key;
-  key.any_below = count_below > 0;
-  key.any_above = count_above > 0;
-  key.below = key.any_below ? static_cast<std::uint64_t>(below - lowest) : 0;
-  key.above = key.any_above ? static_cast<std::uint64_t>(above - lowest) : 0;
-  key.equal_gaps = gaps == 0;
-  key.below_first = gaps < 0;
+  key.any_below = range.any_below;
+  key.any_above = range.any_above;
+  key.below = key.any_below ? static_cast<std::uint64_t>(range.below - lowest) : 0;
+  key.above = key.any_above ? static_cast<std::uint64_t>(range.above - lowest) : 0;
+  key.equal_gaps = range.gaps == 0;
+  key.below_first = range.gaps < 0;
   key.inside = count_below + count_above < highest - lowest + 1 ? 1 : 0;
   key.shared = static_cast<std::uint64_t>(std::min(count_below, count_above));
   return key;

@@ -25,6 +25,7 @@ Block block_of(const Vec& vec, std::int64_t size) {
   switch (vec.type.type) {
     case Type::boolean: block.bytes = vec.as<std::uint8_t>(); break;
     case Type::uint64: block.uints = vec.as<std::uint64_t>(); break;
+    case Type::decimal128: block.wides = vec.as<Int128>(); break;
     case Type::float64: block.floats = vec.as<double>(); break;
     case Type::string: block.strings = vec.as<std::string_view>(); break;
     default: block.ints = vec.as<std::int64_t>(); break;
@@ -109,6 +110,7 @@ const void* block_values(const Block& block) {
   if (block.bytes != nullptr) return block.bytes;
   if (block.ints != nullptr) return block.ints;
   if (block.uints != nullptr) return block.uints;
+  if (block.wides != nullptr) return block.wides;
   if (block.floats != nullptr) return block.floats;
   return block.strings;
 }

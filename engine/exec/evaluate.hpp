@@ -25,7 +25,8 @@ struct Rows {
 };
 
 /// The values of an expression for a block of at most kBlockRows rows. Exactly one of the value pointers is set, by
-/// type: boolean -> bytes; int64, date, timestamp -> ints; uint64 -> uints; float64 -> floats; string -> strings.
+/// type: boolean -> bytes; int64, date, timestamp, decimal64 -> ints; uint64 -> uints; decimal128 -> wides;
+/// float64 -> floats; string -> strings.
 /// Values of NULL rows are unspecified. Pointers live until the evaluator's next block.
 struct Block {
   std::int64_t size = 0;
@@ -33,6 +34,7 @@ struct Block {
   const std::uint8_t* bytes = nullptr;
   const std::int64_t* ints = nullptr;
   const std::uint64_t* uints = nullptr;
+  const Int128* wides = nullptr;
   const double* floats = nullptr;
   const std::string_view* strings = nullptr;
   const std::uint8_t* valid = nullptr;  ///< one byte a row, 0 = NULL; null: no NULLs in this block

@@ -164,7 +164,7 @@ bool never_null(const BoundNode& node, const Table& table) {
 /// Whether all keys of 64 bits stand for values, so that there is none for NULL.
 bool uses_all_keys(const query::BoundExpression& expression) {
   const Type type = expression.type.type;
-  return type == Type::int64 || type == Type::uint64 || type == Type::timestamp;
+  return type == Type::int64 || type == Type::decimal64 || type == Type::uint64 || type == Type::timestamp;
 }
 
 }  // namespace
@@ -181,6 +181,7 @@ bool FusedKeys::fits(const query::BoundQuery& query, const Table& table) {
                       query.null_rule == Missing::worst;
   if (!simple || query.limit == 0) return false;
   const query::BoundExpression& expression = query.ranking.front().expression;
+  if (expression.type.type == Type::decimal128) return false;  // keys of one pass have at most 64 bits
   return !uses_all_keys(expression) || never_null(*expression.root, table);
 }
 

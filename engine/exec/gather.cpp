@@ -93,6 +93,7 @@ void gather_values(const ColumnData& data, std::span<const RowId> rows, Buffers&
     case 1: return gather_plain<std::uint8_t>(data, rows, to);
     case 2: return gather_plain<std::uint16_t>(data, rows, to);
     case 4: return gather_plain<std::uint32_t>(data, rows, to);
+    case 16: return gather_plain<Int128>(data, rows, to);
     default: return gather_plain<std::uint64_t>(data, rows, to);
   }
 }

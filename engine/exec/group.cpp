@@ -11,6 +11,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/decimal.hpp"
 #include "engine/exec/classes.hpp"
 #include "engine/exec/gather.hpp"
 #include "engine/exec/partition.hpp"
@@ -144,6 +145,64 @@ Column sum_floats(const Input& input, const query::BoundAggregate& aggregate, co
                                [](const Total<double>& t, std::size_t) { return t.sum; });
 }
 
+/// Sum and number of the decimals that are not NULL.
+struct DecimalTotal {
+  WideSum sum;
+  std::int64_t count = 0;
+};
+
+template <class T>
+Vector<DecimalTotal> total_decimals(const Input& input, const Column& argument) {
+  const T* values = values_of<T>(argument);
+  return reduce<DecimalTotal>(
+      input,
+      [&](DecimalTotal& t, std::int64_t i) {
+        if (argument.is_null(i)) return;
+        t.sum += Int128{values[i]};
+        ++t.count;
+      },
+      [](DecimalTotal& t, const DecimalTotal& more) {
+        t.sum += more.sum;
+        t.count += more.count;
+      });
+}
+
+Vector<DecimalTotal> total_decimals(const Input& input, const Column& argument) {
+  return argument.type().type == Type::decimal64 ? total_decimals<std::int64_t>(input, argument)
+                                                 : total_decimals<Int128>(input, argument);
+}
+
+Column sum_decimals(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  const Vector<DecimalTotal> totals = total_decimals(input, argument);
+  QueryMemory::hold(totals.size() * sizeof(Int128) + totals.size() / 4 + 1);
+  std::vector<Int128> values;
+  std::vector<bool> valid;
+  const Int128 limit = power_of_ten(kMaxDigits128 - 1) * 10;
+  for (std::size_t g = 0; g < totals.size(); ++g) {
+    const std::optional<Int128> sum = totals[g].sum.value();
+    if (!sum || *sum <= -limit || *sum >= limit) {
+      throw DataError("sum(" + aggregate.argument->text + ") overflows " + to_string(aggregate.type) +
+                          " in the group of row " + std::to_string(input.first_rows[g]),
+                      aggregate.argument->location);
+    }
+    values.push_back(*sum);
+    valid.push_back(totals[g].count > 0);
+  }
+  return Column::own_as(aggregate.name, aggregate.type, std::move(values), valid);
+}
+
+Column average_decimals(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  const Vector<DecimalTotal> totals = total_decimals(input, argument);
+  QueryMemory::hold(totals.size() / 4 + 1);
+  Vector<double> values;
+  std::vector<bool> valid;
+  for (const DecimalTotal& total : totals) {
+    values.push_back(total.count > 0 ? total.sum.average(total.count, argument.type().scale) : 0);
+    valid.push_back(total.count > 0);
+  }
+  return owned(aggregate.name, values, valid);
+}
+
 template <class T, class Sum>
 Column average(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
   return finish_totals<double>(aggregate.name, total<T, Sum>(input, argument), [](const Total<Sum>& t, std::size_t) {
@@ -189,8 +248,9 @@ Column extreme(const Input& input, const query::BoundAggregate& aggregate, const
     case Type::boolean: return extreme_of<std::uint8_t>(input, aggregate, argument);
     case Type::date: return extreme_of<std::int32_t>(input, aggregate, argument);
     case Type::uint64: return extreme_of<std::uint64_t>(input, aggregate, argument);
+    case Type::decimal128: return extreme_of<Int128>(input, aggregate, argument);
     case Type::float64: return extreme_of<double>(input, aggregate, argument);
-    default: return extreme_of<std::int64_t>(input, aggregate, argument);  // int64 and timestamps
+    default: return extreme_of<std::int64_t>(input, aggregate, argument);  // int64, decimal64 and timestamps
   }
 }
 
@@ -198,6 +258,8 @@ Column sum(const Input& input, const query::BoundAggregate& aggregate, const Col
   switch (argument.type().type) {
     case Type::uint64: return sum_integers<std::uint64_t>(input, aggregate, argument);
     case Type::float64: return sum_floats(input, aggregate, argument);
+    case Type::decimal64:
+    case Type::decimal128: return sum_decimals(input, aggregate, argument);
     default: return sum_integers<std::int64_t>(input, aggregate, argument);
   }
 }
@@ -206,6 +268,8 @@ Column avg(const Input& input, const query::BoundAggregate& aggregate, const Col
   switch (argument.type().type) {
     case Type::uint64: return average<std::uint64_t, Int128>(input, aggregate, argument);
     case Type::float64: return average<double, double>(input, aggregate, argument);
+    case Type::decimal64:
+    case Type::decimal128: return average_decimals(input, aggregate, argument);
     default: return average<std::int64_t, Int128>(input, aggregate, argument);
   }
 }

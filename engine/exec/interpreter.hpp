@@ -62,6 +62,13 @@ class Interpreter {
   Vec compare(query::Op op, Vec& a, Vec& b);
   Vec subtract_times(const Operation& operation, Vec a, Vec b, Active active);
   Vec convert(Vec vec, DataType type, Active active, Excess excess = Excess::fails);
+
+  // Decimals. `to_decimal` takes integers and decimals of no greater scale than that of `type`.
+  Vec to_decimal(Vec vec, DataType type, Active active);
+  Vec decimal_to_float(Vec vec);
+  Vec decimal_arithmetic(const Operation& operation, std::span<Vec> operands, Active active);
+  Vec decimal_unary(const Operation& operation, Vec in, Active active);
+
   Vec combine_logic(query::Op op, Vec left, const Vec& right);
   void negate_truth(Vec& vec);
   /// `out` gets the values of the rows that `taken` flags.

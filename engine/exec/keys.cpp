@@ -18,6 +18,7 @@
 #include "engine/exec/parallel.hpp"
 #include "engine/exec/source.hpp"
 #include "engine/exec/vec.hpp"
+#include "engine/exec/wide_keys.hpp"
 #include "kernels/common/keys.hpp"
 
 namespace skyrank::exec {
@@ -139,6 +140,8 @@ Keys value_keys(const BoundExpression& expression, const Table& table, const Row
       return float_keys<std::uint32_t>(source, high);
     } else if constexpr (std::is_same_v<T, double>) {
       return float_keys<std::uint64_t>(source, high);
+    } else if constexpr (std::is_same_v<T, Int128>) {
+      return wide_value_keys(source, high);
     } else {
       return integer_keys<T>(source, high);
     }
@@ -191,6 +194,8 @@ Keys distance_keys(const BoundPreference& term, const Value& from, const Value& 
   return with_stored_type(source.type(), [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>) {
       return integer_distance_keys<T>(source, from, to, term.inverted);
+    } else if constexpr (std::is_same_v<T, Int128>) {
+      return wide_distance_keys(source, from, to, term.inverted);
     } else {
       return float_distance_keys<T>(source, number_of(from), number_of(to), term.inverted);
     }
@@ -224,7 +229,17 @@ class Levels {
     }
   }
 
-  std::unordered_map<T, std::uint64_t> levels_;
+  struct Hash {
+    std::size_t operator()(const T& value) const {
+      if constexpr (std::is_same_v<T, Int128>) {
+        return std::hash<std::uint64_t>()(static_cast<std::uint64_t>(value) ^ static_cast<std::uint64_t>(value >> 64));
+      } else {
+        return std::hash<T>()(value);
+      }
+    }
+  };
+
+  std::unordered_map<T, std::uint64_t, Hash> levels_;
   std::uint64_t num_sets_;
 };
 

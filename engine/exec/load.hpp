@@ -47,7 +47,7 @@ const std::uint8_t* load_validity(const ColumnData& column, const Rows& rows, st
                                   std::uint8_t* scratch);
 
 /// Calls `f(T{})` with the C++ type that stores a fixed-width `type`: uint8 for booleans, int32 for dates, int64 for
-/// timestamps, Float16 for float16.
+/// timestamps and decimal64, Int128 for decimal128, Float16 for float16.
 template <class F>
 decltype(auto) with_stored_type(Type type, F&& f) {
   switch (type) {
@@ -63,7 +63,9 @@ decltype(auto) with_stored_type(Type type, F&& f) {
     case Type::float16: return f(Float16{});
     case Type::float32: return f(float{});
     case Type::float64: return f(double{});
+    case Type::decimal128: return f(Int128{});
     case Type::int64:
+    case Type::decimal64:
     case Type::timestamp:
     case Type::string: break;
   }

@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <variant>
 
+#include "engine/decimal.hpp"
+
 namespace skyrank::exec {
 namespace {
 
@@ -39,6 +41,36 @@ std::optional<Value> to_number(From value, Type type) {
   }
 }
 
+/// A number as a decimal, where the storage of that type holds it at its scale.
+std::optional<Value> to_decimal(std::optional<Decimal> value, DataType type) {
+  const std::optional<Int128> scaled = value ? rescaled(*value, type.scale) : std::nullopt;
+  if (!scaled) return std::nullopt;
+  const bool fits = type.type == Type::decimal128 || *scaled == static_cast<std::int64_t>(*scaled);
+  return fits ? std::optional<Value>(Decimal{*scaled, type.scale}) : std::nullopt;
+}
+
+template <class Integer>
+std::optional<Value> from_integer(Integer value, DataType type) {
+  return is_decimal(type.type) ? to_decimal(Decimal{static_cast<Int128>(value), 0}, type) : to_number(value, type.type);
+}
+
+std::optional<Value> from_decimal(Decimal value, DataType type) {
+  if (is_decimal(type.type)) return to_decimal(value, type);
+  if (type.type == Type::float64) {
+    const double number = to_double(value);
+    return is_eq(order(value, number)) ? std::optional<Value>(number) : std::nullopt;
+  }
+  const std::optional<Int128> whole = rescaled(value, 0);
+  if (!whole) return std::nullopt;
+  if (type.type == Type::int64 && *whole == static_cast<std::int64_t>(*whole)) {
+    return static_cast<std::int64_t>(*whole);
+  }
+  if (type.type == Type::uint64 && *whole == static_cast<Int128>(static_cast<std::uint64_t>(*whole))) {
+    return static_cast<std::uint64_t>(*whole);
+  }
+  return std::nullopt;
+}
+
 std::optional<Value> to_time(std::int64_t ticks, DataType from, DataType to) {
   if (!is_temporal(to.type)) return std::nullopt;
   const int128 time = nanoseconds(ticks, from);
@@ -65,9 +97,12 @@ std::optional<Value> convert_exactly(const Value& value, DataType type) {
     std::optional<Value> operator()(bool v) const {
       return type.type == Type::boolean ? std::optional<Value>(v) : std::nullopt;
     }
-    std::optional<Value> operator()(std::int64_t v) const { return to_number(v, type.type); }
-    std::optional<Value> operator()(std::uint64_t v) const { return to_number(v, type.type); }
-    std::optional<Value> operator()(double v) const { return to_number(v, type.type); }
+    std::optional<Value> operator()(std::int64_t v) const { return from_integer(v, type); }
+    std::optional<Value> operator()(std::uint64_t v) const { return from_integer(v, type); }
+    std::optional<Value> operator()(double v) const {
+      return is_decimal(type.type) ? to_decimal(exact_decimal(v, type.scale), type) : to_number(v, type.type);
+    }
+    std::optional<Value> operator()(Decimal v) const { return from_decimal(v, type); }
     std::optional<Value> operator()(Date v) const { return to_time(v.days, Type::date, type); }
     std::optional<Value> operator()(Timestamp v) const {
       return to_time(v.ticks, DataType(Type::timestamp, v.unit), type);

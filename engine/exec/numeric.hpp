@@ -54,8 +54,8 @@ constexpr std::int64_t nanoseconds_per_tick(DataType type) {
 /// Dates and timestamps as nanoseconds since 1970: comparable whatever their units.
 constexpr int128 nanoseconds(std::int64_t ticks, DataType type) { return int128{ticks} * nanoseconds_per_tick(type); }
 
-/// `value` in `type` (an evaluation type) when it holds exactly this value; nothing otherwise, and nothing for kinds
-/// that do not compare. NULL stays NULL.
+/// `value` in `type` (an evaluation type; decimals take its scale) when it holds exactly this value; nothing otherwise,
+/// and nothing for kinds that do not compare. NULL stays NULL.
 std::optional<Value> convert_exactly(const Value& value, DataType type);
 
 }  // namespace skyrank::exec

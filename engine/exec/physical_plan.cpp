@@ -191,7 +191,7 @@ Described described(const planner::Statistics& ranking) {
 }
 
 KeyWidth width_of(const query::BoundExpression& expression) {
-  return static_cast<KeyWidth>(std::max(1, width_in_bytes(expression.type.type)));
+  return static_cast<KeyWidth>(std::clamp(width_in_bytes(expression.type.type), 1, 8));
 }
 
 KeyWidth width_of(const query::BoundPreference& term) {

@@ -24,7 +24,10 @@ Value value_of(T stored, DataType type) {
     return stored != 0;
   } else if constexpr (std::is_same_v<T, std::string_view>) {
     return std::string(stored);
+  } else if constexpr (std::is_same_v<T, Int128>) {
+    return Decimal{stored, type.scale};
   } else {
+    if (type.type == Type::decimal64) return Decimal{static_cast<Int128>(stored), type.scale};
     if (type.type == Type::date) return Date{static_cast<std::int32_t>(stored)};
     if (type.type == Type::timestamp) return Timestamp{static_cast<std::int64_t>(stored), type.unit};
     return stored;

@@ -19,12 +19,12 @@ namespace skyrank::exec {
 /// A literal in the form that loops read.
 struct Constant {
   Value value;  ///< of the operation's type, or Null
-  std::variant<std::uint8_t, std::int64_t, std::uint64_t, double, std::string_view> stored;
+  std::variant<std::uint8_t, std::int64_t, std::uint64_t, Int128, double, std::string_view> stored;
 };
 
 /// Distinct values, ascending, of one evaluation type.
 using MemberSet = std::variant<std::vector<std::uint8_t>, std::vector<std::int64_t>, std::vector<std::uint64_t>,
-                               std::vector<double>, std::vector<std::string_view>>;
+                               std::vector<Int128>, std::vector<double>, std::vector<std::string_view>>;
 
 /// Answers of a predicate by dictionary entry; the last one, after those of the entries, is the answer for NULL.
 struct EntryAnswers {

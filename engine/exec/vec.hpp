@@ -68,8 +68,8 @@ inline Buffer::~Buffer() {
 }
 
 /// Values of one expression node for a block. Stored by evaluation type: uint8 (0 or 1) for booleans, int64 for int64,
-/// date and timestamp, uint64, double, string_view. Values of NULL rows are defined (loads and comparisons of them are
-/// harmless) but mean nothing.
+/// date, timestamp and decimal64, uint64, Int128 for decimal128, double, string_view. Values of NULL rows are defined
+/// (loads and comparisons of them are harmless) but mean nothing.
 struct Vec {
   DataType type;
   const void* data = nullptr;
@@ -98,7 +98,8 @@ decltype(auto) with_values(const Vec& vec, F&& f) {
   return f(vec.as<T>());
 }
 
-/// A value of an evaluation type as that holds it; strings are viewed. NULL gives a value of no meaning.
+/// A value of an evaluation type as that holds it (decimals have its scale); strings are viewed. NULL gives a value of
+/// no meaning.
 template <class T>
 T stored_value(const Value& value) {
   if (std::holds_alternative<Null>(value)) return T{};
@@ -106,7 +107,9 @@ T stored_value(const Value& value) {
   if constexpr (std::is_same_v<T, std::uint64_t>) return std::get<std::uint64_t>(value);
   if constexpr (std::is_same_v<T, double>) return std::get<double>(value);
   if constexpr (std::is_same_v<T, std::string_view>) return std::get<std::string>(value);
+  if constexpr (std::is_same_v<T, Int128>) return std::get<Decimal>(value).unscaled;
   if constexpr (std::is_same_v<T, std::int64_t>) {
+    if (const auto* decimal = std::get_if<Decimal>(&value)) return static_cast<std::int64_t>(decimal->unscaled);
     if (const auto* date = std::get_if<Date>(&value)) return date->days;
     if (const auto* time = std::get_if<Timestamp>(&value)) return time->ticks;
     return std::get<std::int64_t>(value);
@@ -121,6 +124,7 @@ decltype(auto) with_evaluation_type(Type type, F&& f) {
     case Type::uint64: return f(std::uint64_t{});
     case Type::float64: return f(double{});
     case Type::string: return f(std::string_view{});
+    case Type::decimal128: return f(Int128{});
     default: return f(std::int64_t{});
   }
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "engine/decimal.hpp"
 #include "engine/query/functions.hpp"
 #include "engine/text.hpp"
 #include "engine/time.hpp"
@@ -32,6 +33,7 @@ enum Level : int { kOr = 1, kAnd, kNot, kPredicate, kSum, kProduct, kUnary, kPri
 bool is_negative_number(const Value& value) {
   if (const auto* i = std::get_if<std::int64_t>(&value)) return *i < 0;
   if (const auto* d = std::get_if<double>(&value)) return std::signbit(*d);
+  if (const auto* d = std::get_if<Decimal>(&value)) return d->unscaled < 0;
   return false;
 }
 
@@ -93,6 +95,7 @@ struct LiteralText {
   std::string operator()(Date value) const { return "date '" + format_date(value) + "'"; }
   std::string operator()(Timestamp value) const { return "timestamp '" + format_timestamp(value) + "'"; }
   std::string operator()(const std::string& value) const { return quoted(value, '\''); }
+  std::string operator()(Decimal value) const { return format_decimal(value) + (value.scale == 0 ? ".0" : ""); }
 };
 
 class Printer {
@@ -144,7 +147,7 @@ class Printer {
     const bool number =
         operand.op == Op::literal && level_of(operand) == kPrimary &&
         (std::holds_alternative<std::int64_t>(operand.value) || std::holds_alternative<std::uint64_t>(operand.value) ||
-         std::holds_alternative<double>(operand.value));
+         std::holds_alternative<double>(operand.value) || std::holds_alternative<Decimal>(operand.value));
     print(operand, number ? kPrimary + 1 : kUnary);
   }
 

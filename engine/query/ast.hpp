@@ -58,7 +58,7 @@ using NodePtr = std::shared_ptr<const Node>;
 /// One node of a parsed expression. Immutable once built.
 struct Node {
   Op op = Op::literal;
-  Value value;           // literal
+  Value value;           // literal; a Decimal where the float64 nearest to a number does not tell what was written
   std::string name;      // column
   bool exact = false;    // column: written in backquotes, so never a pseudo-column; set only where the name is one's
   bool negated = false;  // in, between, is_null

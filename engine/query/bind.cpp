@@ -95,6 +95,7 @@ DataType aggregate_type(Aggregate::Function function, const std::optional<BoundE
   }
   if (extreme) return argument->type;
   if (function == Aggregate::Function::avg || is_floating(type)) return Type::float64;
+  if (is_decimal(type)) return DataType::decimal(kMaxDigits128, argument->type.scale);
   return is_unsigned_integer(type) ? Type::uint64 : Type::int64;
 }
 

@@ -6,6 +6,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/decimal.hpp"
 #include "engine/query/ast.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
@@ -32,6 +33,7 @@ DataType type_of_value(const Value& value) {
     DataType operator()(Date) const { return Type::date; }
     DataType operator()(Timestamp t) const { return {Type::timestamp, t.unit}; }
     DataType operator()(const std::string&) const { return Type::string; }
+    DataType operator()(Decimal) const { return Type::float64; }
   };
   return std::visit(Visitor{}, value);
 }
@@ -41,6 +43,18 @@ BoundPtr make_literal(Value value, DataType type) {
   node->op = Op::literal;
   node->type = type;
   node->value = std::move(value);
+  return node;
+}
+
+/// A literal of the parser's: one that float64 rounds is a float64 that remembers its digits.
+BoundPtr bind_literal(const Value& value) {
+  const auto* decimal = std::get_if<Decimal>(&value);
+  if (decimal == nullptr) return make_literal(value, type_of_value(value));
+  auto node = std::make_shared<BoundNode>();
+  node->op = Op::literal;
+  node->type = Type::float64;
+  node->value = to_double(*decimal);
+  node->written = *decimal;
   return node;
 }
 
@@ -72,13 +86,35 @@ bool is_untyped(const BoundNode& node) {
   return untyped;
 }
 
-/// What has no type takes `type`; a non-negative integer literal becomes unsigned where `type` is.
+int digits_of(Decimal value) {
+  int digits = 1;
+  while (digits < kMaxDigits128 && magnitude_of(value.unscaled) >= magnitude_of(power_of_ten(digits))) ++digits;
+  return digits;
+}
+
+/// The decimal that a literal says; nothing for other nodes, and for numbers that no decimal holds.
+std::optional<Decimal> decimal_of_literal(const BoundNode& node) {
+  if (node.op != Op::literal) return std::nullopt;
+  if (node.written) return node.written;
+  if (const auto* i = std::get_if<std::int64_t>(&node.value)) return Decimal{*i, 0};
+  if (const auto* u = std::get_if<std::uint64_t>(&node.value)) return Decimal{*u, 0};
+  if (const auto* d = std::get_if<double>(&node.value)) return shortest_decimal(*d);
+  return std::nullopt;
+}
+
+/// What has no type takes `type`; a non-negative integer literal becomes unsigned where `type` is, and a number what it
+/// says as a decimal where `type` is one.
 BoundPtr adapt(const BoundPtr& node, DataType type) {
   if (is_untyped(*node)) {
     if (node->op == Op::literal) return make_literal(Null{}, type);
     std::vector<BoundPtr> children = node->children;
     for_choices(*node, [&](std::size_t i) { children[i] = adapt(children[i], type); });
     return make_node(node->op, type, std::move(children));
+  }
+  if (is_decimal(type.type)) {
+    const std::optional<Decimal> decimal = decimal_of_literal(*node);
+    if (!decimal) return node;
+    return make_literal(*decimal, DataType::decimal(std::max(digits_of(*decimal), decimal->scale), decimal->scale));
   }
   if (type.type == Type::uint64 && node->op == Op::literal) {
     const auto* value = std::get_if<std::int64_t>(&node->value);
@@ -87,15 +123,36 @@ BoundPtr adapt(const BoundPtr& node, DataType type) {
   return node;
 }
 
-DataType number_type(Type a, Type b) {
-  if (is_floating(a) || is_floating(b)) return Type::float64;
-  return a == Type::uint64 && b == Type::uint64 ? Type::uint64 : Type::int64;
+/// A type whose values are exact, as the decimal that holds them all.
+DataType as_decimal(DataType type) {
+  constexpr int kDigitsOfInt64 = 19;
+  constexpr int kDigitsOfUint64 = 20;
+  if (is_decimal(type.type)) return type;
+  return DataType::decimal(type.type == Type::uint64 ? kDigitsOfUint64 : kDigitsOfInt64, 0);
+}
+
+/// A decimal with so many digits before and behind the point, or as many before as 38 digits leave.
+DataType decimal_with(int before, int behind) {
+  return DataType::decimal(std::clamp(before + behind, 1, kMaxDigits128), behind);
+}
+
+int digits_before_point(DataType decimal) { return decimal.precision - decimal.scale; }
+
+/// The type that numbers of both types are brought to.
+DataType number_type(DataType a, DataType b) {
+  if (is_floating(a.type) || is_floating(b.type)) return Type::float64;
+  if (is_decimal(a.type) || is_decimal(b.type)) {
+    const DataType x = as_decimal(a);
+    const DataType y = as_decimal(b);
+    return decimal_with(std::max(digits_before_point(x), digits_before_point(y)), std::max(x.scale, y.scale));
+  }
+  return a.type == Type::uint64 && b.type == Type::uint64 ? Type::uint64 : Type::int64;
 }
 
 /// The type that values of both types are brought to, by `case`, `min` and `max`.
 std::optional<DataType> common_type(DataType a, DataType b) {
   if (a == b) return a;
-  if (is_numeric(a.type) && is_numeric(b.type)) return number_type(a.type, b.type);
+  if (is_numeric(a.type) && is_numeric(b.type)) return number_type(a, b);
   if (a.type == Type::timestamp && b.type == Type::timestamp)
     return DataType(Type::timestamp, std::max(a.unit, b.unit));
   if (a.type == Type::timestamp && b.type == Type::date) return a;
@@ -152,7 +209,7 @@ class Binder {
 
   /// Recursion is bounded by the parser's kMaxHeight.
   BoundPtr bind(const Node& node) {
-    if (node.op == Op::literal) return make_literal(node.value, type_of_value(node.value));
+    if (node.op == Op::literal) return bind_literal(node.value);
     if (node.op == Op::column) return bind_column(node);
     return combine(node, bind_children(node));
   }
@@ -253,7 +310,9 @@ class Binder {
   BoundPtr bind_negate(const Node& node, std::vector<BoundPtr> operands) {
     operands[0] = adapt(operands[0], Type::int64);
     need_numbers(node, operands);
-    const DataType type = is_floating(operands[0]->type.type) ? Type::float64 : Type::int64;
+    const DataType operand = operands[0]->type;
+    const bool keeps = is_floating(operand.type) || is_decimal(operand.type);
+    const DataType type = keeps ? operand : DataType(Type::int64);
     return make_node(Op::negate, type, std::move(operands));
   }
 
@@ -275,10 +334,29 @@ class Binder {
       b = adapt(b, a->type);
     }
     if (is_numeric(a->type.type) && is_numeric(b->type.type)) {
-      const DataType type = number_type(a->type.type, b->type.type);
+      const DataType type = arithmetic_type(node, a->type, b->type);
       return make_node(node.op, type, std::move(operands));
     }
     return bind_date_arithmetic(node, std::move(operands));
+  }
+
+  /// Results of decimals have the digits that all their values need, as in SQL; a quotient is a float64.
+  DataType arithmetic_type(const Node& node, DataType a, DataType b) const {
+    const DataType common = number_type(a, b);
+    if (!is_decimal(common.type)) return common;
+    const DataType x = as_decimal(a);
+    const DataType y = as_decimal(b);
+    switch (node.op) {
+      case Op::divide: return Type::float64;
+      case Op::modulo: return decimal_with(std::min(digits_before_point(x), digits_before_point(y)), common.scale);
+      case Op::multiply:
+        if (x.scale + y.scale > kMaxDigits128) {
+          fail(node, "'*' of " + to_string(x) + " and " + to_string(y) + " has " + std::to_string(x.scale + y.scale) +
+                         " digits behind the point, and a decimal has at most 38; x / 1 is x as float64");
+        }
+        return decimal_with(digits_before_point(x) + digits_before_point(y), x.scale + y.scale);
+      default: return decimal_with(digits_before_point(common) + 1, common.scale);
+    }
   }
 
   BoundPtr bind_date_arithmetic(const Node& node, std::vector<BoundPtr> operands) {
@@ -310,6 +388,7 @@ class Binder {
     for (BoundPtr& operand : operands) {
       if (is_untyped(*operand)) operand = adapt(operand, wanted);
     }
+    adapt_to_decimals(operands);
     for (std::size_t i = 1; i < operands.size(); ++i) {
       const Type a = operands[0]->type.type;
       const Type b = operands[i]->type.type;
@@ -322,10 +401,25 @@ class Binder {
     return make_node(node.op, Type::boolean, std::move(operands), node.negated);
   }
 
+  /// A number that is compared with a decimal column is the decimal that its text says.
+  static void adapt_to_decimals(std::vector<BoundPtr>& operands) {
+    const auto is_decimal_node = [](const BoundPtr& operand) { return is_decimal(operand->type.type); };
+    const auto is_float_column = [](const BoundPtr& operand) {
+      return is_floating(operand->type.type) && operand->op != Op::literal;
+    };
+    const auto decimal = std::find_if(operands.begin() + 1, operands.end(), is_decimal_node);
+    if (decimal != operands.end() && std::none_of(operands.begin() + 1, operands.end(), is_float_column)) {
+      operands[0] = adapt(operands[0], (*decimal)->type);
+    }
+    if (!is_decimal_node(operands[0])) return;
+    for (std::size_t i = 1; i < operands.size(); ++i) operands[i] = adapt(operands[i], operands[0]->type);
+  }
+
   BoundPtr bind_rounding(const Node& node, std::vector<BoundPtr> operands) {
     operands[0] = adapt(operands[0], Type::int64);
     need_numbers(node, operands);
-    const DataType type = operands[0]->type;
+    DataType type = operands[0]->type;
+    if (is_decimal(type.type) && node.op != Op::abs) type = decimal_with(digits_before_point(type) + 1, 0);
     return make_node(node.op, type, std::move(operands));
   }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/decimal.hpp"
 #include "engine/query/check.hpp"
 #include "engine/query/values.hpp"
 #include "engine/time.hpp"
@@ -34,10 +35,22 @@ Value integral_if_possible(double value) {
 }
 
 std::optional<Value> to_number(const Value& value, bool integers) {
+  if (const auto* d = std::get_if<Decimal>(&value)) return to_number(to_double(*d), integers);
   if (const auto* d = std::get_if<double>(&value)) return integers ? integral_if_possible(*d) : value;
   if (const auto* i = std::get_if<std::int64_t>(&value)) return integers ? value : Value(static_cast<double>(*i));
   if (const auto* u = std::get_if<std::uint64_t>(&value)) return integers ? value : Value(static_cast<double>(*u));
   return std::nullopt;
+}
+
+// The decimal that a number says; a float that none does where it lies beyond all decimals, or is but to be found.
+std::optional<Value> to_decimal(const Value& value, Kind kind) {
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return Decimal{*i, 0};
+  if (const auto* u = std::get_if<std::uint64_t>(&value)) return Decimal{*u, 0};
+  if (std::holds_alternative<Decimal>(value)) return value;
+  const auto* number = std::get_if<double>(&value);
+  if (number == nullptr) return std::nullopt;
+  if (const auto decimal = shortest_decimal(*number)) return *decimal;
+  return kind == Kind::in || std::abs(*number) >= 1 ? std::optional(value) : std::nullopt;
 }
 
 std::optional<Value> to_date(const Value& value) {
@@ -71,6 +84,7 @@ std::optional<Value> to_timestamp(const Value& value, TimeUnit unit) {
 
 // Members of `in` are compared, which is exact between all numbers; a distance to a float is computed among floats.
 std::optional<Value> converted(const Value& value, DataType type, Kind kind) {
+  if (is_decimal(type.type)) return to_decimal(value, kind);
   if (is_numeric(type.type)) return to_number(value, kind == Kind::in || is_integer(type.type));
   if (type.type == Type::date) return to_date(value);
   if (type.type == Type::timestamp) return to_timestamp(value, type.unit);
@@ -81,6 +95,7 @@ std::optional<Value> converted(const Value& value, DataType type, Kind kind) {
 
 // What a value compared with `type` looks like.
 std::string_view example_of(Type type) {
+  if (is_decimal(type)) return "a number of at most 38 digits behind the point";
   if (is_numeric(type)) return "a number";
   if (type == Type::date) return "a date like '2017-05-01'";
   if (type == Type::timestamp) return "a timestamp like '2017-05-01 12:00:00'";

@@ -17,13 +17,15 @@ namespace skyrank::query {
 struct BoundNode;
 using BoundPtr = std::shared_ptr<const BoundNode>;
 
-/// One node of a typed expression. Evaluation types are boolean, int64, uint64, float64, date, timestamp and string:
+/// One node of a typed expression. Evaluation types are boolean, int64, uint64, decimals, float64, date, timestamp and
+/// string:
 /// narrower columns are widened (exactly) when they are loaded.
 struct BoundNode {
   Op op = Op::literal;
   DataType type;    // of the result, one of the evaluation types; a NULL literal takes the type its context wants
   int column = -1;  // Op::column: index into the table bound against
-  Value value;      // Op::literal, converted to `type` (or Null)
+  Value value;      // Op::literal, converted to `type` (or Null); decimals have the scale of `type`
+  std::optional<Decimal> written;  // Op::literal of float64: what the text says, where the float does not tell
   bool negated = false;
   std::vector<BoundPtr>
       children;  // comparison operands may differ in numeric type: compared exactly, never through double
@@ -42,9 +44,9 @@ struct BoundPreference {
   Preference::Kind kind = Preference::Kind::pareto;
   BoundExpression expression;
   // Targets and members have the kind of value that `expression` has: for numbers an integer where the value is whole,
-  // else a double (the targets of float expressions: always a double); Date; Timestamp (in the expression's unit where
-  // that holds the instant, else in the unit it was written in); bool; string. An open end of `between` is an infinite
-  // double for all of them.
+  // else a double (the targets of float expressions: always a double); for decimals a Decimal of any scale, or a double
+  // that no Decimal holds; Date; Timestamp (in the expression's unit where that holds the instant, else in the unit it
+  // was written in); bool; string. An open end of `between` is an infinite double for all of them.
   Value target;
   Value upper;
   std::vector<std::vector<Value>> values;

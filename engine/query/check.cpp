@@ -58,7 +58,8 @@ void check_sets(const std::vector<std::vector<Value>>& sets) {
   }
   // Values of one kind are totally ordered, so that equal ones become neighbours; kinds are kept apart by their index.
   const auto group = [](const Value& v) {
-    const bool number = std::holds_alternative<std::int64_t>(v) || std::holds_alternative<std::uint64_t>(v);
+    const bool number = std::holds_alternative<std::int64_t>(v) || std::holds_alternative<std::uint64_t>(v) ||
+                        std::holds_alternative<Decimal>(v);
     const bool time = std::holds_alternative<Timestamp>(v);
     return number ? Value(0.0).index() : time ? Value(Date{}).index() : v.index();
   };

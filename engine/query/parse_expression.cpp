@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/decimal.hpp"
 #include "engine/query/ast.hpp"
 #include "engine/query/functions.hpp"
 #include "engine/query/places.hpp"
 #include "engine/query/utf8.hpp"
+#include "engine/query/values.hpp"
 #include "engine/text.hpp"
 #include "engine/time.hpp"
 
@@ -449,12 +451,15 @@ class Builder {
     if (std::from_chars(padded.data(), padded.data() + padded.size(), value).ec != std::errc()) {
       fail(offset, std::string(text.substr(0, 40)) + " is out of range: floats go from 5e-324 to 1.8e308");
     }
+    // Beside decimals the digits count that the float loses.
+    if (const std::optional<Decimal> decimal = parse_decimal(text)) return float_if_it_tells(*decimal);
     return value;
   }
 
   Value negated_number(std::size_t offset, const Value& value) const {
     if (const auto* i = std::get_if<std::int64_t>(&value)) return -*i;
     if (const auto* d = std::get_if<double>(&value)) return -*d;
+    if (const auto* d = std::get_if<Decimal>(&value)) return Decimal{-d->unscaled, d->scale};
     constexpr std::uint64_t kMagnitudeOfMin = std::uint64_t{1} << 63;
     const std::uint64_t magnitude = std::get<std::uint64_t>(value);
     if (magnitude != kMagnitudeOfMin) {

@@ -8,7 +8,11 @@
 
 namespace skyrank::query {
 
-/// The same value in its one representation: integers are int64 unless only uint64 holds them.
+/// A decimal in its one representation: the float64 whose shortest text says it, where there is one, else without zeros
+/// at the end.
+Value float_if_it_tells(Decimal decimal);
+
+/// The same value in its one representation: integers are int64 unless only uint64 holds them, decimals as above.
 Value normalized(Value value);
 
 /// The order of two values that a query's author wrote. Numbers of different types compare exactly, timestamps of

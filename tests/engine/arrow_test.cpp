@@ -344,6 +344,45 @@ TEST(ImportArrow, DictionaryWithAnOffset) {
 
 // -------------------------------------------------------------------------------------------------- what is refused
 
+TEST(ImportArrow, DecimalsOfEveryWidth) {
+  const std::vector<std::int32_t> narrow = {-5, 1230};
+  const std::vector<std::int64_t> usual = {-5, 999999999999999999};
+  const std::vector<Int128> wide = {-5, Int128{1} << 100};
+  const std::vector<Int128> short_wide = {-5, 1230};
+  const std::vector<std::uint64_t> widest = {
+      ~std::uint64_t{4}, ~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0}, 0, 1, 0, 0};
+  Producer producer(2);
+  producer.add("d:9,2,32", "narrow", {nullptr, narrow.data()});
+  producer.add("d:18,2,64", "usual", {nullptr, usual.data()});
+  producer.add("d:38,2", "wide", {nullptr, wide.data()});
+  producer.add("d:12,2,128", "short", {nullptr, short_wide.data()});
+  producer.add("d:30,0,256", "widest", {nullptr, widest.data()});
+  producer.add("d:3,5", "deep", {nullptr, short_wide.data()});
+  producer.add("d:4,-2", "hundreds", {nullptr, short_wide.data()});
+  const Table table = producer.import();
+  const auto column = [&](const char* name) { return table.column(name); };
+  EXPECT_EQ(column("narrow").type(), DataType::decimal(9, 2));
+  EXPECT_THAT(values(column("narrow")), ElementsAre(Decimal{-5, 2}, Decimal{1230, 2}));
+  EXPECT_EQ(column("usual").data().values, usual.data());
+  EXPECT_THAT(values(column("usual")), ElementsAre(Decimal{-5, 2}, Decimal{999999999999999999, 2}));
+  EXPECT_EQ(column("wide").data().values, wide.data());
+  EXPECT_THAT(values(column("wide")), ElementsAre(Decimal{-5, 2}, Decimal{Int128{1} << 100, 2}));
+  EXPECT_EQ(column("short").type(), DataType::decimal(12, 2));
+  EXPECT_THAT(values(column("short")), ElementsAre(Decimal{-5, 2}, Decimal{1230, 2}));
+  EXPECT_THAT(values(column("widest")), ElementsAre(Decimal{-5, 0}, Decimal{Int128{1} << 64, 0}));
+  EXPECT_EQ(column("deep").type(), DataType::decimal(5, 5));
+  EXPECT_THAT(values(column("deep")), ElementsAre(Decimal{-5, 5}, Decimal{1230, 5}));
+  EXPECT_EQ(column("hundreds").type(), DataType::decimal(6, 0));
+  EXPECT_THAT(values(column("hundreds")), ElementsAre(Decimal{-500, 0}, Decimal{123000, 0}));
+}
+
+TEST(ImportArrow, RefusesDecimalsBeyondTheirFormat) {
+  const std::vector<Int128> wide = {1, Int128{1} << 100};
+  Producer producer(2);
+  producer.add("d:12,2", "cost", {nullptr, wide.data()});
+  EXPECT_THAT(producer.refusal(), HasSubstr("column 'cost' has in row 1 a decimal of more than the 12 digits"));
+}
+
 TEST(ImportArrow, RefusesNullAndReleasedStructs) {
   Producer producer(0);
   EXPECT_THROW(import_arrow(nullptr, &producer.schema), DataError);
@@ -358,8 +397,9 @@ TEST(ImportArrow, RefusesNullAndReleasedStructs) {
 }
 
 TEST(ImportArrow, RefusesOtherFormatsByName) {
-  for (const char* format :
-       {"n", "z", "Z", "vu", "vz", "d:19,10", "w:16", "ttm", "tDm", "tiM", "+l", "+s", "x", "", "ts"}) {
+  for (const char* format : {"n",     "z",   "Z",      "vu",       "vz",          "d:50,2,256", "d:39,0", "d:30,-20",
+                             "d:0,0", "d:9", "d:9,2,", "d:9,2,16", "d:9,2,128,1", "d:a,2",      "w:16",   "ttm",
+                             "tDm",   "tiM", "+l",     "+s",       "x",           "",           "ts"}) {
     Producer producer(0);
     producer.add(format, "cost", {nullptr, nullptr});
     const std::string message = producer.refusal();
@@ -562,6 +602,8 @@ Table every_type() {
       Column::own("date", std::vector<Date>{{1}, {2}, {-3}}),
       Column::own_as("time", DataType(Type::timestamp, TimeUnit::nanosecond), std::vector<std::int64_t>{1, 2, -3},
                      valid),
+      Column::own_as("decimal", DataType::decimal(12, 2), std::vector<std::int64_t>{1, 2, -3}, valid),
+      Column::own_as("wide_decimal", DataType::decimal(38, 4), std::vector<Int128>{1, 2, -3}, valid),
       Column::own("string", std::vector<std::string>{"one", "two", ""}, valid),
   });
 }

@@ -30,7 +30,7 @@ TEST(Preferences, AroundAFractionIsExact) {
 
 TEST(Preferences, AroundEveryNumericType) {
   for (const DataType type : preference_types()) {
-    if (!is_numeric(type.type)) continue;
+    if (!is_numeric(type.type) || is_decimal(type.type)) continue;  // of decimals the cells are not the values
     SCOPED_TRACE(to_string(type));
     const Table table({column_of(type, "a", {1, 3, 6, std::nullopt, 4})});
     expect_order(around("a", std::int64_t{3}), table, {3, 1, 4, 5, 2});
@@ -68,7 +68,7 @@ TEST(Preferences, BetweenDates) {
 
 TEST(Preferences, BetweenWithoutAnEnd) {
   for (const DataType type : preference_types()) {
-    if (!is_numeric(type.type)) continue;
+    if (!is_numeric(type.type) || is_decimal(type.type)) continue;  // of decimals the cells are not the values
     SCOPED_TRACE(to_string(type));
     const Table table({column_of(type, "a", {1, 3, 6, std::nullopt, 4})});
     expect_order(between("a", std::int64_t{4}, Null{}), table, {3, 2, 1, 4, 1});

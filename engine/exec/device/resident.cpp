@@ -35,6 +35,8 @@ Stored stored_form(Type type) {
     case Type::float32: return Stored::float32;
     case Type::float64: return Stored::float64;
     case Type::int64:
+    case Type::decimal64:
+    case Type::decimal128:
     case Type::timestamp:
     case Type::string: break;
   }
@@ -81,7 +83,8 @@ ResidentColumn::ResidentColumn(ColumnData column) : column_(std::move(column)) {
 }
 
 bool ResidentColumn::is_possible(const ColumnData& column) {
-  return column.layout == Layout::plain || column.layout == Layout::bits || column.layout == Layout::dictionary;
+  if (column.layout == Layout::plain) return column.type.type != Type::decimal128;
+  return column.layout == Layout::bits || column.layout == Layout::dictionary;
 }
 
 std::size_t ResidentColumn::bytes() const {

@@ -21,7 +21,7 @@ class ResidentColumn {
   /// `column` has a device form.
   explicit ResidentColumn(ColumnData column);
 
-  /// Numbers, times and truths have one; of strings the indices into a dictionary.
+  /// Numbers of up to 64 bits, times and truths have one; of strings the indices into a dictionary.
   static bool is_possible(const ColumnData& column);
 
   /// Bytes of device memory for the values and the NULLs.

@@ -108,6 +108,7 @@ class Matcher {
       case Type::float64:
       case Type::int32:
       case Type::int64:
+      case Type::decimal64:
       case Type::date:
       case Type::timestamp: return true;
       default: break;

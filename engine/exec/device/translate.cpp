@@ -90,6 +90,40 @@ std::vector<std::uint64_t> bits_of(const MemberSet& members) {
 
 bool is_string(const std::unique_ptr<const Operation>& operation) { return operation->type.type == Type::string; }
 
+bool is_decimal(const Operation& operation) { return skyrank::is_decimal(operation.type.type); }
+
+/// Returns true where the operands of a comparison are decimals that compare as the integers they are stored as.
+bool compare_as_stored(const Operation& operation) {
+  const Operation& first = *operation.children.front();
+  const std::size_t compared = operation.members != nullptr ? 1 : operation.children.size();
+  for (std::size_t i = 0; i < compared; ++i) {
+    const DataType type = operation.children[i]->type;
+    if (type.type != Type::decimal64 || type.scale != first.type.scale) return false;
+  }
+  return true;
+}
+
+/// Returns true where the device computes a result without knowing of decimals: it has none, or integers will do.
+bool decimals_have_form(const Operation& operation) {
+  const auto& children = operation.children;
+  const bool from_decimals =
+      std::any_of(children.begin(), children.end(), [](const auto& c) { return is_decimal(*c); });
+  switch (operation.op) {
+    case Op::literal:
+    case Op::column: return operation.type.type != Type::decimal128;
+    case Op::equal:
+    case Op::not_equal:
+    case Op::less:
+    case Op::less_equal:
+    case Op::greater:
+    case Op::greater_equal:
+    case Op::between:
+    case Op::in: return !from_decimals || compare_as_stored(operation);
+    case Op::is_null: return children.front()->type.type != Type::decimal128;
+    default: return !from_decimals && !is_decimal(operation);
+  }
+}
+
 class Translator {
  public:
   Translator(DeviceSession& session, const Program& program) : session_(session), program_(program) {}
@@ -108,6 +142,7 @@ class Translator {
   /// Whether an operation, its operands apart, has a form on the device.
   static bool has_form(const Operation& operation) {
     if (operation.answers != nullptr) return true;
+    if (!decimals_have_form(operation)) return false;
     const auto& children = operation.children;
     switch (operation.op) {
       case Op::literal: return operation.type.type != Type::string;
@@ -338,6 +373,7 @@ int deepest(const DeviceExpression& expression) {
 }  // namespace
 
 std::optional<DeviceExpression> translate(DeviceSession& session, const Program& program) {
+  if (program.root->type.type == Type::decimal128) return std::nullopt;  // the device has no values of 128 bits
   try {
     DeviceExpression expression = Translator(session, program).run();
     if (deepest(expression) > kernels::kMostStacked) return std::nullopt;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -22,6 +23,8 @@ enum class Type : std::uint8_t {
   uint16,
   uint32,
   uint64,
+  decimal64,   ///< decimals of up to 18 digits: int64 multiples of 10^-DataType::scale
+  decimal128,  ///< decimals of up to 38 digits: Int128 multiples of 10^-DataType::scale
   float16,
   float32,
   float64,
@@ -32,21 +35,42 @@ enum class Type : std::uint8_t {
 
 enum class TimeUnit : std::uint8_t { second, millisecond, microsecond, nanosecond };
 
+/// Signed integer of 128 bits.
+__extension__ using Int128 = __int128;
+
+/// Digits of the widest decimal that decimal64 and decimal128 store.
+inline constexpr int kMaxDigits64 = 18;
+inline constexpr int kMaxDigits128 = 38;
+
 struct DataType {
   Type type = Type::float64;
   TimeUnit unit = TimeUnit::second;  ///< meaningful for timestamps only
+  std::uint8_t precision = 0;        ///< digits in all; meaningful for decimals only
+  std::uint8_t scale = 0;            ///< digits behind the point, at most `precision`; meaningful for decimals only
 
   constexpr DataType() = default;
   constexpr DataType(Type t, TimeUnit u = TimeUnit::second) : type(t), unit(u) {}  // NOLINT: a Type is a DataType
+  /// Returns the type of decimals with `digits` digits, `decimals` of them behind the point, in the narrowest storage.
+  /// Throws std::invalid_argument unless 1 <= digits <= 38 and 0 <= decimals <= digits.
+  static constexpr DataType decimal(int digits, int decimals) {
+    if (digits < 1 || digits > kMaxDigits128 || decimals < 0 || decimals > digits) {
+      throw std::invalid_argument("a decimal has 1 to 38 digits, and no more than these behind the point");
+    }
+    DataType result(digits <= kMaxDigits64 ? Type::decimal64 : Type::decimal128);
+    result.precision = static_cast<std::uint8_t>(digits);
+    result.scale = static_cast<std::uint8_t>(decimals);
+    return result;
+  }
   bool operator==(const DataType&) const = default;
 };
 
-/// "int32", "timestamp[us]", ...
+/// "int32", "timestamp[us]", "decimal(12,2)", ...
 SKYRANK_EXPORT std::string to_string(DataType type);
 
 constexpr bool is_signed_integer(Type t) { return t >= Type::int8 && t <= Type::int64; }
 constexpr bool is_unsigned_integer(Type t) { return t >= Type::uint8 && t <= Type::uint64; }
 constexpr bool is_integer(Type t) { return t >= Type::int8 && t <= Type::uint64; }
+constexpr bool is_decimal(Type t) { return t == Type::decimal64 || t == Type::decimal128; }
 constexpr bool is_floating(Type t) { return t >= Type::float16 && t <= Type::float64; }
 constexpr bool is_numeric(Type t) { return t >= Type::int8 && t <= Type::float64; }
 constexpr bool is_temporal(Type t) { return t == Type::date || t == Type::timestamp; }
@@ -67,7 +91,9 @@ constexpr int width_in_bytes(Type t) {
     case Type::int64:
     case Type::uint64:
     case Type::float64:
-    case Type::timestamp: return 8;
+    case Type::timestamp:
+    case Type::decimal64: return 8;
+    case Type::decimal128: return 16;
     case Type::string: return 0;
   }
   return 0;
@@ -95,13 +121,20 @@ struct Timestamp {
   bool operator==(const Timestamp&) const = default;
 };
 
+/// The number unscaled / 10^scale, with 0 <= scale <= 38. Equality is of the representation.
+struct Decimal {
+  Int128 unscaled = 0;
+  int scale = 0;
+  bool operator==(const Decimal&) const = default;
+};
+
 /// NULL.
 struct Null {
   bool operator==(const Null&) const = default;
 };
 
 /// One value of any type. Integers are stored as int64 unless only uint64 holds them; all floats as double (exact).
-using Value = std::variant<Null, bool, std::int64_t, std::uint64_t, double, Date, Timestamp, std::string>;
+using Value = std::variant<Null, bool, std::int64_t, std::uint64_t, double, Date, Timestamp, std::string, Decimal>;
 
 /// As the CSV writer spells it: shortest text that reads back to the same value; NULL is the empty string.
 SKYRANK_EXPORT std::string to_string(const Value& value);

@@ -73,8 +73,9 @@ Table mixed_table(std::int64_t n) {
 TEST(FusedRanking, ColumnsOfEveryType) {
   for (const DataType type : preference_types()) {
     for (const int nulls : {0, 10, 95}) {
-      const bool no_key_for_null =
-          nulls > 0 && (type.type == Type::int64 || type.type == Type::uint64 || type.type == Type::timestamp);
+      const bool all_keys_taken = type.type == Type::int64 || type.type == Type::uint64 ||
+                                  type.type == Type::timestamp || type.type == Type::decimal64;
+      const bool no_key_for_null = (nulls > 0 && all_keys_taken) || type.type == Type::decimal128;
       const int values = type.type == Type::boolean ? 2 : 100;
       const Table table({column_of(type, "x", random_cells(kRows, values, nulls, 1))});
       for (const bool descending : {false, true}) {
@@ -96,9 +97,10 @@ TEST(FusedRanking, ColumnsOfEveryType) {
 TEST(FusedRanking, ZoneMapsThatQueriesShare) {
   const std::int64_t n = 140000;
   for (const DataType type : {DataType{Type::float32}, DataType{Type::float64}, DataType{Type::int32},
-                              DataType{Type::uint8}, DataType{Type::int64}}) {
+                              DataType{Type::uint8}, DataType{Type::int64}, DataType::decimal(12, 2)}) {
     for (const int nulls : {0, 10}) {
-      if (nulls > 0 && type.type == Type::int64) continue;  // no key for NULL: not fused
+      if (nulls > 0 && (type.type == Type::int64 || type.type == Type::decimal64))
+        continue;  // no key for NULL: not fused
       const int values = type.type == Type::uint8 ? 100 : 1000000;
       const Table table({column_of(type, "x", random_cells(n, values, nulls, 1)),
                          column_of(Type::int32, "y", random_cells(n, 100, 0, 2))});

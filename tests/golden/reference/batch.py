@@ -4,9 +4,12 @@ import math
 import os
 import re
 
+from decimal import Decimal
+from fractions import Fraction
+
 import yaml
 
-from expressions import EvaluationError, checked, compile_expression
+from expressions import EvaluationError, Written, checked, compile_expression
 from preferences import places, read_preference, skyline, terms_of
 from tables import read_csv
 
@@ -21,6 +24,10 @@ Loader.yaml_implicit_resolvers = {
     first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(("timestamp", "bool"))]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+Loader.add_constructor(
+    "tag:yaml.org,2002:float",
+    lambda loader, node: loader.construct_yaml_float(node) if ".inf" in node.value else Written(node.value),
+)
 Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("true$|false$"), "tf")
 
 
@@ -40,6 +47,8 @@ def read_table(source, base, data_folder):
     path = os.path.join(base, source["file"])
     if not os.path.exists(path) and data_folder:
         path = os.path.join(data_folder, os.path.basename(source["file"]))
+    # What a Parquet file holds stands in a CSV file beside it, whose header tells the types that CSV lacks.
+    path = re.sub(r"\.parquet$", ".typed.csv", path)
     return read_csv(path, source.get("header", True), source.get("nulls"))
 
 
@@ -98,6 +107,8 @@ def aggregate(function, argument, members):
     if function == "sum":
         return math.fsum(values) if isinstance(values[0], float) else checked(sum(values))
     if function == "avg":
+        if isinstance(values[0], Decimal):
+            return float(Fraction(sum(values)) / len(values))
         return math.fsum(values) / len(values)
     numbers = [v for v in values if not (isinstance(v, float) and math.isnan(v))]
     if not numbers:

@@ -1,19 +1,47 @@
 """Expressions of queries, evaluated row by row.
 
-Values: None (NULL), bool, int, float, datetime.date, datetime.datetime (naive, UTC) and str. compile_expression() turns
+Values: None (NULL), bool, int, float, decimal.Decimal, datetime.date, datetime.datetime (naive, UTC) and str. compile_expression() turns
 a text into a function of a row, where a row is a dict from column names to values.
 """
 
 import datetime
+import decimal
 import math
 import operator
 import re
+
+decimal.getcontext().prec = 100  # no result of the tests is rounded
 
 INT64_MIN, INT64_MAX, UINT64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 
 
 class EvaluationError(Exception):
     """The data do not allow an answer, such as an integer overflow."""
+
+
+class Written(float):
+    """A number of an expression: a float that beside a decimal is the decimal that its text says."""
+
+    def __new__(cls, text):
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+def as_decimal(written):
+    """Without zeros behind the last digit that counts."""
+    value = decimal.Decimal(written.text).normalize()
+    return value.quantize(1) if value.as_tuple().exponent > 0 else value
+
+
+def beside_decimals(a, b):
+    if isinstance(a, decimal.Decimal) and isinstance(b, Written):
+        b = as_decimal(b)
+    if isinstance(b, decimal.Decimal) and isinstance(a, Written):
+        a = as_decimal(a)
+    if any(isinstance(x, float) and math.isnan(x) for x in (a, b)):
+        return float(a), float(b)  # Decimal refuses to compare with NaN
+    return a, b
 
 
 TOKEN = re.compile(
@@ -51,7 +79,7 @@ def compare(op, a, b):
         return None
     if isinstance(a, datetime.datetime) or isinstance(b, datetime.datetime):
         a, b = as_datetime(a), as_datetime(b)
-    return op(a, b)
+    return op(*beside_decimals(a, b))
 
 
 def checked(value, unsigned=False):
@@ -65,6 +93,11 @@ def arithmetic(op, a, b):
         return None
     if isinstance(a, datetime.date) or isinstance(b, datetime.date):
         return date_arithmetic(op, a, b)
+    a, b = beside_decimals(a, b)
+    if op == "/" and (isinstance(a, decimal.Decimal) or isinstance(b, decimal.Decimal)):
+        return float_arithmetic(op, float(a), float(b))
+    if isinstance(a, decimal.Decimal) and op == "%":
+        return a % b  # rounds the quotient towards zero
     if isinstance(a, float) or isinstance(b, float):
         return float_arithmetic(op, float(a), float(b))
     if op in "/%":
@@ -127,6 +160,8 @@ def call(name, arguments):
     if name in ("floor", "ceil"):
         if isinstance(x, int) or math.isnan(x) or math.isinf(x):
             return x
+        if isinstance(x, decimal.Decimal):
+            return math.floor(x) if name == "floor" else math.ceil(x)
         return float(math.floor(x) if name == "floor" else math.ceil(x))
     x = float(x)
     if name == "sqrt":
@@ -237,6 +272,8 @@ class Parser:
 
             def negated(row):
                 value = operand(row)
+                if isinstance(value, Written):
+                    return Written("-" + value.text)
                 return None if value is None else checked(-value)
 
             return negated
@@ -246,7 +283,7 @@ class Parser:
         kind, value = self.tokens[self.at]
         self.at += 1
         if kind == "number":
-            number = float(value) if re.search(r"[.eE]", value) else int(value)
+            number = Written(value) if re.search(r"[.eE]", value) else int(value)
             return lambda row: number
         if kind == "string":
             text = value.replace("''", "'")

@@ -3,9 +3,10 @@
 import datetime
 import math
 
+from decimal import Decimal
 from fractions import Fraction
 
-from expressions import as_datetime, compile_expression
+from expressions import Written, as_datetime, as_decimal, compile_expression
 
 NAN, NULL = (1, 0), (2, 0)  # places behind every value, which is (0, key)
 EPOCH = datetime.datetime(1970, 1, 1)
@@ -17,6 +18,8 @@ def number(value):
         return (value - EPOCH) // datetime.timedelta(microseconds=1)
     if isinstance(value, datetime.date):
         return value.toordinal()
+    if isinstance(value, Decimal):
+        return Fraction(value)
     return int(value) if isinstance(value, bool) else value
 
 
@@ -28,7 +31,15 @@ def target_like(value, target):
         return number(parse_moment(target))
     if isinstance(value, float):
         return float(target)
-    return target if isinstance(target, int) or math.isinf(target) else Fraction(target)
+    if isinstance(target, int) or math.isinf(target):
+        return target
+    return Fraction(as_decimal(target) if isinstance(value, Decimal) and isinstance(target, Written) else target)
+
+
+def is_member(value, members):
+    if isinstance(value, Decimal):
+        return any(Fraction(value) == target_like(value, member) for member in members)
+    return value in members
 
 
 def parse_moment(target):
@@ -78,7 +89,7 @@ class Term:
         elif kind == "in":
             self.value = compile_expression(argument["expr"])
             sets = argument["values"]
-            self.key = lambda v: next((i for i, s in enumerate(sets) if v in s), len(sets))
+            self.key = lambda v: next((i for i, s in enumerate(sets) if is_member(v, s)), len(sets))
         elif kind == "where":
             condition = compile_expression(argument)
             self.value = lambda row: condition(row) is True

@@ -58,17 +58,23 @@ def converter(texts):
     return str
 
 
+def split_types(header):
+    """Names, and those of the columns that are declared as decimals: `price:decimal(10,2)`."""
+    parts = [name.split(":decimal", 1) for name in header]
+    return [part[0] for part in parts], {part[0] for part in parts if len(part) == 2}
+
+
 def read_csv(path, header=True, nulls=None):
     """Column names, and the rows as dicts."""
     with open(path, encoding="utf-8", newline="") as file:
         lines = records(file.read())
-    names = [name for name, _ in lines.pop(0)] if header else [f"c{i}" for i in range(len(lines[0]))]
+    names, declared = split_types([name for name, _ in lines.pop(0)]) if header else ([f"c{i}" for i in range(len(lines[0]))], {})
     null_spellings = ({""} | {str(n) for n in nulls}) if nulls else NULLS
     columns = []
     for i in range(len(names)):
         fields = [None if not line[i][1] and line[i][0] in null_spellings else line[i][0] for line in lines]
         present = [f for f in fields if f is not None]
-        convert = converter(present) if present else float
+        convert = Decimal if names[i] in declared else converter(present) if present else float
         columns.append([None if f is None else convert(f) for f in fields])
     if all(f is None for f in columns[-1]) and (not header or names[-1] == ""):
         names.pop()

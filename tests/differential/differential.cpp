@@ -60,6 +60,7 @@ Cell cell_of(const Value& value) {
       return Moment{Integer{timestamp.ticks} * kNs[static_cast<std::size_t>(timestamp.unit)]};
     }
     Cell operator()(const std::string& text) const { return text; }
+    Cell operator()(Decimal decimal) const { return to_string(Value(decimal)); }  // none are drawn
   };
   return std::visit(Reader{}, value);
 }

@@ -63,6 +63,43 @@ TEST_F(EngineOnGpu, RankingsGiveTheRowsOfTheCpu) {
   expect_same(from().rank_by({low("price")}).offset(static_cast<std::int64_t>(table.num_rows()) - 1000), table);
 }
 
+/// Decimals of up to 18 digits rank there as the integers they are stored as; the host makes the keys of longer ones
+/// and evaluates what is more than a comparison with a constant.
+TEST_F(EngineOnGpu, DecimalsGiveTheRowsOfTheCpu) {
+  constexpr std::size_t kRows = 3000;
+  std::mt19937_64 random(11);
+  std::vector<std::int64_t> price(kRows);
+  std::vector<Int128> mass(kRows);
+  std::vector<std::int32_t> stars(kRows);
+  std::vector<bool> valid(kRows);
+  for (std::size_t row = 0; row < kRows; ++row) {
+    price[row] = static_cast<std::int64_t>(random() % 50'000) - 1000;
+    mass[row] = (static_cast<Int128>(random() % 1000) << 90) - (Int128{1} << 96);
+    stars[row] = static_cast<std::int32_t>(random() % 5);
+    valid[row] = row % 31 != 0;
+  }
+  const Table table({Column::own_as("price", DataType::decimal(12, 2), price),
+                     Column::own_as("cost", DataType::decimal(12, 2), price, valid),
+                     Column::own_as("mass", DataType::decimal(38, 4), mass, valid), Column::own("stars", stars)});
+  const auto from = [] { return Query::from("t"); };
+  for (const char* column : {"price", "cost", "mass"}) {
+    expect_same(from().rank_by({low(column)}).limit(50), table);
+    expect_same(from().rank_by({high(column)}).limit(50).ties(Ties::all), table);
+    expect_same(from().prefer({low(column), high("stars")}), table);
+    expect_same(from().prefer({around(column, 12.345), high("stars")}), table);
+    expect_same(from().prefer({in(column, {{0.5, 12.25}, {std::int64_t{3}}}), high("stars")}), table);
+  }
+  for (const char* condition :
+       {"price <= 100.50", "price between 12.25 and 250", "price in [0.5, 1.25, 77]", "cost is null or price > 99.99",
+        "price * 2 < 55.5", "price < 12.3456", "mass < 0", "price > stars",
+        "case when stars > 2 then price else 0.5 end < 20", "floor(price) % 2 = 0", "price / 2 > 30.1"}) {
+    expect_same(from().where(condition).rank_by({low("price")}).limit(40), table);
+  }
+  for (const char* score : {"price * 1.5 - stars", "price - cost", "mass + price", "price / 3", "max(price, stars)"}) {
+    expect_same(from().rank_by({low(score)}).limit(40), table);
+  }
+}
+
 /// What became of a rule, in words; empty where it was not applied.
 std::string applied(const Result& result, const std::string& rule) {
   for (const RuleOutcome& outcome : result.plan.rules) {

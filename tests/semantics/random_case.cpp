@@ -24,7 +24,7 @@ bool is_null(const Value& value) { return std::holds_alternative<Null>(value); }
 /// A column that expressions may name.
 struct Field {
   std::string name;
-  Type type;
+  DataType type;
   bool small = false;  ///< integers that sums and products of a few do not overflow
 };
 
@@ -89,7 +89,7 @@ class Generator {
     std::vector<Column> columns;
     for (const DataType type : preference_types()) {
       const std::string name = "c" + std::to_string(columns.size());
-      fields_.push_back({name, type.type, false});
+      fields_.push_back({name, type, false});
       columns.push_back(random_column(type, name, n));
     }
     fields_.push_back({"s", Type::string, false});
@@ -108,7 +108,8 @@ class Generator {
       return wide<float>(std::move(name), n,
                          {std::numeric_limits<float>::quiet_NaN(), -0.0F, 0.0F, 0.1F, 3.0F, 1e-40F});
     }
-    fields_.back().small = is_integer(type.type);
+    if (type.type == Type::decimal128 && chance(50)) return wide_decimal(type, std::move(name), n);
+    fields_.back().small = is_integer(type.type) || is_decimal(type.type);
     return in_some_layout(column_of(type, std::move(name), small_cells(type.type, n)));
   }
 
@@ -119,7 +120,7 @@ class Generator {
                                 : chance(60)          ? 1 + below(8)
                                 : narrow              ? 120
                                                       : one_of<std::int64_t>({120, 2000, 30'000});
-    const bool is_signed = is_signed_integer(type) || is_temporal(type) || is_floating(type);
+    const bool is_signed = is_signed_integer(type) || is_temporal(type) || is_floating(type) || is_decimal(type);
     std::vector<int> drawn;
     for (std::int64_t i = 0; i < n; ++i) drawn.push_back(static_cast<int>(below(values)) - (is_signed ? 3 : 0));
     if (type == Type::float16) {
@@ -130,6 +131,18 @@ class Generator {
     std::vector<std::optional<int>> cells;
     for (const int value : drawn) cells.push_back(chance(null_percent_) ? std::nullopt : std::optional(value));
     return cells;
+  }
+
+  /// Values that span more than 64 bits.
+  Column wide_decimal(DataType type, std::string name, std::int64_t n) {
+    const Int128 large = Int128{1} << 95;
+    std::vector<Int128> values;
+    std::vector<bool> valid;
+    for (std::int64_t i = 0; i < n; ++i) {
+      values.push_back(one_of<Int128>({large, -large, large - 1, 0, 10'000, -1}));
+      valid.push_back(!chance(null_percent_));
+    }
+    return in_some_layout(Column::own_as(std::move(name), type, std::move(values), valid));
   }
 
   template <class T>
@@ -204,7 +217,7 @@ class Generator {
 
   /// Arithmetic that does not overflow; nothing where no column allows for it.
   std::optional<Meaning> number() {
-    const auto integers = fields_of([](const Field& field) { return field.small; });
+    const auto integers = fields_of([](const Field& field) { return field.small && is_integer(field.type.type); });
     const auto floats = fields_of([](const Field& field) { return field.type == Type::float64; });
     if (!floats.empty() && (integers.empty() || chance(30))) return of_float(one_of(floats).name);
     if (integers.empty()) return std::nullopt;
@@ -269,18 +282,25 @@ class Generator {
                 return is_null(value) ? value : Value(value != Value(word));
               }};
     }
-    if (is_integer(field.type)) {
+    if (is_integer(field.type.type)) {
       const std::int64_t limit = below(chance(70) ? 4 : 1000);
       return {name + " <= " + std::to_string(limit), [name, limit](const Row& row) -> Value {
                 const Value value = row(name);
                 return is_null(value) ? value : Value(reference::compare(value, Value(limit)) <= 0);
               }};
     }
-    if (is_floating(field.type)) {
+    if (is_floating(field.type.type)) {
       const std::int64_t limit = below(100);
       return {name + " < " + std::to_string(limit) + ".5", [name, limit](const Row& row) -> Value {
                 const Value value = row(name);
                 return is_null(value) ? value : Value(std::get<double>(value) < static_cast<double>(limit) + 0.5);
+              }};
+    }
+    if (is_decimal(field.type.type)) {
+      const Decimal limit{below(900), 2};
+      return {name + " <= " + to_string(Value(limit)), [name, limit](const Row& row) -> Value {
+                const Value value = row(name);
+                return is_null(value) ? value : Value(reference::compare(value, Value(limit)) <= 0);
               }};
     }
     return {name + " is not null", [name](const Row& row) -> Value { return !is_null(row(name)); }};
@@ -308,17 +328,22 @@ class Generator {
     if (chance(30) || field.type == Type::string) {
       aggregates.push_back(chance(50) ? count(name) : count(name, column));
       after.push_back({name, Type::int64, true});
-    } else if (is_numeric(field.type) && chance(50)) {
+    } else if (is_numeric(field.type.type) && chance(50)) {
       // Only sums of what is small cannot overflow; averages can be of anything, but those of floats are added piece by
       // piece where there are many.
-      if (is_floating(field.type) && made_.table.num_rows() > 8000) return;
-      const bool adds = (field.small || is_floating(field.type)) && chance(50);
+      if (is_floating(field.type.type) && made_.table.num_rows() > 8000) return;
+      if (is_decimal(field.type.type) && !field.small) return;  // the reference rounds averages of long ones twice
+      const bool adds = (field.small || is_floating(field.type.type)) && chance(50);
       aggregates.push_back(adds ? sum(name, column) : avg(name, column));
-      const bool is_float = !adds || is_floating(field.type);
+      const bool is_float = !adds || is_floating(field.type.type);
+      if (adds && is_decimal(field.type.type)) {
+        after.push_back({name, DataType::decimal(kMaxDigits128, field.type.scale), false});
+        return;
+      }
       after.push_back({name,
-                       is_float                          ? Type::float64
-                       : is_unsigned_integer(field.type) ? Type::uint64
-                                                         : Type::int64,
+                       is_float                               ? Type::float64
+                       : is_unsigned_integer(field.type.type) ? Type::uint64
+                                                              : Type::int64,
                        false});
     } else {
       aggregates.push_back(chance(50) ? min(name, column) : max(name, column));
@@ -350,8 +375,8 @@ class Generator {
     const Field field = one_of(fields_);
     const Expression expression = Expression::column(field.name);
     if (field.type == Type::string) return in(expression, {{std::string("b")}, {std::string("a"), std::string("")}});
-    if (chance(30) && is_numeric(field.type)) {
-      if (is_integer(field.type) && chance(30)) return around(expression, 0.5 + static_cast<double>(below(4)));
+    if (chance(30) && is_numeric(field.type.type)) {
+      if (is_integer(field.type.type) && chance(30)) return around(expression, 0.5 + static_cast<double>(below(4)));
       if (chance(50)) return around(expression, below(4));
       const std::int64_t from = below(3);
       if (chance(20)) return between(expression, from, Null{});
@@ -359,7 +384,7 @@ class Generator {
       if (chance(10)) return around(expression, std::numeric_limits<double>::infinity());
       return between(expression, from, from + below(3));
     }
-    if (chance(20) && is_integer(field.type))
+    if (chance(20) && is_integer(field.type.type))
       return in(expression, {{std::int64_t{1}}, {std::int64_t{0}, std::int64_t{3}}});
     const Expression value = chance(20) ? key() : expression;
     return chance(50) ? low(value) : high(value);

@@ -40,6 +40,21 @@ int three_way(const T& a, const T& b) {
   return a < b ? -1 : b < a ? 1 : 0;
 }
 
+/// Numbers but floats as multiples of 10^-kScale, the smallest decimal of the tests, so that all compare; times too.
+constexpr int kScale = 4;
+Wide scaled(Wide value, int scale) {
+  for (; scale < kScale; ++scale) value *= 10;
+  return value;
+}
+
+std::optional<Wide> as_integer(const Value& value);
+
+std::optional<Wide> as_exact(const Value& value) {
+  if (const auto* decimal = std::get_if<Decimal>(&value)) return scaled(decimal->unscaled, decimal->scale);
+  const std::optional<Wide> integer = as_integer(value);
+  return integer ? std::optional(scaled(*integer, 0)) : std::nullopt;
+}
+
 std::optional<Wide> as_integer(const Value& value) {
   if (const auto* i = std::get_if<std::int64_t>(&value)) return *i;
   if (const auto* u = std::get_if<std::uint64_t>(&value)) return *u;
@@ -60,36 +75,42 @@ int compare(const Distance& a, const Distance& b) {
 
 /// Targets of integers are integers or halves in the tests.
 Distance distance(const Value& value, const Value& target) {
-  const std::optional<Wide> integer = as_integer(value);
+  const std::optional<Wide> integer = as_exact(value);
   if (!integer) {
     const std::optional<Wide> whole = as_integer(target);
     const double to = whole ? static_cast<double>(*whole) : std::get<double>(target);
     const double x = std::get<double>(value);
     return {0, x == to ? 0.0 : std::abs(x - to)};  // also of infinities
   }
-  const std::optional<Wide> whole = as_integer(target);
+  const std::optional<Wide> whole = as_exact(target);
   if (!whole && std::isinf(std::get<double>(target))) return {0, std::numeric_limits<double>::infinity()};
-  const Wide twice_target = whole ? 2 * *whole : static_cast<Wide>(2 * std::get<double>(target));
+  const Wide twice_target = whole ? 2 * *whole : scaled(static_cast<Wide>(2 * std::get<double>(target)), 0);
   const Wide difference = 2 * *integer - twice_target;
   return {difference < 0 ? -difference : difference, 0};
 }
 
 bool below(const Value& value, const Value& limit) {
   if (std::holds_alternative<Null>(limit)) return false;
-  const std::optional<Wide> integer = as_integer(value);
-  const std::optional<Wide> whole = as_integer(limit);
+  const std::optional<Wide> integer = as_exact(value);
+  const std::optional<Wide> whole = as_exact(limit);
   if (integer && whole) return *integer < *whole;
-  const double number = integer ? static_cast<double>(*integer) : std::get<double>(value);
-  return number < (whole ? static_cast<double>(*whole) : std::get<double>(limit));
+  if (integer && std::isinf(std::get<double>(limit))) return std::get<double>(limit) > 0;
+  // Limits between integers are halves.
+  if (integer) return 2 * *integer < scaled(static_cast<Wide>(2 * std::get<double>(limit)), 0);
+  const double number = std::get<double>(value);
+  return number < (whole ? static_cast<double>(*as_integer(limit)) : std::get<double>(limit));
 }
 
 bool above(const Value& value, const Value& limit) {
   if (std::holds_alternative<Null>(limit)) return false;
-  const std::optional<Wide> integer = as_integer(value);
-  const std::optional<Wide> whole = as_integer(limit);
+  const std::optional<Wide> integer = as_exact(value);
+  const std::optional<Wide> whole = as_exact(limit);
   if (integer && whole) return *integer > *whole;
-  const double number = integer ? static_cast<double>(*integer) : std::get<double>(value);
-  return number > (whole ? static_cast<double>(*whole) : std::get<double>(limit));
+  if (integer && std::isinf(std::get<double>(limit))) return std::get<double>(limit) < 0;
+  // Limits between integers are halves.
+  if (integer) return 2 * *integer > scaled(static_cast<Wide>(2 * std::get<double>(limit)), 0);
+  const double number = std::get<double>(value);
+  return number > (whole ? static_cast<double>(*as_integer(limit)) : std::get<double>(limit));
 }
 
 Distance distance_to_range(const Value& value, const Value& from, const Value& to) {
@@ -101,7 +122,7 @@ Distance distance_to_range(const Value& value, const Value& from, const Value& t
 std::size_t set_of(const Value& value, const std::vector<std::vector<Value>>& sets) {
   for (std::size_t s = 0; s < sets.size(); ++s) {
     for (const Value& member : sets[s]) {
-      if (member == value) return s;
+      if (as_exact(value) ? as_exact(value) == as_exact(member) : member == value) return s;
     }
   }
   return sets.size();
@@ -353,6 +374,11 @@ Value sum_or_average(const std::vector<Value>& values, bool average) {
     return average ? sum / n : sum;
   }
   Wide sum = 0;
+  if (const auto* decimal = std::get_if<Decimal>(&values.front())) {
+    for (const Value& value : values) sum += std::get<Decimal>(value).unscaled;
+    const double unit = std::pow(10.0, decimal->scale);
+    return average ? Value(static_cast<double>(sum) / (n * unit)) : Value(Decimal{sum, decimal->scale});
+  }
   for (const Value& value : values) sum += *as_integer(value);
   return average ? Value(static_cast<double>(sum) / n) : value_of(sum);
 }
@@ -471,8 +497,8 @@ Answer answer(const Query& query, const Table& table, const Evaluate& evaluate) 
 }
 
 int compare(const Value& a, const Value& b) {
-  const std::optional<Wide> x = as_integer(a);
-  const std::optional<Wide> y = as_integer(b);
+  const std::optional<Wide> x = as_exact(a);
+  const std::optional<Wide> y = as_exact(b);
   if (x && y) return three_way(*x, *y);
   if (const auto* number = std::get_if<double>(&a)) return three_way(*number, std::get<double>(b));
   if (const auto* truth = std::get_if<bool>(&a)) return three_way(*truth, std::get<bool>(b));

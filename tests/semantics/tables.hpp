@@ -44,10 +44,23 @@ inline Column strings(std::string name, const std::vector<std::string>& values) 
 
 /// Every type a preference takes.
 inline const std::vector<DataType>& preference_types() {
-  static const std::vector<DataType> types{
-      Type::boolean, Type::int8,    Type::int16,  Type::int32,     Type::int64,
-      Type::uint8,   Type::uint16,  Type::uint32, Type::uint64,    Type::float16,
-      Type::float32, Type::float64, Type::date,   Type::timestamp, DataType(Type::timestamp, TimeUnit::nanosecond)};
+  static const std::vector<DataType> types{Type::boolean,
+                                           Type::int8,
+                                           Type::int16,
+                                           Type::int32,
+                                           Type::int64,
+                                           Type::uint8,
+                                           Type::uint16,
+                                           Type::uint32,
+                                           Type::uint64,
+                                           Type::float16,
+                                           Type::float32,
+                                           Type::float64,
+                                           Type::date,
+                                           Type::timestamp,
+                                           DataType(Type::timestamp, TimeUnit::nanosecond),
+                                           DataType::decimal(12, 2),
+                                           DataType::decimal(30, 4)};
   return types;
 }
 
@@ -72,7 +85,8 @@ Column column_as(std::string name, DataType type, const std::vector<std::optiona
   return Column::own_as(std::move(name), type, std::move(values), valid);
 }
 
-/// A column of any type with these small values, 0 or more for unsigned types, 0 or 1 for booleans.
+/// A column of any type with these small values, 0 or more for unsigned types, 0 or 1 for booleans; of decimals these
+/// are multiples of the smallest.
 inline Column column_of(DataType type, std::string name, const std::vector<std::optional<int>>& cells) {
   switch (type.type) {
     case Type::boolean: {
@@ -94,6 +108,7 @@ inline Column column_of(DataType type, std::string name, const std::vector<std::
     case Type::uint64: return column_as<std::uint64_t>(std::move(name), type, cells);
     case Type::float32: return column_as<float>(std::move(name), type, cells);
     case Type::float64: return column_as<double>(std::move(name), type, cells);
+    case Type::decimal128: return column_as<Int128>(std::move(name), type, cells);
     case Type::float16: {
       std::vector<std::optional<Float16>> halves;
       for (const auto& cell : cells) halves.push_back(cell ? std::optional(float16(*cell)) : std::nullopt);

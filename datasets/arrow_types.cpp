@@ -7,6 +7,8 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <skyrank/error.hpp>
 #include <skyrank/types.hpp>
 #include <utility>
@@ -124,6 +126,30 @@ bool is_text_or_dictionary(const arrow::DataType& type) {
   return is_text(type) || type.id() == arrow::Type::DICTIONARY;
 }
 
+// Calls `look` with each value of a column of 64-bit integers, until it returns true.
+template <class Look>
+void find_integer(const arrow::ChunkedArray& values, Look look) {
+  for (const auto& chunk : values.chunks()) {
+    const auto find_in = [&](const auto& array) {
+      for (std::int64_t i = 0; i < array.length(); ++i) {
+        if (array.IsValid(i) && look(array.Value(i))) return true;
+      }
+      return false;
+    };
+    const bool found = chunk->type_id() == arrow::Type::UINT64 ? find_in(static_cast<const arrow::UInt64Array&>(*chunk))
+                                                               : find_in(static_cast<const arrow::Int64Array&>(*chunk));
+    if (found) return;
+  }
+}
+
+// A double that stands for an integer of type T exactly. Comparison as numbers: 2^63 as a double is no int64.
+template <class T>
+bool is_exact(T value) {
+  const auto rounded = static_cast<double>(value);
+  const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+  return rounded < end && static_cast<T>(rounded) == value;
+}
+
 }  // namespace
 
 TypePtr normal_type(const TypePtr& type) {
@@ -164,7 +190,7 @@ ValuesPtr normalise(const ValuesPtr& values, const std::string& file, const std:
   if (values->type()->id() == arrow::Type::EXTENSION) return normalise(storage_of(*values), file, column);
   const TypePtr type = normal_type(values->type());
   // Whatever a file claims is checked before anything follows its offsets and indices.
-  check(values->ValidateFull(), file, "column '" + column + "'");
+  check(values->ValidateFull(), file, "damaged: column '" + column + "'");
   if (values->type()->Equals(type)) return values;
   switch (values->type()->id()) {
     case arrow::Type::TIMESTAMP: return reinterpret(values, type, file, column);
@@ -195,9 +221,41 @@ ValuesPtr convert(const ValuesPtr& values, const TypePtr& type, const std::strin
     check(nulls.status(), file, "column '" + column + "'");
     return std::make_shared<arrow::ChunkedArray>(*std::move(nulls));
   }
-  auto result = arrow::compute::Cast(values, arrow::compute::CastOptions::Safe(type));
+  auto options = arrow::compute::CastOptions::Safe(type);
+  // To the library, no integer beyond 2^53 is safe; some are exact all the same.
+  if (const auto inexact = first_inexact(*values, *type)) {
+    throw DataError(file + ": column '" + column + "' holds " + *inexact + ", which " + type->ToString() +
+                    " does not hold exactly");
+  }
+  options.allow_float_truncate = arrow::is_integer(values->type()->id());
+  auto result = arrow::compute::Cast(values, options);
   check(result.status(), file, "column '" + column + "' as " + type->ToString());
   return result->chunked_array();
+}
+
+IntegerRange integer_range(const ValuesPtr& values) {
+  IntegerRange range;
+  if (!arrow::is_integer(values->type()->id())) return range;
+  if (values->type()->id() != arrow::Type::UINT64) {
+    const ValuesPtr wide = convert(values, arrow::int64(), "table", "values");
+    find_integer(*wide, [&](auto value) { return range.has_negative = value < 0; });
+    return range;
+  }
+  find_integer(*values, [&](auto value) {
+    return range.beyond_int64 = static_cast<std::uint64_t>(value) > std::numeric_limits<std::int64_t>::max();
+  });
+  return range;
+}
+
+std::optional<std::string> first_inexact(const arrow::ChunkedArray& values, const arrow::DataType& type) {
+  const arrow::Type::type from = values.type()->id();
+  if (type.id() != arrow::Type::DOUBLE || (from != arrow::Type::INT64 && from != arrow::Type::UINT64)) return {};
+  std::optional<std::string> found;
+  find_integer(values, [&](auto value) {
+    if (!is_exact(value)) found = std::to_string(value);
+    return found.has_value();
+  });
+  return found;
 }
 
 void refuse_type(const std::string& file, const std::string& column, const std::string& type) {

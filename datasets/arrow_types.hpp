@@ -3,6 +3,7 @@
 #include <arrow/type_fwd.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace skyrank::datasets {
@@ -29,6 +30,18 @@ std::shared_ptr<arrow::DataType> common_type(const std::shared_ptr<arrow::DataTy
 std::shared_ptr<arrow::ChunkedArray> convert(const std::shared_ptr<arrow::ChunkedArray>& values,
                                              const std::shared_ptr<arrow::DataType>& type, const std::string& file,
                                              const std::string& column);
+
+/// Signs and sizes of a column's integers.
+struct IntegerRange {
+  bool has_negative = false;
+  bool beyond_int64 = false;
+};
+
+/// Looks at the values of a column of integers; of other types, neither holds.
+IntegerRange integer_range(const std::shared_ptr<arrow::ChunkedArray>& values);
+
+/// The first integer of a column that the floating-point type `type` does not hold exactly, as text.
+std::optional<std::string> first_inexact(const arrow::ChunkedArray& values, const arrow::DataType& type);
 
 /// A list, a struct, a decimal of more than 38 digits: what a person needs to hear.
 [[noreturn]] void refuse_type(const std::string& file, const std::string& column, const std::string& type);

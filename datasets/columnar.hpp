@@ -11,9 +11,10 @@
 // Files that store columns apart, with their types: what they hold, and some of their columns as Arrow reads them.
 namespace skyrank::datasets {
 
-/// A file in memory.
+/// A file to read from.
 struct ColumnarFile {
-  std::shared_ptr<arrow::Buffer> bytes;
+  std::shared_ptr<arrow::io::RandomAccessFile> input;
+  std::uint64_t size = 0;
   std::string name;  ///< for messages
 };
 
@@ -22,13 +23,10 @@ std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file);
 
 /// The top-level fields `indices` (none of them nested), in the file's order, with the number of rows also where there
 /// are no indices. Other columns are not read.
-std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads,
-                                            const BytesRead& on_read);
+std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads);
 
-/// The same for Arrow IPC, as a file or as a stream. When all columns are wanted, those that are not compressed share
-/// the file's memory; for some columns of a file, the library copies them out.
+/// The same for Arrow IPC, as a file or as a stream. Of a file, only the columns wanted are read.
 std::shared_ptr<arrow::Schema> ipc_schema(const ColumnarFile& file);
-std::shared_ptr<arrow::Table> ipc_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads,
-                                        const BytesRead& on_read);
+std::shared_ptr<arrow::Table> ipc_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads);
 
 }  // namespace skyrank::datasets

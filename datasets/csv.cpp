@@ -34,6 +34,9 @@ constexpr std::int64_t kFirstBlock = std::int64_t{1} << 20;
 constexpr std::int64_t kLargestBlock = std::int64_t{1} << 30;
 constexpr std::int64_t kBlockGrowth = 16;
 
+/// Meaning of a quoted field that is spelled as NULL is.
+enum class Quoted { never_null, may_be_null };
+
 struct CsvLayout {
   CsvShape shape;
   std::vector<std::string> names;  // one less than there are fields when the trailing one is dropped
@@ -134,6 +137,15 @@ bool may_have_lost_digits(const arrow::ChunkedArray& values) {
   return false;
 }
 
+arrow::Result<std::shared_ptr<arrow::Table>> read_table(const std::shared_ptr<arrow::io::InputStream>& blocks,
+                                                        const arrow::csv::ReadOptions& reading,
+                                                        const arrow::csv::ParseOptions& parsing,
+                                                        const arrow::csv::ConvertOptions& converting) {
+  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::csv::TableReader::Make(arrow::io::default_io_context(), blocks,
+                                                                         reading, parsing, converting));
+  return reader->Read();
+}
+
 /// One CSV text on its way into Arrow columns. Arrow knows the columns by their number.
 class CsvReading {
  public:
@@ -157,7 +169,8 @@ class CsvReading {
       const auto type = given.find(layout_.names[i]);
       if (type != given.end()) types.emplace(i, type->second);
     }
-    std::vector<ValuesPtr> columns = parse(indices, types);
+    std::vector<ValuesPtr> columns = parse_given(indices, types);
+    read_quoted_empty_as_null(indices, types, columns);
     refine(indices, types, columns);
     arrow::FieldVector fields;
     for (std::size_t k = 0; k < indices.size(); ++k) {
@@ -168,16 +181,75 @@ class CsvReading {
 
  private:
   std::shared_ptr<arrow::Table> without_columns() {
-    const std::int64_t rows = parse({0}, {{0, arrow::binary()}}).front()->length();
+    const std::int64_t rows = parse({0}, {{0, arrow::binary()}}, Quoted::never_null).front()->length();
     return arrow::Table::Make(arrow::schema({}), std::vector<ValuesPtr>{}, rows);
   }
 
-  /// The columns as Arrow infers them, but for those in `types`.
-  std::vector<ValuesPtr> parse(const std::vector<std::size_t>& indices, const IndexTypes& types) {
+  /// The columns as Arrow infers them, but for those in `types`. Quoted empty fields are NULL in columns of another
+  /// type than text.
+  std::vector<ValuesPtr> parse_given(const std::vector<std::size_t>& indices, const IndexTypes& types) {
+    IndexTypes values;
+    std::vector<std::size_t> of_values;
+    std::vector<std::size_t> others;
+    for (const std::size_t i : indices) {
+      const auto type = types.find(i);
+      const bool holds_values = type != types.end() && !is_text(*type->second);
+      if (holds_values) values.insert(*type);
+      (holds_values ? of_values : others).push_back(i);
+    }
+    if (!has_quotes_ || others.empty() || of_values.empty()) {
+      return parse(indices, types, has_quotes_ && others.empty() ? Quoted::may_be_null : Quoted::never_null);
+    }
+    IndexTypes texts = types;
+    std::erase_if(texts, [&](const auto& type) { return values.contains(type.first); });
+    std::vector<ValuesPtr> first = parse(of_values, values, Quoted::may_be_null);
+    std::vector<ValuesPtr> second = parse(others, texts, Quoted::never_null);
+    std::vector<ValuesPtr> columns;
+    std::size_t next_value = 0;
+    std::size_t next_other = 0;
+    for (const std::size_t i : indices) {
+      columns.push_back(values.contains(i) ? std::move(first[next_value++]) : std::move(second[next_other++]));
+    }
+    return columns;
+  }
+
+  /// Columns that are text only because of quoted empty fields get the type of their other values.
+  void read_quoted_empty_as_null(const std::vector<std::size_t>& indices, const IndexTypes& given,
+                                 std::vector<ValuesPtr>& columns) {
+    if (!has_quotes_) return;
+    std::vector<std::size_t> places;
+    std::vector<std::size_t> candidates;
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      if (given.contains(indices[k]) || columns[k]->type()->id() != arrow::Type::STRING) continue;
+      places.push_back(k);
+      candidates.push_back(indices[k]);
+    }
+    const std::vector<bool> chosen = has_quoted_empty_only(text_, layout_.shape, candidates, null_spellings(options_));
+    std::vector<std::size_t> again;
+    std::vector<std::size_t> again_places;
+    for (std::size_t n = 0; n < candidates.size(); ++n) {
+      if (!chosen[n]) continue;
+      again.push_back(candidates[n]);
+      again_places.push_back(places[n]);
+    }
+    if (again.empty()) return;
+    std::vector<ValuesPtr> typed = parse(again, {}, Quoted::may_be_null);
+    for (std::size_t n = 0; n < again.size(); ++n) {
+      if (!is_text(*typed[n]->type()) && typed[n]->type()->id() != arrow::Type::NA) {
+        columns[again_places[n]] = std::move(typed[n]);
+      }
+    }
+  }
+
+  static bool is_text(const arrow::DataType& type) {
+    return arrow::is_binary_like(type.id()) || arrow::is_large_binary_like(type.id());
+  }
+
+  std::vector<ValuesPtr> parse(const std::vector<std::size_t>& indices, const IndexTypes& types, Quoted quoted) {
     if (!layout_.has_rows) return empty_columns(indices, types);
     const std::int64_t enough = std::min(kLargestBlock, data_->size() + 1);
     for (std::int64_t block = std::min(kFirstBlock, enough);; block = std::min(block * kBlockGrowth, enough)) {
-      auto result = try_parse(indices, types, static_cast<std::int32_t>(block));
+      auto result = try_parse(indices, types, static_cast<std::int32_t>(block), quoted);
       if (result.ok()) return (*result)->columns();
       const bool too_long = result.status().message().find("straddling object") != std::string::npos;
       if (!too_long || block == enough) explain(result.status(), indices, types, too_long);
@@ -196,7 +268,7 @@ class CsvReading {
   }
 
   arrow::Result<std::shared_ptr<arrow::Table>> try_parse(const std::vector<std::size_t>& indices,
-                                                         const IndexTypes& types, std::int32_t block) {
+                                                         const IndexTypes& types, std::int32_t block, Quoted quoted) {
     auto reading = arrow::csv::ReadOptions::Defaults();
     reading.use_threads = options_.threads != 1;
     if (!reading.use_threads) require_csv_thread(text_.name);
@@ -210,13 +282,13 @@ class CsvReading {
     converting.true_values = {"true", "True", "TRUE"};
     converting.false_values = {"false", "False", "FALSE"};
     converting.strings_can_be_null = true;
-    converting.quoted_strings_can_be_null = false;
+    converting.quoted_strings_can_be_null = quoted == Quoted::may_be_null;
     for (const std::size_t i : indices) converting.include_columns.push_back(std::to_string(i));
     for (const auto& [i, type] : types) converting.column_types.emplace(std::to_string(i), type);
-    ARROW_ASSIGN_OR_RAISE(auto reader,
-                          arrow::csv::TableReader::Make(arrow::io::default_io_context(), open_buffer(data_, on_read_),
-                                                        reading, parsing, converting));
-    return reader->Read();
+    const auto blocks = open_blocks(data_, on_read_);
+    auto table = read_table(blocks, reading, parsing, converting);
+    ARROW_RETURN_NOT_OK(blocks->Close());
+    return table;
   }
 
   [[noreturn]] void explain(const arrow::Status& status, const std::vector<std::size_t>& indices,
@@ -246,7 +318,7 @@ class CsvReading {
       }
     }
     if (again.empty()) return;
-    std::vector<ValuesPtr> better = parse(again, types);
+    std::vector<ValuesPtr> better = parse_given(again, types);
     for (std::size_t n = 0; n < places.size(); ++n) columns[places[n]] = std::move(better[n]);
   }
 
@@ -289,6 +361,16 @@ std::string_view CsvText::view() const {
 
 std::vector<std::string> csv_names(const CsvText& text, const ReadOptions& options) {
   return layout_of(text, options).names;
+}
+
+std::optional<std::vector<std::string>> csv_names_from_prefix(const CsvText& prefix, const ReadOptions& options) {
+  const std::string_view view = prefix.view();
+  CsvScanner scanner(view, prefix.delimiter);
+  if (!scanner.next() || scanner.unterminated() || scanner.end() >= view.size()) return std::nullopt;
+  // An empty last field may be one that all records have after a trailing delimiter.
+  if (scanner.fields().size() > 1 && scanner.fields().back().raw.empty()) return std::nullopt;
+  const auto first_record = arrow::SliceBuffer(prefix.bytes, 0, static_cast<std::int64_t>(scanner.end()));
+  return layout_of({first_record, prefix.name, prefix.delimiter}, options).names;
 }
 
 std::shared_ptr<arrow::Table> csv_table(const CsvText& text, const ReadOptions& options, const GivenTypes& given,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -29,6 +30,9 @@ using GivenTypes = std::unordered_map<std::string, std::shared_ptr<arrow::DataTy
 /// Names of the columns: of the header, or c0, c1, ...; DataError for an empty file, a name that comes twice, or names
 /// that are not UTF-8.
 std::vector<std::string> csv_names(const CsvText& text, const ReadOptions& options);
+
+/// The same from the first bytes of a file; nothing where these do not suffice.
+std::optional<std::vector<std::string>> csv_names_from_prefix(const CsvText& prefix, const ReadOptions& options);
 
 /// The columns of `options.columns` in that order, or all, in normal types; those without any value have Arrow's null
 /// type. Types are inferred from all values of a column but for `given` ones.

@@ -81,6 +81,32 @@ void refuse_invalid_utf8(const CsvText& text, std::size_t index, const std::stri
   }
 }
 
+std::vector<bool> has_quoted_empty_only(const CsvText& text, const CsvShape& shape,
+                                        const std::vector<std::size_t>& indices,
+                                        const std::vector<std::string>& nulls) {
+  std::vector<bool> empty(indices.size());
+  std::vector<bool> excluded(indices.size());
+  // Most texts with quotes have no empty ones; columns without candidates need no walk.
+  if (indices.empty() || text.view().find("\"\"") == std::string_view::npos) return empty;
+  CsvScanner scanner(text.view(), text.delimiter);
+  while (scanner.next()) {
+    if (scanner.end() <= shape.data_begin) continue;
+    for (std::size_t n = 0; n < indices.size(); ++n) {
+      if (indices[n] >= scanner.fields().size()) continue;
+      const CsvField& field = scanner.fields()[indices[n]];
+      if (!field.quoted) continue;
+      const std::string value = field.text();
+      if (value.empty()) {
+        empty[n] = true;
+      } else if (std::find(nulls.begin(), nulls.end(), value) != nulls.end()) {
+        excluded[n] = true;
+      }
+    }
+  }
+  for (std::size_t n = 0; n < indices.size(); ++n) empty[n] = empty[n] && !excluded[n];
+  return empty;
+}
+
 NumberSpelling spelling_of_numbers(const CsvText& text, const CsvShape& shape, std::size_t index,
                                    const std::string& column, const std::vector<std::string>& nulls) {
   NumberSpelling spelling;
@@ -91,6 +117,7 @@ NumberSpelling spelling_of_numbers(const CsvText& text, const CsvShape& shape, s
     const CsvField& field = scanner.fields()[index];
     const std::string unquoted = field.quoted ? field.text() : std::string();
     if (!field.quoted && std::find(nulls.begin(), nulls.end(), field.raw) != nulls.end()) continue;
+    if (field.quoted && unquoted.empty()) continue;
     const std::string_view number = trim(field.quoted ? std::string_view(unquoted) : field.raw);
     if (!says_infinity(number) && overflows_float64(std::string(number))) {
       throw DataError("column '" + column + "': " + shorten(number) + " is beyond float64 (1.8e308)",

@@ -24,6 +24,11 @@ void refuse_malformed_records(const CsvText& text, const CsvShape& shape);
 /// DataError at the first field of column `index` that is not UTF-8. Returns where there is none.
 void refuse_invalid_utf8(const CsvText& text, std::size_t index, const std::string& column);
 
+/// Tells for each of the columns `indices` if some of its fields are quoted and empty, and none is a quoted spelling of
+/// NULL otherwise.
+std::vector<bool> has_quoted_empty_only(const CsvText& text, const CsvShape& shape,
+                                        const std::vector<std::size_t>& indices, const std::vector<std::string>& nulls);
+
 /// How the numbers of a column that was read as float64 are written.
 struct NumberSpelling {
   bool integers_only = true;

@@ -2,64 +2,26 @@
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
+#include <arrow/memory_pool.h>
 #include <arrow/result.h>
 #include <arrow/status.h>
 #include <arrow/util/future.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <arrow/util/io_util.h>
+#include <arrow/util/thread_pool.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <skyrank/error.hpp>
 #include <utility>
 
 namespace skyrank::datasets {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-class MappedBuffer final : public arrow::Buffer {
- public:
-  MappedBuffer(void* address, std::int64_t size)
-      : arrow::Buffer(static_cast<const std::uint8_t*>(address), size), address_(address) {}
-  ~MappedBuffer() override { ::munmap(address_, static_cast<std::size_t>(size())); }
-
- private:
-  void* address_;
-};
-
-[[noreturn]] void refuse(const std::filesystem::path& file, int error) {
-  const std::string message = file.string() + ": cannot be read: " + std::strerror(error);
-  if (error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG) throw DataError(message);
-  throw ResourceError(message);
-}
-
-std::shared_ptr<arrow::Buffer> read_to_end(int fd, const std::filesystem::path& file) {
-  std::string bytes;
-  std::string chunk(std::size_t{1} << 20, '\0');
-  for (;;) {
-    const ssize_t n = ::read(fd, chunk.data(), chunk.size());
-    if (n == 0) return arrow::Buffer::FromString(std::move(bytes));
-    if (n > 0) bytes.append(chunk, 0, static_cast<std::size_t>(n));
-    if (n < 0 && errno != EINTR) refuse(file, errno);
-  }
-}
 
 class BufferFile final : public arrow::io::RandomAccessFile {
  public:
@@ -127,30 +89,168 @@ class BufferFile final : public arrow::io::RandomAccessFile {
   bool closed_ = false;
 };
 
-}  // namespace
+/// Counts the blocks that a consumer holds.
+class BlocksInUse {
+ public:
+  explicit BlocksInUse(BytesRead on_read)
+      : limit_(std::max(kMinBlocks, kBlocksPerThread * arrow::GetCpuThreadPoolCapacity())),
+        on_read_(std::move(on_read)) {}
 
-std::shared_ptr<arrow::Buffer> map_file(const std::filesystem::path& file) {
-  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (descriptor.get() < 0) refuse(file, errno);
-  struct stat status {};
-  if (::fstat(descriptor.get(), &status) != 0) refuse(file, errno);
-  if (S_ISDIR(status.st_mode)) throw DataError(file.string() + ": is a folder; name a file in it, or use a glob");
-  // Files without a size (pipes, /proc) must be read to know it.
-  if (!S_ISREG(status.st_mode) || status.st_size == 0) return read_to_end(descriptor.get(), file);
-  void* address =
-      ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor.get(), 0);
-  if (address == MAP_FAILED) refuse(file, errno);
-  return std::make_shared<MappedBuffer>(address, status.st_size);
-}
+  void add() {
+    std::unique_lock lock(mutex_);
+    // A consumer may need more blocks before it can let go of one (a record larger than many blocks): never wait for
+    // ever.
+    released_.wait_for(lock, kPatience, [&] { return blocks_ < limit_; });
+    ++blocks_;
+  }
+
+  void release(std::int64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    --blocks_;
+    if (on_read_) on_read_(static_cast<std::uint64_t>(bytes));
+    released_.notify_one();
+  }
+
+  void stop_reporting() {
+    const std::scoped_lock lock(mutex_);
+    on_read_ = {};
+  }
+
+ private:
+  static constexpr int kMinBlocks = 16;
+  static constexpr int kBlocksPerThread = 4;
+  static constexpr std::chrono::milliseconds kPatience{200};
+
+  std::mutex mutex_;
+  std::condition_variable released_;
+  int blocks_ = 0;
+  int limit_;
+  BytesRead on_read_;
+};
+
+/// A slice of a buffer that tells when nobody needs it any more.
+class Block final : public arrow::Buffer {
+ public:
+  Block(std::shared_ptr<arrow::Buffer> whole, std::int64_t position, std::int64_t size,
+        std::shared_ptr<BlocksInUse> in_use)
+      : arrow::Buffer(std::move(whole), position, size), in_use_(std::move(in_use)) {
+    in_use_->add();
+  }
+  ~Block() override { in_use_->release(size()); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+ private:
+  std::shared_ptr<BlocksInUse> in_use_;
+};
+
+class BlockStream final : public arrow::io::InputStream {
+ public:
+  BlockStream(std::shared_ptr<arrow::Buffer> buffer, BytesRead on_read)
+      : buffer_(std::move(buffer)), in_use_(std::make_shared<BlocksInUse>(std::move(on_read))) {}
+
+  arrow::Status Close() override {
+    closed_ = true;
+    in_use_->stop_reporting();
+    return arrow::Status::OK();
+  }
+  bool closed() const override { return closed_; }
+  arrow::Result<std::int64_t> Tell() const override { return position_; }
+
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
+    const std::int64_t n = std::min(bytes, buffer_->size() - position_);
+    auto block = std::make_shared<Block>(buffer_, position_, n, in_use_);
+    position_ += n;
+    return block;
+  }
+  arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
+    ARROW_ASSIGN_OR_RAISE(const auto block, Read(bytes));
+    if (block->size() > 0) std::memcpy(out, block->data(), static_cast<std::size_t>(block->size()));
+    return block->size();
+  }
+
+ private:
+  std::shared_ptr<arrow::Buffer> buffer_;
+  std::shared_ptr<BlocksInUse> in_use_;
+  std::int64_t position_ = 0;
+  bool closed_ = false;
+};
+
+/// The default pool for what a file of some size can hold.
+class DecodingPool final : public arrow::MemoryPool {
+ public:
+  explicit DecodingPool(int size_bits) : size_bits_(size_bits), pool_(arrow::default_memory_pool()) {}
+
+  using arrow::MemoryPool::Allocate;
+  using arrow::MemoryPool::Free;
+  using arrow::MemoryPool::Reallocate;
+  arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override {
+    if (exceeds(size, kMaxExpansionBits)) return refuse(size);
+    const arrow::Status status = pool_->Allocate(size, alignment, out);
+    return status.ok() || !exceeds(size, kUsualExpansionBits) ? status : refuse(size);
+  }
+  arrow::Status Reallocate(std::int64_t old_size, std::int64_t new_size, std::int64_t alignment,
+                           std::uint8_t** memory) override {
+    if (exceeds(new_size, kMaxExpansionBits)) return refuse(new_size);
+    const arrow::Status status = pool_->Reallocate(old_size, new_size, alignment, memory);
+    return status.ok() || !exceeds(new_size, kUsualExpansionBits) ? status : refuse(new_size);
+  }
+  void Free(std::uint8_t* buffer, std::int64_t size, std::int64_t alignment) override {
+    pool_->Free(buffer, size, alignment);
+  }
+  std::int64_t bytes_allocated() const override { return pool_->bytes_allocated(); }
+  std::int64_t max_memory() const override { return pool_->max_memory(); }
+  std::int64_t total_bytes_allocated() const override { return pool_->total_bytes_allocated(); }
+  std::int64_t num_allocations() const override { return pool_->num_allocations(); }
+  std::string backend_name() const override { return pool_->backend_name(); }
+
+ private:
+  // A page of a million equal doubles takes some tens of bytes of Parquet: 2^20 bytes for each of the file is more than
+  // any writer reaches, 2^12 more than nearly all do.
+  static constexpr int kMaxExpansionBits = 20;
+  static constexpr int kUsualExpansionBits = 12;
+  static constexpr std::int64_t kAlwaysPlausible = std::int64_t{64} << 20;
+
+  bool exceeds(std::int64_t size, int expansion_bits) const {
+    if (size <= kAlwaysPlausible) return false;
+    const int bits = size_bits_ + expansion_bits;
+    return bits < std::numeric_limits<std::int64_t>::digits && size > (std::int64_t{1} << bits);
+  }
+  static arrow::Status refuse(std::int64_t size) {
+    return arrow::Status::Invalid("the file is damaged: it asks for a block of ", size,
+                                  " bytes, more than its content can need");
+  }
+
+  int size_bits_;
+  arrow::MemoryPool* pool_;
+};
+
+}  // namespace
 
 std::shared_ptr<arrow::io::RandomAccessFile> open_buffer(std::shared_ptr<arrow::Buffer> buffer, BytesRead on_read) {
   return std::make_shared<BufferFile>(std::move(buffer), std::move(on_read));
 }
 
+std::shared_ptr<arrow::io::InputStream> open_blocks(std::shared_ptr<arrow::Buffer> buffer, BytesRead on_read) {
+  return std::make_shared<BlockStream>(std::move(buffer), std::move(on_read));
+}
+
+arrow::MemoryPool* decoding_pool(std::uint64_t file_bytes) {
+  static std::array<DecodingPool*, 65> pools{};
+  static std::mutex mutex;
+  const auto bits = static_cast<int>(std::bit_width(file_bytes));
+  const std::scoped_lock lock(mutex);
+  auto*& pool = pools[static_cast<std::size_t>(bits)];
+  if (pool == nullptr) pool = new DecodingPool(bits);  // NOLINT(cppcoreguidelines-owning-memory): never destroyed
+  return pool;
+}
+
 void check(const arrow::Status& status, const std::string& name, const std::string& what) {
   if (status.ok()) return;
+  if (status.IsCancelled()) throw CancelledError("reading " + name + " was cancelled");
   const std::string message = name + ": " + what + ": " + status.message();
   if (status.IsOutOfMemory()) throw ResourceError(name + ": out of memory: " + status.message());
+  if (arrow::internal::ErrnoFromStatus(status) != 0) throw ResourceError(message);
   throw DataError(message);
 }
 

@@ -14,27 +14,29 @@
 namespace skyrank::datasets {
 namespace {
 
-constexpr const char* kWhat = "not a Parquet file that can be read";
+constexpr const char* kWhat = "not a Parquet file that can be read, or damaged";
 
-arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> open(const ColumnarFile& file, bool threads,
-                                                                const BytesRead& on_read) {
+arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> open(const ColumnarFile& file, bool threads) {
   parquet::ArrowReaderProperties properties;
   properties.set_use_threads(threads);
+  // Column chunks are read when they are decoded, rather than all of them ahead.
+  properties.set_pre_buffer(false);
   parquet::arrow::FileReaderBuilder builder;
-  ARROW_RETURN_NOT_OK(builder.Open(open_buffer(file.bytes, on_read)));
-  return builder.properties(properties)->Build();
+  arrow::MemoryPool* pool = decoding_pool(file.size);
+  ARROW_RETURN_NOT_OK(builder.Open(file.input, parquet::ReaderProperties(pool)));
+  return builder.memory_pool(pool)->properties(properties)->Build();
 }
 
 arrow::Result<std::shared_ptr<arrow::Schema>> read_schema(const ColumnarFile& file) {
-  ARROW_ASSIGN_OR_RAISE(const auto reader, open(file, false, {}));
+  ARROW_ASSIGN_OR_RAISE(const auto reader, open(file, false));
   std::shared_ptr<arrow::Schema> schema;
   ARROW_RETURN_NOT_OK(reader->GetSchema(&schema));
   return schema;
 }
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file, const std::vector<int>& indices,
-                                                        bool threads, const BytesRead& on_read) {
-  ARROW_ASSIGN_OR_RAISE(const auto reader, open(file, threads, on_read));
+                                                        bool threads) {
+  ARROW_ASSIGN_OR_RAISE(const auto reader, open(file, threads));
   if (indices.empty()) {
     const std::int64_t rows = reader->parquet_reader()->metadata()->num_rows();
     return arrow::Table::Make(arrow::schema({}), std::vector<std::shared_ptr<arrow::ChunkedArray>>{}, rows);
@@ -67,9 +69,8 @@ std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file) {
   return guarded(file, [&] { return read_schema(file); });
 }
 
-std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads,
-                                            const BytesRead& on_read) {
-  return guarded(file, [&] { return read_table(file, indices, threads, on_read); });
+std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads) {
+  return guarded(file, [&] { return read_table(file, indices, threads); });
 }
 
 }  // namespace skyrank::datasets

@@ -7,6 +7,7 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <iterator>
 #include <skyrank/error.hpp>
 #include <utility>
 
@@ -15,7 +16,9 @@
 #include "datasets/arrow_types.hpp"
 #include "datasets/columnar.hpp"
 #include "datasets/csv.hpp"
+#include "datasets/data_file.hpp"
 #include "datasets/files.hpp"
+#include "datasets/folder_columns.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -29,33 +32,73 @@ enum class Rows { all, none };
 struct InputFile {
   std::string name;
   Format format = Format::csv;
-  std::shared_ptr<arrow::Buffer> bytes;
+  std::shared_ptr<DataFile> data;
+  std::vector<FolderValue> folders;
 
   bool is_text() const { return format == Format::csv || format == Format::tsv; }
-  CsvText text() const { return {bytes, name, format == Format::tsv ? '\t' : ','}; }
-  ColumnarFile columnar() const { return {bytes, name}; }
+  CsvText text(std::shared_ptr<arrow::Buffer> bytes) const {
+    return {std::move(bytes), name, format == Format::tsv ? '\t' : ','};
+  }
+  ColumnarFile columnar(BytesRead on_read) const { return {data->reader(std::move(on_read)), data->size(), name}; }
 };
 
-InputFile open_file(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) throw DataError(file.string() + ": is a directory, not a file");
+/// The format of what no name tells, as `/dev/stdin`.
+Format sniff_format(DataFile& file) {
+  const std::string start = file.prefix(6)->ToString();
+  if (start.starts_with("PAR1")) return Format::parquet;
+  return start == "ARROW1" || start.starts_with("\xFF\xFF\xFF\xFF") ? Format::arrow : Format::csv;
+}
+
+InputFile open_file(const std::filesystem::path& file, const ReadOptions& options) {
+  std::error_code error;
+  const auto kind = std::filesystem::status(file, error).type();
+  if (kind == std::filesystem::file_type::directory) throw DataError(file.string() + ": is a directory, not a file");
   // The extension first: a picture should be refused by its name, not by its first bytes.
-  const Format format = format_of(file);
+  std::optional<Format> format = known_format(file);
+  const bool has_own_name = kind == std::filesystem::file_type::regular && !file.string().starts_with("/dev/");
+  if (!format && (has_own_name || error)) format = format_of(file);
   if (format == Format::jsonl) throw DataError(file.string() + ": JSON lines can be written but not read");
-  return {file.string(), format, map_file(file)};
+  auto data = std::make_shared<DataFile>(file, *options.pipes, options.stop);
+  if (!format) format = sniff_format(*data);
+  std::vector<FolderValue> folders;
+  if (options.folder_root) folders = folder_values(file, *options.folder_root);
+  return {file.string(), *format, std::move(data), std::move(folders)};
+}
+
+/// Runs `read`. Where the file changed meanwhile, this is the error to report: what was read, or what was wrong with
+/// it, means nothing.
+template <class Read>
+auto read_unchanged(const InputFile& file, Read read) {
+  try {
+    auto result = read();
+    file.data->check_unchanged();
+    file.data->close();
+    return result;
+  } catch (const DataError&) {
+    file.data->check_unchanged();
+    throw;
+  }
 }
 
 std::shared_ptr<arrow::Schema> stored_schema(const InputFile& file) {
-  return file.format == Format::parquet ? parquet_schema(file.columnar()) : ipc_schema(file.columnar());
+  const ColumnarFile stored = file.columnar({});
+  return file.format == Format::parquet ? parquet_schema(stored) : ipc_schema(stored);
 }
 
+std::vector<std::string> names_in_text(const InputFile& file, const ReadOptions& options) {
+  constexpr std::int64_t kUsualHeader = std::int64_t{64} << 10;
+  const auto names = csv_names_from_prefix(file.text(file.data->prefix(kUsualHeader)), options);
+  return names ? *names : csv_names(file.text(file.data->content(1)), options);
+}
+
+/// Names of the stored columns.
 ColumnNames names_in(const InputFile& file, const ReadOptions& options) {
   ColumnNames names;
   if (file.is_text()) {
-    names.names = csv_names(file.text(), options);
+    names.names = read_unchanged(file, [&] { return names_in_text(file, options); });
     return names;
   }
-  const auto schema = stored_schema(file);
+  const auto schema = read_unchanged(file, [&] { return stored_schema(file); });
   for (const auto& field : schema->fields()) {
     if (normal_type(field->type()) != nullptr) {
       names.names.push_back(field->name());
@@ -85,7 +128,7 @@ TablePtr read_columnar(const InputFile& file, const std::vector<std::string>& co
   TablePtr stored;
   if (rows == Rows::all) {
     const auto read = file.format == Format::parquet ? parquet_table : ipc_table;
-    stored = read(file.columnar(), indices, options.threads != 1, on_read);
+    stored = read(file.columnar(on_read), indices, options.threads != 1);
   }
   arrow::FieldVector fields;
   std::vector<ValuesPtr> values;
@@ -102,27 +145,56 @@ TablePtr read_text(const InputFile& file, const std::vector<std::string>& column
                    Rows rows, const GivenTypes& given, const BytesRead& on_read) {
   ReadOptions narrowed = options;
   narrowed.columns = columns;
-  TablePtr table = csv_table(file.text(), narrowed, given, on_read);
+  TablePtr table = csv_table(file.text(file.data->content(options.threads)), narrowed, given, on_read);
   return rows == Rows::all ? table : table->Slice(0, 0);
+}
+
+FolderColumns folders_of(const std::vector<InputFile>& files) {
+  std::vector<std::vector<FolderValue>> values;
+  std::vector<std::string> names;
+  for (const InputFile& file : files) {
+    values.push_back(file.folders);
+    names.push_back(file.name);
+  }
+  return {values, names};
+}
+
+void refuse_stored_names(const FolderColumns& folders, const ColumnNames& stored, const std::string& file) {
+  for (const std::string& name : folders.names()) {
+    if (std::find(stored.names.begin(), stored.names.end(), name) == stored.names.end()) continue;
+    throw DataError(file + ": stores a column '" + name + "', and its folder '" + name +
+                    "=...' gives another; rename the folders or the column");
+  }
+}
+
+ColumnNames with_folders(ColumnNames names, const FolderColumns& folders) {
+  names.names.insert(names.names.end(), folders.names().begin(), folders.names().end());
+  return names;
 }
 
 /// Some columns of several files, on their way to one table.
 class Concatenation {
  public:
   Concatenation(std::vector<InputFile> files, const ReadOptions& options, Rows rows)
-      : files_(std::move(files)), options_(options), rows_(rows) {
-    for (const InputFile& file : files_) bytes_total_ += static_cast<std::uint64_t>(file.bytes->size());
+      : files_(std::move(files)), options_(options), rows_(rows), folders_(folders_of(files_)) {
+    for (const InputFile& file : files_) bytes_total_ += file.data->size();
     const ColumnNames names = names_in(files_.front(), options);
     for (std::size_t i = 1; i < files_.size(); ++i) refuse_other_names(names, i);
-    columns_ = options.columns.value_or(names.names);
+    refuse_stored_names(folders_, names, files_.front().name);
+    columns_ = options.columns.value_or(with_folders(names, folders_).names);
+    std::copy_if(columns_.begin(), columns_.end(), std::back_inserter(stored_columns_),
+                 [&](const std::string& name) { return !folders_.find(name); });
   }
 
   TablePtr table() {
     std::uint64_t bytes_before = 0;
     for (const InputFile& file : files_) {
-      tables_.push_back(file.is_text() ? read_text(file, columns_, options_, rows_, {}, progress())
-                                       : read_columnar(file, columns_, options_, rows_, progress()));
-      bytes_before += static_cast<std::uint64_t>(file.bytes->size());
+      const TablePtr stored = read_unchanged(file, [&] {
+        return file.is_text() ? read_text(file, stored_columns_, options_, rows_, {}, progress())
+                              : read_columnar(file, stored_columns_, options_, rows_, progress());
+      });
+      tables_.push_back(with_folder_columns(stored, tables_.size()));
+      bytes_before += file.data->size();
       // Columns that are not read, and columns that are read twice.
       bytes_done_ = bytes_before;
       report();
@@ -133,6 +205,19 @@ class Concatenation {
   }
 
  private:
+  /// The columns wanted of one file: those read, and those of its folders.
+  TablePtr with_folder_columns(const TablePtr& stored, std::size_t file) const {
+    if (stored_columns_.size() == columns_.size()) return stored;
+    arrow::FieldVector fields;
+    std::vector<ValuesPtr> values;
+    for (const std::string& name : columns_) {
+      const auto folder = folders_.find(name);
+      values.push_back(folder ? folders_.rows_of(*folder, file, stored->num_rows()) : stored->GetColumnByName(name));
+      fields.push_back(arrow::field(name, values.back()->type()));
+    }
+    return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(values), stored->num_rows());
+  }
+
   void refuse_other_names(const ColumnNames& expected, std::size_t index) const {
     const InputFile& file = files_[index];
     const std::vector<std::string> ours = all_names(expected);
@@ -171,10 +256,11 @@ class Concatenation {
     for (std::size_t i = 0; i < files_.size(); ++i) {
       const ValuesPtr values = tables_[i]->column(column);
       if (values->type()->Equals(type)) continue;
-      const ValuesPtr changed = retyped(files_[i], columns_[static_cast<std::size_t>(column)], values, type);
-      auto table =
-          tables_[i]->SetColumn(column, arrow::field(columns_[static_cast<std::size_t>(column)], type), changed);
-      check(table.status(), files_[i].name, "column '" + columns_[static_cast<std::size_t>(column)] + "'");
+      const std::string& name = columns_[static_cast<std::size_t>(column)];
+      refuse_lost_digits(values, type, column, i);
+      const ValuesPtr changed = retyped(files_[i], name, values, type);
+      auto table = tables_[i]->SetColumn(column, arrow::field(name, changed->type()), changed);
+      check(table.status(), files_[i].name, "column '" + name + "'");
       tables_[i] = *std::move(table);
     }
   }
@@ -191,7 +277,38 @@ class Concatenation {
       }
       type = common;
     }
-    return type;
+    return type->id() == arrow::Type::UINT64 ? integer_type(column) : type;
+  }
+
+  /// The type of integers with and without a sign: their values decide.
+  TypePtr integer_type(int column) const {
+    std::optional<std::size_t> negative;
+    std::optional<std::size_t> beyond_int64;
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+      const IntegerRange range = integer_range(tables_[i]->column(column));
+      if (range.has_negative && !negative) negative = i;
+      if (range.beyond_int64 && !beyond_int64) beyond_int64 = i;
+    }
+    if (negative && beyond_int64) {
+      throw DataError(files_[*negative].name + ": column '" + columns_[static_cast<std::size_t>(column)] +
+                      "' has negative numbers (" + type_in(*negative, column) + "), and " + files_[*beyond_int64].name +
+                      " has numbers beyond int64 (" + type_in(*beyond_int64, column) +
+                      "); no integer type holds both: store the column as float64 or text in both");
+    }
+    return negative ? arrow::int64() : arrow::uint64();
+  }
+
+  std::string type_in(std::size_t file, int column) const { return tables_[file]->column(column)->type()->ToString(); }
+
+  /// Integers become floats only where no digit is lost.
+  void refuse_lost_digits(const ValuesPtr& values, const TypePtr& type, int column, std::size_t file) const {
+    const auto lost = first_inexact(*values, *type);
+    if (!lost) return;
+    std::size_t other = 0;
+    while (other + 1 < tables_.size() && !arrow::is_floating(tables_[other]->column(column)->type()->id())) ++other;
+    throw DataError(files_[file].name + ": column '" + columns_[static_cast<std::size_t>(column)] + "' holds " + *lost +
+                    " as " + values->type()->ToString() + ", which " + type->ToString() + ", its type in " +
+                    files_[other].name + ", does not hold exactly; store the column in one type in all files");
   }
 
   bool all_text() const {
@@ -202,7 +319,9 @@ class Concatenation {
   ValuesPtr retyped(const InputFile& file, const std::string& column, const ValuesPtr& values,
                     const TypePtr& type) const {
     if (!file.is_text()) return convert(values, type, file.name, column);
-    const TablePtr table = read_text(file, {column}, options_, rows_, {{column, type}}, {});
+    const TablePtr table = read_unchanged(file, [&] {
+      return read_text(file, {column}, options_, rows_, {{column, type}}, {});
+    });
     return table->column(0);
   }
 
@@ -220,26 +339,44 @@ class Concatenation {
   std::vector<InputFile> files_;
   const ReadOptions& options_;
   Rows rows_;
+  FolderColumns folders_;
   std::vector<std::string> columns_;
+  std::vector<std::string> stored_columns_;  // the columns that are read from files
   std::vector<TablePtr> tables_;
   std::uint64_t bytes_total_ = 0;
   std::uint64_t bytes_done_ = 0;
 };
 
+ReadOptions with_pipes(ReadOptions options) {
+  if (options.pipes == nullptr) options.pipes = make_pipe_cache();
+  return options;
+}
+
 Table read_files(const std::vector<std::filesystem::path>& paths, ReadOptions options, Rows rows) {
   if (paths.empty()) throw DataError("a table needs at least one file");
   options.threads = prepare_arrow_threads(options.threads);
   std::vector<InputFile> files;
-  for (const std::filesystem::path& path : paths) files.push_back(open_file(path));
+  options = with_pipes(std::move(options));
+  for (const std::filesystem::path& path : paths) {
+    files.push_back(open_file(path, options));
+    files.back().data->close();
+  }
   TablePtr table = Concatenation(std::move(files), options, rows).table();
   return to_skyrank(std::move(table), paths.front().string());
 }
 
 }  // namespace
 
+std::shared_ptr<PipeCache> make_pipe_cache() { return std::make_shared<PipeCache>(); }
+
 ColumnNames column_names(const std::vector<std::filesystem::path>& files, const ReadOptions& options) {
   if (files.empty()) throw DataError("a table needs at least one file");
-  return names_in(open_file(files.front()), options);
+  const ReadOptions with_cache = with_pipes(options);
+  const InputFile first = open_file(files.front(), with_cache);
+  const ColumnNames names = names_in(first, with_cache);
+  const FolderColumns folders({first.folders}, {first.name});
+  refuse_stored_names(folders, names, first.name);
+  return with_folders(names, folders);
 }
 
 Table read(const std::vector<std::filesystem::path>& files, const ReadOptions& options) {

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,12 @@
 
 namespace skyrank::datasets {
 
+/// Remembers what pipes gave, so that each is read once.
+class PipeCache;
+
+/// An empty cache, to be shared by all tables that one run reads.
+std::shared_ptr<PipeCache> make_pipe_cache();
+
 /// Called now and then while files are read, from any thread but never from two at once; `bytes_total` is the size of
 /// all files of the table.
 using Progress = std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>;
@@ -19,9 +27,12 @@ using Progress = std::function<void(std::uint64_t bytes_done, std::uint64_t byte
 struct ReadOptions {
   bool header = true;                       ///< CSV: the first record holds the names; else they are c0, c1, ...
   std::vector<std::string> null_spellings;  ///< CSV: besides the empty field; empty means NULL, null, NA, N/A
-  std::optional<std::vector<std::string>> columns;  ///< read only these, in this order; nothing means all
-  int threads = 0;                                  ///< 0: all cores the process may use
+  std::optional<std::vector<std::string>> columns;   ///< read only these, in this order; nothing means all
+  int threads = 0;                                   ///< 0: all cores the process may use
+  std::optional<std::filesystem::path> folder_root;  ///< folders `key=value` below it are columns; nothing: no folders
+  std::shared_ptr<PipeCache> pipes;                  ///< kept by whoever reads several tables; null: of this call
   Progress progress;
+  std::stop_token stop;  ///< CancelledError soon after a stop is requested
 };
 
 /// A column that a file has and SkyRank has no type for, such as a list.
@@ -42,22 +53,30 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
 /// The files' rows one after the other as one table. The format goes by the extension (see format_of).
 ///
 /// All files have the same set of column names; the first file gives the order. Types that differ become the narrowest
-/// type that holds both exactly (int8 and int16: int16; int64 and uint64: uint64; date and timestamp: timestamp). CSV
-/// columns are read again as the wider type, so a number among strings stays as it is spelled. DataError naming file
-/// and column where there is no such type or a value does not fit.
+/// type that holds both exactly (int8 and int16: int16; date and timestamp: timestamp). Where that depends on the
+/// values, they decide: signed integers and uint64 become uint64 or int64, integers and floats become float64, and
+/// values that would lose a digit are a DataError. CSV columns are read again as the wider type, so a number among
+/// strings stays as it is spelled. DataError naming file and column where there is no such type or a value does not
+/// fit.
 ///
 /// CSV columns are typed by all their values: int64, else uint64, boolean (true/false), date, timestamp, float64
 /// (nearest double; also integers with a plus sign), string. A column of integers beyond both int64 and uint64, and a
 /// number beyond float64 (1e400), are DataErrors with file and line rather than rounded. `nan` and `inf` are floats.
-/// Quoted fields are never NULL. A column without any value is float64. A trailing column without a name is dropped
-/// when all its fields are empty (lines that end in a comma); other columns without a name are called c<index>. Empty
-/// lines are skipped. A record may have up to 1 GiB.
+/// A quoted empty field is NULL in a column whose other values are no text; other quoted fields are never NULL. A
+/// column without any value is float64. A trailing column without a name is dropped when all its fields are empty
+/// (lines that end in a comma); other columns without a name are called c<index>. Empty lines are skipped. A record may
+/// have up to 1 GiB.
 ///
 /// Parquet and Arrow: dictionaries of anything but strings are decoded; bytes are strings where they are UTF-8; the
 /// types SkyRank lacks (lists, structs, times, decimals of more than 38 digits) are left out unless `options.columns` asks for them.
 ///
-/// Files are mapped into memory, so none may be cut short while it is read, nor while a table of uncompressed Arrow
-/// columns is used. `options.threads` above 1 sets the size of Arrow's thread pool for the whole process.
+/// With `options.folder_root`, folders `key=value` of the files' paths are columns behind the stored ones: int64, dates
+/// or strings by all their values; `__HIVE_DEFAULT_PARTITION__` is NULL. A stored column of the same name is a
+/// DataError.
+///
+/// Files are read into memory of this process; one that changes while it is read is a DataError. Pipes are read once,
+/// to their end; a pipe or file below /dev whose name has no known extension is Parquet, Arrow or else CSV by its first
+/// bytes. `options.threads` above 1 sets the size of Arrow's thread pool for the whole process.
 ///
 /// DataError: not a file, malformed content, an unknown column; ResourceError: the system refuses to read.
 Table read(const std::vector<std::filesystem::path>& files, const ReadOptions& options = {});

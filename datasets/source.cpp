@@ -8,13 +8,16 @@
 namespace skyrank::datasets {
 namespace {
 
-ReadOptions read_options(const TableSource& source, const LoadOptions& options) {
+ReadOptions read_options(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
   ReadOptions read;
   read.header = source.header;
   read.null_spellings = source.null_spellings;
   read.columns = options.columns;
   read.threads = options.threads;
+  read.folder_root = base;
+  read.pipes = options.pipes;
   read.progress = options.progress;
+  read.stop = options.stop;
   return read;
 }
 
@@ -41,11 +44,11 @@ Table select(const Table& table, const std::optional<std::vector<std::string>>& 
 
 Table load(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
   if (source.generator) return select(generate(*source.generator, options.threads, source.location), options.columns);
-  return read(files_of(source, base), read_options(source, options));
+  return read(files_of(source, base), read_options(source, base, options));
 }
 
-ColumnNames column_names(const TableSource& source, const std::filesystem::path& base) {
-  if (!source.generator) return column_names(files_of(source, base), read_options(source, {}));
+ColumnNames column_names(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
+  if (!source.generator) return column_names(files_of(source, base), read_options(source, base, options));
   ColumnNames names;
   const Table schema = generated_schema(source);
   for (const Column& column : schema.columns()) names.names.push_back(column.name());
@@ -54,7 +57,7 @@ ColumnNames column_names(const TableSource& source, const std::filesystem::path&
 
 Table load_schema(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
   if (source.generator) return select(generated_schema(source), options.columns);
-  return read_schema(files_of(source, base), read_options(source, options));
+  return read_schema(files_of(source, base), read_options(source, base, options));
 }
 
 }  // namespace skyrank::datasets

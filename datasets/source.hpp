@@ -1,7 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,8 @@ struct LoadOptions {
   std::optional<std::vector<std::string>> columns;  ///< read only these, in this order; nothing means all
   int threads = 0;                                  ///< 0: all cores the process may use
   Progress progress;
+  std::stop_token stop;              ///< CancelledError soon after a stop is requested
+  std::shared_ptr<PipeCache> pipes;  ///< kept by whoever loads several tables; null: of this call
 };
 
 /// The table that a batch describes: its files (relative to `base`) read, or its generator run. Throws as `read`,
@@ -23,7 +27,7 @@ struct LoadOptions {
 Table load(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});
 
 /// Its column names, without reading or generating rows.
-ColumnNames column_names(const TableSource& source, const std::filesystem::path& base);
+ColumnNames column_names(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});
 
 /// The table without its rows, for binding queries: right names and types. Reads CSV files (their types depend on all
 /// values), but only the metadata of Parquet and Arrow files.

@@ -32,6 +32,24 @@ ReadOptions only(std::vector<std::string> columns) {
 
 // Types
 
+TEST(Csv, QuotedEmptyFieldsAreNullAmongOtherValuesThanText) {
+  const Table table = parse(
+      "i,f,b,d,t,u,s,n,q\n"
+      "1,0.5,true,2020-01-01,2020-01-01 12:00:00,18446744073709551615,x,1,\"\"\n"
+      "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"NA\",\"\"\n"
+      "NULL,NULL,NULL,NULL,NULL,NULL,NULL,\"\",\n");
+  EXPECT_THAT(schema_of(table), ElementsAre("i:int64", "f:float64", "b:bool", "d:date", "t:timestamp[s]", "u:uint64",
+                                            "s:string", "n:string", "q:string"));
+  for (const char* column : {"i", "f", "b", "d", "t", "u"}) {
+    EXPECT_TRUE(table.column(column).is_null(1)) << column;
+    EXPECT_TRUE(table.column(column).is_null(2)) << column;
+    EXPECT_FALSE(table.column(column).is_null(0)) << column;
+  }
+  EXPECT_THAT(values_of(table, "s"), ElementsAre("x", "", "NULL"));
+  EXPECT_THAT(values_of(table, "n"), ElementsAre("1", "NA", ""));
+  EXPECT_THAT(values_of(table, "q"), ElementsAre("", "", "NULL"));
+}
+
 TEST(Csv, InfersTheTypeOfEachColumn) {
   const Table table = parse(
       "i,u,f,b,d,t,s\n"

@@ -17,7 +17,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <chrono>
+#include <numeric>
+#include <random>
+#include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "tests/datasets/support.hpp"
 
@@ -32,6 +37,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 using Fields = std::vector<std::pair<std::string, ArrayPtr>>;
@@ -300,8 +306,8 @@ TEST_P(ColumnarFiles, SeveralFilesThatDoNotFit) {
   const auto other = write("other", {{"m", int64s({1})}});
   const auto more = write("more", {{"n", int64s({1})}, {"m", int64s({1})}});
   const auto refusal = [&](const std::filesystem::path& file) { return error_of<DataError>([&] { read({a, file}); }); };
-  EXPECT_THAT(refusal(fraction),
-              AllOf(HasSubstr(a.string()), HasSubstr("column 'n' as double"), HasSubstr("9007199254740993")));
+  EXPECT_THAT(refusal(fraction), AllOf(StartsWith(a.string() + ": column 'n' holds 9007199254740993 as int64"),
+                                       HasSubstr(fraction.string()), HasSubstr("does not hold exactly")));
   EXPECT_THAT(refusal(text), AllOf(HasSubstr(text.string()), HasSubstr("column 'n' is string"), HasSubstr("int64")));
   EXPECT_THAT(refusal(other), AllOf(HasSubstr(other.string()), HasSubstr("has no column 'n'")));
   EXPECT_THAT(refusal(more), AllOf(HasSubstr(more.string()), HasSubstr("has a column 'm'")));
@@ -321,6 +327,30 @@ TEST(Reader, CsvFilesAgreeOnTheWiderType) {
   EXPECT_EQ(schema_of(read_schema({a, b})), schema_of(table));
 }
 
+TEST_P(ColumnarFiles, IntegersBesideFloatsKeepTheirDigits) {
+  const auto whole = write("whole", {{"n", int64s({std::int64_t{1} << 60, -1})}});
+  const auto fraction = write("fraction", {{"n", array_of<arrow::DoubleBuilder>(std::vector<double>{0.5})}});
+  const Table table = read({whole, fraction});
+  EXPECT_THAT(schema_of(table), ElementsAre("n:float64"));
+  EXPECT_THAT(values_of(table, "n"), ElementsAre("1.152921504606847e+18", "-1", "0.5"));
+}
+
+TEST_P(ColumnarFiles, IntegersWithAndWithoutASignAreTypedByTheirValues) {
+  const auto small =
+      write("small", {{"n", array_of<arrow::UInt64Builder>(std::vector<std::uint64_t>{1, (1ULL << 63) - 1})}});
+  const auto large = write("large", {{"n", array_of<arrow::UInt64Builder>(std::vector<std::uint64_t>{~0ULL})}});
+  const auto negative = write("negative", {{"n", int64s({-1})}});
+  const auto positive = write("positive", {{"n", int64s({7})}});
+  EXPECT_THAT(schema_of(read({small, negative})), ElementsAre("n:int64"));
+  EXPECT_THAT(values_of(read({negative, small}), "n"), ElementsAre("-1", "1", "9223372036854775807"));
+  EXPECT_THAT(schema_of(read({positive, large})), ElementsAre("n:uint64"));
+  EXPECT_THAT(error_of<DataError>([&] {
+                read({negative, large});
+              }),
+              AllOf(StartsWith(negative.string() + ": column 'n' has negative numbers (int64)"),
+                    HasSubstr(large.string() + " has numbers beyond int64 (uint64)")));
+}
+
 TEST(Reader, CsvFilesWithoutACommonIntegerType) {
   const TemporaryFolder folder;
   const auto a = folder.write("a.csv", "u\n-1\n");
@@ -328,7 +358,90 @@ TEST(Reader, CsvFilesWithoutACommonIntegerType) {
   EXPECT_THAT(error_of<DataError>([&] {
                 read({a, b});
               }),
-              AllOf(HasSubstr(a.string()), HasSubstr("column 'u' as uint64"), HasSubstr("-1")));
+              AllOf(StartsWith(a.string() + ": column 'u' has negative numbers (int64)"),
+                    HasSubstr(b.string() + " has numbers beyond int64 (uint64)")));
+}
+
+TEST(Reader, CsvFilesOfIntegersAndFloatsKeepTheirDigits) {
+  const TemporaryFolder folder;
+  const auto exact = folder.write("exact.csv", "a\n1152921504606846976\n");
+  const auto inexact = folder.write("inexact.csv", "a\n1152921504606846977\n");
+  const auto fraction = folder.write("fraction.csv", "a\n0.5\n");
+  EXPECT_THAT(values_of(read({exact, fraction}), "a"), ElementsAre("1.152921504606847e+18", "0.5"));
+  EXPECT_THAT(error_of<DataError>([&] {
+                read({inexact, fraction});
+              }),
+              AllOf(StartsWith(inexact.string() + ": column 'a' holds 1152921504606846977 as int64"),
+                    HasSubstr(fraction.string())));
+}
+
+/// Options whose progress calls `act` once, when the first bytes of a file have been read.
+ReadOptions on_first_read(std::function<void()> act) {
+  ReadOptions options;
+  options.threads = 1;
+  options.progress = [act = std::move(act), called = false](std::uint64_t, std::uint64_t) mutable {
+    if (!std::exchange(called, true)) act();
+  };
+  return options;
+}
+
+TEST_P(ColumnarFiles, ChangesWhileTheyAreReadAreRefused) {
+  const std::vector<std::int64_t> numbers(100'000, 42);
+  const Fields fields = {{"a", int64s(numbers)}, {"b", int64s(numbers)}, {"s", strings(Strings(100'000, "text"))}};
+  const auto bytes = test::content_of(write("whole", fields, 10'000));
+  for (const std::size_t kept : {std::size_t{0}, std::size_t{100}, bytes.size() / 2}) {
+    const auto file = write("cut", fields, 10'000);
+    const auto cut = on_first_read([&] { std::filesystem::resize_file(file, kept); });
+    EXPECT_THAT(error_of<DataError>([&] { read({file}, cut); }),
+                StartsWith(file.string() + ": changed while it was read"))
+        << kept;
+  }
+  const auto file = write("overwritten", fields, 10'000);
+  const auto overwrite = on_first_read([&] {
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    out << std::string(bytes.size(), 'x');
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that the time of the change is another one
+  EXPECT_THAT(error_of<DataError>([&] { read({file}, overwrite); }),
+              StartsWith(file.string() + ": changed while it was read"));
+}
+
+TEST_P(ColumnarFiles, ChangesAfterReadingDoNotShow) {
+  const auto file = write("later", {{"a", int64s({1, 2, 3})}, {"s", strings({"x", "y", "z"})}});
+  const Table table = read({file});
+  std::filesystem::resize_file(file, 0);
+  EXPECT_THAT(values_of(table, "a"), ElementsAre("1", "2", "3"));
+  EXPECT_THAT(values_of(table, "s"), ElementsAre("x", "y", "z"));
+}
+
+TEST(Reader, ACsvFileThatChangesWhileItIsReadIsRefused) {
+  const TemporaryFolder folder;
+  std::string text = "a,s\n";
+  for (int i = 0; i < 500'000; ++i) text += std::to_string(i) + ",text\n";
+  for (const std::size_t kept : {std::size_t{0}, std::size_t{100}, text.size() / 2}) {
+    const auto file = folder.write("t.csv", text);
+    const auto cut = on_first_read([&] { std::filesystem::resize_file(file, kept); });
+    EXPECT_THAT(error_of<DataError>([&] { read({file}, cut); }),
+                StartsWith(file.string() + ": changed while it was read"));
+  }
+}
+
+TEST_P(ColumnarFiles, DamageIsNeverAFailureOfTheSystem) {
+  std::vector<std::int64_t> numbers(300);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const auto file = write("small", {{"a", int64s(numbers)}, {"s", strings(Strings(300, "text"))}}, 100);
+  const std::string bytes = test::content_of(file);
+  std::mt19937 random(7);
+  for (int variant = 0; variant < 400; ++variant) {
+    std::string damaged = bytes;
+    for (int flips = 0; flips <= variant % 4; ++flips) {
+      damaged[random() % damaged.size()] ^= static_cast<char>(1U << (random() % 8));
+    }
+    try {
+      read({folder_.write("damaged" + file.extension().string(), damaged)});
+    } catch (const DataError&) {  // a ResourceError would end the test
+    }
+  }
 }
 
 TEST(Reader, FilesOfDifferentFormats) {
@@ -340,17 +453,6 @@ TEST(Reader, FilesOfDifferentFormats) {
   const Table table = read({csv, tsv, parquet});
   EXPECT_THAT(values_of(table, "n"), ElementsAre("1", "2", "3"));
   EXPECT_THAT(values_of(table, "s"), ElementsAre("x", "y,z", "w"));
-}
-
-TEST(Reader, UncompressedArrowColumnsAreNotCopied) {
-  const TemporaryFolder folder;
-  std::vector<std::int64_t> numbers(1 << 20, 42);
-  const auto file = store(folder / "a.arrow", table_of({{"n", int64s(numbers)}}), Store::file);
-  const auto before = arrow::default_memory_pool()->bytes_allocated();
-  const Table table = read({file});
-  EXPECT_LT(arrow::default_memory_pool()->bytes_allocated() - before, 1 << 20);
-  std::filesystem::remove(file);  // the mapping outlives the name
-  EXPECT_EQ(std::get<std::int64_t>(table.column("n").value((1 << 20) - 1)), 42);
 }
 
 TEST(Reader, ColumnNamesOfCsv) {
@@ -387,6 +489,57 @@ TEST(Reader, PipesAreReadToTheEnd) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   std::jthread writer([&] { std::ofstream(pipe) << "a\n1\n2\n"; });
   EXPECT_THAT(values_of(read({pipe}), "a"), ElementsAre("1", "2"));
+}
+
+TEST(Reader, APipeIsReadOnceForAllTables) {
+  const TemporaryFolder folder;
+  const auto pipe = folder / "pipe.csv";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::jthread writer([&] { std::ofstream(pipe) << "a\n1\n2\n"; });
+  ReadOptions options;
+  options.pipes = make_pipe_cache();
+  EXPECT_THAT(column_names({pipe}, options).names, ElementsAre("a"));
+  EXPECT_THAT(values_of(read({pipe}, options), "a"), ElementsAre("1", "2"));
+  EXPECT_THAT(values_of(read({pipe}, options), "a"), ElementsAre("1", "2"));
+}
+
+TEST(Reader, APipeWithoutAnExtensionTellsItsFormat) {
+  const TemporaryFolder folder;
+  const auto pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto parquet = store(folder / "c.parquet", table_of({{"n", int64s({3})}}), Store::parquet);
+  for (const std::string& content : {test::content_of(parquet), std::string("n\n3\n")}) {
+    std::jthread writer([&] { std::ofstream(pipe, std::ios::binary) << content; });
+    EXPECT_THAT(values_of(read({pipe}), "n"), ElementsAre("3"));
+  }
+}
+
+TEST(Reader, WaitingForAWriterCanBeStopped) {
+  const TemporaryFolder folder;
+  const auto pipe = folder / "pipe.csv";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::stop_source source;
+  ReadOptions options;
+  options.stop = source.get_token();
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    source.request_stop();
+  });
+  EXPECT_THAT(error_of<CancelledError>([&] { read({pipe}, options); }), HasSubstr("cancelled"));
+}
+
+TEST(Reader, DevicesAreRefused) {
+  const TemporaryFolder folder;
+  for (const char* device : {"/dev/zero", "/dev/urandom", "/dev/full"}) {
+    const auto link = folder / "link.csv";
+    std::filesystem::remove(link);
+    std::filesystem::create_symlink(device, link);
+    EXPECT_THAT(error_of<DataError>([&] { read({link}); }),
+                StartsWith(link.string() + ": is a device, which has no end"));
+  }
+  std::filesystem::remove(folder / "link.csv");
+  std::filesystem::create_symlink("/dev/null", folder / "link.csv");
+  EXPECT_THAT(error_of<DataError>([&] { read({folder / "link.csv"}); }), HasSubstr("the file is empty"));
 }
 
 TEST(Reader, WhatIsNoFile) {

@@ -44,6 +44,71 @@ TEST(Source, FilesRelativeToTheBatch) {
   EXPECT_THAT(schema_of(load_schema(source, folder.path(), options)), ElementsAre("c1:string"));
 }
 
+class FolderTables : public ::testing::Test {
+ protected:
+  void write(const std::string& file, std::string_view content) {
+    std::filesystem::create_directories((folder_ / file).parent_path());
+    folder_.write(file, content);
+  }
+  Table load_files(std::vector<std::string> files) { return load(of_files(std::move(files)), folder_.path()); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(FolderTables, FoldersGiveColumns) {
+  write("t/city=Oslo/day=2020-01-02/n=1/part.csv", "a\n1\n2\n");
+  write("t/city=__HIVE_DEFAULT_PARTITION__/day=2020-01-03/n=-5/part.csv", "a\n3\n");
+  write("t/city=%C3%85lesund%2Fx/day=2020-01-01/n=10/part.csv", "a\n4\n");
+  write("t/_SUCCESS", "");
+  write("t/.part.csv.crc", "x");
+  write("t/_temporary/part.csv", "other\n1\n");
+  write("t/notes.txt", "x");
+  for (const std::string name : {"t", "t/", "t/*/*/*/*.csv", "t/city=*"}) {
+    const Table table = load_files({name});
+    EXPECT_THAT(schema_of(table), ElementsAre("a:int64", "city:string", "day:date", "n:int64")) << name;
+    EXPECT_THAT(values_of(table, "a"), ElementsAre("4", "1", "2", "3")) << name;
+    EXPECT_THAT(values_of(table, "city"), ElementsAre("\xC3\x85lesund/x", "Oslo", "Oslo", "NULL")) << name;
+    EXPECT_THAT(values_of(table, "day"), ElementsAre("2020-01-01", "2020-01-02", "2020-01-02", "2020-01-03"));
+    EXPECT_THAT(values_of(table, "n"), ElementsAre("10", "1", "1", "-5"));
+  }
+  EXPECT_THAT(column_names(of_files({"t"}), folder_.path()).names, ElementsAre("a", "city", "day", "n"));
+  LoadOptions options;
+  options.columns = {"n", "a"};
+  EXPECT_THAT(schema_of(load(of_files({"t"}), folder_.path(), options)), ElementsAre("n:int64", "a:int64"));
+  options.columns = {"city"};
+  EXPECT_EQ(load(of_files({"t"}), folder_.path(), options).num_rows(), 4);
+  EXPECT_THAT(schema_of(load_schema(of_files({"t"}), folder_.path())),
+              ElementsAre("a:int64", "city:string", "day:date", "n:int64"));
+}
+
+TEST_F(FolderTables, CodesWithLeadingZerosStayText) {
+  write("t/code=007/a.csv", "a\n1\n");
+  write("t/code=12/a.csv", "a\n1\n");
+  EXPECT_THAT(values_of(load_files({"t"}), "code"), ElementsAre("007", "12"));
+  EXPECT_THAT(schema_of(load_files({"t/code=12/a.csv"})), ElementsAre("a:int64", "code:int64"));
+}
+
+TEST_F(FolderTables, WhatDoesNotFitIsRefused) {
+  write("t/city=Oslo/a.csv", "a\n1\n");
+  write("t/b.csv", "a\n1\n");
+  EXPECT_THAT(error_of<DataError>([&] { load_files({"t"}); }),
+              AllOf(HasSubstr("t/b.csv: lies in no folder 'city=...', but"), HasSubstr("city=Oslo/a.csv does")));
+  write("u/a=2/a.csv", "a\n1\n");
+  EXPECT_THAT(error_of<DataError>([&] { load_files({"u"}); }),
+              HasSubstr("u/a=2/a.csv: stores a column 'a', and its folder 'a=...' gives another; rename"));
+  write("v/a=1/a=2/x.csv", "b\n1\n");
+  EXPECT_THAT(error_of<DataError>([&] { load_files({"v"}); }),
+              HasSubstr("two of its folders give a value for column 'a'"));
+  write("w/notes.txt", "x");
+  EXPECT_THAT(error_of<DataError>([&] { load_files({"w"}); }),
+              AllOf(StartsWith("batch.yaml:3:7"), HasSubstr("w' holds no file that can be read (.csv .tsv .parquet")));
+}
+
+TEST_F(FolderTables, FoldersAboveTheBatchGiveNone) {
+  write("run=5/t.csv", "a\n1\n");
+  EXPECT_THAT(schema_of(load(of_files({"t.csv"}), folder_ / "run=5")), ElementsAre("a:int64"));
+}
+
 TEST(Source, MissingFilesAreReportedWhereTheBatchNamesThem) {
   const TemporaryFolder folder;
   EXPECT_THAT(error_of<DataError>([&] { load(of_files({"none.csv"}), folder.path()); }),

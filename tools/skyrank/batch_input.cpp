@@ -190,7 +190,7 @@ std::string left_out(const Query& query, const datasets::ColumnNames& names) {
 }
 
 InputTables::InputTables(const Batch& batch, int threads, Console& console, Signals& signals)
-    : batch_(batch), threads_(threads), console_(console), signals_(signals) {
+    : batch_(batch), threads_(threads), console_(console), signals_(signals), pipes_(datasets::make_pipe_cache()) {
   for (const Query& query : batch.queries) ++entries_[query.table].queries_left;
 }
 
@@ -200,7 +200,7 @@ InputTable InputTables::get(const Query& query) {
   if (entry.failure) std::rethrow_exception(entry.failure);
   try {
     const TableSource& source = batch_.table(query.table);
-    if (!entry.column_names) entry.column_names = datasets::column_names(source, batch_.directory);
+    if (!entry.column_names) entry.column_names = column_names(source);
   } catch (...) {
     entry.failure = std::current_exception();
     throw;
@@ -216,6 +216,14 @@ InputTable InputTables::get(const Query& query) {
   input.later_queries = entry.queries_left;
   if (entry.queries_left == 0) entry.table.reset();
   return input;
+}
+
+std::vector<std::string> InputTables::column_names(const TableSource& source) {
+  datasets::LoadOptions options;
+  options.threads = threads_;
+  options.stop = signals_.stop_token();
+  options.pipes = pipes_;
+  return datasets::column_names(source, batch_.directory, options).names;
 }
 
 double InputTables::read(const std::string& name, Entry& entry) {
@@ -236,6 +244,8 @@ Table InputTables::load(const TableSource& source, const std::vector<std::string
   datasets::LoadOptions options;
   options.columns = columns_needed(source.name, column_names);
   options.threads = threads_;
+  options.stop = signals_.stop_token();
+  options.pipes = pipes_;
   options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.done(done, total); };
   return datasets::load(source, batch_.directory, options);
 }

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,10 @@
 
 #include "datasets/reader.hpp"
 #include "tools/skyrank/commands.hpp"
+
+namespace skyrank::datasets {
+class PipeCache;
+}
 
 namespace skyrank::tools {
 
@@ -62,6 +67,7 @@ class InputTables {
     std::exception_ptr failure;  // of the read; the same for every query
   };
 
+  std::vector<std::string> column_names(const TableSource& source);
   double read(const std::string& name, Entry& entry);  // milliseconds
   Table load(const TableSource& source, const std::vector<std::string>& column_names);
   std::vector<std::string> columns_needed(const std::string& table, const std::vector<std::string>& column_names) const;
@@ -70,6 +76,7 @@ class InputTables {
   int threads_;
   Console& console_;
   Signals& signals_;
+  std::shared_ptr<datasets::PipeCache> pipes_;  // a pipe may be the file of several tables
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

@@ -29,13 +29,17 @@ class Schemas {
     if (const auto known = schemas_.find(name); known != schemas_.end()) return known->second;
     const Signals::Abandonable reading(signals_);
     const Progress progress(console_, "reading " + name);
-    return schemas_.emplace(name, datasets::load_schema(batch_.table(name), batch_.directory)).first->second;
+    datasets::LoadOptions options;
+    options.stop = signals_.stop_token();
+    options.pipes = pipes_;
+    return schemas_.emplace(name, datasets::load_schema(batch_.table(name), batch_.directory, options)).first->second;
   }
 
  private:
   const Batch& batch_;
   Console& console_;
   Signals& signals_;
+  std::shared_ptr<datasets::PipeCache> pipes_ = datasets::make_pipe_cache();
   std::map<std::string, Table> schemas_;
   std::map<std::string, datasets::ColumnNames> names_;
 };

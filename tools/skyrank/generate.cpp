@@ -48,8 +48,8 @@ int generate(const GenerateArguments& arguments, Console& console, Signals& sign
   require(!arguments.distribution.empty(), "--distribution");
   require(arguments.rows.has_value(), "--rows");
   require(!arguments.out.empty(), "--out");
-  const auto format =
-      arguments.format.empty() ? datasets::format_of(arguments.out) : datasets::parse_output_format(arguments.format);
+  const auto format = arguments.format.empty() ? datasets::format_of(arguments.out, datasets::Access::write)
+                                               : datasets::parse_output_format(arguments.format);
   write_table(generate_table(arguments, console, signals), arguments, format, console);
   return success;
 }

@@ -1,0 +1,354 @@
+#include "datasets/data_file.hpp"
+
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/memory_pool.h>
+#include <arrow/result.h>
+#include <arrow/status.h>
+#include <arrow/util/future.h>
+#include <arrow/util/io_util.h>
+#include <arrow/util/parallel.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <skyrank/error.hpp>
+#include <string_view>
+
+namespace skyrank::datasets {
+namespace {
+
+// Bytes between two looks at the stop token, and the unit in which threads share a file.
+constexpr std::int64_t kChunk = std::int64_t{8} << 20;
+
+[[noreturn]] void refuse(const std::string& name, int error) {
+  const std::string message = name + ": cannot be read: " + std::strerror(error);
+  if (error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG) throw DataError(message);
+  throw ResourceError(message);
+}
+
+[[noreturn]] void refuse_changed(const std::string& name) {
+  throw DataError(name + ": changed while it was read; run again when no other program writes to it");
+}
+
+std::string_view view_of(const arrow::Buffer& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(bytes.size())};
+}
+
+// Formats that say on their first bytes what they are; all else is text.
+bool starts_as_binary(std::string_view text) {
+  return text.starts_with("PAR1") || text.starts_with("ARROW1") || text.starts_with("\xFF\xFF\xFF\xFF");
+}
+
+/// What a pipe gives, block by block.
+class PipeContent {
+ public:
+  PipeContent(int descriptor, const std::string& name, const std::stop_token& stop)
+      : descriptor_(descriptor), name_(name), stop_(stop) {}
+
+  std::shared_ptr<arrow::Buffer> read() {
+    auto buffer = arrow::AllocateResizableBuffer(0);
+    check(buffer.status(), name_, "memory");
+    buffer_ = *std::move(buffer);
+    while (wait() && append()) {
+    }
+    check(buffer_->Resize(used_), name_, "memory");
+    return buffer_;
+  }
+
+ private:
+  static constexpr int kPollMilliseconds = 50;
+  static constexpr std::int64_t kRead = std::int64_t{1} << 20;
+  static constexpr std::int64_t kLongestLine = std::int64_t{1} << 30;
+
+  /// Waits for bytes; false at the end.
+  bool wait() const {
+    for (;;) {
+      if (stop_.stop_requested()) throw CancelledError("reading " + name_ + " was cancelled");
+      pollfd ready{descriptor_, POLLIN, 0};
+      const int n = ::poll(&ready, 1, kPollMilliseconds);
+      if (n < 0 && errno != EINTR) refuse(name_, errno);
+      if (n <= 0) continue;
+      // Without a writer, but with bytes left, both are set.
+      return (ready.revents & (POLLIN | POLLERR)) != 0;
+    }
+  }
+
+  /// Appends what is there; false at the end.
+  bool append() {
+    if (used_ + kRead > buffer_->capacity()) grow();
+    const ssize_t n = ::read(descriptor_, buffer_->mutable_data() + used_, static_cast<std::size_t>(kRead));
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+    if (n < 0) refuse(name_, errno);
+    const std::string_view bytes(reinterpret_cast<const char*>(buffer_->data()) + used_, static_cast<std::size_t>(n));
+    used_ += n;
+    refuse_endless_line(bytes);
+    return n > 0;
+  }
+
+  void grow() {
+    const std::int64_t wanted = std::max(2 * buffer_->capacity(), 2 * kRead);
+    const std::int64_t most = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE);
+    if (used_ > most / 2) {
+      throw ResourceError(name_ + ": has given " + std::to_string(used_ >> 20) +
+                          " MiB and not ended; what comes through a pipe must fit half of this machine's memory");
+    }
+    check(buffer_->Resize(wanted, false), name_, "memory for what the pipe gives");
+  }
+
+  void refuse_endless_line(std::string_view bytes) {
+    const std::size_t end = bytes.find_last_of("\r\n");
+    line_ = end == std::string_view::npos ? line_ + static_cast<std::int64_t>(bytes.size())
+                                          : static_cast<std::int64_t>(bytes.size() - end);
+    if (line_ <= kLongestLine || starts_as_binary(view_of(*buffer_))) return;
+    throw DataError("a line is longer than 1 GiB", {name_, 0, 0});
+  }
+
+  int descriptor_;
+  const std::string& name_;
+  const std::stop_token& stop_;
+  std::shared_ptr<arrow::ResizableBuffer> buffer_;
+  std::int64_t used_ = 0;
+  std::int64_t line_ = 0;  // bytes since the last line break
+};
+
+/// Asks for large pages under memory that is about to be filled: faults on small ones cost as much as the copying.
+void prefer_large_pages(std::uint8_t* memory, std::int64_t size) {
+  constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kLargePage - 1) / kLargePage * kLargePage;
+  const auto end =
+      (reinterpret_cast<std::uintptr_t>(memory) + static_cast<std::uintptr_t>(size)) / kLargePage * kLargePage;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
+/// Reads [position, position + size) in full; false if the file ends before.
+arrow::Result<bool> read_range(int descriptor, std::int64_t position, std::int64_t size, std::uint8_t* out,
+                               const std::stop_token& stop) {
+  while (size > 0) {
+    if (stop.stop_requested()) return arrow::Status::Cancelled("reading");
+    const ssize_t n = ::pread(descriptor, out, static_cast<std::size_t>(std::min(size, kChunk)), position);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return arrow::internal::IOErrorFromErrno(errno, "cannot be read");
+    if (n == 0) return false;
+    position += n;
+    size -= n;
+    out += n;
+  }
+  return true;
+}
+
+}  // namespace
+
+class DataFile::Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { ::close(fd_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+/// Tells one content of a file from another.
+struct DataFile::Version {
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::int64_t size = 0;
+  std::int64_t modified_s = 0;
+  std::int64_t modified_ns = 0;
+
+  explicit Version(const struct stat& status)
+      : device(status.st_dev),
+        inode(status.st_ino),
+        size(status.st_size),
+        modified_s(status.st_mtim.tv_sec),
+        modified_ns(status.st_mtim.tv_nsec) {}
+  bool operator==(const Version&) const = default;
+};
+
+class DataFile::Reader final : public arrow::io::RandomAccessFile {
+ public:
+  Reader(std::shared_ptr<Descriptor> descriptor, std::int64_t size, std::stop_token stop, BytesRead on_read)
+      : descriptor_(std::move(descriptor)), size_(size), stop_(std::move(stop)), on_read_(std::move(on_read)) {}
+
+  arrow::Status Close() override {
+    closed_ = true;
+    return arrow::Status::OK();
+  }
+  bool closed() const override { return closed_; }
+  arrow::Result<std::int64_t> Tell() const override { return position_; }
+  arrow::Result<std::int64_t> GetSize() override { return size_; }
+
+  arrow::Status Seek(std::int64_t position) override {
+    if (position < 0 || position > size_) return arrow::Status::Invalid("a place outside the file");
+    position_ = position;
+    return arrow::Status::OK();
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
+    ARROW_ASSIGN_OR_RAISE(auto buffer, ReadAt(position_, bytes));
+    position_ += buffer->size();
+    return buffer;
+  }
+  arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
+    ARROW_ASSIGN_OR_RAISE(const std::int64_t n, ReadAt(position_, bytes, out));
+    position_ += n;
+    return n;
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position, std::int64_t bytes) override {
+    // Sizes come from the file: no more is allocated than it has.
+    ARROW_ASSIGN_OR_RAISE(const std::int64_t n, available(position, bytes));
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer, arrow::AllocateBuffer(n));
+    prefer_large_pages(buffer->mutable_data(), n);
+    ARROW_RETURN_NOT_OK(ReadAt(position, n, buffer->mutable_data()));
+    return buffer;
+  }
+  // At once, by whoever asks: a thread that cannot be started is waited for without end.
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&, std::int64_t position,
+                                                          std::int64_t bytes, bool) override {
+    return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(ReadAt(position, bytes));
+  }
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext& context, std::int64_t position,
+                                                          std::int64_t bytes) override {
+    return ReadAsync(context, position, bytes, true);
+  }
+  arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t bytes, void* out) override {
+    ARROW_ASSIGN_OR_RAISE(const std::int64_t n, available(position, bytes));
+    ARROW_ASSIGN_OR_RAISE(const bool complete,
+                          read_range(descriptor_->get(), position, n, static_cast<std::uint8_t*>(out), stop_));
+    if (!complete) return arrow::Status::IOError("it became shorter");
+    report(n);
+    return n;
+  }
+
+ private:
+  arrow::Result<std::int64_t> available(std::int64_t position, std::int64_t bytes) const {
+    if (position < 0 || bytes < 0 || position > size_) return arrow::Status::Invalid("a place outside the file");
+    return std::min(bytes, size_ - position);
+  }
+  void report(std::int64_t bytes) {
+    if (!on_read_) return;
+    const std::scoped_lock lock(mutex_);
+    on_read_(static_cast<std::uint64_t>(bytes));
+  }
+
+  std::shared_ptr<Descriptor> descriptor_;
+  std::int64_t size_;
+  std::stop_token stop_;
+  BytesRead on_read_;
+  std::mutex mutex_;
+  std::int64_t position_ = 0;
+  bool closed_ = false;
+};
+
+std::shared_ptr<arrow::Buffer> PipeCache::read(int descriptor, const std::string& name, const std::stop_token& stop) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) refuse(name, errno);
+  const std::scoped_lock lock(mutex_);
+  auto& content = contents_[{status.st_dev, status.st_ino}];
+  if (content == nullptr) content = PipeContent(descriptor, name, stop).read();
+  return content;
+}
+
+DataFile::DataFile(const std::filesystem::path& path, PipeCache& pipes, std::stop_token stop)
+    : path_(path), name_(path.string()), stop_(std::move(stop)) {
+  struct stat status {};
+  // Before opening, as opening some devices has effects.
+  if (::stat(path_.c_str(), &status) != 0) refuse(name_, errno);
+  refuse_other_kinds(status.st_mode, status.st_rdev);
+  reopen();
+  // Files without a size (pipes, /proc) must be read to know it.
+  if (!S_ISREG(status.st_mode) || version_->size == 0) {
+    piped_ = pipes.read(descriptor_->get(), name_, stop_);
+    close();
+  }
+}
+
+DataFile::~DataFile() = default;
+DataFile::DataFile(DataFile&&) noexcept = default;
+DataFile& DataFile::operator=(DataFile&&) noexcept = default;
+
+void DataFile::refuse_other_kinds(unsigned mode, std::uint64_t device) const {
+  constexpr unsigned kMemoryDevices = 1;
+  constexpr unsigned kNull = 3;
+  constexpr unsigned kTty = 5;
+  constexpr unsigned kVirtualTerminals = 4;
+  const char* advice = "; name a file or a pipe";
+  if (S_ISDIR(mode)) throw DataError(name_ + ": is a folder; name a file in it, or use a glob");
+  if (S_ISSOCK(mode)) throw DataError(name_ + ": is a socket" + advice);
+  if (S_ISBLK(mode)) throw DataError(name_ + ": is a block device" + advice);
+  if (!S_ISCHR(mode)) return;
+  const unsigned kind = major(device);
+  const bool null = kind == kMemoryDevices && minor(device) == kNull;
+  const bool terminal = kind == kTty || kind == kVirtualTerminals || (kind >= 136 && kind <= 143);
+  if (!null && !terminal) throw DataError(name_ + ": is a device, which has no end" + advice);
+}
+
+std::uint64_t DataFile::size() const {
+  return static_cast<std::uint64_t>(piped_ != nullptr ? piped_->size() : version_->size);
+}
+
+void DataFile::reopen() {
+  if (descriptor_ != nullptr) return;
+  // Without O_NONBLOCK, opening a FIFO waits for a writer and hears no stop.
+  const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) refuse(name_, errno);
+  descriptor_ = std::make_shared<Descriptor>(fd);
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) refuse(name_, errno);
+  Version version(status);
+  if (version_ == nullptr) version_ = std::make_unique<Version>(version);
+  if (version != *version_) refuse_changed(name_);
+}
+
+void DataFile::close() { descriptor_.reset(); }
+
+void DataFile::check_unchanged() const {
+  if (piped_ != nullptr || descriptor_ == nullptr) return;
+  struct stat status {};
+  if (::fstat(descriptor_->get(), &status) != 0) refuse(name_, errno);
+  if (Version(status) != *version_) refuse_changed(name_);
+}
+
+std::shared_ptr<arrow::Buffer> DataFile::prefix(std::int64_t bytes) {
+  if (piped_ != nullptr) return arrow::SliceBuffer(piped_, 0, std::min(bytes, piped_->size()));
+  auto read = reader({})->ReadAt(0, bytes);
+  check_unchanged();
+  check(read.status(), name_, "cannot be read");
+  return *std::move(read);
+}
+
+std::shared_ptr<arrow::Buffer> DataFile::content(int threads) {
+  if (piped_ != nullptr) return piped_;
+  reopen();
+  auto buffer = arrow::AllocateBuffer(version_->size);
+  check(buffer.status(), name_, "memory for its content");
+  std::uint8_t* bytes = (*buffer)->mutable_data();
+  prefer_large_pages(bytes, version_->size);
+  const std::int64_t chunks = (version_->size + kChunk - 1) / kChunk;
+  const auto read_chunk = [&](int chunk) -> arrow::Status {
+    const std::int64_t begin = chunk * kChunk;
+    const std::int64_t size = std::min(kChunk, version_->size - begin);
+    ARROW_ASSIGN_OR_RAISE(const bool complete, read_range(descriptor_->get(), begin, size, bytes + begin, stop_));
+    return complete ? arrow::Status::OK() : arrow::Status::Invalid("it became shorter");
+  };
+  const arrow::Status read = arrow::internal::OptionalParallelFor(threads != 1, static_cast<int>(chunks), read_chunk);
+  check_unchanged();
+  check(read, name_, "content");
+  return *std::move(buffer);
+}
+
+std::shared_ptr<arrow::io::RandomAccessFile> DataFile::reader(BytesRead on_read) {
+  if (piped_ != nullptr) return open_buffer(piped_, std::move(on_read));
+  reopen();
+  return std::make_shared<Reader>(descriptor_, version_->size, stop_, std::move(on_read));
+}
+
+}  // namespace skyrank::datasets

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "datasets/input.hpp"
+
+// Files as they are opened: ordinary ones, which others may change at any time, and pipes, which give their bytes once.
+namespace skyrank::datasets {
+
+/// Remembers what pipes gave. A pipe that is opened again, for another table or query of the same run, is read from
+/// here.
+class PipeCache {
+ public:
+  /// The content of the pipe, FIFO, or terminal `descriptor`, read to its end unless it was before. Waits for a writer
+  /// if there is none yet. DataError for a line without end, ResourceError for more than this machine's memory,
+  /// CancelledError soon after a stop is requested.
+  std::shared_ptr<arrow::Buffer> read(int descriptor, const std::string& name, const std::stop_token& stop);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::shared_ptr<arrow::Buffer>> contents_;  // by device and inode
+};
+
+/// A file whose content is read into memory of this process, never mapped: another program that cuts it short can
+/// neither end the process nor change values that were checked. A change between the first opening and the end of
+/// reading is an error, unless the file was replaced as a whole after it was opened last.
+class DataFile {
+ public:
+  /// Opens a file. DataError when there is no such file, or when it is a folder, a socket or a device; ResourceError
+  /// with the system's reason otherwise.
+  DataFile(const std::filesystem::path& path, PipeCache& pipes, std::stop_token stop);
+  ~DataFile();
+  DataFile(DataFile&&) noexcept;
+  DataFile& operator=(DataFile&&) noexcept;
+
+  const std::string& name() const { return name_; }
+  /// Returns true for what can be read only once.
+  bool is_pipe() const { return piped_ != nullptr; }
+  /// Size in bytes; of a pipe, of what it gave.
+  std::uint64_t size() const;
+
+  /// At most `bytes` bytes from the start.
+  std::shared_ptr<arrow::Buffer> prefix(std::int64_t bytes);
+  /// All bytes; read with Arrow's thread pool unless `threads` is 1.
+  std::shared_ptr<arrow::Buffer> content(int threads);
+  /// Bytes on demand; for as long as the file is not closed.
+  std::shared_ptr<arrow::io::RandomAccessFile> reader(BytesRead on_read);
+
+  /// DataError if the file is no longer what it was when it was opened first.
+  void check_unchanged() const;
+  /// Lets go of the descriptor; whatever reads next opens the file again.
+  void close();
+
+ private:
+  class Descriptor;
+  class Reader;
+  struct Version;
+
+  void reopen();
+  void refuse_other_kinds(unsigned mode, std::uint64_t device) const;
+
+  std::filesystem::path path_;
+  std::string name_;
+  std::stop_token stop_;
+  std::shared_ptr<Descriptor> descriptor_;
+  std::unique_ptr<Version> version_;
+  std::shared_ptr<arrow::Buffer> piped_;  // content of what cannot be read twice
+};
+
+}  // namespace skyrank::datasets

@@ -42,10 +42,32 @@ void write_line(std::ostream& out, const std::vector<std::string>& cells) {
   out << line << '\n';
 }
 
+/// The rows that are shown: [0, head) and [tail, end).
+struct ShownRows {
+  std::int64_t head = 0;
+  std::int64_t tail = 0;
+  std::int64_t end = 0;
+
+  std::int64_t left_out() const { return tail - head; }
+
+  /// Calls `visit` with each row shown, in order, and `gap` between the two runs where rows are left out.
+  template <class Visit, class Gap>
+  void for_each(Visit visit, Gap gap) const {
+    for (std::int64_t row = 0; row < head; ++row) visit(row);
+    if (left_out() > 0) gap();
+    for (std::int64_t row = tail; row < end; ++row) visit(row);
+  }
+};
+
+ShownRows shown_rows(std::int64_t rows, std::int64_t max_rows) {
+  if (max_rows < 0 || rows <= max_rows) return {rows, rows, rows};
+  return {max_rows - max_rows / 2, rows - max_rows / 2, rows};
+}
+
 }  // namespace
 
 void write_text(const Table& table, std::ostream& out, const TextOptions& options) {
-  const std::int64_t shown = options.max_rows < 0 ? table.num_rows() : std::min(options.max_rows, table.num_rows());
+  const ShownRows shown = shown_rows(table.num_rows(), options.max_rows);
   const int widest = std::max(1, options.max_cell_width);
   std::vector<int> widths;
   std::vector<std::string> header;
@@ -53,7 +75,7 @@ void write_text(const Table& table, std::ostream& out, const TextOptions& option
   for (const Column& column : table.columns()) {
     const std::string name = truncate(printable(column.name()), widest);
     int width = display_width(name);
-    for (std::int64_t row = 0; row < shown; ++row) width = std::max(width, display_width(cell(column, row, widest)));
+    shown.for_each([&](std::int64_t row) { width = std::max(width, display_width(cell(column, row, widest))); }, [] {});
     widths.push_back(width);
     header.push_back(padded(name, width, aligns_right(column)));
     rule.emplace_back(static_cast<std::size_t>(width), '-');
@@ -61,14 +83,16 @@ void write_text(const Table& table, std::ostream& out, const TextOptions& option
   write_line(out, header);
   write_line(out, rule);
   std::vector<std::string> cells(widths.size());
-  for (std::int64_t row = 0; row < shown; ++row) {
+  const auto write_row = [&](std::int64_t row) {
     for (std::size_t c = 0; c < widths.size(); ++c) {
       const Column& column = table.column(static_cast<int>(c));
       cells[c] = padded(cell(column, row, widest), widths[c], aligns_right(column));
     }
     write_line(out, cells);
-  }
-  if (shown < table.num_rows()) out << "(" << table.num_rows() - shown << " more rows)\n";
+  };
+  shown.for_each(write_row, [&] {
+    out << "(" << shown.left_out() << (shown.left_out() == 1 ? " row" : " rows") << " left out)\n";
+  });
   out.flush();
   if (!out) throw ResourceError("the output stream cannot be written to");
 }

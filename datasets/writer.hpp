@@ -24,8 +24,9 @@ void write(const Table& table, const std::filesystem::path& file, Format format,
 void write(const Table& table, std::ostream& out, Format format);
 
 struct TextOptions {
-  std::int64_t max_rows = -1;  ///< rows shown; the number left out is stated below. Negative: all
-  int max_cell_width = 40;     ///< terminal columns; longer text ends in "…"
+  std::int64_t max_rows =
+      -1;                   ///< rows shown, the first and the last; the number left out stands between. Negative: all
+  int max_cell_width = 40;  ///< terminal columns; longer text ends in "…"
 };
 
 /// A table for people: aligned columns, numbers to the right, text to the left, NULL spelled out. A float32 is

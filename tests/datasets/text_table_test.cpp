@@ -30,8 +30,8 @@ TEST(TextTable, EmptyTablesShowTheirColumns) {
 
 TEST(TextTable, SaysHowManyRowsAreLeftOut) {
   const Table table({Column::own("n", std::vector<std::int64_t>{1, 2, 30000})});
-  EXPECT_EQ(text_of(table, {.max_rows = 2}), "n\n-\n1\n2\n(1 more rows)\n");
-  EXPECT_EQ(text_of(table, {.max_rows = 0}), "n\n-\n(3 more rows)\n");
+  EXPECT_EQ(text_of(table, {.max_rows = 2}), "    n\n-----\n    1\n(1 row left out)\n30000\n");
+  EXPECT_EQ(text_of(table, {.max_rows = 0}), "n\n-\n(3 rows left out)\n");
 }
 
 TEST(TextTable, LongTextIsCutAndControlCharactersAreEscaped) {

@@ -9,6 +9,7 @@
 namespace skyrank::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -54,6 +55,39 @@ TEST_F(CommandLine, KeepsALimitOfMemory) {
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.err, ContainsRegex("batch.yaml:5:.*: the query needs about .* beside its table, and the engine's "
                                          "limit of memory is 0.1 kB\n"));
+}
+
+TEST_F(CommandLine, ShowsTheFirstAndLastRowsOfALongAnswerOnATerminal) {
+  std::string text = "n\n";
+  for (int i = 0; i < 100'000; ++i) text += std::to_string(i) + "\n";
+  folder_.write("long.csv", text);
+  const std::string batch = folder_.write("long.yaml",
+                                          "version: 1\ntables: {t: {file: long.csv}}\nqueries:\n"
+                                          "  - {name: q, from: t, rank_by: {low: n}, select: [n]}\n");
+  ProgramOptions terminal;
+  terminal.terminal = true;
+  terminal.environment = {"TERM=dumb"};
+  const std::string shown = run_skyrank({"run", batch}, terminal).out;
+  EXPECT_THAT(shown, HasSubstr("   19\r\n(99960 rows left out)\r\n99980\r\n"));
+  EXPECT_THAT(shown, HasSubstr("99999\r\n100,000 rows from 100,000;"));
+  EXPECT_THAT(shown, HasSubstr("40 of 100,000 rows shown; for all, add --rows 0, --format csv or --out DIR"));
+  EXPECT_THAT(run_skyrank({"run", batch, "--rows", "0"}, terminal).out, HasSubstr("\r\n50000\r\n"));
+  EXPECT_THAT(run_skyrank({"run", batch}).out, AllOf(HasSubstr("\n50000\n"), Not(HasSubstr("rows shown"))));
+  EXPECT_THAT(run_skyrank({"run", batch, "--rows", "2"}).out, HasSubstr("\n    0\n(99998 rows left out)\n99999\n"));
+  expect_mistake({"run", batch, "--rows", "2", "--format", "csv"},
+                 "--rows is for tables: leave out --format, --json and --out, or --rows");
+}
+
+TEST_F(CommandLine, ReadsAPipeOnceForAllQueriesAndTables) {
+  const std::string batch =
+      folder_.write("piped.yaml",
+                    "version: 1\ntables: {a: {file: /dev/stdin}, b: {file: /dev/stdin}}\nqueries:\n"
+                    "  - {name: one, from: a, rank_by: {low: y}, limit: 1, select: [id]}\n"
+                    "  - {name: two, from: b, rank_by: {low: x}, limit: 1, select: [id]}\n");
+  const std::string command = "cat '" + folder_ / "points.csv" + "' | '" + skyrank_program() + "' run '" + batch + "'";
+  const Outcome outcome = run_program("bash", {"-c", command});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("--\ne\n"), HasSubstr("--\na\n")));
 }
 
 TEST_F(CommandLine, PrintsAHelpWithAnExampleForEachCommand) {

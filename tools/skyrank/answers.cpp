@@ -24,18 +24,25 @@ std::string summary_line(const Answer& answer) {
 /// Aligned tables with a heading and a line on size and time.
 class TextWriter : public AnswerWriter {
  public:
-  explicit TextWriter(Console& console) : console_(console) {}
+  TextWriter(Console& console, std::int64_t max_rows) : console_(console), max_rows_(max_rows) {}
 
   void write(const Answer& answer) override {
     if (!first_) console_.print("\n");
     first_ = false;
     console_.print(console_.strong(answer.query.name) + "\n");
-    print_table(console_, answer.result.table);
+    print_table(console_, answer.result.table, max_rows_);
     console_.print(console_.faint(summary_line(answer)) + "\n");
+    const std::int64_t rows = answer.result.table.num_rows();
+    if (max_rows_ >= 0 && rows > max_rows_) {
+      console_.print(console_.faint(fmt::format("{} of {} rows shown; for all, add --rows 0, --format csv or --out DIR",
+                                                with_separators(max_rows_), with_separators(rows))) +
+                     "\n");
+    }
   }
 
  private:
   Console& console_;
+  std::int64_t max_rows_;  // of an answer that are shown; negative: all
   bool first_ = true;
 };
 
@@ -148,6 +155,13 @@ std::unique_ptr<AnswerWriter> make_file_writer(const RunArguments& arguments, Co
   return std::make_unique<FileWriter>(console, std::move(files));
 }
 
+/// How many rows of an answer a table shows; negative: all. Only a person can have too many.
+std::int64_t rows_shown(const RunArguments& arguments, const Console& console) {
+  constexpr std::int64_t kRowsOnTerminal = 40;
+  if (arguments.rows) return *arguments.rows == 0 ? -1 : *arguments.rows;
+  return console.output_is_terminal() ? kRowsOnTerminal : -1;
+}
+
 std::unique_ptr<AnswerWriter> make_rows_writer(const RunArguments& arguments, std::size_t num_queries,
                                                Console& console) {
   const auto format = datasets::parse_output_format(arguments.format);
@@ -168,12 +182,18 @@ std::unique_ptr<AnswerWriter> make_rows_writer(const RunArguments& arguments, st
 
 std::unique_ptr<AnswerWriter> make_answer_writer(const RunArguments& arguments, std::size_t num_queries,
                                                  Console& console) {
+  const bool is_table =
+      arguments.out.empty() && !arguments.json && (arguments.format.empty() || arguments.format == "table");
+  if (arguments.rows && !is_table)
+    throw UsageError("--rows is for tables: leave out --format, --json and --out, or --rows");
   if (!arguments.out.empty()) return make_file_writer(arguments, console);
   if (arguments.json) {
     if (!arguments.format.empty()) throw UsageError("--json has its own form: leave --format out, or add --out DIR");
     return std::make_unique<JsonWriter>(console, arguments.batch.file, std::nullopt);
   }
-  if (arguments.format.empty() || arguments.format == "table") return std::make_unique<TextWriter>(console);
+  if (arguments.format.empty() || arguments.format == "table") {
+    return std::make_unique<TextWriter>(console, rows_shown(arguments, console));
+  }
   return make_rows_writer(arguments, num_queries, console);
 }
 

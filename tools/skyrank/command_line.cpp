@@ -70,6 +70,12 @@ void define_run(CLI::App& app, Arguments& arguments) {
       .add_option("--format", arguments.run.format,
                   "table, csv, jsonl, parquet or arrow (default: table; csv with --out)")
       ->type_name("FORMAT");
+  command
+      .add_option("--rows", arguments.run.rows,
+                  "Rows of each answer that a table shows, the first and the last; 0: all (default: 40 on a terminal, "
+                  "else all)")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--out", arguments.run.out, "Write each answer to DIR/<query name>.<format>")->type_name("DIR");
   add_engine_options(command, arguments.run.threads, arguments);
   add_json_flag(command, arguments.run.json);

@@ -26,9 +26,10 @@ struct BatchArguments {
 
 struct RunArguments {
   BatchArguments batch;
-  std::string format;         ///< table, csv, jsonl, parquet, arrow; empty: table, or csv with `out`
-  std::filesystem::path out;  ///< folder for one file a query; empty: standard output
-  int threads = 0;            ///< 0: all cores
+  std::string format;                ///< table, csv, jsonl, parquet, arrow; empty: table, or csv with `out`
+  std::filesystem::path out;         ///< folder for one file a query; empty: standard output
+  std::optional<std::int64_t> rows;  ///< shown of each answer in a table; 0: all
+  int threads = 0;                   ///< 0: all cores
   DeviceChoice device = DeviceChoice::automatic;
   std::size_t memory_bytes = 0;  ///< that queries may take; 0: no limit
   bool json = false;

@@ -37,7 +37,8 @@ void occupy_closed_descriptors() {
 }  // namespace
 
 Console::Console()
-    : output_has_colours_(colours_wanted(STDOUT_FILENO)),
+    : output_is_terminal_(isatty(STDOUT_FILENO) != 0),
+      output_has_colours_(colours_wanted(STDOUT_FILENO)),
       error_is_terminal_(isatty(STDERR_FILENO) != 0),
       error_has_colours_(colours_wanted(STDERR_FILENO)) {
   occupy_closed_descriptors();

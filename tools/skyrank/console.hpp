@@ -41,6 +41,8 @@ class Console {
   /// Replaces the transient status line on standard error; empty text removes it. Does nothing without a terminal.
   void show_status(std::string_view text);
   bool shows_status() const { return error_is_terminal_; }
+  /// Returns true if a person reads standard output.
+  bool output_is_terminal() const { return output_is_terminal_; }
 
  private:
   // With mutex_ held:
@@ -48,6 +50,7 @@ class Console {
   void check_output() const;
   void clear_status();
 
+  bool output_is_terminal_ = false;
   bool output_has_colours_ = false;
   bool error_is_terminal_ = false;
   bool error_has_colours_ = false;

@@ -90,9 +90,9 @@ std::string counted(std::int64_t number, std::string_view singular, std::string_
   return with_separators(number) + " " + std::string(number == 1 ? singular : plural);
 }
 
-void print_table(Console& console, const Table& table) {
+void print_table(Console& console, const Table& table, std::int64_t max_rows) {
   ConsoleBuffer buffer(console);
-  print_through(console, buffer, [&](std::ostream& out) { datasets::write_text(table, out); });
+  print_through(console, buffer, [&](std::ostream& out) { datasets::write_text(table, out, {.max_rows = max_rows}); });
 }
 
 std::string wrapped(std::string_view text, std::string_view indentation, std::size_t width) {

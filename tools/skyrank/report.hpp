@@ -38,8 +38,9 @@ std::string with_separators(std::int64_t number);
 /// "1 row", "1,234 rows".
 std::string counted(std::int64_t number, std::string_view singular, std::string_view plural);
 
-/// Prints a table aligned for people; throws as Console::print does.
-void print_table(Console& console, const Table& table);
+/// Prints a table aligned for people, of more than `max_rows` rows (negative: any number) only the first and the last;
+/// throws as Console::print does.
+void print_table(Console& console, const Table& table, std::int64_t max_rows);
 
 /// Breaks a text between words into lines of at most `width` terminal columns of ASCII; lines after the first begin
 /// with `indentation`, which counts towards the width of all.

@@ -4,16 +4,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <new>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <skyrank/error.hpp>
 
+#include "engine/duration.hpp"
+#include "engine/exec/admission.hpp"
 #include "engine/exec/contenders.hpp"
 #include "engine/exec/device/levels.hpp"
 #include "engine/exec/device/resident.hpp"
@@ -35,6 +40,7 @@
 #include "engine/exec/skyline.hpp"
 #include "engine/exec/stop.hpp"
 #include "engine/exec/survey.hpp"
+#include "engine/exec/timer.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
 #include "kernels/common/memory.hpp"
@@ -85,6 +91,7 @@ struct Execution {
   Work work;
   std::optional<exec::DeviceSession> session = std::nullopt;  ///< where filters and keys are of the device
   exec::KeyShare share = {};                                  ///< of keys over the rows that pass the condition
+  std::string* phase = nullptr;                               ///< says what the query is at, for a TimeoutError
 
   const BoundQuery& query() const { return plan.query; }
   exec::DeviceSession* device() { return session ? &*session : nullptr; }
@@ -100,6 +107,7 @@ kernels::TransferBytes transferred() {
 /// is booked as transfer.
 template <class F>
 auto timed(Execution& execution, double& stage_ms, PlanNode& node, const F& f) {
+  *execution.phase = node.op;
   execution.runtime.context.check();
   const kernels::TransferBytes before = transferred();
   const double sent_before = execution.session ? execution.session->transfer_ms() : 0;
@@ -628,15 +636,54 @@ std::string amount(double bytes) {
   return format_number(std::ceil(bytes / (small ? 1e2 : 1e5)) / 10) + (small ? " kB" : " MB");
 }
 
+std::optional<std::chrono::milliseconds> time_limit(const Query& query, const RunOptions& options) {
+  if (query.time_limit && options.timeout) return std::min(*query.time_limit, *options.timeout);
+  return query.time_limit ? query.time_limit : options.timeout;
+}
+
+/// What may end a query early, from its beginning to its end, and what the query is at.
+class Limits {
+ public:
+  Limits(const Query& query, const RunOptions& options, exec::Timer& timer)
+      : timeout_(time_limit(query, options)), caller_(options.stop) {
+    if (!timeout_) return;
+    if (timeout_->count() < 1) throw QueryError("a time limit must be at least 1 ms", query.location);
+    source_ = std::stop_source();
+    forward_.emplace(caller_, [this] { source_.request_stop(); });
+    alarm_.emplace(timer, exec::Timer::Clock::now() + *timeout_, source_);
+  }
+
+  /// The caller's token or, with a time limit, one that stops when the time is over too.
+  std::stop_token stop() const { return timeout_ ? source_.get_token() : caller_; }
+
+  /// Throws for a query that was stopped.
+  [[noreturn]] void fail(const Query& query) const {
+    if (caller_.stop_requested() || !timeout_) throw CancelledError("the query was cancelled", query.location);
+    const std::string name = query.name.empty() ? "" : " '" + query.name + "'";
+    throw TimeoutError(
+        "the query" + name + " took longer than its time limit of " + to_string(*timeout_) + ", and was at: " + phase,
+        query.location);
+  }
+
+  std::string phase = "waiting for the engine's threads";
+
+ private:
+  std::optional<std::chrono::milliseconds> timeout_;
+  std::stop_token caller_;
+  std::stop_source source_{std::nostopstate};
+  std::optional<std::stop_callback<std::function<void()>>> forward_;
+  std::optional<exec::Timer::Alarm> alarm_;
+};
+
 /// Turns what may come out of the layers below into the errors of the public API.
 template <class F>
-auto guarded(const Query& query, const F& f) {
+auto guarded(const Query& query, const Limits& limits, const F& f) {
   try {
     return f();
   } catch (const planner::NoPath& none) {
     throw BindError(none.reason, query.location);
   } catch (const kernels::Cancelled&) {
-    throw CancelledError("the query was cancelled", query.location);
+    limits.fail(query);
   } catch (const kernels::cuda::OutOfMemory& failure) {
     throw ResourceError(failure.what(), query.location);
   } catch (const kernels::cuda::Failure& failure) {
@@ -688,8 +735,11 @@ struct Engine::State {
     return made;
   }
 
-  Result answer(const Query& query, const Table& table, const RunOptions& run) const {
-    const exec::StopScope stops(run.stop);
+  Result answer(const Query& query, const Table& table, const RunOptions& run, Limits& limits) const {
+    limits.phase = "planning";
+    const std::stop_token stop = limits.stop();
+    const exec::StopScope stops(stop);
+    exec::check(stop);
     const exec::QueryMemory columns;
     kernels::TransferTally tally;
     const kernels::TallyScope tallied(&tally);
@@ -700,12 +750,13 @@ struct Engine::State {
     runtime.constraints = planned.constraints;
     runtime.machine = planned.machine;
     runtime.context.count_work = run.count_work;
-    runtime.context.stop = run.stop;
+    runtime.context.stop = stop;
     runtime.preference = planned.survey.preference;
     runtime.ranking = planned.survey.ranking;
     runtime.preference.unsent = runtime.ranking.unsent = 0;  // when paths are chosen again, the columns are there
     runtime.rules = planned.rules.rules();
     Execution execution{std::move(planned), std::move(runtime), {}, {}};
+    execution.phase = &limits.phase;
     if (execution.plan.on_device) execution.session.emplace(execution.plan.sharers > 0);
     share_keys(execution, table, execution.session ? shared_device_keys : shared_keys);
     execution.timing.bind_ms = watch.lap();
@@ -731,17 +782,17 @@ struct Engine::State {
   }
 
   /// Answers a query within the engine's limit of memory.
-  Result answer_counted(const Query& query, const Table& table, const RunOptions& run) const {
+  Result answer_counted(const Query& query, const Table& table, const RunOptions& run, Limits& limits) const {
     const std::size_t before = memory == nullptr ? 0 : memory->used();
     try {
       const kernels::AccountScope counted(memory.get());
       try {
-        return answer(query, table, run);
+        return answer(query, table, run, limits);
       } catch (const kernels::cuda::OutOfMemory&) {  // of the GPU, where kept keys must not stand in a query's way
         if (shared_device_keys.bytes() == 0) throw;
         shared_device_keys.drop_all();
       }
-      return answer(query, table, run);
+      return answer(query, table, run, limits);
     } catch (const kernels::OverLimit& over) {
       throw ResourceError(over_limit(query, table, over, before), query.location);
     } catch (const std::bad_alloc&) {
@@ -778,6 +829,8 @@ struct Engine::State {
   std::vector<std::string> warnings;
   kernels::WorkerThreads workers;
   mutable tbb::task_arena arena;  // execute() may be called from several threads at once
+  mutable exec::Admission admission{arena};
+  mutable exec::Timer timer;
   bool cuda = false;
   std::optional<planner::PriceList> prices;  ///< none: those of the built-in profile
   exec::Rules rules;
@@ -801,16 +854,16 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 const std::vector<std::string>& Engine::warnings() const { return state_->warnings; }
 
 Result Engine::run(const Query& query, const Table& table, const RunOptions& options) const {
-  return guarded(query, [&] {
-    return state_->arena.execute([&] {
-      // Isolated: a thread that waits for a part of this query must not pick up a part of another caller's.
-      return tbb::this_task_arena::isolate([&] { return state_->answer_counted(query, table, options); });
-    });
+  Limits limits(query, options, state_->timer);
+  return guarded(query, limits, [&] {
+    std::optional<Result> result;
+    state_->admission.run(limits.stop(), [&] { result = state_->answer_counted(query, table, options, limits); });
+    return std::move(*result);
   });
 }
 
 Table Engine::pin(const Table& table, Pin when) const {
-  return guarded({}, [&] {
+  return guarded({}, Limits({}, {}, state_->timer), [&] {
     require_cuda();
     Table pinned = exec::kept_on_device(table);
     if (when == Pin::now) exec::bring_to_device(pinned);
@@ -821,13 +874,20 @@ Table Engine::pin(const Table& table, Pin when) const {
 void Engine::check(const Query& query, const Table& table) const { explain(query, table); }
 
 PlanNode Engine::explain(const Query& query, const Table& table, const RunOptions& options) const {
-  return guarded(query, [&] {
-    return state_->arena.execute([&] {
+  Limits limits(query, options, state_->timer);
+  return guarded(query, limits, [&] {
+    std::optional<PlanNode> tree;
+    state_->admission.run(limits.stop(), [&] {
+      limits.phase = "planning";
+      const std::stop_token stop = limits.stop();
+      const exec::StopScope stops(stop);
+      exec::check(stop);
       const kernels::AccountScope counted(state_->memory.get());
       exec::PhysicalPlan plan = state_->plan(query, table, options);
       exec::choose_paths(plan);
-      return exec::tree(std::move(plan.operators), plan.rules);
+      tree = exec::tree(std::move(plan.operators), plan.rules);
     });
+    return std::move(*tree);
   });
 }
 

@@ -1,7 +1,5 @@
 #include "engine/exec/classes.hpp"
 
-#include <oneapi/tbb/parallel_sort.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,6 +8,8 @@
 #include <utility>
 
 #include "engine/exec/ranges.hpp"
+#include "engine/exec/stop.hpp"
+#include "kernels/cpu/parallel.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -134,14 +134,19 @@ Classes merge_tables(Vector<std::int64_t> of, const std::vector<ClassTable>& tab
   };
   Vector<Class> classes;
   Vector<std::int64_t> base;
+  const std::stop_token& stop = current_stop();
   for (const ClassTable& table : tables) {
+    check(stop);
     base.push_back(static_cast<std::int64_t>(classes.size()));
     for (const std::int64_t first : table.first) classes.push_back({first, static_cast<std::int64_t>(classes.size())});
   }
-  tbb::parallel_sort(classes, [](const Class& a, const Class& b) { return a.first < b.first; });
+  kernels::parallel_sort(
+      classes.begin(), classes.end(), [](const Class& a, const Class& b) { return a.first < b.first; },
+      kernels::Context{.stop = stop});
   Classes result{std::move(of), Vector<std::int64_t>(classes.size())};
   Vector<std::int64_t> number(classes.size());
   for (std::size_t i = 0; i < classes.size(); ++i) {
+    check_at(static_cast<std::int64_t>(i), stop);
     result.first[i] = classes[i].first;
     number[classes[i].index] = static_cast<std::int64_t>(i);
   }
@@ -161,8 +166,10 @@ Classes number_classes(std::int64_t n, const Hash& hash, const Equal& equal) {
   const Spread rows = spread(hashes, kTableBits);
   std::vector<ClassTable> tables(std::size_t{1} << kTableBits);
   Vector<std::int64_t> of(static_cast<std::size_t>(n));
+  const std::stop_token& stop = current_stop();
   for_each_range(static_cast<std::int64_t>(tables.size()), 1, [&](std::int64_t table, std::int64_t) {
     for (std::int64_t i = rows.bounds[table]; i < rows.bounds[table + 1]; ++i) {
+      check_at(i, stop);
       const std::int64_t position = rows.positions[i];
       of[position] = tables[table].find_or_insert(position, hashes[position], equal);
     }

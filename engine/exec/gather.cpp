@@ -1,7 +1,5 @@
 #include "engine/exec/gather.hpp"
 
-#include <oneapi/tbb/parallel_sort.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -12,6 +10,8 @@
 #include <utility>
 
 #include "engine/exec/ranges.hpp"
+#include "engine/exec/stop.hpp"
+#include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/scratch.hpp"
 
 namespace skyrank::exec {
@@ -184,7 +184,9 @@ Vector<std::int64_t> ascending_order(std::span<const std::int64_t> numbers) {
   if (std::is_sorted(numbers.begin(), numbers.end())) return {};
   Vector<std::int64_t> order(numbers.size());
   std::iota(order.begin(), order.end(), 0);
-  tbb::parallel_sort(order, [&](std::int64_t a, std::int64_t b) { return numbers[a] < numbers[b]; });
+  kernels::parallel_sort(
+      order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return numbers[a] < numbers[b]; },
+      kernels::Context{.stop = current_stop()});
   return order;
 }
 

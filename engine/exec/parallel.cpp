@@ -22,6 +22,7 @@ void for_chunks(std::int64_t n, const std::function<void(std::int64_t, std::int6
   std::mutex mutex;
   kernels::MemoryAccount* const account = kernels::current_account();
   tbb::parallel_for(std::int64_t{0}, chunks, [&](std::int64_t chunk) {
+    const StopScope stops(stop);
     const kernels::AccountScope counted(account);
     if (chunk > first_failed.load(std::memory_order_relaxed)) return;
     try {

@@ -18,6 +18,7 @@ void for_each_range(std::int64_t n, std::int64_t grain, const std::function<void
   kernels::MemoryAccount* const account = kernels::current_account();
   kernels::TransferTally* const tally = kernels::current_tally();
   tbb::parallel_for(std::int64_t{0}, (n + grain - 1) / grain, [&](std::int64_t range) {
+    const StopScope stops(stop);
     const kernels::AccountScope counted(account);
     const kernels::TallyScope tallied(tally);
     check(stop);

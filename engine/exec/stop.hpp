@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <stop_token>
 
 namespace skyrank::exec {
@@ -17,10 +18,16 @@ class StopScope {
   const std::stop_token* before_;
 };
 
-/// The token of the query that this thread answers; one that never stops without.
+/// Returns the token of the query that this thread answers; one that never stops without.
 const std::stop_token& current_stop();
 
 /// Throws kernels::Cancelled once a stop is requested.
 void check(const std::stop_token& stop);
+
+/// The same for each `kRowsBetweenChecks`-th row of a serial loop.
+inline constexpr std::int64_t kRowsBetweenChecks = std::int64_t{1} << 16;
+inline void check_at(std::int64_t row, const std::stop_token& stop) {
+  if (row % kRowsBetweenChecks == 0) check(stop);
+}
 
 }  // namespace skyrank::exec

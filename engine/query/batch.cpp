@@ -165,7 +165,7 @@ Batch parse_batch(std::string_view yaml, const std::string& source, const BatchL
   if (document.root().kind == YamlNode::Kind::null) {
     document.fail(document.root(), "the batch is empty; it needs the keys version, tables and queries");
   }
-  const MapReader map(document, document.root(), "a batch", {"version", "tables", "queries"});
+  const MapReader map(document, document.root(), "a batch", {"version", "timeout", "tables", "queries"});
   const YamlNode& version = map.require("version");
   if (query::read_integer(document, version, "'version'", 1) != kVersion) {
     document.fail(version,
@@ -174,6 +174,10 @@ Batch parse_batch(std::string_view yaml, const std::string& source, const BatchL
   Batch batch;
   batch.tables = read_tables(document, map.require("tables"));
   batch.queries = read_queries(document, map.require("queries"), names_of(batch.tables));
+  if (const YamlNode* node = map.find("timeout")) {
+    const std::chrono::milliseconds limit = query::read_duration(document, *node, "'timeout'");
+    for (Query& query : batch.queries) query.time_limit = query.time_limit.value_or(limit);
+  }
   return batch;
 }
 

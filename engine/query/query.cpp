@@ -28,6 +28,7 @@ void check_counts(const Query& query) {
   require(query.skip >= 0, "'offset' must not be negative, but is " + std::to_string(query.skip));
   require(!query.max_rows || *query.max_rows >= 0,
           "'limit' must not be negative, but is " + std::to_string(query.max_rows.value_or(0)));
+  require(!query.time_limit || query.time_limit->count() >= 1, "'timeout' must be at least 1 ms");
   require(query.skip <= std::numeric_limits<std::int64_t>::max() - query.max_rows.value_or(0),
           "'offset' and 'limit' together exceed 9223372036854775807");
 }
@@ -189,6 +190,11 @@ Query& Query::select(std::vector<SelectItem> items) {
   return *this;
 }
 
+Query& Query::timeout(std::chrono::milliseconds limit) {
+  time_limit = limit;
+  return *this;
+}
+
 Query& Query::using_path(Using forced) {
   path = std::move(forced);
   return *this;
@@ -213,7 +219,8 @@ bool Query::operator==(const Query& other) const {
          num_levels == other.num_levels && at_least_rows == other.at_least_rows &&
          only_distinct == other.only_distinct && ranking == other.ranking && skip == other.skip &&
          max_rows == other.max_rows && tie_rule == other.tie_rule && nan_rule == other.nan_rule &&
-         null_rule == other.null_rule && selection == other.selection && path == other.path;
+         null_rule == other.null_rule && selection == other.selection && time_limit == other.time_limit &&
+         path == other.path;
 }
 
 Aggregate count(std::string name) { return aggregate_of(Aggregate::Function::count, std::move(name), std::nullopt); }

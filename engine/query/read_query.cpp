@@ -12,9 +12,9 @@
 namespace skyrank::query {
 namespace {
 
-const std::vector<std::string> kQueryKeys = {"name",   "from",   "where",    "group_by", "aggregate", "partition_by",
-                                             "prefer", "levels", "at_least", "distinct", "rank_by",   "offset",
-                                             "limit",  "ties",   "nan",      "nulls",    "select",    "using"};
+const std::vector<std::string> kQueryKeys = {
+    "name",    "from",   "where", "group_by", "aggregate", "partition_by", "prefer", "levels",  "at_least", "distinct",
+    "rank_by", "offset", "limit", "ties",     "nan",       "nulls",        "select", "timeout", "using"};
 const Choices<Ties> kTies = {{"first", Ties::first}, {"last", Ties::last}, {"all", Ties::all}, {"any", Ties::any}};
 const Choices<Missing> kMissing = {{"worst", Missing::worst}, {"exclude", Missing::exclude}, {"error", Missing::error}};
 const Choices<DeviceChoice> kDevices = {
@@ -123,6 +123,9 @@ class QueryReader {
       for (const YamlNode& item : read_list(document_, node, what, "[name, price, {twice: 2 * price}]")) {
         read_selected(item);
       }
+    });
+    with("timeout", [&](const YamlNode& node, const std::string& what) {
+      query_.time_limit = read_duration(document_, node, what);
     });
     with("using", [&](const YamlNode& node, const std::string& what) { query_.path = read_using(node, what); });
   }

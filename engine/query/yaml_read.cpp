@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "engine/duration.hpp"
 #include "engine/query/ast.hpp"
 #include "engine/query/functions.hpp"
 #include "engine/text.hpp"
@@ -223,6 +224,12 @@ std::uint64_t read_unsigned(const YamlDocument& document, const YamlNode& node, 
     document.fail(node, what + " must not be negative, found " + node.text);
   }
   return parse_integer<std::uint64_t>(document, node, what);
+}
+
+std::chrono::milliseconds read_duration(const YamlDocument& document, const YamlNode& node, const std::string& what) {
+  const auto duration = node.is_scalar() ? parse_duration(node.text) : std::nullopt;
+  if (!duration) document.fail(node, what + " needs " + kDurationExample + ", found " + found(node));
+  return *duration;
 }
 
 Expression read_expression(const YamlDocument& document, const YamlNode& node, const std::string& what) {

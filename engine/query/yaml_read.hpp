@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,6 +44,8 @@ bool read_bool(const YamlDocument& document, const YamlNode& node, const std::st
 std::int64_t read_integer(const YamlDocument& document, const YamlNode& node, const std::string& what,
                           std::int64_t at_least);
 std::uint64_t read_unsigned(const YamlDocument& document, const YamlNode& node, const std::string& what);
+/// A time such as 30s, 500ms or 5min; a plain number is seconds.
+std::chrono::milliseconds read_duration(const YamlDocument& document, const YamlNode& node, const std::string& what);
 Expression read_expression(const YamlDocument& document, const YamlNode& node, const std::string& what);
 /// Reads a number (.inf and -.inf included), true, false, date '...', timestamp '...' or NULL; every other text, and
 /// all in quotes, is a string.

@@ -88,6 +88,9 @@ std::vector<Phase> phases() {
       {"Ranking", from().rank_by({high(slow)}).limit(kRows / 5).select({"row"})},
       {"RankingsInPartitions", from().partition_by({"p", "q"}).rank_by({low("x")}).limit(2).select({"row"})},
       {"Gather", from().rank_by({low("p")}).limit(kRows / 10 * 9)},
+      {"GatherStrings", from().rank_by({low("p")}).limit(kRows / 10 * 9).select({"s", "s = 'string 3'", "d0"})},
+      {"Distinct", from().prefer({low("p"), high("-q")}).levels(40).distinct()},
+      {"SkylineInPartitions", from().partition_by({"p"}).prefer(all)},
   };
 }
 
@@ -135,6 +138,98 @@ TEST_P(Cancellation, EndsAQuerySoon) {
     EXPECT_LT(latencies[latencies.size() / 2], kSoonMs);
   }
   EXPECT_EQ(engine.run(from().rank_by({low("d0")}).limit(2), table()).rows.size(), 2U) << "usable afterwards";
+}
+
+/// The same query of many callers, one of whom stops.
+TEST(CancellationOfOneOfMany, EndsItSoonWhereItWaitsForThreads) {
+  constexpr std::size_t kOthers = 16;
+  const Query query = from().prefer(pareto({low("d0"), low("d1"), low("d2"), low("d3"), low("d4"), low("d5")}));
+  for (const int threads : {1, 2, 4}) {
+    const Engine engine({.threads = threads});
+    std::stop_source end;
+    std::vector<std::jthread> others;
+    for (std::size_t i = 0; i < kOthers; ++i) {
+      others.emplace_back([&] {
+        try {
+          for (;;) engine.run(query, table(), {.count_work = false, .stop = end.get_token()});
+        } catch (const CancelledError&) {
+        }
+      });
+    }
+    std::this_thread::sleep_for(Milliseconds(300));
+    std::vector<double> latencies;
+    for (int i = 0; i < 5; ++i) {
+      const double latency = stop_after(engine, query, Milliseconds(20));
+      EXPECT_GE(latency, 0) << "done before the stop";
+      latencies.push_back(latency);
+    }
+    const Clock::time_point asked = Clock::now();
+    end.request_stop();
+    others.clear();
+    const Milliseconds all = Clock::now() - asked;
+    std::sort(latencies.begin(), latencies.end());
+    if (!tests::kSanitized) {
+      EXPECT_LT(latencies[latencies.size() / 2], kSoonMs) << threads << " threads";
+      EXPECT_LT(all.count(), 4 * kSoonMs) << threads << " threads, all callers at once";
+    }
+  }
+}
+
+TEST(CancellationOfPlanning, IsHeardBeforeAnythingIsDone) {
+  const Engine engine({.threads = 2});
+  std::stop_source source;
+  source.request_stop();
+  EXPECT_THROW(engine.explain(from().rank_by({low("x")}), table(), {.stop = source.get_token()}), CancelledError);
+}
+
+std::string timeout_of(const Engine& engine, const Query& query, const RunOptions& options = {}) {
+  try {
+    engine.run(query, table(), options);
+  } catch (const TimeoutError& error) {
+    return error.what();
+  }
+  return "done in time";
+}
+
+TEST(TimeLimit, EndsAQuerySoonAfterIt) {
+  using namespace std::chrono_literals;
+  const Engine engine({.threads = 2});
+  const Query slow = from().named("slow").prefer({low("x"), low("y")}).at_least(kRows / 10 * 9);
+  const Clock::time_point start = Clock::now();
+  const std::string message = timeout_of(engine, Query(slow).timeout(60ms));
+  const Milliseconds time = Clock::now() - start;
+  EXPECT_TRUE(message.starts_with("the query 'slow' took longer than its time limit of 60 ms, and was at: "))
+      << message;
+  EXPECT_GE(time.count(), 60);
+  if (!tests::kSanitized) {
+    EXPECT_LT(time.count(), 60 + 2 * kSoonMs);
+  }
+  EXPECT_TRUE(timeout_of(engine, slow, {.stop = {}, .timeout = 50ms}).find("time limit of 50 ms") != std::string::npos);
+  EXPECT_TRUE(timeout_of(engine, Query(slow).timeout(1h), {.stop = {}, .timeout = 40ms}).find("of 40 ms") !=
+              std::string::npos);
+  EXPECT_TRUE(timeout_of(engine, Query(slow).timeout(40ms), {.stop = {}, .timeout = 1h}).find("of 40 ms") !=
+              std::string::npos);
+  EXPECT_EQ(timeout_of(engine, from().rank_by({low("d0")}).limit(2).timeout(1h)), "done in time");
+  EXPECT_THROW(engine.run(slow, table(), {.stop = {}, .timeout = 0ms}), QueryError);
+}
+
+TEST(TimeLimit, CountsTheWaitForThreads) {
+  using namespace std::chrono_literals;
+  const Engine engine({.threads = 1});
+  const Query slow = from().prefer({low("x"), low("y")}).at_least(kRows / 10 * 9);
+  std::stop_source end;
+  std::jthread other([&] { EXPECT_THROW(engine.run(slow, table(), {.stop = end.get_token()}), CancelledError); });
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(timeout_of(engine, Query(slow).timeout(30ms)),
+            "the query took longer than its time limit of 30 ms, and was at: waiting for the engine's threads");
+  end.request_stop();
+}
+
+TEST(TimeLimit, AStopOfTheCallerIsNoTimeout) {
+  using namespace std::chrono_literals;
+  const Engine engine({.threads = 2});
+  const Query slow = from().prefer({low("x"), low("y")}).at_least(kRows / 10 * 9).timeout(1h);
+  EXPECT_GE(stop_after(engine, slow, Milliseconds(50)), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Phases, Cancellation, testing::ValuesIn(phases()),

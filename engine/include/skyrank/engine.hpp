@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -37,8 +38,11 @@ struct EngineOptions {
 };
 
 struct RunOptions {
-  bool count_work = false;  ///< fill Result::work and the plan's counters
-  std::stop_token stop;     ///< CancelledError soon after a stop is requested
+  bool count_work = false;    ///< fill Result::work and the plan's counters
+  std::stop_token stop = {};  ///< CancelledError soon after a stop is requested, also while the query waits for threads
+  /// TimeoutError soon after so long, counted from the call, with the wait for the engine's threads. A query's own
+  /// limit (Query::timeout) holds too: the shorter of the two ends it. None: no limit.
+  std::optional<std::chrono::milliseconds> timeout = {};
   /// Queries over the same table that are to follow: where columns are shared, the planner prices their way to a GPU by
   /// this query's part of it.
   int later_queries = 0;
@@ -80,7 +84,8 @@ class SKYRANK_EXPORT Engine {
   const std::vector<std::string>& warnings() const;
 
   /// Runs a query over a table (the query's table name does not matter here).
-  /// Throws QueryError, BindError, DataError, DeviceError, ResourceError, CancelledError.
+  /// Throws QueryError, BindError, DataError, DeviceError, ResourceError, CancelledError, TimeoutError. Callers beyond
+  /// the engine's number of threads wait for their turn, in the order of their calls.
   Result run(const Query& query, const Table& table, const RunOptions& options = {}) const;
 
   /// Binds only: throws what `run` would throw before it touches data.

@@ -72,4 +72,10 @@ class SKYRANK_EXPORT CancelledError : public Error {
   using Error::Error;
 };
 
+/// The query took longer than its time limit.
+class TimeoutError : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace skyrank

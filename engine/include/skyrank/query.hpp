@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -70,7 +71,8 @@ struct SKYRANK_EXPORT Query {
   Ties tie_rule = Ties::first;
   Missing nan_rule = Missing::worst;
   Missing null_rule = Missing::worst;
-  std::vector<SelectItem> selection;  ///< empty: `row`, then every column
+  std::vector<SelectItem> selection;                    ///< empty: `row`, then every column
+  std::optional<std::chrono::milliseconds> time_limit;  ///< `timeout`, > 0: TimeoutError after so long
   Using path;
   Location location;  ///< where the query stands in its batch; not compared
 
@@ -96,6 +98,8 @@ struct SKYRANK_EXPORT Query {
   Query& select(std::initializer_list<Expression> columns) { return select(std::vector<Expression>(columns)); }
   Query& select(std::vector<SelectItem> items);
   Query& select(std::initializer_list<SelectItem> items) { return select(std::vector<SelectItem>(items)); }
+  /// The longest that an answer may take, waiting for the engine's threads included and reading the table not.
+  Query& timeout(std::chrono::milliseconds limit);
   Query& using_path(Using path);
 
   /// QueryError where the parts contradict each other or a number is out of range. The engine calls it; YAML errors are

@@ -52,7 +52,7 @@ TEST(BatchErrors, OfTheWholeDocument) {
           {"version: 1\nversion: 1", "2:1: the key 'version' comes twice"},
           {"version: 1\n\"version\": 1", "2:1: the key 'version' comes twice"},
           {"version: 1\nquerys: []",
-           "2:1: a batch has no key 'querys'; did you mean 'queries'? (keys are version, tables, queries)"},
+           "2:1: a batch has no key 'querys'; did you mean 'queries'? (keys are version, timeout, tables, queries)"},
           {"version: 1\n---\nversion: 1", "2:1: a batch is one YAML document; this is the second"},
           {"version: 1\ntables: {}\nqueries: []",
            "3:10: 'queries' is empty; it needs a list such as [{name: cheap, from: hotels, ...}]"},
@@ -165,6 +165,7 @@ TEST(BatchErrors, OfTables) {
 }
 
 TEST(BatchErrors, OfQueries) {
+  const std::string kTime = "a time such as 30s, 500ms or 5min (a plain number is seconds)";
   expect_errors(
       {
           {"from: t", "4:5: a query needs the key 'name'"},
@@ -229,6 +230,14 @@ TEST(BatchErrors, OfQueries) {
            "6:13: a preference has one key, found 2; several preferences are a list: [{low: a}, {high: b}]"},
           {"prefer: [{low: a}, {high: b}, {low: c}]\n    levels: 0", "7:13: 'levels' must be at least 1, found 0"},
           {"limit: -1", "6:12: 'limit' must not be negative, found -1"},
+          {"timeout: soon", "6:14: 'timeout' needs " + kTime + ", found 'soon'"},
+          {"timeout: 0", "6:14: 'timeout' needs " + kTime + ", found '0'"},
+          {"timeout: 0.4ms", "6:14: 'timeout' needs " + kTime + ", found '0.4ms'"},
+          {"timeout: -1s", "6:14: 'timeout' needs " + kTime + ", found '-1s'"},
+          {"timeout: 3 days", "6:14: 'timeout' needs " + kTime + ", found '3 days'"},
+          {"timeout: 1000000h", "6:14: 'timeout' needs " + kTime + ", found '1000000h'"},
+          {"timeout: nan", "6:14: 'timeout' needs " + kTime + ", found 'nan'"},
+          {"timeout: [1]", "6:14: 'timeout' needs " + kTime + ", found a list"},
           {"limit: 2.5", "6:12: 'limit' needs a whole number, found '2.5'"},
           {"limit: ten", "6:12: 'limit' needs a whole number, found 'ten'"},
           {"limit: 9223372036854775808", "6:12: 'limit' is out of range: '9223372036854775808'"},

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +17,7 @@ namespace skyrank {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
 
 // The text of one query over the table t, whose lines are indented as they must be.
 Query parse_query(const std::string& lines) {
@@ -100,12 +102,27 @@ TEST(Batch, YamlAndBuilderGiveEqualQueries) {
        expected().prefer(low("a")).using_path({{"sort-first"}, DeviceChoice::cpu, {{"block", 128}}})},
       {"prefer: {low: a}\nusing: {algorithm: [sort-first, heap], device: auto}",
        expected().prefer(low("a")).using_path({{"sort-first", "heap"}, DeviceChoice::automatic, {}})},
+      {"prefer: {low: a}\ntimeout: 30s", expected().prefer(low("a")).timeout(30s)},
+      {"prefer: {low: a}\ntimeout: 30", expected().prefer(low("a")).timeout(30s)},
+      {"prefer: {low: a}\ntimeout: 1.5", expected().prefer(low("a")).timeout(1500ms)},
+      {"prefer: {low: a}\ntimeout: 250 ms", expected().prefer(low("a")).timeout(250ms)},
+      {"prefer: {low: a}\ntimeout: '5min'", expected().prefer(low("a")).timeout(5min)},
+      {"prefer: {low: a}\ntimeout: 2h", expected().prefer(low("a")).timeout(2h)},
       {"prefer: {low: a}\nusing: {device: cuda}", expected().prefer(low("a")).using_path({{}, DeviceChoice::cuda, {}})},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.yaml);
     EXPECT_EQ(parse_query(c.yaml), c.query);
   }
+}
+
+TEST(Batch, ATimeLimitOfTheBatchIsThatOfQueriesWithoutTheirOwn) {
+  const Batch batch = parse_batch(
+      "version: 1\ntimeout: 2min\ntables: {t: {file: t.csv}}\nqueries:\n"
+      "  - {name: a, from: t, rank_by: {low: x}}\n  - {name: b, from: t, rank_by: {low: x}, timeout: 1s}\n",
+      "test.yaml");
+  EXPECT_EQ(batch.query("a"), Query::from("t").named("a").rank_by({low("x")}).timeout(2min));
+  EXPECT_EQ(batch.query("b"), Query::from("t").named("b").rank_by({low("x")}).timeout(1s));
 }
 
 TEST(Batch, ReadsTables) {
@@ -263,8 +280,8 @@ TEST_F(BatchFile, WithoutPermissionIsAResourceError) {
 TEST_F(BatchFile, ErrorsNameTheFile) {
   const fs::path file = write("b.yaml", "version: 1\ntabels: {}\n");
   EXPECT_EQ(error_of(file), "query: " + file.string() +
-                                ":2:1: a batch has no key 'tabels'; did you mean 'tables'? (keys are version, tables, "
-                                "queries)");
+                                ":2:1: a batch has no key 'tabels'; did you mean 'tables'? (keys are version, timeout, "
+                                "tables, queries)");
 }
 
 TEST_F(BatchFile, BeyondTheLimitIsRefused) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -90,6 +91,7 @@ TEST(Query, EqualityIsOfMeaning) {
       cheap_and_good().nan(Missing::error),
       cheap_and_good().nulls(Missing::error),
       cheap_and_good().select({"price"}),
+      cheap_and_good().timeout(std::chrono::seconds(1)),
       cheap_and_good().using_path({{"sort-first"}, DeviceChoice::cpu, {}}),
   };
   for (std::size_t i = 0; i < others.size(); ++i) EXPECT_FALSE(others[i] == base) << i;
@@ -121,6 +123,7 @@ TEST(Query, ContradictionsAreRefused) {
       {Query::from("t").rank_by({low("a")}).levels(2), "'levels' needs 'prefer'"},
       {Query::from("t").rank_by({low("a")}).at_least(2), "'at_least' needs 'prefer'"},
       {Query::from("t").rank_by({low("a")}).distinct(), "'distinct' needs 'prefer'"},
+      {cheap_and_good().timeout(std::chrono::milliseconds(0)), "'timeout' must be at least 1 ms"},
       {cheap_and_good().limit(-1), "'limit' must not be negative, but is -1"},
       {cheap_and_good().offset(-2), "'offset' must not be negative, but is -2"},
       {cheap_and_good().offset(1).limit(kMax), "'offset' and 'limit' together exceed 9223372036854775807"},

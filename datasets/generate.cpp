@@ -363,7 +363,7 @@ Column make_column(int index, Type type, std::int64_t rows, std::shared_ptr<void
 
 std::span<const Distribution> distributions() { return kDistributions; }
 
-Table generate(const GeneratorSpec& spec, int threads, const Location& where) {
+Table generate(const GeneratorSpec& spec, int threads, const Location& where, const std::stop_token& stop) {
   const Recipe& recipe = find_recipe(spec.distribution, where);
   check_ranges(spec, where);
   Draft draft{.rows = spec.rows, .dims = spec.dims, .seed = spec.seed};
@@ -379,8 +379,10 @@ Table generate(const GeneratorSpec& spec, int threads, const Location& where) {
   const WorkerThreads workers(spec.rows > kBlockRows ? wanted : 1);
   tbb::task_arena arena(workers.count());
   arena.execute([&] {
-    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, spec.rows, kBlockRows),
-                      [&](const auto& block) { recipe.fill(draft, block.begin(), block.end()); });
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, spec.rows, kBlockRows), [&](const auto& block) {
+      if (stop.stop_requested()) throw CancelledError("generating was cancelled", where);
+      recipe.fill(draft, block.begin(), block.end());
+    });
   });
   return Table(std::move(columns));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <stop_token>
 #include <string_view>
 
 #include <skyrank/batch.hpp>
@@ -49,7 +50,8 @@ std::span<const Distribution> distributions();
 /// stream a row, its state the mixed hash of seed and row. The 12 draws within N have 16 bits each.
 ///
 /// BindError with the nearest name for an unknown distribution, QueryError for rows or dims out of range (both at
-/// `where`), ResourceError when there is not enough memory.
-Table generate(const GeneratorSpec& spec, int threads = 0, const Location& where = {});
+/// `where`), ResourceError when there is not enough memory, CancelledError soon after a stop is requested.
+Table generate(const GeneratorSpec& spec, int threads = 0, const Location& where = {},
+               const std::stop_token& stop = {});
 
 }  // namespace skyrank::datasets

@@ -1,21 +1,77 @@
 #include "datasets/output_file.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <climits>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <skyrank/error.hpp>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 namespace skyrank::datasets {
 namespace {
 
 constexpr int kMaxAttempts = 100;
 constexpr int kMaxLinks = 40;  // as in the kernel
+constexpr std::size_t kBytesBetweenLooks = std::size_t{1} << 20;
+// A process that waits for the disk cannot end: it never has more than two of these to wait for.
+constexpr std::int64_t kBytesOnTheWay = std::int64_t{16} << 20;
+constexpr std::chrono::milliseconds kPatience(20);  // between two looks at the stop while a pipe is full
+
+/// The temporary files of the process, which come and go under its lock, so that `remove_all` misses none.
+class TemporaryFiles {
+ public:
+  /// Makes a file by `make`, which returns an errno or 0. Returns that.
+  template <class Make>
+  int add(const std::filesystem::path& file, const Make& make) {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return ECANCELED;
+    files_.push_back(file);  // before the file is there: its making may take long on a disk that does not answer
+    const int error = make();
+    if (error != 0) files_.pop_back();
+    return error;
+  }
+
+  /// Gives a file its final name. Returns an errno or 0.
+  int rename(const std::filesystem::path& file, const std::filesystem::path& target) {
+    const std::lock_guard lock(mutex_);
+    if (::rename(file.c_str(), target.c_str()) != 0) return errno;
+    std::erase(files_, file);
+    return 0;
+  }
+
+  void remove(const std::filesystem::path& file) {
+    const std::lock_guard lock(mutex_);
+    ::unlink(file.c_str());
+    std::erase(files_, file);
+  }
+
+  void remove_all() noexcept {
+    const std::unique_lock lock(mutex_, std::chrono::milliseconds(500));  // longer: its holder waits for a disk
+    ended_ = true;
+    for (const std::filesystem::path& file : files_) ::unlink(file.c_str());
+  }
+
+ private:
+  std::timed_mutex mutex_;
+  std::vector<std::filesystem::path> files_;
+  bool ended_ = false;
+};
+
+TemporaryFiles& temporary_files() {
+  static TemporaryFiles& files = *new TemporaryFiles;  // never destroyed: the process may end at any time
+  return files;
+}
 
 /// Number of the descriptor that a path names, so that output shares the position of what the caller opened; opening
 /// the path again would begin at the start of a regular file.
@@ -73,7 +129,8 @@ int OutputFile::Descriptor::close() {
   return errno == EINTR ? 0 : errno;  // Linux has closed it
 }
 
-OutputFile::OutputFile(std::filesystem::path file) : file_(std::move(file)), target_(file_) {
+OutputFile::OutputFile(std::filesystem::path file, std::stop_token stop)
+    : file_(std::move(file)), target_(file_), stop_(std::move(stop)) {
   if (const std::optional<int> number = descriptor_named_by(file_)) {
     in_place_ = true;
     descriptor_ = Descriptor(::fcntl(*number, F_DUPFD_CLOEXEC, 0));
@@ -85,9 +142,7 @@ OutputFile::OutputFile(std::filesystem::path file) : file_(std::move(file)), tar
   if (!exists && errno != ENOENT) fail(errno);
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
   if (exists && !S_ISREG(status.st_mode)) {
-    in_place_ = true;
-    descriptor_ = Descriptor(::open(file_.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!descriptor_.is_open()) fail(errno);
+    open_in_place();
     return;
   }
   target_ = resolved(file_);
@@ -99,18 +154,21 @@ OutputFile::OutputFile(std::filesystem::path file) : file_(std::move(file)), tar
 }
 
 OutputFile::~OutputFile() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) temporary_files().remove(temporary_);
 }
 
 void OutputFile::write(std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = ::write(descriptor_.get(), bytes.data(), bytes.size());
-    if (n < 0 && errno != EINTR) fail(errno);
-    if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
+    check_stop();
+    const std::size_t n = write_some(bytes);
+    bytes.remove_prefix(n);
+    written_ += static_cast<std::int64_t>(n);
+    if (!in_place_) start_writeback();
   }
 }
 
 void OutputFile::commit() {
+  check_stop();
   if (!in_place_) {
     keep_owner_and_mode();
     if (::fsync(descriptor_.get()) != 0) fail(errno);
@@ -118,9 +176,47 @@ void OutputFile::commit() {
   }
   if (const int error = descriptor_.close(); error != 0) fail(error);
   if (temporary_.empty()) return;
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  if (const int error = temporary_files().rename(temporary_, target_); error != 0) fail(error);
   temporary_.clear();
   sync_folder(target_);
+}
+
+/// Opens a device or a pipe. Without blocking: a pipe that nobody reads from must not keep a stop from being heard.
+void OutputFile::open_in_place() {
+  in_place_ = true;
+  for (;;) {
+    check_stop();
+    descriptor_ = Descriptor(::open(file_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+    if (descriptor_.is_open()) return;
+    const int error = errno;
+    std::error_code ignored;
+    const bool is_unread = error == ENXIO && std::filesystem::is_fifo(file_, ignored);
+    if (!is_unread && error != EINTR) fail(error);
+    std::this_thread::sleep_for(kPatience);
+  }
+}
+
+/// Writes a part of the bytes and returns how many, which may be none.
+std::size_t OutputFile::write_some(std::string_view bytes) {
+  std::size_t most = kBytesBetweenLooks;
+  if (in_place_) {
+    // The caller may have opened it, for writes that block. One of so few bytes does not where there is room at all.
+    pollfd ready{descriptor_.get(), POLLOUT, 0};
+    if (::poll(&ready, 1, static_cast<int>(kPatience.count())) <= 0) return 0;
+    most = PIPE_BUF;
+  }
+  const ssize_t n = ::write(descriptor_.get(), bytes.data(), std::min(bytes.size(), most));
+  if (n < 0 && errno != EINTR && errno != EAGAIN) fail(errno);
+  return n > 0 ? static_cast<std::size_t>(n) : 0;
+}
+
+/// Sends what was written to the disk bit by bit, and waits for what was sent before: `commit` would else wait for all
+/// of it, in a call that nothing interrupts.
+void OutputFile::start_writeback() {
+  if (written_ - sent_ < kBytesOnTheWay) return;
+  ::sync_file_range(descriptor_.get(), sent_, written_ - sent_, SYNC_FILE_RANGE_WRITE);
+  ::sync_file_range(descriptor_.get(), 0, sent_, SYNC_FILE_RANGE_WAIT_BEFORE);
+  sent_ = written_;
 }
 
 void OutputFile::open_beside() {
@@ -133,16 +229,19 @@ void OutputFile::open_beside() {
 }
 
 void OutputFile::open_named(mode_t mode) {
-  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+  int error = EEXIST;
+  for (int attempt = 0; error == EEXIST && attempt < kMaxAttempts; ++attempt) {
     std::filesystem::path name = temporary_name(attempt);
-    descriptor_ = Descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-    if (descriptor_.is_open()) {
+    error = temporary_files().add(name, [&] {
+      descriptor_ = Descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+      return descriptor_.is_open() ? 0 : errno;
+    });
+    if (error == 0) {
       temporary_ = std::move(name);
       return;
     }
-    if (errno != EEXIST) break;
   }
-  fail(errno);
+  fail(error);
 }
 
 /// Makes the new file its predecessor's equal. What the system refuses stays with the writer's own; set-id bits are
@@ -165,7 +264,7 @@ void OutputFile::give_name() {
   if (error == 0) return sync_folder(target_);
   for (int attempt = 0; error == EEXIST && attempt < kMaxAttempts; ++attempt) {
     std::filesystem::path name = temporary_name(attempt);
-    error = link_as(name);
+    error = temporary_files().add(name, [&] { return link_as(name); });
     if (error == 0) temporary_ = std::move(name);
   }
   if (error != 0) fail(error);
@@ -182,8 +281,14 @@ std::filesystem::path OutputFile::temporary_name(int attempt) const {
   return name;
 }
 
+void OutputFile::check_stop() const {
+  if (stop_.stop_requested()) throw CancelledError(file_.string() + ": writing was cancelled");
+}
+
 void OutputFile::fail(int error) const {
   throw ResourceError(file_.string() + ": cannot be written: " + std::strerror(error));
 }
+
+void remove_temporary_files() noexcept { temporary_files().remove_all(); }
 
 }  // namespace skyrank::datasets

@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -17,10 +19,11 @@ namespace skyrank::datasets {
 /// A new file honours the umask. One that exists keeps its mode, and its owner and group where the system allows that;
 /// it must be writable, as for a program that writes in place. A symbolic link stays: the file it points to is
 /// replaced. Anything but a regular file (a device, a pipe) is written in place, and so are the descriptors that
-/// /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N name. ResourceError with path and reason on any failure.
+/// /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N name. ResourceError with path and reason on any failure;
+/// CancelledError soon after a stop is requested, also while nobody reads from a pipe.
 class OutputFile {
  public:
-  explicit OutputFile(std::filesystem::path file);
+  explicit OutputFile(std::filesystem::path file, std::stop_token stop = {});
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -47,8 +50,12 @@ class OutputFile {
   };
 
   [[noreturn]] void fail(int error) const;
+  void check_stop() const;
+  void open_in_place();
   void open_beside();
   void open_named(mode_t mode);
+  std::size_t write_some(std::string_view bytes);
+  void start_writeback();
   void keep_owner_and_mode() const;
   void give_name();
   int link_as(const std::filesystem::path& name) const;
@@ -58,8 +65,15 @@ class OutputFile {
   std::filesystem::path target_;       // what its links lead to
   std::optional<struct stat> before_;  // of the file that is replaced
   std::filesystem::path temporary_;    // to remove; empty while there is none
+  std::stop_token stop_;
+  std::int64_t written_ = 0;
+  std::int64_t sent_ = 0;  // of `written_`, bytes whose way to the disk has begun
   bool in_place_ = false;
   Descriptor descriptor_;
 };
+
+/// Removes the temporary files of all OutputFiles of the process, and keeps any more from being made. For a process
+/// that is about to end without leaving its scopes; may be called from any thread.
+void remove_temporary_files() noexcept;
 
 }  // namespace skyrank::datasets

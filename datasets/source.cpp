@@ -43,7 +43,8 @@ Table select(const Table& table, const std::optional<std::vector<std::string>>& 
 }  // namespace
 
 Table load(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
-  if (source.generator) return select(generate(*source.generator, options.threads, source.location), options.columns);
+  if (source.generator)
+    return select(generate(*source.generator, options.threads, source.location, options.stop), options.columns);
   return read(files_of(source, base), read_options(source, base, options));
 }
 

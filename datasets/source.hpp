@@ -18,7 +18,7 @@ struct LoadOptions {
   std::optional<std::vector<std::string>> columns;  ///< read only these, in this order; nothing means all
   int threads = 0;                                  ///< 0: all cores the process may use
   Progress progress;
-  std::stop_token stop;              ///< CancelledError soon after a stop is requested
+  std::stop_token stop = {};         ///< CancelledError soon after a stop is requested
   std::shared_ptr<PipeCache> pipes;  ///< kept by whoever loads several tables; null: of this call
 };
 

@@ -32,6 +32,12 @@ std::string padded(const std::string& text, int width, bool right) {
   return right ? space + text : text + space;
 }
 
+/// For each thousandth row or so.
+void check_stop(std::int64_t row, const TextOptions& options) {
+  constexpr std::int64_t kRowsBetweenChecks = 1024;
+  if (row % kRowsBetweenChecks == 0 && options.stop.stop_requested()) throw CancelledError("printing was cancelled");
+}
+
 void write_line(std::ostream& out, const std::vector<std::string>& cells) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -75,7 +81,12 @@ void write_text(const Table& table, std::ostream& out, const TextOptions& option
   for (const Column& column : table.columns()) {
     const std::string name = truncate(printable(column.name()), widest);
     int width = display_width(name);
-    shown.for_each([&](std::int64_t row) { width = std::max(width, display_width(cell(column, row, widest))); }, [] {});
+    shown.for_each(
+        [&](std::int64_t row) {
+          check_stop(row, options);
+          width = std::max(width, display_width(cell(column, row, widest)));
+        },
+        [] {});
     widths.push_back(width);
     header.push_back(padded(name, width, aligns_right(column)));
     rule.emplace_back(static_cast<std::size_t>(width), '-');
@@ -84,6 +95,7 @@ void write_text(const Table& table, std::ostream& out, const TextOptions& option
   write_line(out, rule);
   std::vector<std::string> cells(widths.size());
   const auto write_row = [&](std::int64_t row) {
+    check_stop(row, options);
     for (std::size_t c = 0; c < widths.size(); ++c) {
       const Column& column = table.column(static_cast<int>(c));
       cells[c] = padded(cell(column, row, widest), widths[c], aligns_right(column));

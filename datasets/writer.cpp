@@ -31,18 +31,24 @@ constexpr std::int64_t kRowsPerGroup = std::int64_t{1} << 20;
 using Sink = std::function<void(std::string_view)>;
 using FormatRows = std::string (*)(const Table&, std::int64_t, std::int64_t);
 
+void check_stop(const WriteOptions& options) {
+  if (options.stop.stop_requested()) throw CancelledError("writing was cancelled");
+}
+
 // Blocks of rows become text in parallel and leave in order.
-void write_rows(const Table& table, FormatRows format, int threads, const Sink& sink) {
+void write_rows(const Table& table, FormatRows format, const WriteOptions& options, const Sink& sink) {
+  check_stop(options);
   if (table.num_rows() <= kRowsPerBlock) return sink(format(table, 0, table.num_rows()));
   std::int64_t next = 0;
   const auto take = [&](tbb::flow_control& control) {
+    check_stop(options);
     if (next >= table.num_rows()) control.stop();
     return std::exchange(next, next + kRowsPerBlock);
   };
   const auto render = [&](std::int64_t begin) {
     return format(table, begin, std::min(begin + kRowsPerBlock, table.num_rows()));
   };
-  const WorkerThreads workers(threads);
+  const WorkerThreads workers(options.threads);
   tbb::task_arena arena(workers.count());
   arena.execute([&] {
     const std::size_t tokens = 2 * static_cast<std::size_t>(arena.max_concurrency());
@@ -54,9 +60,9 @@ void write_rows(const Table& table, FormatRows format, int threads, const Sink& 
   });
 }
 
-void write_text_format(const Table& table, Format format, int threads, const Sink& sink) {
+void write_text_format(const Table& table, Format format, const WriteOptions& options, const Sink& sink) {
   if (format == Format::csv) sink(csv_header(table));
-  write_rows(table, format == Format::csv ? csv_rows : jsonl_rows, threads, sink);
+  write_rows(table, format == Format::csv ? csv_rows : jsonl_rows, options, sink);
 }
 
 /// An Arrow stream into an OutputFile, whose exceptions pass through the library as a status.
@@ -75,6 +81,8 @@ class FileStream final : public arrow::io::OutputStream {
       file_.write({static_cast<const char*>(data), static_cast<std::size_t>(bytes)});
     } catch (const ResourceError& error) {
       return arrow::Status::IOError(error.message());
+    } catch (const CancelledError& error) {
+      return arrow::Status::Cancelled(error.message());
     }
     position_ += bytes;
     return arrow::Status::OK();
@@ -110,17 +118,18 @@ void write_columnar(const Table& table, Format format, OutputFile& file, const s
   const arrow::Status status = format == Format::parquet ? write_parquet(batch, stream) : write_ipc(*batch, *stream);
   if (status.ok()) return;
   if (status.IsIOError()) throw ResourceError(status.message());
+  if (status.IsCancelled()) throw CancelledError(status.message());
   throw DataError(name + ": cannot be written as " + std::string(to_string(format)) + ": " + status.message());
 }
 
 }  // namespace
 
-void write(const Table& table, const std::filesystem::path& file, Format format, int threads) {
-  OutputFile output(file);
+void write(const Table& table, const std::filesystem::path& file, Format format, const WriteOptions& options) {
+  OutputFile output(file, options.stop);
   switch (format) {
     case Format::csv:
     case Format::jsonl:
-      write_text_format(table, format, threads, [&](std::string_view text) { output.write(text); });
+      write_text_format(table, format, options, [&](std::string_view text) { output.write(text); });
       break;
     case Format::parquet:
     case Format::arrow: write_columnar(table, format, output, file.string()); break;
@@ -129,13 +138,19 @@ void write(const Table& table, const std::filesystem::path& file, Format format,
   output.commit();
 }
 
-void write(const Table& table, std::ostream& out, Format format) {
+void write(const Table& table, std::ostream& out, Format format, const WriteOptions& options) {
   if (format != Format::csv && format != Format::jsonl) {
     throw DataError("only csv and jsonl can go to a stream, not " + std::string(to_string(format)));
   }
-  write_text_format(table, format, 0, [&](std::string_view text) { out << text; });
+  const auto require = [&] {
+    if (!out) throw ResourceError("the output stream cannot be written to");
+  };
+  write_text_format(table, format, options, [&](std::string_view text) {
+    out << text;
+    require();
+  });
   out.flush();
-  if (!out) throw ResourceError("the output stream cannot be written to");
+  require();
 }
 
 }  // namespace skyrank::datasets

@@ -3,12 +3,18 @@
 #include <cstdint>
 #include <filesystem>
 #include <iosfwd>
+#include <stop_token>
 
 #include <skyrank/table.hpp>
 
 #include "datasets/files.hpp"
 
 namespace skyrank::datasets {
+
+struct WriteOptions {
+  int threads = 0;            ///< 0: all cores the process may use
+  std::stop_token stop = {};  ///< CancelledError soon after a stop is requested
+};
 
 /// Writes a table to a file, which appears complete or not at all and keeps its mode (see OutputFile); whatever fails
 /// leaves nothing behind and an existing file as it was. Devices and pipes are written in place. ResourceError with
@@ -18,15 +24,17 @@ namespace skyrank::datasets {
 /// CSV: header, `\n`, quotes only where needed (also around strings that would read as NULL), numbers in the shortest
 /// form that reads back to the same value, NULL as an empty field (NULL where it is the only column). JSON lines: NULL
 /// is null; NaN and the infinities are the strings "NaN", "Infinity", "-Infinity" (as in protobuf's JSON mapping).
-void write(const Table& table, const std::filesystem::path& file, Format format, int threads = 0);
+/// CancelledError soon after a stop is requested.
+void write(const Table& table, const std::filesystem::path& file, Format format, const WriteOptions& options = {});
 
 /// The same bytes to a stream, csv or jsonl only. ResourceError when the stream fails.
-void write(const Table& table, std::ostream& out, Format format);
+void write(const Table& table, std::ostream& out, Format format, const WriteOptions& options = {});
 
 struct TextOptions {
-  std::int64_t max_rows =
-      -1;                   ///< rows shown, the first and the last; the number left out stands between. Negative: all
-  int max_cell_width = 40;  ///< terminal columns; longer text ends in "…"
+  /// Rows shown, the first and the last; the number left out stands between. Negative: all.
+  std::int64_t max_rows = -1;
+  int max_cell_width = 40;    ///< terminal columns; longer text ends in "…"
+  std::stop_token stop = {};  ///< CancelledError soon after a stop is requested
 };
 
 /// A table for people: aligned columns, numbers to the right, text to the left, NULL spelled out. A float32 is

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <ostream>
 #include <random>
 #include <set>
+#include <stop_token>
+#include <thread>
 
 #include "tests/build.hpp"
 
@@ -435,6 +438,16 @@ TEST(Generate, Reaches64Dimensions) {
       }
     }
   }
+}
+
+TEST(Generate, EndsSoonAfterAStop) {
+  std::stop_source source;
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    source.request_stop();
+  });
+  // Minutes of work.
+  EXPECT_THROW(generate({"anticorrelated", 3'000'000, 16, 1}, 1, {}, source.get_token()), CancelledError);
 }
 
 TEST(Generate, NamesAreDistinct) {

@@ -6,10 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <limits>
 #include <numeric>
+#include <stop_token>
+#include <thread>
 
 #include "datasets/output_file.hpp"
 #include "datasets/reader.hpp"
@@ -148,7 +151,7 @@ TEST(Writer, OrderOfRowsForAnyNumberOfThreads) {
   std::string expected = "n\n";
   for (const std::int64_t n : numbers) expected += std::to_string(n) + "\n";
   for (const int threads : {0, 1, 4}) {
-    write(table, folder / "n.csv", Format::csv, threads);
+    write(table, folder / "n.csv", Format::csv, {.threads = threads});
     EXPECT_EQ(content_of(folder / "n.csv"), expected) << threads;
   }
 }
@@ -249,7 +252,7 @@ TEST(Writer, AFileThatMayNotBeWrittenIsNotReplaced) {
   EXPECT_EQ(in_child([&] {
               if (::geteuid() == 0 && ::seteuid(65534) != 0) return 2;
               try {
-                write(sample(), file, Format::csv, 1);
+                write(sample(), file, Format::csv, {.threads = 1});
               } catch (const ResourceError& error) {
                 return std::string(error.what()).find("Permission denied") != std::string::npos ? 0 : 3;
               }
@@ -291,6 +294,98 @@ TEST(Writer, AKilledWriterLeavesNothing) {
     EXPECT_THAT(folder.content(), ElementsAre("old.csv"));
     EXPECT_EQ(content_of(folder / "old.csv"), "untouched");
   }
+}
+
+TEST(Writer, AStopLeavesNothingAndAnOldFileAsItWas) {
+  const TemporaryFolder folder;
+  std::stop_source stopped;
+  stopped.request_stop();
+  for (const Format format : kFormats) {
+    folder.write("old", "untouched");
+    for (const char* name : {"new", "old"}) {
+      EXPECT_THAT(
+          error_of<CancelledError>([&] { write(sample(), folder / name, format, {.stop = stopped.get_token()}); }),
+          HasSubstr("writing was cancelled"));
+    }
+    EXPECT_THAT(folder.content(), ElementsAre("old"));
+    EXPECT_EQ(content_of(folder / "old"), "untouched");
+  }
+  std::ostringstream out;
+  EXPECT_THROW(write(sample(), out, Format::csv, {.stop = stopped.get_token()}), CancelledError);
+  EXPECT_THROW(write_text(sample(), out, {.stop = stopped.get_token()}), CancelledError);
+}
+
+/// Asks for a stop a moment later.
+std::jthread stop_soon(std::stop_source& source) {
+  return std::jthread([&source] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    source.request_stop();
+  });
+}
+
+TEST(Writer, AStopIsHeardWhileAFileIsWritten) {
+  const TemporaryFolder folder;
+  const Table large({Column::own("a", std::vector<double>(20'000'000, 1.25))});
+  for (const Format format : kFormats) {
+    std::stop_source source;
+    const std::jthread stopper = stop_soon(source);
+    EXPECT_THROW(write(large, folder / "t", format, {.stop = source.get_token()}), CancelledError);
+    EXPECT_THAT(folder.content(), IsEmpty());
+  }
+}
+
+TEST(Writer, AStopIsHeardWhileNobodyReadsFromAPipe) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const Table large({Column::own("a", std::vector<double>(200'000, 1.25))});
+  for (const bool opened : {false, true}) {
+    const int reader = opened ? ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    for (const Format format : kFormats) {
+      std::stop_source source;
+      const std::jthread stopper = stop_soon(source);
+      EXPECT_THROW(write(large, pipe, format, {.stop = source.get_token()}), CancelledError);
+    }
+    ::close(reader);
+  }
+}
+
+TEST(Writer, APipeThatIsReadSlowlyGetsEverything) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const Table large({Column::own("a", std::vector<double>(200'000, 1.25))});
+  std::string all;
+  std::jthread reader([&] {
+    const int fd = ::open(pipe.c_str(), O_RDONLY | O_CLOEXEC);
+    std::vector<char> buffer(1 << 16);
+    for (ssize_t n = 1; n > 0;) {
+      n = ::read(fd, buffer.data(), buffer.size());
+      if (n > 0) all.append(buffer.data(), static_cast<std::size_t>(n));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ::close(fd);
+  });
+  write(large, pipe, Format::csv);
+  reader.join();
+  write(large, folder / "file.csv", Format::csv);
+  EXPECT_TRUE(all == content_of(folder / "file.csv"));
+}
+
+TEST(Writer, TemporaryFilesOfAProcessThatEndsAtOnceAreRemoved) {
+  const TemporaryFolder folder;
+  folder.write("old.csv", "untouched");
+  EXPECT_EQ(in_child([&] {
+              OutputFile first(folder / "new.csv");
+              OutputFile second(folder / "old.csv");
+              first.write("half");
+              second.write("half");
+              remove_temporary_files();
+              ::_exit(7);
+              return 0;
+            }),
+            7);
+  EXPECT_THAT(folder.content(), ElementsAre("old.csv"));
 }
 
 TEST(Writer, PlacesThatCannotBeWritten) {
@@ -343,7 +438,7 @@ TEST(Writer, AFullDiskLeavesNothingBehind) {
           std::vector<std::uint64_t> noise(10'000);
           std::uint64_t bits = 88172645463325252ULL;
           for (std::uint64_t& value : noise) value = bits = bits * 6364136223846793005ULL + 1442695040888963407ULL;
-          write(Table({Column::own("n", noise)}), folder / name, format, 1);
+          write(Table({Column::own("n", noise)}), folder / name, format, {.threads = 1});
         } catch (const ResourceError& error) {
           const std::string what = error.what();
           return what.find(name) != std::string::npos && what.find("File too large") != std::string::npos ? 0 : 3;
@@ -365,7 +460,7 @@ TEST(Writer, WithoutPermission) {
   EXPECT_EQ(in_child([&] {
               if (::geteuid() == 0 && ::seteuid(65534) != 0) return 2;
               try {
-                write(sample(), folder / "t.csv", Format::csv, 1);
+                write(sample(), folder / "t.csv", Format::csv, {.threads = 1});
               } catch (const ResourceError& error) {
                 return std::string(error.what()).find("Permission denied") != std::string::npos ? 0 : 3;
               }

@@ -150,6 +150,10 @@ TEST_F(CommandLine, RefusesWhatMakesNoSense) {
     expect_mistake({"run", batch_, "--memory-limit", size},
                    "--memory-limit: '" + size + "' is not a size such as 4096, 500MB or 1.5GiB");
   }
+  for (const std::string time : {"soon", "0", "-1s", "0.1ms", "5 days", "1e30"}) {
+    expect_mistake({"run", batch_, "--timeout", time},
+                   "--timeout: '" + time + "' is not a time such as 30s, 500ms or 5min (a plain number is seconds)");
+  }
   expect_mistake({"run", batch_, "--threads", "2000"}, "--threads: 2000 is not between 0 (all cores) and 1024");
   expect_mistake({"run", folder_ / "none.yaml"}, folder_ / "none.yaml: no such file");
   expect_mistake({"run", folder_.path().string()}, folder_.path().string() + ": is a folder; a batch is a YAML file");

@@ -155,7 +155,7 @@ TEST(Robustness, ASignalCancelsARunningQuery) {
     options.terminal = true;
     options.while_it_runs = signal_at("running slow", number);
     const Outcome outcome = run_skyrank({"run", batch, "--out", folder / "out"}, options);
-    EXPECT_EQ(outcome.status, 1);
+    EXPECT_EQ(outcome.status, 128 + number);
     EXPECT_THAT(outcome.out, HasSubstr("cancelled"));
     EXPECT_TRUE(std::filesystem::is_empty(folder / "out"));
   }
@@ -174,8 +174,8 @@ TEST(Robustness, ASignalAtAnyTimeLeavesNothingHalfWritten) {
     };
     const Outcome outcome = run_skyrank({"run", batch, "--json", "--out", folder / "out"}, options);
     // Before the program has taken the signal over, it simply ends.
-    EXPECT_TRUE(outcome.status == 1 || outcome.signal == SIGINT) << outcome.status;
-    if (outcome.status == 1) {
+    EXPECT_TRUE(outcome.status == 128 + SIGINT || outcome.signal == SIGINT) << outcome.status;
+    if (outcome.signal == 0) {
       EXPECT_THAT(outcome.err, HasSubstr("cancelled\n"));
     }
     EXPECT_TRUE(!std::filesystem::exists(folder / "out") || std::filesystem::is_empty(folder / "out"));
@@ -193,9 +193,27 @@ TEST(Robustness, ACancelledRunStillPrintsWholeJson) {
   const Outcome outcome = run_program(
       "bash", {"-c", "exec '" + skyrank_program() + "' run '" + batch + "' --json > '" + folder / "answer" + "'"},
       options);
-  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.status, 130);
   const Json document = Json::parse(read_file(folder / "answer"));
   EXPECT_EQ(document["queries"][0]["error"]["kind"], "cancelled");
+}
+
+TEST(Robustness, ATimeLimitEndsOneQueryAndNotTheOthers) {
+  const TemporaryFolder folder;
+  const std::string batch = folder.write("slow.yaml", std::string(kSlow) +
+                                                          "  - {name: quick, from: points, rank_by: {low: c0}, limit: "
+                                                          "1, select: [c0 < 1]}\n");
+  const Outcome outcome = run_skyrank({"run", batch, "--timeout", "200ms", "--json"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.err, "skyrank: " + batch +
+                             ":5:5: the query 'slow' took longer than its time limit of 200 ms, and was at: skyline\n");
+  const Json document = Json::parse(outcome.out);
+  EXPECT_EQ(document["queries"][0]["error"]["kind"], "timeout");
+  EXPECT_EQ(document["queries"][1]["row_count"], 1);
+  const std::string limited = folder.write("limited.yaml", "timeout: 0.2\n" + read_file(batch));
+  EXPECT_EQ(run_skyrank({"run", limited}).err,
+            "skyrank: " + limited +
+                ":6:5: the query 'slow' took longer than its time limit of 200 ms, and was at: skyline\n");
 }
 
 TEST(Robustness, ProgressAndColoursAreForTerminalsOnly) {

@@ -64,9 +64,9 @@ struct Files {
   datasets::Format format;
   int threads;
 
-  std::filesystem::path write(const Answer& answer) const {
+  std::filesystem::path write(const Answer& answer, const std::stop_token& stop) const {
     auto file = folder / fmt::format("{}.{}", answer.query.name, datasets::to_string(format));
-    datasets::write(answer.result.table, file, format, threads);
+    datasets::write(answer.result.table, file, format, {.threads = threads, .stop = stop});
     return file;
   }
 };
@@ -77,7 +77,7 @@ class FileWriter : public AnswerWriter {
   FileWriter(Console& console, Files files) : console_(console), files_(std::move(files)) {}
 
   void write(const Answer& answer) override {
-    const std::string file = files_.write(answer).string();
+    const std::string file = files_.write(answer, console_.stop()).string();
     console_.print(fmt::format("{}: {}\n", console_.strong(file), summary_line(answer)));
   }
 
@@ -103,16 +103,22 @@ class JsonWriter : public AnswerWriter {
                   {"work", to_json(answer.result.work)}, {"plan", to_json(answer.result.plan)}};
     about["timing"]["read_ms"] = answer.read_ms;
     if (files_) {
-      about["file"] = files_->write(answer).string();
+      about["file"] = files_->write(answer, console_.stop()).string();
       print_item(to_line(about));
       return;
     }
     print_item(open(about) + ", \"rows\": [");
+    in_rows_ = true;
     print_json_rows(console_, table);
+    in_rows_ = false;
     console_.print("]}");
   }
 
   void write_error(const Query& query, const std::exception& error) override {
+    if (std::exchange(in_rows_, false)) {
+      console_.print("], \"error\": " + to_line(to_json(error)) + "}");
+      return;
+    }
     print_item(to_line({{"name", query.name}, {"table", query.table}, {"error", to_json(error)}}));
   }
 
@@ -144,6 +150,7 @@ class JsonWriter : public AnswerWriter {
   Console& console_;
   std::optional<Files> files_;
   bool first_ = true;
+  bool in_rows_ = false;  // of an answer, which an error then ends
 };
 
 std::unique_ptr<AnswerWriter> make_file_writer(const RunArguments& arguments, Console& console) {

@@ -239,7 +239,7 @@ double InputTables::read(const std::string& name, Entry& entry) {
 
 Table InputTables::load(const TableSource& source, const std::vector<std::string>& column_names) {
   console_.flush();
-  const Signals::Abandonable reading(signals_);
+  signals_.check();
   Progress progress(console_, (source.generator ? "generating " : "reading ") + source.name);
   datasets::LoadOptions options;
   options.columns = columns_needed(source.name, column_names);

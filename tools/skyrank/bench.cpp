@@ -124,10 +124,7 @@ class Figures {
 };
 
 CellResult run_cell(bench::CellRunner& runner, const Cell& cell, Signals& signals) {
-  {
-    const Signals::Abandonable generating(signals);
-    runner.prepare(cell);
-  }
+  signals.check();
   try {
     return runner.run(cell);
   } catch (const kernels::Cancelled&) {

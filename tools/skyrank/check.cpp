@@ -27,7 +27,7 @@ class Schemas {
 
   const Table& get(const std::string& name) {
     if (const auto known = schemas_.find(name); known != schemas_.end()) return known->second;
-    const Signals::Abandonable reading(signals_);
+    signals_.check();
     const Progress progress(console_, "reading " + name);
     datasets::LoadOptions options;
     options.stop = signals_.stop_token();

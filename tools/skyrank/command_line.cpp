@@ -10,6 +10,7 @@
 #include <new>
 #include <string_view>
 
+#include "engine/duration.hpp"
 #include "engine/text.hpp"
 #include "tools/skyrank/build_info.hpp"
 #include "tools/skyrank/commands.hpp"
@@ -33,6 +34,7 @@ struct Arguments {
   CalibrateArguments calibrate;
   std::string device = "auto";
   std::string memory_limit;
+  std::string timeout;
 };
 
 void add_batch_options(CLI::App& command, BatchArguments& batch) {
@@ -78,6 +80,11 @@ void define_run(CLI::App& app, Arguments& arguments) {
       ->check(CLI::NonNegativeNumber);
   command.add_option("--out", arguments.run.out, "Write each answer to DIR/<query name>.<format>")->type_name("DIR");
   add_engine_options(command, arguments.run.threads, arguments);
+  command
+      .add_option(
+          "--timeout", arguments.timeout,
+          "The longest that each query may take once its table is read, such as 30s or 500ms (default: no limit)")
+      ->type_name("TIME");
   add_json_flag(command, arguments.run.json);
   command.footer("Example:\n  skyrank run datasets/examples/hotels.yaml --query good-deals");
 }
@@ -164,7 +171,7 @@ void define(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", build_info());
   app.footer(
       "Example:\n  skyrank run datasets/examples/hotels.yaml\n\nskyrank COMMAND --help says more.\n"
-      "Exit status: 0 done, 1 the system failed, 2 a mistake in what was asked.");
+      "Exit status: 0 done, 1 the system failed, 2 a mistake in what was asked, 128 + N ended by signal N.");
   define_run(app, arguments);
   define_check(app, arguments);
   define_explain(app, arguments);
@@ -235,6 +242,13 @@ std::size_t parse_size(const std::string& text) {
   return static_cast<std::size_t>(bytes);
 }
 
+std::optional<std::chrono::milliseconds> parse_timeout(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const auto limit = parse_duration(text);
+  if (!limit) throw UsageError(fmt::format("--timeout: '{}' is not {}", text, kDurationExample));
+  return limit;
+}
+
 void check_threads(int threads) {
   if (threads < 0 || threads > kMaxThreads) {
     throw UsageError(fmt::format("--threads: {} is not between 0 (all cores) and {}", threads, kMaxThreads));
@@ -257,6 +271,7 @@ void settle(const CLI::App& app, Arguments& arguments) {
   arguments.calibrate.device = device;
   arguments.run.memory_bytes = parse_size(arguments.memory_limit);
   arguments.explain.memory_bytes = arguments.run.memory_bytes;
+  arguments.run.timeout = parse_timeout(arguments.timeout);
   for (const int threads : {arguments.run.threads, arguments.explain.threads, arguments.generate.threads}) {
     check_threads(threads);
   }
@@ -324,6 +339,21 @@ int parse_and_run(CLI::App& app, Arguments& arguments, int argc, const char* con
   return run_command(app, arguments, console, signals);
 }
 
+int run_until_signal(Arguments& arguments, int argc, const char* const* argv, Console& console,
+                     std::stop_source& stop) {
+  Signals signals(stop);  // before any other thread
+  try {
+    CLI::App app("Answers skyline and top-k queries over tables.");
+    define(app, arguments);
+    return parse_and_run(app, arguments, argc, argv, console, signals);
+  } catch (const CancelledError& error) {
+    signals.set_reported();
+    console.complain(error.what());
+    if (wants_json(arguments)) print_error_document(error, console);
+    return signals.exit_status();
+  }
+}
+
 }  // namespace
 
 ExitStatus exit_status(const std::exception& error) {
@@ -340,13 +370,11 @@ ExitStatus worse(ExitStatus a, ExitStatus b) {
 
 int main(int argc, const char* const* argv) {
   install_last_resort();
-  Console console;
+  std::stop_source stop;
+  Console console(stop.get_token());
   Arguments arguments;
   try {
-    Signals signals;  // before any other thread
-    CLI::App app("Answers skyline and top-k queries over tables.");
-    define(app, arguments);
-    return parse_and_run(app, arguments, argc, argv, console, signals);
+    return run_until_signal(arguments, argc, argv, console, stop);
   } catch (const OutputClosed&) {
     return system_failure;
   } catch (const std::bad_alloc&) {

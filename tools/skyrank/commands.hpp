@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -31,7 +32,8 @@ struct RunArguments {
   std::optional<std::int64_t> rows;  ///< shown of each answer in a table; 0: all
   int threads = 0;                   ///< 0: all cores
   DeviceChoice device = DeviceChoice::automatic;
-  std::size_t memory_bytes = 0;  ///< that queries may take; 0: no limit
+  std::size_t memory_bytes = 0;                      ///< that queries may take; 0: no limit
+  std::optional<std::chrono::milliseconds> timeout;  ///< of each query
   bool json = false;
 };
 

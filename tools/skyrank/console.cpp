@@ -1,9 +1,13 @@
 #include "tools/skyrank/console.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <system_error>
@@ -34,14 +38,28 @@ void occupy_closed_descriptors() {
   }
 }
 
+constexpr std::size_t kBufferBytes = std::size_t{1} << 16;
+
+bool is_regular(int descriptor) {
+  struct stat status {};
+  return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 }  // namespace
 
-Console::Console()
+Console::Console(std::stop_token stop)
     : output_is_terminal_(isatty(STDOUT_FILENO) != 0),
       output_has_colours_(colours_wanted(STDOUT_FILENO)),
       error_is_terminal_(isatty(STDERR_FILENO) != 0),
-      error_has_colours_(colours_wanted(STDERR_FILENO)) {
+      error_has_colours_(colours_wanted(STDERR_FILENO)),
+      stop_(std::move(stop)),
+      output_blocks_(!is_regular(STDOUT_FILENO)) {
   occupy_closed_descriptors();
+}
+
+Console::~Console() {
+  const std::lock_guard lock(mutex_);
+  flush_output();
 }
 
 void Console::print(std::string_view text) {
@@ -49,7 +67,8 @@ void Console::print(std::string_view text) {
   clear_status();
   check_output();
   has_printed_ = true;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) output_error_ = errno;
+  output_ += text;
+  if (output_.size() >= kBufferBytes) flush_output();
   check_output();
 }
 
@@ -60,11 +79,37 @@ void Console::flush() {
 }
 
 void Console::flush_output() {
-  if (std::fflush(stdout) != 0 && output_error_ == 0) output_error_ = errno;
+  std::string_view text = output_;
+  while (!text.empty() && output_error_ == 0) text.remove_prefix(write_some(text));
+  output_.clear();
+}
+
+/// Writes a part of the text and returns how many bytes; 0 after an interruption, and with the output's error set.
+std::size_t Console::write_some(std::string_view text) {
+  if (output_blocks_) {
+    if (!wait_for_reader()) return 0;
+    text = text.substr(0, PIPE_BUF);  // so many do not block where there is room at all
+  }
+  const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
+  if (n < 0 && errno != EINTR && errno != EAGAIN) output_error_ = errno;
+  return n > 0 ? static_cast<std::size_t>(n) : 0;
+}
+
+/// Waits until the output takes more; false after a stop that comes first.
+bool Console::wait_for_reader() {
+  constexpr int kMilliseconds = 20;
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  while (::poll(&output, 1, kMilliseconds) == 0) {
+    if (!stop_.stop_requested()) continue;
+    output_error_ = ECANCELED;
+    return false;
+  }
+  return true;
 }
 
 void Console::check_output() const {
   if (output_error_ == EPIPE) throw OutputClosed{};
+  if (output_error_ == ECANCELED) throw CancelledError("writing to standard output was cancelled");
   if (output_error_ != 0) throw ResourceError("standard output: " + std::generic_category().message(output_error_));
 }
 
@@ -105,7 +150,7 @@ void Console::show_status(std::string_view text) {
   if (!error_is_terminal_) return;
   const std::lock_guard lock(mutex_);
   clear_status();
-  if (text.empty()) return;
+  if (text.empty() || stop_.stop_requested()) return;
   flush_output();
   std::fputs(datasets::printable(text).c_str(), stderr);
   std::fflush(stderr);

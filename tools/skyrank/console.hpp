@@ -1,8 +1,10 @@
 #pragma once
 
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <skyrank/error.hpp>
 
@@ -21,9 +23,13 @@ struct OutputClosed {};
 /// colours not at all where NO_COLOR is set (https://no-color.org). Safe to use from several threads.
 class Console {
  public:
-  Console();
+  explicit Console(std::stop_token stop = {});
+  ~Console();
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
 
-  /// Writes to standard output, buffered. ResourceError when that fails (a full disk), OutputClosed for a closed pipe.
+  /// Writes to standard output, buffered. ResourceError when that fails (a full disk), OutputClosed for a closed pipe,
+  /// CancelledError when a stop is requested while nobody takes the output.
   void print(std::string_view text);
   /// Hands everything printed so far to the system; throws as `print` does.
   void flush();
@@ -44,9 +50,14 @@ class Console {
   /// Returns true if a person reads standard output.
   bool output_is_terminal() const { return output_is_terminal_; }
 
+  /// The token of the run whose console it is.
+  const std::stop_token& stop() const { return stop_; }
+
  private:
   // With mutex_ held:
   void flush_output();
+  std::size_t write_some(std::string_view text);
+  bool wait_for_reader();
   void check_output() const;
   void clear_status();
 
@@ -56,7 +67,10 @@ class Console {
   bool error_has_colours_ = false;
   bool status_shown_ = false;
   bool has_printed_ = false;
-  int output_error_ = 0;  // errno of the first failure on standard output
+  std::stop_token stop_;
+  bool output_blocks_ = false;  // where nobody takes it: pipes, terminals
+  std::string output_;          // printed and not yet written
+  int output_error_ = 0;        // errno of the first failure on standard output; ECANCELED after a stop
   std::mutex mutex_;
 };
 

@@ -26,16 +26,15 @@ void require(bool given, const char* option) {
   if (!given) throw UsageError(fmt::format("generate: {} is missing; see skyrank generate --help", option));
 }
 
-Table generate_table(const GenerateArguments& arguments, Console& console, Signals& signals) {
+Table generate_table(const GenerateArguments& arguments, Console& console, const Signals& signals) {
   const GeneratorSpec spec{arguments.distribution, *arguments.rows, arguments.dims, arguments.seed};
-  const Signals::Abandonable generating(signals);
   const Progress progress(console, "generating " + spec.distribution);
-  return datasets::generate(spec, arguments.threads);
+  return datasets::generate(spec, arguments.threads, {}, signals.stop_token());
 }
 
 void write_table(const Table& table, const GenerateArguments& arguments, datasets::Format format, Console& console) {
   const Progress progress(console, "writing " + arguments.out.string());
-  datasets::write(table, arguments.out, format, arguments.threads);
+  datasets::write(table, arguments.out, format, {.threads = arguments.threads, .stop = console.stop()});
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ const char* kind_of(const std::exception& error) {
   if (dynamic_cast<const DeviceError*>(&error) != nullptr) return "device";
   if (dynamic_cast<const ResourceError*>(&error) != nullptr) return "resource";
   if (dynamic_cast<const CancelledError*>(&error) != nullptr) return "cancelled";
+  if (dynamic_cast<const TimeoutError*>(&error) != nullptr) return "timeout";
   if (dynamic_cast<const UsageError*>(&error) != nullptr) return "usage";
   return "internal";
 }

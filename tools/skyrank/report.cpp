@@ -92,7 +92,9 @@ std::string counted(std::int64_t number, std::string_view singular, std::string_
 
 void print_table(Console& console, const Table& table, std::int64_t max_rows) {
   ConsoleBuffer buffer(console);
-  print_through(console, buffer, [&](std::ostream& out) { datasets::write_text(table, out, {.max_rows = max_rows}); });
+  print_through(console, buffer, [&](std::ostream& out) {
+    datasets::write_text(table, out, {.max_rows = max_rows, .stop = console.stop()});
+  });
 }
 
 std::string wrapped(std::string_view text, std::string_view indentation, std::size_t width) {
@@ -117,12 +119,15 @@ std::string wrapped(std::string_view text, std::string_view indentation, std::si
 
 void print_rows(Console& console, const Table& table, datasets::Format format) {
   ConsoleBuffer buffer(console);
-  print_through(console, buffer, [&](std::ostream& out) { datasets::write(table, out, format); });
+  print_through(console, buffer,
+                [&](std::ostream& out) { datasets::write(table, out, format, {.stop = console.stop()}); });
 }
 
 void print_json_rows(Console& console, const Table& table) {
   JsonLinesBuffer buffer(console);
-  print_through(console, buffer, [&](std::ostream& out) { datasets::write(table, out, datasets::Format::jsonl); });
+  print_through(console, buffer, [&](std::ostream& out) {
+    datasets::write(table, out, datasets::Format::jsonl, {.stop = console.stop()});
+  });
 }
 
 }  // namespace skyrank::tools

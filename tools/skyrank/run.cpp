@@ -24,9 +24,11 @@ Answer answer_query(const Query& query, const InputTable& input, const Engine& e
                     Console& console, const Signals& signals) {
   const Progress progress(console, "running " + query.name);
   return {.query = query,
-          .result = engine.run(
-              query, input.table,
-              {.count_work = arguments.json, .stop = signals.stop_token(), .later_queries = input.later_queries}),
+          .result = engine.run(query, input.table,
+                               {.count_work = arguments.json,
+                                .stop = signals.stop_token(),
+                                .timeout = arguments.timeout,
+                                .later_queries = input.later_queries}),
           .input_rows = input.table.num_rows(),
           .read_ms = input.read_ms};
 }
@@ -48,6 +50,7 @@ int run(const RunArguments& arguments, Console& console, Signals& signals) {
   for (const Query& query : batch.queries) {
     print_warnings(console, query);
     try {
+      signals.check();
       writer->write(answer_query(query, tables.get(query), engine, arguments, console, signals));
     } catch (const CancelledError& error) {
       writer->write_error(query, error);

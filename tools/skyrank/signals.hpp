@@ -1,44 +1,43 @@
 #pragma once
 
-#include <mutex>
+#include <atomic>
 #include <stop_token>
 #include <thread>
 
 namespace skyrank::tools {
 
-/// Turns SIGINT, SIGTERM and SIGHUP into a stop request, so that a run ends by its ordinary error path and leaves no
-/// half-written file; a second signal ends the process at once. Writing to a closed pipe or beyond the file size limit
-/// becomes an ordinary error of that write. Must be made before any other thread, so that all inherit its signal mask.
+/// Turns SIGINT, SIGTERM and SIGHUP into a stop request, so that a run ends by its ordinary error path. What has not
+/// ended a moment later (work that cannot be asked, a write that nobody reads), and everything at the second signal,
+/// ends with the process at once. Either way no half-written file is left, and the exit status tells the signal.
+/// Writing to a closed pipe or beyond the file size limit becomes an ordinary error of that write. Must be made before
+/// any other thread, so that all inherit its signal mask.
 class Signals {
  public:
-  Signals();
+  /// Requests the stop of `source`. ResourceError where no thread can be started.
+  explicit Signals(std::stop_source source);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
   std::stop_token stop_token() const { return source_.get_token(); }
 
-  /// Work that cannot be asked to stop and leaves nothing half-done: while it lives, the first signal already ends the
-  /// process.
-  class Abandonable {
-   public:
-    /// CancelledError when a signal came before.
-    explicit Abandonable(Signals& signals);
-    ~Abandonable();
-    Abandonable(const Abandonable&) = delete;
-    Abandonable& operator=(const Abandonable&) = delete;
+  /// CancelledError once a signal came.
+  void check() const;
 
-   private:
-    Signals& signals_;
-  };
+  /// 128 and the number of the first signal; 0 before it.
+  int exit_status() const;
+
+  /// Notes that the user has been told, so that an end at once does not say it again.
+  void set_reported() { reported_ = true; }
 
  private:
   void wait();
+  [[noreturn]] void end_process() const;
 
   std::stop_source source_;
-  std::mutex mutex_;
-  bool abandonable_ = false;
-  bool leaving_ = false;
+  std::atomic<int> first_{0};  // signal
+  std::atomic<bool> leaving_{false};
+  std::atomic<bool> reported_{false};
   std::thread waiter_;
 };
 

@@ -259,6 +259,14 @@ void book_steps(Execution& execution, exec::SkylineSolver& solver, const exec::S
   }
 }
 
+/// Says which levels were found at once.
+void note_levels(Execution& execution, const exec::AtOnce& at_once, const Segments& segments) {
+  if (at_once.segments == 0) return;
+  std::string& reason = execution.plan.operators.skyline.front().reason;
+  reason += "; " + exec::describe_at_once(execution.plan, at_once.from);
+  if (segments.count() > 1) reason += ", in " + std::to_string(at_once.segments) + " partitions";
+}
+
 Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segments segments) {
   Candidates all{std::move(rows), std::move(segments)};
   if (!execution.plan.preference) return all;
@@ -272,14 +280,20 @@ Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segme
   exec::SkylineSolver solver(*execution.plan.preference, execution.runtime, largest(all.segments));
   exec::StepReports reports(solver.num_steps());
   PlanNode& last = operators.skyline.back();
+  exec::AtOnce at_once;
   Candidates kept = timed(execution, execution.timing.compute_ms, last, [&] {
     const exec::LevelRule rule = exec::level_rule(execution.query());
     if (keeps_rows_there(execution, keys, all.segments, solver)) {
-      return narrow(all, exec::keep_best_on_device(keys, all.segments.bounds, rule, solver, reports[0]));
+      auto there = exec::keep_best_on_device(keys, all.segments.bounds, rule, solver, reports[0]);
+      if (there) return narrow(all, std::move(*there));
+      reports.assign(reports.size(), {});
     }
-    return narrow(all, exec::keep_best(keys, all.segments.bounds, rule, solver, reports));
+    exec::Kept best = exec::keep_best(keys, all.segments.bounds, rule, solver, reports);
+    at_once = best.at_once;
+    return narrow(all, std::move(best));
   });
   book_steps(execution, solver, keys, reports, all.segments, *last.measured_ms);
+  note_levels(execution, at_once, all.segments);
   last.measured_rows = kept.rows.size();
   return kept;
 }

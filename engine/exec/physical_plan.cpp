@@ -10,6 +10,8 @@
 #include "engine/exec/device/resident.hpp"
 #include "engine/exec/estimate.hpp"
 #include "engine/exec/fused_keys.hpp"
+#include "engine/exec/level_strategy.hpp"
+#include "engine/exec/levels_at_once.hpp"
 #include "engine/exec/monotone.hpp"
 #include "engine/exec/operator_cost.hpp"
 #include "engine/exec/rank.hpp"
@@ -682,6 +684,36 @@ void repeat(PlanNode& node, double times, int threads) {
   for (Alternative& other : node.alternatives) other.predicted_ms *= factor;
 }
 
+std::string describe_at_once(const PhysicalPlan& plan, std::int64_t from) {
+  const std::size_t keys = plan.preference->steps.front().keys.size();
+  return "from level " + std::to_string(from) + " on all levels at once by " +
+         std::string(kernels::levels_algorithm(keys)) + " on cpu";
+}
+
+void price_levels(PlanNode& node, const PhysicalPlan& plan, double rows, double level_rows) {
+  constexpr int kMaxLevels = 10'000;  // one by one are no more
+  const auto wanted_levels = static_cast<double>(plan.query.levels.value_or(1));
+  if (wanted_levels <= 1 && !plan.query.at_least) return;
+  const double first_ms = node.predicted_ms;
+  const double level = std::max(level_rows, 1.0);
+  LevelStrategy strategy(static_cast<double>(plan.preference->steps.front().keys.size()), plan.machine.threads, 0);
+  double left = rows;
+  for (int levels = 1; levels < kMaxLevels; ++levels) {
+    strategy.took_level(left, level, first_ms / 1e3);
+    left -= level;
+    std::optional<double> wanted_rows;
+    if (plan.query.at_least) wanted_rows = static_cast<double>(*plan.query.at_least) - levels * level;
+    if (left < 1 || (wanted_rows ? *wanted_rows <= 0 : levels >= wanted_levels)) return;
+    const double wanted = wanted_levels - levels;
+    if (can_level_at_once(*plan.preference) && strategy.prefers_at_once(left, wanted, wanted_rows)) {
+      node.predicted_ms += strategy.at_once_seconds(left, wanted, wanted_rows) * 1e3;
+      node.reason += "; expected " + describe_at_once(plan, levels + 1);
+      return;
+    }
+    node.predicted_ms += first_ms;
+  }
+}
+
 void price_at_once(PlanNode& node, double count, double rows, double k, double key_bytes) {
   const auto cost = planner::cost::cuda_partitions({.partitions = count, .rows = rows, .k = k, .key_bytes = key_bytes});
   node.predicted_ms = planner::seconds_of(cost) * 1e3;
@@ -721,6 +753,12 @@ void choose_paths(PhysicalPlan& plan) {
   double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->predicted_rows : 0;
   for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {
     describe_path(step_path(plan, s, rows), plan.operators.skyline[s]);
+    if (s == 0) {
+      const auto n = static_cast<double>(segment_rows(plan, rows));
+      const kernels::SkylineShape shape =
+          shape_of(plan.preference->steps[0], KeyWidth::bytes4, static_cast<std::int64_t>(n));
+      price_levels(plan.operators.skyline[s], plan, n, planner::skyline_rows(shape, plan.survey.preference));
+    }
     repeat(plan.operators.skyline[s], paths_taken(plan, rows), plan.machine.threads);
     rows = plan.operators.skyline[s].predicted_rows;
   }

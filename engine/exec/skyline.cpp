@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/exec/levels_at_once.hpp"
+
 namespace skyrank::exec {
 namespace {
 
@@ -137,6 +139,18 @@ Vector<std::int64_t> SkylineSolver::run(const SkylineKeys& keys, std::size_t ste
                                         .order = plan_.steps[step].order,
                                         .memory = held.memory()};
   return run_path(chosen, problem, runtime_, report);
+}
+
+bool SkylineSolver::can_level_at_once(const SkylineKeys& keys) const {
+  return exec::can_level_at_once(plan_) && keys.n <= static_cast<std::int64_t>(kernels::kMaxLevelRows);
+}
+
+Vector<std::int32_t> SkylineSolver::levels(const SkylineKeys& keys, std::int32_t max_levels, StepReports& reports) {
+  Stopwatch watch;
+  kernels::LevelsSolution solution = levels_at_once(keys, max_levels, runtime_.context);
+  const auto rows = std::ranges::count_if(solution.levels, [&](std::int32_t level) { return level < max_levels; });
+  reports.front() += {rows, watch.lap(), 0, solution.work};
+  return std::move(solution.levels);
 }
 
 SkylineRows SkylineSolver::best_on_device(const SkylineKeys& keys, bool with_others, Report& report) {

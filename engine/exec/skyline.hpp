@@ -58,6 +58,12 @@ class SkylineSolver {
   /// Positions of the best rows, ascending.
   Vector<std::int64_t> best(const SkylineKeys& keys, StepReports& reports) { return best(keys, 0, reports); }
 
+  /// Returns true if `levels` can take these keys.
+  bool can_level_at_once(const SkylineKeys& keys) const;
+
+  /// Pareto levels, from 0, of all rows of `keys`, on the CPU; rows beyond `max_levels` get that level.
+  Vector<std::int32_t> levels(const SkylineKeys& keys, std::int32_t max_levels, StepReports& reports);
+
   /// The best rows of keys on the device, of a preference of one step, and if wanted the others, which stay there.
   kernels::cuda::SkylineRows best_on_device(const SkylineKeys& keys, bool with_others, Report& report);
 

@@ -54,6 +54,45 @@ TEST(Results, DistinctIsAboutPreferenceValues) {
   expect_rows(from().prefer(low("a")).distinct(), absent, {0});
 }
 
+/// Rows near a chain, with equal ones, so that there are many levels; `p` has three values.
+Table near_chain(std::int64_t rows) {
+  std::vector<std::vector<std::int64_t>> columns(4);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::int64_t place = i * 7919 % rows / 2;
+    columns[0].push_back(place);
+    columns[1].push_back(place + i % 3);
+    columns[2].push_back(place + i % 4);
+    columns[3].push_back(i % 3);
+  }
+  return Table({Column::own("a", columns[0]), Column::own("b", columns[1]), Column::own("c", columns[2]),
+                Column::own("p", columns[3])});
+}
+
+TEST(Results, ManyLevels) {
+  constexpr std::int64_t kRows = 150;
+  const Table table = near_chain(kRows);
+  const std::vector<Preference> preferences = {
+      low("a"),
+      pareto({low("a"), high("b")}),
+      pareto({low("a"), low("b")}),
+      pareto({low("a"), low("b"), low("c")}),
+      prior({low("p"), pareto({low("a"), low("b")})}),
+      prior({pareto({low("p"), low("a")}), low("b")}),
+      prior({pareto({low("p"), low("b"), low("c")}), pareto({high("a"), low("c")})}),
+      pareto({prior({pareto({low("a"), low("b")}), low("c")}), low("b")}),
+  };
+  for (const Preference& preference : preferences) {
+    expect_reference(from().prefer(preference).levels(kRows), table);
+    expect_reference(from().prefer(preference).levels(17), table);
+    for (const std::int64_t rows : {2, 40, 149, 150, 1000}) {
+      expect_reference(from().prefer(preference).at_least(rows), table);
+      expect_reference(from().prefer(preference).at_least(rows).distinct(), table);
+    }
+    expect_reference(from().prefer(preference).levels(kRows).partition_by({"p"}), table);
+    expect_reference(from().prefer(preference).at_least(20).partition_by({"p"}).distinct(), table);
+  }
+}
+
 TEST(Results, DistinctWithEveryOrder) {
   const Table table({ints("a", {1, 1, 1, 0, 1}), ints("b", {1, 1, 1, 2, 1}), ints("c", {4, 4, 3, 9, 3})});
   expect_rows(from().prefer(prior({pareto({low("a"), low("b")}), low("c")})).distinct(), table, {2, 3});

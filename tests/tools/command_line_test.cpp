@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "tests/tools/program.hpp"
@@ -489,6 +491,34 @@ TEST_F(CommandLine, SaysWhyThereIsNoGpu) {
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.err, StartsWith("skyrank: "));
   EXPECT_EQ(outcome.out, "");
+}
+
+// Each of 200,000 rows is a level of its own: one skyline after the other would take minutes.
+TEST_F(CommandLine, LevelsOfAChainTakeSeconds) {
+  constexpr std::int64_t kRows = 200'000;
+  std::string csv = "x,y,z\n";
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    const std::string place = std::to_string(i * 7919 % kRows);
+    csv += place + "," + place + "," + place + "\n";
+  }
+  folder_.write("chain.csv", csv);
+  const std::string batch = folder_.write("chain.yaml", R"(version: 1
+tables: {t: {file: chain.csv}}
+queries:
+  - {name: one, from: t, prefer: {low: x}, at_least: 200000, select: [level]}
+  - {name: two, from: t, prefer: [{low: x}, {low: y}], levels: 1000000, select: [level]}
+  - {name: three, from: t, prefer: [{low: x}, {low: y}, {low: z}], at_least: 200000, select: [level]}
+)");
+  const auto start = std::chrono::steady_clock::now();
+  const Outcome outcome = run_skyrank({"run", batch, "--out", folder_ / "levels"});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  std::string expected = "level\n";
+  for (std::int64_t i = 0; i < kRows; ++i) expected += std::to_string(i * 7919 % kRows + 1) + "\n";
+  for (const std::string name : {"one", "two", "three"}) {
+    EXPECT_TRUE(read_file(folder_.path() / "levels" / (name + ".csv")) == expected) << name;
+  }
+  EXPECT_THAT(run_skyrank({"explain", batch}).out, HasSubstr("on all levels at once by sweep on cpu"));
 }
 
 TEST_F(CommandLine, AnswersDoNotDependOnTheNumberOfThreads) {

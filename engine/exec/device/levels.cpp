@@ -1,6 +1,8 @@
 #include "engine/exec/device/levels.hpp"
 
+#include <atomic>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,12 +29,20 @@ DeviceArray chosen(const DeviceArray& rows, const DeviceArray& places, std::size
                          count);
 }
 
-/// The levels of one segment, the first one first.
-std::vector<Layer> layers_of(const SkylineKeys& keys, const LevelRule& rule, SkylineSolver& solver, Report& report) {
+/// The levels of one segment, the first one first; nothing where they are so many that the host finds them sooner.
+std::optional<std::vector<Layer>> layers_of(const SkylineKeys& keys, const LevelRule& rule, SkylineSolver& solver,
+                                            Report& report) {
   std::vector<Layer> layers;
   std::int64_t kept = 0;
   const auto done = [&] {
     return rule.at_least ? kept >= *rule.at_least : static_cast<std::int64_t>(layers.size()) == rule.levels;
+  };
+  LevelStrategy strategy = level_strategy(keys, solver);
+  const auto prefers_host = [&](std::int64_t left) {
+    const auto wanted = static_cast<double>(rule.levels) - static_cast<double>(layers.size());
+    std::optional<double> wanted_rows;
+    if (rule.at_least) wanted_rows = static_cast<double>(*rule.at_least - kept);
+    return strategy.prefers_at_once(static_cast<double>(left), wanted, wanted_rows);
   };
   SkylineKeys rest = keys;
   DeviceArray rows;  // of the rest; none: all of the segment's
@@ -43,6 +53,9 @@ std::vector<Layer> layers_of(const SkylineKeys& keys, const LevelRule& rule, Sky
     kept += static_cast<std::int64_t>(found.count);
     if (done()) break;
     const std::size_t left = static_cast<std::size_t>(rest.n) - found.count;
+    strategy.took_level(static_cast<double>(rest.n), static_cast<double>(found.count),
+                        solver.path(0, rest.steps[0].width, rest.n).seconds);
+    if (left > 0 && prefers_host(static_cast<std::int64_t>(left))) return std::nullopt;
     rows = chosen(rows, found.others, left);
     rest = take(rest, found.others, left);
   }
@@ -100,25 +113,33 @@ bool can_keep_on_device(const SkylineKeys& keys, const LevelRule& rule) {
          keys.n <= std::numeric_limits<std::int32_t>::max();
 }
 
-DeviceKept keep_best_on_device(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, const LevelRule& rule,
-                               SkylineSolver& solver, Report& report) {
+std::optional<DeviceKept> keep_best_on_device(const SkylineKeys& keys, const Vector<std::int64_t>& bounds,
+                                              const LevelRule& rule, SkylineSolver& solver, Report& report) {
   if (bounds.size() == 2 && is_one_level(rule)) {
-    std::vector<Layer> layers = layers_of(keys, rule, solver, report);
-    if (layers.empty()) return {{}, {}, {0, 0}};
-    return {std::move(layers.front().rows), {}, {0, static_cast<std::int64_t>(layers.front().count)}};
+    std::vector<Layer> layers = *layers_of(keys, rule, solver, report);  // one level is never too many
+    if (layers.empty()) return DeviceKept{{}, {}, {0, 0}};
+    return DeviceKept{std::move(layers.front().rows), {}, {0, static_cast<std::int64_t>(layers.front().count)}};
   }
   Marks marks(bounds);
   if (rule.at_least != 0) marks.mark_rows_alone(report);
   const std::vector<SegmentTask> tasks = segment_tasks(bounds);
   std::vector<Report> reports(tasks.size());
+  std::atomic<bool> too_many = false;
   for_each_task(tasks, [&](std::size_t t) {
     for (std::int64_t s = tasks[t].begin; s < tasks[t].end; ++s) {
       const auto segment = static_cast<std::size_t>(s);
       if (marks.is_alone(segment)) continue;
-      marks.mark(segment, layers_of(slice(keys, bounds[s], bounds[s + 1]), rule, solver, reports[t]));
+      if (too_many) return;
+      const auto layers = layers_of(slice(keys, bounds[s], bounds[s + 1]), rule, solver, reports[t]);
+      if (layers) {
+        marks.mark(segment, *layers);
+      } else {
+        too_many = true;
+      }
     }
   });
   for (const Report& part : reports) report += part;
+  if (too_many) return std::nullopt;
   DeviceKept kept = marks.kept();
   if (is_one_level(rule)) kept.levels = {};
   return kept;

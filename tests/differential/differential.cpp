@@ -3,7 +3,7 @@
 // The oracle (expression.cpp, oracle.cpp) shares no code with the engine: queries are made as trees of its own, which
 // it evaluates pair of rows by pair of rows in integers of 128 bits; the engine gets nothing but their YAML text and
 // the columns. It is C++ and in this process, not Python beside it, because faults of a GPU's memory show only in many
-// answers: some hundred thousand take minutes. Files and the command line are left to tests/golden and tests/tools.
+// answers: some hundred thousand take minutes. files.cpp runs the same batches over files by the command line.
 //
 // Each batch has 20 to 30 queries over one table, run in order by engines that share columns and keys, that share none
 // and that share little, with tables pinned and not, by one caller and by several at once, with rules off at random
@@ -11,9 +11,7 @@
 // wrong; a wrong one comes with its batch in a file and the command that repeats it.
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <bit>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -28,6 +26,7 @@
 
 #include "kernels/cuda/device/device.hpp"
 #include "tests/build.hpp"
+#include "tests/differential/compare.hpp"
 #include "tests/differential/generate.hpp"
 #include "tests/differential/oracle.hpp"
 
@@ -47,57 +46,18 @@ struct Options {
 
 // ---- Comparing ----
 
-Cell cell_of(const Value& value) {
-  struct Reader {
-    Cell operator()(Null) const { return {}; }
-    Cell operator()(bool truth) const { return truth; }
-    Cell operator()(std::int64_t integer) const { return Integer{integer}; }
-    Cell operator()(std::uint64_t integer) const { return Integer{integer}; }
-    Cell operator()(double number) const { return number; }
-    Cell operator()(Date date) const { return Day{date.days}; }
-    Cell operator()(Timestamp timestamp) const {
-      constexpr std::int64_t kNs[] = {1'000'000'000, 1'000'000, 1'000, 1};
-      return Moment{Integer{timestamp.ticks} * kNs[static_cast<std::size_t>(timestamp.unit)]};
-    }
-    Cell operator()(const std::string& text) const { return text; }
-    Cell operator()(Decimal decimal) const { return to_string(Value(decimal)); }  // none are drawn
-  };
-  return std::visit(Reader{}, value);
-}
-
-bool same(const Cell& a, const Cell& b) {
-  if (a.index() != b.index()) return false;
-  if (is_null(a) || (is_nan(a) && is_nan(b))) return true;
-  if (const auto* number = std::get_if<double>(&a)) {
-    return std::bit_cast<std::uint64_t>(*number) == std::bit_cast<std::uint64_t>(std::get<double>(b));
-  }
-  return compare(a, b) == Ordering::equal;
-}
-
 std::string shown(const std::vector<std::int64_t>& rows) {
   std::string text;
   for (std::size_t i = 0; i < rows.size() && i < 20; ++i) text += " " + std::to_string(rows[i]);
   return text + (rows.size() > 20 ? " ..." : "") + " (" + std::to_string(rows.size()) + ")";
 }
 
-std::string shown(const Cell& cell) { return spelled(cell, {Kind::timestamp, 1}); }
-
 /// Says how an answer differs from what it should be; empty where it does not.
 std::string difference(const Result& result, const Answer& expected) {
   if (expected.refused) return "an answer where a missing value should have been an error";
   if (result.rows != expected.rows) return "rows" + shown(result.rows) + " instead of" + shown(expected.rows);
   if (result.levels != expected.levels) return "other levels";
-  const auto& columns = result.table.columns();
-  if (columns.size() != expected.columns.size()) return "another number of columns";
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    for (std::size_t i = 0; i < expected.rows.size(); ++i) {
-      const Cell value = cell_of(columns[c].value(static_cast<std::int64_t>(i)));
-      if (same(value, expected.columns[c][i])) continue;
-      return "column " + expected.names[c] + ", place " + std::to_string(i) + ": " + shown(value) + " instead of " +
-             shown(expected.columns[c][i]);
-    }
-  }
-  return {};
+  return difference(result.table, expected);
 }
 
 // ---- Running ----
@@ -136,13 +96,6 @@ class Tally {
   std::atomic<std::int64_t> refused_ = 0;
   std::atomic<std::int64_t> wrong_ = 0;
 };
-
-Names names_of_engine(bool cuda) {
-  Names names{.algorithms = {}, .rules = {}, .cuda = cuda};
-  for (const AlgorithmInfo& algorithm : algorithms()) names.algorithms.push_back(algorithm.name);
-  for (const RuleInfo& rule : rules()) names.rules.push_back(rule.name);
-  return names;
-}
 
 bool has_gpu() {
   static const bool has = !kernels::cuda::find_devices().devices.empty();

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include <skyrank/table.hpp>
+
+#include "tests/differential/generate.hpp"
+#include "tests/differential/oracle.hpp"
+
+namespace skyrank::differential {
+
+/// Says how the cells of an answer differ from what they should be; empty where they do not.
+std::string difference(const Table& table, const Answer& expected);
+
+/// What the engine may be told to use, or to do without.
+Names names_of_engine(bool cuda);
+
+}  // namespace skyrank::differential

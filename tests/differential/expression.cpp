@@ -143,7 +143,7 @@ std::string text_of(Op op, const std::vector<ExpressionPtr>& operands, bool nega
   const std::string& first = operands[0]->text;
   const std::string no = negated ? " not " : " ";
   switch (op) {
-    case Op::negate: return "(- " + first + ")";
+    case Op::negate: return "(- (" + first + "))";  // beside a literal the sign is part of it
     case Op::logical_not: return "(not " + first + ")";
     case Op::is_null: return "(" + first + (negated ? " is not null)" : " is null)");
     case Op::between: return "(" + first + no + "between " + operands[1]->text + " and " + operands[2]->text + ")";

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <future>
 #include <mutex>
-#include <optional>
 #include <skyrank/error.hpp>
 #include <system_error>
 
@@ -29,38 +28,43 @@ void start(arrow::internal::Executor& pool, int threads) {
   end.set_value();
 }
 
-/// Pools of at most `wanted` threads, and one that brings bytes; returns how many they are.
-int prepare_scarce_threads(int wanted, std::size_t startable) {
-  const int threads = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(wanted) + 1, startable)) - 1;
-  if (threads < 2) return 1;
+/// Starts the threads of both pools before a reader needs them; one that starts late may fail to.
+void start_pools(int threads) {
   check_pool(arrow::SetCpuThreadPoolCapacity(threads));
-  check_pool(arrow::io::SetIOThreadPoolCapacity(1));
+  check_pool(arrow::io::SetIOThreadPoolCapacity(1));  // brings the bytes of CSV files; others have them in memory
   try {
     start(*arrow::internal::GetCpuThreadPool(), threads);
     start(*arrow::io::default_io_context().executor(), 1);
   } catch (const std::system_error& error) {
     throw ResourceError("threads for reading files cannot be started: " + error.code().message());
   }
-  return threads;
 }
 
 }  // namespace
 
 int prepare_arrow_threads(int threads) {
   static std::mutex mutex;
-  static std::optional<int> scarce;  // once threads are, pools keep what they have
+  static int started = 0;      // in Arrow's pool for the CPU
+  static bool scarce = false;  // no more can be started
+  static bool broken = false;  // Arrow counts a thread that did not start, and would wait for it
   if (threads == 1) return 1;
   const std::scoped_lock lock(mutex);
+  if (broken) throw ResourceError("threads for reading files could not be started");
   const int wanted = threads > 0 ? threads : arrow::GetCpuThreadPoolCapacity();
-  if (scarce) return std::min(wanted, *scarce);
-  const auto all = static_cast<std::size_t>(wanted + arrow::io::GetIOThreadPoolCapacity());
-  const StartableThreads startable = startable_threads(all);
-  if (startable.scarce) {
-    scarce = prepare_scarce_threads(wanted, startable.count);
-    return *scarce;
+  if (wanted > started && !scarce) {
+    const StartableThreads startable = startable_threads(static_cast<std::size_t>(wanted) + 1);
+    scarce = startable.scarce;
+    const int possible = std::min(wanted, static_cast<int>(startable.count) - 1);
+    if (possible < 2) return 1;
+    broken = true;
+    start_pools(possible);
+    broken = false;
+    started = possible;
   }
-  if (threads > 1) check_pool(arrow::SetCpuThreadPoolCapacity(threads));
-  return wanted;
+  if (started < 2) return 1;
+  const int used = std::min(wanted, started);
+  if (threads > 1) check_pool(arrow::SetCpuThreadPoolCapacity(used));
+  return used;
 }
 
 void require_csv_thread(const std::string& file) {

@@ -327,11 +327,14 @@ std::optional<Profile> read_profile(const std::filesystem::path& file, const std
 }
 
 std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
+  constexpr const char* kFile = "/proc/cpuinfo";
+  std::ifstream file(kFile);
+  const bool refused = !file.is_open() && errno != ENOENT;
   for (std::string line; std::getline(file, line);) {
     const std::size_t colon = line.find(": ");
     if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
   }
+  if (refused || file.bad()) throw BadProfile{kFile, "cannot be read: " + std::generic_category().message(errno)};
 #if defined(__x86_64__)
   return "x86-64";
 #elif defined(__aarch64__)

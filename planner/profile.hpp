@@ -61,7 +61,8 @@ std::optional<std::filesystem::path> profile_file();
 /// on a machine with another CPU or GPU than `cpu` and `gpu` name.
 std::optional<Profile> read_profile(const std::filesystem::path& file, const std::string& cpu, const std::string& gpu);
 
-/// Model name of the CPU this runs on, or its architecture where the system does not tell.
+/// Model name of the CPU this runs on, or its architecture where the system does not tell. Throws BadProfile where the
+/// system tells, but not now.
 std::string cpu_name();
 
 }  // namespace skyrank::planner

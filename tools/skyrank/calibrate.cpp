@@ -51,7 +51,8 @@ std::vector<MeasuredRun> measure(const CalibrateArguments& arguments, Console& c
 
 std::vector<MeasuredRun> read(const std::filesystem::path& file) {
   std::ifstream stream(file);
-  if (!stream) throw QueryError("no runs can be read", {file.string()});
+  if (!stream && !std::filesystem::exists(file)) throw QueryError("there is no such file", {file.string()});
+  if (!stream) throw ResourceError("cannot be read: " + std::generic_category().message(errno), {file.string()});
   std::vector<MeasuredRun> runs = planner::read_runs(stream, file.string());
   if (stream.bad()) throw ResourceError("cannot be read: " + std::generic_category().message(errno), {file.string()});
   return runs;
@@ -76,6 +77,15 @@ std::string text_of(const std::vector<MeasuredRun>& runs) {
   return text.str();
 }
 
+/// The CPU that the profile is for; the fallback of cpu_name is for systems that never tell.
+std::string known_cpu() {
+  try {
+    return planner::cpu_name();
+  } catch (const planner::BadProfile& unknown) {
+    throw ResourceError(unknown.reason, {unknown.source});
+  }
+}
+
 std::filesystem::path target(const CalibrateArguments& arguments) {
   if (!arguments.out.empty()) return arguments.out;
   if (const auto file = planner::profile_file()) return *file;
@@ -90,7 +100,7 @@ int calibrate(const CalibrateArguments& arguments, Console& console, Signals& si
   const auto runs_output = arguments.runs.empty() ? nullptr : open_output(arguments.runs);
   const kernels::WorkerThreads workers(0);
   planner::Profile profile;
-  profile.cpu = planner::cpu_name();
+  profile.cpu = known_cpu();
   profile.cores = tbb::info::default_concurrency();
   const auto gpus = kernels::cuda::find_devices().devices;
   if (!gpus.empty() && arguments.device != DeviceChoice::cpu) profile.gpu = gpus.front().name;

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <new>
@@ -321,13 +319,6 @@ int report_parse(const CLI::App& app, const CLI::ParseError& error, Console& con
   return success;
 }
 
-/// After a failure in the midst of a library: its threads may wait for one that never started, and its destructors for
-/// these.
-[[noreturn]] void leave_at_once() {
-  std::fflush(nullptr);
-  ::_exit(system_failure);
-}
-
 int parse_and_run(CLI::App& app, Arguments& arguments, int argc, const char* const* argv, Console& console,
                   Signals& signals) {
   try {
@@ -379,11 +370,10 @@ int main(int argc, const char* const* argv) {
     return system_failure;
   } catch (const std::bad_alloc&) {
     console.complain("out of memory");
-    leave_at_once();
+    return system_failure;
   } catch (const std::exception& error) {
     console.complain(error.what());
     if (wants_json(arguments)) print_error_document(error, console);
-    if (dynamic_cast<const Error*>(&error) == nullptr) leave_at_once();
     return exit_status(error);
   }
 }

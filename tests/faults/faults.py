@@ -5,7 +5,7 @@ Each command below runs once to count its calls of each kind (inject.c), then on
 one failing. It must end within 20 seconds, with status 0 and the right answer (the failure was harmless) or with status
 1 and a message; by no signal, and with no file half-written, left over or changed.
 
-A slice of the calls (ctest: faults_slice), or all of them, which takes an hour of two cores:
+A slice of the calls (ctest: faults_slice), or all of them (some 50,000 runs):
     tests/faults/faults.py --program build/release/skyrank --inject build/release/tests/faults/libskyrank_inject.so --all
 """
 import argparse

@@ -10,7 +10,6 @@
 #include <arrow/util/parallel.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -118,15 +117,6 @@ class PipeContent {
   std::int64_t line_ = 0;  // bytes since the last line break
 };
 
-/// Asks for large pages under memory that is about to be filled: faults on small ones cost as much as the copying.
-void prefer_large_pages(std::uint8_t* memory, std::int64_t size) {
-  constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kLargePage - 1) / kLargePage * kLargePage;
-  const auto end =
-      (reinterpret_cast<std::uintptr_t>(memory) + static_cast<std::uintptr_t>(size)) / kLargePage * kLargePage;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-}
-
 /// Reads [position, position + size) in full; false if the file ends before.
 arrow::Result<bool> read_range(int descriptor, std::int64_t position, std::int64_t size, std::uint8_t* out,
                                const std::stop_token& stop) {
@@ -206,7 +196,6 @@ class DataFile::Reader final : public arrow::io::RandomAccessFile {
     // Sizes come from the file: no more is allocated than it has.
     ARROW_ASSIGN_OR_RAISE(const std::int64_t n, available(position, bytes));
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer, arrow::AllocateBuffer(n));
-    prefer_large_pages(buffer->mutable_data(), n);
     ARROW_RETURN_NOT_OK(ReadAt(position, n, buffer->mutable_data()));
     return buffer;
   }
@@ -331,7 +320,6 @@ std::shared_ptr<arrow::Buffer> DataFile::content(int threads) {
   auto buffer = arrow::AllocateBuffer(version_->size);
   check(buffer.status(), name_, "memory for its content");
   std::uint8_t* bytes = (*buffer)->mutable_data();
-  prefer_large_pages(bytes, version_->size);
   const std::int64_t chunks = (version_->size + kChunk - 1) / kChunk;
   const auto read_chunk = [&](int chunk) -> arrow::Status {
     const std::int64_t begin = chunk * kChunk;

@@ -50,7 +50,7 @@ End far_end(bool negative) {
 End end_of_decimal(Decimal value, int scale) {
   if (value.scale <= scale) {
     const std::optional<int128> steps = rescaled(value, scale);
-    const bool near = steps && *steps<far_end(false).floor&& * steps> far_end(true).floor;
+    const bool near = steps && magnitude_of(*steps) < magnitude_of(far_end(false).floor);
     return near ? End{*steps} : far_end(value.unscaled < 0);
   }
   const int128 unit = power_of_ten(value.scale - scale);

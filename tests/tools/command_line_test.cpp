@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/tools/program.hpp"

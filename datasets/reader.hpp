@@ -68,7 +68,8 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
 /// have up to 1 GiB.
 ///
 /// Parquet and Arrow: dictionaries of anything but strings are decoded; bytes are strings where they are UTF-8; the
-/// types SkyRank lacks (lists, structs, times, decimals of more than 38 digits) are left out unless `options.columns` asks for them.
+/// types SkyRank lacks (lists, structs, times, decimals of more than 38 digits) are left out unless `options.columns`
+/// asks for them.
 ///
 /// With `options.folder_root`, folders `key=value` of the files' paths are columns behind the stored ones: int64, dates
 /// or strings by all their values; `__HIVE_DEFAULT_PARTITION__` is NULL. A stored column of the same name is a

@@ -218,12 +218,12 @@ InputTable InputTables::get(const Query& query) {
   return input;
 }
 
-std::vector<std::string> InputTables::column_names(const TableSource& source) {
+datasets::ColumnNames InputTables::column_names(const TableSource& source) {
   datasets::LoadOptions options;
   options.threads = threads_;
   options.stop = signals_.stop_token();
   options.pipes = pipes_;
-  return datasets::column_names(source, batch_.directory, options).names;
+  return datasets::column_names(source, batch_.directory, options);
 }
 
 double InputTables::read(const std::string& name, Entry& entry) {

@@ -67,7 +67,7 @@ class InputTables {
     std::exception_ptr failure;  // of the read; the same for every query
   };
 
-  std::vector<std::string> column_names(const TableSource& source);
+  datasets::ColumnNames column_names(const TableSource& source);
   double read(const std::string& name, Entry& entry);  // milliseconds
   Table load(const TableSource& source, const std::vector<std::string>& column_names);
   std::vector<std::string> columns_needed(const std::string& table, const std::vector<std::string>& column_names) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <new>
@@ -41,6 +42,7 @@
 #include "engine/exec/stop.hpp"
 #include "engine/exec/survey.hpp"
 #include "engine/exec/timer.hpp"
+#include "engine/memory_need.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
 #include "kernels/common/memory.hpp"
@@ -792,8 +794,11 @@ struct Engine::State {
     return static_cast<std::size_t>(device_bytes() / kShare);
   }
 
+  /// Bytes that a query may take: those of the account of its thread, where the engine has a limit.
   double most_bytes() const {
-    return memory == nullptr ? host_bytes() : std::min(host_bytes(), static_cast<double>(memory->limit()));
+    if (memory == nullptr) return host_bytes();
+    const kernels::MemoryAccount* const account = kernels::current_account();
+    return std::min(host_bytes(), static_cast<double>((account != nullptr ? account : memory.get())->limit()));
   }
 
   /// Answers a query within the engine's limit of memory.
@@ -809,7 +814,7 @@ struct Engine::State {
       }
       return answer(query, table, run, limits);
     } catch (const kernels::OverLimit& over) {
-      throw ResourceError(over_limit(query, table, over, before), query.location);
+      throw ResourceError(over_limit(query, table, run, limits, over, before), query.location);
     } catch (const std::bad_alloc&) {
       throw ResourceError("out of memory while answering the query, which is expected to need about " +
                               amount(memory_needed(query, table)) + " beside its table",
@@ -817,15 +822,67 @@ struct Engine::State {
     }
   }
 
-  std::string over_limit(const Query& query, const Table& table, const kernels::OverLimit& over,
-                         std::size_t before) const {
+  std::string over_limit(const Query& query, const Table& table, const RunOptions& run, Limits& limits,
+                         const kernels::OverLimit& over, std::size_t before) const {
     const auto in_use = static_cast<double>(std::min(before, over.used));
     const double reached = static_cast<double>(over.used + over.asked) - in_use;
-    std::string text = "the query needs about " + amount(std::max(memory_needed(query, table), reached)) +
+    const double needed = memory_measured(query, table, run, limits, reached);
+    std::string text = "the query needs about " + amount(std::max(needed, reached)) +
                        " beside its table, and the engine's limit of memory is " +
                        amount(static_cast<double>(over.limit));
     if (in_use > 0) text += ", of which other queries and what is kept for later ones had " + amount(in_use);
     return text;
+  }
+
+  /// Bytes that the search for a refused query's need may take: half of what is left, but never less than a fixed
+  /// amount where the limit is low, as samples that fit a few kilobytes say nothing.
+  std::size_t room_to_measure() const {
+    constexpr std::size_t kLowest = std::size_t{8} << 20;
+    constexpr std::size_t kHighest = std::size_t{64} << 20;  // more would take long
+    if (memory->limit() < 2 * kLowest) return kLowest;
+    return std::min(memory->left() / 2, kHighest);
+  }
+
+  /// About how many bytes suffice for a query of which it is known that it needs more than `reached`.
+  double memory_measured(const Query& query, const Table& table, const RunOptions& run, Limits& limits,
+                         double reached) const {
+    const double expected = memory_needed(query, table);
+    const auto run_within = [&](const Query& tried, const Table& rows, std::size_t limit) {
+      return reached_within(tried, rows, run, limits, limit);
+    };
+    try {
+      const std::stop_token stop = limits.stop();
+      const exec::StopScope stops(stop);
+      const std::size_t room = room_to_measure();
+      const kernels::AccountScope counted(memory.get());
+      kernels::Charge held;
+      if (memory->limit() > room) held.add(std::min(room, memory->left()));
+      const kernels::AccountScope uncounted(nullptr);
+      constexpr double kSlackPerThread = 128 << 10;
+      const NeedSearch search{
+          .room = room, .known = reached, .expected = expected, .slack = kSlackPerThread * arena.max_concurrency()};
+      return measured_need(query, table, search, run_within).value_or(expected);
+    } catch (const kernels::Cancelled&) {  // the refusal came before the stop
+    } catch (const std::exception&) {      // no run is there to report errors of samples
+    }
+    return expected;
+  }
+
+  /// Runs a query within a limit of its own. Returns nothing if it succeeds, else the bytes at which it was refused.
+  std::optional<std::size_t> reached_within(const Query& query, const Table& table, const RunOptions& run,
+                                            Limits& limits, std::size_t limit) const {
+    const auto account = std::make_shared<kernels::MemoryAccount>(limit, [this] { shared_keys.drop_all(); });
+    std::optional<std::size_t> reached;
+    try {
+      const kernels::AccountScope counted(account.get());
+      answer(query, table, run, limits);
+    } catch (const kernels::OverLimit& over) {
+      reached = over.used + over.asked;
+    } catch (const planner::NoPath&) {  // fits the limit
+      reached = limit;
+    }
+    shared_keys.drop_all();  // those of this run are on its account
+    return reached;
   }
 
   /// About how many bytes a query takes beside its table; for the message that there are too few.

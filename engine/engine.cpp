@@ -859,13 +859,36 @@ struct Engine::State {
       if (memory->limit() > room) held.add(std::min(room, memory->left()));
       const kernels::AccountScope uncounted(nullptr);
       constexpr double kSlackPerThread = 128 << 10;
-      const NeedSearch search{
-          .room = room, .known = reached, .expected = expected, .slack = kSlackPerThread * arena.max_concurrency()};
+      const NeedSearch search{.room = room,
+                              .known = reached,
+                              .expected = expected,
+                              .slack = kSlackPerThread * arena.max_concurrency(),
+                              .algorithms = skyline_algorithm(query, table)};
       return measured_need(query, table, search, run_within).value_or(expected);
     } catch (const kernels::Cancelled&) {  // the refusal came before the stop
     } catch (const std::exception&) {      // no run is there to report errors of samples
     }
     return expected;
+  }
+
+  /// The algorithm that the planner would take with enough memory, where all that matters is one skyline of the table.
+  std::vector<std::string> skyline_algorithm(const Query& query, const Table& table) const {
+    const bool is_one_skyline = query.preference && !query.num_levels && !query.at_least_rows &&
+                                query.ranking.empty() && query.group_columns.empty() && query.aggregates.empty() &&
+                                query.partition_columns.empty() && query.path.algorithms.empty();
+    if (!is_one_skyline) return {};
+    const auto enough = std::make_shared<kernels::MemoryAccount>(std::numeric_limits<std::int64_t>::max());
+    const kernels::AccountScope counted(enough.get());
+    exec::PhysicalPlan planned = plan(query, table);
+    exec::choose_paths(planned);
+    const auto find = [](const auto& self, const PlanNode& node) -> std::vector<std::string> {
+      if (!node.algorithm.empty()) return {node.algorithm};
+      for (const PlanNode& child : node.children) {
+        if (auto found = self(self, child); !found.empty()) return found;
+      }
+      return {};
+    };
+    return find(find, exec::tree(std::move(planned.operators), planned.rules));
   }
 
   /// Runs a query within a limit of its own. Returns nothing if it succeeds, else the bytes at which it was refused.

@@ -24,6 +24,7 @@ using kernels::Vector;
 constexpr double kLimitStep = 1.1;     // between the limits that are tried
 constexpr double kMargin = 1.15;       // between the least limit that suffices and the one that is told
 constexpr double kSampleMargin = 1.3;  // the same where the need is extrapolated
+constexpr double kForcedMargin = 1.4;  // and where samples run a forced algorithm
 constexpr std::int64_t kMinSampleRows = 512;
 constexpr int kSecondSample = 4;  // the larger sample has this many times the rows of the smaller one
 
@@ -212,7 +213,8 @@ class Measurement {
       const exec::QueryMemory columns;
       const Table sample = rows_of(table_, sampled_rows(table_, keys_, frequent_, divisor));
       const bool whole_partitions = !query_.partition_columns.empty() && !frequent_.are_most();
-      const Query query = whole_partitions ? query_ : scaled(query_, divisor);
+      Query query = whole_partitions ? query_ : scaled(query_, divisor);
+      if (!search_.algorithms.empty()) query.path.algorithms = search_.algorithms;
       if (sample.num_rows() == 0) return std::nullopt;
       const auto limit = least_limit(query, sample, 0, static_cast<double>(account->left()), run_);
       if (!limit) return std::nullopt;
@@ -225,7 +227,8 @@ class Measurement {
   double extrapolated(const Point& smaller, const Point& larger) const {
     const double slope = (larger.bytes - smaller.bytes) / std::max(larger.rows - smaller.rows, 1.0);
     const double missing = std::max(static_cast<double>(table_.num_rows()) - larger.rows, 0.0);
-    return kSampleMargin * (larger.bytes + std::max(slope, 0.0) * missing) + search_.slack;
+    const double margin = search_.algorithms.empty() ? kSampleMargin : kForcedMargin;
+    return margin * (larger.bytes + std::max(slope, 0.0) * missing) + search_.slack;
   }
 
   const Query& query_;

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
@@ -21,6 +23,8 @@ struct NeedSearch {
   double known = 0;      ///< bytes that the query is known to need at least
   double expected = 0;   ///< bytes that the planner expects
   double slack = 0;      ///< bytes by which runs differ, as threads take turns in another order
+  /// Algorithms that are forced on samples, as the planner may take others for few rows; none: those it takes.
+  std::vector<std::string> algorithms = {};
 };
 
 /// Returns about how many bytes suffice for the query over the table; nothing where `room` is too small to tell.

@@ -720,7 +720,6 @@ struct Engine::State {
         arena(workers.count()),
         cuda(cuda_takes_part(options.device)),
         rules(exec::without({}, options.without)) {
-    arena.initialize();  // where it fails in its first use, TBB has the second wait for it without end
     if (auto profile = profile_of(options, warnings)) prices.emplace(std::move(*profile));
     if (options.memory_bytes == 0) return;
     memory = std::make_shared<kernels::MemoryAccount>(options.memory_bytes, [this] { shared_keys.drop_all(); });

@@ -36,7 +36,18 @@ struct Admission::Waiter {
   std::exception_ptr error;
 };
 
-Admission::Admission(tbb::task_arena& arena) : arena_(arena), workers_(arena) {}
+namespace {
+
+/// Returns the arena, initialized: an arena whose first use fails makes TBB wait without end in its second one, and one
+/// that fails while an observer is added leaves an observer that cannot be destroyed.
+tbb::task_arena& initialized(tbb::task_arena& arena) {
+  arena.initialize();
+  return arena;
+}
+
+}  // namespace
+
+Admission::Admission(tbb::task_arena& arena) : arena_(initialized(arena)), workers_(arena) {}
 
 bool Admission::has_place() const {
   return callers_ == 0 || callers_ + workers_.inside() + 1 < arena_.max_concurrency();

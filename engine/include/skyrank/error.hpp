@@ -73,7 +73,7 @@ class SKYRANK_EXPORT CancelledError : public Error {
 };
 
 /// The query took longer than its time limit.
-class TimeoutError : public Error {
+class SKYRANK_EXPORT TimeoutError : public Error {
  public:
   using Error::Error;
 };

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <skyrank/error.hpp>
+#include <skyrank/export.hpp>
 #include <skyrank/query.hpp>
 
 namespace skyrank {
@@ -17,9 +18,9 @@ struct Warning {
 };
 
 /// "file:line:column: message", leaving out what is unknown.
-std::string to_string(const Warning& warning);
+SKYRANK_EXPORT std::string to_string(const Warning& warning);
 
 /// Returns what is odd about a query, in the order of its parts: comparisons with NULL, which are never true.
-std::vector<Warning> warnings_of(const Query& query);
+SKYRANK_EXPORT std::vector<Warning> warnings_of(const Query& query);
 
 }  // namespace skyrank

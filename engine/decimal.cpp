@@ -20,8 +20,6 @@ constexpr auto kPowers = [] {
   return powers;
 }();
 
-constexpr Int128 kMaxInt128 = static_cast<Int128>(~UInt128{0} >> 1);
-
 int bit_width(UInt128 value) {
   const auto high = static_cast<std::uint64_t>(value >> 64);
   return static_cast<int>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(value)));

@@ -639,9 +639,8 @@ std::optional<planner::Profile> profile_of(const EngineOptions& options, std::ve
   try {
     return planner::read_profile(*file, planner::cpu_name(), gpus.devices.empty() ? "" : gpus.devices.front().name);
   } catch (const planner::BadProfile& bad) {
-    const ResourceError refused(bad.reason, {bad.source});
-    if (options.profile) throw refused;
-    warnings.push_back(std::string(refused.what()) + "; planning with built-in prices");
+    if (options.profile) throw ResourceError(bad.reason, {bad.source});
+    warnings.push_back(std::string(ResourceError(bad.reason, {bad.source}).what()) + "; planning with built-in prices");
     return std::nullopt;
   }
 }

@@ -45,7 +45,7 @@ bool starts_as_binary(std::string_view text) {
   return text.starts_with("PAR1") || text.starts_with("ARROW1") || text.starts_with("\xFF\xFF\xFF\xFF");
 }
 
-/// What a pipe gives, block by block.
+/// Content of a pipe, block by block.
 class PipeContent {
  public:
   PipeContent(int descriptor, const std::string& name, const std::stop_token& stop)

@@ -95,7 +95,7 @@ void Admission::leave() {
 void Admission::wait_and_run(const std::stop_token& stop, const std::shared_ptr<Waiter>& waiter) {
   using State = Waiter::State;
   constexpr auto kMaxThreads = tbb::global_control::max_allowed_parallelism;
-  // Where there are no workers TBB would start one for this, a thread more than there may be.
+  // Without workers TBB would start one for this, a thread more than there may be.
   if (arena_.max_concurrency() > 1 && tbb::global_control::active_value(kMaxThreads) > 1) {
     try {
       arena_.enqueue([this, waiter] {

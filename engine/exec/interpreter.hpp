@@ -56,7 +56,7 @@ class Interpreter {
   Vec in_members(const Operation& operation, Vec operand);
   Vec logical_not(Vec operand);
 
-  /// What becomes of a value outside the type that it is converted to.
+  /// Treatment of a value outside the type that it is converted to.
   enum class Excess { fails, saturates_above, saturates_below };
 
   Vec compare(query::Op op, Vec& a, Vec& b);

@@ -12,7 +12,7 @@ namespace skyrank::differential {
 /// Says how the cells of an answer differ from what they should be; empty where they do not.
 std::string difference(const Table& table, const Answer& expected);
 
-/// What the engine may be told to use, or to do without.
+/// Options of engines that a run tries or leaves out.
 Names names_of_engine(bool cuda);
 
 }  // namespace skyrank::differential

@@ -162,7 +162,7 @@ class Generator {
     }
   }
 
-  /// What preferences and rankings order.
+  /// Terms that preferences and rankings order.
   ExpressionPtr key() {
     const auto columns = columns_of([](Kind kind) { return kind != Kind::string; });
     if (columns.empty() || random_.chance(30)) return random_.chance(80) ? number(2) : time(1);

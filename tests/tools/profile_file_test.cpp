@@ -19,7 +19,7 @@ tables: {points: {generate: {distribution: uniform, rows: 10, dims: 2, seed: 1}}
 queries: [{name: q, from: points, rank_by: {low: c0}, limit: 3}]
 )";
 
-/// What `calibrate --from` takes in place of minutes of measuring.
+/// Input that `calibrate --from` takes in place of minutes of measuring.
 constexpr const char* kRuns =
     "bnl,correlated float32 1,300,2,,4,,,0,2,64,1,1,0,0.5,0,64,1.28018,-0.0039128,0.015625,0.72793,4.033e-06,2.194e-06,"
     ",0.5,0,0\n";

@@ -93,7 +93,7 @@ class Running {
     return End{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), Clock::now() - begin};
   }
 
-  /// Whether one of its open files is below a folder; those without a name too.
+  /// Returns true if one of its open files is below a folder; those without a name too.
   bool has_open(const std::filesystem::path& folder) const {
     std::error_code error;
     const std::string files = "/proc/" + std::to_string(process_) + "/fd";

@@ -114,7 +114,7 @@ std::int32_t first_free_level(const Levels& levels, std::uint32_t point, std::in
   };
   std::size_t low = 0;
   std::size_t high = levels.count();
-  // Where only some levels are wanted, most rows are beyond them.
+  // If only some levels are wanted, most rows are beyond them.
   if (high == static_cast<std::size_t>(max_levels) && is_dominated(--high)) return max_levels;
   while (low < high) {
     const std::size_t half = low + (high - low) / 2;

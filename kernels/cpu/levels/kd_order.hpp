@@ -11,7 +11,7 @@
 
 namespace skyrank::kernels::levels {
 
-/// Where a range of places of a k-d order is split in two.
+/// Returns the place where a range of a k-d order is split.
 constexpr std::uint32_t middle(std::uint32_t begin, std::uint32_t end) { return begin + (end - begin) / 2; }
 
 /// Ranges up to this size are not split any further.

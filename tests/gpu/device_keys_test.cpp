@@ -14,14 +14,14 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/exec/device/session.hpp"
-#include "engine/exec/device/translate.hpp"
-#include "engine/exec/key_columns.hpp"
+#include "engine/device/device_query_state.hpp"
+#include "engine/device/translate.hpp"
+#include "engine/keys/key_columns.hpp"
 #include "engine/query/bound.hpp"
 #include "tests/build.hpp"
-#include "tests/engine/exec/edge_columns.hpp"
-#include "tests/engine/exec/layout_columns.hpp"
-#include "tests/engine/exec/random_expressions.hpp"
+#include "tests/engine/edge_columns.hpp"
+#include "tests/engine/layout_columns.hpp"
+#include "tests/engine/random_expressions.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"
 

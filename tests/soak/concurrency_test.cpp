@@ -11,7 +11,7 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
 
-#include "engine/exec/column_cache.hpp"
+#include "engine/runtime/column_cache.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "tests/build.hpp"
 

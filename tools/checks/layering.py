@@ -19,12 +19,11 @@ ALLOWED = {
     "planner": ["kernels"],
     "engine/include": [],
     "engine/query": ["engine/include", "engine"],
-    "engine/exec": ["engine/include", "engine", "engine/query", "planner", "kernels"],
-    "engine": ["engine/include", "engine/query", "engine/exec", "planner", "kernels"],
+    "engine": ["engine/include", "engine/query", "planner", "kernels"],
     "engine/examples": ["engine/include"],
     "datasets": ["engine/include", "engine"],
     "tools": ["engine/include", "engine", "engine/query", "datasets", "planner", "kernels"],
-    "tests": ["engine/include", "engine", "engine/query", "engine/exec", "datasets", "planner", "kernels", "tools"],
+    "tests": ["engine/include", "engine", "engine/query", "datasets", "planner", "kernels", "tools"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 SOURCES = ("*.cpp", "*.hpp", "*.cu", "*.cuh", "*.hpp.in")

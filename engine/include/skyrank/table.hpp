@@ -16,7 +16,7 @@
 namespace skyrank {
 
 namespace exec {
-class ResidentColumn;  // engine/exec/device/resident.hpp
+class ResidentColumn;  // engine/device/resident.hpp
 class SurveyCache;
 class ColumnCache;
 }  // namespace exec

@@ -80,7 +80,7 @@ struct Source {
 struct Candidates {
   RowSet rows;
   Segments segments;
-  exec::LevelList levels = {};  ///< per position; of no meaning without `prefer`
+  exec::ParetoLevels levels = {};  ///< per position; of no meaning without `prefer`
 };
 
 // ---- Measuring ----
@@ -88,15 +88,15 @@ struct Candidates {
 /// A query on its way: its plan, which is filled with measurements, and the clocks of the result.
 struct Execution {
   exec::PhysicalPlan plan;
-  exec::Runtime runtime;
+  exec::ExecutionContext context;
   Timing timing;
   Work work;
-  std::optional<exec::DeviceSession> session = std::nullopt;  ///< where filters and keys are of the device
-  exec::KeyShare share = {};                                  ///< of keys over the rows that pass the condition
-  std::string* phase = nullptr;                               ///< says what the query is at, for a TimeoutError
+  std::optional<exec::DeviceQueryState> device_state = std::nullopt;  ///< where filters and keys are of the device
+  exec::KeyShare share = {};                                          ///< of keys over the rows that pass the condition
+  std::string* phase = nullptr;                                       ///< says what the query is at, for a TimeoutError
 
   const BoundQuery& query() const { return plan.query; }
-  exec::DeviceSession* device() { return session ? &*session : nullptr; }
+  exec::DeviceQueryState* device() { return device_state ? &*device_state : nullptr; }
 };
 
 /// What this thread's query has transferred so far.
@@ -110,13 +110,13 @@ kernels::TransferBytes transferred() {
 template <class F>
 auto timed(Execution& execution, double& stage_ms, PlanNode& node, const F& f) {
   *execution.phase = node.op;
-  execution.runtime.context.check();
+  execution.context.kernel_context.check();
   const kernels::TransferBytes before = transferred();
-  const double sent_before = execution.session ? execution.session->transfer_ms() : 0;
+  const double sent_before = execution.device_state ? execution.device_state->transfer_ms() : 0;
   exec::Stopwatch watch;
   auto value = f();
   const double ms = watch.lap();
-  const double sent = (execution.session ? execution.session->transfer_ms() : 0) - sent_before;
+  const double sent = (execution.device_state ? execution.device_state->transfer_ms() : 0) - sent_before;
   execution.timing.transfer_ms += sent;
   stage_ms += ms - sent;
   node.measured_ms = ms;
@@ -138,7 +138,7 @@ void book(Execution& execution, PlanNode& node, const exec::Report& report, doub
   const double transfer_ms = std::min(report.transfer_ms, ms);
   execution.timing.transfer_ms += transfer_ms;
   execution.timing.compute_ms -= transfer_ms;
-  if (!execution.runtime.context.count_work) return;
+  if (!execution.context.kernel_context.count_work) return;
   node.work = public_work(report.work);
   execution.work += *node.work;
 }
@@ -152,7 +152,7 @@ std::int64_t largest(const Segments& segments) {
 // ---- The stages ----
 
 RowSet passing(Execution& execution, const query::BoundExpression& condition, const Table& input, const RowSet& all) {
-  if (execution.session) return exec::filter(*execution.session, condition, input, all);
+  if (execution.device_state) return exec::filter(*execution.device_state, condition, input, all);
   return RowSet::listed(exec::filter(condition, input, all.view()));
 }
 
@@ -216,7 +216,7 @@ Candidates narrow(const Candidates& all, exec::Kept kept) {
     if (!order.empty()) result.segments.order[at(i)] = static_cast<std::int64_t>(i);
   }
   result.rows = RowSet::listed(all.rows.at(ordered));
-  result.levels = exec::LevelList(std::move(levels));
+  result.levels = exec::ParetoLevels(std::move(levels));
   return result;
 }
 
@@ -233,7 +233,8 @@ Candidates narrow(const Candidates& all, exec::DeviceKept kept) {
     look_up(static_cast<const RowId*>(order.data()));
   }
   if (!all.rows.is_all()) look_up(all.rows.device_ids());
-  exec::LevelList levels = kept.levels.bytes() == 0 ? exec::LevelList() : exec::LevelList(n, std::move(kept.levels));
+  exec::ParetoLevels levels =
+      kept.levels.bytes() == 0 ? exec::ParetoLevels() : exec::ParetoLevels(n, std::move(kept.levels));
   return {RowSet::on_device(n, std::move(ids)), {std::move(kept.bounds), {}}, std::move(levels)};
 }
 
@@ -254,7 +255,7 @@ void book_steps(Execution& execution, exec::SkylineSolver& solver, const exec::S
   for (std::size_t s = 0; s < reports.size(); ++s) {
     PlanNode& node = execution.plan.operators.skyline[s];
     exec::describe_path(solver.path(s, keys.steps[s].width, n), node);
-    exec::repeat(node, exec::paths_taken(segments), execution.runtime.machine.threads);
+    exec::repeat(node, exec::paths_taken(segments), execution.context.machine.threads);
     const double share = sum > 0 ? reports[s].ms / sum : 1 / static_cast<double>(reports.size());
     book(execution, node, reports[s], stage_ms * share);
     n = std::min(n, reports[s].rows);
@@ -279,7 +280,7 @@ Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segme
     return all.segments.order.empty() ? made : exec::take(made, all.segments.order);
   });
   operators.skyline_keys->measured_rows = keys.n;
-  exec::SkylineSolver solver(*execution.plan.preference, execution.runtime, largest(all.segments));
+  exec::SkylineSolver solver(*execution.plan.preference, execution.context, largest(all.segments));
   exec::StepReports reports(solver.num_steps());
   PlanNode& last = operators.skyline.back();
   exec::AtOnce at_once;
@@ -329,12 +330,12 @@ Vector<std::int64_t> rank(Execution& execution, const Source& source, const Cand
   // After a skyline these are keys of its rows alone.
   exec::KeyShare* const share = execution.plan.preference ? nullptr : &execution.share;
   const std::vector<exec::Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
-    return exec::make_rank_keys(query.ranking, source.table, candidates.rows, execution.runtime.rules,
+    return exec::make_rank_keys(query.ranking, source.table, candidates.rows, execution.context.rules,
                                 execution.device(), share);
   });
   operators.rank_keys->measured_rows = candidates.rows.size();
   const std::int64_t n = largest(candidates.segments);
-  exec::Ranker ranker(window, execution.runtime, n);
+  exec::Ranker ranker(window, execution.context, n);
   exec::Report report;
   Vector<std::int64_t> positions = timed(execution, execution.timing.compute_ms, *operators.order,
                                          [&] { return ranker.rank(keys, candidates.segments, report); });
@@ -346,7 +347,7 @@ Vector<std::int64_t> rank(Execution& execution, const Source& source, const Cand
                         static_cast<double>(candidates.rows.size()), static_cast<double>(window.end(n)),
                         static_cast<double>(widths.front()));
   } else {
-    exec::repeat(*operators.order, exec::paths_taken(candidates.segments), execution.runtime.machine.threads);
+    exec::repeat(*operators.order, exec::paths_taken(candidates.segments), execution.context.machine.threads);
   }
   book(execution, *operators.order, report, *operators.order->measured_ms);
   operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
@@ -408,11 +409,11 @@ Result gather(Execution& execution, const Source& source, const Candidates& cand
 Result rank_fused(Execution& execution, const Table& input) {
   exec::Operators& operators = execution.plan.operators;
   const auto path = planner::choose(*execution.plan.fused, execution.plan.constraints,
-                                    exec::with_memory_left(execution.plan.machine), execution.plan.survey.ranking);
+                                    exec::with_memory_left(execution.plan.machine), execution.plan.sample.ranking);
   operators.scan.measured_rows = input.num_rows();
   exec::Report report;
   Vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
-    return exec::rank_fused(execution.query(), input, path, execution.runtime, report);
+    return exec::rank_fused(execution.query(), input, path, execution.context, report);
   });
   exec::describe_path(path, *operators.order);
   book(execution, *operators.order, report, *operators.order->measured_ms);
@@ -426,7 +427,7 @@ std::optional<Vector<RowId>> rank_in_one_pass(Execution& execution, const exec::
   PlanNode& order = *execution.plan.operators.order;
   exec::Report report;
   auto rows = timed(execution, execution.timing.compute_ms, order,
-                    [&] { return exec::rank_scan(execution.query(), scan, input, execution.runtime, order, report); });
+                    [&] { return exec::rank_scan(execution.query(), scan, input, execution.context, order, report); });
   if (!rows) return std::nullopt;
   for (auto* node : {&execution.plan.operators.filter, &execution.plan.operators.rank_keys}) {
     if (*node) (*node)->reason = "in one pass with the ranking";
@@ -448,7 +449,7 @@ Vector<RowId> rank_after_scan(Execution& execution, const kernels::ColumnScan& s
   }
   exec::Report report;
   Vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
-    return exec::rank_scanned(execution.query(), keys, n, execution.runtime, *operators.order, report);
+    return exec::rank_scanned(execution.query(), keys, n, execution.context, *operators.order, report);
   });
   book(execution, *operators.order, report, *operators.order->measured_ms);
   return rows;
@@ -459,7 +460,7 @@ Vector<RowId> rank_after_scan(Execution& execution, const kernels::ColumnScan& s
 std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
   const BoundQuery& query = execution.query();
   const std::int64_t n = input.num_rows();
-  if (!execution.session || n == 0) return std::nullopt;
+  if (!execution.device_state || n == 0) return std::nullopt;
   exec::RuleLog& rules = execution.plan.rules;
   if (!rules.rules().has(exec::Rule::device_scan)) return std::nullopt;
   rules.left_out(exec::Rule::device_scan, "the query is more than what a scan of columns can do");
@@ -467,7 +468,7 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
   exec::Operators& operators = execution.plan.operators;
   operators.scan.measured_rows = n;
   const auto scan = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
-                          [&] { return exec::match_scan(*execution.session, query, input); });
+                          [&] { return exec::match_scan(*execution.device_state, query, input); });
   if (!scan.columns && !scan.computed) return std::nullopt;
   auto rows = rank_in_one_pass(execution, scan, input);
   if (rows) {
@@ -484,24 +485,24 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
 }
 
 /// The first of a skyline among its contenders; nothing where these turn out to be too few.
-std::optional<Result> rank_contenders(Execution& execution, const Table& input) {
+std::optional<Result> rank_skyline_prefix(Execution& execution, const Table& input) {
   exec::PhysicalPlan& plan = execution.plan;
-  if (!plan.contenders) return std::nullopt;
+  if (!plan.skyline_prefix) return std::nullopt;
   exec::Operators& operators = plan.operators;
   operators.scan.measured_rows = input.num_rows();
-  const auto path = planner::choose(*plan.contenders, plan.constraints, exec::with_memory_left(plan.machine),
-                                    exec::contenders_statistics(plan));
+  const auto path = planner::choose(*plan.skyline_prefix, plan.constraints, exec::with_memory_left(plan.machine),
+                                    exec::skyline_prefix_statistics(plan));
   exec::Report report;
-  auto found = timed(execution, execution.timing.compute_ms, *operators.contenders, [&] {
-    return exec::find_contenders(execution.query(), input, *plan.contenders, path, execution.runtime, report);
+  auto found = timed(execution, execution.timing.compute_ms, *operators.skyline_prefix, [&] {
+    return exec::find_skyline_prefix(execution.query(), input, *plan.skyline_prefix, path, execution.context, report);
   });
-  exec::describe_path(path, *operators.contenders);
-  book(execution, *operators.contenders, report, *operators.contenders->measured_ms);
+  exec::describe_path(path, *operators.skyline_prefix);
+  book(execution, *operators.skyline_prefix, report, *operators.skyline_prefix->measured_ms);
   if (found) {
     const bool all = found->all;
     const std::size_t count = found->rows.size();
-    operators.contenders->measured_rows = static_cast<std::int64_t>(count);
-    const auto known = std::exchange(execution.runtime.preference, exec::skyline_of_contenders(plan));
+    operators.skyline_prefix->measured_rows = static_cast<std::int64_t>(count);
+    const auto known = std::exchange(execution.context.preference, exec::skyline_of_prefix(plan));
     const auto share = std::exchange(execution.share, {});
     const Source source{input, {}, false};
     const auto n = static_cast<std::int64_t>(count);
@@ -510,24 +511,24 @@ std::optional<Result> rank_contenders(Execution& execution, const Table& input) 
     if (all || best.rows.size() >= window.end(input.num_rows())) {
       return gather(execution, source, best, rank(execution, source, best));
     }
-    execution.runtime.preference = known;
+    execution.context.preference = known;
     execution.share = share;
     plan.rules.left_out(exec::Rule::skyline_top_k, "in vain: of " + std::to_string(count) + " contenders " +
                                                        std::to_string(best.rows.size()) + " are in the skyline");
   } else {
     plan.rules.left_out(exec::Rule::skyline_top_k, "in vain: contenders have infinite, NaN or NULL scores");
   }
-  operators.contenders.reset();
+  operators.skyline_prefix.reset();
   return std::nullopt;
 }
 
 /// Lets the query have keys of earlier ones, and leave its own for later ones.
-void share_keys(Execution& execution, const Table& input, exec::SharedKeys& shared) {
+void share_keys(Execution& execution, const Table& input, exec::KeyCache& shared) {
   const exec::PhysicalPlan& plan = execution.plan;
   if (!plan.operators.skyline_keys && !plan.operators.rank_keys) return;
   exec::RuleLog& rules = execution.plan.rules;
   if (!rules.rules().has(exec::Rule::shared_keys)) return;
-  if (shared.most_bytes() == 0 || input.surveys() == nullptr) {
+  if (shared.max_bytes() == 0 || input.samples() == nullptr) {
     return rules.left_out(exec::Rule::shared_keys, "the engine was told to keep none");
   }
   if (plan.operators.group || plan.operators.missing) {
@@ -535,15 +536,15 @@ void share_keys(Execution& execution, const Table& input, exec::SharedKeys& shar
   }
   const bool filtered = plan.operators.filter && !plan.operators.filter_last;
   const std::string rows = filtered ? execution.query().condition->text : "";
-  execution.share = exec::KeyShare(shared, {input.surveys()->table(), rows});
+  execution.share = exec::KeyShare(shared, {input.samples()->table(), rows});
 }
 
 /// Says how many columns and keys were there.
 void note_sharing(Execution& execution) {
-  const std::string where = execution.session ? " on the GPU" : "";
-  if (const auto& session = execution.session; session && session->shares()) {
-    execution.plan.rules.applied(exec::Rule::device_columns, std::to_string(session->columns_found()) + " of " +
-                                                                 std::to_string(session->columns()) +
+  const std::string where = execution.device_state ? " on the GPU" : "";
+  if (const auto& device_state = execution.device_state; device_state && device_state->shares()) {
+    execution.plan.rules.applied(exec::Rule::device_columns, std::to_string(device_state->columns_found()) + " of " +
+                                                                 std::to_string(device_state->columns()) +
                                                                  " were there from earlier queries");
   }
   const exec::KeyShare& share = execution.share;
@@ -560,7 +561,7 @@ void note_sharing(Execution& execution) {
 Result execute(Execution& execution, const Table& input) {
   if (execution.plan.fused) return rank_fused(execution, input);
   if (auto result = rank_scanned(execution, input)) return std::move(*result);
-  if (auto result = rank_contenders(execution, input)) return std::move(*result);
+  if (auto result = rank_skyline_prefix(execution, input)) return std::move(*result);
   RowSet rows = filter_rows(execution, input);
   const Source source = group_rows(execution, input, rows);
   rows = apply_missing_rules(execution, source, std::move(rows));
@@ -721,7 +722,7 @@ struct Engine::State {
         rules(exec::without({}, options.without)) {
     if (auto profile = profile_of(options, warnings)) prices.emplace(std::move(*profile));
     if (options.memory_bytes == 0) return;
-    memory = std::make_shared<kernels::MemoryAccount>(options.memory_bytes, [this] { shared_keys.drop_all(); });
+    memory = std::make_shared<kernels::MemoryAccount>(options.memory_bytes, [this] { key_cache.drop_all(); });
   }
 
   /// bind -> logical plan -> physical plan, whose kernels still have to get their paths.
@@ -738,7 +739,7 @@ struct Engine::State {
                                            {bound.path.parameters.begin(), bound.path.parameters.end()}};
     const planner::Machine machine{.threads = arena.max_concurrency(),
                                    .cuda = with_cuda,
-                                   .host_bytes = most_bytes(),
+                                   .host_bytes = max_bytes(),
                                    .host_limited = memory != nullptr,
                                    .device_bytes = with_cuda ? device_bytes() : 0,
                                    .prices = prices ? &*prices : nullptr};
@@ -761,19 +762,19 @@ struct Engine::State {
     exec::Stopwatch total;
     exec::Stopwatch watch;
     exec::PhysicalPlan planned = plan(query, table, run);
-    exec::Runtime runtime;
-    runtime.constraints = planned.constraints;
-    runtime.machine = planned.machine;
-    runtime.context.count_work = run.count_work;
-    runtime.context.stop = stop;
-    runtime.preference = planned.survey.preference;
-    runtime.ranking = planned.survey.ranking;
-    runtime.preference.unsent = runtime.ranking.unsent = 0;  // when paths are chosen again, the columns are there
-    runtime.rules = planned.rules.rules();
-    Execution execution{std::move(planned), std::move(runtime), {}, {}};
+    exec::ExecutionContext context;
+    context.constraints = planned.constraints;
+    context.machine = planned.machine;
+    context.kernel_context.count_work = run.count_work;
+    context.kernel_context.stop = stop;
+    context.preference = planned.sample.preference;
+    context.ranking = planned.sample.ranking;
+    context.preference.unsent = context.ranking.unsent = 0;  // when paths are chosen again, the columns are there
+    context.rules = planned.rules.rules();
+    Execution execution{std::move(planned), std::move(context), {}, {}};
     execution.phase = &limits.phase;
-    if (execution.plan.on_device) execution.session.emplace(execution.plan.sharers > 0);
-    share_keys(execution, table, execution.session ? shared_device_keys : shared_keys);
+    if (execution.plan.on_device) execution.device_state.emplace(execution.plan.sharers > 0);
+    share_keys(execution, table, execution.device_state ? device_key_cache : key_cache);
     execution.timing.bind_ms = watch.lap();
     Result result = execute(execution, table);
     note_sharing(execution);
@@ -786,14 +787,14 @@ struct Engine::State {
   }
 
   /// Of the GPU's memory a quarter, as long as keys are kept at all.
-  std::size_t most_device_key_bytes() const {
+  std::size_t max_device_key_bytes() const {
     constexpr double kShare = 4;
     if (!cuda || options.shared_key_bytes == 0) return 0;
     return static_cast<std::size_t>(device_bytes() / kShare);
   }
 
   /// Bytes that a query may take: those of the account of its thread, where the engine has a limit.
-  double most_bytes() const {
+  double max_bytes() const {
     if (memory == nullptr) return host_bytes();
     const kernels::MemoryAccount* const account = kernels::current_account();
     return std::min(host_bytes(), static_cast<double>((account != nullptr ? account : memory.get())->limit()));
@@ -807,8 +808,8 @@ struct Engine::State {
       try {
         return answer(query, table, run, limits);
       } catch (const kernels::cuda::OutOfMemory&) {  // of the GPU, where kept keys must not stand in a query's way
-        if (shared_device_keys.bytes() == 0) throw;
-        shared_device_keys.drop_all();
+        if (device_key_cache.bytes() == 0) throw;
+        device_key_cache.drop_all();
       }
       return answer(query, table, run, limits);
     } catch (const kernels::OverLimit& over) {
@@ -892,7 +893,7 @@ struct Engine::State {
   /// Runs a query within a limit of its own. Returns nothing if it succeeds, else the bytes at which it was refused.
   std::optional<std::size_t> reached_within(const Query& query, const Table& table, const RunOptions& run,
                                             Limits& limits, std::size_t limit) const {
-    const auto account = std::make_shared<kernels::MemoryAccount>(limit, [this] { shared_keys.drop_all(); });
+    const auto account = std::make_shared<kernels::MemoryAccount>(limit, [this] { key_cache.drop_all(); });
     std::optional<std::size_t> reached;
     try {
       const kernels::AccountScope counted(account.get());
@@ -902,7 +903,7 @@ struct Engine::State {
     } catch (const planner::NoPath&) {  // fits the limit
       reached = limit;
     }
-    shared_keys.drop_all();  // those of this run are on its account
+    key_cache.drop_all();  // those of this run are on its account
     return reached;
   }
 
@@ -928,8 +929,8 @@ struct Engine::State {
   std::optional<planner::PriceList> prices;  ///< none: those of the built-in profile
   exec::Rules rules;
   std::shared_ptr<kernels::MemoryAccount> memory;  // null: no limit; outlives what is counted on it
-  mutable exec::SharedKeys shared_keys{options.shared_key_bytes};
-  mutable exec::SharedKeys shared_device_keys{most_device_key_bytes()};
+  mutable exec::KeyCache key_cache{options.shared_key_bytes};
+  mutable exec::KeyCache device_key_cache{max_device_key_bytes()};
 };
 
 Engine::Engine(EngineOptions options) {

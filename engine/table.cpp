@@ -239,7 +239,7 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
     }
     if (!names.insert(column.name()).second) throw DataError("two columns are named '" + column.name() + "'");
   }
-  surveys_ = std::make_shared<exec::SurveyCache>();
+  samples_ = std::make_shared<exec::TableSampleCache>();
 }
 
 Table Table::with_rows(std::int64_t rows) {

@@ -13,12 +13,12 @@ namespace cuda = kernels::cuda;
 using kernels::KeyWidth;
 using kernels::Memory;
 
-DeviceSession::Identity DeviceSession::identity_of(const ColumnData& column) {
+DeviceQueryState::Identity DeviceQueryState::identity_of(const ColumnData& column) {
   return {column.values,     column.validity.bits, column.validity.offset, column.length,    column.stride,
           column.bit_offset, column.layout,        column.type.type,       column.index_type};
 }
 
-const kernels::StoredColumn& DeviceSession::column(const ColumnData& column) {
+const kernels::StoredColumn& DeviceQueryState::column(const ColumnData& column) {
   if (const auto shared = shares_ ? shared_on_device(column) : column.device) {
     if (shared_.insert(shared).second && shared->is_there()) ++found_;
     return shared->values(transfer_ms_);
@@ -28,7 +28,7 @@ const kernels::StoredColumn& DeviceSession::column(const ColumnData& column) {
   return resident->values(transfer_ms_);
 }
 
-cuda::DeviceRows DeviceSession::rows(const RowSet& rows) {
+cuda::DeviceRows DeviceQueryState::rows(const RowSet& rows) {
   Stopwatch watch;
   const bool there = rows.has_device_ids();
   const cuda::DeviceRows there_now{static_cast<std::size_t>(rows.size()), rows.device_ids()};

@@ -16,15 +16,15 @@
 namespace skyrank::exec {
 
 /// What one query has on the device, beyond what its tables keep there. For one thread.
-class DeviceSession {
+class DeviceQueryState {
  public:
   /// With `shares`, columns that are brought to the device stay there for later queries, as long as their table does.
-  explicit DeviceSession(bool shares = false) : shares_(shares) {}
+  explicit DeviceQueryState(bool shares = false) : shares_(shares) {}
 
-  /// Returns a column's values on the device, valid until the session ends. The column must have a device form.
+  /// Returns a column's values on the device, valid until the query ends. The column must have a device form.
   const kernels::StoredColumn& column(const ColumnData& column);
 
-  /// Memory of the device with a copy of the host's, for as long as the session lives.
+  /// Memory of the device with a copy of the host's, for as long as the query runs.
   template <class T>
   const T* bring(const std::vector<T>& values) {
     Stopwatch watch;
@@ -62,12 +62,15 @@ class DeviceSession {
 
 /// The rows among `rows` for which a condition is true, found on the device where that can be: a condition that fails
 /// for some row is left to the host, which names the row.
-RowSet filter(DeviceSession& session, const query::BoundExpression& condition, const Table& table, const RowSet& rows);
+RowSet filter(DeviceQueryState& device_state, const query::BoundExpression& condition, const Table& table,
+              const RowSet& rows);
 
 /// As make_keys of the host, bit for bit, but in the memory of the device. What has no form there (strings that are in
 /// no dictionary, ranks of 64 bits with NULLs) is made by the host and sent.
-Keys make_keys(DeviceSession& session, const query::BoundPreference& term, const Table& table, const RowSet& rows);
-Keys make_keys(DeviceSession& session, const query::BoundRankTerm& term, const Table& table, const RowSet& rows);
+Keys make_keys(DeviceQueryState& device_state, const query::BoundPreference& term, const Table& table,
+               const RowSet& rows);
+Keys make_keys(DeviceQueryState& device_state, const query::BoundRankTerm& term, const Table& table,
+               const RowSet& rows);
 
 /// n keys in the host's memory, or in the device's. They stay where they are if they are there.
 Keys to_host(const Keys& keys, std::int64_t n);

@@ -24,7 +24,7 @@ Vector<std::int32_t> brought(const void* levels, std::size_t n) {
 
 }  // namespace
 
-Vector<std::int32_t> LevelList::at(const Vector<std::int64_t>& positions) const {
+Vector<std::int32_t> ParetoLevels::at(const Vector<std::int64_t>& positions) const {
   switch (kind_) {
     case Kind::first: return Vector<std::int32_t>(positions.size(), 1);
     case Kind::host: return taken(host_, positions);

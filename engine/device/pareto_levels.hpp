@@ -11,12 +11,12 @@ namespace skyrank::exec {
 using kernels::Vector;
 
 /// The Pareto level, from 1, of each row of a row set: on the host, on the device, or the same for all.
-class LevelList {
+class ParetoLevels {
  public:
-  LevelList() = default;  ///< the first level for all
-  explicit LevelList(Vector<std::int32_t> levels) : host_(std::move(levels)), kind_(Kind::host) {}
+  ParetoLevels() = default;  ///< the first level for all
+  explicit ParetoLevels(Vector<std::int32_t> levels) : host_(std::move(levels)), kind_(Kind::host) {}
   /// `levels` are n of type int32.
-  LevelList(std::int64_t n, kernels::cuda::DeviceArray levels)
+  ParetoLevels(std::int64_t n, kernels::cuda::DeviceArray levels)
       : device_(std::move(levels)), n_(n), kind_(Kind::device) {}
 
   /// The levels at some positions.

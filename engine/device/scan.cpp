@@ -60,7 +60,7 @@ void bound_above(Bounds& bounds, std::int64_t value, bool exclusive) {
 /// A scan while it is put together.
 class Matcher {
  public:
-  Matcher(DeviceSession& session, const Table& table) : session_(session), table_(table) {}
+  Matcher(DeviceQueryState& device_state, const Table& table) : device_state_(device_state), table_(table) {}
 
   std::optional<ColumnScan> run(const query::BoundQuery& query) {
     const query::BoundRankTerm& term = query.ranking.front();
@@ -201,7 +201,7 @@ class Matcher {
   }
 
   void bring(int c) {
-    const kernels::StoredColumn& there = session_.column(*columns_[c]);
+    const kernels::StoredColumn& there = device_state_.column(*columns_[c]);
     const Bounds& bounds = bounds_[c];
     scan_.columns[c] = {.values = there.values,
                         .stored = there.stored,
@@ -215,7 +215,7 @@ class Matcher {
                         .highest_integer = bounds.highest_integer};
   }
 
-  DeviceSession& session_;
+  DeviceQueryState& device_state_;
   const Table& table_;
   std::shared_ptr<const Program> program_;
   ColumnScan scan_;
@@ -225,17 +225,17 @@ class Matcher {
   kernels::ScannedColumn::Nulls nulls_[ColumnScan::kMostColumns] = {};
 };
 
-std::optional<kernels::cuda::ComputedScan> match_programs(DeviceSession& session, const query::BoundQuery& query,
-                                                          const Table& table) {
+std::optional<kernels::cuda::ComputedScan> match_programs(DeviceQueryState& device_state,
+                                                          const query::BoundQuery& query, const Table& table) {
   kernels::cuda::ComputedScan scan;
   const query::BoundRankTerm& term = query.ranking.front();
   if (term.expression.root->type.type == Type::string) return std::nullopt;
-  auto score = translate(session, *compile(term.expression, table));
+  auto score = translate(device_state, *compile(term.expression, table));
   if (!score) return std::nullopt;
   scan.score = std::move(*score);
   scan.high = term.high;
   if (query.condition) {
-    scan.condition = translate(session, *compile(*query.condition, table));
+    scan.condition = translate(device_state, *compile(*query.condition, table));
     if (!scan.condition) return std::nullopt;
   }
   return scan;
@@ -243,9 +243,9 @@ std::optional<kernels::cuda::ComputedScan> match_programs(DeviceSession& session
 
 }  // namespace
 
-DeviceScan match_scan(DeviceSession& session, const query::BoundQuery& query, const Table& table) {
-  DeviceScan scan{.columns = Matcher(session, table).run(query), .computed = std::nullopt};
-  if (!scan.columns) scan.computed = match_programs(session, query, table);
+DeviceScan match_scan(DeviceQueryState& device_state, const query::BoundQuery& query, const Table& table) {
+  DeviceScan scan{.columns = Matcher(device_state, table).run(query), .computed = std::nullopt};
+  if (!scan.columns) scan.computed = match_programs(device_state, query, table);
   return scan;
 }
 

@@ -18,6 +18,6 @@ struct DeviceScan {
 /// condition is a conjunction of comparisons of columns with constants and of questions whether they are NULL, and the
 /// term a column or a weighted sum of columns, computed in floats; else as programs, where these have a form on the
 /// device.
-DeviceScan match_scan(DeviceSession& session, const query::BoundQuery& query, const Table& table);
+DeviceScan match_scan(DeviceQueryState& device_state, const query::BoundQuery& query, const Table& table);
 
 }  // namespace skyrank::exec

@@ -126,7 +126,7 @@ bool decimals_have_form(const Operation& operation) {
 
 class Translator {
  public:
-  Translator(DeviceSession& session, const Program& program) : session_(session), program_(program) {}
+  Translator(DeviceQueryState& device_state, const Program& program) : device_state_(device_state), program_(program) {}
 
   DeviceExpression run() {
     emit(*program_.root);
@@ -192,7 +192,7 @@ class Translator {
   void add(const Instruction& instruction) { result_.instructions.push_back(instruction); }
 
   std::uint32_t index_of(const ColumnData& column) {
-    result_.columns.push_back(session_.column(column));
+    result_.columns.push_back(device_state_.column(column));
     return static_cast<std::uint32_t>(result_.columns.size() - 1);
   }
 
@@ -210,7 +210,7 @@ class Translator {
     for (std::size_t i = 0; i < table.size(); ++i) {
       table[i] = static_cast<std::uint8_t>((answers.value[i] & 1) | (answers.valid[i] != 0 ? 2 : 0));
     }
-    add({.op = Opcode::answer, .index = index_of(*operation.column), .table = session_.bring(table)});
+    add({.op = Opcode::answer, .index = index_of(*operation.column), .table = device_state_.bring(table)});
     const std::size_t null_entry = answers.null_entry();
     if (answers.valid[null_entry] == 0) return;
     // `answer` gives NULL for a NULL row; `or` with truth and `and` with falsehood decide it.
@@ -226,7 +226,7 @@ class Translator {
                                       program_.expression.text, program_.expression.location};
     ColumnData column =
         evaluate_all(part, program_.table, Rows{program_.table.num_rows(), nullptr}, "computed by the host").data();
-    column.cache.reset();  // no later query can ask for this column, so its copy is the session's alone
+    column.cache.reset();  // no later query can ask for this column, so its copy is this query's alone
     emit_column(column);
   }
 
@@ -281,7 +281,7 @@ class Translator {
          .flag = operation.negated,
          .has_null = operation.null_member,
          .count = static_cast<std::uint32_t>(members.size()),
-         .table = session_.bring(members)});
+         .table = device_state_.bring(members)});
   }
 
   static bool of_two_units(const Operation& a, const Operation& b) {
@@ -355,7 +355,7 @@ class Translator {
     add({.op = opcode_of(operation.op), .left = widens ? Number::float64 : number_of(child.type.type)});
   }
 
-  DeviceSession& session_;
+  DeviceQueryState& device_state_;
   const Program& program_;
   DeviceExpression result_;
 };
@@ -372,10 +372,10 @@ int deepest(const DeviceExpression& expression) {
 
 }  // namespace
 
-std::optional<DeviceExpression> translate(DeviceSession& session, const Program& program) {
+std::optional<DeviceExpression> translate(DeviceQueryState& device_state, const Program& program) {
   if (program.root->type.type == Type::decimal128) return std::nullopt;  // the device has no values of 128 bits
   try {
-    DeviceExpression expression = Translator(session, program).run();
+    DeviceExpression expression = Translator(device_state, program).run();
     if (deepest(expression) > kernels::kMostStacked) return std::nullopt;
     return expression;
   } catch (const DataError&) {

@@ -38,16 +38,16 @@ struct DeviceSource {
 };
 
 /// Nothing where the host had better do it.
-std::optional<DeviceSource> source_of(DeviceSession& session, const BoundExpression& expression, const Table& table,
-                                      const RowSet& rows) {
-  const cuda::DeviceRows wanted = session.rows(rows);
+std::optional<DeviceSource> source_of(DeviceQueryState& device_state, const BoundExpression& expression,
+                                      const Table& table, const RowSet& rows) {
+  const cuda::DeviceRows wanted = device_state.rows(rows);
   if (expression.column >= 0) {
     const Column& column = table.column(expression.column);
     if (!ResidentColumn::is_possible(column.data())) return std::nullopt;
-    return DeviceSource{session.column(column.data()), wanted, column.type(), {}};
+    return DeviceSource{device_state.column(column.data()), wanted, column.type(), {}};
   }
   const auto program = compile(expression, table);
-  const auto translated = translate(session, *program);
+  const auto translated = translate(device_state, *program);
   if (!translated) return std::nullopt;
   cuda::Computed computed = cuda::evaluate(*translated, wanted);
   if (computed.failed) return std::nullopt;
@@ -169,21 +169,22 @@ std::vector<kernels::Level> listed_levels(const BoundPreference& term, DataType 
   return levels;
 }
 
-std::optional<Keys> number_level_keys(DeviceSession& session, const BoundPreference& term, const DeviceSource& source) {
+std::optional<Keys> number_level_keys(DeviceQueryState& device_state, const BoundPreference& term,
+                                      const DeviceSource& source) {
   const std::vector<kernels::Level> levels = listed_levels(term, term.expression.root->type);
   KeyRecipe recipe;
   recipe.kind = KeyRecipe::Kind::level;
   recipe.inverted = term.inverted;
   recipe.last = term.values.size();
-  recipe.levels = session.bring(levels);
+  recipe.levels = device_state.bring(levels);
   recipe.level_count = levels.size();
   const std::uint64_t nan_code = kernels::is_float(source.column.stored) ? 1 : 0;
   return with_codes(source, recipe, recipe.last + nan_code, may_have_nulls(source));
 }
 
 /// Entries of a dictionary are looked up once each.
-std::optional<Keys> string_level_keys(DeviceSession& session, const BoundPreference& term, const ColumnData& column,
-                                      const DeviceSource& source) {
+std::optional<Keys> string_level_keys(DeviceQueryState& device_state, const BoundPreference& term,
+                                      const ColumnData& column, const DeviceSource& source) {
   const ColumnData& dictionary = *column.dictionary;
   const std::uint64_t last = term.values.size();
   std::vector<std::uint64_t> entries(static_cast<std::size_t>(dictionary.length) + 1);
@@ -199,16 +200,16 @@ std::optional<Keys> string_level_keys(DeviceSession& session, const BoundPrefere
   }
   KeyRecipe recipe;
   recipe.kind = KeyRecipe::Kind::entry;
-  recipe.entries = session.bring(entries);
+  recipe.entries = device_state.bring(entries);
   return with_codes(source, recipe, last, may_have_nulls(source));
 }
 
-std::optional<Keys> level_keys(DeviceSession& session, const BoundPreference& term, const Table& table,
+std::optional<Keys> level_keys(DeviceQueryState& device_state, const BoundPreference& term, const Table& table,
                                const DeviceSource& source) {
-  if (source.type.type != Type::string) return number_level_keys(session, term, source);
+  if (source.type.type != Type::string) return number_level_keys(device_state, term, source);
   const ColumnData& column = table.column(term.expression.column).data();
   const bool small = column.dictionary->length <= column.length;
-  return small ? string_level_keys(session, term, column, source) : std::nullopt;
+  return small ? string_level_keys(device_state, term, column, source) : std::nullopt;
 }
 
 Keys condition_keys(const DeviceSource& source, bool inverted) {
@@ -219,14 +220,14 @@ Keys condition_keys(const DeviceSource& source, bool inverted) {
   return encoded(source, recipe, KeyWidth::bytes1);
 }
 
-std::optional<Keys> term_keys(DeviceSession& session, const BoundPreference& term, const Table& table,
+std::optional<Keys> term_keys(DeviceQueryState& device_state, const BoundPreference& term, const Table& table,
                               const DeviceSource& source) {
   switch (term.kind) {
     case Kind::low: return value_keys(source, term.inverted);
     case Kind::high: return value_keys(source, !term.inverted);
     case Kind::around: return distance_keys(source, term.target, term.target, term.inverted);
     case Kind::between: return distance_keys(source, term.target, term.upper, term.inverted);
-    case Kind::in: return level_keys(session, term, table, source);
+    case Kind::in: return level_keys(device_state, term, table, source);
     case Kind::where: return condition_keys(source, term.inverted);
     case Kind::pareto:
     case Kind::prior:
@@ -237,34 +238,36 @@ std::optional<Keys> term_keys(DeviceSession& session, const BoundPreference& ter
 
 /// Keys of the host's making, sent to the device.
 template <class Term>
-Keys sent_keys(DeviceSession& session, const Term& term, const Table& table, const RowSet& rows) {
+Keys sent_keys(DeviceQueryState& device_state, const Term& term, const Table& table, const RowSet& rows) {
   const Keys keys = make_keys(term, table, rows.view());
   Stopwatch watch;
   Keys there = to_device(keys, rows.size());
-  session.add_transfer(watch.lap());
+  device_state.add_transfer(watch.lap());
   return there;
 }
 
 }  // namespace
 
-Keys make_keys(DeviceSession& session, const BoundPreference& term, const Table& table, const RowSet& rows) {
-  if (const auto source = source_of(session, term.expression, table, rows)) {
-    if (auto keys = term_keys(session, term, table, *source)) return std::move(*keys);
+Keys make_keys(DeviceQueryState& device_state, const BoundPreference& term, const Table& table, const RowSet& rows) {
+  if (const auto source = source_of(device_state, term.expression, table, rows)) {
+    if (auto keys = term_keys(device_state, term, table, *source)) return std::move(*keys);
   }
-  return sent_keys(session, term, table, rows);
+  return sent_keys(device_state, term, table, rows);
 }
 
-Keys make_keys(DeviceSession& session, const query::BoundRankTerm& term, const Table& table, const RowSet& rows) {
-  if (const auto source = source_of(session, term.expression, table, rows)) {
+Keys make_keys(DeviceQueryState& device_state, const query::BoundRankTerm& term, const Table& table,
+               const RowSet& rows) {
+  if (const auto source = source_of(device_state, term.expression, table, rows)) {
     if (auto keys = value_keys(*source, term.high)) return std::move(*keys);
   }
-  return sent_keys(session, term, table, rows);
+  return sent_keys(device_state, term, table, rows);
 }
 
-RowSet filter(DeviceSession& session, const BoundExpression& condition, const Table& table, const RowSet& rows) {
+RowSet filter(DeviceQueryState& device_state, const BoundExpression& condition, const Table& table,
+              const RowSet& rows) {
   const auto program = compile(condition, table);
-  if (const auto translated = translate(session, *program)) {
-    cuda::Passing passing = cuda::filter(*translated, session.rows(rows));
+  if (const auto translated = translate(device_state, *program)) {
+    cuda::Passing passing = cuda::filter(*translated, device_state.rows(rows));
     if (!passing.failed) return RowSet::on_device(static_cast<std::int64_t>(passing.n), std::move(passing.ids));
   }
   return RowSet::listed(filter(condition, table, rows.view()));

@@ -16,12 +16,12 @@ std::string name_of_keys(const query::BoundExpression& expression, bool high) {
   return (high ? "high " : "low ") + expression.text;
 }
 
-std::size_t SharedKeys::bytes() const {
+std::size_t KeyCache::bytes() const {
   const std::lock_guard lock(mutex_);
   return bytes_;
 }
 
-std::optional<Keys> SharedKeys::find(const KeyedRows& of, const std::string& what) {
+std::optional<Keys> KeyCache::find(const KeyedRows& of, const std::string& what) {
   const std::lock_guard lock(mutex_);
   const auto found = position(of, what);
   if (found == entries_.end()) return std::nullopt;
@@ -29,33 +29,33 @@ std::optional<Keys> SharedKeys::find(const KeyedRows& of, const std::string& wha
   return found->keys;
 }
 
-void SharedKeys::keep(const KeyedRows& of, const std::string& what, const Keys& keys, std::int64_t n) {
+void KeyCache::keep(const KeyedRows& of, const std::string& what, const Keys& keys, std::int64_t n) {
   const std::size_t bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(keys.column.width);
   const std::lock_guard lock(mutex_);
   drop_orphans();
-  if (bytes > most_bytes_ || position(of, what) != entries_.end()) return;
-  while (bytes_ + bytes > most_bytes_) drop(std::prev(entries_.end()));
+  if (bytes > max_bytes_ || position(of, what) != entries_.end()) return;
+  while (bytes_ + bytes > max_bytes_) drop(std::prev(entries_.end()));
   entries_.push_front({of, what, keys, bytes});
   bytes_ += bytes;
 }
 
-void SharedKeys::drop_all() {
+void KeyCache::drop_all() {
   Entries dropped;  // dies after the lock
   const std::lock_guard lock(mutex_);
   dropped.swap(entries_);
   bytes_ = 0;
 }
 
-SharedKeys::Entries::iterator SharedKeys::position(const KeyedRows& of, const std::string& what) {
+KeyCache::Entries::iterator KeyCache::position(const KeyedRows& of, const std::string& what) {
   return std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.what == what && same(entry.of, of); });
 }
 
-void SharedKeys::drop(Entries::iterator entry) {
+void KeyCache::drop(Entries::iterator entry) {
   bytes_ -= entry->bytes;
   entries_.erase(entry);
 }
 
-void SharedKeys::drop_orphans() {
+void KeyCache::drop_orphans() {
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto next = std::next(entry);
     if (entry->of.table.expired()) drop(entry);

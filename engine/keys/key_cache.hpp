@@ -22,11 +22,11 @@ struct KeyedRows {
 
 /// Keys of many tables in one kind of memory, up to a number of bytes; the least recently used go first, and those of
 /// tables that are gone. Thread-safe.
-class SharedKeys {
+class KeyCache {
  public:
-  explicit SharedKeys(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit KeyCache(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  std::size_t most_bytes() const { return most_bytes_; }
+  std::size_t max_bytes() const { return max_bytes_; }
   std::size_t bytes() const;
 
   std::optional<Keys> find(const KeyedRows& of, const std::string& what);
@@ -48,7 +48,7 @@ class SharedKeys {
   void drop(Entries::iterator entry);
   void drop_orphans();
 
-  const std::size_t most_bytes_;
+  const std::size_t max_bytes_;
   mutable std::mutex mutex_;
   Entries entries_;  // the most recently used first
   std::size_t bytes_ = 0;
@@ -63,7 +63,7 @@ class KeyShare {
   /// Shares nothing.
   KeyShare() = default;
   /// `keys` must outlive it.
-  KeyShare(SharedKeys& keys, KeyedRows of) : keys_(&keys), of_(std::move(of)) {}
+  KeyShare(KeyCache& keys, KeyedRows of) : keys_(&keys), of_(std::move(of)) {}
 
   /// The keys named `what` of n rows; `make` makes them.
   template <class Make>
@@ -84,7 +84,7 @@ class KeyShare {
   int made() const { return made_; }
 
  private:
-  SharedKeys* keys_ = nullptr;
+  KeyCache* keys_ = nullptr;
   KeyedRows of_;
   int found_ = 0;
   int made_ = 0;

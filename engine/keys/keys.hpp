@@ -12,7 +12,7 @@
 namespace skyrank::exec {
 
 /// n keys that own or share their memory, which may be that of the device: who looks at keys themselves brings them to
-/// the host first (device/session.hpp).
+/// the host first (keys/device_keys.hpp).
 struct Keys {
   kernels::KeyColumn column;
   std::shared_ptr<const void> owner;

@@ -73,10 +73,10 @@ std::int64_t Window::end(std::int64_t n) const {
 bool ranks_at_once(const Window& window, std::int64_t count, std::int64_t largest) {
   // A block reads a segment by itself, at about the speed at which the launches of a segment alone pass so many rows.
   constexpr std::int64_t kRowsOfLaunch = 100'000;
-  constexpr std::int64_t kMostAnswers = std::int64_t{1} << 26;
+  constexpr std::int64_t kMaxAnswers = std::int64_t{1} << 26;
   if (count < 2 || !window.limit || window.is_empty() || window.ties == Ties::all) return false;
   const std::int64_t k = window.end(largest);
-  const bool small = k <= static_cast<std::int64_t>(kernels::cuda::kMostOfPartition) && k <= kMostAnswers / count;
+  const bool small = k <= static_cast<std::int64_t>(kernels::cuda::kMostOfPartition) && k <= kMaxAnswers / count;
   return small && largest / kRowsOfLaunch <= count;
 }
 
@@ -85,7 +85,7 @@ Window window_of(const query::BoundQuery& query) {
 }
 
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
-                                 const RowSet& rows, const Rules& rules, DeviceSession* device, KeyShare* share) {
+                                 const RowSet& rows, const Rules& rules, DeviceQueryState* device, KeyShare* share) {
   std::vector<Keys> terms;
   for (const query::BoundRankTerm& term : ranking) {
     const auto make = [&] {
@@ -159,7 +159,7 @@ void Ranker::rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std
     ++report.rows;
     return answer.push_back(begin);
   }
-  runtime_.context.check();
+  context_.kernel_context.check();
   const auto& chosen = path(widths_of(keys), n);
   std::vector<Keys> part;
   for (const Keys& column : keys) part.push_back(slice(column, begin));
@@ -169,7 +169,7 @@ void Ranker::rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std
                                      .k = static_cast<std::size_t>(window_.end(n)),
                                      .ties = tie_rule(window_.ties),
                                      .memory = held.memory()};
-  const auto rows = run_path(chosen, problem, runtime_, report);
+  const auto rows = run_path(chosen, problem, context_, report);
   for (std::size_t i = static_cast<std::size_t>(window_.offset); i < rows.size(); ++i)
     answer.push_back(begin + rows[i]);
 }
@@ -190,13 +190,14 @@ kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& tabl
 }
 
 Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
-                         const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime, Report& report) {
-  const FusedKeys source(query, table, runtime.rules);
+                         const planner::Choice<kernels::TopKAlgorithm>& path, const ExecutionContext& context,
+                         Report& report) {
+  const FusedKeys source(query, table, context.rules);
   const kernels::TopKShape shape = fused_shape(query, table);
   const kernels::TopKProblem problem{.n = shape.n, .keys = {}, .k = shape.k, .ties = shape.ties, .source = &source};
   Vector<RowId> rows;
   try {
-    rows = run_path(path, problem, runtime, report);
+    rows = run_path(path, problem, context, report);
   } catch (const DataError&) {
     // Some row failed, in whichever thread was first: the lowest one is to be named, of the condition if it has any.
     const RowSet all = RowSet::all(table.num_rows());
@@ -209,7 +210,7 @@ Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
 }
 
 std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, const Table& table,
-                                       const Runtime& runtime, PlanNode& node, Report& report) {
+                                       const ExecutionContext& context, PlanNode& node, Report& report) {
   const Window window = window_of(query);
   const std::int64_t n = table.num_rows();
   const auto k = static_cast<std::size_t>(window.end(n));
@@ -218,11 +219,11 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
                                  .k = k,
                                  .widths = {short_keys ? KeyWidth::bytes4 : KeyWidth::bytes8},
                                  .ties = tie_rule(window.ties)};
-  planner::Statistics statistics = runtime.ranking;
+  planner::Statistics statistics = context.ranking;
   statistics.memory = kernels::Memory::device;
   statistics.scanned = residency_of(columns_of_keys(query), table).row_bytes;
   statistics.scored = residency_of(columns_of({&query.ranking.front().expression}), table).row_bytes;
-  const auto path = planner::choose(shape, runtime.constraints, with_memory_left(runtime.machine), statistics);
+  const auto path = planner::choose(shape, context.constraints, with_memory_left(context.machine), statistics);
   const kernels::cuda::RunScan run_scan = kernels::cuda::run_scan_of(*path.algorithm);
   if (run_scan == nullptr) return std::nullopt;
   Stopwatch watch;
@@ -231,7 +232,7 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
                                      .n = shape.n,
                                      .k = shape.k,
                                      .ties = shape.ties};
-  auto solution = run_scan(problem, runtime.context);
+  auto solution = run_scan(problem, context.kernel_context);
   if (!solution) return std::nullopt;
   describe_path(path, node);
   report += {static_cast<std::int64_t>(solution->rows.size()), watch.lap(),
@@ -242,7 +243,7 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
 }
 
 Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,
-                           const Runtime& runtime, PlanNode& node, Report& report) {
+                           const ExecutionContext& context, PlanNode& node, Report& report) {
   const Window window = window_of(query);
   const auto passing = static_cast<std::int64_t>(keys.passing);
   const kernels::KeyColumn column{keys.keys.data(), keys.width};
@@ -251,15 +252,15 @@ Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::
                                  .k = static_cast<std::size_t>(window.end(passing)),
                                  .widths = {keys.width},
                                  .ties = tie_rule(window.ties)};
-  planner::Statistics statistics = runtime.ranking;
+  planner::Statistics statistics = context.ranking;
   statistics.memory = kernels::Memory::device;
-  const auto path = planner::choose(shape, runtime.constraints, with_memory_left(runtime.machine), statistics);
+  const auto path = planner::choose(shape, context.constraints, with_memory_left(context.machine), statistics);
   describe_path(path, node);
   if (window.offset >= passing) return {};
   const HeldKeys held({Keys{column, keys.keys.owner(), kernels::Memory::device}}, n, path.algorithm->device);
   const kernels::TopKProblem problem{
       .n = shape.n, .keys = held.columns(), .k = shape.k, .ties = shape.ties, .memory = held.memory()};
-  Vector<RowId> rows = run_path(path, problem, runtime, report);
+  Vector<RowId> rows = run_path(path, problem, context, report);
   rows.erase(rows.begin(), rows.begin() + query.offset);
   return rows;
 }

@@ -30,9 +30,9 @@ struct Window {
 Window window_of(const query::BoundQuery& query);
 
 /// Key columns of a ranking, the first deciding; by a rule, neighbouring columns that fit into 64 bits together become
-/// one. On the device if there is a session; else they may be shared.
+/// one. On the device if `device` is given; else they may be shared.
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
-                                 const RowSet& rows, const Rules& rules = {}, DeviceSession* device = nullptr,
+                                 const RowSet& rows, const Rules& rules = {}, DeviceQueryState* device = nullptr,
                                  KeyShare* share = nullptr);
 
 /// Whether the windows of `count` segments, of at most `largest` rows each, can be had in one launch, which reads each
@@ -44,8 +44,8 @@ bool ranks_at_once(const Window& window, std::int64_t count, std::int64_t larges
 class Ranker {
  public:
   /// No segment will have more than `largest` rows. `runtime` must outlive the ranker.
-  Ranker(const Window& window, const Runtime& runtime, std::int64_t largest)
-      : window_(window), runtime_(runtime), chooser_(runtime, largest, runtime.ranking) {}
+  Ranker(const Window& window, const ExecutionContext& context, std::int64_t largest)
+      : window_(window), context_(context), chooser_(context, largest, context.ranking) {}
 
   Vector<std::int64_t> rank(const std::vector<Keys>& keys, const Segments& segments, Report& report);
 
@@ -63,7 +63,7 @@ class Ranker {
                     Report& report);
 
   Window window_;
-  const Runtime& runtime_;
+  const ExecutionContext& context_;
   Chooser<kernels::TopKAlgorithm> chooser_;
   bool at_once_ = false;
 };
@@ -74,16 +74,17 @@ kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& tabl
 /// The window of the rows that pass the condition of a query that FusedKeys fits, best first. DataError as the filter
 /// and the keys would have it, one after the other.
 Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
-                         const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime, Report& report);
+                         const planner::Choice<kernels::TopKAlgorithm>& path, const ExecutionContext& context,
+                         Report& report);
 
 /// The window of the rows that a scan of n rows on the device lets through, best first, by a path that reads the
 /// columns once; nothing where the path is none of those, or its guess was wrong. Writes the path into the plan.
 std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, const Table& table,
-                                       const Runtime& runtime, PlanNode& node, Report& report);
+                                       const ExecutionContext& context, PlanNode& node, Report& report);
 
 /// The window of the rows that a scan of n rows on the device let through, best first. Writes the path into the plan.
 Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,
-                           const Runtime& runtime, PlanNode& node, Report& report);
+                           const ExecutionContext& context, PlanNode& node, Report& report);
 
 /// Without a ranking: the window of each segment in ascending order.
 Vector<std::int64_t> cut(const Window& window, const Segments& segments);

@@ -9,7 +9,7 @@ namespace {
 constexpr double kEqual = 0.1;
 constexpr double kRange = 1.0 / 3;
 constexpr double kBetween = 0.25;
-constexpr double kMostOfIn = 0.5;
+constexpr double kMaxOfIn = 0.5;
 constexpr double kNull = 0.1;
 constexpr double kUnknown = 0.5;
 
@@ -36,7 +36,7 @@ double guess_selectivity(const query::BoundNode& condition) {
     case Op::between: return negate_if(condition.negated, kBetween);
     case Op::in: {
       const auto members = static_cast<double>(condition.children.size() - 1);
-      return negate_if(condition.negated, std::min(kMostOfIn, kEqual * members));
+      return negate_if(condition.negated, std::min(kMaxOfIn, kEqual * members));
     }
     case Op::is_null: return negate_if(condition.negated, kNull);
     case Op::logical_not: return 1 - child(0);

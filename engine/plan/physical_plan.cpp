@@ -126,25 +126,25 @@ double at_least_one(double rows, double input) { return std::min(std::max(rows, 
 void plan_input(PhysicalPlan& plan, const Table& table, double& rows) {
   const query::BoundQuery& query = plan.query;
   if (query.condition) {
-    const double share = plan.survey.selectivity.value_or(guess_selectivity(*query.condition->root));
+    const double share = plan.sample.selectivity.value_or(guess_selectivity(*query.condition->root));
     rows = at_least_one(rows * share, rows);
     plan.operators.filter = make_node("filter", query.condition->text, rows);
     predict(plan.operators.filter,
             filter_cost(*query.condition, static_cast<double>(table.num_rows()), rows, plan.machine.threads));
-    if (plan.survey.selectivity) {
-      plan.operators.filter->statistics = {{"sample", static_cast<double>(plan.survey.sample)}, {"selectivity", share}};
+    if (plan.sample.selectivity) {
+      plan.operators.filter->statistics = {{"sample", static_cast<double>(plan.sample.rows)}, {"selectivity", share}};
     }
   }
   if (query.group) {
     std::vector<DataType> types;
     for (const int column : query.group->columns) types.push_back(table.column(column).type());
     const double input = rows;
-    rows = std::min(rows, plan.survey.groups.value_or(guess_groups(rows, types)));
+    rows = std::min(rows, plan.sample.groups.value_or(guess_groups(rows, types)));
     plan.operators.group = make_node("group", describe_group(*query.group, table), rows);
     predict(plan.operators.group, group_cost(*query.group, input, rows));
-    if (plan.survey.groups) {
-      plan.operators.group->statistics = {{"sample", static_cast<double>(plan.survey.sample)},
-                                          {"groups", *plan.survey.groups}};
+    if (plan.sample.groups) {
+      plan.operators.group->statistics = {{"sample", static_cast<double>(plan.sample.rows)},
+                                          {"groups", *plan.sample.groups}};
     }
   }
   if (query.nan_rule != Missing::worst || query.null_rule != Missing::worst) {
@@ -156,12 +156,12 @@ void plan_input(PhysicalPlan& plan, const Table& table, double& rows) {
     for (const int column : query.partition_columns) fields.push_back(field_of(query, table, column));
     std::vector<DataType> types;
     for (const auto& field : fields) types.push_back(field.type);
-    const bool looked_at = plan.survey.groups && !query.group;
-    plan.segments = looked_at ? std::min(rows, *plan.survey.groups) : guess_groups(rows, types);
+    const bool looked_at = plan.sample.groups && !query.group;
+    plan.segments = looked_at ? std::min(rows, *plan.sample.groups) : guess_groups(rows, types);
     plan.operators.partition = make_node("partition", join(fields, [](const auto& field) { return field.name; }), rows);
     predict(plan.operators.partition, partition_cost(fields.size(), rows, plan.segments));
     if (looked_at) {
-      plan.operators.partition->statistics = {{"sample", static_cast<double>(plan.survey.sample)},
+      plan.operators.partition->statistics = {{"sample", static_cast<double>(plan.sample.rows)},
                                               {"partitions", plan.segments}};
     }
   }
@@ -234,7 +234,7 @@ void plan_preference_operators(PhysicalPlan& plan, double& rows) {
     if (s == 0) {  // later steps only decide between equal rows, of which nothing is known
       const double levels = static_cast<double>(plan.query.levels.value_or(1));
       const kernels::SkylineShape shape = shape_of(step, KeyWidth::bytes4, segment_rows(plan, rows));
-      const double segment = planner::skyline_rows(shape, plan.survey.preference);
+      const double segment = planner::skyline_rows(shape, plan.sample.preference);
       const double kept =
           std::max(levels * segment * plan.segments, static_cast<double>(plan.query.at_least.value_or(0)));
       rows = std::min(rows, kept);
@@ -244,7 +244,7 @@ void plan_preference_operators(PhysicalPlan& plan, double& rows) {
         "skyline",
         (s == 0 ? "" : "then, among equals, ") + describe(preference, step) + (last ? describe_levels(plan.query) : ""),
         rows));
-    if (s == 0) plan.operators.skyline.back().statistics = described(plan.survey.preference, rows);
+    if (s == 0) plan.operators.skyline.back().statistics = described(plan.sample.preference, rows);
   }
 }
 
@@ -271,7 +271,7 @@ void plan_order(PhysicalPlan& plan, double& rows) {
   const std::string part = describe_window(query);
   plan.operators.order = make_node(op, what + (what.empty() || part.empty() ? "" : "; ") + part, rows);
   if (query.ranking.empty()) plan.operators.order->predicted_bytes = rows * sizeof(std::int64_t);
-  plan.operators.order->statistics = described(plan.survey.ranking);
+  plan.operators.order->statistics = described(plan.sample.ranking);
 }
 
 /// The machine with what a limit on memory leaves beside the lists of rows and the keys that a kernel reads.
@@ -290,8 +290,9 @@ planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
   std::vector<KeyWidth> widths;
   for (const query::BoundRankTerm& term : plan.query.ranking) widths.push_back(width_of(term.expression));
   const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->predicted_rows);
-  const Runtime runtime{plan.constraints, machine_beside(plan, plan.operators.rank_keys), {}, {}, plan.survey.ranking};
-  return Ranker(window_of(plan.query), runtime, n).path(packed_widths(widths, plan.rules.rules()), n);
+  const ExecutionContext context{
+      plan.constraints, machine_beside(plan, plan.operators.rank_keys), {}, {}, plan.sample.ranking};
+  return Ranker(window_of(plan.query), context, n).path(packed_widths(widths, plan.rules.rules()), n);
 }
 
 /// The path of a step of the preference for an estimated number of rows.
@@ -305,9 +306,9 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
 /// Of rows that are equal in the steps before nothing is known.
 planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows) {
   return step_path(plan, s, rows,
-                   s > 0             ? planner::Statistics{}
-                   : plan.contenders ? skyline_of_contenders(plan)
-                                     : plan.survey.preference);
+                   s > 0                 ? planner::Statistics{}
+                   : plan.skyline_prefix ? skyline_of_prefix(plan)
+                                         : plan.sample.preference);
 }
 
 /// Whether all kernels of the query would run on the GPU.
@@ -333,10 +334,10 @@ double paths_taken(const PhysicalPlan& plan, double rows) {
 /// Has paths priced with keys that are made on the device of columns, of which some have to go there first: for the
 /// operator that reads them first. Queries that share them pay a part each.
 void price_on_device(PhysicalPlan& plan, const Table& table) {
-  Survey& survey = plan.survey;
-  survey.preference.memory = survey.ranking.memory = kernels::Memory::device;
+  TableSample& sample = plan.sample;
+  sample.preference.memory = sample.ranking.memory = kernels::Memory::device;
   const double unsent = residency_of(columns_of_keys(plan.query), table, plan.sharers > 0).unsent;
-  (plan.preference ? survey.preference : survey.ranking).unsent = unsent / std::max(1, plan.sharers);
+  (plan.preference ? sample.preference : sample.ranking).unsent = unsent / std::max(1, plan.sharers);
 }
 
 /// Filters and keys are of the device where all kernels have to run there, or would do so and read a table that is
@@ -352,10 +353,10 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   const bool pinned =
       std::ranges::any_of(read, [&](int column) { return table.column(column).data().device != nullptr; });
   const bool stays = pinned || plan.sharers > 0;
-  const Survey on_host = plan.survey;
+  const TableSample on_host = plan.sample;
   if (stays) price_on_device(plan, table);
   const bool there = stays && would_run_there(plan);
-  if (!there) plan.survey = on_host;
+  if (!there) plan.sample = on_host;
   if (there) {
     plan.rules.applied(Rule::device_keys, pinned ? "the table is pinned, and all kernels would run there"
                                                  : "the columns are shared, and all kernels would run there");
@@ -424,7 +425,7 @@ bool better_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape) {
   if (apart.algorithm->supports(shape)) return true;
   try {
     const double saved = kMaterialise * static_cast<double>(shape.n) / plan.machine.threads;
-    return planner::choose(shape, plan.constraints, plan.machine, plan.survey.ranking).seconds < apart.seconds + saved;
+    return planner::choose(shape, plan.constraints, plan.machine, plan.sample.ranking).seconds < apart.seconds + saved;
   } catch (const planner::NoPath&) {
     return false;
   }
@@ -440,7 +441,7 @@ void fuse(PhysicalPlan& plan, const Table& table) {
   const query::BoundRankTerm& term = plan.query.ranking.front();
   if (term.expression.column >= 0 && plan.rules.rules().has(Rule::zone_maps)) {
     const ColumnData& column = table.column(term.expression.column).data();
-    plan.survey.ranking.zone_map = column.cache->zone_map(term.high) != nullptr;
+    plan.sample.ranking.zone_map = column.cache->zone_map(term.high) != nullptr;
   }
   const kernels::TopKShape shape = fused_shape(plan.query, table);
   if (!better_fused(plan, shape)) return plan.rules.left_out(Rule::fusion, "making the keys first is cheaper");
@@ -455,38 +456,38 @@ void fuse(PhysicalPlan& plan, const Table& table) {
 }
 
 /// Lets a selection by the ranking go before the skyline, where the first of the skyline are all that is asked for.
-void plan_contenders(PhysicalPlan& plan, const Table& table) {
+void plan_skyline_prefix(PhysicalPlan& plan, const Table& table) {
   if (!plan.preference || plan.query.ranking.empty() || !plan.rules.rules().has(Rule::skyline_top_k)) return;
   const auto leave_out = [&](const char* why) { plan.rules.left_out(Rule::skyline_top_k, why); };
   if (plan.on_device) return leave_out("keys are made on the GPU");
-  if (const auto why = why_no_contenders(plan.query, plan.preference, table)) return leave_out(why->c_str());
+  if (const auto why = why_no_skyline_prefix(plan.query, plan.preference, table)) return leave_out(why->c_str());
   Operators& operators = plan.operators;
   const double rows = operators.skyline_keys->predicted_rows;
   const auto k = static_cast<double>(plan.query.offset) + static_cast<double>(*plan.query.limit);
   if (operators.skyline.back().predicted_rows < 2 * k) return leave_out("the skyline is expected to be too small");
-  const std::int64_t count = contenders_for(static_cast<std::int64_t>(k));
+  const std::int64_t count = prefix_rows_for(static_cast<std::int64_t>(k));
   if (4 * static_cast<double>(count) > rows) return leave_out("there are too few rows for so long an answer");
-  const kernels::TopKShape shape = contenders_shape(plan.query, table, count);
+  const kernels::TopKShape shape = skyline_prefix_shape(plan.query, table, count);
   try {
-    const auto selection = planner::choose(shape, plan.constraints, plan.machine, contenders_statistics(plan));
+    const auto selection = planner::choose(shape, plan.constraints, plan.machine, skyline_prefix_statistics(plan));
     const double whole = step_path(plan, 0, rows).seconds * 1e3 + operators.skyline_keys->predicted_ms +
                          (operators.filter ? operators.filter->predicted_ms : 0);
-    plan.contenders = shape;
+    plan.skyline_prefix = shape;
     // It may be in vain, so it has to be a good deal cheaper.
     const double with = (selection.seconds + step_path(plan, 0, static_cast<double>(count)).seconds) * 1e3;
     if (2 * with > whole) {
-      plan.contenders.reset();
+      plan.skyline_prefix.reset();
       return leave_out("the whole skyline is not much dearer");
     }
-    operators.contenders =
+    operators.skyline_prefix =
         make_node("top-k",
                   describe_ranking({plan.query.ranking.front()}) + "; the best " + std::to_string(count) +
                       " and their equals contend" +
                       (operators.filter ? "; fused with the filter " + operators.filter->detail : ""),
                   static_cast<double>(count));
-    describe_path(selection, *operators.contenders);
+    describe_path(selection, *operators.skyline_prefix);
   } catch (const planner::NoPath&) {
-    plan.contenders.reset();
+    plan.skyline_prefix.reset();
     return leave_out("no algorithm that may be used selects rows by a fused ranking");
   }
   const double share = static_cast<double>(count) / rows;
@@ -533,7 +534,7 @@ FilterLast price_filter_last(const PhysicalPlan& plan, const Table& table) {
   const SkylineStep& step = plan.preference->steps.front();
   FilterLast last;
   last.keys = skyline_keys_cost(plan, table, all, false);
-  last.statistics = plan.survey.preference;
+  last.statistics = plan.sample.preference;
   last.skyline_rows = planner::skyline_rows(
       shape_of(step, width_of(*plan.preference, step), static_cast<std::int64_t>(all)), last.statistics);
   if (plan.rows_on_device) {
@@ -555,7 +556,7 @@ FilterLast price_filter_last(const PhysicalPlan& plan, const Table& table) {
 void put_filter_last(PhysicalPlan& plan, const Table& table) {
   Operators& operators = plan.operators;
   if (!plan.preference || !operators.filter || !plan.rules.rules().has(Rule::filter_last)) return;
-  if (plan.contenders) return plan.rules.left_out(Rule::filter_last, "it is fused");
+  if (plan.skyline_prefix) return plan.rules.left_out(Rule::filter_last, "it is fused");
   if (const char* const why = why_filter_first(plan)) return plan.rules.left_out(Rule::filter_last, why);
   const auto all = static_cast<double>(table.num_rows());
   const double passing = operators.skyline_keys->predicted_rows;
@@ -569,7 +570,7 @@ void put_filter_last(PhysicalPlan& plan, const Table& table) {
     return;  // told where the paths are chosen
   }
   operators.filter_last = true;
-  plan.survey.preference = last.statistics;
+  plan.sample.preference = last.statistics;
   predict(operators.skyline_keys, last.keys);
   operators.skyline_keys->predicted_rows = all;
   predict(operators.filter, last.filter);
@@ -599,10 +600,10 @@ void keep_rows_on_device(PhysicalPlan& plan) {
 
 void look_at_sample(PhysicalPlan& plan, const Table& table) {
   if (!plan.rules.rules().has(Rule::statistics)) return;
-  plan.survey = survey(plan.query, plan.preference, table, plan.machine);
-  if (plan.survey.sample > 0) {
+  plan.sample = sample_table(plan.query, plan.preference, table, plan.machine);
+  if (plan.sample.rows > 0) {
     plan.rules.applied(Rule::statistics,
-                       std::to_string(plan.survey.sample) + " of " + std::to_string(table.num_rows()) + " rows");
+                       std::to_string(plan.sample.rows) + " of " + std::to_string(table.num_rows()) + " rows");
   } else {
     plan.rules.left_out(Rule::statistics, "the query is too short for a look at a sample to pay");
   }
@@ -644,7 +645,7 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
     fuse(plan, table);
   }
   keep_rows_on_device(plan);
-  plan_contenders(plan, table);
+  plan_skyline_prefix(plan, table);
   put_filter_last(plan, table);
   note_packing(plan);
   plan.operators.gather =
@@ -655,19 +656,19 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
   return plan;
 }
 
-planner::Statistics skyline_of_contenders(const PhysicalPlan& plan) {
-  const auto count = static_cast<double>(plan.contenders->k);
+planner::Statistics skyline_of_prefix(const PhysicalPlan& plan) {
+  const auto count = static_cast<double>(plan.skyline_prefix->k);
   planner::Statistics statistics;
-  statistics.sample = plan.survey.preference.sample;
+  statistics.sample = plan.sample.preference.sample;
   statistics.growth = {
       .sample = count,
       .dims = planner::effective_dims(count, std::min(plan.operators.skyline.front().predicted_rows, count))};
   return statistics;
 }
 
-planner::Statistics contenders_statistics(const PhysicalPlan& plan) {
+planner::Statistics skyline_prefix_statistics(const PhysicalPlan& plan) {
   planner::Statistics statistics;
-  statistics.selectivity = plan.survey.selectivity.value_or(1);
+  statistics.selectivity = plan.sample.selectivity.value_or(1);
   return statistics;
 }
 
@@ -747,7 +748,7 @@ void choose_rank_path(PhysicalPlan& plan) {
 
 void choose_paths(PhysicalPlan& plan) {
   if (plan.fused) {
-    return describe_path(planner::choose(*plan.fused, plan.constraints, plan.machine, plan.survey.ranking),
+    return describe_path(planner::choose(*plan.fused, plan.constraints, plan.machine, plan.sample.ranking),
                          *plan.operators.order);
   }
   double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->predicted_rows : 0;
@@ -757,7 +758,7 @@ void choose_paths(PhysicalPlan& plan) {
       const auto n = static_cast<double>(segment_rows(plan, rows));
       const kernels::SkylineShape shape =
           shape_of(plan.preference->steps[0], KeyWidth::bytes4, static_cast<std::int64_t>(n));
-      price_levels(plan.operators.skyline[s], plan, n, planner::skyline_rows(shape, plan.survey.preference));
+      price_levels(plan.operators.skyline[s], plan, n, planner::skyline_rows(shape, plan.sample.preference));
     }
     repeat(plan.operators.skyline[s], paths_taken(plan, rows), plan.machine.threads);
     rows = plan.operators.skyline[s].predicted_rows;
@@ -775,7 +776,7 @@ PlanNode tree(Operators operators, const RuleLog& rules) {
   const auto add_if = [&](std::optional<PlanNode>& node) {
     if (node) add(std::move(*node));
   };
-  if (!operators.filter_last) add_if(operators.contenders ? operators.contenders : operators.filter);
+  if (!operators.filter_last) add_if(operators.skyline_prefix ? operators.skyline_prefix : operators.filter);
   add_if(operators.group);
   add_if(operators.missing);
   add_if(operators.partition);

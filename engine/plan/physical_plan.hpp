@@ -21,8 +21,8 @@ namespace skyrank::exec {
 struct Operators {
   PlanNode scan;
   std::optional<PlanNode> filter;
-  std::optional<PlanNode> contenders;  ///< instead of the filter
-  bool filter_last = false;            ///< the filter comes after the skyline
+  std::optional<PlanNode> skyline_prefix;  ///< instead of the filter
+  bool filter_last = false;                ///< the filter comes after the skyline
   std::optional<PlanNode> group;
   std::optional<PlanNode> missing;  ///< `nan` and `nulls` other than worst
   std::optional<PlanNode> partition;
@@ -40,11 +40,12 @@ struct PhysicalPlan {
   planner::Constraints constraints;
   planner::Machine machine;
   Operators operators;
-  double segments = 1;                                ///< estimated number of partitions
-  bool on_device = false;                             ///< filters and keys are of the device
-  std::optional<kernels::TopKShape> fused;            ///< the top-k problem that takes the filter and the keys in
-  Survey survey = {};                                 ///< what a sample of the table showed
-  std::optional<kernels::TopKShape> contenders = {};  ///< the top-k problem among whose answer the skyline's best are
+  double segments = 1;                      ///< estimated number of partitions
+  bool on_device = false;                   ///< filters and keys are of the device
+  std::optional<kernels::TopKShape> fused;  ///< the top-k problem that takes the filter and the keys in
+  TableSample sample = {};                  ///< what a sample of the table showed
+  std::optional<kernels::TopKShape> skyline_prefix =
+      {};  ///< the top-k problem among whose answer the skyline's best are
   RuleLog rules = RuleLog();
   bool rows_on_device = false;  ///< the skyline's rows stay on the device for what comes after it
   /// Queries that share the columns which this one brings to the device, itself among them; 0: it keeps none there.
@@ -58,10 +59,10 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
                        const Rules& rules = {}, int sharers = 0);
 
 /// What is known of the rows that contenders are selected from.
-planner::Statistics contenders_statistics(const PhysicalPlan& plan);
+planner::Statistics skyline_prefix_statistics(const PhysicalPlan& plan);
 
 /// What is assumed of the skyline of the contenders: that most of the whole one's rows are in it.
-planner::Statistics skyline_of_contenders(const PhysicalPlan& plan);
+planner::Statistics skyline_of_prefix(const PhysicalPlan& plan);
 
 /// How many partitions have a row to compare with another.
 double paths_taken(const Segments& segments);

@@ -41,9 +41,9 @@ std::size_t sample_size(const BoundQuery& query, const std::optional<PreferenceP
                         const planner::Machine& machine) {
   const auto rows = static_cast<double>(table.num_rows());
   if (query.group) {  // a row of a sample costs about as much as ten that are grouped
-    constexpr std::int64_t kMost = 1024;
+    constexpr std::int64_t kMaxRows = 1024;
     constexpr std::int64_t kRowsForOne = 1000;
-    const std::int64_t size = std::min(kMost, table.num_rows() / kRowsForOne);
+    const std::int64_t size = std::min(kMaxRows, table.num_rows() / kRowsForOne);
     return size < 64 ? 0 : static_cast<std::size_t>(size);
   }
   const double share = query.condition ? guess_selectivity(*query.condition->root) : 1;
@@ -82,34 +82,34 @@ double count_groups(const std::vector<int>& columns, const Table& table, const R
   return estimate_groups(static_cast<double>(n), static_cast<double>(groups.count()), once, twice);
 }
 
-Survey look(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
-            std::size_t size) {
+TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
+                 std::size_t size) {
   const auto total = static_cast<std::size_t>(table.num_rows());
-  const std::vector<RowId> sample = planner::sample_rows(total, size);
-  RowSet rows = RowSet::listed({sample.begin(), sample.end()});
-  Survey survey;
-  survey.sample = static_cast<std::size_t>(rows.size());
+  const std::vector<RowId> sampled_rows = planner::sample_rows(total, size);
+  RowSet rows = RowSet::listed({sampled_rows.begin(), sampled_rows.end()});
+  TableSample sample;
+  sample.rows = static_cast<std::size_t>(rows.size());
   if (query.condition) {
     const auto sampled = static_cast<double>(rows.size());
     rows = RowSet::listed(filter(*query.condition, table, rows.view()));
     // With none at all, half a row of the sample is as good a guess as any.
-    survey.selectivity = std::max(static_cast<double>(rows.size()), 0.5) / sampled;
+    sample.selectivity = std::max(static_cast<double>(rows.size()), 0.5) / sampled;
   }
-  const auto n = static_cast<std::size_t>(static_cast<double>(total) * survey.selectivity.value_or(1));
-  if (rows.size() < 2) return survey;
-  if (!grouping_columns(query).empty()) survey.groups = count_groups(grouping_columns(query), table, rows, n);
-  if (query.group) return survey;
+  const auto n = static_cast<std::size_t>(static_cast<double>(total) * sample.selectivity.value_or(1));
+  if (rows.size() < 2) return sample;
+  if (!grouping_columns(query).empty()) sample.groups = count_groups(grouping_columns(query), table, rows, n);
+  if (query.group) return sample;
   if (preference) {
-    survey.preference = look_at_preference(*preference, table, rows, n);
+    sample.preference = look_at_preference(*preference, table, rows, n);
   } else if (!query.ranking.empty()) {
-    survey.ranking = look_at_ranking(query, table, rows, n);
-    survey.ranking.selectivity = survey.selectivity.value_or(1);
+    sample.ranking = look_at_ranking(query, table, rows, n);
+    sample.ranking.selectivity = sample.selectivity.value_or(1);
   }
-  return survey;
+  return sample;
 }
 
 /// Rows of a larger sample that is worth its time by what the one before told of a preference, or 0.
-std::size_t larger_sample(const std::optional<PreferencePlan>& preference, const Survey& seen, const Table& table,
+std::size_t larger_sample(const std::optional<PreferencePlan>& preference, const TableSample& seen, const Table& table,
                           const planner::Machine& machine) {
   if (!preference || seen.preference.sample == 0) return 0;
   const double rows = static_cast<double>(table.num_rows()) * seen.selectivity.value_or(1);
@@ -119,30 +119,30 @@ std::size_t larger_sample(const std::optional<PreferencePlan>& preference, const
 
 }  // namespace
 
-std::optional<Survey> SurveyCache::find(const std::string& query) const {
+std::optional<TableSample> TableSampleCache::find(const std::string& query) const {
   const std::lock_guard lock(mutex_);
-  const auto found = surveys_.find(query);
-  return found == surveys_.end() ? std::nullopt : std::optional(found->second.survey);
+  const auto found = samples_.find(query);
+  return found == samples_.end() ? std::nullopt : std::optional(found->second.sample);
 }
 
-void SurveyCache::keep(const std::string& query, const Survey& survey) {
+void TableSampleCache::keep(const std::string& query, const TableSample& sample) {
   kernels::Charge charge(2 * query.size() + sizeof(Kept));
   const std::lock_guard lock(mutex_);
-  if (surveys_.size() >= kMost) surveys_.clear();
-  surveys_.insert_or_assign(query, Kept{survey, std::move(charge)});
+  if (samples_.size() >= kMaxKept) samples_.clear();
+  samples_.insert_or_assign(query, Kept{sample, std::move(charge)});
 }
 
-Survey survey(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
-              const planner::Machine& machine) {
+TableSample sample_table(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
+                         const planner::Machine& machine) {
   if (!query.group && !preference && query.ranking.empty() && !query.condition) return {};
   const std::size_t size = sample_size(query, preference, table, machine);
   if (size == 0) return {};
-  SurveyCache* cache = table.surveys();
+  TableSampleCache* cache = table.samples();
   const std::string name = name_of(query, preference);
   if (cache != nullptr) {
-    if (const std::optional<Survey> known = cache->find(name)) return *known;
+    if (const std::optional<TableSample> known = cache->find(name)) return *known;
   }
-  Survey seen;
+  TableSample seen;
   try {
     seen = look(query, preference, table, size);
     while (const std::size_t more = larger_sample(preference, seen, table, machine)) {

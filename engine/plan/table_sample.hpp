@@ -18,39 +18,40 @@
 // for each table and query: tables keep it.
 namespace skyrank::exec {
 
-struct Survey {
-  std::size_t sample = 0;             ///< rows looked at; 0: none
+/// What the sampled rows tell of one query.
+struct TableSample {
+  std::size_t rows = 0;               ///< looked at; 0: none
   std::optional<double> selectivity;  ///< of the condition, in [0, 1]
   std::optional<double> groups;       ///< of group_by, else partitions, among all rows
   planner::Statistics preference;     ///< of the first step's keys, over rows that pass the condition
   planner::Statistics ranking;        ///< of the ranking's keys; assumed, where a skyline comes before it
 };
 
-/// The surveys of one table, by query. Thread-safe.
-class SurveyCache {
+/// The samples of one table, by query. Thread-safe.
+class TableSampleCache {
  public:
-  std::optional<Survey> find(const std::string& query) const;
-  void keep(const std::string& query, const Survey& survey);
+  std::optional<TableSample> find(const std::string& query) const;
+  void keep(const std::string& query, const TableSample& sample);
   /// Expires with the table, of which no other has the same owner.
   std::weak_ptr<const void> table() const { return table_; }
 
  private:
-  static constexpr std::size_t kMost = 256;  ///< beyond that all are forgotten
+  static constexpr std::size_t kMaxKept = 256;  ///< beyond that all are forgotten
 
   struct Kept {
-    Survey survey;
+    TableSample sample;
     kernels::Charge charge;
   };
 
   mutable std::mutex mutex_;
-  std::map<std::string, Kept, std::less<>> surveys_;
+  std::map<std::string, Kept, std::less<>> samples_;
   std::shared_ptr<const void> table_ = std::make_shared<const char>('\0');
 };
 
 /// Looks at a sample of the rows, or remembers what was seen in it. Of queries with `group_by`, whose later stages work
 /// on another table, only the condition and the groups are looked at; nothing is of small inputs, and where an
 /// expression fails on a sampled row: the error is for the run to report.
-Survey survey(const query::BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
-              const planner::Machine& machine);
+TableSample sample_table(const query::BoundQuery& query, const std::optional<PreferencePlan>& preference,
+                         const Table& table, const planner::Machine& machine);
 
 }  // namespace skyrank::exec

@@ -18,10 +18,10 @@
 namespace skyrank::exec {
 
 /// What operators that run kernels need to know besides their input.
-struct Runtime {
+struct ExecutionContext {
   planner::Constraints constraints;
   planner::Machine machine;
-  kernels::Context context;
+  kernels::Context kernel_context;
   planner::Statistics preference = {};  ///< of the first step
   planner::Statistics ranking = {};
   Rules rules = {};
@@ -74,20 +74,20 @@ class Chooser {
  public:
   using Shape = typename Algorithm::Shape;
 
-  Chooser(const Runtime& runtime, std::int64_t largest, const planner::Statistics& statistics)
-      : runtime_(runtime), largest_(static_cast<std::size_t>(largest)), statistics_(statistics) {}
+  Chooser(const ExecutionContext& context, std::int64_t largest, const planner::Statistics& statistics)
+      : context_(context), largest_(static_cast<std::size_t>(largest)), statistics_(statistics) {}
 
   const planner::Choice<Algorithm>& operator()(Shape shape) {
     if (shape.n < largest_) shape.n = std::min(std::bit_ceil(shape.n), largest_);
     const std::lock_guard lock(mutex_);
     const auto known = choices_.find(shape.n);
     if (known != choices_.end()) return known->second;
-    const planner::Machine machine = with_memory_left(runtime_.machine);
-    return choices_.emplace(shape.n, planner::choose(shape, runtime_.constraints, machine, statistics_)).first->second;
+    const planner::Machine machine = with_memory_left(context_.machine);
+    return choices_.emplace(shape.n, planner::choose(shape, context_.constraints, machine, statistics_)).first->second;
   }
 
  private:
-  const Runtime& runtime_;
+  const ExecutionContext& context_;
   std::size_t largest_;
   planner::Statistics statistics_;
   std::mutex mutex_;
@@ -97,9 +97,9 @@ class Chooser {
 /// Runs the chosen algorithm and books what it did.
 template <class Algorithm>
 auto run_path(const planner::Choice<Algorithm>& path, const typename Algorithm::Problem& problem,
-              const Runtime& runtime, Report& report) {
+              const ExecutionContext& context, Report& report) {
   Stopwatch watch;
-  auto solution = path.algorithm->run(problem, path.parameters, runtime.context);
+  auto solution = path.algorithm->run(problem, path.parameters, context.kernel_context);
   double transfer_ms = 0;
   if constexpr (requires { solution.times; }) transfer_ms = solution.times.h2d_ms + solution.times.d2h_ms;
   report += {static_cast<std::int64_t>(solution.rows.size()), watch.lap(), transfer_ms, solution.work};

@@ -17,7 +17,7 @@ namespace skyrank {
 
 namespace exec {
 class ResidentColumn;  // engine/device/resident.hpp
-class SurveyCache;
+class TableSampleCache;
 class ColumnCache;
 }  // namespace exec
 
@@ -144,12 +144,12 @@ class SKYRANK_EXPORT Table {
   std::optional<int> find(std::string_view name) const;
 
   /// What the planner has seen of the rows, kept for the next query; null for a table without columns. For the engine.
-  exec::SurveyCache* surveys() const noexcept { return surveys_.get(); }
+  exec::TableSampleCache* samples() const noexcept { return samples_.get(); }
 
  private:
   std::int64_t rows_ = 0;
   std::vector<Column> columns_;
-  std::shared_ptr<exec::SurveyCache> surveys_;
+  std::shared_ptr<exec::TableSampleCache> samples_;
 };
 
 }  // namespace skyrank

@@ -150,7 +150,7 @@ LevelStrategy level_strategy(const SkylineKeys& keys, const SkylineSolver& solve
   const StepKeys& first = keys.steps.front();
   const auto dims = static_cast<double>(first.columns.size());
   const double row_bytes = dims * static_cast<double>(first.width);
-  return {dims, solver.runtime().machine.threads, are_on_device(keys) ? row_bytes * kSecondsPerByte : 0};
+  return {dims, solver.context().machine.threads, are_on_device(keys) ? row_bytes * kSecondsPerByte : 0};
 }
 
 Kept keep_best(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, const LevelRule& rule,

@@ -34,7 +34,7 @@ Vector<std::int64_t> all_positions(std::int64_t n) {
   return positions;
 }
 
-Keys make_or_share(const query::BoundPreference& term, const Table& table, const RowSet& rows, DeviceSession* device,
+Keys make_or_share(const query::BoundPreference& term, const Table& table, const RowSet& rows, DeviceQueryState* device,
                    KeyShare* share) {
   const bool by_value = term.kind == Preference::Kind::low || term.kind == Preference::Kind::high;
   const auto make = [&] {
@@ -61,8 +61,8 @@ bool are_on_device(const SkylineKeys& keys) {
   });
 }
 
-SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const RowSet& rows, DeviceSession* device,
-                              KeyShare* share) {
+SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const RowSet& rows,
+                              DeviceQueryState* device, KeyShare* share) {
   std::vector<Keys> terms;
   for (const query::BoundPreference& term : plan.terms) {
     terms.push_back(make_or_share(term, table, rows, device, share));
@@ -103,11 +103,11 @@ SkylineKeys slice(const SkylineKeys& keys, std::int64_t begin, std::int64_t end)
   return part;
 }
 
-SkylineSolver::SkylineSolver(const PreferencePlan& plan, const Runtime& runtime, std::int64_t largest)
-    : plan_(plan), runtime_(runtime) {
+SkylineSolver::SkylineSolver(const PreferencePlan& plan, const ExecutionContext& context, std::int64_t largest)
+    : plan_(plan), context_(context) {
   // Later steps see rows that are equal in the ones before; of these nothing is known.
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    choosers_.emplace_back(runtime, largest, s == 0 ? runtime.preference : planner::Statistics{});
+    choosers_.emplace_back(context, largest, s == 0 ? context.preference : planner::Statistics{});
   }
 }
 
@@ -131,14 +131,14 @@ Vector<std::int64_t> SkylineSolver::run(const SkylineKeys& keys, std::size_t ste
     report.rows += keys.n;
     return all_positions(keys.n);
   }
-  runtime_.context.check();
+  context_.kernel_context.check();
   const auto& chosen = path(step, keys.steps[step].width, keys.n);
   const HeldKeys held(keys.steps[step].columns, keys.n, chosen.algorithm->device);
   const kernels::SkylineProblem problem{.n = static_cast<std::size_t>(keys.n),
                                         .keys = held.columns(),
                                         .order = plan_.steps[step].order,
                                         .memory = held.memory()};
-  return run_path(chosen, problem, runtime_, report);
+  return run_path(chosen, problem, context_, report);
 }
 
 bool SkylineSolver::can_level_at_once(const SkylineKeys& keys) const {
@@ -147,7 +147,7 @@ bool SkylineSolver::can_level_at_once(const SkylineKeys& keys) const {
 
 Vector<std::int32_t> SkylineSolver::levels(const SkylineKeys& keys, std::int32_t max_levels, StepReports& reports) {
   Stopwatch watch;
-  kernels::LevelsSolution solution = levels_at_once(keys, max_levels, runtime_.context);
+  kernels::LevelsSolution solution = levels_at_once(keys, max_levels, context_.kernel_context);
   const auto rows = std::ranges::count_if(solution.levels, [&](std::int32_t level) { return level < max_levels; });
   reports.front() += {rows, watch.lap(), 0, solution.work};
   return std::move(solution.levels);
@@ -157,7 +157,7 @@ SkylineRows SkylineSolver::best_on_device(const SkylineKeys& keys, bool with_oth
   const auto solve = keys.n > 1 ? kernels::cuda::run_resident_of(*path(0, keys.steps[0].width, keys.n).algorithm)
                                 : kernels::cuda::RunResident{nullptr};
   if (solve == nullptr) return brought(run(keys, 0, report), keys.n, with_others);
-  runtime_.context.check();
+  context_.kernel_context.check();
   const auto& chosen = path(0, keys.steps[0].width, keys.n);
   const HeldKeys held(keys.steps[0].columns, keys.n, kernels::Device::cuda);
   const kernels::SkylineProblem problem{.n = static_cast<std::size_t>(keys.n),
@@ -165,7 +165,7 @@ SkylineRows SkylineSolver::best_on_device(const SkylineKeys& keys, bool with_oth
                                         .order = plan_.steps[0].order,
                                         .memory = held.memory()};
   Stopwatch watch;
-  SkylineRows found = solve(problem, chosen.parameters, runtime_.context, with_others);
+  SkylineRows found = solve(problem, chosen.parameters, context_.kernel_context, with_others);
   report += {static_cast<std::int64_t>(found.count), watch.lap(), found.times.h2d_ms + found.times.d2h_ms, found.work};
   return found;
 }

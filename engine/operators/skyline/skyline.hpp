@@ -30,9 +30,9 @@ struct SkylineKeys {
 /// Whether all of them are in the device's memory.
 bool are_on_device(const SkylineKeys& keys);
 
-/// On the device if there is a session; else `low` and `high` keys may be shared.
+/// On the device if `device` is given; else `low` and `high` keys may be shared.
 SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const RowSet& rows,
-                              DeviceSession* device = nullptr, KeyShare* share = nullptr);
+                              DeviceQueryState* device = nullptr, KeyShare* share = nullptr);
 
 /// The rows at `positions`, in that order; steps before `from_step` are left out.
 SkylineKeys take(const SkylineKeys& keys, std::span<const std::int64_t> positions, std::size_t from_step = 0);
@@ -50,9 +50,9 @@ using StepReports = std::vector<Report>;
 class SkylineSolver {
  public:
   /// No problem will have more than `largest` rows. `plan` and `runtime` must outlive the solver.
-  SkylineSolver(const PreferencePlan& plan, const Runtime& runtime, std::int64_t largest);
+  SkylineSolver(const PreferencePlan& plan, const ExecutionContext& context, std::int64_t largest);
 
-  const Runtime& runtime() const { return runtime_; }
+  const ExecutionContext& context() const { return context_; }
   std::size_t num_steps() const { return plan_.steps.size(); }
 
   /// Positions of the best rows, ascending.
@@ -75,7 +75,7 @@ class SkylineSolver {
   Vector<std::int64_t> run(const SkylineKeys& keys, std::size_t step, Report& report);
 
   const PreferencePlan& plan_;
-  const Runtime& runtime_;
+  const ExecutionContext& context_;
   std::deque<Chooser<kernels::SkylineAlgorithm>> choosers_;  // one a step
 };
 

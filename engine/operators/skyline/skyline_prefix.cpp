@@ -41,8 +41,8 @@ bool is_limit(const Value& score) {
 
 }  // namespace
 
-std::optional<std::string> why_no_contenders(const query::BoundQuery& query,
-                                             const std::optional<PreferencePlan>& preference, const Table& table) {
+std::optional<std::string> why_no_skyline_prefix(const query::BoundQuery& query,
+                                                 const std::optional<PreferencePlan>& preference, const Table& table) {
   if (!preference || query.ranking.empty() || query.limit.value_or(0) == 0)
     return "the query is not for the first of a skyline";
   if (query.group || !query.partition_columns.empty() || query.levels.value_or(1) != 1 || query.at_least) {
@@ -59,23 +59,23 @@ std::optional<std::string> why_no_contenders(const query::BoundQuery& query,
   return std::nullopt;
 }
 
-std::int64_t contenders_for(std::int64_t k) {
-  constexpr std::int64_t kLeast = 4096;
+std::int64_t prefix_rows_for(std::int64_t k) {
+  constexpr std::int64_t kMinRows = 4096;
   constexpr std::int64_t kForEach = 32;
-  return std::max(kLeast, k * kForEach);
+  return std::max(kMinRows, k * kForEach);
 }
 
-kernels::TopKShape contenders_shape(const query::BoundQuery& query, const Table& table, std::int64_t count) {
+kernels::TopKShape skyline_prefix_shape(const query::BoundQuery& query, const Table& table, std::int64_t count) {
   return fused_shape(by_first_term(query, count), table);
 }
 
-std::optional<Contenders> find_contenders(const query::BoundQuery& query, const Table& table,
-                                          const kernels::TopKShape& shape,
-                                          const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime,
-                                          Report& report) {
+std::optional<SkylinePrefix> find_skyline_prefix(const query::BoundQuery& query, const Table& table,
+                                                 const kernels::TopKShape& shape,
+                                                 const planner::Choice<kernels::TopKAlgorithm>& path,
+                                                 const ExecutionContext& context, Report& report) {
   const query::BoundQuery selection = by_first_term(query, static_cast<std::int64_t>(shape.k));
-  Vector<RowId> rows = rank_fused(selection, table, path, runtime, report);
-  Contenders found{std::move(rows), false};
+  Vector<RowId> rows = rank_fused(selection, table, path, context, report);
+  SkylinePrefix found{std::move(rows), false};
   found.all = found.rows.size() < shape.k;
   if (!found.all) {
     const Vector<RowId> last{found.rows.back()};

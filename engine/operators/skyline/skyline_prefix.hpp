@@ -21,16 +21,16 @@ namespace skyrank::exec {
 
 /// Whether a query asks for the first of a skyline by a ranking whose first term is monotone in the preference; else
 /// why not.
-std::optional<std::string> why_no_contenders(const query::BoundQuery& query,
-                                             const std::optional<PreferencePlan>& preference, const Table& table);
+std::optional<std::string> why_no_skyline_prefix(const query::BoundQuery& query,
+                                                 const std::optional<PreferencePlan>& preference, const Table& table);
 
 /// How many contenders to take for an answer of k rows, at most 2^48: more than k, as some are dominated.
-std::int64_t contenders_for(std::int64_t k);
+std::int64_t prefix_rows_for(std::int64_t k);
 
 /// The selection of `count` contenders, without its data.
-kernels::TopKShape contenders_shape(const query::BoundQuery& query, const Table& table, std::int64_t count);
+kernels::TopKShape skyline_prefix_shape(const query::BoundQuery& query, const Table& table, std::int64_t count);
 
-struct Contenders {
+struct SkylinePrefix {
   Vector<RowId> rows;  ///< ascending
   bool all = false;    ///< of the rows that pass the condition
 };
@@ -38,9 +38,9 @@ struct Contenders {
 /// The `shape.k` best rows by the first ranking term that pass the condition, and all that are equal to the last of
 /// them. Nothing where the last one's score is none that rows can be left out by: NULL, NaN or an infinity, for which
 /// sums are not monotone. DataError as the filter would have it.
-std::optional<Contenders> find_contenders(const query::BoundQuery& query, const Table& table,
-                                          const kernels::TopKShape& shape,
-                                          const planner::Choice<kernels::TopKAlgorithm>& path, const Runtime& runtime,
-                                          Report& report);
+std::optional<SkylinePrefix> find_skyline_prefix(const query::BoundQuery& query, const Table& table,
+                                                 const kernels::TopKShape& shape,
+                                                 const planner::Choice<kernels::TopKAlgorithm>& path,
+                                                 const ExecutionContext& context, Report& report);
 
 }  // namespace skyrank::exec

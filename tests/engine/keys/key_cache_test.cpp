@@ -22,7 +22,7 @@ class SharedKeysTest : public testing::Test {
   KeyedRows all() const { return {table_, ""}; }
 
   std::shared_ptr<const void> table_ = std::make_shared<const int>(1);
-  SharedKeys shared_{100};  // room for two columns
+  KeyCache shared_{100};  // room for two columns
 };
 
 TEST_F(SharedKeysTest, AreThoseOfTheSameRowsOfTheSameTable) {

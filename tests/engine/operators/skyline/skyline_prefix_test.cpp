@@ -117,8 +117,8 @@ class Case {
 };
 
 std::set<RowId> skyline(const PreferencePlan& preference, const Table& table, const RowSet& rows) {
-  const Runtime runtime;
-  SkylineSolver solver(preference, runtime, std::max<std::int64_t>(rows.size(), 1));
+  const ExecutionContext context;
+  SkylineSolver solver(preference, context, std::max<std::int64_t>(rows.size(), 1));
   StepReports reports(solver.num_steps());
   const SkylineKeys keys = make_skyline_keys(preference, table, rows);
   std::set<RowId> best;
@@ -134,39 +134,39 @@ std::vector<std::uint64_t> scores(const query::BoundQuery& query, const Table& t
   return result;
 }
 
-TEST(Contenders, HaveAllTheirDominatorsAmongThemAndTheBestScores) {
+TEST(SkylinePrefix, HaveAllTheirDominatorsAmongThemAndTheBestScores) {
   int found_some = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE(seed);
     Case random(seed);
     const Table& table = random.table();
-    ASSERT_EQ(why_no_contenders(random.query(), random.preference(), table), std::nullopt)
+    ASSERT_EQ(why_no_skyline_prefix(random.query(), random.preference(), table), std::nullopt)
         << random.query().ranking.front().expression.text;
     const RowSet passing = random.query().condition
                                ? RowSet::listed(filter(*random.query().condition, table, all_rows(table)))
                                : RowSet::all(table.num_rows());
-    const kernels::TopKShape shape = contenders_shape(random.query(), table, 1 + random.below(table.num_rows()));
-    const Runtime runtime;
+    const kernels::TopKShape shape = skyline_prefix_shape(random.query(), table, 1 + random.below(table.num_rows()));
+    const ExecutionContext context;
     Report report;
-    const auto path = planner::choose(shape, runtime.constraints, runtime.machine);
-    const auto found = find_contenders(random.query(), table, shape, path, runtime, report);
+    const auto path = planner::choose(shape, context.constraints, context.machine);
+    const auto found = find_skyline_prefix(random.query(), table, shape, path, context, report);
     if (!found) continue;
     ++found_some;
-    const std::set<RowId> contenders(found->rows.begin(), found->rows.end());
-    ASSERT_EQ(contenders.size(), found->rows.size());
+    const std::set<RowId> skyline_prefix(found->rows.begin(), found->rows.end());
+    ASSERT_EQ(skyline_prefix.size(), found->rows.size());
     ASSERT_TRUE(std::ranges::is_sorted(found->rows));
     const std::vector<std::uint64_t> score = scores(random.query(), table);
     std::uint64_t worst = 0;
-    for (const RowId row : contenders) worst = std::max(worst, score[static_cast<std::size_t>(row)]);
+    for (const RowId row : skyline_prefix) worst = std::max(worst, score[static_cast<std::size_t>(row)]);
     for (std::int64_t i = 0; i < passing.size(); ++i) {
       const RowId row = passing.view()[i];
-      if (contenders.contains(row)) continue;
+      if (skyline_prefix.contains(row)) continue;
       EXPECT_FALSE(found->all);
       EXPECT_GT(score[static_cast<std::size_t>(row)], worst);
     }
     std::set<RowId> expected;
     for (const RowId row : skyline(*random.preference(), table, passing)) {
-      if (contenders.contains(row)) expected.insert(row);
+      if (skyline_prefix.contains(row)) expected.insert(row);
     }
     EXPECT_EQ(skyline(*random.preference(), table, RowSet::listed(found->rows)), expected);
     if (testing::Test::HasFailure()) break;
@@ -212,14 +212,14 @@ std::optional<std::string> why(const Query& query) {
   const query::BoundQuery bound = query::bind(query, query::schema_of(table));
   std::optional<PreferencePlan> preference;
   if (bound.preference) preference = plan_preference(*bound.preference);
-  return why_no_contenders(bound, preference, table);
+  return why_no_skyline_prefix(bound, preference, table);
 }
 
 Query best_of(std::vector<RankTerm> ranking) {
   return Query::from("t").prefer({low("x"), high("y"), low("i")}).rank_by(std::move(ranking)).limit(1);
 }
 
-TEST(Contenders, AreForMonotoneRankings) {
+TEST(SkylinePrefix, AreForMonotoneRankings) {
   for (const char* score : {"x", "i", "x - y", "x - 2 * y + i / 4.0", "-(y - x)", "3 + x", "0.5 * i + x"}) {
     EXPECT_EQ(why(best_of({low(Expression(score))})), std::nullopt) << score;
   }
@@ -231,7 +231,7 @@ TEST(Contenders, AreForMonotoneRankings) {
   EXPECT_NE(why(best_of({high("x")})), std::nullopt);
 }
 
-TEST(Contenders, AreNotForQueriesThatNeedTheRest) {
+TEST(SkylinePrefix, AreNotForQueriesThatNeedTheRest) {
   EXPECT_NE(why(best_of({low("x")}).levels(2)), std::nullopt);
   EXPECT_NE(why(best_of({low("x")}).at_least(5)), std::nullopt);
   EXPECT_NE(why(best_of({low("x")}).partition_by({"j"})), std::nullopt);

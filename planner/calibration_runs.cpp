@@ -1,4 +1,4 @@
-#include "planner/measured.hpp"
+#include "planner/calibration_runs.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -101,8 +101,8 @@ std::vector<kernels::KeyWidth> widths_in(const std::string& text) {
   return widths;
 }
 
-MeasuredRun read_run(Fields fields) {
-  MeasuredRun run;
+CalibrationRun read_run(Fields fields) {
+  CalibrationRun run;
   run.algorithm = fields.text();
   run.data = fields.text();
   kernels::TopKShape shape;
@@ -135,7 +135,7 @@ MeasuredRun read_run(Fields fields) {
 }
 
 /// Nothing of algorithms that have no model any more. Algorithms of GPUs have theirs in every build.
-std::optional<cost::Cost> cost_of(const MeasuredRun& run, const PriceList& prices) {
+std::optional<cost::Cost> cost_of(const CalibrationRun& run, const PriceList& prices) {
   const Machine machine{.threads = run.threads, .cuda = true, .prices = &prices};
   if (!ranks(run.algorithm) && !cost::skyline_model(run.algorithm)) return std::nullopt;
   return std::visit(
@@ -143,7 +143,7 @@ std::optional<cost::Cost> cost_of(const MeasuredRun& run, const PriceList& price
       run.shape);
 }
 
-std::vector<double> features_of(const MeasuredRun& run, double seconds) {
+std::vector<double> features_of(const CalibrationRun& run, double seconds) {
   return std::visit(
       [&](const auto& shape) {
         cost::Features features(shape, run.statistics);
@@ -154,10 +154,10 @@ std::vector<double> features_of(const MeasuredRun& run, double seconds) {
 }
 
 /// Of the runs of one algorithm, by prices that have its seconds.
-std::optional<Correction> correction_of(const std::vector<const MeasuredRun*>& runs, const PriceList& prices,
+std::optional<Correction> correction_of(const std::vector<const CalibrationRun*>& runs, const PriceList& prices,
                                         const std::map<std::string, double>& best) {
   std::vector<CorrectedRun> corrected;
-  for (const MeasuredRun* run : runs) {
+  for (const CalibrationRun* run : runs) {
     if (!std::isfinite(run->seconds)) continue;
     const double predicted = seconds_of(*cost_of(*run, prices));
     corrected.push_back({features_of(*run, predicted), predicted, run->seconds, best.at(query_of(*run))});
@@ -167,9 +167,9 @@ std::optional<Correction> correction_of(const std::vector<const MeasuredRun*>& r
 
 }  // namespace
 
-void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs) {
+void write_runs(std::ostream& out, const std::vector<CalibrationRun>& runs) {
   out << kHeader << '\n';
-  for (const MeasuredRun& run : runs) {
+  for (const CalibrationRun& run : runs) {
     const Statistics& s = run.statistics;
     out << run.algorithm << ',' << run.data << ',';
     std::visit([&](const auto& shape) { write_shape(out, shape); }, run.shape);
@@ -183,7 +183,7 @@ void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs) {
   }
 }
 
-std::string query_of(const MeasuredRun& run) {
+std::string query_of(const CalibrationRun& run) {
   std::string text = run.data + " threads=" + std::to_string(run.threads);
   if (const auto* skyline = std::get_if<kernels::SkylineShape>(&run.shape)) {
     text += " n=" + std::to_string(skyline->n) + " skyline d=" + std::to_string(skyline->d);
@@ -196,8 +196,8 @@ std::string query_of(const MeasuredRun& run) {
   return text + (run.statistics.memory == kernels::Memory::device ? " resident" : "");
 }
 
-std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source) {
-  std::vector<MeasuredRun> runs;
+std::vector<CalibrationRun> read_runs(std::istream& in, const std::string& source) {
+  std::vector<CalibrationRun> runs;
   std::string line;
   int number = 0;
   while (std::getline(in, line)) {
@@ -208,26 +208,26 @@ std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source) 
   return runs;
 }
 
-std::optional<double> predict(const MeasuredRun& run, const PriceList& prices) {
+std::optional<double> predict(const CalibrationRun& run, const PriceList& prices) {
   const std::optional<cost::Cost> cost = cost_of(run, prices);
   if (!cost) return std::nullopt;
   return seconds_of(*cost);
 }
 
-Profile fit(const std::vector<MeasuredRun>& runs) {
+Profile fit(const std::vector<CalibrationRun>& runs) {
   const PriceList own_seconds(Profile{});  // of the models
   std::map<std::string, double> best;      // of a query
-  for (const MeasuredRun& run : runs) {
+  for (const CalibrationRun& run : runs) {
     double& seconds = best.try_emplace(query_of(run), run.seconds).first->second;
     seconds = std::min(seconds, run.seconds);
   }
   std::map<std::string, std::vector<TimedRun>, std::less<>> by_algorithm;
-  std::map<std::string, std::vector<const MeasuredRun*>, std::less<>> measured;
-  for (const MeasuredRun& run : runs) {
+  std::map<std::string, std::vector<const CalibrationRun*>, std::less<>> measured;
+  for (const CalibrationRun& run : runs) {
     std::optional<cost::Cost> cost = cost_of(run, own_seconds);
     if (!cost) continue;
     const bool stopped = !std::isfinite(run.seconds);
-    const double seconds = stopped ? std::max(kHopeless * best.at(query_of(run)), kLeastStopped) : run.seconds;
+    const double seconds = stopped ? std::max(kHopeless * best.at(query_of(run)), kMinStopped) : run.seconds;
     if (!std::isfinite(seconds)) continue;
     by_algorithm[run.algorithm].push_back({*cost, seconds, stopped, best.at(query_of(run))});
     measured[run.algorithm].push_back(&run);

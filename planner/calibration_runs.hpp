@@ -16,9 +16,9 @@ namespace skyrank::planner {
 
 /// A run is stopped when it has taken so many times as long as the best one, and this many seconds at least.
 inline constexpr double kHopeless = 6;
-inline constexpr double kLeastStopped = 0.05;
+inline constexpr double kMinStopped = 0.05;
 
-struct MeasuredRun {
+struct CalibrationRun {
   std::string algorithm;  ///< registered name
   std::string data;       ///< what it ran on, for people
   std::variant<kernels::SkylineShape, kernels::TopKShape> shape;
@@ -30,18 +30,18 @@ struct MeasuredRun {
   int passes = 1;  ///< over the grid in which it was timed; files do not tell
 };
 
-void write_runs(std::ostream& out, const std::vector<MeasuredRun>& runs);
+void write_runs(std::ostream& out, const std::vector<CalibrationRun>& runs);
 
 /// What tells one query from another in a list of runs.
-std::string query_of(const MeasuredRun& run);
+std::string query_of(const CalibrationRun& run);
 
 /// Throws BadProfile for text that write_runs did not write.
-std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source);
+std::vector<CalibrationRun> read_runs(std::istream& in, const std::string& source);
 
 /// Predicted seconds; nothing of algorithms that have no model any more.
-std::optional<double> predict(const MeasuredRun& run, const PriceList& prices);
+std::optional<double> predict(const CalibrationRun& run, const PriceList& prices);
 
 /// Seconds and corrections of all algorithms of which there are runs; the rest of the profile is empty.
-Profile fit(const std::vector<MeasuredRun>& runs);
+Profile fit(const std::vector<CalibrationRun>& runs);
 
 }  // namespace skyrank::planner

@@ -25,8 +25,11 @@
 #include "engine/device/scan.hpp"
 #include "engine/duration.hpp"
 #include "engine/keys/key_cache.hpp"
+#include "engine/operators/filter.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/group.hpp"
+#include "engine/operators/kernel_path.hpp"
+#include "engine/operators/missing.hpp"
 #include "engine/operators/partition.hpp"
 #include "engine/operators/rank.hpp"
 #include "engine/operators/skyline/device_levels.hpp"
@@ -39,7 +42,6 @@
 #include "engine/plan/table_sample.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/runtime/admission.hpp"
-#include "engine/runtime/execution_context.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/ranges.hpp"
 #include "engine/runtime/stop.hpp"
@@ -330,7 +332,7 @@ Vector<std::int64_t> rank(Execution& execution, const Source& source, const Cand
   // After a skyline these are keys of its rows alone.
   exec::KeyShare* const share = execution.plan.preference ? nullptr : &execution.share;
   const std::vector<exec::Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
-    return exec::make_rank_keys(query.ranking, source.table, candidates.rows, execution.context.rules,
+    return exec::make_rank_keys(query.ranking, source.table, candidates.rows, exec::packs_ranking(execution.plan),
                                 execution.device(), share);
   });
   operators.rank_keys->measured_rows = candidates.rows.size();
@@ -413,7 +415,8 @@ Result rank_fused(Execution& execution, const Table& input) {
   operators.scan.measured_rows = input.num_rows();
   exec::Report report;
   Vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
-    return exec::rank_fused(execution.query(), input, path, execution.context, report);
+    return exec::rank_fused(execution.query(), input, path, exec::fused_options(execution.plan), execution.context,
+                            report);
   });
   exec::describe_path(path, *operators.order);
   book(execution, *operators.order, report, *operators.order->measured_ms);
@@ -494,7 +497,8 @@ std::optional<Result> rank_skyline_prefix(Execution& execution, const Table& inp
                                     exec::skyline_prefix_statistics(plan));
   exec::Report report;
   auto found = timed(execution, execution.timing.compute_ms, *operators.skyline_prefix, [&] {
-    return exec::find_skyline_prefix(execution.query(), input, *plan.skyline_prefix, path, execution.context, report);
+    return exec::find_skyline_prefix(execution.query(), input, *plan.skyline_prefix, path, exec::fused_options(plan),
+                                     execution.context, report);
   });
   exec::describe_path(path, *operators.skyline_prefix);
   book(execution, *operators.skyline_prefix, report, *operators.skyline_prefix->measured_ms);
@@ -770,7 +774,6 @@ struct Engine::State {
     context.preference = planned.sample.preference;
     context.ranking = planned.sample.ranking;
     context.preference.unsent = context.ranking.unsent = 0;  // when paths are chosen again, the columns are there
-    context.rules = planned.rules.rules();
     Execution execution{std::move(planned), std::move(context), {}, {}};
     execution.phase = &limits.phase;
     if (execution.plan.on_device) execution.device_state.emplace(execution.plan.sharers > 0);

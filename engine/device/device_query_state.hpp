@@ -9,8 +9,7 @@
 
 #include "engine/device/resident.hpp"
 #include "engine/device/row_set.hpp"
-#include "engine/keys/keys.hpp"
-#include "engine/runtime/execution_context.hpp"
+#include "engine/runtime/stopwatch.hpp"
 #include "kernels/cuda/eval/columns.hpp"
 
 namespace skyrank::exec {
@@ -59,44 +58,5 @@ class DeviceQueryState {
   std::vector<kernels::cuda::DeviceArray> tables_;
   double transfer_ms_ = 0;
 };
-
-/// The rows among `rows` for which a condition is true, found on the device where that can be: a condition that fails
-/// for some row is left to the host, which names the row.
-RowSet filter(DeviceQueryState& device_state, const query::BoundExpression& condition, const Table& table,
-              const RowSet& rows);
-
-/// As make_keys of the host, bit for bit, but in the memory of the device. What has no form there (strings that are in
-/// no dictionary, ranks of 64 bits with NULLs) is made by the host and sent.
-Keys make_keys(DeviceQueryState& device_state, const query::BoundPreference& term, const Table& table,
-               const RowSet& rows);
-Keys make_keys(DeviceQueryState& device_state, const query::BoundRankTerm& term, const Table& table,
-               const RowSet& rows);
-
-/// n keys in the host's memory, or in the device's. They stay where they are if they are there.
-Keys to_host(const Keys& keys, std::int64_t n);
-Keys to_device(const Keys& keys, std::int64_t n);
-
-/// Key columns where an algorithm can read them.
-class HeldKeys {
- public:
-  /// n keys of each of `columns`, which it views where they lie, unless they are on the device and `device` is not, or
-  /// they lie there without alignment.
-  HeldKeys(const std::vector<Keys>& columns, std::int64_t n, kernels::Device device);
-
-  std::span<const kernels::KeyColumn> columns() const { return columns_; }
-  kernels::Memory memory() const { return memory_; }
-
- private:
-  std::vector<Keys> held_;
-  std::vector<kernels::KeyColumn> columns_;
-  kernels::Memory memory_;
-};
-
-// What the functions of keys.hpp and key_columns.hpp do with keys that are on the device.
-Keys widen_on_device(const Keys& keys, std::int64_t n, kernels::KeyWidth width);
-Keys combine_prior_on_device(const std::vector<Keys>& columns, std::int64_t n);
-Keys take_on_device(const Keys& keys, std::span<const std::int64_t> positions);
-/// `positions` holds `count` of type int64, on the device.
-Keys take_on_device(const Keys& keys, const kernels::cuda::DeviceArray& positions, std::size_t count);
 
 }  // namespace skyrank::exec

@@ -11,7 +11,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/runtime/column_cache.hpp"
-#include "engine/runtime/execution_context.hpp"
+#include "engine/runtime/stopwatch.hpp"
 #include "kernels/cuda/device/failure.hpp"
 
 namespace skyrank::exec {

@@ -11,7 +11,7 @@
 
 #include "engine/device/translate.hpp"
 #include "engine/expression/program.hpp"
-#include "engine/keys/weighted_sum.hpp"
+#include "engine/expression/weighted_columns.hpp"
 
 namespace skyrank::exec {
 

@@ -1,3 +1,5 @@
+#include "engine/keys/combine_keys.hpp"
+
 #include <oneapi/tbb/parallel_reduce.h>
 
 #include <algorithm>
@@ -6,9 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "engine/device/device_query_state.hpp"
+#include "engine/keys/device_keys.hpp"
 #include "engine/keys/key_memory.hpp"
-#include "engine/keys/keys.hpp"
 #include "engine/keys/ranks.hpp"
 #include "engine/runtime/parallel.hpp"
 
@@ -74,13 +75,6 @@ std::vector<std::vector<Part>> group_by_word(const std::vector<Part>& parts) {
 }
 
 }  // namespace
-
-Keys dense_ranks(const std::uint64_t* codes, const std::uint8_t* present, std::int64_t n) {
-  return ranks_of_rows(n, [=](RowId a, RowId b) {
-    if (present[a] != present[b]) return present[a] > present[b];
-    return present[a] != 0 && codes[a] < codes[b];
-  });
-}
 
 Keys widen(const Keys& keys, std::int64_t n, KeyWidth width) {
   if (keys.column.width == width) return keys;

@@ -194,13 +194,13 @@ KeyWidth FusedKeys::width_of(const BoundRankTerm& term, const Table& table) {
   return width_in_bytes(type) + (null_needs_room ? 1 : 0) <= 4 ? KeyWidth::bytes4 : KeyWidth::bytes8;
 }
 
-FusedKeys::FusedKeys(const query::BoundQuery& query, const Table& table, const Rules& rules)
-    : term_(query.ranking.front()), n_(table.num_rows()), rules_(rules), width_(width_of(term_, table)) {
+FusedKeys::FusedKeys(const query::BoundQuery& query, const Table& table, const FusedOptions& options)
+    : term_(query.ranking.front()), n_(table.num_rows()), options_(options), width_(width_of(term_, table)) {
   const query::BoundExpression& expression = term_.expression;
   if (expression.column >= 0) {
     column_ = &table.column(expression.column).data();
   } else {
-    if (rules.has(Rule::weighted_sum)) sum_ = WeightedSum::match(expression, table);
+    if (options.weighted_sum) sum_ = WeightedSum::match(expression, table);
     if (!sum_) score_ = compile(expression, table);
   }
   if (!query.condition) return;
@@ -209,7 +209,7 @@ FusedKeys::FusedKeys(const query::BoundQuery& query, const Table& table, const R
 }
 
 std::optional<kernels::FloatColumn> FusedKeys::floats() const {
-  if (!rules_.has(Rule::raw_floats) || column_ == nullptr) return std::nullopt;
+  if (!options_.raw_floats || column_ == nullptr) return std::nullopt;
   if (column_->validity.bits != nullptr || column_->layout != Layout::plain) return std::nullopt;
   const Type type = column_->type.type;
   const auto width = static_cast<std::uintptr_t>(width_);
@@ -235,7 +235,7 @@ bool FusedKeys::has_room_for_zone_map() const {
 }
 
 const void* FusedKeys::zone_map(std::size_t k) const {
-  if (!rules_.has(Rule::zone_maps) || !zone_map_is_sound()) return nullptr;
+  if (!options_.zone_maps || !zone_map_is_sound()) return nullptr;
   zone_map_ = column_->cache->zone_map(term_.high);
   const auto n = static_cast<std::size_t>(n_);
   const bool worth_it = condition_ == nullptr && kernels::topk::Zones::can_bound(k, n) && has_room_for_zone_map();
@@ -268,38 +268,33 @@ std::shared_ptr<const void> FusedKeys::make_zone_map() const {
   return width_ == KeyWidth::bytes4 ? make(std::uint32_t{}) : make(std::uint64_t{});
 }
 
-void FusedKeys::note_rules(std::size_t k, RuleLog& log) const {
-  if (condition_ == nullptr) {
-    log.left_out(Rule::late_filter, "there is no condition");
-  } else if (can_filter_late_) {
-    log.applied(Rule::late_filter, "where a sample says that few rows are in the running");
-  } else {
-    log.left_out(Rule::late_filter, "the condition or the ranking may fail on a row, which must not go unseen");
+FusedUse::Entry FusedKeys::use_of_late_filter() const {
+  if (condition_ == nullptr) return {false, "there is no condition"};
+  if (can_filter_late_) return {true, "where a sample says that few rows are in the running"};
+  return {false, "the condition or the ranking may fail on a row, which must not go unseen"};
+}
+
+FusedUse::Entry FusedKeys::use_of_zone_maps(std::size_t k) const {
+  if (column_ == nullptr) return {false, "the ranking is no plain column"};
+  if (!zone_map_is_sound()) return {false, "the condition may fail on a row, which must not go unseen"};
+  if (column_->cache->zone_map(term_.high) != nullptr) return {true, "made by an earlier query"};
+  if (condition_ != nullptr) return {false, "a query with a condition makes none, and none is there"};
+  if (!has_room_for_zone_map()) return {false, "the engine's limit of memory leaves no room for one"};
+  if (kernels::topk::Zones::can_bound(k, static_cast<std::size_t>(n_))) {
+    return {true, "made by this query, for later ones too"};
   }
-  if (!zone_map_is_sound()) {
-    log.left_out(Rule::zone_maps, column_ == nullptr ? "the ranking is no plain column"
-                                                     : "the condition may fail on a row, which must not go unseen");
-  } else if (column_->cache->zone_map(term_.high) != nullptr) {
-    log.applied(Rule::zone_maps, "made by an earlier query");
-  } else if (condition_ != nullptr) {
-    log.left_out(Rule::zone_maps, "a query with a condition makes none, and none is there");
-  } else if (!has_room_for_zone_map()) {
-    log.left_out(Rule::zone_maps, "the engine's limit of memory leaves no room for one");
-  } else if (kernels::topk::Zones::can_bound(k, static_cast<std::size_t>(n_))) {
-    log.applied(Rule::zone_maps, "made by this query, for later ones too");
-  } else {
-    log.left_out(Rule::zone_maps, "too few rows for so long an answer");
-  }
-  if (sum_) {
-    log.applied(Rule::weighted_sum, "the ranking is a sum of weighted columns");
-  } else {
-    log.left_out(Rule::weighted_sum, "the ranking is no sum of weighted columns of floats without NULLs");
-  }
-  if (floats()) {
-    log.applied(Rule::raw_floats, "the ranking is a column of floats without NULLs");
-  } else {
-    log.left_out(Rule::raw_floats, "the ranking is no column of floats without NULLs");
-  }
+  return {false, "too few rows for so long an answer"};
+}
+
+FusedUse FusedKeys::use_of(std::size_t k) const {
+  const bool is_sum = sum_.has_value();
+  const bool is_float = floats().has_value();
+  return {use_of_late_filter(),
+          use_of_zone_maps(k),
+          {is_sum, is_sum ? "the ranking is a sum of weighted columns"
+                          : "the ranking is no sum of weighted columns of floats without NULLs"},
+          {is_float, is_float ? "the ranking is a column of floats without NULLs"
+                              : "the ranking is no column of floats without NULLs"}};
 }
 
 std::unique_ptr<kernels::KeyReader> FusedKeys::reader() const {

@@ -45,7 +45,4 @@ decltype(auto) with_width(kernels::KeyWidth width, F&& f) {
   return f(std::uint64_t{});
 }
 
-/// Ranks of n codes among their different values, from 0; rows with `present[i] == 0` rank behind all others.
-Keys dense_ranks(const std::uint64_t* codes, const std::uint8_t* present, std::int64_t n);
-
 }  // namespace skyrank::exec

@@ -17,6 +17,7 @@
 #include "engine/expression/vec.hpp"
 #include "engine/keys/distance.hpp"
 #include "engine/keys/key_memory.hpp"
+#include "engine/keys/ranks.hpp"
 #include "engine/keys/wide_keys.hpp"
 #include "engine/runtime/parallel.hpp"
 #include "kernels/common/keys.hpp"

@@ -27,16 +27,4 @@ struct Keys {
 Keys make_keys(const query::BoundPreference& term, const Table& table, const Rows& rows);
 Keys make_keys(const query::BoundRankTerm& term, const Table& table, const Rows& rows);
 
-/// The same keys in exactly `width` bytes (never narrower than they are). Shares memory where that is their width.
-Keys widen(const Keys& keys, std::int64_t n, kernels::KeyWidth width);
-
-/// One key column that orders rows as the given columns do lexicographically: bits side by side where they fit in 64,
-/// else dense ranks.
-Keys combine_prior(const std::vector<Keys>& columns, std::int64_t n);
-
-/// What `nan:` and `nulls:` ask for, applied to the expressions of all terms: rows to keep under `exclude`; DataError
-/// naming the first row under `error`. Returns `rows` unchanged (as ids) when both rules are `worst`.
-Vector<RowId> apply_missing_rules(const std::vector<const query::BoundExpression*>& expressions, const Table& table,
-                                  const Rows& rows, Missing nan_rule, Missing null_rule);
-
 }  // namespace skyrank::exec

@@ -1,3 +1,5 @@
+#include "engine/operators/missing.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -7,8 +9,9 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/expression/load.hpp"
 #include "engine/expression/source.hpp"
-#include "engine/keys/keys.hpp"
+#include "engine/runtime/parallel.hpp"
 
 // The rules `nan:` and `nulls:`.
 namespace skyrank::exec {

@@ -6,6 +6,9 @@
 #include <skyrank/error.hpp>
 
 #include "engine/device/resident.hpp"
+#include "engine/keys/combine_keys.hpp"
+#include "engine/keys/device_keys.hpp"
+#include "engine/keys/make_device_keys.hpp"
 #include "engine/operators/segment_tasks.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/partitions.hpp"
@@ -27,15 +30,14 @@ kernels::TieRule tie_rule(Ties ties) {
   return kernels::TieRule::any;
 }
 
-/// Neighbouring columns that fit into 64 bits together, or without the rule each by itself: [begin, end) of each such
-/// pack.
-std::vector<std::pair<std::size_t, std::size_t>> packs(const std::vector<KeyWidth>& widths, const Rules& rules) {
+/// Returns [begin, end) of each pack of neighbouring columns that fit into 64 bits together; without `packs`, each
+/// column is one.
+std::vector<std::pair<std::size_t, std::size_t>> packs_of(const std::vector<KeyWidth>& widths, bool packs) {
   std::vector<std::pair<std::size_t, std::size_t>> result;
   for (std::size_t begin = 0; begin < widths.size();) {
     std::size_t end = begin + 1;
     auto bytes = static_cast<std::int64_t>(widths[begin]);
-    while (rules.has(Rule::packed_ranking) && end < widths.size() &&
-           bytes + static_cast<std::int64_t>(widths[end]) <= kBytesPerKey) {
+    while (packs && end < widths.size() && bytes + static_cast<std::int64_t>(widths[end]) <= kBytesPerKey) {
       bytes += static_cast<std::int64_t>(widths[end++]);
     }
     result.emplace_back(begin, end);
@@ -85,7 +87,7 @@ Window window_of(const query::BoundQuery& query) {
 }
 
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
-                                 const RowSet& rows, const Rules& rules, DeviceQueryState* device, KeyShare* share) {
+                                 const RowSet& rows, bool packs, DeviceQueryState* device, KeyShare* share) {
   std::vector<Keys> terms;
   for (const query::BoundRankTerm& term : ranking) {
     const auto make = [&] {
@@ -95,7 +97,7 @@ std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& rankin
                                      : share->get(name_of_keys(term.expression, term.high), rows.size(), make));
   }
   std::vector<Keys> packed;
-  for (const auto& [begin, end] : packs(widths_of(terms), rules)) {
+  for (const auto& [begin, end] : packs_of(widths_of(terms), packs)) {
     const std::vector<Keys> pack(terms.begin() + static_cast<std::ptrdiff_t>(begin),
                                  terms.begin() + static_cast<std::ptrdiff_t>(end));
     packed.push_back(pack.size() == 1 ? pack.front() : combine_prior(pack, rows.size()));
@@ -190,9 +192,9 @@ kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& tabl
 }
 
 Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
-                         const planner::Choice<kernels::TopKAlgorithm>& path, const ExecutionContext& context,
-                         Report& report) {
-  const FusedKeys source(query, table, context.rules);
+                         const planner::Choice<kernels::TopKAlgorithm>& path, const FusedOptions& options,
+                         const ExecutionContext& context, Report& report) {
+  const FusedKeys source(query, table, options);
   const kernels::TopKShape shape = fused_shape(query, table);
   const kernels::TopKProblem problem{.n = shape.n, .keys = {}, .k = shape.k, .ties = shape.ties, .source = &source};
   Vector<RowId> rows;
@@ -274,9 +276,9 @@ Vector<std::int64_t> cut(const Window& window, const Segments& segments) {
   return answer;
 }
 
-std::vector<KeyWidth> packed_widths(const std::vector<KeyWidth>& widths, const Rules& rules) {
+std::vector<KeyWidth> packed_widths(const std::vector<KeyWidth>& widths, bool packs) {
   std::vector<KeyWidth> result;
-  for (const auto& [begin, end] : packs(widths, rules)) {
+  for (const auto& [begin, end] : packs_of(widths, packs)) {
     std::int64_t bytes = 0;
     for (std::size_t i = begin; i < end; ++i) bytes += static_cast<std::int64_t>(widths[i]);
     result.push_back(static_cast<KeyWidth>(std::bit_ceil(static_cast<std::uint64_t>(bytes))));

@@ -10,8 +10,8 @@
 #include "engine/keys/fused_keys.hpp"
 #include "engine/keys/key_cache.hpp"
 #include "engine/keys/key_columns.hpp"
+#include "engine/operators/kernel_path.hpp"
 #include "engine/operators/partition.hpp"
-#include "engine/runtime/execution_context.hpp"
 
 namespace skyrank::exec {
 
@@ -29,10 +29,10 @@ struct Window {
 
 Window window_of(const query::BoundQuery& query);
 
-/// Key columns of a ranking, the first deciding; by a rule, neighbouring columns that fit into 64 bits together become
-/// one. On the device if `device` is given; else they may be shared.
+/// Key columns of a ranking, the first deciding. With `packs`, neighbouring columns that fit into 64 bits together
+/// become one. On the device if `device` is given; else they may be shared.
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
-                                 const RowSet& rows, const Rules& rules = {}, DeviceQueryState* device = nullptr,
+                                 const RowSet& rows, bool packs = true, DeviceQueryState* device = nullptr,
                                  KeyShare* share = nullptr);
 
 /// Whether the windows of `count` segments, of at most `largest` rows each, can be had in one launch, which reads each
@@ -74,8 +74,8 @@ kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& tabl
 /// The window of the rows that pass the condition of a query that FusedKeys fits, best first. DataError as the filter
 /// and the keys would have it, one after the other.
 Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
-                         const planner::Choice<kernels::TopKAlgorithm>& path, const ExecutionContext& context,
-                         Report& report);
+                         const planner::Choice<kernels::TopKAlgorithm>& path, const FusedOptions& options,
+                         const ExecutionContext& context, Report& report);
 
 /// The window of the rows that a scan of n rows on the device lets through, best first, by a path that reads the
 /// columns once; nothing where the path is none of those, or its guess was wrong. Writes the path into the plan.
@@ -90,6 +90,6 @@ Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::
 Vector<std::int64_t> cut(const Window& window, const Segments& segments);
 
 /// The widths of the columns that make_rank_keys gives for terms of these widths.
-std::vector<kernels::KeyWidth> packed_widths(const std::vector<kernels::KeyWidth>& widths, const Rules& rules = {});
+std::vector<kernels::KeyWidth> packed_widths(const std::vector<kernels::KeyWidth>& widths, bool packs = true);
 
 }  // namespace skyrank::exec

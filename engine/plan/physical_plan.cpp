@@ -292,7 +292,7 @@ planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
   const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->predicted_rows);
   const ExecutionContext context{
       plan.constraints, machine_beside(plan, plan.operators.rank_keys), {}, {}, plan.sample.ranking};
-  return Ranker(window_of(plan.query), context, n).path(packed_widths(widths, plan.rules.rules()), n);
+  return Ranker(window_of(plan.query), context, n).path(packed_widths(widths, packs_ranking(plan)), n);
 }
 
 /// The path of a step of the preference for an estimated number of rows.
@@ -431,6 +431,17 @@ bool better_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape) {
   }
 }
 
+void note_use(RuleLog& rules, const FusedUse& use) {
+  const auto note = [&](Rule rule, const FusedUse::Entry& entry) {
+    if (entry.used) return rules.applied(rule, entry.reason);
+    rules.left_out(rule, entry.reason);
+  };
+  note(Rule::late_filter, use.late_filter);
+  note(Rule::zone_maps, use.zone_maps);
+  note(Rule::weighted_sum, use.weighted_sum);
+  note(Rule::raw_floats, use.raw_floats);
+}
+
 /// Lets the ranking do what the operators before it would.
 void fuse(PhysicalPlan& plan, const Table& table) {
   if (plan.query.ranking.empty() || !plan.rules.rules().has(Rule::fusion)) return;
@@ -447,7 +458,7 @@ void fuse(PhysicalPlan& plan, const Table& table) {
   if (!better_fused(plan, shape)) return plan.rules.left_out(Rule::fusion, "making the keys first is cheaper");
   plan.fused = shape;
   plan.rules.applied(Rule::fusion, "cheaper than making the keys first");
-  FusedKeys(plan.query, table, plan.rules.rules()).note_rules(shape.k, plan.rules);
+  note_use(plan.rules, FusedKeys(plan.query, table, fused_options(plan)).use_of(shape.k));
   Operators& operators = plan.operators;
   operators.order->detail +=
       operators.filter ? "; fused with its keys and the filter " + operators.filter->detail : "; fused with its keys";
@@ -614,7 +625,7 @@ void note_packing(PhysicalPlan& plan) {
   if (terms < 2) return;
   std::vector<KeyWidth> widths;
   for (const query::BoundRankTerm& term : plan.query.ranking) widths.push_back(width_of(term.expression));
-  const std::size_t keys = packed_widths(widths, plan.rules.rules()).size();
+  const std::size_t keys = packed_widths(widths, packs_ranking(plan)).size();
   if (keys < terms) {
     plan.rules.applied(Rule::packed_ranking, std::to_string(keys) + " for " + std::to_string(terms) + " terms");
   } else {
@@ -655,6 +666,16 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
   plan.operators.gather.predicted_bytes = cost.bytes;
   return plan;
 }
+
+FusedOptions fused_options(const PhysicalPlan& plan) {
+  const Rules& rules = plan.rules.rules();
+  return {.late_filter = rules.has(Rule::late_filter),
+          .zone_maps = rules.has(Rule::zone_maps),
+          .weighted_sum = rules.has(Rule::weighted_sum),
+          .raw_floats = rules.has(Rule::raw_floats)};
+}
+
+bool packs_ranking(const PhysicalPlan& plan) { return plan.rules.rules().has(Rule::packed_ranking); }
 
 planner::Statistics skyline_of_prefix(const PhysicalPlan& plan) {
   const auto count = static_cast<double>(plan.skyline_prefix->k);
@@ -733,7 +754,7 @@ void choose_rank_path(PhysicalPlan& plan) {
   describe_path(path, order);
   std::vector<KeyWidth> widths;
   for (const query::BoundRankTerm& term : plan.query.ranking) widths.push_back(width_of(term.expression));
-  widths = packed_widths(widths, plan.rules.rules());
+  widths = packed_widths(widths, packs_ranking(plan));
   const Window window = window_of(plan.query);
   const std::int64_t largest = segment_rows(plan, rows);
   const bool there = plan.on_device && path.algorithm->device == kernels::Device::cuda && widths.size() == 1;

@@ -8,6 +8,7 @@
 #include <skyrank/plan.hpp>
 #include <skyrank/table.hpp>
 
+#include "engine/keys/fused_keys.hpp"
 #include "engine/keys/preference_plan.hpp"
 #include "engine/operators/partition.hpp"
 #include "engine/plan/rules.hpp"
@@ -57,6 +58,12 @@ struct PhysicalPlan {
 PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
                        const planner::Constraints& constraints, const planner::Machine& machine,
                        const Rules& rules = {}, int sharers = 0);
+
+/// Returns what the plan's rules leave a source of fused keys to use.
+FusedOptions fused_options(const PhysicalPlan& plan);
+
+/// Returns true if ranking terms that fit into 64 bits together are to become one key.
+bool packs_ranking(const PhysicalPlan& plan);
 
 /// What is known of the rows that contenders are selected from.
 planner::Statistics skyline_prefix_statistics(const PhysicalPlan& plan);

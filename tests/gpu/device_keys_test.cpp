@@ -16,7 +16,11 @@
 
 #include "engine/device/device_query_state.hpp"
 #include "engine/device/translate.hpp"
+#include "engine/keys/combine_keys.hpp"
+#include "engine/keys/device_keys.hpp"
 #include "engine/keys/key_columns.hpp"
+#include "engine/keys/make_device_keys.hpp"
+#include "engine/operators/filter.hpp"
 #include "engine/query/bound.hpp"
 #include "tests/build.hpp"
 #include "tests/engine/edge_columns.hpp"

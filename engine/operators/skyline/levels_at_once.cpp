@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/keys/device_keys.hpp"
+
 namespace skyrank::exec {
 namespace {
 

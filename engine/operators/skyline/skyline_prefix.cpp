@@ -72,9 +72,10 @@ kernels::TopKShape skyline_prefix_shape(const query::BoundQuery& query, const Ta
 std::optional<SkylinePrefix> find_skyline_prefix(const query::BoundQuery& query, const Table& table,
                                                  const kernels::TopKShape& shape,
                                                  const planner::Choice<kernels::TopKAlgorithm>& path,
-                                                 const ExecutionContext& context, Report& report) {
+                                                 const FusedOptions& options, const ExecutionContext& context,
+                                                 Report& report) {
   const query::BoundQuery selection = by_first_term(query, static_cast<std::int64_t>(shape.k));
-  Vector<RowId> rows = rank_fused(selection, table, path, context, report);
+  Vector<RowId> rows = rank_fused(selection, table, path, options, context, report);
   SkylinePrefix found{std::move(rows), false};
   found.all = found.rows.size() < shape.k;
   if (!found.all) {

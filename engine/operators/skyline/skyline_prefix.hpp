@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/keys/fused_keys.hpp"
 #include "engine/keys/preference_plan.hpp"
+#include "engine/operators/kernel_path.hpp"
 #include "engine/query/bound.hpp"
-#include "engine/runtime/execution_context.hpp"
 #include "engine/runtime/query_memory.hpp"
 
 // The best of a skyline without the whole skyline.
@@ -41,6 +42,7 @@ struct SkylinePrefix {
 std::optional<SkylinePrefix> find_skyline_prefix(const query::BoundQuery& query, const Table& table,
                                                  const kernels::TopKShape& shape,
                                                  const planner::Choice<kernels::TopKAlgorithm>& path,
-                                                 const ExecutionContext& context, Report& report);
+                                                 const FusedOptions& options, const ExecutionContext& context,
+                                                 Report& report);
 
 }  // namespace skyrank::exec

@@ -1,4 +1,6 @@
 #include "engine/keys/keys.hpp"
+#include "engine/keys/combine_keys.hpp"
+#include "engine/operators/missing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -149,7 +149,7 @@ TEST(SkylinePrefix, HaveAllTheirDominatorsAmongThemAndTheBestScores) {
     const ExecutionContext context;
     Report report;
     const auto path = planner::choose(shape, context.constraints, context.machine);
-    const auto found = find_skyline_prefix(random.query(), table, shape, path, context, report);
+    const auto found = find_skyline_prefix(random.query(), table, shape, path, {}, context, report);
     if (!found) continue;
     ++found_some;
     const std::set<RowId> skyline_prefix(found->rows.begin(), found->rows.end());

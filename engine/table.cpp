@@ -9,8 +9,8 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/plan/table_sample.hpp"
 #include "engine/runtime/column_cache.hpp"
+#include "engine/runtime/table_sample_cache.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank {

@@ -119,19 +119,6 @@ std::size_t larger_sample(const std::optional<PreferencePlan>& preference, const
 
 }  // namespace
 
-std::optional<TableSample> TableSampleCache::find(const std::string& query) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = samples_.find(query);
-  return found == samples_.end() ? std::nullopt : std::optional(found->second.sample);
-}
-
-void TableSampleCache::keep(const std::string& query, const TableSample& sample) {
-  kernels::Charge charge(2 * query.size() + sizeof(Kept));
-  const std::lock_guard lock(mutex_);
-  if (samples_.size() >= kMaxKept) samples_.clear();
-  samples_.insert_or_assign(query, Kept{sample, std::move(charge)});
-}
-
 TableSample sample_table(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
                          const planner::Machine& machine) {
   if (!query.group && !preference && query.ranking.empty() && !query.condition) return {};

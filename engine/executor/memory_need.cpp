@@ -1,4 +1,4 @@
-#include "engine/plan/memory_need.hpp"
+#include "engine/executor/memory_need.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -173,7 +173,7 @@ Column Column::own(std::string name, const std::vector<std::string>& values, con
 
 Column::Column(std::string name, ColumnData data) : name_(std::move(name)), data_(std::move(data)) {
   // Never those of `data`: what it was copied from may have had other values.
-  data_.cache = std::make_shared<exec::ColumnCache>();
+  data_.kept = std::make_shared<ColumnData::Kept>(exec::pinned_of(data_));
   check_length(name_, data_.length);
 }
 
@@ -239,7 +239,7 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
     }
     if (!names.insert(column.name()).second) throw DataError("two columns are named '" + column.name() + "'");
   }
-  samples_ = std::make_shared<exec::TableSampleCache>();
+  kept_ = std::make_shared<Kept>();
 }
 
 Table Table::with_rows(std::int64_t rows) {

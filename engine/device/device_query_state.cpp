@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "engine/runtime/column_cache.hpp"
+
 namespace skyrank::exec {
 
 namespace cuda = kernels::cuda;
@@ -12,7 +14,7 @@ DeviceQueryState::Identity DeviceQueryState::identity_of(const ColumnData& colum
 }
 
 const kernels::StoredColumn& DeviceQueryState::column(const ColumnData& column) {
-  if (const auto shared = shares_ ? shared_on_device(column) : column.device) {
+  if (const auto shared = shares_ ? shared_on_device(column) : pinned_of(column)) {
     if (shared_.insert(shared).second && shared->is_there()) ++found_;
     return shared->values(transfer_ms_);
   }

@@ -78,8 +78,7 @@ DeviceArray bring_values(const ColumnData& column, std::size_t width) {
 }  // namespace
 
 ResidentColumn::ResidentColumn(ColumnData column) : column_(std::move(column)) {
-  column_.device.reset();
-  column_.cache.reset();  // which may hold this
+  column_.kept.reset();  // which may hold this
 }
 
 bool ResidentColumn::is_possible(const ColumnData& column) {
@@ -159,10 +158,11 @@ std::vector<int> columns_of(const std::vector<const query::BoundExpression*>& ex
 }
 
 std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column) {
-  if (column.device != nullptr) return column.device;
-  if (column.cache == nullptr) return nullptr;
-  if (auto there = column.cache->on_device()) return there;
-  return column.cache->keep_on_device(std::make_shared<ResidentColumn>(column));
+  if (auto pinned = pinned_of(column)) return pinned;
+  ColumnCache* const cache = cache_of(column);
+  if (cache == nullptr) return nullptr;
+  if (auto there = cache->on_device()) return there;
+  return cache->keep_on_device(std::make_shared<ResidentColumn>(column));
 }
 
 Residency residency_of(const std::vector<int>& columns, const Table& table, bool shares) {
@@ -173,8 +173,10 @@ Residency residency_of(const std::vector<int>& columns, const Table& table, bool
     if (!ResidentColumn::is_possible(column)) continue;
     const auto bytes = static_cast<double>(ResidentColumn(column).bytes());
     result.row_bytes += bytes / rows;
-    const auto kept =
-        column.device == nullptr && shares && column.cache != nullptr ? column.cache->on_device() : column.device;
+    auto kept = pinned_of(column);
+    if (const ColumnCache* const cache = cache_of(column); kept == nullptr && shares && cache != nullptr) {
+      kept = cache->on_device();
+    }
     if (kept == nullptr || !kept->is_there()) result.unsent += bytes;
   }
   return result;
@@ -185,8 +187,8 @@ Table kept_on_device(const Table& table) {
   std::vector<Column> columns;
   for (const Column& column : table.columns()) {
     ColumnData data = column.data();
-    if (data.device == nullptr && ResidentColumn::is_possible(data)) {
-      data.device = std::make_shared<ResidentColumn>(data);
+    if (pinned_of(data) == nullptr && ResidentColumn::is_possible(data)) {
+      data.kept = std::make_shared<ColumnData::Kept>(std::make_shared<ResidentColumn>(data));
     }
     columns.emplace_back(column.name(), std::move(data));
   }
@@ -196,7 +198,7 @@ Table kept_on_device(const Table& table) {
 void bring_to_device(const Table& table) {
   std::size_t needed = 0;
   for (const Column& column : table.columns()) {
-    if (column.data().device != nullptr) needed += column.data().device->bytes();
+    if (const auto pinned = pinned_of(column.data())) needed += pinned->bytes();
   }
   const std::size_t available = kernels::cuda::available_bytes();
   const auto too_large = [&] {
@@ -207,7 +209,7 @@ void bring_to_device(const Table& table) {
   double transfer_ms = 0;
   try {
     for (const Column& column : table.columns()) {
-      if (column.data().device != nullptr) column.data().device->values(transfer_ms);
+      if (const auto pinned = pinned_of(column.data())) pinned->values(transfer_ms);
     }
   } catch (const kernels::cuda::OutOfMemory&) {
     throw too_large();

@@ -226,7 +226,7 @@ class Translator {
                                       program_.expression.text, program_.expression.location};
     ColumnData column =
         evaluate_all(part, program_.table, Rows{program_.table.num_rows(), nullptr}, "computed by the host").data();
-    column.cache.reset();  // no later query can ask for this column, so its copy is this query's alone
+    column.kept.reset();  // no later query can ask for this column, so its copy is this query's alone
     emit_column(column);
   }
 

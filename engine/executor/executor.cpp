@@ -15,7 +15,7 @@ void share_keys(Execution& execution, const Table& input, KeyCache& shared) {
   if (!plan.operators.skyline_keys && !plan.operators.rank_keys) return;
   RuleLog& rules = execution.plan.rules;
   if (!rules.rules().has(Rule::shared_keys)) return;
-  if (shared.max_bytes() == 0 || input.samples() == nullptr) {
+  if (shared.max_bytes() == 0 || KeptAccess::samples(input) == nullptr) {
     return rules.left_out(Rule::shared_keys, "the engine was told to keep none");
   }
   if (plan.operators.group || plan.operators.missing) {
@@ -23,7 +23,7 @@ void share_keys(Execution& execution, const Table& input, KeyCache& shared) {
   }
   const bool filtered = plan.operators.filter && !plan.operators.filter_last;
   const std::string rows = filtered ? execution.query().condition->text : "";
-  execution.share = KeyShare(shared, {input.samples()->table(), rows});
+  execution.share = KeyShare(shared, {KeptAccess::samples(input)->table(), rows});
 }
 
 Result execute(Execution& execution, const Table& input) {

@@ -236,10 +236,10 @@ bool FusedKeys::has_room_for_zone_map() const {
 
 const void* FusedKeys::zone_map(std::size_t k) const {
   if (!options_.zone_maps || !zone_map_is_sound()) return nullptr;
-  zone_map_ = column_->cache->zone_map(term_.high);
+  zone_map_ = cache_of(*column_)->zone_map(term_.high);
   const auto n = static_cast<std::size_t>(n_);
   const bool worth_it = condition_ == nullptr && kernels::topk::Zones::can_bound(k, n) && has_room_for_zone_map();
-  if (zone_map_ == nullptr && worth_it) zone_map_ = column_->cache->keep_zone_map(term_.high, make_zone_map());
+  if (zone_map_ == nullptr && worth_it) zone_map_ = cache_of(*column_)->keep_zone_map(term_.high, make_zone_map());
   return zone_map_.get();
 }
 
@@ -277,7 +277,7 @@ FusedUse::Entry FusedKeys::use_of_late_filter() const {
 FusedUse::Entry FusedKeys::use_of_zone_maps(std::size_t k) const {
   if (column_ == nullptr) return {false, "the ranking is no plain column"};
   if (!zone_map_is_sound()) return {false, "the condition may fail on a row, which must not go unseen"};
-  if (column_->cache->zone_map(term_.high) != nullptr) return {true, "made by an earlier query"};
+  if (cache_of(*column_)->zone_map(term_.high) != nullptr) return {true, "made by an earlier query"};
   if (condition_ != nullptr) return {false, "a query with a condition makes none, and none is there"};
   if (!has_room_for_zone_map()) return {false, "the engine's limit of memory leaves no room for one"};
   if (kernels::topk::Zones::can_bound(k, static_cast<std::size_t>(n_))) {

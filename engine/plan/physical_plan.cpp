@@ -351,7 +351,7 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   }
   const std::vector<int> read = columns_of_keys(plan.query);
   const bool pinned =
-      std::ranges::any_of(read, [&](int column) { return table.column(column).data().device != nullptr; });
+      std::ranges::any_of(read, [&](int column) { return pinned_of(table.column(column).data()) != nullptr; });
   const bool stays = pinned || plan.sharers > 0;
   const TableSample on_host = plan.sample;
   if (stays) price_on_device(plan, table);
@@ -452,7 +452,7 @@ void fuse(PhysicalPlan& plan, const Table& table) {
   const query::BoundRankTerm& term = plan.query.ranking.front();
   if (term.expression.column >= 0 && plan.rules.rules().has(Rule::zone_maps)) {
     const ColumnData& column = table.column(term.expression.column).data();
-    plan.sample.ranking.zone_map = column.cache->zone_map(term.high) != nullptr;
+    plan.sample.ranking.zone_map = cache_of(column)->zone_map(term.high) != nullptr;
   }
   const kernels::TopKShape shape = fused_shape(plan.query, table);
   if (!better_fused(plan, shape)) return plan.rules.left_out(Rule::fusion, "making the keys first is cheaper");

@@ -124,7 +124,7 @@ TableSample sample_table(const BoundQuery& query, const std::optional<Preference
   if (!query.group && !preference && query.ranking.empty() && !query.condition) return {};
   const std::size_t size = sample_size(query, preference, table, machine);
   if (size == 0) return {};
-  TableSampleCache* cache = table.samples();
+  TableSampleCache* cache = KeptAccess::samples(table);
   const std::string name = name_of(query, preference);
   if (cache != nullptr) {
     if (const std::optional<TableSample> known = cache->find(name)) return *known;

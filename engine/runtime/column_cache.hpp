@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include <skyrank/table.hpp>
+
 namespace skyrank::exec {
 
 class ResidentColumn;  // engine/device/resident.hpp
@@ -48,5 +50,31 @@ class ColumnCache {
   std::array<ZoneMap, 2> zone_maps_;
   std::shared_ptr<ResidentColumn> on_device_;
 };
+
+}  // namespace skyrank::exec
+
+namespace skyrank {
+
+/// What the engine keeps with a column.
+struct ColumnData::Kept {
+  explicit Kept(std::shared_ptr<exec::ResidentColumn> on_device = nullptr) : pinned(std::move(on_device)) {}
+
+  exec::ColumnCache cache;
+  const std::shared_ptr<exec::ResidentColumn> pinned;  ///< the same values on a GPU, by Engine::pin; null without
+};
+
+}  // namespace skyrank
+
+namespace skyrank::exec {
+
+/// Returns a column's cache, or null where it keeps nothing.
+inline ColumnCache* cache_of(const ColumnData& column) {
+  return column.kept != nullptr ? &column.kept->cache : nullptr;
+}
+
+/// Returns the copy that Engine::pin made of a column, or null.
+inline std::shared_ptr<ResidentColumn> pinned_of(const ColumnData& column) {
+  return column.kept != nullptr ? column.kept->pinned : nullptr;
+}
 
 }  // namespace skyrank::exec

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include <skyrank/table.hpp>
+
 #include "kernels/common/memory.hpp"
 #include "planner/statistics.hpp"
 
@@ -44,3 +46,19 @@ class TableSampleCache {
 };
 
 }  // namespace skyrank::exec
+
+namespace skyrank {
+
+/// What the engine keeps with a table.
+struct Table::Kept {
+  exec::TableSampleCache samples;
+};
+
+struct KeptAccess {
+  /// Returns what the planner has seen of a table's rows; null for a table without columns.
+  static exec::TableSampleCache* samples(const Table& table) {
+    return table.kept_ != nullptr ? &table.kept_->samples : nullptr;
+  }
+};
+
+}  // namespace skyrank

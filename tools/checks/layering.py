@@ -5,7 +5,8 @@ engine/: executor -> plan -> operators -> keys -> device -> expression -> query,
 usage: tools/checks/layering.py [ROOT]
 
 Prints each include that no line of ALLOWED permits, as FILE:LINE, and exits with 1 when there is one. Tests may include
-everything. A source file that stands in none of the folders below is an error too, so that no new folder escapes.
+everything. A source file that stands in none of the folders below is an error too, so that no new folder escapes, and
+so is a public header that names a namespace of the inside.
 """
 
 import pathlib
@@ -50,6 +51,8 @@ EXCEPTIONS = {
     "engine/registry.cpp": ["engine/plan"],  # the public list of the planner's rules
     "engine/table.cpp": ["engine/runtime"],  # a table makes the caches that queries fill
 }
+# Namespaces of the inside, which no public header names.
+INSIDE = re.compile(r"\b(exec|kernels|planner)::|\bnamespace (exec|kernels|planner)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 SOURCES = ("*.cpp", "*.hpp", "*.cu", "*.cuh", "*.hpp.in")
 
@@ -81,6 +84,8 @@ def violations(root: pathlib.Path, path: str) -> list[str]:
         target = target_of(match[1]) if match else None
         if target is not None and target not in allowed:
             found.append(f"{path}:{number}: {source}/ must not include {match[1]} of {target}/")
+        if source == "engine/include" and INSIDE.search(line):
+            found.append(f"{path}:{number}: a public header must not name the inside of the engine")
     return found
 
 
@@ -90,7 +95,7 @@ def main() -> int:
     files = listed.stdout.split()
     found = [violation for path in files for violation in violations(root, path)]
     print(*found, sep="\n", end="\n" if found else "")
-    print(f"layering: {len(files)} files, {len(found)} includes against the layers")
+    print(f"layering: {len(files)} files, {len(found)} lines against the layers")
     return 1 if found or not files else 0
 
 

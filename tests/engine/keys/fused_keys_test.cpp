@@ -112,7 +112,7 @@ TEST(FusedRanking, ZoneMapsThatQueriesShare) {
         for (const Ties ties : {Ties::first, Ties::last, Ties::all}) {
           for (const std::int64_t k : {1, 60, 300}) expect_same(best(k, ties), table, what);
         }
-        EXPECT_NE(table.column("x").data().cache->zone_map(descending), nullptr);
+        EXPECT_NE(cache_of(table.column("x").data())->zone_map(descending), nullptr);
         expect_same(best(10, Ties::first).where("y < 30"), table, what);
         expect_same(best(20, Ties::last).where("y = 5 and x > 7"), table, what);
       }
@@ -129,7 +129,7 @@ TEST(FusedRanking, ZoneMapsHideNoErrors) {
   d.back() = 0;
   const Table table({Column::own("d", d), Column::own("x", x)});
   run(from().rank_by({low("x")}).limit(3), table, "sampled-threshold", 1);
-  ASSERT_NE(table.column("x").data().cache->zone_map(false), nullptr);
+  ASSERT_NE(cache_of(table.column("x").data())->zone_map(false), nullptr);
   EXPECT_THROW(run(from().where("10 / d > 3").rank_by({low("x")}).limit(3), table, "sampled-threshold", 1), DataError);
 }
 

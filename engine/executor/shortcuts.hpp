@@ -17,7 +17,7 @@ Result rank_fused(Execution& execution, const Table& input);
 /// the query is no such scan.
 std::optional<Result> rank_scanned(Execution& execution, const Table& input);
 
-/// Returns the first of a skyline among its contenders; nothing where these turn out to be too few.
+/// Returns the first of a skyline among the best rows of its ranking; nothing where these turn out to be too few.
 std::optional<Result> rank_skyline_prefix(Execution& execution, const Table& input);
 
 }  // namespace skyrank::exec

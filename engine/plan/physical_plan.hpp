@@ -65,10 +65,10 @@ FusedOptions fused_options(const PhysicalPlan& plan);
 /// Returns true if ranking terms that fit into 64 bits together are to become one key.
 bool packs_ranking(const PhysicalPlan& plan);
 
-/// What is known of the rows that contenders are selected from.
+/// Returns what is known of the rows that the prefix of the skyline is looked for in.
 planner::Statistics skyline_prefix_statistics(const PhysicalPlan& plan);
 
-/// What is assumed of the skyline of the contenders: that most of the whole one's rows are in it.
+/// Returns what is assumed of the skyline of the selected rows: that most of the whole one's rows are in it.
 planner::Statistics skyline_of_prefix(const PhysicalPlan& plan);
 
 /// How many partitions have a row to compare with another.

@@ -20,15 +20,15 @@
 // early stop, where a selection takes the place of the sort.
 namespace skyrank::exec {
 
-/// Whether a query asks for the first of a skyline by a ranking whose first term is monotone in the preference; else
-/// why not.
+/// Returns why a query does not ask for the first of a skyline by a ranking whose first term is monotone in the
+/// preference; nothing if it does.
 std::optional<std::string> why_no_skyline_prefix(const query::BoundQuery& query,
                                                  const std::optional<PreferencePlan>& preference, const Table& table);
 
-/// How many contenders to take for an answer of k rows, at most 2^48: more than k, as some are dominated.
+/// Returns the number of rows to select for an answer of k rows, at most 2^48: more than k, as some are dominated.
 std::int64_t prefix_rows_for(std::int64_t k);
 
-/// The selection of `count` contenders, without its data.
+/// The selection of `count` rows, without its data.
 kernels::TopKShape skyline_prefix_shape(const query::BoundQuery& query, const Table& table, std::int64_t count);
 
 struct SkylinePrefix {

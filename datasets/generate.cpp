@@ -132,7 +132,7 @@ using Point = std::array<double, kMaxDims>;
 bool outside(double x) { return x < 0 || x > 1; }
 
 /// With more dimensions hardly any row would lie in [0, 1] as a whole.
-constexpr int kMostDimsOfWholeRows = 16;
+constexpr int kMaxDimsOfWholeRows = 16;
 
 /// x_i = v + h_i - h_(i-1 mod d) for offsets h drawn in order; false as soon as a coordinate falls outside [0, 1]. From
 /// 17 dimensions on the offset of such a coordinate is drawn anew instead, but for the last, which closes the circle.
@@ -145,7 +145,7 @@ bool spread(Point& x, int dims, double v, Offset&& offset) {
     double next = offset();
     coordinate = v + (next - previous);
     while (outside(coordinate)) {
-      if (dims <= kMostDimsOfWholeRows) return false;
+      if (dims <= kMaxDimsOfWholeRows) return false;
       next = offset();
       coordinate = v + (next - previous);
     }

@@ -9,8 +9,8 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/exec/column_cache.hpp"
-#include "engine/exec/survey.hpp"
+#include "engine/runtime/column_cache.hpp"
+#include "engine/runtime/table_sample_cache.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank {
@@ -173,7 +173,7 @@ Column Column::own(std::string name, const std::vector<std::string>& values, con
 
 Column::Column(std::string name, ColumnData data) : name_(std::move(name)), data_(std::move(data)) {
   // Never those of `data`: what it was copied from may have had other values.
-  data_.cache = std::make_shared<exec::ColumnCache>();
+  data_.kept = std::make_shared<ColumnData::Kept>(exec::pinned_of(data_));
   check_length(name_, data_.length);
 }
 
@@ -239,7 +239,7 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
     }
     if (!names.insert(column.name()).second) throw DataError("two columns are named '" + column.name() + "'");
   }
-  surveys_ = std::make_shared<exec::SurveyCache>();
+  kept_ = std::make_shared<Kept>();
 }
 
 Table Table::with_rows(std::int64_t rows) {

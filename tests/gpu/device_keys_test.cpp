@@ -14,14 +14,18 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/exec/device/session.hpp"
-#include "engine/exec/device/translate.hpp"
-#include "engine/exec/key_columns.hpp"
+#include "engine/device/device_query_state.hpp"
+#include "engine/device/translate.hpp"
+#include "engine/keys/combine_keys.hpp"
+#include "engine/keys/device_keys.hpp"
+#include "engine/keys/key_columns.hpp"
+#include "engine/keys/make_device_keys.hpp"
+#include "engine/operators/filter.hpp"
 #include "engine/query/bound.hpp"
 #include "tests/build.hpp"
-#include "tests/engine/exec/edge_columns.hpp"
-#include "tests/engine/exec/layout_columns.hpp"
-#include "tests/engine/exec/random_expressions.hpp"
+#include "tests/engine/edge_columns.hpp"
+#include "tests/engine/layout_columns.hpp"
+#include "tests/engine/random_expressions.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"
 
@@ -51,9 +55,9 @@ auto or_message(const F& f) -> std::pair<std::optional<decltype(f())>, std::stri
 
 template <class Term>
 void expect_same_keys(const Term& term, const Table& table, const RowSet& rows, const std::string& told) {
-  DeviceSession session;
+  DeviceQueryState device_state;
   const auto here = or_message([&] { return make_keys(term, table, rows.view()); });
-  const auto there = or_message([&] { return make_keys(session, term, table, rows); });
+  const auto there = or_message([&] { return make_keys(device_state, term, table, rows); });
   ASSERT_EQ(there.second, here.second) << told;
   if (!here.first) return;
   EXPECT_EQ(there.first->memory, kernels::Memory::device) << told;
@@ -67,9 +71,9 @@ TEST_F(DeviceKeys, SharedColumnsGoWithTheirTable) {
   {
     const Table table({Column::own("a", std::vector<float>(100, 1.0F))});
     const Table copy = table;
-    DeviceSession first(true);
+    DeviceQueryState first(true);
     first.column(table.column(0).data());
-    DeviceSession second(true);
+    DeviceQueryState second(true);
     second.column(copy.column(0).data());
     second.column(copy.column(0).data());
     EXPECT_EQ(first.columns_found(), 0u);
@@ -90,7 +94,7 @@ RowSet every_third(std::int64_t n) {
 void expect_same_filter(const std::string& condition, const Table& table) {
   const query::BoundExpression expression = bound(condition, table);
   for (const RowSet& rows : {RowSet::all(table.num_rows()), every_third(table.num_rows())}) {
-    DeviceSession session;
+    DeviceQueryState device_state;
     const auto ids = [](const RowSet& set) {
       const Rows view = set.view();
       Vector<RowId> list;
@@ -98,7 +102,7 @@ void expect_same_filter(const std::string& condition, const Table& table) {
       return list;
     };
     const auto here = or_message([&] { return filter(expression, table, rows.view()); });
-    const auto there = or_message([&] { return ids(filter(session, expression, table, rows)); });
+    const auto there = or_message([&] { return ids(filter(device_state, expression, table, rows)); });
     EXPECT_EQ(there, here) << condition;
   }
 }
@@ -376,15 +380,15 @@ TEST_F(DeviceKeys, OfExpressionsThatRunThereWhole) {
   for (const char* text :
        {"d + 2.5 * f", "case when s != 0 then i / s end", "sqrt(abs(d)) - floor(f)", "min(d, f, 2)", "-s % 3",
         "i between 0 and u", "u in (1, 2, NULL)", "p and d > 3 or not p", "t is null", "max(s, 3) >= u"}) {
-    DeviceSession session;
+    DeviceQueryState device_state;
     const auto program = compile(bound(text, table), table);
-    const auto translated = translate(session, *program);
+    const auto translated = translate(device_state, *program);
     ASSERT_TRUE(translated) << text;
     for (const kernels::Instruction& how : translated->instructions) {
       if (how.op != kernels::Opcode::column) continue;
       const void* const values = translated->columns[how.index].values;
       const bool of_table = std::ranges::any_of(table.columns(), [&](const Column& column) {
-        return ResidentColumn::is_possible(column.data()) && session.column(column.data()).values == values;
+        return ResidentColumn::is_possible(column.data()) && device_state.column(column.data()).values == values;
       });
       EXPECT_TRUE(of_table || std::string(text) == "t is null") << text;
     }
@@ -407,13 +411,13 @@ TEST_F(DeviceKeys, CombineAsTheHostsDo) {
   Vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < n; i += 5) positions.push_back(i);
   for (const auto& names : combinations) {
-    DeviceSession session;
+    DeviceQueryState device_state;
     std::vector<Keys> here;
     std::vector<Keys> there;
     for (const std::string& name : names) {
       const query::BoundRankTerm term{bound(name, table), name == "s"};
       here.push_back(make_keys(term, table, all_rows(table)));
-      there.push_back(make_keys(session, term, table, RowSet::all(n)));
+      there.push_back(make_keys(device_state, term, table, RowSet::all(n)));
     }
     const Keys combined = combine_prior(there, n);
     EXPECT_EQ(combined.memory, kernels::Memory::device);

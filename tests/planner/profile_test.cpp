@@ -11,11 +11,11 @@
 #include <set>
 #include <sstream>
 
+#include "planner/calibration_runs.hpp"
 #include "planner/choose.hpp"
 #include "planner/cost/correction.hpp"
 #include "planner/cost/nearness.hpp"
 #include "planner/fit.hpp"
-#include "planner/measured.hpp"
 
 namespace skyrank::planner {
 namespace {
@@ -287,22 +287,22 @@ TEST(Fit, MakesWhatIsSeldomTheBestAsDearAsItsWorstPredictions) {
   EXPECT_NEAR(cost::correction_factor(*fit_correction(runs), std::vector<double>{0.5}), 1, 1e-6);
 }
 
-TEST(MeasuredRuns, ComeBackFromCsv) {
-  MeasuredRun skyline{.algorithm = "sfs", .data = "independent float32 1", .shape = {}, .statistics = {}};
+TEST(CalibrationRuns, ComeBackFromCsv) {
+  CalibrationRun skyline{.algorithm = "sfs", .data = "independent float32 1", .shape = {}, .statistics = {}};
   skyline.shape = kernels::SkylineShape{.n = 1000, .d = 3, .width = kernels::KeyWidth::bytes8};
   skyline.statistics.sample = 256;
   skyline.statistics.growth = {256, 2.5, 0.25};
   skyline.threads = 4;
   skyline.seconds = 0.5;
   skyline.parameters = {{"block", 256}, {"other", -1}};
-  MeasuredRun ranking{.algorithm = "heap", .data = "uniform uint8 1", .shape = {}, .statistics = {}};
+  CalibrationRun ranking{.algorithm = "heap", .data = "uniform uint8 1", .shape = {}, .statistics = {}};
   ranking.shape = kernels::TopKShape{
       .n = 10, .k = 2, .widths = {kernels::KeyWidth::bytes1, kernels::KeyWidth::bytes4}, .ties = kernels::TieRule::all};
   ranking.statistics.best_ascending = 0.75;
   ranking.seconds = std::numeric_limits<double>::infinity();
   std::stringstream text;
   write_runs(text, {skyline, ranking});
-  const std::vector<MeasuredRun> read = read_runs(text, "text");
+  const std::vector<CalibrationRun> read = read_runs(text, "text");
   ASSERT_EQ(read.size(), 2u);
   EXPECT_EQ(read[0].data, skyline.data);
   EXPECT_EQ(std::get<kernels::SkylineShape>(read[0].shape).d, 3u);

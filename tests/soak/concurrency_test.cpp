@@ -11,11 +11,11 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
 
-#include "engine/exec/column_cache.hpp"
+#include "engine/runtime/column_cache.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "tests/build.hpp"
 
-// One engine and one table for many callers. What the table learns from queries (zone maps, surveys, columns on a GPU)
+// One engine and one table for many callers. What the table learns from queries (zone maps, samples, columns on a GPU)
 // is learnt anew in each round, by all callers at once. For the thread sanitizer above all.
 namespace skyrank {
 namespace {

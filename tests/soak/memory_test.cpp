@@ -18,7 +18,7 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
 
-#include "engine/exec/column_cache.hpp"
+#include "engine/runtime/column_cache.hpp"
 #include "tests/build.hpp"
 #include "tests/soak/limited_memory.hpp"
 

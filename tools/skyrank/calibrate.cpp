@@ -14,7 +14,7 @@
 #include "datasets/output_file.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cuda/device/device.hpp"
-#include "planner/measured.hpp"
+#include "planner/calibration_runs.hpp"
 #include "tools/bench/planner/rates.hpp"
 #include "tools/bench/planner/trial.hpp"
 #include "tools/skyrank/commands.hpp"
@@ -23,7 +23,7 @@
 namespace skyrank::tools {
 namespace {
 
-using planner::MeasuredRun;
+using planner::CalibrationRun;
 
 /// tools/bench/planner/fitted.yaml, put in by the build; --grid takes another.
 constexpr std::string_view kGrid =
@@ -32,28 +32,28 @@ constexpr std::string_view kGrid =
 
 constexpr std::size_t kPasses = 3;  ///< over the grid, the later ones of paths that are near the best
 
-std::vector<MeasuredRun> measure(const CalibrateArguments& arguments, Console& console, const Signals& signals) {
+std::vector<CalibrationRun> measure(const CalibrateArguments& arguments, Console& console, const Signals& signals) {
   const bench::Grid grid =
       arguments.grid.empty() ? bench::parse_grid(kGrid, "calibration") : bench::read_grid(arguments.grid);
   bench::TrialOptions options;
   if (arguments.device == DeviceChoice::cpu) options.device = kernels::Device::cpu;
   options.stop = signals.stop_token();
-  std::vector<std::vector<MeasuredRun>> of_cells(grid.cells.size());
+  std::vector<std::vector<CalibrationRun>> of_cells(grid.cells.size());
   for (std::size_t i = 0; i < kPasses * grid.cells.size(); ++i) {
     console.show_status(fmt::format("measuring problem {} of {}", i + 1, kPasses * grid.cells.size()));
-    std::vector<MeasuredRun>& runs = of_cells[i % grid.cells.size()];
+    std::vector<CalibrationRun>& runs = of_cells[i % grid.cells.size()];
     runs = bench::try_cell(grid.cells[i % grid.cells.size()], options, runs);
   }
-  std::vector<MeasuredRun> runs;
-  for (const std::vector<MeasuredRun>& some : of_cells) runs.insert(runs.end(), some.begin(), some.end());
+  std::vector<CalibrationRun> runs;
+  for (const std::vector<CalibrationRun>& some : of_cells) runs.insert(runs.end(), some.begin(), some.end());
   return runs;
 }
 
-std::vector<MeasuredRun> read(const std::filesystem::path& file) {
+std::vector<CalibrationRun> read(const std::filesystem::path& file) {
   std::ifstream stream(file);
   if (!stream && !std::filesystem::exists(file)) throw QueryError("there is no such file", {file.string()});
   if (!stream) throw ResourceError("cannot be read: " + std::generic_category().message(errno), {file.string()});
-  std::vector<MeasuredRun> runs = planner::read_runs(stream, file.string());
+  std::vector<CalibrationRun> runs = planner::read_runs(stream, file.string());
   if (stream.bad()) throw ResourceError("cannot be read: " + std::generic_category().message(errno), {file.string()});
   return runs;
 }
@@ -71,7 +71,7 @@ void write(datasets::OutputFile& file, std::string_view text) {
   file.commit();
 }
 
-std::string text_of(const std::vector<MeasuredRun>& runs) {
+std::string text_of(const std::vector<CalibrationRun>& runs) {
   std::ostringstream text;
   planner::write_runs(text, runs);
   return text.str();
@@ -105,7 +105,7 @@ int calibrate(const CalibrateArguments& arguments, Console& console, Signals& si
   const auto gpus = kernels::cuda::find_devices().devices;
   if (!gpus.empty() && arguments.device != DeviceChoice::cpu) profile.gpu = gpus.front().name;
   if (arguments.from.empty()) profile.rates = bench::measure_rates();
-  const std::vector<MeasuredRun> runs =
+  const std::vector<CalibrationRun> runs =
       arguments.from.empty() ? measure(arguments, console, signals) : read(arguments.from);
   planner::Profile fitted = planner::fit(runs);
   profile.algorithms = std::move(fitted.algorithms);

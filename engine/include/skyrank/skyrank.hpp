@@ -11,6 +11,7 @@
 #include <skyrank/plan.hpp>
 #include <skyrank/preference.hpp>
 #include <skyrank/query.hpp>
+#include <skyrank/registry.hpp>
 #include <skyrank/table.hpp>
 #include <skyrank/types.hpp>
 #include <skyrank/version.hpp>

@@ -15,12 +15,6 @@
 
 namespace skyrank {
 
-namespace exec {
-class ResidentColumn;  // engine/exec/device/resident.hpp
-class SurveyCache;
-class ColumnCache;
-}  // namespace exec
-
 /// How the values of a column lie in memory.
 enum class Layout : std::uint8_t {
   plain,       ///< fixed-width values, `stride` bytes from one to the next
@@ -55,10 +49,10 @@ struct SKYRANK_EXPORT ColumnData {
   Validity validity;
   Type index_type = Type::int32;
   std::shared_ptr<const ColumnData> dictionary;
-  std::shared_ptr<const void> owner;             ///< keeps the memory alive; null when the caller does
-  std::shared_ptr<exec::ResidentColumn> device;  ///< the same values on a GPU, by Engine::pin; null without
-  /// What queries learnt of the values, for later ones; shared by all copies. Null: nothing is kept.
-  std::shared_ptr<exec::ColumnCache> cache = nullptr;
+  std::shared_ptr<const void> owner;  ///< keeps the memory alive; null when the caller does
+  /// The engine's own: what queries keep of the values for later ones, shared by all copies. Null: nothing is kept.
+  struct Kept;
+  std::shared_ptr<Kept> kept = nullptr;
 
   /// The string of a row of a string column in any of its layouts; undefined for a NULL row.
   std::string_view string_at(std::int64_t row) const;
@@ -143,13 +137,13 @@ class SKYRANK_EXPORT Table {
   /// Index of a column, or nothing.
   std::optional<int> find(std::string_view name) const;
 
-  /// What the planner has seen of the rows, kept for the next query; null for a table without columns. For the engine.
-  exec::SurveyCache* surveys() const noexcept { return surveys_.get(); }
-
  private:
+  struct Kept;
+  friend struct KeptAccess;
+
   std::int64_t rows_ = 0;
   std::vector<Column> columns_;
-  std::shared_ptr<exec::SurveyCache> surveys_;
+  std::shared_ptr<Kept> kept_;  // the engine's own: what queries keep of the rows; null without columns
 };
 
 }  // namespace skyrank

@@ -2,6 +2,11 @@
 
 #include <skyrank/export.hpp>
 
+// The version of these headers; CMake takes the project's from here.
+#define SKYRANK_VERSION_MAJOR 0
+#define SKYRANK_VERSION_MINOR 1
+#define SKYRANK_VERSION_PATCH 0
+
 namespace skyrank {
 
 /// "major.minor.patch" of the linked library.

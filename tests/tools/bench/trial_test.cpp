@@ -9,7 +9,7 @@
 namespace skyrank::bench {
 namespace {
 
-using planner::MeasuredRun;
+using planner::CalibrationRun;
 
 /// Long enough a time that none of the cell's paths takes it.
 constexpr double kDisturbed = 1000;
@@ -26,14 +26,14 @@ Cell cell_of_two() {
   return cell;
 }
 
-MeasuredRun& run_of(std::vector<MeasuredRun>& runs, std::string_view algorithm) {
-  return *std::ranges::find(runs, algorithm, &MeasuredRun::algorithm);
+CalibrationRun& run_of(std::vector<CalibrationRun>& runs, std::string_view algorithm) {
+  return *std::ranges::find(runs, algorithm, &CalibrationRun::algorithm);
 }
 
 /// What the next pass makes of a run that took so long, after so many passes.
-MeasuredRun next_pass(double seconds, int passes) {
-  std::vector<MeasuredRun> runs = try_cell(cell_of_two(), {});
-  MeasuredRun& heap = run_of(runs, "heap");
+CalibrationRun next_pass(double seconds, int passes) {
+  std::vector<CalibrationRun> runs = try_cell(cell_of_two(), {});
+  CalibrationRun& heap = run_of(runs, "heap");
   heap.seconds = seconds;
   heap.passes = passes;
   run_of(runs, "nth-element").passes = passes;
@@ -43,22 +43,22 @@ MeasuredRun next_pass(double seconds, int passes) {
 }
 
 TEST(Trial, TimesEveryPathOnce) {
-  const std::vector<MeasuredRun> runs = try_cell(cell_of_two(), {});
+  const std::vector<CalibrationRun> runs = try_cell(cell_of_two(), {});
   ASSERT_EQ(runs.size(), 2);
-  for (const MeasuredRun& run : runs) {
+  for (const CalibrationRun& run : runs) {
     EXPECT_EQ(run.passes, 1);
     EXPECT_LT(run.seconds, kDisturbed);
   }
 }
 
 TEST(Trial, OnePassAloneRulesNoPathOut) {
-  const MeasuredRun run = next_pass(kDisturbed, 1);
+  const CalibrationRun run = next_pass(kDisturbed, 1);
   EXPECT_LT(run.seconds, kDisturbed);
   EXPECT_EQ(run.passes, 2);
 }
 
 TEST(Trial, TwoPassesRuleOutWhatIsFarFromTheBest) {
-  const MeasuredRun run = next_pass(kDisturbed, 2);
+  const CalibrationRun run = next_pass(kDisturbed, 2);
   EXPECT_EQ(run.seconds, kDisturbed);
   EXPECT_EQ(run.passes, 2);
 }

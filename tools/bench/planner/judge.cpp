@@ -20,7 +20,7 @@ double quantile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(std::lround(share * last))];
 }
 
-std::string path_of(const planner::MeasuredRun& run) {
+std::string path_of(const planner::CalibrationRun& run) {
   std::string path = run.algorithm;
   for (const auto& [name, value] : run.parameters) path += fmt::format(" {}={}", name, value);
   return path;
@@ -28,26 +28,26 @@ std::string path_of(const planner::MeasuredRun& run) {
 
 /// Of each algorithm the run with the parameters that are cheapest by their terms, as the planner takes them; `terms`
 /// are the prices without corrections.
-std::vector<const planner::MeasuredRun*> contenders(const std::vector<const planner::MeasuredRun*>& runs,
-                                                    const planner::PriceList& terms) {
-  std::map<std::string_view, std::pair<double, const planner::MeasuredRun*>> cheapest;
-  for (const planner::MeasuredRun* run : runs) {
+std::vector<const planner::CalibrationRun*> contenders(const std::vector<const planner::CalibrationRun*>& runs,
+                                                       const planner::PriceList& terms) {
+  std::map<std::string_view, std::pair<double, const planner::CalibrationRun*>> cheapest;
+  for (const planner::CalibrationRun* run : runs) {
     const std::optional<double> seconds = planner::predict(*run, terms);
     if (!seconds) continue;
     const auto [place, is_new] = cheapest.try_emplace(run->algorithm, *seconds, run);
     if (!is_new && *seconds < place->second.first) place->second = {*seconds, run};
   }
-  std::vector<const planner::MeasuredRun*> taken;
+  std::vector<const planner::CalibrationRun*> taken;
   for (const auto& [algorithm, run] : cheapest) taken.push_back(run.second);
   return taken;
 }
 
-Verdict judge_query(const std::string& query, const std::vector<const planner::MeasuredRun*>& runs,
+Verdict judge_query(const std::string& query, const std::vector<const planner::CalibrationRun*>& runs,
                     const planner::PriceList& prices, const planner::PriceList& terms) {
-  const planner::MeasuredRun* best = *std::ranges::min_element(runs, {}, &planner::MeasuredRun::seconds);
-  const planner::MeasuredRun* chosen = nullptr;
+  const planner::CalibrationRun* best = *std::ranges::min_element(runs, {}, &planner::CalibrationRun::seconds);
+  const planner::CalibrationRun* chosen = nullptr;
   double predicted = 0;
-  for (const planner::MeasuredRun* run : contenders(runs, terms)) {
+  for (const planner::CalibrationRun* run : contenders(runs, terms)) {
     const std::optional<double> seconds = planner::predict(*run, prices);
     if (!seconds || (chosen != nullptr && *seconds >= predicted)) continue;
     chosen = run;
@@ -66,9 +66,9 @@ Verdict judge_query(const std::string& query, const std::vector<const planner::M
 
 }  // namespace
 
-std::vector<Verdict> judge(const std::vector<planner::MeasuredRun>& runs, const planner::Profile& profile) {
-  std::map<std::string, std::vector<const planner::MeasuredRun*>> queries;
-  for (const planner::MeasuredRun& run : runs) queries[planner::query_of(run)].push_back(&run);
+std::vector<Verdict> judge(const std::vector<planner::CalibrationRun>& runs, const planner::Profile& profile) {
+  std::map<std::string, std::vector<const planner::CalibrationRun*>> queries;
+  for (const planner::CalibrationRun& run : runs) queries[planner::query_of(run)].push_back(&run);
   planner::Profile uncorrected = profile;
   uncorrected.corrections.clear();
   const planner::PriceList prices(profile);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/measured.hpp"
+#include "planner/calibration_runs.hpp"
 
 // How good the planner's choices and predictions are, by runs that its models were not fitted to.
 namespace skyrank::bench {
@@ -25,7 +25,7 @@ struct Verdict {
 };
 
 /// One verdict a query of `runs`, but for those that no path has ended.
-std::vector<Verdict> judge(const std::vector<planner::MeasuredRun>& runs, const planner::Profile& profile);
+std::vector<Verdict> judge(const std::vector<planner::CalibrationRun>& runs, const planner::Profile& profile);
 
 struct Score {
   std::size_t queries = 0;

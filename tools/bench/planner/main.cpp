@@ -31,14 +31,14 @@ struct Arguments {
   double seconds = 1e9;
 };
 
-std::vector<planner::MeasuredRun> runs_in(const std::string& file) {
+std::vector<planner::CalibrationRun> runs_in(const std::string& file) {
   std::ifstream stream(file);
   if (!stream) throw ResourceError("cannot be read", {file});
   return planner::read_runs(stream, file);
 }
 
-void write(const Arguments& arguments, const std::vector<std::vector<planner::MeasuredRun>>& runs) {
-  std::vector<planner::MeasuredRun> all;
+void write(const Arguments& arguments, const std::vector<std::vector<planner::CalibrationRun>>& runs) {
+  std::vector<planner::CalibrationRun> all;
   for (const auto& some : runs) all.insert(all.end(), some.begin(), some.end());
   std::ofstream stream(arguments.out);
   stream << "# " << machine_name() << ", " << std::filesystem::path(arguments.grid).filename().string() << '\n';
@@ -46,11 +46,11 @@ void write(const Arguments& arguments, const std::vector<std::vector<planner::Me
 }
 
 /// The runs of each cell of a grid, which all have some.
-std::vector<std::vector<planner::MeasuredRun>> runs_of_cells(const std::string& file, std::size_t cells) {
-  std::vector<std::vector<planner::MeasuredRun>> runs;
+std::vector<std::vector<planner::CalibrationRun>> runs_of_cells(const std::string& file, std::size_t cells) {
+  std::vector<std::vector<planner::CalibrationRun>> runs;
   std::string query;
-  for (planner::MeasuredRun& run : runs_in(file)) {
-    const auto again = [&](const planner::MeasuredRun& first) {
+  for (planner::CalibrationRun& run : runs_in(file)) {
+    const auto again = [&](const planner::CalibrationRun& first) {
       return run.algorithm == first.algorithm && run.parameters == first.parameters;
     };
     if (runs.empty() || query != planner::query_of(run) || again(runs.back().front())) runs.emplace_back();
@@ -68,7 +68,7 @@ void measure(const Arguments& arguments) {
   if (arguments.device == "cpu") options.device = kernels::Device::cpu;
   if (arguments.device == "cuda") options.device = kernels::Device::cuda;
   const std::vector<Cell> cells = read_grid(arguments.grid).cells;
-  std::vector<std::vector<planner::MeasuredRun>> runs(cells.size());
+  std::vector<std::vector<planner::CalibrationRun>> runs(cells.size());
   if (arguments.look) {
     options.time = false;
     runs = runs_of_cells(arguments.out, cells.size());

@@ -32,7 +32,7 @@
 namespace skyrank::bench {
 namespace {
 
-using planner::MeasuredRun;
+using planner::CalibrationRun;
 using Clock = std::chrono::steady_clock;
 
 /// Asks runs to stop when they have taken too long. One thread for all of them, which looks up now and then: starting
@@ -247,14 +247,14 @@ template <class Algorithm>
 void time_in_turns(const Runner<Algorithm>& runner, std::vector<Path<Algorithm>>& paths,
                    const std::vector<typename Algorithm::Problem>& problems, const Cell& cell, int threads,
                    const TrialOptions& options) {
-  constexpr int kMostRounds = 10;
-  constexpr double kMostRepeated = 0.03;  // seconds
+  constexpr int kMaxRounds = 10;
+  constexpr double kMaxRepeated = 0.03;  // seconds
   constexpr double kContends = 1.5;
   constexpr double kOutOfTheRunning = 3;
   constexpr double kShort = 0.001;  // seconds of all its runs, in which even a hopeless path may be known well
   Watchdog watchdog;
   double best = std::numeric_limits<double>::infinity();
-  for (int round = -cell.warmups; round < kMostRounds * cell.repeats; ++round) {
+  for (int round = -cell.warmups; round < kMaxRounds * cell.repeats; ++round) {
     const auto& problem = problems[static_cast<std::size_t>(round + cell.warmups) % problems.size()];
     for (Path<Algorithm>& path : paths) {
       if (options.stop.stop_requested()) throw kernels::Cancelled{};
@@ -266,11 +266,11 @@ void time_in_turns(const Runner<Algorithm>& runner, std::vector<Path<Algorithm>>
       if (told && path.total() > kShort && path.typical() > kOutOfTheRunning * best) continue;
       if (round >= cell.repeats) {
         const double total = path.total();
-        if (path.typical() > kContends * best || total > kMostRepeated || !uncertain(path.seconds, total)) continue;
+        if (path.typical() > kContends * best || total > kMaxRepeated || !uncertain(path.seconds, total)) continue;
       }
       // Short runs are cheap to have, however hopeless.
       const double limit =
-          sets_up ? cell.budget_s : std::clamp(planner::kHopeless * best, planner::kLeastStopped, cell.budget_s);
+          sets_up ? cell.budget_s : std::clamp(planner::kHopeless * best, planner::kMinStopped, cell.budget_s);
       const std::optional<double> run = timed(runner, path, problem, threads, watchdog, limit);
       if (!run) {
         path.seconds = {std::numeric_limits<double>::infinity()};
@@ -308,7 +308,7 @@ typename Algorithm::Solution run_as_it_is(const Algorithm& algorithm, const type
 
 /// Whether a path whose run this is may be the best one, with that of the `best` known: it came near, or only one pass
 /// says that it did not, in which something may have disturbed it. Stopped runs took long enough to be believed.
-bool contends(const MeasuredRun& run, double best) {
+bool contends(const CalibrationRun& run, double best) {
   constexpr double kContends = 2;
   constexpr int kBelieved = 2;  // passes
   if (!std::isfinite(run.seconds)) return false;
@@ -317,11 +317,11 @@ bool contends(const MeasuredRun& run, double best) {
 
 /// `problems`: alike; the first is what the planner looks at. `earlier`: runs of the same cell; none the first time.
 template <class Algorithm>
-std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
-                                 const std::vector<typename Algorithm::Problem>& problems,
-                                 std::span<const kernels::KeyColumn> keys, const Cell& cell, int threads,
-                                 const TrialOptions& options, std::vector<MeasuredRun> earlier,
-                                 const std::type_identity_t<Runner<Algorithm>>& runner) {
+std::vector<CalibrationRun> try_all(std::span<const Algorithm* const> algorithms,
+                                    const std::vector<typename Algorithm::Problem>& problems,
+                                    std::span<const kernels::KeyColumn> keys, const Cell& cell, int threads,
+                                    const TrialOptions& options, std::vector<CalibrationRun> earlier,
+                                    const std::type_identity_t<Runner<Algorithm>>& runner) {
   const typename Algorithm::Problem& problem = problems.front();
   const bool gpu = !kernels::cuda::find_devices().devices.empty();
   const auto shape = shape_of(problem);
@@ -329,12 +329,12 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
       plan<Algorithm>(problem, keys, cell, planner::Machine{.threads = threads, .cuda = gpu});
   std::vector<Path<Algorithm>> paths = paths_of(algorithms, shape, cell, threads, gpu, statistics, options);
   const auto run_of = [&](const Path<Algorithm>& path) {
-    return std::ranges::find_if(earlier, [&](const MeasuredRun& run) {
+    return std::ranges::find_if(earlier, [&](const CalibrationRun& run) {
       return run.algorithm == path.algorithm->name && run.parameters == path.parameters;
     });
   };
   if (!earlier.empty()) {
-    const double best = std::ranges::min_element(earlier, {}, &MeasuredRun::seconds)->seconds;
+    const double best = std::ranges::min_element(earlier, {}, &CalibrationRun::seconds)->seconds;
     std::erase_if(paths, [&](const auto& path) {
       const auto run = run_of(path);
       return run != earlier.end() && !contends(*run, best);
@@ -351,7 +351,7 @@ std::vector<MeasuredRun> try_all(std::span<const Algorithm* const> algorithms,
                     earlier.front().data, data),
         {});
   }
-  for (MeasuredRun& run : earlier) {
+  for (CalibrationRun& run : earlier) {
     run.statistics = statistics;
     run.planning = options.time ? std::min(run.planning, planning) : planning;
   }
@@ -401,8 +401,8 @@ std::vector<Data> tables_of(Cell cell) {
 
 }  // namespace
 
-std::vector<MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options,
-                                  const std::vector<planner::MeasuredRun>& earlier) {
+std::vector<CalibrationRun> try_cell(const Cell& cell, const TrialOptions& options,
+                                     const std::vector<planner::CalibrationRun>& earlier) {
   const std::vector<Data> tables = tables_of(cell);
   const Data& data = tables.front();
   std::deque<ResidentKeys> resident;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/measured.hpp"
+#include "planner/calibration_runs.hpp"
 #include "tools/bench/grid.hpp"
 
 // Runs of all algorithms on a grid of problems, each with what the planner would know of it: what cost models are
@@ -30,7 +30,7 @@ struct TrialOptions {
 /// one pass alone has timed, unless they were stopped; of each the lesser median is kept. What other guests of a host
 /// do to caches and memory lasts for seconds, so that a time is known only after some passes over all cells. Keys of a
 /// cell that is `resident` are on the device before the first run.
-std::vector<planner::MeasuredRun> try_cell(const Cell& cell, const TrialOptions& options,
-                                           const std::vector<planner::MeasuredRun>& earlier = {});
+std::vector<planner::CalibrationRun> try_cell(const Cell& cell, const TrialOptions& options,
+                                              const std::vector<planner::CalibrationRun>& earlier = {});
 
 }  // namespace skyrank::bench

@@ -1,0 +1,219 @@
+#include "engine/device/resident.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <skyrank/error.hpp>
+
+#include "engine/runtime/column_cache.hpp"
+#include "engine/runtime/stopwatch.hpp"
+#include "kernels/cuda/device/failure.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+using kernels::Stored;
+using kernels::cuda::DeviceArray;
+
+Stored stored_form(Type type) {
+  switch (type) {
+    case Type::boolean: return Stored::truth_bytes;
+    case Type::int8: return Stored::int8;
+    case Type::int16: return Stored::int16;
+    case Type::int32:
+    case Type::date: return Stored::int32;
+    case Type::uint8: return Stored::uint8;
+    case Type::uint16: return Stored::uint16;
+    case Type::uint32: return Stored::uint32;
+    case Type::uint64: return Stored::uint64;
+    case Type::float16: return Stored::float16;
+    case Type::float32: return Stored::float32;
+    case Type::float64: return Stored::float64;
+    case Type::int64:
+    case Type::decimal64:
+    case Type::decimal128:
+    case Type::timestamp:
+    case Type::string: break;
+  }
+  return Stored::int64;
+}
+
+Stored stored_form(const ColumnData& column) {
+  if (column.layout == Layout::dictionary) return stored_form(column.index_type);
+  return column.layout == Layout::bits ? Stored::truth_bits : stored_form(column.type.type);
+}
+
+/// The whole bytes that hold bits [first, first + n).
+std::size_t bytes_of_bits(std::int64_t first, std::int64_t n) {
+  return static_cast<std::size_t>(((first & 7) + n + 7) / 8);
+}
+
+DeviceArray bring_bits(const void* bits, std::int64_t first, std::int64_t n) {
+  return {static_cast<const std::byte*>(bits) + (first >> 3), bytes_of_bits(first, n)};
+}
+
+DeviceArray bring_values(const ColumnData& column, std::size_t width) {
+  const std::size_t bytes = static_cast<std::size_t>(column.length) * width;
+  if (column.stride == static_cast<std::int64_t>(width)) return {column.values, bytes};
+  // Values apart from each other are put together in pieces.
+  constexpr std::int64_t kPiece = 1 << 18;
+  DeviceArray values(bytes);
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min(kPiece, column.length)) * width);
+  for (std::int64_t begin = 0; begin < column.length; begin += kPiece) {
+    const std::int64_t size = std::min(kPiece, column.length - begin);
+    const auto* from = static_cast<const std::byte*>(column.values) + begin * column.stride;
+    for (std::int64_t i = 0; i < size; ++i) {
+      std::memcpy(piece.data() + static_cast<std::size_t>(i) * width, from + i * column.stride, width);
+    }
+    values.write(static_cast<std::size_t>(begin) * width, piece.data(), static_cast<std::size_t>(size) * width);
+  }
+  return values;
+}
+
+}  // namespace
+
+ResidentColumn::ResidentColumn(ColumnData column) : column_(std::move(column)) {
+  column_.kept.reset();  // which may hold this
+}
+
+bool ResidentColumn::is_possible(const ColumnData& column) {
+  if (column.layout == Layout::plain) return column.type.type != Type::decimal128;
+  return column.layout == Layout::bits || column.layout == Layout::dictionary;
+}
+
+std::size_t ResidentColumn::bytes() const {
+  const Stored stored = stored_form(column_);
+  const std::size_t values = stored == Stored::truth_bits
+                                 ? bytes_of_bits(column_.bit_offset, column_.length)
+                                 : kernels::bytes_of(stored) * static_cast<std::size_t>(column_.length);
+  const bool nulls = column_.validity.bits != nullptr;
+  return values + (nulls ? bytes_of_bits(column_.validity.offset, column_.length) : 0);
+}
+
+bool ResidentColumn::is_there() const {
+  const std::scoped_lock lock(mutex_);
+  return copy_.has_value();
+}
+
+const kernels::StoredColumn& ResidentColumn::values(double& transfer_ms) {
+  const std::lock_guard lock(mutex_);
+  if (!copy_) {
+    Stopwatch watch;
+    copy_ = bring();
+    transfer_ms += watch.lap();
+  }
+  return copy_->column;
+}
+
+ResidentColumn::Copy ResidentColumn::bring() const {
+  Copy copy;
+  copy.column.stored = stored_form(column_);
+  if (column_.layout == Layout::bits) {
+    copy.values = bring_bits(column_.values, column_.bit_offset, column_.length);
+    copy.column.first_bit = column_.bit_offset & 7;
+  } else {
+    copy.values = bring_values(column_, kernels::bytes_of(copy.column.stored));
+  }
+  copy.column.values = copy.values.data();
+  if (column_.validity.bits != nullptr) {
+    copy.validity = bring_bits(column_.validity.bits, column_.validity.offset, column_.length);
+    copy.column.validity = static_cast<const std::uint8_t*>(copy.validity.data());
+    copy.column.first_validity_bit = column_.validity.offset & 7;
+  }
+  return copy;
+}
+
+namespace {
+
+void add_columns(const query::BoundNode& node, std::set<int>& columns) {
+  if (node.op == query::Op::column) columns.insert(node.column);
+  for (const query::BoundPtr& child : node.children) add_columns(*child, columns);
+}
+
+void add_columns(const query::BoundPreference& preference, std::set<int>& columns) {
+  if (preference.expression.root) add_columns(*preference.expression.root, columns);
+  for (const query::BoundPreference& child : preference.children) add_columns(child, columns);
+}
+
+}  // namespace
+
+std::vector<int> columns_of_keys(const query::BoundQuery& query) {
+  std::set<int> columns;
+  if (query.condition) add_columns(*query.condition->root, columns);
+  if (query.group) return {columns.begin(), columns.end()};  // what follows reads the table of groups
+  if (query.preference) add_columns(*query.preference, columns);
+  for (const query::BoundRankTerm& term : query.ranking) add_columns(*term.expression.root, columns);
+  return {columns.begin(), columns.end()};
+}
+
+std::vector<int> columns_of(const std::vector<const query::BoundExpression*>& expressions) {
+  std::set<int> columns;
+  for (const query::BoundExpression* expression : expressions) add_columns(*expression->root, columns);
+  return {columns.begin(), columns.end()};
+}
+
+std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column) {
+  if (auto pinned = pinned_of(column)) return pinned;
+  ColumnCache* const cache = cache_of(column);
+  if (cache == nullptr) return nullptr;
+  if (auto there = cache->on_device()) return there;
+  return cache->keep_on_device(std::make_shared<ResidentColumn>(column));
+}
+
+Residency residency_of(const std::vector<int>& columns, const Table& table, bool shares) {
+  Residency result;
+  const auto rows = static_cast<double>(std::max<std::int64_t>(table.num_rows(), 1));
+  for (const int index : columns) {
+    const ColumnData& column = table.column(index).data();
+    if (!ResidentColumn::is_possible(column)) continue;
+    const auto bytes = static_cast<double>(ResidentColumn(column).bytes());
+    result.row_bytes += bytes / rows;
+    auto kept = pinned_of(column);
+    if (const ColumnCache* const cache = cache_of(column); kept == nullptr && shares && cache != nullptr) {
+      kept = cache->on_device();
+    }
+    if (kept == nullptr || !kept->is_there()) result.unsent += bytes;
+  }
+  return result;
+}
+
+Table kept_on_device(const Table& table) {
+  if (table.num_columns() == 0) return table;
+  std::vector<Column> columns;
+  for (const Column& column : table.columns()) {
+    ColumnData data = column.data();
+    if (pinned_of(data) == nullptr && ResidentColumn::is_possible(data)) {
+      data.kept = std::make_shared<ColumnData::Kept>(std::make_shared<ResidentColumn>(data));
+    }
+    columns.emplace_back(column.name(), std::move(data));
+  }
+  return Table(std::move(columns));
+}
+
+void bring_to_device(const Table& table) {
+  std::size_t needed = 0;
+  for (const Column& column : table.columns()) {
+    if (const auto pinned = pinned_of(column.data())) needed += pinned->bytes();
+  }
+  const std::size_t available = kernels::cuda::available_bytes();
+  const auto too_large = [&] {
+    return ResourceError("a table of " + std::to_string(table.num_rows()) + " rows needs " + std::to_string(needed) +
+                         " bytes of device memory, of which " + std::to_string(available) + " are available");
+  };
+  if (needed > available) throw too_large();
+  double transfer_ms = 0;
+  try {
+    for (const Column& column : table.columns()) {
+      if (const auto pinned = pinned_of(column.data())) pinned->values(transfer_ms);
+    }
+  } catch (const kernels::cuda::OutOfMemory&) {
+    throw too_large();
+  }
+}
+
+}  // namespace skyrank::exec

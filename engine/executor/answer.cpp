@@ -1,0 +1,50 @@
+#include "engine/executor/answer.hpp"
+
+#include <stop_token>
+#include <utility>
+
+#include "engine/executor/execution.hpp"
+#include "engine/executor/executor.hpp"
+#include "engine/runtime/query_memory.hpp"
+#include "engine/runtime/stop.hpp"
+#include "engine/runtime/stopwatch.hpp"
+#include "kernels/common/transfers.hpp"
+
+namespace skyrank::exec {
+
+Result answer(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
+              Limits& limits) {
+  limits.phase = "planning";
+  const std::stop_token stop = limits.stop();
+  const StopScope stops(stop);
+  check(stop);
+  const QueryMemory columns;
+  kernels::TransferTally tally;
+  const kernels::TallyScope tallied(&tally);
+  Stopwatch total;
+  Stopwatch watch;
+  PhysicalPlan planned = engine.plan(query, table, run);
+  ExecutionContext context;
+  context.constraints = planned.constraints;
+  context.machine = planned.machine;
+  context.kernel_context.count_work = run.count_work;
+  context.kernel_context.stop = stop;
+  context.preference = planned.sample.preference;
+  context.ranking = planned.sample.ranking;
+  context.preference.unsent = context.ranking.unsent = 0;  // when paths are chosen again, the columns are there
+  Execution execution{std::move(planned), std::move(context), {}, {}};
+  execution.phase = &limits.phase;
+  if (execution.plan.on_device) execution.device_state.emplace(execution.plan.sharers > 0);
+  share_keys(execution, table, execution.device_state ? engine.device_key_cache : engine.key_cache);
+  execution.timing.bind_ms = watch.lap();
+  Result result = execute(execution, table);
+  note_sharing(execution);
+  result.plan = tree(std::move(execution.plan.operators), execution.plan.rules);
+  result.work = execution.work;
+  result.transferred = {tally.bytes().to_device, tally.bytes().from_device};
+  result.timing = execution.timing;
+  result.timing.total_ms = total.lap();
+  return result;
+}
+
+}  // namespace skyrank::exec

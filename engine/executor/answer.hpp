@@ -1,0 +1,13 @@
+#pragma once
+
+#include <skyrank/engine.hpp>
+
+#include "engine/executor/engine_state.hpp"
+#include "engine/executor/limits.hpp"
+
+namespace skyrank::exec {
+
+/// Plans and runs a query. Throws what the layers below throw; `guarded` makes public errors of it.
+Result answer(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run, Limits& limits);
+
+}  // namespace skyrank::exec

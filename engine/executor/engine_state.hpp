@@ -1,0 +1,52 @@
+#pragma once
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <skyrank/engine.hpp>
+
+#include "engine/keys/key_cache.hpp"
+#include "engine/plan/physical_plan.hpp"
+#include "engine/plan/rules.hpp"
+#include "engine/runtime/admission.hpp"
+#include "engine/runtime/timer.hpp"
+#include "kernels/common/memory.hpp"
+#include "kernels/cpu/threads.hpp"
+#include "planner/price_list.hpp"
+
+namespace skyrank::exec {
+
+/// What an engine has for all its queries. Thread-safe.
+struct EngineState {
+  /// Throws as the constructor of Engine.
+  explicit EngineState(const EngineOptions& engine_options);
+
+  /// Binds and plans a query: bind -> logical plan -> physical plan, whose kernels still have to get their paths.
+  PhysicalPlan plan(const Query& query, const Table& table, const RunOptions& run = {}) const;
+
+  /// Bytes of the GPU's memory for keys: a quarter, as long as keys are kept at all.
+  std::size_t max_device_key_bytes() const;
+
+  /// Bytes that a query may take: those of the account of its thread, where the engine has a limit.
+  double max_bytes() const;
+
+  EngineOptions options;
+  std::vector<std::string> warnings;
+  kernels::WorkerThreads workers;
+  mutable tbb::task_arena arena;  // execute() may be called from several threads at once
+  mutable Admission admission{arena};
+  mutable Timer timer;
+  bool cuda = false;
+  std::optional<planner::PriceList> prices;  ///< none: those of the built-in profile
+  Rules rules;
+  std::shared_ptr<kernels::MemoryAccount> memory;  // null: no limit; outlives what is counted on it
+  mutable KeyCache key_cache{options.shared_key_bytes};
+  mutable KeyCache device_key_cache{max_device_key_bytes()};
+};
+
+}  // namespace skyrank::exec

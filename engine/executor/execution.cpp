@@ -1,0 +1,30 @@
+#include "engine/executor/execution.hpp"
+
+namespace skyrank::exec {
+
+kernels::TransferBytes transferred() {
+  const kernels::TransferTally* const tally = kernels::current_tally();
+  return tally != nullptr ? tally->bytes() : kernels::TransferBytes{};
+}
+
+namespace {
+
+Work public_work(const kernels::Work& work) {
+  return {work.dominance_tests, work.mask_tests, work.bytes_read, work.bytes_written, work.candidates};
+}
+
+}  // namespace
+
+void book(Execution& execution, PlanNode& node, const Report& report, double ms) {
+  node.measured_rows = report.rows;
+  node.measured_ms = ms;
+  // The stage's time was booked as one of computing.
+  const double transfer_ms = std::min(report.transfer_ms, ms);
+  execution.timing.transfer_ms += transfer_ms;
+  execution.timing.compute_ms -= transfer_ms;
+  if (!execution.context.kernel_context.count_work) return;
+  node.work = public_work(report.work);
+  execution.work += *node.work;
+}
+
+}  // namespace skyrank::exec

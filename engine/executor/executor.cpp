@@ -1,0 +1,60 @@
+#include "engine/executor/executor.hpp"
+
+#include <string>
+#include <utility>
+
+#include "engine/executor/shortcuts.hpp"
+#include "engine/executor/skyline_stage.hpp"
+#include "engine/executor/stages.hpp"
+#include "engine/runtime/table_sample_cache.hpp"
+
+namespace skyrank::exec {
+
+void share_keys(Execution& execution, const Table& input, KeyCache& shared) {
+  const PhysicalPlan& plan = execution.plan;
+  if (!plan.operators.skyline_keys && !plan.operators.rank_keys) return;
+  RuleLog& rules = execution.plan.rules;
+  if (!rules.rules().has(Rule::shared_keys)) return;
+  if (shared.max_bytes() == 0 || KeptAccess::samples(input) == nullptr) {
+    return rules.left_out(Rule::shared_keys, "the engine was told to keep none");
+  }
+  if (plan.operators.group || plan.operators.missing) {
+    return rules.left_out(Rule::shared_keys, "the rows are not those of a condition alone");
+  }
+  const bool filtered = plan.operators.filter && !plan.operators.filter_last;
+  const std::string rows = filtered ? execution.query().condition->text : "";
+  execution.share = KeyShare(shared, {KeptAccess::samples(input)->table(), rows});
+}
+
+Result execute(Execution& execution, const Table& input) {
+  if (execution.plan.fused) return rank_fused(execution, input);
+  if (auto result = rank_scanned(execution, input)) return std::move(*result);
+  if (auto result = rank_skyline_prefix(execution, input)) return std::move(*result);
+  RowSet rows = filter_rows(execution, input);
+  const SourceTable source = group_rows(execution, input, rows);
+  rows = apply_missing_rules(execution, source, std::move(rows));
+  Segments segments = partition_rows(execution, source, rows);
+  const Candidates candidates =
+      filter_last(execution, source, prefer(execution, source, std::move(rows), std::move(segments)));
+  return gather(execution, source, candidates, rank(execution, source, candidates));
+}
+
+void note_sharing(Execution& execution) {
+  const std::string where = execution.device_state ? " on the GPU" : "";
+  if (const auto& device_state = execution.device_state; device_state && device_state->shares()) {
+    execution.plan.rules.applied(Rule::device_columns, std::to_string(device_state->columns_found()) + " of " +
+                                                           std::to_string(device_state->columns()) +
+                                                           " were there from earlier queries");
+  }
+  const KeyShare& share = execution.share;
+  if (!share.is_on()) return;
+  const std::string all = std::to_string(share.found() + share.made());
+  if (share.found() > 0) {
+    execution.plan.rules.applied(
+        Rule::shared_keys, std::to_string(share.found()) + " of " + all + " were there from earlier queries" + where);
+  } else if (share.made() > 0) {
+    execution.plan.rules.applied(Rule::shared_keys, all + " made and kept for later queries" + where);
+  }
+}
+
+}  // namespace skyrank::exec

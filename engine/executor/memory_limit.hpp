@@ -1,0 +1,14 @@
+#pragma once
+
+#include <skyrank/engine.hpp>
+
+#include "engine/executor/engine_state.hpp"
+#include "engine/executor/limits.hpp"
+
+namespace skyrank::exec {
+
+/// Answers a query within the engine's limit of memory. Throws ResourceError that says how much the query needs.
+Result answer_within_limit(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
+                           Limits& limits);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,132 @@
+#include "engine/executor/skyline_stage.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/operators/gather.hpp"
+#include "engine/operators/skyline/device_levels.hpp"
+#include "engine/operators/skyline/levels.hpp"
+#include "engine/operators/skyline/skyline.hpp"
+#include "kernels/cuda/eval/columns.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+/// The candidates that a preference keeps, ascending, and their segments.
+Candidates narrow(const Candidates& all, Kept kept) {
+  Vector<std::int64_t> positions = std::move(kept.rows);
+  for (std::int64_t& position : positions) position = all.segments.at(position);
+  const Vector<std::int64_t> order = ascending_order(positions);
+  const auto at = [&](std::size_t i) { return order.empty() ? static_cast<std::int64_t>(i) : order[i]; };
+  Vector<std::int64_t> ordered(positions.size());
+  Candidates result{RowSet::all(0), {std::move(kept.bounds), Vector<std::int64_t>(order.size())}};
+  Vector<std::int32_t> levels(positions.size());
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    ordered[i] = positions[at(i)];
+    levels[i] = kept.levels[at(i)];
+    if (!order.empty()) result.segments.order[at(i)] = static_cast<std::int64_t>(i);
+  }
+  result.rows = RowSet::listed(all.rows.at(ordered));
+  result.levels = ParetoLevels(std::move(levels));
+  return result;
+}
+
+/// The same of rows on the device, in the order of the segments.
+Candidates narrow(const Candidates& all, DeviceKept kept) {
+  const std::int64_t n = kept.bounds.back();
+  kernels::cuda::DeviceArray ids = std::move(kept.rows);
+  const auto look_up = [&](const RowId* list) {
+    ids = kernels::cuda::take_keys({list, kernels::KeyWidth::bytes8}, static_cast<const std::int64_t*>(ids.data()),
+                                   static_cast<std::size_t>(n));
+  };
+  if (!all.segments.order.empty()) {
+    const kernels::cuda::DeviceArray order(all.segments.order.data(), all.segments.order.size() * sizeof(std::int64_t));
+    look_up(static_cast<const RowId*>(order.data()));
+  }
+  if (!all.rows.is_all()) look_up(all.rows.device_ids());
+  ParetoLevels levels = kept.levels.bytes() == 0 ? ParetoLevels() : ParetoLevels(n, std::move(kept.levels));
+  return {RowSet::on_device(n, std::move(ids)), {std::move(kept.bounds), {}}, std::move(levels)};
+}
+
+/// Whether the skyline's rows are to stay on the device, and can.
+bool keeps_rows_there(const Execution& execution, const SkylineKeys& keys, const Segments& segments,
+                      SkylineSolver& solver) {
+  if (!execution.plan.rows_on_device || !can_keep_on_device(keys, level_rule(execution.query()))) {
+    return false;
+  }
+  return solver.path(0, keys.steps[0].width, largest(segments)).algorithm->device == kernels::Device::cuda;
+}
+
+void book_steps(Execution& execution, SkylineSolver& solver, const SkylineKeys& keys, const StepReports& reports,
+                const Segments& segments, double stage_ms) {
+  double sum = 0;
+  for (const Report& report : reports) sum += report.ms;
+  std::int64_t n = largest(segments);
+  for (std::size_t s = 0; s < reports.size(); ++s) {
+    PlanNode& node = execution.plan.operators.skyline[s];
+    describe_path(solver.path(s, keys.steps[s].width, n), node);
+    repeat(node, paths_taken(segments), execution.context.machine.threads);
+    const double share = sum > 0 ? reports[s].ms / sum : 1 / static_cast<double>(reports.size());
+    book(execution, node, reports[s], stage_ms * share);
+    n = std::min(n, reports[s].rows);
+  }
+}
+
+/// Says which levels were found at once.
+void note_levels(Execution& execution, const AtOnce& at_once, const Segments& segments) {
+  if (at_once.segments == 0) return;
+  std::string& reason = execution.plan.operators.skyline.front().reason;
+  reason += "; " + describe_at_once(execution.plan, at_once.from);
+  if (segments.count() > 1) reason += ", in " + std::to_string(at_once.segments) + " partitions";
+}
+
+}  // namespace
+
+Candidates prefer(Execution& execution, const SourceTable& source, RowSet rows, Segments segments) {
+  Candidates all{std::move(rows), std::move(segments)};
+  if (!execution.plan.preference) return all;
+  Operators& operators = execution.plan.operators;
+  const SkylineKeys keys = timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] {
+    SkylineKeys made =
+        make_skyline_keys(*execution.plan.preference, source.table, all.rows, execution.device(), &execution.share);
+    return all.segments.order.empty() ? made : take(made, all.segments.order);
+  });
+  operators.skyline_keys->measured_rows = keys.n;
+  SkylineSolver solver(*execution.plan.preference, execution.context, largest(all.segments));
+  StepReports reports(solver.num_steps());
+  PlanNode& last = operators.skyline.back();
+  AtOnce at_once;
+  Candidates kept = timed(execution, execution.timing.compute_ms, last, [&] {
+    const LevelRule rule = level_rule(execution.query());
+    if (keeps_rows_there(execution, keys, all.segments, solver)) {
+      auto there = keep_best_on_device(keys, all.segments.bounds, rule, solver, reports[0]);
+      if (there) return narrow(all, std::move(*there));
+      reports.assign(reports.size(), {});
+    }
+    Kept best = keep_best(keys, all.segments.bounds, rule, solver, reports);
+    at_once = best.at_once;
+    return narrow(all, std::move(best));
+  });
+  book_steps(execution, solver, keys, reports, all.segments, *last.measured_ms);
+  note_levels(execution, at_once, all.segments);
+  last.measured_rows = kept.rows.size();
+  return kept;
+}
+
+Candidates filter_last(Execution& execution, const SourceTable& source, Candidates candidates) {
+  if (!execution.plan.operators.filter_last) return candidates;
+  PlanNode& node = *execution.plan.operators.filter;
+  RowSet rows = timed(execution, execution.timing.filter_ms, node, [&] {
+    const query::BoundExpression& condition = *execution.query().condition;
+    if (candidates.rows.has_device_ids()) return passing(execution, condition, source.table, candidates.rows);
+    return RowSet::listed(filter(condition, source.table, candidates.rows.view()));
+  });
+  node.measured_rows = rows.size();
+  const std::int64_t n = rows.size();
+  return {std::move(rows), one_segment(n)};
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,167 @@
+#include "engine/executor/stages.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/operators/filter.hpp"
+#include "engine/operators/gather.hpp"
+#include "engine/operators/group.hpp"
+#include "engine/operators/missing.hpp"
+#include "engine/operators/rank.hpp"
+#include "engine/runtime/query_memory.hpp"
+#include "engine/runtime/ranges.hpp"
+
+namespace skyrank::exec {
+
+using query::BoundQuery;
+
+std::int64_t largest(const Segments& segments) {
+  std::int64_t size = 0;
+  for (std::int64_t s = 0; s < segments.count(); ++s) size = std::max(size, segments.size(s));
+  return size;
+}
+
+RowSet passing(Execution& execution, const query::BoundExpression& condition, const Table& input, const RowSet& all) {
+  if (execution.device_state) return filter(*execution.device_state, condition, input, all);
+  return RowSet::listed(filter(condition, input, all.view()));
+}
+
+RowSet filter_rows(Execution& execution, const Table& input) {
+  RowSet all = RowSet::all(input.num_rows());
+  execution.plan.operators.scan.measured_rows = input.num_rows();
+  if (!execution.query().condition || execution.plan.operators.filter_last) return all;
+  PlanNode& node = *execution.plan.operators.filter;
+  RowSet rows = timed(execution, execution.timing.filter_ms, node,
+                      [&] { return passing(execution, *execution.query().condition, input, all); });
+  node.measured_rows = rows.size();
+  return rows;
+}
+
+SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows) {
+  if (!execution.query().group) return {input, {}, false};
+  PlanNode& node = *execution.plan.operators.group;
+  Grouped grouped = timed(execution, execution.timing.filter_ms, node,
+                          [&] { return group(*execution.query().group, input, rows.view()); });
+  rows = RowSet::all(grouped.table.num_rows());
+  node.measured_rows = rows.size();
+  return {std::move(grouped.table), std::move(grouped.first_rows), true};
+}
+
+RowSet apply_missing_rules(Execution& execution, const SourceTable& source, RowSet rows) {
+  const BoundQuery& query = execution.query();
+  if (!execution.plan.operators.missing) return rows;
+  PlanNode& node = *execution.plan.operators.missing;
+  rows = timed(execution, execution.timing.filter_ms, node, [&] {
+    return RowSet::listed(apply_missing_rules(value_expressions(execution.plan), source.table, rows.view(),
+                                              query.nan_rule, query.null_rule));
+  });
+  node.measured_rows = rows.size();
+  return rows;
+}
+
+Segments partition_rows(Execution& execution, const SourceTable& source, const RowSet& rows) {
+  if (!execution.plan.operators.partition) return one_segment(rows.size());
+  PlanNode& node = *execution.plan.operators.partition;
+  Segments segments = timed(execution, execution.timing.filter_ms, node,
+                            [&] { return partition(source.table, execution.query().partition_columns, rows.view()); });
+  node.measured_rows = rows.size();
+  node.detail += " (" + std::to_string(segments.count()) + " partitions)";
+  return segments;
+}
+
+Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const Candidates& candidates) {
+  const BoundQuery& query = execution.query();
+  Operators& operators = execution.plan.operators;
+  const Window window = window_of(query);
+  if (!operators.order) return cut(window, candidates.segments);
+  if (query.ranking.empty()) {
+    auto positions = timed(execution, execution.timing.compute_ms, *operators.order,
+                           [&] { return cut(window, candidates.segments); });
+    operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
+    return positions;
+  }
+  // After a skyline these are keys of its rows alone.
+  KeyShare* const share = execution.plan.preference ? nullptr : &execution.share;
+  const std::vector<Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
+    return make_rank_keys(query.ranking, source.table, candidates.rows, packs_ranking(execution.plan),
+                          execution.device(), share);
+  });
+  operators.rank_keys->measured_rows = candidates.rows.size();
+  const std::int64_t n = largest(candidates.segments);
+  Ranker ranker(window, execution.context, n);
+  Report report;
+  Vector<std::int64_t> positions = timed(execution, execution.timing.compute_ms, *operators.order,
+                                         [&] { return ranker.rank(keys, candidates.segments, report); });
+  std::vector<kernels::KeyWidth> widths;
+  for (const Keys& column : keys) widths.push_back(column.column.width);
+  describe_path(ranker.path(widths, n), *operators.order);
+  if (ranker.was_at_once()) {
+    price_at_once(*operators.order, static_cast<double>(candidates.segments.count()),
+                  static_cast<double>(candidates.rows.size()), static_cast<double>(window.end(n)),
+                  static_cast<double>(widths.front()));
+  } else {
+    repeat(*operators.order, paths_taken(candidates.segments), execution.context.machine.threads);
+  }
+  book(execution, *operators.order, report, *operators.order->measured_ms);
+  operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
+  return positions;
+}
+
+namespace {
+
+/// What `from` has at each of some places.
+template <class T>
+Vector<T> taken(const auto& from, const Vector<std::int64_t>& places) {
+  Vector<T> values(places.size());
+  for_each_range(static_cast<std::int64_t>(places.size()), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) values[i] = from[places[i]];
+  });
+  return values;
+}
+
+/// A copy for the caller.
+template <class T>
+std::vector<T> handed_over(const Vector<T>& values) {
+  QueryMemory::hold(values.size() * sizeof(T));
+  return {values.begin(), values.end()};
+}
+
+Column output_column(const query::BoundOutput& output, const SourceTable& source, const Vector<RowId>& rows,
+                     const Vector<std::int32_t>& levels) {
+  switch (output.kind) {
+    case query::BoundOutput::Kind::row:
+      return source.grouped ? row_column(taken<RowId>(source.first_rows, rows), output.name)
+                            : row_column(rows, output.name);
+    case query::BoundOutput::Kind::level: return Column::own(output.name, handed_over(levels));
+    case query::BoundOutput::Kind::score:
+    case query::BoundOutput::Kind::expression: break;
+  }
+  return gather(output.expression, source.table, rows, output.name);
+}
+
+}  // namespace
+
+Result gather(Execution& execution, const SourceTable& source, const Candidates& candidates,
+              Vector<std::int64_t> positions) {
+  Result result;
+  PlanNode& node = execution.plan.operators.gather;
+  result.table = timed(execution, execution.timing.gather_ms, node, [&] {
+    Vector<std::int32_t> levels;
+    if (execution.plan.preference) levels = candidates.levels.at(positions);
+    Vector<RowId> rows = candidates.rows.is_all() ? std::move(positions) : candidates.rows.at(positions);
+    std::vector<Column> columns;
+    for (const query::BoundOutput& output : execution.query().outputs) {
+      columns.push_back(output_column(output, source, rows, levels));
+    }
+    result.levels = handed_over(levels);
+    result.rows = handed_over(source.grouped ? taken<RowId>(source.first_rows, rows) : rows);
+    return Table(std::move(columns));
+  });
+  node.measured_rows = result.table.num_rows();
+  return result;
+}
+
+}  // namespace skyrank::exec

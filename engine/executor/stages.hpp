@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+
+#include <skyrank/engine.hpp>
+#include <skyrank/table.hpp>
+
+#include "engine/device/pareto_levels.hpp"
+#include "engine/device/row_set.hpp"
+#include "engine/executor/execution.hpp"
+#include "engine/operators/partition.hpp"
+
+// The operators of a query one after the other, each on what the one before gives: filter -> group -> missing values ->
+// partition -> prefer (skyline_stage.hpp) -> rank -> gather.
+namespace skyrank::exec {
+
+/// The table that the answer is taken from: the input, or what `group_by` made of it.
+struct SourceTable {
+  Table table;
+  Vector<RowId> first_rows;  ///< per group; empty without `group_by`
+  bool grouped = false;
+};
+
+/// The rows still in the running, in segments that are answered apart.
+struct Candidates {
+  RowSet rows;
+  Segments segments;
+  ParetoLevels levels = {};  ///< per position; of no meaning without `prefer`
+};
+
+/// Returns the rows that pass a condition, found on the device where the query's keys are.
+RowSet passing(Execution& execution, const query::BoundExpression& condition, const Table& input, const RowSet& all);
+
+/// Returns the rows that pass the query's condition; all of them where the filter comes last.
+RowSet filter_rows(Execution& execution, const Table& input);
+
+/// Replaces the input by its groups; afterwards all rows of the derived table are candidates.
+SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows);
+
+/// Returns the rows that `nan` and `nulls` leave.
+RowSet apply_missing_rules(Execution& execution, const SourceTable& source, RowSet rows);
+
+/// Splits the rows into segments that are answered apart.
+Segments partition_rows(Execution& execution, const SourceTable& source, const RowSet& rows);
+
+/// Returns positions in the order of the answer.
+Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const Candidates& candidates);
+
+/// Makes the answer of the rows at `positions`.
+Result gather(Execution& execution, const SourceTable& source, const Candidates& candidates,
+              Vector<std::int64_t> positions);
+
+/// Returns the number of rows of the largest segment.
+std::int64_t largest(const Segments& segments);
+
+}  // namespace skyrank::exec

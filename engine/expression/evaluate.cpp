@@ -1,0 +1,211 @@
+#include "engine/expression/evaluate.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <skyrank/error.hpp>
+
+#include "engine/expression/interpreter.hpp"
+#include "engine/expression/program.hpp"
+#include "engine/runtime/parallel.hpp"
+
+namespace skyrank::exec {
+
+namespace {
+
+Block block_of(const Vec& vec, std::int64_t size) {
+  Block block;
+  block.size = size;
+  block.type = vec.type;
+  block.valid = vec.valid;
+  switch (vec.type.type) {
+    case Type::boolean: block.bytes = vec.as<std::uint8_t>(); break;
+    case Type::uint64: block.uints = vec.as<std::uint64_t>(); break;
+    case Type::decimal128: block.wides = vec.as<Int128>(); break;
+    case Type::float64: block.floats = vec.as<double>(); break;
+    case Type::string: block.strings = vec.as<std::string_view>(); break;
+    default: block.ints = vec.as<std::int64_t>(); break;
+  }
+  return block;
+}
+
+/// A program with the scratch memory of one thread.
+class Run {
+ public:
+  explicit Run(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+
+  Block evaluate(const Rows& rows, std::int64_t begin, std::int64_t size, const std::uint8_t* needed = nullptr) {
+    result_ = Vec();
+    result_ = interpreter_.spread(interpreter_.run(*program_->root, rows, begin, size, needed), size);
+    if (const auto& failure = interpreter_.failure()) {
+      const query::BoundExpression& expression = program_->expression;
+      throw DataError("row " + std::to_string(rows[begin + failure->position]) + ": " + failure->message + " (in '" +
+                          expression.text + "')",
+                      expression.location);
+    }
+    return block_of(result_, size);
+  }
+
+ private:
+  std::shared_ptr<const Program> program_;
+  Interpreter interpreter_;
+  Vec result_;  // after the interpreter, whose memory it uses
+};
+
+}  // namespace
+
+struct Evaluator::State {
+  Run run;
+};
+
+Evaluator::Evaluator(const query::BoundExpression& expression, const Table& table)
+    : Evaluator(compile(expression, table)) {}
+Evaluator::Evaluator(std::shared_ptr<const Program> program)
+    : state_(std::make_unique<State>(State{Run(std::move(program))})) {}
+Evaluator::~Evaluator() = default;
+Evaluator::Evaluator(Evaluator&&) noexcept = default;
+
+Block Evaluator::evaluate(const Rows& rows, std::int64_t begin, std::int64_t size, const std::uint8_t* needed) {
+  return state_->run.evaluate(rows, begin, size, needed);
+}
+
+namespace {
+
+/// Memory of a computed column, and what its strings point into.
+template <class T>
+struct ColumnMemory {
+  ColumnCharge charge;
+  std::unique_ptr<T[]> values;
+  std::unique_ptr<std::uint8_t[]> valid;
+  std::shared_ptr<const Program> program;
+};
+
+/// Sets the validity bits of rows [begin, begin + size); `begin` is a multiple of 8. Whether any row is NULL.
+bool store_validity(const std::uint8_t* valid, std::int64_t begin, std::int64_t size, std::uint8_t* bits) {
+  const std::int64_t bytes = (size + 7) / 8;
+  if (valid == nullptr) {
+    std::fill_n(bits + begin / 8, bytes, std::uint8_t{0xff});
+    return false;
+  }
+  std::fill_n(bits + begin / 8, bytes, std::uint8_t{0});
+  bool any_null = false;
+  for (std::int64_t i = 0; i < size; ++i) {
+    bits[(begin + i) / 8] = static_cast<std::uint8_t>(bits[(begin + i) / 8] | (valid[i] << (i % 8)));
+    any_null |= valid[i] == 0;
+  }
+  return any_null;
+}
+
+/// As with_evaluation_type, but with the stored types of the evaluation types: dates are int32.
+template <class F>
+Column with_result_type(Type type, F&& f) {
+  return type == Type::date ? f(std::int32_t{}) : with_evaluation_type(type, std::forward<F>(f));
+}
+
+const void* block_values(const Block& block) {
+  if (block.bytes != nullptr) return block.bytes;
+  if (block.ints != nullptr) return block.ints;
+  if (block.uints != nullptr) return block.uints;
+  if (block.wides != nullptr) return block.wides;
+  if (block.floats != nullptr) return block.floats;
+  return block.strings;
+}
+
+}  // namespace
+
+Column evaluate_all(const query::BoundExpression& expression, const Table& table, const Rows& rows, std::string name) {
+  const auto program = compile(expression, table);
+  const DataType type = program->root->type;
+  const auto n = static_cast<std::size_t>(rows.n);
+  return with_result_type(type.type, [&]<class T>(T) {
+    auto memory = std::make_shared<ColumnMemory<T>>();
+    memory->charge.add(n * sizeof(T) + (n + 7) / 8);
+    memory->values = std::make_unique_for_overwrite<T[]>(n);
+    memory->valid = std::make_unique_for_overwrite<std::uint8_t[]>((n + 7) / 8);
+    memory->program = program;
+    Vector<std::uint8_t> has_null(static_cast<std::size_t>(num_chunks(rows.n)));
+    for_chunks(rows.n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+      Run run(program);
+      for (std::int64_t at = begin; at < end; at += kBlockRows) {
+        const std::int64_t size = std::min(kBlockRows, end - at);
+        const Block block = run.evaluate(rows, at, size);
+        using Stored = std::conditional_t<std::is_same_v<T, std::int32_t>, std::int64_t, T>;
+        const auto* values = static_cast<const Stored*>(block_values(block));
+        std::transform(values, values + size, memory->values.get() + at, [](Stored v) { return static_cast<T>(v); });
+        if (store_validity(block.valid, at, size, memory->valid.get())) has_null[static_cast<std::size_t>(chunk)] = 1;
+      }
+    });
+    ColumnData data;
+    data.type = type;
+    data.layout = std::is_same_v<T, std::string_view> ? Layout::views : Layout::plain;
+    data.length = rows.n;
+    data.values = memory->values.get();
+    data.stride = sizeof(T);
+    if (std::find(has_null.begin(), has_null.end(), 1) != has_null.end()) data.validity.bits = memory->valid.get();
+    data.owner = std::move(memory);
+    return Column(std::move(name), std::move(data));
+  });
+}
+
+namespace {
+
+/// Eight bytes 0 or 1 as bits, least significant first.
+std::uint8_t pack_bits(const std::uint8_t* bytes) {
+  unsigned bits = 0;
+  for (unsigned i = 0; i < 8; ++i) bits |= static_cast<unsigned>(bytes[i]) << i;
+  return static_cast<std::uint8_t>(bits);
+}
+
+/// Which rows of a block are kept, 64 a word; `words` has kBlockRows / 64 entries. Returns how many are kept.
+std::int64_t store_kept(const Block& block, std::uint64_t* words) {
+  std::uint8_t kept[kBlockRows];
+  if (block.valid == nullptr) {
+    std::copy_n(block.bytes, block.size, kept);
+  } else {
+    for (std::int64_t i = 0; i < block.size; ++i) kept[i] = block.bytes[i] & block.valid[i];
+  }
+  std::fill(kept + block.size, kept + kBlockRows, std::uint8_t{0});
+  std::int64_t count = 0;
+  for (std::int64_t word = 0; word * 64 < block.size; ++word) {
+    std::uint64_t bits = 0;
+    for (std::int64_t byte = 0; byte < 8; ++byte) {
+      bits |= std::uint64_t{pack_bits(kept + word * 64 + byte * 8)} << (8 * byte);
+    }
+    words[word] = bits;
+    count += std::popcount(bits);
+  }
+  return count;
+}
+
+}  // namespace
+
+Vector<RowId> filter(const query::BoundExpression& condition, const Table& table, const Rows& rows) {
+  const auto program = compile(condition, table);
+  Vector<std::uint64_t> kept(static_cast<std::size_t>((rows.n + 63) / 64));
+  Vector<std::int64_t> first(static_cast<std::size_t>(num_chunks(rows.n)) + 1, 0);
+  for_chunks(rows.n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+    Run run(program);
+    std::int64_t count = 0;
+    for (std::int64_t at = begin; at < end; at += kBlockRows) {
+      count += store_kept(run.evaluate(rows, at, std::min(kBlockRows, end - at)), kept.data() + at / 64);
+    }
+    first[static_cast<std::size_t>(chunk) + 1] = count;
+  });
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  Vector<RowId> result(static_cast<std::size_t>(first.back()));
+  for_chunks(rows.n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+    RowId* out = result.data() + first[static_cast<std::size_t>(chunk)];
+    for (std::int64_t at = begin; at < end; at += 64) {
+      for (std::uint64_t bits = kept[static_cast<std::size_t>(at / 64)]; bits != 0; bits &= bits - 1) {
+        *out++ = rows[at + std::countr_zero(bits)];
+      }
+    }
+  });
+  return result;
+}
+
+}  // namespace skyrank::exec

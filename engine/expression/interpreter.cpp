@@ -1,0 +1,356 @@
+#include "engine/expression/interpreter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "engine/expression/load.hpp"
+#include "engine/expression/numeric.hpp"
+
+// The structure of evaluation: leaves, three-valued logic, choice. Loops over numbers are in arithmetic.cpp and
+// comparison.cpp.
+namespace skyrank::exec {
+
+using query::Op;
+
+namespace {
+
+constexpr std::array<std::uint8_t, kBlockRows> kAllNull{};
+
+bool any(const std::uint8_t* flags, std::int64_t size) {
+  return std::memchr(flags, 1, static_cast<std::size_t>(size)) != nullptr;
+}
+
+/// A stored value in its evaluation type, which holds it exactly.
+template <class T, class Stored>
+T widened(Stored value) {
+  if constexpr (std::is_same_v<Stored, Float16>) {
+    return static_cast<T>(to_float(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+}  // namespace
+
+Vec Interpreter::run(const Operation& operation, const Rows& rows, std::int64_t begin, std::int64_t size,
+                     const std::uint8_t* needed) {
+  rows_ = rows;
+  begin_ = begin;
+  size_ = size;
+  failure_.reset();
+  return evaluate(operation, needed);
+}
+
+Vec Interpreter::evaluate(const Operation& operation, Active active) {
+  if (operation.answers != nullptr) return look_up_answers(operation);
+  switch (operation.op) {
+    case Op::literal: return literal(operation);
+    case Op::column: return load(operation);
+    case Op::logical_and:
+    case Op::logical_or: return logic(operation, active);
+    case Op::case_when: return case_when(operation, active);
+    case Op::is_null: return is_null(operation, active);
+    default: break;
+  }
+  std::vector<Vec> operands = evaluate_operands(operation, active);
+  return apply(operation, operands, active);
+}
+
+std::vector<Vec> Interpreter::evaluate_operands(const Operation& operation, Active active) {
+  const std::size_t count = operation.members != nullptr ? 1 : operation.children.size();
+  std::vector<Vec> operands;
+  operands.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) operands.push_back(evaluate(*operation.children[i], active));
+  return operands;
+}
+
+// Not inlined, so that the memory of its loops does not add up along the recursion.
+[[gnu::noinline]] Vec Interpreter::apply(const Operation& operation, std::span<Vec> operands, Active active) {
+  switch (operation.op) {
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::divide:
+    case Op::modulo: return arithmetic(operation, operands, active);
+    case Op::equal:
+    case Op::not_equal:
+    case Op::less:
+    case Op::less_equal:
+    case Op::greater:
+    case Op::greater_equal: return comparison(operation.op, operands);
+    case Op::in:
+      return operation.members != nullptr ? in_members(operation, std::move(operands[0])) : in(operation, operands);
+    case Op::between: return between(operation, operands);
+    case Op::min:
+    case Op::max: return extremum(operation, operands, active);
+    case Op::logical_not: return logical_not(std::move(operands[0]));
+    default: return unary(operation, std::move(operands[0]), active);
+  }
+}
+
+Vec Interpreter::fresh(DataType type) {
+  Vec out;
+  out.type = type;
+  out.values = pool_.take();
+  out.data = out.values.as<std::byte>();
+  return out;
+}
+
+Vec Interpreter::spread(Vec vec, std::int64_t size) {
+  if (!vec.constant) return vec;
+  Vec out = fresh(vec.type);
+  with_evaluation_type(vec.type.type, [&]<class T>(T) { std::fill_n(out.values.as<T>(), size, *vec.as<T>()); });
+  take_validity(out, vec);
+  return out;
+}
+
+void Interpreter::take_validity(Vec& out, Vec& from) {
+  out.valid = from.valid;
+  out.validity = std::move(from.validity);
+}
+
+void Interpreter::intersect_validity(std::int64_t size, Vec& out, Vec& a, Vec& b) {
+  if (a.valid == nullptr) return take_validity(out, b);
+  if (b.valid == nullptr || a.valid == kAllNull.data()) return take_validity(out, a);
+  if (b.valid == kAllNull.data()) return take_validity(out, b);
+  auto* valid = a.validity.as<std::uint8_t>();
+  for (std::int64_t i = 0; i < size; ++i) valid[i] &= b.valid[i];
+  take_validity(out, a);
+}
+
+Vec Interpreter::alias(const Vec& vec) {
+  Vec out;
+  out.type = vec.type;
+  out.data = vec.data;
+  out.constant = vec.constant;
+  out.valid = vec.valid;
+  if (vec.valid != nullptr && vec.valid != kAllNull.data()) {
+    out.validity = pool_.take();
+    out.valid = std::copy_n(vec.valid, size_, out.validity.as<std::uint8_t>()) - size_;
+  }
+  return out;
+}
+
+Interpreter::Active Interpreter::all_present(std::span<const Vec> operands, Active active, Buffer& scratch) const {
+  const auto has_null = [](const Vec& operand) { return operand.valid != nullptr; };
+  if (std::none_of(operands.begin(), operands.end(), has_null)) return active;
+  auto* present = scratch.as<std::uint8_t>();
+  if (active == nullptr) {
+    std::fill_n(present, size_, std::uint8_t{1});
+  } else {
+    std::copy_n(active, size_, present);
+  }
+  for (const Vec& operand : operands) {
+    if (operand.valid == nullptr) continue;
+    for (std::int64_t i = 0; i < size_; ++i) present[i] &= operand.valid[i];
+  }
+  return present;
+}
+
+void Interpreter::record_failure(const std::uint8_t* valid, Active active,
+                                 const std::function<bool(std::int64_t)>& failed,
+                                 const std::function<std::string(std::int64_t)>& describe) {
+  const std::int64_t end = failure_ ? failure_->position : size_;
+  for (std::int64_t i = 0; i < end; ++i) {
+    if ((valid != nullptr && valid[i] == 0) || (active != nullptr && active[i] == 0) || !failed(i)) continue;
+    failure_ = Failure{i, describe(i)};
+    return;
+  }
+}
+
+Vec Interpreter::literal(const Operation& operation) {
+  Vec out;
+  out.type = operation.type;
+  out.constant = true;
+  out.data =
+      std::visit([](const auto& stored) { return static_cast<const void*>(&stored); }, operation.constant->stored);
+  if (std::holds_alternative<Null>(operation.constant->value)) out.valid = kAllNull.data();
+  return out;
+}
+
+[[gnu::noinline]] Vec Interpreter::load(const Operation& operation) {
+  const ColumnData& column = *operation.column;
+  Vec out = fresh(operation.type);
+  if (column.validity.bits != nullptr) {
+    out.validity = pool_.take();
+    out.valid = load_validity(column, rows_, begin_, size_, out.validity.as<std::uint8_t>());
+  }
+  if (column.type.type == Type::string) {
+    out.data = load_strings(column, rows_, begin_, size_, out.valid, out.values.as<std::string_view>());
+    return out;
+  }
+  if (column.type.type == Type::boolean) {
+    out.data = load_booleans(column, rows_, begin_, size_, out.values.as<std::uint8_t>());
+    return out;
+  }
+  with_stored_type(column.type.type, [&]<class Stored>(Stored) {
+    with_evaluation_type(out.type.type, [&]<class T>(T) {
+      if constexpr (std::is_same_v<Stored, T>) {
+        out.data = load_values(column, rows_, begin_, size_, out.values.as<T>());
+      } else if constexpr (!std::is_same_v<T, std::string_view> && !std::is_same_v<T, std::uint8_t>) {
+        Buffer scratch = pool_.take();
+        const Stored* stored = load_values(column, rows_, begin_, size_, scratch.as<Stored>());
+        T* values = out.values.as<T>();
+        for (std::int64_t i = 0; i < size_; ++i) values[i] = widened<T>(stored[i]);
+      }
+    });
+  });
+  return out;
+}
+
+[[gnu::noinline]] Vec Interpreter::look_up_answers(const Operation& operation) {
+  Vec out = fresh(Type::boolean);
+  out.validity = pool_.take();
+  auto* valid = out.validity.as<std::uint8_t>();
+  const std::uint8_t* present = load_validity(*operation.column, rows_, begin_, size_, valid);
+  Buffer scratch = pool_.take();
+  const std::int64_t* entries =
+      load_indices(*operation.column, rows_, begin_, size_, present, scratch.as<std::int64_t>());
+  const EntryAnswers& answers = *operation.answers;
+  auto* values = out.values.as<std::uint8_t>();
+  for (std::int64_t i = 0; i < size_; ++i) {
+    const bool is_null = present != nullptr && present[i] == 0;
+    const auto entry = is_null ? answers.null_entry() : static_cast<std::size_t>(entries[i]);
+    values[i] = answers.value[entry];
+    valid[i] = answers.valid[entry];
+  }
+  out.valid = valid;
+  return out;
+}
+
+Vec Interpreter::is_null(const Operation& operation, Active active) {
+  const Operation& child = *operation.children.front();
+  Vec operand;
+  if (child.op == Op::column) {
+    operand.validity = pool_.take();
+    operand.valid = load_validity(*child.column, rows_, begin_, size_, operand.validity.as<std::uint8_t>());
+  } else {
+    operand = evaluate(child, active);
+  }
+  Vec out = fresh(Type::boolean);
+  auto* values = out.values.as<std::uint8_t>();
+  const std::uint8_t present = operation.negated ? 1 : 0;
+  if (operand.valid == nullptr) {
+    std::fill_n(values, size_, present);
+  } else {
+    for (std::int64_t i = 0; i < size_; ++i) values[i] = (operand.valid[i] ^ 1) ^ present;
+  }
+  return out;
+}
+
+void Interpreter::negate_truth(Vec& vec) {
+  auto* values = vec.values.as<std::uint8_t>();
+  for (std::int64_t i = 0; i < size_; ++i) values[i] ^= 1;
+}
+
+/// Kleene's logic: false decides `and`, true decides `or`, even beside NULL.
+Vec Interpreter::combine_logic(Op op, Vec left, const Vec& right) {
+  const std::uint8_t flip = op == Op::logical_and ? 1 : 0;  // deciding values as 1: a ^ flip
+  Vec out = fresh(Type::boolean);
+  const auto* a = left.as<std::uint8_t>();
+  const auto* b = right.as<std::uint8_t>();
+  auto* values = out.values.as<std::uint8_t>();
+  for (std::int64_t i = 0; i < size_; ++i) {
+    values[i] = static_cast<std::uint8_t>(((a[i] ^ flip) | (b[i] ^ flip)) ^ flip);
+  }
+  if (left.valid == nullptr && right.valid == nullptr) return out;
+  out.validity = pool_.take();
+  auto* valid = out.validity.as<std::uint8_t>();
+  for (std::int64_t i = 0; i < size_; ++i) {
+    const std::uint8_t va = left.valid == nullptr ? std::uint8_t{1} : left.valid[i];
+    const std::uint8_t vb = right.valid == nullptr ? std::uint8_t{1} : right.valid[i];
+    const auto decides_a = static_cast<std::uint8_t>(va & (a[i] ^ flip));
+    const auto decides_b = static_cast<std::uint8_t>(vb & (b[i] ^ flip));
+    valid[i] = static_cast<std::uint8_t>((va & vb) | decides_a | decides_b);
+    // The value of a NULL side does not count.
+    values[i] = static_cast<std::uint8_t>((decides_a | decides_b) ^ flip);
+  }
+  out.valid = valid;
+  return out;
+}
+
+Vec Interpreter::logical_not(Vec operand) {
+  operand = spread(std::move(operand), size_);
+  Vec out = fresh(Type::boolean);
+  std::copy_n(operand.as<std::uint8_t>(), size_, out.values.as<std::uint8_t>());
+  negate_truth(out);
+  take_validity(out, operand);
+  return out;
+}
+
+Vec Interpreter::logic(const Operation& operation, Active active) {
+  Vec result = spread(evaluate(*operation.children.front(), active), size_);
+  const std::uint8_t undecided = operation.op == Op::logical_and ? 1 : 0;
+  Buffer needed_buffer = pool_.take();
+  auto* needed = needed_buffer.as<std::uint8_t>();
+  for (std::size_t child = 1; child < operation.children.size(); ++child) {
+    const auto* values = result.as<std::uint8_t>();
+    for (std::int64_t i = 0; i < size_; ++i) needed[i] = static_cast<std::uint8_t>((values[i] ^ undecided) ^ 1);
+    if (result.valid != nullptr) {
+      for (std::int64_t i = 0; i < size_; ++i) needed[i] |= result.valid[i] ^ 1;
+    }
+    if (active != nullptr) {
+      for (std::int64_t i = 0; i < size_; ++i) needed[i] &= active[i];
+    }
+    if (!any(needed, size_)) break;
+    const Vec right = spread(evaluate(*operation.children[child], needed), size_);
+    result = combine_logic(operation.op, std::move(result), right);
+  }
+  return result;
+}
+
+[[gnu::noinline]] void Interpreter::take_branch(const Vec& branch, const std::uint8_t* taken, Vec& out,
+                                                std::uint8_t* valid) {
+  with_evaluation_type(out.type.type, [&]<class T>(T) {
+    const T* from = branch.as<T>();
+    T* values = out.values.as<T>();
+    for (std::int64_t i = 0; i < size_; ++i) values[i] = taken[i] != 0 ? from[i] : values[i];
+  });
+  for (std::int64_t i = 0; i < size_; ++i) {
+    valid[i] |= taken[i] & (branch.valid == nullptr ? std::uint8_t{1} : branch.valid[i]);
+  }
+}
+
+Vec Interpreter::case_when(const Operation& operation, Active active) {
+  Vec out = fresh(operation.type);
+  out.validity = pool_.take();
+  auto* valid = out.validity.as<std::uint8_t>();
+  std::fill_n(valid, size_, std::uint8_t{0});
+  with_evaluation_type(operation.type.type, [&]<class T>(T) { std::fill_n(out.values.as<T>(), size_, T{}); });
+  Buffer open_buffer = pool_.take();  // rows that no branch has taken yet
+  Buffer taken_buffer = pool_.take();
+  auto* open = open_buffer.as<std::uint8_t>();
+  auto* taken = taken_buffer.as<std::uint8_t>();
+  if (active == nullptr) {
+    std::fill_n(open, size_, std::uint8_t{1});
+  } else {
+    std::copy_n(active, size_, open);
+  }
+  const auto& children = operation.children;
+  for (std::size_t child = 0; child < children.size() && any(open, size_); child += 2) {
+    const bool is_else = child + 1 == children.size();
+    if (is_else) {
+      std::copy_n(open, size_, taken);
+    } else {
+      const Vec condition = spread(evaluate(*children[child], open), size_);
+      const auto* truth = condition.as<std::uint8_t>();
+      for (std::int64_t i = 0; i < size_; ++i) taken[i] = open[i] & truth[i];
+      if (condition.valid != nullptr) {
+        for (std::int64_t i = 0; i < size_; ++i) taken[i] &= condition.valid[i];
+      }
+      if (!any(taken, size_)) continue;
+    }
+    const Operation& branch = *children[is_else ? child : child + 1];
+    take_branch(spread(convert(evaluate(branch, taken), operation.type, taken), size_), taken, out, valid);
+    for (std::int64_t i = 0; i < size_; ++i) {
+      open[i] = static_cast<std::uint8_t>(open[i] & (taken[i] ^ 1));
+    }
+  }
+  out.valid = valid;
+  return out;
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/expression/program.hpp"
+#include "engine/expression/vec.hpp"
+
+namespace skyrank::exec {
+
+/// Runs operations over blocks. For one thread.
+class Interpreter {
+ public:
+  /// The failure of the lowest row of a block that failed.
+  struct Failure {
+    std::int64_t position = 0;  ///< in the block
+    std::string message;
+  };
+
+  /// Values of rows[begin], ..., rows[begin + size - 1]. Check `failure()` before using them. `needed`: a byte a row, 0
+  /// for rows that cannot fail, whose values mean nothing; or null.
+  Vec run(const Operation& operation, const Rows& rows, std::int64_t begin, std::int64_t size,
+          const std::uint8_t* needed = nullptr);
+
+  const std::optional<Failure>& failure() const { return failure_; }
+
+  /// The same values as an array, one a row.
+  Vec spread(Vec vec, std::int64_t size);
+
+ private:
+  /// Rows whose value is needed: a byte each, or null for all of them. Others are computed too, but cannot fail.
+  using Active = const std::uint8_t*;
+
+  // Recursion: the frames of these are on the stack once for each level of an expression.
+  Vec evaluate(const Operation& operation, Active active);
+  std::vector<Vec> evaluate_operands(const Operation& operation, Active active);
+  Vec logic(const Operation& operation, Active active);
+  Vec case_when(const Operation& operation, Active active);
+  Vec is_null(const Operation& operation, Active active);
+
+  // Leaves, and operations whose operands are all needed.
+  Vec literal(const Operation& operation);
+  Vec load(const Operation& operation);
+  Vec look_up_answers(const Operation& operation);
+  Vec apply(const Operation& operation, std::span<Vec> operands, Active active);
+  Vec unary(const Operation& operation, Vec in, Active active);
+  Vec arithmetic(const Operation& operation, std::span<Vec> operands, Active active);
+  Vec extremum(const Operation& operation, std::span<Vec> operands, Active active);
+  Vec comparison(query::Op op, std::span<Vec> operands);
+  Vec between(const Operation& operation, std::span<Vec> operands);
+  Vec in(const Operation& operation, std::span<Vec> operands);
+  Vec in_members(const Operation& operation, Vec operand);
+  Vec logical_not(Vec operand);
+
+  /// Treatment of a value outside the type that it is converted to.
+  enum class Excess { fails, saturates_above, saturates_below };
+
+  Vec compare(query::Op op, Vec& a, Vec& b);
+  Vec subtract_times(const Operation& operation, Vec a, Vec b, Active active);
+  Vec convert(Vec vec, DataType type, Active active, Excess excess = Excess::fails);
+
+  // Decimals. `to_decimal` takes integers and decimals of no greater scale than that of `type`.
+  Vec to_decimal(Vec vec, DataType type, Active active);
+  Vec decimal_to_float(Vec vec);
+  Vec decimal_arithmetic(const Operation& operation, std::span<Vec> operands, Active active);
+  Vec decimal_unary(const Operation& operation, Vec in, Active active);
+
+  Vec combine_logic(query::Op op, Vec left, const Vec& right);
+  void negate_truth(Vec& vec);
+  /// `out` gets the values of the rows that `taken` flags.
+  void take_branch(const Vec& branch, const std::uint8_t* taken, Vec& out, std::uint8_t* valid);
+  Vec fresh(DataType type);
+
+  /// Rows of `out` are NULL where those of `a` or `b` are; takes their memory.
+  static void intersect_validity(std::int64_t size, Vec& out, Vec& a, Vec& b);
+  static void take_validity(Vec& out, Vec& from);
+  /// The same values; NULLs are copied. Must not outlive `vec`.
+  Vec alias(const Vec& vec);
+
+  /// Rows of `active` where no operand is NULL: those whose result needs the values.
+  Active all_present(std::span<const Vec> operands, Active active, Buffer& scratch) const;
+
+  /// Records a failure of the lowest position for which `failed` is true, among rows that are needed and not NULL.
+  void record_failure(const std::uint8_t* valid, Active active, const std::function<bool(std::int64_t)>& failed,
+                      const std::function<std::string(std::int64_t)>& describe);
+
+  BufferPool pool_;
+  Rows rows_;
+  std::int64_t begin_ = 0;
+  std::int64_t size_ = 0;
+  std::optional<Failure> failure_;
+};
+
+}  // namespace skyrank::exec

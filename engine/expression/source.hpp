@@ -1,0 +1,49 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "engine/expression/evaluate.hpp"
+#include "engine/expression/load.hpp"
+#include "engine/runtime/parallel.hpp"
+
+namespace skyrank::exec {
+
+/// Where the values of an expression lie: in its column if it is one, else in a column computed for it.
+struct Source {
+  Column column;
+  Rows rows;  ///< of `column`
+
+  Source(const query::BoundExpression& expression, const Table& table, const Rows& wanted)
+      : column(expression.column >= 0 ? table.column(expression.column)
+                                      : evaluate_all(expression, table, wanted, "computed")),
+        rows(expression.column >= 0 ? wanted : Rows{wanted.n, nullptr}) {}
+
+  Type type() const { return column.type().type; }
+  const ColumnData& data() const { return column.data(); }
+};
+
+/// Calls `f(begin, size, values, valid)` for blocks of all rows, in parallel: `values` as stored (uint8, 0 or 1, for
+/// booleans), `valid` as load_validity gives it. Blocks of one chunk come in order, in one thread.
+template <class T, class F>
+void for_blocks(const Source& source, F f) {
+  const ColumnData& data = source.data();
+  for_chunks(source.rows.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    T scratch[kBlockRows];
+    std::uint8_t validity[kBlockRows];
+    for (std::int64_t at = begin; at < end; at += kBlockRows) {
+      const std::int64_t size = std::min(kBlockRows, end - at);
+      const std::uint8_t* valid = load_validity(data, source.rows, at, size, validity);
+      if constexpr (std::is_same_v<T, std::uint8_t>) {
+        if (data.type.type == Type::boolean) {
+          f(at, size, load_booleans(data, source.rows, at, size, scratch), valid);
+          continue;
+        }
+      }
+      f(at, size, static_cast<const T*>(load_values(data, source.rows, at, size, scratch)), valid);
+    }
+  });
+}
+
+}  // namespace skyrank::exec

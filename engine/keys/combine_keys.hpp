@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/keys/keys.hpp"
+
+namespace skyrank::exec {
+
+/// The same keys in exactly `width` bytes (never narrower than they are). Shares memory where that is their width.
+Keys widen(const Keys& keys, std::int64_t n, kernels::KeyWidth width);
+
+/// One key column that orders rows as the given columns do lexicographically: bits side by side where they fit in 64,
+/// else dense ranks.
+Keys combine_prior(const std::vector<Keys>& columns, std::int64_t n);
+
+}  // namespace skyrank::exec

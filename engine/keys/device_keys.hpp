@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/keys/keys.hpp"
+#include "kernels/cuda/device/array.hpp"
+
+namespace skyrank::exec {
+
+/// n keys in the host's memory, or in the device's. They stay where they are if they are there.
+Keys to_host(const Keys& keys, std::int64_t n);
+Keys to_device(const Keys& keys, std::int64_t n);
+
+/// Key columns where an algorithm can read them.
+class HeldKeys {
+ public:
+  /// n keys of each of `columns`, which it views where they lie, unless they are on the device and `device` is not, or
+  /// they lie there without alignment.
+  HeldKeys(const std::vector<Keys>& columns, std::int64_t n, kernels::Device device);
+
+  std::span<const kernels::KeyColumn> columns() const { return columns_; }
+  kernels::Memory memory() const { return memory_; }
+
+ private:
+  std::vector<Keys> held_;
+  std::vector<kernels::KeyColumn> columns_;
+  kernels::Memory memory_;
+};
+
+// Counterparts of the functions of combine_keys.hpp and key_columns.hpp for keys that are on the device.
+Keys widen_on_device(const Keys& keys, std::int64_t n, kernels::KeyWidth width);
+Keys combine_prior_on_device(const std::vector<Keys>& columns, std::int64_t n);
+Keys take_on_device(const Keys& keys, std::span<const std::int64_t> positions);
+/// `positions` holds `count` of type int64, on the device.
+Keys take_on_device(const Keys& keys, const kernels::cuda::DeviceArray& positions, std::size_t count);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/keys/weighted_sum.hpp"
+#include "kernels/common/problem.hpp"
+
+namespace skyrank::exec {
+
+struct Program;
+
+/// Whether an expression has a value or NULL for every row, as far as its parts tell: integers and times may overflow
+/// where they are computed, floats and truths do not.
+bool never_fails(const query::BoundNode& node);
+
+/// What a source of fused keys may make use of. None of it changes an answer.
+struct FusedOptions {
+  bool late_filter = true;   ///< filter only rows whose keys may be in the answer
+  bool zone_maps = true;     ///< skip stretches of a column by their best value
+  bool weighted_sum = true;  ///< make keys of a weighted sum without interpreting it
+  bool raw_floats = true;    ///< compare the floats of a column as they lie
+};
+
+/// What a kernel may make use of for one query, and why or why not.
+struct FusedUse {
+  struct Entry {
+    bool used = false;
+    std::string reason;
+  };
+  Entry late_filter;
+  Entry zone_maps;
+  Entry weighted_sum;
+  Entry raw_floats;
+};
+
+/// The condition and the ranking of a query as a source of keys for a top-k kernel: what passes the condition takes
+/// part, and a key says where the value of the one ranking term stands among all values of its type. Keys order rows as
+/// those of make_keys do.
+class FusedKeys final : public kernels::KeySource {
+ public:
+  /// `query` fits.
+  FusedKeys(const query::BoundQuery& query, const Table& table, const FusedOptions& options = {});
+
+  /// Whether a query is no more than a condition and the best rows of one ranking term that has a key for every value
+  /// and, where there may be NULLs, one more.
+  static bool fits(const query::BoundQuery& query, const Table& table);
+
+  /// Bytes of the keys of a ranking term that fits.
+  static kernels::KeyWidth width_of(const query::BoundRankTerm& term, const Table& table);
+
+  kernels::KeyWidth width() const override { return width_; }
+  bool has_filter() const override { return condition_ != nullptr; }
+  bool can_filter_late() const override { return can_filter_late_ && options_.late_filter; }
+  std::optional<kernels::FloatColumn> floats() const override;
+  /// Of a ranking by a column. Made, and kept with the column, where most zones would not be read with it.
+  const void* zone_map(std::size_t k) const override;
+  std::unique_ptr<kernels::KeyReader> reader() const override;
+
+  /// Returns what a kernel that wants k rows may make use of. `floats` and zone maps serve only those that
+  /// look for a threshold.
+  FusedUse use_of(std::size_t k) const;
+
+ private:
+  FusedUse::Entry use_of_late_filter() const;
+  FusedUse::Entry use_of_zone_maps(std::size_t k) const;
+  bool zone_map_is_sound() const;
+  bool has_room_for_zone_map() const;
+  std::shared_ptr<const void> make_zone_map() const;
+
+  query::BoundRankTerm term_;
+  std::int64_t n_;
+  FusedOptions options_;
+  const ColumnData* column_ = nullptr;  ///< where the term is a column
+  std::optional<WeightedSum> sum_;      ///< where it is such a sum
+  std::shared_ptr<const Program> score_;
+  std::shared_ptr<const Program> condition_;  ///< null: all rows take part
+  kernels::KeyWidth width_;
+  mutable std::shared_ptr<const void> zone_map_;  ///< the one that this query uses
+  bool can_filter_late_ = false;                  ///< neither the condition nor the term can fail for any row
+};
+
+}  // namespace skyrank::exec

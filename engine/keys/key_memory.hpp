@@ -1,0 +1,48 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "engine/keys/keys.hpp"
+
+namespace skyrank::exec {
+
+/// Room for n keys, uninitialised.
+template <class Key>
+class KeyMemory {
+ public:
+  explicit KeyMemory(std::int64_t n)
+      : memory_(std::make_shared<kernels::Array<Key>>(static_cast<std::size_t>(n))), data_(memory_->get()) {}
+
+  Key* data() { return data_; }
+  Key& operator[](std::int64_t i) { return data_[i]; }
+  Keys keys() && { return {{data_, static_cast<kernels::KeyWidth>(sizeof(Key))}, std::move(memory_)}; }
+
+ private:
+  std::shared_ptr<kernels::Array<Key>> memory_;
+  Key* data_;
+};
+
+/// The narrowest keys that hold `max_key`.
+constexpr kernels::KeyWidth width_for(std::uint64_t max_key) {
+  const auto bits = std::bit_width(max_key);
+  if (bits <= 8) return kernels::KeyWidth::bytes1;
+  if (bits <= 16) return kernels::KeyWidth::bytes2;
+  return bits <= 32 ? kernels::KeyWidth::bytes4 : kernels::KeyWidth::bytes8;
+}
+
+/// Calls `f(Key{})` with the key type of a width.
+template <class F>
+decltype(auto) with_width(kernels::KeyWidth width, F&& f) {
+  switch (width) {
+    case kernels::KeyWidth::bytes1: return f(std::uint8_t{});
+    case kernels::KeyWidth::bytes2: return f(std::uint16_t{});
+    case kernels::KeyWidth::bytes4: return f(std::uint32_t{});
+    case kernels::KeyWidth::bytes8: break;
+  }
+  return f(std::uint64_t{});
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,388 @@
+#include "engine/keys/keys.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/expression/load.hpp"
+#include "engine/expression/numeric.hpp"
+#include "engine/expression/source.hpp"
+#include "engine/expression/vec.hpp"
+#include "engine/keys/distance.hpp"
+#include "engine/keys/key_memory.hpp"
+#include "engine/keys/ranks.hpp"
+#include "engine/keys/wide_keys.hpp"
+#include "engine/runtime/parallel.hpp"
+#include "kernels/common/keys.hpp"
+
+namespace skyrank::exec {
+
+using query::BoundExpression;
+using query::BoundPreference;
+using Kind = Preference::Kind;
+
+namespace {
+
+constexpr std::uint64_t kMaxCode = std::numeric_limits<std::uint64_t>::max();
+
+/// What the key functions of integers depend on.
+template <class T>
+struct Range {
+  T lowest = std::numeric_limits<T>::max();
+  T highest = std::numeric_limits<T>::min();
+  bool any_value = false;
+  bool any_null = false;
+
+  Range& operator+=(const Range& other) {
+    lowest = std::min(lowest, other.lowest);
+    highest = std::max(highest, other.highest);
+    any_value |= other.any_value;
+    any_null |= other.any_null;
+    return *this;
+  }
+};
+
+template <class T>
+Range<T> range_of_block(const T* values, const std::uint8_t* valid, std::int64_t size) {
+  Range<T> range;
+  if (valid == nullptr) {
+    for (std::int64_t i = 0; i < size; ++i) {
+      range.lowest = std::min(range.lowest, values[i]);
+      range.highest = std::max(range.highest, values[i]);
+    }
+    range.any_value = size > 0;
+    return range;
+  }
+  for (std::int64_t i = 0; i < size; ++i) {
+    // A NULL stands for the values that change nothing.
+    range.lowest = std::min(range.lowest, valid[i] != 0 ? values[i] : std::numeric_limits<T>::max());
+    range.highest = std::max(range.highest, valid[i] != 0 ? values[i] : std::numeric_limits<T>::min());
+    range.any_value |= valid[i] != 0;
+  }
+  range.any_null = true;
+  return range;
+}
+
+/// The range of the values; [0, 0] when all are NULL.
+template <class T>
+Range<T> range_of(const Source& source) {
+  std::vector<Range<T>> parts(static_cast<std::size_t>(num_chunks(source.rows.n)));
+  for_blocks<T>(source, [&](std::int64_t begin, std::int64_t size, const T* values, const std::uint8_t* valid) {
+    parts[static_cast<std::size_t>(begin / kChunkRows)] += range_of_block(values, valid, size);
+  });
+  Range<T> range;
+  for (const Range<T>& part : parts) range += part;
+  if (!range.any_value) range.lowest = range.highest = 0;
+  return range;
+}
+
+/// Keys `code(value)`, at most `max_code`, and one more for NULL where there are any.
+template <class T, class Code>
+Keys encode(const Source& source, std::uint64_t max_code, bool any_null, Code code) {
+  const std::int64_t n = source.rows.n;
+  if (any_null && max_code == kMaxCode) {
+    // One code too many for 64 bits: as many ranks as there are different values.
+    KeyMemory<std::uint64_t> codes(n);
+    Vector<std::uint8_t> present(static_cast<std::size_t>(n), 1);
+    for_blocks<T>(source, [&](std::int64_t begin, std::int64_t size, const T* values, const std::uint8_t* valid) {
+      for (std::int64_t i = 0; i < size; ++i) codes[begin + i] = static_cast<std::uint64_t>(code(values[i]));
+      if (valid != nullptr) std::copy_n(valid, size, present.begin() + begin);
+    });
+    return dense_ranks(codes.data(), present.data(), n);
+  }
+  const std::uint64_t null_code = max_code + 1;
+  return with_width(width_for(any_null ? null_code : max_code), [&]<class Key>(Key) {
+    KeyMemory<Key> keys(n);
+    for_blocks<T>(source, [&](std::int64_t begin, std::int64_t size, const T* values, const std::uint8_t* valid) {
+      Key* out = keys.data() + begin;
+      for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<Key>(code(values[i]));
+      if (valid == nullptr) return;
+      for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : static_cast<Key>(null_code);
+    });
+    return std::move(keys).keys();
+  });
+}
+
+template <class T>
+Keys integer_keys(const Source& source, bool high) {
+  const Range<T> range = range_of<T>(source);
+  using Code = kernels::IntegerKey<T>;
+  const Code code(high ? range.highest : range.lowest, high);
+  return encode<T>(source, code(high ? range.lowest : range.highest), range.any_null, code);
+}
+
+template <class Bits>
+Keys float_keys(const Source& source, bool high) {
+  KeyMemory<Bits> keys(source.rows.n);
+  for_blocks<Bits>(source, [&](std::int64_t begin, std::int64_t size, const Bits* values, const std::uint8_t* valid) {
+    Bits* out = keys.data() + begin;
+    for (std::int64_t i = 0; i < size; ++i) out[i] = kernels::float_key(values[i], high);
+    if (valid == nullptr) return;
+    for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : kernels::kNullKey<Bits>;
+  });
+  return std::move(keys).keys();
+}
+
+/// `low` and `high`.
+Keys value_keys(const BoundExpression& expression, const Table& table, const Rows& rows, bool high) {
+  const Source source(expression, table, rows);
+  if (source.type() == Type::string) throw std::logic_error("keys of strings: " + expression.text);
+  return with_stored_type(source.type(), [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, Float16>) {
+      return float_keys<std::uint16_t>(source, high);
+    } else if constexpr (std::is_same_v<T, float>) {
+      return float_keys<std::uint32_t>(source, high);
+    } else if constexpr (std::is_same_v<T, double>) {
+      return float_keys<std::uint64_t>(source, high);
+    } else if constexpr (std::is_same_v<T, Int128>) {
+      return wide_value_keys(source, high);
+    } else {
+      return integer_keys<T>(source, high);
+    }
+  });
+}
+
+double to_double(Float16 value) { return static_cast<double>(to_float(value)); }
+double to_double(double value) { return value; }
+
+double number_of(const Value& value) {
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return static_cast<double>(*i);
+  if (const auto* u = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*u);
+  return std::get<double>(value);
+}
+
+template <class T>
+Keys float_distance_keys(const Source& source, double from, double to, bool inverted) {
+  KeyMemory<std::uint64_t> keys(source.rows.n);
+  for_blocks<T>(source, [&](std::int64_t begin, std::int64_t size, const T* values, const std::uint8_t* valid) {
+    std::uint64_t* out = keys.data() + begin;
+    for (std::int64_t i = 0; i < size; ++i) {
+      const double x = to_double(values[i]);
+      const double outside = x < from ? from - x : x - to;
+      const double distance = x >= from && x <= to ? 0.0 : outside;  // NaN stays NaN
+      out[i] = kernels::float_key(std::bit_cast<std::uint64_t>(distance), inverted);
+    }
+    if (valid == nullptr) return;
+    for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : kernels::kNullKey<std::uint64_t>;
+  });
+  return std::move(keys).keys();
+}
+
+template <class T>
+Keys integer_distance_keys(const Source& source, const Value& from, const Value& to, bool inverted) {
+  const Range<T> range = range_of<T>(source);
+  const kernels::DistanceKey distance = distance_key(from, to, source.column.type(), range.lowest, range.highest);
+  const kernels::IntegerKey<T> offset(range.lowest, false);
+  // Keys grow away from the range, so the largest is at an end.
+  const std::uint64_t max_code = std::max(distance(0), distance(offset(range.highest)));
+  return encode<T>(source, max_code, range.any_null, [&](T value) {
+    const std::uint64_t code = distance(offset(value));
+    return inverted ? max_code - code : code;
+  });
+}
+
+/// `around` (from == to) and `between`.
+Keys distance_keys(const BoundPreference& term, const Value& from, const Value& to, const Table& table,
+                   const Rows& rows) {
+  const Source source(term.expression, table, rows);
+  return with_stored_type(source.type(), [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>) {
+      return integer_distance_keys<T>(source, from, to, term.inverted);
+    } else if constexpr (std::is_same_v<T, Int128>) {
+      return wide_distance_keys(source, from, to, term.inverted);
+    } else {
+      return float_distance_keys<T>(source, number_of(from), number_of(to), term.inverted);
+    }
+  });
+}
+
+/// Levels of the listed values, as values of an evaluation type. The last level is that of all other values.
+template <class T>
+class Levels {
+ public:
+  Levels(const std::vector<std::vector<Value>>& sets, DataType type) : num_sets_(sets.size()) {
+    for (std::size_t level = 0; level < sets.size(); ++level) {
+      for (const Value& value : sets[level]) add(value, type, level);
+    }
+  }
+
+  std::uint64_t last() const { return num_sets_; }
+  std::uint64_t operator()(const T& value) const {
+    const auto found = levels_.find(value);
+    return found == levels_.end() ? last() : found->second;
+  }
+
+ private:
+  void add(const Value& value, DataType type, std::size_t level) {
+    if constexpr (std::is_same_v<T, std::string_view>) {
+      // Views the preference's own text, which outlives the levels; a converted copy would not.
+      if (const auto* text = std::get_if<std::string>(&value)) levels_.emplace(*text, level);
+    } else {
+      const std::optional<Value> converted = convert_exactly(value, type);
+      if (converted && !std::holds_alternative<Null>(*converted)) levels_.emplace(stored_value<T>(*converted), level);
+    }
+  }
+
+  struct Hash {
+    std::size_t operator()(const T& value) const {
+      if constexpr (std::is_same_v<T, Int128>) {
+        return std::hash<std::uint64_t>()(static_cast<std::uint64_t>(value) ^ static_cast<std::uint64_t>(value >> 64));
+      } else {
+        return std::hash<T>()(value);
+      }
+    }
+  };
+
+  std::unordered_map<T, std::uint64_t, Hash> levels_;
+  std::uint64_t num_sets_;
+};
+
+/// Keys of `in`: a level, then NaN, then NULL.
+struct LevelCodes {
+  std::uint64_t last = 0;
+  bool inverted = false;
+
+  std::uint64_t nan() const { return last + 1; }
+  std::uint64_t operator()(std::uint64_t level) const { return inverted ? last - level : level; }
+};
+
+template <class T, class Stored>
+Keys number_level_keys(const Source& source, const Levels<T>& levels, LevelCodes codes) {
+  constexpr bool is_float = std::is_same_v<T, double>;
+  const bool any_null = source.column.may_have_nulls();
+  return encode<Stored>(source, is_float ? codes.nan() : codes.last, any_null, [&](Stored stored) {
+    if constexpr (is_float) {
+      const double value = to_double(stored);
+      return value != value ? codes.nan() : codes(levels(value));
+    } else {
+      return codes(levels(static_cast<T>(stored)));
+    }
+  });
+}
+
+/// Codes of a block of strings; a dictionary's entries are looked up once each.
+class StringCodes {
+ public:
+  StringCodes(const Source& source, const Levels<std::string_view>& levels, LevelCodes codes)
+      : source_(source), levels_(levels), codes_(codes) {
+    const ColumnData& data = source.data();
+    by_entry_ = data.layout == Layout::dictionary && data.dictionary->length <= source.rows.n;
+    if (!by_entry_) return;
+    // One entry more: NULL rows look up entry 0, even of an empty dictionary.
+    entries_.resize(static_cast<std::size_t>(data.dictionary->length) + 1);
+    for (std::int64_t i = 0; i < data.dictionary->length; ++i) {
+      if (data.dictionary->validity(i)) entries_[static_cast<std::size_t>(i)] = code(data.dictionary->string_at(i));
+    }
+  }
+
+  template <class Key>
+  void operator()(std::int64_t begin, std::int64_t size, const std::uint8_t* valid, Key* out) const {
+    if (by_entry_) {
+      std::int64_t scratch[kBlockRows];
+      const std::int64_t* indices = load_indices(source_.data(), source_.rows, begin, size, valid, scratch);
+      for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<Key>(entries_[static_cast<std::size_t>(indices[i])]);
+    } else {
+      std::string_view scratch[kBlockRows];
+      const std::string_view* values = load_strings(source_.data(), source_.rows, begin, size, valid, scratch);
+      for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<Key>(code(values[i]));
+    }
+  }
+
+ private:
+  std::uint64_t code(std::string_view value) const { return codes_(levels_(value)); }
+
+  const Source& source_;
+  const Levels<std::string_view>& levels_;
+  LevelCodes codes_;
+  bool by_entry_ = false;
+  Vector<std::uint64_t> entries_;
+};
+
+Keys string_level_keys(const Source& source, const Levels<std::string_view>& levels, LevelCodes codes) {
+  const bool any_null = source.column.may_have_nulls();
+  const std::uint64_t null_code = codes.last + 1;
+  const StringCodes fill(source, levels, codes);
+  return with_width(width_for(any_null ? null_code : codes.last), [&]<class Key>(Key) {
+    KeyMemory<Key> keys(source.rows.n);
+    for_chunks(source.rows.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+      std::uint8_t validity[kBlockRows];
+      for (std::int64_t at = begin; at < end; at += kBlockRows) {
+        const std::int64_t size = std::min(kBlockRows, end - at);
+        const std::uint8_t* valid = load_validity(source.data(), source.rows, at, size, validity);
+        Key* out = keys.data() + at;
+        fill(at, size, valid, out);
+        if (valid == nullptr) continue;
+        for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : static_cast<Key>(null_code);
+      }
+    });
+    return std::move(keys).keys();
+  });
+}
+
+Keys level_keys(const BoundPreference& term, const Table& table, const Rows& rows) {
+  const Source source(term.expression, table, rows);
+  const LevelCodes codes{term.values.size(), term.inverted};
+  const DataType type = term.expression.root->type;
+  return with_evaluation_type(type.type, [&]<class T>(T) {
+    const Levels<T> levels(term.values, type);
+    if constexpr (std::is_same_v<T, std::string_view>) {
+      return string_level_keys(source, levels, codes);
+    } else {
+      return with_stored_type(source.type(), [&]<class Stored>(Stored) -> Keys {
+        // Of all pairs, those where the evaluation type widens the stored one.
+        constexpr bool is_float = std::is_floating_point_v<Stored> || std::is_same_v<Stored, Float16>;
+        if constexpr (is_float == std::is_same_v<T, double>) {
+          return number_level_keys<T, Stored>(source, levels, codes);
+        } else {
+          throw std::logic_error("an expression is not of its evaluation type: " + term.expression.text);
+        }
+      });
+    }
+  });
+}
+
+/// `where`: NULL counts as not true.
+Keys condition_keys(const BoundPreference& term, const Table& table, const Rows& rows) {
+  const Source source(term.expression, table, rows);
+  const std::uint8_t inverted = term.inverted ? 1 : 0;
+  KeyMemory<std::uint8_t> keys(rows.n);
+  for_blocks<std::uint8_t>(
+      source, [&](std::int64_t begin, std::int64_t size, const std::uint8_t* truth, const std::uint8_t* valid) {
+        std::uint8_t* out = keys.data() + begin;
+        for (std::int64_t i = 0; i < size; ++i) {
+          const std::uint8_t is_true = valid == nullptr ? truth[i] : truth[i] & valid[i];
+          out[i] = static_cast<std::uint8_t>((is_true ^ 1) ^ inverted);
+        }
+      });
+  return std::move(keys).keys();
+}
+
+}  // namespace
+
+Keys make_keys(const BoundPreference& term, const Table& table, const Rows& rows) {
+  switch (term.kind) {
+    case Kind::low: return value_keys(term.expression, table, rows, term.inverted);
+    case Kind::high: return value_keys(term.expression, table, rows, !term.inverted);
+    case Kind::around: return distance_keys(term, term.target, term.target, table, rows);
+    case Kind::between: return distance_keys(term, term.target, term.upper, table, rows);
+    case Kind::in: return level_keys(term, table, rows);
+    case Kind::where: return condition_keys(term, table, rows);
+    case Kind::pareto:
+    case Kind::prior:
+    case Kind::inverse: break;
+  }
+  throw std::logic_error("keys of a composed preference");
+}
+
+Keys make_keys(const query::BoundRankTerm& term, const Table& table, const Rows& rows) {
+  return value_keys(term.expression, table, rows, term.high);
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,12 @@
+#include "engine/keys/ranks.hpp"
+
+namespace skyrank::exec {
+
+Keys dense_ranks(const std::uint64_t* codes, const std::uint8_t* present, std::int64_t n) {
+  return ranks_of_rows(n, [=](RowId a, RowId b) {
+    if (present[a] != present[b]) return present[a] > present[b];
+    return present[a] != 0 && codes[a] < codes[b];
+  });
+}
+
+}  // namespace skyrank::exec

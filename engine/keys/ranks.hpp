@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+
+#include "engine/keys/key_memory.hpp"
+#include "engine/runtime/query_memory.hpp"
+#include "engine/runtime/stop.hpp"
+#include "kernels/cpu/parallel.hpp"
+
+namespace skyrank::exec {
+
+/// Returns dense ranks of rows by a strict weak order on them: sorts, then numbers the runs of equal rows.
+template <class Less>
+Keys ranks_of_rows(std::int64_t n, Less less) {
+  Vector<RowId> rows(static_cast<std::size_t>(n));
+  std::iota(rows.begin(), rows.end(), RowId{0});
+  const std::stop_token& stop = current_stop();
+  kernels::parallel_sort(rows.begin(), rows.end(), less, kernels::Context{.stop = stop});
+  std::uint64_t distinct = n == 0 ? 0 : 1;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    check_at(static_cast<std::int64_t>(i), stop);
+    distinct += less(rows[i - 1], rows[i]) ? 1 : 0;
+  }
+  return with_width(width_for(distinct == 0 ? 0 : distinct - 1), [&]<class Key>(Key) {
+    KeyMemory<Key> keys(n);
+    Key rank = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      check_at(static_cast<std::int64_t>(i), stop);
+      if (i > 0 && less(rows[i - 1], rows[i])) ++rank;
+      keys[rows[i]] = rank;
+    }
+    return std::move(keys).keys();
+  });
+}
+
+/// Ranks of n codes among their different values, from 0; rows with `present[i] == 0` rank behind all others.
+Keys dense_ranks(const std::uint64_t* codes, const std::uint8_t* present, std::int64_t n);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/expression/evaluate.hpp"
+#include "engine/keys/block_keys.hpp"
+
+namespace skyrank::exec {
+
+/// A score like `0.3 * a + b - 2 * c` over float32 and float64 columns without NULLs that lie contiguously, whose keys
+/// are made a block at a time. They are those of what the evaluator gives, bit for bit: the same operations in the same
+/// order, each rounded.
+class WeightedSum {
+ public:
+  /// Nothing if the expression is not such a sum, from left to right, of columns and products of a number and a column.
+  static std::optional<WeightedSum> match(const query::BoundExpression& expression, const Table& table);
+
+  /// Keys of the values of rows [begin, begin + size), at most kBlockRows.
+  void encode(std::int64_t begin, std::int64_t size, bool high, std::uint64_t* keys) const;
+
+ private:
+  std::vector<SumTerm> terms_;
+};
+
+}  // namespace skyrank::exec

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/expression/evaluate.hpp"
+
+namespace skyrank::exec {
+
+/// Equivalence classes of the positions [0, n) of a row set, numbered in order of their first position.
+struct Classes {
+  Vector<std::int64_t> of;     ///< per position: its class
+  Vector<std::int64_t> first;  ///< per class: its first position; ascending
+
+  std::int64_t count() const { return static_cast<std::int64_t>(first.size()); }
+};
+
+/// Classes of equal values in all the columns (of any type). NULLs are equal to each other, NaNs too, and -0.0 to 0.0.
+Classes classify(const Table& table, std::span<const int> columns, const Rows& rows);
+
+/// A column of a table as a bound expression.
+query::BoundExpression column_expression(const Table& table, int column);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/expression/evaluate.hpp"
+
+namespace skyrank::exec {
+
+/// The values of `column` at `rows`, in that order, with the column's type and the stored bits; -1 gives NULL. The
+/// result owns its memory. Strings of any layout come back as utf8 (large_utf8 beyond 2 GiB), booleans as bytes.
+Column gather(const Column& column, std::span<const RowId> rows, std::string name);
+
+/// The values of an expression at `rows` (distinct, in any order): the stored values of a plain column, else values of
+/// the evaluation type. DataError names the lowest row on which the expression fails.
+Column gather(const query::BoundExpression& expression, const Table& table, std::span<const RowId> rows,
+              std::string name);
+
+/// A column of row ids.
+Column row_column(std::span<const RowId> rows, std::string name);
+
+/// Indices 0, 1, ... that sort distinct numbers ascending; empty when they are ascending already.
+Vector<std::int64_t> ascending_order(std::span<const std::int64_t> numbers);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,309 @@
+#include "engine/operators/group.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <skyrank/error.hpp>
+
+#include "engine/decimal.hpp"
+#include "engine/operators/classes.hpp"
+#include "engine/operators/gather.hpp"
+#include "engine/operators/partition.hpp"
+#include "engine/runtime/ranges.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+__extension__ using Int128 = __int128;  // no sum of fewer than 2^63 values of 64 bits overflows it
+
+constexpr std::int64_t kPieceRows = std::int64_t{1} << 13;
+
+/// A part of one group's rows, [begin, end) in the order of the segments. Aggregates are computed per piece and the
+/// pieces of a group merged in order: parallel within large groups, and the same for any number of threads.
+struct Piece {
+  std::int64_t group = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+Vector<Piece> cut_into_pieces(const Segments& groups) {
+  Vector<Piece> pieces;
+  for (std::int64_t g = 0; g < groups.count(); ++g) {
+    for (std::int64_t begin = groups.bounds[g]; begin < groups.bounds[g + 1]; begin += kPieceRows) {
+      pieces.push_back({g, begin, std::min(begin + kPieceRows, groups.bounds[g + 1])});
+    }
+  }
+  return pieces;
+}
+
+/// What is known of the input while groups are aggregated.
+struct Input {
+  const Table& table;
+  const Rows& rows;
+  const Segments& groups;
+  const Vector<RowId>& first_rows;
+  Vector<Piece> pieces;
+};
+
+/// One state a group: fold(state, position) over a group's positions in pieces, then merge(state, next piece's state).
+template <class State, class Fold, class Merge>
+Vector<State> reduce(const Input& input, const Fold& fold, const Merge& merge) {
+  Vector<State> partial(input.pieces.size());
+  constexpr std::int64_t kPiecesPerTask = 1024;  // groups may be as small as one row
+  const std::int64_t grain = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(input.pieces.size()) * kPieceRows / std::max<std::int64_t>(input.rows.n, 1), 1,
+      kPiecesPerTask);
+  for_each_range(static_cast<std::int64_t>(input.pieces.size()), grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t p = begin; p < end; ++p) {
+      for (std::int64_t i = input.pieces[p].begin; i < input.pieces[p].end; ++i) fold(partial[p], input.groups.at(i));
+    }
+  });
+  Vector<State> states(static_cast<std::size_t>(input.groups.count()));
+  for (std::size_t p = 0; p < partial.size(); ++p) merge(states[input.pieces[p].group], partial[p]);
+  return states;
+}
+
+template <class T>
+const T* values_of(const Column& column) {
+  return static_cast<const T*>(column.data().values);
+}
+
+/// A column of values, which it copies.
+template <class T>
+Column owned(const std::string& name, const Vector<T>& values, const std::vector<bool>& valid = {}) {
+  QueryMemory::hold(values.size() * sizeof(T));
+  return Column::own(name, std::vector<T>(values.begin(), values.end()), valid);
+}
+
+Column count_values(const Input& input, const query::BoundAggregate& aggregate, const Column* argument) {
+  auto counts = reduce<std::int64_t>(
+      input,
+      [&](std::int64_t& count, std::int64_t i) { count += argument == nullptr || !argument->is_null(i) ? 1 : 0; },
+      [](std::int64_t& count, std::int64_t more) { count += more; });
+  return owned(aggregate.name, counts);
+}
+
+/// Sum and number of the values that are not NULL.
+template <class Sum>
+struct Total {
+  Sum sum = 0;
+  std::int64_t count = 0;
+};
+
+template <class T, class Sum>
+Vector<Total<Sum>> total(const Input& input, const Column& argument) {
+  const T* values = values_of<T>(argument);
+  return reduce<Total<Sum>>(
+      input,
+      [&](Total<Sum>& t, std::int64_t i) {
+        if (argument.is_null(i)) return;
+        t.sum += static_cast<Sum>(values[i]);
+        ++t.count;
+      },
+      [](Total<Sum>& t, const Total<Sum>& more) {
+        t.sum += more.sum;
+        t.count += more.count;
+      });
+}
+
+/// finish(total, group) for groups that have values, NULL for the others.
+template <class Out, class Sum, class Finish>
+Column finish_totals(const std::string& name, const Vector<Total<Sum>>& totals, const Finish& finish) {
+  Vector<Out> values;
+  values.reserve(totals.size());
+  QueryMemory::hold(totals.size() / 4 + 1);  // the flags here, and as bits of the column
+  std::vector<bool> valid;
+  valid.reserve(totals.size());
+  for (std::size_t g = 0; g < totals.size(); ++g) {
+    valid.push_back(totals[g].count > 0);
+    values.push_back(totals[g].count > 0 ? finish(totals[g], g) : Out{});
+  }
+  return owned(name, values, valid);
+}
+
+template <class T>
+Column sum_integers(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  return finish_totals<T>(
+      aggregate.name, total<T, Int128>(input, argument), [&](const Total<Int128>& t, std::size_t g) {
+        if (t.sum < std::numeric_limits<T>::min() || t.sum > std::numeric_limits<T>::max()) {
+          throw DataError("sum(" + aggregate.argument->text + ") overflows " + to_string(DataType(type_of<T>())) +
+                              " in the group of row " + std::to_string(input.first_rows[g]),
+                          aggregate.argument->location);
+        }
+        return static_cast<T>(t.sum);
+      });
+}
+
+Column sum_floats(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  return finish_totals<double>(aggregate.name, total<double, double>(input, argument),
+                               [](const Total<double>& t, std::size_t) { return t.sum; });
+}
+
+/// Sum and number of the decimals that are not NULL.
+struct DecimalTotal {
+  WideSum sum;
+  std::int64_t count = 0;
+};
+
+template <class T>
+Vector<DecimalTotal> total_decimals(const Input& input, const Column& argument) {
+  const T* values = values_of<T>(argument);
+  return reduce<DecimalTotal>(
+      input,
+      [&](DecimalTotal& t, std::int64_t i) {
+        if (argument.is_null(i)) return;
+        t.sum += Int128{values[i]};
+        ++t.count;
+      },
+      [](DecimalTotal& t, const DecimalTotal& more) {
+        t.sum += more.sum;
+        t.count += more.count;
+      });
+}
+
+Vector<DecimalTotal> total_decimals(const Input& input, const Column& argument) {
+  return argument.type().type == Type::decimal64 ? total_decimals<std::int64_t>(input, argument)
+                                                 : total_decimals<Int128>(input, argument);
+}
+
+Column sum_decimals(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  const Vector<DecimalTotal> totals = total_decimals(input, argument);
+  QueryMemory::hold(totals.size() * sizeof(Int128) + totals.size() / 4 + 1);
+  std::vector<Int128> values;
+  std::vector<bool> valid;
+  const Int128 limit = power_of_ten(kMaxDigits128 - 1) * 10;
+  for (std::size_t g = 0; g < totals.size(); ++g) {
+    const std::optional<Int128> sum = totals[g].sum.value();
+    if (!sum || *sum <= -limit || *sum >= limit) {
+      throw DataError("sum(" + aggregate.argument->text + ") overflows " + to_string(aggregate.type) +
+                          " in the group of row " + std::to_string(input.first_rows[g]),
+                      aggregate.argument->location);
+    }
+    values.push_back(*sum);
+    valid.push_back(totals[g].count > 0);
+  }
+  return Column::own_as(aggregate.name, aggregate.type, std::move(values), valid);
+}
+
+Column average_decimals(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  const Vector<DecimalTotal> totals = total_decimals(input, argument);
+  QueryMemory::hold(totals.size() / 4 + 1);
+  Vector<double> values;
+  std::vector<bool> valid;
+  for (const DecimalTotal& total : totals) {
+    values.push_back(total.count > 0 ? total.sum.average(total.count, argument.type().scale) : 0);
+    valid.push_back(total.count > 0);
+  }
+  return owned(aggregate.name, values, valid);
+}
+
+template <class T, class Sum>
+Column average(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  return finish_totals<double>(aggregate.name, total<T, Sum>(input, argument), [](const Total<Sum>& t, std::size_t) {
+    return static_cast<double>(t.sum) / static_cast<double>(t.count);
+  });
+}
+
+bool is_nan(double value) { return std::isnan(value); }
+template <class T>
+bool is_nan(T) {
+  return false;
+}
+
+/// The value nearest to the sought end, taken from the first row that has it. NaN only where there is nothing else.
+template <class T>
+Column extreme_of(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  const T* values = values_of<T>(argument);
+  const bool highest = aggregate.function == Aggregate::Function::max;
+  const auto better = [&](T a, T b) { return is_nan(b) ? !is_nan(a) : (highest ? a > b : a < b); };
+  struct Best {
+    std::int64_t position = -1;
+  };
+  const auto offer = [&](Best& best, std::int64_t i) {
+    if (best.position < 0 || better(values[i], values[best.position])) best.position = i;
+  };
+  const Vector<Best> best = reduce<Best>(
+      input,
+      [&](Best& b, std::int64_t i) {
+        if (!argument.is_null(i)) offer(b, i);
+      },
+      [&](Best& b, const Best& other) {
+        if (other.position >= 0) offer(b, other.position);
+      });
+  const bool plain = aggregate.argument->column >= 0;
+  Vector<RowId> from;
+  from.reserve(best.size());
+  for (const Best& b : best) from.push_back(b.position >= 0 && plain ? input.rows[b.position] : b.position);
+  return gather(plain ? input.table.column(aggregate.argument->column) : argument, from, aggregate.name);
+}
+
+Column extreme(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  switch (argument.type().type) {
+    case Type::boolean: return extreme_of<std::uint8_t>(input, aggregate, argument);
+    case Type::date: return extreme_of<std::int32_t>(input, aggregate, argument);
+    case Type::uint64: return extreme_of<std::uint64_t>(input, aggregate, argument);
+    case Type::decimal128: return extreme_of<Int128>(input, aggregate, argument);
+    case Type::float64: return extreme_of<double>(input, aggregate, argument);
+    default: return extreme_of<std::int64_t>(input, aggregate, argument);  // int64, decimal64 and timestamps
+  }
+}
+
+Column sum(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  switch (argument.type().type) {
+    case Type::uint64: return sum_integers<std::uint64_t>(input, aggregate, argument);
+    case Type::float64: return sum_floats(input, aggregate, argument);
+    case Type::decimal64:
+    case Type::decimal128: return sum_decimals(input, aggregate, argument);
+    default: return sum_integers<std::int64_t>(input, aggregate, argument);
+  }
+}
+
+Column avg(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  switch (argument.type().type) {
+    case Type::uint64: return average<std::uint64_t, Int128>(input, aggregate, argument);
+    case Type::float64: return average<double, double>(input, aggregate, argument);
+    case Type::decimal64:
+    case Type::decimal128: return average_decimals(input, aggregate, argument);
+    default: return average<std::int64_t, Int128>(input, aggregate, argument);
+  }
+}
+
+Column aggregate_column(const Input& input, const query::BoundAggregate& aggregate) {
+  if (!aggregate.argument) return count_values(input, aggregate, nullptr);
+  const Column argument = evaluate_all(*aggregate.argument, input.table, input.rows, aggregate.name);
+  switch (aggregate.function) {
+    case Aggregate::Function::count: return count_values(input, aggregate, &argument);
+    case Aggregate::Function::sum: return sum(input, aggregate, argument);
+    case Aggregate::Function::avg: return avg(input, aggregate, argument);
+    case Aggregate::Function::min:
+    case Aggregate::Function::max: break;
+  }
+  return extreme(input, aggregate, argument);
+}
+
+}  // namespace
+
+Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows) {
+  const Classes classes = classify(table, group.columns, rows);
+  const Segments groups = segments_of(classes);
+  Vector<RowId> first_rows;
+  first_rows.reserve(classes.first.size());
+  for (const std::int64_t position : classes.first) first_rows.push_back(rows[position]);
+  const Input input{table, rows, groups, first_rows, cut_into_pieces(groups)};
+  std::vector<Column> columns;
+  for (const int index : group.columns) {
+    columns.push_back(gather(table.column(index), first_rows, table.column(index).name()));
+  }
+  for (const query::BoundAggregate& aggregate : group.aggregates) {
+    columns.push_back(aggregate_column(input, aggregate));
+  }
+  return {Table(std::move(columns)), std::move(first_rows)};
+}
+
+}  // namespace skyrank::exec

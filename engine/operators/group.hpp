@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/expression/evaluate.hpp"
+
+namespace skyrank::exec {
+
+/// The table that `group_by` derives, one row a group, in order of the groups' first rows.
+struct Grouped {
+  Table table;               ///< the group columns (values of the first row), then the aggregates
+  Vector<RowId> first_rows;  ///< per group: its first row in the input; ascending
+};
+
+/// Groups `rows` of a table. NULLs form one group, NaNs one, and -0.0 goes with 0.0; no columns make one group of all
+/// rows. Aggregates skip NULLs; sum, min, max and avg of nothing are NULL. Sums of integers are exact, those of floats
+/// are added in an order that does not depend on the number of threads. min and max ignore NaN where there are numbers.
+/// DataError for a sum that overflows, naming the group's first row.
+Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows);
+
+}  // namespace skyrank::exec

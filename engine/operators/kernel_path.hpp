@@ -1,0 +1,93 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <skyrank/plan.hpp>
+
+#include "engine/runtime/execution_context.hpp"
+#include "engine/runtime/stopwatch.hpp"
+#include "kernels/common/problem.hpp"
+#include "planner/choose.hpp"
+
+// Chooses the path of a kernel, runs it, and books what it did.
+namespace skyrank::exec {
+
+/// What a number of kernel runs did together. Times of runs side by side add up.
+struct Report {
+  std::int64_t rows = 0;
+  double ms = 0;
+  double transfer_ms = 0;  ///< of `ms`, to and from a device
+  kernels::Work work;
+
+  Report& operator+=(const Report& other) {
+    rows += other.rows;
+    ms += other.ms;
+    transfer_ms += other.transfer_ms;
+    work += other.work;
+    return *this;
+  }
+};
+
+/// Asks the planner for the path of every problem of a stage. The largest problem gets the path for its exact size, all
+/// smaller ones that of the next power of two, so that a million small partitions cost few choices and the choice does
+/// not depend on the order of execution. Thread-safe.
+template <class Algorithm>
+class Chooser {
+ public:
+  using Shape = typename Algorithm::Shape;
+
+  Chooser(const ExecutionContext& context, std::int64_t largest, const planner::Statistics& statistics)
+      : context_(context), largest_(static_cast<std::size_t>(largest)), statistics_(statistics) {}
+
+  const planner::Choice<Algorithm>& operator()(Shape shape) {
+    if (shape.n < largest_) shape.n = std::min(std::bit_ceil(shape.n), largest_);
+    const std::lock_guard lock(mutex_);
+    const auto known = choices_.find(shape.n);
+    if (known != choices_.end()) return known->second;
+    const planner::Machine machine = with_memory_left(context_.machine);
+    return choices_.emplace(shape.n, planner::choose(shape, context_.constraints, machine, statistics_)).first->second;
+  }
+
+ private:
+  const ExecutionContext& context_;
+  std::size_t largest_;
+  planner::Statistics statistics_;
+  std::mutex mutex_;
+  std::map<std::size_t, planner::Choice<Algorithm>> choices_;
+};
+
+/// Runs the chosen algorithm and books what it did.
+template <class Algorithm>
+auto run_path(const planner::Choice<Algorithm>& path, const typename Algorithm::Problem& problem,
+              const ExecutionContext& context, Report& report) {
+  Stopwatch watch;
+  auto solution = path.algorithm->run(problem, path.parameters, context.kernel_context);
+  double transfer_ms = 0;
+  if constexpr (requires { solution.times; }) transfer_ms = solution.times.h2d_ms + solution.times.d2h_ms;
+  report += {static_cast<std::int64_t>(solution.rows.size()), watch.lap(), transfer_ms, solution.work};
+  return std::move(solution.rows);
+}
+
+/// Writes a choice into the plan.
+template <class Algorithm>
+void describe_path(const planner::Choice<Algorithm>& path, PlanNode& node) {
+  node.algorithm = path.algorithm->name;
+  node.device = path.algorithm->device == kernels::Device::cpu ? "cpu" : "cuda";
+  node.reason = path.reason;
+  node.predicted_ms = path.seconds * 1e3;
+  node.predicted_bytes = path.bytes;
+  node.parameters.clear();
+  for (const kernels::Parameter& parameter : path.algorithm->parameters) {
+    node.parameters.emplace_back(parameter.name, path.parameters[parameter.name]);
+  }
+  node.alternatives.clear();
+  for (const planner::Considered& other : path.others) {
+    node.alternatives.push_back({std::string(other.algorithm), other.seconds.value_or(0) * 1e3, other.reason()});
+  }
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/operators/partition.hpp"
+#include "engine/operators/skyline/level_strategy.hpp"
+#include "engine/operators/skyline/skyline.hpp"
+
+namespace skyrank::exec {
+
+/// How far to go beyond the skyline.
+struct LevelRule {
+  std::int64_t levels = 1;               ///< at most so many levels
+  std::optional<std::int64_t> at_least;  ///< instead: whole levels until so many rows
+  bool distinct = false;
+};
+
+LevelRule level_rule(const query::BoundQuery& query);
+
+/// Segments whose levels were, from some level on, all found at once.
+struct AtOnce {
+  std::int64_t segments = 0;
+  std::int32_t from = 0;  ///< the first such level of any of them
+
+  /// Adds a segment, or none where `level` is 0.
+  void note(std::int32_t level) {
+    if (level != 0) note(AtOnce{1, level});
+  }
+  void note(const AtOnce& other) {
+    if (other.segments == 0) return;
+    from = segments == 0 ? other.from : std::min(from, other.from);
+    segments += other.segments;
+  }
+};
+
+/// The rows that a preference keeps, segment by segment and ascending within each.
+struct Kept {
+  Vector<std::int64_t> rows;    ///< indices into the keys
+  Vector<std::int32_t> levels;  ///< of each, from 1
+  Vector<std::int64_t> bounds;  ///< of the segments among the kept rows
+  AtOnce at_once = {};
+};
+
+/// For the levels of these keys, or of some of them.
+LevelStrategy level_strategy(const SkylineKeys& keys, const SkylineSolver& solver);
+
+/// Levels of each segment [bounds[s], bounds[s + 1]) of `keys`. With `distinct`, rows equal in all terms to one before
+/// them in their segment are dropped before the levels are formed, so they do not count for `at_least` either. (Equal
+/// rows are always on one level: it comes to the same to drop them from each level, which is what happens.)
+Kept keep_best(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, const LevelRule& rule,
+               SkylineSolver& solver, StepReports& reports);
+
+}  // namespace skyrank::exec

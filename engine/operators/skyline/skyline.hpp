@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "engine/device/device_query_state.hpp"
+#include "engine/device/row_set.hpp"
+#include "engine/keys/key_cache.hpp"
+#include "engine/keys/key_columns.hpp"
+#include "engine/keys/preference_plan.hpp"
+#include "engine/operators/kernel_path.hpp"
+#include "kernels/cuda/skyline/resident.hpp"
+
+namespace skyrank::exec {
+
+/// The key columns of one step, of one width, 4 or 8 bytes.
+struct StepKeys {
+  std::vector<Keys> columns;
+  kernels::KeyWidth width = kernels::KeyWidth::bytes4;
+};
+
+/// The keys of n rows for all steps of a preference.
+struct SkylineKeys {
+  std::int64_t n = 0;
+  std::vector<StepKeys> steps;
+};
+
+/// Whether all of them are in the device's memory.
+bool are_on_device(const SkylineKeys& keys);
+
+/// On the device if `device` is given; else `low` and `high` keys may be shared.
+SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const RowSet& rows,
+                              DeviceQueryState* device = nullptr, KeyShare* share = nullptr);
+
+/// The rows at `positions`, in that order; steps before `from_step` are left out.
+SkylineKeys take(const SkylineKeys& keys, std::span<const std::int64_t> positions, std::size_t from_step = 0);
+
+/// The same by `count` positions of type int64 on the device, of keys that are there.
+SkylineKeys take(const SkylineKeys& keys, const kernels::cuda::DeviceArray& positions, std::size_t count);
+
+/// The rows [begin, end): a view that `keys` must outlive.
+SkylineKeys slice(const SkylineKeys& keys, std::int64_t begin, std::int64_t end);
+
+/// What each step did.
+using StepReports = std::vector<Report>;
+
+/// Finds the rows that no other row is preferred to. Safe to use from many threads at once.
+class SkylineSolver {
+ public:
+  /// No problem will have more than `largest` rows. `plan` and `runtime` must outlive the solver.
+  SkylineSolver(const PreferencePlan& plan, const ExecutionContext& context, std::int64_t largest);
+
+  const ExecutionContext& context() const { return context_; }
+  std::size_t num_steps() const { return plan_.steps.size(); }
+
+  /// Positions of the best rows, ascending.
+  Vector<std::int64_t> best(const SkylineKeys& keys, StepReports& reports) { return best(keys, 0, reports); }
+
+  /// Returns true if `levels` can take these keys.
+  bool can_level_at_once(const SkylineKeys& keys) const;
+
+  /// Pareto levels, from 0, of all rows of `keys`, on the CPU; rows beyond `max_levels` get that level.
+  Vector<std::int32_t> levels(const SkylineKeys& keys, std::int32_t max_levels, StepReports& reports);
+
+  /// The best rows of keys on the device, of a preference of one step, and if wanted the others, which stay there.
+  kernels::cuda::SkylineRows best_on_device(const SkylineKeys& keys, bool with_others, Report& report);
+
+  /// The path of a step for a problem of n rows.
+  const planner::Choice<kernels::SkylineAlgorithm>& path(std::size_t step, kernels::KeyWidth width, std::int64_t n);
+
+ private:
+  Vector<std::int64_t> best(const SkylineKeys& keys, std::size_t step, StepReports& reports);
+  Vector<std::int64_t> run(const SkylineKeys& keys, std::size_t step, Report& report);
+
+  const PreferencePlan& plan_;
+  const ExecutionContext& context_;
+  std::deque<Chooser<kernels::SkylineAlgorithm>> choosers_;  // one a step
+};
+
+/// [0, n) without `rows`; both ascending.
+Vector<std::int64_t> all_but(const Vector<std::int64_t>& rows, std::int64_t n);
+
+/// The shape of a step's problem with n rows.
+kernels::SkylineShape shape_of(const SkylineStep& step, kernels::KeyWidth width, std::int64_t n);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,125 @@
+#include "engine/plan/operator_cost.hpp"
+
+#include <algorithm>
+
+#include "planner/cost/cuda_common.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+using planner::cost::kCudaByte;
+using planner::cost::kCudaLaunch;
+using planner::cost::kCudaWait;
+using query::BoundNode;
+using query::Op;
+
+// Seconds for a row, from `skyrank explain --analyze` over 10^6 rows with 1 and 2 threads of an AMD EPYC.
+constexpr double kNode = 0.5e-9;       // an operation of a condition or a score on numbers
+constexpr double kText = 8e-9;         // one on strings
+constexpr double kFunction = 8e-9;     // a logarithm or an exponential
+constexpr double kListedLoad = 2e-9;   // a value of a row that does not lie next to the one before
+constexpr double kListRow = 2e-9;      // the id of a row that passed
+constexpr double kKey = 1e-9;          // a key out of a value
+constexpr double kHash = 15e-9;        // a look into a table of groups, for each of their columns
+constexpr double kGroup = 100e-9;      // a group that was not there before
+constexpr double kAggregate = 3e-9;    // a value on its group
+constexpr double kGatherValue = 8e-9;  // a value of the answer
+constexpr double kGatherText = 40e-9;
+constexpr double kStart = 2e-6;
+
+// Seconds that one operation of an expression takes for a row on an H200, beside the time of the memory.
+constexpr double kDeviceOperation = 0.7e-12;
+constexpr double kSector = 32;  // bytes that memory there is read by
+
+bool is_text(const BoundNode& node) { return node.type.type == Type::string; }
+
+/// Seconds for the value of one row.
+double evaluation(const BoundNode& node) {
+  double seconds = 0;
+  for (const query::BoundPtr& child : node.children) seconds += evaluation(*child);
+  if (node.op == Op::literal) return 0;
+  if (node.op == Op::column) return is_text(node) ? kText / 2 : kNode / 2;
+  if (node.op == Op::log || node.op == Op::exp) return seconds + kFunction;
+  const bool of_text = std::ranges::any_of(node.children, [](const auto& child) { return is_text(*child); });
+  return seconds + (of_text ? kText : kNode);
+}
+
+/// Operations for the value of one row.
+double operations(const BoundNode& node) {
+  double count = node.children.empty() ? 0 : 1;
+  for (const query::BoundPtr& child : node.children) count += operations(*child);
+  return count;
+}
+
+double start_and(double seconds, int threads) { return kStart + seconds / std::max(threads, 1); }
+
+}  // namespace
+
+OperatorCost filter_cost(const query::BoundExpression& condition, double rows, double kept, int threads) {
+  return {start_and(rows * evaluation(*condition.root) + kept * kListRow, threads), kept * sizeof(std::int64_t)};
+}
+
+OperatorCost group_cost(const query::BoundGroup& group, double rows, double groups) {
+  double row = static_cast<double>(group.columns.size()) * kHash;
+  for (const query::BoundAggregate& aggregate : group.aggregates) {
+    row += kAggregate + (aggregate.argument ? evaluation(*aggregate.argument->root) : 0);
+  }
+  const auto columns = static_cast<double>(group.columns.size() + group.aggregates.size());
+  return {kStart + rows * row + groups * kGroup, rows * sizeof(std::int64_t) + groups * columns * sizeof(std::int64_t)};
+}
+
+OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expressions, double rows, int threads) {
+  double row = kListRow;
+  for (const query::BoundExpression* expression : expressions) row += kNode + evaluation(*expression->root);
+  return {start_and(rows * row, threads), rows * sizeof(std::int64_t)};
+}
+
+OperatorCost partition_cost(std::size_t columns, double rows, double partitions) {
+  return {kStart + rows * static_cast<double>(columns) * kHash + partitions * kGroup, 2 * rows * sizeof(std::int64_t)};
+}
+
+OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,
+                       bool listed, int threads) {
+  double row = 0;
+  for (const query::BoundExpression* expression : expressions) {
+    row += kKey + evaluation(*expression->root) + (listed ? kListedLoad : 0);
+  }
+  return {start_and(rows * row, threads), rows * bytes};
+}
+
+// Bits of the rows, sums of these, ids, and two waits of the host: whether a row failed, and how many pass.
+OperatorCost device_filter_cost(const query::BoundExpression& condition, double column_bytes, double rows,
+                                double kept) {
+  constexpr double kLaunches = 5;
+  constexpr double kBits = 0.5;  // bytes of bits and their sums, written and read
+  const double written = kept * sizeof(std::int64_t);
+  const double moved = rows * (column_bytes + kBits) + written;
+  return {kLaunches * kCudaLaunch + 2 * kCudaWait + moved * kCudaByte +
+              rows * operations(*condition.root) * kDeviceOperation,
+          written};
+}
+
+// Values of rows here and there take as much as whole columns do, as long as these have a row in each piece of memory.
+OperatorCost device_keys_cost(const std::vector<const query::BoundExpression*>& expressions, double column_bytes,
+                              double bytes, double rows, double share) {
+  const auto terms = static_cast<double>(expressions.size());
+  const double read = std::min(column_bytes / std::max(share, 1e-9), terms * kSector);
+  const double id = share < 1 ? terms * sizeof(std::int64_t) : 0;
+  double computed = 0;
+  for (const query::BoundExpression* expression : expressions) computed += operations(*expression->root);
+  return {terms * kCudaLaunch + rows * ((read + id + bytes) * kCudaByte + computed * kDeviceOperation), rows * bytes};
+}
+
+OperatorCost gather_cost(const std::vector<query::BoundOutput>& outputs, double rows) {
+  double seconds = 0;
+  double bytes = 0;
+  for (const query::BoundOutput& output : outputs) {
+    const bool stored = output.kind == query::BoundOutput::Kind::expression && output.expression.root != nullptr;
+    const bool text = stored && output.expression.type.type == Type::string;
+    seconds += rows * (text ? kGatherText : kGatherValue);
+    bytes += rows * (text || !stored ? 8 : std::max(1, width_in_bytes(output.expression.type.type)));
+  }
+  return {kStart + seconds, bytes};
+}
+
+}  // namespace skyrank::exec

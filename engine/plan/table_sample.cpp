@@ -1,0 +1,145 @@
+#include "engine/plan/table_sample.hpp"
+
+#include <algorithm>
+
+#include <skyrank/error.hpp>
+
+#include "engine/device/row_set.hpp"
+#include "engine/expression/evaluate.hpp"
+#include "engine/operators/partition.hpp"
+#include "engine/operators/rank.hpp"
+#include "engine/operators/skyline/skyline.hpp"
+#include "engine/plan/estimate.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+using query::BoundQuery;
+
+/// Columns of the table whose values make the groups or, without `group_by`, the partitions.
+const std::vector<int>& grouping_columns(const BoundQuery& query) {
+  return query.group ? query.group->columns : query.partition_columns;
+}
+
+/// What the statistics are of, in words.
+std::string name_of(const BoundQuery& query, const std::optional<PreferencePlan>& preference) {
+  std::string name = query.condition ? query.condition->text : "";
+  if (preference) name += "\nprefer " + describe(*preference, preference->steps.front());
+  for (const query::BoundRankTerm& term : query.ranking)
+    name += (term.high ? "\nhigh " : "\nlow ") + term.expression.text;
+  name += query.group ? "\ngroup" : "\npartition";
+  for (const int column : grouping_columns(query)) name += " " + std::to_string(column);
+  return name + "\nlimit " + std::to_string(window_of(query).end(1LL << 62));
+}
+
+kernels::SkylineShape shape_of_sampled(const PreferencePlan& preference, std::size_t n) {
+  return shape_of(preference.steps.front(), kernels::KeyWidth::bytes4, static_cast<std::int64_t>(n));
+}
+
+/// Rows of the first sample that is worth its time, for the larger of the two problems that may be solved.
+std::size_t sample_size(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
+                        const planner::Machine& machine) {
+  const auto rows = static_cast<double>(table.num_rows());
+  if (query.group) {  // a row of a sample costs about as much as ten that are grouped
+    constexpr std::int64_t kMaxRows = 1024;
+    constexpr std::int64_t kRowsForOne = 1000;
+    const std::int64_t size = std::min(kMaxRows, table.num_rows() / kRowsForOne);
+    return size < 64 ? 0 : static_cast<std::size_t>(size);
+  }
+  const double share = query.condition ? guess_selectivity(*query.condition->root) : 1;
+  const auto n = static_cast<std::size_t>(share * rows);
+  if (preference) return planner::worthwhile_sample(shape_of_sampled(*preference, n), machine);
+  const auto k = static_cast<std::size_t>(window_of(query).end(static_cast<std::int64_t>(n)));
+  return planner::worthwhile_sample(kernels::TopKShape{.n = n, .k = k, .widths = {kernels::KeyWidth::bytes4}}, machine);
+}
+
+planner::Statistics look_at_preference(const PreferencePlan& plan, const Table& table, const RowSet& rows,
+                                       std::size_t n) {
+  PreferencePlan first{plan.terms, {plan.steps.front()}};
+  const SkylineKeys keys = make_skyline_keys(first, table, rows, nullptr);
+  std::vector<kernels::KeyColumn> columns;
+  for (const Keys& column : keys.steps.front().columns) columns.push_back(column.column);
+  return planner::describe_preference(
+      {.n = static_cast<std::size_t>(keys.n), .keys = columns, .order = first.steps.front().order}, n);
+}
+
+planner::Statistics look_at_ranking(const BoundQuery& query, const Table& table, const RowSet& rows, std::size_t n) {
+  const std::vector<Keys> keys = make_rank_keys(query.ranking, table, rows);
+  std::vector<kernels::KeyColumn> columns;
+  for (const Keys& column : keys) columns.push_back(column.column);
+  const auto k = static_cast<std::size_t>(window_of(query).end(static_cast<std::int64_t>(n)));
+  return planner::describe_ranking({.n = static_cast<std::size_t>(rows.size()), .keys = columns, .k = k}, n, k);
+}
+
+double count_groups(const std::vector<int>& columns, const Table& table, const RowSet& rows, std::size_t n) {
+  const Segments groups = partition(table, columns, rows.view());
+  double once = 0;
+  double twice = 0;
+  for (std::int64_t s = 0; s < groups.count(); ++s) {
+    once += groups.size(s) == 1 ? 1 : 0;
+    twice += groups.size(s) == 2 ? 1 : 0;
+  }
+  return estimate_groups(static_cast<double>(n), static_cast<double>(groups.count()), once, twice);
+}
+
+TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
+                 std::size_t size) {
+  const auto total = static_cast<std::size_t>(table.num_rows());
+  const std::vector<RowId> sampled_rows = planner::sample_rows(total, size);
+  RowSet rows = RowSet::listed({sampled_rows.begin(), sampled_rows.end()});
+  TableSample sample;
+  sample.rows = static_cast<std::size_t>(rows.size());
+  if (query.condition) {
+    const auto sampled = static_cast<double>(rows.size());
+    rows = RowSet::listed(filter(*query.condition, table, rows.view()));
+    // With none at all, half a row of the sample is as good a guess as any.
+    sample.selectivity = std::max(static_cast<double>(rows.size()), 0.5) / sampled;
+  }
+  const auto n = static_cast<std::size_t>(static_cast<double>(total) * sample.selectivity.value_or(1));
+  if (rows.size() < 2) return sample;
+  if (!grouping_columns(query).empty()) sample.groups = count_groups(grouping_columns(query), table, rows, n);
+  if (query.group) return sample;
+  if (preference) {
+    sample.preference = look_at_preference(*preference, table, rows, n);
+  } else if (!query.ranking.empty()) {
+    sample.ranking = look_at_ranking(query, table, rows, n);
+    sample.ranking.selectivity = sample.selectivity.value_or(1);
+  }
+  return sample;
+}
+
+/// Rows of a larger sample that is worth its time by what the one before told of a preference, or 0.
+std::size_t larger_sample(const std::optional<PreferencePlan>& preference, const TableSample& seen, const Table& table,
+                          const planner::Machine& machine) {
+  if (!preference || seen.preference.sample == 0) return 0;
+  const double rows = static_cast<double>(table.num_rows()) * seen.selectivity.value_or(1);
+  const auto shape = shape_of_sampled(*preference, static_cast<std::size_t>(rows));
+  return planner::worthwhile_sample(shape, machine, seen.preference);
+}
+
+}  // namespace
+
+TableSample sample_table(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
+                         const planner::Machine& machine) {
+  if (!query.group && !preference && query.ranking.empty() && !query.condition) return {};
+  const std::size_t size = sample_size(query, preference, table, machine);
+  if (size == 0) return {};
+  TableSampleCache* cache = KeptAccess::samples(table);
+  const std::string name = name_of(query, preference);
+  if (cache != nullptr) {
+    if (const std::optional<TableSample> known = cache->find(name)) return *known;
+  }
+  TableSample seen;
+  try {
+    seen = look(query, preference, table, size);
+    while (const std::size_t more = larger_sample(preference, seen, table, machine)) {
+      seen = look(query, preference, table, more);
+    }
+  } catch (const DataError&) {
+    seen = {};
+  }
+  if (cache != nullptr) cache->keep(name, seen);
+  return seen;
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+
+#include <skyrank/table.hpp>
+
+#include "engine/keys/preference_plan.hpp"
+#include "engine/query/bound.hpp"
+#include "engine/runtime/table_sample_cache.hpp"
+#include "planner/choose.hpp"
+
+// What a sample of a table's rows tells of a query. Costs about a hundredth of what the query is expected to take, once
+// for each table and query: tables keep it.
+namespace skyrank::exec {
+
+/// Looks at a sample of the rows, or remembers what was seen in it. Of queries with `group_by`, whose later stages work
+/// on another table, only the condition and the groups are looked at; nothing is of small inputs, and where an
+/// expression fails on a sampled row: the error is for the run to report.
+TableSample sample_table(const query::BoundQuery& query, const std::optional<PreferencePlan>& preference,
+                         const Table& table, const planner::Machine& machine);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/common/memory.hpp"
+#include "kernels/common/problem.hpp"
+#include "planner/choose.hpp"
+
+namespace skyrank::exec {
+
+/// What operators that run kernels need to know besides their input.
+struct ExecutionContext {
+  planner::Constraints constraints;
+  planner::Machine machine;
+  kernels::Context kernel_context;
+  planner::Statistics preference = {};  ///< of the first step
+  planner::Statistics ranking = {};
+};
+
+/// The machine as a query finds it: with no more memory than its engine's limit leaves now.
+inline planner::Machine with_memory_left(planner::Machine machine) {
+  if (const kernels::MemoryAccount* const account = kernels::current_account()) {
+    machine.host_bytes = std::min(machine.host_bytes, static_cast<double>(account->left()));
+  }
+  return machine;
+}
+
+}  // namespace skyrank::exec

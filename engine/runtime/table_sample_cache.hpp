@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <skyrank/table.hpp>
+
+#include "kernels/common/memory.hpp"
+#include "planner/statistics.hpp"
+
+namespace skyrank::exec {
+
+/// What the sampled rows tell of one query.
+struct TableSample {
+  std::size_t rows = 0;               ///< looked at; 0: none
+  std::optional<double> selectivity;  ///< of the condition, in [0, 1]
+  std::optional<double> groups;       ///< of group_by, else partitions, among all rows
+  planner::Statistics preference;     ///< of the first step's keys, over rows that pass the condition
+  planner::Statistics ranking;        ///< of the ranking's keys; assumed, where a skyline comes before it
+};
+
+/// The samples of one table, by query. Thread-safe.
+class TableSampleCache {
+ public:
+  std::optional<TableSample> find(const std::string& query) const;
+  void keep(const std::string& query, const TableSample& sample);
+  /// Expires with the table, of which no other has the same owner.
+  std::weak_ptr<const void> table() const { return table_; }
+
+ private:
+  static constexpr std::size_t kMaxKept = 256;  ///< beyond that all are forgotten
+
+  struct Kept {
+    TableSample sample;
+    kernels::Charge charge;
+  };
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Kept, std::less<>> samples_;
+  std::shared_ptr<const void> table_ = std::make_shared<const char>('\0');
+};
+
+}  // namespace skyrank::exec
+
+namespace skyrank {
+
+/// What the engine keeps with a table.
+struct Table::Kept {
+  exec::TableSampleCache samples;
+};
+
+struct KeptAccess {
+  /// Returns what the planner has seen of a table's rows; null for a table without columns.
+  static exec::TableSampleCache* samples(const Table& table) {
+    return table.kept_ != nullptr ? &table.kept_->samples : nullptr;
+  }
+};
+
+}  // namespace skyrank

@@ -307,7 +307,8 @@ extern const SkylineAlgorithm skyalign{
     .name = "skyalign",
     .summary = "quartile grid: masks settle most pairs of rows without a dominance test; in phases of mask population",
     .source =
-        "Bøgh, Chester, Assent: Work-Efficient Parallel Skyline Computation for the GPU, VLDB 2015, sections 4, 5",
+        "Bøgh, Chester, Assent: Work-Efficient Parallel Skyline Computation for the GPU, PVLDB 8(9), 2015, "
+        "sections 4, 5",
     .device = Device::cpu,
     .parameters = {},
     .supports = supports_flat_pareto,

@@ -290,7 +290,9 @@ TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Conte
 extern const TopKAlgorithm bitonic{
     .name = "bitonic",
     .summary = "a bitonic network over blocks, one list a SIMD lane, that keeps the k best of each",
-    .source = "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on GPUs, SIGMOD 2018, section 3.2, appendix C",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, section "
+        "3.2, appendix C",
     .device = Device::cpu,
     .parameters = {},
     .supports = supports,

@@ -226,7 +226,8 @@ const SkylineAlgorithm ggs{
     .name = "cuda-ggs",
     .summary = "rows by the sum of their keys, all compared with the first of them, round by round",
     .source =
-        "Bøgh, Assent, Magnani: Efficient GPU-based Skyline Computation, DaMoN 2013; skyalign-vldb15, section 6.1",
+        "Bøgh, Assent, Magnani: Efficient GPU-based Skyline Computation, DaMoN 2013; optimised as in Bøgh, Chester, "
+        "Assent, PVLDB 8(9), 2015, section 6.1",
     .device = Device::cuda,
     .parameters = kParameters,
     .supports = supports_flat_pareto,

@@ -115,8 +115,8 @@ const SkylineAlgorithm gnl{
     .name = "cuda-gnl",
     .summary = "a thread for every row compares it with half of all others",
     .source =
-        "Choi, Liu, Yu: Multi-criteria Decision Making with Skyline Computation, IRI 2012; skyalign-vldb15, "
-        "section 3.1",
+        "Choi, Liu, Yu: Multi-criteria Decision Making with Skyline Computation, IRI 2012; "
+        "Bøgh, Chester, Assent, PVLDB 8(9), 2015, section 3.1",
     .device = Device::cuda,
     .parameters = {},
     .supports = supports_flat_pareto,

@@ -567,7 +567,8 @@ extern const SkylineAlgorithm skyalign;
 const SkylineAlgorithm skyalign{
     .name = "cuda-skyalign",
     .summary = "quartile grid: masks settle most pairs of rows without a dominance test; in phases of mask population",
-    .source = "skyalign-vldb15, Algorithm 1",
+    .source =
+        "Bøgh, Chester, Assent: Work-Efficient Parallel Skyline Computation for the GPU, PVLDB 8(9), 2015, Algorithm 1",
     .device = Device::cuda,
     .parameters = kParameters,
     .supports = supports_flat_pareto,

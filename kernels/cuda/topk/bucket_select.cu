@@ -110,7 +110,9 @@ extern const TopKAlgorithm bucket_select;
 const TopKAlgorithm bucket_select{
     .name = "cuda-bucket-select",
     .summary = "narrows the keys down to the k-th by buckets of equal widths between the least and the greatest",
-    .source = "bitonic-topk-sigmod18, sections 2.3, 4.2 and 6.2",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, "
+        "sections 2.3, 4.2 and 6.2",
     .device = Device::cuda,
     .parameters = kParameters,
     .supports = needs_key_columns,

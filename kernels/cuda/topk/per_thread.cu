@@ -211,7 +211,9 @@ extern const TopKAlgorithm per_thread;
 const TopKAlgorithm per_thread{
     .name = "cuda-per-thread",
     .summary = "a heap of the k best for each thread, in shared memory, then the best of these",
-    .source = "bitonic-topk-sigmod18, sections 3.1 and 4.1",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, "
+        "sections 3.1 and 4.1",
     .device = Device::cuda,
     .parameters = {},
     .supports = HeapPerThread::supports,
@@ -222,7 +224,9 @@ extern const TopKAlgorithm per_thread_registers;
 const TopKAlgorithm per_thread_registers{
     .name = "cuda-per-thread-registers",
     .summary = "a list of the k best for each thread, in registers, then the best of these",
-    .source = "bitonic-topk-sigmod18, appendix A",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, "
+        "appendix A",
     .device = Device::cuda,
     .parameters = {},
     .supports = ListPerThread::supports,

@@ -87,7 +87,9 @@ extern const TopKAlgorithm radix_select;
 const TopKAlgorithm radix_select{
     .name = "cuda-radix-select",
     .summary = "narrows the keys down to the k-th digit by digit, most significant first",
-    .source = "bitonic-topk-sigmod18, sections 2.3 and 4.2",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, "
+        "sections 2.3 and 4.2",
     .device = Device::cuda,
     .parameters = {&kDigitBits, 1},
     .supports = needs_key_columns,

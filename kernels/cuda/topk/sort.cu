@@ -173,7 +173,9 @@ extern const TopKAlgorithm sort;
 const TopKAlgorithm sort{
     .name = "cuda-sort",
     .summary = "sorts all keys with CUB's radix sort and takes the rows of the first k",
-    .source = "bitonic-topk-sigmod18, section 2.2",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, section "
+        "2.2",
     .device = Device::cuda,
     .parameters = {},
     .supports = needs_key_columns,

@@ -370,7 +370,7 @@ extern const TopKAlgorithm dr_topk;
 const TopKAlgorithm dr_topk{
     .name = "cuda-dr-topk",
     .summary = "lets delegates of subranges decide which of them are read again",
-    .source = "dr-topk-sc21, sections 4 and 5",
+    .source = "Gaihre et al.: Dr. Top-k: Delegate-Centric Top-k on GPUs, SC 2021, sections 4 and 5",
     .device = Device::cuda,
     .parameters = kParameters,
     .supports = needs_key_columns,

@@ -260,7 +260,7 @@ extern const TopKAlgorithm randomized_select;
 const TopKAlgorithm randomized_select{
     .name = "cuda-randomized",
     .summary = "guesses two pivots around the k-th row from a random sample, checks, and selects between them",
-    .source = "randomized-selection-hpg11",
+    .source = "Monroe, Wendelberger, Michalak: Randomized Selection on the GPU, HPG 2011",
     .device = Device::cuda,
     .parameters = kParameters,
     .supports = needs_key_columns,

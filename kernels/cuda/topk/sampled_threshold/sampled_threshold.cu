@@ -193,7 +193,7 @@ extern const TopKAlgorithm sampled_threshold;
 const TopKAlgorithm sampled_threshold{
     .name = "cuda-sampled-threshold",
     .summary = "keeps what a threshold from a sample lets through in one pass over the keys, then selects exactly",
-    .source = "own design, after randomized-selection-hpg11, section 5",
+    .source = "own design, after Monroe, Wendelberger, Michalak: Randomized Selection on the GPU, HPG 2011, section 5",
     .device = Device::cuda,
     .parameters = {},
     .supports = needs_key_columns,

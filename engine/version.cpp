@@ -2,6 +2,6 @@
 
 namespace skyrank {
 
-const char* version() noexcept { return "0.1.0"; }
+const char* version() noexcept { return SKYRANK_VERSION; }
 
 }  // namespace skyrank

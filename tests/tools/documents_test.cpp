@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::StartsWith;
 
 const std::filesystem::path kRoot = SKYRANK_SOURCE_DIR;
 
@@ -267,6 +268,16 @@ TEST(Documents, ShowBatchesThatRunAndTheirAnswers) {
   }
   EXPECT_GE(ran, 8);
   EXPECT_GE(compared, 7);
+}
+
+TEST(Documents, TheChangelogKnowsTheVersion) {
+  const std::vector<std::string> changes = lines_of(read_file(kRoot / "CHANGELOG.md"));
+  const auto release = std::ranges::find_if(changes, [](const std::string& line) {
+    return line.starts_with("## [") && !line.starts_with("## [Unreleased]");
+  });
+  ASSERT_NE(release, changes.end());
+  const std::string version = release->substr(4, release->find(']') - 4);
+  EXPECT_THAT(run_in_clone({"--version"}).out, StartsWith("skyrank " + version + " "));
 }
 
 TEST(Documents, ShowTheQuestionOfTheQuickStartAsItIs) {

@@ -16,14 +16,14 @@ namespace network = kernels::cuda::bitonic;
 constexpr double kSharedByte = 1 / 25e12;   // of all multiprocessors' shared memory, without bank conflicts
 constexpr double kInstruction = 1 / 14e12;  // on integers of 32 bits, in all multiprocessors
 
-/// What a kernel's network works on.
+/// An item that a kernel's network works on.
 struct Item {
   double bytes = 0;
   double compare = 0;  ///< instructions that put two in order
   double other = 0;    ///< instructions for one, besides
 };
 
-/// What the network of one kernel does with a tile.
+/// The steps of one kernel's network on a tile.
 struct Network {
   double moved = 0;     ///< items through shared memory, each as often as its banks' conflicts say
   double compared = 0;  ///< pairs of items

@@ -91,15 +91,15 @@ struct Execution {
   exec::Runtime runtime;
   Timing timing;
   Work work;
-  std::optional<exec::DeviceSession> session = std::nullopt;  ///< where filters and keys are of the device
-  exec::KeyShare share = {};                                  ///< of keys over the rows that pass the condition
+  std::optional<exec::DeviceSession> session = std::nullopt;  ///< used if filters and keys are made on the device
+  exec::KeyShare share = {};                                  ///< keys over the rows that pass the condition
   std::string* phase = nullptr;                               ///< says what the query is at, for a TimeoutError
 
   const BoundQuery& query() const { return plan.query; }
   exec::DeviceSession* device() { return session ? &*session : nullptr; }
 };
 
-/// What this thread's query has transferred so far.
+/// Returns the bytes that this thread's query has transferred so far.
 kernels::TransferBytes transferred() {
   const kernels::TransferTally* const tally = kernels::current_tally();
   return tally != nullptr ? tally->bytes() : kernels::TransferBytes{};
@@ -237,7 +237,7 @@ Candidates narrow(const Candidates& all, exec::DeviceKept kept) {
   return {RowSet::on_device(n, std::move(ids)), {std::move(kept.bounds), {}}, std::move(levels)};
 }
 
-/// Whether the skyline's rows are to stay on the device, and can.
+/// Returns true if the skyline's rows should stay on the device and can.
 bool keeps_rows_there(const Execution& execution, const exec::SkylineKeys& keys, const Segments& segments,
                       exec::SkylineSolver& solver) {
   if (!execution.plan.rows_on_device || !exec::can_keep_on_device(keys, exec::level_rule(execution.query()))) {
@@ -300,7 +300,7 @@ Candidates prefer(Execution& execution, const Source& source, RowSet rows, Segme
   return kept;
 }
 
-/// Of a skyline that was taken before the filter, the rows that pass it. Where they lie on the device, they stay there.
+/// Filters a skyline that was taken before the filter. Rows that lie on the device stay there.
 Candidates filter_last(Execution& execution, const Source& source, Candidates candidates) {
   if (!execution.plan.operators.filter_last) return candidates;
   PlanNode& node = *execution.plan.operators.filter;
@@ -353,7 +353,7 @@ Vector<std::int64_t> rank(Execution& execution, const Source& source, const Cand
   return positions;
 }
 
-/// What `from` has at each of some places.
+/// Returns the elements of `from` at some places.
 template <class T>
 Vector<T> taken(const auto& from, const Vector<std::int64_t>& places) {
   Vector<T> values(places.size());
@@ -583,7 +583,7 @@ void require_cuda() {
   if (found.devices.empty()) throw DeviceError("device cuda was asked for, but there is none: " + found.reason);
 }
 
-/// Whether CUDA paths are in the running. Drivers are asked only where there is something to run on a device.
+/// Returns true if CUDA paths compete. Drivers are asked only if there is something to run on a device.
 bool cuda_takes_part(DeviceChoice device) {
   if (device == DeviceChoice::cpu || !has_cuda_algorithms()) return false;
   return !kernels::cuda::find_devices().devices.empty();
@@ -656,7 +656,7 @@ std::optional<std::chrono::milliseconds> time_limit(const Query& query, const Ru
   return query.time_limit ? query.time_limit : options.timeout;
 }
 
-/// What may end a query early, from its beginning to its end, and what the query is at.
+/// The reasons that may end a query early, from its beginning to its end, and the phase that it is in.
 class Limits {
  public:
   Limits(const Query& query, const RunOptions& options, exec::Timer& timer)
@@ -785,7 +785,7 @@ struct Engine::State {
     return result;
   }
 
-  /// Of the GPU's memory a quarter, as long as keys are kept at all.
+  /// Returns a quarter of the GPU's memory, or 0 if no keys are kept.
   std::size_t most_device_key_bytes() const {
     constexpr double kShare = 4;
     if (!cuda || options.shared_key_bytes == 0) return 0;

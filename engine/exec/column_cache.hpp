@@ -9,8 +9,8 @@ namespace skyrank::exec {
 
 class ResidentColumn;  // engine/exec/device/resident.hpp
 
-/// What queries have made of a column, for later ones: its zone maps and its copy on a GPU. It lives as long as the
-/// column. Thread-safe.
+/// The results of queries over a column that later ones use: its zone maps and its copy on a GPU. It lives as long as
+/// the column. Thread-safe.
 class ColumnCache {
  public:
   using ZoneMap = std::shared_ptr<const void>;

@@ -19,8 +19,8 @@
 // early stop, where a selection takes the place of the sort.
 namespace skyrank::exec {
 
-/// Whether a query asks for the first of a skyline by a ranking whose first term is monotone in the preference; else
-/// why not.
+/// Returns nothing if a query asks for the first of a skyline by a ranking whose first term is monotone in the
+/// preference, otherwise why it does not.
 std::optional<std::string> why_no_contenders(const query::BoundQuery& query,
                                              const std::optional<PreferencePlan>& preference, const Table& table);
 
@@ -32,7 +32,7 @@ kernels::TopKShape contenders_shape(const query::BoundQuery& query, const Table&
 
 struct Contenders {
   Vector<RowId> rows;  ///< ascending
-  bool all = false;    ///< of the rows that pass the condition
+  bool all = false;    ///< true if these are all rows that pass the condition
 };
 
 /// The `shape.k` best rows by the first ranking term that pass the condition, and all that are equal to the last of

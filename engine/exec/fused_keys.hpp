@@ -11,8 +11,8 @@ namespace skyrank::exec {
 
 struct Program;
 
-/// Whether an expression has a value or NULL for every row, as far as its parts tell: integers and times may overflow
-/// where they are computed, floats and truths do not.
+/// Returns true if an expression has a value or NULL for every row, as far as its parts tell: integers and times may
+/// overflow where they are computed, floats and truths do not.
 bool never_fails(const query::BoundNode& node);
 
 /// The condition and the ranking of a query as a source of keys for a top-k kernel: what passes the condition takes
@@ -23,8 +23,8 @@ class FusedKeys final : public kernels::KeySource {
   /// `query` fits.
   FusedKeys(const query::BoundQuery& query, const Table& table, const Rules& rules = {});
 
-  /// Whether a query is no more than a condition and the best rows of one ranking term that has a key for every value
-  /// and, where there may be NULLs, one more.
+  /// Returns true if a query is no more than a condition and the best rows of one ranking term, and there are keys for
+  /// all values of the term and for NULL if that may occur.
   static bool fits(const query::BoundQuery& query, const Table& table);
 
   /// Bytes of the keys of a ranking term that fits.
@@ -34,7 +34,8 @@ class FusedKeys final : public kernels::KeySource {
   bool has_filter() const override { return condition_ != nullptr; }
   bool can_filter_late() const override { return can_filter_late_ && rules_.has(Rule::late_filter); }
   std::optional<kernels::FloatColumn> floats() const override;
-  /// Of a ranking by a column. Made, and kept with the column, where most zones would not be read with it.
+  /// Returns the zone map of a ranking by a column. It is made, and kept with the column, if most zones would not be
+  /// read with it.
   const void* zone_map(std::size_t k) const override;
   std::unique_ptr<kernels::KeyReader> reader() const override;
 
@@ -50,8 +51,8 @@ class FusedKeys final : public kernels::KeySource {
   query::BoundRankTerm term_;
   std::int64_t n_;
   Rules rules_;
-  const ColumnData* column_ = nullptr;  ///< where the term is a column
-  std::optional<WeightedSum> sum_;      ///< where it is such a sum
+  const ColumnData* column_ = nullptr;  ///< set if the term is a column
+  std::optional<WeightedSum> sum_;      ///< set if the term is a weighted sum
   std::shared_ptr<const Program> score_;
   std::shared_ptr<const Program> condition_;  ///< null: all rows take part
   kernels::KeyWidth width_;

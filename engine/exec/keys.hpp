@@ -34,8 +34,8 @@ Keys widen(const Keys& keys, std::int64_t n, kernels::KeyWidth width);
 /// else dense ranks.
 Keys combine_prior(const std::vector<Keys>& columns, std::int64_t n);
 
-/// What `nan:` and `nulls:` ask for, applied to the expressions of all terms: rows to keep under `exclude`; DataError
-/// naming the first row under `error`. Returns `rows` unchanged (as ids) when both rules are `worst`.
+/// Applies the rules `nan` and `nulls` to the expressions of all terms. Returns the rows to keep under `exclude`;
+/// DataError naming the first row under `error`. Returns `rows` unchanged (as ids) when both rules are `worst`.
 Vector<RowId> apply_missing_rules(const std::vector<const query::BoundExpression*>& expressions, const Table& table,
                                   const Rows& rows, Missing nan_rule, Missing null_rule);
 

@@ -43,7 +43,7 @@ struct PhysicalPlan {
   double segments = 1;                                ///< estimated number of partitions
   bool on_device = false;                             ///< filters and keys are of the device
   std::optional<kernels::TopKShape> fused;            ///< the top-k problem that takes the filter and the keys in
-  Survey survey = {};                                 ///< what a sample of the table showed
+  Survey survey = {};                                 ///< findings of a sample of the table
   std::optional<kernels::TopKShape> contenders = {};  ///< the top-k problem among whose answer the skyline's best are
   RuleLog rules = RuleLog();
   bool rows_on_device = false;  ///< the skyline's rows stay on the device for what comes after it
@@ -57,10 +57,10 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
                        const planner::Constraints& constraints, const planner::Machine& machine,
                        const Rules& rules = {}, int sharers = 0);
 
-/// What is known of the rows that contenders are selected from.
+/// Returns the statistics of the rows that contenders are selected from.
 planner::Statistics contenders_statistics(const PhysicalPlan& plan);
 
-/// What is assumed of the skyline of the contenders: that most of the whole one's rows are in it.
+/// Returns the statistics assumed for the skyline of the contenders: most rows of the whole skyline are in it.
 planner::Statistics skyline_of_contenders(const PhysicalPlan& plan);
 
 /// How many partitions have a row to compare with another.

@@ -17,12 +17,12 @@
 
 namespace skyrank::exec {
 
-/// What operators that run kernels need to know besides their input.
+/// The context that operators need to run kernels, besides their input.
 struct Runtime {
   planner::Constraints constraints;
   planner::Machine machine;
   kernels::Context context;
-  planner::Statistics preference = {};  ///< of the first step
+  planner::Statistics preference = {};  ///< statistics of the first step
   planner::Statistics ranking = {};
   Rules rules = {};
 };
@@ -50,11 +50,11 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-/// What a number of kernel runs did together. Times of runs side by side add up.
+/// The totals of a number of kernel runs. Times of runs side by side add up.
 struct Report {
   std::int64_t rows = 0;
   double ms = 0;
-  double transfer_ms = 0;  ///< of `ms`, to and from a device
+  double transfer_ms = 0;  ///< the part of `ms` that transfers to and from a device take
   kernels::Work work;
 
   Report& operator+=(const Report& other) {

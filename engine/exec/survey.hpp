@@ -14,16 +14,16 @@
 #include "planner/choose.hpp"
 #include "planner/statistics.hpp"
 
-// What a sample of a table's rows tells of a query. Costs about a hundredth of what the query is expected to take, once
-// for each table and query: tables keep it.
+// Samples a table's rows for a query. It costs about a hundredth of the query's predicted time, once for each table and
+// query: tables keep the result.
 namespace skyrank::exec {
 
 struct Survey {
   std::size_t sample = 0;             ///< rows looked at; 0: none
-  std::optional<double> selectivity;  ///< of the condition, in [0, 1]
-  std::optional<double> groups;       ///< of group_by, else partitions, among all rows
-  planner::Statistics preference;     ///< of the first step's keys, over rows that pass the condition
-  planner::Statistics ranking;        ///< of the ranking's keys; assumed, where a skyline comes before it
+  std::optional<double> selectivity;  ///< share of rows that pass the condition, in [0, 1]
+  std::optional<double> groups;       ///< number of groups, or else of partitions, among all rows
+  planner::Statistics preference;     ///< statistics of the first step's keys, over rows that pass the condition
+  planner::Statistics ranking;        ///< statistics of the ranking's keys; assumed if a skyline comes before it
 };
 
 /// The surveys of one table, by query. Thread-safe.

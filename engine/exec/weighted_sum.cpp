@@ -9,7 +9,7 @@ using query::Op;
 
 namespace {
 
-/// Which columns a sum may have.
+/// The columns that a sum may have.
 enum class Terms : std::uint8_t {
   floats,   ///< without NULLs
   numbers,  ///< integers of 32 and 64 bits too, where they are made floats, and NULLs
@@ -63,7 +63,7 @@ bool add(std::vector<WeightedColumn>& terms, const BoundNode& node, const Table&
          add(terms, last, table, node.op == Op::subtract, allowed);
 }
 
-/// Where the values lie; nothing if they do not lie next to each other.
+/// Returns the term of a column whose values lie next to each other; nothing for other columns.
 std::optional<SumTerm> host_term(const WeightedColumn& term, const Table& table) {
   const ColumnData& data = table.column(term.column).data();
   const auto width = static_cast<std::size_t>(width_in_bytes(data.type.type));

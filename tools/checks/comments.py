@@ -28,7 +28,7 @@ PLAIN = re.compile(r"//(?!/)\s?(.*)")
 
 def fragment(text):
     """Returns the word with which a comment must not begin, or None."""
-    match = FRAGMENT.match(text.lstrip("`'\"("))
+    match = FRAGMENT.match(text)
     return match[1] if match else None
 
 

@@ -15,7 +15,7 @@
 
 namespace skyrank::exec {
 
-/// What one query has on the device, beyond what its tables keep there. For one thread.
+/// The state of one query on the device, beyond what its tables keep there. For one thread.
 class DeviceSession {
  public:
   /// With `shares`, columns that are brought to the device stay there for later queries, as long as their table does.
@@ -46,7 +46,7 @@ class DeviceSession {
   std::size_t columns_found() const { return found_; }
 
  private:
-  /// What tells a column from all others whose memory is held.
+  /// Tells a column from all others whose memory is held.
   using Identity =
       std::tuple<const void*, const void*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, Layout, Type, Type>;
   static Identity identity_of(const ColumnData& column);
@@ -64,8 +64,8 @@ class DeviceSession {
 /// for some row is left to the host, which names the row.
 RowSet filter(DeviceSession& session, const query::BoundExpression& condition, const Table& table, const RowSet& rows);
 
-/// As make_keys of the host, bit for bit, but in the memory of the device. What has no form there (strings that are in
-/// no dictionary, ranks of 64 bits with NULLs) is made by the host and sent.
+/// Makes the keys that make_keys makes on the host, bit for bit, in the memory of the device. The host makes and sends
+/// keys that have no form there (strings outside dictionaries, ranks of 64 bits with NULLs).
 Keys make_keys(DeviceSession& session, const query::BoundPreference& term, const Table& table, const RowSet& rows);
 Keys make_keys(DeviceSession& session, const query::BoundRankTerm& term, const Table& table, const RowSet& rows);
 

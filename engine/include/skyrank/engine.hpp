@@ -53,7 +53,7 @@ struct RunOptions {
 /// Milliseconds by stage. Transfer stays 0 on the CPU.
 struct Timing {
   double bind_ms = 0;      ///< names, types and the plan
-  double filter_ms = 0;    ///< where, group_by, partition_by
+  double filter_ms = 0;    ///< `where`, `group_by` and `partition_by`
   double keys_ms = 0;      ///< keys of preferences and rankings
   double transfer_ms = 0;  ///< to and from a GPU
   double compute_ms = 0;   ///< skylines and rankings
@@ -69,7 +69,7 @@ struct Result {
   Timing timing;                     ///< milliseconds of each stage
   Work work;                         ///< zeros unless RunOptions::count_work was set
   Transferred transferred;           ///< zeros where no GPU was used
-  PlanNode plan;                     ///< as executed
+  PlanNode plan;                     ///< the plan as it ran
 };
 
 /// Answers queries over tables. Immutable after construction and safe to use from many threads at once.

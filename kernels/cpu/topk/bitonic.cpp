@@ -225,7 +225,7 @@ Scratch<std::uint64_t> least_ranks(const TopKProblem& problem, const Ranks& rank
                k, context);
 }
 
-/// Of wider ones the first keys do, which leaves all rows up to the k-th of these.
+/// Selects wider ranks by their first keys, which leaves all rows up to the k-th of these.
 template <class Ranks>
 Scratch<typename Ranks::Rank> ranks_by_first_key(const TopKProblem& problem, const Ranks& ranks, std::size_t k,
                                                  const Context& context) {

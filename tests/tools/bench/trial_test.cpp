@@ -30,7 +30,7 @@ MeasuredRun& run_of(std::vector<MeasuredRun>& runs, std::string_view algorithm) 
   return *std::ranges::find(runs, algorithm, &MeasuredRun::algorithm);
 }
 
-/// What the next pass makes of a run that took so long, after so many passes.
+/// Returns a run that took so long, as the next pass leaves it after so many passes.
 MeasuredRun next_pass(double seconds, int passes) {
   std::vector<MeasuredRun> runs = try_cell(cell_of_two(), {});
   MeasuredRun& heap = run_of(runs, "heap");

@@ -50,7 +50,8 @@ __global__ void __launch_bounds__(kThreads)
   rows[row] = row;
 }
 
-/// Of rows in some order, or, with null, in that of the problem, which is written to `rows`.
+/// Computes the upper parts of the rows' sums, in some order, or, with null, in that of the problem, which is written
+/// to `rows`.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
     upper_sums(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* order, std::uint64_t* sums,
@@ -84,8 +85,8 @@ SortedRows<std::uint64_t> sort_by_sum(SkylineRun& run, const KeyTable<Key>& tabl
 template <class Key>
 struct SumRows {
   std::uint64_t* sums;  ///< their upper parts
-  std::uint32_t* rows;  ///< of the problem
-  Key* keys;            ///< of a row side by side, as many as padded_dims says
+  std::uint32_t* rows;  ///< row ids of the problem
+  Key* keys;            ///< keys of each row side by side, as many as padded_dims says
 };
 
 template <class Key>

@@ -47,7 +47,7 @@ void sort_whole(Run& run, const E& elements, std::size_t n, std::size_t k, typen
       cudaMemcpyAsync(chosen, all.data() + n, k * sizeof(Element), cudaMemcpyDeviceToDevice, run.stream()));
 }
 
-/// What the first pass over the rows finds, besides the elements before the k-th key.
+/// The results of the first pass over the rows, besides the elements before the k-th key.
 struct Found {
   Count less;  ///< rows with lesser keys than the k-th
   Count ties;  ///< rows with that key

@@ -26,7 +26,7 @@ constexpr unsigned kThreads = kDelegateThreads;
 /// How many more than k delegates the bound may let through.
 constexpr std::size_t slack_of(std::size_t k) { return k / 16; }
 
-/// What the device finds out on the way.
+/// The sizes that the device finds on the way.
 struct Sizes {
   unsigned long long qualified;     ///< subranges all of whose delegates are within the bound
   unsigned long long within;        ///< elements of those within the bound
@@ -255,9 +255,9 @@ class DelegateSelection {
     return read_back(run_, sizes_.data());
   }
 
-  /// Where the best subranges are better than others throughout, as in keys that ascend or are all equal, the k-th
-  /// least delegate is far behind the k-th least element. But the greatest element of any subranges with k rows
-  /// together is a bound as well: that of those with the least delegates.
+  /// Tightens the bound. If the best subranges are better than others throughout, as in keys that ascend or are all
+  /// equal, the k-th least delegate is far behind the k-th least element. But the greatest element of any subranges
+  /// with k rows together is a bound as well: that of the subranges with the least delegates.
   void tighten_bound(std::size_t qualified) {
     const LeastOfListed<Element> least{delegates_.data(), kBeta, qualified_.data()};
     Assist<Element> best(run_, AssistKind::radix, E::kBits);
@@ -315,7 +315,7 @@ class DelegateSelection {
   Buffer<Element> concatenated_;  ///< delegates, and then the rows of listed subranges
 };
 
-/// Where delegates do not pay: the assisting selection from the rows themselves.
+/// Selects from the rows themselves with the assisting selection, if delegates do not pay.
 template <class E>
 void select_directly(Run& run, const E& elements, std::size_t n, std::size_t k, AssistKind kind,
                      typename E::Element* chosen) {

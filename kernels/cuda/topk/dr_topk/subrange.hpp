@@ -41,7 +41,7 @@ inline constexpr int kGreatestExponent = 12;
 struct Subranges {
   int exponent = kLeastExponent;  ///< log2 of the length
   std::size_t count = 0;
-  /// Whether there are more delegates than k. Where there are, they pay, as measured for k up to a sixteenth of n.
+  /// True if there are more delegates than k. Then they pay, as measured for k up to a sixteenth of n.
   bool useful = false;
 };
 

@@ -21,7 +21,7 @@ using Count = unsigned long long;
 constexpr unsigned kThreads = 256;
 constexpr unsigned kLoads = 2;
 
-/// What lies below `low` belongs to the first bin, then what is not above `high` to the middle one.
+/// The pivots: elements below `low` belong to the first bin, then elements not above `high` to the middle one.
 template <class Element>
 struct Pivots {
   Element low;
@@ -34,7 +34,7 @@ __device__ Pivots<Element> pivots_at(const PivotPair& at, const Element* splitte
   return {at.low < 0 ? Element{0} : splitters[at.low], at.high >= end ? kNoElement<Element> : splitters[at.high]};
 }
 
-/// Which of a thread's items of a tile fall into the two bins, as masks.
+/// Masks of a thread's items of a tile that fall into the two bins.
 struct InBins {
   unsigned first = 0;
   unsigned middle = 0;
@@ -73,7 +73,7 @@ struct BinSizes {
   Count middle;
 };
 
-/// What the counting pass leaves: of each block, where in either bin its elements begin.
+/// The output of the counting pass: for each block, where its elements begin in either bin.
 struct Offsets {
   BinSizes* total;
   Count* first;
@@ -239,7 +239,7 @@ class RandomizedSelection {
   std::size_t blocks_;
   Buffer<Element> splitters_;
   Buffer<BinSizes> total_;
-  Buffer<Count> of_blocks_;  ///< of the first bin, then of the middle one
+  Buffer<Count> of_blocks_;  ///< counts of the blocks for the first bin, then for the middle one
   Buffer<unsigned> arrived_;
   PivotPair pivots_;
   BinSizes found_{};

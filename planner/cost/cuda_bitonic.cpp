@@ -59,8 +59,8 @@ const Network& known_network(const network::Sizes& sizes, const network::Operato
   return place->second;
 }
 
-/// Seconds of one kernel: the longest of global memory, shared memory and arithmetic, which overlap
-/// (bitonic-topk-sigmod18, section 7.2, where arithmetic is left out).
+/// Seconds of one kernel: the longest of global memory, shared memory and arithmetic, which overlap (Shanbhag et al.,
+/// SIGMOD 2018, section 7.2, where arithmetic is left out).
 double kernel_seconds(const Network& work, const network::Sizes& sizes, double tiles, double global_bytes,
                       const Item& item) {
   const double shared = kSharedByte * item.bytes * work.moved * tiles;

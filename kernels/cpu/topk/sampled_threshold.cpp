@@ -24,7 +24,7 @@
 //
 // Where a zone map is known, zones whose least keys are above the bound are not read. Without a filter the map gives
 // the bound as well: k zones with least keys up to some key have k rows up to it. These zones are the delegates of Dr.
-// Top-k (dr-topk-sc21, section 4), kept from one query to the next.
+// Top-k (Gaihre et al., SC 2021, section 4), kept from one query to the next.
 namespace skyrank::kernels::topk {
 namespace {
 

@@ -8,12 +8,12 @@
 #include "kernels/cuda/skyline/solve.cuh"
 #include "kernels/cuda/skyline/sort_rows.hpp"
 
-// GGS (Bøgh, Assent, Magnani, DaMoN 2013) in the optimised form of skyalign-vldb15, section 6.1. Rows in the order of
-// the sums of their keys, so that none is dominated by a later one. In each round every row that is left is compared
-// with the first alpha of them, one after the other, by a thread of its own, until one dominates it; then dominated
-// rows go, what is left of the first alpha is the skyline's, and the others move together. All threads read the same
-// row at a time, through the read-only cache; their own is in registers. Rows of different sums are distinct, which
-// takes half a dominance test.
+// GGS (Bøgh, Assent, Magnani, DaMoN 2013) in the optimised form of Bøgh et al., PVLDB 2015, section 6.1. Rows in the
+// order of the sums of their keys, so that none is dominated by a later one. In each round every row that is left is
+// compared with the first alpha of them, one after the other, by a thread of its own, until one dominates it; then
+// dominated rows go, what is left of the first alpha is the skyline's, and the others move together. All threads read
+// the same row at a time, through the read-only cache; their own is in registers. Rows of different sums are distinct,
+// which takes half a dominance test.
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 

@@ -4,10 +4,10 @@
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/skyline/solve.cuh"
 
-// The nested loop of a thread for every row (Choi, Liu, Yu, IRI 2012; skyalign-vldb15, section 3.1): no order, no
-// masks, no synchronisation. A thread compares its row with the half of the rows that follows it, round the end to the
-// beginning, and marks whichever of the two is dominated, so that every pair is met once. A bit takes the place of the
-// counter.
+// The nested loop of a thread for every row (Choi, Liu, Yu, IRI 2012; Bøgh et al., PVLDB 2015, section 3.1): no order,
+// no masks, no synchronisation. A thread compares its row with the half of the rows that follows it, round the end to
+// the beginning, and marks whichever of the two is dominated, so that every pair is met once. A bit takes the place of
+// the counter.
 //
 // A thread stops once its row is dominated. That loses nothing: whatever its row would have dominated is dominated by
 // some row of the skyline, which never stops, and meets it.

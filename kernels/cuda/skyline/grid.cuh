@@ -6,7 +6,7 @@
 
 #include "kernels/cuda/skyline/prefilter.hpp"
 
-// The static grid of skyalign-vldb15, section 4.2: rows in the order of its cells, on the device.
+// The static grid of Bøgh et al., PVLDB 2015, section 4.2: rows in the order of its cells, on the device.
 namespace skyrank::kernels::cuda::skyline {
 
 inline __device__ int population(std::uint32_t mask) { return __popc(mask); }

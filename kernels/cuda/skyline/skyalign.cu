@@ -8,11 +8,11 @@
 #include "kernels/cuda/skyline/grid.cuh"
 #include "kernels/cuda/skyline/ranks.cuh"
 
-// SkyAlign (skyalign-vldb15, Algorithm 1). Rows lie in the cells of a grid of medians, sorted by (population of the
-// median mask, that mask). Phase l compares every row that is left with those of level l, that is of population l: a
-// dominating row's median mask is a subset (equations 1 to 3), and where the masks do not tell, the quartile masks must
-// not speak against it (equations 4 and 5). Then dominated rows go, those of level l are the skyline's, and the others
-// move together.
+// SkyAlign (Bøgh et al., PVLDB 2015, Algorithm 1). Rows lie in the cells of a grid of medians, sorted by (population of
+// the median mask, that mask). Phase l compares every row that is left with those of level l, that is of population l:
+// a dominating row's median mask is a subset (equations 1 to 3), and where the masks do not tell, the quartile masks
+// must not speak against it (equations 4 and 5). Then dominated rows go, those of level l are the skyline's, and the
+// others move together.
 //
 // A warp's 32 rows are neighbours, so of one cell or of few. It looks at 32 cells at a time, skips those that are no
 // subset of all its rows' masks together, and walks the rows of the others: a batch of quartile masks, loaded for all

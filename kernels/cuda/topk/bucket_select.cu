@@ -3,9 +3,9 @@
 
 #include "kernels/cuda/topk/narrow.cuh"
 
-// Bucket select (bitonic-topk-sigmod18, sections 2.3, 4.2 and 6.2): the least and the greatest key first, which for
-// k = 1 is all; then buckets of equal widths between the two, and between the ends of the bucket with the k-th element,
-// until all of one is in the answer.
+// Bucket select (Shanbhag et al., SIGMOD 2018, sections 2.3, 4.2 and 6.2): the least and the greatest key first, which
+// for k = 1 is all; then buckets of equal widths between the two, and between the ends of the bucket with the k-th
+// element, until all of one is in the answer.
 namespace skyrank::kernels::cuda::topk {
 namespace {
 

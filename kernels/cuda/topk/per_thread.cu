@@ -9,9 +9,9 @@
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
-// Per-thread top-k (bitonic-topk-sigmod18, sections 3.1 and 4.1, appendix A): every thread of a full device keeps the k
-// least of the elements that it reads, in a heap in shared memory or in a list in registers. Their lists are reduced
-// by the same kernel, with fewer threads, until they are few enough to be sorted.
+// Per-thread top-k (Shanbhag et al., SIGMOD 2018, sections 3.1 and 4.1, appendix A): every thread of a full device
+// keeps the k least of the elements that it reads, in a heap in shared memory or in a list in registers. Their lists
+// are reduced by the same kernel, with fewer threads, until they are few enough to be sorted.
 namespace skyrank::kernels::cuda::topk {
 namespace {
 

@@ -5,10 +5,10 @@
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
-// Sort all rows with CUB's radix sort and take the first k: the yardstick that a selection must beat
-// (bitonic-topk-sigmod18, section 2.2, "sort and choose"). Where k is a small part of n only the keys are sorted, which
-// takes two thirds of the time: the k-th of them tells, in one pass over the rows, which rows are chosen. Otherwise
-// elements are sorted by their keys; the sort is stable, so that equal keys keep the order of ties.
+// Sort all rows with CUB's radix sort and take the first k: the yardstick that a selection must beat (Shanbhag et al.,
+// SIGMOD 2018, section 2.2, "sort and choose"). Where k is a small part of n only the keys are sorted, which takes two
+// thirds of the time: the k-th of them tells, in one pass over the rows, which rows are chosen. Otherwise elements are
+// sorted by their keys; the sort is stable, so that equal keys keep the order of ties.
 namespace skyrank::kernels::cuda::topk {
 namespace {
 

@@ -5,9 +5,9 @@
 
 #include "kernels/cuda/topk/element.cuh"
 
-// Delegates: the `kBeta` least elements of each subrange, ascending, side by side (dr-topk-sc21,
-// sections 4.3, 5.1, 5.3). Places that a short last subrange cannot fill hold kNoElement. An element holds its row and
-// so its subrange.
+// Delegates: the `kBeta` least elements of each subrange, ascending, side by side (Gaihre et al., SC 2021, sections
+// 4.3, 5.1, 5.3). Places that a short last subrange cannot fill hold kNoElement. An element holds its row and so its
+// subrange.
 namespace skyrank::kernels::cuda::topk::delegate {
 
 inline constexpr unsigned kDelegateThreads = 256;

@@ -9,10 +9,11 @@
 #include "kernels/cuda/topk/dr_topk/subrange.hpp"
 #include "kernels/cuda/topk/solve.cuh"
 
-// Dr. Top-k (dr-topk-sc21): the `beta` least elements of each subrange of rows are its delegates; the k-th least of all
-// delegates is a bound on the k-th least element. Only subranges all of whose delegates are within the bound can hold
-// other elements within it (rule 3). Those elements (rule 2) and the delegates within the bound are concatenated, and
-// the k least of them are the answer. Where no subrange has all its delegates within the bound, the delegates are.
+// Dr. Top-k (Gaihre et al., SC 2021): the `beta` least elements of each subrange of rows are its delegates; the k-th
+// least of all delegates is a bound on the k-th least element. Only subranges all of whose delegates are within the
+// bound can hold other elements within it (rule 3). Those elements (rule 2) and the delegates within the bound are
+// concatenated, and the k least of them are the answer. Where no subrange has all its delegates within the bound, the
+// delegates are.
 //
 // The first selection ends as soon as its bound lets through few more than k delegates, as the paper's skips its last
 // digit. Elements are distinct, so equal keys make no difference to any of this.

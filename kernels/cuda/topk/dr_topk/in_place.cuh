@@ -9,9 +9,10 @@
 #include "kernels/cuda/topk/dr_topk/append.cuh"
 #include "kernels/cuda/topk/solve.cuh"
 
-// In-place selection, which assists Dr. Top-k (dr-topk-sc21, section 5.1): every pass reads all elements again, counts
-// the bins of those that lie in the present range, makes the bin with the k-th element the next range, and writes
-// nothing. The last block of a pass decides, so the host waits for nothing; passes that were not needed end at once.
+// In-place selection, which assists Dr. Top-k (Gaihre et al., SC 2021, section 5.1): every pass reads all elements
+// again, counts the bins of those that lie in the present range, makes the bin with the k-th element the next range,
+// and writes nothing. The last block of a pass decides, so the host waits for nothing; passes that were not needed end
+// at once.
 namespace skyrank::kernels::cuda::topk::delegate {
 
 inline constexpr unsigned kBinBits = 8;

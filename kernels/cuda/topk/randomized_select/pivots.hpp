@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-// How randomized selection chooses its two pivots (randomized-selection-hpg11, sections 5.3, 6.1.2 and 6.2.3). Plain
+// How randomized selection chooses its two pivots (Monroe et al., HPG 2011, sections 5.3, 6.1.2 and 6.2.3). Plain
 // arithmetic, for the host.
 namespace skyrank::kernels::cuda {
 

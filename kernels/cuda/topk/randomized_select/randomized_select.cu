@@ -7,10 +7,10 @@
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
-// Randomized selection (randomized-selection-hpg11): two pivots from a sorted random sample, chosen so that with a
-// wished probability the k-th element lies between them. One pass counts what lies before and between the pivots; if
-// the k-th is elsewhere the pivots are shifted and the pass is made again. A second pass saves the first bin, which is
-// in the answer, and the middle one, of which the rest of the answer is selected. The rows themselves stay as they are.
+// Randomized selection (Monroe et al., HPG 2011): two pivots from a sorted random sample, chosen so that with a wished
+// probability the k-th element lies between them. One pass counts what lies before and between the pivots; if the k-th
+// is elsewhere the pivots are shifted and the pass is made again. A second pass saves the first bin, which is in the
+// answer, and the middle one, of which the rest of the answer is selected. The rows themselves stay as they are.
 //
 // Elements carry row ids and so are all different: repeated keys do not make the middle bin larger.
 namespace skyrank::kernels::cuda::topk {

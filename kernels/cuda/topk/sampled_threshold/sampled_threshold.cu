@@ -15,10 +15,10 @@
 #include "kernels/cuda/topk/tiles.cuh"
 
 // The best path: the keys are read once. A sample gives a threshold that a little more than k elements lie at or below;
-// one pass compares every key with it and keeps those elements; the k least of them are the answer (the idea of
-// randomized-selection-hpg11, section 5, with one pivot). Elements are distinct, so ties need no care: of equal keys,
-// the threshold's row id keeps as many as are wanted. A threshold that kept too few or too many is found out on the
-// device, and another algorithm answers.
+// one pass compares every key with it and keeps those elements; the k least of them are the answer (the idea of Monroe
+// et al., HPG 2011, section 5, with one pivot). Elements are distinct, so ties need no care: of equal keys, the
+// threshold's row id keeps as many as are wanted. A threshold that kept too few or too many is found out on the device,
+// and another algorithm answers.
 //
 // Floor: n keys read. Besides: 32 bytes for each sampled row, and some multiple of k elements that are sorted. Nothing
 // waits for the device in between.

@@ -46,7 +46,7 @@ stage_format() {
 
 stage_checks() {
   local check
-  for check in layering folders documents; do "tools/checks/$check.py"; done
+  for check in layering folders documents comments; do "tools/checks/$check.py"; done
   check_reference
 }
 

@@ -10,11 +10,12 @@ import unittest
 
 ROOT = pathlib.Path(__file__).parents[2]
 CHECKS = ROOT / "tools/checks"
-sys.path.insert(0, str(CHECKS))
+sys.path[:0] = [str(CHECKS), str(ROOT / "tools/bench")]
 
 import comments  # noqa: E402
 import documents  # noqa: E402
 import folders  # noqa: E402
+import tables  # noqa: E402
 
 
 def messages(found):
@@ -116,6 +117,19 @@ class Folders(unittest.TestCase):
         self.assertEqual(folders.stale(self.files("a", 30), {"a": 30}), [])
         self.assertEqual(folders.stale(self.files("a", 29), {"a": 30}),
                          ["a/: 29 source files; lower its number in KNOWN from 30"])
+
+
+class Figures(unittest.TestCase):
+    def test_pages_have_the_figures_of_the_results(self):
+        for page in tables.PAGES:
+            text = (ROOT / page).read_text(encoding="utf-8")
+            self.assertEqual(tables.with_tables(text), text, page)
+
+    def test_other_figures_are_found(self):
+        text = (ROOT / "engine/docs/performance.md").read_text(encoding="utf-8")
+        for figure in ("3,646", "266", "0.486", "34.8", "81 %"):
+            self.assertIn(figure, text)
+            self.assertEqual(tables.with_tables(text.replace(figure, "1.23")), text)
 
 
 class Programs(unittest.TestCase):

@@ -18,7 +18,7 @@ namespace skyrank::datasets {
 /// Delimited text in memory.
 struct CsvText {
   std::shared_ptr<arrow::Buffer> bytes;
-  std::string name;  ///< of the file, for messages
+  std::string name;  ///< name of the file, for messages
   char delimiter = ',';
 
   std::string_view view() const;

@@ -11,10 +11,10 @@
 // The parser says that something is wrong; these walk the text again to say on which line. Slow paths, all of them.
 namespace skyrank::datasets {
 
-/// Where the records of a text start, and how many fields each has.
+/// The shape of a text's records: where they start, and how many fields each has.
 struct CsvShape {
   std::size_t data_begin = 0;  ///< offset of the first record after the header
-  std::size_t fields = 0;      ///< of each record
+  std::size_t fields = 0;      ///< fields in each record
 };
 
 /// DataError at the first record that has another number of fields than `shape.fields`, or whose last quote is never

@@ -15,7 +15,7 @@ struct Distribution {
   std::string_view summary;  ///< one line
 };
 
-/// What `generate` knows.
+/// Returns the distributions that `generate` knows.
 std::span<const Distribution> distributions();
 
 /// Makes a table of `spec.rows` rows (0 or more) and `spec.dims` columns c0, c1, ... (1 to 64). A row depends on the

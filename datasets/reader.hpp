@@ -41,7 +41,7 @@ struct UnsupportedColumn {
   std::string type;  ///< in the file format's words
 };
 
-/// What a table's columns are called.
+/// The columns of a table, by name.
 struct ColumnNames {
   std::vector<std::string> names;              ///< readable columns, in the file's order
   std::vector<UnsupportedColumn> unsupported;  ///< the others; reading one by name is a DataError

@@ -136,7 +136,7 @@ class Copies {
 
 // ---------------------------------------------------------------------------------------------------------- import
 
-/// What the columns of an imported table share.
+/// The memory that the columns of an imported table share.
 struct ImportedArray {
   Owned<ArrowArray> array;
   Copies copies;
@@ -463,7 +463,7 @@ void check_record_batch(const ArrowArray& array, const ArrowSchema& schema) {
 
 // ---------------------------------------------------------------------------------------------------------- export
 
-/// What an exported struct owns; `private_data` points at it.
+/// The memory that an exported struct owns; `private_data` points at it.
 template <class Struct>
 struct Exported {
   std::vector<Owned<Struct>> children;
@@ -581,7 +581,7 @@ std::int64_t total_bytes(const ColumnData& data) {
   return total;
 }
 
-/// Whether viewed strings need 64-bit offsets once they are copied side by side.
+/// Returns true if viewed strings need 64-bit offsets once they are copied side by side.
 bool needs_large_offsets(const ColumnData& data) {
   return data.layout == Layout::large_utf8 ||
          (data.layout == Layout::views && total_bytes(data) > std::numeric_limits<std::int32_t>::max());

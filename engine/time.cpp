@@ -64,7 +64,7 @@ class Scanner {
     return true;
   }
 
-  /// As many digits as there are.
+  /// Reads as many digits as there are.
   std::string_view digits() {
     std::size_t n = 0;
     while (n < rest_.size() && is_digit(rest_[n])) ++n;

@@ -55,7 +55,7 @@ class Fields {
     return number_in<T>(text());
   }
 
-  /// As text_of writes them.
+  /// Reads values as text_of writes them.
   cost::Values values() {
     cost::Values values;
     std::istringstream stream(text());
@@ -153,7 +153,7 @@ std::vector<double> features_of(const CalibrationRun& run, double seconds) {
       run.shape);
 }
 
-/// Of the runs of one algorithm, by prices that have its seconds.
+/// Returns the correction for the runs of one algorithm, given prices that have its seconds.
 std::optional<Correction> correction_of(const std::vector<const CalibrationRun*>& runs, const PriceList& prices,
                                         const std::map<std::string, double>& best) {
   std::vector<CorrectedRun> corrected;

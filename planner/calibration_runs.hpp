@@ -20,9 +20,9 @@ inline constexpr double kMinStopped = 0.05;
 
 struct CalibrationRun {
   std::string algorithm;  ///< registered name
-  std::string data;       ///< what it ran on, for people
+  std::string data;       ///< name of the data, for people
   std::variant<kernels::SkylineShape, kernels::TopKShape> shape;
-  Statistics statistics;  ///< as a planner would have had them
+  Statistics statistics;  ///< statistics as a planner would have had them
   int threads = 1;
   double planning = 0;  ///< seconds for statistics and choice of the path
   double seconds = 0;   ///< infinite: stopped, as others were so much faster
@@ -32,7 +32,7 @@ struct CalibrationRun {
 
 void write_runs(std::ostream& out, const std::vector<CalibrationRun>& runs);
 
-/// What tells one query from another in a list of runs.
+/// Returns the text that identifies the query of a run.
 std::string query_of(const CalibrationRun& run);
 
 /// Throws BadProfile for text that write_runs did not write.

@@ -20,7 +20,7 @@ namespace {
 using kernels::Device;
 using Parameters = cost::Values;
 
-constexpr double kMostFactor = 3;  ///< that a correction may be, or one over it
+constexpr double kMostFactor = 3;  ///< greatest correction; the least is one over it
 
 std::string_view name_of(Device device) { return device == Device::cuda ? "cuda" : "cpu"; }
 
@@ -120,7 +120,7 @@ double free_bytes(Device device, const Machine& machine) {
   return device == Device::cuda ? machine.device_bytes : machine.host_bytes;
 }
 
-/// Whether all of a query's temporary memory fits.
+/// Returns true if all temporary memory of a query fits.
 bool fits(double bytes, Device device, const Machine& machine) { return bytes <= free_bytes(device, machine); }
 
 /// Why a path does not fit into memory, or empty.
@@ -145,8 +145,8 @@ const Prices<kernels::TopKShape>& prices_of(const Machine& machine, std::string_
   return prices_of(machine).ranking(algorithm);
 }
 
-/// What a profile's corrections make of sums of terms; from a third of these to three times them. What they look at is
-/// made when the first one asks.
+/// The corrections of a profile: factors from a third to three on sums of terms. The features of the problem are
+/// computed when the first correction is asked for.
 template <class Shape>
 class Corrections {
  public:
@@ -194,8 +194,8 @@ struct Candidate {
   const Algorithm* algorithm = nullptr;
   const Prices<typename Algorithm::Shape>* prices = nullptr;
   std::size_t place = 0;                ///< among those that are considered
-  Priced best = {};                     ///< of the values that were looked at
-  std::vector<Parameters> merged = {};  ///< those values, where some were given
+  Priced best = {};                     ///< the cheapest of the values that were priced
+  std::vector<Parameters> merged = {};  ///< the priced values, if some were given
 };
 
 /// A problem, and what it is priced by.
@@ -244,7 +244,7 @@ void take_cheapest(Candidate<Algorithm>& candidate, const Query<typename Algorit
   }
 }
 
-/// Of all algorithms that nothing forbids; `considered` gets why others may not be taken.
+/// Returns the algorithms that nothing forbids. `considered` gets the reasons against the others.
 template <class Algorithm>
 std::vector<Candidate<Algorithm>> candidates_of(std::span<const Algorithm* const> algorithms,
                                                 const Query<typename Algorithm::Shape>& query,
@@ -291,7 +291,7 @@ std::string reason_of_choice(const Choice<Algorithm>& choice, bool forced) {
   return forced ? "asked for" : "the only one that fits";
 }
 
-/// What stands in the way of those that could have been taken, for the message that there is no path.
+/// Returns what stands in the way of the algorithms that support the problem, for the message that there is no path.
 std::string obstacles(const std::vector<Considered>& others, const Constraints& constraints, bool forced) {
   std::string text;
   for (const Considered& it : others) {

@@ -18,7 +18,7 @@ namespace skyrank::planner {
 
 class PriceList;
 
-/// What the caller insists on.
+/// Choices that the caller insists on.
 struct Constraints {
   std::optional<kernels::Device> device;
   std::vector<std::string> algorithms;  ///< forced names, of any problem kind; those of other kinds are ignored
@@ -38,20 +38,20 @@ struct Considered {
 template <class Algorithm>
 struct Choice {
   const Algorithm* algorithm = nullptr;
-  kernels::ParameterValues parameters;  ///< those asked for, and the cheapest of those that the model prices
+  kernels::ParameterValues parameters;  ///< values that were asked for, and the cheapest of those that the model prices
   double seconds = 0;                   ///< predicted
-  double bytes = 0;                     ///< of temporary memory, predicted
+  double bytes = 0;                     ///< predicted temporary memory
   std::string reason;
   std::vector<Considered> others;
 };
 
-/// What the machine offers to cost models.
+/// The machine as cost models see it.
 struct Machine {
   int threads = 1;
   bool cuda = false;
-  double host_bytes = std::numeric_limits<double>::infinity();  ///< of memory that a query may take
-  bool host_limited = false;  ///< that somebody set: is kept whatever is predicted, so where nothing fits, the path
-                              ///< that needs least is tried
+  double host_bytes = std::numeric_limits<double>::infinity();  ///< memory that a query may take
+  bool host_limited = false;  ///< true if a caller set the limit. It is kept whatever is predicted, so if nothing fits,
+                              ///< the path that needs least is tried
   double device_bytes = std::numeric_limits<double>::infinity();  ///< the same on the GPU
   const PriceList* prices = nullptr;                              ///< null: those of the built-in profile
 };
@@ -75,8 +75,8 @@ double predict(const kernels::SkylineAlgorithm& algorithm, const kernels::Skylin
 double predict(const kernels::TopKAlgorithm& algorithm, const kernels::TopKShape& shape, const Machine& machine,
                const Statistics& statistics = {}, const cost::Values& values = {});
 
-/// What the model of an algorithm says, each term with its seconds from the machine's profile. Throws std::logic_error
-/// for a name that has none. Algorithms of GPUs have models in builds without CUDA, too.
+/// Returns the cost that an algorithm's model gives, each term with its seconds from the machine's profile. Throws
+/// std::logic_error for a name without a model. GPU algorithms have models in builds without CUDA, too.
 cost::Cost cost_of(std::string_view algorithm, const kernels::SkylineShape& shape, const Machine& machine,
                    const Statistics& statistics = {}, const cost::Values& values = {});
 cost::Cost cost_of(std::string_view algorithm, const kernels::TopKShape& shape, const Machine& machine,

@@ -10,7 +10,7 @@ namespace skyrank::planner {
 /// How the rows of a sample dominate each other, and where they stand in each dimension.
 struct Dominators {
   std::size_t dims = 0;
-  std::vector<std::uint32_t> counts = {};     ///< of each row: rows that dominate it; some number from 256 on if more
+  std::vector<std::uint32_t> counts = {};     ///< per row: rows that dominate it; some number from 256 on if more
   std::vector<std::uint32_t> places = {};     ///< a dimension after the other, of each row: rows with lesser keys
   std::vector<std::uint32_t> strongest = {};  ///< the rows of least sums of places
   std::size_t spared = 0;                     ///< rows that none of these dominates
@@ -20,9 +20,9 @@ struct Dominators {
   double skyline_of(double s) const;
 };
 
-/// Of 1 to 65,536 rows, with so many of the strongest. Up to kMostPaired are compared with each other. Of more, sets of
-/// rows as bits, each row's the intersection over the dimensions of the rows up to its own place: m^2 d / 64 words for
-/// m rows, besides sorting d times. That takes m^2 / 8 bytes.
+/// Finds the dominators of 1 to 65,536 rows, and the `strong` strongest rows. Up to kMostPaired rows are compared in
+/// pairs. For more rows, sets of rows are bits: a row's set is the intersection, over the dimensions, of the rows up to
+/// its own place. That takes m^2 d / 64 words of work for m rows, d sorts, and m^2 / 8 bytes.
 Dominators find_dominators(const kernels::SkylineProblem& sample, std::size_t strong);
 
 }  // namespace skyrank::planner

@@ -9,11 +9,11 @@
 namespace skyrank::planner {
 namespace {
 
-constexpr double kPull = 0.03;  ///< of a run's weight, for being off by the whole of it
+constexpr double kPull = 0.03;  ///< pull towards the author's estimate, as a share of a run's weight
 
 constexpr double kFarOff = 0.2;  ///< logarithm of a predicted time over the measured one
 
-constexpr double kLeast = 0.1;  ///< of a model's own seconds: nothing is done in no time
+constexpr double kLeast = 0.1;  ///< least share of the author's estimate, because no step takes no time
 
 /// The x >= kLeast at which |A x - b|^2 is least, from A'A and A'b, by coordinate descent: each step is exact in its
 /// coordinate, and the problem is convex, so no step is wrong and the limit is the minimum.

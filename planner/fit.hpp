@@ -8,12 +8,12 @@
 
 namespace skyrank::planner {
 
-/// What a model says of a run, and how long the run took.
+/// A run: the cost that its model gives, and the time that it took.
 struct TimedRun {
   cost::Cost cost;
   double seconds = 0;
   bool stopped = false;  ///< after so many seconds: it would have taken longer
-  double best = 0;       ///< of the same query, in seconds; 0: this run's own
+  double best = 0;       ///< seconds of the best run of the same query; 0: this run's own
 };
 
 /// Seconds of the terms of one algorithm's model, the same names in every run, none below a tenth of the model's own:
@@ -29,7 +29,7 @@ struct CorrectedRun {
   std::vector<double> features;  ///< cost::Features of the problem
   double predicted = 0;          ///< seconds, by fitted terms
   double seconds = 0;
-  double best = 0;  ///< of the same query
+  double best = 0;  ///< seconds of the best run of the same query
 };
 
 /// Regression of the logarithm of measured over predicted time by a Gaussian process: linear in the features, and

@@ -29,7 +29,7 @@ void count_lesser_of(const Key* keys, std::size_t rows, std::uint8_t* places) {
   for (std::size_t row = 0; row < rows; ++row) places[row] = static_cast<std::uint8_t>(counts[row]);
 }
 
-/// Which of the rows from `first` on, a lane each, `other` dominates.
+/// Returns which of the rows from `first` on, one in each lane, `other` dominates.
 template <class Tag>
 auto dominated(Tag tag, const PairedRows& paired, std::size_t first, std::size_t other) {
   auto worse = hn::FirstN(tag, 0);

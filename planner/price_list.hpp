@@ -12,7 +12,7 @@
 // A profile as choices read it.
 namespace skyrank::planner {
 
-/// What one algorithm is priced by.
+/// The prices of one algorithm.
 template <class Shape>
 struct Prices {
   /// Seconds of one of the model's terms, as measured.
@@ -27,7 +27,7 @@ struct Prices {
   std::vector<Known> known;                ///< other terms keep the model's seconds
   const Correction* correction = nullptr;  ///< null: none
 
-  /// What the model says, with the seconds of the profile where it has any.
+  /// Returns the terms of the model, with the profile's seconds where it has any.
   cost::Cost terms(const Shape& shape, const Statistics& statistics, const Machine& machine,
                    const cost::Values& values) const {
     cost::Cost cost = model.cost(shape, statistics, machine, values);
@@ -46,7 +46,7 @@ class PriceList {
 
   const Profile& profile() const { return profile_; }
 
-  /// Of the registered algorithms for problems of such a shape, in their order.
+  /// Returns the registered algorithms that solve problems of such a shape, in their order.
   template <class Shape>
   const std::vector<const Prices<Shape>*>& registered() const {
     if constexpr (std::is_same_v<Shape, kernels::SkylineShape>) {
@@ -69,7 +69,7 @@ class PriceList {
   std::vector<const Prices<kernels::TopKShape>*> registered_rankings_;
 };
 
-/// Of the built-in profile.
+/// Returns the prices of the built-in profile.
 const PriceList& built_in_prices();
 
 }  // namespace skyrank::planner

@@ -56,7 +56,7 @@ void write_rates(YAML::Emitter& out, const Map& rates) {
   out << YAML::EndMap;
 }
 
-/// Of algorithms that are not known, none: a profile may be older or newer than they are.
+/// Returns the names of an algorithm's features; none if it is not known, because a profile may be older or newer.
 std::span<const std::string_view> correction_names_of(std::string_view algorithm) {
   if (cost::topk_model(algorithm)) return cost::correction_names(true);
   return cost::skyline_model(algorithm) ? cost::correction_names(false) : std::span<const std::string_view>();
@@ -66,7 +66,7 @@ std::span<const std::string_view> correction_names_of(std::string_view algorithm
 struct SplitText {
   /// Lines that were taken out.
   struct Gap {
-    int line;  ///< of `yaml`, from 0, that comes after them
+    int line;  ///< line of `yaml`, from 0, that comes after them
     int size;
   };
 

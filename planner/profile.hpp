@@ -9,24 +9,24 @@
 
 namespace skyrank::planner {
 
-/// What runs of an algorithm say of how far its terms are off: the logarithm of measured over predicted time, by the
-/// features of a problem. It is linear in these, and beside that as of runs that are near: each point's weight counts
-/// by exp(-r^2 / 2) at a distance r from it.
+/// A regression on how far an algorithm's terms are off: it predicts the logarithm of measured over predicted time from
+/// the features of a problem. It is the sum of a linear part and of runs that are near: each point's weight counts by
+/// exp(-r^2 / 2) at a distance r from it.
 struct Correction {
   std::vector<double> linear;  ///< a constant, then a coefficient for each feature
   std::vector<float> points;   ///< first feature of all points, then the second, and so on
-  std::vector<float> weights;  ///< of the points
+  std::vector<float> weights;  ///< weights of the points
 
   bool operator==(const Correction&) const = default;
 };
 
-/// What a machine is and how fast it is. Made by `skyrank calibrate`, kept as YAML.
+/// A machine and its speed. `skyrank calibrate` makes it; files keep it as YAML.
 struct Profile {
   /// Seconds of a cost model's terms, by name.
   using Seconds = std::map<std::string, double, std::less<>>;
 
   std::string cpu;  ///< model name; empty for the built-in profile, which fits any
-  int cores = 0;    ///< that were used
+  int cores = 0;    ///< cores that were used
   std::string gpu;  ///< empty: none
   /// Measured rates, for people and for models that use them: "memory_bandwidth" in bytes a second, and so on.
   std::map<std::string, double, std::less<>> rates;
@@ -41,7 +41,7 @@ struct Profile {
   bool operator==(const Profile&) const = default;
 };
 
-/// What is wrong with a profile, with its place; the engine turns it into a ResourceError.
+/// A fault in a profile, with its place; the engine turns it into a ResourceError.
 struct BadProfile {
   std::string source;
   std::string reason;
@@ -54,7 +54,7 @@ const Profile& built_in_profile();
 Profile parse_profile(std::string_view yaml, const std::string& source);
 std::string to_yaml(const Profile& profile);
 
-/// Where a user's profile is kept: $XDG_CACHE_HOME/skyrank/profile.yaml, or under ~/.cache; none without a home.
+/// Returns the place of a user's profile: $XDG_CACHE_HOME/skyrank/profile.yaml, or under ~/.cache; none without a home.
 std::optional<std::filesystem::path> profile_file();
 
 /// The profile in a file, or nothing where there is no such file. Throws BadProfile when it cannot be read, or was made

@@ -18,9 +18,9 @@ using kernels::KeyColumn;
 using kernels::KeyWidth;
 using kernels::RowId;
 
-constexpr std::size_t kRankedRows = 64;    ///< of the sample, for correlations
+constexpr std::size_t kRankedRows = 64;    ///< rows of the sample that correlations are computed from
 constexpr std::size_t kStrongRows = 8;     ///< about as many as prefilters take
-constexpr std::size_t kLeastSample = 64;   ///< whose skyline says anything
+constexpr std::size_t kLeastSample = 64;   ///< least sample whose skyline is meaningful
 constexpr std::size_t kMostSample = 4096;  ///< from here on, a sample's bits are too many for a cache
 
 std::uint64_t key_at(const KeyColumn& column, std::size_t row) {

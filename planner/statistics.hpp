@@ -26,15 +26,15 @@ struct SkylineGrowth {
   bool operator==(const SkylineGrowth&) const = default;
 };
 
-/// What is known of a problem's rows besides their shape. The defaults are what is assumed where nothing is known:
-/// independent values without ties in random order.
+/// The properties of a problem's rows besides their shape. The defaults hold where nothing is known: independent values
+/// without ties in random order.
 struct Statistics {
   std::size_t sample = 0;                          ///< rows that were looked at; 0: none, the rest is assumed
-  kernels::Memory memory = kernels::Memory::host;  ///< where the keys lie
+  kernels::Memory memory = kernels::Memory::host;  ///< place of the keys
   double unsent = 0;   ///< bytes of the table's columns that have to go to a GPU before keys can be made of them there
   double scanned = 0;  ///< bytes of a row in the columns that a scan on a GPU reads in place of keys; 0: there are keys
-  double scored = 0;   ///< those of the columns of the score among them, which a ranking in one pass reads of all rows,
-                       ///< and the others only where it wants one by its score; 0: all are of the score
+  double scored = 0;   ///< the columns of the score among them. A ranking in one pass reads these of all rows, and the
+                       ///< others only for rows whose score is in the running; 0: all belong to the score
   double selectivity = 1;  ///< share of rows that pass the filter of a fused problem, or passed one before
 
   // Of a ranking, by its first key column.

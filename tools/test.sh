@@ -44,7 +44,23 @@ stage_format() {
   git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs clang-format-14 --dry-run --Werror
 }
 
-stage_checks() { tools/checks/layering.py; }
+stage_checks() {
+  local check
+  for check in layering folders documents comments; do "tools/checks/$check.py"; done
+  tools/bench/tables.py --check
+  check_reference
+}
+
+# Fails where a public name of the C++ API has no comment.
+check_reference() {
+  command -v doxygen >/dev/null || {
+    echo "reference: not checked, as there is no doxygen (tools/setup.sh --test installs it)"
+    return 0
+  }
+  mkdir -p build
+  doxygen engine/docs/Doxyfile
+  echo "reference: build/api/html/index.html"
+}
 
 # The GPU kernels are compiled where nvcc is found; their tests skip where there is no GPU. On the emulator they run with
 # the address sanitizer, which sees more there.

@@ -14,7 +14,7 @@
 
 namespace skyrank::exec {
 
-/// What one query has on the device, beyond what its tables keep there. For one thread.
+/// The state of one query on the device, beyond what its tables keep there. For one thread.
 class DeviceQueryState {
  public:
   /// With `shares`, columns that are brought to the device stay there for later queries, as long as their table does.
@@ -45,7 +45,7 @@ class DeviceQueryState {
   std::size_t columns_found() const { return found_; }
 
  private:
-  /// What tells a column from all others whose memory is held.
+  /// Tells a column from all others whose memory is held.
   using Identity =
       std::tuple<const void*, const void*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, Layout, Type, Type>;
   static Identity identity_of(const ColumnData& column);

@@ -27,7 +27,7 @@ class ResidentColumn {
   /// Bytes of device memory for the values and the NULLs.
   std::size_t bytes() const;
 
-  /// Whether they have been brought there.
+  /// Returns true if the values are on the device.
   bool is_there() const;
 
   /// Brings them there unless they are. Throws kernels::cuda::OutOfMemory. `transfer_ms` grows by the time that takes.
@@ -54,13 +54,14 @@ std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column);
 /// The columns that the condition, the preference and the ranking read, ascending: those of the answer are the host's.
 std::vector<int> columns_of_keys(const query::BoundQuery& query);
 
-/// Those that some expressions read, ascending.
+/// Returns the columns that some expressions read, ascending.
 std::vector<int> columns_of(const std::vector<const query::BoundExpression*>& expressions);
 
-/// What a query reads of a table in the memory of the device. With `shares`, what earlier queries brought there counts.
+/// The parts of a table that a query reads in the memory of the device. With `shares`, columns that earlier queries
+/// copied there count.
 struct Residency {
   double unsent = 0;     ///< bytes of columns that are not there yet
-  double row_bytes = 0;  ///< of all columns that it reads
+  double row_bytes = 0;  ///< bytes of one row in all columns that it reads
 };
 Residency residency_of(const std::vector<int>& columns, const Table& table, bool shares = false);
 

@@ -124,7 +124,7 @@ class Matcher {
     return scan_.count < ColumnScan::kMostColumns ? add(*operation.column) : -1;
   }
 
-  /// Whether a condition is a conjunction of bounds.
+  /// Adds a condition to the bounds. Returns false unless it is a conjunction of bounds.
   bool restrict_by(const Operation& condition) {
     if (condition.answers != nullptr) return false;
     const auto& children = condition.children;

@@ -14,9 +14,9 @@ struct DeviceScan {
   std::optional<kernels::cuda::ComputedScan> computed;
 };
 
-/// Of a query that is no more than a filter and the best rows by one ranking term: as one scan of columns where the
-/// condition is a conjunction of comparisons of columns with constants and of questions whether they are NULL, and the
-/// term a column or a weighted sum of columns, computed in floats; else as programs, where these have a form on the
+/// Matches a query that is no more than a filter and the best rows by one ranking term. It becomes one scan of columns
+/// if the condition is a conjunction of comparisons of columns with constants and of tests for NULL, and the term a
+/// column or a weighted sum of columns, computed in floats. Otherwise it becomes programs, if these have a form on the
 /// device.
 DeviceScan match_scan(DeviceQueryState& device_state, const query::BoundQuery& query, const Table& table);
 

@@ -139,7 +139,7 @@ class Translator {
   }
 
  private:
-  /// Whether an operation, its operands apart, has a form on the device.
+  /// Returns true if an operation, its operands apart, has a form on the device.
   static bool has_form(const Operation& operation) {
     if (operation.answers != nullptr) return true;
     if (!decimals_have_form(operation)) return false;

@@ -21,7 +21,7 @@
 
 namespace skyrank::exec {
 
-/// What an engine has for all its queries. Thread-safe.
+/// The state that all queries of an engine share. Thread-safe.
 struct EngineState {
   /// Throws as the constructor of Engine.
   explicit EngineState(const EngineOptions& engine_options);

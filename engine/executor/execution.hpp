@@ -24,8 +24,8 @@ struct Execution {
   ExecutionContext context;
   Timing timing;
   Work work;
-  std::optional<DeviceQueryState> device_state = std::nullopt;  ///< where filters and keys are of the device
-  KeyShare share = {};                                          ///< of keys over the rows that pass the condition
+  std::optional<DeviceQueryState> device_state = std::nullopt;  ///< used if filters and keys are made on the device
+  KeyShare share = {};                                          ///< keys over the rows that pass the condition
   std::string* phase = nullptr;                                 ///< says what the query is at, for a TimeoutError
 
   const query::BoundQuery& query() const { return plan.query; }

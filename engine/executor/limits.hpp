@@ -17,7 +17,7 @@
 
 namespace skyrank::exec {
 
-/// What may end a query early, from its beginning to its end, and what the query is at.
+/// Ends a query early, from its beginning to its end, and names the phase that it is in.
 class Limits {
  public:
   /// Throws QueryError for a time limit below 1 ms.

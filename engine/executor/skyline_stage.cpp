@@ -51,7 +51,7 @@ Candidates narrow(const Candidates& all, DeviceKept kept) {
   return {RowSet::on_device(n, std::move(ids)), {std::move(kept.bounds), {}}, std::move(levels)};
 }
 
-/// Whether the skyline's rows are to stay on the device, and can.
+/// Returns true if the skyline's rows should stay on the device and can.
 bool keeps_rows_there(const Execution& execution, const SkylineKeys& keys, const Segments& segments,
                       SkylineSolver& solver) {
   if (!execution.plan.rows_on_device || !can_keep_on_device(keys, level_rule(execution.query()))) {

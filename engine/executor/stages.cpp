@@ -112,7 +112,7 @@ Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const
 
 namespace {
 
-/// What `from` has at each of some places.
+/// Returns the elements of `from` at some places.
 template <class T>
 Vector<T> taken(const auto& from, const Vector<std::int64_t>& places) {
   Vector<T> values(places.size());

@@ -100,7 +100,7 @@ bool store_validity(const std::uint8_t* valid, std::int64_t begin, std::int64_t 
   return any_null;
 }
 
-/// As with_evaluation_type, but with the stored types of the evaluation types: dates are int32.
+/// Calls f like with_evaluation_type, but with the stored types of the evaluation types: dates are int32.
 template <class F>
 Column with_result_type(Type type, F&& f) {
   return type == Type::date ? f(std::int32_t{}) : with_evaluation_type(type, std::forward<F>(f));
@@ -160,7 +160,7 @@ std::uint8_t pack_bits(const std::uint8_t* bytes) {
   return static_cast<std::uint8_t>(bits);
 }
 
-/// Which rows of a block are kept, 64 a word; `words` has kBlockRows / 64 entries. Returns how many are kept.
+/// Stores which rows of a block are kept, 64 in a word; `words` has kBlockRows / 64 entries. Returns how many are kept.
 std::int64_t store_kept(const Block& block, std::uint64_t* words) {
   std::uint8_t kept[kBlockRows];
   if (block.valid == nullptr) {

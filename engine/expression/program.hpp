@@ -18,7 +18,7 @@ namespace skyrank::exec {
 
 /// A literal in the form that loops read.
 struct Constant {
-  Value value;  ///< of the operation's type, or Null
+  Value value;  ///< a value of the operation's type, or Null
   std::variant<std::uint8_t, std::int64_t, std::uint64_t, Int128, double, std::string_view> stored;
 };
 
@@ -38,7 +38,8 @@ struct EntryAnswers {
 struct Operation {
   query::Op op = query::Op::literal;
   DataType type;
-  const query::BoundNode* node = nullptr;  ///< what it was made of, in the program's expression; none of a literal
+  const query::BoundNode* node =
+      nullptr;  ///< the node of the program's expression that it was made of; null for a literal
   bool negated = false;
   std::vector<std::unique_ptr<const Operation>> children;
   const ColumnData* column = nullptr;           ///< Op::column, and predicates with `answers`

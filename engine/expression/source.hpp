@@ -10,10 +10,10 @@
 
 namespace skyrank::exec {
 
-/// Where the values of an expression lie: in its column if it is one, else in a column computed for it.
+/// The values of an expression: its column if it is one, otherwise a column computed for it.
 struct Source {
   Column column;
-  Rows rows;  ///< of `column`
+  Rows rows;  ///< rows of `column`
 
   Source(const query::BoundExpression& expression, const Table& table, const Rows& wanted)
       : column(expression.column >= 0 ? table.column(expression.column)

@@ -75,7 +75,7 @@ struct Vec {
   const void* data = nullptr;
   bool constant = false;                ///< `data` is one value that stands for all rows
   const std::uint8_t* valid = nullptr;  ///< one byte a row, 0 = NULL; null: no NULLs
-  Buffer values;                        ///< what `data` points into, unless that lives elsewhere
+  Buffer values;                        ///< memory that `data` points into, unless that lives elsewhere
   Buffer validity;
 
   template <class T>

@@ -11,7 +11,7 @@ using query::Op;
 
 namespace {
 
-/// Which columns a sum may have.
+/// The columns that a sum may have.
 enum class Terms : std::uint8_t {
   floats,   ///< without NULLs
   numbers,  ///< integers of 32 and 64 bits too, where they are made floats, and NULLs

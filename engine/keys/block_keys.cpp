@@ -24,7 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// to foresee them, and between them memory would be idle.
 constexpr std::size_t kAhead = 2048;
 
-/// What turns floats into keys, made ready for vectors.
+/// Turns floats into keys, with constants prepared for vectors.
 template <class Bits>
 class Encoder {
  public:

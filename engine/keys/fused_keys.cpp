@@ -91,7 +91,7 @@ class Reader final : public kernels::KeyReader {
   }
 
  private:
-  /// Which rows a condition is true for; NULL is not true.
+  /// Stores the rows for which a condition is true; NULL is not true.
   static void store_passing(const Block& truth, std::uint8_t* taking) {
     if (truth.valid == nullptr) {
       std::copy_n(truth.bytes, truth.size, taking);
@@ -153,7 +153,7 @@ class Reader final : public kernels::KeyReader {
   alignas(64) std::array<Key, kBlockRows> keys_;
 };
 
-/// Whether an expression is NULL for no row, as far as its parts tell.
+/// Returns true if an expression is NULL for no row, as far as its parts tell.
 bool never_null(const BoundNode& node, const Table& table) {
   if (node.op == Op::column) return !table.column(node.column).may_have_nulls();
   if (node.op == Op::literal) return !std::holds_alternative<Null>(node.value);
@@ -161,7 +161,7 @@ bool never_null(const BoundNode& node, const Table& table) {
   return std::ranges::all_of(node.children, [&](const auto& child) { return never_null(*child, table); });
 }
 
-/// Whether all keys of 64 bits stand for values, so that there is none for NULL.
+/// Returns true if all keys of 64 bits stand for values, so that none is left for NULL.
 bool uses_all_keys(const query::BoundExpression& expression) {
   const Type type = expression.type.type;
   return type == Type::int64 || type == Type::decimal64 || type == Type::uint64 || type == Type::timestamp;

@@ -11,11 +11,11 @@ namespace skyrank::exec {
 
 struct Program;
 
-/// Whether an expression has a value or NULL for every row, as far as its parts tell: integers and times may overflow
-/// where they are computed, floats and truths do not.
+/// Returns true if an expression has a value or NULL for every row, as far as its parts tell: integers and times may
+/// overflow where they are computed, floats and truths do not.
 bool never_fails(const query::BoundNode& node);
 
-/// What a source of fused keys may make use of. None of it changes an answer.
+/// Options of a source of fused keys. None of them changes an answer.
 struct FusedOptions {
   bool late_filter = true;   ///< filter only rows whose keys may be in the answer
   bool zone_maps = true;     ///< skip stretches of a column by their best value
@@ -23,7 +23,7 @@ struct FusedOptions {
   bool raw_floats = true;    ///< compare the floats of a column as they lie
 };
 
-/// What a kernel may make use of for one query, and why or why not.
+/// Options that apply to one query, each with the reason why or why not.
 struct FusedUse {
   struct Entry {
     bool used = false;
@@ -43,8 +43,8 @@ class FusedKeys final : public kernels::KeySource {
   /// `query` fits.
   FusedKeys(const query::BoundQuery& query, const Table& table, const FusedOptions& options = {});
 
-  /// Whether a query is no more than a condition and the best rows of one ranking term that has a key for every value
-  /// and, where there may be NULLs, one more.
+  /// Returns true if a query is no more than a condition and the best rows of one ranking term, and there are keys for
+  /// all values of the term and for NULL if that may occur.
   static bool fits(const query::BoundQuery& query, const Table& table);
 
   /// Bytes of the keys of a ranking term that fits.
@@ -54,7 +54,8 @@ class FusedKeys final : public kernels::KeySource {
   bool has_filter() const override { return condition_ != nullptr; }
   bool can_filter_late() const override { return can_filter_late_ && options_.late_filter; }
   std::optional<kernels::FloatColumn> floats() const override;
-  /// Of a ranking by a column. Made, and kept with the column, where most zones would not be read with it.
+  /// Returns the zone map of a ranking by a column. It is made, and kept with the column, if most zones would not be
+  /// read with it.
   const void* zone_map(std::size_t k) const override;
   std::unique_ptr<kernels::KeyReader> reader() const override;
 
@@ -72,8 +73,8 @@ class FusedKeys final : public kernels::KeySource {
   query::BoundRankTerm term_;
   std::int64_t n_;
   FusedOptions options_;
-  const ColumnData* column_ = nullptr;  ///< where the term is a column
-  std::optional<WeightedSum> sum_;      ///< where it is such a sum
+  const ColumnData* column_ = nullptr;  ///< set if the term is a column
+  std::optional<WeightedSum> sum_;      ///< set if the term is a weighted sum
   std::shared_ptr<const Program> score_;
   std::shared_ptr<const Program> condition_;  ///< null: all rows take part
   kernels::KeyWidth width_;

@@ -14,7 +14,7 @@
 // Keys that queries leave for later ones over the same rows of the same table.
 namespace skyrank::exec {
 
-/// Which rows of which table keys are of: `rows` names the rows, and `table` is alive as long as the table is.
+/// The rows that keys belong to: `rows` names them, and `table` is alive as long as the table is.
 struct KeyedRows {
   std::weak_ptr<const void> table;
   std::string rows;
@@ -54,10 +54,11 @@ class KeyCache {
   std::size_t bytes_ = 0;
 };
 
-/// What the keys of an expression are called, low or high values first.
+/// Returns the name of an expression's keys, low or high values first.
 std::string name_of_keys(const query::BoundExpression& expression, bool high);
 
-/// Where the operators of one query get keys from: out of those that are shared, else made now and then shared.
+/// The source of keys for the operators of one query: shared keys if there are some, otherwise keys that are made now
+/// and then shared.
 class KeyShare {
  public:
   /// Shares nothing.

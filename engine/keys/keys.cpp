@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::uint64_t kMaxCode = std::numeric_limits<std::uint64_t>::max();
 
-/// What the key functions of integers depend on.
+/// The range of a column's integers, on which their key functions depend.
 template <class T>
 struct Range {
   T lowest = std::numeric_limits<T>::max();
@@ -348,7 +348,7 @@ Keys level_keys(const BoundPreference& term, const Table& table, const Rows& row
   });
 }
 
-/// `where`: NULL counts as not true.
+/// Makes the keys of `where`: NULL counts as not true.
 Keys condition_keys(const BoundPreference& term, const Table& table, const Rows& rows) {
   const Source source(term.expression, table, rows);
   const std::uint8_t inverted = term.inverted ? 1 : 0;

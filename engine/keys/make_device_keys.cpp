@@ -34,8 +34,8 @@ constexpr std::uint64_t kMaxCode = std::numeric_limits<std::uint64_t>::max();
 /// The values of a term on the device: in a table's column, or computed.
 struct DeviceSource {
   kernels::StoredColumn column;
-  cuda::DeviceRows rows;  ///< of `column`
-  DataType type;          ///< of its values
+  cuda::DeviceRows rows;  ///< rows of `column`
+  DataType type;          ///< type of its values
   cuda::Computed computed;
 };
 
@@ -57,7 +57,7 @@ std::optional<DeviceSource> source_of(DeviceQueryState& device_state, const Boun
   return DeviceSource{column, {wanted.n, nullptr}, program->root->type, std::move(computed)};
 }
 
-/// Whether keys need room for NULL where that depends on whether there may be some.
+/// Returns true if keys need room for NULL: the stored column may have some, or a computed value is one.
 bool may_have_nulls(const DeviceSource& source) {
   if (source.computed.values.data() == nullptr) return source.column.validity != nullptr;
   return cuda::range_of(source.column, source.rows).any_null;

@@ -8,7 +8,7 @@ namespace skyrank::exec {
 
 namespace {
 
-/// Where the values lie; nothing if they do not lie next to each other.
+/// Returns the term of a column whose values lie next to each other; nothing for other columns.
 std::optional<SumTerm> host_term(const WeightedColumn& term, const Table& table) {
   const ColumnData& data = table.column(term.column).data();
   const auto width = static_cast<std::size_t>(width_in_bytes(data.type.type));

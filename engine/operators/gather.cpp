@@ -18,7 +18,7 @@ namespace skyrank::exec {
 namespace {
 
 constexpr std::int64_t kBitsPerByte = 8;
-constexpr std::int64_t kGatherRows = 1 << 13;  ///< of a range: reads from all over memory are worth a task soon
+constexpr std::int64_t kGatherRows = 1 << 13;  ///< rows of a range: random reads soon pay for a task
 static_assert(kGatherRows % kBitsPerByte == 0, "ranges of rows must not share a byte of a bitmap");
 
 /// Memory of a gathered column. Charged by the column, which may outlive the engine, rather than by its vectors.

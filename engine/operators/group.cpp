@@ -42,7 +42,7 @@ Vector<Piece> cut_into_pieces(const Segments& groups) {
   return pieces;
 }
 
-/// What is known of the input while groups are aggregated.
+/// The input of an aggregation.
 struct Input {
   const Table& table;
   const Rows& rows;

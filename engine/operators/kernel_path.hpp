@@ -16,11 +16,11 @@
 // Chooses the path of a kernel, runs it, and books what it did.
 namespace skyrank::exec {
 
-/// What a number of kernel runs did together. Times of runs side by side add up.
+/// The totals of a number of kernel runs. Times of runs side by side add up.
 struct Report {
   std::int64_t rows = 0;
   double ms = 0;
-  double transfer_ms = 0;  ///< of `ms`, to and from a device
+  double transfer_ms = 0;  ///< the part of `ms` that transfers to and from a device take
   kernels::Work work;
 
   Report& operator+=(const Report& other) {

@@ -15,7 +15,7 @@
 
 namespace skyrank::exec {
 
-/// Which part of an ordered segment is the answer.
+/// The part of an ordered segment that is the answer.
 struct Window {
   std::int64_t offset = 0;
   std::optional<std::int64_t> limit;
@@ -35,8 +35,8 @@ std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& rankin
                                  const RowSet& rows, bool packs = true, DeviceQueryState* device = nullptr,
                                  KeyShare* share = nullptr);
 
-/// Whether the windows of `count` segments, of at most `largest` rows each, can be had in one launch, which reads each
-/// segment by one block: by one key column on the device.
+/// Returns true if one launch can answer the windows of `count` segments of at most `largest` rows each, with one block
+/// reading each segment: by one key column on the device.
 bool ranks_at_once(const Window& window, std::int64_t count, std::int64_t largest);
 
 /// Ranks each segment by `keys` (over all positions of the row set) and cuts the window out of it. Positions in the
@@ -49,7 +49,7 @@ class Ranker {
 
   Vector<std::int64_t> rank(const std::vector<Keys>& keys, const Segments& segments, Report& report);
 
-  /// Whether the last call answered all segments in one launch, on a device.
+  /// Returns true if the last call answered all segments in one launch, on a device.
   bool was_at_once() const { return at_once_; }
 
   /// The path for a segment of n rows.

@@ -7,21 +7,21 @@
 
 #include "engine/query/bound.hpp"
 
-// What the operators around the kernels take: linear in rows, with constants measured on a CPU (operator_cost.cpp says
+// Costs of the operators around the kernels: linear in rows, with constants measured on a CPU (operator_cost.cpp says
 // how). Kernels have cost models of their own, in planner/.
 namespace skyrank::exec {
 
 struct OperatorCost {
   double seconds = 0;
-  double bytes = 0;  ///< of memory that the operator fills
+  double bytes = 0;  ///< memory that the operator fills
 };
 
-/// Of `rows` rows, `kept` pass.
+/// Returns the cost of a filter of `rows` rows, of which `kept` pass.
 OperatorCost filter_cost(const query::BoundExpression& condition, double rows, double kept, int threads);
 
 OperatorCost group_cost(const query::BoundGroup& group, double rows, double groups);
 
-/// Of `nan` and `nulls` for some expressions.
+/// Returns the cost of the rules `nan` and `nulls` for some expressions.
 OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expressions, double rows, int threads);
 
 OperatorCost partition_cost(std::size_t columns, double rows, double partitions);

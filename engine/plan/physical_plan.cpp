@@ -211,7 +211,7 @@ KeyWidth width_of(const PreferencePlan& plan, const SkylineStep& step) {
   return widest > 4 ? KeyWidth::bytes8 : KeyWidth::bytes4;
 }
 
-/// Whether the rows that the operators after the input see are not all rows of a table.
+/// Returns true if the operators after the input do not see all rows of a table.
 bool is_listed(const PhysicalPlan& plan) {
   return (plan.operators.filter && !plan.operators.group) || plan.operators.missing.has_value();
 }
@@ -303,7 +303,7 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
   return planner::choose(shape, plan.constraints, machine_beside(plan, plan.operators.skyline_keys), statistics);
 }
 
-/// Of rows that are equal in the steps before nothing is known.
+/// Chooses the path of a step of the preference. Nothing is known of rows that are equal in the steps before.
 planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows) {
   return step_path(plan, s, rows,
                    s > 0                 ? planner::Statistics{}
@@ -311,7 +311,7 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
                                          : plan.sample.preference);
 }
 
-/// Whether all kernels of the query would run on the GPU.
+/// Returns true if all kernels of the query would run on the GPU.
 bool would_run_there(const PhysicalPlan& plan) {
   try {
     if (plan.operators.rank_keys && rank_path(plan).algorithm->device != kernels::Device::cuda) return false;
@@ -372,7 +372,7 @@ std::vector<const query::BoundExpression*> preference_expressions(const Physical
   return expressions;
 }
 
-/// Of the filter before all others, where keys are made.
+/// Returns the cost of a filter that runs before all other operators, if keys are made.
 OperatorCost first_filter_cost(const PhysicalPlan& plan, const Table& table) {
   const query::BoundExpression& condition = *plan.query.condition;
   const auto all = static_cast<double>(table.num_rows());
@@ -381,7 +381,7 @@ OperatorCost first_filter_cost(const PhysicalPlan& plan, const Table& table) {
   return device_filter_cost(condition, residency_of(columns_of({&condition}), table).row_bytes, all, passing);
 }
 
-/// Of the preference, for all rows of the table or those that pass its condition.
+/// Returns the cost of the preference's keys, for all rows of the table or those that pass its condition.
 OperatorCost skyline_keys_cost(const PhysicalPlan& plan, const Table& table, double rows, bool listed) {
   const PlanNode& node = *plan.operators.skyline_keys;
   const double bytes = node.predicted_bytes / std::max(node.predicted_rows, 1.0);
@@ -408,7 +408,7 @@ void place_on_device(PhysicalPlan& plan, const Table& table) {
   }
 }
 
-/// What becomes of the columns on the device.
+/// Notes in the plan how columns on the device are shared.
 void note_sharing(PhysicalPlan& plan) {
   if (!plan.machine.cuda) return;
   if (plan.sharers == 0) return plan.rules.left_out(Rule::device_columns, "the engine was told to keep none");
@@ -417,8 +417,8 @@ void note_sharing(PhysicalPlan& plan) {
                                                std::to_string(plan.sharers) + " queries");
 }
 
-/// Whether the ranking had better take in the filter and the making of keys: it would take an algorithm that can, or
-/// one that can is cheaper than another and the making of keys.
+/// Returns true if the ranking should take in the filter and the making of keys: it would take an algorithm that can,
+/// or one that can is cheaper than another one and the making of keys.
 bool better_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape) {
   constexpr double kMaterialise = 2e-9;  // seconds for the key of a row and, with a filter, its id in memory
   const auto apart = rank_path(plan);
@@ -534,7 +534,7 @@ struct FilterLast {
   OperatorCost keys;
   OperatorCost filter;
   double skyline_rows = 0;
-  planner::Statistics statistics;  ///< of all rows
+  planner::Statistics statistics;  ///< statistics of all rows
 };
 
 /// On the device the filter's columns have to go there only where the skyline's rows stay there; otherwise the host

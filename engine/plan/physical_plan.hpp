@@ -44,7 +44,7 @@ struct PhysicalPlan {
   double segments = 1;                      ///< estimated number of partitions
   bool on_device = false;                   ///< filters and keys are of the device
   std::optional<kernels::TopKShape> fused;  ///< the top-k problem that takes the filter and the keys in
-  TableSample sample = {};                  ///< what a sample of the table showed
+  TableSample sample = {};                  ///< findings of a sample of the table
   std::optional<kernels::TopKShape> skyline_prefix =
       {};  ///< the top-k problem among whose answer the skyline's best are
   RuleLog rules = RuleLog();

@@ -41,21 +41,21 @@ std::span<const RuleEntry> all_rules();
 
 std::vector<std::string> rule_names();
 
-/// Which rules a query may use.
+/// The rules that a query may use.
 class Rules {
  public:
   /// All of them.
   Rules() = default;
 
   bool has(Rule rule) const { return (off_ >> static_cast<unsigned>(rule) & 1U) == 0; }
-  /// Whether there is a rule of that name, which from now on is off.
+  /// Switches a rule off. Returns false if there is no rule of that name.
   bool switch_off(std::string_view name);
 
  private:
   std::uint32_t off_ = 0;
 };
 
-/// What became of the rules in a plan.
+/// The outcomes of the rules in a plan.
 class RuleLog {
  public:
   explicit RuleLog(const Rules& rules = {}) : rules_(rules) {}

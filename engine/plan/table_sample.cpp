@@ -21,7 +21,7 @@ const std::vector<int>& grouping_columns(const BoundQuery& query) {
   return query.group ? query.group->columns : query.partition_columns;
 }
 
-/// What the statistics are of, in words.
+/// Returns a text that names the subject of the statistics.
 std::string name_of(const BoundQuery& query, const std::optional<PreferencePlan>& preference) {
   std::string name = query.condition ? query.condition->text : "";
   if (preference) name += "\nprefer " + describe(*preference, preference->steps.front());

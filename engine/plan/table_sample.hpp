@@ -9,8 +9,8 @@
 #include "engine/runtime/table_sample_cache.hpp"
 #include "planner/choose.hpp"
 
-// What a sample of a table's rows tells of a query. Costs about a hundredth of what the query is expected to take, once
-// for each table and query: tables keep it.
+// Samples a table's rows for a query. It costs about a hundredth of the query's predicted time, once for each table and
+// query: tables keep the result.
 namespace skyrank::exec {
 
 /// Looks at a sample of the rows, or remembers what was seen in it. Of queries with `group_by`, whose later stages work

@@ -19,7 +19,7 @@ void check_node(const Preference& preference);
 /// Checks a whole tree: every node, its depth, and that it has at most 64 dimensions.
 void check_tree(const Preference& preference);
 
-/// What a list of preferences under `prefer` means: all count equally; one alone is itself.
+/// Returns the preference that a list under `prefer` means: all count equally; one alone is itself.
 Preference combined(std::vector<Preference> preferences);
 
 /// The expression of a `low` or `high` term; QueryError for any other preference.

@@ -20,7 +20,7 @@ std::span<const FunctionInfo> functions();
 /// Words that name no column unless they stand in backquotes: "and", "between", ...
 std::span<const std::string_view> reserved_words();
 
-/// Whether two texts are equal but for the case of ASCII letters.
+/// Returns true if two texts are equal except for the case of ASCII letters.
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 
 }  // namespace skyrank::query

@@ -19,7 +19,7 @@ Value normalized(Value value);
 /// different units too, a date as its midnight UTC; unordered: everything else, and NaN.
 std::partial_ordering compare(const Value& a, const Value& b);
 
-/// As an expression would spell it: 'Oslo', 1.5, date '2017-05-01'. For messages.
+/// Spells a value as an expression does: 'Oslo', 1.5, date '2017-05-01'. For messages.
 std::string spelled(const Value& value);
 
 /// "a number", "a string", ...: what kind of value it is, for messages.

@@ -20,7 +20,7 @@ struct YamlNode {
   enum class Kind { null, scalar, sequence, map };
 
   Kind kind = Kind::null;
-  std::size_t offset = 0;          ///< of the first byte in the document's text
+  std::size_t offset = 0;          ///< place of the first byte in the document's text
   std::string text;                ///< scalar: its value; null: as it was written
   bool quoted = false;             ///< scalar: in quotes or a block, so it is a string whatever it looks like
   bool in_flow = false;            ///< inside [...] or {...}

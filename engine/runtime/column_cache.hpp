@@ -11,8 +11,8 @@ namespace skyrank::exec {
 
 class ResidentColumn;  // engine/device/resident.hpp
 
-/// What queries have made of a column, for later ones: its zone maps and its copy on a GPU. It lives as long as the
-/// column. Thread-safe.
+/// The results of queries over a column that later ones use: its zone maps and its copy on a GPU. It lives as long as
+/// the column. Thread-safe.
 class ColumnCache {
  public:
   using ZoneMap = std::shared_ptr<const void>;
@@ -55,7 +55,7 @@ class ColumnCache {
 
 namespace skyrank {
 
-/// What the engine keeps with a column.
+/// The data that the engine keeps with a column.
 struct ColumnData::Kept {
   explicit Kept(std::shared_ptr<exec::ResidentColumn> on_device = nullptr) : pinned(std::move(on_device)) {}
 

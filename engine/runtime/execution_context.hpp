@@ -8,12 +8,12 @@
 
 namespace skyrank::exec {
 
-/// What operators that run kernels need to know besides their input.
+/// The context that operators need to run kernels, besides their input.
 struct ExecutionContext {
   planner::Constraints constraints;
   planner::Machine machine;
   kernels::Context kernel_context;
-  planner::Statistics preference = {};  ///< of the first step
+  planner::Statistics preference = {};  ///< statistics of the first step
   planner::Statistics ranking = {};
 };
 

@@ -15,13 +15,13 @@
 
 namespace skyrank::exec {
 
-/// What the sampled rows tell of one query.
+/// The findings of a sample for one query.
 struct TableSample {
   std::size_t rows = 0;               ///< looked at; 0: none
-  std::optional<double> selectivity;  ///< of the condition, in [0, 1]
-  std::optional<double> groups;       ///< of group_by, else partitions, among all rows
-  planner::Statistics preference;     ///< of the first step's keys, over rows that pass the condition
-  planner::Statistics ranking;        ///< of the ranking's keys; assumed, where a skyline comes before it
+  std::optional<double> selectivity;  ///< share of rows that pass the condition, in [0, 1]
+  std::optional<double> groups;       ///< number of groups, or else of partitions, among all rows
+  planner::Statistics preference;     ///< statistics of the first step's keys, over rows that pass the condition
+  planner::Statistics ranking;        ///< statistics of the ranking's keys; assumed if a skyline comes before it
 };
 
 /// The samples of one table, by query. Thread-safe.
@@ -49,7 +49,7 @@ class TableSampleCache {
 
 namespace skyrank {
 
-/// What the engine keeps with a table.
+/// The data that the engine keeps with a table.
 struct Table::Kept {
   exec::TableSampleCache samples;
 };

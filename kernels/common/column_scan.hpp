@@ -11,18 +11,18 @@ namespace skyrank::kernels {
 /// A column that a scan reads: float32, float64, int32 or int64, next to each other and aligned to 16 bytes. A row
 /// passes only if it has a value in the range of the column's kind, where there is one; NaN lies in none.
 struct ScannedColumn {
-  /// What rows may have here.
+  /// The rule for NULL in this column: allowed, forbidden, or required.
   enum class Nulls : std::uint8_t { too, never, only };
 
   const void* values = nullptr;
   Stored stored = Stored::float32;
   const std::uint8_t* validity = nullptr;  ///< null: no row is NULL
   std::int64_t first_validity_bit = 0;     ///< a multiple of 4
-  Nulls nulls = Nulls::too;                ///< of rows that pass
+  Nulls nulls = Nulls::too;                ///< rule for the rows that pass
   bool filtered = false;                   ///< by the range
-  double lowest = 0;                       ///< of floats, inclusive
+  double lowest = 0;                       ///< bounds of floats, inclusive
   double highest = 0;
-  std::int64_t lowest_integer = 0;  ///< of integers, inclusive
+  std::int64_t lowest_integer = 0;  ///< bounds of integers, inclusive
   std::int64_t highest_integer = 0;
 };
 
@@ -33,14 +33,14 @@ struct ColumnScan {
 
   ScannedColumn columns[kMostColumns];
   int count = 0;
-  int terms = 0;  ///< of the sum, at least one
+  int terms = 0;  ///< terms of the sum, at least one
   double weights[kMostColumns] = {};
   bool as_it_is = false;  ///< one term without a weight: integers are not made floats
-  bool high = false;      ///< whether the largest scores are best
+  bool high = false;      ///< true if the largest scores are best
 
-  /// Whether keys are of 32 bits: those of one such column without NULLs.
+  /// Returns true if keys have 32 bits: those of one such column without NULLs.
   bool has_short_keys() const { return as_it_is && bytes_of(columns[0].stored) == 4 && columns[0].validity == nullptr; }
-  /// Whether no row that passes has the greatest key, which is that of NULL.
+  /// Returns true if no row that passes has the greatest key, which is that of NULL.
   bool leaves_greatest_key() const {
     bool nulls = false;
     for (int c = 0; c < terms; ++c) nulls = nulls || columns[c].validity != nullptr;

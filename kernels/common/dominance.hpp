@@ -6,7 +6,7 @@
 // How two rows of keys compare. Plain functions on the keys of one row side by side.
 namespace skyrank::kernels {
 
-/// What the first of two rows is against the second. The values are two bits, "better somewhere" and "worse somewhere",
+/// Compares the first of two rows with the second. The values are two bits, "better somewhere" and "worse somewhere",
 /// so that the outcome of a Pareto combination is the bitwise or of its parts.
 enum class Outcome : std::uint8_t { equal = 0, better = 1, worse = 2, incomparable = 3 };
 
@@ -27,8 +27,8 @@ Outcome compare_pareto(const Key* a, const Key* b, std::size_t d) {
   return outcome(better, worse);
 }
 
-/// Whether a is at least as good as b in all d keys. For rows known to be distinct that is dominance (Bøgh, Chester,
-/// Assent, VLDB 2015, Definition 1, right half).
+/// Returns true if a is at least as good as b in all d keys. For rows known to be distinct that is dominance (Bøgh,
+/// Chester, Assent, PVLDB 2015, Definition 1, right half).
 template <class Key>
 bool dominates_distinct(const Key* a, const Key* b, std::size_t d) {
   for (std::size_t c = 0; c < d; ++c) {
@@ -37,7 +37,7 @@ bool dominates_distinct(const Key* a, const Key* b, std::size_t d) {
   return true;
 }
 
-/// Whether a dominates b: at least as good in all d keys, better in one (ibid., Definition 1).
+/// Returns true if a dominates b: at least as good in all d keys, better in one (ibid., Definition 1).
 template <class Key>
 bool dominates(const Key* a, const Key* b, std::size_t d) {
   bool better = false;

@@ -15,7 +15,7 @@ __extension__ using Int128 = __int128;
 
 enum class Number : std::uint8_t { int64, uint64, float64 };
 
-/// What an instruction does. Operands are popped, the last one first; one value is pushed.
+/// The operation of an instruction. Operands are popped, the last one first; one value is pushed.
 enum class Opcode : std::uint8_t {
   constant,  ///< `bits`; NULL where `flag`
   column,    ///< the value of column `index`, in its evaluation type
@@ -35,7 +35,7 @@ enum class Opcode : std::uint8_t {
   square_root,
   round_down,
   round_up,
-  lesser,  ///< of equal operands the first stays; NaN replaces what is not one
+  lesser,  ///< the first of equal operands stays; NaN replaces a number
   greater,
   // Comparison by value: numbers of any two types, or times, which are int64s times their factors.
   equal,
@@ -43,7 +43,8 @@ enum class Opcode : std::uint8_t {
   less,
   less_equal,
   between,  ///< value, lower, upper: lower <= value <= upper, negated where `flag`; `middle` is the type of lower
-  member,   ///< whether it is among `table`, `count` ascending uint64; negated where `flag`; `has_null`: NULL is too
+  member,   ///< tests membership in `table`, `count` ascending uint64; negated where `flag`; `has_null`: NULL is a
+            ///< member too
   is_null,  ///< is not, where `flag`
   logical_and,
   logical_or,
@@ -54,7 +55,7 @@ enum class Opcode : std::uint8_t {
 struct Instruction {
   Opcode op = Opcode::constant;
   Number left = Number::int64;   ///< type of the first or only operand
-  Number right = Number::int64;  ///< of the second; of `between` the third
+  Number right = Number::int64;  ///< type of the second operand; of the third for `between`
   Number middle = Number::int64;
   bool flag = false;
   bool has_null = false;
@@ -205,7 +206,7 @@ SKYRANK_HD inline double calculated(Opcode op, double a, double b) {
   return fmod(a, b);
 }
 
-/// Of integers: exactly, then into int64, or uint64 where both operands are.
+/// Computes with integers: exactly, then into int64, or uint64 where both operands are.
 SKYRANK_HD inline std::uint64_t calculated(Opcode op, Number left, std::uint64_t a, Number right, std::uint64_t b,
                                            bool& failed) {
   const Int128 x = as_integer(left, a);
@@ -255,7 +256,8 @@ class StackMachine {
     return pop();
   }
 
-  /// What an instruction makes of its one to three operands; `choose` is not among them, nor what reads columns.
+  /// Applies an instruction to its one to three operands; `choose` and instructions that read columns are not among
+  /// them.
   SKYRANK_HD static RowValue applied(const Instruction& how, RowValue a, RowValue b, RowValue c) {
     switch (how.op) {
       case Opcode::add:

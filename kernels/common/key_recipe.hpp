@@ -7,7 +7,7 @@
 
 namespace skyrank::kernels {
 
-/// What is needed to know of integers before they are keys. Values are in the order of `ordered`.
+/// The range of integers, on which their keys depend. Values are in the order of `ordered`.
 struct IntegerRange {
   std::uint64_t lowest = ~std::uint64_t{0};
   std::uint64_t highest = 0;

@@ -59,7 +59,7 @@ struct IntegerKey {
 struct DistanceKey {
   std::uint64_t below = 0;  ///< highest offset under the range
   std::uint64_t above = 0;  ///< lowest offset over it
-  bool any_below = false;   ///< whether there are values under the range,
+  bool any_below = false;   ///< true if there are values under the range,
   bool any_above = false;   ///< and over it
   bool equal_gaps = false;
   bool below_first = false;  ///< the gap of the values below is the smaller one

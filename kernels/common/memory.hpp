@@ -86,7 +86,7 @@ class Charge {
   std::size_t bytes_ = 0;
 };
 
-/// Where a counting allocator has its memory from: the system, with values made as usual.
+/// The source of a counting allocator's memory: the system, with values made as usual.
 struct SystemMemory {
   static constexpr bool kLeavesValues = false;
 

@@ -18,10 +18,10 @@ class Order {
   /// Throws std::invalid_argument unless `nodes` is a tree with 1 to kMaxDims leaves, all of them columns below `d`.
   Order(std::span<const OrderNode> nodes, std::size_t d);
 
-  /// Whether the tree says the same as Pareto over all `d` columns.
+  /// Returns true if the tree says the same as Pareto over all `d` columns.
   bool is_flat_pareto() const;
 
-  /// What row a is against row b; each has its d keys side by side.
+  /// Compares row a with row b; each has its d keys side by side.
   template <class Key>
   Outcome compare(const Key* a, const Key* b) const {
     std::uint64_t less = 0;
@@ -41,14 +41,14 @@ class Order {
   }
 
  private:
-  /// Of one prior node: a difference in the leaves of one child silences those of the children after it.
+  /// The rule of one prior node: a difference in the leaves of one child silences those of the children after it.
   struct Rule {
     std::uint64_t earlier;
     std::uint64_t later;
   };
 
   std::size_t d_;
-  std::vector<std::uint32_t> columns_;  ///< of the leaves, at most 64
+  std::vector<std::uint32_t> columns_;  ///< columns of the leaves, at most 64
   std::vector<Rule> rules_;
 };
 

@@ -12,8 +12,8 @@
 
 #include "kernels/common/memory.hpp"
 
-// What a kernel gets and gives. Keys are unsigned integers that stand for preference values: smaller is better, always;
-// equal keys are equal values. Types, directions, NaN, NULL and -0.0 were settled when the keys were made.
+// The input and the output of kernels. Keys are unsigned integers that stand for preference values: smaller is better,
+// always; equal keys are equal values. Types, directions, NaN, NULL and -0.0 were settled when the keys were made.
 namespace skyrank::kernels {
 
 using RowId = std::int64_t;
@@ -23,7 +23,7 @@ enum class KeyWidth : std::uint8_t { bytes1 = 1, bytes2 = 2, bytes4 = 4, bytes8 
 
 constexpr int bits(KeyWidth width) { return 8 * static_cast<int>(width); }
 
-/// Where key columns lie: in the host's memory, or in that of the device that the context names.
+/// The place of key columns: the host's memory, or that of the device that the context names.
 enum class Memory : std::uint8_t { host, device };
 
 /// n contiguous keys of one width.
@@ -48,17 +48,18 @@ struct OrderNode {
 
 inline constexpr std::size_t kMaxDims = 64;
 
-/// Which of n rows are dominated by no other? `keys` holds d columns, 1 <= d <= kMaxDims, of one width, 4 or 8 bytes.
-/// Row j dominates row i when all its keys are <= and one is <; with `order`, as the tree says instead.
+/// A skyline problem: find the rows among n that no other dominates. `keys` holds d columns, 1 <= d <= kMaxDims, of one
+/// width, 4 or 8 bytes. Row j dominates row i when all its keys are <= and one is <; with `order`, as the tree says
+/// instead.
 struct SkylineProblem {
   std::size_t n = 0;
   std::span<const KeyColumn> keys;
   std::span<const OrderNode> order;  ///< empty: Pareto over all columns
-  Memory memory = Memory::host;      ///< of `keys`; on a device only for algorithms that run there
+  Memory memory = Memory::host;      ///< place of `keys`; on a device only for algorithms that run there
 };
 
-/// Which rows tying with the k-th place are in the answer: those of lowest row ids, of highest, all of them (so the
-/// answer may exceed k), or whichever is fastest (still exactly k rows with the right keys).
+/// The rule for rows that tie with the k-th place. The answer has those of lowest row ids, of highest, all of them (so
+/// it may exceed k), or whichever is fastest (still exactly k rows with the right keys).
 enum class TieRule : std::uint8_t { first, last, all, any };
 
 /// Keys of consecutive rows, made a moment ago.
@@ -81,7 +82,8 @@ class KeyReader {
   KeyReader& operator=(const KeyReader&) = delete;
   virtual ~KeyReader() = default;
 
-  /// Of the rows [begin, end), at most kKeyBlockRows. What it points to lives until the next call. May throw.
+  /// Reads the rows [begin, end), at most kKeyBlockRows. The memory that the result points to lives until the next
+  /// call. May throw.
   virtual KeyBlock read(std::size_t begin, std::size_t end) = 0;
 
   /// The same before the filter: all rows take part. Only of a source that can filter late.
@@ -109,7 +111,7 @@ class KeySource {
 
   virtual KeyWidth width() const = 0;  ///< 4 or 8 bytes
   virtual bool has_filter() const = 0;
-  /// Whether rows that are out of the running by their keys may go without the filter.
+  /// Returns true if rows that lose by their keys may skip the filter.
   virtual bool can_filter_late() const = 0;
   /// The column that all keys are of, before the filter, if it is one that can be compared as it is.
   virtual std::optional<FloatColumn> floats() const { return std::nullopt; }
@@ -130,10 +132,10 @@ struct TopKProblem {
   std::size_t k = 0;
   TieRule ties = TieRule::first;
   const KeySource* source = nullptr;
-  Memory memory = Memory::host;  ///< of `keys`; on a device only for algorithms that run there
+  Memory memory = Memory::host;  ///< place of `keys`; on a device only for algorithms that run there
 };
 
-/// What `supports` and cost models look at: a problem without its data.
+/// A problem without its data, for `supports` and cost models.
 struct SkylineShape {
   std::size_t n = 0;
   std::size_t d = 0;
@@ -144,7 +146,7 @@ struct SkylineShape {
 struct TopKShape {
   std::size_t n = 0;
   std::size_t k = 0;
-  std::vector<KeyWidth> widths;  ///< of the key columns, most significant first
+  std::vector<KeyWidth> widths;  ///< widths of the key columns, most significant first
   TieRule ties = TieRule::first;
   bool fused = false;  ///< keys of one width come from a source
 };
@@ -152,7 +154,7 @@ struct TopKShape {
 SkylineShape shape_of(const SkylineProblem& problem);
 TopKShape shape_of(const TopKProblem& problem);
 
-/// What a run did. Bytes are those of keys and intermediate arrays that the algorithm moves by its own account.
+/// The work of a run. Bytes are those of keys and intermediate arrays that the algorithm moves by its own account.
 struct Work {
   std::uint64_t dominance_tests = 0;
   std::uint64_t mask_tests = 0;
@@ -181,7 +183,7 @@ struct DeviceTimes {
 struct StageWork {
   std::string name;
   double ms = 0;           ///< by the device's clock
-  std::uint64_t rows = 0;  ///< that it left undecided
+  std::uint64_t rows = 0;  ///< rows that the stage left undecided
   std::uint64_t dominance_tests = 0;
   std::uint64_t mask_tests = 0;
 };
@@ -208,7 +210,7 @@ namespace cuda {
 class DeviceContext;
 }  // namespace cuda
 
-/// Where and how a run happens. CPU kernels run inside the caller's TBB arena and use at most its concurrency.
+/// The environment of a run. CPU kernels run inside the caller's TBB arena and use at most its concurrency.
 struct Context {
   bool count_work = false;  ///< counters cost nothing when off
   std::stop_token stop;
@@ -221,7 +223,7 @@ struct Context {
 
 enum class Device : std::uint8_t { cpu, cuda };
 
-/// Whether an algorithm can solve a problem of some shape, and if not, why.
+/// Says if an algorithm can solve a problem of some shape, and if not, why.
 struct Support {
   bool ok = true;
   std::string reason;

@@ -53,7 +53,7 @@ SKYRANK_HD constexpr bool is_signed(Stored stored) { return stored >= Stored::in
 struct StoredColumn {
   const void* values = nullptr;
   const std::uint8_t* validity = nullptr;  ///< null: no row is NULL
-  std::int64_t first_bit = 0;              ///< of `values`, where they are bits
+  std::int64_t first_bit = 0;              ///< first bit of `values`, if they are bits
   std::int64_t first_validity_bit = 0;
   Stored stored = Stored::float64;
 };

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// What crosses between the host's memory and a device's: columns, keys, lists of rows, answers. Single numbers with
-// which the host steers kernels (counts, flags) are not counted.
+// Counts bytes that cross between the host's memory and a device's: columns, keys, lists of rows, answers. Single
+// numbers with which the host steers kernels (counts, flags) do not count.
 namespace skyrank::kernels {
 
 struct TransferBytes {

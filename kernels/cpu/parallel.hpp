@@ -14,7 +14,7 @@
 #include "kernels/common/problem.hpp"
 #include "kernels/cpu/team.hpp"
 
-// What CPU kernels need of TBB, on the caller's arena. Small inputs never enter TBB: a query may solve a million tiny
+// Wraps TBB for CPU kernels, on the caller's arena. Small inputs never enter TBB: a query may solve a million tiny
 // problems, one a partition.
 namespace skyrank::kernels {
 

@@ -8,8 +8,8 @@
 
 namespace skyrank::kernels {
 
-/// What a run needs for itself, uninitialised where no value is given. TBB's allocator keeps the memory for the next
-/// run: pages that are fresh from the system cost more than a kernel that fills them.
+/// Scratch memory of a run, uninitialised unless a value is given. TBB's allocator keeps the memory for the next run:
+/// pages that are fresh from the system cost more than a kernel that fills them.
 struct ScratchMemory {
   static constexpr bool kLeavesValues = true;
 

@@ -37,7 +37,7 @@ class Spin {
     }
   }
 
-  /// Whether that has gone on for as long as a run's serial parts hardly ever take.
+  /// Returns true if that has gone on longer than nearly all serial parts of a run.
   bool tired() {
     constexpr auto kPatience = std::chrono::microseconds(200);
     if (count_ == 0 || count_ % kBetweenYields != 0) return false;

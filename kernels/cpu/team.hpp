@@ -32,7 +32,7 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// That of this thread, or null.
+  /// Returns the team of this thread, or null.
   static Team* current();
 
   /// Calls body(begin, end) for `parts` ranges that cover [0, n), many at the same time; what it allocates is counted

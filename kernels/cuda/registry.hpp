@@ -12,8 +12,8 @@ namespace skyrank::kernels::cuda {
 std::span<const SkylineAlgorithm* const> skyline_algorithms();
 std::span<const TopKAlgorithm* const> topk_algorithms();
 
-/// Of the rows that a filter lets through, the k best, or all if they are fewer, in one pass over columns without keys
-/// in memory. Nothing where the algorithm's guess was wrong, a row fails, or the algorithm had rather have keys.
+/// Finds the k best of the rows that pass a filter, or all if they are fewer, in one pass over columns without keys in
+/// memory. Returns nothing if the algorithm's guess was wrong, a row fails, or the algorithm prefers keys.
 using RunScan = std::optional<TopKSolution> (*)(const ScanProblem& problem, const Context& context);
 
 /// Null for algorithms that always need keys.

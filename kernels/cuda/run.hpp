@@ -7,7 +7,7 @@
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/registry.hpp"
 
-// What a run of any algorithm on a GPU is made of.
+// The parts of a run of any algorithm on a GPU.
 namespace skyrank::kernels::cuda {
 
 /// The device that a run happens on.
@@ -15,7 +15,7 @@ inline DeviceContext& device_of(const Context& context) {
   return context.device != nullptr ? *context.device : DeviceContext::of_process();
 }
 
-/// What an algorithm has besides its problem. Counters are only written where `context.count_work`.
+/// The environment of an algorithm, besides its problem. Counters are only written where `context.count_work`.
 struct DeviceRun {
   DeviceContext& device;
   const ParameterValues& parameters;
@@ -46,7 +46,7 @@ class Stages {
     brought_.record(device_.transfer().stream());
     started_.record(device_.stream());
   }
-  /// What follows on the transfer stream waits for what is on the compute stream.
+  /// Makes later work on the transfer stream wait for the compute stream.
   void solved() {
     solved_.record(device_.stream());
     solved_.hold(device_.transfer().stream());

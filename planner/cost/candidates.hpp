@@ -8,13 +8,13 @@
 
 namespace skyrank::planner::cost {
 
-/// What sampled-threshold knows before its pass over the rows.
+/// The facts that sampled-threshold knows before its pass over the rows.
 struct Candidates {
-  bool zones = false;    ///< whether its bound is from zones
+  bool zones = false;    ///< true if its bound comes from zones
   bool kept = false;     ///< and a map of them is kept from an earlier query
   double looked_at = 0;  ///< rows of the sample, or of the zones' map
-  double rows = 0;       ///< that pass the filter and are not above the bound
-  bool late = false;     ///< whether only rows up to the bound meet the filter
+  double rows = 0;       ///< rows that pass the filter and are not above the bound
+  bool late = false;     ///< true if only rows up to the bound meet the filter
 };
 
 /// The place in a sample whose row's rank is taken for a bound; of the k best rows so many are expected in the sample.

@@ -8,7 +8,7 @@
 #include "planner/choose.hpp"
 #include "planner/cost/terms.hpp"
 
-// What several cost models share.
+// Helpers that several cost models share.
 namespace skyrank::planner::cost {
 
 /// Threads that an algorithm uses which gives each at least `grain` of n rows. Continuous in n, so that a prediction
@@ -87,9 +87,9 @@ inline void add_order(Terms& terms, const kernels::TopKShape& shape, double m, c
 /// Passes over the rows: one more finds those that tie with the last one of the answer.
 inline double passes(const kernels::TopKShape& shape) { return shape.ties == kernels::TieRule::all ? 2 : 1; }
 
-/// Of algorithms that compare a block of rows with the skyline so far, then with each other: every block is shared out
-/// among the threads twice, and in the first one rows only meet each other. `rows`, of which `kept` are in the
-/// skyline; a test's price is that of `tests_a_step` at once.
+/// Adds the terms of algorithms that compare a block of rows with the skyline so far, then with each other. The threads
+/// share each block twice; in the first block rows only meet each other. `rows` is the number of rows, of which `kept`
+/// are in the skyline; `tests_a_step` tests are done, and priced, at once.
 inline void add_blocks(Terms& terms, double rows, double kept, double tests_a_step, double threads,
                        const Values& values) {
   const double block = value_or(values, "block", 1024);
@@ -103,11 +103,11 @@ inline double scan_weight(const kernels::TopKShape& shape) {
   return shape.widths.size() == 1 ? 0.5 : static_cast<double>(shape.widths.size());
 }
 
-/// What a heap of the k best does.
+/// The work of heaps that keep the k best.
 struct HeapWork {
-  double rows = 0;     ///< of one thread
+  double rows = 0;     ///< rows of one thread
   double inserts = 0;  ///< ranks that enter a thread's heap after it was filled
-  double levels = 0;   ///< of a heap
+  double levels = 0;   ///< levels of a heap
   double filled = 0;   ///< ranks in one thread's heap
   double held = 0;     ///< in all heaps
 };
@@ -131,7 +131,7 @@ inline HeapWork heap_work(const kernels::TopKShape& shape, const Statistics& sta
   return work;
 }
 
-/// Of a heap in every thread: `steps` that sift a rank by one level, then a sort of what the heaps hold.
+/// Returns the cost of one heap in every thread: `steps` steps that sift a rank by one level, then a sort of the heaps.
 inline Cost heap_cost(const kernels::TopKShape& shape, const HeapWork& work, double steps, const Machine& machine) {
   return {{{"start", 1, 0.35e-6},
            {"threads", threads_used(static_cast<double>(shape.n), 32768, machine) - 1, 5e-6},

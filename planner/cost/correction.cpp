@@ -32,7 +32,7 @@ constexpr std::size_t place_of(std::span<const std::string_view> names, std::str
 /// Keys that lie on a GPU, beside those that are sent there.
 constexpr double kResident = 0.75;
 
-/// Of seconds, between a microsecond and ten.
+/// Returns the logarithm of seconds, clamped to between a microsecond and ten seconds.
 double scaled_seconds(double seconds) { return std::log(std::clamp(seconds, 1e-6, 10.0) / 1e-4); }
 
 double scaled_threads(int threads) { return std::log2(std::max(1.0, static_cast<double>(threads))); }

@@ -9,10 +9,10 @@
 #include "planner/profile.hpp"
 #include "planner/statistics.hpp"
 
-// What a machine's runs take longer or shorter than an algorithm's terms say, where analysis ends: caches, branches,
-// the ways of a compiler. The logarithm of this factor is a regression on features of the problem: logarithms of sizes
-// and some properties, each scaled so that problems at a distance of 1 are about as far off as each other. It is
-// bounded, and so are the sizes that it looks at: beyond those of runs it says what it says at their edge.
+// Corrects the sum of an algorithm's terms by a factor where analysis ends: caches, branches, compilers. The logarithm
+// of the factor is a regression on features of the problem: logarithms of sizes and some properties, each scaled so
+// that problems at a distance of 1 are about as far off as each other. The factor is bounded, and so are the sizes that
+// it looks at: beyond the sizes of the runs it stays what it is at their edge.
 namespace skyrank::planner::cost {
 
 /// Features of a problem by name.

@@ -16,14 +16,14 @@ namespace network = kernels::cuda::bitonic;
 constexpr double kSharedByte = 1 / 25e12;   // of all multiprocessors' shared memory, without bank conflicts
 constexpr double kInstruction = 1 / 14e12;  // on integers of 32 bits, in all multiprocessors
 
-/// What a kernel's network works on.
+/// An item that a kernel's network works on.
 struct Item {
   double bytes = 0;
   double compare = 0;  ///< instructions that put two in order
   double other = 0;    ///< instructions for one, besides
 };
 
-/// What the network of one kernel does with a tile.
+/// The steps of one kernel's network on a tile.
 struct Network {
   double moved = 0;     ///< items through shared memory, each as often as its banks' conflicts say
   double compared = 0;  ///< pairs of items
@@ -59,8 +59,8 @@ const Network& known_network(const network::Sizes& sizes, const network::Operato
   return place->second;
 }
 
-/// Seconds of one kernel: the longest of global memory, shared memory and arithmetic, which overlap
-/// (bitonic-topk-sigmod18, section 7.2, where arithmetic is left out).
+/// Seconds of one kernel: the longest of global memory, shared memory and arithmetic, which overlap (Shanbhag et al.,
+/// SIGMOD 2018, section 7.2, where arithmetic is left out).
 double kernel_seconds(const Network& work, const network::Sizes& sizes, double tiles, double global_bytes,
                       const Item& item) {
   const double shared = kSharedByte * item.bytes * work.moved * tiles;

@@ -7,7 +7,7 @@
 #include "planner/cost/common.hpp"
 #include "planner/cost/terms.hpp"
 
-// What cost models of GPU algorithms share. The rates are those of one H200, rounded.
+// Helpers that cost models of GPU algorithms share. The rates are those of one H200, rounded.
 namespace skyrank::planner::cost {
 
 inline constexpr double kCudaStart = 40e-6;       // to send a problem there and to wait for its answer
@@ -40,21 +40,21 @@ inline double bytes_sent(const Statistics& statistics, double keys) {
   return statistics.memory == kernels::Memory::host ? keys : statistics.unsent;
 }
 
-/// What an algorithm itself does, the keys being in one column on the device.
+/// The work of the algorithm itself, with the keys in one column on the device.
 struct CudaWork {
   double launches = 0;
-  double bytes = 0;        ///< of device memory, read or written
-  double elements = 0;     ///< of temporary memory at once: keys with their row ids, or rows of keys
+  double bytes = 0;        ///< device memory read or written
+  double elements = 0;     ///< peak temporary memory: keys with their row ids, or rows of keys
   bool widens = true;      ///< keys narrower than 4 bytes, or between 4 and 8, before it reads them
   bool scans = false;      ///< columns in place of keys, where it may; for others a scan makes keys first
-  TermList<8> other = {};  ///< what is neither
+  TermList<8> other = {};  ///< further terms of the algorithm
 };
 
 /// Rankings whose keys do not fit 64 bits together go part by part, and what they choose is put in order by as many
 /// sorts.
 struct CudaParts {
   double more = 0;      ///< than one
-  double launches = 0;  ///< of the sorts
+  double launches = 0;  ///< launches of the sorts
 };
 
 inline CudaParts parts_of(const kernels::TopKShape& shape) {

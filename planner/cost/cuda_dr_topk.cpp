@@ -33,10 +33,9 @@ std::span<const Values> cuda_dr_topk_candidates(const kernels::TopKShape& shape)
                                     static_cast<std::size_t>(allowed(rule + 1) - first + 1));
 }
 
-// Equation 6 of dr-topk-sc21 at its best subrange size, in bytes: its first term reads the keys, the others move
-// elements, which are twice as large. Its factors are those of an H200: what finding a subrange's delegates costs
-// beside reading its keys, and each element of the
-// subranges that are read again, and each that is chosen.
+// Equation 6 of Gaihre et al., SC 2021 at its best subrange size, in bytes: its first term reads the keys, the others
+// move elements, which are twice as large. Its factors are those of an H200: what finding a subrange's delegates costs
+// beside reading its keys, and each element of the subranges that are read again, and each that is chosen.
 Cost cuda_dr_topk(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/,
                   const Values& values) {
   constexpr double kLaunches = 14;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kMultiprocessors = 132;
 
-/// What one kind of list costs, from an H200's times.
+/// The costs of one kind of list, measured on an H200.
 struct List {
   double resident = 0;  ///< threads of the device that have one at a time
   double step = 0;      ///< seconds of a warp for a row that one of its threads takes

@@ -19,8 +19,8 @@ double candidates(double n, double k, double passing) {
 
 /// How often a scan that looks at scores first looks on: at rows at or below the threshold, whether they pass or not.
 struct SecondLooks {
-  double tiles = 0;  ///< of a warp, which have such a row
-  double bytes = 0;  ///< of columns that are no part of the score, by the pieces that memory is read in
+  double tiles = 0;  ///< tiles of a warp that have such a row
+  double bytes = 0;  ///< bytes of columns outside the score, in the units in which memory is read
 };
 
 /// Rows that pass are taken to have scores as good as others have, and a filter to be one of other columns than the

@@ -6,7 +6,7 @@
 
 namespace skyrank::planner::cost {
 
-/// Where two algorithms that part rows by masks of medians and quartiles, after the same paper, differ.
+/// The differences between two algorithms that divide rows by masks of medians and quartiles, after the same paper.
 struct MaskedSkyline {
   double key = 0;               ///< seconds for ranks, prefilter, levels and copy of one key
   double dominance_tested = 0;  ///< share of pairs of rows that stay which masks leave open, for each dimension

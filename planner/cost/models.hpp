@@ -13,18 +13,18 @@
 // model is written).
 namespace skyrank::planner::cost {
 
-/// Of a kind of problems. `values` has the parameters that are given; for others a model takes the default.
+/// The cost model of an algorithm. `values` has the parameters that are given; for others a model takes the default.
 template <class Shape>
 using CostFunction = Cost (*)(const Shape&, const Statistics&, const Machine&, const Values&);
 
-/// What the planner knows of an algorithm.
+/// The planner's knowledge of an algorithm.
 template <class Shape>
 struct Model {
   CostFunction<Shape> cost = nullptr;
   /// Values of its parameters that are worth pricing, from the paper's rule or around what the model has its least cost
   /// at; null: the defaults alone. They live as long as the process.
   std::span<const Values> (*candidates)(const Shape&) = nullptr;
-  bool defaults_first = true;  ///< whether the first of these are what the model takes where none are given
+  bool defaults_first = true;  ///< true if the model takes the first of these where none are given
 
   explicit operator bool() const { return cost != nullptr; }
 };

@@ -58,13 +58,13 @@ class TermList {
   std::size_t size_ = 0;
 };
 
-/// Those of a model.
+/// The terms of a model.
 using Terms = TermList<24>;
 
-/// What a model says of a problem.
+/// The result of a model for a problem.
 struct Cost {
   Terms terms;
-  double bytes = 0;  ///< of temporary memory where the algorithm runs, its copy of the input there included
+  double bytes = 0;  ///< temporary memory where the algorithm runs, its copy of the input included
 };
 
 }  // namespace skyrank::planner::cost

@@ -30,7 +30,7 @@ enum class Kind { boolean, int64, uint64, float64, date, timestamp, string };
 /// The type that a value is computed with.
 struct Domain {
   Kind kind = Kind::int64;
-  std::int64_t ns_per_tick = 1'000'000'000;  ///< of timestamps
+  std::int64_t ns_per_tick = 1'000'000'000;  ///< length of a tick of timestamps
 
   bool operator==(const Domain& other) const {
     return kind == other.kind && (kind != Kind::timestamp || ns_per_tick == other.ns_per_tick);

@@ -19,7 +19,7 @@ struct Thread {
   unsigned warp = 0;
   unsigned lane = 0;
   State state = State::ended;
-  Fiber* fiber = nullptr;  ///< where it goes on; none before it starts
+  Fiber* fiber = nullptr;  ///< fiber that it goes on with; none before it starts
   // Where it waits, and what it brings there and takes away.
   Collective collective = Collective::syncthreads;
   unsigned mask = 0;
@@ -45,10 +45,10 @@ struct Warp {
   std::vector<Meeting> meetings;
 };
 
-/// As the source spells it.
+/// Returns the name that the source has for it.
 const char* name(Collective collective);
 
-/// Of the block, not of a warp.
+/// Returns true for collectives of the block, false for those of a warp.
 bool is_barrier(Collective collective);
 
 /// The lane that a shuffle reads. What would leave the segment of `width` lanes, a power of 2, reads itself.

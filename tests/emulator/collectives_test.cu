@@ -3,7 +3,7 @@
 
 #include "tests/emulator/support.hpp"
 
-// What CUDA defines: with nvcc and a GPU these tests pass as well.
+// Tests only behaviour that CUDA defines: with nvcc and a GPU these tests pass as well.
 namespace skyrank::emulator {
 namespace {
 

@@ -3,7 +3,8 @@
 #include "kernels/cuda/device/shared.cuh"
 #include "tests/emulator/support.hpp"
 
-// What would hang, or give anything, on hardware ends the program, with a message that says where.
+// Tests that mistakes which hang, or have undefined results, on hardware end the program with a message that says
+// where.
 namespace skyrank::emulator {
 namespace {
 

@@ -6,7 +6,7 @@
 #include "tests/emulator/poison.hpp"
 #include "tests/emulator/support.hpp"
 
-// What CUDA leaves open, or says nothing of, and the emulator does in one way.
+// Tests the emulator's choices where CUDA leaves behaviour open.
 namespace skyrank::emulator {
 namespace {
 

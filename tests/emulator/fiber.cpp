@@ -62,8 +62,8 @@ void Fiber::switch_to(Fiber& other) {
   arrive();
 }
 
-/// What the sanitizer has to be told first on a stack. It says which one was left, as nobody else knows of a thread's
-/// own.
+/// Tells the sanitizer, first on a stack, that the switch is done. The sanitizer reports which stack was left, because
+/// only it knows the stack of a thread.
 void Fiber::arrive() {
 #if defined(SKYRANK_ADDRESS_SANITIZER)
   __sanitizer_finish_switch_fiber(record_, &left->stack_, &left->size_);

@@ -98,7 +98,7 @@ class Memory {
   };
   /// The allocation that the address lies in.
   std::optional<Found> find(const void* pointer) const;
-  /// Whether the bytes lie in one allocation on the device.
+  /// Returns true if the bytes lie in one allocation on the device.
   bool is_device_range(const void* pointer, std::size_t bytes) const;
 
   std::size_t free_bytes() const;
@@ -257,7 +257,7 @@ bool is_on_device(const void* pointer) {
   return found && found->allocation.on_device();
 }
 
-/// Whether a side of a copy is where it is said to be, all of it.
+/// Returns true if a side of a copy is where it is said to be, all of it.
 bool is_there(const void* pointer, std::size_t bytes, bool on_device) {
   return on_device ? memory().is_device_range(pointer, bytes) : !is_on_device(pointer);
 }

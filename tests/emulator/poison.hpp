@@ -4,7 +4,7 @@
 
 namespace skyrank::emulator {
 
-/// What memory holds that nobody has written.
+/// Content of memory that nobody has written.
 inline constexpr unsigned char kPoison = 0xa5;
 inline constexpr std::uint64_t kPoisonWord = 0xa5a5a5a5a5a5a5a5;
 

@@ -4,7 +4,7 @@
 
 #include "cuda_runtime_api.h"
 
-// What the parts of the emulated runtime share.
+// Declarations that the parts of the emulated runtime share.
 namespace skyrank::emulator {
 
 /// The emulated GPU: a small one with the limits of compute capability 9.0.

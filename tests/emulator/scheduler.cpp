@@ -28,7 +28,7 @@ namespace {
 
 /// A warp whose lanes wait only for each other goes on this often before other warps have their turn.
 constexpr int kRoundsOfAWarp = 1024;
-/// So many turns in which threads do nothing but sleep are a deadlock.
+/// Turns in which threads do nothing but sleep, from which on there is a deadlock.
 constexpr int kIdleTurns = 10'000;
 
 bool same(const Place& a, const Place& b) {
@@ -91,7 +91,7 @@ class Scheduler {
   std::unique_ptr<std::byte[], FreeShared> shared_;
   std::size_t shared_bytes_ = 0;
   Thread* current_ = nullptr;
-  Fiber* outside_ = nullptr;  ///< of who launched
+  Fiber* outside_ = nullptr;  ///< fiber that launched the kernel
   std::vector<Fiber*> idle_;  ///< without a thread
   // Which thread is next: a turn goes through all warps.
   bool upwards_ = false;
@@ -99,7 +99,7 @@ class Scheduler {
   bool progress_ = false;  ///< a thread did more than sleep, in this turn
   int idle_turns_ = 0;
   std::size_t position_ = 0;  ///< warps of this turn that had theirs, or have it
-  int rounds_ = 0;            ///< that the lanes of the warp have gone on
+  int rounds_ = 0;            ///< rounds that the lanes of the warp have gone on
   unsigned todo_ = 0;         ///< lanes of the warp that are still to go on in this round
   // The block's barrier.
   std::size_t alive_ = 0;
@@ -162,7 +162,7 @@ void Scheduler::run_block() {
   outside_->switch_to(fiber_of(first));
 }
 
-/// What a fiber does: it runs threads to their end until one is next that has its own.
+/// The body of a fiber: it runs threads to their end until the next one has a fiber of its own.
 void Scheduler::run_threads(void* scheduler_of_it) {
   Scheduler& self = *static_cast<Scheduler*>(scheduler_of_it);
   for (;;) {

@@ -51,7 +51,7 @@ void launch(dim3 grid, dim3 block, void (*kernel)(Parameters...), Arguments&&...
   EXPECT_EQ(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), cudaSuccess);
 }
 
-/// What `threads` threads of one block wrote, one value each.
+/// Returns the values that `threads` threads of one block wrote, one each.
 template <class T>
 std::vector<T> run_block(unsigned threads, void (*kernel)(T*)) {
   DeviceArray<T> results(threads);

@@ -34,7 +34,7 @@ inline query::BoundExpression bound(std::string_view text, const Table& table) {
 
 inline Rows all_rows(const Table& table) { return {table.num_rows(), nullptr}; }
 
-/// What f() gives in an arena of so many threads.
+/// Returns f(), run in an arena of so many threads.
 template <class F>
 auto with_threads(int threads, const F& f) {
   tbb::task_arena arena(threads);

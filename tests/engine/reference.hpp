@@ -12,8 +12,8 @@
 
 #include "engine/query/bound.hpp"
 
-// What expressions mean, one row at a time and without any of the evaluator's code: integers in 128 bits, comparisons
-// in the extended precision of the machine where that is exact.
+// Evaluates expressions one row at a time and without any of the evaluator's code: integers in 128 bits, comparisons in
+// the extended precision of the machine where that is exact.
 namespace skyrank::exec::reference {
 
 __extension__ using Wide = __int128;

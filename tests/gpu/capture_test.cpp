@@ -46,7 +46,7 @@ std::vector<RowId> best_rows(const std::vector<std::uint32_t>& keys, const Shape
   return best;
 }
 
-/// Whether the threshold of a selection that is done was wrong.
+/// Returns true if the threshold of a finished selection was wrong.
 bool failed(const Buffer<std::byte>& guess, DeviceContext& device) {
   if (guess.size() == 0) return false;
   unsigned flag = 0;

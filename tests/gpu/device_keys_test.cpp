@@ -43,7 +43,7 @@ std::vector<std::byte> bytes_of(const Keys& keys, std::int64_t n) {
   return bytes;
 }
 
-/// What a function gives, or the message of the DataError that it throws.
+/// Returns the result of a function, or the message of the DataError that it throws.
 template <class F>
 auto or_message(const F& f) -> std::pair<std::optional<decltype(f())>, std::string> {
   try {

@@ -100,7 +100,7 @@ TEST_F(EngineOnGpu, DecimalsGiveTheRowsOfTheCpu) {
   }
 }
 
-/// What became of a rule, in words; empty where it was not applied.
+/// Returns the outcome of a rule, in words; empty if it was not applied.
 std::string applied(const Result& result, const std::string& rule) {
   for (const RuleOutcome& outcome : result.plan.rules) {
     if (outcome.rule == rule && outcome.applied) return outcome.reason;
@@ -304,7 +304,8 @@ TEST_F(EngineOnGpu, ScansGiveTheRowsOfTheCpu) {
   }
 }
 
-/// So many rows that rankings guess a threshold, in columns of all types that scans read, and of others.
+/// Makes a table that is long enough for rankings to guess a threshold, with columns of all types that scans read, and
+/// of others.
 Table long_table(bool nulls) {
   constexpr std::size_t kRows = 3 * 4096 + 3;  // so that a sample of 4,096 rows misses few
   std::mt19937_64 random(11);

@@ -36,7 +36,8 @@ TopKSolution run(const TopKAlgorithm& algorithm, const TopKProblem& problem, con
   return algorithm.run(problem, {algorithm.parameters, settings}, {.count_work = true, .stop = {}});
 }
 
-/// All keys equal but four, each of which is less in another of four digits (bitonic-topk-sigmod18, section 6.4).
+/// All keys equal but four, each of which is less in another of four digits (Shanbhag et al., SIGMOD 2018, section
+/// 6.4).
 Values bucket_killer(std::size_t n) {
   Values keys(n, 0x3f800000);
   for (const int digit : {0, 1, 2, 3}) {

@@ -12,7 +12,7 @@
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/problems.hpp"
 
-// What cuda-skyalign counts, beside a sequential program of its paper's Algorithm 1.
+// Compares the counts of cuda-skyalign with those of a sequential program of its paper's Algorithm 1.
 namespace skyrank::kernels::tests {
 namespace {
 

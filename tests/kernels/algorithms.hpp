@@ -55,8 +55,8 @@ std::vector<ParameterValues> settings_of(const Algorithm& algorithm) {
 using skyrank::tests::kEmulated;
 using skyrank::tests::kSanitized;
 
-/// Which of a test's many combinations (row counts x widths x distributions x ...) are looked at: all of them, but
-/// under sanitizers one in so many, the first included. No loop inside another may have a number of turns that divides
+/// Selects from a test's many combinations (row counts x widths x distributions x ...): all of them, but under
+/// sanitizers one in so many, the first included. No loop inside another may have a number of turns that divides
 /// `one_in`, or some of its values would never come up.
 class Turns {
  public:

@@ -71,7 +71,7 @@ cuda::BinPlan bins_for(unsigned knots, std::size_t candidates) {
       {.blocks = 1, .rows = 16, .group = 16, .rank = knots, .expected = candidates, .capacity = 4 * candidates});
 }
 
-/// That the bins of elements up to the greatest of `knots` sampled ones, of the least `among`, do not fall.
+/// Expects that the bins of elements up to the greatest of `knots` sampled ones, among the least `among`, do not fall.
 template <class E>
 void expect_rising(std::vector<typename E::Element> elements, bool last_first, unsigned knots, std::size_t candidates,
                    std::size_t among = ~std::size_t{0}) {
@@ -282,7 +282,7 @@ TEST(BinRule, DividesManyNarrowKeysOfZero) {
   }
 }
 
-/// What bins of some sizes hold, as a scan leaves it.
+/// Bins of some sizes, filled as a scan leaves them.
 template <class Element>
 struct FilledBins {
   static constexpr unsigned kRoom = 32;

@@ -58,7 +58,7 @@ void carry_out(const Step& step, unsigned live, std::vector<unsigned>& tile) {
   }
 }
 
-/// What a plan keeps of a tile.
+/// Returns the elements that a plan keeps of a tile.
 std::vector<unsigned> carry_out(const Plan& plan, std::vector<unsigned> tile) {
   unsigned live = (1u << plan.tile_bits) - 1;
   for (int step = 0; step < plan.step_count; ++step) {

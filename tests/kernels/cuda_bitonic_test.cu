@@ -12,8 +12,8 @@
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 
-// What the conformance suite does not reach of bitonic top-k on the GPU: each of the kernels for bare keys, on many
-// tiles, and FusedSortReducer, with a weighted sum as ranking function and a bound as filter.
+// Tests parts of bitonic top-k on the GPU that the conformance suite does not reach: each of the kernels for bare keys,
+// on many tiles, and FusedSortReducer, with a weighted sum as ranking function and a bound as filter.
 namespace skyrank::kernels::tests {
 namespace {
 

@@ -31,7 +31,7 @@ struct Kind {
 
 constexpr std::size_t kBlocks = 2;
 
-/// What a scan of few blocks keeps, in order.
+/// Returns the elements that a scan of few blocks keeps, in order.
 template <class Rows, class E>
 std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, bool last_first,
                                       typename E::Element threshold) {

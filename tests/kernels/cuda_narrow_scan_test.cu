@@ -75,7 +75,7 @@ __global__ void read_all(Rows rows, unsigned stretches, uint4* words) {
   }
 }
 
-/// That where there are keys, which are zero, and nowhere else, what is loaded is zero.
+/// Expects loads to be zero for keys that are zero, and nowhere else.
 template <class E, unsigned kBytes>
 void expect_ones_around(std::size_t rows, std::size_t shift) {
   using Key = typename E::Key;
@@ -114,7 +114,7 @@ TEST(NarrowTiles, LoadOnesWhereNoKeyLies) {
   }
 }
 
-/// What a scan keeps of the keys after the first `shift` ones, in order.
+/// Returns the elements that a scan keeps of the keys after the first `shift` ones, in order.
 template <class E, unsigned kLoads, unsigned kBytes = 16>
 std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, std::size_t shift, bool last_first,
                                       typename E::Element threshold) {

@@ -86,7 +86,7 @@ class DeviceColumn {
   bool nulls_;
 };
 
-/// What is asked of a column.
+/// The condition on a column.
 struct Asked {
   Nulls nulls = Nulls::too;
   bool filtered = false;
@@ -97,7 +97,7 @@ struct Asked {
 struct Ranking {
   std::vector<HostColumn> columns;
   std::vector<Asked> asked;
-  std::vector<double> weights;  ///< of the first columns; none: the first one as it is
+  std::vector<double> weights;  ///< weights of the first columns; none: the first one as it is
   bool high = true;
 
   std::size_t rows() const { return columns[0].values.size(); }

@@ -10,7 +10,7 @@
 #include "kernels/common/keys.hpp"
 #include "kernels/cuda/eval/scan_rows.cuh"
 
-// Which scores are at or beyond a threshold, told without making keys, roots or quotients.
+// Tests which scores are at or beyond a threshold, decided without making keys, roots or quotients.
 namespace skyrank::kernels::tests {
 namespace {
 
@@ -21,7 +21,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::uint64_t key_of(double value, bool high) { return float_key(with_bits_of<std::uint64_t>(value), high); }
 
-/// Those whose keys are at most that of a bound, or less where none is to tie with it.
+/// Returns the range of scores whose keys are at most that of a bound, or less if none may tie with it.
 Range range_to(double bound, bool high, bool ties) {
   const std::uint64_t most = key_of(bound, high);
   return {false, high, ties ? most : Range::key_below(false, high, most)};
@@ -31,7 +31,7 @@ bool is_within(double value, double bound, bool high, bool ties) {
   return key_of(value, high) < key_of(bound, high) + (ties ? 1 : 0);
 }
 
-/// Of all magnitudes, and some round ones.
+/// Draws a number of any magnitude, or a round one.
 double some_number(std::mt19937_64& random) {
   const double small = static_cast<double>(random() % 33) / 16 - 1;
   const double any = std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 2140) - 1127);

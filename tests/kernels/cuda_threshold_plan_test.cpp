@@ -10,7 +10,7 @@
 namespace skyrank::kernels::tests {
 namespace {
 
-/// That a Poisson variable is r or more.
+/// Returns the probability that a Poisson variable is r or more.
 double poisson_tail(double mean, std::size_t r) {
   double term = std::exp(-mean);
   double below = 0;

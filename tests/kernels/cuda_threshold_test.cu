@@ -17,8 +17,8 @@
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 
-// What the conformance suite does not reach of the sampled-threshold path: lists of every length that are put in order,
-// and guesses that fail.
+// Tests parts of the sampled-threshold path that the conformance suite does not reach: lists of every length that are
+// put in order, and guesses that fail.
 namespace skyrank::kernels::tests {
 namespace {
 

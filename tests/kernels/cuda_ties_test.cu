@@ -8,7 +8,7 @@
 #include "kernels/cuda/topk/ties.hpp"
 #include "tests/kernels/device_copies.hpp"
 
-// What ties with the last of the k least elements, against a stable sort of all rows.
+// Compares the rows that tie with the last of the k least elements with a stable sort of all rows.
 namespace skyrank::kernels::tests {
 namespace {
 
@@ -27,7 +27,7 @@ std::vector<RowId> expected(const std::vector<Key>& keys, std::size_t k) {
   return rows;
 }
 
-/// Of keys that begin `lead` keys behind an aligned place.
+/// Checks the ties of keys that begin `lead` keys behind an aligned place.
 template <class E>
 void expect_ties(const std::vector<typename E::Key>& keys, std::size_t k, std::size_t lead) {
   using Key = typename E::Key;

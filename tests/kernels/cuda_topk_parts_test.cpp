@@ -7,7 +7,7 @@
 #include "kernels/cuda/topk/dr_topk/subrange.hpp"
 #include "kernels/cuda/topk/randomized_select/pivots.hpp"
 
-// What GPU top-k algorithms decide on the host.
+// Tests the decisions of GPU top-k algorithms on the host.
 namespace skyrank::kernels::tests {
 namespace {
 

@@ -23,7 +23,7 @@ using cuda::LongElements;
 using cuda::ShortElements;
 using cuda::WideTiles;
 
-/// What a scan keeps of the keys after the first `shift` ones, in order.
+/// Returns the elements that a scan keeps of the keys after the first `shift` ones, in order.
 template <class E, unsigned kLoads>
 std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, std::size_t shift,
                                       typename E::Element complement, typename E::Element threshold) {

@@ -24,7 +24,7 @@ class Columns {
   std::span<const KeyColumn> keys() const { return keys_; }
 
  private:
-  std::vector<std::vector<std::uint64_t>> memory_;  ///< as bytes; words for their alignment
+  std::vector<std::vector<std::uint64_t>> memory_;  ///< memory of the keys as words, for their alignment
   std::vector<KeyColumn> keys_;
 };
 

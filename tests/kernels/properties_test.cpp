@@ -9,7 +9,7 @@
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 
-// What must hold for any data: laws of the comparators, and of skylines and top-k answers over the whole registry.
+// Tests laws that hold for any data: of the comparators, and of skylines and top-k answers over the whole registry.
 namespace skyrank::kernels::tests {
 namespace {
 

@@ -1,8 +1,10 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 #include <stdexcept>
+#include <string>
 
 #include "kernels/common/order.hpp"
 #include "kernels/registry.hpp"
@@ -20,7 +22,8 @@ void expect_well_formed(const Algorithm& algorithm) {
   SCOPED_TRACE(algorithm.name);
   EXPECT_FALSE(algorithm.name.empty());
   EXPECT_FALSE(algorithm.summary.empty());
-  EXPECT_FALSE(algorithm.source.empty());
+  // "Authors: Title, venue and year, ..."
+  EXPECT_THAT(std::string(algorithm.source), ::testing::ContainsRegex("[A-Z].*: [A-Z].*, .*(19|20)[0-9][0-9]"));
   ASSERT_NE(algorithm.supports, nullptr);
   ASSERT_NE(algorithm.run, nullptr);
   for (const Parameter& parameter : algorithm.parameters) {

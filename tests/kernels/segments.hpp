@@ -11,7 +11,7 @@
 
 namespace skyrank::kernels::tests {
 
-/// Of `count` segments of `rows` rows each.
+/// Returns the offsets of `count` segments of `rows` rows each.
 inline std::vector<std::size_t> equal_offsets(std::size_t count, std::size_t rows) {
   std::vector<std::size_t> offsets(count + 1);
   for (std::size_t i = 0; i <= count; ++i) offsets[i] = i * rows;

@@ -11,8 +11,8 @@
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 
-// What is peculiar to single skyline algorithms, and to how they are made: masks, grids and levels from samples, sums
-// that tie, counters, vector targets.
+// Tests the peculiarities of single skyline algorithms and their parts: masks, grids and levels from samples, sums that
+// tie, counters, vector targets.
 namespace skyrank::kernels::tests {
 namespace {
 

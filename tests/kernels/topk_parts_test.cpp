@@ -15,7 +15,7 @@
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 
-// What top-k algorithms are made of, and inputs that are large enough to be sampled.
+// Tests the parts of top-k algorithms, and inputs that are large enough to be sampled.
 namespace skyrank::kernels::tests {
 namespace {
 
@@ -204,7 +204,7 @@ TEST_P(LargeTopK, NearlyAllRowsTieForTheLastPlace) {
   }
 }
 
-/// What a source in memory can do besides making keys.
+/// The abilities of a source in memory besides making keys.
 struct Abilities {
   bool filter_late = false;
   bool zone_map = false;

@@ -18,7 +18,7 @@ bool node_equal(const SkylineProblem& problem, std::size_t node, std::size_t a, 
   return true;
 }
 
-/// Whether row a is better than row b by this node, in the words of the definition of each kind of node.
+/// Returns true if row a is better than row b by this node, in the words of the definition of each kind of node.
 bool node_better(const SkylineProblem& problem, std::size_t node, std::size_t a, std::size_t b) {
   const OrderNode& it = problem.order[node];
   switch (it.kind) {

@@ -12,7 +12,7 @@ namespace skyrank::oracle {
 
 using kernels::RowId;
 
-/// Whether row j dominates row i, by the problem's order tree or flat Pareto.
+/// Returns true if row j dominates row i, by the problem's order tree or flat Pareto.
 bool dominates(const kernels::SkylineProblem& problem, std::size_t j, std::size_t i);
 
 /// Rows that no other row dominates, ascending.

@@ -27,7 +27,8 @@ using kernels::TopKShape;
 constexpr std::size_t kGrid[] = {0,     1,     2,     10,     100,     1000,     2048,      5000,
                                  20000, 32768, 65536, 100000, 1000000, 10000000, 100000000, 10000000000};
 
-/// Where one way takes another's place, or more threads a part, a sum of terms may fall a little: seconds are fitted.
+/// Factor by which a sum of terms may fall if one path takes another's place, or more threads a part: seconds are
+/// fitted.
 constexpr double kHardly = 0.9;
 
 TEST(CostModels, EveryAlgorithmHasOneThatHardlyFallsWithN) {
@@ -138,7 +139,7 @@ TEST(CostModels, PartitionsAtOnceTakeWhatWasMeasured) {
   EXPECT_NEAR(milliseconds(67108, 1000, 100), 0.31, 0.1);
 }
 
-/// What a scan of columns costs that ranks by some of them; the others are a filter's.
+/// Returns the statistics of a scan of columns that ranks by some of them; the others belong to a filter.
 Statistics scan_of(double scored, double elsewhere, double selectivity) {
   Statistics statistics;
   statistics.memory = kernels::Memory::device;

@@ -253,9 +253,9 @@ double timed(const Choice<Algorithm>& path, const typename Algorithm::Problem& p
   return best;
 }
 
-/// What is chosen for statistics that are wrong takes at most so many times as long as the best path; and so much is
-/// noise. The worst case are rows that are all equal: no algorithm but sfs compares only one of them, and a sample that
-/// says so is not believed, since one that is wrong would cost far more.
+/// Limits for choices under wrong statistics: a factor over the time of the best path, and a time that is noise. The
+/// worst case are rows that are all equal: no algorithm but sfs compares only one of them, and a sample that says so is
+/// not believed, since one that is wrong would cost far more.
 constexpr double kGraceful = 40;
 constexpr double kNoise = 0.25;
 

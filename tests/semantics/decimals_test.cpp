@@ -7,7 +7,7 @@
 #include "tests/semantics/paths.hpp"
 #include "tests/semantics/tables.hpp"
 
-// semantics.md, "Additions": decimals are exact.
+// Tests that decimals are exact: "Values" of engine/docs/meaning.md.
 namespace skyrank {
 namespace {
 

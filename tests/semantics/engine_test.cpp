@@ -12,7 +12,7 @@
 #include "kernels/cuda/device/device.hpp"
 #include "tests/semantics/tables.hpp"
 
-// What the engine promises besides rows: plans, measurements, threads, cancellation, devices.
+// Tests the engine's promises besides rows: plans, measurements, threads, cancellation, devices.
 namespace skyrank {
 namespace {
 

@@ -3,7 +3,7 @@
 #include "tests/semantics/paths.hpp"
 #include "tests/semantics/tables.hpp"
 
-// What semantics.md calls an error is one for `check` and `explain` as it is for `run`.
+// Tests "Errors" of engine/docs/meaning.md: `run`, `check` and `explain` report the same errors.
 namespace skyrank {
 namespace {
 

@@ -3,7 +3,7 @@
 #include "tests/semantics/paths.hpp"
 #include "tests/semantics/tables.hpp"
 
-// semantics.md, "group_by" and "aggregate"; the aggregates themselves are tested with their operator.
+// Tests "Groups and partitions" of engine/docs/meaning.md; the tests of the operator cover the aggregates.
 namespace skyrank {
 namespace {
 

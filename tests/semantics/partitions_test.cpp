@@ -6,7 +6,7 @@
 #include "tests/semantics/paths.hpp"
 #include "tests/semantics/tables.hpp"
 
-// semantics.md, "partitions".
+// Tests "Groups and partitions" of engine/docs/meaning.md.
 namespace skyrank {
 namespace {
 

@@ -29,8 +29,8 @@ std::set<std::string> problems(const Query& query) {
   return kinds;
 }
 
-/// Whether a path exists. The plan knows the number of rows only by an estimate, which may fit where the number does
-/// not.
+/// Returns true if a path exists. The plan knows the number of rows only by an estimate, which may fit where the number
+/// does not.
 bool supported(Query query, const Table& table, const Using& path) {
   try {
     engine(1).explain(query.using_path(path), table);

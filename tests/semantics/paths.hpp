@@ -22,7 +22,7 @@ struct Path {
   bool pinned = false;  ///< the table's columns are on the GPU before
 };
 
-/// Whether queries can be answered on a GPU too, real or emulated.
+/// Returns true if queries can be answered on a GPU too, real or emulated.
 bool has_gpu();
 
 /// The planner's choice, also without each of its rules and without any, and each registered algorithm that supports

@@ -3,7 +3,7 @@
 #include "tests/semantics/paths.hpp"
 #include "tests/semantics/tables.hpp"
 
-// semantics.md, "Preferences".
+// Tests "Preferences" of engine/docs/meaning.md.
 namespace skyrank {
 namespace {
 

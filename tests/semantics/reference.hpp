@@ -8,7 +8,7 @@
 #include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
 
-// What a query means, row by row and straight from the definitions, with no line in common with the engine. Slow.
+// Answers queries row by row and straight from the definitions, with no line in common with the engine. Slow.
 namespace skyrank::reference {
 
 /// The values of one row, by column name.
@@ -31,7 +31,7 @@ Answer answer(const Query& query, const Table& table, const Evaluate& evaluate);
 /// Comparison of two values of one type that are neither NaN nor NULL: negative, 0 or positive.
 int compare(const Value& a, const Value& b);
 
-/// Whether two values are the same to the bit, but for the bits of NaN.
+/// Returns true if two values are the same to the bit, except for the bits of NaN.
 bool same(const Value& a, const Value& b);
 
 }  // namespace skyrank::reference

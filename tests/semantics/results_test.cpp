@@ -3,7 +3,7 @@
 #include "tests/semantics/paths.hpp"
 #include "tests/semantics/tables.hpp"
 
-// semantics.md, "Results".
+// Tests "Answers" of engine/docs/meaning.md.
 namespace skyrank {
 namespace {
 

@@ -5,7 +5,7 @@
 #include "tests/semantics/paths.hpp"
 #include "tests/semantics/tables.hpp"
 
-// semantics.md, "Values".
+// Tests "Values" of engine/docs/meaning.md.
 namespace skyrank {
 namespace {
 

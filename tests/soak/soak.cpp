@@ -114,7 +114,7 @@ std::string difference(const Result& result, const reference::Answer& expected) 
   return {};
 }
 
-/// What all callers have seen together.
+/// The observations of all callers together.
 class Tally {
  public:
   void ran(const std::string& path) {
@@ -312,7 +312,7 @@ Memory highest(const std::vector<Memory>& samples, std::size_t quarter) {
   return result;
 }
 
-/// Whether the last quarter of a run takes no more than the second; the first one warms up.
+/// Returns true if the last quarter of a run takes no more memory than the second; the first one warms up.
 bool is_flat(const std::vector<Memory>& samples) {
   const Memory before = highest(samples, 1);
   const Memory after = highest(samples, 3);

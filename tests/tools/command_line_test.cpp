@@ -8,7 +8,7 @@
 
 #include "tests/tools/program.hpp"
 
-// What the commands print and return when all is well or the user made a mistake.
+// Tests the output and status of the commands when all is well or the user made a mistake.
 namespace skyrank::testing {
 namespace {
 

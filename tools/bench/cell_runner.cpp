@@ -47,7 +47,7 @@ Data shape_only(const Cell& cell) {
   return data;
 }
 
-/// Whether the second cell is no easier than the first: the same kind of data, and no less of it.
+/// Returns true if the second cell is no easier than the first: the same kind of data, and no less of it.
 bool no_easier(const Cell& first, const Cell& second) {
   return first.op == second.op && first.distribution == second.distribution && first.type == second.type &&
          first.ties == second.ties && second.n >= first.n && second.d >= first.d && second.k >= first.k &&

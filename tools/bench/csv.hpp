@@ -6,7 +6,7 @@
 
 namespace skyrank::bench {
 
-/// What the lines of one run share.
+/// The fields that all lines of one run share.
 struct RunInfo {
   std::string suite;
   std::string commit;

@@ -22,7 +22,7 @@ struct Data {
 /// Bytes of a cell's keys: those of its type, but at least 4 for skylines.
 kernels::KeyWidth key_width(const Cell& cell);
 
-/// Whether two cells have the same data.
+/// Returns true if two cells have the same data.
 bool same_data(const Cell& a, const Cell& b);
 
 /// Generates the values of a cell, converts them to its type and makes their keys. A float32 in [0, 1) becomes an

@@ -10,24 +10,24 @@
 
 #include "kernels/common/problem.hpp"
 
-// What is to be measured: a grid of cells, each one problem on one number of threads.
+// A grid of cells to measure, each one problem on one number of threads.
 namespace skyrank::bench {
 
 enum class Op { skyline, topk };
 
 struct Cell {
   Op op = Op::skyline;
-  std::string distribution;  ///< of datasets::distributions()
+  std::string distribution;  ///< a name of datasets::distributions()
   std::int64_t n = 0;
   int d = 1;                  ///< columns: of the skyline, or of the ranking
   std::int64_t k = 0;         ///< top-k only
-  Type type = Type::float32;  ///< of the values: float32, float64, uint8, uint16, uint32 or uint64
+  Type type = Type::float32;  ///< type of the values: float32, float64, uint8, uint16, uint32 or uint64
   kernels::TieRule ties{};    ///< top-k only
   double where = 1;           ///< share of rows that pass a filter fused into the ranking; top-k only
-  /// Where the keys lie when the clock starts: on a device only for the planner's runs, of its algorithms alone.
+  /// The place of the keys when the clock starts: on a device only for the planner's runs, of its algorithms alone.
   kernels::Memory residency = kernels::Memory::host;
   int threads = 0;                      ///< 0: all cores
-  std::uint64_t seed = 1;               ///< of the data
+  std::uint64_t seed = 1;               ///< seed of the data
   std::vector<std::string> algorithms;  ///< registered names; empty: all
   int warmups = 1;                      ///< untimed runs of each algorithm
   int repeats = 5;                      ///< timed runs of each algorithm

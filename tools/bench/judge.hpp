@@ -6,15 +6,15 @@
 
 #include "kernels/common/problem.hpp"
 
-// Whether answers are right, by code that shares nothing with the algorithms but the problem structs.
+// Checks answers by code that shares nothing with the algorithms but the problem structs.
 namespace skyrank::bench {
 
 using Answer = std::vector<kernels::RowId>;
 
-/// What is wrong with each of the different answers that were given to one problem; empty where nothing is. Flat Pareto
-/// only. An answer is right when no row of it dominates another and every other row is dominated by one of it. Where
-/// that would take more than some 10^8 comparisons of rows, it is asked of a random sample of rows. Rows about which
-/// answers differ (up to 1,000) are compared with all others, so of two different answers at most one passes.
+/// Returns the fault of each of the different answers that were given to one problem; empty for a right one. Flat
+/// Pareto only. An answer is right when no row of it dominates another and every other row is dominated by one of it.
+/// Where that would take more than some 10^8 comparisons of rows, it is asked of a random sample of rows. Rows about
+/// which answers differ (up to 1,000) are compared with all others, so of two different answers at most one passes.
 std::vector<std::string> judge(const kernels::SkylineProblem& problem, std::span<const Answer> answers);
 
 /// The same for top-k, where answers are compared with one that std::nth_element gives, in linear time. Under

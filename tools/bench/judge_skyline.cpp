@@ -95,7 +95,8 @@ Answer intersection(const Answer& a, const Answer& b) {
   return shared;
 }
 
-/// What is wrong with having (`included`) or not having the given rows in an answer whose true rows are among `judges`.
+/// Returns the fault of having (`included`) or not having the given rows in an answer whose true rows are among
+/// `judges`.
 std::string membership_fault(const Points& judges, const Points& points, bool included) {
   std::vector<std::string> faults(points.size());
   tbb::parallel_for(std::size_t{0}, points.size(), [&](std::size_t i) {

@@ -54,11 +54,11 @@ template <class Algorithm>
 struct Contender {
   const Algorithm* algorithm = nullptr;
   std::vector<double> samples;
-  std::vector<std::size_t> answers;  ///< of its runs, by their place in Answers
+  std::vector<std::size_t> answers;  ///< the answers of its runs, by their place in Answers
   kernels::Work work;
   std::optional<std::uint64_t> extra_memory;
-  kernels::DeviceTimes transfers;  ///< of the run that counts work
-  double seconds = 0;              ///< of its runs so far, but that which counts work
+  kernels::DeviceTimes transfers;  ///< transfers of the run that counts work
+  double seconds = 0;              ///< time of its runs so far, without the one that counts work
   bool overran = false;            ///< its first run went over the budget
 };
 
@@ -115,7 +115,7 @@ class Rounds {
   const Answers& answers() const { return answers_; }
 
  private:
-  /// Whether an algorithm was timed and has used up its time.
+  /// Returns true if an algorithm was timed and has used up its time.
   bool spent(const Contender<Algorithm>& it) const { return !it.samples.empty() && it.seconds >= cell_.budget_s; }
 
   void run_floor(bool timed) {

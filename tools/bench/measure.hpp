@@ -20,7 +20,7 @@ struct Times {
   double min_ms = 0;
 };
 
-/// Of `samples`, at least one.
+/// Returns the median and the minimum of at least one sample.
 Times times_of(std::vector<double> samples);
 
 /// One algorithm in one cell.
@@ -29,14 +29,14 @@ struct Measurement {
   kernels::Device device = kernels::Device::cpu;
   Times times;                                ///< on a GPU by its clock, the keys being there
   std::optional<Times> floor = std::nullopt;  ///< top-k: one read of the keys, by all threads or by the GPU
-  double h2d_ms = 0;                          ///< of the keys to a GPU, once
-  double d2h_ms = 0;                          ///< of the answer back
+  double h2d_ms = 0;                          ///< transfer of the keys to a GPU, once
+  double d2h_ms = 0;                          ///< transfer of the answer back
   int runs = 0;                               ///< timed
-  kernels::Work work;                         ///< of one more run, with counters
+  kernels::Work work;                         ///< work of one more run, with counters
   /// The peak of that run in bytes, beyond the keys; its answer included. On a GPU, of the memory there.
   std::optional<std::uint64_t> extra_memory;
   std::size_t result_size = 0;
-  std::string fault;  ///< what is wrong with an answer it gave; empty: all were right
+  std::string fault;  ///< fault of an answer that it gave; empty: all were right
 };
 
 /// An algorithm that was left out of a cell.

@@ -12,8 +12,8 @@
 #include "kernels/cpu/topk/scan.hpp"
 #include "tools/bench/floor.hpp"
 
-// What one core, or for passes over memory the machine, does of the operations that algorithms consist of. The code
-// measured is the algorithms' own, but for the intersections, whose loop the skyline algorithm keeps to itself.
+// Measures the operations that algorithms consist of, on one core or, for passes over memory, on the machine. The code
+// is the algorithms' own, except for the intersections, whose loop the skyline algorithm keeps to itself.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tools/bench/micro.cpp"

@@ -48,8 +48,8 @@ def bars(axes, title, items):
 
 
 def draw_speed():
-    topk = read("topk-peers-1e8-epyc-2026-11-21.csv")
-    skyline = read("skyline-peers-xeon-2026-11-21.csv")
+    topk = read("topk-cpu.csv")
+    skyline = read("skyline-cpu.csv")
     cell = {"dist": "uniform", "n": 100000000, "k": 32}
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.2), layout="constrained")
     bars(left, "32 best of 100 million floats", [
@@ -61,9 +61,9 @@ def draw_speed():
     items = []
     for d in (4, 8, 12):
         cell = {"dist": "anticorrelated", "n": 1000000, "d": d}
-        items += [(f"{d} columns: SkyRank", time_of(skyline, "blocked-bitmap with keys", "min_ms", **cell), OURS),
-                  ("SkyBench Hybrid", time_of(skyline, "skybench-hybrid-1.1", "min_ms", **cell), PEERS),
-                  ("SkyBench BSkyTree", time_of(skyline, "skybench-bskytree-1.1", "min_ms", **cell), PEERS)]
+        items += [(f"{d} columns: blocked-bitmap", time_of(skyline, "blocked-bitmap", "median_ms", **cell), OURS),
+                  ("hybrid", time_of(skyline, "hybrid", "median_ms", **cell), PEERS),
+                  ("bskytree", time_of(skyline, "bskytree", "median_ms", **cell), PEERS)]
     bars(right, "skyline of 1 million points", items)
     figure.savefig(HERE / "pictures" / "speed.svg", metadata={"Date": None})
 

@@ -17,7 +17,7 @@ struct Answer {
   double read_ms = 0;
 };
 
-/// Where the answers of a run go: a terminal, files, a JSON document.
+/// The destination of a run's answers: a terminal, files, or a JSON document.
 class AnswerWriter {
  public:
   virtual ~AnswerWriter() = default;

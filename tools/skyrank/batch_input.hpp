@@ -23,7 +23,7 @@ namespace skyrank::tools {
 /// UsageError for a malformed setting or an unknown key, BindError for unknown names, and what read_batch throws.
 Batch open_batch(const BatchArguments& arguments);
 
-/// Whether two queries of a batch are over one table.
+/// Returns true if two queries of a batch are over one table.
 bool has_shared_tables(const Batch& batch);
 
 /// How many bytes of keys the queries of a batch may leave for one another: a quarter of the machine's memory, but none
@@ -45,7 +45,7 @@ std::string left_out(const Query& query, const datasets::ColumnNames& names);
 struct InputTable {
   Table table;
   double read_ms = 0;     ///< 0 where an earlier query of the batch had it read
-  int later_queries = 0;  ///< of the batch, over the same table
+  int later_queries = 0;  ///< later queries of the batch over the same table
 };
 
 /// The tables of a batch: each is read once, when its first query comes, with only the columns that the batch's queries

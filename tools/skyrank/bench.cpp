@@ -47,7 +47,7 @@ void check_algorithms(const std::vector<std::string>& wanted) {
   }
 }
 
-/// Of the algorithms that a cell wants, those in `wanted`.
+/// Returns those of the cell's algorithms that are in `wanted`.
 std::vector<std::string> restricted(const Cell& cell, const std::vector<std::string>& wanted) {
   std::vector<std::string> names = cell.algorithms.empty() ? names_of(cell.op) : cell.algorithms;
   std::erase_if(names, [&](const std::string& name) { return !contains(wanted, name); });

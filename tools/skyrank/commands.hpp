@@ -18,7 +18,7 @@ namespace skyrank::tools {
 
 enum ExitStatus : int { success = 0, system_failure = 1, user_mistake = 2 };
 
-/// Which batch, which of its queries, and what differs from the file.
+/// The batch, its queries to run, and changes to its tables.
 struct BatchArguments {
   std::filesystem::path file;
   std::vector<std::string> queries;   ///< names; empty: all
@@ -32,8 +32,8 @@ struct RunArguments {
   std::optional<std::int64_t> rows;  ///< shown of each answer in a table; 0: all
   int threads = 0;                   ///< 0: all cores
   DeviceChoice device = DeviceChoice::automatic;
-  std::size_t memory_bytes = 0;                      ///< that queries may take; 0: no limit
-  std::optional<std::chrono::milliseconds> timeout;  ///< of each query
+  std::size_t memory_bytes = 0;                      ///< memory that queries may take; 0: no limit
+  std::optional<std::chrono::milliseconds> timeout;  ///< time limit of each query
   bool json = false;
 };
 

@@ -33,7 +33,7 @@ class Console {
   void print(std::string_view text);
   /// Hands everything printed so far to the system; throws as `print` does.
   void flush();
-  /// Whether anything went to standard output.
+  /// Returns true if anything went to standard output.
   bool has_printed() const { return has_printed_; }
   /// One line on standard error: "skyrank: message".
   void complain(std::string_view message);

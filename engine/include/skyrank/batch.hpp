@@ -14,30 +14,32 @@ namespace skyrank {
 
 /// `generate:` of a table in a batch.
 struct GeneratorSpec {
-  std::string distribution;
-  std::int64_t rows = 0;
-  int dims = 1;
-  std::uint64_t seed = 1;
+  std::string distribution;  ///< a name that `skyrank generate --list` prints
+  std::int64_t rows = 0;     ///< number of rows
+  int dims = 1;              ///< number of columns
+  std::uint64_t seed = 1;    ///< equal seeds give equal tables
 
   bool operator==(const GeneratorSpec&) const = default;
 };
 
-/// Where a batch says a table comes from; `datasets/` turns it into a Table.
+/// The source of a table that a batch names; `datasets/` turns it into a Table.
 struct SKYRANK_EXPORT TableSource {
-  std::string name;
+  std::string name;                         ///< name of the table
   std::vector<std::string> files;           ///< paths or globs, as written; relative to the batch file
   bool header = true;                       ///< CSV: the first line holds the column names
   std::vector<std::string> null_spellings;  ///< CSV: besides the empty field; empty means the reader's defaults
   std::optional<GeneratorSpec> generator;   ///< instead of files
-  Location location;
+  Location location;                        ///< place of the name in the batch; not compared
 
+  /// Returns true if the sources are equal, whatever their places.
   bool operator==(const TableSource& other) const;
 };
 
+/// Tables and queries over them, as a YAML file states them.
 struct SKYRANK_EXPORT Batch {
-  std::vector<TableSource> tables;
-  std::vector<Query> queries;
-  std::filesystem::path directory;  ///< what relative file names are relative to
+  std::vector<TableSource> tables;  ///< in the order of the file
+  std::vector<Query> queries;       ///< in the order of the file
+  std::filesystem::path directory;  ///< folder that relative file names start from
 
   const TableSource& table(std::string_view name) const;  ///< BindError with the nearest name
   const Query& query(std::string_view name) const;        ///< BindError with the nearest name
@@ -45,10 +47,10 @@ struct SKYRANK_EXPORT Batch {
 
 /// Limits on text that strangers wrote.
 struct BatchLimits {
-  std::size_t max_bytes = std::size_t{16} << 20;
-  int max_depth = 64;
-  std::size_t max_nodes = 1'000'000;
-  std::size_t max_scalar_bytes = std::size_t{1} << 20;
+  std::size_t max_bytes = std::size_t{16} << 20;        ///< bytes of the whole text
+  int max_depth = 64;                                   ///< levels of nested lists and maps
+  std::size_t max_nodes = 1'000'000;                    ///< scalars, lists and maps in all
+  std::size_t max_scalar_bytes = std::size_t{1} << 20;  ///< bytes of one scalar
 };
 
 /// Parses a YAML batch. QueryError with file, line and column for malformed YAML, unknown or duplicate keys, wrong

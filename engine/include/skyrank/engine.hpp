@@ -17,11 +17,12 @@
 
 namespace skyrank {
 
+/// Options of an engine, which hold for all its queries.
 struct EngineOptions {
-  int threads = 0;  ///< 0: all cores the process may use
-  DeviceChoice device = DeviceChoice::automatic;
-  /// What `skyrank calibrate` made of this machine. None: the user's own, if there is one that fits, else the built-in
-  /// one, with a warning where there is one that does not; an empty path: the built-in one.
+  int threads = 0;                                ///< 0: all cores the process may use
+  DeviceChoice device = DeviceChoice::automatic;  ///< the device for queries that do not force one
+  /// The profile that `skyrank calibrate` made of this machine. None: the user's own if there is one that fits,
+  /// otherwise the built-in one, with a warning if there is one that does not fit. An empty path: the built-in one.
   std::optional<std::filesystem::path> profile = {};
   /// Rules of the planner, by the names of rules(), that are off for all queries.
   std::vector<std::string> without = {};
@@ -38,6 +39,7 @@ struct EngineOptions {
   std::size_t memory_bytes = 0;
 };
 
+/// Options of one run.
 struct RunOptions {
   bool count_work = false;    ///< fill Result::work and the plan's counters
   std::stop_token stop = {};  ///< CancelledError soon after a stop is requested, also while the query waits for threads
@@ -51,23 +53,24 @@ struct RunOptions {
 
 /// Milliseconds by stage. Transfer stays 0 on the CPU.
 struct Timing {
-  double bind_ms = 0;
-  double filter_ms = 0;  ///< where, group_by, partition_by
-  double keys_ms = 0;
-  double transfer_ms = 0;
-  double compute_ms = 0;
-  double gather_ms = 0;
-  double total_ms = 0;
+  double bind_ms = 0;      ///< names, types and the plan
+  double filter_ms = 0;    ///< `where`, `group_by` and `partition_by`
+  double keys_ms = 0;      ///< keys of preferences and rankings
+  double transfer_ms = 0;  ///< to and from a GPU
+  double compute_ms = 0;   ///< skylines and rankings
+  double gather_ms = 0;    ///< the columns of the answer
+  double total_ms = 0;     ///< the whole run
 };
 
+/// An answer, and how it was found.
 struct Result {
   Table table;              ///< the selected columns, in the answer's order
   std::vector<RowId> rows;  ///< per answer row: its 0-based position in the input (a group's first row under group_by)
   std::vector<std::int32_t> levels;  ///< per answer row: its Pareto level from 1; empty without `prefer`
-  Timing timing;
-  Work work;
-  Transferred transferred;  ///< zeros where no GPU was used
-  PlanNode plan;            ///< as executed
+  Timing timing;                     ///< milliseconds of each stage
+  Work work;                         ///< zeros unless RunOptions::count_work was set
+  Transferred transferred;           ///< zeros where no GPU was used
+  PlanNode plan;                     ///< the plan as it ran
 };
 
 /// Answers queries over tables. Immutable after construction and safe to use from many threads at once.
@@ -76,11 +79,14 @@ class SKYRANK_EXPORT Engine {
   /// DeviceError when `options.device` is cuda and there is none, with the driver's message. ResourceError where
   /// `options.profile` is of another machine or cannot be read. BindError for an unknown rule.
   explicit Engine(EngineOptions options = {});
+  /// Ends the engine; no call of it may be under way.
   ~Engine();
+  /// Moves the engine; no call of either may be under way.
   Engine(Engine&&) noexcept;
+  /// Moves the engine; no call of either may be under way.
   Engine& operator=(Engine&&) noexcept;
 
-  /// What the engine found wrong when it was made and does without, such as a user's own profile that is damaged: one
+  /// Returns what the engine found wrong when it was made and does without, such as a damaged profile of the user: one
   /// text each, which names the file.
   const std::vector<std::string>& warnings() const;
 

@@ -11,9 +11,9 @@ namespace skyrank {
 /// A place in a text that a person wrote. `line` and `column` count from 1; 0 means unknown.
 /// `source` is a file name, or a word such as "expression" for text that came through the C++ API.
 struct Location {
-  std::string source;
-  std::int64_t line = 0;
-  std::int64_t column = 0;
+  std::string source;       ///< file name or word
+  std::int64_t line = 0;    ///< from 1
+  std::int64_t column = 0;  ///< from 1, in characters
 
   bool operator==(const Location&) const = default;
 };
@@ -25,8 +25,10 @@ SKYRANK_EXPORT std::string to_string(const Location& location);
 /// what would be right.
 class SKYRANK_EXPORT Error : public std::runtime_error {
  public:
+  /// Makes an error whose text is the place, if one is known, and the message.
   explicit Error(const std::string& message, Location location = {});
 
+  /// Returns the place; its parts are 0 or empty where they are unknown.
   const Location& location() const noexcept { return location_; }
   /// The message without the place.
   const std::string& message() const noexcept { return message_; }

@@ -23,23 +23,28 @@ Expression make_expression(std::shared_ptr<const Node> root, Location location);
 class SKYRANK_EXPORT Expression {
  public:
   /// Parses; QueryError with line and column inside `text`.
-  Expression(std::string_view text);    // NOLINT: text is an expression
-  Expression(const char* text);         // NOLINT
+  Expression(std::string_view text);  // NOLINT: text is an expression
+  /// Parses; QueryError with line and column inside `text`.
+  Expression(const char* text);  // NOLINT
+  /// Parses; QueryError with line and column inside `text`.
   Expression(const std::string& text);  // NOLINT
   /// Parses text found at `origin`; places in errors are relative to that origin.
   Expression(std::string_view text, const Location& origin);
   /// A column by its exact name, no quoting needed.
   static Expression column(std::string_view name);
+  /// Makes an expression that is one value.
   static Expression literal(Value value);
 
   /// Canonical text; parses back to an equal expression.
   std::string text() const;
+  /// Returns the parsed form, for the engine.
   const query::Node& root() const noexcept { return *root_; }
   /// Place of the first character.
   const Location& location() const noexcept { return location_; }
   /// The column's name where the expression is nothing but a column, else empty.
   std::string_view column_name() const noexcept;
 
+  /// Returns true if both have the same meaning; places do not count.
   bool operator==(const Expression& other) const;
 
  private:

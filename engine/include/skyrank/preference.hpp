@@ -10,15 +10,17 @@ namespace skyrank {
 
 /// A strict partial order on rows, built from terms on single expressions by Pareto and prior composition. A value.
 struct Preference {
+  /// The kinds of terms and compositions.
   enum class Kind { low, high, around, between, in, where, pareto, prior, inverse };
 
-  Kind kind = Kind::pareto;
+  Kind kind = Kind::pareto;                ///< decides which of the other members count
   std::optional<Expression> expression;    ///< all but pareto, prior, inverse
   Value target;                            ///< around: the target; between: the lower end, NULL for none
   Value upper;                             ///< between: the upper end, NULL for none
   std::vector<std::vector<Value>> values;  ///< in: sets, best first
   std::vector<Preference> children;        ///< pareto, prior: one or more; inverse: one
 
+  /// Returns true for a term on one expression, false for a composition.
   bool is_term() const { return kind != Kind::pareto && kind != Kind::prior && kind != Kind::inverse; }
   bool operator==(const Preference&) const = default;
 };
@@ -45,9 +47,10 @@ SKYRANK_EXPORT Preference inverse(Preference preference);
 
 /// One term of a ranking.
 struct SKYRANK_EXPORT RankTerm {
-  Expression expression;
-  bool high = false;
+  Expression expression;  ///< the value to rank by
+  bool high = false;      ///< true if larger values are better
 
+  /// Makes a term of an expression and a direction.
   RankTerm(Expression e, bool larger_is_better) : expression(std::move(e)), high(larger_is_better) {}
   /// From `low(...)` or `high(...)`; QueryError for any other preference.
   RankTerm(const Preference& preference);  // NOLINT

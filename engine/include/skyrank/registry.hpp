@@ -6,36 +6,38 @@
 
 #include <skyrank/export.hpp>
 
-// What plans can be made of: the algorithms of this build and the rules of the planner.
+// The choices that plans are made of: the algorithms of this build, and the rules of the planner.
 namespace skyrank {
 
 /// One row of the registry, for people and programs that want to see what there is.
 struct AlgorithmInfo {
+  /// A parameter of the algorithm.
   struct Parameter {
-    std::string name;
-    std::string description;
-    std::int64_t min = 0;
-    std::int64_t max = 0;
-    std::int64_t default_value = 0;
+    std::string name;                ///< name in Using::parameters
+    std::string description;         ///< one line
+    std::int64_t min = 0;            ///< least value
+    std::int64_t max = 0;            ///< greatest value
+    std::int64_t default_value = 0;  ///< value unless the planner or the caller sets one
   };
-  std::string name;
-  std::string problem;  ///< "skyline" or "top-k"
-  std::string device;   ///< "cpu" or "cuda"
-  std::string summary;
-  std::string source;  ///< the paper and section it comes from
-  std::vector<Parameter> parameters;
+  std::string name;                   ///< name in Using::algorithms
+  std::string problem;                ///< "skyline" or "top-k"
+  std::string device;                 ///< "cpu" or "cuda"
+  std::string summary;                ///< one line
+  std::string source;                 ///< the paper and section it comes from
+  std::vector<Parameter> parameters;  ///< empty if there are none
 };
 
+/// Returns all registered algorithms.
 SKYRANK_EXPORT std::vector<AlgorithmInfo> algorithms();
 
 /// A rule of the planner: something that plans do where it pays, beyond the choice of an algorithm. Answers never
 /// depend on rules.
 struct RuleInfo {
-  std::string name;
-  std::string summary;
+  std::string name;     ///< name in Using::without
+  std::string summary;  ///< one line
 };
 
-/// All rules, in the order in which plans are made.
+/// Returns all rules, in the order in which plans are made.
 SKYRANK_EXPORT std::vector<RuleInfo> rules();
 
 }  // namespace skyrank

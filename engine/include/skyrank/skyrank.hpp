@@ -1,6 +1,6 @@
 #pragma once
 
-// The whole public API but the adapters for Eigen (<skyrank/eigen.hpp>), which needs Eigen's headers.
+// Includes the whole public API except the adapters for Eigen (<skyrank/eigen.hpp>), which need Eigen's headers.
 
 #include <skyrank/arrow.hpp>
 #include <skyrank/batch.hpp>
@@ -16,3 +16,6 @@
 #include <skyrank/types.hpp>
 #include <skyrank/version.hpp>
 #include <skyrank/warnings.hpp>
+
+/// Skyline and top-k queries over tables.
+namespace skyrank {}

@@ -15,7 +15,7 @@
 
 namespace skyrank {
 
-/// How the values of a column lie in memory.
+/// The arrangement of a column's values in memory.
 enum class Layout : std::uint8_t {
   plain,       ///< fixed-width values, `stride` bytes from one to the next
   bits,        ///< booleans, one bit each, least significant first, from bit `bit_offset`
@@ -27,9 +27,10 @@ enum class Layout : std::uint8_t {
 
 /// Validity of a column's rows: bit set = present, least significant first. `bits == nullptr` means no NULLs.
 struct Validity {
-  const std::uint8_t* bits = nullptr;
-  std::int64_t offset = 0;
+  const std::uint8_t* bits = nullptr;  ///< one bit a row; null if no row is NULL
+  std::int64_t offset = 0;             ///< bit of row 0
 
+  /// Returns true if the row has a value.
   bool operator()(std::int64_t row) const {
     const std::int64_t bit = offset + row;
     return bits == nullptr || ((bits[bit >> 3] >> (bit & 7)) & 1) != 0;
@@ -38,19 +39,19 @@ struct Validity {
 
 /// The physical description of a column, for code that walks the memory itself.
 struct SKYRANK_EXPORT ColumnData {
-  DataType type;
-  Layout layout = Layout::plain;
-  std::int64_t length = 0;
-  const void* values = nullptr;
-  std::int64_t stride = 0;
-  std::int64_t bit_offset = 0;
-  const std::int32_t* offsets32 = nullptr;
-  const std::int64_t* offsets64 = nullptr;
-  Validity validity;
-  Type index_type = Type::int32;
-  std::shared_ptr<const ColumnData> dictionary;
-  std::shared_ptr<const void> owner;  ///< keeps the memory alive; null when the caller does
-  /// The engine's own: what queries keep of the values for later ones, shared by all copies. Null: nothing is kept.
+  DataType type;                                 ///< type of the values
+  Layout layout = Layout::plain;                 ///< decides which of the following members count
+  std::int64_t length = 0;                       ///< number of rows
+  const void* values = nullptr;                  ///< first value, bit, character, view or index
+  std::int64_t stride = 0;                       ///< bytes from one value to the next
+  std::int64_t bit_offset = 0;                   ///< first bit of packed booleans
+  const std::int32_t* offsets32 = nullptr;       ///< `utf8`: length + 1 offsets
+  const std::int64_t* offsets64 = nullptr;       ///< `large_utf8`: length + 1 offsets
+  Validity validity;                             ///< rows that are not NULL
+  Type index_type = Type::int32;                 ///< `dictionary`: type of the indices
+  std::shared_ptr<const ColumnData> dictionary;  ///< `dictionary`: the values that the indices name
+  std::shared_ptr<const void> owner;             ///< keeps the memory alive; null when the caller does
+  /// Facts that queries found in the values, kept for later ones; shared by all copies. Null: nothing is kept.
   struct Kept;
   std::shared_ptr<Kept> kept = nullptr;
 
@@ -69,7 +70,7 @@ class SKYRANK_EXPORT Column {
     return view_strided(std::move(name), type_of<T>(), values.data(), static_cast<std::int64_t>(values.size()),
                         sizeof(T), validity);
   }
-  /// As `view`, for ticks or days or any other type whose values are stored as T; DataError when the widths differ.
+  /// Views values that are stored as T and mean another type, such as ticks or days; DataError when the widths differ.
   template <class T>
   static Column view_as(std::string name, DataType type, std::span<const T> values, Validity validity = {}) {
     check_width(name, type, sizeof(T));
@@ -88,8 +89,11 @@ class SKYRANK_EXPORT Column {
       own(std::string name, std::vector<T> values, const std::vector<bool>& valid = {}) {
     return own_as(std::move(name), type_of<T>(), std::move(values), valid);
   }
+  /// Copies booleans.
   static Column own(std::string name, const std::vector<bool>& values, const std::vector<bool>& valid = {});
+  /// Copies strings.
   static Column own(std::string name, const std::vector<std::string>& values, const std::vector<bool>& valid = {});
+  /// Takes values over that are stored as T and mean another type; DataError when the widths differ.
   template <class T>
   static Column own_as(std::string name, DataType type, std::vector<T> values, const std::vector<bool>& valid = {}) {
     check_width(name, type, sizeof(T));
@@ -100,14 +104,21 @@ class SKYRANK_EXPORT Column {
   /// For importers that describe the memory themselves.
   Column(std::string name, ColumnData data);
 
+  /// Returns the name.
   const std::string& name() const noexcept { return name_; }
+  /// Returns the type of the values.
   DataType type() const noexcept { return data_.type; }
+  /// Returns the number of rows.
   std::int64_t size() const noexcept { return data_.length; }
+  /// Returns the description of the memory.
   const ColumnData& data() const noexcept { return data_; }
+  /// Returns false if no row can be NULL.
   bool may_have_nulls() const noexcept { return data_.validity.bits != nullptr; }
+  /// Returns true if the row is NULL.
   bool is_null(std::int64_t row) const { return !data_.validity(row); }
   /// The value of one row; for printing and tests, not for loops. Throws std::out_of_range.
   Value value(std::int64_t row) const;
+  /// Returns the same column under another name.
   Column renamed(std::string name) const;
 
  private:
@@ -122,15 +133,20 @@ class SKYRANK_EXPORT Column {
 /// An immutable set of equally long columns with distinct names. Copies share memory. Thread-safe to read.
 class SKYRANK_EXPORT Table {
  public:
+  /// Makes a table without columns and rows.
   Table() = default;
   /// DataError when lengths differ or a name comes twice.
   explicit Table(std::vector<Column> columns);
-  /// A table without columns still has a number of rows.
+  /// Makes a table without columns that still has a number of rows.
   static Table with_rows(std::int64_t rows);
 
+  /// Returns the number of rows.
   std::int64_t num_rows() const noexcept { return rows_; }
+  /// Returns the number of columns.
   int num_columns() const noexcept { return static_cast<int>(columns_.size()); }
+  /// Returns the columns, in their order.
   const std::vector<Column>& columns() const noexcept { return columns_; }
+  /// Returns a column by its index; throws std::out_of_range.
   const Column& column(int index) const { return columns_.at(static_cast<std::size_t>(index)); }
   /// BindError, with the nearest name, when there is none.
   const Column& column(std::string_view name) const;

@@ -13,6 +13,7 @@ namespace skyrank {
 /// 0-based position of a row in the input table.
 using RowId = std::int64_t;
 
+/// Storage types of values.
 enum class Type : std::uint8_t {
   boolean,
   int8,
@@ -23,8 +24,8 @@ enum class Type : std::uint8_t {
   uint16,
   uint32,
   uint64,
-  decimal64,   ///< decimals of up to 18 digits: int64 multiples of 10^-DataType::scale
-  decimal128,  ///< decimals of up to 38 digits: Int128 multiples of 10^-DataType::scale
+  decimal64,   ///< decimals of up to 18 digits: int64 multiples of 10^(-scale)
+  decimal128,  ///< decimals of up to 38 digits: Int128 multiples of 10^(-scale)
   float16,
   float32,
   float64,
@@ -33,22 +34,27 @@ enum class Type : std::uint8_t {
   string,
 };
 
+/// Units of timestamps.
 enum class TimeUnit : std::uint8_t { second, millisecond, microsecond, nanosecond };
 
 /// Signed integer of 128 bits.
 __extension__ using Int128 = __int128;
 
-/// Digits of the widest decimal that decimal64 and decimal128 store.
+/// Digits of the widest decimal that decimal64 stores.
 inline constexpr int kMaxDigits64 = 18;
+/// Digits of the widest decimal that decimal128 stores.
 inline constexpr int kMaxDigits128 = 38;
 
+/// The type of a column: a storage type and what it needs besides.
 struct DataType {
-  Type type = Type::float64;
+  Type type = Type::float64;         ///< storage
   TimeUnit unit = TimeUnit::second;  ///< meaningful for timestamps only
   std::uint8_t precision = 0;        ///< digits in all; meaningful for decimals only
   std::uint8_t scale = 0;            ///< digits behind the point, at most `precision`; meaningful for decimals only
 
+  /// Makes the type of float64 values.
   constexpr DataType() = default;
+  /// Makes a data type of a storage type, and the unit of timestamps.
   constexpr DataType(Type t, TimeUnit u = TimeUnit::second) : type(t), unit(u) {}  // NOLINT: a Type is a DataType
   /// Returns the type of decimals with `digits` digits, `decimals` of them behind the point, in the narrowest storage.
   /// Throws std::invalid_argument unless 1 <= digits <= 38 and 0 <= decimals <= digits.
@@ -67,12 +73,19 @@ struct DataType {
 /// "int32", "timestamp[us]", "decimal(12,2)", ...
 SKYRANK_EXPORT std::string to_string(DataType type);
 
+/// Returns true for int8 to int64.
 constexpr bool is_signed_integer(Type t) { return t >= Type::int8 && t <= Type::int64; }
+/// Returns true for uint8 to uint64.
 constexpr bool is_unsigned_integer(Type t) { return t >= Type::uint8 && t <= Type::uint64; }
+/// Returns true for signed and unsigned integers.
 constexpr bool is_integer(Type t) { return t >= Type::int8 && t <= Type::uint64; }
+/// Returns true for decimals.
 constexpr bool is_decimal(Type t) { return t == Type::decimal64 || t == Type::decimal128; }
+/// Returns true for float16 to float64.
 constexpr bool is_floating(Type t) { return t >= Type::float16 && t <= Type::float64; }
+/// Returns true for integers, decimals and floats.
 constexpr bool is_numeric(Type t) { return t >= Type::int8 && t <= Type::float64; }
+/// Returns true for dates and timestamps.
 constexpr bool is_temporal(Type t) { return t == Type::date || t == Type::timestamp; }
 
 /// Bytes of one stored value; 0 for strings, and 1 for booleans (which may also be packed as bits).
@@ -101,7 +114,7 @@ constexpr int width_in_bytes(Type t) {
 
 /// IEEE 754 binary16 by its bits.
 struct Float16 {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  ///< sign, exponent and fraction
   bool operator==(const Float16&) const = default;
 };
 
@@ -110,21 +123,21 @@ SKYRANK_EXPORT float to_float(Float16 value);
 
 /// Days since 1970-01-01.
 struct Date {
-  std::int32_t days = 0;
+  std::int32_t days = 0;  ///< negative before 1970
   auto operator<=>(const Date&) const = default;
 };
 
 /// Ticks of `unit` since 1970-01-01 00:00:00 UTC. Equality is of the representation.
 struct Timestamp {
-  std::int64_t ticks = 0;
-  TimeUnit unit = TimeUnit::second;
+  std::int64_t ticks = 0;            ///< negative before 1970
+  TimeUnit unit = TimeUnit::second;  ///< length of a tick
   bool operator==(const Timestamp&) const = default;
 };
 
 /// The number unscaled / 10^scale, with 0 <= scale <= 38. Equality is of the representation.
 struct Decimal {
-  Int128 unscaled = 0;
-  int scale = 0;
+  Int128 unscaled = 0;  ///< the number without its point
+  int scale = 0;        ///< digits behind the point
   bool operator==(const Decimal&) const = default;
 };
 
@@ -136,7 +149,7 @@ struct Null {
 /// One value of any type. Integers are stored as int64 unless only uint64 holds them; all floats as double (exact).
 using Value = std::variant<Null, bool, std::int64_t, std::uint64_t, double, Date, Timestamp, std::string, Decimal>;
 
-/// As the CSV writer spells it: shortest text that reads back to the same value; NULL is the empty string.
+/// Returns the text that the CSV writer writes: the shortest that reads back to the same value; NULL is empty.
 SKYRANK_EXPORT std::string to_string(const Value& value);
 
 /// The Type that stores a C++ type; undefined for types that no column stores.
@@ -169,11 +182,13 @@ struct TypeOf<double> : std::integral_constant<Type, Type::float64> {};
 template <>
 struct TypeOf<Date> : std::integral_constant<Type, Type::date> {};
 
+/// Returns the Type that stores a C++ type.
 template <class T>
 constexpr Type type_of() {
   return TypeOf<T>::value;
 }
 
+/// Types of values of a fixed width.
 template <class T>
 concept FixedWidthValue = requires {
   TypeOf<T>::value;

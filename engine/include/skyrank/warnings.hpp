@@ -12,7 +12,7 @@ namespace skyrank {
 /// Something that a query may say but hardly means; it changes no answer.
 struct Warning {
   std::string message;  ///< says what was probably meant
-  Location location;
+  Location location;    ///< place of the part that is odd
 
   bool operator==(const Warning&) const = default;
 };

@@ -103,7 +103,7 @@ class Marks {
  private:
   const Vector<std::int64_t>& bounds_;
   DeviceArray levels_;
-  Vector<std::int64_t> sizes_;  ///< of the segments' kept rows
+  Vector<std::int64_t> sizes_;  ///< numbers of kept rows in the segments
 };
 
 }  // namespace

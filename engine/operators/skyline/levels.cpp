@@ -10,7 +10,7 @@
 namespace skyrank::exec {
 namespace {
 
-/// Of rows that are equal in every step, the first; `rows` ascending before and after.
+/// Keeps the first of the rows that are equal in every step; `rows` ascending before and after.
 Vector<std::int64_t> drop_equal(const SkylineKeys& keys, const Vector<std::int64_t>& rows) {
   std::vector<Keys> columns;
   for (const StepKeys& step : keys.steps) columns.insert(columns.end(), step.columns.begin(), step.columns.end());

@@ -39,8 +39,8 @@ struct AtOnce {
 /// The rows that a preference keeps, segment by segment and ascending within each.
 struct Kept {
   Vector<std::int64_t> rows;    ///< indices into the keys
-  Vector<std::int32_t> levels;  ///< of each, from 1
-  Vector<std::int64_t> bounds;  ///< of the segments among the kept rows
+  Vector<std::int32_t> levels;  ///< level of each row, from 1
+  Vector<std::int64_t> bounds;  ///< bounds of the segments among the kept rows
   AtOnce at_once = {};
 };
 

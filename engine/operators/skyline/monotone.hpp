@@ -8,21 +8,21 @@
 
 namespace skyrank::exec {
 
-/// What is known of rows of which one is preferred to the other: by the first term of every key of a preference's first
-/// step, if it is a flat Pareto order, the preferred row is never the worse.
+/// The order between two rows of which one is preferred to the other: by the first term of every key of a preference's
+/// first step, if it is a flat Pareto order, the preferred row is never the worse.
 ///
 /// Sums and products with numbers are rounded monotonically. The exception are values that a sum has nothing below: the
 /// infinity that is worst, NaN and NULL. An expression of a row that is preferred to one with such a value may be as
-/// bad or worse (-inf + inf is NaN). Who relies on the order has to exclude them.
+/// bad or worse (-inf + inf is NaN). Callers that rely on the order have to exclude them.
 class Monotone {
  public:
   explicit Monotone(const PreferencePlan& plan);
 
-  /// Whether an expression, unless it is as bad as said above, is for the preferred of two rows never the worse, low
-  /// (high) values being better.
+  /// Returns true if the preferred of two rows is never the worse by an expression, low (high) values being better,
+  /// except for the values named above.
   bool follows(const query::BoundExpression& expression, bool high) const;
 
-  /// Whether a condition that is true for a row is true for all that are preferred to it.
+  /// Returns true if a condition that is true for a row is true for all rows that are preferred to it.
   bool keeps_preferred(const query::BoundExpression& condition) const { return keeps_preferred(*condition.root); }
 
  private:

@@ -27,7 +27,7 @@ struct SkylineKeys {
   std::vector<StepKeys> steps;
 };
 
-/// Whether all of them are in the device's memory.
+/// Returns true if all of them are in the device's memory.
 bool are_on_device(const SkylineKeys& keys);
 
 /// On the device if `device` is given; else `low` and `high` keys may be shared.
@@ -43,7 +43,7 @@ SkylineKeys take(const SkylineKeys& keys, const kernels::cuda::DeviceArray& posi
 /// The rows [begin, end): a view that `keys` must outlive.
 SkylineKeys slice(const SkylineKeys& keys, std::int64_t begin, std::int64_t end);
 
-/// What each step did.
+/// The reports of the steps.
 using StepReports = std::vector<Report>;
 
 /// Finds the rows that no other row is preferred to. Safe to use from many threads at once.

@@ -32,7 +32,7 @@ bool may_fail(const query::BoundQuery& query, const PreferencePlan& preference) 
          std::ranges::any_of(preference.terms, fails, &BoundPreference::expression);
 }
 
-/// Whether rows with a worse score than this can be left out.
+/// Returns true if rows with a worse score than this can be left out.
 bool is_limit(const Value& score) {
   if (std::holds_alternative<Null>(score)) return false;
   if (const auto* value = std::get_if<double>(&score)) return std::isfinite(*value);

@@ -33,7 +33,7 @@ kernels::TopKShape skyline_prefix_shape(const query::BoundQuery& query, const Ta
 
 struct SkylinePrefix {
   Vector<RowId> rows;  ///< ascending
-  bool all = false;    ///< of the rows that pass the condition
+  bool all = false;    ///< true if these are all rows that pass the condition
 };
 
 /// The `shape.k` best rows by the first ranking term that pass the condition, and all that are equal to the last of

@@ -173,7 +173,7 @@ struct SortedPoints {
   Points points;
   Scratch<PackedRow> rows;
   Vector<std::uint32_t> point_of;
-  Vector<std::int32_t> heights;  ///< of the points
+  Vector<std::int32_t> heights;  ///< heights of the points
 };
 
 /// Codes of one column, row by row: keys of 4 bytes as they are, those of 8 bytes as ranks.

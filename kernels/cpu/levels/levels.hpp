@@ -25,7 +25,7 @@ struct LevelsProblem {
 };
 
 struct LevelsSolution {
-  Vector<std::int32_t> levels;  ///< of each row
+  Vector<std::int32_t> levels;  ///< level of each row
   Work work;
 };
 

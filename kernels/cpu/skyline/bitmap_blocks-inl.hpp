@@ -40,8 +40,8 @@ struct Block {
 };
 
 struct Blocks {
-  RawVector<std::uint32_t> rows;  ///< of all blocks; only the last may be partly filled
-  Vector<Block> blocks;           ///< as many as the rows take, and maybe more, whose memory waits for rows to come
+  RawVector<std::uint32_t> rows;  ///< rows of all blocks; only the last may be partly filled
+  Vector<Block> blocks;           ///< blocks for the rows, and maybe spare ones, whose memory waits for rows to come
 
   std::size_t count() const { return (rows.size() + kBlockRows - 1) / kBlockRows; }
 };

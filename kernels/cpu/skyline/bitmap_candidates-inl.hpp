@@ -35,7 +35,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 inline constexpr std::size_t kTile = 256;
-inline constexpr std::size_t kLeastTile = 64;  ///< where more threads than tiles would wait for them
+inline constexpr std::size_t kLeastTile = 64;  ///< tile size if there would be more threads than tiles
 
 /// Rows in the form in which they meet blocks.
 template <class Key>
@@ -140,7 +140,7 @@ class Coder {
 /// what dominates a row is in its batch or an earlier one.
 struct Batches {
   Words words;
-  Vector<std::size_t> starts;  ///< of batches, and the number of rows
+  Vector<std::size_t> starts;  ///< starts of the batches, and the number of rows
 
   std::size_t count() const { return starts.size() - 1; }
   std::span<const std::uint64_t> operator[](std::size_t b) const {
@@ -258,7 +258,8 @@ class BatchSort {
     return static_cast<std::uint16_t>(first_bucket_[batch] + buckets_[batch](word));
   }
 
-  /// Where buckets start, and the number of rows; turns the counts of each part into where it is to put its own.
+  /// Returns the starts of the buckets, and the number of rows; replaces the counts of each part by the places where it
+  /// puts its own rows.
   Vector<std::size_t> places_of(Vector<RowIndices>& counts) const {
     Vector<std::size_t> starts;
     std::uint32_t at = 0;
@@ -273,9 +274,9 @@ class BatchSort {
   const Candidates<Key>& rows_;
   const Coder<Key>& coder_;
   std::size_t parts_;
-  Vector<std::size_t> starts_;  ///< of batches
+  Vector<std::size_t> starts_;  ///< starts of the batches
   Vector<std::uint16_t> batch_of_score_;
-  Vector<Buckets> buckets_;  ///< of batches
+  Vector<Buckets> buckets_;  ///< buckets of the batches
   Vector<std::uint16_t> first_bucket_;
   std::size_t num_buckets_ = 0;
 };

@@ -38,7 +38,7 @@ inline std::uint64_t greater_levels(std::uint64_t a, std::uint64_t b) {
   return (a & from_a) | (b & ~from_a);
 }
 
-/// Of row i of words in planes, `stride` apart: a function of p that points to its levels from dimension 8 p on.
+/// Returns a function of p that points to the levels of row i from dimension 8 p on. `stride` words lie between planes.
 inline auto bytes_of_row(const Array<std::uint64_t>& planes, std::size_t stride, std::size_t i) {
   const std::uint64_t* first = planes.get() + i;
   return [=](std::size_t p) { return reinterpret_cast<const std::uint8_t*>(first + p * stride); };
@@ -53,8 +53,8 @@ struct Pack {
 
   std::size_t size = 0;
   std::size_t planes = 0;
-  std::size_t room = 0;  ///< of a plane: the rows and a padding
-  Words words;           ///< of the rows
+  std::size_t room = 0;  ///< words of a plane: the rows and a padding
+  Words words;           ///< words of the rows
   RawVector<std::uint32_t> row_of;
   Array<std::uint64_t> levels;  ///< planes x room; zero from the last row to the end of its group
   Array<std::uint64_t> eights;  ///< planes x room / 8: the greatest levels of eight rows
@@ -121,8 +121,8 @@ struct Pack {
   }
 };
 
-/// Which of 64 rows, or greatest levels of rows, are at or above a block's corner. `levels` are planes, `stride` words
-/// apart.
+/// Returns which of 64 rows, or greatest levels of rows, are at or above a block's corner. `levels` are planes,
+/// `stride` words apart.
 HWY_INLINE std::uint64_t at_or_above(const Block& block, const std::uint64_t* levels, std::size_t planes,
                                      std::size_t stride) {
   const WordTag tag;

@@ -1,5 +1,5 @@
-// What blocked_bitmap.cpp learns of its rows from a sample before it goes over all of them: the grid, the rows that
-// dominate most, and how low the lowest level sums are; compiled for each target of the file that includes it.
+// Samples the rows for blocked_bitmap.cpp before it goes over all of them: the grid, the rows that dominate most, and
+// how low the lowest level sums are. Compiled for each target of the file that includes it.
 
 #include <algorithm>
 #include <array>

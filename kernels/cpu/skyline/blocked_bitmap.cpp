@@ -61,7 +61,7 @@ constexpr std::size_t kLargestBatch = 1 << 17;
 constexpr std::size_t kBatchOfThread = 1 << 14;
 constexpr std::size_t kLargestTask = Pack::kMaxRows;
 constexpr std::size_t kSmallestTask = 256;    ///< but of few rows, for all threads to have some
-constexpr std::size_t kFewWords = 1 << 11;    ///< whose rows one thread marks
+constexpr std::size_t kFewWords = 1 << 11;    ///< words whose rows one thread marks
 constexpr std::size_t kFewCopied = 1 << 13;   ///< words that one thread copies
 constexpr std::size_t kWorthATeam = 1 << 13;  ///< rows
 
@@ -83,7 +83,7 @@ inline Vector<std::size_t> cut_tasks(std::size_t n, std::size_t smallest, std::s
 
 // ---- First prefilter: columns against a few strong rows ----
 
-/// What the first prefilter leaves, and of that about kElite rows of the lowest level sums.
+/// The rows that the first prefilter leaves, and among them about kElite rows of the lowest level sums.
 struct Spared {
   Vector<Rows> parts;  ///< ascending
   RowIndices elite;
@@ -151,7 +151,7 @@ void reduce(const Candidates<Key>& rows, const Blocks& blocks, Pack& pack, Kills
   pack.drop_dominated();
 }
 
-/// Those of the rows whose words are `queries` that no row of the blocks dominates, in their order.
+/// Returns the words of `queries` whose rows no row of the blocks dominates, in their order.
 template <class Key, class Counters>
 Words undominated(const Candidates<Key>& rows, const Coder<Key>& coder, const Blocks& blocks,
                   std::span<const std::uint64_t> queries, Kills kills, Counters& counters, const Context& context) {
@@ -286,11 +286,11 @@ Words take_out_twins(const Candidates<Key>& rows, const Coder<Key>& coder, std::
 
 /// The skyline of candidates: each of its rows, or the first of some equal ones, and then the others.
 struct Skyline {
-  Words words;         ///< of its rows
-  Vector<Twin> twins;  ///< of rows in and outside the skyline
+  Words words;         ///< words of its rows
+  Vector<Twin> twins;  ///< pairs of equal rows in and outside the skyline
 };
 
-/// Which of the candidates are in a skyline of them, twins included.
+/// Flags the candidates that are in a skyline of them, twins included.
 template <class Key>
 Vector<std::uint8_t> flags_of(const Candidates<Key>& rows, const Skyline& skyline) {
   const Coder<Key> coder(rows);
@@ -352,9 +352,9 @@ class Settled {
 
   Words& words_;
   std::size_t size_ = 0;
-  Vector<std::size_t> runs_;  ///< where they start
+  Vector<std::size_t> runs_;  ///< starts of the runs
   Blocks blocks_;
-  std::size_t in_order_ = 0;  ///< as many rows as were there when all were last put in order
+  std::size_t in_order_ = 0;  ///< number of rows when all were last put in order
 };
 
 template <class Key, class Counters>
@@ -409,7 +409,7 @@ Words in_order_of_sums(const Candidates<Key>& rows, const Coder<Key>& coder, std
   return order;
 }
 
-/// Those of the rows `from` that killed the most, at most a block; of equals, the first.
+/// Returns the rows of `from` that killed the most, at most a block; among equals, the first.
 template <class Key>
 Words find_strongest(const Coder<Key>& coder, std::span<const std::uint64_t> from, const Vector<std::uint32_t>& kills) {
   Words order(from.size());  // fewest survivors, then place
@@ -489,7 +489,7 @@ Rows second_prefilter(const SkylineProblem& problem, Spared spared, Counters& co
   return concatenate(std::move(spared.parts));
 }
 
-/// Those of the rows `ids` whose flag is set.
+/// Returns the rows of `ids` whose flag is set.
 Vector<RowId> flagged(std::span<const std::uint32_t> ids, const Vector<std::uint8_t>& flags) {
   constexpr std::size_t kPart = 1 << 10;
   constexpr std::size_t kFewParts = 4;

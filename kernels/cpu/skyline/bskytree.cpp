@@ -191,7 +191,7 @@ class Tree {
     return static_cast<std::size_t>(std::ranges::min_element(imbalance) - imbalance.begin());
   }
 
-  /// Those of a part's rows that no pivot of the earlier parts of its node dominates.
+  /// Returns the rows of a part that no pivot of the earlier parts of its node dominates.
   Part undominated(const Siblings<Mask>& earlier, Part part) {
     if (earlier.nodes.empty()) return part;
     Vector<std::uint8_t> dominated(part.size());
@@ -261,7 +261,7 @@ class Tree {
   Counters& counters_;
   const Context& context_;
   Vector<Node> nodes_;
-  Siblings<Mask> children_;  ///< of all nodes that are settled
+  Siblings<Mask> children_;  ///< children of all nodes that are settled
   Vector<Open> open_;        ///< the way from the root to the last node
   RowIndices skyline_;
 };

@@ -195,12 +195,12 @@ class Blocks {
   const PaddedRows<Key>& keys_;
   const Mask all_;
   RowIndices block_;
-  Vector<Mask> medians_;         ///< of the block's rows
-  Vector<std::uint8_t> marked_;  ///< of them, those dominated
+  Vector<Mask> medians_;         ///< median masks of the block's rows
+  Vector<std::uint8_t> marked_;  ///< flags of the block's dominated rows
   RowIndices rows_;              ///< the skyline, cell after cell
-  Vector<Mask> masks_;           ///< of its rows against the first of their cell
+  Vector<Mask> masks_;           ///< masks of the skyline's rows against the first of their cell
   Vector<Mask> cells_;           ///< median masks
-  RowIndices starts_;            ///< of the cells' rows
+  RowIndices starts_;            ///< starts of the cells' rows
   Counters& counters_;
   const Context& context_;
 };

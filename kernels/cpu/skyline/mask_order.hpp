@@ -34,7 +34,7 @@ struct MaskOrdered {
   Vector<std::uint64_t> quartile;
   PaddedRows<Key> keys;
   Vector<RowId> ids;          ///< rows of the problem, equal ones side by side
-  Vector<std::size_t> first;  ///< of each distinct row in `ids`, and the end
+  Vector<std::size_t> first;  ///< place of each distinct row in `ids`, and the end
 
   std::size_t size() const { return median.size(); }
 };

@@ -10,7 +10,7 @@
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/window.hpp"
 
-// What algorithms share that compare rows in a presorted order with a window of the rows kept before.
+// Code shared by algorithms that compare rows in a presorted order with a window of the rows kept before.
 namespace skyrank::kernels::skyline {
 
 /// Rows of a block of distinct rows, in the presorted order, that no row of the window and no row of the block

@@ -37,7 +37,7 @@ namespace skyrank::kernels::skyline {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t kRanks = 1024;    ///< of the prefilter
+constexpr std::size_t kRanks = 1024;    ///< ranks of the prefilter
 constexpr std::size_t kTestGrain = 64;  ///< rows that one thread compares with others at a time
 
 /// Appends those of the rows [begin, end) that are nowhere above `corner`.
@@ -138,9 +138,9 @@ struct MaskedRows {
 template <class Mask>
 struct Level {
   RowIndices rows;
-  Vector<Mask> quartile;  ///< of the rows
+  Vector<Mask> quartile;  ///< quartile masks of the rows
   Vector<Mask> cells;     ///< their distinct median masks
-  RowIndices starts;      ///< of the cells' rows, and the end
+  RowIndices starts;      ///< starts of the cells' rows, and the end
 
   /// The first `n` of `from` that are not marked.
   Level(const MaskedRows<Mask>& from, std::size_t n, const Vector<std::uint8_t>& marked) {
@@ -195,7 +195,7 @@ class Phases {
     return dominates_distinct_padded(keys_[a], keys_[b], keys_.stride());
   }
 
-  /// Of the first `end` rows, which are of one population, those that an earlier one of the same cell dominates.
+  /// Marks those of the first `end` rows, which have one population, that an earlier row of the same cell dominates.
   void mark_within_cells(std::size_t end) {
     parallel_for(end, kTestGrain, counters_, [&](std::size_t first, std::size_t last, Counters& own) {
       const auto start_of = [&](std::size_t i) {
@@ -217,7 +217,7 @@ class Phases {
     });
   }
 
-  /// Of the rows from `begin` on, which are of higher populations, those that a row of the level dominates.
+  /// Marks those of the rows from `begin` on, which have higher populations, that a row of the level dominates.
   void mark_above(const Level<Mask>& level, std::size_t begin) {
     parallel_for(rest_.size() - begin, kTestGrain, counters_, [&](std::size_t first, std::size_t last, Counters& own) {
       RowIndices open;  // cells of the level that may have a row dominating one of the current row's cell
@@ -257,7 +257,7 @@ class Phases {
 
   const PaddedRows<Key>& keys_;
   MaskedRows<Mask> rest_;        ///< rows that are not settled
-  Vector<std::uint8_t> marked_;  ///< of them, those dominated
+  Vector<std::uint8_t> marked_;  ///< flags of the dominated ones among them
   Counters& counters_;
   const Context& context_;
 };
@@ -307,7 +307,8 @@ extern const SkylineAlgorithm skyalign{
     .name = "skyalign",
     .summary = "quartile grid: masks settle most pairs of rows without a dominance test; in phases of mask population",
     .source =
-        "Bøgh, Chester, Assent: Work-Efficient Parallel Skyline Computation for the GPU, VLDB 2015, sections 4, 5",
+        "Bøgh, Chester, Assent: Work-Efficient Parallel Skyline Computation for the GPU, PVLDB 8(9), 2015, "
+        "sections 4, 5",
     .device = Device::cpu,
     .parameters = {},
     .supports = supports_flat_pareto,

@@ -53,7 +53,7 @@ HWY_INLINE auto with_row_vectors(std::size_t stride, const Op& op) {
   return op(hn::CappedTag<Key, 16 / sizeof(Key)>());
 }
 
-/// Whether padded row a is at least as good as b in every key: dominance, if they are known to differ.
+/// Returns true if padded row a is at least as good as b in every key: dominance, if they are known to differ.
 template <class Key>
 HWY_INLINE bool dominates_distinct_padded(const Key* a, const Key* b, std::size_t stride) {
   return with_row_vectors<Key>(stride, [&](auto tag) HWY_ATTR {

@@ -28,7 +28,7 @@ class Window {
     bool found = false;
     std::size_t tests = 0;  ///< rows that were compared
   };
-  /// Whether one of the first `count` rows is at least as good as `row` in every key.
+  /// Looks for a row among the first `count` that is at least as good as `row` in every key.
   Search find_at_least_as_good(const Key* row, std::size_t count) const;
 
  private:

@@ -225,7 +225,7 @@ Scratch<std::uint64_t> least_ranks(const TopKProblem& problem, const Ranks& rank
                k, context);
 }
 
-/// Of wider ones the first keys do, which leaves all rows up to the k-th of these.
+/// Selects wider ranks by their first keys, which leaves all rows up to the k-th of these.
 template <class Ranks>
 Scratch<typename Ranks::Rank> ranks_by_first_key(const TopKProblem& problem, const Ranks& ranks, std::size_t k,
                                                  const Context& context) {
@@ -290,7 +290,9 @@ TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Conte
 extern const TopKAlgorithm bitonic{
     .name = "bitonic",
     .summary = "a bitonic network over blocks, one list a SIMD lane, that keeps the k best of each",
-    .source = "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on GPUs, SIGMOD 2018, section 3.2, appendix C",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, section "
+        "3.2, appendix C",
     .device = Device::cpu,
     .parameters = {},
     .supports = supports,

@@ -50,7 +50,9 @@ TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Conte
 extern const TopKAlgorithm heap{
     .name = "heap",
     .summary = "a hand-written four-way heap of the k best per thread, merged",
-    .source = "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on GPUs, SIGMOD 2018, section 6.7 (Hand PQ)",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, section "
+        "6.7 (Hand PQ)",
     .device = Device::cpu,
     .parameters = {},
     .supports = needs_key_columns,

@@ -30,7 +30,7 @@ class RankedRows {
   bool reversed() const { return reversed_; }
   std::uint64_t encode(std::size_t row) const { return reversed_ ? last_ - row : row; }
   RowId decode(std::uint64_t encoded) const { return static_cast<RowId>(encode(encoded)); }
-  /// Whether all rows of [begin, end) come after `row` where keys are equal.
+  /// Returns true if all rows of [begin, end) come after `row` where keys are equal.
   bool after(std::size_t begin, std::size_t end, RowId row) const {
     return reversed_ ? end <= static_cast<std::size_t>(row) : begin > static_cast<std::size_t>(row);
   }
@@ -64,7 +64,7 @@ class IntegerRanks {
   RankedRows rows_;
 };
 
-/// Of keys that come from a source.
+/// Ranks of keys that come from a source.
 template <class Bits>
 class ReadRanks : public IntegerRanks<Bits> {
  public:
@@ -74,7 +74,7 @@ class ReadRanks : public IntegerRanks<Bits> {
   std::uint64_t first_key(Bits rank) const { return static_cast<std::uint64_t>(this->key_of(rank)); }
 };
 
-/// Of one key column.
+/// Ranks of one key column.
 template <class Key, class Bits>
 class SingleRanks : public IntegerRanks<Bits> {
  public:
@@ -141,7 +141,7 @@ inline std::uint64_t key_at(const KeyColumn& column, std::size_t row) {
   return key;
 }
 
-/// Of several key columns, side by side.
+/// Ranks of several key columns, side by side.
 template <class Bits>
 class PackedRanks : public IntegerRanks<Bits> {
  public:
@@ -212,7 +212,7 @@ class PackedRanks : public IntegerRanks<Bits> {
   std::span<const KeyColumn> columns_;
 };
 
-/// Of key columns too wide for an integer: the rank is the row itself, and comparing looks at its keys.
+/// Ranks of key columns too wide for an integer: the rank is the row itself, and comparing looks at its keys.
 class WideRanks {
  public:
   using Rank = std::size_t;

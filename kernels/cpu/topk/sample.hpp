@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Which rows to sample, and what a sample says about the k-th best of all rows.
+// Chooses rows to sample, and estimates the k-th best of all rows from a sample.
 namespace skyrank::kernels::topk {
 
 /// The i-th of `count` sampled positions in [0, n), count <= n <= 2^32 * count: one in each of equal stretches, at a

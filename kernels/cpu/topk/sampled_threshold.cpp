@@ -24,23 +24,24 @@
 //
 // Where a zone map is known, zones whose least keys are above the bound are not read. Without a filter the map gives
 // the bound as well: k zones with least keys up to some key have k rows up to it. These zones are the delegates of Dr.
-// Top-k (dr-topk-sc21, section 4), kept from one query to the next.
+// Top-k (Gaihre et al., SC 2021, section 4), kept from one query to the next.
 namespace skyrank::kernels::topk {
 namespace {
 
-constexpr std::size_t kFewRows = 4096;  ///< that are all taken for candidates
+constexpr std::size_t kFewRows = 4096;  ///< at most this many rows are all candidates
 constexpr std::size_t kRowsOfPart = 1 << 15;
-constexpr std::size_t kZonesOfTask = 512;   ///< whose least keys one task finds
-constexpr std::size_t kSampledZones = 512;  ///< that a bound is taken from before there is a zone map
-constexpr std::size_t kRowsPerPlace = 4;    ///< of the best zones that are read for a bound
-constexpr std::size_t kPartsPerThread = 4;  ///< so that threads that are held up leave work to others
+constexpr std::size_t kZonesOfTask = 512;   ///< zones whose least keys one task finds
+constexpr std::size_t kSampledZones = 512;  ///< zones that a bound is taken from before there is a zone map
+constexpr std::size_t kRowsPerPlace = 4;    ///< rows of the best zones that are read for a bound
+constexpr std::size_t kPartsPerThread = 4;  ///< parts beyond one, so that threads that are held up leave work to others
 
 /// Ranks of some rows, and their share of all rows.
 template <class Rank>
 struct Sample {
   Scratch<Rank> ranks;
   double share = 0;
-  std::size_t least_place = 1;  ///< of a bound: beyond one run of rows, which in sorted data has next to one value
+  std::size_t least_place =
+      1;  ///< least place of a bound: beyond one run of rows, which in sorted data has next to one value
 };
 
 /// The largest key that a rank up to the bound can have in rows [begin, end); none if no row there can. `alone` says
@@ -132,7 +133,7 @@ template <class Ranks>
 class Columns {
  public:
   using Rank = typename Ranks::Rank;
-  /// Of many rows of one column it looks at some zones, and makes a zone map where these do not give a bound.
+  /// Looks at some zones if there are many rows of one column, and makes a zone map if these do not give a bound.
   Columns(const TopKProblem& problem, const Ranks& ranks, const Context& context)
       : columns_(problem.keys), ranks_(ranks), n_(problem.n) {
     const KeyColumn& first = columns_.front();
@@ -275,7 +276,7 @@ class BlockReader {
     for (std::size_t first = begin; first < end; first += most) body(first, std::min(end, first + most));
   }
 
-  /// Of the rows [begin, end), at most most_read().
+  /// Appends the candidates among the rows [begin, end), at most most_read().
   void append_piece(std::size_t begin, std::size_t end, const std::optional<Rank>& bound, Scratch<Rank>& candidates) {
     rows_read_ += end - begin;
     if (floats_ && bound) {
@@ -434,7 +435,7 @@ class SharedBound {
   std::atomic<unsigned> version_{0};
 };
 
-/// What a pass has collected.
+/// The candidates that a pass has collected.
 template <class Rank>
 struct Candidates {
   Scratch<Rank> ranks;        ///< all that are not above the bound, and perhaps others

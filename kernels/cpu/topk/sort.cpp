@@ -42,7 +42,9 @@ TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Conte
 extern const TopKAlgorithm sort{
     .name = "sort",
     .summary = "sorts all rows in parallel and takes the first k",
-    .source = "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on GPUs, SIGMOD 2018, section 2.2",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, section "
+        "2.2",
     .device = Device::cpu,
     .parameters = {},
     .supports = needs_key_columns,

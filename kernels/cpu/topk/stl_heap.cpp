@@ -43,7 +43,9 @@ TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Conte
 extern const TopKAlgorithm stl_heap{
     .name = "stl-heap",
     .summary = "a std::priority_queue of the k best per thread, merged",
-    .source = "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on GPUs, SIGMOD 2018, section 6.7 (STL PQ)",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, section "
+        "6.7 (STL PQ)",
     .device = Device::cpu,
     .parameters = {},
     .supports = needs_key_columns,

@@ -22,7 +22,7 @@ class Zones {
   /// `least`: one key for each zone of n rows, or null.
   Zones(const void* least, KeyWidth width, std::size_t n) : least_{least, width}, n_(n) {}
 
-  /// Whether it pays to look at the zones of n rows for a bound of k places: most rows are not read again then.
+  /// Returns true if it pays to look at the zones of n rows for a bound of k places: most rows are not read again then.
   static bool can_bound(std::size_t k, std::size_t n) {
     constexpr std::size_t kFewRows = std::size_t{1} << 17;
     constexpr std::size_t kZonesPerPlace = 8;

@@ -7,7 +7,7 @@
 namespace skyrank::kernels::cuda {
 namespace {
 
-/// What the transfer stream does next comes after what is on the compute stream, and the other way round afterwards.
+/// Orders the transfer stream behind the compute stream; after_transfer orders them the other way round.
 void before_transfer(DeviceContext& device) {
   const Event done;
   done.record(device.stream());

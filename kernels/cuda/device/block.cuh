@@ -2,7 +2,8 @@
 
 #include <cuda_runtime.h>
 
-// What the threads of a block do together. All threads of the block call these, which are a multiple of a warp.
+// Operations of all threads of a block together. All threads of the block call these; their number is a multiple of a
+// warp.
 namespace skyrank::kernels::cuda {
 
 inline constexpr unsigned kAllLanes = 0xffffffffu;
@@ -58,7 +59,7 @@ __device__ T sum_before(T value, T& total) {
   return before + inclusive - value;
 }
 
-/// Of how many threads before this one something is true, and of how many in all in `total`.
+/// Counts the threads before this one for which something is true; `total` counts all of them.
 __device__ inline unsigned count_before(bool is_true, unsigned& total) {
   __shared__ unsigned of_warps[kLanes];
   const unsigned lane = threadIdx.x % kLanes;
@@ -89,8 +90,8 @@ inline __device__ unsigned count_arrival(unsigned* arrived) {
 #endif
 }
 
-/// Whether this block is the last of the grid to get here. It sees, in L2, what the others wrote before. `arrived` is 0
-/// before the kernel and after it.
+/// Returns true if this block is the last of the grid to get here. It sees, in L2, what the others wrote before.
+/// `arrived` is 0 before the kernel and after it.
 inline __device__ bool last_block(unsigned* arrived) {
   __shared__ bool last;
   __syncthreads();

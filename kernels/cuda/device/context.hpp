@@ -12,7 +12,7 @@
 
 namespace skyrank::kernels::cuda {
 
-/// What sizes launches; read once.
+/// Device limits that determine launch sizes; cached.
 struct Properties {
   int multiprocessors = 0;
   int capability = 0;                      ///< 10 * major + minor

@@ -24,7 +24,7 @@ __device__ void copy_ahead(void* shared, const void* from) {
 #endif
 }
 
-/// What was asked for before belongs together.
+/// Ends a group of copies: those asked for since the last group.
 __device__ inline void end_copies() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");

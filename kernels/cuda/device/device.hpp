@@ -8,7 +8,7 @@
 namespace skyrank::kernels::cuda {
 
 struct DeviceInfo {
-  int ordinal = 0;  ///< as the CUDA runtime counts, from 0
+  int ordinal = 0;  ///< number of the device in the CUDA runtime, from 0
   std::string name;
   int capability_major = 0;
   int capability_minor = 0;

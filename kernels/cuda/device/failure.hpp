@@ -15,7 +15,7 @@ class Failure : public std::runtime_error {
 
   /// The call as written, such as "cudaMalloc(&data, bytes)".
   const std::string& call() const noexcept { return call_; }
-  /// What the driver said of it.
+  /// Returns the driver's message.
   const std::string& reason() const noexcept { return reason_; }
   /// "file:line" of the call.
   const std::string& place() const noexcept { return place_; }
@@ -30,7 +30,7 @@ class Failure : public std::runtime_error {
 class OutOfMemory : public Failure {
  public:
   using Failure::Failure;
-  /// Of `count` objects of `size` bytes, which no memory could hold.
+  /// Makes an error for `count` objects of `size` bytes, which no memory could hold.
   OutOfMemory(std::size_t count, std::size_t size);
 };
 

@@ -21,7 +21,7 @@ struct Grid {
   bool overlaps = false;
 };
 
-/// Of a kernel that overlaps: waits until all before it in the stream has ended, and sees what that wrote.
+/// Makes a kernel that overlaps wait until all work before it in the stream has ended, and see what that wrote.
 __device__ inline void wait_for_previous() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

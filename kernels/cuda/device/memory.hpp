@@ -16,7 +16,7 @@ namespace skyrank::kernels::cuda {
 
 inline constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
-/// Where temporary device memory comes from.
+/// A source of temporary device memory.
 class MemoryResource {
  public:
   MemoryResource() = default;
@@ -80,7 +80,7 @@ class HeldMemory final : public MemoryResource {
   /// Keeps it.
   void deallocate(void* /*data*/, std::size_t /*bytes*/, cudaStream_t /*stream*/) noexcept override {}
 
-  /// What follows is the same work once more.
+  /// Begins the same work once more.
   void again() {
     next_ = 0;
     first_ = false;

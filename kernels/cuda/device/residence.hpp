@@ -19,7 +19,7 @@ class Residence {
   Residence& operator=(const Residence&) = delete;
 
   std::span<const KeyColumn> keys() const;
-  /// Of all the device memory that it has.
+  /// Returns the bytes of all the device memory that it has.
   std::size_t bytes() const;
 
   /// Milliseconds, by the device's clock, of reading all columns once with 16-byte loads: the floor of whatever looks

@@ -49,7 +49,7 @@ class Event {
 
   void record(cudaStream_t stream) const { SKYRANK_CUDA_CALL(cudaEventRecord(event_, stream)); }
   void synchronize() const { SKYRANK_CUDA_CALL(cudaEventSynchronize(event_)); }
-  /// What is put on `stream` from now on waits for this point.
+  /// Makes later work on `stream` wait for this point.
   void hold(cudaStream_t stream) const { SKYRANK_CUDA_CALL(cudaStreamWaitEvent(stream, event_, 0)); }
 
   /// Milliseconds from an earlier event; both have happened.

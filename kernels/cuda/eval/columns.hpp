@@ -33,7 +33,7 @@ struct DeviceExpression {
 struct ComputedScan {
   std::optional<DeviceExpression> condition;
   DeviceExpression score;
-  bool high = false;  ///< whether the largest scores are best
+  bool high = false;  ///< true if the largest scores are best
 };
 
 /// Values of an expression for each row, and the memory that they lie in. Where a row failed they mean nothing.

@@ -47,7 +47,7 @@ __device__ std::uint64_t key_at(const KeyColumn& keys, std::size_t row) {
   return key_of<std::uint64_t>(keys, row);
 }
 
-/// What blocks agree on.
+/// The range that blocks agree on.
 struct SharedRange {
   unsigned long long lowest;
   unsigned long long highest;

@@ -27,7 +27,7 @@ class LoadedExpression {
   }
 
   Expression expression() const { return part(0, count_); }
-  /// Of its instructions those in [begin, end).
+  /// Returns the part of the program with its instructions in [begin, end).
   Expression part(std::size_t begin, std::size_t end) const {
     return {reinterpret_cast<const Instruction*>(memory_.data()) + begin,
             reinterpret_cast<const StoredColumn*>(memory_.data() + count_ * sizeof(Instruction)),

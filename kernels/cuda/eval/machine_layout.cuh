@@ -16,8 +16,8 @@ inline constexpr unsigned kPartRows = 4;
 /// Blocks that a multiprocessor has registers for.
 inline constexpr unsigned kMachineBlocks = 6;
 
-/// What a kernel that runs programs knows of: NULLs or not, rows that fail and steps without a form of their own or
-/// not. The less it knows of, the more rows a thread has registers for.
+/// The features of a kernel that runs programs: NULLs, rows that fail, and steps without a form of their own. The fewer
+/// features it has, the more rows a thread has registers for.
 template <unsigned kPartsOfForm, bool kNullsOfForm, bool kFailsOfForm>
 struct MachineForm {
   static constexpr unsigned kParts = kPartsOfForm;
@@ -44,11 +44,11 @@ inline constexpr unsigned kSlotWords = 2 * Form::kParts + (Form::kNulls ? 1 : 0)
 struct MachineLayout {
   static constexpr unsigned kMostTurns = 4;
 
-  unsigned first[StepProgram::kMostColumns];  ///< where a column is, of those of turns in the first turn
+  unsigned first[StepProgram::kMostColumns];  ///< place of each column; for columns of turns that in the first turn
   unsigned of_turn;                           ///< the columns of the program's first part
   unsigned turns;                             ///< rows under way, and those at hand
-  unsigned slots;                             ///< where the slots for numbers begin,
-  unsigned truths;                            ///< those for truths, of a word each,
+  unsigned slots;                             ///< begin of the slots for numbers,
+  unsigned truths;                            ///< begin of the slots for truths, of a word each,
   unsigned bytes;                             ///< and where they end
   bool narrow;                                ///< all columns are of 32 bits
 };
@@ -82,7 +82,7 @@ MachineLayout layout_of(const StepProgram& program) {
   return layout;
 }
 
-/// Which of the commonest steps one is.
+/// Returns which of the commonest steps a step is.
 inline Common common_of(const Step& step) {
   const bool plain = (step.marks & (Step::kIntegers | Step::kFlag)) == 0;
   const auto where = [](bool fits, Common common) { return fits ? common : Common::none; };
@@ -135,7 +135,7 @@ void lay_out(StepProgram& program, const MachineLayout& layout) {
   }
 }
 
-/// Whether there is shared memory for enough blocks of eight rows a thread; else four are better.
+/// Returns true if there is shared memory for enough blocks of eight rows a thread; otherwise four are better.
 template <class Form>
 bool has_room(const StepProgram& program) {
   constexpr std::size_t kMostBytes = 56 * 1024;

@@ -10,7 +10,7 @@
 #include "kernels/cuda/eval/machine_layout.cuh"
 #include "kernels/cuda/eval/steps.hpp"
 
-// What a program reads and sets aside while it runs (row_machine.cuh).
+// The values that a program reads and sets aside while it runs (row_machine.cuh).
 namespace skyrank::kernels::cuda {
 
 /// Values of some rows, whatever they are in the registers of doubles; of `valid` and `failed` a bit for each.
@@ -52,7 +52,7 @@ class MachineMemory {
     return place + i / kPartRows * Form::kPartStride + i % kPartRows;
   }
 
-  /// Where a thread's rows of a tile begin.
+  /// Returns the first of a thread's rows of a tile.
   __device__ static std::size_t first_place(std::size_t tile) { return tile + threadIdx.x * kPartRows; }
 
   /// Bits for the rows from `place` on that are there.
@@ -118,14 +118,14 @@ class MachineMemory {
     return valid;
   }
 
-  /// Where a column is that is the operand.
+  /// Returns the place of a column that is the operand.
   __device__ unsigned staged_at(unsigned column, unsigned where) const {
     const bool of_turn = column < static_cast<unsigned>(program_.first_columns);
     return where + (of_turn ? turn_ : 0);
   }
   __device__ uint4& word(unsigned where) const { return *reinterpret_cast<uint4*>(shared_ + where); }
 
-  /// What the next step divides by, of a program that leaves that for later; in the order of rows.
+  /// Takes the divisors of the next step, for a program that leaves the division for later; in the order of rows.
   __device__ void take_divisors(float (&divisors)[kRows]) const {
     const unsigned where = program_.steps[program_.first_steps].where + turn_;
 #pragma unroll
@@ -135,7 +135,7 @@ class MachineMemory {
     }
   }
 
-  /// What is staged of a column of 32 bits, as `T`s, each made a number.
+  /// Takes the staged values of a column of 32 bits, as `T`s, each made a number.
   template <class T, class Make>
   __device__ void take_staged(unsigned where, Numbers<Form>& values, Make make) const {
 #pragma unroll

@@ -33,14 +33,14 @@ struct MachineTiles {
   unsigned last = 0;
   unsigned all = 0;
 
-  /// Where the tile of a number begins.
+  /// Returns the first row of the tile of a number.
   template <class Form>
   __device__ std::size_t begin(unsigned number) const {
     return std::size_t{number < last ? all - 1 - number : number - last} * Form::kTile;
   }
 };
 
-/// Where all blocks of a grid take turns.
+/// Returns the tiles of this block if all blocks of a grid take turns.
 template <class Form>
 __device__ MachineTiles tiles_in_turns(const MachineRows& rows) {
   return {blockIdx.x, gridDim.x, static_cast<unsigned>((rows.n + Form::kTile - 1) / Form::kTile)};

@@ -8,7 +8,7 @@
 
 #include "kernels/common/expression.hpp"
 
-// Which quotients are at or beyond a bound, told without dividing.
+// Decides which quotients are at or beyond a bound without dividing.
 namespace skyrank::kernels::cuda {
 
 /// The next number to one that is neither zero nor infinite.
@@ -17,19 +17,19 @@ __device__ inline double next_number(double number, bool up) {
   return with_bits_of<double>((number > 0) == up ? bits + 1 : bits - 1);
 }
 
-/// Of quotients, rounded, that are on a bound's side: what the dividend may differ by from the bound's multiple. a / b
-/// is below the bound B where a - B * b is below zero for a positive b, and rounds to B where that is away from zero by
-/// at most half of a unit in the last place of B, times b. The difference has the right sign, and is rounded once.
+/// A bound on rounded quotients: the difference of a dividend from the bound's multiple that is allowed. a / b is below
+/// the bound B if a - B * b is below zero for a positive b, and rounds to B if that is away from zero by at most half
+/// of a unit in the last place of B, times b. The difference has the right sign, and is rounded once.
 class QuotientBound {
  public:
   /// `high`: quotients at or above it, else at or below.
   __device__ QuotientBound(double bound, bool high) : bound_(fabs(bound) < kLeast ? 0 : bound), high_(high) {}
 
-  /// Whether it tells nothing: multiples may overflow.
+  /// Returns true if the bound decides nothing: multiples may overflow.
   __device__ bool holds_all() const { return !(fabs(bound_) < 1 / kLeast); }
 
-  /// What a dividend may differ by for a divisor of one where its quotient is on the side of `bound`, or may be that
-  /// itself.
+  /// Returns the allowed difference of a dividend, for a divisor of one, whose quotient is on the side of `bound` or
+  /// may equal it.
   __device__ double limit(double bound, bool ties) const {
     constexpr double kSlack = 0x1p-20;
     const double beyond = high_ ? -1 : 1;

@@ -39,7 +39,7 @@ class RowMachine {
   __device__ RowMachine(const StepProgram& program, const MachineLayout& layout, uint4* shared)
       : program_(program), layout_(layout), memory_(program, layout, shared) {}
 
-  /// What it reads; its values are to be brought in turns.
+  /// Returns the memory of the program; its values are to be fetched in turns.
   __device__ const MachineMemory<Form>& memory() const { return memory_; }
 
   /// Runs the first part of the program for the rows that were fetched for `turn`; of rows that are not there values
@@ -56,7 +56,7 @@ class RowMachine {
     run_steps(rows, program_.first_steps, program_.step_count);
   }
 
-  /// What it leaves.
+  /// Returns the number that the program leaves.
   __device__ const Numbers<Form>& number() const { return number_; }
   __device__ const Truths& truth() const { return truth_; }
 
@@ -101,7 +101,7 @@ class RowMachine {
     }
   }
 
-  /// Where a column is that is the operand.
+  /// Returns the place of a column that is the operand.
   __device__ unsigned staged_at(const Now& step) const { return memory_.staged_at(step.slot(), step.where()); }
 
   /// The operand, in its evaluation type; not one from a slot.
@@ -132,7 +132,7 @@ class RowMachine {
     memory_.take_pairs(where, values);
   }
 
-  /// Of the number and a column of float32.
+  /// Calls f with the number and a column of float32.
   template <class F>
   __device__ void with_floats(const MachineRows& rows, const Now& step, F f) {
     Values right;
@@ -310,7 +310,7 @@ class RowMachine {
     }
   }
 
-  /// Of int64; a row fails where the result does not fit.
+  /// Calculates with int64; a row fails if the result does not fit.
   template <class Right>
   __device__ void calculate(Act act, Right right) {
     if (act >= Act::equal) return set_truth(compared<std::int64_t>(act, right));

@@ -25,12 +25,12 @@ inline constexpr unsigned kRowsOfGroup = 4;
 struct ReadColumn {
   const void* values;
   const std::uint8_t* validity;  ///< null: no row is NULL
-  unsigned first_half_byte;      ///< of `validity`, 0 or 1
+  unsigned first_half_byte;      ///< first half-byte of `validity`, 0 or 1
   Stored stored;
   bool filtered;
   // With the bits of rows that have a value here:
-  unsigned turned;       ///< where set, a row passes that has none
-  unsigned ignored;      ///< where set, a row passes in any case
+  unsigned turned;       ///< bits of rows that pass if they have no value
+  unsigned ignored;      ///< bits of rows that pass in any case
   std::uint64_t lowest;  ///< bits of a value of the column
   std::uint64_t highest;
   double weight;
@@ -111,10 +111,10 @@ inline ReadScan read_form(const ColumnScan& scan) {
   return read;
 }
 
-/// What a kernel knows of columns: that they are of float32, that they are of 32 bits, or nothing.
+/// A kernel's knowledge of columns: all are of float32, all have 32 bits, or nothing.
 enum class ScanForm : std::uint8_t { floats, words, general };
 
-/// That of the columns of a score.
+/// Returns the form of the columns of a score.
 inline ScanForm form_of_score(const ColumnScan& scan) {
   ScanForm form = ScanForm::floats;
   for (int c = 0; c < scan.terms; ++c) {
@@ -130,11 +130,11 @@ __host__ __device__ constexpr unsigned bit_of_row(unsigned i) { return i + i / k
 /// Groups between those that a thread reads at a time.
 inline constexpr unsigned kGroupStride = 256;
 
-/// Those of some groups.
+/// Returns the bits of some groups.
 __host__ __device__ constexpr unsigned bits_of_groups(unsigned groups) { return 0x0f0f0f0f >> 8 * (4 - groups); }
 
-/// What a thread has read of a column: up to four groups of rows, as they lie there. What validity says is found out
-/// when it is asked for: a load's result that is used at once keeps those after it waiting.
+/// The values that a thread has read of a column: up to four groups of rows, as they lie there. Validity is looked at
+/// when it is asked for: a load's result that is used at once keeps the loads after it waiting.
 template <unsigned kGroups, ScanForm kForm>
 struct ReadValues {
   static_assert(kGroups <= 4);
@@ -441,7 +441,8 @@ class ScoreRange {
     return all_ ? ~0u : quotients.bits_within(dividends, divisors, with_bits_of<double>(bound_));
   }
 
-  /// Of another range of such scores, which is otherwise the same: then the compiler keeps no registers for the rest.
+  /// Takes the bound of another range of such scores, which is otherwise the same: then the compiler keeps no registers
+  /// for the rest.
   __device__ void set_bound(const ScoreRange& other) {
     bound_ = other.bound_;
     all_ = other.all_;
@@ -452,8 +453,8 @@ class ScoreRange {
   /// The scores come with these bits the other way round, where they are integers.
   __device__ void turn(Key bits) { turned_ = bits; }
 
-  /// Whether there may be such a score. Not by branches for each row, which would take the threads of a warp apart. NaN
-  /// is on neither side of a bound.
+  /// Returns true if there may be such a score. It has no branch for each row, which would make the threads of a warp
+  /// diverge. NaN is on neither side of a bound.
   template <unsigned kRows>
   __device__ bool may_hold_any(const Key (&scores)[kRows]) const {
     if (all_) return true;

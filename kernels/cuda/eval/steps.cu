@@ -115,7 +115,8 @@ void set_bounds(Step& step, const Bounds<T>& bounds) {
   memcpy(&step.upper, &bounds.highest, sizeof(T));
 }
 
-/// What tests a column that `load` loads as `comparison` compares it with constants, where there is such a step.
+/// Returns the step that tests a column, loaded by `load`, as `comparison` compares it with constants, if there is such
+/// a step.
 std::optional<Step> test_of(const Step& load, const Step& comparison) {
   const Act act = comparison.act;
   if (act < Act::equal || act > Act::between || comparison.from != From::constant || load.act != Act::load) return {};
@@ -141,7 +142,7 @@ std::optional<Step> test_of(const Step& load, const Step& comparison) {
   return test;
 }
 
-/// Whether a step leaves NULL where one of its operands is NULL, and else a number.
+/// Returns true if a step leaves NULL if one of its operands is NULL, and otherwise a number.
 bool keeps_nulls(const Step& step) {
   const bool is_null = step.from == From::constant && (step.marks & Step::kFlag) != 0;
   switch (step.act) {
@@ -168,8 +169,8 @@ bool keeps_nulls(const Step& step) {
 struct Operation {
   Step step;
   int operands = 0;     ///< values that it takes
-  bool truth = false;   ///< what it leaves
-  bool turned = false;  ///< what takes it wants the other kind
+  bool truth = false;   ///< true if it leaves a truth, false for a number
+  bool turned = false;  ///< true if the step that takes the value needs the other kind
 };
 
 /// The program, instruction by instruction: constants and columns become operands of what follows them.
@@ -196,7 +197,7 @@ class Reader {
   std::size_t first() const { return first_; }
 
  private:
-  /// What comes now is not of the first part.
+  /// Ends the first part: later steps do not belong to it.
   void end_first() {
     first_ = operations_.size();
     program_.first_columns = program_.column_count;
@@ -253,7 +254,7 @@ class Reader {
     return true;
   }
 
-  /// What takes `operands` values and leaves one.
+  /// Adds a step that takes `operands` values and leaves one.
   void add(const Step& step, int operands) {
     if (operands > 0 && add_shorter(step, operands)) return;
     for (int i = 0; i < operands; ++i) {
@@ -409,8 +410,8 @@ class Reader {
     return std::nullopt;
   }
 
-  /// Where the left operand is but a constant or a column, and the operation can be turned round, that is the operand:
-  /// it need not wait in a slot for the right one.
+  /// Makes the left operand the step's own if it is only a constant or a column and the operation can be reversed: it
+  /// need not wait in a slot for the right one.
   bool take_simple_left(Act act, const Instruction& operation) {
     const auto turned = turned_round(act);
     if (!turned) return false;
@@ -460,14 +461,15 @@ class Reader {
     return true;
   }
 
-  /// Where there is no value for the rest, it is NULL.
+  /// Takes a choice without a value for the rest, which is NULL then.
   void take_choice(int operands) {
     if (operands % 2 == 0) add(constant_of(0, true), 0);
     if (operands <= 3 && take_simple_choice()) return;
     add({.act = Act::choose}, operands + (operands % 2 == 0 ? 1 : 0));
   }
 
-  /// Of two values, the first of which is but a constant or a column: that need not wait in a slot for the other one.
+  /// Takes a choice of two values, the first of which is only a constant or a column: it need not wait in a slot for
+  /// the other one.
   bool take_simple_choice() {
     const std::size_t first = stack_[stack_.size() - 2];
     const Operation& simple = operations_[first];
@@ -550,7 +552,7 @@ class Writer {
     }));
   }
 
-  /// What is in the register goes into a slot.
+  /// Moves the value in the register into a slot.
   void make_room(bool truth) {
     const auto there = std::find_if(values_.begin(), values_.end(), [&](const Value& value) {
       return value.truth == truth && value.slot == kRegister;
@@ -564,7 +566,7 @@ class Writer {
     add({.act = truth ? Act::save_truth : Act::save, .slot = static_cast<std::uint8_t>(slot)});
   }
 
-  /// What comes last of its kind, into the register.
+  /// Moves the last value of its kind into the register.
   void bring(Value& value) {
     if (value.slot == kRegister) return;
     add({.act = value.truth ? Act::restore_truth : Act::restore, .slot = static_cast<std::uint8_t>(value.slot)});
@@ -627,7 +629,8 @@ class Writer {
   bool fits_ = true;
 };
 
-/// Whether a step is an operation on two floats, the right one of which comes from `from`, and is not NULL if constant.
+/// Returns true if a step is an operation on two floats, the right one of which comes from `from` and is not NULL if it
+/// is a constant.
 bool is_of_floats(const Step& step, Act act, From from) {
   return step.act == act && step.from == from && (step.marks & (Step::kIntegers | Step::kFlag)) == 0;
 }

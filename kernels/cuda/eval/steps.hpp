@@ -11,7 +11,7 @@
 // is settled here: the last number and the last truth are in registers, numbers and truths below them in slots.
 namespace skyrank::kernels::cuda {
 
-/// What a step does to the number and the truth that are in registers.
+/// The effect of a step on the number and the truth that are in registers.
 enum class Act : std::uint8_t {
   load,  ///< the operand becomes the number
   save,  ///< the number goes into a slot
@@ -23,8 +23,8 @@ enum class Act : std::uint8_t {
   add,
   subtract,
   multiply,
-  divide,  ///< of floats alone
-  lesser,  ///< of equal ones the left
+  divide,  ///< for floats alone
+  lesser,  ///< the left one if both are equal
   greater,
   // and these a truth.
   equal,
@@ -33,10 +33,10 @@ enum class Act : std::uint8_t {
   less_equal,
   more,
   more_equal,
-  between,  ///< of constants: `bits` <= number <= `upper`, negated where `flag`
+  between,  ///< tests with constants: `bits` <= number <= `upper`, negated where `flag`
   // Of the operand alone, a column as it is stored: the same of bounds of its own type.
   test,
-  and_test,  ///< of that, and the truth in the register, which is the left one
+  and_test,  ///< combines the test with the truth in the register, which is the left one
   or_test,
   // Of the truth, and one from a slot, which is the left one.
   logical_and,
@@ -56,7 +56,7 @@ enum class Act : std::uint8_t {
   choose_operand,  ///< the same of the operand, a column or a constant
   // Several of these at once, of columns of float32:
   load_square,  ///< the operand's square becomes the number
-  add_square,   ///< that is added to the number
+  add_square,   ///< the operand's square is added to the number
   load_scaled,  ///< the operand times the constant `bits` becomes the number
   load_lesser,  ///< the lesser of the operand, which is the left one, and of column `bits`, which is at `upper`
   general,  ///< instruction `place` of the program, a row at a time, on `operands` numbers, all but the last in slots
@@ -80,31 +80,31 @@ enum class Common : std::uint8_t {
   load_lesser,
 };
 
-/// Where a step's operand comes from.
+/// The source of a step's operand.
 enum class From : std::uint8_t { none, slot, constant, float32, int32, uint32, wide };
 
 /// Its first eight bytes are read as two words.
 struct alignas(8) Step {
   Act act = Act::load;
   From from = From::none;
-  std::uint8_t slot = 0;    ///< of a column as the operand, which of those that are staged it is
-  std::uint8_t marks = 0;   ///< of kIntegers, kFlag and Common
+  std::uint8_t slot = 0;    ///< number among the staged columns, if the operand is a column
+  std::uint8_t marks = 0;   ///< kIntegers, kFlag and Common
   std::uint32_t where = 0;  ///< the instruction's place; of what is in shared memory its offset, once that is laid out
   std::uint64_t bits = 0;
-  std::uint64_t upper = 0;  ///< of a general step how many operands it has
+  std::uint64_t upper = 0;  ///< number of operands, for a general step
 
   static constexpr std::uint8_t kIntegers = 1;
-  static constexpr std::uint8_t kFlag = 2;  ///< of a constant: it is NULL; of a range: what lies outside
+  static constexpr std::uint8_t kFlag = 2;  ///< a constant is NULL; a range is negated
 
-  static constexpr unsigned kCommonShift = 4;  ///< of Common, once the program is laid out
+  static constexpr unsigned kCommonShift = 4;  ///< place of Common, once the program is laid out
 
   static constexpr std::uint8_t marked(bool integers, bool flag) {
     return static_cast<std::uint8_t>((integers ? kIntegers : 0) | (flag ? kFlag : 0));
   }
 };
 
-/// What a program leaves: a number, a truth, or a score and after it a truth. Of a score the square root, or a division
-/// by a column of float32, may be left for later, where it comes last.
+/// The values that a program leaves: a number, a truth, or a score and after it a truth. The square root of a score, or
+/// its division by a column of float32, may be left for later if it comes last.
 enum class Leaves : std::uint8_t { number, truth, score, score_and_truth };
 
 /// A program as an argument of a kernel.
@@ -116,11 +116,11 @@ struct StepProgram {
   static constexpr int kMostStacked = 16;
 
   Step steps[kMostSteps];
-  StoredColumn columns[kMostColumns];  ///< that are staged: of 4 or 8 bytes, aligned to 16
+  StoredColumn columns[kMostColumns];  ///< staged columns: of 4 or 8 bytes, aligned to 16
   int step_count = 0;
   int column_count = 0;
-  /// Of a program that leaves a score, the steps and columns without which that cannot be had, or what its root or its
-  /// quotient is of: these come first. Of others all.
+  /// Steps and columns of the first part: those without which a score cannot be computed, or the operand of its root or
+  /// quotient. All of them for programs that leave no score.
   int first_steps = 0;
   int first_columns = 0;
   bool root_later = false;

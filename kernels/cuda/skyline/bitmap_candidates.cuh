@@ -13,7 +13,7 @@
 namespace skyrank::kernels::cuda::skyline::bitmap {
 
 inline constexpr int kZBits = 32;     ///< at most, of a sort key's z-order
-inline constexpr int kCodeBits = 40;  ///< of a sort key; those below the z-order are a hash's
+inline constexpr int kCodeBits = 40;  ///< bits of a sort key's code; those below the z-order are a hash's
 inline constexpr int kGuardedLevelsOfWord = 5;
 
 /// Words of so many levels of six bits, whose highest is a guard.
@@ -49,7 +49,7 @@ struct Candidates {
   std::uint32_t spans = 0;
   int d = 0;
   int stride = 0;  ///< keys of a row, padded with zeros to a multiple of 16 bytes
-  int words = 0;   ///< of a row's levels
+  int words = 0;   ///< words of a row's levels
   int guarded = 0;
   bool wide = false;                ///< keys of 64 bits
   void* rows = nullptr;             ///< count x stride keys

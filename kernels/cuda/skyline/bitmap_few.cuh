@@ -7,15 +7,15 @@
 #include "kernels/cuda/skyline/bitmap_prefilter.cuh"
 #include "kernels/cuda/skyline/chunk.cuh"
 
-// What the prefilter leaves, if it is little, compared pair by pair.
+// Compares the survivors of the prefilter pair by pair, if they are few.
 namespace skyrank::kernels::cuda::skyline::bitmap {
 
 inline constexpr unsigned kFewThreads = 256;
-inline constexpr unsigned kFewRows = 8;  ///< of a block, whose threads share out all others among them
+inline constexpr unsigned kFewRows = 8;  ///< rows of a block, whose threads divide all others among them
 inline constexpr unsigned kFewBlocks = kFew / kFewRows;
 
-/// Whether `other` dominates the thread's own row. Without branches where the length is known, so that the loads of
-/// several rows overlap.
+/// Returns true if `other` dominates the thread's own row. It has no branches if the length is known, so that the loads
+/// of several rows overlap.
 template <class Key, int kDims>
 __device__ bool dominates_own(const Key* other, const OwnRow<Key, kDims>& own) {
   if constexpr (kDims == 0) {

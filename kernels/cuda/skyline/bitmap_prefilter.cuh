@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(kElite)
 
 inline constexpr unsigned kSpareThreads = 512;
 inline constexpr unsigned kFew = 8192;  ///< survivors that may be compared pair by pair
-inline constexpr int kFewStride = 4;    ///< that of their rows is a multiple of it
+inline constexpr int kFewStride = 4;    ///< the stride of their rows is a multiple of it
 
 /// Bytes of the bitmaps of so many blocks of the elite.
 constexpr std::size_t elite_bytes(int dims, int blocks) {
@@ -170,7 +170,7 @@ constexpr std::size_t elite_bytes(int dims, int blocks) {
 /// Shared memory of spare_rows besides that.
 inline constexpr std::size_t kSpareRowsBytes = 36 * sizeof(unsigned);
 
-/// What spare_rows writes, besides the state.
+/// The output of spare_rows, besides the state.
 template <class Key>
 struct Spared {
   std::uint32_t* rows;  ///< in any order

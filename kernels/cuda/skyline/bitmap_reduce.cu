@@ -8,10 +8,10 @@
 namespace skyrank::kernels::cuda::skyline::bitmap {
 namespace {
 
-constexpr unsigned kWarps = 2;   ///< of a block; its place is free only when the last of them is done
-constexpr unsigned kPairs = 64;  ///< that a warp keeps: 31 that wait and 32 that come
+constexpr unsigned kWarps = 2;   ///< warps of a block; its place is free only when the last of them is done
+constexpr unsigned kPairs = 64;  ///< pairs that a warp keeps: 31 that wait and 32 that come
 
-/// Whether row a dominates row b, of `bytes` bytes each.
+/// Returns true if row a dominates row b, of `bytes` bytes each.
 template <class Key>
 __device__ bool dominates_row(const void* rows, std::uint32_t a, std::uint32_t b, int stride) {
   constexpr int kKeys = sizeof(uint4) / sizeof(Key);
@@ -99,8 +99,8 @@ struct Bitmaps {
   std::uint32_t sets[kDims];
   std::uint32_t corner[guarded_words(kDims)];
 
-  /// Of the candidates `alive`, of which each lane has one. Bit by bit: a level is at most l if, above the bits that
-  /// are the same, it has a 0 where l has a 1.
+  /// Builds the bitmaps of the candidates `alive`, one in each lane. Bit by bit: a level is at most l if, above the
+  /// bits that are the same, it has a 0 where l has a 1.
   __device__ void build(const std::uint32_t* levels, unsigned alive) {
     const unsigned lane = threadIdx.x % 32;
     unsigned ones[kLevelBits];  // of the lane's number, a word of each bit
@@ -129,7 +129,7 @@ struct Bitmaps {
     }
   }
 
-  /// Whether one of those that have these maxima may be at or above the corner in all dimensions.
+  /// Returns true if one of the rows that have these maxima may be at or above the corner in all dimensions.
   __device__ bool may_dominate(const std::uint32_t (&maxima)[guarded_words(kDims)]) const {
     constexpr std::uint32_t kGuards = 0x20820820u;
     std::uint32_t kept = kGuards;
@@ -180,7 +180,7 @@ struct alignas(8) OpenGroup {
 
 /// Open groups that a warp keeps until there are enough to go through them.
 constexpr unsigned kOpenGroups = 128;
-constexpr unsigned kPastOpen = 4;  ///< that may be fetched after the last
+constexpr unsigned kPastOpen = 4;  ///< groups that may be fetched after the last
 
 /// Shared memory of a warp.
 struct WarpMemory {
@@ -239,7 +239,7 @@ class Reducer {
   }
 
  private:
-  /// Of a group of a span, each lane another.
+  /// The groups of a span, one in each lane.
   struct Span {
     std::uint32_t maxima[kGuarded];
     std::uint32_t dominated;
@@ -249,7 +249,7 @@ class Reducer {
     return static_cast<unsigned>(__ffs(static_cast<int>(word))) - 1;
   }
 
-  /// Which of the 32 spans of a record are open and have groups of [first, end).
+  /// Returns which of the 32 spans of a record are open and have groups of [first, end).
   __device__ unsigned open_spans(std::uint32_t record, std::uint32_t first, std::uint32_t end) {
     const unsigned lane = threadIdx.x % 32;
     const std::uint32_t span = record * kSpansOfRecord + lane;

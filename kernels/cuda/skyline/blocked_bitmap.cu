@@ -52,7 +52,7 @@ using SpareRows = void (*)(KeyTable<Key>, const Key*, const std::uint32_t*, int,
 template <class Key>
 struct Prefilter {
   SpareRows<Key> spare = nullptr;
-  int dims = 0;  ///< that it is made for
+  int dims = 0;  ///< dimensions that it is made for
 };
 
 template <class Key, std::size_t kFirst = 0>

@@ -87,8 +87,8 @@ class OwnRow<Key, 0> {
   int dims_ = 0;
 };
 
-/// Whether `other` is at least as good as the thread's own row in all keys: for rows that are known to differ,
-/// dominance (skyalign-vldb15, Definition 1, right half).
+/// Returns true if `other` is at least as good as the thread's own row in all keys: for rows that are known to differ,
+/// dominance (Bøgh, Chester, Assent, PVLDB 2015, Definition 1, right half).
 template <class Key, int kDims>
 __device__ bool at_least_as_good(const Key* other, const OwnRow<Key, kDims>& own) {
 #pragma unroll
@@ -103,7 +103,7 @@ __device__ bool at_least_as_good(const Key* other, const OwnRow<Key, kDims>& own
   return true;
 }
 
-/// Whether the two rows differ.
+/// Returns true if the two rows differ.
 template <class Key, int kDims>
 __device__ bool differs(const Key* other, const OwnRow<Key, kDims>& own) {
   bool any = false;

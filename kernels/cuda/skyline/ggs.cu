@@ -8,12 +8,12 @@
 #include "kernels/cuda/skyline/solve.cuh"
 #include "kernels/cuda/skyline/sort_rows.hpp"
 
-// GGS (Bøgh, Assent, Magnani, DaMoN 2013) in the optimised form of skyalign-vldb15, section 6.1. Rows in the order of
-// the sums of their keys, so that none is dominated by a later one. In each round every row that is left is compared
-// with the first alpha of them, one after the other, by a thread of its own, until one dominates it; then dominated
-// rows go, what is left of the first alpha is the skyline's, and the others move together. All threads read the same
-// row at a time, through the read-only cache; their own is in registers. Rows of different sums are distinct, which
-// takes half a dominance test.
+// GGS (Bøgh, Assent, Magnani, DaMoN 2013) in the optimised form of Bøgh et al., PVLDB 2015, section 6.1. Rows in the
+// order of the sums of their keys, so that none is dominated by a later one. In each round every row that is left is
+// compared with the first alpha of them, one after the other, by a thread of its own, until one dominates it; then
+// dominated rows go, what is left of the first alpha is the skyline's, and the others move together. All threads read
+// the same row at a time, through the read-only cache; their own is in registers. Rows of different sums are distinct,
+// which takes half a dominance test.
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
@@ -50,7 +50,8 @@ __global__ void __launch_bounds__(kThreads)
   rows[row] = row;
 }
 
-/// Of rows in some order, or, with null, in that of the problem, which is written to `rows`.
+/// Computes the upper parts of the rows' sums, in some order, or, with null, in that of the problem, which is written
+/// to `rows`.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
     upper_sums(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* order, std::uint64_t* sums,
@@ -84,8 +85,8 @@ SortedRows<std::uint64_t> sort_by_sum(SkylineRun& run, const KeyTable<Key>& tabl
 template <class Key>
 struct SumRows {
   std::uint64_t* sums;  ///< their upper parts
-  std::uint32_t* rows;  ///< of the problem
-  Key* keys;            ///< of a row side by side, as many as padded_dims says
+  std::uint32_t* rows;  ///< row ids of the problem
+  Key* keys;            ///< keys of each row side by side, as many as padded_dims says
 };
 
 template <class Key>
@@ -226,7 +227,8 @@ const SkylineAlgorithm ggs{
     .name = "cuda-ggs",
     .summary = "rows by the sum of their keys, all compared with the first of them, round by round",
     .source =
-        "Bøgh, Assent, Magnani: Efficient GPU-based Skyline Computation, DaMoN 2013; skyalign-vldb15, section 6.1",
+        "Bøgh, Assent, Magnani: Efficient GPU-based Skyline Computation, DaMoN 2013; optimised as in Bøgh, Chester, "
+        "Assent, PVLDB 8(9), 2015, section 6.1",
     .device = Device::cuda,
     .parameters = kParameters,
     .supports = supports_flat_pareto,

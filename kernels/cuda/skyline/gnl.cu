@@ -4,10 +4,10 @@
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/skyline/solve.cuh"
 
-// The nested loop of a thread for every row (Choi, Liu, Yu, IRI 2012; skyalign-vldb15, section 3.1): no order, no
-// masks, no synchronisation. A thread compares its row with the half of the rows that follows it, round the end to the
-// beginning, and marks whichever of the two is dominated, so that every pair is met once. A bit takes the place of the
-// counter.
+// The nested loop of a thread for every row (Choi, Liu, Yu, IRI 2012; Bøgh et al., PVLDB 2015, section 3.1): no order,
+// no masks, no synchronisation. A thread compares its row with the half of the rows that follows it, round the end to
+// the beginning, and marks whichever of the two is dominated, so that every pair is met once. A bit takes the place of
+// the counter.
 //
 // A thread stops once its row is dominated. That loses nothing: whatever its row would have dominated is dominated by
 // some row of the skyline, which never stops, and meets it.
@@ -115,8 +115,8 @@ const SkylineAlgorithm gnl{
     .name = "cuda-gnl",
     .summary = "a thread for every row compares it with half of all others",
     .source =
-        "Choi, Liu, Yu: Multi-criteria Decision Making with Skyline Computation, IRI 2012; skyalign-vldb15, "
-        "section 3.1",
+        "Choi, Liu, Yu: Multi-criteria Decision Making with Skyline Computation, IRI 2012; "
+        "Bøgh, Chester, Assent, PVLDB 8(9), 2015, section 3.1",
     .device = Device::cuda,
     .parameters = {},
     .supports = supports_flat_pareto,

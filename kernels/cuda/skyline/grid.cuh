@@ -6,7 +6,7 @@
 
 #include "kernels/cuda/skyline/prefilter.hpp"
 
-// The static grid of skyalign-vldb15, section 4.2: rows in the order of its cells, on the device.
+// The static grid of Bøgh et al., PVLDB 2015, section 4.2: rows in the order of its cells, on the device.
 namespace skyrank::kernels::cuda::skyline {
 
 inline __device__ int population(std::uint32_t mask) { return __popc(mask); }
@@ -17,8 +17,8 @@ template <class Key, class Mask>
 struct GridRows {
   Mask* median;         ///< bit c: key c is above the median of its column
   Mask* quartile;       ///< bit c: above the third quartile if above the median, else above the first
-  std::uint32_t* rows;  ///< of the problem
-  Key* keys;            ///< of a row side by side, as many as padded_dims says
+  std::uint32_t* rows;  ///< row ids of the problem
+  Key* keys;            ///< keys of each row side by side, as many as padded_dims says
 };
 
 /// Cells that have rows, in the order of the rows.
@@ -43,7 +43,7 @@ class GridMemory {
  private:
   static constexpr std::size_t kRoom = 40;  ///< for wide loads that begin before the last mask
 
-  std::size_t half_;  ///< of the masks: a multiple of 16 bytes
+  std::size_t half_;  ///< half of the masks: a multiple of 16 bytes
   Buffer<Mask> masks_;
   Buffer<std::uint32_t> rows_;
   Buffer<Key> keys_;
@@ -53,8 +53,8 @@ template <class Key, class Mask>
 struct CellGrid {
   GridMemory<Key, Mask> rows;
   Buffer<Mask> masks;
-  Buffer<std::uint32_t> starts;       ///< of the cells' rows, and the end
-  Buffer<std::uint32_t> level_first;  ///< as in GridCells, and the number of cells
+  Buffer<std::uint32_t> starts;       ///< starts of the cells' rows, and the end
+  Buffer<std::uint32_t> level_first;  ///< the array of GridCells, and the number of cells
   std::size_t most_cells;
 
   GridCells<Mask> cells() const {

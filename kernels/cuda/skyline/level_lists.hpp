@@ -5,8 +5,8 @@
 
 #include "kernels/cuda/device/array.hpp"
 
-// Which rows are on which Pareto level, on device 0 and the process's own context, for those who know nothing of CUDA.
-// All throw Failure and OutOfMemory.
+// Lists the rows of each Pareto level, on device 0 and the process's own context, for callers without CUDA. All
+// functions throw Failure and OutOfMemory.
 namespace skyrank::kernels::cuda {
 
 /// A level for each of n rows, of type int32: 0, which is none. n < 2^31.

@@ -12,9 +12,10 @@ struct Quartiles {
   Key of[3];
 };
 
-/// Those of each column, over the rows of a list of at least one, in device memory. Exact, by selecting digits from
-/// the highest on, all columns and all three ranks at a time: what sorting each column would give (skyalign-vldb15,
-/// Algorithm 1, lines 3 to 5), for three reads of the keys of 32 bits and six of those of 64.
+/// Finds the quartiles of each column, over the rows of a list of at least one, in device memory. They are exact, by
+/// selecting digits from the highest on, all columns and all three ranks at a time: the result of sorting each column
+/// (Bøgh, Chester, Assent, PVLDB 2015, Algorithm 1, lines 3 to 5), for three reads of keys of 32 bits and six of keys
+/// of 64.
 template <class Key>
 Buffer<Quartiles<Key>> find_quartiles(SkylineRun& run, const KeyTable<Key>& table, const RowList& list);
 

@@ -7,7 +7,7 @@ namespace skyrank::kernels::cuda::skyline {
 namespace {
 
 constexpr unsigned kThreads = 1024;
-constexpr unsigned kWords = 16;  ///< of a thread at a time
+constexpr unsigned kWords = 16;  ///< words of a thread at a time
 
 __device__ std::uint32_t selected(const BitSelection& selection, std::uint32_t word, std::uint32_t first,
                                   std::uint32_t size) {

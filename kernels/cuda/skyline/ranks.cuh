@@ -13,7 +13,7 @@ namespace skyrank::kernels::cuda::skyline {
 /// Words for `bits` bits, and one more, so that the rank of the end can be asked for.
 constexpr std::size_t words_for_ranks(std::size_t bits) { return bits / 32 + 2; }
 
-/// Which bits of an array count as ones.
+/// Selects the bits of an array that count as ones.
 struct BitSelection {
   const std::uint32_t* words;
   bool zeros;                  ///< the zeros, not the ones
@@ -26,7 +26,7 @@ struct BitSelection {
 void rank_bits(const BitSelection& selection, std::uint32_t* kept, std::uint32_t* before, std::uint32_t* total,
                DeviceContext& device);
 
-/// What rank_bits wrote.
+/// The output of rank_bits.
 struct Ranks {
   const std::uint32_t* kept;
   const std::uint32_t* before;

@@ -18,7 +18,7 @@ struct SkylineRows {
   DeviceTimes times = {};
 };
 
-/// As an algorithm's `run`, on the process's own context; of the answer only its size comes to the host.
+/// Runs an algorithm like its `run`, on the process's own context; only the size of the answer comes to the host.
 using RunResident = SkylineRows (*)(const SkylineProblem& problem, const ParameterValues& parameters,
                                     const Context& context, bool with_others);
 

@@ -8,11 +8,11 @@
 #include "kernels/cuda/skyline/grid.cuh"
 #include "kernels/cuda/skyline/ranks.cuh"
 
-// SkyAlign (skyalign-vldb15, Algorithm 1). Rows lie in the cells of a grid of medians, sorted by (population of the
-// median mask, that mask). Phase l compares every row that is left with those of level l, that is of population l: a
-// dominating row's median mask is a subset (equations 1 to 3), and where the masks do not tell, the quartile masks must
-// not speak against it (equations 4 and 5). Then dominated rows go, those of level l are the skyline's, and the others
-// move together.
+// SkyAlign (Bøgh et al., PVLDB 2015, Algorithm 1). Rows lie in the cells of a grid of medians, sorted by (population of
+// the median mask, that mask). Phase l compares every row that is left with those of level l, that is of population l:
+// a dominating row's median mask is a subset (equations 1 to 3), and where the masks do not tell, the quartile masks
+// must not speak against it (equations 4 and 5). Then dominated rows go, those of level l are the skyline's, and the
+// others move together.
 //
 // A warp's 32 rows are neighbours, so of one cell or of few. It looks at 32 cells at a time, skips those that are no
 // subset of all its rows' masks together, and walks the rows of the others: a batch of quartile masks, loaded for all
@@ -32,7 +32,7 @@ constexpr unsigned kThreads = 128;
 constexpr std::uint32_t kBatch = 32;
 constexpr std::uint32_t kShortBatch = 2;
 
-/// As many rows as are compared side by side, a thread each.
+/// Rows that are compared side by side, one by each thread.
 constexpr std::uint32_t kFewRows = 1u << 18;
 
 /// Rows from which on a phase may take long enough for the host to wait for it.
@@ -54,13 +54,13 @@ constexpr std::uint32_t kSliceRows = 512;
 /// Batches after which a warp looks whether other tasks have settled its rows.
 constexpr unsigned kPatience = 8;
 
-/// What the phases share, and one phase's part.
+/// The arguments that all phases share, and those of one phase.
 template <class Key, class Mask>
 struct Phase {
   GridRows<Key, Mask> rows;
   GridCells<Mask> cells;
-  const std::uint32_t* starts;      ///< of the cells' rows, and the end
-  const std::uint32_t* count;       ///< of the rows
+  const std::uint32_t* starts;      ///< starts of the cells' rows, and the end
+  const std::uint32_t* count;       ///< number of the rows
   const std::uint32_t* warp_first;  ///< first warp of each cell, and the end, where a warp has rows of one cell only
   std::uint32_t* boundary;          ///< set to the first row above the levels
   std::uint32_t* dominated;         ///< a bit for each row; zeros before
@@ -68,8 +68,8 @@ struct Phase {
   TestCounters* counters;
   Levels levels;
   int stride;
-  bool quartiles;             ///< whether to test their masks
-  std::uint32_t most_slices;  ///< of a level; 0: as many as keep the device busy
+  bool quartiles;             ///< true if quartile masks are tested
+  std::uint32_t most_slices;  ///< slices of a level; 0: as many as keep the device busy
   Mask marker;                ///< the bit by which rows that the phase has found dominated are marked, or 0: not at all
 };
 
@@ -92,7 +92,7 @@ __device__ std::uint32_t last_at_most(const std::uint32_t* ascending, std::uint3
   return begin;
 }
 
-/// What there is to do in a phase: each 32 rows against each slice of the levels' rows.
+/// The tasks of a phase: each 32 rows against each slice of the levels' rows.
 template <class Key, class Mask>
 class Tasks {
  public:
@@ -131,8 +131,8 @@ class Tasks {
  private:
   const Phase<Key, Mask>& phase_;
   RowRange level_;
-  std::uint32_t groups_;  ///< of 32 rows
-  std::uint32_t length_;  ///< of a slice
+  std::uint32_t groups_;  ///< groups of 32 rows
+  std::uint32_t length_;  ///< rows of a slice
   std::uint32_t count_;
 };
 
@@ -390,7 +390,7 @@ template <class Key, class Mask>
 struct Plan {
   Compare<Key, Mask> kernel;
   std::size_t resident;       ///< blocks that the device holds
-  std::uint32_t most_slices;  ///< as in Phase
+  std::uint32_t most_slices;  ///< the value of Phase
 };
 
 /// The plan of a phase of one level, or of all (-1), where the prefilter has left `n` rows, and `marks` says whether
@@ -520,7 +520,7 @@ class Phases {
   CellGrid<Key, Mask> grid_;
   GridMemory<Key, Mask> other_rows_;
   Buffer<std::uint32_t> other_starts_;
-  Buffer<std::uint32_t> warp_first_;  ///< of padded cells
+  Buffer<std::uint32_t> warp_first_;  ///< first warps of padded cells
   Buffer<std::uint32_t> bits_;        ///< a bit for each row that is dominated, and the ranks of the others
   /// Rows at the beginning of each phase and after the last one, the boundary of a phase, each phase's next task.
   Buffer<std::uint32_t> counts_;
@@ -538,7 +538,8 @@ struct SkyAlign {
   }
 
  private:
-  /// Of the passes over all keys: two of the prefilter, those of the quartiles, masks, and the copy in cell order.
+  /// Counts the bytes of the passes over all keys: two of the prefilter, those of the quartiles, masks, and the copy in
+  /// cell order.
   template <class Key>
   static void count_bytes(SkylineRun& run, const KeyTable<Key>& table, std::uint64_t left) {
     constexpr std::uint64_t kDigits = sizeof(Key) == 4 ? 3 : 6;
@@ -567,7 +568,8 @@ extern const SkylineAlgorithm skyalign;
 const SkylineAlgorithm skyalign{
     .name = "cuda-skyalign",
     .summary = "quartile grid: masks settle most pairs of rows without a dominance test; in phases of mask population",
-    .source = "skyalign-vldb15, Algorithm 1",
+    .source =
+        "Bøgh, Chester, Assent: Work-Efficient Parallel Skyline Computation for the GPU, PVLDB 8(9), 2015, Algorithm 1",
     .device = Device::cuda,
     .parameters = kParameters,
     .supports = supports_flat_pareto,

@@ -86,7 +86,7 @@ void SkylineRun::collect() {
 
 namespace {
 
-/// What a run on the device needs, and what it finds there.
+/// The state of a run on the device.
 struct Solving {
   const SkylineProblem& problem;
   FindSkyline<std::uint32_t> find32;

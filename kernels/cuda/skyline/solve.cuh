@@ -10,7 +10,7 @@
 #include "kernels/cuda/run.hpp"
 #include "kernels/cuda/skyline/resident.hpp"
 
-// What every skyline algorithm on a GPU shares: keys to the device, the algorithm, the answer back.
+// Runs a skyline algorithm on a GPU: keys to the device, the algorithm, the answer back.
 namespace skyrank::kernels::cuda {
 
 /// The keys of n rows in d columns of device memory. Passed to kernels by value.
@@ -27,7 +27,7 @@ struct TestCounters {
   unsigned long long mask_tests;
 };
 
-/// What a skyline algorithm has besides its problem.
+/// The environment of a skyline algorithm, besides its problem.
 class SkylineRun : public DeviceRun {
  public:
   /// `stages`: where to note them.
@@ -52,7 +52,7 @@ class SkylineRun : public DeviceRun {
   TestCounters read_counters() const;
 
   Buffer<TestCounters> counters_;
-  TestCounters told_ = {};  ///< of the stages noted
+  TestCounters told_ = {};  ///< counts of the stages that were noted
   std::vector<StageWork>& stages_;
   std::array<Event, 2> stage_ends_;
   std::array<Event, 2> launched_;
@@ -81,7 +81,7 @@ SkylineSolution solve_skyline(const SkylineProblem& problem, const ParameterValu
 SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context,
                          bool with_others, FindSkyline<std::uint32_t> find32, FindSkyline<std::uint64_t> find64);
 
-/// As solve_skyline, for run_resident_of.
+/// Does what solve_skyline does, for run_resident_of.
 template <class Algorithm>
 SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context,
                          bool with_others) {

@@ -13,7 +13,7 @@ namespace skyrank::kernels::cuda::skyline {
 namespace {
 
 constexpr unsigned kThreads = 1024;
-constexpr std::uint32_t kMostParts = 1024;  ///< of the rows, each swept by a block
+constexpr std::uint32_t kMostParts = 1024;  ///< parts of the rows, each swept by a block
 
 template <class Key>
 struct Pair {

@@ -29,7 +29,7 @@ struct SetBits {
   }
 };
 
-/// What a block of `kThreads` threads, a multiple of 32, shares while it selects.
+/// The memory that a block of `kThreads` threads, a multiple of 32, shares while it selects.
 template <class Element, unsigned kThreads>
 struct BlockSelect {
   static constexpr int kDigitBits = 10;
@@ -37,14 +37,14 @@ struct BlockSelect {
   static constexpr unsigned kBinsOfThread = kBins / kThreads;
   static constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;  ///< in an element, the least ones
   static constexpr int kWords = sizeof(Element) / sizeof(unsigned);
-  /// So few elements are compared with one another, by several threads each.
+  /// At most this many elements are compared with one another, by several threads each.
   static constexpr unsigned kFew = 128;
   static constexpr unsigned kOfFew = kThreads / kFew;
   static_assert(kThreads * kBinsOfThread == kBins && kThreads / kLanes <= kLanes);
   static_assert(kOfFew > 0 && kLanes % kOfFew == 0);
 
   alignas(16) unsigned histogram[kBins];
-  unsigned lengths[kThreads / kLanes];  ///< of what differs in elements of each warp
+  unsigned lengths[kThreads / kLanes];  ///< lengths of the differing parts of each warp's elements
   unsigned chosen_bin;
   unsigned below_chosen;  ///< elements in the bins before it
   unsigned taken;
@@ -94,8 +94,9 @@ struct BlockSelect {
     return static_cast<int>(__reduce_max_sync(kAllLanes, of_warp));
   }
 
-  /// Where digits leave many elements, these may have one key: if that of one of them is the key of the element of the
-  /// rank, what differs in the rows of its key comes next. There are no more elements than threads.
+  /// Skips digits that all elements of one key share. Where digits leave many elements, these may have one key: if that
+  /// of one of them is the key of the element of the rank, the digits that differ in the rows of its key come next.
+  /// There are no more elements than threads.
   __device__ void skip_digits_of_key(const Element* elements, unsigned count, Element& prefix, int& shift,
                                      unsigned& rank) {
     const auto key_of = [&](unsigned i) { return static_cast<std::uint64_t>(elements[i] >> kRowBits); };

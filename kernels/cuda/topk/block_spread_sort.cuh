@@ -17,12 +17,12 @@ class BlockSpreadSort {
  public:
   static constexpr unsigned kBinsOfThread = 4;
   static constexpr unsigned kBins = kBinsOfThread * kThreads;
-  /// Where a bin has more elements, all are merged.
+  /// All elements are merged if a bin has more than this.
   static constexpr unsigned kMostInBin = 48;
 
   /// Shared memory, besides that for the elements.
   struct Shared {
-    alignas(16) unsigned begins[kBins + 4];  ///< of bins, and the end of the last
+    alignas(16) unsigned begins[kBins + 4];  ///< starts of the bins, and the end of the last
     BlockRange<Element, kThreads> range;
   };
 

@@ -3,9 +3,9 @@
 
 #include "kernels/cuda/topk/narrow.cuh"
 
-// Bucket select (bitonic-topk-sigmod18, sections 2.3, 4.2 and 6.2): the least and the greatest key first, which for
-// k = 1 is all; then buckets of equal widths between the two, and between the ends of the bucket with the k-th element,
-// until all of one is in the answer.
+// Bucket select (Shanbhag et al., SIGMOD 2018, sections 2.3, 4.2 and 6.2): the least and the greatest key first, which
+// for k = 1 is all; then buckets of equal widths between the two, and between the ends of the bucket with the k-th
+// element, until all of one is in the answer.
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
@@ -110,7 +110,9 @@ extern const TopKAlgorithm bucket_select;
 const TopKAlgorithm bucket_select{
     .name = "cuda-bucket-select",
     .summary = "narrows the keys down to the k-th by buckets of equal widths between the least and the greatest",
-    .source = "bitonic-topk-sigmod18, sections 2.3, 4.2 and 6.2",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, "
+        "sections 2.3, 4.2 and 6.2",
     .device = Device::cuda,
     .parameters = kParameters,
     .supports = needs_key_columns,

@@ -24,7 +24,7 @@ struct Elements {
   static_assert(kBits <= 8 * static_cast<int>(sizeof(Element)));
   static constexpr Element kRowMask = (Element{1} << kRowBits) - 1;
 
-  const Key* keys = nullptr;  ///< of all rows, in device memory
+  const Key* keys = nullptr;  ///< keys of all rows, in device memory
   Element complement = 0;     ///< kRowMask where ties go to the highest row ids, else 0
 
   SKYRANK_HD Element of(Key key, std::size_t row) const {
@@ -42,7 +42,7 @@ using ShortElements = Elements<std::uint32_t, std::uint64_t>;
 using LongElements = Elements<std::uint64_t, Uint128>;
 using ManyElements = Elements<std::uint32_t, Uint128>;
 
-/// Of narrow keys, for what reads them as they are.
+/// Elements of narrow keys, for code that reads the keys as they are.
 using ByteElements = Elements<std::uint8_t, std::uint64_t>;
 using HalfElements = Elements<std::uint16_t, std::uint64_t>;
 

@@ -55,7 +55,8 @@ struct RankedBin {
   unsigned before;  ///< elements before it,
   unsigned inside;  ///< and in it
 
-  /// Of the rank from 1 on; `counts` are those of the thread's four bins. All threads of the block call it.
+  /// Finds the bin of a rank, from 1 on; `counts` are those of the thread's four bins. All threads of the block call
+  /// it.
   __device__ void find(uint4 counts, unsigned rank) {
     unsigned all = 0;
     unsigned sum = sum_before(counts.x + counts.y + counts.z + counts.w, all);

@@ -65,8 +65,8 @@ __device__ std::size_t count_first(const Element* sorted, std::size_t count, Con
   return low;
 }
 
-/// Of elements with complemented row ids, whose equal keys lie in the wrong order: turns each run of them round. They
-/// are no such elements where `*failed` is set.
+/// Reverses each run of equal keys of elements with complemented row ids, which are in the wrong order. There are no
+/// such elements where `*failed` is set.
 template <class E>
 __global__ void row_ids_turned(E elements, const typename E::Element* sorted, std::size_t count, const unsigned* failed,
                                RowId* rows) {

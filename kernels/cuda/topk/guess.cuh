@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// What the kernels that guess a threshold hand on to each other.
+// The state that the kernels that guess a threshold pass to each other.
 namespace skyrank::kernels::cuda {
 
 /// In device memory, set by the kernel that finds the threshold. Elements at or below it are candidates.
@@ -27,9 +27,9 @@ __device__ inline std::size_t sampled_place(std::size_t i, std::size_t count, st
   return i * length + (i < longer ? i : longer) + __umul64hi(x ^ (x >> 31), length);
 }
 
-/// Which element of a sample is the member-th of a group, of `groups`. Neighbours go to different groups, so
-/// that the best rows of sorted data do not meet in one, and each member's turn is shifted, so that those of many
-/// sorted runs do not either.
+/// Returns the place, in a sample, of the member-th element of a group, among `groups`. Neighbours go to different
+/// groups, so that the best rows of sorted data do not meet in one, and each member's turn is shifted, so that those of
+/// many sorted runs do not either.
 __device__ inline std::size_t sample_of_group(unsigned group, unsigned member, unsigned groups) {
   constexpr unsigned kGoldenRatio = 0x9e3779b9;
   const unsigned shift = __umulhi(member * kGoldenRatio, groups);

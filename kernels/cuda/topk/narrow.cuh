@@ -25,7 +25,7 @@ using Count = unsigned long long;
 
 inline constexpr unsigned kNarrowThreads = 256;
 
-/// What a pass does with its source, besides counting bins.
+/// The effect of a pass on its source, besides counting bins.
 enum class Step : std::uint8_t {
   count,      ///< nothing
   partition,  ///< splits it into what is chosen, what is in the interval, and what is neither
@@ -41,11 +41,11 @@ enum class Step : std::uint8_t {
 template <class Element, class Bins>
 struct NarrowState {
   Element low;   ///< the k-th least element is in [low, high],
-  Element high;  ///< which has all rows of a key or none unless `unit_bits` is 0
+  Element high;  ///< all rows of a key lie in the interval, or none, unless `unit_bits` is 0
   Bins bins;
-  int unit_bits;  ///< what distances count: keys, which are this far up in an element, or (0) rows of one key
+  int unit_bits;  ///< unit of distances: keys, which are this far up in an element, or (0) rows of one key
   Step step;
-  int source;         ///< what the next pass reads: 0 all keys, 1 and 2 the buffers
+  int source;         ///< source of the next pass: 0 all keys, 1 and 2 the buffers
   Count source_size;  ///< elements there
   Count wanted;       ///< elements of the interval that are chosen
   Count chosen;       ///< elements in the answer so far
@@ -56,7 +56,7 @@ struct NarrowState {
   Count candidates;     ///< elements not above the first interval
 };
 
-/// What all kernels of a selection are given.
+/// The arguments of all kernels of a selection.
 template <class E, class Bins>
 struct Narrow {
   using Key = typename E::Key;
@@ -174,7 +174,7 @@ inline __device__ unsigned* empty_histogram(unsigned bins) {
   return histogram;
 }
 
-/// Where this thread writes the first of its items of two kinds.
+/// The places where this thread writes the first of its items of two kinds.
 struct Places {
   Count chosen;
   Count kept;
@@ -196,8 +196,7 @@ inline __device__ Places reserve(unsigned chosen, unsigned kept, Count* all_chos
   return {of_block[0] + (before & 0xffffu), of_block[1] + (before >> 16)};
 }
 
-/// What a pass compares where the interval is of whole keys and the source has nothing else: less work than comparing
-/// elements.
+/// Compares keys, if the interval is of whole keys and the source has nothing else: less work than comparing elements.
 template <class E>
 struct ByKey {
   using Value = typename E::Key;
@@ -210,7 +209,7 @@ struct ByKey {
   __device__ static Value distance(Value from, Value to, int /*unit_bits*/) { return static_cast<Value>(to - from); }
 };
 
-/// What any pass may compare.
+/// Compares elements, which any pass may do.
 template <class E>
 struct ByElement {
   using Value = typename E::Element;

@@ -12,7 +12,7 @@ namespace skyrank::kernels::cuda {
 /// The k best rows of each of several stretches of consecutive rows, by one column in the memory of device 0, in the
 /// process's own context.
 struct PartitionProblem {
-  KeyColumn keys;                        ///< of 4 or 8 bytes, of bounds.back() rows
+  KeyColumn keys;                        ///< keys of 4 or 8 bytes, of bounds.back() rows
   std::span<const std::int64_t> bounds;  ///< partition i is [bounds[i], bounds[i + 1])
   std::size_t k = 0;                     ///< at most kMostOfPartition
   TieRule ties = TieRule::first;         ///< not `all`

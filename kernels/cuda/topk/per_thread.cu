@@ -9,9 +9,9 @@
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
-// Per-thread top-k (bitonic-topk-sigmod18, sections 3.1 and 4.1, appendix A): every thread of a full device keeps the k
-// least of the elements that it reads, in a heap in shared memory or in a list in registers. Their lists are reduced
-// by the same kernel, with fewer threads, until they are few enough to be sorted.
+// Per-thread top-k (Shanbhag et al., SIGMOD 2018, sections 3.1 and 4.1, appendix A): every thread of a full device
+// keeps the k least of the elements that it reads, in a heap in shared memory or in a list in registers. Their lists
+// are reduced by the same kernel, with fewer threads, until they are few enough to be sorted.
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
@@ -211,7 +211,9 @@ extern const TopKAlgorithm per_thread;
 const TopKAlgorithm per_thread{
     .name = "cuda-per-thread",
     .summary = "a heap of the k best for each thread, in shared memory, then the best of these",
-    .source = "bitonic-topk-sigmod18, sections 3.1 and 4.1",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, "
+        "sections 3.1 and 4.1",
     .device = Device::cuda,
     .parameters = {},
     .supports = HeapPerThread::supports,
@@ -222,7 +224,9 @@ extern const TopKAlgorithm per_thread_registers;
 const TopKAlgorithm per_thread_registers{
     .name = "cuda-per-thread-registers",
     .summary = "a list of the k best for each thread, in registers, then the best of these",
-    .source = "bitonic-topk-sigmod18, appendix A",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, "
+        "appendix A",
     .device = Device::cuda,
     .parameters = {},
     .supports = ListPerThread::supports,

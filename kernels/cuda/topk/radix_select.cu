@@ -5,9 +5,9 @@
 
 #include "kernels/cuda/topk/narrow.cuh"
 
-// Radix select (bitonic-topk-sigmod18, sections 2.3 and 4.2): digits of the keys, and among equal keys of the row ids,
-// most significant first. Only the bucket with the k-th element is written, better buckets go straight to the answer,
-// no pass over all rows follows, and nothing is written while nothing much shrinks.
+// Radix select (Shanbhag et al., SIGMOD 2018, sections 2.3 and 4.2): digits of the keys, and among equal keys of the
+// row ids, most significant first. Only the bucket with the k-th element is written, better buckets go straight to the
+// answer, no pass over all rows follows, and nothing is written while nothing much shrinks.
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
@@ -87,7 +87,9 @@ extern const TopKAlgorithm radix_select;
 const TopKAlgorithm radix_select{
     .name = "cuda-radix-select",
     .summary = "narrows the keys down to the k-th digit by digit, most significant first",
-    .source = "bitonic-topk-sigmod18, sections 2.3 and 4.2",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, "
+        "sections 2.3 and 4.2",
     .device = Device::cuda,
     .parameters = {&kDigitBits, 1},
     .supports = needs_key_columns,

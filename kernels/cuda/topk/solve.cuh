@@ -14,10 +14,10 @@
 #include "kernels/cuda/topk/ties.hpp"
 #include "kernels/cuda/topk/wide.cuh"
 
-// What every top-k algorithm on a GPU shares: keys to the device, the algorithm, the answer back.
+// Runs a top-k algorithm on a GPU: keys to the device, the algorithm, the answer back.
 namespace skyrank::kernels::cuda {
 
-/// What a top-k algorithm has besides its problem.
+/// The environment of a top-k algorithm, besides its problem.
 struct Run : DeviceRun {
   Buffer<std::byte> guess = {};
 
@@ -30,10 +30,11 @@ struct Run : DeviceRun {
     return reinterpret_cast<State*>(guess.data());
   }
 
-  /// Where it is set, in device memory; null if nothing was guessed.
+  /// Returns the flag of failure, in device memory; null if nothing was guessed.
   const unsigned* failed_flag() const { return reinterpret_cast<const unsigned*>(guess.data()); }
 
-  /// Whether it was set; asked for once, for the state is given up. Waits for the device if it may have been.
+  /// Returns true if the flag was set; asked for once, because the state is given up. Waits for the device if it may
+  /// have been set.
   bool failed() {
     if (guess.size() == 0) return false;
     unsigned flag = 0;
@@ -134,7 +135,7 @@ Buffer<RowId> guess_narrow(Run& run, const TopKProblem& problem) {
   return solve_keys<typename Algorithm::Fallback>(run, problem, pack(problem.keys, problem.n, run.device));
 }
 
-/// Whether an algorithm reads these narrow keys as they are.
+/// Returns true if an algorithm reads these narrow keys as they are.
 template <class Algorithm>
 bool guesses_narrow(const TopKProblem& problem, std::span<const KeyColumn> columns) {
   if constexpr (Guesses<Algorithm>) {

@@ -5,10 +5,10 @@
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
-// Sort all rows with CUB's radix sort and take the first k: the yardstick that a selection must beat
-// (bitonic-topk-sigmod18, section 2.2, "sort and choose"). Where k is a small part of n only the keys are sorted, which
-// takes two thirds of the time: the k-th of them tells, in one pass over the rows, which rows are chosen. Otherwise
-// elements are sorted by their keys; the sort is stable, so that equal keys keep the order of ties.
+// Sort all rows with CUB's radix sort and take the first k: the yardstick that a selection must beat (Shanbhag et al.,
+// SIGMOD 2018, section 2.2, "sort and choose"). Where k is a small part of n only the keys are sorted, which takes two
+// thirds of the time: the k-th of them tells, in one pass over the rows, which rows are chosen. Otherwise elements are
+// sorted by their keys; the sort is stable, so that equal keys keep the order of ties.
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
@@ -47,7 +47,7 @@ void sort_whole(Run& run, const E& elements, std::size_t n, std::size_t k, typen
       cudaMemcpyAsync(chosen, all.data() + n, k * sizeof(Element), cudaMemcpyDeviceToDevice, run.stream()));
 }
 
-/// What the first pass over the rows finds, besides the elements before the k-th key.
+/// The results of the first pass over the rows, besides the elements before the k-th key.
 struct Found {
   Count less;  ///< rows with lesser keys than the k-th
   Count ties;  ///< rows with that key
@@ -173,7 +173,9 @@ extern const TopKAlgorithm sort;
 const TopKAlgorithm sort{
     .name = "cuda-sort",
     .summary = "sorts all keys with CUB's radix sort and takes the rows of the first k",
-    .source = "bitonic-topk-sigmod18, section 2.2",
+    .source =
+        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, section "
+        "2.2",
     .device = Device::cuda,
     .parameters = {},
     .supports = needs_key_columns,

@@ -22,7 +22,7 @@ constexpr std::size_t kBlocks = 8;  // of a multiprocessor
 
 using TileCount = std::uint16_t;
 
-/// Which of a word's keys are equal to `key`: a bit each.
+/// Returns which of a word's keys are equal to `key`: a bit each.
 template <class Key>
 __device__ unsigned equal_in_word(unsigned word, Key key) {
   if constexpr (sizeof(Key) == 1) {
@@ -69,7 +69,7 @@ class Ties {
   /// The warp, of all of the grid.
   __device__ static std::size_t warp() { return (std::size_t{blockIdx.x} * kThreads + threadIdx.x) / kLanes; }
 
-  /// Of this warp's tiles.
+  /// Returns the first of this warp's tiles.
   __device__ std::size_t begin() const { return begin_; }
   __device__ std::size_t end() const { return end_; }
 

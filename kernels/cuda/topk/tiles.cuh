@@ -17,7 +17,7 @@ template <class T, unsigned kThreads, unsigned kLoads, unsigned kBytes = 16>
 class Tiles {
  public:
   using Item = T;
-  static constexpr unsigned kLoadsOfTile = kLoads;  ///< of a thread
+  static constexpr unsigned kLoadsOfTile = kLoads;  ///< loads of a thread
   static constexpr unsigned kWidth = kBytes / sizeof(T);
   /// Values of a thread in one tile.
   static constexpr unsigned kItems = kLoads * kWidth;
@@ -33,10 +33,10 @@ class Tiles {
 
   __host__ __device__ std::size_t count() const { return (lead_ + size_ + kTile - 1) / kTile; }
 
-  /// Which of those that read a tile this thread is.
+  /// Returns the number of this thread among those that read a tile.
   __device__ static unsigned own_thread() { return threadIdx.x % kThreads; }
 
-  /// Where item `i` of a thread lies in the array; at least `size` if it does not.
+  /// Returns the place of a thread's item `i` in the array; at least `size` if it is not in there.
   __device__ std::size_t place(std::size_t tile, unsigned i, unsigned thread = own_thread()) const {
     return first(tile, i / kWidth, thread) + i % kWidth;
   }
@@ -44,7 +44,7 @@ class Tiles {
   /// The tile that covers a place.
   __device__ std::size_t tile_of(std::size_t place) const { return (place + lead_) / kTile; }
 
-  /// Whether all of a tile lies in the array.
+  /// Returns true if all of a tile lies in the array.
   __host__ __device__ bool covers(std::size_t tile) const {
     return (tile > 0 || lead_ == 0) && (tile + 1) * kTile <= lead_ + size_;
   }
@@ -52,7 +52,7 @@ class Tiles {
   /// Tiles that end in the array.
   __host__ __device__ unsigned whole() const { return static_cast<unsigned>((lead_ + size_) / kTile); }
 
-  /// Where a thread's first item of the first tile would lie.
+  /// Returns the address that a thread's first item of the first tile would have.
   __device__ std::uintptr_t address_of(unsigned thread) const {
     return reinterpret_cast<std::uintptr_t>(data_) + thread * kBytes - lead_ * sizeof(T);
   }
@@ -131,7 +131,7 @@ class Tiles {
   }
 
  private:
-  /// So many values of a load, if it has them.
+  /// Returns `values`, or the nearest number of values that a load can have.
   __device__ static unsigned part_up_to(std::int64_t values) {
     return static_cast<unsigned>(min(max(values, std::int64_t{0}), std::int64_t{kWidth}));
   }
@@ -180,7 +180,7 @@ class TurnsOfTiles {
 
   __device__ bool some() const { return turn_ < count_; }
   __device__ unsigned tile() const { return from_end() ? count_ - 1 - place_ : place_; }
-  /// Which of the block's tiles it is, from 0.
+  /// Returns which of the block's tiles it is, from 0.
   __device__ unsigned which() const { return which_; }
   __device__ void next() {
     turn_ += gridDim.x;
@@ -210,11 +210,11 @@ class KeyTiles : public Tiles<typename E::Key, kThreads, kLoads, kBytes> {
   __device__ Element at(std::size_t place) const { return elements_.at(place); }
   __device__ static typename E::Key key(Element element) { return E::key(element); }
   __device__ std::size_t row(Element element) const { return elements_.row(element); }
-  /// What stands for a row id in the element, of those of one key, that comes first.
+  /// Returns the row bits of the first element of a key.
   __host__ __device__ std::uint64_t first_row_bits() const {
     return elements_.complement == 0 ? 0 : static_cast<std::uint64_t>(E::kRowMask) - (this->size() - 1);
   }
-  /// Whether of equal keys those of higher row ids come first.
+  /// Returns true if rows with higher ids come first among equal keys.
   __device__ bool descending() const { return elements_.complement != 0; }
 
  private:
@@ -259,16 +259,16 @@ class ApartTiles : public KeyTiles<E, kThreads, 1, kBytes> {
   __device__ static OfTile stretches_of_whole(unsigned tile) {
     return {.first = tile + tile / kApart * (kOfGroup - kApart), .apart = kApart};
   }
-  /// Whether all of a tile's loads surely lie in the array. Two instructions tell; covers_all also tells of the tiles
-  /// of the last group, of which this says no.
+  /// Returns true if all of a tile's loads surely lie in the array. Two instructions tell; covers_all also tells of the
+  /// tiles of the last group, of which this returns false.
   __device__ bool is_whole(unsigned tile) const { return tile - first_whole_ < whole_; }
 
-  /// Whether all of a tile's loads lie in the array.
+  /// Returns true if all of a tile's loads lie in the array.
   __device__ bool covers_all(const OfTile& stretches) const {
     return Stretches::covers(stretches[0]) && Stretches::covers(stretches[kLoads - 1]);
   }
 
-  /// Of the tiles with a stretch, or with neighbours of it.
+  /// Returns the first of the tiles with a stretch, or with neighbours of it.
   __device__ unsigned first_tile(unsigned stretch) const { return stretch / kOfGroup * kApart; }
   __device__ unsigned end_tile(unsigned stretch) const { return first_tile(stretch) + kApart; }
 
@@ -285,11 +285,11 @@ class ApartTiles : public KeyTiles<E, kThreads, 1, kBytes> {
   unsigned whole_ = 0;    ///< and how many there are, but for those of the last group
 };
 
-/// Those of 4 or 8 bytes.
+/// Tiles of keys of 4 or 8 bytes.
 template <class E, unsigned kThreads, unsigned kLoads>
 using WideTiles = ApartTiles<E, kThreads, kLoads, 16, 128>;
 
-/// Those of 1 or 2 bytes.
+/// Tiles of keys of 1 or 2 bytes.
 template <class E, unsigned kThreads, unsigned kLoads, unsigned kBytes>
 using NarrowTiles = ApartTiles<E, kThreads, kLoads, kBytes, 64>;
 

@@ -20,7 +20,7 @@ std::size_t grid_for(std::size_t n, const DeviceContext& device) {
   return std::min(blocks_for(n, kThreads), 8 * static_cast<std::size_t>(device.properties().multiprocessors));
 }
 
-/// What is known of the k-th place.
+/// The rows at the k-th place.
 struct AtKth {
   Count key;     ///< its key
   Count before;  ///< chosen rows with lesser keys

@@ -24,14 +24,14 @@ struct RowList {
 /// One part's keys of the listed rows, in their order.
 ResidentKeys pack_listed(std::span<const KeyColumn> part, const RowList& rows, DeviceContext& device);
 
-/// Where a part leaves the answer open: too many of its rows tie at the k-th place.
+/// The point where a part leaves the answer open: too many of its rows tie at the k-th place.
 struct TieCut {
   std::size_t before = 0;  ///< chosen rows that come before those that tie
   RowList ties;            ///< the rows that tie, if more of them than are chosen; otherwise none
 };
 
-/// Of `wanted` chosen places among the listed rows, by ascending key, and the keys of all listed rows. Waits for the
-/// device, which alone knows how many rows tie.
+/// Cuts `wanted` chosen places among the listed rows, by ascending key, given the keys of all listed rows. Waits for
+/// the device, which alone knows how many rows tie.
 TieCut cut_at_kth(const RowList& rows, const ResidentKeys& keys, const Buffer<RowId>& chosen, DeviceContext& device);
 
 /// The rows that an answer is made of, while it grows.

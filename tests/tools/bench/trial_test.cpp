@@ -30,7 +30,7 @@ CalibrationRun& run_of(std::vector<CalibrationRun>& runs, std::string_view algor
   return *std::ranges::find(runs, algorithm, &CalibrationRun::algorithm);
 }
 
-/// What the next pass makes of a run that took so long, after so many passes.
+/// Returns a run that took so long, as the next pass leaves it after so many passes.
 CalibrationRun next_pass(double seconds, int passes) {
   std::vector<CalibrationRun> runs = try_cell(cell_of_two(), {});
   CalibrationRun& heap = run_of(runs, "heap");

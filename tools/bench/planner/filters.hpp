@@ -35,15 +35,15 @@ class FilteredKeys final : public kernels::KeySource {
 /// values of. Both lie on the device.
 class ScannedFloats {
  public:
-  /// Of a cell with `where`, by its data. Throws DataError where these are no floats.
+  /// Makes the columns of a cell with `where` from its data. Throws DataError unless the data are floats.
   ScannedFloats(const Data& data, const Cell& cell);
 
   /// Bytes of one row in both columns, and in the one that is ranked.
   static double row_bytes(const Cell& cell);
   static double score_bytes(const Cell& cell);
 
-  /// As the engine has an algorithm run: in one pass where it can, else by keys that a scan makes. `problem` says how
-  /// many rows there are, and which are wanted.
+  /// Runs an algorithm as the engine does: in one pass if it can, otherwise on keys that a scan makes. `problem` says
+  /// how many rows there are, and which are wanted.
   kernels::TopKSolution run(const kernels::TopKAlgorithm& algorithm, const kernels::TopKProblem& problem,
                             const kernels::ParameterValues& parameters, const kernels::Context& context) const;
 

@@ -1,23 +1,18 @@
 #!/usr/bin/env python3
-"""Makes runs that the planner's cost models are fitted to out of CSVs of GPU times in tools/bench/results.
+"""Turns CSVs of `skyrank bench --device cuda` into runs that the planner's cost models are fitted to.
 
-    gpu_runs.py --keep fitted tools/bench/results/*h200*.csv > planner/data/cuda.csv
-    gpu_runs.py --keep held-out tools/bench/results/*h200*.csv > cuda-held-out.csv
+    gpu_runs.py --keep fitted skyline-gpu.csv topk-gpu.csv > planner/data/cuda.csv
+    gpu_runs.py --keep held-out skyline-gpu.csv topk-gpu.csv > cuda-held-out.csv
 
-Of files whose names differ in their dates only, the latest counts, as kernels have become faster since; of skylines the
-data of the classic generator.
-
-Held out are all rankings of 2^26 rows, and of larger ones those with k = 65,536; skylines of 6 and of 12 dimensions.
-Times by a device's events leave out how a problem gets there and the wait for its answer: START seconds are added, the
-models' own for that, so that "start" of a fit means
-nothing and is to be measured where there is a GPU. Keys lie
-on the device; topk-gpu-h200-2026-11-21.csv is left out, as kernels have become faster since.
+Held out are all rankings of 2^26 rows, and of larger ones those with k = 65,536; skylines of 6 and of 12 dimensions. Of
+skylines only the data of the classic generator count. Times of a device's events leave out how a problem gets there and
+the wait for its answer. START seconds are added for that, so the "start" term of a fit means nothing and has to be
+measured on a GPU. Keys lie on the device.
 """
 
 import argparse
 import csv
 import math
-import re
 import sys
 
 START = 40e-6
@@ -64,9 +59,9 @@ def statistics(run):
     if run["op"] == "skyline":
         size = int(run["result_size"] or 0)
         return dict(sample=n, growth_sample=n, dims=effective_dims(n, size), survivors=max(size / n, math.sqrt(size / n) / 4))
-    distinct = {"all-equal": 1 / 1024, "few16": 16 / 1024}.get(dist, 1)
-    order = {"ascending": 1, "descending": -1}.get(dist, 0)
-    tied = 1 if dist == "all-equal" else 1 / 16 if dist == "few16" else 0
+    distinct = {"all-equal": 1 / 1024, "few-distinct": 16 / 1024}.get(dist, 1)
+    order = {"increasing": 1, "decreasing": -1}.get(dist, 0)
+    tied = 1 if dist == "all-equal" else 1 / 16 if dist == "few-distinct" else 0
     return dict(sample=1024, distinct=distinct, order=order, ascending=0.5 + order / 2, tied=tied)
 
 
@@ -86,23 +81,10 @@ def runs_in(path):
     with open(path, newline="") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
         for row in rows:
-            if "alpha" in row:  # of dr-topk-alpha
-                row = dict(row, algorithm="cuda-dr-topk", op="top-k", dist="uniform", type="float32", d="1",
-                           parameters=f"alpha={row['alpha']}")
-            if row.get("suite") == "topk-gpu":
-                continue  # of kernels before their last changes
             known = row.get("op") in ("skyline", "top-k") and row.get("median_ms") and row["algorithm"].startswith("cuda-")
             known = known and (row["op"] == "top-k" or row["dist"] in GENERATED)
             if known and " " not in row["algorithm"] and all(t in WIDTHS for t in row["type"].split()):
                 yield row
-
-
-def latest(paths):
-    """One path a name without its date, in their order."""
-    of_name = {}
-    for path in sorted(paths):
-        of_name[re.sub(r"-\d{4}-\d\d-\d\d\.csv$", "", path)] = path
-    return [path for path in paths if path in of_name.values()]
 
 
 def main():
@@ -110,9 +92,9 @@ def main():
     parser.add_argument("--keep", choices=("fitted", "held-out"), required=True)
     parser.add_argument("csv", nargs="+")
     arguments = parser.parse_args()
-    print("# NVIDIA H200, from tools/bench/results by tools/bench/planner/gpu_runs.py")
+    print("# times of GPU kernels, by tools/bench/planner/gpu_runs.py")
     print(HEADER)
-    for path in latest(arguments.csv):
+    for path in arguments.csv:
         for run in runs_in(path):
             if held_out(run) == (arguments.keep == "held-out"):
                 print(line_of(run))

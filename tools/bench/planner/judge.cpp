@@ -26,7 +26,7 @@ std::string path_of(const planner::CalibrationRun& run) {
   return path;
 }
 
-/// Of each algorithm the run with the parameters that are cheapest by their terms, as the planner takes them; `terms`
+/// Returns for each algorithm the run whose parameters are cheapest by their terms, as the planner takes them; `terms`
 /// are the prices without corrections.
 std::vector<const planner::CalibrationRun*> contenders(const std::vector<const planner::CalibrationRun*>& runs,
                                                        const planner::PriceList& terms) {

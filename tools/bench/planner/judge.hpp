@@ -18,7 +18,7 @@ struct Verdict {
   double chosen_ms = 0;  ///< measured; infinite when it was stopped
   double best_ms = 0;
   double planning_ms = 0;
-  bool statistics = false;  ///< whether a sample was looked at
+  bool statistics = false;  ///< true if a sample was taken
 
   double regret() const { return chosen_ms / best_ms; }
   double ratio() const { return predicted_ms / chosen_ms; }
@@ -35,7 +35,7 @@ struct Score {
   double within_25_percent = 0;    ///< share of predictions that are off by no more
   double planning_without_ms = 0;  ///< the most, without statistics
   double p95_planning_share_with =
-      0;  ///< of the best path's time, with statistics, of queries of a millisecond or more
+      0;  ///< share of the best path's time, with statistics, for queries of a millisecond or more
 };
 
 Score score_of(const std::vector<Verdict>& verdicts);

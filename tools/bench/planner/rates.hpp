@@ -5,7 +5,7 @@
 
 namespace skyrank::bench {
 
-/// What this machine's cores do, by small measurements of a few tenths of a second in all:
+/// Measures the rates of this machine's cores, in a few tenths of a second in all:
 ///   memory_bandwidth           bytes read a second, all threads
 ///   sorted_keys                integers of 64 bits a second, one thread, a million at once
 ///   dominance_tests            of rows of 8 keys of 4 bytes a second, one thread

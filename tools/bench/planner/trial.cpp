@@ -110,7 +110,7 @@ std::vector<std::uint64_t> gathered_keys(const kernels::KeyColumn& column, const
   return gathered<std::uint64_t>(column, rows);
 }
 
-/// Whether a cell's filter is one of columns on a GPU.
+/// Returns true if a cell's filter reads columns on a GPU.
 bool is_scan(const Cell& cell) { return cell.where < 1 && cell.residency == kernels::Memory::device; }
 
 /// Runs an algorithm on a problem.
@@ -118,7 +118,7 @@ template <class Algorithm>
 using Runner = std::function<typename Algorithm::Solution(const Algorithm&, const typename Algorithm::Problem&,
                                                           const kernels::ParameterValues&, const kernels::Context&)>;
 
-/// What about m rows tell.
+/// Returns the statistics of about m rows.
 template <class Problem>
 planner::Statistics look_at(const Problem& problem, std::span<const kernels::KeyColumn> keys, const Cell& cell,
                             std::size_t m) {
@@ -232,7 +232,8 @@ std::optional<double> timed(const Runner<Algorithm>& run, const Path<Algorithm>&
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Whether a median of so many times may still move: half of them are far apart, or there are few and more cost little.
+/// Returns true if a median of these times may still move: half of them are far apart, or there are few and more cost
+/// little.
 bool uncertain(const std::vector<double>& seconds, double total) {
   constexpr double kClose = 1.1;
   constexpr std::size_t kMany = 15;
@@ -283,7 +284,7 @@ void time_in_turns(const Runner<Algorithm>& runner, std::vector<Path<Algorithm>>
   }
 }
 
-/// What a planner would know of a problem, and how long it took to look and to choose: the least of some times.
+/// Returns what a planner would know of a problem, and the least time that it took to sample and to choose.
 template <class Algorithm>
 std::pair<planner::Statistics, double> plan(const typename Algorithm::Problem& problem,
                                             std::span<const kernels::KeyColumn> keys, const Cell& cell,
@@ -299,15 +300,16 @@ std::pair<planner::Statistics, double> plan(const typename Algorithm::Problem& p
   return {statistics, planning};
 }
 
-/// As algorithms are registered.
+/// Runs an algorithm on a problem as the registry has both.
 template <class Algorithm>
 typename Algorithm::Solution run_as_it_is(const Algorithm& algorithm, const typename Algorithm::Problem& problem,
                                           const kernels::ParameterValues& parameters, const kernels::Context& context) {
   return algorithm.run(problem, parameters, context);
 }
 
-/// Whether a path whose run this is may be the best one, with that of the `best` known: it came near, or only one pass
-/// says that it did not, in which something may have disturbed it. Stopped runs took long enough to be believed.
+/// Returns true if the path of a run may be the best one, given the run of the `best` path known: it came near, or only
+/// one pass says that it did not, and something may have disturbed that one. Stopped runs took long enough to be
+/// believed.
 bool contends(const CalibrationRun& run, double best) {
   constexpr double kContends = 2;
   constexpr int kBelieved = 2;  // passes

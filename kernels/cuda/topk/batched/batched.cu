@@ -31,8 +31,8 @@ constexpr unsigned kMostFew = 64;
 constexpr unsigned kFew = 128;
 /// Segments from so many rows on are sampled.
 constexpr std::size_t kLong = 2048;
-/// That a sample's threshold lets too few rows through. A wrong one costs a second reading of one segment, while the
-/// rest of the device may have nothing left to do.
+/// Probability that a sample's threshold passes too few rows. A wrong one costs a second reading of one segment, while
+/// the rest of the device may have nothing left to do.
 constexpr double kRisk = 1e-5;
 /// Neighbouring rows that one access to device memory brings.
 template <class Key>
@@ -42,14 +42,14 @@ inline constexpr unsigned kNeighbours = 32 / sizeof(Key);
 template <class Element>
 inline constexpr unsigned kMostHeld = 32 * 1024 / sizeof(Element);
 
-/// What the threads of a block share.
+/// The memory that the threads of a block share.
 template <class Element>
 struct Shared {
   BlockSelect<Element, kThreads> select;
   Element minima[kThreads];
   Element few[kFew];
   Element threshold;
-  unsigned count;  ///< of those held, which follow
+  unsigned count;  ///< number of the held elements, which follow
   unsigned count_few;
 };
 
@@ -84,7 +84,7 @@ __device__ void find_rank(Element least, unsigned lanes, unsigned rank, Element*
   __syncthreads();
 }
 
-/// What a block has seen and keeps.
+/// The elements that a block has seen and keeps.
 template <class Element>
 class Held {
  public:
@@ -363,7 +363,7 @@ __device__ void collect_in_any_case(const Rows& rows, Held<typename Rows::Elemen
   }
 }
 
-/// Where a segment's answer goes.
+/// The place of a segment's answer.
 struct SegmentAnswer {
   RowId* rows;
   RowId first;  ///< row of the segment

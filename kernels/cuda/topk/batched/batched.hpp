@@ -13,7 +13,7 @@ namespace skyrank::kernels::cuda {
 /// Stretches of consecutive rows, of one length or of many.
 struct Segments {
   std::size_t count = 0;
-  std::size_t rows = 0;                  ///< of each, segment i beginning at row i * rows; without meaning with offsets
+  std::size_t rows = 0;  ///< rows of each segment, segment i beginning at row i * rows; without meaning with offsets
   const std::size_t* offsets = nullptr;  ///< in device memory: segment i is [offsets[i], offsets[i + 1])
 
   SKYRANK_HD std::size_t begin(std::size_t i) const { return offsets == nullptr ? i * rows : offsets[i]; }

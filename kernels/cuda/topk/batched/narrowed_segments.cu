@@ -30,7 +30,7 @@ unsigned sorted_for(std::size_t k) {
   return std::clamp(std::bit_ceil(some_more), kLanes, static_cast<unsigned>(kMostOfNarrowed));
 }
 
-/// What a warp has seen of a segment and keeps. All of its lanes call.
+/// The elements that a warp has seen of a segment and keeps. All of its lanes call.
 template <class E, unsigned kLoads>
 class NarrowedSegment {
  public:
@@ -99,7 +99,7 @@ class NarrowedSegment {
     return bits;
   }
 
-  /// What ties with the bound's key may be beyond it by its row.
+  /// Drops rows that tie with the bound's key and are beyond the bound by their row.
   __device__ void drop_ties(Tile& read) const {
     const unsigned ties = ties_of(read, limit_);
     if (ties != 0) read.taken &= ~ties | up_to(read, last_);
@@ -198,7 +198,7 @@ class NarrowedSegment {
     greatest_complement = complement < greatest_complement ? complement : greatest_complement;
   }
 
-  /// Of rows with the bound's key, not all of which are wanted: the place up to which there are k to `most`.
+  /// Returns, if not all rows with the bound's key are wanted, the place up to which there are k to `most` rows.
   __device__ long long find_row(const Tile& read, unsigned ties, unsigned most) const {
     const auto less = static_cast<unsigned>(__popc(read.taken & ~ties));
     long long low = 0;

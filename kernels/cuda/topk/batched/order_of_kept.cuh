@@ -23,7 +23,7 @@ class KnottedBins {
   using Key = typename E::Key;
 
   static constexpr unsigned kBins = 2048;
-  static constexpr unsigned kLowBins = 128;  ///< of them below the knot
+  static constexpr unsigned kLowBins = 128;  ///< bins below the knot
 
   /// knot <= greatest; most rows are less than `rows`.
   __device__ KnottedBins(Key knot, Key greatest, unsigned rows)
@@ -41,8 +41,8 @@ class KnottedBins {
   }
 
  private:
-  static constexpr unsigned kLogOfDoubling = 3;  ///< of the bins while the distance doubles
-  static constexpr float kLowWidth = 8;          ///< of the first ones, to those above the knot
+  static constexpr unsigned kLogOfDoubling = 3;  ///< logarithm of the number of bins in which the distance doubles
+  static constexpr float kLowWidth = 8;  ///< width of the first bins below the knot, in widths of those above it
 
   /// Bins from the knot down to a distance below it. These rows are few, and no one knows how far down they go: close
   /// to the knot their bins have one width, the next ones get wider with the distance.
@@ -58,7 +58,7 @@ class KnottedBins {
   float of_row_;
 };
 
-/// What is known of the elements.
+/// The range of the elements.
 template <class Key>
 struct KeptRange {
   Key knot;            ///< at most `greatest`; few keys are less
@@ -67,7 +67,7 @@ struct KeptRange {
   unsigned tied_rows;  ///< and than most of those with the key `greatest`
 };
 
-/// Of up to kThreads * kItems elements. `kItems` as for BlockMergeSort.
+/// Orders up to kThreads * kItems elements. `kItems` is that of BlockMergeSort.
 template <class E, unsigned kThreads, unsigned kItems>
 class OrderOfKept {
  public:
@@ -77,14 +77,14 @@ class OrderOfKept {
 
   static constexpr unsigned kBins = Bins::kBins;
   static constexpr unsigned kCapacity = kThreads * kItems;
-  /// Where a bin has more elements, all are merged.
+  /// All elements are merged if a bin has more than this.
   static constexpr unsigned kMostInBin = 256;
 
   /// Shared memory, besides that for the elements.
   struct Shared {
-    /// Of bins: their counts, then where they begin. Behind them is the count of all.
+    /// Counts of the bins, then their starts. Behind them is the count of all.
     alignas(16) unsigned begins[kBins + 1];
-    unsigned slots[kCapacity];         ///< of each element its bin, and above that its place in the bin
+    unsigned slots[kCapacity];         ///< bin of each element, and above that its place in the bin
     std::uint16_t in_bins[kCapacity];  ///< the elements' places, bin after bin
   };
 

@@ -28,7 +28,7 @@ constexpr unsigned kWarps = kThreads / kLanes;
 constexpr unsigned kLoads = 4;
 constexpr unsigned kBlocks = 3;  // of a multiprocessor: with more there are too few registers
 
-/// So many tiles further on lies the next one, of `tiles` in a round. The golden section divides what lies between
+/// Returns the distance to the next tile, among the `tiles` of a round. The golden section divides the tiles between
 /// those that have been read most evenly; without a common divisor all are met.
 __device__ unsigned stride_of_tiles(unsigned tiles) {
   constexpr float kGoldenSection = 0.618034f;
@@ -54,7 +54,7 @@ SKYRANK_HD constexpr unsigned sorted_for(unsigned k) {
   return kThreads * (items <= kFewItems ? kFewItems : items <= kSomeItems ? kSomeItems : kManyItems);
 }
 
-/// What a block has seen of a segment and keeps. All of its threads call.
+/// The elements that a block has seen of a segment and keeps. All of its threads call.
 template <class E>
 class RunningSegment {
  public:
@@ -62,7 +62,7 @@ class RunningSegment {
   using Rows = KeyTiles<E, kLanes, kLoads>;
   using Key = typename E::Key;
   using Sort = BlockSpreadSort<Element, kThreads>;
-  /// What an element has below its key.
+  /// The bits of an element below its key.
   using RowBits = std::conditional_t<sizeof(Element) == 8, std::uint32_t, std::uint64_t>;
 
   /// Elements that there is room for, of which a thread has so many where all are looked at.
@@ -76,11 +76,11 @@ class RunningSegment {
     typename Sort::Shared sort;
     BlockRange<Key, kThreads> keys;
     BlockRange<RowBits, kThreads> rows;
-    unsigned count;   ///< of places given away
-    unsigned filled;  ///< where the first warp's places began that there was no room for
-    RankedBin last;   ///< that has the k-th
+    unsigned count;   ///< places given away
+    unsigned filled;  ///< first place of the first warp for which there was no room
+    RankedBin last;   ///< the bin that has the k-th element
     unsigned of_tiles[kRoom / Rows::kTile];
-    unsigned stride;  ///< of the order in which tiles are read
+    unsigned stride;  ///< stride of the order in which tiles are read
   };
 
   /// The elements lie behind `shared`.
@@ -102,7 +102,7 @@ class RunningSegment {
     }
   }
 
-  /// Whether a guess was of no use.
+  /// Returns true if a guess was of no use.
   __device__ bool guessed_wrong() const { return guessed_wrong_; }
 
   /// Hands on what is held in the order of the answer: put(rank, element).
@@ -160,15 +160,14 @@ class RunningSegment {
   /// The more room there is, the fewer times it is full; the closer the bound, the less each time.
   __device__ unsigned most_while_reading() const { return k_ + (kRoom - k_) / 4; }
 
-  /// Of `held` rows that are as good as random ones, all that were read, so many are enough to bound the k least of the
-  /// segment, with some room.
+  /// Returns the rank, among `held` rows, that is enough to bound the k least rows of the segment, with some room. The
+  /// held rows are all that were read, and as good as random ones.
   __device__ unsigned guessed_rank(unsigned held) const {
     const float mean = static_cast<float>(k_) * static_cast<float>(held) / static_cast<float>(rows_.size());
     return static_cast<unsigned>(1.5f * mean + 6 * sqrtf(mean)) + 8;
   }
 
-  /// Whether kept items come from few of the tiles that were read first, as those of sorted rows do. `rank`: how many
-  /// there are.
+  /// Returns true if the `rank` kept items come from few of the tiles that were read first, as those of sorted rows do.
   __device__ bool come_from_few_tiles(unsigned kept, unsigned rank) {
     constexpr unsigned kTiles = kRoom / Rows::kTile;
     constexpr unsigned kOfTile = kItems / kTiles;
@@ -228,7 +227,7 @@ class RunningSegment {
     return true;
   }
 
-  /// Of a lane's i-th row in a tile from its first one.
+  /// Returns the distance of a lane's i-th row in a tile from its first one.
   __device__ static RowBits distance(unsigned i) {
     return i / Rows::kWidth * (kLanes * Rows::kWidth) + i % Rows::kWidth;
   }
@@ -264,7 +263,7 @@ class RunningSegment {
     return false;
   }
 
-  /// Those of a lane's items that `taken` has a bit for.
+  /// Puts those of a lane's items that `taken` has a bit for.
   template <unsigned kOfLane, class Make>
   __device__ void put(unsigned taken, unsigned place, Make element) {
     Element* next = held_ + place;
@@ -300,8 +299,8 @@ class RunningSegment {
     __syncthreads();
   }
 
-  /// Which items are among the least, `rank` to `most` of them, and sets the bound. The interval of all keys is divided
-  /// into bins; where the bin with the last wanted element has too many, that one is divided again, and if all of these
+  /// Returns which items are among the least, `rank` to `most` of them, and sets the bound. The interval of all keys is
+  /// divided into bins. If the bin with the last wanted element has too many, it is divided again, and if all of these
   /// have one key, by their rows.
   __device__ unsigned keep(const Element (&items)[kItems], unsigned held, unsigned rank, unsigned most) {
     unsigned inside = 0;  // a bit for each that lies in the interval,

@@ -30,7 +30,7 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / kLanes;
 constexpr unsigned kLoads = 4;  // of 16 bytes of a lane, of a tile
 
-/// What a block has in shared memory: `blocks` that a multiprocessor has room for, `stages` for tiles of a warp, of
+/// The shape of a block's shared memory: `blocks` that a multiprocessor has room for, `stages` for tiles of a warp, of
 /// which one is looked at, and places for `kept` elements of a thread, an odd number.
 template <unsigned blocks, unsigned stages, unsigned kept>
 struct Shape {
@@ -55,8 +55,8 @@ constexpr std::size_t kLongBytes = 192 * 1024;
 /// segments of random rows.
 SKYRANK_HD inline float most_in_sample(float mean) { return mean + 4.4f * sqrtf(mean) + 4; }
 
-/// What a block keeps of a segment. All of its threads call. `kNeighbours`: sampled keys of a thread, which one access
-/// or two bring.
+/// The elements that a block keeps of a segment. All of its threads call. `kNeighbours`: sampled keys of a thread,
+/// which one access or two load.
 template <class E, class Shape, unsigned kNeighbours>
 class ScreenedSegment {
  public:
@@ -69,7 +69,7 @@ class ScreenedSegment {
 
  private:
   static constexpr unsigned kStages = Shape::kStages;
-  static constexpr unsigned kBins = 4 * kThreads;  ///< of the sample
+  static constexpr unsigned kBins = 4 * kThreads;  ///< bins of the sample
 
  public:
   struct Shared {
@@ -79,11 +79,11 @@ class ScreenedSegment {
     };
     union {
       Element kept[kRoom];
-      uint4 counts[kBins / 4];  ///< of the sample, before any row is kept
+      uint4 counts[kBins / 4];  ///< counts of the sample, before any row is kept
     };
     BlockRange<Key, kThreads> range;
-    unsigned count;    ///< of places given away
-    RankedBin wanted;  ///< that has the wanted key of the sample
+    unsigned count;    ///< places given away
+    RankedBin wanted;  ///< the bin that has the wanted key of the sample
     unsigned tie_end;  ///< see below
   };
 
@@ -131,7 +131,7 @@ class ScreenedSegment {
     return lead + kNeighbours * static_cast<unsigned>(sampled_place(threadIdx.x, kThreads, accesses));
   }
 
-  /// Of the sampled key of a rank, from 1, or of one that comes little later. The interval of the sample's least keys
+  /// Finds the sampled key of a rank, from 1, or one that comes little later. The interval of the sample's least keys
   /// is divided into bins, and the bin with that key again, until it has few keys, or one.
   __device__ void find_bound(unsigned rank) {
     const unsigned row = sampled_row();
@@ -237,7 +237,7 @@ class ScreenedSegment {
   __device__ unsigned lead() const {
     return static_cast<unsigned>(-(reinterpret_cast<std::uintptr_t>(keys_) / sizeof(Key))) % (128 / sizeof(Key));
   }
-  /// That are whole.
+  /// Returns the number of whole tiles.
   __device__ unsigned tiles() const { return (size_ - lead()) / kTile; }
 
   /// Begins to, if there is such a tile.
@@ -264,7 +264,7 @@ class ScreenedSegment {
     }
   }
 
-  /// Of rows before and behind them.
+  /// Scans the rows before and behind the whole tiles.
   __device__ void scan_rest() {
     const unsigned first = lead();
     const unsigned behind = first + tiles() * kTile;
@@ -294,7 +294,8 @@ class ScreenedSegment {
     if (hits != 0) keep(hits, stage, first_row + threadIdx.x % kLanes * kWidth);
   }
 
-  /// Those of a lane's keys in a tile that `hits` has bits for, unless there is no room. `first_row`: of the lane's.
+  /// Keeps those of a lane's keys in a tile that `hits` has bits for, unless there is no room. `first_row` is the
+  /// lane's.
   __device__ void keep(unsigned hits, unsigned stage, unsigned first_row) {
     const auto own = static_cast<unsigned>(__popc(hits));
     const unsigned place = atomicAdd(&shared_.count, own);
@@ -334,7 +335,7 @@ class ScreenedSegment {
   Shared& shared_;
   Key knot_ = 0;          ///< the least sampled key, or one of many that are the bound's
   Key limit_ = 0;         ///< keys below it are within the bound, and those equal to it of the tiles
-  unsigned tie_end_ = 0;  ///< that begin before this row
+  unsigned tie_end_ = 0;  ///< end of the rows that tie and are kept
 };
 
 template <class E, class Shape, unsigned kNeighbours>
@@ -378,8 +379,8 @@ bool launch_screening(const E& elements, const Segments& segments, std::size_t k
   return true;
 }
 
-/// Whether the bound by a sample of so many keys of random rows keeps more than there is room for once in 10^5 segments
-/// at most. One of thousands that is done again costs as much as a tenth of all.
+/// Returns true if the bound by a sample of so many keys of random rows keeps more than there is room for at most once
+/// in 10^5 segments. One of thousands that is done again costs as much as a tenth of all.
 bool is_large_enough(unsigned sampled, unsigned room, std::size_t rows, std::size_t k) {
   const float share = static_cast<float>(sampled) / static_cast<float>(rows);
   const float rank = most_in_sample(static_cast<float>(k) * share);

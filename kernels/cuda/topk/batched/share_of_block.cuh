@@ -6,7 +6,7 @@
 
 namespace skyrank::kernels::cuda {
 
-/// Whether `is_wanted(i)` for any i < count of those that are a block's: blockIdx.x and every gridDim.x further on. All
+/// Returns true if `is_wanted(i)` for any i < count that is the block's: blockIdx.x and every gridDim.x further on. All
 /// threads of the block call it, and ask at the same time, so that it takes one access to memory.
 template <class IsWanted>
 __device__ bool share_has_any(std::size_t count, IsWanted is_wanted) {

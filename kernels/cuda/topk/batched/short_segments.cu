@@ -26,7 +26,7 @@ __host__ __device__ constexpr unsigned room_for(unsigned k) {
   return k * (Rows::kItems + 1);
 }
 
-/// What a warp has seen and keeps. All of its lanes call.
+/// The elements that a warp has seen and keeps. All of its lanes call.
 template <class E>
 class WarpSelection {
  public:

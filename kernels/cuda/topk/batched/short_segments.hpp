@@ -25,17 +25,18 @@ inline constexpr std::size_t kMostRowsNarrowed = 16'384;
 /// From so many rows on, and for so many rows for each wanted one, a large sample pays.
 inline constexpr std::size_t kLeastRowsScreened = 4096;
 inline constexpr std::size_t kLeastRowsOfScreened = 4;
-/// Of keys of more bytes too small a part is sampled: there might be no room for what has to be kept.
+/// Segments whose keys have more bytes are not screened: the sample would be too small a part of them, and there might
+/// be no room for the rows that have to be kept.
 inline constexpr std::size_t kMostBytesScreened = 512 * 1024;
 
-/// Whether a block with a large sample is the way. Of up to kMostRowsNarrowed sorted rows, which take it as long as
-/// others, warps that narrow are done in half that time.
+/// Returns true if a block with a large sample is fastest. For up to kMostRowsNarrowed sorted rows, which take it as
+/// long as others, warps that narrow take half that time.
 SKYRANK_HD inline bool is_screened(std::size_t rows, std::size_t k, std::size_t key_bytes) {
   if (rows < kLeastRowsScreened || rows < kLeastRowsOfScreened * k) return false;
   return rows * key_bytes <= kMostBytesScreened && (rows > kMostRowsNarrowed || k > kMostOfNarrowed);
 }
 
-/// Of a segment of so many rows.
+/// Returns the algorithm for a segment of so many rows.
 SKYRANK_HD inline SegmentWay way_of(std::size_t rows, std::size_t k, std::size_t key_bytes) {
   if (k <= kMostOfLanes && rows > 512 && rows <= 8192) return SegmentWay::lanes;
   if (is_screened(rows, k, key_bytes)) return SegmentWay::screened;
@@ -49,8 +50,8 @@ template <class E>
 void least_of_short_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                              DeviceContext& device);
 
-/// Whether longer segments, up to 65,536 rows of 32-bit keys, are for warps that narrow too: where there are so many
-/// that the warps which a device holds at a time have all nearly the same to do.
+/// Returns true if longer segments, up to 65,536 rows of 32-bit keys, are also for warps that narrow: if there are so
+/// many that all warps which a device holds at a time have nearly the same work.
 bool narrows_long_segments(const Segments& segments, std::size_t k, std::size_t key_bytes, const DeviceContext& device);
 
 /// The same for those that go the second, or for all, if they are of one length. k <= kMostOfNarrowed.
@@ -58,7 +59,7 @@ template <class E>
 void least_of_narrowed_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                                 DeviceContext& device);
 
-/// What stands in the first of a segment's places where its sample was of no use.
+/// Marks, in the first of a segment's places, that its sample was of no use.
 inline constexpr RowId kMarkedRow = -2;
 
 /// The same for those that go the fourth way, but where the sample of one is of no use it gets a mark instead. Ties go
@@ -67,13 +68,13 @@ template <class E>
 bool least_of_screened_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                                 DeviceContext& device);
 
-/// Whether segments of a way are for blocks that go another one of the last three: all that are to go that one, and
-/// what is left of those to be screened: all, or, where these were `screened`, the ones with a mark in `answer`.
+/// Returns true if a segment that `own` was chosen for is left for `way`, one of the last three: all segments of that
+/// way, and those left over from screening: all of them, or, if they were `screened`, the ones with a mark in `answer`.
 SKYRANK_HD inline bool is_left_for(SegmentWay own, SegmentWay way, bool screened, const RowId* answer) {
   return way == own || (way == SegmentWay::screened && (!screened || *answer == kMarkedRow));
 }
 
-/// Whether the kernel for what is left starts while the last segments are screened: these let it.
+/// Returns true if the kernel for the segments that are left may start while the last segments are screened.
 inline bool overlaps_screening(bool screened, const DeviceContext& device) {
   return screened && device.properties().capability >= 90;
 }

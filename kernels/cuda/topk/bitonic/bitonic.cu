@@ -88,7 +88,7 @@ network::Reducers<Element> reducers(Run& run, std::size_t n, std::size_t k, cons
   return {run.device, network::sizes_for(n, k, sizeof(Element), element_bits, tile_bytes), settings.switches, k};
 }
 
-/// Whether there are more rows than a tile of bare keys has.
+/// Returns true if there are more rows than a tile of bare keys has.
 template <class E>
 bool fill_a_tile(const Unsorted<E>& rows, std::size_t k) {
   return rows.n > std::size_t{1} << network::sizes_of_keys(k, sizeof(typename E::Key)).tile_bits;

@@ -15,7 +15,7 @@
 // which says whether a row takes part and, if it does, gives its key.
 namespace skyrank::kernels::cuda::bitonic {
 
-inline constexpr int kRowsOfThread = 4;  ///< that a thread of FusedSortReducer looks at between two barriers
+inline constexpr int kRowsOfThread = 4;  ///< rows that a thread of FusedSortReducer looks at between two barriers
 
 /// The elements of a block that wait for the network, in shared memory, and how many there are.
 template <class Element>

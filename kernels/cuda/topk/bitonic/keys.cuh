@@ -26,7 +26,7 @@ struct ThreadKeys {
 
   Key keys[kKeysOfThread];
   std::size_t tile;  ///< its first row
-  unsigned rows;     ///< of the tile, fewer in the last one
+  unsigned rows;     ///< rows of the tile, fewer in the last one
   unsigned first;    ///< the thread's first row, counted from the tile's
 
   __device__ ThreadKeys(std::size_t first_of_tile, std::size_t rows_of_tile)

@@ -156,7 +156,7 @@ __device__ __forceinline__ void run_first(const Plan& plan, Element* shared, con
   }
 }
 
-/// What a plan leaves of a tile, in order, to `out`, of which `room` elements may be written.
+/// Writes the elements that a plan leaves of a tile, in order, to `out`, which has room for `room` elements.
 template <class Element>
 __device__ void write_kept(const Plan& plan, const Element* shared, Element* out, std::size_t room) {
   const unsigned count = 1u << __popc(plan.live);

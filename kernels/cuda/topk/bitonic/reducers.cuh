@@ -68,7 +68,7 @@ class Reducers {
     }
   }
 
-  /// What one kernel writes the next one reads.
+  /// Returns the work of one kernel. The next kernel reads what it writes.
   template <class Source>
   static Work work_of(const Source& rows, std::size_t candidates, std::size_t written) {
     // Field by field, as in Run::count.

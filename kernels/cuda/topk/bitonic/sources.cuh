@@ -5,7 +5,7 @@
 #include "kernels/cuda/topk/bitonic/network.cuh"
 #include "kernels/cuda/topk/element.cuh"
 
-// What the kernels of bitonic top-k read.
+// The sources that the kernels of bitonic top-k read.
 namespace skyrank::kernels::cuda::bitonic {
 
 /// Elements in memory in place of rows: they are their own keys.
@@ -25,7 +25,7 @@ template <class E>
 struct Unsorted {
   using Element = typename E::Element;
   using Key = typename E::Key;
-  static constexpr std::size_t kBytes = sizeof(Key);  ///< of one, in memory
+  static constexpr std::size_t kBytes = sizeof(Key);  ///< bytes of a key in memory
   struct alignas(16) Wide {
     Key keys[16 / sizeof(Key)];
   };

@@ -14,7 +14,7 @@
 // no index has that bit from then on: elements never move to where another thread may still read.
 namespace skyrank::kernels::cuda::bitonic {
 
-inline constexpr int kMostPlaces = 6;  ///< of 2^6 elements of a thread
+inline constexpr int kMostPlaces = 6;  ///< for 2^6 elements of a thread
 inline constexpr int kMostTileBits = 14;
 inline constexpr int kMostSteps = 112;  ///< runs of 2^11, sorted, merged three times, and sorted once more
 inline constexpr int kLaneBits = 5;
@@ -38,7 +38,7 @@ struct Pass {
   std::uint8_t permutation[kLaneBits];  ///< for each bit of the lane's number, what it contributes
 };
 
-/// What a block does to its tile.
+/// The steps of a block on its tile.
 struct Plan {
   Pass passes[kMostSteps];
   Step steps[kMostSteps];
@@ -86,10 +86,10 @@ SKYRANK_HD constexpr unsigned deposit(unsigned number, unsigned mask) {
   return spread;
 }
 
-/// Where the element of an index lies in shared memory. The places of disjoint sets of bits add up.
+/// Returns the place of an element in shared memory, given its index. The places of disjoint sets of bits add up.
 SKYRANK_HD constexpr unsigned padded(unsigned index, int padding_shift) { return index + (index >> padding_shift); }
 
-/// What the number of a register is combined with by exclusive or, in the given thread.
+/// Returns the value that the number of a register is combined with by exclusive or, in the given thread.
 SKYRANK_HD constexpr unsigned permutation(const Pass& pass, unsigned thread) {
   unsigned combined = 0;
   for (int bit = 0; bit < kLaneBits; ++bit) {
@@ -239,8 +239,8 @@ constexpr unsigned most_threads(std::size_t element_bytes, int element_bits, std
   return fitting < kMostThreads ? static_cast<unsigned>(fitting) : kMostThreads;
 }
 
-/// Of n elements, n > k: tiles that can be reduced by as much as a thread has elements, where a block can be that large
-/// and there are as many elements.
+/// Returns the sizes for n elements, n > k: tiles that can be reduced by as much as a thread has elements, if a block
+/// can be that large and there are as many elements.
 constexpr Sizes sizes_for(std::size_t n, std::size_t k, std::size_t element_bytes, int element_bits,
                           std::size_t tile_bytes = kMostTileBytes) {
   Sizes sizes{};
@@ -258,7 +258,7 @@ constexpr Sizes sizes_for(std::size_t n, std::size_t k, std::size_t element_byte
 
 inline constexpr int kKeysOfThread = 16;
 
-inline constexpr int kShortestKeyRun = 5;  ///< as a power of two; shorter ones are not worth kernels of their own
+inline constexpr int kShortestKeyRun = 5;  ///< logarithm to base 2; shorter runs are not worth kernels of their own
 
 /// Tiles of bare keys, of which only the k least are kept.
 constexpr Sizes sizes_of_keys(std::size_t k, std::size_t key_bytes) {
@@ -276,9 +276,9 @@ constexpr Sizes sizes_of_keys(std::size_t k, std::size_t key_bytes) {
   return sizes;
 }
 
-/// Where a bare key of an index lies in shared memory. For keys of 4 bytes with the gaps that leave the fewest bank
-/// conflicts over all run lengths, found by search. The places of disjoint sets of bits add up, so that a thread's keys
-/// lie at fixed distances.
+/// Returns the place of a bare key in shared memory, given its index. Keys of 4 bytes have the gaps that leave the
+/// fewest bank conflicts over all run lengths, found by search. The places of disjoint sets of bits add up, so that a
+/// thread's keys lie at fixed distances.
 SKYRANK_HD constexpr unsigned place_of_key(unsigned index, std::size_t key_bytes) {
   const unsigned further = key_bytes == 4 ? 4 * (index >> 9) : 0;
   return index + (index >> 4) + further;

@@ -5,9 +5,9 @@
 
 #include "kernels/cuda/topk/element.cuh"
 
-// Delegates: the `kBeta` least elements of each subrange, ascending, side by side (dr-topk-sc21,
-// sections 4.3, 5.1, 5.3). Places that a short last subrange cannot fill hold kNoElement. An element holds its row and
-// so its subrange.
+// Delegates: the `kBeta` least elements of each subrange, ascending, side by side (Gaihre et al., SC 2021, sections
+// 4.3, 5.1, 5.3). Places that a short last subrange cannot fill hold kNoElement. An element holds its row and so its
+// subrange.
 namespace skyrank::kernels::cuda::topk::delegate {
 
 inline constexpr unsigned kDelegateThreads = 256;
@@ -20,7 +20,7 @@ struct alignas(16) Chunk {
   Key keys[kKeys];
 };
 
-/// Whether rows that are a multiple of a chunk can be loaded as chunks.
+/// Returns true if rows that are a multiple of a chunk can be loaded as chunks.
 template <class Key>
 __device__ bool in_chunks(const Key* keys) {
   return reinterpret_cast<std::uintptr_t>(keys) % sizeof(Chunk<Key>) == 0;
@@ -118,7 +118,7 @@ struct LeastKeys {
 /// Subranges of 2^9 rows or more: a warp each, lanes exchanging what they found by shuffles.
 inline constexpr int kWarpExponent = 9;
 
-/// What a lane finds among the keys of a subrange, of which the warp loads 32 chunks at a time.
+/// Returns the least keys that a lane finds in a subrange, of which the warp loads 32 chunks at a time.
 template <bool kDescending, int kBeta, class Key>
 __device__ LeastKeys<kBeta, Key> scan_chunks(const Key* keys, unsigned length) {
   constexpr unsigned kLoads = 4;
@@ -209,7 +209,7 @@ __device__ void load_tile(const Key* keys, std::size_t n, std::size_t first, boo
   }
 }
 
-/// What a lane finds among `kRun` keys in a row.
+/// Returns the least keys that a lane finds among `kRun` keys in a row.
 template <bool kDescending, int kBeta, unsigned kRun, class Key>
 __device__ LeastKeys<kBeta, Key> scan_run(const Key* keys) {
   LeastKeys<kBeta, Key> least;

@@ -9,10 +9,11 @@
 #include "kernels/cuda/topk/dr_topk/subrange.hpp"
 #include "kernels/cuda/topk/solve.cuh"
 
-// Dr. Top-k (dr-topk-sc21): the `beta` least elements of each subrange of rows are its delegates; the k-th least of all
-// delegates is a bound on the k-th least element. Only subranges all of whose delegates are within the bound can hold
-// other elements within it (rule 3). Those elements (rule 2) and the delegates within the bound are concatenated, and
-// the k least of them are the answer. Where no subrange has all its delegates within the bound, the delegates are.
+// Dr. Top-k (Gaihre et al., SC 2021): the `beta` least elements of each subrange of rows are its delegates; the k-th
+// least of all delegates is a bound on the k-th least element. Only subranges all of whose delegates are within the
+// bound can hold other elements within it (rule 3). Those elements (rule 2) and the delegates within the bound are
+// concatenated, and the k least of them are the answer. Where no subrange has all its delegates within the bound, the
+// delegates are.
 //
 // The first selection ends as soon as its bound lets through few more than k delegates, as the paper's skips its last
 // digit. Elements are distinct, so equal keys make no difference to any of this.
@@ -26,7 +27,7 @@ constexpr unsigned kThreads = kDelegateThreads;
 /// How many more than k delegates the bound may let through.
 constexpr std::size_t slack_of(std::size_t k) { return k / 16; }
 
-/// What the device finds out on the way.
+/// The sizes that the device finds on the way.
 struct Sizes {
   unsigned long long qualified;     ///< subranges all of whose delegates are within the bound
   unsigned long long within;        ///< elements of those within the bound
@@ -255,9 +256,9 @@ class DelegateSelection {
     return read_back(run_, sizes_.data());
   }
 
-  /// Where the best subranges are better than others throughout, as in keys that ascend or are all equal, the k-th
-  /// least delegate is far behind the k-th least element. But the greatest element of any subranges with k rows
-  /// together is a bound as well: that of those with the least delegates.
+  /// Tightens the bound. If the best subranges are better than others throughout, as in keys that ascend or are all
+  /// equal, the k-th least delegate is far behind the k-th least element. But the greatest element of any subranges
+  /// with k rows together is a bound as well: that of the subranges with the least delegates.
   void tighten_bound(std::size_t qualified) {
     const LeastOfListed<Element> least{delegates_.data(), kBeta, qualified_.data()};
     Assist<Element> best(run_, AssistKind::radix, E::kBits);
@@ -315,7 +316,7 @@ class DelegateSelection {
   Buffer<Element> concatenated_;  ///< delegates, and then the rows of listed subranges
 };
 
-/// Where delegates do not pay: the assisting selection from the rows themselves.
+/// Selects from the rows themselves with the assisting selection, if delegates do not pay.
 template <class E>
 void select_directly(Run& run, const E& elements, std::size_t n, std::size_t k, AssistKind kind,
                      typename E::Element* chosen) {
@@ -370,7 +371,7 @@ extern const TopKAlgorithm dr_topk;
 const TopKAlgorithm dr_topk{
     .name = "cuda-dr-topk",
     .summary = "lets delegates of subranges decide which of them are read again",
-    .source = "dr-topk-sc21, sections 4 and 5",
+    .source = "Gaihre et al.: Dr. Top-k: Delegate-Centric Top-k on GPUs, SC 2021, sections 4 and 5",
     .device = Device::cuda,
     .parameters = kParameters,
     .supports = needs_key_columns,

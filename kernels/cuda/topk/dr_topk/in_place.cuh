@@ -9,9 +9,10 @@
 #include "kernels/cuda/topk/dr_topk/append.cuh"
 #include "kernels/cuda/topk/solve.cuh"
 
-// In-place selection, which assists Dr. Top-k (dr-topk-sc21, section 5.1): every pass reads all elements again, counts
-// the bins of those that lie in the present range, makes the bin with the k-th element the next range, and writes
-// nothing. The last block of a pass decides, so the host waits for nothing; passes that were not needed end at once.
+// In-place selection, which assists Dr. Top-k (Gaihre et al., SC 2021, section 5.1): every pass reads all elements
+// again, counts the bins of those that lie in the present range, makes the bin with the k-th element the next range,
+// and writes nothing. The last block of a pass decides, so the host waits for nothing; passes that were not needed end
+// at once.
 namespace skyrank::kernels::cuda::topk::delegate {
 
 inline constexpr unsigned kBinBits = 8;
@@ -20,7 +21,7 @@ inline constexpr unsigned kInPlaceThreads = kBins;
 inline constexpr unsigned kInBlockThreads = 1024;
 /// Elements that one thread has in flight.
 inline constexpr int kInFlight = 4;
-/// So many elements one block takes through all passes sooner than many blocks do, launch by launch.
+/// At most this many elements pass through one block faster than through many blocks, launch by launch.
 inline constexpr std::size_t kInBlock = 16384;
 
 /// Elements in device memory, to select from. Rows of a problem (`Elements`) can be selected from likewise.
@@ -41,7 +42,7 @@ struct RadixBins {
 
   Element flag = 0;  ///< the digits found, at their places
   Element mask = 0;  ///< ones at those places
-  int shift = 0;     ///< of the last digit found
+  int shift = 0;     ///< place of the last digit found
 
   static RadixBins first(int bits) { return {0, 0, bits}; }
   static int most_passes(int bits) { return bits / static_cast<int>(kBinBits); }
@@ -112,11 +113,11 @@ struct InPlaceState {
   Bins bins;
   Element bound;              ///< once done: it lets through the k least elements, and up to `slack` more
   unsigned long long size;    ///< elements to select from
-  unsigned long long wanted;  ///< of the elements of the range
+  unsigned long long wanted;  ///< elements of the range that are wanted
   unsigned long long slack;
   int passes;
   unsigned done;
-  unsigned blocks_done;  ///< of the pass
+  unsigned blocks_done;  ///< blocks that are done with the pass
   unsigned long long counts[kBins];
 
   /// One thread, when the range has become one of `inside` elements.
@@ -144,8 +145,8 @@ __global__ void __launch_bounds__(kInPlaceThreads)
   state->done = size <= k + slack ? 1 : 0;
 }
 
-/// Whether the calling block is the last of the grid to get here. All of its threads call it, and what the other blocks
-/// wrote before is there for them.
+/// Returns true if the calling block is the last of the grid to get here. All of its threads call it, and see what the
+/// other blocks wrote before.
 __device__ inline bool is_last_block(unsigned* blocks_done) {
   __shared__ bool last;
   __threadfence();

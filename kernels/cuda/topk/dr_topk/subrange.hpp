@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
-// How long the subranges of Dr. Top-k are: the cost of a run, and the length at which it is least (dr-topk-sc21,
-// section 5.2). Costs are in units of one access to device memory by one thread.
+// How long the subranges of Dr. Top-k are: the cost of a run, and the length at which it is least (Gaihre et al., SC
+// 2021, section 5.2). Costs are in units of one access to device memory by one thread.
 namespace skyrank::kernels::cuda::topk::delegate {
 
 /// The constant of Rule 4. It stands for the cost of a shuffle beside that of an access. The paper tuned it to 3 on a
@@ -41,7 +41,7 @@ inline constexpr int kGreatestExponent = 12;
 struct Subranges {
   int exponent = kLeastExponent;  ///< log2 of the length
   std::size_t count = 0;
-  /// Whether there are more delegates than k. Where there are, they pay, as measured for k up to a sixteenth of n.
+  /// True if there are more delegates than k. Then they pay, as measured for k up to a sixteenth of n.
   bool useful = false;
 };
 

@@ -17,7 +17,7 @@ inline constexpr unsigned kPartitionItems = 8;
 inline constexpr unsigned kPartitionBlocks = 2;  // of a multiprocessor
 
 inline constexpr unsigned kBucketThreads = 512;
-/// Of a multiprocessor, which has shared memory, and registers, for no more.
+/// Blocks of a multiprocessor, which has shared memory and registers for no more.
 template <class Element>
 inline constexpr unsigned kBucketBlocks = sizeof(Element) == 8 ? 3 : 2;
 template <class Element>
@@ -47,7 +47,7 @@ struct Buckets {
   unsigned* sizes;    ///< zeros at first
   Element* elements;  ///< room for `room` in each
   unsigned room;
-  unsigned every;  ///< of so many splitters only the last is one of these buckets
+  unsigned every;  ///< only the last of so many splitters is one of these buckets
 };
 
 /// The buckets that elements belong to: how many splitters are less. All searches go on side by side.

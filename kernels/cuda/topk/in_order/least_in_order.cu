@@ -120,7 +120,7 @@ class Ordering {
           Partition<Element>::shared_bytes(coarse.every, kPartitionItems), part, coarse, buckets);
   }
 
-  /// Those of a sample; of a large sample in the same way.
+  /// Chooses the splitters of a sample; those of a large sample in the same way.
   void choose_splitters(const Part<Element>& part, const BucketPlan& plan, Element* splitters, Zeros zeros) const {
     Part<Element> sample = part;
     sample.sampled = plan.count * plan.samples;

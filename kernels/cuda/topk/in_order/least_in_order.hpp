@@ -14,18 +14,18 @@ namespace skyrank::kernels::cuda {
 template <class Element>
 struct ElementList {
   const Element* elements = nullptr;
-  std::size_t size = 0;  ///< as many as are likely; exactly so many where there is no guess
+  std::size_t size = 0;  ///< the likely number of elements; the exact one if there is no guess
   /// Knows how many there are. Nothing is written, and `failed` is set, where they are not k to `capacity`. Without a
   /// guess only lists of up to kMostCounted.
   Guess<Element>* guess = nullptr;
   std::size_t capacity = 0;
 };
 
-/// Where the answer goes; either may be null.
+/// The place of the answer; either may be null.
 template <class Element>
 struct InOrder {
   Element* elements = nullptr;
-  RowId* rows = nullptr;  ///< of which the low 32 bits, of an element of 128 bits the low 64 bits, hold the row id
+  RowId* rows = nullptr;  ///< row ids: the low 32 bits of an element, or the low 64 bits of one of 128 bits
   std::size_t k = 0;      ///< at most the elements there are
 };
 

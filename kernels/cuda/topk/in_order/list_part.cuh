@@ -8,17 +8,17 @@
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
 
-// What the kernels that put a list in order read and write.
+// The input and the output of kernels that put a list in order.
 namespace skyrank::kernels::cuda {
 
-/// What of a list a kernel reads: all of it, or a sample.
+/// The part of a list that a kernel reads: all of it, or a sample.
 template <class Element>
 struct Part {
   const Element* elements = nullptr;
   std::size_t fixed_size = 0;  ///< 0: the guess's candidates
   std::size_t sampled = 0;     ///< 0: all
   Guess<Element>* guess = nullptr;
-  std::size_t least_size = 0;  ///< that a guess may have found
+  std::size_t least_size = 0;  ///< least number of elements that a guess may have found
   std::size_t most_size = 0;
 
   __device__ bool failed() const {
@@ -33,7 +33,7 @@ struct Part {
 template <class Element>
 struct Ranked {
   InOrder<Element> answer;
-  std::size_t every = 1;  ///< of so many elements only the last
+  std::size_t every = 1;  ///< only the last of so many elements is taken
 
   __device__ void put(std::size_t rank, Element element) const {
     constexpr Element kRowMask = sizeof(Element) == 8 ? Element{0xffffffff} : Element{~std::uint64_t{0}};

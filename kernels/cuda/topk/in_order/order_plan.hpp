@@ -13,7 +13,7 @@ inline constexpr std::size_t kMostOrdered = std::size_t{20} << 20;
 /// Most bytes of wanted elements that the minima of groups of a list bound: these have to fit shared memory.
 inline constexpr std::size_t kMostLeastBytes = std::size_t{16} * 1024;
 
-/// Whether of a guessed list of `size` elements in the mean, of so many bytes each, the k least are found by
+/// Returns true if the k least of a guessed list of `size` elements in the mean, of so many bytes each, are found by
 /// distributing all of them to buckets; shorter lists and fewer wanted elements take less.
 constexpr bool is_distributed(std::size_t size, std::size_t k, std::size_t element_bytes) {
   return size > kMostCounted / 2 && (k > kMostLeastBytes / element_bytes || k > size / 2);

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kCountThreads)
 /// How rank_least divides its work. Its dynamic shared memory holds `groups` minima, then `room` elements, then as many
 /// places.
 struct LeastPlan {
-  unsigned groups = 0;  ///< of which the k-th least minimum bounds the k least; a multiple of kCountThreads
+  unsigned groups = 0;  ///< groups, the k-th least minimum of which bounds the k least; a multiple of kCountThreads
   unsigned room = 0;    ///< elements within that bound that a block holds, at least k
   unsigned blocks = 0;  ///< each ranks some of these
 

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-// How randomized selection chooses its two pivots (randomized-selection-hpg11, sections 5.3, 6.1.2 and 6.2.3). Plain
+// How randomized selection chooses its two pivots (Monroe et al., HPG 2011, sections 5.3, 6.1.2 and 6.2.3). Plain
 // arithmetic, for the host.
 namespace skyrank::kernels::cuda {
 
@@ -27,7 +27,7 @@ double bucket_probability(std::size_t splitters, std::size_t i, double p);
 /// least `wished`, 0 < k < n, 0 < wished < 1.
 PivotPair likely_pivots(std::size_t n, std::size_t k, std::size_t splitters, double wished);
 
-/// As many buckets right before, or right behind, those of `pivots`, as far as there are so many.
+/// Returns as many buckets right before, or right behind, those of `pivots`, as far as there are so many.
 PivotPair shifted_down(const PivotPair& pivots);
 PivotPair shifted_up(const PivotPair& pivots, std::size_t splitters);
 

@@ -7,10 +7,10 @@
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
-// Randomized selection (randomized-selection-hpg11): two pivots from a sorted random sample, chosen so that with a
-// wished probability the k-th element lies between them. One pass counts what lies before and between the pivots; if
-// the k-th is elsewhere the pivots are shifted and the pass is made again. A second pass saves the first bin, which is
-// in the answer, and the middle one, of which the rest of the answer is selected. The rows themselves stay as they are.
+// Randomized selection (Monroe et al., HPG 2011): two pivots from a sorted random sample, chosen so that with a wished
+// probability the k-th element lies between them. One pass counts what lies before and between the pivots; if the k-th
+// is elsewhere the pivots are shifted and the pass is made again. A second pass saves the first bin, which is in the
+// answer, and the middle one, of which the rest of the answer is selected. The rows themselves stay as they are.
 //
 // Elements carry row ids and so are all different: repeated keys do not make the middle bin larger.
 namespace skyrank::kernels::cuda::topk {
@@ -21,7 +21,7 @@ using Count = unsigned long long;
 constexpr unsigned kThreads = 256;
 constexpr unsigned kLoads = 2;
 
-/// What lies below `low` belongs to the first bin, then what is not above `high` to the middle one.
+/// The pivots: elements below `low` belong to the first bin, then elements not above `high` to the middle one.
 template <class Element>
 struct Pivots {
   Element low;
@@ -34,7 +34,7 @@ __device__ Pivots<Element> pivots_at(const PivotPair& at, const Element* splitte
   return {at.low < 0 ? Element{0} : splitters[at.low], at.high >= end ? kNoElement<Element> : splitters[at.high]};
 }
 
-/// Which of a thread's items of a tile fall into the two bins, as masks.
+/// Masks of a thread's items of a tile that fall into the two bins.
 struct InBins {
   unsigned first = 0;
   unsigned middle = 0;
@@ -73,7 +73,7 @@ struct BinSizes {
   Count middle;
 };
 
-/// What the counting pass leaves: of each block, where in either bin its elements begin.
+/// The output of the counting pass: for each block, where its elements begin in either bin.
 struct Offsets {
   BinSizes* total;
   Count* first;
@@ -239,7 +239,7 @@ class RandomizedSelection {
   std::size_t blocks_;
   Buffer<Element> splitters_;
   Buffer<BinSizes> total_;
-  Buffer<Count> of_blocks_;  ///< of the first bin, then of the middle one
+  Buffer<Count> of_blocks_;  ///< counts of the blocks for the first bin, then for the middle one
   Buffer<unsigned> arrived_;
   PivotPair pivots_;
   BinSizes found_{};
@@ -260,7 +260,7 @@ extern const TopKAlgorithm randomized_select;
 const TopKAlgorithm randomized_select{
     .name = "cuda-randomized",
     .summary = "guesses two pivots around the k-th row from a random sample, checks, and selects between them",
-    .source = "randomized-selection-hpg11",
+    .source = "Monroe, Wendelberger, Michalak: Randomized Selection on the GPU, HPG 2011",
     .device = Device::cuda,
     .parameters = kParameters,
     .supports = needs_key_columns,

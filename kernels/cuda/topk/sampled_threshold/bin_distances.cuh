@@ -36,7 +36,7 @@ class BinDistances {
 
   __device__ void set(unsigned place, float distance) const { words_[place] = __float_as_uint(distance); }
 
-  /// Of the one at a place, among those of its bin, from `begin` to `end`.
+  /// Returns the rank of the element at a place, among those of its bin, from `begin` to `end`.
   __device__ Rank rank(unsigned place, unsigned begin, unsigned end) const {
     const float own = at(place);
     float below = 0;

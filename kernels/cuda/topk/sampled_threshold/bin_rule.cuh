@@ -22,7 +22,7 @@ struct BinRule {
   static constexpr unsigned kLowIntervals = 8;
 
   Element* knots = nullptr;      ///< in device memory: ascending, the last one is the threshold
-  unsigned count = 0;            ///< of knots, at most kMostKnots
+  unsigned count = 0;            ///< number of knots, at most kMostKnots
   unsigned width = 0;            ///< bins of the interval that ends at a knot
   unsigned low_bins = kLowBins;  ///< bins below the least knot, at least kLowBins: of narrow keys only so many are used
   std::uint64_t first = 0;       ///< the least bits of a row id in an element,
@@ -57,9 +57,9 @@ struct BinRule {
     return quotient(static_cast<float>(intervals * width / 2), extent + 1);
   }
 
-  /// Of the bins below all knots, how many lie between an element's and the least knot: half of them are equal. Then
-  /// the first doubling of that distance has 32, the next two together as many, the next four, and so on. None where
-  /// it is negative, as may be of an element that is not below all knots.
+  /// Returns how many of the bins below all knots lie between an element's and the least knot: half of them are equal.
+  /// Then the first doubling of that distance has 32, the next two together as many, the next four, and so on. Returns
+  /// 0 for a negative distance, as elements that are not below all knots may have.
   __device__ static unsigned steps_below(float steps, unsigned bins = kLowBins) {
     constexpr unsigned kBits = 5;
     constexpr float kDoubling = 1u << 23;
@@ -91,7 +91,7 @@ class KnotsOfBlock {
     __syncthreads();
   }
   __device__ void set_knot(const Rule& rule, unsigned i) { sorted_[i] = rule.knots[i]; }
-  /// Whether a knot has the key of the one before.
+  /// Returns true if a knot has the key of the one before.
   __device__ bool repeats_key(const Rule& rule, unsigned i) const {
     return i > 0 && Rule::key(rule.knots[i]) == Rule::key(rule.knots[i - 1]);
   }
@@ -137,11 +137,11 @@ class KnotsOfBlock {
     return static_cast<float>(keys) - (keys < kCloseKeys ? part : 0);
   }
 
-  /// Where an element lies between two knots, from 0 to 1: by key and row together where few keys lie between, which
-  /// may be integers that all occur. Else a part is for the lower one's key, another for the upper one's, so that of
-  /// few different keys each is divided by its rows; what lies between goes by key, and by row too where keys are
-  /// close. The first interval has only rows of its knot's key. Does not fall where the element rises, whatever is
-  /// rounded, and has no branches: lanes meet all cases.
+  /// Returns the place of an element between two knots, from 0 to 1: by key and row together if few keys lie between,
+  /// which may be integers that all occur. Otherwise a part is for the lower one's key, another for the upper one's, so
+  /// that each of few different keys is divided by its rows; elements between go by key, and by row too if keys are
+  /// close. The first interval has only rows of its knot's key. The result does not fall when the element rises,
+  /// however it is rounded, and there are no branches: lanes meet all cases.
   __device__ float part_of_interval(const Rule& rule, Element element, Element low, Element high, bool is_first) const {
     constexpr std::uint64_t kFewKeys = 8;
     const std::uint64_t keys = Rule::key(high) - Rule::key(low);
@@ -161,8 +161,8 @@ class KnotsOfBlock {
     return few ? part : (lower ? 0 : offset) + scale * part;
   }
 
-  /// So many bins below all knots have a width before it doubles, as a power of two, that there is one for every 32-bit
-  /// key.
+  /// Returns the logarithm of the number of bins below all knots that have a width before it doubles, such that there
+  /// is one for every 32-bit key.
   __device__ static unsigned fraction_bits(const Rule& rule) {
     constexpr unsigned kDoublings = 33;
     return 31 - static_cast<unsigned>(__clz(static_cast<int>(rule.low_bins / kDoublings)));
@@ -170,8 +170,8 @@ class KnotsOfBlock {
 
   Element sorted_[kMostKnots];
   float low_scale_;  ///< bins below all knots for a unit of distance from the least one, near it, unless they double
-  /// Of an interval's bins, for its lower knot's key, and for its upper one's: few where no two knots have one key, as
-  /// each may then have few rows.
+  /// Share of an interval's bins for its lower knot's key, and for its upper one's: small if no two knots have one key,
+  /// as each may then have few rows.
   float of_key_;
 };
 

@@ -23,14 +23,14 @@ struct Bins {
   Element* elements = nullptr;
   unsigned count = kBins;  ///< or kFewBins
   unsigned room = 0;       ///< for elements in each bin
-  /// Those that their bin has no room for, as they come.
+  /// Elements that their bin has no room for, as they come.
   Element* beyond = nullptr;
   uint2* places = nullptr;  ///< their bins, and their places there
   unsigned beyond_room = 0;
 
   __host__ __device__ bool some() const { return rule.count > 0; }
 
-  /// Of a bin, or of `beyond`, which is kBins.
+  /// Returns the counter of a bin, or of `beyond`, which is kBins.
   __device__ unsigned& size(unsigned bin) const { return sizes[place_of_size(bin)]; }
 
   /// By all threads of a grid.
@@ -90,8 +90,8 @@ struct BinSink {
     }
   }
 
-  /// Where so many of a stretch of rows are taken, they are sorted or equal, and neighbours go to one bin: one lane
-  /// asks for all of these.
+  /// Puts some elements. If so many of a stretch of rows are taken, they are sorted or equal, and neighbours go to one
+  /// bin: one lane asks for all of these.
   template <unsigned kItems, class Make>
   __device__ void put_some(unsigned taken, unsigned /*all*/, Make element) const {
     constexpr unsigned kAtATime = 32 / sizeof(Element);

@@ -31,8 +31,8 @@ struct ListSink {
     }
   }
 
-  /// Those of each lane's kItems elements that `taken` has a bit for, `all` in all. What lanes write together lies side
-  /// by side.
+  /// Puts those of each lane's kItems elements that `taken` has a bit for, `all` in all. Elements that lanes write
+  /// together lie side by side.
   template <unsigned kItems, class Make>
   __device__ void put_some(unsigned taken, unsigned all, Make element) const {
     const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
@@ -58,7 +58,7 @@ struct ListSink {
 /// Makes nothing.
 struct NoMake {};
 
-/// What one warp has found, and where it goes. All lanes call, with the same `held`.
+/// The elements that one warp has found, and their destination. All lanes call, with the same `held`.
 template <class Element, class Sink, unsigned kElements = 128>
 class CollectorTo {
  public:
@@ -121,7 +121,7 @@ class CollectorTo {
  private:
   static constexpr unsigned kFew = 32;
 
-  /// Where there is room for all of them.
+  /// Holds the elements of all lanes, for which there is room.
   template <class Make>
   __device__ void hold_in_turns(unsigned taken, Make element) {
     const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
@@ -157,7 +157,7 @@ class CollectorTo {
   unsigned held_ = 0;
 };
 
-/// Of what goes to a list.
+/// Collects elements that go to a list.
 template <class Element, unsigned kElements = 128>
 class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
  public:

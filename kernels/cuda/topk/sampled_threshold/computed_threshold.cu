@@ -22,7 +22,7 @@ struct ScoreKind {
   bool with_sign;
   bool high;
 
-  /// What a score differs by, in its bits, from a double or int64 of the same order.
+  /// Returns the bits in which a score differs from a double or int64 of the same order.
   __device__ std::uint64_t turned() const { return is_float || with_sign ? 0 : std::uint64_t{1} << 63; }
   __device__ std::uint64_t key(std::uint64_t bits, bool valid) const {
     if (!valid) return kNullKey<std::uint64_t>;
@@ -67,7 +67,7 @@ struct ComputedRows {
   }
 };
 
-/// What find_threshold takes its sample from: elements that were sampled before.
+/// The source of find_threshold's sample: elements that were sampled before.
 struct SampledScores {
   using Kind = LongElements;
   using Key = Kind::Key;
@@ -92,11 +92,11 @@ __global__ void __launch_bounds__(kSampleOfScoresThreads)
 struct ComputedTurns {
   static constexpr unsigned kTilesOfLater = 4;
 
-  unsigned blocks;    ///< that take turns
+  unsigned blocks;    ///< blocks that take turns
   unsigned in_turns;  ///< tiles
-  unsigned tiles;     ///< of all rows
+  unsigned tiles;     ///< tiles of all rows
 
-  /// Those of this block.
+  /// Returns the tiles of this block.
   __device__ MachineTiles of_block() const {
     if (blockIdx.x < blocks) return {blockIdx.x, blocks, in_turns, blocks, tiles};
     const unsigned first = in_turns + (blockIdx.x - blocks) * kTilesOfLater;
@@ -104,9 +104,10 @@ struct ComputedTurns {
   }
 };
 
-/// Of each row the program leaves the score, and, where there is a condition, its truth. Few scores are at or below the
-/// threshold: the condition is computed, and what only it needs is read, where one of a warp's is; so is a square root
-/// that the score ends with. But where rows may fail, all conditions have to be computed.
+/// Keeps the candidates. The program leaves a score for each row, and, if there is a condition, its truth. Few scores
+/// are at or below the threshold: the condition is computed, and its own columns are read, only if a score of the warp
+/// is; the same holds for a square root that the score ends with. But if rows may fail, all conditions have to be
+/// computed.
 template <class Form>
 __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     keep_computed(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
@@ -214,7 +215,7 @@ DeviceExpression joined(const ComputedScan& scan) {
   return both;
 }
 
-/// Of what is always read.
+/// Returns the bytes of a row that are always read.
 std::size_t bytes_of_row(const StepProgram& program) {
   std::size_t bytes = 0;
   for (int c = 0; c < program.first_columns; ++c) bytes += bytes_of(program.columns[c].stored);

@@ -10,7 +10,7 @@
 #include "kernels/cuda/topk/sampled_threshold/wide_scan.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
-// What the blocks of a scan do before its threshold is known, when memory would be idle.
+// Looks at tiles before the scan's threshold is known, while memory would be idle.
 namespace skyrank::kernels::cuda {
 
 /// Each block's first tile is brought to the L2 cache.
@@ -46,7 +46,7 @@ class LookAhead {
   struct Memory {
     Key least[kTiles][kLanes];
   };
-  /// What is to be read again: lanes' parts of tiles, by number of both.
+  /// The loads to read again: lanes' parts of tiles, by number of both.
   struct Again {
     unsigned char parts[kTiles * kLanes];
   };

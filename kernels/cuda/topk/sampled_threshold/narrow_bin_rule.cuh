@@ -9,9 +9,9 @@
 // How candidates with keys of 1 or 2 bytes are divided into bins.
 namespace skyrank::kernels::cuda {
 
-/// As KnotsOfBlock, of elements with narrow keys and rows of 32 bits. Besides what it tells of the intervals that end
-/// at the knots. Keys between two knots may all occur, and their rows, so that keys and rows together are spread evenly
-/// where either are; of the keys of two knots themselves, the rows may lie close together.
+/// Does what KnotsOfBlock does, for elements with narrow keys and rows of 32 bits, and keeps what it finds of the
+/// intervals that end at the knots. Keys between two knots may all occur, and their rows, so that keys and rows
+/// together are spread evenly if either are; the rows of the keys of two knots themselves may lie close together.
 template <class Element>
 class NarrowKnotsOfBlock {
  public:
@@ -61,12 +61,13 @@ class NarrowKnotsOfBlock {
  private:
   /// The first bins, for rows of key zero.
   static constexpr unsigned kBinsOfZero = kLowBins / 4;
-  /// Where rows of a key seem to lie close together, or one of many keys to have many: by distance from the knots.
+  /// Marks intervals divided by distance from the knots: rows of a key seem to lie close together, or one of many keys
+  /// to have many.
   static constexpr float kByDistance = 0;
   /// The same where keys and rows seem to rise or fall together: of keys between by distance from a diagonal.
   static constexpr float kByDiagonal = -1;
 
-  /// Of an interval whose knots have different keys, whether its bins are not to be equal.
+  /// Decides, for an interval whose knots have different keys, if its bins are not to be equal.
   __device__ void set_interval_of_keys(const Rule& rule, unsigned i) {
     constexpr unsigned kFewKeys = 8;
     constexpr float kFewRows = 64;         // may have one bin
@@ -151,9 +152,10 @@ class NarrowKnotsOfBlock {
     return same == 0 ? 0 : quotient(static_cast<float>(extent), static_cast<float>(same));
   }
 
-  /// Where an element lies between two knots of different keys, from 0 to 1. The rows of either knot's key are divided
-  /// by their distance from it, most of their bins as closely as the intervals beside this one tell, the others evenly:
-  /// chance may put knots close together. Does not fall where the element rises, whatever is rounded.
+  /// Returns the place of an element between two knots of different keys, from 0 to 1. The rows of either knot's key
+  /// are divided by their distance from it, most of their bins as closely as the intervals beside this one tell, the
+  /// others evenly: chance may put knots close together. The result does not fall when the element rises, however it is
+  /// rounded.
   __device__ float part_of_close(const Rule& rule, Element element, unsigned interval) const {
     constexpr float kOfClose = 0.75f;
     const unsigned low_key = keys_[interval - 1];
@@ -177,8 +179,8 @@ class NarrowKnotsOfBlock {
     return lower ? part : 1 - part;
   }
 
-  /// Where a row lies among those of one of the keys between two knots, from 0 to 1: on a diagonal among as many rows
-  /// before and behind the one that is likely as a key seems to have.
+  /// Returns the place of a row among those of one of the keys between two knots, from 0 to 1: on a diagonal, among as
+  /// many rows before and behind the likely one as a key seems to have.
   __device__ float part_of_key(const Rule& rule, std::uint64_t row, float which, unsigned interval) const {
     if (scales_[interval] == kByDistance) return quotient(static_cast<float>(row), static_cast<float>(rule.rows));
     const std::uint64_t low = row_of(rule, interval - 1);
@@ -201,8 +203,8 @@ class NarrowKnotsOfBlock {
   /// Bins for a unit of place; kByDistance or kByDiagonal where these are not equal. The first one is that below all
   /// knots.
   float scales_[kMostKnots];
-  /// So many rows lie from one knot to the next, in the mean of a few that have the key of the knot before; and of such
-  /// that have that of the knot. 0 where none has. With kByDiagonal half of the most rows that a key seems to have.
+  /// Distances in rows from one knot to the next: the mean of a few knots with the key of the knot before, and of such
+  /// with the key of the knot. 0 if there is none. With kByDiagonal half of the most rows that a key seems to have.
   float below_[kMostKnots];
   float above_[kMostKnots];
   Element last_;

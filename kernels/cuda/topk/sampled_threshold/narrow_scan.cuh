@@ -8,9 +8,9 @@
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 
-// What a scan keeps of tiles of keys of 1 or 2 bytes. Keys stay together as they were loaded and are compared several
-// at a time; few loads have one that is wanted, and those are looked at one after another, in a loop that needs few
-// registers, so that as many loads are under way as of wider keys.
+// Selects from tiles of keys of 1 or 2 bytes. Keys stay together as they were loaded and are compared several at a
+// time. Few loads have one that is wanted, and those are looked at one after another, in a loop that needs few
+// registers, so that as many loads are under way as for wider keys.
 namespace skyrank::kernels::cuda {
 
 /// Keys of a tile that a thread has loaded, by bits. Loads are parts of 4 bytes, compared as they are: the bit of the
@@ -37,7 +37,8 @@ class KeysOfTile {
     }
   }
 
-  /// Where a key lies, from the first of the loads on, of which each begins so many rows after the one before.
+  /// Returns the place of a key, counted from the first of the loads, each of which begins so many rows after the one
+  /// before.
   __device__ static unsigned offset(unsigned rows_apart, unsigned word, unsigned bit) {
     const unsigned part = word * kBits + bit % kBits;
     return part / kPartsOfLoad * rows_apart + part % kPartsOfLoad * (4 / sizeof(Key)) + bit / kBits;

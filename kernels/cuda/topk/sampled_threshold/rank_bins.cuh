@@ -23,8 +23,8 @@ inline constexpr unsigned kRankThreads = 1024;
 /// Ranks that one block is to find at most.
 inline constexpr std::size_t kMostOfShare = 2048;
 
-/// What one block has of the answer: all bins that begin in its part of the ranks. kLittle: on a device whose blocks
-/// have less than 153 KiB of shared memory, but 90 at least, it has room for half as many elements.
+/// The part of the answer that one block has: all bins that begin in its part of the ranks. kLittle: on a device whose
+/// blocks have less than 153 KiB of shared memory, but 90 at least, it has room for half as many elements.
 template <class Element, bool kLittle = false>
 class BinShare {
  public:
@@ -32,7 +32,8 @@ class BinShare {
   static constexpr unsigned kManyItems = sizeof(Element) == 8 && !kLittle ? 15 : kFewItems;
   /// Elements that it has room for.
   static constexpr unsigned kRoom = kRankThreads * kManyItems;
-  /// Where no bin has more elements, an element is compared with all others of its bin; else with sorted runs of them.
+  /// If no bin has more elements, an element is compared with all others of its bin; otherwise with sorted runs of
+  /// them.
   static constexpr unsigned kMostCompared = 128;
   /// Bins of more elements are large: each is divided again, among bins of its own.
   static constexpr unsigned kMostCounted = 512;
@@ -161,7 +162,7 @@ class BinShare {
   __device__ BinDistances distances() const {
     return {reinterpret_cast<unsigned*>(elements_ + size_), bins_.rule.rows};
   }
-  /// Of shares up to kMostOfShare, unless the last bin has so many elements that all are merged.
+  /// Returns true for shares up to kMostOfShare, unless the last bin has so many elements that all are merged.
   __device__ bool has_distances() const {
     static_assert(kLittle ||
                   (kMostOfShare + kMostDivided) * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element));
@@ -187,7 +188,7 @@ class BinShare {
     rank_by_runs_of_elements(ranked);
   }
 
-  /// Those whose distance no other one has. Whether all are.
+  /// Ranks the elements whose distance no other one has. Returns true if these are all.
   __device__ bool rank_by_runs_of_distances(const Ranked<Element>& ranked) const {
     if (!distances().sort_runs(size_, [&](unsigned i) { return bin_at(before_ + i); })) return false;
     bool sure = true;
@@ -333,7 +334,7 @@ class BinShare {
   const Bins<Element>& bins_;
   Shared& shared_;
   Element* elements_;
-  unsigned* begins_;  ///< of this share's bins, as ranks
+  unsigned* begins_;  ///< starts of this share's bins, as ranks
   unsigned before_ = 0;
   unsigned size_ = 0;
 };

@@ -15,8 +15,8 @@
 #include "kernels/cuda/topk/sampled_threshold/threshold.cuh"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 
-// What all selections that guess a threshold share on the host: the first kernel and the last one, and the memory of
-// what a scan between them keeps.
+// Host code that all selections share that guess a threshold: the first kernel and the last one, and the memory of the
+// elements that a scan between them keeps.
 namespace skyrank::kernels::cuda {
 
 /// Memory of a sample, of bins, and of a list.
@@ -36,7 +36,7 @@ class SampledBins {
   bool some() const { return kept_.bins.some(); }
   Element* list() { return memory_.data(); }
 
-  /// What kernels know of the bins, of elements with row ids from `first` on, `rows` of them.
+  /// Returns the bins as kernels see them, for elements with row ids from `first` on, `rows` of them.
   Bins<Element> bins(std::uint64_t first, std::uint64_t rows) {
     if (!some()) return {};
     const BinPlan& size = kept_.bins;
@@ -95,7 +95,7 @@ class SampledBins {
   KeptPlan kept_;
   DeviceContext& device_;
   Buffer<Element> memory_;  ///< the list, the minima of the sample's groups, knots, what bins hold, what is beyond
-  Buffer<unsigned> sizes_;  ///< of bins
+  Buffer<unsigned> sizes_;  ///< counters of the bins
   Buffer<uint2> places_;
 };
 

@@ -15,10 +15,10 @@
 #include "kernels/cuda/topk/tiles.cuh"
 
 // The best path: the keys are read once. A sample gives a threshold that a little more than k elements lie at or below;
-// one pass compares every key with it and keeps those elements; the k least of them are the answer (the idea of
-// randomized-selection-hpg11, section 5, with one pivot). Elements are distinct, so ties need no care: of equal keys,
-// the threshold's row id keeps as many as are wanted. A threshold that kept too few or too many is found out on the
-// device, and another algorithm answers.
+// one pass compares every key with it and keeps those elements; the k least of them are the answer (the idea of Monroe
+// et al., HPG 2011, section 5, with one pivot). Elements are distinct, so ties need no care: of equal keys, the
+// threshold's row id keeps as many as are wanted. A threshold that kept too few or too many is found out on the device,
+// and another algorithm answers.
 //
 // Floor: n keys read. Besides: 32 bytes for each sampled row, and some multiple of k elements that are sorted. Nothing
 // waits for the device in between.
@@ -28,24 +28,24 @@ namespace {
 template <class E>
 constexpr bool kNarrow = sizeof(typename E::Key) < 4;
 
-/// Of a load of a thread. A warp whose 512 keys of 1 byte are all candidates takes 13 us to put them in bins, and other
-/// warps wait for it.
+/// Bytes that one thread loads at a time. A warp whose 512 keys of 1 byte are all candidates takes 13 us to put them in
+/// bins, and other warps wait for it.
 template <class E>
 constexpr unsigned kLoadBytes = sizeof(typename E::Key) == 1 ? 8 : 16;
 
-/// What a scan reads: tiles of so many loads a thread. Those of narrow keys may be of 8 bytes.
+/// The tiles that a scan reads, of so many loads a thread. Those of narrow keys may be of 8 bytes.
 template <class E, unsigned kLoads, unsigned kBytes>
 using ScannedKeys =
     std::conditional_t<kNarrow<E>, NarrowTiles<E, kScanThreads, kLoads, kBytes>, WideTiles<E, kScanThreads, kLoads>>;
 
-/// Of which a sample is taken, row by row.
+/// Row accessor of the sampling kernel.
 template <class E>
 using SampledKeys = KeyTiles<E, kScanThreads>;
 
 struct SampledThreshold {
   using Fallback = RadixSelect;
 
-  /// Of keys of 1 and 2 bytes as they are.
+  /// Returns true if keys of 1 and 2 bytes are read as they are.
   static bool can_guess_narrow(std::size_t n, std::size_t k) { return n > kMostCounted && can_guess(n, k); }
 
   static bool can_guess(std::size_t n, std::size_t k) {
@@ -113,9 +113,9 @@ struct SampledThreshold {
     sampled.rank(bins, guess, answer);
   }
 
-  /// Whether the scan's blocks look at their first tiles while the threshold is not known. Of narrow keys many of what
-  /// a thread has loaded of a tile may have a wanted one, and be read again. Of 1 byte that takes longer, so there may
-  /// be fewer.
+  /// Returns true if the scan's blocks should look at their first tiles before the threshold is known. Many of a
+  /// thread's loads of narrow keys may have a wanted one, and be read again. For keys of 1 byte that takes longer, so
+  /// there may be fewer.
   template <class E>
   static bool looks_ahead(const Run& run, std::size_t n, const ThresholdPlan& plan) {
     constexpr std::size_t kOfThread = 64 / sizeof(typename E::Key);
@@ -123,7 +123,7 @@ struct SampledThreshold {
     return run.device.properties().capability >= 90 && (!kNarrow<E> || kSeldom * kOfThread * plan.expected <= n);
   }
 
-  static constexpr unsigned kBytesOfTile = 64;  ///< that a thread reads
+  static constexpr unsigned kBytesOfTile = 64;  ///< bytes that a thread reads
 
   /// Calls `scan` with the keys in tiles of 64 bytes a thread, or of half as many loads, down to kLeastLoads, where
   /// there would not be one for each block: of sorted rows few tiles have all candidates. `ahead`: whether blocks look
@@ -193,7 +193,7 @@ extern const TopKAlgorithm sampled_threshold;
 const TopKAlgorithm sampled_threshold{
     .name = "cuda-sampled-threshold",
     .summary = "keeps what a threshold from a sample lets through in one pass over the keys, then selects exactly",
-    .source = "own design, after randomized-selection-hpg11, section 5",
+    .source = "own design, after Monroe, Wendelberger, Michalak: Randomized Selection on the GPU, HPG 2011, section 5",
     .device = Device::cuda,
     .parameters = {},
     .supports = needs_key_columns,

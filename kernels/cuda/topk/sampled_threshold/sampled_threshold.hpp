@@ -9,7 +9,8 @@
 // cuda-sampled-threshold without the way there and back: launches over keys in device memory, for a graph to capture.
 namespace skyrank::kernels::cuda::topk {
 
-/// Whether the k best of n rows are found by a threshold: up to 8,192 rows, and k <= n / 4 up to some 18 million.
+/// Returns true if the k best of n rows are found by a threshold: up to 8,192 rows, and k <= n / 4 up to some 18
+/// million.
 bool can_queue_least(std::size_t n, std::size_t k);
 
 /// Puts on the device's stream, and waits for nothing: the row ids of the k least of n elements, by key, then ascending

@@ -20,9 +20,9 @@
 #include "kernels/cuda/topk/sampled_threshold/sampled_bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/threshold.cuh"
 
-// What selections from rows without keys in memory share: a threshold from a sample, the candidates that one pass
-// keeps, their order. To the sample, rows that do not pass the filter have the greatest key. Where one of those is the
-// threshold, few rows pass: all of these are candidates then.
+// The parts that selections from rows without keys in memory share: a threshold from a sample, the candidates that one
+// pass keeps, their order. In the sample, rows that do not pass the filter have the greatest key. If one of those is
+// the threshold, few rows pass: all of these are candidates then.
 namespace skyrank::kernels::cuda {
 
 /// Elements that are to be kept: those at or below the threshold.
@@ -33,7 +33,7 @@ struct Wanted {
 
   Element threshold;
 
-  /// Whether all rows that pass are.
+  /// Returns true if all rows that pass are candidates.
   __device__ bool holds_all() const { return most() == kNullKey<Key>; }
   __device__ bool holds(Element element) const { return element <= threshold || holds_all(); }
   /// The greatest key of an element that is.
@@ -45,7 +45,7 @@ struct TieLimit {
   unsigned row;
   bool from_row;
 
-  /// Whether of neighbouring rows none is.
+  /// Returns true if none of some neighbouring rows is wanted.
   __device__ bool leaves_all(unsigned first, unsigned last) const { return from_row ? last < row : first > row; }
 };
 
@@ -56,8 +56,8 @@ __device__ TieLimit tie_limit(const Kind& kind, const Wanted<Kind>& wanted) {
   return {wanted.holds_all() ? none_left : static_cast<unsigned>(kind.row(wanted.threshold)), from_row};
 }
 
-/// Where the candidates of a scan go: to bins where there are some, else to a list. To the list too where all rows that
-/// pass are candidates, as a sample says nothing of those.
+/// The destination of a scan's candidates: bins if there are some, otherwise a list. A list too if all rows that pass
+/// are candidates, because a sample says nothing of those.
 template <class Element>
 struct ScanTarget {
   Guess<Element>* guess;
@@ -92,7 +92,7 @@ __device__ ScanSink<Element> sink_of(const ScanTarget<Element>& target, bool hol
   return {target, holds_all ? nullptr : &knots};
 }
 
-/// What a scan does while its threshold is being found, and counts in after that.
+/// The settings of a scan while its threshold is being found, and its counters after that.
 struct ScanStart {
   bool looks_ahead = false;
   Zeros counters = {};

@@ -65,7 +65,7 @@ inline constexpr unsigned kBlocks = kForm == ScanForm::general ? (kTerms > 4 ? 2
 /// what was read of it before is kept.
 inline constexpr unsigned kMostExactTerms = 4;
 
-/// What a thread has read of the columns of a score.
+/// The values that a thread has read of the columns of a score.
 template <unsigned kTerms, unsigned kAtATime, ScanForm kForm>
 struct ReadTerms {
   ReadValues<kAtATime, kForm> columns[kTerms];
@@ -81,8 +81,8 @@ struct ReadTerms {
   }
 };
 
-/// What a first look at a thread's rows finds: scores, whether rows have one or not, and bits of those that pass the
-/// ranges of the score's own columns.
+/// The result of a first look at a thread's rows: scores, for rows with and without one, and bits of those that pass
+/// the ranges of the score's own columns.
 template <class Key, unsigned kRows>
 struct FirstLook {
   Scores<Key, kRows> scores;
@@ -106,7 +106,7 @@ __device__ FirstLook<Key, kAtATime * kRowsOfGroup> look_first(const ReadScan& sc
   return look;
 }
 
-/// Those of a thread's wanted rows that pass a column which is no part of the score, and is read for them alone.
+/// Returns those of a thread's wanted rows that pass a column which is no part of the score and is read for them alone.
 template <unsigned kAtATime, ScanForm kForm>
 __device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t first, unsigned wanted) {
   ReadValues<kAtATime, kForm> read{};
@@ -134,8 +134,8 @@ __device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t firs
   return passing;
 }
 
-/// What NULLs in the columns of the score make of a thread's wanted rows: bits of those that pass, and of those that
-/// have no score, which do so only where `nulls_too`; other bits mean nothing.
+/// The effect of NULLs in the columns of the score on a thread's wanted rows: bits of those that pass, and of those
+/// that have no score, which pass only where `nulls_too`; other bits mean nothing.
 struct LookAtNulls {
   unsigned passing;
   unsigned null = 0;
@@ -221,7 +221,7 @@ __device__ void keep_passing(const Rows& rows, const Wanted<typename Rows::Kind>
 /// parts of a warp at a time. Some multiprocessors are up to a quarter faster than others.
 struct ScanTurns {
   static constexpr unsigned kQueues = 32;        ///< a counter counts every 5 ns
-  static constexpr unsigned kWordsOfQueue = 32;  ///< so that each has a line of the cache
+  static constexpr unsigned kWordsOfQueue = 32;  ///< words between counters, so that each has a cache line
   static constexpr unsigned kOfTicket = 2;       ///< parts, during whose reads the next ticket comes
 
   unsigned ahead;      ///< turns in which blocks look at a tile before the threshold is known
@@ -237,7 +237,7 @@ class SharedParts {
 
   __device__ explicit SharedParts(const ScanTurns& turns) : turns_(turns) { ask(); }
 
-  /// Whether there is one more, `part`.
+  /// Returns true, and sets `part`, if there is one more.
   __device__ bool next(unsigned& part) {
     if (left_ > 0) {
       --left_;
@@ -275,7 +275,7 @@ class GroupsInTurn {
   __device__ GroupsInTurn(const ScanTurns& turns, unsigned again)
       : turns_(turns), parts_(turns), again_(again), tile_(blockIdx.x + turns.ahead * gridDim.x) {}
 
-  /// Whether there is something.
+  /// Returns true, and sets `first`, if there is something left.
   __device__ bool next(unsigned& first) {
     unsigned part = 0;
     if (again_ != 0) {
@@ -474,7 +474,7 @@ ScanTurns turns_of(const ThresholdPlan& plan, std::size_t n, unsigned tile, std:
           .counters = nullptr};
 }
 
-/// Of what is always read.
+/// Returns the bytes of a row that are always read.
 std::size_t bytes_of_row(const ColumnScan& scan) {
   std::size_t bytes = 0;
   for (int c = 0; c < scan.terms; ++c) bytes += bytes_of(scan.columns[c].stored);

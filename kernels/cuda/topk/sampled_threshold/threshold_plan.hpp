@@ -15,7 +15,7 @@ std::size_t poisson_quantile(double mean, double risk);
 /// rank `rank` among those is the threshold. It lies a little above that of the same rank in the whole sample.
 struct ThresholdPlan {
   std::size_t blocks = 0;
-  std::size_t rows = 0;      ///< that each of them samples, a power of two up to kMostOfBlock
+  std::size_t rows = 0;      ///< rows that each block samples, a power of two up to kMostOfBlock
   std::size_t group = 0;     ///< sampled rows, a power of two from 2 to `rows`
   std::size_t rank = 0;      ///< from 1, at most as many as there are groups
   std::size_t expected = 0;  ///< candidates that the scan keeps, in the mean
@@ -41,7 +41,7 @@ inline constexpr unsigned kLowBins = 512;
 /// One less than a power of two, by which a search halves them: a block of 128-bit elements has its knots and what else
 /// it knows of them in 2 KiB.
 inline constexpr unsigned kMostKnots = 127;
-inline constexpr unsigned kRoomForKnots = kMostKnots + 1;  ///< that keep what lies behind them aligned
+inline constexpr unsigned kRoomForKnots = kMostKnots + 1;  ///< keeps the data behind the knots aligned
 /// Candidates that bins are meant for: with more of them each would have too many.
 inline constexpr std::size_t kMostBinned = std::size_t{1} << 19;
 
@@ -49,20 +49,20 @@ inline constexpr std::size_t kMostBinned = std::size_t{1} << 19;
 inline constexpr std::size_t kTimesClustered = 24;
 inline constexpr std::size_t kMostClustered = 512;
 
-/// Where it is counted how many elements a bin has, or, as if it were the last one, how many are beyond all of them: in
-/// every other 64 bytes, as the L2 cache takes 5 ns for each count in a line of 128.
+/// Index of a bin's counter; kBins is the counter of elements beyond all bins. Counters lie in every other 64 bytes,
+/// because the L2 cache takes 5 ns for each count in a line of 128.
 SKYRANK_HD constexpr unsigned place_of_size(unsigned bin) {
   constexpr unsigned kTogether = 16;
   constexpr unsigned kLine = 32;
   return bin / kTogether * kLine + bin % kTogether;
 }
 inline constexpr std::size_t kSizesOfBins = place_of_size(kBins) + 1;
-inline constexpr std::size_t kPlaceBytes = 8;  ///< of what is beyond: its bin, and its place there
+inline constexpr std::size_t kPlaceBytes = 8;  ///< an element beyond its bin: its bin, and its place there
 
 /// How candidates are kept in bins (bins.cuh). There are none where there are no knots.
 struct BinPlan {
   unsigned count = 0;     ///< kBins or kFewBins
-  unsigned knots = 0;     ///< of the sample, the threshold included
+  unsigned knots = 0;     ///< knots of the sample, the threshold included
   unsigned width = 0;     ///< bins of the interval that ends at a knot
   unsigned low_bins = 0;  ///< bins below the least knot
   unsigned room = 0;      ///< elements in each bin
@@ -75,16 +75,17 @@ struct BinPlan {
 /// plan.expected <= kMostBinned.
 BinPlan plan_bins(const ThresholdPlan& plan);
 
-/// What a scan keeps candidates in: bins, a list, or both.
+/// The places where a scan keeps candidates: bins, a list, or both.
 struct KeptPlan {
   BinPlan bins = {};
   std::size_t listed = 0;  ///< elements that the list has room for, rounded up to whole sectors of memory
 };
 
-/// Of candidates for the k best of keys in memory, which are elements of so many bytes. `narrow`: keys of 1 or 2 bytes.
+/// Plans for candidates of the k best of keys in memory, which are elements of so many bytes. `narrow`: keys of 1 or 2
+/// bytes.
 KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, std::size_t element_bytes, bool narrow);
 
-/// Of candidates among rows whose keys a scan makes.
+/// Plans for candidates among rows whose keys a scan makes.
 KeptPlan plan_kept_of_scan(const ThresholdPlan& plan);
 
 /// Elements of temporary memory: the list, the minima of the sample's groups, knots, bins, and what is beyond these.

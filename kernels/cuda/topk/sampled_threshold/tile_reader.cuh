@@ -14,8 +14,8 @@
 // tile's loads are late by all that is done between two tiles.
 namespace skyrank::kernels::cuda {
 
-/// Which keys of a stretch may be wanted. Of the rows of the threshold's key those up to the threshold's row are, or
-/// from it on where ties go to the last ones.
+/// Decides which keys of a stretch may be wanted. Rows of the threshold's key are wanted up to the threshold's row, or
+/// from it on if ties go to the last ones.
 template <class Rows>
 class StretchBound {
  public:
@@ -36,9 +36,9 @@ class StretchBound {
     hold_in_register(end_tile_);
   }
 
-  /// Whether a tile may have some. Where the threshold's key is zero, most have none and need not be read.
+  /// Returns true if a tile may have wanted keys. If the threshold's key is zero, most have none and need not be read.
   __device__ bool may_be_in(unsigned tile) const { return first_tile_ <= tile && tile < end_tile_; }
-  /// Whether such a key of a tile may be wanted.
+  /// Returns true if such a key of a tile may be wanted.
   __device__ bool admits(Key key, const OfTile& stretches) const {
     const bool ties = ties_any(stretches);
     if constexpr (kNarrow)
@@ -46,13 +46,13 @@ class StretchBound {
     else
       return ties ? key <= limit_ : key < limit_;
   }
-  /// Whether such a key may be wanted, of one of the wanted rows, and whether it depends on the row.
+  /// Returns true if such a key may be wanted for one of the wanted rows; ties_with tells if that depends on the row.
   __device__ bool admits_some(Key key) const { return key <= static_cast<Key>(limit_); }
   __device__ bool ties_with(Key key) const { return key == static_cast<Key>(limit_); }
 
-  /// Of narrow keys, the greatest that may be in a stretch; -1 where none is.
+  /// Returns the greatest narrow key that may be wanted in a stretch; -1 if there is none.
   __device__ int most(unsigned stretch) const { return limit_ - (ties(stretch) ? 0 : 1); }
-  /// Whether it depends on the row, too, in any of a tile's stretches.
+  /// Returns true if that depends on the row, too, in any of a tile's stretches.
   __device__ bool any_mixed(const OfTile& stretches) const {
     bool any = false;
 #pragma unroll
@@ -60,11 +60,11 @@ class StretchBound {
     return any;
   }
 
-  /// Of wide keys, the greatest that may be in a tile which has admitted one.
+  /// Returns the greatest wide key that may be wanted in a tile which has admitted one.
   __device__ Key most(const OfTile& stretches) const {
     return static_cast<Key>(limit_ - (ties_any(stretches) ? 0 : 1));
   }
-  /// Whether it is less in some of the stretches, or depends on the row, too.
+  /// Returns true if that is less in some of the stretches, or depends on the row, too.
   __device__ bool mixed(const OfTile& stretches) const {
     const unsigned first = stretches[0];
     const unsigned last = stretches[Rows::kLoadsOfTile - 1];
@@ -79,9 +79,9 @@ class StretchBound {
 
   std::conditional_t<kNarrow, int, Key> limit_;
   unsigned row_;         ///< the stretch of the threshold's row
-  unsigned first_;       ///< of the stretches of which rows of the threshold's key may be wanted,
+  unsigned first_;       ///< first of the stretches whose rows of the threshold's key may be wanted,
   unsigned others_;      ///< and how many more there are
-  unsigned least_load_;  ///< that of a tile which is the first to be among these
+  unsigned least_load_;  ///< load of a tile that is the first to be among these
   unsigned first_tile_ = 0;
   unsigned end_tile_ = ~0u;
 };
@@ -126,7 +126,7 @@ __device__ Key least_of(const Key (&keys)[kItems]) {
   return least;
 }
 
-/// What a thread has loaded of a tile.
+/// The words that a thread has loaded of a tile.
 template <unsigned kLoads>
 struct LoadedWords {
   uint4 words[kLoads];
@@ -191,7 +191,7 @@ class TileReader {
 
   const Rows& rows_;
   unsigned thread_;
-  std::uintptr_t from_;  ///< where the thread's part of the first stretch lies
+  std::uintptr_t from_;  ///< address of the thread's part of the first stretch
 };
 
 }  // namespace skyrank::kernels::cuda

@@ -7,7 +7,7 @@
 #include "kernels/cuda/device/registers.cuh"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 
-// What a scan keeps of tiles of keys of 4 or 8 bytes.
+// Selects from tiles of keys of 4 or 8 bytes.
 namespace skyrank::kernels::cuda {
 
 /// Tells use(bits, element, element_at) which of a tile's elements, loaded by a thread, are at or below the threshold.

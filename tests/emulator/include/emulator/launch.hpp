@@ -9,7 +9,7 @@
 
 namespace skyrank::emulator {
 
-/// What one CUDA thread does: `run(arguments)`.
+/// The work of one CUDA thread: `run(arguments)`.
 struct ThreadFunction {
   void (*run)(const void* arguments) = nullptr;
   const void* arguments = nullptr;

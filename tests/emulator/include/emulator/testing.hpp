@@ -4,7 +4,7 @@
 
 namespace skyrank::emulator {
 
-/// What has been made through the runtime and not given back.
+/// Objects that the runtime has made and not destroyed.
 struct Live {
   std::size_t device_allocations = 0;
   std::size_t device_bytes = 0;

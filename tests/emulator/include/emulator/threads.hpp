@@ -6,7 +6,7 @@
 
 #include "vector_types.h"
 
-// What a CUDA thread knows of itself, and how it meets others of its block and warp.
+// The identity of a CUDA thread, and its meetings with others of its block and warp.
 
 namespace skyrank::emulator {
 
@@ -15,13 +15,13 @@ struct Place {
   const char* file = nullptr;
   int line = 0;
 
-  /// As the default of a parameter: where its function is called.
+  /// Returns the place where a function is called, as the default of its parameter.
   static constexpr Place here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 };
 
 }  // namespace skyrank::emulator
 
-/// Of the thread that runs.
+/// Coordinates of the running thread.
 extern uint3 threadIdx;
 extern uint3 blockIdx;
 extern dim3 blockDim;
@@ -34,7 +34,7 @@ void* emulated_dynamic_shared(skyrank::emulator::Place place = skyrank::emulator
 
 namespace skyrank::emulator {
 
-/// What threads of a block or of a warp do together. Only those in the same one meet.
+/// Operations that threads of a block or of a warp do together. Only those in the same one meet.
 enum class Collective : std::uint8_t {
   syncthreads,
   syncthreads_count,

@@ -96,7 +96,7 @@ class Case {
     return score + (from_below ? " > " : " <= ") + bound;
   }
 
-  /// Of some of the preference's columns, each with the sign that its direction asks for.
+  /// Returns a sum of some of the preference's columns, each with the sign that its direction asks for.
   std::string sum(bool score_high) {
     std::string text;
     for (const auto& [name, is_high] : high_) {

@@ -7,8 +7,8 @@
 
 #include "engine/device/resident.hpp"
 #include "engine/keys/combine_keys.hpp"
-#include "engine/keys/device_keys.hpp"
-#include "engine/keys/make_device_keys.hpp"
+#include "engine/keys/device/device_keys.hpp"
+#include "engine/keys/device/make_device_keys.hpp"
 #include "engine/operators/segment_tasks.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/partitions.hpp"

@@ -1,4 +1,4 @@
-#include "engine/keys/make_device_keys.hpp"
+#include "engine/keys/device/make_device_keys.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -11,7 +11,7 @@
 #include "engine/device/translate.hpp"
 #include "engine/expression/numeric.hpp"
 #include "engine/expression/vec.hpp"
-#include "engine/keys/device_keys.hpp"
+#include "engine/keys/device/device_keys.hpp"
 #include "engine/keys/distance.hpp"
 #include "engine/keys/key_memory.hpp"
 

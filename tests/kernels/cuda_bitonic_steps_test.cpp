@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cuda/topk/bitonic/steps.hpp"
+#include "kernels/papers/cuda/topk/bitonic/steps.hpp"
 
 // The plans of bitonic top-k on the GPU, carried out here by their definition.
 namespace skyrank::kernels::tests {

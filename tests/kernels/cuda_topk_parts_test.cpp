@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#include "kernels/cuda/topk/dr_topk/subrange.hpp"
-#include "kernels/cuda/topk/randomized_select/pivots.hpp"
+#include "kernels/papers/cuda/topk/dr_topk/subrange.hpp"
+#include "kernels/papers/cuda/topk/randomized_select/pivots.hpp"
 
 // What GPU top-k algorithms decide on the host.
 namespace skyrank::kernels::tests {

@@ -12,19 +12,31 @@ import re
 import subprocess
 import sys
 
+# Kernels that plans use. Only tests reach past the registry to the papers' algorithms.
+PRODUCTION_KERNELS = ["kernels", "kernels/common", "kernels/cpu", "kernels/cuda"]
+PAPERS = ["kernels/papers", "kernels/papers/cpu", "kernels/papers/cuda"]
+
 # Folder -> folders that its files may include from, beside itself. The longest matching prefix decides. The public
 # headers are named <skyrank/...>, everything else by its path from the root.
 ALLOWED = {
-    "kernels": [],
-    "planner": ["kernels"],
+    "kernels": ["kernels/common", "kernels/cpu", "kernels/cuda"],
+    "kernels/common": [],
+    "kernels/cpu": ["kernels", "kernels/common"],
+    "kernels/cuda": ["kernels", "kernels/common"],
+    "kernels/papers": [],
+    "kernels/papers/cpu": ["kernels", "kernels/common", "kernels/cpu"],
+    "kernels/papers/cuda": ["kernels", "kernels/common", "kernels/cuda"],
+    "planner": ["planner/cost/papers", *PRODUCTION_KERNELS],
+    "planner/cost/papers": ["planner", *PRODUCTION_KERNELS, *PAPERS],
     "engine/include": [],
     "engine/query": ["engine/include", "engine"],
-    "engine/exec": ["engine/include", "engine", "engine/query", "planner", "kernels"],
-    "engine": ["engine/include", "engine/query", "engine/exec", "planner", "kernels"],
+    "engine/exec": ["engine/include", "engine", "engine/query", "planner", *PRODUCTION_KERNELS],
+    "engine": ["engine/include", "engine/query", "engine/exec", "planner", *PRODUCTION_KERNELS],
     "engine/examples": ["engine/include"],
     "datasets": ["engine/include", "engine"],
-    "tools": ["engine/include", "engine", "engine/query", "datasets", "planner", "kernels"],
-    "tests": ["engine/include", "engine", "engine/query", "engine/exec", "datasets", "planner", "kernels", "tools"],
+    "tools": ["engine/include", "engine", "engine/query", "datasets", "planner", *PRODUCTION_KERNELS],
+    "tests": ["engine/include", "engine", "engine/query", "engine/exec", "datasets", "planner", *PRODUCTION_KERNELS,
+              *PAPERS, "tools"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 SOURCES = ("*.cpp", "*.hpp", "*.cu", "*.cuh", "*.hpp.in")

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/common/nearest_name.hpp"
+#include "kernels/papers/names.hpp"
 #include "planner/cost/correction.hpp"
 #include "planner/cost/models.hpp"
 #include "planner/price_list.hpp"
@@ -60,6 +61,8 @@ void check_names(const Constraints& constraints) {
   };
   for (const std::string& name : constraints.algorithms) {
     if (known(algorithms, name)) continue;
+    if (std::string left_out = kernels::papers::why_left_out(name); !left_out.empty())
+      throw NoPath{std::move(left_out)};
     throw NoPath{"there is no algorithm '" + name + "'" + kernels::did_you_mean(name, algorithms) + " (there are " +
                  listed(algorithms) + ")"};
   }

@@ -196,18 +196,6 @@ TEST(CostModels, KeysOfMoreThan64BitsGoPartByPart) {
   EXPECT_NEAR(more(3000), 204, 30);
 }
 
-// By the host's clock on an H200: 184 and 128 us.
-TEST(CostModels, ListsOfThreadsHardlyChangeWhereRowsAreInOrder) {
-  const TopKShape shape{.n = 150'000, .k = 20, .widths = {KeyWidth::bytes4}};
-  const auto seconds = [&](double order) {
-    Statistics statistics = scan_of(0, 0, 1);
-    statistics.order = order;
-    return seconds_of(cost::cuda_per_thread(shape, statistics, {}, {}));
-  };
-  EXPECT_NEAR(seconds(0) - seconds(1), 56e-6, 15e-6);
-  EXPECT_GE(seconds(-1), seconds(0));
-}
-
 // As the emulated path takes it (SampledThreshold.TakesTheMemoryThatItsPlanTells), so that limits of memory hold.
 TEST(CostModels, MemoryOfTheSampledThresholdIsThatOfItsPlan) {
   constexpr std::size_t kRows = std::size_t{1} << 26;

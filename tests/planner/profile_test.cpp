@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "kernels/papers/names.hpp"
 #include "planner/choose.hpp"
 #include "planner/cost/correction.hpp"
 #include "planner/cost/nearness.hpp"
@@ -73,11 +74,24 @@ TEST(Profiles, BuiltInOneFitsEveryRegisteredName) {
     const auto known = [&](const auto& algorithms) {
       return std::ranges::any_of(algorithms, [&](const auto* it) { return it->name == algorithm; });
     };
-    // Those of GPUs are registered in builds with CUDA only.
-    EXPECT_TRUE(algorithm.starts_with("cuda-") || known(kernels::skyline_algorithms()) ||
+    // Those of GPUs are registered in builds with CUDA only, those of the papers in builds with SKYRANK_PAPERS only.
+    const bool left_out = !kernels::papers::why_left_out(algorithm).empty();
+    EXPECT_TRUE(algorithm.starts_with("cuda-") || left_out || known(kernels::skyline_algorithms()) ||
                 known(kernels::topk_algorithms()))
         << algorithm;
   }
+}
+
+// A build with the papers' algorithms may have made the profile of one without them.
+TEST(Profiles, OfAlgorithmsThatAreNotBuiltAreAccepted) {
+  const Profile profile = parse_profile(
+      "version: 2\nseconds: {sfs: {start: 100}, never-built: {start: 1}}\n"
+      "corrections: {never-built: {linear: {all: 1}, near: '1 2 3'}}\n",
+      "text");
+  EXPECT_TRUE(profile.corrections.empty());
+  const PriceList prices(profile);
+  const kernels::SkylineShape shape{.n = 1000, .d = 3, .width = kernels::KeyWidth::bytes4, .general_order = false};
+  EXPECT_NEAR(seconds_of(cost_of("sfs", shape, {.prices = &prices})), 100, 0.1);
 }
 
 TEST(Profiles, RefuseWhatIsNone) {

@@ -6,7 +6,7 @@
 
 #include "kernels/papers/cuda/topk/bitonic/steps.hpp"
 #include "planner/cost/cuda_common.hpp"
-#include "planner/cost/models.hpp"
+#include "planner/cost/papers/models.hpp"
 
 namespace skyrank::planner::cost {
 namespace {

@@ -1,8 +1,8 @@
 #include <span>
 #include <vector>
 
-#include "planner/cost/models.hpp"
 #include "planner/cost/papers/cuda_selection.hpp"
+#include "planner/cost/papers/models.hpp"
 
 namespace skyrank::planner::cost {
 

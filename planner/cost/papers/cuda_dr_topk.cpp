@@ -5,7 +5,7 @@
 
 #include "kernels/papers/cuda/topk/dr_topk/subrange.hpp"
 #include "planner/cost/cuda_common.hpp"
-#include "planner/cost/models.hpp"
+#include "planner/cost/papers/models.hpp"
 
 namespace skyrank::planner::cost {
 namespace dr = kernels::cuda::topk::delegate;

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "planner/cost/cuda_common.hpp"
-#include "planner/cost/models.hpp"
+#include "planner/cost/papers/models.hpp"
 
 namespace skyrank::planner::cost {
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "planner/cost/cuda_common.hpp"
-#include "planner/cost/models.hpp"
+#include "planner/cost/papers/models.hpp"
 
 namespace skyrank::planner::cost {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "planner/cost/common.hpp"
 #include "planner/cost/masked_skyline.hpp"
-#include "planner/cost/models.hpp"
+#include "planner/cost/papers/models.hpp"
 
 namespace skyrank::planner::cost {
 

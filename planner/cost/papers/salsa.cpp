@@ -1,5 +1,5 @@
 #include "planner/cost/common.hpp"
-#include "planner/cost/models.hpp"
+#include "planner/cost/papers/models.hpp"
 
 namespace skyrank::planner::cost {
 

@@ -50,7 +50,7 @@
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/failure.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 #include "kernels/registry.hpp"
 #include "planner/price_list.hpp"
 #include "planner/profile.hpp"
@@ -225,8 +225,8 @@ Candidates narrow(const Candidates& all, exec::DeviceKept kept) {
   const std::int64_t n = kept.bounds.back();
   kernels::cuda::DeviceArray ids = std::move(kept.rows);
   const auto look_up = [&](const RowId* list) {
-    ids = kernels::cuda::take_keys({list, kernels::KeyWidth::bytes8}, static_cast<const std::int64_t*>(ids.data()),
-                                   static_cast<std::size_t>(n));
+    ids = kernels::cuda::expression::take_keys(
+        {list, kernels::KeyWidth::bytes8}, static_cast<const std::int64_t*>(ids.data()), static_cast<std::size_t>(n));
   };
   if (!all.segments.order.empty()) {
     const kernels::cuda::DeviceArray order(all.segments.order.data(), all.segments.order.size() * sizeof(std::int64_t));
@@ -439,7 +439,7 @@ std::optional<Vector<RowId>> rank_in_one_pass(Execution& execution, const exec::
 Vector<RowId> rank_after_scan(Execution& execution, const kernels::ColumnScan& scan, std::int64_t n) {
   exec::Operators& operators = execution.plan.operators;
   const auto keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
-                          [&] { return kernels::cuda::scan_keys(scan, static_cast<std::size_t>(n)); });
+                          [&] { return kernels::cuda::expression::scan_keys(scan, static_cast<std::size_t>(n)); });
   const auto passing = static_cast<std::int64_t>(keys.passing);
   operators.rank_keys->measured_rows = passing;
   if (operators.filter) {

@@ -15,6 +15,17 @@ extern const SkylineAlgorithm gnl;
 extern const SkylineAlgorithm ggs;
 extern const RunResident gnl_resident;
 extern const RunResident ggs_resident;
+
+RunResident run_resident_of(const SkylineAlgorithm& algorithm) {
+  if (&algorithm == &skyalign) return skyalign_resident;
+  if (&algorithm == &blocked_bitmap) return blocked_bitmap_resident;
+#ifdef SKYRANK_PAPERS
+  if (&algorithm == &gnl) return gnl_resident;
+  if (&algorithm == &ggs) return ggs_resident;
+#endif
+  return nullptr;
+}
+
 }  // namespace skyline
 
 namespace topk {
@@ -59,18 +70,8 @@ std::span<const TopKAlgorithm* const> topk_algorithms() {
   return kAll;
 }
 
-RunResident run_resident_of(const SkylineAlgorithm& algorithm) {
-  if (&algorithm == &skyline::skyalign) return skyline::skyalign_resident;
-  if (&algorithm == &skyline::blocked_bitmap) return skyline::blocked_bitmap_resident;
-#ifdef SKYRANK_PAPERS
-  if (&algorithm == &skyline::gnl) return skyline::gnl_resident;
-  if (&algorithm == &skyline::ggs) return skyline::ggs_resident;
-#endif
-  return nullptr;
-}
-
 RunScan run_scan_of(const TopKAlgorithm& algorithm) {
-  return &algorithm == &topk::sampled_threshold ? best_of_scan : nullptr;
+  return &algorithm == &topk::sampled_threshold ? topk::best_of_scan : nullptr;
 }
 
 }  // namespace skyrank::kernels::cuda

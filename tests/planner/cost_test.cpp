@@ -208,7 +208,7 @@ TEST(CostModels, MemoryOfTheSampledThresholdIsThatOfItsPlan) {
     return cost::cuda_sampled_threshold(shape, statistics, {}, {}).bytes - keys;
   };
   const auto told = [](std::size_t k, std::size_t element, bool narrow) {
-    const auto plan = kernels::cuda::plan_threshold(kRows, k);
+    const auto plan = kernels::cuda::topk::plan_threshold(kRows, k);
     return static_cast<double>(bytes_kept(plan, plan_kept(plan, k, element, narrow), element) + 8 * k);
   };
   for (const std::size_t k : {1, 100, 1024, 65536}) {

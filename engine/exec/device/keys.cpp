@@ -32,15 +32,15 @@ constexpr std::uint64_t kMaxCode = std::numeric_limits<std::uint64_t>::max();
 /// The values of a term on the device: in a table's column, or computed.
 struct DeviceSource {
   kernels::StoredColumn column;
-  cuda::DeviceRows rows;  ///< of `column`
-  DataType type;          ///< of its values
-  cuda::Computed computed;
+  cuda::expression::DeviceRows rows;  ///< of `column`
+  DataType type;                      ///< of its values
+  cuda::expression::Computed computed;
 };
 
 /// Nothing where the host had better do it.
 std::optional<DeviceSource> source_of(DeviceSession& session, const BoundExpression& expression, const Table& table,
                                       const RowSet& rows) {
-  const cuda::DeviceRows wanted = session.rows(rows);
+  const cuda::expression::DeviceRows wanted = session.rows(rows);
   if (expression.column >= 0) {
     const Column& column = table.column(expression.column);
     if (!ResidentColumn::is_possible(column.data())) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<DeviceSource> source_of(DeviceSession& session, const BoundExpress
   const auto program = compile(expression, table);
   const auto translated = translate(session, *program);
   if (!translated) return std::nullopt;
-  cuda::Computed computed = cuda::evaluate(*translated, wanted);
+  cuda::expression::Computed computed = cuda::expression::evaluate(*translated, wanted);
   if (computed.failed) return std::nullopt;
   const kernels::StoredColumn column = computed.column;
   return DeviceSource{column, {wanted.n, nullptr}, program->root->type, std::move(computed)};
@@ -58,11 +58,11 @@ std::optional<DeviceSource> source_of(DeviceSession& session, const BoundExpress
 /// Whether keys need room for NULL where that depends on whether there may be some.
 bool may_have_nulls(const DeviceSource& source) {
   if (source.computed.values.data() == nullptr) return source.column.validity != nullptr;
-  return cuda::range_of(source.column, source.rows).any_null;
+  return cuda::expression::range_of(source.column, source.rows).any_null;
 }
 
 Keys encoded(const DeviceSource& source, const KeyRecipe& recipe, KeyWidth width) {
-  cuda::DeviceArray keys = cuda::make_keys(source.column, source.rows, recipe, width);
+  cuda::DeviceArray keys = cuda::expression::make_keys(source.column, source.rows, recipe, width);
   return {{keys.data(), width}, keys.owner(), Memory::device};
 }
 
@@ -75,7 +75,7 @@ std::optional<Keys> with_codes(const DeviceSource& source, KeyRecipe recipe, std
 
 /// The range of the values; [0, 0] when all are NULL. As bits, not in the order of `ordered`.
 IntegerRange value_range(const DeviceSource& source) {
-  IntegerRange range = cuda::range_of(source.column, source.rows);
+  IntegerRange range = cuda::expression::range_of(source.column, source.rows);
   const bool with_sign = kernels::is_signed(source.column.stored);
   range.lowest = range.any_value ? kernels::ordered(range.lowest, with_sign) : 0;
   range.highest = range.any_value ? kernels::ordered(range.highest, with_sign) : 0;
@@ -264,7 +264,7 @@ Keys make_keys(DeviceSession& session, const query::BoundRankTerm& term, const T
 RowSet filter(DeviceSession& session, const BoundExpression& condition, const Table& table, const RowSet& rows) {
   const auto program = compile(condition, table);
   if (const auto translated = translate(session, *program)) {
-    cuda::Passing passing = cuda::filter(*translated, session.rows(rows));
+    cuda::expression::Passing passing = cuda::expression::filter(*translated, session.rows(rows));
     if (!passing.failed) return RowSet::on_device(static_cast<std::int64_t>(passing.n), std::move(passing.ids));
   }
   return RowSet::listed(filter(condition, table, rows.view()));

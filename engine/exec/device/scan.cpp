@@ -225,9 +225,10 @@ class Matcher {
   kernels::ScannedColumn::Nulls nulls_[ColumnScan::kMostColumns] = {};
 };
 
-std::optional<kernels::cuda::ComputedScan> match_programs(DeviceSession& session, const query::BoundQuery& query,
-                                                          const Table& table) {
-  kernels::cuda::ComputedScan scan;
+std::optional<kernels::cuda::expression::ComputedScan> match_programs(DeviceSession& session,
+                                                                      const query::BoundQuery& query,
+                                                                      const Table& table) {
+  kernels::cuda::expression::ComputedScan scan;
   const query::BoundRankTerm& term = query.ranking.front();
   if (term.expression.root->type.type == Type::string) return std::nullopt;
   auto score = translate(session, *compile(term.expression, table));

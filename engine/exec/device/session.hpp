@@ -11,7 +11,7 @@
 #include "engine/exec/keys.hpp"
 #include "engine/exec/row_set.hpp"
 #include "engine/exec/runtime.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {
 
@@ -34,7 +34,7 @@ class DeviceSession {
   }
 
   /// The rows on the device.
-  kernels::cuda::DeviceRows rows(const RowSet& rows);
+  kernels::cuda::expression::DeviceRows rows(const RowSet& rows);
 
   /// Milliseconds of transfers since it began, by the host's clock.
   double transfer_ms() const { return transfer_ms_; }

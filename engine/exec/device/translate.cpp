@@ -16,7 +16,7 @@ namespace skyrank::exec {
 using kernels::Instruction;
 using kernels::Number;
 using kernels::Opcode;
-using kernels::cuda::DeviceExpression;
+using kernels::cuda::expression::DeviceExpression;
 using query::Op;
 
 namespace {

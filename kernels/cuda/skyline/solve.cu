@@ -8,7 +8,7 @@
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/skyline/ranks.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::skyline {
 namespace {
 
 constexpr std::size_t kWordRows = 32;
@@ -188,4 +188,4 @@ Support supports_flat_pareto(const SkylineShape& shape) {
   return Support::yes();
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::skyline

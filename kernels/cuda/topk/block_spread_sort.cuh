@@ -10,7 +10,7 @@
 // A sort by one block of elements that lie close together, as those of a bucket do: their range is divided into bins of
 // equal width, about as many as there are elements, and each is ranked among the few of its bin. Elements that are not
 // spread evenly enough for that are merged instead. They are different from one another.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 template <class Element, unsigned kThreads>
 class BlockSpreadSort {
@@ -87,4 +87,4 @@ class BlockSpreadSort {
   }
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -9,7 +9,7 @@
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/topk/block_merge_sort.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -137,4 +137,4 @@ template Buffer<RowId> rows_of_guess(const HalfElements&, const HalfElements::El
 template void sort_elements(std::uint64_t*, std::size_t, DeviceContext&);
 template void sort_elements(Uint128*, std::size_t, DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 // What the kernels that guess a threshold hand on to each other.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// In device memory, set by the kernel that finds the threshold. Elements at or below it are candidates.
 template <class Element>
@@ -37,4 +37,4 @@ __device__ inline std::size_t sample_of_group(unsigned group, unsigned member, u
   return std::size_t{member} * groups + turn;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -7,7 +7,7 @@
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/topk/batched/batched.hpp"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 static_assert(kMostOfPartition <= kMostOfSegment<LongElements> && kMostOfPartition <= kMostOfSegment<ManyElements> &&
@@ -46,4 +46,4 @@ Vector<RowId> best_of_partitions(const PartitionProblem& problem) {
   return rows;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

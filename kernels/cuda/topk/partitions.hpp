@@ -7,7 +7,7 @@
 #include "kernels/common/problem.hpp"
 
 // Many rankings at once, for those who know nothing of CUDA.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// The k best rows of each of several stretches of consecutive rows, by one column in the memory of device 0, in the
 /// process's own context.
@@ -24,4 +24,4 @@ inline constexpr std::size_t kMostOfPartition = 1024;
 /// Throws Failure and OutOfMemory.
 Vector<RowId> best_of_partitions(const PartitionProblem& problem);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

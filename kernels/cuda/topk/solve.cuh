@@ -15,7 +15,7 @@
 #include "kernels/cuda/topk/wide.cuh"
 
 // What every top-k algorithm on a GPU shares: keys to the device, the algorithm, the answer back.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// What a top-k algorithm has besides its problem.
 struct Run : DeviceRun {
@@ -199,4 +199,4 @@ TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters
   return solution;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -8,7 +8,7 @@
 #include "kernels/cuda/device/load_once.cuh"
 
 // Reading arrays of device memory 16 bytes at a time, several of them in flight.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// `size` values that groups of `kThreads` threads of a block read tile by tile. Tiles begin at a 16-byte boundary,
 /// wherever the values do. A thread has `kLoads` loads of a tile in flight, of 16 bytes; where load_words or word is
@@ -304,4 +304,4 @@ class ElementTiles : public Tiles<ElementT, kThreads, kLoads> {
   __device__ Element element(Element item, std::size_t /*place*/) const { return item; }
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -5,7 +5,7 @@
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Sorts a warp's elements, kItems of each lane, by Batcher's bitonic network: afterwards the least are with lane 0, a
 /// lane's own in order. kItems is a power of two. All lanes call.
@@ -40,4 +40,4 @@ __device__ void sort_of_warp(Element (&items)[kItems]) {
   }
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

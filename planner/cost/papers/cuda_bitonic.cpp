@@ -11,7 +11,7 @@
 namespace skyrank::planner::cost {
 namespace {
 
-namespace network = kernels::cuda::bitonic;
+namespace network = kernels::cuda::topk::network;
 
 constexpr double kSharedByte = 1 / 25e12;   // of all multiprocessors' shared memory, without bank conflicts
 constexpr double kInstruction = 1 / 14e12;  // on integers of 32 bits, in all multiprocessors

@@ -10,7 +10,7 @@
 namespace skyrank::kernels::tests {
 namespace {
 
-namespace network = cuda::bitonic;
+namespace network = cuda::topk::network;
 using network::Operators;
 using network::Pass;
 using network::Plan;

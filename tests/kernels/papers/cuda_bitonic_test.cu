@@ -54,7 +54,7 @@ std::vector<typename E::Element> least_of_source(const Source& source, std::size
   DeviceContext& device = DeviceContext::of_process();
   const cuda::Lease lease(device);
   auto chosen = device.allocate<typename E::Element>(k);
-  cuda::bitonic::least_of_source(device, source, n, elements, k, chosen.data());
+  cuda::topk::network::least_of_source(device, source, n, elements, k, chosen.data());
   device.synchronize();
   std::vector<typename E::Element> found(k);
   device.transfer().download(found.data(), chosen.data(), chosen.bytes());
@@ -70,7 +70,7 @@ std::vector<typename E::Element> expected(const Source& source, std::size_t n, c
     if (source(row, key)) all.push_back(elements.of(key, row));
   }
   std::ranges::sort(all);
-  all.resize(k, cuda::kNoElement<typename E::Element>);
+  all.resize(k, cuda::topk::kNoElement<typename E::Element>);
   return all;
 }
 
@@ -97,22 +97,22 @@ TEST(FusedBitonic, KeepsTheBestOfTheRowsThatPass) {
   for (const std::size_t n : {1, 31, 1000, 2048, 5000, 40000}) {
     for (const std::size_t k : {1, 10, 32, 300}) {
       for (const float bound : {0.0f, 0.01f, 0.5f, 1.0f}) {
-        for (const bool last : {false, true}) expect_same<cuda::ShortElements>(n, k, bound, last);
+        for (const bool last : {false, true}) expect_same<cuda::topk::ShortElements>(n, k, bound, last);
       }
     }
   }
 }
 
 TEST(FusedBitonic, LargestK) {
-  for (const float bound : {0.02f, 1.0f}) expect_same<cuda::ShortElements>(40000, 2048, bound, false);
+  for (const float bound : {0.02f, 1.0f}) expect_same<cuda::topk::ShortElements>(40000, 2048, bound, false);
 }
 
-TEST(FusedBitonic, WideElements) { expect_same<cuda::ManyElements>(10000, 100, 0.7f, true); }
+TEST(FusedBitonic, WideElements) { expect_same<cuda::topk::ManyElements>(10000, 100, 0.7f, true); }
 
 TEST(FusedBitonic, NoRows) {
   const WeightedSum none{};
-  EXPECT_EQ(least_of_source(none, 0, cuda::ShortElements{}, 3),
-            (std::vector<std::uint64_t>(3, cuda::kNoElement<std::uint64_t>)));
+  EXPECT_EQ(least_of_source(none, 0, cuda::topk::ShortElements{}, 3),
+            (std::vector<std::uint64_t>(3, cuda::topk::kNoElement<std::uint64_t>)));
 }
 
 Vector<RowId> solve(const TopKProblem& problem) {

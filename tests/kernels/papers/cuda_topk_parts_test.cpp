@@ -93,35 +93,35 @@ TEST(Subranges, OfTheRuleAreUsefulUpToASixteenth) {
 
 TEST(Pivots, BucketProbabilitiesAreBinomial) {
   // 10 of 20 splitters below the median: 184756 / 2^20.
-  EXPECT_NEAR(cuda::bucket_probability(20, 10, 0.5), 184756.0 / 1048576, 1e-12);
-  EXPECT_NEAR(cuda::bucket_probability(3, 0, 0.1), 0.729, 1e-12);
+  EXPECT_NEAR(cuda::topk::bucket_probability(20, 10, 0.5), 184756.0 / 1048576, 1e-12);
+  EXPECT_NEAR(cuda::topk::bucket_probability(3, 0, 0.1), 0.729, 1e-12);
   for (const double p : {1e-9, 0.01, 0.5, 0.999}) {
     double sum = 0;
-    for (std::size_t i = 0; i <= 1000; ++i) sum += cuda::bucket_probability(1000, i, p);
+    for (std::size_t i = 0; i <= 1000; ++i) sum += cuda::topk::bucket_probability(1000, i, p);
     EXPECT_NEAR(sum, 1, 1e-9) << p;
   }
 }
 
 TEST(Pivots, HoldTheRowWithTheWishedProbabilityAndNoMoreThanNeeded) {
   for (const std::size_t n : {2, 10, 1000, 1 << 20, 1 << 29}) {
-    const std::size_t splitters = cuda::splitter_count(n);
+    const std::size_t splitters = cuda::topk::splitter_count(n);
     for (const std::size_t k : {std::size_t{1}, n / 1000 + 1, n / 2, n - 1}) {
       for (const double wished : {0.01, 0.3, 0.8, 0.99}) {
         SCOPED_TRACE("n = " + std::to_string(n) + ", k = " + std::to_string(k) + ", p = " + std::to_string(wished));
         const double p = static_cast<double>(k) / static_cast<double>(n);
-        const cuda::PivotPair pivots = cuda::likely_pivots(n, k, splitters, wished);
+        const cuda::topk::PivotPair pivots = cuda::topk::likely_pivots(n, k, splitters, wished);
         ASSERT_LT(pivots.low, pivots.high);
         ASSERT_GE(pivots.low, -1);
         ASSERT_LE(pivots.high, static_cast<std::ptrdiff_t>(splitters));
         double sum = 0;
         for (auto i = pivots.low + 1; i <= pivots.high; ++i) {
-          sum += cuda::bucket_probability(splitters, static_cast<std::size_t>(i), p);
+          sum += cuda::topk::bucket_probability(splitters, static_cast<std::size_t>(i), p);
         }
         EXPECT_GE(sum, wished * (1 - 1e-9));
         // Without the outermost buckets it would not do.
         if (pivots.high - pivots.low > 2) {
-          const double lowest = cuda::bucket_probability(splitters, static_cast<std::size_t>(pivots.low + 1), p);
-          const double highest = cuda::bucket_probability(splitters, static_cast<std::size_t>(pivots.high), p);
+          const double lowest = cuda::topk::bucket_probability(splitters, static_cast<std::size_t>(pivots.low + 1), p);
+          const double highest = cuda::topk::bucket_probability(splitters, static_cast<std::size_t>(pivots.high), p);
           EXPECT_LT(sum - lowest - highest, wished);
         }
       }
@@ -131,15 +131,15 @@ TEST(Pivots, HoldTheRowWithTheWishedProbabilityAndNoMoreThanNeeded) {
 
 TEST(Pivots, OfTheFirstRowAreTheFirstBucket) {
   const std::size_t n = 1 << 20;
-  EXPECT_EQ(cuda::likely_pivots(n, 1, cuda::splitter_count(n), 0.8), (cuda::PivotPair{-1, 0}));
+  EXPECT_EQ(cuda::topk::likely_pivots(n, 1, cuda::topk::splitter_count(n), 0.8), (cuda::topk::PivotPair{-1, 0}));
 }
 
 TEST(Pivots, ShiftByWholeRangesUpToTheEnds) {
-  const cuda::PivotPair pivots{10, 15};
-  EXPECT_EQ(cuda::shifted_up(pivots, 100), (cuda::PivotPair{15, 20}));
-  EXPECT_EQ(cuda::shifted_up(pivots, 17), (cuda::PivotPair{15, 17}));
-  EXPECT_EQ(cuda::shifted_down(pivots), (cuda::PivotPair{5, 10}));
-  EXPECT_EQ(cuda::shifted_down(cuda::PivotPair{2, 7}), (cuda::PivotPair{-1, 2}));
+  const cuda::topk::PivotPair pivots{10, 15};
+  EXPECT_EQ(cuda::topk::shifted_up(pivots, 100), (cuda::topk::PivotPair{15, 20}));
+  EXPECT_EQ(cuda::topk::shifted_up(pivots, 17), (cuda::topk::PivotPair{15, 17}));
+  EXPECT_EQ(cuda::topk::shifted_down(pivots), (cuda::topk::PivotPair{5, 10}));
+  EXPECT_EQ(cuda::topk::shifted_down(cuda::topk::PivotPair{2, 7}), (cuda::topk::PivotPair{-1, 2}));
 }
 
 }  // namespace

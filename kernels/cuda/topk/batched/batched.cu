@@ -19,7 +19,7 @@
 // nobody waits for anybody meanwhile. If that was too little or there was no room for all, the segment is read again
 // without a threshold: whenever the room is full, the k least of it stay, and the greatest of them is the threshold
 // then. That is slow, rare, and right in any case. Short segments are for warps (short_segments.hpp).
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -491,4 +491,4 @@ template void least_of_segments(const ShortElements&, const Segments&, std::size
 template void least_of_segments(const LongElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 template void least_of_segments(const ManyElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -8,7 +8,7 @@
 #include "kernels/cuda/topk/element.cuh"
 
 // Many selections at once: the k least of each of several stretches of rows.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Stretches of consecutive rows, of one length or of many.
 struct Segments {
@@ -30,4 +30,4 @@ inline constexpr std::size_t kMostOfSegment = 16 * 1024 / sizeof(typename E::Ele
 template <class E>
 void least_of_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows, DeviceContext& device);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -14,7 +14,7 @@
 // k least and not many more: keys at or below a guess are counted, and the guess is interpolated and halved by turns,
 // so that even data take few rounds and no data more than twice as many as a key has bits. Among equal keys it is
 // searched by rows. What is left in the end is sorted in registers.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -337,4 +337,4 @@ template void least_of_narrowed_segments(const ShortElements&, const Segments&, 
 template void least_of_narrowed_segments(const LongElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 template void least_of_narrowed_segments(const ManyElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

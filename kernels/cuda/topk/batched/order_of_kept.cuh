@@ -14,7 +14,7 @@
 // too, so that many rows of few keys are as even as others. Elements that are not spread evenly enough are merged
 // instead. An element's bin is found once, and only where it lies is moved: elements of 16 bytes in registers between
 // two passes would leave too few of these for the rest of the kernel.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Bins in the order of the elements.
 template <class E>
@@ -162,4 +162,4 @@ class OrderOfKept {
   }
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

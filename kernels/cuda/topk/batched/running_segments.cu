@@ -20,7 +20,7 @@
 //
 // Floor: one read of the keys. Besides, 230 instructions of a warp for each 512 keys, and what is kept is looked at two
 // or three times.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -462,4 +462,4 @@ template void least_of_running_segments(const LongElements&, const Segments&, st
 template void least_of_running_segments(const ManyElements&, const Segments&, std::size_t, bool, RowId*,
                                         DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

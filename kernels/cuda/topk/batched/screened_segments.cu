@@ -23,7 +23,7 @@
 //
 // Floor: one read of the keys. Besides, 110 instructions of a warp for each 512 keys, and the sample's places are read
 // twice.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -416,4 +416,4 @@ template bool least_of_screened_segments(const ShortElements&, const Segments&, 
 template bool least_of_screened_segments(const LongElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 template bool least_of_screened_segments(const ManyElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

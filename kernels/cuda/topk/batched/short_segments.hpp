@@ -6,7 +6,7 @@
 #include "kernels/common/host_device.hpp"
 #include "kernels/cuda/topk/batched/batched.hpp"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Who selects from a segment: a warp whose lanes bound it (short_segments.cu), a warp that searches for a bound
 /// (narrowed_segments.cu), a block with a sample (batched.cu), one with a larger sample for more rows
@@ -83,4 +83,4 @@ template <class E>
 void least_of_running_segments(const E& elements, const Segments& segments, std::size_t k, bool screened, RowId* rows,
                                DeviceContext& device);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -5,7 +5,7 @@
 #include "kernels/cuda/topk/in_order/bucket_sort.cuh"
 #include "kernels/cuda/topk/in_order/rank.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 /// How a list is distributed.
@@ -165,4 +165,4 @@ void least_in_order(const ElementList<Element>& list, const InOrder<Element>& an
 template void least_in_order(const ElementList<std::uint64_t>&, const InOrder<std::uint64_t>&, DeviceContext&);
 template void least_in_order(const ElementList<Uint128>&, const InOrder<Uint128>&, DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -8,7 +8,7 @@
 #include "kernels/cuda/topk/in_order/order_plan.hpp"
 
 // The last part of a selection: of a list that holds the k least elements and others, those k in ascending order.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Elements in device memory, all different.
 template <class Element>
@@ -38,4 +38,4 @@ inline constexpr std::size_t kMostLeast = kMostLeastBytes / sizeof(Element);
 template <class Element>
 void least_in_order(const ElementList<Element>& list, const InOrder<Element>& answer, DeviceContext& device);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

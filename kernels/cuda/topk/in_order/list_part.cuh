@@ -9,7 +9,7 @@
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
 
 // What the kernels that put a list in order read and write.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// What of a list a kernel reads: all of it, or a sample.
 template <class Element>
@@ -58,4 +58,4 @@ struct Zeros {
   }
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

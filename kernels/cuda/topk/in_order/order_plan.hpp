@@ -3,7 +3,7 @@
 #include <cstddef>
 
 // How lists are put in order (least_in_order.hpp), as far as others plan with it. Plain arithmetic, for the host.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Lists up to so long are ordered without guessing.
 inline constexpr std::size_t kMostCounted = 8192;
@@ -19,4 +19,4 @@ constexpr bool is_distributed(std::size_t size, std::size_t k, std::size_t eleme
   return size > kMostCounted / 2 && (k > kMostLeastBytes / element_bytes || k > size / 2);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -11,7 +11,7 @@
 // How candidates are divided into bins. The sample that gave the threshold tells where between zero and the threshold
 // they lie: its elements below the threshold, the knots, bound intervals with about as many candidates each. An
 // interval is divided into bins of equal width, as finely as if the keys were spread evenly within it.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Divides elements up to a threshold into bins, in ascending order. In shared memory KnotsOfBlock has its knots, or
 /// NarrowKnotsOfBlock (narrow_bin_rule.cuh), and tells an element's bin by them.
@@ -175,4 +175,4 @@ class KnotsOfBlock {
   float of_key_;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

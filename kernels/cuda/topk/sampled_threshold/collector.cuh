@@ -9,7 +9,7 @@
 #include "kernels/cuda/device/launch.cuh"
 
 // How the warps of a scan keep what they find: together in shared memory first, then all of it to where it belongs.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 inline constexpr unsigned kScanThreads = 256;
 /// Blocks of a scan that a multiprocessor holds. With four loads of 16 bytes a thread, 64 KiB are under way; with more
@@ -165,4 +165,4 @@ class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
       : CollectorTo<Element, ListSink<Element>, kElements>(buffer, {candidates, capacity, count}) {}
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -1,18 +1,20 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cuda/eval/columns.hpp"
-#include "kernels/cuda/eval/loaded.hpp"
-#include "kernels/cuda/eval/machine_rows.cuh"
-#include "kernels/cuda/eval/scan_rows.cuh"
+#include "kernels/cuda/expression/columns.hpp"
+#include "kernels/cuda/expression/loaded.hpp"
+#include "kernels/cuda/expression/machine_rows.cuh"
+#include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_threshold.hpp"
 
 // cuda-sampled-threshold over a filter and a score that are programs: these run for several rows a thread, in one pass
 // over the columns, and what is neither filtered out nor beyond the threshold is a candidate. Keys are of 64 bits: of
 // floats those of float_key, of integers these themselves in their order.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
+
+using namespace expression;  // this file joins a selection with what reads the columns
 
 inline constexpr unsigned kSampleOfScoresThreads = 256;
 
@@ -280,4 +282,4 @@ std::optional<TopKSolution> best_of_computed(const ScanProblem& problem, const T
   return solution;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

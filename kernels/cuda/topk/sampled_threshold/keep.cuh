@@ -18,7 +18,7 @@
 #include "kernels/cuda/topk/tiles.cuh"
 
 // One pass over keys that keeps the elements at or below a threshold. `Rows` are tiles of keys (tiles.cuh).
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Adds every element at or below the threshold to what is found.
 template <class Rows, class Ahead, class Found>
@@ -92,4 +92,4 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   keep_within(rows, knots.threshold(bins.rule.count), ahead, found);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

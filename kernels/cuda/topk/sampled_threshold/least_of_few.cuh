@@ -5,7 +5,7 @@
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/topk/element.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// The least of few elements, found by one warp: of a block that does nothing else this takes less than what the
 /// block's threads could do together, with its barriers.
@@ -68,4 +68,4 @@ struct LeastOfFew {
   }
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -11,7 +11,7 @@
 #include "kernels/cuda/topk/tiles.cuh"
 
 // What the blocks of a scan do before its threshold is known, when memory would be idle.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Each block's first tile is brought to the L2 cache.
 template <class Rows>
@@ -123,4 +123,4 @@ class LookAhead {
   unsigned looked_ = 0;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

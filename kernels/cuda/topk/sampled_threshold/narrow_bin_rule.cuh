@@ -7,7 +7,7 @@
 #include "kernels/cuda/topk/sampled_threshold/bin_rule.cuh"
 
 // How candidates with keys of 1 or 2 bytes are divided into bins.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// As KnotsOfBlock, of elements with narrow keys and rows of 32 bits. Besides what it tells of the intervals that end
 /// at the knots. Keys between two knots may all occur, and their rows, so that keys and rows together are spread evenly
@@ -208,4 +208,4 @@ class NarrowKnotsOfBlock {
   Element last_;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -17,7 +17,7 @@
 #include "kernels/cuda/topk/warp_sort.cuh"
 
 // The least of what bins hold, in order.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 inline constexpr unsigned kRankThreads = 1024;
 /// Ranks that one block is to find at most.
@@ -356,4 +356,4 @@ __global__ void __launch_bounds__(kRankThreads)
   share.rank(ranked);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

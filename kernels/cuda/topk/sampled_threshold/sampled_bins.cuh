@@ -17,7 +17,7 @@
 
 // What all selections that guess a threshold share on the host: the first kernel and the last one, and the memory of
 // what a scan between them keeps.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Memory of a sample, of bins, and of a list.
 template <class Element>
@@ -99,4 +99,4 @@ class SampledBins {
   Buffer<uint2> places_;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

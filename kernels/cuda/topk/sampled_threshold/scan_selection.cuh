@@ -23,7 +23,7 @@
 // What selections from rows without keys in memory share: a threshold from a sample, the candidates that one pass
 // keeps, their order. To the sample, rows that do not pass the filter have the greatest key. Where one of those is the
 // threshold, few rows pass: all of these are candidates then.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Elements that are to be kept: those at or below the threshold.
 template <class Kind>
@@ -240,4 +240,4 @@ std::optional<TopKSolution> select_from_scan(const ScanProblem& problem, const T
   return solution;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -4,13 +4,15 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/registers.cuh"
-#include "kernels/cuda/eval/scan_rows.cuh"
+#include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
 
 // cuda-sampled-threshold over a filter and a score instead of keys: the columns are read once, each row's score is
 // compared with the threshold where it was computed, and only candidates get keys.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
+
+using namespace expression;  // this file joins a selection with what reads the columns
 
 /// The rows of a scan as what find_threshold samples.
 template <class KeyT>
@@ -515,4 +517,4 @@ std::optional<TopKSolution> best_of_scan(const ScanProblem& problem, const Conte
                                         : select_from<std::uint64_t>(problem, *plan, context);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -14,7 +14,7 @@
 
 // A threshold from a sample, and the knots of bins. `Rows` says what the elements are: keys (tiles.cuh), or whatever
 // else has the same members.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 inline constexpr unsigned kSampleThreads = 1024;
 
@@ -193,4 +193,4 @@ __global__ void __launch_bounds__(kSampleThreads)
   guess_threshold(rows, of_block, size, rank, guess, minima, arrived, looks_ahead, bins.rule);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/topk/in_order/order_plan.hpp"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr double kRisk = 1e-5;
@@ -135,4 +135,4 @@ std::size_t bytes_kept(const ThresholdPlan& plan, const KeptPlan& kept, std::siz
   return elements_kept(plan, kept) * element_bytes + sizes + kept.bins.beyond * kPlaceBytes;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -5,7 +5,7 @@
 #include "kernels/common/host_device.hpp"
 
 // How the sampled-threshold path sizes its samples, and what it keeps candidates in. Plain arithmetic, for the host.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// The least r such that a Poisson variable of mean `mean` is r or more with a probability of at most `risk`
 /// (0 < risk < 1). From a mean of 1,000 on by the normal approximation, rounded up.
@@ -94,4 +94,4 @@ std::size_t elements_kept(const ThresholdPlan& plan, const KeptPlan& kept);
 /// beyond them.
 std::size_t bytes_kept(const ThresholdPlan& plan, const KeptPlan& kept, std::size_t element_bytes);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -12,7 +12,7 @@
 
 // How a scan reads its tiles, and what it compares their keys with. What is the same for all tiles is found once: a
 // tile's loads are late by all that is done between two tiles.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Which keys of a stretch may be wanted. Of the rows of the threshold's key those up to the threshold's row are, or
 /// from it on where ties go to the last ones.
@@ -194,4 +194,4 @@ class TileReader {
   std::uintptr_t from_;  ///< where the thread's part of the first stretch lies
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

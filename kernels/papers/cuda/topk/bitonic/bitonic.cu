@@ -17,7 +17,6 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-namespace network = bitonic;
 using network::Unsorted;
 
 static_assert(std::size_t{1} << network::kMostRunBits == kLargestBitonicK);

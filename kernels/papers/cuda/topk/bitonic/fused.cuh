@@ -13,7 +13,7 @@
 // A source is a type, copied to the device, with
 //   __device__ bool operator()(std::size_t row, Key& key) const;
 // which says whether a row takes part and, if it does, gives its key.
-namespace skyrank::kernels::cuda::bitonic {
+namespace skyrank::kernels::cuda::topk::network {
 
 inline constexpr int kRowsOfThread = 4;  ///< that a thread of FusedSortReducer looks at between two barriers
 
@@ -123,4 +123,4 @@ void least_of_source(DeviceContext& device, const Source& source, std::size_t n,
   Reducers<Element>(device, rest, {}, k).least(Sequences<Element>{left.data(), left.size()}, chosen);
 }
 
-}  // namespace skyrank::kernels::cuda::bitonic
+}  // namespace skyrank::kernels::cuda::topk::network

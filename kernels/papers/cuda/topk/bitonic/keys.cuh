@@ -10,7 +10,7 @@
 // The first reduction on bare keys, half as wide as elements: a block's network finds the k-th least key of a tile, and
 // the threads, which still have the tile's keys in registers, tell which rows have the k least. Rows of equal keys are
 // counted in their order, so what is kept, and the time it takes, is the same as if the rows had gone along.
-namespace skyrank::kernels::cuda::bitonic {
+namespace skyrank::kernels::cuda::topk::network {
 
 inline constexpr unsigned kAllLanes = 0xffffffff;
 
@@ -320,9 +320,10 @@ void least_of_tiles(cudaStream_t stream, int run_bits, const Unsorted<E>& rows, 
   launch_least<kShortestKeyRun>(stream, run_bits, rows, tiles, k, out);
 }
 
-}  // namespace skyrank::kernels::cuda::bitonic
+}  // namespace skyrank::kernels::cuda::topk::network
 
 /// Compiles the kernels for a kind of elements.
-#define SKYRANK_INSTANTIATE_LEAST_OF_TILES(E)                    \
-  template void skyrank::kernels::cuda::bitonic::least_of_tiles( \
-      cudaStream_t, int, const skyrank::kernels::cuda::bitonic::Unsorted<E>&, std::size_t, std::size_t, E::Element*)
+#define SKYRANK_INSTANTIATE_LEAST_OF_TILES(E)                                                                 \
+  template void skyrank::kernels::cuda::topk::network::least_of_tiles(                                        \
+      cudaStream_t, int, const skyrank::kernels::cuda::topk::network::Unsorted<E>&, std::size_t, std::size_t, \
+      E::Element*)

@@ -6,7 +6,7 @@
 
 #include "kernels/papers/cuda/topk/bitonic/sources.cuh"
 
-namespace skyrank::kernels::cuda::bitonic {
+namespace skyrank::kernels::cuda::topk::network {
 
 inline constexpr int kMostRunBits = 11;  ///< of tiles of bare keys
 
@@ -16,4 +16,4 @@ template <class E>
 void least_of_tiles(cudaStream_t stream, int run_bits, const Unsorted<E>& rows, std::size_t tiles, std::size_t k,
                     typename E::Element* out);
 
-}  // namespace skyrank::kernels::cuda::bitonic
+}  // namespace skyrank::kernels::cuda::topk::network

@@ -7,7 +7,7 @@
 #include "kernels/papers/cuda/topk/bitonic/steps.hpp"
 
 // Passes of a plan on a block's tile: device code of one thread, and of one block.
-namespace skyrank::kernels::cuda::bitonic {
+namespace skyrank::kernels::cuda::topk::network {
 
 /// Puts elements whose register numbers differ in bit kPlace in order: the lesser one first, or with `down` the greater
 /// one. Where register numbers have the bit `varying`, unless that is negative, it is the other way round.
@@ -165,4 +165,4 @@ __device__ void write_kept(const Plan& plan, const Element* shared, Element* out
   }
 }
 
-}  // namespace skyrank::kernels::cuda::bitonic
+}  // namespace skyrank::kernels::cuda::topk::network

@@ -7,7 +7,7 @@
 #include "kernels/papers/cuda/topk/bitonic/reducers.cuh"
 
 // The kernel of SortReducer and BitonicReducer. Included by the files that compile it for a source.
-namespace skyrank::kernels::cuda::bitonic {
+namespace skyrank::kernels::cuda::topk::network {
 
 template <int kCount, class Element>
 constexpr unsigned launch_bound() {
@@ -65,11 +65,11 @@ void launch_reduce(const char* name, cudaStream_t stream, const Source& source, 
   launch_with<16>(name, stream, source, plan, out, room);
 }
 
-}  // namespace skyrank::kernels::cuda::bitonic
+}  // namespace skyrank::kernels::cuda::topk::network
 
 /// Compiles the kernels for a source.
-#define SKYRANK_INSTANTIATE_REDUCE(Source)                                                                  \
-  template void skyrank::kernels::cuda::bitonic::launch_reduce(                                             \
-      const char*, cudaStream_t, const skyrank::kernels::cuda::bitonic::Source&,                            \
-      const skyrank::kernels::cuda::bitonic::Plan&, int, skyrank::kernels::cuda::bitonic::Source::Element*, \
-      std::size_t)
+#define SKYRANK_INSTANTIATE_REDUCE(Source)                                             \
+  template void skyrank::kernels::cuda::topk::network::launch_reduce(                  \
+      const char*, cudaStream_t, const skyrank::kernels::cuda::topk::network::Source&, \
+      const skyrank::kernels::cuda::topk::network::Plan&, int,                         \
+      skyrank::kernels::cuda::topk::network::Source::Element*, std::size_t)

@@ -9,7 +9,7 @@
 
 // SortReducer and BitonicReducer (Shanbhag, Pirk, Madden, SIGMOD 2018, section 4.3, "merging operators"): kernels that
 // do several operators on a tile in shared memory, and their sequence down to the k least elements.
-namespace skyrank::kernels::cuda::bitonic {
+namespace skyrank::kernels::cuda::topk::network {
 
 /// Launches a plan's kernel, for elements of a thread as a power of two; at most `room` elements are written.
 /// Defined for each source of sources.cuh (reduce.cuh), whose kernels take long to compile.
@@ -88,4 +88,4 @@ class Reducers {
   std::size_t k_;
 };
 
-}  // namespace skyrank::kernels::cuda::bitonic
+}  // namespace skyrank::kernels::cuda::topk::network

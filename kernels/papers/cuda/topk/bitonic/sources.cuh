@@ -6,7 +6,7 @@
 #include "kernels/papers/cuda/topk/bitonic/network.cuh"
 
 // What the kernels of bitonic top-k read.
-namespace skyrank::kernels::cuda::bitonic {
+namespace skyrank::kernels::cuda::topk::network {
 
 /// Elements in memory in place of rows: they are their own keys.
 template <class ElementT>
@@ -75,4 +75,4 @@ struct Sequences {
   }
 };
 
-}  // namespace skyrank::kernels::cuda::bitonic
+}  // namespace skyrank::kernels::cuda::topk::network

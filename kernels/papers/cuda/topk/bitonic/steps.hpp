@@ -12,7 +12,7 @@
 // An element of a tile is named by its index, and a step of the network by the bit in which the indices of the two
 // elements that it compares differ. Of the two elements of a merge the lesser one takes the index without the bit, and
 // no index has that bit from then on: elements never move to where another thread may still read.
-namespace skyrank::kernels::cuda::bitonic {
+namespace skyrank::kernels::cuda::topk::network {
 
 inline constexpr int kMostPlaces = 6;  ///< of 2^6 elements of a thread
 inline constexpr int kMostTileBits = 14;
@@ -290,4 +290,4 @@ constexpr int merges_of(const Sizes& sizes) {
   return possible < sizes.element_bits ? possible : sizes.element_bits;
 }
 
-}  // namespace skyrank::kernels::cuda::bitonic
+}  // namespace skyrank::kernels::cuda::topk::network

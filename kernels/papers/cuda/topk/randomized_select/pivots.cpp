@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 std::size_t splitter_count(std::size_t n) {
   return static_cast<std::size_t>(std::ceil(8 * std::sqrt(static_cast<double>(n))));
@@ -46,4 +46,4 @@ PivotPair shifted_up(const PivotPair& pivots, std::size_t splitters) {
   return {pivots.high, std::min(end, pivots.high + (pivots.high - pivots.low))};
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

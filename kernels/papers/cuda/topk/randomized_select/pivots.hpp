@@ -4,7 +4,7 @@
 
 // How randomized selection chooses its two pivots (randomized-selection-hpg11, sections 5.3, 6.1.2 and 6.2.3). Plain
 // arithmetic, for the host.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Random rows whose elements, sorted, divide n rows into buckets: 8 sqrt(n), so that sorting them takes about as long
 /// as the selection at the end.
@@ -31,4 +31,4 @@ PivotPair likely_pivots(std::size_t n, std::size_t k, std::size_t splitters, dou
 PivotPair shifted_down(const PivotPair& pivots);
 PivotPair shifted_up(const PivotPair& pivots, std::size_t splitters);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

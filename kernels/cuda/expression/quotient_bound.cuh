@@ -9,7 +9,7 @@
 #include "kernels/common/expression.hpp"
 
 // Which quotients are at or beyond a bound, told without dividing.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::expression {
 
 /// The next number to one that is neither zero nor infinite.
 __device__ inline double next_number(double number, bool up) {
@@ -61,4 +61,4 @@ class QuotientBound {
   bool high_;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

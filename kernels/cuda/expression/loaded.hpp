@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::expression {
 
 /// A program and its columns in device memory, in the order of the device's stream, and the word that says whether a
 /// row failed.
@@ -58,4 +58,4 @@ class LoadedExpression {
   Buffer<std::byte> memory_;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

@@ -14,7 +14,7 @@
 
 // From columns in the memory of device 0 to lists of rows and to keys, on the process's own context. Plain C++: in a
 // build without CUDA there are no columns to begin with. All throw Failure and OutOfMemory.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::expression {
 
 /// The rows that an operator works on: all of [0, n), or the listed ones.
 struct DeviceRows {
@@ -88,4 +88,4 @@ DeviceArray pack_parts(std::span<const KeyPart> parts, std::size_t n, KeyWidth w
 /// The keys at `count` positions (of device memory), in that order.
 DeviceArray take_keys(const KeyColumn& keys, const std::int64_t* positions, std::size_t count);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

@@ -7,12 +7,12 @@
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/copy_ahead.cuh"
 #include "kernels/cuda/device/shared.cuh"
-#include "kernels/cuda/eval/machine_layout.cuh"
-#include "kernels/cuda/eval/machine_memory.cuh"
-#include "kernels/cuda/eval/row_machine.cuh"
+#include "kernels/cuda/expression/machine_layout.cuh"
+#include "kernels/cuda/expression/machine_memory.cuh"
+#include "kernels/cuda/expression/row_machine.cuh"
 
 // Programs over all rows of a table: blocks take tiles of them, and bring the next ones' values ahead.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::expression {
 
 /// Waits for the oldest of `turns` turns that are under way.
 __device__ inline void wait_for_turn(unsigned turns) {
@@ -104,4 +104,4 @@ __device__ inline void store_bits(unsigned* words, std::size_t place, std::size_
   if (lane % 8 == 0 && place < n) words[place / 32] = word;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

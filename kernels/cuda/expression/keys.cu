@@ -3,11 +3,11 @@
 
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 
 // Keys from stored values. Each kernel is bound by memory: types and recipes are told apart by branches that all
 // threads take alike, so that there is one kernel for each width of keys and not one for each type.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::expression {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -203,4 +203,4 @@ DeviceArray take_keys(const KeyColumn& keys, const std::int64_t* positions, std:
   });
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

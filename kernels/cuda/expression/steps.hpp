@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "kernels/common/expression.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 
 // Programs of the stack machine put into the form in which kernels run them for several rows at a time. What lies where
 // is settled here: the last number and the last truth are in registers, numbers and truths below them in slots.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::expression {
 
 /// What a step does to the number and the truth that are in registers.
 enum class Act : std::uint8_t {
@@ -138,4 +138,4 @@ struct StepProgram {
 /// `of_score` instructions leave the score.
 std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves, std::size_t of_score = 0);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

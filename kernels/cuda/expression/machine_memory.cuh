@@ -7,11 +7,11 @@
 
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/copy_ahead.cuh"
-#include "kernels/cuda/eval/machine_layout.cuh"
-#include "kernels/cuda/eval/steps.hpp"
+#include "kernels/cuda/expression/machine_layout.cuh"
+#include "kernels/cuda/expression/steps.hpp"
 
 // What a program reads and sets aside while it runs (row_machine.cuh).
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::expression {
 
 /// Values of some rows, whatever they are in the registers of doubles; of `valid` and `failed` a bit for each.
 template <class Form>
@@ -275,4 +275,4 @@ class MachineMemory {
   bool without_nulls_ = false;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

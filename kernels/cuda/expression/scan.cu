@@ -4,12 +4,12 @@
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/eval/columns.hpp"
-#include "kernels/cuda/eval/scan_rows.cuh"
+#include "kernels/cuda/expression/columns.hpp"
+#include "kernels/cuda/expression/scan_rows.cuh"
 
 // A filter and a weighted sum to keys in one pass: the columns are read once, 16 bytes at a time, and nothing but the
 // keys is written.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::expression {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -101,4 +101,4 @@ ScannedKeys scan_keys(const ColumnScan& scan, std::size_t n) {
   return scanned;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

@@ -6,15 +6,15 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/block.cuh"
-#include "kernels/cuda/eval/machine_layout.cuh"
-#include "kernels/cuda/eval/machine_memory.cuh"
-#include "kernels/cuda/eval/steps.hpp"
+#include "kernels/cuda/expression/machine_layout.cuh"
+#include "kernels/cuda/expression/machine_memory.cuh"
+#include "kernels/cuda/expression/steps.hpp"
 
 // Runs a program for several rows a thread, in parts of four neighbouring ones, so that finding out what a step is
 // costs but a part of a row's work. The values of the next rows are on their way to shared memory meanwhile
 // (machine_rows.cuh), 16 bytes a copy. The last number and the last truth are in registers, those below them in shared
 // memory; a truth is a bit.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::expression {
 
 namespace detail {
 
@@ -528,4 +528,4 @@ class RowMachine {
   Truths truth_ = {};
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

@@ -6,9 +6,9 @@
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/shared.cuh"
-#include "kernels/cuda/eval/columns.hpp"
-#include "kernels/cuda/eval/loaded.hpp"
-#include "kernels/cuda/eval/machine_rows.cuh"
+#include "kernels/cuda/expression/columns.hpp"
+#include "kernels/cuda/expression/loaded.hpp"
+#include "kernels/cuda/expression/machine_rows.cuh"
 
 // The evaluator of expressions. A thread runs the program for four neighbouring rows (row_machine.cuh); the few
 // programs that are too long for that, for one row, with its stack in shared memory, one word of each thread beside the
@@ -16,7 +16,7 @@
 //
 // Of the rows that pass a filter only their bits are written at first, n / 8 bytes; how many pass before each word says
 // where their ids go.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::expression {
 namespace {
 
 constexpr unsigned kThreads = 128;
@@ -266,4 +266,4 @@ Passing filter(const DeviceExpression& condition, const DeviceRows& rows) {
   return passing;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

@@ -1,4 +1,4 @@
-#include "kernels/cuda/eval/steps.hpp"
+#include "kernels/cuda/expression/steps.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/eval/scan_rows.cuh"
+#include "kernels/cuda/expression/scan_rows.cuh"
 
-namespace skyrank::kernels::cuda {
+// A compiler in three passes over a program of the stack machine: instruction selection makes operations with operands,
+// register allocation makes steps of these, and a peephole optimisation replaces runs of steps by shorter ones.
+namespace skyrank::kernels::cuda::expression {
 namespace {
 
 bool is_truth(Act act) {
@@ -172,10 +174,12 @@ struct Operation {
   bool turned = false;  ///< what takes it wants the other kind
 };
 
-/// The program, instruction by instruction: constants and columns become operands of what follows them.
-class Reader {
+/// Instruction selection: reads the program instruction by instruction; constants and columns become operands of the
+/// steps that follow them.
+class InstructionSelection {
  public:
-  Reader(const DeviceExpression& expression, StepProgram& program) : expression_(expression), program_(program) {}
+  InstructionSelection(const DeviceExpression& expression, StepProgram& program)
+      : expression_(expression), program_(program) {}
 
   /// False where there are too many columns or instructions.
   bool run(Leaves leaves, std::size_t of_score) {
@@ -504,10 +508,10 @@ class Reader {
   std::size_t first_ = 0;
 };
 
-/// Operations as steps, and what is to be in a register or a slot for them.
-class Writer {
+/// Register allocation: writes operations as steps, with those that move values between registers and slots.
+class RegisterAllocation {
  public:
-  explicit Writer(StepProgram& program) : program_(program) {}
+  explicit RegisterAllocation(StepProgram& program) : program_(program) {}
 
   /// False where there are too many steps or slots. The first part are the first `first` operations.
   bool run(const std::vector<Operation>& operations, std::size_t first) {
@@ -632,10 +636,10 @@ bool is_of_floats(const Step& step, Act act, From from) {
   return step.act == act && step.from == from && (step.marks & (Step::kIntegers | Step::kFlag)) == 0;
 }
 
-/// Puts several steps in a row into one, where there is one that does what they do.
-class Joiner {
+/// Peephole optimisation: replaces several steps in a row by one that does the same.
+class Peephole {
  public:
-  explicit Joiner(StepProgram& program) : program_(program) {}
+  explicit Peephole(StepProgram& program) : program_(program) {}
 
   void run() {
     const int all = program_.step_count;
@@ -709,11 +713,11 @@ class Joiner {
 
 std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves, std::size_t of_score) {
   StepProgram program;
-  Reader reader(expression, program);
-  if (!reader.run(leaves, of_score)) return std::nullopt;
-  if (!Writer(program).run(reader.operations(), reader.first())) return std::nullopt;
-  Joiner(program).run();
+  InstructionSelection selected(expression, program);
+  if (!selected.run(leaves, of_score)) return std::nullopt;
+  if (!RegisterAllocation(program).run(selected.operations(), selected.first())) return std::nullopt;
+  Peephole(program).run();
   return program;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

@@ -11,12 +11,12 @@
 #include "kernels/common/expression.hpp"
 #include "kernels/common/keys.hpp"
 #include "kernels/cuda/device/load_once.cuh"
-#include "kernels/cuda/eval/quotient_bound.cuh"
+#include "kernels/cuda/expression/quotient_bound.cuh"
 
 // How kernels run a ColumnScan: four neighbouring rows a thread, whose values are one load of 16 bytes from each column
 // of 32 bits and two from each of 64. All loads are issued before the first value is looked at. Which column is of
 // which type is decided by branches that all threads take alike.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::expression {
 
 /// Neighbouring rows of a thread.
 inline constexpr unsigned kRowsOfGroup = 4;
@@ -530,4 +530,4 @@ class ScoreRange {
   Key turned_ = 0;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

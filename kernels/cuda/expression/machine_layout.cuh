@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/eval/steps.hpp"
+#include "kernels/cuda/expression/steps.hpp"
 
 // How the shared memory of a kernel that runs programs is laid out (row_machine.cuh), and the forms of such kernels.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::expression {
 
 inline constexpr unsigned kMachineThreads = 128;
 inline constexpr unsigned kPartRows = 4;
@@ -149,4 +149,4 @@ decltype(auto) with_form(const StepProgram& program, F f) {
   return program.nulls ? f(NullsForm{}) : f(PlainForm{});
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::expression

@@ -156,7 +156,7 @@ void copy_keys(const KeyColumn& column, std::size_t rows, auto* to) {
 /// Rows by place in one dimension, for pairs.
 template <class Key>
 void take_places(const KeyColumn& column, std::size_t rows, std::uint8_t* places) {
-  std::array<Key, kMostPaired> keys{};
+  std::array<Key, kMaxPaired> keys{};
   copy_keys(column, rows, keys.data());
   count_lesser(keys.data(), rows, places);
 }
@@ -176,19 +176,19 @@ std::vector<std::uint32_t> strongest_of(const std::vector<std::uint32_t>& sums, 
 /// Each pair of rows is compared, without any order.
 Dominators find_among_pairs(const kernels::SkylineProblem& sample, std::size_t strong) {
   const std::size_t d = sample.keys.size();
-  std::vector<std::uint8_t> places(d * kMostPaired);
+  std::vector<std::uint8_t> places(d * kMaxPaired);
   std::vector<std::uint32_t> sums(sample.n);
   Dominators result{.dims = d};
   result.places.reserve(d * sample.n);
   for (std::size_t j = 0; j < d; ++j) {
-    std::uint8_t* const column = places.data() + j * kMostPaired;
+    std::uint8_t* const column = places.data() + j * kMaxPaired;
     sample.keys[j].width == KeyWidth::bytes8 ? take_places<std::uint64_t>(sample.keys[j], sample.n, column)
                                              : take_places<std::uint32_t>(sample.keys[j], sample.n, column);
     result.places.insert(result.places.end(), column, column + sample.n);
     for (std::size_t row = 0; row < sample.n; ++row) sums[row] += column[row];
   }
   const PairedRows paired{places.data(), sample.n, d};
-  std::array<std::uint8_t, kMostPaired> counts;
+  std::array<std::uint8_t, kMaxPaired> counts;
   count_pairs(paired, counts.data());
   result.counts.assign(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(sample.n));
   result.strongest = strongest_of(sums, strong);
@@ -200,7 +200,7 @@ Dominators find_among_pairs(const kernels::SkylineProblem& sample, std::size_t s
 
 // Of two rows of which one is at most the other in every dimension, the sum of places tells whether they are equal.
 Dominators find_dominators(const kernels::SkylineProblem& sample, std::size_t strong) {
-  if (sample.n <= kMostPaired) return find_among_pairs(sample, strong);  // faster than sorting
+  if (sample.n <= kMaxPaired) return find_among_pairs(sample, strong);  // faster than sorting
   Dominators result{.dims = sample.keys.size()};
   RowSets sets(sample.n);
   std::vector<Placed<std::uint32_t>> by_sum(sample.n);

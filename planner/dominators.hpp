@@ -20,7 +20,7 @@ struct Dominators {
   double skyline_of(double s) const;
 };
 
-/// Of 1 to 65,536 rows, with so many of the strongest. Up to kMostPaired are compared with each other. Of more, sets of
+/// Of 1 to 65,536 rows, with so many of the strongest. Up to kMaxPaired are compared with each other. Of more, sets of
 /// rows as bits, each row's the intersection over the dimensions of the rows up to its own place: m^2 d / 64 words for
 /// m rows, besides sorting d times. That takes m^2 / 8 bytes.
 Dominators find_dominators(const kernels::SkylineProblem& sample, std::size_t strong);

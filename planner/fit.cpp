@@ -13,9 +13,9 @@ constexpr double kPull = 0.03;  ///< of a run's weight, for being off by the who
 
 constexpr double kFarOff = 0.2;  ///< logarithm of a predicted time over the measured one
 
-constexpr double kLeast = 0.1;  ///< of a model's own seconds: nothing is done in no time
+constexpr double kMin = 0.1;  ///< of a model's own seconds: nothing is done in no time
 
-/// The x >= kLeast at which |A x - b|^2 is least, from A'A and A'b, by coordinate descent: each step is exact in its
+/// The x >= kMin at which |A x - b|^2 is least, from A'A and A'b, by coordinate descent: each step is exact in its
 /// coordinate, and the problem is convex, so no step is wrong and the limit is the minimum.
 Eigen::VectorXd bounded_least_squares(const Eigen::MatrixXd& gram, const Eigen::VectorXd& right) {
   constexpr int kRounds = 20000;
@@ -25,7 +25,7 @@ Eigen::VectorXd bounded_least_squares(const Eigen::MatrixXd& gram, const Eigen::
     double moved = 0;
     for (Eigen::Index i = 0; i < x.size(); ++i) {
       if (gram(i, i) <= 0) continue;
-      const double next = std::max(kLeast, x[i] + (right[i] - gram.row(i).dot(x)) / gram(i, i));
+      const double next = std::max(kMin, x[i] + (right[i] - gram.row(i).dot(x)) / gram(i, i));
       moved = std::max(moved, std::abs(next - x[i]));
       x[i] = next;
     }
@@ -41,7 +41,7 @@ Eigen::VectorXd bounded_least_squares(const Eigen::MatrixXd& gram, const Eigen::
 Profile::Seconds fit(const std::vector<TimedRun>& runs) {
   constexpr int kRounds = 12;
   constexpr double kOutOfTheRunning = 2;
-  constexpr double kLeastWeight = 0.1;
+  constexpr double kMinWeight = 0.1;
   Profile::Seconds seconds;
   if (runs.empty()) return seconds;
   const cost::Terms& terms = runs.front().cost.terms;
@@ -73,7 +73,7 @@ Profile::Seconds fit(const std::vector<TimedRun>& runs) {
     weights = weights.cwiseQuotient((off / kFarOff).cwiseMax(1).cwiseSqrt());
     for (Eigen::Index r = 0; r < rows; ++r) {
       if (runs[static_cast<std::size_t>(r)].stopped && seconds_now[r] >= measured[r]) weights[r] = 0;
-      if (seconds_now[r] >= kOutOfTheRunning * best[r]) weights[r] *= std::max(kLeastWeight, best[r] / measured[r]);
+      if (seconds_now[r] >= kOutOfTheRunning * best[r]) weights[r] *= std::max(kMinWeight, best[r] / measured[r]);
     }
   }
   for (Eigen::Index c = 0; c < columns; ++c) {
@@ -89,7 +89,7 @@ constexpr double kNoise = 0.02;    ///< variance of a run's logarithm, if it is 
 constexpr double kOfConstant = 1;  ///< prior variances of what a correction adds up
 constexpr double kOfCoefficient = 0.2;
 constexpr double kOfNearby = 0.1;
-constexpr std::size_t kMostPoints = 240;
+constexpr std::size_t kMaxPoints = 240;
 
 Eigen::MatrixXd features_of(const std::vector<const CorrectedRun*>& runs) {
   Eigen::MatrixXd features(static_cast<Eigen::Index>(runs.size()),
@@ -112,7 +112,7 @@ Eigen::MatrixXd chosen_points(const Eigen::MatrixXd& features) {
   Eigen::VectorXd left = Eigen::VectorXd::Ones(rows);
   Eigen::MatrixXd factors(rows, 0);
   std::vector<Eigen::Index> chosen;
-  while (chosen.size() < kMostPoints) {
+  while (chosen.size() < kMaxPoints) {
     Eigen::Index next = 0;
     if (left.maxCoeff(&next) < kTold) break;
     Eigen::VectorXd column(rows);
@@ -168,13 +168,13 @@ Correction correction_of_the_worst(const std::vector<CorrectedRun>& runs) {
 }  // namespace
 
 std::optional<Correction> fit_correction(const std::vector<CorrectedRun>& runs) {
-  constexpr std::size_t kLeastRuns = 40;
+  constexpr std::size_t kMinRuns = 40;
   constexpr double kNear = 3;
   constexpr double kCompared = 20;
   constexpr int kRounds = 4;
-  if (runs.size() < kLeastRuns) return std::nullopt;
+  if (runs.size() < kMinRuns) return std::nullopt;
   if (std::ranges::count_if(runs, [](const auto& run) { return run.seconds <= kNear * run.best; }) <
-      std::ptrdiff_t{kLeastRuns}) {
+      std::ptrdiff_t{kMinRuns}) {
     return correction_of_the_worst(runs);
   }
   std::vector<const CorrectedRun*> compared;

@@ -16,7 +16,7 @@ namespace skyrank::planner {
 
 /// A run is stopped when it has taken so many times as long as the best one, and this many seconds at least.
 inline constexpr double kHopeless = 6;
-inline constexpr double kLeastStopped = 0.05;
+inline constexpr double kMinStopped = 0.05;
 
 struct MeasuredRun {
   std::string algorithm;  ///< registered name

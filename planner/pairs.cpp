@@ -16,8 +16,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <class Key>
 void count_lesser_of(const Key* keys, std::size_t rows, std::uint8_t* places) {
-  const hn::CappedTag<Key, kMostPaired> tag;
-  Key counts[kMostPaired];
+  const hn::CappedTag<Key, kMaxPaired> tag;
+  Key counts[kMaxPaired];
   for (std::size_t first = 0; first < rows; first += hn::Lanes(tag)) {
     const auto own = hn::LoadU(tag, keys + first);
     auto count = hn::Zero(tag);
@@ -35,7 +35,7 @@ auto dominated(Tag tag, const PairedRows& paired, std::size_t first, std::size_t
   auto worse = hn::FirstN(tag, 0);
   auto better = worse;
   for (std::size_t j = 0; j < paired.d; ++j) {
-    const auto* column = reinterpret_cast<const std::int8_t*>(paired.places + j * kMostPaired);
+    const auto* column = reinterpret_cast<const std::int8_t*>(paired.places + j * kMaxPaired);
     const auto own = hn::LoadU(tag, column + first);
     const auto theirs = hn::Set(tag, column[other]);
     worse = hn::Or(worse, hn::Gt(theirs, own));
@@ -45,7 +45,7 @@ auto dominated(Tag tag, const PairedRows& paired, std::size_t first, std::size_t
 }
 
 void count_all_pairs(const PairedRows& paired, std::uint8_t* counts) {
-  const hn::CappedTag<std::int8_t, kMostPaired> tag;
+  const hn::CappedTag<std::int8_t, kMaxPaired> tag;
   for (std::size_t first = 0; first < paired.rows; first += hn::Lanes(tag)) {
     auto count = hn::Zero(tag);
     for (std::size_t other = 0; other < paired.rows; ++other) {
@@ -56,7 +56,7 @@ void count_all_pairs(const PairedRows& paired, std::uint8_t* counts) {
 }
 
 std::size_t count_all_spared(const PairedRows& paired, std::span<const std::uint32_t> strong) {
-  const hn::CappedTag<std::int8_t, kMostPaired> tag;
+  const hn::CappedTag<std::int8_t, kMaxPaired> tag;
   std::size_t spared = 0;
   for (std::size_t first = 0; first < paired.rows; first += hn::Lanes(tag)) {
     auto here = hn::FirstN(tag, std::min(hn::Lanes(tag), paired.rows - first));

@@ -76,7 +76,7 @@ bool ranks_at_once(const Window& window, std::int64_t count, std::int64_t larges
   constexpr std::int64_t kMostAnswers = std::int64_t{1} << 26;
   if (count < 2 || !window.limit || window.is_empty() || window.ties == Ties::all) return false;
   const std::int64_t k = window.end(largest);
-  const bool small = k <= static_cast<std::int64_t>(kernels::cuda::topk::kMostOfPartition) && k <= kMostAnswers / count;
+  const bool small = k <= static_cast<std::int64_t>(kernels::cuda::topk::kMaxOfPartition) && k <= kMostAnswers / count;
   return small && largest / kRowsOfLaunch <= count;
 }
 

@@ -29,12 +29,12 @@ struct ScannedColumn {
 /// A filter and a score that one pass over the columns computes: ranges that all have to hold, and the sum of
 /// weight * value over the first columns, in their order, every operation rounded; or the first column as it is.
 struct ColumnScan {
-  static constexpr int kMostColumns = 8;
+  static constexpr int kMaxColumns = 8;
 
-  ScannedColumn columns[kMostColumns];
+  ScannedColumn columns[kMaxColumns];
   int count = 0;
   int terms = 0;  ///< of the sum, at least one
-  double weights[kMostColumns] = {};
+  double weights[kMaxColumns] = {};
   bool as_it_is = false;  ///< one term without a weight: integers are not made floats
   bool high = false;      ///< whether the largest scores are best
 

@@ -95,7 +95,7 @@ SKYRANK_HD constexpr int operands_of(const Instruction& how) {
 }
 
 /// Most values that a program may have on its stack.
-inline constexpr int kMostStacked = 48;
+inline constexpr int kMaxStacked = 48;
 
 /// A program and the columns that it reads.
 struct Expression {
@@ -242,7 +242,7 @@ SKYRANK_HD inline bool is_date(std::uint64_t bits) {
 
 }  // namespace detail
 
-/// Runs programs: `slots` has room for kMostStacked values, `stride` apart.
+/// Runs programs: `slots` has room for kMaxStacked values, `stride` apart.
 class StackMachine {
  public:
   SKYRANK_HD StackMachine(std::uint64_t* slots, std::size_t stride) : slots_(slots), stride_(stride) {}

@@ -12,8 +12,8 @@ namespace {
 
 /// Rows that the sample's threshold lets through, roughly: enough for k with near certainty, if as many `pass`.
 double candidates(double n, double k, double passing) {
-  constexpr double kMostSampled = 131072;
-  const double step = std::max(std::max(1024.0, n / kMostSampled), k / 512);  // rows for each sampled one
+  constexpr double kMaxSampled = 131072;
+  const double step = std::max(std::max(1024.0, n / kMaxSampled), k / 512);  // rows for each sampled one
   return std::min(passing, k + 4.3 * std::sqrt(k * step) + 3 * step);
 }
 
@@ -45,7 +45,7 @@ double temporary_bytes(const kernels::TopKShape& shape, double kept, bool scans)
   const bool wide = shape.n > std::numeric_limits<std::uint32_t>::max() || packed_bytes(shape) == 8;
   const std::size_t element = wide ? 16 : 8;
   const std::size_t k = std::min(shape.n, shape.k);
-  if (shape.n <= kernels::cuda::topk::kMostCounted || k == 0 || k > shape.n / 4) {
+  if (shape.n <= kernels::cuda::topk::kMaxCounted || k == 0 || k > shape.n / 4) {
     return kTimesInList * kept * static_cast<double>(element);
   }
   const bool narrow = shape.widths.size() == 1 && key_bytes(shape) < 4;

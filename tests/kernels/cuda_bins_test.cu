@@ -26,7 +26,7 @@ using cuda::topk::BinRule;
 using cuda::topk::Bins;
 using cuda::topk::Guess;
 using cuda::topk::kBins;
-using cuda::topk::kMostKnots;
+using cuda::topk::kMaxKnots;
 using cuda::topk::Uint128;
 
 /// Elements of rows below `rows`, with keys that `key` gives.
@@ -105,7 +105,7 @@ template <class E>
 void expect_rising_for_many_keys() {
   std::mt19937_64 engine(1);
   for (const bool last_first : {false, true}) {
-    for (const unsigned knots : {1u, 2u, 9u, 33u, kMostKnots}) {
+    for (const unsigned knots : {1u, 2u, 9u, 33u, kMaxKnots}) {
       SCOPED_TRACE(std::to_string(knots) + " knots");
       const auto expect = [&](auto key) {
         for (const std::size_t candidates : {5'000, 50'000}) {
@@ -141,8 +141,8 @@ TEST(BinRule, RisesWhereNarrowKeysAndRowsDoTogether) {
       const auto or_random = [&](std::size_t key) { return engine() % one_in == 0 ? engine() % 1000 : key; };
       const auto rising = [&](std::size_t row) { return or_random(row / 300); };
       const auto falling = [&](std::size_t row) { return or_random((kRows - 1 - row) / 300); };
-      expect_rising<E>(elements_of<E>(kRows, last_first, rising), last_first, kMostKnots, 30'000, 30'000);
-      expect_rising<E>(elements_of<E>(kRows, last_first, falling), last_first, kMostKnots, 30'000, 30'000);
+      expect_rising<E>(elements_of<E>(kRows, last_first, rising), last_first, kMaxKnots, 30'000, 30'000);
+      expect_rising<E>(elements_of<E>(kRows, last_first, falling), last_first, kMaxKnots, 30'000, 30'000);
     }
   }
 }
@@ -156,7 +156,7 @@ unsigned largest_bin(std::vector<typename E::Element> elements, std::size_t firs
     first_row = std::min(first_row, static_cast<std::uint64_t>(element & E::kRowMask));
   }
   std::vector<typename E::Element> knots;
-  for (std::size_t i = first; i < elements.size() && knots.size() < kMostKnots; i += step) knots.push_back(elements[i]);
+  for (std::size_t i = first; i < elements.size() && knots.size() < kMaxKnots; i += step) knots.push_back(elements[i]);
   const auto count = static_cast<unsigned>(knots.size());
   const cuda::topk::BinPlan plan = bins_for(count, elements.size());
   const BinRule<typename E::Element> rule{.knots = knots.data(),

@@ -46,7 +46,7 @@ TEST(ThresholdPlan, HasRoomForItsCandidates) {
       const cuda::topk::ThresholdPlan plan = cuda::topk::plan_threshold(n, k);
       const std::size_t sample = plan.sample();
       EXPECT_LE(sample, n);
-      EXPECT_LE(plan.rows, cuda::topk::kMostOfBlock);
+      EXPECT_LE(plan.rows, cuda::topk::kMaxOfBlock);
       EXPECT_TRUE(std::has_single_bit(plan.rows));
       EXPECT_TRUE(std::has_single_bit(plan.group));
       EXPECT_GE(plan.group, 2u);
@@ -75,10 +75,10 @@ TEST(BinPlan, HasBinsForAllKnotsAndTakesSomeMultipleOfTheCandidates) {
   for (const std::size_t n : {std::size_t{8193}, std::size_t{1} << 20, std::size_t{1} << 29}) {
     for (std::size_t k = 1; k <= n / 4; k = 3 * k + 1) {
       const cuda::topk::ThresholdPlan plan = cuda::topk::plan_threshold(n, k);
-      if (plan.expected > cuda::topk::kMostBinned) break;
+      if (plan.expected > cuda::topk::kMaxBinned) break;
       const cuda::topk::BinPlan bins = cuda::topk::plan_bins(plan);
       EXPECT_GE(bins.knots, 1u);
-      EXPECT_LE(bins.knots, std::min<std::size_t>(cuda::topk::kMostKnots, plan.rank));
+      EXPECT_LE(bins.knots, std::min<std::size_t>(cuda::topk::kMaxKnots, plan.rank));
       EXPECT_GE(bins.low_bins, cuda::topk::kLowBins);
       EXPECT_LE(bins.knots * bins.width + bins.low_bins, bins.count);
       EXPECT_GE(std::size_t{bins.room} * bins.knots * bins.width, 8 * plan.expected);

@@ -150,7 +150,7 @@ void expect_least_of_few(std::vector<Element> elements) {
   const auto there = on_device(elements, device);
   const auto count = static_cast<unsigned>(elements.size());
   std::ranges::sort(elements);
-  for (unsigned wanted = 1; wanted <= std::min(count, cuda::topk::LeastOfFew<Element>::kMostWanted); ++wanted) {
+  for (unsigned wanted = 1; wanted <= std::min(count, cuda::topk::LeastOfFew<Element>::kMaxWanted); ++wanted) {
     const auto least = on_device(std::vector<Element>(wanted), device);
     device.synchronize();
     cuda::launch("take_least_of_few", take_least_of_few<Element>, {.blocks = 1, .threads = cuda::kLanes},

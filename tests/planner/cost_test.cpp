@@ -42,7 +42,7 @@ TEST(CostModels, EveryAlgorithmHasOneThatHardlyFallsWithN) {
           EXPECT_TRUE(std::isfinite(seconds) && seconds > 0) << algorithm->name << ", n = " << n << ", d = " << d;
           EXPECT_GE(seconds, kHardly * before) << algorithm->name << ", n = " << n << ", d = " << d;
           const double corrected = predict(*algorithm, shape, {.threads = threads, .cuda = true});
-          EXPECT_LE(std::abs(std::log(corrected / seconds)), cost::kMostCorrected + 1e-9)
+          EXPECT_LE(std::abs(std::log(corrected / seconds)), cost::kMaxCorrected + 1e-9)
               << algorithm->name << ", n = " << n;
           before = seconds;
         }
@@ -64,7 +64,7 @@ TEST(CostModels, EveryTopKAlgorithmHasOneThatHardlyFallsWithN) {
           EXPECT_GE(seconds, kHardly * before)
               << algorithm->name << ", n = " << n << ", k = " << k << ", threads " << threads;
           const double corrected = predict(*algorithm, shape, {.threads = threads, .cuda = true});
-          EXPECT_LE(std::abs(std::log(corrected / seconds)), cost::kMostCorrected + 1e-9)
+          EXPECT_LE(std::abs(std::log(corrected / seconds)), cost::kMaxCorrected + 1e-9)
               << algorithm->name << ", n = " << n;
           before = seconds;
         }

@@ -95,7 +95,7 @@ Keys combine_prior_on_device(const std::vector<Keys>& columns, std::int64_t n) {
         {column.column, static_cast<int>(std::bit_width(cuda::expression::greatest_key(column.column, rows)))});
     total += parts.back().bits;
   }
-  if (total > 64 || parts.size() > cuda::expression::kMostParts) {
+  if (total > 64 || parts.size() > cuda::expression::kMaxParts) {
     // Ranks come from sorting whole rows, which the host does.
     std::vector<Keys> near;
     for (const Keys& column : columns) near.push_back(to_host(column, n));

@@ -376,7 +376,7 @@ std::optional<DeviceExpression> translate(DeviceSession& session, const Program&
   if (program.root->type.type == Type::decimal128) return std::nullopt;  // the device has no values of 128 bits
   try {
     DeviceExpression expression = Translator(session, program).run();
-    if (deepest(expression) > kernels::kMostStacked) return std::nullopt;
+    if (deepest(expression) > kernels::kMaxStacked) return std::nullopt;
     return expression;
   } catch (const DataError&) {
     // A part that the host evaluated fails for some row, which need not be one that the query looks at.

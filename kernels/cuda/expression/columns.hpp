@@ -80,7 +80,7 @@ struct KeyPart {
 };
 
 /// Most parts that `pack_parts` takes.
-inline constexpr std::size_t kMostParts = 64;
+inline constexpr std::size_t kMaxParts = 64;
 
 /// Keys side by side, the first in the highest bits, 64 in all at most.
 DeviceArray pack_parts(std::span<const KeyPart> parts, std::size_t n, KeyWidth width);

@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(kThreads) find_greatest(KeyColumn keys, std::s
 }
 
 struct Parts {
-  KeyPart parts[kMostParts];
+  KeyPart parts[kMaxParts];
   int count;
 };
 

@@ -42,15 +42,15 @@ inline constexpr unsigned kSlotWords = 2 * Form::kParts + (Form::kNulls ? 1 : 0)
 
 /// How a program's shared memory is laid out, in bytes of a block.
 struct MachineLayout {
-  static constexpr unsigned kMostTurns = 4;
+  static constexpr unsigned kMaxTurns = 4;
 
-  unsigned first[StepProgram::kMostColumns];  ///< where a column is, of those of turns in the first turn
-  unsigned of_turn;                           ///< the columns of the program's first part
-  unsigned turns;                             ///< rows under way, and those at hand
-  unsigned slots;                             ///< where the slots for numbers begin,
-  unsigned truths;                            ///< those for truths, of a word each,
-  unsigned bytes;                             ///< and where they end
-  bool narrow;                                ///< all columns are of 32 bits
+  unsigned first[StepProgram::kMaxColumns];  ///< where a column is, of those of turns in the first turn
+  unsigned of_turn;                          ///< the columns of the program's first part
+  unsigned turns;                            ///< rows under way, and those at hand
+  unsigned slots;                            ///< where the slots for numbers begin,
+  unsigned truths;                           ///< those for truths, of a word each,
+  unsigned bytes;                            ///< and where they end
+  bool narrow;                               ///< all columns are of 32 bits
 };
 
 template <class Form>
@@ -67,9 +67,9 @@ MachineLayout layout_of(const StepProgram& program) {
   for (int c = program.first_columns; c < program.column_count; ++c) later += bytes_of_column(c);
   // A multiprocessor has room for six blocks of 12 words a thread and some slots. With few columns more than one turn
   // has to be under way for as many bytes.
-  constexpr unsigned kMostStaged = 12 * kWordStride;
-  const unsigned room = kMostStaged - std::min(kMostStaged, later);
-  layout.turns = std::clamp(room / std::max(kWordStride, layout.of_turn), 2u, MachineLayout::kMostTurns);
+  constexpr unsigned kMaxStaged = 12 * kWordStride;
+  const unsigned room = kMaxStaged - std::min(kMaxStaged, later);
+  layout.turns = std::clamp(room / std::max(kWordStride, layout.of_turn), 2u, MachineLayout::kMaxTurns);
   layout.slots = layout.of_turn * layout.turns;
   for (int c = program.first_columns; c < program.column_count; ++c) {
     layout.first[c] = layout.slots;
@@ -138,8 +138,8 @@ void lay_out(StepProgram& program, const MachineLayout& layout) {
 /// Whether there is shared memory for enough blocks of eight rows a thread; else four are better.
 template <class Form>
 bool has_room(const StepProgram& program) {
-  constexpr std::size_t kMostBytes = 56 * 1024;
-  return layout_of<Form>(program).bytes <= kMostBytes;
+  constexpr std::size_t kMaxBytes = 56 * 1024;
+  return layout_of<Form>(program).bytes <= kMaxBytes;
 }
 
 /// `f(form)` for the form that a program runs in.

@@ -23,17 +23,17 @@ __device__ inline double next_number(double number, bool up) {
 class QuotientBound {
  public:
   /// `high`: quotients at or above it, else at or below.
-  __device__ QuotientBound(double bound, bool high) : bound_(fabs(bound) < kLeast ? 0 : bound), high_(high) {}
+  __device__ QuotientBound(double bound, bool high) : bound_(fabs(bound) < kMin ? 0 : bound), high_(high) {}
 
   /// Whether it tells nothing: multiples may overflow.
-  __device__ bool holds_all() const { return !(fabs(bound_) < 1 / kLeast); }
+  __device__ bool holds_all() const { return !(fabs(bound_) < 1 / kMin); }
 
   /// What a dividend may differ by for a divisor of one where its quotient is on the side of `bound`, or may be that
   /// itself.
   __device__ double limit(double bound, bool ties) const {
     constexpr double kSlack = 0x1p-20;
     const double beyond = high_ ? -1 : 1;
-    if (bound_ == 0) return bound == 0 && !ties ? 0 : beyond * kLeast;
+    if (bound_ == 0) return bound == 0 && !ties ? 0 : beyond * kMin;
     return (next_number(bound, ties != high_) - bound) / 2 * (ties ? 1 + kSlack : 1 - kSlack);
   }
 
@@ -55,7 +55,7 @@ class QuotientBound {
 
  private:
   static constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  static constexpr double kLeast = 1e-200;  // times any float no product is too small to be exact to a bit
+  static constexpr double kMin = 1e-200;  // times any float no product is too small to be exact to a bit
 
   double bound_;
   bool high_;

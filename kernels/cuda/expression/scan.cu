@@ -43,15 +43,15 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const std::size_t thread = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
   unsigned mine = 0;
   for (std::size_t group = thread; group < groups; group += std::size_t{gridDim.x} * kThreads) {
-    ReadValues<1, ScanForm::general> read[ColumnScan::kMostColumns];
+    ReadValues<1, ScanForm::general> read[ColumnScan::kMaxColumns];
 #pragma unroll
-    for (unsigned c = 0; c < ColumnScan::kMostColumns; ++c) {
+    for (unsigned c = 0; c < ColumnScan::kMaxColumns; ++c) {
       if (c >= static_cast<unsigned>(scan.count)) break;
       read[c].load(scan.columns[c], group);
     }
     ScannedGroup<Key, kRowsOfGroup> scanned;
 #pragma unroll
-    for (unsigned c = 0; c < ColumnScan::kMostColumns; ++c) {
+    for (unsigned c = 0; c < ColumnScan::kMaxColumns; ++c) {
       if (c >= static_cast<unsigned>(scan.count)) break;
       const unsigned valid = read[c].valid(scan.columns[c], group);
       with_values<kRowsOfGroup>(scan.columns[c], read[c],

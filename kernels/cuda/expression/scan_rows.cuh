@@ -37,7 +37,7 @@ struct ReadColumn {
 };
 
 struct ReadScan {
-  ReadColumn columns[ColumnScan::kMostColumns];
+  ReadColumn columns[ColumnScan::kMaxColumns];
   int count;
   int terms;
   bool as_it_is;
@@ -353,7 +353,7 @@ __device__ void look_at_rows(const ReadScan& scan, const std::size_t (&rows)[kRo
 template <class Key>
 __device__ ScannedGroup<Key, 1> look_at_row(const ReadScan& scan, std::size_t row) {
   ScannedGroup<Key, 1> scanned[1];
-  look_at_rows<ColumnScan::kMostColumns>(scan, {row}, scanned);
+  look_at_rows<ColumnScan::kMaxColumns>(scan, {row}, scanned);
   return scanned[0];
 }
 
@@ -477,11 +477,11 @@ class ScoreRange {
   /// The farthest number on the bound's side whose root, rounded, still is. That is the last one before the square of
   /// what lies halfway to the next number, which is found to a unit in the last place.
   __device__ double square_of_bound(double bound) const {
-    constexpr double kLeast = 1e-150;  // squares and what they are rounded by are ordinary numbers
-    constexpr double kMost = 1e150;
+    constexpr double kMin = 1e-150;  // squares and what they are rounded by are ordinary numbers
+    constexpr double kMax = 1e150;
     if (!(bound > 0)) return high_ && bound < 0 ? 0 : bound;
-    if (bound < kLeast) return high_ ? 0x1p-1074 : kLeast * kLeast;
-    if (bound > kMost) return high_ ? kMost * kMost : detail::kHigh<double>;
+    if (bound < kMin) return high_ ? 0x1p-1074 : kMin * kMin;
+    if (bound > kMax) return high_ ? kMax * kMax : detail::kHigh<double>;
     const double halfway = (next_number(bound, !high_) - bound) / 2;
     const double square = bound * bound;
     const double near = square + fma(2 * halfway, bound, fma(bound, bound, -square));

@@ -64,24 +64,24 @@ struct Bounds {
 
 /// The greatest value below all others, or above them.
 template <class T>
-constexpr T kLeast = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                          : std::numeric_limits<T>::lowest();
+constexpr T kMin = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                        : std::numeric_limits<T>::lowest();
 template <class T>
-constexpr T kMost = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
-                                                         : std::numeric_limits<T>::max();
+constexpr T kMax = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                        : std::numeric_limits<T>::max();
 
 /// The numbers below a constant, or above it; none where that is NaN.
 template <class T>
 Bounds<T> below(T constant) {
-  if (!(constant > kLeast<T>)) return {T(1), T(0)};
-  if constexpr (std::is_floating_point_v<T>) return {kLeast<T>, std::nextafter(constant, kLeast<T>)};
-  return {kLeast<T>, static_cast<T>(constant - 1)};
+  if (!(constant > kMin<T>)) return {T(1), T(0)};
+  if constexpr (std::is_floating_point_v<T>) return {kMin<T>, std::nextafter(constant, kMin<T>)};
+  return {kMin<T>, static_cast<T>(constant - 1)};
 }
 template <class T>
 Bounds<T> above(T constant) {
-  if (!(constant < kMost<T>)) return {T(1), T(0)};
-  if constexpr (std::is_floating_point_v<T>) return {std::nextafter(constant, kMost<T>), kMost<T>};
-  return {static_cast<T>(constant + 1), kMost<T>};
+  if (!(constant < kMax<T>)) return {T(1), T(0)};
+  if constexpr (std::is_floating_point_v<T>) return {std::nextafter(constant, kMax<T>), kMax<T>};
+  return {static_cast<T>(constant + 1), kMax<T>};
 }
 
 /// The numbers of which a comparison with constants is true, or for `not_equal` false.
@@ -90,9 +90,9 @@ Bounds<T> bounds_of(const Step& step) {
   const T constant = with_bits_of<T>(step.bits);
   switch (step.act) {
     case Act::less: return below(constant);
-    case Act::less_equal: return {kLeast<T>, constant};
+    case Act::less_equal: return {kMin<T>, constant};
     case Act::more: return above(constant);
-    case Act::more_equal: return {constant, kMost<T>};
+    case Act::more_equal: return {constant, kMax<T>};
     case Act::between: return {constant, with_bits_of<T>(step.upper)};
     default: return {constant, constant};
   }
@@ -186,7 +186,7 @@ class InstructionSelection {
     while (at_ < expression_.instructions.size()) {
       if (leaves == Leaves::score_and_truth && at_ == of_score) end_score();
       if (!take_between() && !take_turned() && !take_with_operand() && !take_alone()) take_generally();
-      if (operations_.size() > StepProgram::kMostSteps || stack_.size() > StepProgram::kMostStacked) return false;
+      if (operations_.size() > StepProgram::kMaxSteps || stack_.size() > StepProgram::kMaxStacked) return false;
     }
     if (leaves == Leaves::score) end_score();
     if (leaves == Leaves::number || leaves == Leaves::truth) end_first();
@@ -381,7 +381,7 @@ class InstructionSelection {
         return static_cast<std::uint8_t>(c);
       }
     }
-    if (program_.column_count == StepProgram::kMostColumns) return std::nullopt;
+    if (program_.column_count == StepProgram::kMaxColumns) return std::nullopt;
     program_.nulls = program_.nulls || column.validity != nullptr;
     program_.columns[program_.column_count] = column;
     return static_cast<std::uint8_t>(program_.column_count++);
@@ -543,7 +543,7 @@ class RegisterAllocation {
   };
 
   void add(const Step& step) {
-    fits_ = fits_ && program_.step_count < StepProgram::kMostSteps;
+    fits_ = fits_ && program_.step_count < StepProgram::kMaxSteps;
     if (fits_) program_.steps[program_.step_count++] = step;
   }
 
@@ -564,7 +564,7 @@ class RegisterAllocation {
     there->slot = slot;
     int& most = truth ? program_.truth_slots : program_.number_slots;
     most = std::max(most, slot + 1);
-    fits_ = fits_ && slot < StepProgram::kMostSlots;
+    fits_ = fits_ && slot < StepProgram::kMaxSlots;
     add({.act = truth ? Act::save_truth : Act::save, .slot = static_cast<std::uint8_t>(slot)});
   }
 

@@ -109,14 +109,14 @@ enum class Leaves : std::uint8_t { number, truth, score, score_and_truth };
 
 /// A program as an argument of a kernel.
 struct StepProgram {
-  static constexpr int kMostSteps = 96;
-  static constexpr int kMostColumns = 8;
-  static constexpr int kMostSlots = 15;
+  static constexpr int kMaxSteps = 96;
+  static constexpr int kMaxColumns = 8;
+  static constexpr int kMaxSlots = 15;
   /// Values that the program has on its stack at most.
-  static constexpr int kMostStacked = 16;
+  static constexpr int kMaxStacked = 16;
 
-  Step steps[kMostSteps];
-  StoredColumn columns[kMostColumns];  ///< that are staged: of 4 or 8 bytes, aligned to 16
+  Step steps[kMaxSteps];
+  StoredColumn columns[kMaxColumns];  ///< that are staged: of 4 or 8 bytes, aligned to 16
   int step_count = 0;
   int column_count = 0;
   /// Of a program that leaves a score, the steps and columns without which that cannot be had, or what its root or its

@@ -18,7 +18,7 @@ class BlockSpreadSort {
   static constexpr unsigned kBinsOfThread = 4;
   static constexpr unsigned kBins = kBinsOfThread * kThreads;
   /// Where a bin has more elements, all are merged.
-  static constexpr unsigned kMostInBin = 48;
+  static constexpr unsigned kMaxInBin = 48;
 
   /// Shared memory, besides that for the elements.
   struct Shared {
@@ -76,7 +76,7 @@ class BlockSpreadSort {
     const unsigned third = second + counts.y;
     *own_bins = make_uint4(begin, second, third, third + counts.z);
     if (threadIdx.x == 0) shared.begins[kBins] = count;
-    return __syncthreads_or(max(max(counts.x, counts.y), max(counts.z, counts.w)) > kMostInBin) != 0;
+    return __syncthreads_or(max(max(counts.x, counts.y), max(counts.z, counts.w)) > kMaxInBin) != 0;
   }
 
   __device__ static unsigned rank(Element mine, unsigned bin, const Element* place, const Shared& shared) {

@@ -10,8 +10,8 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-static_assert(kMostOfPartition <= kMostOfSegment<LongElements> && kMostOfPartition <= kMostOfSegment<ManyElements> &&
-              kMostOfPartition <= kMostOfSegment<ShortElements>);
+static_assert(kMaxOfPartition <= kMaxOfSegment<LongElements> && kMaxOfPartition <= kMaxOfSegment<ManyElements> &&
+              kMaxOfPartition <= kMaxOfSegment<ShortElements>);
 
 template <class E>
 void select(const PartitionProblem& problem, const Segments& segments, RowId* rows, DeviceContext& device) {

@@ -14,11 +14,11 @@ namespace skyrank::kernels::cuda::topk {
 struct PartitionProblem {
   KeyColumn keys;                        ///< of 4 or 8 bytes, of bounds.back() rows
   std::span<const std::int64_t> bounds;  ///< partition i is [bounds[i], bounds[i + 1])
-  std::size_t k = 0;                     ///< at most kMostOfPartition
+  std::size_t k = 0;                     ///< at most kMaxOfPartition
   TieRule ties = TieRule::first;         ///< not `all`
 };
 
-inline constexpr std::size_t kMostOfPartition = 1024;
+inline constexpr std::size_t kMaxOfPartition = 1024;
 
 /// Row ids from k * i on for partition i, best first; -1 behind those of a partition with fewer rows. One launch.
 /// Throws Failure and OutOfMemory.

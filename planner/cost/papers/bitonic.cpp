@@ -5,10 +5,10 @@ namespace skyrank::planner::cost {
 
 Cost bitonic(const kernels::TopKShape& shape, const Statistics& /*statistics*/, const Machine& machine,
              const Values& /*values*/) {
-  constexpr double kLeastRun = 16;
+  constexpr double kMinRun = 16;
   const double n = static_cast<double>(shape.n);
   const double k = std::min(n, static_cast<double>(shape.k));
-  const double levels = std::log2(std::max(k, kLeastRun));
+  const double levels = std::log2(std::max(k, kMinRun));
   // Runs of k take levels (levels + 1) / 2 steps; halving and sorting again costs as much as two more rounds of levels.
   const double steps = levels * (levels + 1) / 2 + 2 * levels;
   const double rows = rows_of_thread(n, 32768, machine);

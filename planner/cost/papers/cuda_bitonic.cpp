@@ -113,13 +113,13 @@ std::span<const Values> cuda_bitonic_candidates(const kernels::TopKShape& shape)
 
 Cost cuda_bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& /*machine*/,
                   const Values& values) {
-  constexpr std::size_t kMostElements = 2048;
+  constexpr std::size_t kMaxElements = 2048;
   // Instructions to put two short keys in order, from the compiler's output; all others from an H200's times.
   constexpr Item kShortKey{.bytes = 4, .compare = 2.5, .other = 20};
   constexpr Item kLongKey{.bytes = 8, .compare = 6.5, .other = 140};
   constexpr Item kShortElement{.bytes = 8, .compare = 17, .other = 0};
   constexpr Item kLongElement{.bytes = 16, .compare = 34, .other = 0};
-  const std::size_t k = std::clamp<std::size_t>(std::min(shape.k, shape.n), 1, kMostElements);
+  const std::size_t k = std::clamp<std::size_t>(std::min(shape.k, shape.n), 1, kMaxElements);
   const bool short_keys = packed_bytes(shape) == 4;
   const Item& element = short_keys ? kShortElement : kLongElement;
   double left = static_cast<double>(shape.n);

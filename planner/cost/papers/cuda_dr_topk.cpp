@@ -17,7 +17,7 @@ constexpr std::int64_t kGreatestAlpha = 13;
 std::span<const Values> cuda_dr_topk_candidates(const kernels::TopKShape& shape) {
   static const std::vector<Values> kValues = [] {
     std::vector<Values> values;
-    for (std::int64_t alpha = dr::kLeastExponent; alpha <= kGreatestAlpha; ++alpha) {
+    for (std::int64_t alpha = dr::kMinExponent; alpha <= kGreatestAlpha; ++alpha) {
       values.push_back({{"alpha", alpha}});
     }
     return values;
@@ -26,10 +26,10 @@ std::span<const Values> cuda_dr_topk_candidates(const kernels::TopKShape& shape)
   const double k = std::clamp(static_cast<double>(shape.k), 1.0, n);
   const auto rule = static_cast<std::int64_t>(dr::best_exponent(n, k));
   const auto allowed = [](std::int64_t alpha) {
-    return std::clamp<std::int64_t>(alpha, dr::kLeastExponent, kGreatestAlpha);
+    return std::clamp<std::int64_t>(alpha, dr::kMinExponent, kGreatestAlpha);
   };
   const std::int64_t first = allowed(rule - 1);
-  return std::span(kValues).subspan(static_cast<std::size_t>(first - dr::kLeastExponent),
+  return std::span(kValues).subspan(static_cast<std::size_t>(first - dr::kMinExponent),
                                     static_cast<std::size_t>(allowed(rule + 1) - first + 1));
 }
 
@@ -45,7 +45,7 @@ Cost cuda_dr_topk(const kernels::TopKShape& shape, const Statistics& statistics,
   const double n = std::max(1.0, static_cast<double>(shape.n));
   const double k = std::clamp(static_cast<double>(shape.k), 1.0, n);
   const double given = value_or(values, "alpha", 0);
-  const double rule = std::clamp<double>(dr::best_exponent(n, k), dr::kLeastExponent, dr::kGreatestExponent);
+  const double rule = std::clamp<double>(dr::best_exponent(n, k), dr::kMinExponent, dr::kGreatestExponent);
   const double length = std::exp2(given > 0 ? given : rule);
   const double bytes = element_bytes(shape);
   const bool useful = k <= n / 16;

@@ -270,7 +270,7 @@ void time_in_turns(const Runner<Algorithm>& runner, std::vector<Path<Algorithm>>
       }
       // Short runs are cheap to have, however hopeless.
       const double limit =
-          sets_up ? cell.budget_s : std::clamp(planner::kHopeless * best, planner::kLeastStopped, cell.budget_s);
+          sets_up ? cell.budget_s : std::clamp(planner::kHopeless * best, planner::kMinStopped, cell.budget_s);
       const std::optional<double> run = timed(runner, path, problem, threads, watchdog, limit);
       if (!run) {
         path.seconds = {std::numeric_limits<double>::infinity()};

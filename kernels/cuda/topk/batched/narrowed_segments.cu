@@ -22,12 +22,12 @@ constexpr unsigned kWarps = kThreads / kLanes;
 // Of a multiprocessor. Long segments want as many warps as can be, short ones registers.
 constexpr unsigned kBlocks = 3;
 constexpr unsigned kBlocksOfLong = 4;
-constexpr unsigned kMostOfLane = kMostOfNarrowed / kLanes;
+constexpr unsigned kMaxOfLane = kMaxOfNarrowed / kLanes;
 
 /// Elements that are sorted in the end, at most.
 unsigned sorted_for(std::size_t k) {
   const auto some_more = static_cast<unsigned>(k + k / 4);
-  return std::clamp(std::bit_ceil(some_more), kLanes, static_cast<unsigned>(kMostOfNarrowed));
+  return std::clamp(std::bit_ceil(some_more), kLanes, static_cast<unsigned>(kMaxOfNarrowed));
 }
 
 /// What a warp has seen of a segment and keeps. All of its lanes call.
@@ -73,7 +73,7 @@ class NarrowedSegment {
     if (count_ <= kLanes) return sort<1>(turned, put);
     if (count_ <= 2 * kLanes) return sort<2>(turned, put);
     if (count_ <= 4 * kLanes) return sort<4>(turned, put);
-    sort<kMostOfLane>(turned, put);
+    sort<kMaxOfLane>(turned, put);
   }
 
   __device__ unsigned count() const { return count_; }
@@ -302,7 +302,7 @@ auto kernel_for(std::size_t rows) {
   constexpr std::size_t kFewRows = 256;
   if constexpr (sizeof(typename E::Key) == 4) {
     if (rows > 0 && rows <= kFewRows) return least_of_each_narrowed<E, 2, kBlocks>;
-    if (rows > kMostRowsNarrowed) return least_of_each_narrowed<E, 8, kBlocksOfLong>;
+    if (rows > kMaxRowsNarrowed) return least_of_each_narrowed<E, 8, kBlocksOfLong>;
   }
   return least_of_each_narrowed<E, 8, kBlocks>;
 }
@@ -311,10 +311,10 @@ auto kernel_for(std::size_t rows) {
 
 bool narrows_long_segments(const Segments& segments, std::size_t k, std::size_t key_bytes,
                            const DeviceContext& device) {
-  constexpr std::size_t kMostRows = 65'536;
-  constexpr std::size_t kMostWanted = 32;
-  const bool long_ones = segments.offsets == nullptr && segments.rows > kMostRowsNarrowed && segments.rows <= kMostRows;
-  if (!long_ones || k > kMostWanted || key_bytes != 4) return false;
+  constexpr std::size_t kMaxRows = 65'536;
+  constexpr std::size_t kMaxWanted = 32;
+  const bool long_ones = segments.offsets == nullptr && segments.rows > kMaxRowsNarrowed && segments.rows <= kMaxRows;
+  if (!long_ones || k > kMaxWanted || key_bytes != 4) return false;
   const std::size_t warps = std::size_t{kWarps} * kBlocksOfLong * device.properties().multiprocessors;
   const std::size_t rounds = (segments.count + warps - 1) / warps;
   return segments.count * 10 >= rounds * warps * 9;

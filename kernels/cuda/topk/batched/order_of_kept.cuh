@@ -78,7 +78,7 @@ class OrderOfKept {
   static constexpr unsigned kBins = Bins::kBins;
   static constexpr unsigned kCapacity = kThreads * kItems;
   /// Where a bin has more elements, all are merged.
-  static constexpr unsigned kMostInBin = 256;
+  static constexpr unsigned kMaxInBin = 256;
 
   /// Shared memory, besides that for the elements.
   struct Shared {
@@ -158,7 +158,7 @@ class OrderOfKept {
       own[i] = make_uint4(begin, second, third, fourth);
       begin = fourth + counts[i].w;
     }
-    return __syncthreads_or(most > kMostInBin ? 1 : 0) != 0;
+    return __syncthreads_or(most > kMaxInBin ? 1 : 0) != 0;
   }
 };
 

@@ -68,9 +68,9 @@ class RunningSegment {
   /// Elements that there is room for, of which a thread has so many where all are looked at.
   static constexpr unsigned kRoom = 32 * 1024 / sizeof(Element);
   static constexpr unsigned kItems = kRoom / kThreads;
-  static_assert(2 * kMostOfSegment<E> <= kRoom && sorted_for(kMostOfSegment<E>) <= kRoom);
+  static_assert(2 * kMaxOfSegment<E> <= kRoom && sorted_for(kMaxOfSegment<E>) <= kRoom);
   /// A warp's tile has room once the bound is close, so that each time some are read.
-  static_assert(kMostOfSegment<E> + (kRoom - kMostOfSegment<E>) / 4 + Rows::kTile <= kRoom);
+  static_assert(kMaxOfSegment<E> + (kRoom - kMaxOfSegment<E>) / 4 + Rows::kTile <= kRoom);
 
   struct Shared {
     typename Sort::Shared sort;

@@ -15,36 +15,36 @@ enum class SegmentWay : std::uint8_t { lanes, narrowed, sampled, screened, runni
 
 /// The largest k for which a segment may be a warp's: one whose lanes bound it, but loosely for more, and one that puts
 /// its best rows in order in registers.
-inline constexpr std::size_t kMostOfLanes = 16;
-inline constexpr std::size_t kMostOfNarrowed = 256;
+inline constexpr std::size_t kMaxOfLanes = 16;
+inline constexpr std::size_t kMaxOfNarrowed = 256;
 /// The largest k for which a block samples.
-inline constexpr std::size_t kMostOfSampled = 128;
+inline constexpr std::size_t kMaxOfSampled = 128;
 /// Rows up to which the second kind pays in any case.
-inline constexpr std::size_t kMostRowsNarrowed = 16'384;
+inline constexpr std::size_t kMaxRowsNarrowed = 16'384;
 
 /// From so many rows on, and for so many rows for each wanted one, a large sample pays.
-inline constexpr std::size_t kLeastRowsScreened = 4096;
-inline constexpr std::size_t kLeastRowsOfScreened = 4;
+inline constexpr std::size_t kMinRowsScreened = 4096;
+inline constexpr std::size_t kMinRowsOfScreened = 4;
 /// Of keys of more bytes too small a part is sampled: there might be no room for what has to be kept.
-inline constexpr std::size_t kMostBytesScreened = 512 * 1024;
+inline constexpr std::size_t kMaxBytesScreened = 512 * 1024;
 
-/// Whether a block with a large sample is the way. Of up to kMostRowsNarrowed sorted rows, which take it as long as
+/// Whether a block with a large sample is the way. Of up to kMaxRowsNarrowed sorted rows, which take it as long as
 /// others, warps that narrow are done in half that time.
 SKYRANK_HD inline bool is_screened(std::size_t rows, std::size_t k, std::size_t key_bytes) {
-  if (rows < kLeastRowsScreened || rows < kLeastRowsOfScreened * k) return false;
-  return rows * key_bytes <= kMostBytesScreened && (rows > kMostRowsNarrowed || k > kMostOfNarrowed);
+  if (rows < kMinRowsScreened || rows < kMinRowsOfScreened * k) return false;
+  return rows * key_bytes <= kMaxBytesScreened && (rows > kMaxRowsNarrowed || k > kMaxOfNarrowed);
 }
 
 /// Of a segment of so many rows.
 SKYRANK_HD inline SegmentWay way_of(std::size_t rows, std::size_t k, std::size_t key_bytes) {
-  if (k <= kMostOfLanes && rows > 512 && rows <= 8192) return SegmentWay::lanes;
+  if (k <= kMaxOfLanes && rows > 512 && rows <= 8192) return SegmentWay::lanes;
   if (is_screened(rows, k, key_bytes)) return SegmentWay::screened;
-  if (k <= kMostOfNarrowed && rows <= kMostRowsNarrowed) return SegmentWay::narrowed;
-  return k <= kMostOfSampled ? SegmentWay::sampled : SegmentWay::running;
+  if (k <= kMaxOfNarrowed && rows <= kMaxRowsNarrowed) return SegmentWay::narrowed;
+  return k <= kMaxOfSampled ? SegmentWay::sampled : SegmentWay::running;
 }
 
 /// `least_of_segments` for those segments that go the first way; leaves the places of the others alone.
-/// k <= kMostOfLanes.
+/// k <= kMaxOfLanes.
 template <class E>
 void least_of_short_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                              DeviceContext& device);
@@ -53,7 +53,7 @@ void least_of_short_segments(const E& elements, const Segments& segments, std::s
 /// that the warps which a device holds at a time have all nearly the same to do.
 bool narrows_long_segments(const Segments& segments, std::size_t k, std::size_t key_bytes, const DeviceContext& device);
 
-/// The same for those that go the second, or for all, if they are of one length. k <= kMostOfNarrowed.
+/// The same for those that go the second, or for all, if they are of one length. k <= kMaxOfNarrowed.
 template <class E>
 void least_of_narrowed_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                                 DeviceContext& device);
@@ -62,7 +62,7 @@ void least_of_narrowed_segments(const E& elements, const Segments& segments, std
 inline constexpr RowId kMarkedRow = -2;
 
 /// The same for those that go the fourth way, but where the sample of one is of no use it gets a mark instead. Ties go
-/// to the lowest row ids. k <= kMostOfSegment<E>. Whether it did; not where blocks have too little shared memory.
+/// to the lowest row ids. k <= kMaxOfSegment<E>. Whether it did; not where blocks have too little shared memory.
 template <class E>
 bool least_of_screened_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                                 DeviceContext& device);
@@ -78,7 +78,7 @@ inline bool overlaps_screening(bool screened, const DeviceContext& device) {
   return screened && device.properties().capability >= 90;
 }
 
-/// The same for those that are left for the last. k <= kMostOfSegment<E>.
+/// The same for those that are left for the last. k <= kMaxOfSegment<E>.
 template <class E>
 void least_of_running_segments(const E& elements, const Segments& segments, std::size_t k, bool screened, RowId* rows,
                                DeviceContext& device);

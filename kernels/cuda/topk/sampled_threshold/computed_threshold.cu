@@ -57,7 +57,7 @@ struct ComputedRows {
   __device__ std::size_t size() const { return n; }
   // The machine is there once: a kernel's instructions come from memory too, and those of a machine are many.
   __device__ Element at(std::size_t row) const {
-    std::uint64_t slots[StepProgram::kMostStacked];
+    std::uint64_t slots[StepProgram::kMaxStacked];
     StackMachine machine(slots, 1);
     RowValue value;
 #pragma unroll 1
@@ -225,9 +225,9 @@ std::size_t bytes_of_row(const StepProgram& program) {
 
 /// Blocks that come after those that take turns: for a part of all tiles, where there are many.
 std::size_t later_blocks(std::size_t tiles, std::size_t resident) {
-  constexpr std::size_t kLeastTurns = 16;
+  constexpr std::size_t kMinTurns = 16;
   constexpr std::size_t kShared = 8;
-  return tiles / resident < kLeastTurns ? 0 : tiles / kShared / ComputedTurns::kTilesOfLater;
+  return tiles / resident < kMinTurns ? 0 : tiles / kShared / ComputedTurns::kTilesOfLater;
 }
 
 template <class Form>

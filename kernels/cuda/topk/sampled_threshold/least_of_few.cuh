@@ -12,12 +12,12 @@ namespace skyrank::kernels::cuda::topk {
 template <class Element>
 struct LeastOfFew {
   static constexpr unsigned kOfLane = 4;
-  static constexpr unsigned kMost = kOfLane * kLanes;
-  static constexpr unsigned kMostWanted = kLanes;
+  static constexpr unsigned kMax = kOfLane * kLanes;
+  static constexpr unsigned kMaxWanted = kLanes;
 
-  Element held[kMost];  ///< in shared memory
+  Element held[kMax];  ///< in shared memory
 
-  /// Calls put(rank, element) for the `wanted` least of the lanes' elements, from rank 0 on, 0 < wanted <= kMostWanted.
+  /// Calls put(rank, element) for the `wanted` least of the lanes' elements, from rank 0 on, 0 < wanted <= kMaxWanted.
   /// There are so many; what is not there is kNoElement, the others are all different. All lanes of one warp call.
   template <class Put>
   __device__ void find(const Element (&mine)[kOfLane], unsigned wanted, Put put) {

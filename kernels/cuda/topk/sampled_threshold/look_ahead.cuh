@@ -40,7 +40,7 @@ class LookAhead {
   static constexpr unsigned kTiles = 8;
   /// With so many tiles of a warp that have a key of zero, most have one, and the threshold may be zero: then few are
   /// to be read.
-  static constexpr unsigned kMostZeros = 2;
+  static constexpr unsigned kMaxZeros = 2;
 
   /// A warp's, in shared memory.
   struct Memory {
@@ -63,7 +63,7 @@ class LookAhead {
       reader.load(turns.tile(), loaded, !all);
       const Key least = loaded.template least<Key>();
       zeros += __any_sync(kAllLanes, least == 0) ? 1 : 0;
-      if (zeros == kMostZeros) break;
+      if (zeros == kMaxZeros) break;
       memory_.least[turns.which()][lane()] = least;
       looked_ = turns.which() + 1;
     }

@@ -80,7 +80,7 @@ class SampledBins {
   template <bool kLittle>
   void rank_with(const Bins<Element>& bins, Guess<Element>* guess, const InOrder<Element>& answer) {
     const std::size_t shares =
-        std::max(static_cast<std::size_t>(device_.properties().multiprocessors), blocks_for(answer.k, kMostOfShare));
+        std::max(static_cast<std::size_t>(device_.properties().multiprocessors), blocks_for(answer.k, kMaxOfShare));
     launch("rank_bins", rank_bins<Element, kLittle>,
            {.blocks = shares,
             .threads = kRankThreads,

@@ -211,11 +211,11 @@ class ScanSelection {
 
 /// How a problem is to be guessed; nothing where that would not pay, or ties are all to be kept.
 inline std::optional<ThresholdPlan> plan_scan(const ScanProblem& problem) {
-  const bool few = problem.n < std::max(2 * kMostOfBlock, kMostCounted) || problem.k > problem.n / 4;
+  const bool few = problem.n < std::max(2 * kMaxOfBlock, kMaxCounted) || problem.k > problem.n / 4;
   const bool many = problem.n > std::numeric_limits<std::uint32_t>::max();
   if (few || many || problem.k == 0 || problem.ties == TieRule::all) return std::nullopt;
   const ThresholdPlan plan = plan_threshold(problem.n, problem.k);
-  return plan.expected <= kMostOrdered ? std::optional(plan) : std::nullopt;
+  return plan.expected <= kMaxOrdered ? std::optional(plan) : std::nullopt;
 }
 
 /// Times a selection that `start(selection)` starts.

@@ -38,7 +38,7 @@ struct ScannedRows {
   }
   /// Two rows, all of whose values are under way together where there are registers for that.
   __device__ void at_both(const std::size_t (&rows)[2], Element& first, Element& second) const {
-    constexpr unsigned kFew = ColumnScan::kMostColumns / 2;
+    constexpr unsigned kFew = ColumnScan::kMaxColumns / 2;
     if (scan.count > static_cast<int>(kFew)) {
       first = at(rows[0]);
       second = at(rows[1]);
@@ -65,7 +65,7 @@ inline constexpr unsigned kBlocks = kForm == ScanForm::general ? (kTerms > 4 ? 2
 
 /// Scores of up to so many columns have a kernel of their own. Where a kernel does not know whether a column is there,
 /// what was read of it before is kept.
-inline constexpr unsigned kMostExactTerms = 4;
+inline constexpr unsigned kMaxExactTerms = 4;
 
 /// What a thread has read of the columns of a score.
 template <unsigned kTerms, unsigned kAtATime, ScanForm kForm>
@@ -77,7 +77,7 @@ struct ReadTerms {
   __device__ static void each([[maybe_unused]] const ReadScan& scan, F f) {
 #pragma unroll
     for (unsigned c = 0; c < kTerms; ++c) {
-      if (kTerms > kMostExactTerms && c >= static_cast<unsigned>(scan.terms)) break;
+      if (kTerms > kMaxExactTerms && c >= static_cast<unsigned>(scan.terms)) break;
       f(c);
     }
   }
@@ -458,18 +458,18 @@ Keeper<Key> keeper_of(const ColumnScan& scan) {
 
 /// How tiles of so many rows are shared out to `blocks`.
 ScanTurns turns_of(const ThresholdPlan& plan, std::size_t n, unsigned tile, std::size_t blocks, bool may_look_ahead) {
-  constexpr std::size_t kLeastTurns = 16;  // with fewer all tiles come in turns
-  constexpr std::size_t kShared = 4;       // one turn in so many is not taken in turns,
-  constexpr std::size_t kMostShared = 16;  // as long as these are not more,
-  constexpr std::size_t kLeastShared = 8;  // but at least one in so many
-  constexpr std::size_t kAhead = 9;        // turns, if these are not more than half of all,
-  constexpr std::size_t kMostAgain = 2;    // and if no more than one part in so many has to be read again
+  constexpr std::size_t kMinTurns = 16;   // with fewer all tiles come in turns
+  constexpr std::size_t kShared = 4;      // one turn in so many is not taken in turns,
+  constexpr std::size_t kMaxShared = 16;  // as long as these are not more,
+  constexpr std::size_t kMinShared = 8;   // but at least one in so many
+  constexpr std::size_t kAhead = 9;       // turns, if these are not more than half of all,
+  constexpr std::size_t kMaxAgain = 2;    // and if no more than one part in so many has to be read again
   const std::size_t tiles = n / tile;
   const std::size_t turns = tiles / blocks;
   const bool ahead =
-      may_look_ahead && turns >= 2 * kAhead && plan.expected * (tile / SharedParts::kOfTile) * kMostAgain <= n;
-  const std::size_t shared = std::max(std::min(turns / kShared, kMostShared), turns / kLeastShared);
-  const std::size_t in_turns = turns < kLeastTurns ? tiles : (turns - shared) * blocks;
+      may_look_ahead && turns >= 2 * kAhead && plan.expected * (tile / SharedParts::kOfTile) * kMaxAgain <= n;
+  const std::size_t shared = std::max(std::min(turns / kShared, kMaxShared), turns / kMinShared);
+  const std::size_t in_turns = turns < kMinTurns ? tiles : (turns - shared) * blocks;
   return {.ahead = ahead ? unsigned{kAhead} : 0,
           .in_turns = static_cast<unsigned>(in_turns),
           .tiles = static_cast<unsigned>(tiles),

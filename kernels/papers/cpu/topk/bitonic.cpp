@@ -152,7 +152,7 @@ HWY_EXPORT(reduce_bitonic);
 HWY_EXPORT(lanes);
 
 constexpr std::size_t kBlock = 2048;  ///< ranks of a block, where k leaves room for two runs a lane
-constexpr std::size_t kLeastRun = 16;
+constexpr std::size_t kMinRun = 16;
 constexpr std::size_t kLargestK = 1024;
 constexpr std::size_t kRowsOfPart = 1 << 15;  ///< with fewer, another thread costs more than it saves
 
@@ -179,7 +179,7 @@ template <class Fill>
 Scratch<std::uint64_t> least_of_part(const Fill& fill, std::size_t begin, std::size_t end, std::size_t k,
                                      const Context& context) {
   const std::size_t lanes = HWY_DYNAMIC_DISPATCH(lanes)();
-  const std::size_t run = std::max(kLeastRun, std::bit_ceil(k));
+  const std::size_t run = std::max(kMinRun, std::bit_ceil(k));
   const std::size_t rows = std::max(kBlock / lanes, 2 * run);
   Block block(rows, lanes);
   Block best(rows, lanes);  // runs of blocks, one after the other

@@ -187,22 +187,22 @@ struct HeapPerThread {
 };
 
 struct ListPerThread {
-  static Support supports(const TopKShape& shape) { return keeps_at_most(kMost, "register list", shape); }
+  static Support supports(const TopKShape& shape) { return keeps_at_most(kMax, "register list", shape); }
 
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     using Element = typename E::Element;
-    if (k <= kMost / 4) {
-      select_per_thread<List<Element, kMost / 4>>(run, elements, n, k, chosen);
+    if (k <= kMax / 4) {
+      select_per_thread<List<Element, kMax / 4>>(run, elements, n, k, chosen);
     } else {
-      select_per_thread<List<Element, kMost>>(run, elements, n, k, chosen);
+      select_per_thread<List<Element, kMax>>(run, elements, n, k, chosen);
     }
     return true;
   }
 
  private:
   /// With more the registers do not suffice, and the list is in (local) memory.
-  static constexpr unsigned kMost = 32;
+  static constexpr unsigned kMax = 32;
 };
 
 }  // namespace

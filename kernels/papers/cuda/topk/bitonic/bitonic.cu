@@ -19,7 +19,7 @@ namespace {
 
 using network::Unsorted;
 
-static_assert(std::size_t{1} << network::kMostRunBits == kLargestBitonicK);
+static_assert(std::size_t{1} << network::kMaxRunBits == kLargestBitonicK);
 constexpr unsigned kThreads = 256;
 
 template <class Source>

@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(launch_bound<kElements, typename E::Element>()
     fused_sort_reducer(Source source, std::size_t n, E elements, const __grid_constant__ Plan plan, unsigned k,
                        typename E::Element* out) {
   using Element = typename E::Element;
-  __shared__ unsigned warps[kMostThreads / 32];
+  __shared__ unsigned warps[kMaxThreads / 32];
   WaitingElements<Element> waiting{dynamic_shared<Element>(), warps};
   const unsigned batch = kRowsOfThread * blockDim.x;
   for (std::size_t first = std::size_t{blockIdx.x} * batch; first < n; first += std::size_t{gridDim.x} * batch) {

@@ -305,7 +305,7 @@ __global__ void __launch_bounds__(Network::kThreads, Network::kBlocks)
 template <int kRunBits, class E>
 void launch_least(cudaStream_t stream, int run_bits, const Unsorted<E>& rows, std::size_t tiles, std::size_t k,
                   typename E::Element* out) {
-  if constexpr (kRunBits < kMostRunBits) {
+  if constexpr (kRunBits < kMaxRunBits) {
     if (run_bits != kRunBits) return launch_least<kRunBits + 1>(stream, run_bits, rows, tiles, k, out);
   }
   using Network = KeyNetwork<typename E::Key, kRunBits>;

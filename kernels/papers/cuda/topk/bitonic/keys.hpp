@@ -8,7 +8,7 @@
 
 namespace skyrank::kernels::cuda::topk::network {
 
-inline constexpr int kMostRunBits = 11;  ///< of tiles of bare keys
+inline constexpr int kMaxRunBits = 11;  ///< of tiles of bare keys
 
 /// Writes the k least elements of each of `tiles` tiles, in no order, k <= 2^run_bits, whose sizes are
 /// sizes_of_keys(k). Defined for the rows of bitonic_keys_*.cu, whose kernels take long to compile.

@@ -131,15 +131,15 @@ __device__ __forceinline__ void run_group(const Plan& plan, const Pass& pass, un
   work(plan, pass.first_step, pass.first_step + pass.steps, v, group, shared);
 }
 
-/// A pass for all groups of a tile, of at most kMost elements each.
-template <int kMost, class Element>
+/// A pass for all groups of a tile, of at most kMax elements each.
+template <int kMax, class Element>
 __device__ void run_pass(const Plan& plan, const Pass& pass, Element* shared) {
   const int places = __popc(pass.mask);
-  if constexpr (kMost > 2) {
-    if ((1 << places) < kMost) return run_pass<kMost / 2>(plan, pass, shared);
+  if constexpr (kMax > 2) {
+    if ((1 << places) < kMax) return run_pass<kMax / 2>(plan, pass, shared);
   }
   const unsigned groups = 1u << (__popc(pass.live) - places);
-  for (unsigned group = threadIdx.x; group < groups; group += blockDim.x) run_group<kMost>(plan, pass, group, shared);
+  for (unsigned group = threadIdx.x; group < groups; group += blockDim.x) run_group<kMax>(plan, pass, group, shared);
 }
 
 /// The first pass, on elements that come straight from global memory: load(group, number, v) fills a thread's

@@ -14,9 +14,9 @@
 // no index has that bit from then on: elements never move to where another thread may still read.
 namespace skyrank::kernels::cuda::topk::network {
 
-inline constexpr int kMostPlaces = 6;  ///< of 2^6 elements of a thread
-inline constexpr int kMostTileBits = 14;
-inline constexpr int kMostSteps = 112;  ///< runs of 2^11, sorted, merged three times, and sorted once more
+inline constexpr int kMaxPlaces = 6;  ///< of 2^6 elements of a thread
+inline constexpr int kMaxTileBits = 14;
+inline constexpr int kMaxSteps = 112;  ///< runs of 2^11, sorted, merged three times, and sorted once more
 inline constexpr int kLaneBits = 5;
 
 /// Compares elements whose indices differ in `bit`. The lesser one takes the index without the bit, unless that index
@@ -40,8 +40,8 @@ struct Pass {
 
 /// What a block does to its tile.
 struct Plan {
-  Pass passes[kMostSteps];
-  Step steps[kMostSteps];
+  Pass passes[kMaxSteps];
+  Step steps[kMaxSteps];
   std::uint16_t live;  ///< bits that indices may have at the end
   std::uint8_t pass_count;
   std::uint8_t step_count;
@@ -220,29 +220,29 @@ constexpr std::size_t shared_elements(const Plan& plan) {
   return padded((1u << plan.tile_bits) - 1, plan.padding_shift) + 1;
 }
 
-inline constexpr unsigned kMostThreads = 1024;
+inline constexpr unsigned kMaxThreads = 1024;
 inline constexpr unsigned kUsualThreads = 128;
 inline constexpr unsigned kFewestThreads = 32;
-inline constexpr std::size_t kMostTileBytes = std::size_t{128} << 10;
+inline constexpr std::size_t kMaxTileBytes = std::size_t{128} << 10;
 
 /// Elements that a thread can have in registers, as a power of two.
-constexpr int most_element_bits(std::size_t element_bytes) { return element_bytes <= 8 ? kMostPlaces : 4; }
+constexpr int most_element_bits(std::size_t element_bytes) { return element_bytes <= 8 ? kMaxPlaces : 4; }
 
 /// Bytes of a tile where a block has so many of shared memory, 96 KiB at least: gaps between elements take some, too.
 constexpr std::size_t tile_bytes_within(std::size_t shared_bytes) {
-  return shared_bytes < kMostTileBytes + kMostTileBytes / 8 ? kMostTileBytes / 2 : kMostTileBytes;
+  return shared_bytes < kMaxTileBytes + kMaxTileBytes / 8 ? kMaxTileBytes / 2 : kMaxTileBytes;
 }
 
 /// Threads of a block that fit its registers and its shared memory.
-constexpr unsigned most_threads(std::size_t element_bytes, int element_bits, std::size_t tile_bytes = kMostTileBytes) {
+constexpr unsigned most_threads(std::size_t element_bytes, int element_bits, std::size_t tile_bytes = kMaxTileBytes) {
   const std::size_t fitting = (tile_bytes / element_bytes) >> element_bits;
-  return fitting < kMostThreads ? static_cast<unsigned>(fitting) : kMostThreads;
+  return fitting < kMaxThreads ? static_cast<unsigned>(fitting) : kMaxThreads;
 }
 
 /// Of n elements, n > k: tiles that can be reduced by as much as a thread has elements, where a block can be that large
 /// and there are as many elements.
 constexpr Sizes sizes_for(std::size_t n, std::size_t k, std::size_t element_bytes, int element_bits,
-                          std::size_t tile_bytes = kMostTileBytes) {
+                          std::size_t tile_bytes = kMaxTileBytes) {
   Sizes sizes{};
   sizes.run_bits = bits_to_count(k);
   sizes.element_bits = element_bits;

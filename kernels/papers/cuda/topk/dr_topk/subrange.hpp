@@ -34,12 +34,12 @@ inline double best_exponent(double n, double k, double constant = kSubrangeConst
 
 /// Lengths are 2^2 at least, so that the keys of one 16-byte load are of one subrange, and have room for one more
 /// element than delegates. The rule ends at 2^12: longer ones would leave some of the device's warps without.
-inline constexpr int kLeastExponent = 2;
+inline constexpr int kMinExponent = 2;
 inline constexpr int kGreatestExponent = 12;
 
 /// Subranges of n elements; the last may be shorter.
 struct Subranges {
-  int exponent = kLeastExponent;  ///< log2 of the length
+  int exponent = kMinExponent;  ///< log2 of the length
   std::size_t count = 0;
   /// Whether there are more delegates than k. Where there are, they pay, as measured for k up to a sixteenth of n.
   bool useful = false;
@@ -47,7 +47,7 @@ struct Subranges {
 
 /// For the k best of n, with `beta` delegates a subrange. `exponent` 0: by Rule 4; otherwise the one wanted.
 inline Subranges subranges_for(std::size_t n, std::size_t k, int beta, int exponent = 0) {
-  const int least = std::max(kLeastExponent, static_cast<int>(std::bit_width(static_cast<unsigned>(beta))));
+  const int least = std::max(kMinExponent, static_cast<int>(std::bit_width(static_cast<unsigned>(beta))));
   if (exponent == 0) {
     const double best = best_exponent(static_cast<double>(n), static_cast<double>(k));
     exponent = std::min(static_cast<int>(best), kGreatestExponent);

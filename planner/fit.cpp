@@ -101,11 +101,12 @@ Eigen::MatrixXd features_of(const std::vector<const CorrectedRun*>& runs) {
   return features;
 }
 
-double nearness(const Eigen::MatrixXd& a, Eigen::Index i, const Eigen::MatrixXd& b, Eigen::Index j) {
+double rbf_kernel(const Eigen::MatrixXd& a, Eigen::Index i, const Eigen::MatrixXd& b, Eigen::Index j) {
   return std::exp(-(a.row(i) - b.row(j)).squaredNorm() / 2);
 }
 
-/// Rows of `features` by which all others are told best: those of a pivoted Cholesky decomposition of their nearness.
+/// Rows of `features` by which all others are told best: those of a pivoted Cholesky decomposition of the matrix of
+/// their RBF kernels.
 Eigen::MatrixXd chosen_points(const Eigen::MatrixXd& features) {
   constexpr double kTold = 0.01;  // of the variance is left
   const Eigen::Index rows = features.rows();
@@ -116,7 +117,7 @@ Eigen::MatrixXd chosen_points(const Eigen::MatrixXd& features) {
     Eigen::Index next = 0;
     if (left.maxCoeff(&next) < kTold) break;
     Eigen::VectorXd column(rows);
-    for (Eigen::Index r = 0; r < rows; ++r) column[r] = nearness(features, r, features, next);
+    for (Eigen::Index r = 0; r < rows; ++r) column[r] = rbf_kernel(features, r, features, next);
     column -= factors * factors.row(next).transpose();
     column /= std::sqrt(left[next]);
     factors.conservativeResize(Eigen::NoChange, factors.cols() + 1);
@@ -138,7 +139,7 @@ Eigen::MatrixXd prior_of(const Eigen::MatrixXd& points) {
   prior(0, 0) = 1 / kOfConstant;
   for (Eigen::Index i = 0; i < points.rows(); ++i) {
     for (Eigen::Index j = 0; j < points.rows(); ++j) {
-      prior(linear + i, linear + j) = (nearness(points, i, points, j) + (i == j ? kJitter : 0)) / kOfNearby;
+      prior(linear + i, linear + j) = (rbf_kernel(points, i, points, j) + (i == j ? kJitter : 0)) / kOfNearby;
     }
   }
   return prior;
@@ -193,7 +194,7 @@ std::optional<Correction> fit_correction(const std::vector<CorrectedRun>& runs) 
     const CorrectedRun& run = *compared[static_cast<std::size_t>(r)];
     logs[r] = std::log(run.seconds / std::max(1e-12, run.predicted));
     precision[r] = run.best / run.seconds / kNoise;
-    for (Eigen::Index i = 0; i < points.rows(); ++i) terms(r, linear + i) = nearness(features, r, points, i);
+    for (Eigen::Index i = 0; i < points.rows(); ++i) terms(r, linear + i) = rbf_kernel(features, r, points, i);
   }
   const Eigen::MatrixXd prior = prior_of(points);
   Eigen::VectorXd weights = precision;

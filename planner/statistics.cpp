@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "planner/choose.hpp"
-#include "planner/dominators.hpp"
+#include "planner/dominance_counts.hpp"
 #include "planner/estimate.hpp"
 
 namespace skyrank::planner {
@@ -66,16 +66,16 @@ double ascending_share(const std::vector<std::uint64_t>& keys) {
 
 /// Mean rank correlation of two dimensions, by some of the rows. Of unit vectors, the square of their sum has all
 /// products of two, those with themselves among them.
-double correlation_of(const Dominators& dominators, std::size_t rows) {
-  const auto d = static_cast<double>(dominators.dims);
+double correlation_of(const DominanceCounts& dominance_counts, std::size_t rows) {
+  const auto d = static_cast<double>(dominance_counts.dims);
   if (d < 2) return 0;
   const std::size_t step = std::max<std::size_t>(1, (rows + kRankedRows - 1) / kRankedRows);
   const std::size_t count = (rows + step - 1) / step;
   Eigen::VectorXd column(static_cast<Eigen::Index>(count));
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(column.size());
   double with_themselves = 0;
-  for (std::size_t j = 0; j < dominators.dims; ++j) {
-    const std::uint32_t* const places = dominators.places.data() + j * rows;
+  for (std::size_t j = 0; j < dominance_counts.dims; ++j) {
+    const std::uint32_t* const places = dominance_counts.places.data() + j * rows;
     for (std::size_t i = 0; i < count; ++i) column[static_cast<Eigen::Index>(i)] = places[i * step];
     column.array() -= column.mean();
     const double length = column.norm();
@@ -89,7 +89,7 @@ double correlation_of(const Dominators& dominators, std::size_t rows) {
 /// From the skylines of random halves, quarters and eighths of the sample beside its own, which lie near a line over
 /// the logarithm of rows. How that one falls or rises is mostly noise of small samples: there it is taken to be as it
 /// is in anticorrelated data, whose skylines fill up.
-SkylineGrowth growth_of(const Dominators& dominators, double m) {
+SkylineGrowth growth_of(const DominanceCounts& dominance_counts, double m) {
   constexpr double kMaxDrift = 0.5;
   constexpr double kTrusted = 4000;
   constexpr double kFillingUp = 0.05;  // of each effective dimension beyond the columns
@@ -97,7 +97,7 @@ SkylineGrowth growth_of(const Dominators& dominators, double m) {
   std::array<double, kHalvings + 1> dims;
   for (int i = 0; i <= kHalvings; ++i) {
     const double rows = m / std::exp2(i);
-    dims[static_cast<std::size_t>(i)] = effective_dims(rows, std::max(1.0, dominators.skyline_of(rows)));
+    dims[static_cast<std::size_t>(i)] = effective_dims(rows, std::max(1.0, dominance_counts.skyline_of(rows)));
   }
   const double middle = std::accumulate(dims.begin(), dims.end(), 0.0) / (kHalvings + 1);
   double along = 0;
@@ -107,7 +107,7 @@ SkylineGrowth growth_of(const Dominators& dominators, double m) {
     along += x * (dims[static_cast<std::size_t>(i)] - middle);
     square += x * x;
   }
-  const double beyond = dims[0] - static_cast<double>(dominators.dims);
+  const double beyond = dims[0] - static_cast<double>(dominance_counts.dims);
   const double expected = -kFillingUp * std::clamp(beyond, 0.0, 3.0);
   const double trust = m / (m + kTrusted);
   const double drift = expected + trust * (std::clamp(along / square, -kMaxDrift, kMaxDrift) - expected);
@@ -150,10 +150,10 @@ Statistics describe_preference(const kernels::SkylineProblem& sample, std::size_
   Statistics statistics;
   if (sample.n < std::min(kMinSample, n)) return statistics;
   statistics.sample = sample.n;
-  const Dominators dominators = find_dominators(sample, kStrongRows);
-  statistics.growth = growth_of(dominators, static_cast<double>(sample.n));
-  statistics.survivors = static_cast<double>(dominators.spared) / static_cast<double>(sample.n);
-  statistics.correlation = correlation_of(dominators, sample.n);
+  const DominanceCounts dominance_counts = count_dominance(sample, kStrongRows);
+  statistics.growth = growth_of(dominance_counts, static_cast<double>(sample.n));
+  statistics.survivors = static_cast<double>(dominance_counts.spared) / static_cast<double>(sample.n);
+  statistics.correlation = correlation_of(dominance_counts, sample.n);
   return statistics;
 }
 

@@ -6,7 +6,7 @@
 
 #include "planner/cost/candidates.hpp"
 #include "planner/cost/common.hpp"
-#include "planner/cost/nearness.hpp"
+#include "planner/cost/rbf_kernel.hpp"
 
 namespace skyrank::planner::cost {
 namespace {
@@ -113,7 +113,7 @@ double correction_factor(const Correction& correction, std::span<const double> v
   std::ranges::transform(values, place.begin(), [](double value) { return static_cast<float>(value); });
   const double log =
       std::inner_product(values.begin(), values.end(), correction.linear.begin() + 1, correction.linear.front()) +
-      weighted_nearness(correction.points, correction.weights, std::span(place).first(values.size()));
+      weighted_rbf_kernel(correction.points, correction.weights, std::span(place).first(values.size()));
   return std::exp(std::clamp(log, -kMaxCorrected, kMaxCorrected));
 }
 

@@ -14,7 +14,7 @@
 #include "kernels/papers/names.hpp"
 #include "planner/choose.hpp"
 #include "planner/cost/correction.hpp"
-#include "planner/cost/nearness.hpp"
+#include "planner/cost/rbf_kernel.hpp"
 #include "planner/fit.hpp"
 #include "planner/measured.hpp"
 
@@ -158,7 +158,7 @@ TEST(Profiles, PointsOfACorrectionCountWhereTheyAreNear) {
   EXPECT_EQ(cost::correction_factor(correction, values), 1);
 }
 
-TEST(Profiles, NearnessIsThatOfASquaredExponential) {
+TEST(Profiles, RbfKernelIsASquaredExponential) {
   for (const std::size_t count : {0u, 1u, 7u, 16u, 61u, 240u}) {
     const std::vector<float> values = {0.25, -1.5, 3};
     std::vector<float> points;
@@ -171,7 +171,7 @@ TEST(Profiles, NearnessIsThatOfASquaredExponential) {
       for (std::size_t j = 0; j < 3; ++j) square += std::pow(points[j * count + i] - values[j], 2);
       sum += weights[i] * std::exp(-square / 2);
     }
-    EXPECT_NEAR(cost::weighted_nearness(points, weights, values), sum, 1e-5) << count;
+    EXPECT_NEAR(cost::weighted_rbf_kernel(points, weights, values), sum, 1e-5) << count;
   }
 }
 

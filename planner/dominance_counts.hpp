@@ -8,7 +8,7 @@
 namespace skyrank::planner {
 
 /// How the rows of a sample dominate each other, and where they stand in each dimension.
-struct Dominators {
+struct DominanceCounts {
   std::size_t dims = 0;
   std::vector<std::uint32_t> counts = {};     ///< of each row: rows that dominate it; some number from 256 on if more
   std::vector<std::uint32_t> places = {};     ///< a dimension after the other, of each row: rows with lesser keys
@@ -23,6 +23,6 @@ struct Dominators {
 /// Of 1 to 65,536 rows, with so many of the strongest. Up to kMaxPaired are compared with each other. Of more, sets of
 /// rows as bits, each row's the intersection over the dimensions of the rows up to its own place: m^2 d / 64 words for
 /// m rows, besides sorting d times. That takes m^2 / 8 bytes.
-Dominators find_dominators(const kernels::SkylineProblem& sample, std::size_t strong);
+DominanceCounts count_dominance(const kernels::SkylineProblem& sample, std::size_t strong);
 
 }  // namespace skyrank::planner

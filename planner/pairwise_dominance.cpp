@@ -1,9 +1,9 @@
-#include "planner/pairs.hpp"
+#include "planner/pairwise_dominance.hpp"
 
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "planner/pairs.cpp"
+#define HWY_TARGET_INCLUDE "planner/pairwise_dominance.cpp"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -44,7 +44,7 @@ auto dominated(Tag tag, const PairedRows& paired, std::size_t first, std::size_t
   return hn::AndNot(worse, better);
 }
 
-void count_all_pairs(const PairedRows& paired, std::uint8_t* counts) {
+void count_all(const PairedRows& paired, std::uint8_t* counts) {
   const hn::CappedTag<std::int8_t, kMaxPaired> tag;
   for (std::size_t first = 0; first < paired.rows; first += hn::Lanes(tag)) {
     auto count = hn::Zero(tag);
@@ -55,7 +55,7 @@ void count_all_pairs(const PairedRows& paired, std::uint8_t* counts) {
   }
 }
 
-std::size_t count_all_spared(const PairedRows& paired, std::span<const std::uint32_t> strong) {
+std::size_t count_spared_rows(const PairedRows& paired, std::span<const std::uint32_t> strong) {
   const hn::CappedTag<std::int8_t, kMaxPaired> tag;
   std::size_t spared = 0;
   for (std::size_t first = 0; first < paired.rows; first += hn::Lanes(tag)) {
@@ -82,8 +82,8 @@ namespace skyrank::planner {
 
 HWY_EXPORT(count_lesser32);
 HWY_EXPORT(count_lesser64);
-HWY_EXPORT(count_all_pairs);
-HWY_EXPORT(count_all_spared);
+HWY_EXPORT(count_all);
+HWY_EXPORT(count_spared_rows);
 
 void count_lesser(const std::uint32_t* keys, std::size_t rows, std::uint8_t* places) {
   HWY_DYNAMIC_DISPATCH(count_lesser32)(keys, rows, places);
@@ -91,11 +91,11 @@ void count_lesser(const std::uint32_t* keys, std::size_t rows, std::uint8_t* pla
 void count_lesser(const std::uint64_t* keys, std::size_t rows, std::uint8_t* places) {
   HWY_DYNAMIC_DISPATCH(count_lesser64)(keys, rows, places);
 }
-void count_pairs(const PairedRows& paired, std::uint8_t* counts) {
-  HWY_DYNAMIC_DISPATCH(count_all_pairs)(paired, counts);
+void count_pairwise_dominance(const PairedRows& paired, std::uint8_t* counts) {
+  HWY_DYNAMIC_DISPATCH(count_all)(paired, counts);
 }
 std::size_t count_spared(const PairedRows& paired, std::span<const std::uint32_t> strong) {
-  return HWY_DYNAMIC_DISPATCH(count_all_spared)(paired, strong);
+  return HWY_DYNAMIC_DISPATCH(count_spared_rows)(paired, strong);
 }
 
 }  // namespace skyrank::planner

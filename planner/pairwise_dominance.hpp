@@ -22,7 +22,7 @@ struct PairedRows {
 };
 
 /// For each row: how many dominate it. `counts` has room for kMaxPaired.
-void count_pairs(const PairedRows& paired, std::uint8_t* counts);
+void count_pairwise_dominance(const PairedRows& paired, std::uint8_t* counts);
 
 /// How many rows none of `strong` dominates.
 std::size_t count_spared(const PairedRows& paired, std::span<const std::uint32_t> strong);

@@ -1,4 +1,4 @@
-#include "planner/dominators.hpp"
+#include "planner/dominance_counts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,14 +15,14 @@ using Rows = std::vector<std::vector<std::uint64_t>>;  // of keys
 
 /// Columns of a width, with the rows' keys cut to it.
 template <class Key>
-Dominators dominators_of(const Rows& rows) {
+DominanceCounts dominators_of(const Rows& rows) {
   std::vector<std::vector<Key>> keys(rows.front().size());
   for (const auto& row : rows) {
     for (std::size_t c = 0; c < row.size(); ++c) keys[c].push_back(static_cast<Key>(row[c]));
   }
   std::vector<KeyColumn> columns;
   for (const auto& column : keys) columns.push_back({column.data(), static_cast<KeyWidth>(sizeof(Key))});
-  return find_dominators({.n = rows.size(), .keys = columns, .order = {}}, 8);
+  return count_dominance({.n = rows.size(), .keys = columns, .order = {}}, 8);
 }
 
 bool dominates(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
@@ -50,7 +50,7 @@ Rows random_rows(std::size_t n, std::size_t d, std::uint64_t keys) {
   return rows;
 }
 
-TEST(Dominators, AreThoseOfAllPairs) {
+TEST(DominanceCounts, AreThoseOfAllPairs) {
   for (const std::size_t n : {1, 2, 63, 64, 65, 200}) {
     for (const std::size_t d : {1, 2, 5, 9}) {
       for (const std::uint64_t keys : {1, 3, 50, 250}) {
@@ -65,7 +65,7 @@ TEST(Dominators, AreThoseOfAllPairs) {
   }
 }
 
-TEST(Dominators, OfKeysThatDifferInTheirHighestBits) {
+TEST(DominanceCounts, OfKeysThatDifferInTheirHighestBits) {
   Rows rows = random_rows(100, 3, 100);
   for (auto& row : rows) {
     for (std::uint64_t& key : row) key = key << 57 | key;
@@ -73,10 +73,10 @@ TEST(Dominators, OfKeysThatDifferInTheirHighestBits) {
   EXPECT_EQ(dominators_of<std::uint64_t>(rows).counts, count_dominators(rows));
 }
 
-TEST(Dominators, ManyAreOnlyKnownToBeMany) {
+TEST(DominanceCounts, ManyAreOnlyKnownToBeMany) {
   Rows rows;
   for (std::uint64_t i = 0; i < 2000; ++i) rows.push_back({i, i});
-  const Dominators found = dominators_of<std::uint32_t>(rows);
+  const DominanceCounts found = dominators_of<std::uint32_t>(rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(std::min(found.counts[i], 256u), std::min<std::size_t>(i, 256));
   }
@@ -86,9 +86,9 @@ TEST(Dominators, ManyAreOnlyKnownToBeMany) {
 }
 
 // The mean over random subsets is what skyline_of promises without drawing any.
-TEST(Dominators, TellTheSkylinesOfSubsets) {
+TEST(DominanceCounts, TellTheSkylinesOfSubsets) {
   const Rows rows = random_rows(400, 4, 1000);
-  const Dominators found = dominators_of<std::uint32_t>(rows);
+  const DominanceCounts found = dominators_of<std::uint32_t>(rows);
   EXPECT_EQ(found.skyline_of(400), static_cast<double>(std::ranges::count(found.counts, 0u)));
   std::mt19937 random(1);
   for (const std::size_t size : {50, 100, 200}) {

@@ -1,4 +1,4 @@
-#include "planner/dominators.hpp"
+#include "planner/dominance_counts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "planner/pairs.hpp"
+#include "planner/pairwise_dominance.hpp"
 
 namespace skyrank::planner {
 namespace {
@@ -126,7 +126,7 @@ std::vector<std::uint32_t> take_in(const KeyColumn& column, std::size_t rows, Ro
 
 }  // namespace
 
-double Dominators::skyline_of(double s) const {
+double DominanceCounts::skyline_of(double s) const {
   const auto rows = static_cast<double>(counts.size());
   if (s >= rows) return static_cast<double>(std::ranges::count(counts, 0U));
   // A dominator is not drawn with about this chance, whatever becomes of the others.
@@ -174,11 +174,11 @@ std::vector<std::uint32_t> strongest_of(const std::vector<std::uint32_t>& sums, 
 }
 
 /// Each pair of rows is compared, without any order.
-Dominators find_among_pairs(const kernels::SkylineProblem& sample, std::size_t strong) {
+DominanceCounts find_among_pairs(const kernels::SkylineProblem& sample, std::size_t strong) {
   const std::size_t d = sample.keys.size();
   std::vector<std::uint8_t> places(d * kMaxPaired);
   std::vector<std::uint32_t> sums(sample.n);
-  Dominators result{.dims = d};
+  DominanceCounts result{.dims = d};
   result.places.reserve(d * sample.n);
   for (std::size_t j = 0; j < d; ++j) {
     std::uint8_t* const column = places.data() + j * kMaxPaired;
@@ -189,7 +189,7 @@ Dominators find_among_pairs(const kernels::SkylineProblem& sample, std::size_t s
   }
   const PairedRows paired{places.data(), sample.n, d};
   std::array<std::uint8_t, kMaxPaired> counts;
-  count_pairs(paired, counts.data());
+  count_pairwise_dominance(paired, counts.data());
   result.counts.assign(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(sample.n));
   result.strongest = strongest_of(sums, strong);
   result.spared = count_spared(paired, result.strongest);
@@ -199,9 +199,9 @@ Dominators find_among_pairs(const kernels::SkylineProblem& sample, std::size_t s
 }  // namespace
 
 // Of two rows of which one is at most the other in every dimension, the sum of places tells whether they are equal.
-Dominators find_dominators(const kernels::SkylineProblem& sample, std::size_t strong) {
+DominanceCounts count_dominance(const kernels::SkylineProblem& sample, std::size_t strong) {
   if (sample.n <= kMaxPaired) return find_among_pairs(sample, strong);  // faster than sorting
-  Dominators result{.dims = sample.keys.size()};
+  DominanceCounts result{.dims = sample.keys.size()};
   RowSets sets(sample.n);
   std::vector<Placed<std::uint32_t>> by_sum(sample.n);
   for (std::uint32_t row = 0; row < sample.n; ++row) by_sum[row] = {0, row};

@@ -1,9 +1,9 @@
-#include "planner/cost/nearness.hpp"
+#include "planner/cost/rbf_kernel.hpp"
 
 #include <cstddef>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "planner/cost/nearness.cpp"
+#define HWY_TARGET_INCLUDE "planner/cost/rbf_kernel.cpp"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -18,8 +18,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// Sum over the points from the i-th on, as many as a vector has lanes, but for the first `done` of them.
 template <class Tag>
-auto nearness_at(Tag tag, std::size_t i, std::size_t done, const float* points, std::span<const float> weights,
-                 std::span<const float> values) {
+auto rbf_kernel_at(Tag tag, std::size_t i, std::size_t done, const float* points, std::span<const float> weights,
+                   std::span<const float> values) {
   auto square = hn::Zero(tag);
   for (std::size_t j = 0; j < values.size(); ++j) {
     const auto off = hn::Sub(hn::LoadU(tag, points + j * weights.size() + i), hn::Set(tag, values[j]));
@@ -30,24 +30,24 @@ auto nearness_at(Tag tag, std::size_t i, std::size_t done, const float* points, 
 }
 
 template <class Tag>
-double nearness_of(Tag tag, const float* points, std::span<const float> weights, std::span<const float> values) {
+double rbf_kernels_of(Tag tag, const float* points, std::span<const float> weights, std::span<const float> values) {
   const std::size_t lanes = hn::Lanes(tag);
   const std::size_t whole = weights.size() / lanes * lanes;
   auto sum = hn::Zero(tag);
   for (std::size_t i = 0; i < whole; i += lanes) {
-    sum = hn::Add(sum, nearness_at(tag, i, 0, points, weights, values));
+    sum = hn::Add(sum, rbf_kernel_at(tag, i, 0, points, weights, values));
   }
   if (whole < weights.size()) {
     const std::size_t last = weights.size() - lanes;
-    sum = hn::Add(sum, nearness_at(tag, last, whole - last, points, weights, values));
+    sum = hn::Add(sum, rbf_kernel_at(tag, last, whole - last, points, weights, values));
   }
   return static_cast<double>(hn::GetLane(hn::SumOfLanes(tag, sum)));
 }
 
-double sum_nearness(std::span<const float> points, std::span<const float> weights, std::span<const float> values) {
+double sum_rbf_kernels(std::span<const float> points, std::span<const float> weights, std::span<const float> values) {
   const hn::ScalableTag<float> tag;
-  if (weights.size() >= hn::Lanes(tag)) return nearness_of(tag, points.data(), weights, values);
-  return nearness_of(hn::CappedTag<float, 1>(), points.data(), weights, values);
+  if (weights.size() >= hn::Lanes(tag)) return rbf_kernels_of(tag, points.data(), weights, values);
+  return rbf_kernels_of(hn::CappedTag<float, 1>(), points.data(), weights, values);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -57,10 +57,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace skyrank::planner::cost {
 
-HWY_EXPORT(sum_nearness);
+HWY_EXPORT(sum_rbf_kernels);
 
-double weighted_nearness(std::span<const float> points, std::span<const float> weights, std::span<const float> values) {
-  return HWY_DYNAMIC_DISPATCH(sum_nearness)(points, weights, values);
+double weighted_rbf_kernel(std::span<const float> points, std::span<const float> weights,
+                           std::span<const float> values) {
+  return HWY_DYNAMIC_DISPATCH(sum_rbf_kernels)(points, weights, values);
 }
 
 }  // namespace skyrank::planner::cost

@@ -154,8 +154,8 @@ SKYRANK_HD inline Order order_of(Number left, std::uint64_t a, Number right, std
   if (right == Number::float64) return order_with_float(as_integer(left, a), as_double(b));
   if (left == Number::float64) {
     const double x = as_double(a);
-    const Order turned = order_with_float(as_integer(right, b), x);
-    return {x == x && !turned.less && !turned.equal, turned.equal};
+    const Order mirrored = order_with_float(as_integer(right, b), x);
+    return {x == x && !mirrored.less && !mirrored.equal, mirrored.equal};
   }
   const Int128 x = as_integer(left, a);
   const Int128 y = as_integer(right, b);

@@ -42,11 +42,11 @@ inline constexpr unsigned kSlotWords = 2 * Form::kParts + (Form::kNulls ? 1 : 0)
 
 /// How a program's shared memory is laid out, in bytes of a block.
 struct MachineLayout {
-  static constexpr unsigned kMaxTurns = 4;
+  static constexpr unsigned kMaxStages = 4;
 
-  unsigned first[StepProgram::kMaxColumns];  ///< where a column is, of those of turns in the first turn
-  unsigned of_turn;                          ///< the columns of the program's first part
-  unsigned turns;                            ///< rows under way, and those at hand
+  unsigned first[StepProgram::kMaxColumns];  ///< offset of a column, of those that have stages in the first stage
+  unsigned of_stage;                         ///< the columns of the program's first part
+  unsigned stages;                           ///< rows under way, and those at hand
   unsigned slots;                            ///< where the slots for numbers begin,
   unsigned truths;                           ///< those for truths, of a word each,
   unsigned bytes;                            ///< and where they end
@@ -60,17 +60,17 @@ MachineLayout layout_of(const StepProgram& program) {
     return kWordStride * Form::kParts * static_cast<unsigned>(bytes_of(program.columns[c].stored) / 4);
   };
   for (int c = 0; c < program.first_columns; ++c) {
-    layout.first[c] = layout.of_turn;
-    layout.of_turn += bytes_of_column(c);
+    layout.first[c] = layout.of_stage;
+    layout.of_stage += bytes_of_column(c);
   }
   unsigned later = 0;
   for (int c = program.first_columns; c < program.column_count; ++c) later += bytes_of_column(c);
-  // A multiprocessor has room for six blocks of 12 words a thread and some slots. With few columns more than one turn
+  // A multiprocessor has room for six blocks of 12 words a thread and some slots. With few columns more than one stage
   // has to be under way for as many bytes.
   constexpr unsigned kMaxStaged = 12 * kWordStride;
   const unsigned room = kMaxStaged - std::min(kMaxStaged, later);
-  layout.turns = std::clamp(room / std::max(kWordStride, layout.of_turn), 2u, MachineLayout::kMaxTurns);
-  layout.slots = layout.of_turn * layout.turns;
+  layout.stages = std::clamp(room / std::max(kWordStride, layout.of_stage), 2u, MachineLayout::kMaxStages);
+  layout.slots = layout.of_stage * layout.stages;
   for (int c = program.first_columns; c < program.column_count; ++c) {
     layout.first[c] = layout.slots;
     layout.slots += bytes_of_column(c);

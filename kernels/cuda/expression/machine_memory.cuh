@@ -35,8 +35,8 @@ struct MachineRows {
   const RowId* ids;  ///< null: all
 };
 
-/// A thread's words of shared memory: the values of its rows, in turns, and the slots of a program. A thread reads only
-/// what it has copied itself, so that nothing waits for other threads.
+/// A thread's words of shared memory: the values of its rows, in stages, and the slots of a program. A thread reads
+/// only what it has copied itself, so that nothing waits for other threads.
 template <class Form>
 class MachineMemory {
  public:
@@ -68,22 +68,22 @@ class MachineMemory {
     return rows.ids == nullptr ? static_cast<std::int64_t>(place) : rows.ids[place];
   }
 
-  /// Begins to bring the values of a block's rows from `tile` on, of which those that are there count. Blocks decide as
+  /// Begins to copy the values of a block's rows from `tile` on, of which those that are there count. Blocks decide as
   /// a whole which way they go, so that the compiler knows that a warp stays together.
-  __device__ void fetch(const MachineRows& rows, std::size_t tile, unsigned turn) const {
-    fetch_columns(rows, tile, 0, program_.first_columns, turn);
+  __device__ void fetch(const MachineRows& rows, std::size_t tile, unsigned stage) const {
+    fetch_columns(rows, tile, 0, program_.first_columns, stage);
     end_copies();
   }
 
-  /// From now on its rows are those of a tile, fetched for `turn`. NULLs may be left for later.
-  __device__ void start(std::size_t tile, unsigned turn) {
+  /// From now on its rows are those of a tile, fetched for `stage`. NULLs may be left for later.
+  __device__ void start(std::size_t tile, unsigned stage) {
     place_ = first_place(tile);
-    turn_ = turn * layout_.of_turn;
+    stage_ = stage * layout_.of_stage;
     without_nulls_ = program_.nulls_later;
   }
   __device__ std::size_t place() const { return place_; }
 
-  /// Brings what the program's later part reads.
+  /// Copies what the program's later part reads.
   __device__ void fetch_rest(const MachineRows& rows, std::size_t tile) const {
     if (program_.first_columns >= program_.column_count) return;
     fetch_columns(rows, tile, program_.first_columns, program_.column_count, 0);
@@ -120,14 +120,14 @@ class MachineMemory {
 
   /// Where a column is that is the operand.
   __device__ unsigned staged_at(unsigned column, unsigned where) const {
-    const bool of_turn = column < static_cast<unsigned>(program_.first_columns);
-    return where + (of_turn ? turn_ : 0);
+    const bool of_stage = column < static_cast<unsigned>(program_.first_columns);
+    return where + (of_stage ? stage_ : 0);
   }
   __device__ uint4& word(unsigned where) const { return *reinterpret_cast<uint4*>(shared_ + where); }
 
   /// What the next step divides by, of a program that leaves that for later; in the order of rows.
   __device__ void take_divisors(float (&divisors)[kRows]) const {
-    const unsigned where = program_.steps[program_.first_steps].where + turn_;
+    const unsigned where = program_.steps[program_.first_steps].where + stage_;
 #pragma unroll
     for (unsigned p = 0; p < kParts; ++p) {
       const uint4 staged = word(where + p * kWordStride);
@@ -211,17 +211,17 @@ class MachineMemory {
   /// NULLs and failures of a slot's numbers.
   __device__ unsigned& marks(unsigned slot) const { return word(slot + 2 * kParts * kWordStride).x; }
 
-  __device__ void fetch_columns(const MachineRows& rows, std::size_t tile, int begin, int end, unsigned turn) const {
+  __device__ void fetch_columns(const MachineRows& rows, std::size_t tile, int begin, int end, unsigned stage) const {
     const std::size_t place = first_place(tile);
     if (rows.ids == nullptr && tile + Form::kTile <= rows.n && layout_.narrow) {
       for (int c = begin; c < end; ++c) {
         fetch_part<4>(static_cast<const std::byte*>(program_.columns[c].values) + place * 4,
-                      shared_ + layout_.first[c] + turn * layout_.of_turn);
+                      shared_ + layout_.first[c] + stage * layout_.of_stage);
       }
     } else if (rows.ids == nullptr && tile + Form::kTile <= rows.n) {
       for (int c = begin; c < end; ++c) {
         const StoredColumn& column = program_.columns[c];
-        std::byte* const to = shared_ + layout_.first[c] + turn * layout_.of_turn;
+        std::byte* const to = shared_ + layout_.first[c] + stage * layout_.of_stage;
         if (is_wide(column)) {
           fetch_part<8>(static_cast<const std::byte*>(column.values) + place * 8, to);
         } else {
@@ -229,7 +229,7 @@ class MachineMemory {
         }
       }
     } else {
-      for (int c = begin; c < end; ++c) fetch_some(rows, place, program_.columns[c], c, turn);
+      for (int c = begin; c < end; ++c) fetch_some(rows, place, program_.columns[c], c, stage);
     }
   }
 
@@ -250,7 +250,7 @@ class MachineMemory {
   }
 
   __device__ void fetch_some(const MachineRows& rows, std::size_t place, const StoredColumn& column, int c,
-                             unsigned turn) const {
+                             unsigned stage) const {
     const auto* const from = static_cast<const std::byte*>(column.values);
     const bool wide = is_wide(column);
 #pragma unroll 1
@@ -258,7 +258,8 @@ class MachineMemory {
       const std::size_t there = place_of(place, i);
       if (there >= rows.n) continue;
       const std::int64_t row = row_at(rows, there);
-      std::byte* const to = shared_ + layout_.first[c] + turn * layout_.of_turn + (wide ? i / 2 : i / 4) * kWordStride;
+      std::byte* const to =
+          shared_ + layout_.first[c] + stage * layout_.of_stage + (wide ? i / 2 : i / 4) * kWordStride;
       if (wide) {
         copy_ahead<8>(to + i % 2 * 8, from + row * 8);
       } else {
@@ -271,7 +272,7 @@ class MachineMemory {
   const MachineLayout& layout_;
   std::byte* shared_;  ///< this thread's first word
   std::size_t place_ = 0;
-  unsigned turn_ = 0;  ///< offset of its columns
+  unsigned stage_ = 0;  ///< offset of its columns
   bool without_nulls_ = false;
 };
 

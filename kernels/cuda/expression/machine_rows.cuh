@@ -11,12 +11,12 @@
 #include "kernels/cuda/expression/machine_memory.cuh"
 #include "kernels/cuda/expression/row_machine.cuh"
 
-// Programs over all rows of a table: blocks take tiles of them, and bring the next ones' values ahead.
+// Programs over all rows of a table: blocks take tiles of them, and copy the next ones' values ahead.
 namespace skyrank::kernels::cuda::expression {
 
-/// Waits for the oldest of `turns` turns that are under way.
-__device__ inline void wait_for_turn(unsigned turns) {
-  switch (turns) {
+/// Waits for the oldest of `stages` stages that are being copied.
+__device__ inline void wait_for_stage(unsigned stages) {
+  switch (stages) {
     case 2: return wait_for_copies<1>();
     case 3: return wait_for_copies<2>();
     default: return wait_for_copies<3>();
@@ -40,29 +40,29 @@ struct MachineTiles {
   }
 };
 
-/// Where all blocks of a grid take turns.
+/// Tiles of a block where all blocks of a grid share them.
 template <class Form>
-__device__ MachineTiles tiles_in_turns(const MachineRows& rows) {
+__device__ MachineTiles tiles_of_all_blocks(const MachineRows& rows) {
   return {blockIdx.x, gridDim.x, static_cast<unsigned>((rows.n + Form::kTile - 1) / Form::kTile)};
 }
 
-/// Begins to bring the rows of one of a block's tiles for a turn, none after the last one.
+/// Begins to copy the rows of one of a block's tiles into a stage, none after the last one.
 template <class Form>
 __device__ void fetch_tile(const RowMachine<Form>& machine, const MachineRows& rows, const MachineTiles& tiles,
-                           unsigned number, unsigned turn) {
+                           unsigned number, unsigned stage) {
   if (number < tiles.end)
-    machine.memory().fetch(rows, tiles.begin<Form>(number), turn);
+    machine.memory().fetch(rows, tiles.begin<Form>(number), stage);
   else
-    end_copies();  // a turn is waited for by how many have begun after it
+    end_copies();  // a stage is waited for by how many have begun after it
 }
 
-/// Begins to bring a block's first rows.
+/// Begins to copy a block's first rows.
 template <class Form>
 __device__ void fetch_first(const RowMachine<Form>& machine, const MachineLayout& layout, const MachineRows& rows,
                             const MachineTiles& tiles) {
 #pragma unroll 1
-  for (unsigned turn = 0; turn + 1 < layout.turns; ++turn) {
-    fetch_tile(machine, rows, tiles, tiles.first + turn * tiles.stride, turn);
+  for (unsigned stage = 0; stage + 1 < layout.stages; ++stage) {
+    fetch_tile(machine, rows, tiles, tiles.first + stage * tiles.stride, stage);
   }
 }
 
@@ -71,16 +71,16 @@ __device__ void fetch_first(const RowMachine<Form>& machine, const MachineLayout
 template <class Form, class Body>
 __device__ void for_rows_fetched(RowMachine<Form>& machine, const MachineLayout& layout, const MachineRows& rows,
                                  const MachineTiles& tiles, Body body) {
-  const unsigned turns = layout.turns;
-  const unsigned ahead = (turns - 1) * tiles.stride;
-  unsigned turn = 0;
+  const unsigned stages = layout.stages;
+  const unsigned ahead = (stages - 1) * tiles.stride;
+  unsigned stage = 0;
   for (unsigned number = tiles.first; number < tiles.end; number += tiles.stride) {
-    fetch_tile(machine, rows, tiles, number + ahead, turn == 0 ? turns - 1 : turn - 1);
-    wait_for_turn(turns);
+    fetch_tile(machine, rows, tiles, number + ahead, stage == 0 ? stages - 1 : stage - 1);
+    wait_for_stage(stages);
     const std::size_t tile = tiles.begin<Form>(number);
-    machine.run(rows, tile, turn);
+    machine.run(rows, tile, stage);
     body(tile, machine.memory().first_place(tile));
-    turn = turn + 1 == turns ? 0 : turn + 1;
+    stage = stage + 1 == stages ? 0 : stage + 1;
   }
 }
 
@@ -89,7 +89,7 @@ template <class Form, class Body>
 __device__ void for_rows_together(const StepProgram& program, const MachineLayout& layout, const MachineRows& rows,
                                   Body body) {
   RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
-  const MachineTiles tiles = tiles_in_turns<Form>(rows);
+  const MachineTiles tiles = tiles_of_all_blocks<Form>(rows);
   fetch_first(machine, layout, rows, tiles);
   for_rows_fetched(machine, layout, rows, tiles, [&](std::size_t tile, std::size_t place) {
     body(machine, tile, place, machine.memory().present(rows, place));

@@ -39,17 +39,17 @@ class RowMachine {
   __device__ RowMachine(const StepProgram& program, const MachineLayout& layout, uint4* shared)
       : program_(program), layout_(layout), memory_(program, layout, shared) {}
 
-  /// What it reads; its values are to be brought in turns.
+  /// What it reads; its values are copied into stages.
   __device__ const MachineMemory<Form>& memory() const { return memory_; }
 
-  /// Runs the first part of the program for the rows that were fetched for `turn`; of rows that are not there values
+  /// Runs the first part of the program for the rows that were fetched for `stage`; of rows that are not there values
   /// mean nothing.
-  __device__ void run(const MachineRows& rows, std::size_t tile, unsigned turn) {
-    memory_.start(tile, turn);
+  __device__ void run(const MachineRows& rows, std::size_t tile, unsigned stage) {
+    memory_.start(tile, stage);
     run_steps(rows, 0, program_.first_steps);
   }
 
-  /// Then the rest, for which what it reads is brought only now.
+  /// Then the rest, for which what it reads is copied only now.
   __device__ void run_rest(const MachineRows& rows, std::size_t tile) {
     memory_.fetch_rest(rows, tile);
     if constexpr (Form::kNulls) memory_.take_nulls_left(rows, number_.valid);

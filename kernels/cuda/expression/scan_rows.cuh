@@ -29,7 +29,7 @@ struct ReadColumn {
   Stored stored;
   bool filtered;
   // With the bits of rows that have a value here:
-  unsigned turned;       ///< where set, a row passes that has none
+  unsigned inverted;     ///< where set, a row passes that has none
   unsigned ignored;      ///< where set, a row passes in any case
   std::uint64_t lowest;  ///< bits of a value of the column
   std::uint64_t highest;
@@ -98,7 +98,7 @@ inline ReadScan read_form(const ColumnScan& scan) {
       from.lowest_integer = 1;
       from.highest_integer = 0;
     }
-    to.turned = needs_null && !needs_value ? ~0u : 0;
+    to.inverted = needs_null && !needs_value ? ~0u : 0;
     to.ignored = from.validity == nullptr || (!needs_value && !needs_null) ? ~0u : 0;
     to.weight = scan.weights[c];
     switch (from.stored) {
@@ -258,7 +258,7 @@ __device__ void with_values(const ReadColumn& column, const ReadValues<kGroups, 
 
 /// A bit for each row that a column lets pass, as far as its NULLs say.
 __device__ inline unsigned passing_nulls(const ReadColumn& column, unsigned valid) {
-  return (valid ^ column.turned) | column.ignored;
+  return (valid ^ column.inverted) | column.ignored;
 }
 
 /// The same, as far as its range says.
@@ -450,7 +450,7 @@ class ScoreRange {
   __device__ Key bound() const { return bound_; }
 
   /// The scores come with these bits the other way round, where they are integers.
-  __device__ void turn(Key bits) { turned_ = bits; }
+  __device__ void flip(Key bits) { flipped_ = bits; }
 
   /// Whether there may be such a score. Not by branches for each row, which would take the threads of a warp apart. NaN
   /// is on neither side of a bound.
@@ -512,7 +512,7 @@ class ScoreRange {
   __device__ void each_beyond(const Key (&scores)[kRows], F f) const {
     const auto bound = with_bits_of<T>(bound_);
     const auto score = [&](unsigned i) {
-      return with_bits_of<T>(std::is_integral_v<T> ? static_cast<Key>(scores[i] ^ turned_) : scores[i]);
+      return with_bits_of<T>(std::is_integral_v<T> ? static_cast<Key>(scores[i] ^ flipped_) : scores[i]);
     };
     if (high_) {
 #pragma unroll
@@ -527,7 +527,7 @@ class ScoreRange {
   bool high_;
   bool all_;   ///< NULL and NaN are among them
   Key bound_;  ///< bits of a score
-  Key turned_ = 0;
+  Key flipped_ = 0;
 };
 
 }  // namespace skyrank::kernels::cuda::expression

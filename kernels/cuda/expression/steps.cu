@@ -169,9 +169,9 @@ bool keeps_nulls(const Step& step) {
 /// An operation of the program: what it does to the values that it takes off the stack, with one that it leaves there.
 struct Operation {
   Step step;
-  int operands = 0;     ///< values that it takes
-  bool truth = false;   ///< what it leaves
-  bool turned = false;  ///< what takes it wants the other kind
+  int operands = 0;        ///< values that it takes
+  bool truth = false;      ///< what it leaves
+  bool converted = false;  ///< what takes it wants the other kind
 };
 
 /// Instruction selection: reads the program instruction by instruction; constants and columns become operands of the
@@ -185,7 +185,7 @@ class InstructionSelection {
   bool run(Leaves leaves, std::size_t of_score) {
     while (at_ < expression_.instructions.size()) {
       if (leaves == Leaves::score_and_truth && at_ == of_score) end_score();
-      if (!take_between() && !take_turned() && !take_with_operand() && !take_alone()) take_generally();
+      if (!take_between() && !take_swapped() && !take_with_operand() && !take_alone()) take_generally();
       if (operations_.size() > StepProgram::kMaxSteps || stack_.size() > StepProgram::kMaxStacked) return false;
     }
     if (leaves == Leaves::score) end_score();
@@ -224,7 +224,7 @@ class InstructionSelection {
   }
 
   void want(std::size_t operation, bool truth) {
-    operations_[operation].turned = operations_[operation].truth != truth;
+    operations_[operation].converted = operations_[operation].truth != truth;
   }
 
   /// The last operation, where that left the last value.
@@ -291,20 +291,20 @@ class InstructionSelection {
     return true;
   }
 
-  /// A constant and a column, and an operation on them that can be turned round: the column is loaded, and the constant
-  /// is the operand.
-  bool take_turned() {
+  /// A constant and a column, and an operation on them that can swap its operands: the column is loaded, and the
+  /// constant is the operand.
+  bool take_swapped() {
     const Instruction& constant = *next(0);
     const Instruction* const operation = next(2);
     if (constant.op != Opcode::constant || constant.flag || operation == nullptr) return false;
     const auto act = binary(*operation);
     if (!act) return false;
-    const auto turned = turned_round(*act);
-    if (!turned) return false;
+    const auto swapped = swapped_operands(*act);
+    if (!swapped) return false;
     const auto column = operand_of(*next(1));
     if (!column || column->from == From::constant) return false;
     add(*column, 0);
-    add({.act = *turned,
+    add({.act = *swapped,
          .from = From::constant,
          .marks = Step::marked(operation->left == Number::int64, false),
          .bits = constant.bits},
@@ -313,7 +313,7 @@ class InstructionSelection {
     return true;
   }
 
-  static std::optional<Act> turned_round(Act act) {
+  static std::optional<Act> swapped_operands(Act act) {
     switch (act) {
       case Act::add:
       case Act::multiply:
@@ -413,16 +413,16 @@ class InstructionSelection {
     return std::nullopt;
   }
 
-  /// Where the left operand is but a constant or a column, and the operation can be turned round, that is the operand:
-  /// it need not wait in a slot for the right one.
+  /// Where the left operand is but a constant or a column, and the operation can swap its operands, that is the
+  /// operand: it need not wait in a slot for the right one.
   bool take_simple_left(Act act, const Instruction& operation) {
-    const auto turned = turned_round(act);
-    if (!turned) return false;
+    const auto swapped = swapped_operands(act);
+    if (!swapped) return false;
     const std::size_t left = stack_[stack_.size() - 2];
     const Operation& simple = operations_[left];
-    if (simple.step.act != Act::load || simple.turned) return false;
+    if (simple.step.act != Act::load || simple.converted) return false;
     Step step = simple.step;
-    step.act = *turned;
+    step.act = *swapped;
     step.marks |= Step::marked(operation.left == Number::int64, false);
     erase_left();
     add(step, 1);
@@ -475,7 +475,7 @@ class InstructionSelection {
   bool take_simple_choice() {
     const std::size_t first = stack_[stack_.size() - 2];
     const Operation& simple = operations_[first];
-    if (simple.step.act != Act::load || simple.turned) return false;
+    if (simple.step.act != Act::load || simple.converted) return false;
     Step step = simple.step;
     step.act = Act::choose_operand;
     erase_left();
@@ -525,11 +525,11 @@ class RegisterAllocation {
       } else {
         write(operation);
       }
-      if (operation.turned) turn();
+      if (operation.converted) convert();
       if (!fits_) return false;
     }
     // What the program leaves is in registers in the end.
-    for (std::size_t i = values_.size(); i > 0; --i) bring(values_[i - 1]);
+    for (std::size_t i = values_.size(); i > 0; --i) load_register(values_[i - 1]);
     if (done <= first) program_.first_steps = program_.step_count;
     return fits_;
   }
@@ -569,7 +569,7 @@ class RegisterAllocation {
   }
 
   /// What comes last of its kind, into the register.
-  void bring(Value& value) {
+  void load_register(Value& value) {
     if (value.slot == kRegister) return;
     add({.act = value.truth ? Act::restore_truth : Act::restore, .slot = static_cast<std::uint8_t>(value.slot)});
     value.slot = kRegister;
@@ -585,7 +585,7 @@ class RegisterAllocation {
   void write(const Operation& operation) {
     Step step = operation.step;
     if (operation.operands > 0) {
-      bring(values_.back());
+      load_register(values_.back());
       pop();
       for (int i = 1; i < operation.operands; ++i) step.slot = static_cast<std::uint8_t>(pop().slot);
     }
@@ -597,11 +597,11 @@ class RegisterAllocation {
 
   /// From the last value to the first, each replaces those after it where its condition is true.
   void choose(int operands) {
-    bring(values_.back());
+    load_register(values_.back());
     for (int left = operands - 1; left > 0; left -= 2) {
       const Value chosen = pop();
       const Value value = pop();
-      bring(values_.back());
+      load_register(values_.back());
       pop();
       add({.act = Act::choose, .slot = static_cast<std::uint8_t>(value.slot)});
       values_.push_back(chosen);
@@ -610,16 +610,16 @@ class RegisterAllocation {
 
   /// The operand replaces the last value where the condition before that is true.
   void choose_operand(const Step& step) {
-    bring(values_.back());
+    load_register(values_.back());
     const Value rest = pop();
-    bring(values_.back());
+    load_register(values_.back());
     pop();
     add(step);
     values_.push_back(rest);
   }
 
   /// The last value becomes one of the other kind.
-  void turn() {
+  void convert() {
     const Value value = pop();
     make_room(!value.truth);
     add({.act = value.truth ? Act::to_number : Act::to_truth});

@@ -45,16 +45,16 @@ class BlockSpreadSort {
     *own_bins = make_uint4(0, 0, 0, 0);
     shared.range.find(least, greatest);
     const EvenBins<Element, kBins> bins(least, greatest);
-    unsigned turns[kItems];  // in the bin
+    unsigned places_in_bin[kItems];  // in the bin
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
       const bool there = i * kThreads + threadIdx.x < count;
-      turns[i] = there ? atomicAdd(&shared.begins[bins.of(items[i])], 1u) : 0;
+      places_in_bin[i] = there ? atomicAdd(&shared.begins[bins.of(items[i])], 1u) : 0;
     }
     const bool even = !find_begins(shared, count);
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
-      if (i * kThreads + threadIdx.x < count) place[shared.begins[bins.of(items[i])] + turns[i]] = items[i];
+      if (i * kThreads + threadIdx.x < count) place[shared.begins[bins.of(items[i])] + places_in_bin[i]] = items[i];
     }
     __syncthreads();
     if (!even) BlockMergeSort<Element, kThreads, kItems>::sort(place, count);

@@ -184,8 +184,8 @@ TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters
   bounded.k = std::min(problem.k, problem.n);
 
   Stages stages(device);
-  const ResidentColumns columns = bring(problem.keys, problem.n, problem.memory, device);
-  stages.brought();
+  const ResidentColumns columns = load_columns(problem.keys, problem.n, problem.memory, device);
+  stages.loaded();
   const auto take = [&](const Buffer<RowId>& answer) {
     stages.solved();
     solution.rows.resize(answer.size());

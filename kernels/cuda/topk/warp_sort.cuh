@@ -32,9 +32,9 @@ __device__ void sort_of_warp(Element (&items)[kItems]) {
         const bool rises = ((first + i) & size) == 0;
         const Element a = items[i];
         const Element b = items[i + distance];
-        const bool turned = (b < a) == rises;
-        items[i] = turned ? b : a;
-        items[i + distance] = turned ? a : b;
+        const bool swapped = (b < a) == rises;
+        items[i] = swapped ? b : a;
+        items[i + distance] = swapped ? a : b;
       }
     }
   }

@@ -410,8 +410,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   auto& shared = *dynamic_shared<Shared<Element>>();
   Held<Element> held(shared, k);
   const auto is_mine = [&](std::size_t segment) {
-    const SegmentWay way = way_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
-    return is_left_for(SegmentWay::sampled, way, screened, answer + segment * k);
+    const SegmentPath path = path_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
+    return is_left_for(SegmentPath::sampled, path, screened, answer + segment * k);
   };
   const bool some_are_not = screened || segments.offsets != nullptr;
   if (some_are_not && !share_has_any(segments.count, is_mine)) return;
@@ -463,19 +463,19 @@ void least_of_segments(const E& elements, const Segments& segments, std::size_t 
   if (segments.count == 0) return;
   using Element = typename E::Element;
   const bool of_one_length = segments.offsets == nullptr;
-  SegmentWay way = way_of(segments.rows, k, sizeof(typename E::Key));
-  const bool may_screen = !of_one_length || way == SegmentWay::screened;
+  SegmentPath path = path_of(segments.rows, k, sizeof(typename E::Key));
+  const bool may_screen = !of_one_length || path == SegmentPath::screened;
   // Elements with complemented row ids are not in the order of the answer.
   const bool screened =
       may_screen && elements.complement == 0 && least_of_screened_segments(elements, segments, k, rows, device);
-  if (!screened && narrows_long_segments(segments, k, sizeof(typename E::Key), device)) way = SegmentWay::narrowed;
-  if (k <= kMaxOfLanes && (!of_one_length || way == SegmentWay::lanes)) {
+  if (!screened && narrows_long_segments(segments, k, sizeof(typename E::Key), device)) path = SegmentPath::narrowed;
+  if (k <= kMaxOfLanes && (!of_one_length || path == SegmentPath::lanes)) {
     least_of_short_segments(elements, segments, k, rows, device);
   }
-  if (k <= kMaxOfNarrowed && (!of_one_length || way == SegmentWay::narrowed)) {
+  if (k <= kMaxOfNarrowed && (!of_one_length || path == SegmentPath::narrowed)) {
     least_of_narrowed_segments(elements, segments, k, rows, device);
   }
-  if (of_one_length && (way == SegmentWay::lanes || way == SegmentWay::narrowed)) return;
+  if (of_one_length && (path == SegmentPath::lanes || path == SegmentPath::narrowed)) return;
   if (k > kMaxOfSampled) return least_of_running_segments(elements, segments, k, screened, rows, device);
   const std::size_t resident = kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
   launch("least_of_each", least_of_each<E>,

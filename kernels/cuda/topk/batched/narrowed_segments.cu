@@ -62,18 +62,18 @@ class NarrowedSegment {
   /// Hands on the k least of what was read, or all of it, in the order of the answer: put(rank, element).
   template <class Put>
   __device__ void finish(Put put) {
-    const bool turned = rows_.descending();
+    const bool descending = rows_.descending();
     // With complemented row ids elements are not in the order of the answer.
-    const unsigned most = turned ? k_ : sorted_;
+    const unsigned most = descending ? k_ : sorted_;
     if (count_ > most) {
       Tile none = {};
       narrow(none, most);
     }
     __syncwarp();
-    if (count_ <= kLanes) return sort<1>(turned, put);
-    if (count_ <= 2 * kLanes) return sort<2>(turned, put);
-    if (count_ <= 4 * kLanes) return sort<4>(turned, put);
-    sort<kMaxOfLane>(turned, put);
+    if (count_ <= kLanes) return sort<1>(descending, put);
+    if (count_ <= 2 * kLanes) return sort<2>(descending, put);
+    if (count_ <= 4 * kLanes) return sort<4>(descending, put);
+    sort<kMaxOfLane>(descending, put);
   }
 
   __device__ unsigned count() const { return count_; }
@@ -115,8 +115,8 @@ class NarrowedSegment {
 
   /// Bits for the rows up to a place in their order of preference, which is the other one where ties go to the last.
   __device__ unsigned up_to(const Tile& read, long long place) const {
-    const bool turned = rows_.descending();
-    const long long row = turned ? static_cast<long long>(rows_.size()) - 2 - place : place;
+    const bool descending = rows_.descending();
+    const long long row = descending ? static_cast<long long>(rows_.size()) - 2 - place : place;
     const long long limit = row - static_cast<long long>(rows_.place(read.tile, 0));
     unsigned bits = 0;
 #pragma unroll
@@ -124,7 +124,7 @@ class NarrowedSegment {
       constexpr unsigned kWidth = Rows::kWidth;
       if (static_cast<long long>(i / kWidth * kLanes * kWidth + i % kWidth) <= limit) bits |= 1u << i;
     }
-    return turned ? ~bits : bits;
+    return descending ? ~bits : bits;
   }
   /// The element of a key at that place.
   __device__ Element element_of(Key key, long long place) const {
@@ -245,12 +245,12 @@ class NarrowedSegment {
   }
 
   template <unsigned kItems, class Put>
-  __device__ void sort(bool turned, Put put) {
+  __device__ void sort(bool descending, Put put) {
     Element items[kItems];
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
       const unsigned place = i * kLanes + lane();
-      items[i] = place < count_ ? held_[place] ^ (turned ? E::kRowMask : Element{0}) : kNoElement<Element>;
+      items[i] = place < count_ ? held_[place] ^ (descending ? E::kRowMask : Element{0}) : kNoElement<Element>;
     }
     sort_of_warp(items);
 #pragma unroll
@@ -281,7 +281,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfKernel)
   for (std::size_t segment = std::size_t{blockIdx.x} * kWarps + warp; segment < segments.count; segment += stride) {
     const std::size_t first = segments.begin(segment);
     const std::size_t size = segments.end(segment) - first;
-    if (segments.offsets != nullptr && way_of(size, k, sizeof(typename E::Key)) != SegmentWay::narrowed) continue;
+    if (segments.offsets != nullptr && path_of(size, k, sizeof(typename E::Key)) != SegmentPath::narrowed) continue;
     E of_segment = elements;
     of_segment.keys += first;
     const typename Selection::Rows tiles(of_segment, size);

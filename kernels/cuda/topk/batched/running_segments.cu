@@ -136,17 +136,17 @@ class RunningSegment {
   __device__ void read_all(unsigned sorted, bool may_guess) {
     const auto tiles = static_cast<unsigned>(rows_.count());
     begin_list();
-    unsigned turn = threadIdx.x / kLanes;
+    unsigned visit = threadIdx.x / kLanes;
     const unsigned stride = shared_.stride;
-    unsigned tile = turn * stride % max(tiles, 1u);
+    unsigned tile = visit * stride % max(tiles, 1u);
     const unsigned step = kWarps * stride % max(tiles, 1u);
     while (true) {
       bool full = false;
-      while (turn < tiles) {
+      while (visit < tiles) {
         // The second one is the last, so that rows in descending order begin as well as ascending ones.
         full = !read_tile(tile == stride ? tiles - 1 : tile == tiles - 1 ? stride : tile, tiles);
         if (full) break;
-        turn += kWarps;
+        visit += kWarps;
         tile = tile + step < tiles ? tile + step : tile + step - tiles;
       }
       const bool again = __syncthreads_or(full ? 1 : 0) != 0;
@@ -406,8 +406,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   wait_for_previous();
   auto& shared = *dynamic_shared<typename Selection::Shared>();
   const auto is_mine = [&](std::size_t segment) {
-    const SegmentWay way = way_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
-    return is_left_for(SegmentWay::running, way, screened, answer + segment * k);
+    const SegmentPath path = path_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
+    return is_left_for(SegmentPath::running, path, screened, answer + segment * k);
   };
   const bool some_are_not = screened || segments.offsets != nullptr;
   if (some_are_not && !share_has_any(segments.count, is_mine)) return;

@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   for (std::size_t segment = std::size_t{blockIdx.x} * kWarps + warp; segment < segments.count; segment += stride) {
     const std::size_t first = segments.begin(segment);
     const std::size_t size = segments.end(segment) - first;
-    if (way_of(size, k, sizeof(typename E::Key)) != SegmentWay::lanes) continue;
+    if (path_of(size, k, sizeof(typename E::Key)) != SegmentPath::lanes) continue;
     E of_segment = elements;
     of_segment.keys += first;
     Selection selection(dynamic_shared<Element>() + warp * of_warp, k);

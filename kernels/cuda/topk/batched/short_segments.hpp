@@ -11,7 +11,7 @@ namespace skyrank::kernels::cuda::topk {
 /// Who selects from a segment: a warp whose lanes bound it (short_segments.cu), a warp that searches for a bound
 /// (narrowed_segments.cu), a block with a sample (batched.cu), one with a larger sample for more rows
 /// (screened_segments.cu), or one whose bound comes closer as it reads (running_segments.cu).
-enum class SegmentWay : std::uint8_t { lanes, narrowed, sampled, screened, running };
+enum class SegmentPath : std::uint8_t { lanes, narrowed, sampled, screened, running };
 
 /// The largest k for which a segment may be a warp's: one whose lanes bound it, but loosely for more, and one that puts
 /// its best rows in order in registers.
@@ -36,11 +36,11 @@ SKYRANK_HD inline bool is_screened(std::size_t rows, std::size_t k, std::size_t 
 }
 
 /// Of a segment of so many rows.
-SKYRANK_HD inline SegmentWay way_of(std::size_t rows, std::size_t k, std::size_t key_bytes) {
-  if (k <= kMaxOfLanes && rows > 512 && rows <= 8192) return SegmentWay::lanes;
-  if (is_screened(rows, k, key_bytes)) return SegmentWay::screened;
-  if (k <= kMaxOfNarrowed && rows <= kMaxRowsNarrowed) return SegmentWay::narrowed;
-  return k <= kMaxOfSampled ? SegmentWay::sampled : SegmentWay::running;
+SKYRANK_HD inline SegmentPath path_of(std::size_t rows, std::size_t k, std::size_t key_bytes) {
+  if (k <= kMaxOfLanes && rows > 512 && rows <= 8192) return SegmentPath::lanes;
+  if (is_screened(rows, k, key_bytes)) return SegmentPath::screened;
+  if (k <= kMaxOfNarrowed && rows <= kMaxRowsNarrowed) return SegmentPath::narrowed;
+  return k <= kMaxOfSampled ? SegmentPath::sampled : SegmentPath::running;
 }
 
 /// `least_of_segments` for those segments that go the first way; leaves the places of the others alone.
@@ -69,8 +69,8 @@ bool least_of_screened_segments(const E& elements, const Segments& segments, std
 
 /// Whether segments of a way are for blocks that go another one of the last three: all that are to go that one, and
 /// what is left of those to be screened: all, or, where these were `screened`, the ones with a mark in `answer`.
-SKYRANK_HD inline bool is_left_for(SegmentWay own, SegmentWay way, bool screened, const RowId* answer) {
-  return way == own || (way == SegmentWay::screened && (!screened || *answer == kMarkedRow));
+SKYRANK_HD inline bool is_left_for(SegmentPath own, SegmentPath path, bool screened, const RowId* answer) {
+  return path == own || (path == SegmentPath::screened && (!screened || *answer == kMarkedRow));
 }
 
 /// Whether the kernel for what is left starts while the last segments are screened: these let it.

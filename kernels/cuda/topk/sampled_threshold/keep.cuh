@@ -27,15 +27,15 @@ __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, 
   const StretchBound<Rows> bound(rows, threshold);
   const unsigned done = ahead.keep(rows, bound, threshold, found);
   const TileReader<Rows> reader(rows);
-  for (TurnsOfTiles turns(rows.count(), done); turns.some(); turns.next()) {
-    const unsigned tile = turns.tile();
+  for (TileWaves waves(rows.count(), done); waves.some(); waves.next()) {
+    const unsigned tile = waves.tile();
     if (!bound.may_be_in(tile)) continue;
     typename TileReader<Rows>::Words loaded;
     const typename Rows::OfTile stretches = reader.load(tile, loaded, true);
     if (!__any_sync(kAllLanes, bound.admits(loaded.template least<Key>(), stretches))) continue;
     if constexpr (sizeof(Key) < 4) {
       use_wanted_narrow(rows, loaded, stretches, bound, threshold,
-                        [&](auto& bits, auto element) { found.add_in_turns(bits, element); });
+                        [&](auto& bits, auto element) { found.add_in_rounds(bits, element); });
     } else {
       constexpr unsigned kItems = Rows::kLoadsOfTile * Rows::kWidth;
       use_wanted_wide(rows, loaded, stretches, bound, threshold, [&](unsigned taken, auto element, auto element_at) {

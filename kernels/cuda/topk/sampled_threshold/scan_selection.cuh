@@ -227,7 +227,7 @@ std::optional<TopKSolution> select_from_scan(const ScanProblem& problem, const T
   TopKSolution solution;
   ScanSelection<Rows> selection(problem, plan, device);
   Stages stages(device);
-  stages.brought();
+  stages.loaded();
   start(selection);
   stages.solved();
   if (!selection.finish(solution)) return std::nullopt;

@@ -48,14 +48,14 @@ struct ColumnScan {
   }
 };
 
-namespace cuda {
+namespace cuda::expression {
 struct ComputedScan;
-}  // namespace cuda
+}  // namespace cuda::expression
 
 /// The k best of n rows whose keys are made of columns in the memory of the device as these are read.
 struct ScanProblem {
   const ColumnScan* scan = nullptr;
-  const cuda::ComputedScan* computed = nullptr;  ///< instead
+  const cuda::expression::ComputedScan* computed = nullptr;  ///< instead
   std::size_t n = 0;
   std::size_t k = 0;
   TieRule ties = TieRule::first;

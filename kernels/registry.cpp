@@ -9,20 +9,22 @@ namespace skyrank::kernels {
 namespace skyline {
 extern const SkylineAlgorithm bnl;
 extern const SkylineAlgorithm sfs;
-extern const SkylineAlgorithm salsa;
 extern const SkylineAlgorithm blocked_bitmap;
 extern const SkylineAlgorithm skyalign;
+// In kernels/papers.
+extern const SkylineAlgorithm salsa;
 extern const SkylineAlgorithm bskytree;
 extern const SkylineAlgorithm hybrid;
 }  // namespace skyline
 
 namespace topk {
 extern const TopKAlgorithm sort;
-extern const TopKAlgorithm stl_heap;
 extern const TopKAlgorithm heap;
 extern const TopKAlgorithm nth_element;
-extern const TopKAlgorithm bitonic;
 extern const TopKAlgorithm sampled_threshold;
+// In kernels/papers.
+extern const TopKAlgorithm stl_heap;
+extern const TopKAlgorithm bitonic;
 }  // namespace topk
 
 namespace {
@@ -38,8 +40,10 @@ std::vector<const Algorithm*> joined(std::span<const Algorithm* const> cpu, std:
 
 std::span<const SkylineAlgorithm* const> skyline_algorithms() {
   static constexpr const SkylineAlgorithm* kCpu[] = {
-      &skyline::bnl,      &skyline::sfs,      &skyline::salsa,  &skyline::blocked_bitmap,
-      &skyline::skyalign, &skyline::bskytree, &skyline::hybrid,
+      &skyline::bnl,   &skyline::sfs,      &skyline::blocked_bitmap, &skyline::skyalign,
+#ifdef SKYRANK_PAPERS
+      &skyline::salsa, &skyline::bskytree, &skyline::hybrid,
+#endif
   };
   static const auto kAll = joined<SkylineAlgorithm>(kCpu, cuda::skyline_algorithms());
   return kAll;
@@ -47,7 +51,10 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() {
 
 std::span<const TopKAlgorithm* const> topk_algorithms() {
   static constexpr const TopKAlgorithm* kCpu[] = {
-      &topk::sort, &topk::stl_heap, &topk::heap, &topk::nth_element, &topk::bitonic, &topk::sampled_threshold,
+      &topk::sort,     &topk::heap,    &topk::nth_element, &topk::sampled_threshold,
+#ifdef SKYRANK_PAPERS
+      &topk::stl_heap, &topk::bitonic,
+#endif
   };
   static const auto kAll = joined<TopKAlgorithm>(kCpu, cuda::topk_algorithms());
   return kAll;

@@ -20,7 +20,7 @@ constexpr std::string_view kHeader =
     "sample,dims,"
     "drift,survivors,correlation,planning,seconds,parameters,best_ascending,scanned,scored";
 constexpr std::size_t kFields = 27;
-constexpr std::size_t kLeastFields = 24;  ///< the last ones are missing in older files
+constexpr std::size_t kMinFields = 24;  ///< the last ones are missing in older files
 
 std::string text_of(double value) {
   char text[32];
@@ -44,7 +44,7 @@ class Fields {
     std::istringstream stream(line);
     for (std::string field; std::getline(stream, field, ',');) fields_.push_back(field);
     if (line.ends_with(',')) fields_.emplace_back();
-    if (fields_.size() >= kLeastFields && fields_.size() < kFields) fields_.resize(kFields);
+    if (fields_.size() >= kMinFields && fields_.size() < kFields) fields_.resize(kFields);
     if (fields_.size() != kFields) throw BadProfile{place_, "a line of " + std::to_string(fields_.size()) + " fields"};
   }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/common/nearest_name.hpp"
+#include "kernels/papers/names.hpp"
 #include "planner/cost/correction.hpp"
 #include "planner/cost/models.hpp"
 #include "planner/price_list.hpp"
@@ -20,7 +21,7 @@ namespace {
 using kernels::Device;
 using Parameters = cost::Values;
 
-constexpr double kMostFactor = 3;  ///< greatest correction; the least is one over it
+constexpr double kMaxFactor = 3;  ///< greatest correction; the least is one over it
 
 std::string_view name_of(Device device) { return device == Device::cuda ? "cuda" : "cpu"; }
 
@@ -60,6 +61,8 @@ void check_names(const Constraints& constraints) {
   };
   for (const std::string& name : constraints.algorithms) {
     if (known(algorithms, name)) continue;
+    if (std::string left_out = kernels::papers::why_left_out(name); !left_out.empty())
+      throw NoPath{std::move(left_out)};
     throw NoPath{"there is no algorithm '" + name + "'" + kernels::did_you_mean(name, algorithms) + " (there are " +
                  listed(algorithms) + ")"};
   }
@@ -175,7 +178,7 @@ void correct_those_near(std::vector<std::pair<double, std::size_t>>& sums, doubl
   std::ranges::sort(sums);
   double least = std::numeric_limits<double>::infinity();
   for (const auto& [sum, place] : sums) {
-    if (sum > kMostFactor * least || least < enough) break;
+    if (sum > kMaxFactor * least || least < enough) break;
     const double seconds = correct(place, sum);
     least = std::min(least, seconds);
     each(place, seconds);
@@ -234,7 +237,7 @@ void take_cheapest(Candidate<Algorithm>& candidate, const Query<typename Algorit
   const auto rank = [&](const Priced& it) {
     return std::pair(!fits(it.bytes, candidate.algorithm->device, query.machine), it.seconds);
   };
-  if (!rank(candidate.best).first && candidate.best.seconds > kMostFactor * kMostFactor * least) return;
+  if (!rank(candidate.best).first && candidate.best.seconds > kMaxFactor * kMaxFactor * least) return;
   if (model.candidates == nullptr) return;
   std::span<const Parameters> listed = model.candidates(query.shape);
   if (!given.empty()) listed = candidate.merged = merged(model, query.shape, given);
@@ -357,7 +360,7 @@ double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& 
     }
     if (!sums.empty()) break;
   }
-  if (sums.empty() || kMostFactor * least < enough) return sums.empty() ? 0 : kMostFactor * least;
+  if (sums.empty() || kMaxFactor * least < enough) return sums.empty() ? 0 : kMaxFactor * least;
   least = std::numeric_limits<double>::infinity();
   Corrections<Shape> corrections(shape, statistics, machine);
   correct_those_near(

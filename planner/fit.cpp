@@ -13,9 +13,9 @@ constexpr double kPull = 0.03;  ///< pull towards the author's estimate, as a sh
 
 constexpr double kFarOff = 0.2;  ///< logarithm of a predicted time over the measured one
 
-constexpr double kLeast = 0.1;  ///< least share of the author's estimate, because no step takes no time
+constexpr double kMin = 0.1;  ///< least share of the author's estimate, because no step takes no time
 
-/// The x >= kLeast at which |A x - b|^2 is least, from A'A and A'b, by coordinate descent: each step is exact in its
+/// The x >= kMin at which |A x - b|^2 is least, from A'A and A'b, by coordinate descent: each step is exact in its
 /// coordinate, and the problem is convex, so no step is wrong and the limit is the minimum.
 Eigen::VectorXd bounded_least_squares(const Eigen::MatrixXd& gram, const Eigen::VectorXd& right) {
   constexpr int kRounds = 20000;
@@ -25,7 +25,7 @@ Eigen::VectorXd bounded_least_squares(const Eigen::MatrixXd& gram, const Eigen::
     double moved = 0;
     for (Eigen::Index i = 0; i < x.size(); ++i) {
       if (gram(i, i) <= 0) continue;
-      const double next = std::max(kLeast, x[i] + (right[i] - gram.row(i).dot(x)) / gram(i, i));
+      const double next = std::max(kMin, x[i] + (right[i] - gram.row(i).dot(x)) / gram(i, i));
       moved = std::max(moved, std::abs(next - x[i]));
       x[i] = next;
     }
@@ -41,7 +41,7 @@ Eigen::VectorXd bounded_least_squares(const Eigen::MatrixXd& gram, const Eigen::
 Profile::Seconds fit(const std::vector<TimedRun>& runs) {
   constexpr int kRounds = 12;
   constexpr double kOutOfTheRunning = 2;
-  constexpr double kLeastWeight = 0.1;
+  constexpr double kMinWeight = 0.1;
   Profile::Seconds seconds;
   if (runs.empty()) return seconds;
   const cost::Terms& terms = runs.front().cost.terms;
@@ -73,7 +73,7 @@ Profile::Seconds fit(const std::vector<TimedRun>& runs) {
     weights = weights.cwiseQuotient((off / kFarOff).cwiseMax(1).cwiseSqrt());
     for (Eigen::Index r = 0; r < rows; ++r) {
       if (runs[static_cast<std::size_t>(r)].stopped && seconds_now[r] >= measured[r]) weights[r] = 0;
-      if (seconds_now[r] >= kOutOfTheRunning * best[r]) weights[r] *= std::max(kLeastWeight, best[r] / measured[r]);
+      if (seconds_now[r] >= kOutOfTheRunning * best[r]) weights[r] *= std::max(kMinWeight, best[r] / measured[r]);
     }
   }
   for (Eigen::Index c = 0; c < columns; ++c) {
@@ -89,7 +89,7 @@ constexpr double kNoise = 0.02;    ///< variance of a run's logarithm, if it is 
 constexpr double kOfConstant = 1;  ///< prior variances of what a correction adds up
 constexpr double kOfCoefficient = 0.2;
 constexpr double kOfNearby = 0.1;
-constexpr std::size_t kMostPoints = 240;
+constexpr std::size_t kMaxPoints = 240;
 
 Eigen::MatrixXd features_of(const std::vector<const CorrectedRun*>& runs) {
   Eigen::MatrixXd features(static_cast<Eigen::Index>(runs.size()),
@@ -101,22 +101,23 @@ Eigen::MatrixXd features_of(const std::vector<const CorrectedRun*>& runs) {
   return features;
 }
 
-double nearness(const Eigen::MatrixXd& a, Eigen::Index i, const Eigen::MatrixXd& b, Eigen::Index j) {
+double rbf_kernel(const Eigen::MatrixXd& a, Eigen::Index i, const Eigen::MatrixXd& b, Eigen::Index j) {
   return std::exp(-(a.row(i) - b.row(j)).squaredNorm() / 2);
 }
 
-/// Rows of `features` by which all others are told best: those of a pivoted Cholesky decomposition of their nearness.
+/// Rows of `features` by which all others are told best: those of a pivoted Cholesky decomposition of the matrix of
+/// their RBF kernels.
 Eigen::MatrixXd chosen_points(const Eigen::MatrixXd& features) {
   constexpr double kTold = 0.01;  // of the variance is left
   const Eigen::Index rows = features.rows();
   Eigen::VectorXd left = Eigen::VectorXd::Ones(rows);
   Eigen::MatrixXd factors(rows, 0);
   std::vector<Eigen::Index> chosen;
-  while (chosen.size() < kMostPoints) {
+  while (chosen.size() < kMaxPoints) {
     Eigen::Index next = 0;
     if (left.maxCoeff(&next) < kTold) break;
     Eigen::VectorXd column(rows);
-    for (Eigen::Index r = 0; r < rows; ++r) column[r] = nearness(features, r, features, next);
+    for (Eigen::Index r = 0; r < rows; ++r) column[r] = rbf_kernel(features, r, features, next);
     column -= factors * factors.row(next).transpose();
     column /= std::sqrt(left[next]);
     factors.conservativeResize(Eigen::NoChange, factors.cols() + 1);
@@ -138,7 +139,7 @@ Eigen::MatrixXd prior_of(const Eigen::MatrixXd& points) {
   prior(0, 0) = 1 / kOfConstant;
   for (Eigen::Index i = 0; i < points.rows(); ++i) {
     for (Eigen::Index j = 0; j < points.rows(); ++j) {
-      prior(linear + i, linear + j) = (nearness(points, i, points, j) + (i == j ? kJitter : 0)) / kOfNearby;
+      prior(linear + i, linear + j) = (rbf_kernel(points, i, points, j) + (i == j ? kJitter : 0)) / kOfNearby;
     }
   }
   return prior;
@@ -168,13 +169,13 @@ Correction correction_of_the_worst(const std::vector<CorrectedRun>& runs) {
 }  // namespace
 
 std::optional<Correction> fit_correction(const std::vector<CorrectedRun>& runs) {
-  constexpr std::size_t kLeastRuns = 40;
+  constexpr std::size_t kMinRuns = 40;
   constexpr double kNear = 3;
   constexpr double kCompared = 20;
   constexpr int kRounds = 4;
-  if (runs.size() < kLeastRuns) return std::nullopt;
+  if (runs.size() < kMinRuns) return std::nullopt;
   if (std::ranges::count_if(runs, [](const auto& run) { return run.seconds <= kNear * run.best; }) <
-      std::ptrdiff_t{kLeastRuns}) {
+      std::ptrdiff_t{kMinRuns}) {
     return correction_of_the_worst(runs);
   }
   std::vector<const CorrectedRun*> compared;
@@ -193,7 +194,7 @@ std::optional<Correction> fit_correction(const std::vector<CorrectedRun>& runs) 
     const CorrectedRun& run = *compared[static_cast<std::size_t>(r)];
     logs[r] = std::log(run.seconds / std::max(1e-12, run.predicted));
     precision[r] = run.best / run.seconds / kNoise;
-    for (Eigen::Index i = 0; i < points.rows(); ++i) terms(r, linear + i) = nearness(features, r, points, i);
+    for (Eigen::Index i = 0; i < points.rows(); ++i) terms(r, linear + i) = rbf_kernel(features, r, points, i);
   }
   const Eigen::MatrixXd prior = prior_of(points);
   Eigen::VectorXd weights = precision;

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "planner/choose.hpp"
-#include "planner/dominators.hpp"
+#include "planner/dominance_counts.hpp"
 #include "planner/estimate.hpp"
 
 namespace skyrank::planner {
@@ -18,10 +18,10 @@ using kernels::KeyColumn;
 using kernels::KeyWidth;
 using kernels::RowId;
 
-constexpr std::size_t kRankedRows = 64;    ///< rows of the sample that correlations are computed from
-constexpr std::size_t kStrongRows = 8;     ///< about as many as prefilters take
-constexpr std::size_t kLeastSample = 64;   ///< least sample whose skyline is meaningful
-constexpr std::size_t kMostSample = 4096;  ///< from here on, a sample's bits are too many for a cache
+constexpr std::size_t kRankedRows = 64;   ///< rows of the sample that correlations are computed from
+constexpr std::size_t kStrongRows = 8;    ///< about as many as prefilters take
+constexpr std::size_t kMinSample = 64;    ///< least sample whose skyline is meaningful
+constexpr std::size_t kMaxSample = 4096;  ///< from here on, a sample's bits are too many for a cache
 
 std::uint64_t key_at(const KeyColumn& column, std::size_t row) {
   switch (column.width) {
@@ -66,16 +66,16 @@ double ascending_share(const std::vector<std::uint64_t>& keys) {
 
 /// Mean rank correlation of two dimensions, by some of the rows. Of unit vectors, the square of their sum has all
 /// products of two, those with themselves among them.
-double correlation_of(const Dominators& dominators, std::size_t rows) {
-  const auto d = static_cast<double>(dominators.dims);
+double correlation_of(const DominanceCounts& dominance_counts, std::size_t rows) {
+  const auto d = static_cast<double>(dominance_counts.dims);
   if (d < 2) return 0;
   const std::size_t step = std::max<std::size_t>(1, (rows + kRankedRows - 1) / kRankedRows);
   const std::size_t count = (rows + step - 1) / step;
   Eigen::VectorXd column(static_cast<Eigen::Index>(count));
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(column.size());
   double with_themselves = 0;
-  for (std::size_t j = 0; j < dominators.dims; ++j) {
-    const std::uint32_t* const places = dominators.places.data() + j * rows;
+  for (std::size_t j = 0; j < dominance_counts.dims; ++j) {
+    const std::uint32_t* const places = dominance_counts.places.data() + j * rows;
     for (std::size_t i = 0; i < count; ++i) column[static_cast<Eigen::Index>(i)] = places[i * step];
     column.array() -= column.mean();
     const double length = column.norm();
@@ -89,15 +89,15 @@ double correlation_of(const Dominators& dominators, std::size_t rows) {
 /// From the skylines of random halves, quarters and eighths of the sample beside its own, which lie near a line over
 /// the logarithm of rows. How that one falls or rises is mostly noise of small samples: there it is taken to be as it
 /// is in anticorrelated data, whose skylines fill up.
-SkylineGrowth growth_of(const Dominators& dominators, double m) {
-  constexpr double kMostDrift = 0.5;
+SkylineGrowth growth_of(const DominanceCounts& dominance_counts, double m) {
+  constexpr double kMaxDrift = 0.5;
   constexpr double kTrusted = 4000;
   constexpr double kFillingUp = 0.05;  // of each effective dimension beyond the columns
   constexpr int kHalvings = 3;
   std::array<double, kHalvings + 1> dims;
   for (int i = 0; i <= kHalvings; ++i) {
     const double rows = m / std::exp2(i);
-    dims[static_cast<std::size_t>(i)] = effective_dims(rows, std::max(1.0, dominators.skyline_of(rows)));
+    dims[static_cast<std::size_t>(i)] = effective_dims(rows, std::max(1.0, dominance_counts.skyline_of(rows)));
   }
   const double middle = std::accumulate(dims.begin(), dims.end(), 0.0) / (kHalvings + 1);
   double along = 0;
@@ -107,10 +107,10 @@ SkylineGrowth growth_of(const Dominators& dominators, double m) {
     along += x * (dims[static_cast<std::size_t>(i)] - middle);
     square += x * x;
   }
-  const double beyond = dims[0] - static_cast<double>(dominators.dims);
+  const double beyond = dims[0] - static_cast<double>(dominance_counts.dims);
   const double expected = -kFillingUp * std::clamp(beyond, 0.0, 3.0);
   const double trust = m / (m + kTrusted);
-  const double drift = expected + trust * (std::clamp(along / square, -kMostDrift, kMostDrift) - expected);
+  const double drift = expected + trust * (std::clamp(along / square, -kMaxDrift, kMaxDrift) - expected);
   return {m, std::max(1.0, middle + drift * kHalvings / 2.0 * std::numbers::ln2), drift};
 }
 
@@ -148,18 +148,18 @@ double surviving_share(const kernels::SkylineShape& shape, const Statistics& sta
 
 Statistics describe_preference(const kernels::SkylineProblem& sample, std::size_t n) {
   Statistics statistics;
-  if (sample.n < std::min(kLeastSample, n)) return statistics;
+  if (sample.n < std::min(kMinSample, n)) return statistics;
   statistics.sample = sample.n;
-  const Dominators dominators = find_dominators(sample, kStrongRows);
-  statistics.growth = growth_of(dominators, static_cast<double>(sample.n));
-  statistics.survivors = static_cast<double>(dominators.spared) / static_cast<double>(sample.n);
-  statistics.correlation = correlation_of(dominators, sample.n);
+  const DominanceCounts dominance_counts = count_dominance(sample, kStrongRows);
+  statistics.growth = growth_of(dominance_counts, static_cast<double>(sample.n));
+  statistics.survivors = static_cast<double>(dominance_counts.spared) / static_cast<double>(sample.n);
+  statistics.correlation = correlation_of(dominance_counts, sample.n);
   return statistics;
 }
 
 Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, std::size_t k) {
   constexpr std::size_t kParts = 8;
-  constexpr std::size_t kLeastBest = 8;  // rows of different keys whose order says anything
+  constexpr std::size_t kMinBest = 8;  // rows of different keys whose order says anything
   Statistics statistics;
   if (sample.n == 0 || sample.keys.empty()) return statistics;
   const KeyColumn& column = sample.keys.front();
@@ -179,7 +179,7 @@ Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, s
     if (key <= keys[place]) best.push_back(key);
   }
   const bool one_key = best.size() > 1 && keys[place] == keys.front();
-  statistics.best_ascending = one_key || best.size() >= kLeastBest ? ascending_share(best) : statistics.ascending;
+  statistics.best_ascending = one_key || best.size() >= kMinBest ? ascending_share(best) : statistics.ascending;
   const auto tied = std::equal_range(keys.begin(), keys.end(), keys[place]);
   const auto equal = static_cast<double>(tied.second - tied.first);
   statistics.ties = equal > 1 ? equal / m : 0;
@@ -199,7 +199,7 @@ constexpr double kLookedUpKey = 10e-9;  // a key of the sample made, out of orde
 /// The largest power of two up to `most`, and a quarter of the rows, whose sample takes no longer than it may.
 template <class Seconds>
 std::size_t largest_sample(std::size_t n, std::size_t most, double budget, const Seconds& seconds_for) {
-  for (std::size_t m = most; m >= kLeastSample; m /= 2) {
+  for (std::size_t m = most; m >= kMinSample; m /= 2) {
     if (m <= n / 4 && seconds_for(m) <= budget) return m;
   }
   return 0;
@@ -225,7 +225,7 @@ std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine&
     return looked_up + kKey * rows * d + kWord * rows * rows / 64 * (d + 1);
   };
   if (seen.sample == 0) {
-    const std::size_t most = seconds_for(kFirst) <= kAlways ? kFirst : kLeastSample;
+    const std::size_t most = seconds_for(kFirst) <= kAlways ? kFirst : kMinSample;
     const bool cheap = seconds_for(most) <= kAlways;  // so it is taken whatever the problem takes
     const double budget = cheap ? kAlways : kBudget * expected_seconds(shape, machine, {}, seconds_for(most) / kBudget);
     return largest_sample(shape.n, most, budget, seconds_for);
@@ -233,7 +233,7 @@ std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine&
   const std::size_t least = 2 * seen.sample;
   if (least > shape.n / 4) return 0;
   const double worth = kBudget * expected_seconds(shape, machine, seen, seconds_for(least) / kBudget);
-  const std::size_t size = largest_sample(shape.n, std::min(kMostSample, kTimes * seen.sample), worth, seconds_for);
+  const std::size_t size = largest_sample(shape.n, std::min(kMaxSample, kTimes * seen.sample), worth, seconds_for);
   return size >= least ? size : 0;
 }
 
@@ -243,7 +243,7 @@ std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& ma
   constexpr double kSorted = 100e-9;  // of the sample's first keys, twice, with their places
   const double row = kLookedUpKey * static_cast<double>(shape.widths.size()) + kSorted;
   const auto seconds_for = [&](std::size_t m) { return row * static_cast<double>(m); };
-  std::size_t more = kLeastSample;  // than is always taken
+  std::size_t more = kMinSample;  // than is always taken
   while (seconds_for(more) <= kAlways) more *= 2;
   const double budget = std::max(kAlways, kBudget * expected_seconds(shape, machine, {}, seconds_for(more) / kBudget));
   return largest_sample(shape.n, kLargest, budget, seconds_for);

@@ -23,10 +23,10 @@ const kernels::StoredColumn& DeviceQueryState::column(const ColumnData& column) 
   return resident->values(transfer_ms_);
 }
 
-cuda::DeviceRows DeviceQueryState::rows(const RowSet& rows) {
+cuda::expression::DeviceRows DeviceQueryState::rows(const RowSet& rows) {
   Stopwatch watch;
   const bool there = rows.has_device_ids();
-  const cuda::DeviceRows there_now{static_cast<std::size_t>(rows.size()), rows.device_ids()};
+  const cuda::expression::DeviceRows there_now{static_cast<std::size_t>(rows.size()), rows.device_ids()};
   if (!there) transfer_ms_ += watch.lap();
   return there_now;
 }

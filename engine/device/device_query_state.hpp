@@ -10,7 +10,7 @@
 #include "engine/device/resident.hpp"
 #include "engine/device/row_set.hpp"
 #include "engine/runtime/stopwatch.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {
 
@@ -33,7 +33,7 @@ class DeviceQueryState {
   }
 
   /// The rows on the device.
-  kernels::cuda::DeviceRows rows(const RowSet& rows);
+  kernels::cuda::expression::DeviceRows rows(const RowSet& rows);
 
   /// Milliseconds of transfers since it began, by the host's clock.
   double transfer_ms() const { return transfer_ms_; }

@@ -1,7 +1,7 @@
 #include "engine/device/pareto_levels.hpp"
 
 #include "engine/runtime/ranges.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -34,7 +34,7 @@ Vector<std::int32_t> ParetoLevels::at(const Vector<std::int64_t>& positions) con
     return taken(brought(device_.data(), static_cast<std::size_t>(n_)), positions);
   }
   const DeviceArray places(positions.data(), positions.size() * sizeof(std::int64_t));
-  const DeviceArray levels = kernels::cuda::take_keys(
+  const DeviceArray levels = kernels::cuda::expression::take_keys(
       {device_.data(), kernels::KeyWidth::bytes4}, static_cast<const std::int64_t*>(places.data()), positions.size());
   return brought(levels.data(), positions.size());
 }

@@ -1,7 +1,7 @@
 #include "engine/device/row_set.hpp"
 
 #include "engine/runtime/ranges.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {
 
@@ -27,7 +27,7 @@ Vector<RowId> RowSet::at(const Vector<std::int64_t>& positions) const {
   Vector<RowId> ids(positions.size());
   if (!lists_->host && static_cast<std::int64_t>(positions.size()) < n_ / 2) {
     const DeviceArray places(positions.data(), positions.size() * sizeof(std::int64_t));
-    const DeviceArray taken = kernels::cuda::take_keys(
+    const DeviceArray taken = kernels::cuda::expression::take_keys(
         {device_ids(), kernels::KeyWidth::bytes8}, static_cast<const std::int64_t*>(places.data()), positions.size());
     kernels::cuda::read_array(ids.data(), taken.data(), ids.size() * sizeof(RowId));
     return ids;

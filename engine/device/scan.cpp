@@ -68,7 +68,7 @@ class Matcher {
     scan_.as_it_is = term.expression.column >= 0;
     const std::vector<WeightedColumn> terms = scan_.as_it_is ? std::vector<WeightedColumn>{{term.expression.column, 1}}
                                                              : weighted_numbers(*term.expression.root, table_);
-    if (terms.empty() || terms.size() > ColumnScan::kMostColumns) return std::nullopt;
+    if (terms.empty() || terms.size() > ColumnScan::kMaxColumns) return std::nullopt;
     for (const WeightedColumn& weighted : terms) {
       const ColumnData& data = table_.column(weighted.column).data();
       if (!is_readable(data) || place_of(data) >= 0) return std::nullopt;
@@ -121,7 +121,7 @@ class Matcher {
     if (operation.op != Op::column || !is_readable(*operation.column)) return -1;
     const int place = place_of(*operation.column);
     if (place >= 0) return place;
-    return scan_.count < ColumnScan::kMostColumns ? add(*operation.column) : -1;
+    return scan_.count < ColumnScan::kMaxColumns ? add(*operation.column) : -1;
   }
 
   /// Adds a condition to the bounds. Returns false unless it is a conjunction of bounds.
@@ -219,15 +219,16 @@ class Matcher {
   const Table& table_;
   std::shared_ptr<const Program> program_;
   ColumnScan scan_;
-  const ColumnData* columns_[ColumnScan::kMostColumns] = {};
-  Bounds bounds_[ColumnScan::kMostColumns];
-  bool filtered_[ColumnScan::kMostColumns] = {};
-  kernels::ScannedColumn::Nulls nulls_[ColumnScan::kMostColumns] = {};
+  const ColumnData* columns_[ColumnScan::kMaxColumns] = {};
+  Bounds bounds_[ColumnScan::kMaxColumns];
+  bool filtered_[ColumnScan::kMaxColumns] = {};
+  kernels::ScannedColumn::Nulls nulls_[ColumnScan::kMaxColumns] = {};
 };
 
-std::optional<kernels::cuda::ComputedScan> match_programs(DeviceQueryState& device_state,
-                                                          const query::BoundQuery& query, const Table& table) {
-  kernels::cuda::ComputedScan scan;
+std::optional<kernels::cuda::expression::ComputedScan> match_programs(DeviceQueryState& device_state,
+                                                                      const query::BoundQuery& query,
+                                                                      const Table& table) {
+  kernels::cuda::expression::ComputedScan scan;
   const query::BoundRankTerm& term = query.ranking.front();
   if (term.expression.root->type.type == Type::string) return std::nullopt;
   auto score = translate(device_state, *compile(term.expression, table));

@@ -4,14 +4,14 @@
 
 #include "engine/device/device_query_state.hpp"
 #include "kernels/common/column_scan.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {
 
 /// A filter and a score over columns on the device: one of the two, or none where neither can be had.
 struct DeviceScan {
   std::optional<kernels::ColumnScan> columns;
-  std::optional<kernels::cuda::ComputedScan> computed;
+  std::optional<kernels::cuda::expression::ComputedScan> computed;
 };
 
 /// Matches a query that is no more than a filter and the best rows by one ranking term. It becomes one scan of columns

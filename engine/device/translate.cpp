@@ -16,7 +16,7 @@ namespace skyrank::exec {
 using kernels::Instruction;
 using kernels::Number;
 using kernels::Opcode;
-using kernels::cuda::DeviceExpression;
+using kernels::cuda::expression::DeviceExpression;
 using query::Op;
 
 namespace {
@@ -376,7 +376,7 @@ std::optional<DeviceExpression> translate(DeviceQueryState& device_state, const 
   if (program.root->type.type == Type::decimal128) return std::nullopt;  // the device has no values of 128 bits
   try {
     DeviceExpression expression = Translator(device_state, program).run();
-    if (deepest(expression) > kernels::kMostStacked) return std::nullopt;
+    if (deepest(expression) > kernels::kMaxStacked) return std::nullopt;
     return expression;
   } catch (const DataError&) {
     // A part that the host evaluated fails for some row, which need not be one that the query looks at.

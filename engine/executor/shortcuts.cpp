@@ -10,7 +10,7 @@
 #include "engine/keys/fused_keys.hpp"
 #include "engine/operators/rank.hpp"
 #include "engine/operators/skyline/skyline_prefix.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {
 
@@ -50,7 +50,7 @@ std::optional<Vector<RowId>> rank_in_one_pass(Execution& execution, const Device
 Vector<RowId> rank_after_scan(Execution& execution, const kernels::ColumnScan& scan, std::int64_t n) {
   Operators& operators = execution.plan.operators;
   const auto keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
-                          [&] { return kernels::cuda::scan_keys(scan, static_cast<std::size_t>(n)); });
+                          [&] { return kernels::cuda::expression::scan_keys(scan, static_cast<std::size_t>(n)); });
   const auto passing = static_cast<std::int64_t>(keys.passing);
   operators.rank_keys->measured_rows = passing;
   if (operators.filter) {

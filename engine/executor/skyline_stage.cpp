@@ -10,7 +10,7 @@
 #include "engine/operators/skyline/device_levels.hpp"
 #include "engine/operators/skyline/levels.hpp"
 #include "engine/operators/skyline/skyline.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -39,8 +39,8 @@ Candidates narrow(const Candidates& all, DeviceKept kept) {
   const std::int64_t n = kept.bounds.back();
   kernels::cuda::DeviceArray ids = std::move(kept.rows);
   const auto look_up = [&](const RowId* list) {
-    ids = kernels::cuda::take_keys({list, kernels::KeyWidth::bytes8}, static_cast<const std::int64_t*>(ids.data()),
-                                   static_cast<std::size_t>(n));
+    ids = kernels::cuda::expression::take_keys(
+        {list, kernels::KeyWidth::bytes8}, static_cast<const std::int64_t*>(ids.data()), static_cast<std::size_t>(n));
   };
   if (!all.segments.order.empty()) {
     const kernels::cuda::DeviceArray order(all.segments.order.data(), all.segments.order.size() * sizeof(std::int64_t));

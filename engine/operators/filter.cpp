@@ -15,7 +15,7 @@ RowSet filter(DeviceQueryState& device_state, const query::BoundExpression& cond
               const RowSet& rows) {
   const auto program = compile(condition, table);
   if (const auto translated = translate(device_state, *program)) {
-    cuda::Passing passing = cuda::filter(*translated, device_state.rows(rows));
+    cuda::expression::Passing passing = cuda::expression::filter(*translated, device_state.rows(rows));
     if (!passing.failed) return RowSet::on_device(static_cast<std::int64_t>(passing.n), std::move(passing.ids));
   }
   return RowSet::listed(filter(condition, table, rows.view()));

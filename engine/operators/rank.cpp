@@ -78,7 +78,7 @@ bool ranks_at_once(const Window& window, std::int64_t count, std::int64_t larges
   constexpr std::int64_t kMaxAnswers = std::int64_t{1} << 26;
   if (count < 2 || !window.limit || window.is_empty() || window.ties == Ties::all) return false;
   const std::int64_t k = window.end(largest);
-  const bool small = k <= static_cast<std::int64_t>(kernels::cuda::kMostOfPartition) && k <= kMaxAnswers / count;
+  const bool small = k <= static_cast<std::int64_t>(kernels::cuda::topk::kMaxOfPartition) && k <= kMaxAnswers / count;
   return small && largest / kRowsOfLaunch <= count;
 }
 
@@ -137,10 +137,10 @@ std::optional<Vector<std::int64_t>> Ranker::rank_at_once(const std::vector<Keys>
   const Keys wide = keys.front().column.width < KeyWidth::bytes4
                         ? widen_on_device(keys.front(), segments.bounds.back(), KeyWidth::bytes4)
                         : keys.front();
-  const Vector<RowId> best = kernels::cuda::best_of_partitions({.keys = wide.column,
-                                                                .bounds = segments.bounds,
-                                                                .k = static_cast<std::size_t>(k),
-                                                                .ties = tie_rule(window_.ties)});
+  const Vector<RowId> best = kernels::cuda::topk::best_of_partitions({.keys = wide.column,
+                                                                      .bounds = segments.bounds,
+                                                                      .k = static_cast<std::size_t>(k),
+                                                                      .ties = tie_rule(window_.ties)});
   Vector<std::int64_t> answer;
   for (std::int64_t s = 0; s < count; ++s) {
     const std::int64_t end = std::min(k, segments.size(s));
@@ -244,8 +244,8 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
   return std::move(rows);
 }
 
-Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::ScannedKeys& keys, std::int64_t n,
-                           const ExecutionContext& context, PlanNode& node, Report& report) {
+Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::expression::ScannedKeys& keys,
+                           std::int64_t n, const ExecutionContext& context, PlanNode& node, Report& report) {
   const Window window = window_of(query);
   const auto passing = static_cast<std::int64_t>(keys.passing);
   const kernels::KeyColumn column{keys.keys.data(), keys.width};

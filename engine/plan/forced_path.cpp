@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/text.hpp"
+#include "kernels/papers/names.hpp"
 #include "kernels/registry.hpp"
 
 namespace skyrank::exec {
@@ -45,6 +46,8 @@ void check_algorithms(const Using& path, const std::vector<Declared>& all, const
   for (const Declared& algorithm : all) names.push_back(algorithm.name);
   for (const std::string& name : path.algorithms) {
     if (std::ranges::find(names, name) != names.end()) continue;
+    const std::string left_out = kernels::papers::why_left_out(name);
+    if (!left_out.empty()) throw BindError(left_out, place_of(name, path.locations, query));
     throw BindError("there is no algorithm '" + name + "'" + query::did_you_mean(name, names) + " (there are " +
                         listed(names) + ")",
                     place_of(name, path.locations, query));

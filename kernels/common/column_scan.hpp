@@ -29,12 +29,12 @@ struct ScannedColumn {
 /// A filter and a score that one pass over the columns computes: ranges that all have to hold, and the sum of
 /// weight * value over the first columns, in their order, every operation rounded; or the first column as it is.
 struct ColumnScan {
-  static constexpr int kMostColumns = 8;
+  static constexpr int kMaxColumns = 8;
 
-  ScannedColumn columns[kMostColumns];
+  ScannedColumn columns[kMaxColumns];
   int count = 0;
   int terms = 0;  ///< terms of the sum, at least one
-  double weights[kMostColumns] = {};
+  double weights[kMaxColumns] = {};
   bool as_it_is = false;  ///< one term without a weight: integers are not made floats
   bool high = false;      ///< true if the largest scores are best
 
@@ -48,14 +48,14 @@ struct ColumnScan {
   }
 };
 
-namespace cuda {
+namespace cuda::expression {
 struct ComputedScan;
-}  // namespace cuda
+}  // namespace cuda::expression
 
 /// The k best of n rows whose keys are made of columns in the memory of the device as these are read.
 struct ScanProblem {
   const ColumnScan* scan = nullptr;
-  const cuda::ComputedScan* computed = nullptr;  ///< instead
+  const cuda::expression::ComputedScan* computed = nullptr;  ///< instead
   std::size_t n = 0;
   std::size_t k = 0;
   TieRule ties = TieRule::first;

@@ -96,7 +96,7 @@ SKYRANK_HD constexpr int operands_of(const Instruction& how) {
 }
 
 /// Most values that a program may have on its stack.
-inline constexpr int kMostStacked = 48;
+inline constexpr int kMaxStacked = 48;
 
 /// A program and the columns that it reads.
 struct Expression {
@@ -155,8 +155,8 @@ SKYRANK_HD inline Order order_of(Number left, std::uint64_t a, Number right, std
   if (right == Number::float64) return order_with_float(as_integer(left, a), as_double(b));
   if (left == Number::float64) {
     const double x = as_double(a);
-    const Order turned = order_with_float(as_integer(right, b), x);
-    return {x == x && !turned.less && !turned.equal, turned.equal};
+    const Order mirrored = order_with_float(as_integer(right, b), x);
+    return {x == x && !mirrored.less && !mirrored.equal, mirrored.equal};
   }
   const Int128 x = as_integer(left, a);
   const Int128 y = as_integer(right, b);
@@ -243,7 +243,7 @@ SKYRANK_HD inline bool is_date(std::uint64_t bits) {
 
 }  // namespace detail
 
-/// Runs programs: `slots` has room for kMostStacked values, `stride` apart.
+/// Runs programs: `slots` has room for kMaxStacked values, `stride` apart.
 class StackMachine {
  public:
   SKYRANK_HD StackMachine(std::uint64_t* slots, std::size_t stride) : slots_(slots), stride_(stride) {}

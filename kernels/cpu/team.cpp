@@ -18,9 +18,9 @@ thread_local Team* this_threads = nullptr;
 
 constexpr std::uint64_t kClosed = 1;  ///< a next part, of none
 
-std::uint64_t open_tickets(std::uint32_t parts) { return std::uint64_t{parts} << 32; }
-std::uint32_t next_of(std::uint64_t tickets) { return static_cast<std::uint32_t>(tickets); }
-std::uint32_t parts_of(std::uint64_t tickets) { return static_cast<std::uint32_t>(tickets >> 32); }
+std::uint64_t open_counter(std::uint32_t parts) { return std::uint64_t{parts} << 32; }
+std::uint32_t next_of(std::uint64_t counter) { return static_cast<std::uint32_t>(counter); }
+std::uint32_t parts_of(std::uint64_t counter) { return static_cast<std::uint32_t>(counter >> 32); }
 
 std::uint32_t place_in_arena() {
   return static_cast<std::uint32_t>(std::max(tbb::this_task_arena::current_thread_index(), 0));
@@ -66,7 +66,7 @@ Team::Team()
 
 Team::~Team() {
   this_threads = before_;
-  for (std::uint32_t i = 0; i < num_lanes_; ++i) lane(i).tickets.store(kClosed, std::memory_order_release);
+  for (std::uint32_t i = 0; i < num_lanes_; ++i) lane(i).counter.store(kClosed, std::memory_order_release);
   group_.wait();  // those asked who have not come find it closed
 }
 
@@ -76,7 +76,7 @@ void Team::run_step(const Step& step) {
   failed_.store(false, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < num_lanes_; ++i) lane(i).finished.store(0, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < num_lanes_; ++i) {
-    lane(i).tickets.store(open_tickets((step.parts + num_lanes_ - 1 - i) / num_lanes_), std::memory_order_release);
+    lane(i).counter.store(open_counter((step.parts + num_lanes_ - 1 - i) / num_lanes_), std::memory_order_release);
   }
   this_threads = nullptr;  // a range's own loops are not steps of the team
   do_parts(place_in_arena());
@@ -101,9 +101,9 @@ void Team::invite() noexcept {
 void Team::serve() {
   const std::uint32_t home = place_in_arena();
   Spin spin;
-  for (std::uint64_t tickets = 0; tickets != kClosed && !spin.tired();) {
-    tickets = lane(home).tickets.load(std::memory_order_acquire);
-    if (next_of(tickets) < parts_of(tickets)) {
+  for (std::uint64_t counter = 0; counter != kClosed && !spin.tired();) {
+    counter = lane(home).counter.load(std::memory_order_acquire);
+    if (next_of(counter) < parts_of(counter)) {
       do_parts(home);
       spin = Spin();
     } else {
@@ -126,16 +126,16 @@ void Team::do_parts(std::uint32_t home) {
   if (done > 0) lane(home).finished.fetch_add(done, std::memory_order_release);
 }
 
-/// Does parts of a lane until all of them are begun; returns how many. A ticket's holder knows the step: it does not
-/// end before its parts.
+/// Does parts of a lane until all of them are begun; returns how many. Whoever has taken a part knows the step: it does
+/// not end before its parts.
 std::uint32_t Team::do_parts_of(std::uint32_t lane) {
-  std::atomic<std::uint64_t>& tickets = lanes_[lane].tickets;
+  std::atomic<std::uint64_t>& counter = lanes_[lane].counter;
   for (std::uint32_t done = 0;; ++done) {
-    const std::uint64_t seen = tickets.load(std::memory_order_acquire);
+    const std::uint64_t seen = counter.load(std::memory_order_acquire);
     if (next_of(seen) >= parts_of(seen)) return done;
-    const std::uint64_t ticket = tickets.fetch_add(1, std::memory_order_acq_rel);
-    if (next_of(ticket) >= parts_of(ticket)) return done;
-    do_part(lane + next_of(ticket) * num_lanes_);
+    const std::uint64_t taken = counter.fetch_add(1, std::memory_order_acq_rel);
+    if (next_of(taken) >= parts_of(taken)) return done;
+    do_part(lane + next_of(taken) * num_lanes_);
   }
 }
 

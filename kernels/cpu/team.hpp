@@ -21,10 +21,10 @@ namespace skyrank::kernels {
 /// waits only for ranges that others have begun. Threads that find no step for a while go back to TBB, and are asked
 /// again at the next step. Within a range, parallel_for is TBB's.
 ///
-/// Idle threads look for tickets in a word, as in a self-scheduled loop. Since each change of a word takes its cache
-/// line from one core to the next, a step's parts are dealt to lanes of a few threads, which have a word each; a thread
-/// turns to other lanes where its own has no part left. Mellor-Crummey, Scott, "Algorithms for Scalable Synchronization
-/// on Shared-Memory Multiprocessors", ACM TOCS 9, 1991, section 3, on what spinning costs.
+/// Idle threads look for work in a counter, a word, as in a self-scheduled loop. Since each change of a word takes its
+/// cache line from one core to the next, a step's parts are dealt to lanes of a few threads, which have a word each; a
+/// thread turns to other lanes where its own has no part left. Mellor-Crummey, Scott, "Algorithms for Scalable
+/// Synchronization on Shared-Memory Multiprocessors", ACM TOCS 9, 1991, section 3, on what spinning costs.
 class Team {
  public:
   Team();  ///< asks for the threads at once, so that they wake while the run's first serial part goes on
@@ -57,7 +57,7 @@ class Team {
   static constexpr std::uint32_t kMaxLanes = 8;
 
   struct Lane {
-    alignas(kLine) std::atomic<std::uint64_t> tickets{0};   ///< parts of the step here above, the next of them below
+    alignas(kLine) std::atomic<std::uint64_t> counter{0};   ///< parts of the step here above, the next of them below
     alignas(kLine) std::atomic<std::uint32_t> finished{0};  ///< parts of the step that this lane's threads have done
   };
 
@@ -76,7 +76,7 @@ class Team {
   tbb::task_group_context context_;
   tbb::task_group group_;
 
-  Step step_;                 ///< valid for whoever holds a ticket below its lane's number of parts
+  Step step_;                 ///< valid for whoever has taken a part of a lane
   std::exception_ptr error_;  ///< the first of a step; guarded by mutex_
   std::mutex mutex_;
   std::atomic<bool> failed_{false};       ///< the other parts of the step are left out

@@ -42,8 +42,8 @@ class Stages {
  public:
   explicit Stages(DeviceContext& device) : device_(device) { begin_.record(device.transfer().stream()); }
 
-  void brought() {
-    brought_.record(device_.transfer().stream());
+  void loaded() {
+    loaded_.record(device_.transfer().stream());
     started_.record(device_.stream());
   }
   /// Makes later work on the transfer stream wait for the compute stream.
@@ -55,15 +55,14 @@ class Stages {
   DeviceTimes finished() {
     fetched_.record(device_.transfer().stream());
     fetched_.synchronize();
-    return {.h2d_ms = brought_.ms_since(begin_),
-            .run_ms = solved_.ms_since(started_),
-            .d2h_ms = fetched_.ms_since(solved_)};
+    return {
+        .h2d_ms = loaded_.ms_since(begin_), .run_ms = solved_.ms_since(started_), .d2h_ms = fetched_.ms_since(solved_)};
   }
 
  private:
   DeviceContext& device_;
   Event begin_;
-  Event brought_;
+  Event loaded_;
   Event started_;
   Event solved_;
   Event fetched_;

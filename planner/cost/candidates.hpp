@@ -34,7 +34,7 @@ inline double candidates_of_zones(double n, double k) {
 /// then all that pass are candidates. A filter is looked at last, for candidates only, where these are few beside the
 /// rows that pass.
 inline Candidates candidates_of(const kernels::TopKShape& shape, const Statistics& statistics) {
-  constexpr double kLeastZonedRows = 1 << 17;
+  constexpr double kMinZonedRows = 1 << 17;
   constexpr double kRowsPerZonedPlace = 8;
   constexpr double kRun = 5;      // a place beyond one run of sampled rows
   constexpr double kDearer = 16;  // a filter of single rows
@@ -42,7 +42,7 @@ inline Candidates candidates_of(const kernels::TopKShape& shape, const Statistic
   const double passing = n * statistics.selectivity;
   const double k = std::min(passing, static_cast<double>(shape.k));
   const double first_bytes = shape.widths.empty() ? 0 : kernels::bits(shape.widths.front()) / 8.0;
-  const bool bounded = n >= kLeastZonedRows && k <= n / (kernels::kZoneRows * kRowsPerZonedPlace);
+  const bool bounded = n >= kMinZonedRows && k <= n / (kernels::kZoneRows * kRowsPerZonedPlace);
   Candidates result;
   result.kept = shape.fused && statistics.zone_map && bounded;
   result.zones = result.kept || (bounded && !shape.fused && shape.widths.size() == 1 && first_bytes >= 4);

@@ -6,7 +6,7 @@
 
 #include "planner/cost/candidates.hpp"
 #include "planner/cost/common.hpp"
-#include "planner/cost/nearness.hpp"
+#include "planner/cost/rbf_kernel.hpp"
 
 namespace skyrank::planner::cost {
 namespace {
@@ -49,7 +49,7 @@ Features::Features(std::span<const std::string_view> names, double of_threads)
       threads_at_(place_of(names, "threads")),
       seconds_at_(place_of(names, "seconds")),
       of_threads_(of_threads) {
-  static_assert(std::size(kRankingNames) <= kMost && std::size(kSkylineNames) <= kMost);
+  static_assert(std::size(kRankingNames) <= kMax && std::size(kSkylineNames) <= kMax);
 }
 
 // Scales are those at which each run of planner/data was best predicted by all others.
@@ -109,12 +109,12 @@ std::span<const double> Features::of(int threads, double seconds) {
 double correction_factor(const Correction& correction, std::span<const double> values) {
   const std::size_t count = correction.weights.size();
   if (correction.linear.size() != values.size() + 1 || correction.points.size() != count * values.size()) return 1;
-  std::array<float, Features::kMost> place;
+  std::array<float, Features::kMax> place;
   std::ranges::transform(values, place.begin(), [](double value) { return static_cast<float>(value); });
   const double log =
       std::inner_product(values.begin(), values.end(), correction.linear.begin() + 1, correction.linear.front()) +
-      weighted_nearness(correction.points, correction.weights, std::span(place).first(values.size()));
-  return std::exp(std::clamp(log, -kMostCorrected, kMostCorrected));
+      weighted_rbf_kernel(correction.points, correction.weights, std::span(place).first(values.size()));
+  return std::exp(std::clamp(log, -kMaxCorrected, kMaxCorrected));
 }
 
 }  // namespace skyrank::planner::cost

@@ -21,7 +21,7 @@ std::span<const std::string_view> correction_names(bool ranking);
 /// Their values, in the same order: made once of a problem, but for the two that differ between its algorithms.
 class Features {
  public:
-  static constexpr std::size_t kMost = 21;
+  static constexpr std::size_t kMax = 21;
 
   Features(const kernels::SkylineShape& shape, const Statistics& statistics);
   Features(const kernels::TopKShape& shape, const Statistics& statistics);
@@ -32,7 +32,7 @@ class Features {
  private:
   Features(std::span<const std::string_view> names, double of_threads);
 
-  std::array<double, kMost> values_;
+  std::array<double, kMax> values_;
   std::size_t count_;
   std::size_t threads_at_;
   std::size_t seconds_at_;
@@ -43,6 +43,6 @@ class Features {
 double correction_factor(const Correction& correction, std::span<const double> values);
 
 /// The greatest logarithm of the factor.
-inline constexpr double kMostCorrected = 1.0986;
+inline constexpr double kMaxCorrected = 1.0986;
 
 }  // namespace skyrank::planner::cost

@@ -58,10 +58,10 @@ struct CudaParts {
 };
 
 inline CudaParts parts_of(const kernels::TopKShape& shape) {
-  constexpr double kMost = 8;        // bytes of a part
+  constexpr double kMax = 8;         // bytes of a part
   constexpr double kOneTile = 2048;  // rows that one launch sorts
   constexpr double kOfDigits = 12;   // launches for more
-  const double more = std::max(0.0, std::ceil(key_bytes(shape) / kMost) - 1);
+  const double more = std::max(0.0, std::ceil(key_bytes(shape) / kMax) - 1);
   if (more == 0) return {};
   return {more, (more + 2) * (wanted(shape) > kOneTile ? kOfDigits : 1)};
 }

@@ -12,8 +12,8 @@ namespace {
 
 /// Rows that the sample's threshold lets through, roughly: enough for k with near certainty, if as many `pass`.
 double candidates(double n, double k, double passing) {
-  constexpr double kMostSampled = 131072;
-  const double step = std::max(std::max(1024.0, n / kMostSampled), k / 512);  // rows for each sampled one
+  constexpr double kMaxSampled = 131072;
+  const double step = std::max(std::max(1024.0, n / kMaxSampled), k / 512);  // rows for each sampled one
   return std::min(passing, k + 4.3 * std::sqrt(k * step) + 3 * step);
 }
 
@@ -45,17 +45,17 @@ double temporary_bytes(const kernels::TopKShape& shape, double kept, bool scans)
   const bool wide = shape.n > std::numeric_limits<std::uint32_t>::max() || packed_bytes(shape) == 8;
   const std::size_t element = wide ? 16 : 8;
   const std::size_t k = std::min(shape.n, shape.k);
-  if (shape.n <= kernels::cuda::kMostCounted || k == 0 || k > shape.n / 4) {
+  if (shape.n <= kernels::cuda::topk::kMaxCounted || k == 0 || k > shape.n / 4) {
     return kTimesInList * kept * static_cast<double>(element);
   }
   const bool narrow = shape.widths.size() == 1 && key_bytes(shape) < 4;
-  const auto plan = kernels::cuda::plan_threshold(shape.n, k);
+  const auto plan = kernels::cuda::topk::plan_threshold(shape.n, k);
   const auto where =
-      scans ? kernels::cuda::plan_kept_of_scan(plan) : kernels::cuda::plan_kept(plan, k, element, narrow);
-  const bool buckets = !where.bins.some() && kernels::cuda::is_distributed(plan.expected, k, element);
+      scans ? kernels::cuda::topk::plan_kept_of_scan(plan) : kernels::cuda::topk::plan_kept(plan, k, element, narrow);
+  const bool buckets = !where.bins.some() && kernels::cuda::topk::is_distributed(plan.expected, k, element);
   const double sorted = buckets ? kTimesInBuckets * static_cast<double>(plan.expected) : 0;
-  return static_cast<double>(kernels::cuda::bytes_kept(plan, where, element)) + sorted * static_cast<double>(element) +
-         static_cast<double>(k * sizeof(kernels::RowId));
+  return static_cast<double>(kernels::cuda::topk::bytes_kept(plan, where, element)) +
+         sorted * static_cast<double>(element) + static_cast<double>(k * sizeof(kernels::RowId));
 }
 
 }  // namespace

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#ifdef SKYRANK_PAPERS
+#include "planner/cost/papers/models.hpp"
+#endif
+
 namespace skyrank::planner::cost {
 
 // The only place of the planner that knows algorithms by name.
@@ -9,15 +13,17 @@ std::span<const NamedModel<kernels::SkylineShape>> skyline_models() {
   static constexpr NamedModel<kernels::SkylineShape> kModels[] = {
       {"bnl", {bnl}},
       {"sfs", {sfs, block_candidates}},
-      {"salsa", {salsa, block_candidates}},
       {"blocked-bitmap", {blocked_bitmap}},
       {"skyalign", {skyalign}},
+      {"cuda-skyalign", {cuda_skyalign, cuda_skyalign_candidates}},
+      {"cuda-blocked-bitmap", {cuda_blocked_bitmap}},
+#ifdef SKYRANK_PAPERS
+      {"salsa", {salsa, block_candidates}},
       {"bskytree", {bskytree}},
       {"hybrid", {hybrid, block_candidates}},
       {"cuda-gnl", {cuda_gnl}},
       {"cuda-ggs", {cuda_ggs, cuda_ggs_candidates}},
-      {"cuda-skyalign", {cuda_skyalign, cuda_skyalign_candidates}},
-      {"cuda-blocked-bitmap", {cuda_blocked_bitmap}},
+#endif
   };
   return kModels;
 }
@@ -25,20 +31,22 @@ std::span<const NamedModel<kernels::SkylineShape>> skyline_models() {
 std::span<const NamedModel<kernels::TopKShape>> topk_models() {
   static constexpr NamedModel<kernels::TopKShape> kModels[] = {
       {"sort", {sort}},
-      {"stl-heap", {stl_heap}},
       {"heap", {heap}},
       {"nth-element", {nth_element}},
-      {"bitonic", {bitonic}},
       {"sampled-threshold", {sampled_threshold}},
+      {"cuda-sampled-threshold", {cuda_sampled_threshold}},
+#ifdef SKYRANK_PAPERS
+      {"stl-heap", {stl_heap}},
+      {"bitonic", {bitonic}},
       {"cuda-sort", {cuda_sort}},
       {"cuda-dr-topk", {cuda_dr_topk, cuda_dr_topk_candidates, false}},
-      {"cuda-sampled-threshold", {cuda_sampled_threshold}},
       {"cuda-radix-select", {cuda_radix_select, cuda_radix_select_candidates}},
       {"cuda-bucket-select", {cuda_bucket_select, cuda_bucket_select_candidates}},
       {"cuda-bitonic", {cuda_bitonic, cuda_bitonic_candidates}},
       {"cuda-per-thread", {cuda_per_thread}},
       {"cuda-per-thread-registers", {cuda_per_thread_registers}},
       {"cuda-randomized", {cuda_randomized, cuda_randomized_candidates}},
+#endif
   };
   return kModels;
 }

@@ -35,67 +35,31 @@ Cost bnl(const kernels::SkylineShape& shape, const Statistics& statistics, const
          const Values& values);
 Cost sfs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
          const Values& values);
-Cost salsa(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
-           const Values& values);
 Cost blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
                     const Values& values);
 Cost skyalign(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
-              const Values& values);
-Cost bskytree(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
-              const Values& values);
-Cost hybrid(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
-            const Values& values);
-Cost cuda_gnl(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
-              const Values& values);
-Cost cuda_ggs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
               const Values& values);
 Cost cuda_skyalign(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
                    const Values& values);
 Cost cuda_blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
                          const Values& values);
 Cost sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine, const Values& values);
-Cost stl_heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
-              const Values& values);
 Cost heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine, const Values& values);
 Cost nth_element(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
                  const Values& values);
-Cost bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
-             const Values& values);
 Cost sampled_threshold(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
                        const Values& values);
-Cost cuda_dr_topk(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
-                  const Values& values);
 Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
                             const Values& values);
-Cost cuda_sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
-               const Values& values);
-Cost cuda_radix_select(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
-                       const Values& values);
-Cost cuda_bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
-                  const Values& values);
-Cost cuda_bucket_select(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
-                        const Values& values);
-Cost cuda_per_thread(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
-                     const Values& values);
-Cost cuda_per_thread_registers(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
-                               const Values& values);
-Cost cuda_randomized(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
-                     const Values& values);
 
 std::span<const Values> block_candidates(const kernels::SkylineShape& shape);
-std::span<const Values> cuda_ggs_candidates(const kernels::SkylineShape& shape);
 std::span<const Values> cuda_skyalign_candidates(const kernels::SkylineShape& shape);
-std::span<const Values> cuda_bitonic_candidates(const kernels::TopKShape& shape);
-std::span<const Values> cuda_bucket_select_candidates(const kernels::TopKShape& shape);
-std::span<const Values> cuda_dr_topk_candidates(const kernels::TopKShape& shape);
-std::span<const Values> cuda_radix_select_candidates(const kernels::TopKShape& shape);
-std::span<const Values> cuda_randomized_candidates(const kernels::TopKShape& shape);
 
 /// A model, by its algorithm's registered name.
 template <class Shape>
 using NamedModel = std::pair<std::string_view, Model<Shape>>;
 
-/// All there are, those of GPUs in builds without CUDA, too.
+/// All that are built: those of GPUs in builds without CUDA, too, and those of the papers with SKYRANK_PAPERS.
 std::span<const NamedModel<kernels::SkylineShape>> skyline_models();
 std::span<const NamedModel<kernels::TopKShape>> topk_models();
 

@@ -30,15 +30,15 @@ struct Term {
 };
 
 /// Terms in place: a choice prices some forty paths and allocates for none.
-template <std::size_t kMost>
+template <std::size_t kMax>
 class TermList {
  public:
   TermList() = default;
   TermList(std::initializer_list<Term> terms) { append(terms); }
 
-  /// Throws std::length_error beyond kMost.
+  /// Throws std::length_error beyond kMax.
   void push_back(const Term& term) {
-    if (size_ == kMost) throw std::length_error("a cost model of too many terms");
+    if (size_ == kMax) throw std::length_error("a cost model of too many terms");
     terms_[size_++] = term;
   }
   void append(std::span<const Term> terms) {
@@ -54,7 +54,7 @@ class TermList {
   const Term& operator[](std::size_t i) const { return terms_[i]; }
 
  private:
-  std::array<Term, kMost> terms_;
+  std::array<Term, kMax> terms_;
   std::size_t size_ = 0;
 };
 

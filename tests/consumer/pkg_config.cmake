@@ -1,4 +1,5 @@
-# Installs BUILD into PREFIX, compiles PROGRAM with the flags that PKG_CONFIG gives for it, and runs it.
+# Installs BUILD into PREFIX, compiles PROGRAM with the flags that PKG_CONFIG gives for it, and runs it. Its output has to
+# match EXPECTED.
 include("${CMAKE_CURRENT_LIST_DIR}/install.cmake")
 file(GLOB_RECURSE pc "${PREFIX}/*/skyrank.pc")
 get_filename_component(folder "${pc}" DIRECTORY)
@@ -16,6 +17,6 @@ endif()
 separate_arguments(flags UNIX_COMMAND "${flags}")
 execute_process(COMMAND "${COMPILER}" -std=c++20 "${PROGRAM}" -o "${PREFIX}/program" ${flags} COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND "${PREFIX}/program" OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
-if(NOT output MATCHES "^Aurora: 120, rating 4.5\n")
+if(NOT output MATCHES "${EXPECTED}")
   message(FATAL_ERROR "The program printed: ${output}")
 endif()

@@ -44,9 +44,9 @@ TEST_F(SegmentsOnGpu, OfOneLength) {
     for (const std::size_t rows : {100, 1000, 20'000}) {
       const Values values = make_columns(distribution, segments * rows, 1, KeyWidth::bytes8, rows).front();
       for (const std::size_t k : {std::size_t{1}, std::size_t{10}, std::size_t{32}, std::size_t{600}}) {
-        expect_least<cuda::ShortElements>(values, equal_offsets(segments, rows), true, k);
+        expect_least<cuda::topk::ShortElements>(values, equal_offsets(segments, rows), true, k);
       }
-      expect_least<cuda::LongElements>(values, equal_offsets(segments, rows), true, 32);
+      expect_least<cuda::topk::LongElements>(values, equal_offsets(segments, rows), true, 32);
     }
   }
 }
@@ -58,10 +58,10 @@ TEST_F(SegmentsOnGpu, LongWithManyWanted) {
        {Distribution::independent, Distribution::few_distinct, Distribution::descending}) {
     SCOPED_TRACE(name_of(distribution));
     const Values values = make_columns(distribution, segments * kRows, 1, KeyWidth::bytes8, kRows).front();
-    expect_least<cuda::ShortElements>(values, equal_offsets(segments, kRows), true, 20);
-    expect_least<cuda::ShortElements>(values, equal_offsets(segments, kRows), true, 100);
-    expect_least<cuda::ShortElements>(values, equal_offsets(segments, kRows), true, 1024);
-    expect_least<cuda::LongElements>(values, equal_offsets(segments, kRows), true, 1000);
+    expect_least<cuda::topk::ShortElements>(values, equal_offsets(segments, kRows), true, 20);
+    expect_least<cuda::topk::ShortElements>(values, equal_offsets(segments, kRows), true, 100);
+    expect_least<cuda::topk::ShortElements>(values, equal_offsets(segments, kRows), true, 1024);
+    expect_least<cuda::topk::LongElements>(values, equal_offsets(segments, kRows), true, 1000);
   }
 }
 
@@ -72,9 +72,9 @@ TEST_F(SegmentsOnGpu, OfManyLengths) {
   Values values(offsets.back());
   for (std::uint64_t& value : values) value = engine() % 50'000;
   for (const std::size_t k : {1, 16, 1000}) {
-    expect_least<cuda::ShortElements>(values, offsets, false, k);
-    expect_least<cuda::LongElements>(values, offsets, false, k);
-    expect_least<cuda::ManyElements>(values, offsets, false, k);
+    expect_least<cuda::topk::ShortElements>(values, offsets, false, k);
+    expect_least<cuda::topk::LongElements>(values, offsets, false, k);
+    expect_least<cuda::topk::ManyElements>(values, offsets, false, k);
   }
 }
 

@@ -14,7 +14,7 @@
 #include "tests/kernels/device_copies.hpp"
 
 // Work that is captured once and replayed on other keys in the same place.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 using CaptureOnGpu = skyrank::gpu_testing::GpuTest;
@@ -105,14 +105,14 @@ TEST_F(CaptureOnGpu, TheSelectionThatReadsKeysOnceIsReplayed) {
                              {1'000'003, 5000},
                              {4'000'000, 400'000},
                              {8'000'000, 2'000'000}}) {
-    ASSERT_TRUE(topk::can_queue_least(n, k));
+    ASSERT_TRUE(can_queue_least(n, k));
     DeviceContext owner;
     HeldMemory held(owner.memory(), owner.stream());
     DeviceContext device(0, held);
     const Lease lease(device);
     const auto keys = owner.allocate<std::uint32_t>(n);
     const auto rows = owner.allocate<RowId>(k);
-    const auto queue = [&] { return topk::queue_least(ShortElements{keys.data(), 0}, n, k, rows.data(), device); };
+    const auto queue = [&] { return queue_least(ShortElements{keys.data(), 0}, n, k, rows.data(), device); };
     tests::copy_to(keys, random_keys(n, 7), owner);
     (void)queue();
     device.synchronize();
@@ -130,4 +130,4 @@ TEST_F(CaptureOnGpu, TheSelectionThatReadsKeysOnceIsReplayed) {
 }
 
 }  // namespace
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

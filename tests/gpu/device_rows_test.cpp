@@ -211,7 +211,9 @@ TEST_F(DeviceRows, EveryAlgorithmKeepsItsRowsThere) {
   Draw draw(3);
   const Table table = random_table(draw, 700);
   const Table pinned = gpu().pin(table);
-  for (const char* algorithm : {"cuda-blocked-bitmap", "cuda-skyalign", "cuda-ggs", "cuda-gnl"}) {
+  for (const AlgorithmInfo& info : algorithms()) {
+    if (info.problem != "skyline" || info.device != "cuda") continue;
+    const std::string& algorithm = info.name;
     Using path;
     path.algorithms = {algorithm};
     path.device = DeviceChoice::cuda;

@@ -47,10 +47,10 @@ TEST(BatchedTopK, EveryLengthAndK) {
   for (const std::size_t rows : {1, 3, 33, 1000, 8193}) {
     const Values keys = make_columns(Distribution::independent, 5 * rows, 1, KeyWidth::bytes4, rows).front();
     for (const std::size_t k : {std::size_t{1}, std::size_t{31}, std::size_t{700}}) {
-      expect_least<cuda::ShortElements>(keys, equal_offsets(5, rows), true, k);
+      expect_least<cuda::topk::ShortElements>(keys, equal_offsets(5, rows), true, k);
     }
-    expect_least<cuda::LongElements>(keys, equal_offsets(5, rows), true, 40);
-    expect_least<cuda::ManyElements>(keys, equal_offsets(5, rows), true, 40);
+    expect_least<cuda::topk::LongElements>(keys, equal_offsets(5, rows), true, 40);
+    expect_least<cuda::topk::ManyElements>(keys, equal_offsets(5, rows), true, 40);
   }
 }
 
@@ -59,8 +59,9 @@ TEST(BatchedTopK, EveryDistributionWithAndWithoutASample) {
     SCOPED_TRACE(name_of(distribution));
     for (const std::size_t rows : {9000, 33'000}) {
       const Values keys = make_columns(distribution, 2 * rows, 1, KeyWidth::bytes8, 1).front();
-      expect_least<cuda::ShortElements>(keys, equal_offsets(2, rows), true, 32);
-      expect_least<cuda::LongElements>(keys, equal_offsets(2, rows), true, cuda::kMostOfSegment<cuda::LongElements>);
+      expect_least<cuda::topk::ShortElements>(keys, equal_offsets(2, rows), true, 32);
+      expect_least<cuda::topk::LongElements>(keys, equal_offsets(2, rows), true,
+                                             cuda::topk::kMaxOfSegment<cuda::topk::LongElements>);
     }
   }
 }
@@ -71,15 +72,15 @@ TEST(BatchedTopK, SegmentsOfManyLengths) {
   for (const std::size_t rows : {5, 0, 1, 40'000, 17, 4096, 0}) offsets.push_back(offsets.back() + rows);
   Values keys(offsets.back());
   for (std::uint64_t& key : keys) key = engine() % 50'000;
-  for (const std::size_t k : {1, 16, 60, 2000}) expect_least<cuda::ShortElements>(keys, offsets, false, k);
+  for (const std::size_t k : {1, 16, 60, 2000}) expect_least<cuda::topk::ShortElements>(keys, offsets, false, k);
 }
 
 // More good rows than there is room for, over and over again: each tile is better than all before.
 TEST(BatchedTopK, DescendingKeys) {
   Values keys(50'000);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = keys.size() - i;
-  expect_least<cuda::ShortElements>(keys, equal_offsets(1, keys.size()), true, 2048);
-  expect_least<cuda::LongElements>(keys, equal_offsets(2, keys.size() / 2), true, 1000);
+  expect_least<cuda::topk::ShortElements>(keys, equal_offsets(1, keys.size()), true, 2048);
+  expect_least<cuda::topk::LongElements>(keys, equal_offsets(2, keys.size() / 2), true, 1000);
 }
 
 // Only sampled rows are good ones, so that the threshold lets too few through.
@@ -87,8 +88,8 @@ TEST(BatchedTopK, ASegmentWhoseThresholdLetsTooFewThrough) {
   constexpr std::size_t kRows = 40'000;
   for (const std::size_t sampled : {256, 512, 1024}) {
     Values keys(kRows, 1);
-    for (std::size_t i = 0; i < sampled; ++i) keys[cuda::sampled_place(i, sampled, kRows)] = 0;
-    expect_least<cuda::ShortElements>(keys, equal_offsets(1, kRows), true, sampled * 3 / 4);
+    for (std::size_t i = 0; i < sampled; ++i) keys[cuda::topk::sampled_place(i, sampled, kRows)] = 0;
+    expect_least<cuda::topk::ShortElements>(keys, equal_offsets(1, kRows), true, sampled * 3 / 4);
   }
 }
 
@@ -99,19 +100,19 @@ TEST(BatchedTopK, SegmentsOfAWarp) {
       SCOPED_TRACE(name_of(distribution));
       const Values keys = make_columns(distribution, 3 * rows, 1, KeyWidth::bytes8, rows).front();
       for (const std::size_t k : {1, 10, 16, 32, 100, 256}) {
-        expect_least<cuda::ShortElements>(keys, equal_offsets(3, rows), true, k);
-        expect_least<cuda::LongElements>(keys, equal_offsets(3, rows), true, k);
+        expect_least<cuda::topk::ShortElements>(keys, equal_offsets(3, rows), true, k);
+        expect_least<cuda::topk::LongElements>(keys, equal_offsets(3, rows), true, k);
       }
     }
   }
   Values one_lane(2048);
   for (std::size_t i = 0; i < one_lane.size(); ++i) one_lane[i] = i / 4 % 32 == 5 ? one_lane.size() - i : 100'000 + i;
-  expect_least<cuda::ShortElements>(one_lane, equal_offsets(1, one_lane.size()), true, 16);
+  expect_least<cuda::topk::ShortElements>(one_lane, equal_offsets(1, one_lane.size()), true, 16);
   Values descending(2048);
   for (std::size_t i = 0; i < descending.size(); ++i) descending[i] = descending.size() - i;
   for (const std::size_t k : {1, 16}) {
-    expect_least<cuda::ShortElements>(descending, equal_offsets(1, descending.size()), true, k);
-    expect_least<cuda::ManyElements>(descending, equal_offsets(1, descending.size()), true, k);
+    expect_least<cuda::topk::ShortElements>(descending, equal_offsets(1, descending.size()), true, k);
+    expect_least<cuda::topk::ManyElements>(descending, equal_offsets(1, descending.size()), true, k);
   }
 }
 
@@ -120,7 +121,7 @@ TEST(BatchedTopK, LongSegmentsThatFillADevice) {
   constexpr std::size_t kRows = 16'500;
   constexpr std::size_t kCount = 120;
   const Values keys = make_columns(Distribution::independent, kCount * kRows, 1, KeyWidth::bytes4, 1).front();
-  expect_least<cuda::ShortElements>(keys, equal_offsets(kCount, kRows), true, 20);
+  expect_least<cuda::topk::ShortElements>(keys, equal_offsets(kCount, kRows), true, 20);
 }
 
 // A warp that searches for bounds: every tile is better than those before, nearly all keys are one, most are far from
@@ -137,10 +138,10 @@ TEST(BatchedTopK, SegmentsWhoseBoundIsSearchedFor) {
     }
     for (const Values& keys : {descending, nearly_one, far}) {
       for (const std::size_t k : {33, 64, 102, 103, 200, 256}) {
-        expect_least<cuda::ShortElements>(keys, equal_offsets(2, rows), true, k);
+        expect_least<cuda::topk::ShortElements>(keys, equal_offsets(2, rows), true, k);
       }
-      expect_least<cuda::LongElements>(keys, equal_offsets(2, rows), true, 100);
-      expect_least<cuda::ManyElements>(keys, equal_offsets(2, rows), true, 40);
+      expect_least<cuda::topk::LongElements>(keys, equal_offsets(2, rows), true, 100);
+      expect_least<cuda::topk::ManyElements>(keys, equal_offsets(2, rows), true, 40);
     }
   }
 }
@@ -170,12 +171,12 @@ std::vector<Values> rows_for_running_bounds(std::size_t n) {
 TEST(BatchedTopK, BlocksWhoseBoundComesCloser) {
   for (const std::size_t rows : {1, 511, 513, 4096, 4097, 20'001}) {
     for (const Values& keys : rows_for_running_bounds(2 * rows)) {
-      expect_least<cuda::ShortElements>(keys, equal_offsets(2, rows), true, 65);
-      expect_least<cuda::ShortElements>(keys, equal_offsets(2, rows), true, 1024);
-      expect_least<cuda::ShortElements>(keys, equal_offsets(2, rows), true, 2048);
-      expect_least<cuda::LongElements>(keys, equal_offsets(2, rows), true, 300);
-      expect_least<cuda::LongElements>(keys, equal_offsets(2, rows), true, 1024);
-      expect_least<cuda::ManyElements>(keys, equal_offsets(2, rows), true, 1000);
+      expect_least<cuda::topk::ShortElements>(keys, equal_offsets(2, rows), true, 65);
+      expect_least<cuda::topk::ShortElements>(keys, equal_offsets(2, rows), true, 1024);
+      expect_least<cuda::topk::ShortElements>(keys, equal_offsets(2, rows), true, 2048);
+      expect_least<cuda::topk::LongElements>(keys, equal_offsets(2, rows), true, 300);
+      expect_least<cuda::topk::LongElements>(keys, equal_offsets(2, rows), true, 1024);
+      expect_least<cuda::topk::ManyElements>(keys, equal_offsets(2, rows), true, 1000);
     }
   }
 }
@@ -186,14 +187,14 @@ TEST(BatchedTopK, LongSegmentsWithALargeSample) {
   for (const std::size_t rows : {32'768, 33'333}) {
     for (const Values& keys : rows_for_running_bounds(3 * rows)) {
       for (const std::size_t k : {1, 10, 33, 100, 256, 700, 1024}) {
-        expect_least<cuda::ShortElements>(keys, equal_offsets(3, rows), true, k);
+        expect_least<cuda::topk::ShortElements>(keys, equal_offsets(3, rows), true, k);
       }
-      expect_least<cuda::LongElements>(keys, equal_offsets(3, rows), true, 1024);
+      expect_least<cuda::topk::LongElements>(keys, equal_offsets(3, rows), true, 1024);
     }
   }
   const Values keys = rows_for_running_bounds(70'001).back();
-  expect_least<cuda::ShortElements>(keys, equal_offsets(1, 70'001), true, 2048);
-  expect_least<cuda::ManyElements>(keys, equal_offsets(1, 70'001), true, 1000);
+  expect_least<cuda::topk::ShortElements>(keys, equal_offsets(1, 70'001), true, 2048);
+  expect_least<cuda::topk::ManyElements>(keys, equal_offsets(1, 70'001), true, 1000);
 }
 
 TEST(BatchedTopK, LongAndShortSegmentsTogether) {
@@ -204,8 +205,8 @@ TEST(BatchedTopK, LongAndShortSegmentsTogether) {
   }
   Values keys(offsets.back());
   for (std::uint64_t& key : keys) key = engine() % 100'000;
-  for (const std::size_t k : {70, 128, 300, 1500}) expect_least<cuda::ShortElements>(keys, offsets, false, k);
-  expect_least<cuda::LongElements>(keys, offsets, false, 900);
+  for (const std::size_t k : {70, 128, 300, 1500}) expect_least<cuda::topk::ShortElements>(keys, offsets, false, k);
+  expect_least<cuda::topk::LongElements>(keys, offsets, false, 900);
 }
 
 // Bins by keys and rows: nearly all rows have one key; a key of many rows beside few others; the least far from the
@@ -226,11 +227,11 @@ TEST(BatchedTopK, LongSegmentsOfUnevenKeys) {
   }
   for (const Values& keys : all) {
     for (const std::size_t k : {32, 1024}) {
-      expect_least<cuda::ShortElements>(keys, equal_offsets(1, kRows), true, k);
-      expect_least<cuda::LongElements>(keys, equal_offsets(1, kRows), true, k);
+      expect_least<cuda::topk::ShortElements>(keys, equal_offsets(1, kRows), true, k);
+      expect_least<cuda::topk::LongElements>(keys, equal_offsets(1, kRows), true, k);
     }
-    expect_least<cuda::ShortElements>(keys, equal_offsets(1, kRows), true, 2048);
-    expect_least<cuda::ManyElements>(keys, equal_offsets(1, kRows), true, 1024);
+    expect_least<cuda::topk::ShortElements>(keys, equal_offsets(1, kRows), true, 2048);
+    expect_least<cuda::topk::ManyElements>(keys, equal_offsets(1, kRows), true, 1024);
   }
 }
 
@@ -245,7 +246,7 @@ void expect_least_where_samples_mislead(std::size_t rows, std::size_t neighbours
     worst_are_sampled[i] = rows - i;
   }
   for (std::size_t i = 0; i < kPlaces; ++i) {
-    const std::size_t place = neighbours * cuda::sampled_place(i, kPlaces, rows / neighbours);
+    const std::size_t place = neighbours * cuda::topk::sampled_place(i, kPlaces, rows / neighbours);
     for (std::size_t j = 0; j < neighbours; ++j) {
       best_are_sampled[place + j] = i;
       worst_are_sampled[place + j] = 100'000 + i;
@@ -258,13 +259,13 @@ void expect_least_where_samples_mislead(std::size_t rows, std::size_t neighbours
 TEST(BatchedTopK, SamplesThatAreOfNoUse) {
   for (const std::size_t k : {100, 300, 1000}) {
     for (const std::size_t rows : {20'000, 40'000, 65'536}) {
-      expect_least_where_samples_mislead<cuda::ShortElements>(rows, 8, k);
+      expect_least_where_samples_mislead<cuda::topk::ShortElements>(rows, 8, k);
     }
   }
-  expect_least_where_samples_mislead<cuda::ShortElements>(65'536, 8, 2048);
-  expect_least_where_samples_mislead<cuda::LongElements>(40'000, 4, 300);
-  expect_least_where_samples_mislead<cuda::LongElements>(65'536, 8, 1024);
-  expect_least_where_samples_mislead<cuda::ManyElements>(65'536, 8, 1024);
+  expect_least_where_samples_mislead<cuda::topk::ShortElements>(65'536, 8, 2048);
+  expect_least_where_samples_mislead<cuda::topk::LongElements>(40'000, 4, 300);
+  expect_least_where_samples_mislead<cuda::topk::LongElements>(65'536, 8, 1024);
+  expect_least_where_samples_mislead<cuda::topk::ManyElements>(65'536, 8, 1024);
 }
 
 }  // namespace

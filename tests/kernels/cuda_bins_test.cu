@@ -21,13 +21,13 @@
 namespace skyrank::kernels::tests {
 namespace {
 
-using cuda::BinRule;
-using cuda::Bins;
 using cuda::DeviceContext;
-using cuda::Guess;
-using cuda::kBins;
-using cuda::kMostKnots;
-using cuda::Uint128;
+using cuda::topk::BinRule;
+using cuda::topk::Bins;
+using cuda::topk::Guess;
+using cuda::topk::kBins;
+using cuda::topk::kMaxKnots;
+using cuda::topk::Uint128;
 
 /// Elements of rows below `rows`, with keys that `key` gives.
 template <class E, class Key>
@@ -62,12 +62,13 @@ class BinOf {
 
  private:
   BinRule<Element> rule_;
-  std::conditional_t<sizeof(typename E::Key) < 4, cuda::NarrowKnotsOfBlock<Element>, cuda::KnotsOfBlock<Element>>
+  std::conditional_t<sizeof(typename E::Key) < 4, cuda::topk::NarrowKnotsOfBlock<Element>,
+                     cuda::topk::KnotsOfBlock<Element>>
       knots_{};
 };
 
-cuda::BinPlan bins_for(unsigned knots, std::size_t candidates) {
-  return cuda::plan_bins(
+cuda::topk::BinPlan bins_for(unsigned knots, std::size_t candidates) {
+  return cuda::topk::plan_bins(
       {.blocks = 1, .rows = 16, .group = 16, .rank = knots, .expected = candidates, .capacity = 4 * candidates});
 }
 
@@ -76,7 +77,7 @@ template <class E>
 void expect_rising(std::vector<typename E::Element> elements, bool last_first, unsigned knots, std::size_t candidates,
                    std::size_t among = ~std::size_t{0}) {
   using Element = typename E::Element;
-  const cuda::BinPlan plan = bins_for(knots, candidates);
+  const cuda::topk::BinPlan plan = bins_for(knots, candidates);
   std::mt19937_64 engine(elements.size());
   const std::size_t rows = elements.size();
   std::ranges::sort(elements);
@@ -104,7 +105,7 @@ template <class E>
 void expect_rising_for_many_keys() {
   std::mt19937_64 engine(1);
   for (const bool last_first : {false, true}) {
-    for (const unsigned knots : {1u, 2u, 9u, 33u, kMostKnots}) {
+    for (const unsigned knots : {1u, 2u, 9u, 33u, kMaxKnots}) {
       SCOPED_TRACE(std::to_string(knots) + " knots");
       const auto expect = [&](auto key) {
         for (const std::size_t candidates : {5'000, 50'000}) {
@@ -123,15 +124,15 @@ void expect_rising_for_many_keys() {
 }
 
 TEST(BinRule, RisesWithTheElement) {
-  expect_rising_for_many_keys<cuda::ShortElements>();
-  expect_rising_for_many_keys<cuda::LongElements>();
-  expect_rising_for_many_keys<cuda::ManyElements>();
-  expect_rising_for_many_keys<cuda::ByteElements>();
-  expect_rising_for_many_keys<cuda::HalfElements>();
+  expect_rising_for_many_keys<cuda::topk::ShortElements>();
+  expect_rising_for_many_keys<cuda::topk::LongElements>();
+  expect_rising_for_many_keys<cuda::topk::ManyElements>();
+  expect_rising_for_many_keys<cuda::topk::ByteElements>();
+  expect_rising_for_many_keys<cuda::topk::HalfElements>();
 }
 
 TEST(BinRule, RisesWhereNarrowKeysAndRowsDoTogether) {
-  using E = cuda::HalfElements;
+  using E = cuda::topk::HalfElements;
   constexpr std::size_t kRows = 400'000;
   std::mt19937_64 engine(6);
   for (const bool last_first : {false, true}) {
@@ -140,8 +141,8 @@ TEST(BinRule, RisesWhereNarrowKeysAndRowsDoTogether) {
       const auto or_random = [&](std::size_t key) { return engine() % one_in == 0 ? engine() % 1000 : key; };
       const auto rising = [&](std::size_t row) { return or_random(row / 300); };
       const auto falling = [&](std::size_t row) { return or_random((kRows - 1 - row) / 300); };
-      expect_rising<E>(elements_of<E>(kRows, last_first, rising), last_first, kMostKnots, 30'000, 30'000);
-      expect_rising<E>(elements_of<E>(kRows, last_first, falling), last_first, kMostKnots, 30'000, 30'000);
+      expect_rising<E>(elements_of<E>(kRows, last_first, rising), last_first, kMaxKnots, 30'000, 30'000);
+      expect_rising<E>(elements_of<E>(kRows, last_first, falling), last_first, kMaxKnots, 30'000, 30'000);
     }
   }
 }
@@ -155,9 +156,9 @@ unsigned largest_bin(std::vector<typename E::Element> elements, std::size_t firs
     first_row = std::min(first_row, static_cast<std::uint64_t>(element & E::kRowMask));
   }
   std::vector<typename E::Element> knots;
-  for (std::size_t i = first; i < elements.size() && knots.size() < kMostKnots; i += step) knots.push_back(elements[i]);
+  for (std::size_t i = first; i < elements.size() && knots.size() < kMaxKnots; i += step) knots.push_back(elements[i]);
   const auto count = static_cast<unsigned>(knots.size());
-  const cuda::BinPlan plan = bins_for(count, elements.size());
+  const cuda::topk::BinPlan plan = bins_for(count, elements.size());
   const BinRule<typename E::Element> rule{.knots = knots.data(),
                                           .count = count,
                                           .width = plan.width,
@@ -177,17 +178,26 @@ TEST(BinRule, DividesWhatIsBelowAllKnotsAsFinely) {
   std::mt19937_64 engine(2);
   const auto random = [&](std::size_t) { return engine(); };
   // Ten elements in a bin in the mean, and three intervals' below all knots.
-  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 1800, 600), 40U);
+  EXPECT_LT(
+      largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, false, random), 1800, 600),
+      40U);
   // Most elements below all knots, ever fewer the farther away.
   const auto tail = [&](std::size_t) {
     const double part = std::ldexp(static_cast<double>(engine() >> 12 | 1), -52);
     return static_cast<std::uint64_t>(std::max(0x1p62 + 0x1p58 * std::log(part), 1.0));
   };
-  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, tail), 4500, 600), 100U);
+  EXPECT_LT(largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, false, tail), 4500, 600),
+            100U);
   // A few elements in a bin, of eight knots.
-  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 4500, 4500), 40U);
-  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 14000, 3500), 40U);
-  EXPECT_LT(largest_bin<cuda::ShortElements>(elements_of<cuda::ShortElements>(kRows, false, random), 3000, 4500), 64U);
+  EXPECT_LT(
+      largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, false, random), 4500, 4500),
+      40U);
+  EXPECT_LT(
+      largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, false, random), 14000, 3500),
+      40U);
+  EXPECT_LT(
+      largest_bin<cuda::topk::ShortElements>(elements_of<cuda::topk::ShortElements>(kRows, false, random), 3000, 4500),
+      64U);
 }
 
 // Between knots some of the rare ones have none of their own.
@@ -197,14 +207,21 @@ TEST(BinRule, DividesIntegersByTheirRows) {
   const auto bell = [&](std::size_t) { return 1'000'000 + static_cast<std::uint64_t>(std::popcount(engine())); };
   for (const std::size_t first : {10, 50, 90}) {
     SCOPED_TRACE(first);
-    EXPECT_LT(largest_bin<cuda::ShortElements>(elements_of<cuda::ShortElements>(kRows, false, bell), first, 700), 100U);
-    EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, true, bell), first, 700), 100U);
+    EXPECT_LT(
+        largest_bin<cuda::topk::ShortElements>(elements_of<cuda::topk::ShortElements>(kRows, false, bell), first, 700),
+        100U);
+    EXPECT_LT(
+        largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, true, bell), first, 700),
+        100U);
   }
   // Several of them below all knots.
-  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, bell), 3000, 700), 50U);
+  EXPECT_LT(largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, false, bell), 3000, 700),
+            50U);
   // One knot far below the others.
   const auto with_least = [&](std::size_t row) { return row == 0 ? 1'000'000 - 8 : bell(row); };
-  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, with_least), 0, 700), 300U);
+  EXPECT_LT(
+      largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, false, with_least), 0, 700),
+      300U);
 }
 
 // Keys of which several knots have one, so that most elements between knots of two keys have either.
@@ -212,8 +229,10 @@ TEST(BinRule, DividesFewKeysByTheirRows) {
   constexpr std::size_t kRows = 200'000;
   std::mt19937_64 engine(7);
   const auto few = [&](std::size_t) { return (engine() % 16) << 20; };
-  EXPECT_LT(largest_bin<cuda::ShortElements>(elements_of<cuda::ShortElements>(kRows, false, few), 350, 700), 64U);
-  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, true, few), 350, 700), 64U);
+  EXPECT_LT(largest_bin<cuda::topk::ShortElements>(elements_of<cuda::topk::ShortElements>(kRows, false, few), 350, 700),
+            64U);
+  EXPECT_LT(largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, true, few), 350, 700),
+            64U);
 }
 
 // Else bins are not wasted on rows of the knots' keys, of 11 elements in the mean.
@@ -221,15 +240,21 @@ TEST(BinRule, DividesDistinctKeysByThem) {
   constexpr std::size_t kRows = 100'000;
   std::mt19937_64 engine(8);
   const auto random = [&](std::size_t) { return engine(); };
-  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, random), 350, 700), 33U);
+  EXPECT_LT(
+      largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, false, random), 350, 700),
+      33U);
 }
 
 TEST(BinRule, DividesRowsOfKeyZeroBelowAllKnots) {
   constexpr std::size_t kRows = 40'000;
   std::mt19937_64 engine(4);
   const auto clipped = [&](std::size_t row) { return row % 16 == 0 ? 0 : engine() | 1; };
-  EXPECT_LT(largest_bin<cuda::LongElements>(elements_of<cuda::LongElements>(kRows, false, clipped), 4500, 4500), 64U);
-  EXPECT_LT(largest_bin<cuda::ShortElements>(elements_of<cuda::ShortElements>(kRows, false, clipped), 4500, 4500), 64U);
+  EXPECT_LT(
+      largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, false, clipped), 4500, 4500),
+      64U);
+  EXPECT_LT(
+      largest_bin<cuda::topk::ShortElements>(elements_of<cuda::topk::ShortElements>(kRows, false, clipped), 4500, 4500),
+      64U);
 }
 
 TEST(BinRule, DividesNarrowKeysByTheirRows) {
@@ -237,9 +262,15 @@ TEST(BinRule, DividesNarrowKeysByTheirRows) {
   std::mt19937_64 engine(3);
   const auto random = [&](std::size_t) { return engine(); };
   const auto of_some = [&](std::size_t) { return engine() % 5; };
-  EXPECT_LT(largest_bin<cuda::ByteElements>(elements_of<cuda::ByteElements>(kRows, false, random), 1800, 600), 40U);
-  EXPECT_LT(largest_bin<cuda::ByteElements>(elements_of<cuda::ByteElements>(kRows, false, of_some), 1800, 600), 40U);
-  EXPECT_LT(largest_bin<cuda::HalfElements>(elements_of<cuda::HalfElements>(kRows, false, of_some), 1800, 600), 40U);
+  EXPECT_LT(
+      largest_bin<cuda::topk::ByteElements>(elements_of<cuda::topk::ByteElements>(kRows, false, random), 1800, 600),
+      40U);
+  EXPECT_LT(
+      largest_bin<cuda::topk::ByteElements>(elements_of<cuda::topk::ByteElements>(kRows, false, of_some), 1800, 600),
+      40U);
+  EXPECT_LT(
+      largest_bin<cuda::topk::HalfElements>(elements_of<cuda::topk::HalfElements>(kRows, false, of_some), 1800, 600),
+      40U);
 }
 
 TEST(BinRule, DividesNarrowKeysWhoseRowsLieTogether) {
@@ -247,9 +278,11 @@ TEST(BinRule, DividesNarrowKeysWhoseRowsLieTogether) {
   const auto rising = [&](std::size_t row) { return row / 7000; };
   const auto falling = [&](std::size_t row) { return (kRows - row) / 7000; };
   for (const bool last_first : {false, true}) {
-    EXPECT_LT(largest_bin<cuda::HalfElements>(elements_of<cuda::HalfElements>(kRows, last_first, rising), 400, 600),
+    EXPECT_LT(largest_bin<cuda::topk::HalfElements>(elements_of<cuda::topk::HalfElements>(kRows, last_first, rising),
+                                                    400, 600),
               100U);
-    EXPECT_LT(largest_bin<cuda::ByteElements>(elements_of<cuda::ByteElements>(kRows, last_first, falling), 400, 600),
+    EXPECT_LT(largest_bin<cuda::topk::ByteElements>(elements_of<cuda::topk::ByteElements>(kRows, last_first, falling),
+                                                    400, 600),
               100U);
   }
 }
@@ -261,11 +294,12 @@ TEST(BinRule, DividesSortedNarrowKeysOfOneKnotEach) {
   for (const bool last_first : {false, true}) {
     for (const std::size_t first : {30, 340, 690}) {
       SCOPED_TRACE(std::to_string(first) + (last_first ? ", last" : ""));
-      EXPECT_LT(largest_bin<cuda::HalfElements>(elements_of<cuda::HalfElements>(kRows, last_first, rising), first, 693),
+      EXPECT_LT(largest_bin<cuda::topk::HalfElements>(elements_of<cuda::topk::HalfElements>(kRows, last_first, rising),
+                                                      first, 693),
                 120U);
-      EXPECT_LT(
-          largest_bin<cuda::HalfElements>(elements_of<cuda::HalfElements>(kRows, last_first, falling), first, 707),
-          120U);
+      EXPECT_LT(largest_bin<cuda::topk::HalfElements>(elements_of<cuda::topk::HalfElements>(kRows, last_first, falling),
+                                                      first, 707),
+                120U);
     }
   }
 }
@@ -274,11 +308,11 @@ TEST(BinRule, DividesManyNarrowKeysOfZero) {
   constexpr std::size_t kRows = 200'000;
   std::mt19937_64 engine(4);
   const auto clipped = [&](std::size_t) { return engine() % 50 == 0 ? 0 : 1000 + engine() % 60'000; };
-  const auto elements = elements_of<cuda::HalfElements>(kRows, false, clipped);
+  const auto elements = elements_of<cuda::topk::HalfElements>(kRows, false, clipped);
   // Some 4,000 rows are below the first knot, on both of its sides, or have several knots.
   for (const std::size_t first : {6000, 2000, 300}) {
     SCOPED_TRACE(first);
-    EXPECT_LT(largest_bin<cuda::HalfElements>(elements, first, 1500), 200U);
+    EXPECT_LT(largest_bin<cuda::topk::HalfElements>(elements, first, 1500), 200U);
   }
 }
 
@@ -287,7 +321,7 @@ template <class Element>
 struct FilledBins {
   static constexpr unsigned kRoom = 32;
 
-  std::vector<unsigned> sizes = std::vector<unsigned>(cuda::kSizesOfBins);
+  std::vector<unsigned> sizes = std::vector<unsigned>(cuda::topk::kSizesOfBins);
   std::vector<Element> elements = std::vector<Element>(std::size_t{kBins} * kRoom);
   std::vector<Element> beyond;
   std::vector<uint2> places;
@@ -305,7 +339,7 @@ struct FilledBins {
       for (Element& element : own) element = element_of(next++);
       all.insert(all.end(), own.begin(), own.end());
       std::ranges::shuffle(own, engine);
-      sizes[cuda::place_of_size(bin)] = size;
+      sizes[cuda::topk::place_of_size(bin)] = size;
       for (unsigned i = 0; i < size; ++i) {
         if (i < kRoom) {
           elements[bin * kRoom + i] = own[i];
@@ -315,7 +349,7 @@ struct FilledBins {
         places.push_back({bin, i});
       }
     }
-    sizes[cuda::place_of_size(kBins)] = static_cast<unsigned>(beyond.size());
+    sizes[cuda::topk::place_of_size(kBins)] = static_cast<unsigned>(beyond.size());
   }
 
   /// More than the row of any.
@@ -352,9 +386,9 @@ RankedBins<Element> rank(const FilledBins<Element>& filled, std::size_t k, unsig
                            .beyond = beyond.data(),
                            .places = places.data(),
                            .beyond_room = beyond_room};
-  const std::size_t shared_bytes = cuda::BinShare<Element, kLittle>::shared_bytes();
-  cuda::launch("rank_bins", cuda::rank_bins<Element, kLittle>,
-               {.blocks = 5, .threads = cuda::kRankThreads, .shared_bytes = shared_bytes}, device.stream(), bins,
+  const std::size_t shared_bytes = cuda::topk::BinShare<Element, kLittle>::shared_bytes();
+  cuda::launch("rank_bins", cuda::topk::rank_bins<Element, kLittle>,
+               {.blocks = 5, .threads = cuda::topk::kRankThreads, .shared_bytes = shared_bytes}, device.stream(), bins,
                guess.data(), {.answer = {.elements = answer.data(), .rows = nullptr, .k = k}});
   return {on_host(answer, device), on_host(guess, device).front().failed != 0};
 }
@@ -387,12 +421,12 @@ TEST(RankBins, OfEverySize) {
 }
 
 TEST(RankBins, OfFewBins) {
-  const FilledBins<Uint128> filled({{0, 3}, {1, 1}, {700, 40}, {2046, 300}, {cuda::kFewBins - 1, 5}});
+  const FilledBins<Uint128> filled({{0, 3}, {1, 1}, {700, 40}, {2046, 300}, {cuda::topk::kFewBins - 1, 5}});
   const auto most = static_cast<unsigned>(filled.beyond.size());
-  const RankedBins<Uint128> ranked = rank(filled, filled.all.size(), most, cuda::kFewBins);
+  const RankedBins<Uint128> ranked = rank(filled, filled.all.size(), most, cuda::topk::kFewBins);
   EXPECT_FALSE(ranked.failed);
   EXPECT_EQ(ranked.elements, filled.all);
-  EXPECT_TRUE(rank(filled, filled.all.size() + 1, most, cuda::kFewBins).failed);
+  EXPECT_TRUE(rank(filled, filled.all.size() + 1, most, cuda::topk::kFewBins).failed);
 }
 
 // Of 129 to 512 elements: these are looked up in sorted runs of 32, which begin and end anywhere in a bin.
@@ -436,14 +470,15 @@ TEST(RankBins, LargeOnesAreSorted) {
 }
 
 TEST(RankBins, TellsWhenABlockHasNoRoom) {
-  EXPECT_TRUE(rank(FilledBins<std::uint64_t>({{5, cuda::BinShare<std::uint64_t>::kRoom + 1}}), 10, 20'000).failed);
+  EXPECT_TRUE(
+      rank(FilledBins<std::uint64_t>({{5, cuda::topk::BinShare<std::uint64_t>::kRoom + 1}}), 10, 20'000).failed);
 }
 
 // Where a block has less shared memory, its share may be less.
 template <class Element>
 void expect_ranked_with_little() {
-  constexpr unsigned kMost = cuda::BinShare<Element, true>::kRoom;
-  static_assert(cuda::BinShare<Element, true>::shared_bytes() < std::size_t{96} * 1024);
+  constexpr unsigned kMost = cuda::topk::BinShare<Element, true>::kRoom;
+  static_assert(cuda::topk::BinShare<Element, true>::shared_bytes() < std::size_t{96} * 1024);
   using Sizes = std::vector<std::pair<unsigned, unsigned>>;
   for (const Sizes& made :
        {Sizes{{3, 32}, {4, 1}, {100, 33}, {4000, 200}}, Sizes{{7, 129}, {8, 300}, {9, 512}},

@@ -15,14 +15,14 @@ namespace skyrank::kernels::tests {
 namespace {
 
 using cuda::DeviceContext;
-using cuda::Uint128;
+using cuda::topk::Uint128;
 
 constexpr unsigned kThreads = 256;
 
 template <class Element>
 __global__ void select(const Element* elements, unsigned count, const unsigned* ranks, unsigned asked, Element* found) {
-  __shared__ cuda::BlockSelect<Element, kThreads> select;
-  cuda::SetBits<Element> bits;
+  __shared__ cuda::topk::BlockSelect<Element, kThreads> select;
+  cuda::topk::SetBits<Element> bits;
   for (unsigned i = threadIdx.x; i < count; i += kThreads) bits.add(elements[i]);
   for (unsigned i = 0; i < asked; ++i) {
     const Element element = select.kth(elements, count, ranks[i], bits);

@@ -16,16 +16,16 @@ namespace skyrank::kernels::tests {
 namespace {
 
 using cuda::DeviceContext;
-using cuda::Guess;
-using cuda::kScanThreads;
-using cuda::LookAhead;
+using cuda::topk::Guess;
+using cuda::topk::kScanThreads;
+using cuda::topk::LookAhead;
 
 /// Keys in tiles of so many loads of a thread, each of so many bytes: all that scans choose from.
 template <class E, unsigned kLoads, unsigned kBytes = 16>
 struct Kind {
   using Elements = E;
-  using Rows = std::conditional_t<sizeof(typename E::Key) < 4, cuda::NarrowTiles<E, kScanThreads, kLoads, kBytes>,
-                                  cuda::WideTiles<E, kScanThreads, kLoads>>;
+  using Rows = std::conditional_t<sizeof(typename E::Key) < 4, cuda::topk::NarrowTiles<E, kScanThreads, kLoads, kBytes>,
+                                  cuda::topk::WideTiles<E, kScanThreads, kLoads>>;
   static constexpr std::size_t kRowsOfTile = kScanThreads * kLoads * kBytes / sizeof(typename E::Key);
 };
 
@@ -44,7 +44,7 @@ std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, 
   const Rows rows(E{there.data(), last_first ? E::kRowMask : Element{0}}, keys.size());
   const auto candidates = on_device(std::vector<Element>(keys.size()), device);
   device.synchronize();
-  cuda::launch("keep_candidates", cuda::keep_candidates<Rows, LookAhead<Rows>>,
+  cuda::launch("keep_candidates", cuda::topk::keep_candidates<Rows, LookAhead<Rows>>,
                {.blocks = kBlocks, .threads = kScanThreads}, device.stream(), rows, guess.data(), candidates.data(),
                keys.size());
   std::vector<Element> found = on_host(candidates, device);
@@ -74,11 +74,11 @@ void expect_kept(const std::vector<typename E::Key>& keys, const std::string& wh
 template <class K>
 class LookAheadOf : public testing::Test {};
 
-using Kinds =
-    testing::Types<Kind<cuda::ByteElements, 4>, Kind<cuda::ByteElements, 4, 8>, Kind<cuda::ByteElements, 2, 8>,
-                   Kind<cuda::ByteElements, 1, 8>, Kind<cuda::HalfElements, 4>, Kind<cuda::HalfElements, 4, 8>,
-                   Kind<cuda::HalfElements, 2, 8>, Kind<cuda::HalfElements, 1, 8>, Kind<cuda::ShortElements, 4>,
-                   Kind<cuda::ShortElements, 2>, Kind<cuda::LongElements, 4>, Kind<cuda::LongElements, 2>>;
+using Kinds = testing::Types<
+    Kind<cuda::topk::ByteElements, 4>, Kind<cuda::topk::ByteElements, 4, 8>, Kind<cuda::topk::ByteElements, 2, 8>,
+    Kind<cuda::topk::ByteElements, 1, 8>, Kind<cuda::topk::HalfElements, 4>, Kind<cuda::topk::HalfElements, 4, 8>,
+    Kind<cuda::topk::HalfElements, 2, 8>, Kind<cuda::topk::HalfElements, 1, 8>, Kind<cuda::topk::ShortElements, 4>,
+    Kind<cuda::topk::ShortElements, 2>, Kind<cuda::topk::LongElements, 4>, Kind<cuda::topk::LongElements, 2>>;
 TYPED_TEST_SUITE(LookAheadOf, Kinds);
 
 TYPED_TEST(LookAheadOf, KeepsWhatAnyScanKeeps) {

@@ -16,12 +16,12 @@
 namespace skyrank::kernels::tests {
 namespace {
 
-using cuda::ByteElements;
 using cuda::DeviceContext;
-using cuda::Guess;
-using cuda::HalfElements;
-using cuda::kScanThreads;
-using cuda::NarrowTiles;
+using cuda::topk::ByteElements;
+using cuda::topk::Guess;
+using cuda::topk::HalfElements;
+using cuda::topk::kScanThreads;
+using cuda::topk::NarrowTiles;
 
 template <class E, unsigned kLoads, unsigned kBytes = 16>
 constexpr std::size_t kRowsOfStretch = NarrowTiles<E, kScanThreads, kLoads, kBytes>::kTile;
@@ -129,7 +129,7 @@ std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, 
   const auto candidates = on_device(std::vector<Element>(keys.size()), device);
   device.synchronize();
   using Rows = NarrowTiles<E, kScanThreads, kLoads, kBytes>;
-  cuda::launch("keep_candidates", cuda::keep_candidates<Rows, cuda::PrefetchFirst<Rows>>,
+  cuda::launch("keep_candidates", cuda::topk::keep_candidates<Rows, cuda::topk::PrefetchFirst<Rows>>,
                {.blocks = std::min<std::size_t>(rows.count(), 3), .threads = kScanThreads}, device.stream(), rows,
                guess.data(), candidates.data(), keys.size());
   std::vector<Element> found = on_host(candidates, device);

@@ -12,7 +12,7 @@
 
 #include "kernels/common/expression.hpp"
 #include "kernels/common/keys.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/topk/sampled_threshold/scan_threshold.hpp"
 #include "tests/kernels/device_copies.hpp"
 
@@ -192,7 +192,7 @@ void expect_best(const Ranking& ranking, const Wanted& wanted, const std::string
   for (std::size_t c = 0; c < ranking.weights.size(); ++c) scan.weights[c] = ranking.weights[c];
   for (const auto& [ties, k] : wanted) {
     const auto solution =
-        cuda::best_of_scan({.scan = &scan, .computed = nullptr, .n = ranking.rows(), .k = k, .ties = ties}, {});
+        cuda::topk::best_of_scan({.scan = &scan, .computed = nullptr, .n = ranking.rows(), .k = k, .ties = ties}, {});
     ASSERT_TRUE(solution) << what << ", k " << k;
     const std::vector<RowId> found(solution->rows.begin(), solution->rows.end());
     EXPECT_EQ(found, expected(ranking, k, ties == TieRule::last)) << what << ", k " << k;
@@ -367,9 +367,9 @@ TEST(Scan, ManyTiles) {
   }
 }
 
-cuda::DeviceExpression program_over(const std::vector<DeviceColumn>& columns, std::vector<Instruction> instructions,
-                                    Stored result) {
-  cuda::DeviceExpression program;
+cuda::expression::DeviceExpression program_over(const std::vector<DeviceColumn>& columns,
+                                                std::vector<Instruction> instructions, Stored result) {
+  cuda::expression::DeviceExpression program;
   program.instructions = std::move(instructions);
   for (const DeviceColumn& from : columns) {
     const ScannedColumn column = from.column();
@@ -419,7 +419,7 @@ TEST(Scan, RootsAndQuotientsThatTie) {
         std::vector<Instruction> program = {instruction(Opcode::column, 0), instruction(Opcode::column, 1)};
         if (root) program.push_back(instruction(Opcode::multiply));
         program.push_back(instruction(root ? Opcode::square_root : Opcode::divide));
-        cuda::ComputedScan computed;
+        cuda::expression::ComputedScan computed;
         computed.high = high;
         computed.score = program_over(there, program, Stored::float64);
         for (const auto& [ties, k] :
@@ -427,7 +427,7 @@ TEST(Scan, RootsAndQuotientsThatTie) {
           SCOPED_TRACE(std::to_string(values[0]) + (root ? " root" : " quotient") + (high ? ", high, k " : ", k ") +
                        std::to_string(k));
           const auto solution =
-              cuda::best_of_scan({.scan = nullptr, .computed = &computed, .n = kRows, .k = k, .ties = ties}, {});
+              cuda::topk::best_of_scan({.scan = nullptr, .computed = &computed, .n = kRows, .k = k, .ties = ties}, {});
           ASSERT_TRUE(solution);
           const std::vector<RowId> found(solution->rows.begin(), solution->rows.end());
           EXPECT_EQ(found, best_of(keys, k, ties == TieRule::last));
@@ -454,7 +454,7 @@ TEST(Scan, ProgramsOfManyTiles) {
         }
         ranking.asked[2] = {Nulls::never, true, -1e9, 9e5};
         const std::vector<DeviceColumn> there = on_device(ranking);
-        cuda::ComputedScan computed;
+        cuda::expression::ComputedScan computed;
         computed.high = ranking.high;
         computed.score =
             program_over(there,
@@ -469,7 +469,7 @@ TEST(Scan, ProgramsOfManyTiles) {
           const std::size_t k = std::min(most, rows / 4);
           SCOPED_TRACE(order + (nulls ? " with NULLs" : "") + ", k " + std::to_string(k));
           const auto solution =
-              cuda::best_of_scan({.scan = nullptr, .computed = &computed, .n = rows, .k = k, .ties = ties}, {});
+              cuda::topk::best_of_scan({.scan = nullptr, .computed = &computed, .n = rows, .k = k, .ties = ties}, {});
           ASSERT_TRUE(solution);
           const std::vector<RowId> found(solution->rows.begin(), solution->rows.end());
           EXPECT_EQ(found, expected(ranking, k, ties == TieRule::last));

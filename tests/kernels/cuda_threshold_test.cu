@@ -23,8 +23,8 @@ namespace skyrank::kernels::tests {
 namespace {
 
 using cuda::DeviceContext;
-using cuda::Guess;
-using cuda::Uint128;
+using cuda::topk::Guess;
+using cuda::topk::Uint128;
 
 /// Different ones, whose keys are few and whose low bits are a row id.
 template <class Element>
@@ -55,8 +55,9 @@ Ordered<Element> order(const std::vector<Element>& list, std::size_t k, std::siz
   const auto rows = on_device(std::vector<RowId>(k, -1), device);
   const auto elements = device.allocate<Element>(k);
   device.synchronize();
-  cuda::least_in_order<Element>({.elements = there.data(), .size = likely, .guess = guess.data(), .capacity = capacity},
-                                {.elements = elements.data(), .rows = rows.data(), .k = k}, device);
+  cuda::topk::least_in_order<Element>(
+      {.elements = there.data(), .size = likely, .guess = guess.data(), .capacity = capacity},
+      {.elements = elements.data(), .rows = rows.data(), .k = k}, device);
   return {on_host(rows, device), on_host(elements, device), on_host(guess, device).front().failed != 0};
 }
 
@@ -132,12 +133,12 @@ TEST(LeastInOrder, TellsWhenABucketOverflows) {
 
 template <class Element>
 __global__ void take_least_of_few(const Element* elements, unsigned count, unsigned wanted, Element* least) {
-  using Few = cuda::LeastOfFew<Element>;
+  using Few = cuda::topk::LeastOfFew<Element>;
   __shared__ Few few;
   Element mine[Few::kOfLane];
   for (unsigned i = 0; i < Few::kOfLane; ++i) {
     const unsigned place = i * cuda::kLanes + threadIdx.x;
-    mine[i] = place < count ? elements[place] : cuda::kNoElement<Element>;
+    mine[i] = place < count ? elements[place] : cuda::topk::kNoElement<Element>;
   }
   few.find(mine, wanted, [&](unsigned rank, Element element) { least[rank] = element; });
 }
@@ -149,7 +150,7 @@ void expect_least_of_few(std::vector<Element> elements) {
   const auto there = on_device(elements, device);
   const auto count = static_cast<unsigned>(elements.size());
   std::ranges::sort(elements);
-  for (unsigned wanted = 1; wanted <= std::min(count, cuda::LeastOfFew<Element>::kMostWanted); ++wanted) {
+  for (unsigned wanted = 1; wanted <= std::min(count, cuda::topk::LeastOfFew<Element>::kMaxWanted); ++wanted) {
     const auto least = on_device(std::vector<Element>(wanted), device);
     device.synchronize();
     cuda::launch("take_least_of_few", take_least_of_few<Element>, {.blocks = 1, .threads = cuda::kLanes},
@@ -173,7 +174,7 @@ TEST(LeastOfFew, OfAnyNumberInAnyOrder) {
 
 // All of the best are one lane's or a few lanes'.
 TEST(LeastOfFew, OfAFewLanes) {
-  std::vector<std::uint64_t> elements(cuda::LeastOfFew<std::uint64_t>::kMost);
+  std::vector<std::uint64_t> elements(cuda::topk::LeastOfFew<std::uint64_t>::kMost);
   for (const unsigned lanes : {1u, 8u, 31u}) {
     for (unsigned i = 0; i < elements.size(); ++i) elements[i] = (i % cuda::kLanes < lanes ? 0 : 1000) + i;
     expect_least_of_few(elements);
@@ -198,7 +199,7 @@ TEST(SampledPlaces, AreDifferentAndAllOver) {
   for (const std::size_t n : {4096, 5000, 8191, 1'000'000}) {
     std::set<std::size_t> places;
     for (std::size_t i = 0; i < 4096; ++i) {
-      const std::size_t place = cuda::sampled_place(i, 4096, n);
+      const std::size_t place = cuda::topk::sampled_place(i, 4096, n);
       EXPECT_LT(place, n);
       places.insert(place);
     }
@@ -224,12 +225,12 @@ const TopKAlgorithm& sampled_threshold() {
 TEST(SampledThreshold, AnswersWhenItsGuessFails) {
   constexpr std::size_t kRows = 20'000;
   constexpr std::size_t kWanted = 200;
-  const std::size_t sampled = cuda::plan_threshold(kRows, kWanted).sample();
+  const std::size_t sampled = cuda::topk::plan_threshold(kRows, kWanted).sample();
   const TopKAlgorithm& algorithm = sampled_threshold();
   for (const bool sampled_are_good : {true, false}) {
     Values keys(kRows, sampled_are_good ? 1 : 0);
     for (std::size_t i = 0; i < sampled; ++i) {
-      keys[cuda::sampled_place(i, sampled, kRows)] = sampled_are_good ? 0 : 1;
+      keys[cuda::topk::sampled_place(i, sampled, kRows)] = sampled_are_good ? 0 : 1;
     }
     const TopKCase data(kRows, {keys}, {KeyWidth::bytes4});
     for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
@@ -259,14 +260,14 @@ TEST(SampledThreshold, TakesTheMemoryThatItsPlanTells) {
     const TopKCase data(kRows, {values}, {width});
     for (const std::size_t k : {1, 700, 3000, 20'000}) {
       SCOPED_TRACE(std::to_string(bytes) + " bytes, k = " + std::to_string(k));
-      const cuda::ThresholdPlan plan = cuda::plan_threshold(kRows, k);
-      const cuda::KeptPlan kept = cuda::plan_kept(plan, k, element, bytes < 4);
+      const cuda::topk::ThresholdPlan plan = cuda::topk::plan_threshold(kRows, k);
+      const cuda::topk::KeptPlan kept = cuda::topk::plan_kept(plan, k, element, bytes < 4);
       pool.give_back_kept();
       pool.forget_peak();
       const auto solution =
           algorithm.run(data.problem(k, TieRule::first), ParameterValues(algorithm.parameters, {}), {});
       EXPECT_EQ(solution.rows.size(), k);
-      const std::size_t told = cuda::bytes_kept(plan, kept, element) + kRows * bytes + k * sizeof(RowId);
+      const std::size_t told = cuda::topk::bytes_kept(plan, kept, element) + kRows * bytes + k * sizeof(RowId);
       EXPECT_GE(pool.peak(), told);
       EXPECT_LE(pool.peak(), 2 * told + kSmallest);
     }

@@ -43,7 +43,7 @@ void expect_ties(const std::vector<typename E::Key>& keys, std::size_t k, std::s
     least.push_back(E{}.of(keys[row], row));
   }
   const auto chosen = on_device(least, device);
-  const auto found = cuda::rows_with_ties(E{there.data() + lead, 0}, keys.size(), chosen.data(), k, device);
+  const auto found = cuda::topk::rows_with_ties(E{there.data() + lead, 0}, keys.size(), chosen.data(), k, device);
   EXPECT_EQ(on_host(found, device), rows) << k << " of " << keys.size() << " keys of " << sizeof(Key) << " bytes";
 }
 
@@ -71,11 +71,11 @@ void expect_ties_of_type() {
   }
 }
 
-TEST(Ties, OfBytes) { expect_ties_of_type<cuda::ByteElements>(); }
-TEST(Ties, OfTwoBytes) { expect_ties_of_type<cuda::HalfElements>(); }
-TEST(Ties, OfFourBytes) { expect_ties_of_type<cuda::ShortElements>(); }
-TEST(Ties, OfEightBytes) { expect_ties_of_type<cuda::LongElements>(); }
-TEST(Ties, OfManyRows) { expect_ties_of_type<cuda::ManyElements>(); }
+TEST(Ties, OfBytes) { expect_ties_of_type<cuda::topk::ByteElements>(); }
+TEST(Ties, OfTwoBytes) { expect_ties_of_type<cuda::topk::HalfElements>(); }
+TEST(Ties, OfFourBytes) { expect_ties_of_type<cuda::topk::ShortElements>(); }
+TEST(Ties, OfEightBytes) { expect_ties_of_type<cuda::topk::LongElements>(); }
+TEST(Ties, OfManyRows) { expect_ties_of_type<cuda::topk::ManyElements>(); }
 
 // Every value of a byte is found next to every other one.
 TEST(Ties, BytesOfEveryValue) {
@@ -83,7 +83,7 @@ TEST(Ties, BytesOfEveryValue) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     keys[i] = static_cast<std::uint8_t>(i % 3 == 0 ? i : i % 3 == 1 ? i / 256 : i / 768);
   }
-  for (std::size_t k = 1; k < keys.size(); k += 7001) expect_ties<cuda::ByteElements>(keys, k, 5);
+  for (std::size_t k = 1; k < keys.size(); k += 7001) expect_ties<cuda::topk::ByteElements>(keys, k, 5);
 }
 
 }  // namespace

@@ -17,11 +17,11 @@ namespace skyrank::kernels::tests {
 namespace {
 
 using cuda::DeviceContext;
-using cuda::Guess;
-using cuda::kScanThreads;
-using cuda::LongElements;
-using cuda::ShortElements;
-using cuda::WideTiles;
+using cuda::topk::Guess;
+using cuda::topk::kScanThreads;
+using cuda::topk::LongElements;
+using cuda::topk::ShortElements;
+using cuda::topk::WideTiles;
 
 /// Returns the elements that a scan keeps of the keys after the first `shift` ones, in order.
 template <class E, unsigned kLoads>
@@ -36,7 +36,7 @@ std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, 
   const auto candidates = on_device(std::vector<typename E::Element>(keys.size()), device);
   const Rows rows(E{there.data() + shift, complement}, keys.size() - shift);
   device.synchronize();
-  cuda::launch("keep_candidates", cuda::keep_candidates<Rows, cuda::PrefetchFirst<Rows>>,
+  cuda::launch("keep_candidates", cuda::topk::keep_candidates<Rows, cuda::topk::PrefetchFirst<Rows>>,
                {.blocks = std::min<std::size_t>(rows.count(), 5), .threads = kScanThreads}, device.stream(), rows,
                guess.data(), candidates.data(), keys.size());
   auto found = on_host(candidates, device);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernels/common/order.hpp"
+#include "kernels/papers/names.hpp"
 #include "kernels/registry.hpp"
 #include "tests/kernels/problems.hpp"
 
@@ -58,6 +59,39 @@ TEST(Registry, SomeCpuAlgorithmSupportsEveryProblem) {
   EXPECT_TRUE(std::ranges::any_of(topk_algorithms(), [&](const auto* algorithm) {
     return algorithm->device == Device::cpu && algorithm->supports(wide).ok;
   }));
+}
+
+std::set<std::string_view> registered_names() {
+  std::set<std::string_view> names;
+  for (const auto* algorithm : skyline_algorithms()) names.insert(algorithm->name);
+  for (const auto* algorithm : topk_algorithms()) names.insert(algorithm->name);
+  return names;
+}
+
+TEST(Registry, WithoutThePapersHasWhatPlansNeed) {
+  std::set<std::string_view> names = registered_names();
+  for (const std::string_view paper : papers::names()) names.erase(paper);
+  std::erase_if(names, [](std::string_view name) { return name.starts_with("cuda-"); });
+  EXPECT_EQ(names, (std::set<std::string_view>{"bnl", "sfs", "blocked-bitmap", "skyalign", "sort", "heap",
+                                               "nth-element", "sampled-threshold"}));
+}
+
+TEST(Registry, HasAnAlgorithmOfThePapersOrSaysWhyNot) {
+  const std::set<std::string_view> registered = registered_names();
+  const bool cuda = registered.contains("cuda-sampled-threshold");
+  const bool papers_built = registered.contains("salsa");
+  for (const std::string_view name : papers::names()) {
+    const std::string reason = papers::why_left_out(name);
+    EXPECT_EQ(registered.contains(name), papers_built && (cuda || !name.starts_with("cuda-"))) << name;
+    EXPECT_EQ(reason.empty(), papers_built) << name;
+    if (!reason.empty()) {
+      EXPECT_EQ(reason, "this build leaves out the algorithm '" + std::string(name) +
+                            "', which is one of the papers' algorithms; configure with -DSKYRANK_PAPERS=ON to have "
+                            "them");
+    }
+  }
+  EXPECT_EQ(papers::why_left_out("bnl"), "");
+  EXPECT_EQ(papers::why_left_out("bln"), "");
 }
 
 TEST(Registry, UnsupportedHasAReason) {

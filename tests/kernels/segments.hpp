@@ -37,9 +37,9 @@ std::vector<RowId> least_on_device(const std::vector<typename E::Key>& keys, con
   const std::size_t count = offsets.size() - 1;
   const auto rows = device.allocate<RowId>(count * k);
   device.synchronize();
-  cuda::least_of_segments(E{there.data(), complement},
-                          {.count = count, .rows = offsets[1], .offsets = equal ? nullptr : bounds.data()}, k,
-                          rows.data(), device);
+  cuda::topk::least_of_segments(E{there.data(), complement},
+                                {.count = count, .rows = offsets[1], .offsets = equal ? nullptr : bounds.data()}, k,
+                                rows.data(), device);
   return on_host(rows, device);
 }
 

@@ -9,6 +9,7 @@
 
 #include "tests/kernels/algorithms.hpp"
 #include "tests/kernels/problems.hpp"
+#include "tests/kernels/skyline_runs.hpp"
 #include "tests/oracle/oracle.hpp"
 
 // Tests the peculiarities of single skyline algorithms and their parts: masks, grids and levels from samples, sums that
@@ -16,27 +17,12 @@
 namespace skyrank::kernels::tests {
 namespace {
 
-const SkylineAlgorithm& algorithm(std::string_view name) {
-  return **std::ranges::find_if(skyline_algorithms(), [&](const auto* it) { return it->name == name; });
-}
-
-SkylineSolution run(const SkylineAlgorithm& algorithm, const SkylineProblem& problem, const Context& context = {}) {
-  return algorithm.run(problem, ParameterValues(algorithm.parameters, {}), context);
-}
-
-/// The work of one thread.
-Work work_of(std::string_view name, const SkylineCase& data) {
-  tbb::task_arena arena(1);
-  return arena.execute([&] { return run(algorithm(name), data.problem(), {.count_work = true, .stop = {}}).work; });
-}
-
-/// By definition 3 of Bøgh, Chester, Assent, VLDB 2015.
-std::uint64_t total(const Work& work, std::size_t d) {
-  return 3 * work.mask_tests + (6 * d + 4) * work.dominance_tests;
-}
-
-SkylineCase make_case(Distribution distribution, std::size_t n, std::size_t d, KeyWidth width = KeyWidth::bytes4) {
-  return {n, make_columns(distribution, n, d, width, 17 * n + d), width};
+/// Returns the names that this build has algorithms of.
+std::vector<std::string> built(std::vector<std::string> names) {
+  std::erase_if(names, [](const std::string& name) {
+    return std::ranges::find(skyline_algorithms(), name, &SkylineAlgorithm::name) == skyline_algorithms().end();
+  });
+  return names;
 }
 
 class SkylineData : public testing::TestWithParam<const SkylineAlgorithm*> {
@@ -268,7 +254,7 @@ TEST(SkylineWork, MasksSaveDominanceTests) {
     const SkylineCase data = make_case(distribution, 8000, 8);
     const Work sfs = work_of("sfs", data);
     EXPECT_EQ(sfs.mask_tests, 0u);
-    for (const auto* name : {"skyalign", "bskytree", "hybrid"}) {
+    for (const auto& name : built({"skyalign", "bskytree", "hybrid"})) {
       SCOPED_TRACE(name_of(distribution) + ", " + name);
       const Work work = work_of(name, data);
       EXPECT_GT(work.mask_tests, work.dominance_tests);
@@ -278,18 +264,6 @@ TEST(SkylineWork, MasksSaveDominanceTests) {
   }
 }
 
-TEST(SkylineWork, StaticGridGainsOnRecursionWithDimensions) {
-  const auto ratio = [](std::size_t d) {
-    const SkylineCase data = make_case(Distribution::independent, 8000, d);
-    return static_cast<double>(work_of("skyalign", data).dominance_tests) /
-           static_cast<double>(work_of("bskytree", data).dominance_tests);
-  };
-  const double at8 = ratio(8);
-  const double at16 = ratio(16);
-  EXPECT_LT(at16, at8);
-  EXPECT_LT(at16, 0.5);
-}
-
 TEST(SkylineWork, PrefilterOfSkyAlignLeavesLittleOfFewDimensions) {
   EXPECT_LT(work_of("skyalign", make_case(Distribution::independent, 20000, 2)).candidates, 2000u);
   EXPECT_LT(work_of("skyalign", make_case(Distribution::correlated, 20000, 8)).candidates, 20000u);
@@ -297,25 +271,9 @@ TEST(SkylineWork, PrefilterOfSkyAlignLeavesLittleOfFewDimensions) {
   EXPECT_EQ(work_of("skyalign", make_case(Distribution::equal_sums, 2000, 6)).candidates, 2000u);
 }
 
-TEST(SkylineWork, ScanOfSalsaEndsAtTheStopPoint) {
-  const std::size_t n = 20000;
-  std::vector<Values> columns = make_columns(Distribution::independent, n, 4, KeyWidth::bytes4, 31);
-  for (Values& column : columns) {
-    for (std::uint64_t& key : column) key |= 1;
-    column[777] = 0;
-  }
-  // The row of zeros is first and dominates the rest of its block; no other row is looked at.
-  const SkylineCase data(n, columns, KeyWidth::bytes4);
-  const Work work = work_of("salsa", data);
-  EXPECT_LE(work.candidates, 1024u);
-  EXPECT_LE(work.dominance_tests, 16 * 1024u);  // the window is looked at in vectors of 16
-  EXPECT_EQ(run(algorithm("salsa"), data.problem()).rows, std::vector<RowId>{777});
-  EXPECT_GT(work_of("sfs", data).dominance_tests, n / 2);
-}
-
 TEST(SkylineWork, EqualRowsAreComparedOnce) {
   const SkylineCase data(20000, std::vector<Values>(3, Values(20000, 7)), KeyWidth::bytes4);
-  for (const auto* name : {"skyalign", "bskytree", "hybrid", "salsa"}) {
+  for (const auto& name : built({"skyalign", "bskytree", "hybrid", "salsa"})) {
     const Work work = work_of(name, data);
     EXPECT_LE(work.dominance_tests + work.mask_tests, 9 * 20000u) << name;
     EXPECT_EQ(run(algorithm(name), data.problem()).rows.size(), 20000u) << name;

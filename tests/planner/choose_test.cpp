@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/papers/names.hpp"
 #include "planner/cost/models.hpp"
 #include "planner/price_list.hpp"
 #include "tests/planner/terms_alone.hpp"
@@ -19,6 +20,7 @@ using kernels::TopKShape;
 using testing::AnyOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 SkylineShape skyline(std::size_t n, std::size_t d, bool general = false) {
   return {.n = n, .d = d, .width = KeyWidth::bytes4, .general_order = general};
@@ -120,7 +122,7 @@ TEST(Choose, ForcedAlgorithmsOfThisKind) {
     EXPECT_EQ(choice.reason, "asked for");
   }
   // Of several, the cheapest; names of another kind are for another operator.
-  EXPECT_EQ(choose(topk(1000000, 10), forced({"sort", "stl-heap"}), {}).algorithm->name, "stl-heap");
+  EXPECT_EQ(choose(topk(1000000, 10), forced({"sort", "heap"}), {}).algorithm->name, "heap");
   EXPECT_EQ(choose(skyline(10, 2), forced({"sfs", "sort"}), {}).algorithm->name, "sfs");
   EXPECT_THAT(std::string(choose(topk(1000, 10), forced({"sfs"}), {}).algorithm->name), EndsWith("heap"));
 }
@@ -130,6 +132,18 @@ TEST(Choose, UnknownNames) {
   // Every name is checked, also where another one would do.
   EXPECT_THAT(refusal(skyline(10, 2), forced({"bnl", "sts"})), HasSubstr("there is no algorithm 'sts'"));
   EXPECT_THAT(refusal(skyline(10, 2), forced({"quicksilver"})), HasSubstr("bnl, sfs"));
+}
+
+TEST(Choose, ForcedAlgorithmsOfThePapersAreBuiltOrLeftOut) {
+  for (const std::string_view name : kernels::papers::names()) {
+    const Constraints constraints = forced({std::string(name)});
+    const std::string reason = kernels::papers::why_left_out(name);
+    if (reason.empty()) {
+      EXPECT_THAT(refusal(topk(10, 1), constraints), Not(HasSubstr("leaves out"))) << name;
+    } else {
+      EXPECT_EQ(refusal(topk(10, 1), constraints), reason);
+    }
+  }
 }
 
 TEST(Choose, ForcedButUnsupported) {
@@ -223,48 +237,11 @@ TEST(Choose, TakesTheCheapestParameters) {
 
 TEST(Choose, ForcedParametersWin) {
   for (const std::int64_t block : {1, 256, 7777}) {
-    const Constraints constraints{.device = {}, .algorithms = {"hybrid"}, .parameters = {{"block", block}}};
+    const Constraints constraints{.device = {}, .algorithms = {"sfs"}, .parameters = {{"block", block}}};
     const auto choice = choose(skyline(100000, 6), constraints, {});
     EXPECT_EQ(choice.parameters["block"], block);
     EXPECT_DOUBLE_EQ(choice.seconds, predict(*choice.algorithm, skyline(100000, 6), {}, {}, {{"block", block}}));
   }
-}
-
-/// The priced parameters of least cost by terms; also of GPU algorithms that this build does not have.
-template <class Shape>
-cost::Values cheapest(std::string_view algorithm, const Shape& shape, const Statistics& statistics = {},
-                      const cost::Values& given = {}) {
-  const auto seconds = [&](const cost::Values& values) {
-    return seconds_of(cost_of(algorithm, shape, {.cuda = true, .prices = &terms_alone()}, statistics, values));
-  };
-  const auto all = priced_parameters(algorithm, shape, given);
-  return *std::ranges::min_element(all, {}, seconds);
-}
-
-TEST(GpuParameters, SubrangesFollowRule4) {
-  // dr-topk-alpha-h200-2026-11-21.csv: one more or less is within 2 % of the best.
-  EXPECT_NEAR(static_cast<double>(cheapest("cuda-dr-topk", topk(1u << 29, 1u << 20)).at("alpha")), 7, 1);
-  EXPECT_NEAR(static_cast<double>(cheapest("cuda-dr-topk", topk(1u << 29, 1u << 24)).at("alpha")), 4, 1);
-  EXPECT_EQ(cheapest("cuda-dr-topk", topk(1u << 29, 1024), {}, {{"alpha", 6}}).at("alpha"), 6);
-}
-
-TEST(GpuParameters, ThreadsOfLongKeysHaveFewElements) {
-  for (const auto& values : priced_parameters("cuda-bitonic", topk(1u << 26, 256, {KeyWidth::bytes8}))) {
-    EXPECT_LE(values.at("elements"), 16);
-  }
-}
-
-// Runs of 15,000 to 10^6 rows take 0 to 5 % less with short digits.
-TEST(GpuParameters, LongDigitsOfSharedBitsAndEitherOfFewRows) {
-  const auto seconds = [&](std::int64_t bits) {
-    const Machine machine{.cuda = true, .prices = &terms_alone()};
-    return seconds_of(cost_of("cuda-radix-select", topk(1u << 20, 100), machine, {}, {{"digit_bits", bits}}));
-  };
-  EXPECT_NEAR(seconds(8) / seconds(11), 1, 0.05);
-  Statistics equal;
-  equal.sample = 1024;
-  equal.quantiles.assign(9, 7);
-  EXPECT_EQ(cheapest("cuda-radix-select", topk(1u << 29, 100), equal).at("digit_bits"), 11);
 }
 
 TEST(GpuParameters, SkyAlignRemovesRowsWhereManyAreDominated) {
@@ -277,12 +254,6 @@ TEST(GpuParameters, SkyAlignRemovesRowsWhereManyAreDominated) {
 TEST(GpuParameters, SkyAlignHasManySlicesWhereOneWarpWouldWalkAlone) {
   const auto few_dims = cheapest("cuda-skyalign", skyline(1000000, 4));
   EXPECT_TRUE(few_dims.contains("slices") || few_dims.contains("live"));
-}
-
-TEST(GpuParameters, SurerPivotsWhereTheMiddleIsSmall) {
-  const auto few = cheapest("cuda-randomized", topk(1u << 29, 32)).at("probability");
-  const auto half = cheapest("cuda-randomized", topk(1u << 29, 1u << 28)).at("probability");
-  EXPECT_GE(few, half);
 }
 
 TEST(Choose, WrongParameters) {

@@ -11,10 +11,11 @@
 #include <set>
 #include <sstream>
 
+#include "kernels/papers/names.hpp"
 #include "planner/calibration_runs.hpp"
 #include "planner/choose.hpp"
 #include "planner/cost/correction.hpp"
-#include "planner/cost/nearness.hpp"
+#include "planner/cost/rbf_kernel.hpp"
 #include "planner/fit.hpp"
 
 namespace skyrank::planner {
@@ -73,11 +74,24 @@ TEST(Profiles, BuiltInOneFitsEveryRegisteredName) {
     const auto known = [&](const auto& algorithms) {
       return std::ranges::any_of(algorithms, [&](const auto* it) { return it->name == algorithm; });
     };
-    // Those of GPUs are registered in builds with CUDA only.
-    EXPECT_TRUE(algorithm.starts_with("cuda-") || known(kernels::skyline_algorithms()) ||
+    // Those of GPUs are registered in builds with CUDA only, those of the papers in builds with SKYRANK_PAPERS only.
+    const bool left_out = !kernels::papers::why_left_out(algorithm).empty();
+    EXPECT_TRUE(algorithm.starts_with("cuda-") || left_out || known(kernels::skyline_algorithms()) ||
                 known(kernels::topk_algorithms()))
         << algorithm;
   }
+}
+
+// A build with the papers' algorithms may have made the profile of one without them.
+TEST(Profiles, OfAlgorithmsThatAreNotBuiltAreAccepted) {
+  const Profile profile = parse_profile(
+      "version: 2\nseconds: {sfs: {start: 100}, never-built: {start: 1}}\n"
+      "corrections: {never-built: {linear: {all: 1}, near: '1 2 3'}}\n",
+      "text");
+  EXPECT_TRUE(profile.corrections.empty());
+  const PriceList prices(profile);
+  const kernels::SkylineShape shape{.n = 1000, .d = 3, .width = kernels::KeyWidth::bytes4, .general_order = false};
+  EXPECT_NEAR(seconds_of(cost_of("sfs", shape, {.prices = &prices})), 100, 0.1);
 }
 
 TEST(Profiles, RefuseWhatIsNone) {
@@ -144,7 +158,7 @@ TEST(Profiles, PointsOfACorrectionCountWhereTheyAreNear) {
   EXPECT_EQ(cost::correction_factor(correction, values), 1);
 }
 
-TEST(Profiles, NearnessIsThatOfASquaredExponential) {
+TEST(Profiles, RbfKernelIsASquaredExponential) {
   for (const std::size_t count : {0u, 1u, 7u, 16u, 61u, 240u}) {
     const std::vector<float> values = {0.25, -1.5, 3};
     std::vector<float> points;
@@ -157,7 +171,7 @@ TEST(Profiles, NearnessIsThatOfASquaredExponential) {
       for (std::size_t j = 0; j < 3; ++j) square += std::pow(points[j * count + i] - values[j], 2);
       sum += weights[i] * std::exp(-square / 2);
     }
-    EXPECT_NEAR(cost::weighted_nearness(points, weights, values), sum, 1e-5) << count;
+    EXPECT_NEAR(cost::weighted_rbf_kernel(points, weights, values), sum, 1e-5) << count;
   }
 }
 

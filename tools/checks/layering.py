@@ -14,15 +14,26 @@ import re
 import subprocess
 import sys
 
-# What every folder of the engine may include from.
-ENGINE = ["engine/include", "engine", "kernels"]
+# Kernels that plans use, with the names of the papers' algorithms (kernels/papers). Only the cost models of these and
+# tests reach past the registry to the folders below it.
+PRODUCTION_KERNELS = ["kernels", "kernels/common", "kernels/cpu", "kernels/cuda", "kernels/papers"]
+PAPERS = ["kernels/papers/cpu", "kernels/papers/cuda"]
+# Folders that every folder of the engine may include from.
+ENGINE = ["engine/include", "engine", *PRODUCTION_KERNELS]
 # Folder -> folders that its files may include from, beside itself. The longest matching prefix decides. The public
 # headers are named <skyrank/...>, everything else by its path from the root.
 ALLOWED = {
-    "kernels": [],
-    "planner": ["kernels"],
+    "kernels": ["kernels/common", "kernels/cpu", "kernels/cuda"],
+    "kernels/common": [],
+    "kernels/cpu": ["kernels", "kernels/common"],
+    "kernels/cuda": ["kernels", "kernels/common"],
+    "kernels/papers": ["kernels", "kernels/common"],
+    "kernels/papers/cpu": ["kernels", "kernels/common", "kernels/cpu"],
+    "kernels/papers/cuda": ["kernels", "kernels/common", "kernels/cuda"],
+    "planner": ["planner/cost/papers", *PRODUCTION_KERNELS],
+    "planner/cost/papers": ["planner", *PRODUCTION_KERNELS, *PAPERS],
     "engine/include": [],
-    "engine": ["engine/include", "kernels"],
+    "engine": ["engine/include", *PRODUCTION_KERNELS],
     "engine/runtime": [*ENGINE, "planner"],
     "engine/query": ["engine/include", "engine"],
     "engine/expression": [*ENGINE, "engine/runtime", "engine/query"],
@@ -41,7 +52,7 @@ ALLOWED = {
     ],
     "engine/examples": ["engine/include"],
     "datasets": ["engine/include", "engine"],
-    "tools": ["engine/include", "engine", "engine/query", "datasets", "planner", "kernels"],
+    "tools": ["engine/include", "engine", "engine/query", "datasets", "planner", *PRODUCTION_KERNELS],
 }
 EVERYTHING = list(ALLOWED)
 ALLOWED["tests"] = EVERYTHING

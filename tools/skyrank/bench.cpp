@@ -4,6 +4,7 @@
 
 #include "datasets/output_file.hpp"
 #include "engine/text.hpp"
+#include "kernels/papers/names.hpp"
 #include "kernels/registry.hpp"
 #include "tools/bench/cell_runner.hpp"
 #include "tools/bench/csv.hpp"
@@ -42,6 +43,9 @@ void check_algorithms(const std::vector<std::string>& wanted) {
   known.insert(known.end(), topk.begin(), topk.end());
   for (const std::string& name : wanted) {
     if (contains(known, name)) continue;
+    if (const std::string left_out = kernels::papers::why_left_out(name); !left_out.empty()) {
+      throw UsageError("--algorithms: " + left_out);
+    }
     throw UsageError(fmt::format("--algorithms: there is no algorithm '{}'{}; there are {}", name,
                                  query::did_you_mean(name, known), fmt::join(known, ", ")));
   }

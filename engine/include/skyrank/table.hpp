@@ -51,8 +51,8 @@ struct SKYRANK_EXPORT ColumnData {
   Type index_type = Type::int32;                 ///< `dictionary`: type of the indices
   std::shared_ptr<const ColumnData> dictionary;  ///< `dictionary`: the values that the indices name
   std::shared_ptr<const void> owner;             ///< keeps the memory alive; null when the caller does
-  /// Facts that queries found in the values, kept for later ones; shared by all copies. Null: nothing is kept.
   struct Kept;
+  /// Facts that queries found in the values, kept for later ones; shared by all copies. Null: nothing is kept.
   std::shared_ptr<Kept> kept = nullptr;
 
   /// The string of a row of a string column in any of its layouts; undefined for a NULL row.

@@ -5,7 +5,7 @@
 
 #include "engine/keys/combine_keys.hpp"
 #include "engine/keys/key_memory.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {
 
@@ -59,26 +59,27 @@ HeldKeys::HeldKeys(const std::vector<Keys>& columns, std::int64_t n, kernels::De
 }
 
 Keys widen_on_device(const Keys& keys, std::int64_t n, KeyWidth width) {
-  const cuda::KeyPart part{keys.column, 0};
-  return device_keys(cuda::pack_parts({&part, 1}, static_cast<std::size_t>(n), width), width);
+  const cuda::expression::KeyPart part{keys.column, 0};
+  return device_keys(cuda::expression::pack_parts({&part, 1}, static_cast<std::size_t>(n), width), width);
 }
 
 Keys combine_prior_on_device(const std::vector<Keys>& columns, std::int64_t n) {
   const auto rows = static_cast<std::size_t>(n);
-  std::vector<cuda::KeyPart> parts;
+  std::vector<cuda::expression::KeyPart> parts;
   int total = 0;
   for (const Keys& column : columns) {
-    parts.push_back({column.column, static_cast<int>(std::bit_width(cuda::greatest_key(column.column, rows)))});
+    parts.push_back(
+        {column.column, static_cast<int>(std::bit_width(cuda::expression::greatest_key(column.column, rows)))});
     total += parts.back().bits;
   }
-  if (total > 64 || parts.size() > cuda::kMostParts) {
+  if (total > 64 || parts.size() > cuda::expression::kMaxParts) {
     // Ranks come from sorting whole rows, which the host does.
     std::vector<Keys> near;
     for (const Keys& column : columns) near.push_back(to_host(column, n));
     return to_device(combine_prior(near, n), n);
   }
   const std::uint64_t highest = total == 0 ? 0 : ~std::uint64_t{0} >> (64 - total);
-  return device_keys(cuda::pack_parts(parts, rows, width_for(highest)), width_for(highest));
+  return device_keys(cuda::expression::pack_parts(parts, rows, width_for(highest)), width_for(highest));
 }
 
 Keys take_on_device(const Keys& keys, std::span<const std::int64_t> positions) {
@@ -86,8 +87,9 @@ Keys take_on_device(const Keys& keys, std::span<const std::int64_t> positions) {
 }
 
 Keys take_on_device(const Keys& keys, const cuda::DeviceArray& positions, std::size_t count) {
-  return device_keys(cuda::take_keys(keys.column, static_cast<const std::int64_t*>(positions.data()), count),
-                     keys.column.width);
+  return device_keys(
+      cuda::expression::take_keys(keys.column, static_cast<const std::int64_t*>(positions.data()), count),
+      keys.column.width);
 }
 
 }  // namespace skyrank::exec

@@ -34,15 +34,15 @@ constexpr std::uint64_t kMaxCode = std::numeric_limits<std::uint64_t>::max();
 /// The values of a term on the device: in a table's column, or computed.
 struct DeviceSource {
   kernels::StoredColumn column;
-  cuda::DeviceRows rows;  ///< rows of `column`
-  DataType type;          ///< type of its values
-  cuda::Computed computed;
+  cuda::expression::DeviceRows rows;  ///< rows of `column`
+  DataType type;                      ///< type of its values
+  cuda::expression::Computed computed;
 };
 
 /// Nothing where the host had better do it.
 std::optional<DeviceSource> source_of(DeviceQueryState& device_state, const BoundExpression& expression,
                                       const Table& table, const RowSet& rows) {
-  const cuda::DeviceRows wanted = device_state.rows(rows);
+  const cuda::expression::DeviceRows wanted = device_state.rows(rows);
   if (expression.column >= 0) {
     const Column& column = table.column(expression.column);
     if (!ResidentColumn::is_possible(column.data())) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<DeviceSource> source_of(DeviceQueryState& device_state, const Boun
   const auto program = compile(expression, table);
   const auto translated = translate(device_state, *program);
   if (!translated) return std::nullopt;
-  cuda::Computed computed = cuda::evaluate(*translated, wanted);
+  cuda::expression::Computed computed = cuda::expression::evaluate(*translated, wanted);
   if (computed.failed) return std::nullopt;
   const kernels::StoredColumn column = computed.column;
   return DeviceSource{column, {wanted.n, nullptr}, program->root->type, std::move(computed)};
@@ -60,11 +60,11 @@ std::optional<DeviceSource> source_of(DeviceQueryState& device_state, const Boun
 /// Returns true if keys need room for NULL: the stored column may have some, or a computed value is one.
 bool may_have_nulls(const DeviceSource& source) {
   if (source.computed.values.data() == nullptr) return source.column.validity != nullptr;
-  return cuda::range_of(source.column, source.rows).any_null;
+  return cuda::expression::range_of(source.column, source.rows).any_null;
 }
 
 Keys encoded(const DeviceSource& source, const KeyRecipe& recipe, KeyWidth width) {
-  cuda::DeviceArray keys = cuda::make_keys(source.column, source.rows, recipe, width);
+  cuda::DeviceArray keys = cuda::expression::make_keys(source.column, source.rows, recipe, width);
   return {{keys.data(), width}, keys.owner(), Memory::device};
 }
 
@@ -77,7 +77,7 @@ std::optional<Keys> with_codes(const DeviceSource& source, KeyRecipe recipe, std
 
 /// The range of the values; [0, 0] when all are NULL. As bits, not in the order of `ordered`.
 IntegerRange value_range(const DeviceSource& source) {
-  IntegerRange range = cuda::range_of(source.column, source.rows);
+  IntegerRange range = cuda::expression::range_of(source.column, source.rows);
   const bool with_sign = kernels::is_signed(source.column.stored);
   range.lowest = range.any_value ? kernels::ordered(range.lowest, with_sign) : 0;
   range.highest = range.any_value ? kernels::ordered(range.highest, with_sign) : 0;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/operators/segment_tasks.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/skyline/level_lists.hpp"
 
 namespace skyrank::exec {
@@ -25,8 +25,8 @@ struct Layer {
 /// rows[places[i]] for `count` places; without rows these are the places themselves.
 DeviceArray chosen(const DeviceArray& rows, const DeviceArray& places, std::size_t count) {
   if (rows.bytes() == 0) return places;
-  return cuda::take_keys({rows.data(), kernels::KeyWidth::bytes8}, static_cast<const std::int64_t*>(places.data()),
-                         count);
+  return cuda::expression::take_keys({rows.data(), kernels::KeyWidth::bytes8},
+                                     static_cast<const std::int64_t*>(places.data()), count);
 }
 
 /// The levels of one segment, the first one first; nothing where they are so many that the host finds them sooner.
@@ -48,7 +48,7 @@ std::optional<std::vector<Layer>> layers_of(const SkylineKeys& keys, const Level
   DeviceArray rows;  // of the rest; none: all of the segment's
   while (!done() && rest.n > 0) {
     const bool last = !rule.at_least && static_cast<std::int64_t>(layers.size()) + 1 == rule.levels;
-    const cuda::SkylineRows found = solver.best_on_device(rest, !last, report);
+    const cuda::skyline::SkylineRows found = solver.best_on_device(rest, !last, report);
     layers.push_back({chosen(rows, found.rows, found.count), found.count});
     kept += static_cast<std::int64_t>(found.count);
     if (done()) break;
@@ -68,7 +68,9 @@ bool is_one_level(const LevelRule& rule) { return !rule.at_least && rule.levels 
 class Marks {
  public:
   explicit Marks(const Vector<std::int64_t>& bounds)
-      : bounds_(bounds), levels_(cuda::no_levels(static_cast<std::size_t>(bounds.back()))), sizes_(bounds.size() - 1) {}
+      : bounds_(bounds),
+        levels_(cuda::skyline::no_levels(static_cast<std::size_t>(bounds.back()))),
+        sizes_(bounds.size() - 1) {}
 
   /// Rows alone in their segments are spared the machinery.
   void mark_rows_alone(Report& report) {
@@ -79,7 +81,8 @@ class Marks {
       sizes_[s] = 1;
       ++report.rows;
     }
-    cuda::set_levels(levels_, 0, DeviceArray(alone.data(), alone.size() * sizeof(std::int64_t)), alone.size(), 1);
+    cuda::skyline::set_levels(levels_, 0, DeviceArray(alone.data(), alone.size() * sizeof(std::int64_t)), alone.size(),
+                              1);
   }
 
   bool is_alone(std::size_t segment) const { return bounds_[segment + 1] - bounds_[segment] == 1; }
@@ -87,7 +90,7 @@ class Marks {
   void mark(std::size_t segment, const std::vector<Layer>& layers) {
     std::int32_t level = 0;
     for (const Layer& layer : layers) {
-      cuda::set_levels(levels_, static_cast<std::size_t>(bounds_[segment]), layer.rows, layer.count, ++level);
+      cuda::skyline::set_levels(levels_, static_cast<std::size_t>(bounds_[segment]), layer.rows, layer.count, ++level);
       sizes_[segment] += static_cast<std::int64_t>(layer.count);
     }
   }
@@ -95,8 +98,8 @@ class Marks {
   DeviceKept kept() const {
     Vector<std::int64_t> kept_bounds = {0};
     for (const std::int64_t size : sizes_) kept_bounds.push_back(kept_bounds.back() + size);
-    cuda::LeveledRows listed = cuda::rows_with_levels(levels_, static_cast<std::size_t>(bounds_.back()),
-                                                      static_cast<std::size_t>(kept_bounds.back()));
+    cuda::skyline::LeveledRows listed = cuda::skyline::rows_with_levels(
+        levels_, static_cast<std::size_t>(bounds_.back()), static_cast<std::size_t>(kept_bounds.back()));
     return {std::move(listed.rows), std::move(listed.levels), std::move(kept_bounds)};
   }
 

@@ -15,7 +15,7 @@ namespace {
 using kernels::KeyWidth;
 using kernels::Memory;
 using kernels::cuda::DeviceArray;
-using kernels::cuda::SkylineRows;
+using kernels::cuda::skyline::SkylineRows;
 
 StepKeys make_step_keys(const SkylineStep& step, const std::vector<Keys>& terms, std::int64_t n) {
   StepKeys result;
@@ -157,8 +157,9 @@ Vector<std::int32_t> SkylineSolver::levels(const SkylineKeys& keys, std::int32_t
 }
 
 SkylineRows SkylineSolver::best_on_device(const SkylineKeys& keys, bool with_others, Report& report) {
-  const auto solve = keys.n > 1 ? kernels::cuda::run_resident_of(*path(0, keys.steps[0].width, keys.n).algorithm)
-                                : kernels::cuda::RunResident{nullptr};
+  const auto solve = keys.n > 1
+                         ? kernels::cuda::skyline::run_resident_of(*path(0, keys.steps[0].width, keys.n).algorithm)
+                         : kernels::cuda::skyline::RunResident{nullptr};
   if (solve == nullptr) return brought(run(keys, 0, report), keys.n, with_others);
   context_.kernel_context.check();
   const auto& chosen = path(0, keys.steps[0].width, keys.n);

@@ -65,7 +65,7 @@ class SkylineSolver {
   Vector<std::int32_t> levels(const SkylineKeys& keys, std::int32_t max_levels, StepReports& reports);
 
   /// The best rows of keys on the device, of a preference of one step, and if wanted the others, which stay there.
-  kernels::cuda::SkylineRows best_on_device(const SkylineKeys& keys, bool with_others, Report& report);
+  kernels::cuda::skyline::SkylineRows best_on_device(const SkylineKeys& keys, bool with_others, Report& report);
 
   /// The path of a step for a problem of n rows.
   const planner::Choice<kernels::SkylineAlgorithm>& path(std::size_t step, kernels::KeyWidth width, std::int64_t n);

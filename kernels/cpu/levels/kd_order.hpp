@@ -21,12 +21,12 @@ inline constexpr std::uint32_t kKdLeaf = 32;
 /// `middle` leads to is split at the median of one code, the codes taking turns.
 inline Vector<std::uint32_t> kd_places(const Points& points, const Context& context) {
   const auto n = static_cast<std::uint32_t>(points.size());
-  const std::size_t turns = points.dims() - 1;
+  const std::size_t codes = points.dims() - 1;
   Vector<std::uint32_t> order(n);
   std::iota(order.begin(), order.end(), 0u);
   Vector<std::uint32_t> bounds{0, n};
   for (std::size_t depth = 0; n >> depth > kKdLeaf; ++depth) {
-    const std::size_t code = 1 + depth % turns;
+    const std::size_t code = 1 + depth % codes;
     const std::size_t grain = std::max<std::size_t>(1, (std::size_t{1} << 14) >> (std::bit_width(n >> depth) - 1));
     parallel_for(bounds.size() - 1, grain, [&](std::size_t first, std::size_t last) {
       for (std::size_t r = first; r < last; ++r) {

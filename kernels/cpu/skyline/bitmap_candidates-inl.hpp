@@ -35,7 +35,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 inline constexpr std::size_t kTile = 256;
-inline constexpr std::size_t kLeastTile = 64;  ///< tile size if there would be more threads than tiles
+inline constexpr std::size_t kMinTile = 64;  ///< tile size if there would be more threads than tiles
 
 /// Rows in the form in which they meet blocks.
 template <class Key>
@@ -95,7 +95,7 @@ Candidates<Key> make_candidates(const SkylineProblem& problem, std::span<const s
   RowIndices sample = sample_rows(ids.size(), ids.size() < 1 << 16 ? 512 : 2048);
   for (std::uint32_t& row : sample) row = ids[row];
   Candidates<Key> rows(make_grid<Key>(problem, sample), ids.size());
-  const std::size_t tile = std::clamp(hwy::RoundUpTo(rows.n / (4 * concurrency()), kLeastTile), kLeastTile, kTile);
+  const std::size_t tile = std::clamp(hwy::RoundUpTo(rows.n / (4 * concurrency()), kMinTile), kMinTile, kTile);
   const std::size_t tiles = (rows.n + tile - 1) / tile;
   parallel_for(tiles, std::clamp<std::size_t>(tiles / (8 * concurrency()), 1, 16),
                [&](std::size_t begin, std::size_t end) {

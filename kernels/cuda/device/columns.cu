@@ -2,7 +2,7 @@
 
 namespace skyrank::kernels::cuda {
 
-ResidentColumns bring(std::span<const KeyColumn> columns, std::size_t n, Memory memory, DeviceContext& device) {
+ResidentColumns load_columns(std::span<const KeyColumn> columns, std::size_t n, Memory memory, DeviceContext& device) {
   ResidentColumns resident{.columns = {columns.begin(), columns.end()}, .owned = {}};
   if (memory == Memory::device) return resident;
   for (KeyColumn& column : resident.columns) {

@@ -9,7 +9,7 @@
 
 namespace skyrank::kernels::cuda {
 
-/// Columns of keys in device memory, and the memory of those that had to be brought there.
+/// Columns of keys in device memory, and the memory of those that had to be copied there.
 struct ResidentColumns {
   std::vector<KeyColumn> columns;
   std::vector<Buffer<std::byte>> owned;
@@ -17,6 +17,6 @@ struct ResidentColumns {
 
 /// Copies columns of n keys from the host on the context's transfer stream; those that are on the device stay where
 /// they are.
-ResidentColumns bring(std::span<const KeyColumn> columns, std::size_t n, Memory memory, DeviceContext& device);
+ResidentColumns load_columns(std::span<const KeyColumn> columns, std::size_t n, Memory memory, DeviceContext& device);
 
 }  // namespace skyrank::kernels::cuda

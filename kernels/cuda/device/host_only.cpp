@@ -2,7 +2,7 @@
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/failure.hpp"
 #include "kernels/cuda/device/residence.hpp"
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/skyline/level_lists.hpp"
 #include "kernels/cuda/skyline/resident.hpp"
@@ -22,8 +22,6 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() { return {}; }
 std::span<const TopKAlgorithm* const> topk_algorithms() { return {}; }
 
 RunScan run_scan_of(const TopKAlgorithm& /*algorithm*/) { return nullptr; }
-
-RunResident run_resident_of(const SkylineAlgorithm& /*algorithm*/) { return nullptr; }
 
 void self_check(int /*ordinal*/) { throw Failure("self_check", find_devices().reason, __FILE__, __LINE__); }
 
@@ -48,12 +46,24 @@ void DeviceArray::write(std::size_t /*offset*/, const void* /*source*/, std::siz
 void read_array(void* /*target*/, const void* /*from_device*/, std::size_t /*bytes*/) {}
 std::size_t available_bytes() { return 0; }
 
+namespace skyline {
+
+RunResident run_resident_of(const SkylineAlgorithm& /*algorithm*/) { return nullptr; }
+
 DeviceArray no_levels(std::size_t /*n*/) { return {}; }
 void set_levels(const DeviceArray& /*levels*/, std::size_t /*first*/, const DeviceArray& /*rows*/,
                 std::size_t /*count*/, std::int32_t /*level*/) {}
 LeveledRows rows_with_levels(const DeviceArray& /*levels*/, std::size_t /*n*/, std::size_t /*count*/) { return {}; }
 
+}  // namespace skyline
+
+namespace topk {
+
 Vector<RowId> best_of_partitions(const PartitionProblem& /*problem*/) { return {}; }
+
+}  // namespace topk
+
+namespace expression {
 
 Computed evaluate(const DeviceExpression& /*expression*/, const DeviceRows& /*rows*/) { return {}; }
 Passing filter(const DeviceExpression& /*condition*/, const DeviceRows& /*rows*/) { return {}; }
@@ -68,5 +78,7 @@ DeviceArray pack_parts(std::span<const KeyPart> /*parts*/, std::size_t /*n*/, Ke
 DeviceArray take_keys(const KeyColumn& /*keys*/, const std::int64_t* /*positions*/, std::size_t /*count*/) {
   return {};
 }
+
+}  // namespace expression
 
 }  // namespace skyrank::kernels::cuda

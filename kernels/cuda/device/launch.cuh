@@ -44,12 +44,12 @@ constexpr std::size_t blocks_for(std::size_t n, std::size_t each) {
 inline constexpr std::size_t kUsualSharedBytes = 48 * 1024;
 /// Static shared memory of a kernel that has dynamic one too, at most, so that the driver need not be asked about it
 /// where there is little of the latter.
-inline constexpr std::size_t kMostStaticBytes = 32 * 1024;
+inline constexpr std::size_t kMaxStaticBytes = 32 * 1024;
 
 /// Lets a kernel have `bytes` of dynamic shared memory.
 template <class... Parameters>
 void allow_shared(void (*kernel)(Parameters...), std::size_t bytes) {
-  if (bytes <= kUsualSharedBytes - kMostStaticBytes) return;
+  if (bytes <= kUsualSharedBytes - kMaxStaticBytes) return;
   const auto* const function = reinterpret_cast<const void*>(kernel);
   cudaFuncAttributes attributes{};
   SKYRANK_CUDA_CALL(cudaFuncGetAttributes(&attributes, function));

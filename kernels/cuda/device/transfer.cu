@@ -20,17 +20,17 @@ void Transfer::give_back_staging() noexcept {
   }
 }
 
-Transfer::Slot& Transfer::slot(std::size_t turn) {
-  Slot& slot = slots_[turn % slots_.size()];
+Transfer::Slot& Transfer::slot(std::size_t piece) {
+  Slot& slot = slots_[piece % slots_.size()];
   if (slot.pinned == nullptr) SKYRANK_CUDA_CALL(cudaMallocHost(&slot.pinned, kPiece));
   return slot;
 }
 
 void Transfer::upload(void* to_device, const void* source, std::size_t bytes) {
   if (TransferTally* const tally = current_tally()) tally->sent(bytes);
-  std::size_t turn = 0;
-  for (std::size_t done = 0; done < bytes; done += kPiece, ++turn) {
-    const Slot& buffer = slot(turn);
+  std::size_t piece = 0;
+  for (std::size_t done = 0; done < bytes; done += kPiece, ++piece) {
+    const Slot& buffer = slot(piece);
     const std::size_t piece = std::min(kPiece, bytes - done);
     buffer.free.synchronize();
     std::memcpy(buffer.pinned, static_cast<const std::byte*>(source) + done, piece);

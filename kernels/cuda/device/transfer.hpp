@@ -36,7 +36,7 @@ class Transfer {
     Event free;  ///< its last copy to the device is done
   };
 
-  Slot& slot(std::size_t turn);
+  Slot& slot(std::size_t piece);
 
   Stream stream_;
   std::array<Slot, 2> slots_;

@@ -13,7 +13,7 @@
 namespace skyrank::kernels::cuda::skyline::bitmap {
 
 inline constexpr unsigned kCellThreads = 1024;
-inline constexpr std::uint32_t kMostInCells = 1u << 15;  ///< rows that are ordered so
+inline constexpr std::uint32_t kMaxInCells = 1u << 15;  ///< rows that are ordered so
 
 /// Writes the places of rows, of whose codes only the cell is set, and whose `unsorted.order` is the number of rows
 /// that came before them into the cell.

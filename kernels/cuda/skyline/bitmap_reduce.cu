@@ -427,9 +427,9 @@ template <int kDims>
 void reduce_padded(SkylineRun& run, const Candidates& rows) {
   // Enough warps for the device, even where the first groups of candidates see the most rows; and bitmaps that are
   // used often enough to be worth their making.
-  constexpr std::uint32_t kLeastWarps = 65536;
-  constexpr std::uint32_t kLeastChunks = 16;
-  const std::uint32_t parts = std::max(kLeastChunks, (kLeastWarps + rows.groups - 1) / rows.groups);
+  constexpr std::uint32_t kMinWarps = 65536;
+  constexpr std::uint32_t kMinChunks = 16;
+  const std::uint32_t parts = std::max(kMinChunks, (kMinWarps + rows.groups - 1) / rows.groups);
   constexpr std::uint32_t kLargestChunk = 1u << 21;  // of which the queue of pairs can number the rows
   std::uint32_t chunk = std::clamp((rows.groups + parts - 1) / parts, 4u, kLargestChunk);
   if (chunk > kGroupsOfSpan) chunk = (chunk + kGroupsOfSpan - 1) / kGroupsOfSpan * kGroupsOfSpan;

@@ -5,7 +5,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/skyline/ranks.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::skyline {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -76,4 +76,4 @@ LeveledRows rows_with_levels(const DeviceArray& levels, std::size_t n, std::size
   return listed;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::skyline

@@ -7,7 +7,7 @@
 
 // Lists the rows of each Pareto level, on device 0 and the process's own context, for callers without CUDA. All
 // functions throw Failure and OutOfMemory.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::skyline {
 
 /// A level for each of n rows, of type int32: 0, which is none. n < 2^31.
 DeviceArray no_levels(std::size_t n);
@@ -24,4 +24,4 @@ struct LeveledRows {
 
 LeveledRows rows_with_levels(const DeviceArray& levels, std::size_t n, std::size_t count);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::skyline

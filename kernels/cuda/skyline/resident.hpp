@@ -7,7 +7,7 @@
 #include "kernels/registry.hpp"
 
 // Skylines whose rows stay on the device, for those who know nothing of CUDA.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::skyline {
 
 /// Positions in [0, n), ascending, of type RowId, in the memory of device 0.
 struct SkylineRows {
@@ -25,4 +25,4 @@ using RunResident = SkylineRows (*)(const SkylineProblem& problem, const Paramet
 /// Null for algorithms of the CPU.
 RunResident run_resident_of(const SkylineAlgorithm& algorithm);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::skyline

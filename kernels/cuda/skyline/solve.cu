@@ -8,7 +8,7 @@
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/skyline/ranks.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::skyline {
 namespace {
 
 constexpr std::size_t kWordRows = 32;
@@ -127,8 +127,8 @@ SkylineSolution solve_skyline(const SkylineProblem& problem, const ParameterValu
   const Lease lease(device);
 
   Stages stages(device);
-  const ResidentColumns resident = bring(problem.keys, problem.n, problem.memory, device);
-  stages.brought();
+  const ResidentColumns resident = load_columns(problem.keys, problem.n, problem.memory, device);
+  stages.loaded();
   SkylineRun run({device, parameters, context, solution.work}, solution.stages);
   const auto members = Solving{problem, find32, find64}.members(run, resident);
   stages.solved();
@@ -154,8 +154,8 @@ SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& p
   {
     const Lease lease(device);
     Stages stages(device);
-    const ResidentColumns resident = bring(problem.keys, problem.n, problem.memory, device);
-    stages.brought();
+    const ResidentColumns resident = load_columns(problem.keys, problem.n, problem.memory, device);
+    stages.loaded();
     std::vector<StageWork> stage_work;
     SkylineRun run({device, parameters, context, found.work}, stage_work);
     const auto members = Solving{problem, find32, find64}.members(run, resident);
@@ -188,4 +188,4 @@ Support supports_flat_pareto(const SkylineShape& shape) {
   return Support::yes();
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::skyline

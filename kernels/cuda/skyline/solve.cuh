@@ -11,7 +11,7 @@
 #include "kernels/cuda/skyline/resident.hpp"
 
 // Runs a skyline algorithm on a GPU: keys to the device, the algorithm, the answer back.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::skyline {
 
 /// The keys of n rows in d columns of device memory. Passed to kernels by value.
 template <class Key>
@@ -92,4 +92,4 @@ SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& p
 /// For algorithms that go through `solve_skyline`.
 Support supports_flat_pareto(const SkylineShape& shape);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::skyline

@@ -13,7 +13,7 @@ namespace skyrank::kernels::cuda::skyline {
 namespace {
 
 constexpr unsigned kThreads = 1024;
-constexpr std::uint32_t kMostParts = 1024;  ///< parts of the rows, each swept by a block
+constexpr std::uint32_t kMaxParts = 1024;  ///< parts of the rows, each swept by a block
 
 template <class Key>
 struct Pair {
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads)
           std::uint32_t each, const Pair<Key>* of_parts, std::uint32_t* members) {
   __shared__ __align__(16) unsigned char shared[32 * sizeof(Pair<Key>)];
   auto* const of_warps = reinterpret_cast<Pair<Key>*>(shared);
-  static_assert(kMostParts <= kThreads);
+  static_assert(kMaxParts <= kThreads);
   const Pair<Key> part = threadIdx.x < blockIdx.x ? of_parts[threadIdx.x] : Pair<Key>{};
   Pair<Key> done;  // the least of all rows so far
   least_before(part, of_warps, done);
@@ -143,7 +143,7 @@ void sweep_two_columns(SkylineRun& run, const KeyTable<Key>& table, const std::u
   const Buffer<std::uint32_t> order = in_order(run, table, rows, count);
   run.end_stage("order");
   const std::uint32_t tiles = (count + kThreads - 1) / kThreads;
-  const std::uint32_t each = (tiles + kMostParts - 1) / kMostParts * kThreads;
+  const std::uint32_t each = (tiles + kMaxParts - 1) / kMaxParts * kThreads;
   const std::size_t parts = (std::size_t{count} + each - 1) / each;
   const auto of_parts = run.allocate<Pair<Key>>(parts);
   const Grid grid{.blocks = parts, .threads = kThreads};

@@ -7,7 +7,7 @@
 // A merge sort by one block in shared memory: threads sort their own few elements, then merge runs, each thread its own
 // stretch of the result, which it finds by a binary search along a diagonal (Green, McColl, Bader: GPU Merge Path,
 // ICS 2012). Elements are different from one another.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 template <class Element, unsigned kThreads, unsigned kItems>
 class BlockMergeSort {
@@ -94,4 +94,4 @@ class BlockMergeSort {
   }
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -10,7 +10,7 @@
 
 // Selection by one block: the digits of a radix select, most significant first, over elements that few enough passes of
 // one multiprocessor can read.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 template <class Element>
 __device__ Element shifted_right(Element element, int by) {
@@ -189,4 +189,4 @@ __device__ inline Uint128 from_lane_xor(Uint128 value, unsigned mask) {
   return (static_cast<Uint128>(high) << 64) | low;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -10,7 +10,7 @@
 // A sort by one block of elements that lie close together, as those of a bucket do: their range is divided into bins of
 // equal width, about as many as there are elements, and each is ranked among the few of its bin. Elements that are not
 // spread evenly enough for that are merged instead. They are different from one another.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 template <class Element, unsigned kThreads>
 class BlockSpreadSort {
@@ -18,7 +18,7 @@ class BlockSpreadSort {
   static constexpr unsigned kBinsOfThread = 4;
   static constexpr unsigned kBins = kBinsOfThread * kThreads;
   /// All elements are merged if a bin has more than this.
-  static constexpr unsigned kMostInBin = 48;
+  static constexpr unsigned kMaxInBin = 48;
 
   /// Shared memory, besides that for the elements.
   struct Shared {
@@ -45,16 +45,16 @@ class BlockSpreadSort {
     *own_bins = make_uint4(0, 0, 0, 0);
     shared.range.find(least, greatest);
     const EvenBins<Element, kBins> bins(least, greatest);
-    unsigned turns[kItems];  // in the bin
+    unsigned places_in_bin[kItems];  // in the bin
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
       const bool there = i * kThreads + threadIdx.x < count;
-      turns[i] = there ? atomicAdd(&shared.begins[bins.of(items[i])], 1u) : 0;
+      places_in_bin[i] = there ? atomicAdd(&shared.begins[bins.of(items[i])], 1u) : 0;
     }
     const bool even = !find_begins(shared, count);
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
-      if (i * kThreads + threadIdx.x < count) place[shared.begins[bins.of(items[i])] + turns[i]] = items[i];
+      if (i * kThreads + threadIdx.x < count) place[shared.begins[bins.of(items[i])] + places_in_bin[i]] = items[i];
     }
     __syncthreads();
     if (!even) BlockMergeSort<Element, kThreads, kItems>::sort(place, count);
@@ -76,7 +76,7 @@ class BlockSpreadSort {
     const unsigned third = second + counts.y;
     *own_bins = make_uint4(begin, second, third, third + counts.z);
     if (threadIdx.x == 0) shared.begins[kBins] = count;
-    return __syncthreads_or(max(max(counts.x, counts.y), max(counts.z, counts.w)) > kMostInBin) != 0;
+    return __syncthreads_or(max(max(counts.x, counts.y), max(counts.z, counts.w)) > kMaxInBin) != 0;
   }
 
   __device__ static unsigned rank(Element mine, unsigned bin, const Element* place, const Shared& shared) {
@@ -87,4 +87,4 @@ class BlockSpreadSort {
   }
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/device/block.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Turns a count of each block into those of all blocks before it. All threads of one block call this, when all counts
 /// have been written (last_block). Returns the total.
@@ -23,4 +23,4 @@ __device__ T sum_over_blocks(T* of_blocks) {
   return total;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

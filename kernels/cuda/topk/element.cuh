@@ -6,7 +6,7 @@
 #include "kernels/common/host_device.hpp"
 #include "kernels/common/problem.hpp"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// An integer of 128 bits, which ISO C++ has no name for.
 __extension__ using Uint128 = unsigned __int128;
@@ -50,4 +50,4 @@ using HalfElements = Elements<std::uint16_t, std::uint64_t>;
 template <class Element>
 inline constexpr Element kNoElement = static_cast<Element>(~Element{0});
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -8,7 +8,7 @@
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/element.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// The least and the greatest of a block's elements.
 template <class Element, unsigned kThreads>
@@ -107,4 +107,4 @@ class EvenBins {
   float scale_;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

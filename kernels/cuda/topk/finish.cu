@@ -9,7 +9,7 @@
 #include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/topk/block_merge_sort.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -68,8 +68,8 @@ __device__ std::size_t count_first(const Element* sorted, std::size_t count, Con
 /// Reverses each run of equal keys of elements with complemented row ids, which are in the wrong order. There are no
 /// such elements where `*failed` is set.
 template <class E>
-__global__ void row_ids_turned(E elements, const typename E::Element* sorted, std::size_t count, const unsigned* failed,
-                               RowId* rows) {
+__global__ void row_ids_reversed(E elements, const typename E::Element* sorted, std::size_t count,
+                                 const unsigned* failed, RowId* rows) {
   using Element = typename E::Element;
   if (failed != nullptr && *failed != 0) return;
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -88,7 +88,8 @@ Buffer<RowId> written_rows(const E& elements, const typename E::Element* sorted,
   if (elements.complement == 0)
     launch("row_ids", row_ids<typename E::Element>, grid, device.stream(), sorted, count, E::kRowMask, rows.data());
   else
-    launch("row_ids_turned", row_ids_turned<E>, grid, device.stream(), elements, sorted, count, failed, rows.data());
+    launch("row_ids_reversed", row_ids_reversed<E>, grid, device.stream(), elements, sorted, count, failed,
+           rows.data());
   return rows;
 }
 
@@ -137,4 +138,4 @@ template Buffer<RowId> rows_of_guess(const HalfElements&, const HalfElements::El
 template void sort_elements(std::uint64_t*, std::size_t, DeviceContext&);
 template void sort_elements(Uint128*, std::size_t, DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

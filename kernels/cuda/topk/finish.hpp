@@ -7,7 +7,7 @@
 #include "kernels/cuda/topk/element.cuh"
 
 // From the k least elements to the answer.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Puts `count` elements in ascending order, in place.
 template <class Element>
@@ -29,4 +29,4 @@ template <class E>
 Buffer<RowId> rows_of_guess(const E& elements, const typename E::Element* chosen, std::size_t count,
                             const unsigned* failed, DeviceContext& device);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

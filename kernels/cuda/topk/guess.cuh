@@ -6,7 +6,7 @@
 #include <cstdint>
 
 // The state that the kernels that guess a threshold pass to each other.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// In device memory, set by the kernel that finds the threshold. Elements at or below it are candidates.
 template <class Element>
@@ -33,8 +33,8 @@ __device__ inline std::size_t sampled_place(std::size_t i, std::size_t count, st
 __device__ inline std::size_t sample_of_group(unsigned group, unsigned member, unsigned groups) {
   constexpr unsigned kGoldenRatio = 0x9e3779b9;
   const unsigned shift = __umulhi(member * kGoldenRatio, groups);
-  const unsigned turn = group + shift < groups ? group + shift : group + shift - groups;
-  return std::size_t{member} * groups + turn;
+  const unsigned rotated = group + shift < groups ? group + shift : group + shift - groups;
+  return std::size_t{member} * groups + rotated;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

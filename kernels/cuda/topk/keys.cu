@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/device/launch.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -133,4 +133,4 @@ ResidentKeys pack(std::span<const KeyColumn> columns, std::size_t n, DeviceConte
   return {.data = data, .width = width, .owned = std::move(packed)};
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -6,7 +6,7 @@
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/context.hpp"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// One key of 4 or 8 bytes for each row.
 struct ResidentKeys {
@@ -27,4 +27,4 @@ int total_bits(std::span<const KeyColumn> columns);
 ResidentKeys pack(std::span<const KeyColumn> columns, std::size_t n, DeviceContext& device,
                   const RowId* rows = nullptr);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

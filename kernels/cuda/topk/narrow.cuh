@@ -19,7 +19,7 @@
 // the interval goes to the answer and what lies in it to a smaller array, but only where writing that and reading it
 // once costs less than reading the present array again. The last block of a pass chooses the bin and says what the next
 // pass does, so the host never waits.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 using Count = unsigned long long;
 
@@ -361,4 +361,4 @@ class Narrowing {
   Grid grid_;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

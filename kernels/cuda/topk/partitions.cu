@@ -7,11 +7,11 @@
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/topk/batched/batched.hpp"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
-static_assert(kMostOfPartition <= kMostOfSegment<LongElements> && kMostOfPartition <= kMostOfSegment<ManyElements> &&
-              kMostOfPartition <= kMostOfSegment<ShortElements>);
+static_assert(kMaxOfPartition <= kMaxOfSegment<LongElements> && kMaxOfPartition <= kMaxOfSegment<ManyElements> &&
+              kMaxOfPartition <= kMaxOfSegment<ShortElements>);
 
 template <class E>
 void select(const PartitionProblem& problem, const Segments& segments, RowId* rows, DeviceContext& device) {
@@ -46,4 +46,4 @@ Vector<RowId> best_of_partitions(const PartitionProblem& problem) {
   return rows;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -51,11 +51,11 @@ __global__ void __launch_bounds__(kNarrowThreads) count_leading_digit(Narrow<E, 
   choose_bin(narrow);
 }
 
-constexpr Parameter kDigitBits{"digit_bits", "bits of a digit; the paper has 8", 4, 11, 11};
+}  // namespace
 
 template <class E>
-void narrow_by_digits(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen,
-                      std::int64_t digit_bits) {
+void select_by_digits(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen,
+                      int digit_bits) {
   Narrowing<E, Digits> narrowing(run, elements, n, k, chosen, 1u << digit_bits);
   launch("count_leading_digit", count_leading_digit<E>, narrowing.grid(count_leading_digit<E>), run.stream(),
          narrowing.shared_by_kernels());
@@ -63,37 +63,8 @@ void narrow_by_digits(Run& run, const E& elements, std::size_t n, std::size_t k,
   narrowing.count_work();
 }
 
-struct WithParameters {
-  template <class E>
-  static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
-    narrow_by_digits(run, elements, n, k, chosen, run.parameters[kDigitBits.name]);
-    return false;
-  }
-};
-
-}  // namespace
-
-template <class E>
-bool RadixSelect::select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
-  narrow_by_digits(run, elements, n, k, chosen, kDigitBits.default_value);
-  return false;
-}
-
-template bool RadixSelect::select(Run&, const ShortElements&, std::size_t, std::size_t, ShortElements::Element*);
-template bool RadixSelect::select(Run&, const LongElements&, std::size_t, std::size_t, LongElements::Element*);
-template bool RadixSelect::select(Run&, const ManyElements&, std::size_t, std::size_t, ManyElements::Element*);
-
-extern const TopKAlgorithm radix_select;
-const TopKAlgorithm radix_select{
-    .name = "cuda-radix-select",
-    .summary = "narrows the keys down to the k-th digit by digit, most significant first",
-    .source =
-        "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, "
-        "sections 2.3 and 4.2",
-    .device = Device::cuda,
-    .parameters = {&kDigitBits, 1},
-    .supports = needs_key_columns,
-    .run = solve<WithParameters>,
-};
+template void select_by_digits(Run&, const ShortElements&, std::size_t, std::size_t, ShortElements::Element*, int);
+template void select_by_digits(Run&, const LongElements&, std::size_t, std::size_t, LongElements::Element*, int);
+template void select_by_digits(Run&, const ManyElements&, std::size_t, std::size_t, ManyElements::Element*, int);
 
 }  // namespace skyrank::kernels::cuda::topk

@@ -15,7 +15,7 @@
 #include "kernels/cuda/topk/wide.cuh"
 
 // Runs a top-k algorithm on a GPU: keys to the device, the algorithm, the answer back.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// The environment of a top-k algorithm, besides its problem.
 struct Run : DeviceRun {
@@ -185,8 +185,8 @@ TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters
   bounded.k = std::min(problem.k, problem.n);
 
   Stages stages(device);
-  const ResidentColumns columns = bring(problem.keys, problem.n, problem.memory, device);
-  stages.brought();
+  const ResidentColumns columns = load_columns(problem.keys, problem.n, problem.memory, device);
+  stages.loaded();
   const auto take = [&](const Buffer<RowId>& answer) {
     stages.solved();
     solution.rows.resize(answer.size());
@@ -200,4 +200,4 @@ TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters
   return solution;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

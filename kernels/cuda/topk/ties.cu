@@ -13,7 +13,7 @@
 // belong.
 //
 // Floor: one read of the keys behind the last row, a second one of the tiles with ties, and 8 bytes written for each.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -217,4 +217,4 @@ SKYRANK_INSTANTIATE(LongElements)
 SKYRANK_INSTANTIATE(ManyElements)
 #undef SKYRANK_INSTANTIATE
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

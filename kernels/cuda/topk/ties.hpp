@@ -6,7 +6,7 @@
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/topk/element.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// The row ids of the k least of n elements, which are given in ascending order, and behind them, in ascending order,
 /// those of all other rows with the key of the last of them. Row ids are not complemented. Waits for the device, since
@@ -15,4 +15,4 @@ template <class E>
 Buffer<RowId> rows_with_ties(const E& elements, std::size_t n, const typename E::Element* least, std::size_t k,
                              DeviceContext& device);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -8,7 +8,7 @@
 #include "kernels/cuda/device/load_once.cuh"
 
 // Reading arrays of device memory 16 bytes at a time, several of them in flight.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// `size` values that groups of `kThreads` threads of a block read tile by tile. Tiles begin at a 16-byte boundary,
 /// wherever the values do. A thread has `kLoads` loads of a tile in flight, of 16 bytes; where load_words or word is
@@ -78,7 +78,7 @@ class Tiles {
     return present;
   }
 
-  /// Has a tile brought to the L2 cache, if all of it lies in the array.
+  /// Has a tile loaded to the L2 cache, if all of it lies in the array.
   __device__ void prefetch([[maybe_unused]] std::size_t tile) const {
 #if defined(__CUDA_ARCH__)
     if ((tile == 0 && lead_ > 0) || (tile + 1) * kTile > lead_ + size_) return;
@@ -167,23 +167,24 @@ class Tiles {
   unsigned lead_;  ///< values that the first tile has room for before the array
 };
 
-/// A block's tiles of `count`: it takes turns from the first ones on and from the last ones back. Of sorted rows, in
-/// either direction, few tiles have all candidates, and those take long: they come first, while others read.
-class TurnsOfTiles {
+/// A block's tiles of `count`: in waves of a tile for each block, from the first ones on and from the last ones back.
+/// Of sorted rows, in either direction, few tiles have all candidates, and those take long: they come first, while
+/// others read.
+class TileWaves {
  public:
-  /// From a turn on. Keys that fit a device's memory have far fewer than 2^31 tiles.
-  __device__ explicit TurnsOfTiles(std::size_t count, unsigned which = 0)
+  /// From a wave on. Keys that fit a device's memory have far fewer than 2^31 tiles.
+  __device__ explicit TileWaves(std::size_t count, unsigned which = 0)
       : count_(static_cast<unsigned>(count)),
-        turn_(which * gridDim.x + blockIdx.x),
+        index_(which * gridDim.x + blockIdx.x),
         place_(which / 2 * gridDim.x + blockIdx.x),
         which_(which) {}
 
-  __device__ bool some() const { return turn_ < count_; }
+  __device__ bool some() const { return index_ < count_; }
   __device__ unsigned tile() const { return from_end() ? count_ - 1 - place_ : place_; }
   /// Returns which of the block's tiles it is, from 0.
   __device__ unsigned which() const { return which_; }
   __device__ void next() {
-    turn_ += gridDim.x;
+    index_ += gridDim.x;
     if (from_end()) place_ += gridDim.x;
     ++which_;
   }
@@ -192,7 +193,7 @@ class TurnsOfTiles {
   __device__ bool from_end() const { return which_ % 2 != 0; }
 
   unsigned count_;
-  unsigned turn_;   ///< the place in the order of all blocks' tiles
+  unsigned index_;  ///< the place in the order of all blocks' tiles
   unsigned place_;  ///< from the first tile on, or from the last one back
   unsigned which_;
 };
@@ -304,4 +305,4 @@ class ElementTiles : public Tiles<ElementT, kThreads, kLoads> {
   __device__ Element element(Element item, std::size_t /*place*/) const { return item; }
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -5,7 +5,7 @@
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Sorts a warp's elements, kItems of each lane, by Batcher's bitonic network: afterwards the least are with lane 0, a
 /// lane's own in order. kItems is a power of two. All lanes call.
@@ -32,12 +32,12 @@ __device__ void sort_of_warp(Element (&items)[kItems]) {
         const bool rises = ((first + i) & size) == 0;
         const Element a = items[i];
         const Element b = items[i + distance];
-        const bool turned = (b < a) == rises;
-        items[i] = turned ? b : a;
-        items[i + distance] = turned ? a : b;
+        const bool swapped = (b < a) == rises;
+        items[i] = swapped ? b : a;
+        items[i + distance] = swapped ? a : b;
       }
     }
   }
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -9,7 +9,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/block_sums.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 using Count = unsigned long long;
@@ -196,4 +196,4 @@ Buffer<RowId> FoundRows::in_order(std::span<const std::span<const KeyColumn>> pa
   return std::move(rows.ids);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -7,7 +7,7 @@
 // Top-k of keys that do not fit 64 bits together, by an algorithm for those that do: first by the columns that fit,
 // then among the rows that tie at the k-th place by the next ones, and so on. Rows that differ before are never looked
 // at again, except to put the answer in order.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// `select` answers a problem of `n` keys: the chosen rows in ascending order of keys.
 template <class Select>
@@ -37,4 +37,4 @@ Buffer<RowId> solve_wide(const TopKProblem& problem, std::span<const KeyColumn> 
   return std::move(found).in_order(parts, problem.n);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -10,7 +10,7 @@
 
 // Rankings whose keys have more than 64 bits together: their columns in parts that fit one key, and what is done
 // between the parts (wide.cuh).
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Cuts columns into parts, each the longest prefix of what is left that has at most 64 bits.
 std::vector<std::span<const KeyColumn>> parts_of(std::span<const KeyColumn> columns);
@@ -49,4 +49,4 @@ class FoundRows {
   Buffer<RowId> ids_;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -126,7 +126,7 @@ TEST(CellRunner, LeavesOutWhatTakesTooLongAndSaysSo) {
   cell.n = 4000;
   cell.d = 6;
   cell.budget_s = 1e-9;
-  cell.algorithms = {"bnl", "sfs", "salsa"};
+  cell.algorithms = {"bnl", "sfs", "skyalign"};
   CellRunner runner({});
   const CellResult first = runner.run(cell);
   EXPECT_THAT(first.measured, IsEmpty());

@@ -6,7 +6,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "kernels/cuda/eval/columns.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/registry.hpp"
 
 namespace skyrank::bench {
@@ -113,7 +113,7 @@ kernels::TopKSolution ScannedFloats::run(const kernels::TopKAlgorithm& algorithm
     scanned.ties = problem.ties;
     if (auto solution = run_scan(scanned, context)) return std::move(*solution);
   }
-  const kernels::cuda::ScannedKeys keys = kernels::cuda::scan_keys(scan_, problem.n);
+  const kernels::cuda::expression::ScannedKeys keys = kernels::cuda::expression::scan_keys(scan_, problem.n);
   const kernels::KeyColumn column{keys.keys.data(), keys.width};
   kernels::TopKProblem made = problem;
   made.keys = {&column, 1};

@@ -19,14 +19,14 @@
 // nobody waits for anybody meanwhile. If that was too little or there was no room for all, the segment is read again
 // without a threshold: whenever the room is full, the k least of it stay, and the greatest of them is the threshold
 // then. That is slow, rare, and right in any case. Short segments are for warps (short_segments.hpp).
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kLoads = 4;
 constexpr unsigned kBlocks = 4;  // of a multiprocessor: with more there are too few registers for the loads
 /// Up to so many wanted rows the last candidates are counted, not sorted.
-constexpr unsigned kMostFew = 64;
+constexpr unsigned kMaxFew = 64;
 /// Candidates that are counted.
 constexpr unsigned kFew = 128;
 /// Segments from so many rows on are sampled.
@@ -40,7 +40,7 @@ inline constexpr unsigned kNeighbours = 32 / sizeof(Key);
 
 /// Candidates that a block has room for.
 template <class Element>
-inline constexpr unsigned kMostHeld = 32 * 1024 / sizeof(Element);
+inline constexpr unsigned kMaxHeld = 32 * 1024 / sizeof(Element);
 
 /// The memory that the threads of a block share.
 template <class Element>
@@ -55,7 +55,7 @@ struct Shared {
 
 template <class Element>
 constexpr std::size_t shared_bytes() {
-  return sizeof(Shared<Element>) + kMostHeld<Element> * sizeof(Element);
+  return sizeof(Shared<Element>) + kMaxHeld<Element> * sizeof(Element);
 }
 
 /// Finds the element of rank `rank`, from 1, among the minima of groups of `lanes` threads, a power of two up to 4, and
@@ -88,7 +88,7 @@ __device__ void find_rank(Element least, unsigned lanes, unsigned rank, Element*
 template <class Element>
 class Held {
  public:
-  static constexpr unsigned kRoom = kMostHeld<Element>;
+  static constexpr unsigned kRoom = kMaxHeld<Element>;
 
   __device__ Held(Shared<Element>& shared, unsigned k)
       : shared_(shared), held_(reinterpret_cast<Element*>(&shared + 1)), k_(k) {}
@@ -185,7 +185,7 @@ class Held {
 
   __device__ Element at(unsigned i) const { return held_[i]; }
 
-  /// For k <= kMostFew: gathers those that may be among the k least in `few`. Returns how many there are, of
+  /// For k <= kMaxFew: gathers those that may be among the k least in `few`. Returns how many there are, of
   /// which there is room for kFew. The k-th least of group minima bounds the k-th least of all.
   __device__ unsigned gather_few() {
     const unsigned count = shared_.count;
@@ -223,8 +223,8 @@ struct SegmentSample {
 
 /// Plans for segments of 2^i and more rows.
 struct SegmentSamples {
-  static constexpr unsigned kMost = 40;
-  SegmentSample of_log[kMost];
+  static constexpr unsigned kMax = 40;
+  SegmentSample of_log[kMax];
 };
 
 /// For segments of `least` to `most` rows. Candidates have to fit with some room, of random rows as well as of sorted
@@ -383,7 +383,7 @@ template <class E>
 __device__ void answer_with(Held<typename E::Element>& held, const E& elements, const SegmentAnswer& answer,
                             const typename E::Element* few) {
   // Elements with complemented row ids are not in the order of the answer.
-  if (answer.k <= kMostFew && elements.complement == 0) {
+  if (answer.k <= kMaxFew && elements.complement == 0) {
     const unsigned count = held.gather_few();
     if (count <= kFew) {
       if (threadIdx.x < count) {
@@ -410,8 +410,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   auto& shared = *dynamic_shared<Shared<Element>>();
   Held<Element> held(shared, k);
   const auto is_mine = [&](std::size_t segment) {
-    const SegmentWay way = way_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
-    return is_left_for(SegmentWay::sampled, way, screened, answer + segment * k);
+    const SegmentPath path = path_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
+    return is_left_for(SegmentPath::sampled, path, screened, answer + segment * k);
   };
   const bool some_are_not = screened || segments.offsets != nullptr;
   if (some_are_not && !share_has_any(segments.count, is_mine)) return;
@@ -423,7 +423,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
     of_segment.keys += first;
     const Rows rows(of_segment, size);
     const auto log = static_cast<unsigned>(63 - __clzll(static_cast<long long>(size | 1)));
-    const SegmentSample sample = samples.of_log[min(log, SegmentSamples::kMost - 1)];
+    const SegmentSample sample = samples.of_log[min(log, SegmentSamples::kMax - 1)];
     Element threshold = kNoElement<Element>;
     __syncthreads();
     if (sample.rank > 0) {
@@ -447,7 +447,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 /// Segments of one length have one plan.
 SegmentSamples samples_for(const Segments& segments, std::size_t k, unsigned room, unsigned neighbours) {
   SegmentSamples samples;
-  for (unsigned log = 0; log < SegmentSamples::kMost; ++log) {
+  for (unsigned log = 0; log < SegmentSamples::kMax; ++log) {
     std::size_t least = std::size_t{1} << log;
     std::size_t most = 2 * least;
     if (segments.offsets == nullptr) least = most = segments.rows;
@@ -463,20 +463,20 @@ void least_of_segments(const E& elements, const Segments& segments, std::size_t 
   if (segments.count == 0) return;
   using Element = typename E::Element;
   const bool of_one_length = segments.offsets == nullptr;
-  SegmentWay way = way_of(segments.rows, k, sizeof(typename E::Key));
-  const bool may_screen = !of_one_length || way == SegmentWay::screened;
+  SegmentPath path = path_of(segments.rows, k, sizeof(typename E::Key));
+  const bool may_screen = !of_one_length || path == SegmentPath::screened;
   // Elements with complemented row ids are not in the order of the answer.
   const bool screened =
       may_screen && elements.complement == 0 && least_of_screened_segments(elements, segments, k, rows, device);
-  if (!screened && narrows_long_segments(segments, k, sizeof(typename E::Key), device)) way = SegmentWay::narrowed;
-  if (k <= kMostOfLanes && (!of_one_length || way == SegmentWay::lanes)) {
+  if (!screened && narrows_long_segments(segments, k, sizeof(typename E::Key), device)) path = SegmentPath::narrowed;
+  if (k <= kMaxOfLanes && (!of_one_length || path == SegmentPath::lanes)) {
     least_of_short_segments(elements, segments, k, rows, device);
   }
-  if (k <= kMostOfNarrowed && (!of_one_length || way == SegmentWay::narrowed)) {
+  if (k <= kMaxOfNarrowed && (!of_one_length || path == SegmentPath::narrowed)) {
     least_of_narrowed_segments(elements, segments, k, rows, device);
   }
-  if (of_one_length && (way == SegmentWay::lanes || way == SegmentWay::narrowed)) return;
-  if (k > kMostOfSampled) return least_of_running_segments(elements, segments, k, screened, rows, device);
+  if (of_one_length && (path == SegmentPath::lanes || path == SegmentPath::narrowed)) return;
+  if (k > kMaxOfSampled) return least_of_running_segments(elements, segments, k, screened, rows, device);
   const std::size_t resident = kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
   launch("least_of_each", least_of_each<E>,
          {.blocks = std::min(segments.count, resident),
@@ -484,11 +484,11 @@ void least_of_segments(const E& elements, const Segments& segments, std::size_t 
           .shared_bytes = shared_bytes<Element>(),
           .overlaps = overlaps_screening(screened, device)},
          device.stream(), elements, segments, static_cast<unsigned>(k),
-         samples_for(segments, k, kMostHeld<Element>, kNeighbours<typename E::Key>), screened, rows);
+         samples_for(segments, k, kMaxHeld<Element>, kNeighbours<typename E::Key>), screened, rows);
 }
 
 template void least_of_segments(const ShortElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 template void least_of_segments(const LongElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 template void least_of_segments(const ManyElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

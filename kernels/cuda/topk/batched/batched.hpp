@@ -8,7 +8,7 @@
 #include "kernels/cuda/topk/element.cuh"
 
 // Many selections at once: the k least of each of several stretches of rows.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Stretches of consecutive rows, of one length or of many.
 struct Segments {
@@ -22,12 +22,12 @@ struct Segments {
 
 /// The largest k that `least_of_segments` takes.
 template <class E>
-inline constexpr std::size_t kMostOfSegment = 16 * 1024 / sizeof(typename E::Element);
+inline constexpr std::size_t kMaxOfSegment = 16 * 1024 / sizeof(typename E::Element);
 
-/// The k least elements of each segment, 0 < k <= kMostOfSegment<E>: their row ids, by key, then ascending row id.
+/// The k least elements of each segment, 0 < k <= kMaxOfSegment<E>: their row ids, by key, then ascending row id.
 /// Segment i's stand from rows[i * k] on; behind those of a segment with fewer rows stands -1. Reads the keys once, a
 /// block or, of short ones, a warp for a segment at a time. In the order of the device's stream.
 template <class E>
 void least_of_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows, DeviceContext& device);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

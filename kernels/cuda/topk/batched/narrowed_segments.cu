@@ -14,7 +14,7 @@
 // k least and not many more: keys at or below a guess are counted, and the guess is interpolated and halved by turns,
 // so that even data take few rounds and no data more than twice as many as a key has bits. Among equal keys it is
 // searched by rows. What is left in the end is sorted in registers.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -22,12 +22,12 @@ constexpr unsigned kWarps = kThreads / kLanes;
 // Of a multiprocessor. Long segments want as many warps as can be, short ones registers.
 constexpr unsigned kBlocks = 3;
 constexpr unsigned kBlocksOfLong = 4;
-constexpr unsigned kMostOfLane = kMostOfNarrowed / kLanes;
+constexpr unsigned kMaxOfLane = kMaxOfNarrowed / kLanes;
 
 /// Elements that are sorted in the end, at most.
 unsigned sorted_for(std::size_t k) {
   const auto some_more = static_cast<unsigned>(k + k / 4);
-  return std::clamp(std::bit_ceil(some_more), kLanes, static_cast<unsigned>(kMostOfNarrowed));
+  return std::clamp(std::bit_ceil(some_more), kLanes, static_cast<unsigned>(kMaxOfNarrowed));
 }
 
 /// The elements that a warp has seen of a segment and keeps. All of its lanes call.
@@ -62,18 +62,18 @@ class NarrowedSegment {
   /// Hands on the k least of what was read, or all of it, in the order of the answer: put(rank, element).
   template <class Put>
   __device__ void finish(Put put) {
-    const bool turned = rows_.descending();
+    const bool descending = rows_.descending();
     // With complemented row ids elements are not in the order of the answer.
-    const unsigned most = turned ? k_ : sorted_;
+    const unsigned most = descending ? k_ : sorted_;
     if (count_ > most) {
       Tile none = {};
       narrow(none, most);
     }
     __syncwarp();
-    if (count_ <= kLanes) return sort<1>(turned, put);
-    if (count_ <= 2 * kLanes) return sort<2>(turned, put);
-    if (count_ <= 4 * kLanes) return sort<4>(turned, put);
-    sort<kMostOfLane>(turned, put);
+    if (count_ <= kLanes) return sort<1>(descending, put);
+    if (count_ <= 2 * kLanes) return sort<2>(descending, put);
+    if (count_ <= 4 * kLanes) return sort<4>(descending, put);
+    sort<kMaxOfLane>(descending, put);
   }
 
   __device__ unsigned count() const { return count_; }
@@ -115,8 +115,8 @@ class NarrowedSegment {
 
   /// Bits for the rows up to a place in their order of preference, which is the other one where ties go to the last.
   __device__ unsigned up_to(const Tile& read, long long place) const {
-    const bool turned = rows_.descending();
-    const long long row = turned ? static_cast<long long>(rows_.size()) - 2 - place : place;
+    const bool descending = rows_.descending();
+    const long long row = descending ? static_cast<long long>(rows_.size()) - 2 - place : place;
     const long long limit = row - static_cast<long long>(rows_.place(read.tile, 0));
     unsigned bits = 0;
 #pragma unroll
@@ -124,7 +124,7 @@ class NarrowedSegment {
       constexpr unsigned kWidth = Rows::kWidth;
       if (static_cast<long long>(i / kWidth * kLanes * kWidth + i % kWidth) <= limit) bits |= 1u << i;
     }
-    return turned ? ~bits : bits;
+    return descending ? ~bits : bits;
   }
   /// The element of a key at that place.
   __device__ Element element_of(Key key, long long place) const {
@@ -245,12 +245,12 @@ class NarrowedSegment {
   }
 
   template <unsigned kItems, class Put>
-  __device__ void sort(bool turned, Put put) {
+  __device__ void sort(bool descending, Put put) {
     Element items[kItems];
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
       const unsigned place = i * kLanes + lane();
-      items[i] = place < count_ ? held_[place] ^ (turned ? E::kRowMask : Element{0}) : kNoElement<Element>;
+      items[i] = place < count_ ? held_[place] ^ (descending ? E::kRowMask : Element{0}) : kNoElement<Element>;
     }
     sort_of_warp(items);
 #pragma unroll
@@ -281,7 +281,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfKernel)
   for (std::size_t segment = std::size_t{blockIdx.x} * kWarps + warp; segment < segments.count; segment += stride) {
     const std::size_t first = segments.begin(segment);
     const std::size_t size = segments.end(segment) - first;
-    if (segments.offsets != nullptr && way_of(size, k, sizeof(typename E::Key)) != SegmentWay::narrowed) continue;
+    if (segments.offsets != nullptr && path_of(size, k, sizeof(typename E::Key)) != SegmentPath::narrowed) continue;
     E of_segment = elements;
     of_segment.keys += first;
     const typename Selection::Rows tiles(of_segment, size);
@@ -302,7 +302,7 @@ auto kernel_for(std::size_t rows) {
   constexpr std::size_t kFewRows = 256;
   if constexpr (sizeof(typename E::Key) == 4) {
     if (rows > 0 && rows <= kFewRows) return least_of_each_narrowed<E, 2, kBlocks>;
-    if (rows > kMostRowsNarrowed) return least_of_each_narrowed<E, 8, kBlocksOfLong>;
+    if (rows > kMaxRowsNarrowed) return least_of_each_narrowed<E, 8, kBlocksOfLong>;
   }
   return least_of_each_narrowed<E, 8, kBlocks>;
 }
@@ -311,10 +311,10 @@ auto kernel_for(std::size_t rows) {
 
 bool narrows_long_segments(const Segments& segments, std::size_t k, std::size_t key_bytes,
                            const DeviceContext& device) {
-  constexpr std::size_t kMostRows = 65'536;
-  constexpr std::size_t kMostWanted = 32;
-  const bool long_ones = segments.offsets == nullptr && segments.rows > kMostRowsNarrowed && segments.rows <= kMostRows;
-  if (!long_ones || k > kMostWanted || key_bytes != 4) return false;
+  constexpr std::size_t kMaxRows = 65'536;
+  constexpr std::size_t kMaxWanted = 32;
+  const bool long_ones = segments.offsets == nullptr && segments.rows > kMaxRowsNarrowed && segments.rows <= kMaxRows;
+  if (!long_ones || k > kMaxWanted || key_bytes != 4) return false;
   const std::size_t warps = std::size_t{kWarps} * kBlocksOfLong * device.properties().multiprocessors;
   const std::size_t rounds = (segments.count + warps - 1) / warps;
   return segments.count * 10 >= rounds * warps * 9;
@@ -337,4 +337,4 @@ template void least_of_narrowed_segments(const ShortElements&, const Segments&, 
 template void least_of_narrowed_segments(const LongElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 template void least_of_narrowed_segments(const ManyElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

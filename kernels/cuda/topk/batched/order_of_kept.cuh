@@ -14,7 +14,7 @@
 // too, so that many rows of few keys are as even as others. Elements that are not spread evenly enough are merged
 // instead. An element's bin is found once, and only where it lies is moved: elements of 16 bytes in registers between
 // two passes would leave too few of these for the rest of the kernel.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Bins in the order of the elements.
 template <class E>
@@ -78,7 +78,7 @@ class OrderOfKept {
   static constexpr unsigned kBins = Bins::kBins;
   static constexpr unsigned kCapacity = kThreads * kItems;
   /// All elements are merged if a bin has more than this.
-  static constexpr unsigned kMostInBin = 256;
+  static constexpr unsigned kMaxInBin = 256;
 
   /// Shared memory, besides that for the elements.
   struct Shared {
@@ -158,8 +158,8 @@ class OrderOfKept {
       own[i] = make_uint4(begin, second, third, fourth);
       begin = fourth + counts[i].w;
     }
-    return __syncthreads_or(most > kMostInBin ? 1 : 0) != 0;
+    return __syncthreads_or(most > kMaxInBin ? 1 : 0) != 0;
   }
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

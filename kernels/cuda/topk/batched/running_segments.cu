@@ -20,7 +20,7 @@
 //
 // Floor: one read of the keys. Besides, 230 instructions of a warp for each 512 keys, and what is kept is looked at two
 // or three times.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -68,9 +68,9 @@ class RunningSegment {
   /// Elements that there is room for, of which a thread has so many where all are looked at.
   static constexpr unsigned kRoom = 32 * 1024 / sizeof(Element);
   static constexpr unsigned kItems = kRoom / kThreads;
-  static_assert(2 * kMostOfSegment<E> <= kRoom && sorted_for(kMostOfSegment<E>) <= kRoom);
+  static_assert(2 * kMaxOfSegment<E> <= kRoom && sorted_for(kMaxOfSegment<E>) <= kRoom);
   /// A warp's tile has room once the bound is close, so that each time some are read.
-  static_assert(kMostOfSegment<E> + (kRoom - kMostOfSegment<E>) / 4 + Rows::kTile <= kRoom);
+  static_assert(kMaxOfSegment<E> + (kRoom - kMaxOfSegment<E>) / 4 + Rows::kTile <= kRoom);
 
   struct Shared {
     typename Sort::Shared sort;
@@ -136,17 +136,17 @@ class RunningSegment {
   __device__ void read_all(unsigned sorted, bool may_guess) {
     const auto tiles = static_cast<unsigned>(rows_.count());
     begin_list();
-    unsigned turn = threadIdx.x / kLanes;
+    unsigned visit = threadIdx.x / kLanes;
     const unsigned stride = shared_.stride;
-    unsigned tile = turn * stride % max(tiles, 1u);
+    unsigned tile = visit * stride % max(tiles, 1u);
     const unsigned step = kWarps * stride % max(tiles, 1u);
     while (true) {
       bool full = false;
-      while (turn < tiles) {
+      while (visit < tiles) {
         // The second one is the last, so that rows in descending order begin as well as ascending ones.
         full = !read_tile(tile == stride ? tiles - 1 : tile == tiles - 1 ? stride : tile, tiles);
         if (full) break;
-        turn += kWarps;
+        visit += kWarps;
         tile = tile + step < tiles ? tile + step : tile + step - tiles;
       }
       const bool again = __syncthreads_or(full ? 1 : 0) != 0;
@@ -405,8 +405,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   wait_for_previous();
   auto& shared = *dynamic_shared<typename Selection::Shared>();
   const auto is_mine = [&](std::size_t segment) {
-    const SegmentWay way = way_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
-    return is_left_for(SegmentWay::running, way, screened, answer + segment * k);
+    const SegmentPath path = path_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
+    return is_left_for(SegmentPath::running, path, screened, answer + segment * k);
   };
   const bool some_are_not = screened || segments.offsets != nullptr;
   if (some_are_not && !share_has_any(segments.count, is_mine)) return;
@@ -461,4 +461,4 @@ template void least_of_running_segments(const LongElements&, const Segments&, st
 template void least_of_running_segments(const ManyElements&, const Segments&, std::size_t, bool, RowId*,
                                         DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

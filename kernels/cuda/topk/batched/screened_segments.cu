@@ -23,7 +23,7 @@
 //
 // Floor: one read of the keys. Besides, 110 instructions of a warp for each 512 keys, and the sample's places are read
 // twice.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -314,8 +314,8 @@ class ScreenedSegment {
   /// another key.
   __device__ void keep_all(Element* places, unsigned stage, unsigned first_row) {
 #pragma unroll 1
-    for (unsigned turn = 0; turn < kItems; ++turn) {
-      const unsigned i = (turn + threadIdx.x) % kItems;
+    for (unsigned iteration = 0; iteration < kItems; ++iteration) {
+      const unsigned i = (iteration + threadIdx.x) % kItems;
       places[i] = element_of_tile(i, stage, first_row);
     }
   }
@@ -345,7 +345,7 @@ __global__ void __launch_bounds__(kThreads, Shape::kBlocks)
   let_next_start();
   auto& shared = *dynamic_shared<typename Segment::Shared>();
   const auto is_mine = [&](std::size_t i) {
-    return way_of(segments.end(i) - segments.begin(i), k, sizeof(typename E::Key)) == SegmentWay::screened;
+    return path_of(segments.end(i) - segments.begin(i), k, sizeof(typename E::Key)) == SegmentPath::screened;
   };
   if (segments.offsets != nullptr && !share_has_any(segments.count, is_mine)) return;
   for (std::size_t i = blockIdx.x; i < segments.count; i += gridDim.x) {
@@ -417,4 +417,4 @@ template bool least_of_screened_segments(const ShortElements&, const Segments&, 
 template bool least_of_screened_segments(const LongElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 template bool least_of_screened_segments(const ManyElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Returns true if `is_wanted(i)` for any i < count that is the block's: blockIdx.x and every gridDim.x further on. All
 /// threads of the block call it, and ask at the same time, so that it takes one access to memory.
@@ -16,4 +16,4 @@ __device__ bool share_has_any(std::size_t count, IsWanted is_wanted) {
   return __syncthreads_or(any ? 1 : 0) != 0;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -11,7 +11,7 @@
 // A warp a segment. Each lane knows the least of the rows that it has seen; the k-th least of those bounds the k-th
 // least of all, in whatever order the rows come, and of random rows little more than k are at or below it. These are
 // collected in shared memory and counted against each other in the end.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   for (std::size_t segment = std::size_t{blockIdx.x} * kWarps + warp; segment < segments.count; segment += stride) {
     const std::size_t first = segments.begin(segment);
     const std::size_t size = segments.end(segment) - first;
-    if (way_of(size, k, sizeof(typename E::Key)) != SegmentWay::lanes) continue;
+    if (path_of(size, k, sizeof(typename E::Key)) != SegmentPath::lanes) continue;
     E of_segment = elements;
     of_segment.keys += first;
     Selection selection(dynamic_shared<Element>() + warp * of_warp, k);
@@ -209,4 +209,4 @@ template void least_of_short_segments(const ShortElements&, const Segments&, std
 template void least_of_short_segments(const LongElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 template void least_of_short_segments(const ManyElements&, const Segments&, std::size_t, RowId*, DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -10,7 +10,7 @@
 
 // Many elements in order: splitters, which a sample of them gave, divide them into buckets, each of which a block puts
 // in order.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 inline constexpr unsigned kPartitionThreads = 512;
 inline constexpr unsigned kPartitionItems = 8;
@@ -249,4 +249,4 @@ __global__ void __launch_bounds__(kBucketThreads, kBucketBlocks<Element>)
     Sort::template sort<kBucketItems<Element>>(from, size, shared, of_sort, put);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -5,7 +5,7 @@
 #include "kernels/cuda/topk/in_order/bucket_sort.cuh"
 #include "kernels/cuda/topk/in_order/rank.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 /// How a list is distributed.
@@ -28,7 +28,7 @@ BucketPlan buckets_for(std::size_t size) {
 }
 
 /// Buckets of the first of two steps.
-constexpr unsigned kMostCoarse = 128;
+constexpr unsigned kMaxCoarse = 128;
 
 /// The launches.
 template <class Element>
@@ -38,10 +38,10 @@ class Ordering {
 
   /// `size` elements in the mean.
   void order(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {
-    if (ranked.answer.k <= kMostLeast<Element> && size > kCountThreads && ranked.answer.k <= size / 2 &&
+    if (ranked.answer.k <= kMaxSelected<Element> && size > kCountThreads && ranked.answer.k <= size / 2 &&
         has_room(plan_for_least(ranked.answer.k)))
       rank_only_least(part, ranked);
-    else if (size <= (part.guess == nullptr ? kMostCounted : kMostCounted / 2))
+    else if (size <= (part.guess == nullptr ? kMaxCounted : kMaxCounted / 2))
       count(part, size, ranked, {});
     else
       distribute(part, size, ranked);
@@ -49,7 +49,7 @@ class Ordering {
 
  private:
   bool has_room(const LeastPlan& plan) const {
-    return plan.shared_bytes<Element>() + kMostStaticBytes <= device_.properties().shared_bytes_per_block;
+    return plan.shared_bytes<Element>() + kMaxStaticBytes <= device_.properties().shared_bytes_per_block;
   }
 
   void rank_only_least(const Part<Element>& part, const Ranked<Element>& ranked) const {
@@ -67,7 +67,7 @@ class Ordering {
     const BucketPlan plan = buckets_for<Element>(size);
     const auto count = static_cast<unsigned>(plan.count);
     const auto splitters = device_.allocate<Element>(count);
-    const auto sizes = device_.allocate<unsigned>(count + kMostCoarse);
+    const auto sizes = device_.allocate<unsigned>(count + kMaxCoarse);
     const auto elements = device_.allocate<Element>(std::size_t{count} * kBucketRoom<Element>);
     const Buckets<Element> buckets{.splitters = splitters.data(),
                                    .count = count,
@@ -75,7 +75,7 @@ class Ordering {
                                    .elements = elements.data(),
                                    .room = kBucketRoom<Element>,
                                    .every = 1};
-    choose_splitters(part, plan, splitters.data(), {.words = sizes.data(), .count = count + kMostCoarse});
+    choose_splitters(part, plan, splitters.data(), {.words = sizes.data(), .count = count + kMaxCoarse});
     if (count > kPartitionThreads)
       distribute_twice(part, size, buckets);
     else
@@ -108,7 +108,7 @@ class Ordering {
   void distribute_twice(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
     constexpr std::size_t kTile = std::size_t{kPartitionThreads} * kPartitionItems;
     Buckets<Element> coarse = buckets;
-    coarse.every = (buckets.count + kMostCoarse - 1) / kMostCoarse;
+    coarse.every = (buckets.count + kMaxCoarse - 1) / kMaxCoarse;
     coarse.count = (buckets.count + coarse.every - 1) / coarse.every;
     coarse.sizes = buckets.sizes + buckets.count;
     const std::size_t most = std::max(size, part.most_size);
@@ -127,7 +127,7 @@ class Ordering {
     sample.least_size = std::max(part.least_size, sample.sampled);
     const Ranked<Element> every{.answer = {.elements = splitters, .rows = nullptr, .k = plan.count - 1},
                                 .every = plan.samples};
-    if (sample.sampled <= kMostCounted) return count(sample, sample.sampled, every, zeros);
+    if (sample.sampled <= kMaxCounted) return count(sample, sample.sampled, every, zeros);
     const auto taken = device_.allocate<Element>(sample.sampled);
     constexpr unsigned kThreads = 256;
     start("take_sample", take_sample<Element>, blocks_for(sample.sampled, kThreads), kThreads, 0, sample, taken.data(),
@@ -165,4 +165,4 @@ void least_in_order(const ElementList<Element>& list, const InOrder<Element>& an
 template void least_in_order(const ElementList<std::uint64_t>&, const InOrder<std::uint64_t>&, DeviceContext&);
 template void least_in_order(const ElementList<Uint128>&, const InOrder<Uint128>&, DeviceContext&);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -8,7 +8,7 @@
 #include "kernels/cuda/topk/in_order/order_plan.hpp"
 
 // The last part of a selection: of a list that holds the k least elements and others, those k in ascending order.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Elements in device memory, all different.
 template <class Element>
@@ -16,7 +16,7 @@ struct ElementList {
   const Element* elements = nullptr;
   std::size_t size = 0;  ///< the likely number of elements; the exact one if there is no guess
   /// Knows how many there are. Nothing is written, and `failed` is set, where they are not k to `capacity`. Without a
-  /// guess only lists of up to kMostCounted.
+  /// guess only lists of up to kMaxCounted.
   Guess<Element>* guess = nullptr;
   std::size_t capacity = 0;
 };
@@ -31,11 +31,11 @@ struct InOrder {
 
 /// Most wanted elements that the minima of groups of a list bound.
 template <class Element>
-inline constexpr std::size_t kMostLeast = kMostLeastBytes / sizeof(Element);
+inline constexpr std::size_t kMaxSelected = kMaxSelectedBytes / sizeof(Element);
 
-/// Small lists by counting, up to kMostOrdered elements by a sample sort. That guesses: guess->failed may be set,
+/// Small lists by counting, up to kMaxOrdered elements by a sample sort. That guesses: guess->failed may be set,
 /// though less than once in a million times.
 template <class Element>
 void least_in_order(const ElementList<Element>& list, const InOrder<Element>& answer, DeviceContext& device);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -9,7 +9,7 @@
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
 
 // The input and the output of kernels that put a list in order.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// The part of a list that a kernel reads: all of it, or a sample.
 template <class Element>
@@ -58,4 +58,4 @@ struct Zeros {
   }
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -10,7 +10,7 @@
 #include "kernels/cuda/topk/in_order/list_part.cuh"
 
 // Few elements in order: each is compared with all others, and the count of those below it is its rank.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 inline constexpr unsigned kCountThreads = 1024;
 
@@ -200,4 +200,4 @@ __global__ void __launch_bounds__(kCountThreads)
   least.rank(ranked);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -11,7 +11,7 @@
 
 // Ranks of 128-bit elements within their bins by how far each lies from one of its bin, as a float: a comparison of the
 // elements themselves takes four instructions at half of the rate, and a look at one four times the memory.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// The distances of a block's elements, bin after bin, in shared memory.
 class BinDistances {
@@ -115,4 +115,4 @@ class BinDistances {
   float part_of_row_;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -11,7 +11,7 @@
 // How candidates are divided into bins. The sample that gave the threshold tells where between zero and the threshold
 // they lie: its elements below the threshold, the knots, bound intervals with about as many candidates each. An
 // interval is divided into bins of equal width, as finely as if the keys were spread evenly within it.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Divides elements up to a threshold into bins, in ascending order. In shared memory KnotsOfBlock has its knots, or
 /// NarrowKnotsOfBlock (narrow_bin_rule.cuh), and tells an element's bin by them.
@@ -22,7 +22,7 @@ struct BinRule {
   static constexpr unsigned kLowIntervals = 8;
 
   Element* knots = nullptr;      ///< in device memory: ascending, the last one is the threshold
-  unsigned count = 0;            ///< number of knots, at most kMostKnots
+  unsigned count = 0;            ///< number of knots, at most kMaxKnots
   unsigned width = 0;            ///< bins of the interval that ends at a knot
   unsigned low_bins = kLowBins;  ///< bins below the least knot, at least kLowBins: of narrow keys only so many are used
   std::uint64_t first = 0;       ///< the least bits of a row id in an element,
@@ -38,7 +38,7 @@ struct BinRule {
   template <class Knot>
   __device__ unsigned interval_of(Knot knot, const Knot* sorted) const {
     unsigned interval = 0;
-    for (unsigned step = (kMostKnots + 1) / 2; step > 0; step /= 2) {
+    for (unsigned step = (kMaxKnots + 1) / 2; step > 0; step /= 2) {
       if (interval + step < count && sorted[interval + step - 1] < knot) interval += step;
     }
     return interval;
@@ -83,7 +83,7 @@ class KnotsOfBlock {
 
   __device__ Element threshold(unsigned count) const { return sorted_[count - 1]; }
 
-  /// Brings them to shared memory. All threads of a block call it, at least kMostKnots.
+  /// Brings them to shared memory. All threads of a block call it, at least kMaxKnots.
   __device__ void load(const Rule& rule) {
     if (threadIdx.x < rule.count) set_knot(rule, threadIdx.x);
     const int repeated = __syncthreads_count(threadIdx.x < rule.count && repeats_key(rule, threadIdx.x));
@@ -168,11 +168,11 @@ class KnotsOfBlock {
     return 31 - static_cast<unsigned>(__clz(static_cast<int>(rule.low_bins / kDoublings)));
   }
 
-  Element sorted_[kMostKnots];
+  Element sorted_[kMaxKnots];
   float low_scale_;  ///< bins below all knots for a unit of distance from the least one, near it, unless they double
   /// Share of an interval's bins for its lower knot's key, and for its upper one's: small if no two knots have one key,
   /// as each may then have few rows.
   float of_key_;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

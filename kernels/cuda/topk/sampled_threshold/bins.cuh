@@ -13,7 +13,7 @@
 // Candidates that a scan puts where they will be ordered, so that one launch after it is enough (rank_bins.cuh): most
 // bins are so small that each of their elements is ranked by counting those below it. Where keys are not spread evenly
 // between knots, bins are larger, and a block sorts them; the answer is the same.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Room for elements by bins.
 template <class Element>
@@ -127,4 +127,4 @@ struct BinSink {
   __device__ unsigned bin_of(Element element) const { return knots.bin_of(bins.rule, element); }
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -9,7 +9,7 @@
 #include "kernels/cuda/device/launch.cuh"
 
 // How the warps of a scan keep what they find: together in shared memory first, then all of it to where it belongs.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 inline constexpr unsigned kScanThreads = 256;
 /// Blocks of a scan that a multiprocessor holds. With four loads of 16 bytes a thread, 64 KiB are under way; with more
@@ -81,7 +81,7 @@ class CollectorTo {
       if (total > kHeld) return sink_.template put_some<kItems>(taken, total, element);
     }
     if constexpr (!std::is_same_v<MakeAt, NoMake>) {
-      if (total <= kFew) return hold_in_turns(taken, element_at);
+      if (total <= kFew) return hold_in_rounds(taken, element_at);
     }
     unsigned before = held_ + sum_up_to_lane(mine) - mine;
 #pragma unroll
@@ -94,7 +94,7 @@ class CollectorTo {
   /// The same of kWords words of bits, one of each lane at a time: for few, or where there are no registers to make
   /// several. `element(word, bit)` makes them.
   template <unsigned kWords, class Make>
-  __device__ void add_in_turns(unsigned (&taken)[kWords], Make element) {
+  __device__ void add_in_rounds(unsigned (&taken)[kWords], Make element) {
     const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
     for (;;) {
       unsigned word = 0;
@@ -123,7 +123,7 @@ class CollectorTo {
 
   /// Holds the elements of all lanes, for which there is room.
   template <class Make>
-  __device__ void hold_in_turns(unsigned taken, Make element) {
+  __device__ void hold_in_rounds(unsigned taken, Make element) {
     const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
 #pragma unroll 1
     for (unsigned lanes = lanes_with(taken); lanes != 0; lanes = lanes_with(taken)) {
@@ -165,4 +165,4 @@ class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
       : CollectorTo<Element, ListSink<Element>, kElements>(buffer, {candidates, capacity, count}) {}
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

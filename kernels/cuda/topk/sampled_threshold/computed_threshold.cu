@@ -1,18 +1,20 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cuda/eval/columns.hpp"
-#include "kernels/cuda/eval/loaded.hpp"
-#include "kernels/cuda/eval/machine_rows.cuh"
-#include "kernels/cuda/eval/scan_rows.cuh"
+#include "kernels/cuda/expression/columns.hpp"
+#include "kernels/cuda/expression/loaded.hpp"
+#include "kernels/cuda/expression/machine_rows.cuh"
+#include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_threshold.hpp"
 
 // cuda-sampled-threshold over a filter and a score that are programs: these run for several rows a thread, in one pass
 // over the columns, and what is neither filtered out nor beyond the threshold is a candidate. Keys are of 64 bits: of
 // floats those of float_key, of integers these themselves in their order.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
+
+using namespace expression;  // this file joins a selection with what reads the columns
 
 inline constexpr unsigned kSampleOfScoresThreads = 256;
 
@@ -23,7 +25,7 @@ struct ScoreKind {
   bool high;
 
   /// Returns the bits in which a score differs from a double or int64 of the same order.
-  __device__ std::uint64_t turned() const { return is_float || with_sign ? 0 : std::uint64_t{1} << 63; }
+  __device__ std::uint64_t flipped_bits() const { return is_float || with_sign ? 0 : std::uint64_t{1} << 63; }
   __device__ std::uint64_t key(std::uint64_t bits, bool valid) const {
     if (!valid) return kNullKey<std::uint64_t>;
     if (is_float) return float_key(bits, high);
@@ -35,7 +37,7 @@ struct ScoreKind {
   __device__ ScoreRange<std::uint64_t> range(std::uint64_t most, bool ties) const {
     using Range = ScoreRange<std::uint64_t>;
     Range range(!is_float, high, ties ? most : Range::key_below(!is_float, high, most));
-    range.turn(turned());
+    range.flip(flipped_bits());
     return range;
   }
 };
@@ -55,7 +57,7 @@ struct ComputedRows {
   __device__ std::size_t size() const { return n; }
   // The machine is there once: a kernel's instructions come from memory too, and those of a machine are many.
   __device__ Element at(std::size_t row) const {
-    std::uint64_t slots[StepProgram::kMostStacked];
+    std::uint64_t slots[StepProgram::kMaxStacked];
     StackMachine machine(slots, 1);
     RowValue value;
 #pragma unroll 1
@@ -89,17 +91,17 @@ __global__ void __launch_bounds__(kSampleOfScoresThreads)
 /// How the tiles of a grid are shared out: to the first blocks in turns, the last tiles of all before the others, and
 /// some a few at a time to blocks that start when one of these is done, as some are sooner. Of sorted rows, in either
 /// direction, few tiles have all candidates, and those take long: they come first, while others read.
-struct ComputedTurns {
+struct ComputedWaves {
   static constexpr unsigned kTilesOfLater = 4;
 
   unsigned blocks;    ///< blocks that take turns
-  unsigned in_turns;  ///< tiles
+  unsigned in_waves;  ///< tiles
   unsigned tiles;     ///< tiles of all rows
 
   /// Returns the tiles of this block.
   __device__ MachineTiles of_block() const {
-    if (blockIdx.x < blocks) return {blockIdx.x, blocks, in_turns, blocks, tiles};
-    const unsigned first = in_turns + (blockIdx.x - blocks) * kTilesOfLater;
+    if (blockIdx.x < blocks) return {blockIdx.x, blocks, in_waves, blocks, tiles};
+    const unsigned first = in_waves + (blockIdx.x - blocks) * kTilesOfLater;
     return {first, 1, min(first + kTilesOfLater, tiles), blocks, tiles};
   }
 };
@@ -111,7 +113,7 @@ struct ComputedTurns {
 template <class Form>
 __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     keep_computed(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
-                  const __grid_constant__ ComputedTurns turns, const __grid_constant__ ComputedRows rows,
+                  const __grid_constant__ ComputedWaves waves, const __grid_constant__ ComputedRows rows,
                   unsigned* failed, const __grid_constant__ ScanTarget<ComputedRows::Element> target) {
   using Element = ComputedRows::Element;
   constexpr unsigned kRows = Form::kRows;
@@ -119,7 +121,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   __shared__ KnotsOfBlock<Element> knots;
   const MachineRows all{rows.n, nullptr};
   RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
-  const MachineTiles tiles = turns.of_block();
+  const MachineTiles tiles = waves.of_block();
   fetch_first(machine, layout, all, tiles);  // while the threshold is being found: the columns were there before
   wait_for_previous();
   let_next_start();
@@ -224,9 +226,9 @@ std::size_t bytes_of_row(const StepProgram& program) {
 
 /// Blocks that come after those that take turns: for a part of all tiles, where there are many.
 std::size_t later_blocks(std::size_t tiles, std::size_t resident) {
-  constexpr std::size_t kLeastTurns = 16;
+  constexpr std::size_t kMinTurns = 16;
   constexpr std::size_t kShared = 8;
-  return tiles / resident < kLeastTurns ? 0 : tiles / kShared / ComputedTurns::kTilesOfLater;
+  return tiles / resident < kMinTurns ? 0 : tiles / kShared / ComputedWaves::kTilesOfLater;
 }
 
 template <class Form>
@@ -240,18 +242,18 @@ std::optional<TopKSolution> select_with(const ScanProblem& problem, const Thresh
                                static_cast<std::size_t>(device.properties().multiprocessors);
   const std::size_t tiles = blocks_for(problem.n, Form::kTile);
   const std::size_t later = later_blocks(tiles, resident);
-  const std::size_t in_turns = tiles - std::min(tiles, later * ComputedTurns::kTilesOfLater);
-  const ComputedTurns turns{.blocks = static_cast<unsigned>(std::min(tiles, resident)),
-                            .in_turns = static_cast<unsigned>(in_turns),
+  const std::size_t in_waves = tiles - std::min(tiles, later * ComputedWaves::kTilesOfLater);
+  const ComputedWaves waves{.blocks = static_cast<unsigned>(std::min(tiles, resident)),
+                            .in_waves = static_cast<unsigned>(in_waves),
                             .tiles = static_cast<unsigned>(tiles)};
-  const Grid grid{.blocks = turns.blocks + later, .threads = kMachineThreads, .shared_bytes = shared_bytes};
+  const Grid grid{.blocks = waves.blocks + later, .threads = kMachineThreads, .shared_bytes = shared_bytes};
   const std::size_t sampled = plan.sample();
   const auto sample = device.allocate<ComputedRows::Element>(sampled);
   return select_from_scan<SampledScores>(problem, plan, bytes_of_row(program), context, device, [&](auto& selection) {
     launch("sample_scores", sample_scores,
            {.blocks = blocks_for(sampled, kSampleOfScoresThreads), .threads = kSampleOfScoresThreads}, device.stream(),
            rows, sample.data(), sampled);
-    selection.start(SampledScores{sample.data()}, {}, keep_computed<Form>, grid, program, layout, turns, rows, failed);
+    selection.start(SampledScores{sample.data()}, {}, keep_computed<Form>, grid, program, layout, waves, rows, failed);
   });
 }
 
@@ -281,4 +283,4 @@ std::optional<TopKSolution> best_of_computed(const ScanProblem& problem, const T
   return solution;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

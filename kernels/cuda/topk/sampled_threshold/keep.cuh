@@ -18,7 +18,7 @@
 #include "kernels/cuda/topk/tiles.cuh"
 
 // One pass over keys that keeps the elements at or below a threshold. `Rows` are tiles of keys (tiles.cuh).
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Adds every element at or below the threshold to what is found.
 template <class Rows, class Ahead, class Found>
@@ -27,15 +27,15 @@ __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, 
   const StretchBound<Rows> bound(rows, threshold);
   const unsigned done = ahead.keep(rows, bound, threshold, found);
   const TileReader<Rows> reader(rows);
-  for (TurnsOfTiles turns(rows.count(), done); turns.some(); turns.next()) {
-    const unsigned tile = turns.tile();
+  for (TileWaves waves(rows.count(), done); waves.some(); waves.next()) {
+    const unsigned tile = waves.tile();
     if (!bound.may_be_in(tile)) continue;
     typename TileReader<Rows>::Words loaded;
     const typename Rows::OfTile stretches = reader.load(tile, loaded, true);
     if (!__any_sync(kAllLanes, bound.admits(loaded.template least<Key>(), stretches))) continue;
     if constexpr (sizeof(Key) < 4) {
       use_wanted_narrow(rows, loaded, stretches, bound, threshold,
-                        [&](auto& bits, auto element) { found.add_in_turns(bits, element); });
+                        [&](auto& bits, auto element) { found.add_in_rounds(bits, element); });
     } else {
       constexpr unsigned kItems = Rows::kLoadsOfTile * Rows::kWidth;
       use_wanted_wide(rows, loaded, stretches, bound, threshold, [&](unsigned taken, auto element, auto element_at) {
@@ -92,4 +92,4 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   keep_within(rows, knots.threshold(bins.rule.count), ahead, found);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

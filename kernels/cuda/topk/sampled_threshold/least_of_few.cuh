@@ -5,19 +5,19 @@
 #include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/topk/element.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// The least of few elements, found by one warp: of a block that does nothing else this takes less than what the
 /// block's threads could do together, with its barriers.
 template <class Element>
 struct LeastOfFew {
   static constexpr unsigned kOfLane = 4;
-  static constexpr unsigned kMost = kOfLane * kLanes;
-  static constexpr unsigned kMostWanted = kLanes;
+  static constexpr unsigned kMax = kOfLane * kLanes;
+  static constexpr unsigned kMaxWanted = kLanes;
 
-  Element held[kMost];  ///< in shared memory
+  Element held[kMax];  ///< in shared memory
 
-  /// Calls put(rank, element) for the `wanted` least of the lanes' elements, from rank 0 on, 0 < wanted <= kMostWanted.
+  /// Calls put(rank, element) for the `wanted` least of the lanes' elements, from rank 0 on, 0 < wanted <= kMaxWanted.
   /// There are so many; what is not there is kNoElement, the others are all different. All lanes of one warp call.
   template <class Put>
   __device__ void find(const Element (&mine)[kOfLane], unsigned wanted, Put put) {
@@ -68,4 +68,4 @@ struct LeastOfFew {
   }
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

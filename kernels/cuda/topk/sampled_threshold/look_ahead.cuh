@@ -11,9 +11,9 @@
 #include "kernels/cuda/topk/tiles.cuh"
 
 // Looks at tiles before the scan's threshold is known, while memory would be idle.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
-/// Each block's first tile is brought to the L2 cache.
+/// Each block's first tile is loaded to the L2 cache.
 template <class Rows>
 struct PrefetchFirst {
   struct Memory {};
@@ -40,7 +40,7 @@ class LookAhead {
   static constexpr unsigned kTiles = 8;
   /// With so many tiles of a warp that have a key of zero, most have one, and the threshold may be zero: then few are
   /// to be read.
-  static constexpr unsigned kMostZeros = 2;
+  static constexpr unsigned kMaxZeros = 2;
 
   /// A warp's, in shared memory.
   struct Memory {
@@ -58,18 +58,18 @@ class LookAhead {
     // Only where these are all tiles the L1 cache still has much of them when they are read again.
     const bool all = rows.count() <= std::size_t{kTiles} * gridDim.x;
     unsigned zeros = 0;
-    for (TurnsOfTiles turns(rows.count()); turns.which() < kTiles && turns.some(); turns.next()) {
+    for (TileWaves waves(rows.count()); waves.which() < kTiles && waves.some(); waves.next()) {
       typename TileReader<Rows>::Words loaded;
-      reader.load(turns.tile(), loaded, !all);
+      reader.load(waves.tile(), loaded, !all);
       const Key least = loaded.template least<Key>();
       zeros += __any_sync(kAllLanes, least == 0) ? 1 : 0;
-      if (zeros == kMostZeros) break;
-      memory_.least[turns.which()][lane()] = least;
-      looked_ = turns.which() + 1;
+      if (zeros == kMaxZeros) break;
+      memory_.least[waves.which()][lane()] = least;
+      looked_ = waves.which() + 1;
     }
   }
 
-  /// Adds to what is found the wanted elements of the tiles that it has looked at, the block's first turns. How many
+  /// Adds to what is found the wanted elements of the tiles that it has looked at, the block's first waves. How many
   /// there are. The memory may be used by what is found. All lanes call.
   template <class Found>
   __device__ unsigned keep(const Rows& rows, const StretchBound<Rows>& bound, typename Rows::Element threshold,
@@ -81,17 +81,17 @@ class LookAhead {
       const unsigned thread = threadIdx.x / kLanes * kLanes + part % kLanes;
       typename TileReader<Rows>::Words loaded;
       const auto stretches =
-          TileReader<Rows>(rows, thread).load(TurnsOfTiles(rows.count(), part / kLanes).tile(), loaded, false);
+          TileReader<Rows>(rows, thread).load(TileWaves(rows.count(), part / kLanes).tile(), loaded, false);
       if constexpr (sizeof(Key) < 4) {
         const auto add = [&](auto& bits, auto element) {
           for (unsigned& word : bits) word = some ? word : 0;
-          found.add_in_turns(bits, element);
+          found.add_in_rounds(bits, element);
         };
         use_wanted_narrow(rows, loaded, stretches, bound, threshold, add, thread);
       } else {
         const auto add = [&](unsigned taken, auto, auto element_at) {
           unsigned bits[] = {some ? taken : 0};
-          found.add_in_turns(bits, [&](unsigned, unsigned bit) { return element_at(bit); });
+          found.add_in_rounds(bits, [&](unsigned, unsigned bit) { return element_at(bit); });
         };
         use_wanted_wide(rows, loaded, stretches, bound, threshold, add, thread);
       }
@@ -105,13 +105,13 @@ class LookAhead {
   /// Lists the lanes' parts of the tiles that have a key which is wanted. How many there are. All lanes call.
   __device__ unsigned list_wanted(const Rows& rows, const StretchBound<Rows>& bound) const {
     unsigned count = 0;
-    for (TurnsOfTiles turns(rows.count()); turns.which() < looked_; turns.next()) {
-      const Key least = memory_.least[turns.which()][lane()];
+    for (TileWaves waves(rows.count()); waves.which() < looked_; waves.next()) {
+      const Key least = memory_.least[waves.which()][lane()];
       bool wanted = bound.admits_some(least);
-      if (__any_sync(kAllLanes, bound.ties_with(least))) wanted = bound.admits(least, rows.stretches(turns.tile()));
+      if (__any_sync(kAllLanes, bound.ties_with(least))) wanted = bound.admits(least, rows.stretches(waves.tile()));
       const unsigned lanes = __ballot_sync(kAllLanes, wanted);
       const auto before = static_cast<unsigned>(__popc(lanes & ((1u << lane()) - 1)));
-      if (wanted) again_.parts[count + before] = static_cast<unsigned char>(turns.which() * kLanes + lane());
+      if (wanted) again_.parts[count + before] = static_cast<unsigned char>(waves.which() * kLanes + lane());
       count += static_cast<unsigned>(__popc(lanes));
     }
     __syncwarp();
@@ -123,4 +123,4 @@ class LookAhead {
   unsigned looked_ = 0;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -7,7 +7,7 @@
 #include "kernels/cuda/topk/sampled_threshold/bin_rule.cuh"
 
 // How candidates with keys of 1 or 2 bytes are divided into bins.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Does what KnotsOfBlock does, for elements with narrow keys and rows of 32 bits, and keeps what it finds of the
 /// intervals that end at the knots. Keys between two knots may all occur, and their rows, so that keys and rows
@@ -96,10 +96,10 @@ class NarrowKnotsOfBlock {
   /// others. At least so that half of the bins reach the first element there may be, or the first zero where keys and
   /// rows rise or fall together.
   __device__ float low_scale(const Rule& rule) const {
-    constexpr unsigned kMost = Rule::kLowIntervals;
+    constexpr unsigned kMax = Rule::kLowIntervals;
     unsigned same = 0;
-    for (unsigned i = 1; i <= kMost; ++i) same += i < rule.count && keys_[i] == keys_[0] ? 1 : 0;
-    const unsigned intervals = same > 0 ? same : min(kMost, rule.count - 1);
+    for (unsigned i = 1; i <= kMax; ++i) same += i < rule.count && keys_[i] == keys_[0] ? 1 : 0;
+    const unsigned intervals = same > 0 ? same : min(kMax, rule.count - 1);
     float extent = static_cast<float>(places_[0]);
     const bool only_zeros = keys_[0] == 0 && same == 0 && rule.count > 1;
     if (const float of_key = only_zeros ? rows_of_diagonal(rule, 1) : 0; of_key > 0) extent = fminf(extent, of_key);
@@ -138,10 +138,10 @@ class NarrowKnotsOfBlock {
 
   /// From one knot to the next in a direction, in the mean of up to three with the first one's key.
   __device__ float rows_apart(const Rule& rule, unsigned knot, int step) const {
-    constexpr int kMost = 3;
+    constexpr int kMax = 3;
     std::uint64_t extent = 0;
     int same = 0;
-    for (int i = 1; i <= kMost; ++i) {
+    for (int i = 1; i <= kMax; ++i) {
       const unsigned other = knot + static_cast<unsigned>(i * step);  // below the first one more than any
       if (other >= rule.count || keys_[other] != keys_[knot]) break;
       const std::uint64_t from = places_[knot];
@@ -198,16 +198,16 @@ class NarrowKnotsOfBlock {
                                   : fmaxf(kEven, 1 - 2 * (1 - kEven) * (likely / distance));
   }
 
-  std::uint64_t places_[kMostKnots];  ///< place_of the knots
-  unsigned keys_[kMostKnots];
+  std::uint64_t places_[kMaxKnots];  ///< place_of the knots
+  unsigned keys_[kMaxKnots];
   /// Bins for a unit of place; kByDistance or kByDiagonal where these are not equal. The first one is that below all
   /// knots.
-  float scales_[kMostKnots];
+  float scales_[kMaxKnots];
   /// Distances in rows from one knot to the next: the mean of a few knots with the key of the knot before, and of such
   /// with the key of the knot. 0 if there is none. With kByDiagonal half of the most rows that a key seems to have.
-  float below_[kMostKnots];
-  float above_[kMostKnots];
+  float below_[kMaxKnots];
+  float above_[kMaxKnots];
   Element last_;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -11,7 +11,7 @@
 // Selects from tiles of keys of 1 or 2 bytes. Keys stay together as they were loaded and are compared several at a
 // time. Few loads have one that is wanted, and those are looked at one after another, in a loop that needs few
 // registers, so that as many loads are under way as for wider keys.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Keys of a tile that a thread has loaded, by bits. Loads are parts of 4 bytes, compared as they are: the bit of the
 /// j-th key of part p is p % kBits + j * kBits, of word p / kBits.
@@ -101,4 +101,4 @@ __device__ void use_wanted_narrow(const Rows& rows, const typename TileReader<Ro
   use(taken.bits, element);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -17,11 +17,11 @@
 #include "kernels/cuda/topk/warp_sort.cuh"
 
 // The least of what bins hold, in order.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 inline constexpr unsigned kRankThreads = 1024;
 /// Ranks that one block is to find at most.
-inline constexpr std::size_t kMostOfShare = 2048;
+inline constexpr std::size_t kMaxOfShare = 2048;
 
 /// The part of the answer that one block has: all bins that begin in its part of the ranks. kLittle: on a device whose
 /// blocks have less than 153 KiB of shared memory, but 90 at least, it has room for half as many elements.
@@ -34,13 +34,13 @@ class BinShare {
   static constexpr unsigned kRoom = kRankThreads * kManyItems;
   /// If no bin has more elements, an element is compared with all others of its bin; otherwise with sorted runs of
   /// them.
-  static constexpr unsigned kMostCompared = 128;
+  static constexpr unsigned kMaxCompared = 128;
   /// Bins of more elements are large: each is divided again, among bins of its own.
-  static constexpr unsigned kMostCounted = 512;
+  static constexpr unsigned kMaxCounted = 512;
   /// With more large bins than that, or larger ones, all elements are merged.
-  static constexpr unsigned kMostLarge = 8;
+  static constexpr unsigned kMaxLarge = 8;
   static constexpr unsigned kDividedItems = kLittle ? 1 : 3;
-  static constexpr unsigned kMostDivided = kDividedItems * kRankThreads;
+  static constexpr unsigned kMaxDivided = kDividedItems * kRankThreads;
 
   /// Elements of 128 bits are first compared by their distances.
   static constexpr bool kByDistance = sizeof(Element) > 8;
@@ -55,7 +55,7 @@ class BinShare {
   };
   struct Shared : Range {
     unsigned large_count;
-    unsigned large[kMostLarge];
+    unsigned large[kMaxLarge];
   };
 
   __device__ BinShare(const Bins<Element>& bins, Shared& shared)
@@ -85,8 +85,8 @@ class BinShare {
     if constexpr (kByDistance) {
       if (!has_distances()) return sort(ranked);
     }
-    if (shared_.largest > kMostCounted) return rank_with_large(ranked);
-    if (shared_.largest > kMostCompared) return rank_by_runs(ranked);
+    if (shared_.largest > kMaxCounted) return rank_with_large(ranked);
+    if (shared_.largest > kMaxCompared) return rank_by_runs(ranked);
     count(ranked, ~0u);
   }
 
@@ -162,10 +162,10 @@ class BinShare {
   __device__ BinDistances distances() const {
     return {reinterpret_cast<unsigned*>(elements_ + size_), bins_.rule.rows};
   }
-  /// Returns true for shares up to kMostOfShare, unless the last bin has so many elements that all are merged.
+  /// Returns true for shares up to kMaxOfShare, unless the last bin has so many elements that all are merged.
   __device__ bool has_distances() const {
     static_assert(kLittle ||
-                  (kMostOfShare + kMostDivided) * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element));
+                  (kMaxOfShare + kMaxDivided) * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element));
     return size_ * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element);
   }
 
@@ -259,8 +259,8 @@ class BinShare {
     constexpr unsigned kRoomToDivide = sizeof(typename Divided::Shared) / sizeof(Element) + 1;
     find_large();
     const unsigned large = shared_.large_count;
-    if (large > kMostLarge || shared_.largest > kMostDivided || size_ + kRoomToDivide > kRoom) return sort(ranked);
-    count(ranked, kMostCounted);
+    if (large > kMaxLarge || shared_.largest > kMaxDivided || size_ + kRoomToDivide > kRoom) return sort(ranked);
+    count(ranked, kMaxCounted);
     for (unsigned i = 0; i < large; ++i) {
       __syncthreads();
       divide(shared_.large[i], ranked);
@@ -271,9 +271,9 @@ class BinShare {
     if (threadIdx.x == 0) shared_.large_count = 0;
     __syncthreads();
     for (unsigned bin = shared_.first + threadIdx.x; bin < shared_.end; bin += kRankThreads) {
-      if (end_of(bin) - begins_[bin] <= kMostCounted) continue;
+      if (end_of(bin) - begins_[bin] <= kMaxCounted) continue;
       const unsigned which = atomicAdd(&shared_.large_count, 1u);
-      if (which < kMostLarge) shared_.large[which] = bin;
+      if (which < kMaxLarge) shared_.large[which] = bin;
     }
     __syncthreads();
   }
@@ -357,4 +357,4 @@ __global__ void __launch_bounds__(kRankThreads)
   share.rank(ranked);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -17,7 +17,7 @@
 
 // Host code that all selections share that guess a threshold: the first kernel and the last one, and the memory of the
 // elements that a scan between them keeps.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Memory of a sample, of bins, and of a list.
 template <class Element>
@@ -80,7 +80,7 @@ class SampledBins {
   template <bool kLittle>
   void rank_with(const Bins<Element>& bins, Guess<Element>* guess, const InOrder<Element>& answer) {
     const std::size_t shares =
-        std::max(static_cast<std::size_t>(device_.properties().multiprocessors), blocks_for(answer.k, kMostOfShare));
+        std::max(static_cast<std::size_t>(device_.properties().multiprocessors), blocks_for(answer.k, kMaxOfShare));
     launch("rank_bins", rank_bins<Element, kLittle>,
            {.blocks = shares,
             .threads = kRankThreads,
@@ -99,4 +99,4 @@ class SampledBins {
   Buffer<uint2> places_;
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

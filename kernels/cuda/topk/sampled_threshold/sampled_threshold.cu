@@ -46,16 +46,16 @@ struct SampledThreshold {
   using Fallback = RadixSelect;
 
   /// Returns true if keys of 1 and 2 bytes are read as they are.
-  static bool can_guess_narrow(std::size_t n, std::size_t k) { return n > kMostCounted && can_guess(n, k); }
+  static bool can_guess_narrow(std::size_t n, std::size_t k) { return n > kMaxCounted && can_guess(n, k); }
 
   static bool can_guess(std::size_t n, std::size_t k) {
-    return n <= kMostCounted || (k <= n / 4 && plan_threshold(n, k).expected <= kMostOrdered);
+    return n <= kMaxCounted || (k <= n / 4 && plan_threshold(n, k).expected <= kMaxOrdered);
   }
 
   template <class E>
   static void select_in_order(Run& run, const E& elements, std::size_t n, const InOrder<typename E::Element>& answer) {
     if constexpr (sizeof(typename E::Key) >= 4) {
-      if (n <= kMostCounted) return order_all(run, elements, n, answer);
+      if (n <= kMaxCounted) return order_all(run, elements, n, answer);
     }
     using Element = typename E::Element;
     const ThresholdPlan plan = plan_threshold(n, answer.k);
@@ -125,23 +125,23 @@ struct SampledThreshold {
 
   static constexpr unsigned kBytesOfTile = 64;  ///< bytes that a thread reads
 
-  /// Calls `scan` with the keys in tiles of 64 bytes a thread, or of half as many loads, down to kLeastLoads, where
+  /// Calls `scan` with the keys in tiles of 64 bytes a thread, or of half as many loads, down to kMinLoads, where
   /// there would not be one for each block: of sorted rows few tiles have all candidates. `ahead`: whether blocks look
   /// ahead.
-  template <unsigned kLeastLoads, class E, class Scan>
+  template <unsigned kMinLoads, class E, class Scan>
   static void with_tiles(const Run& run, const E& elements, std::size_t n, bool ahead, const Scan& scan) {
-    with_tiles_of<kLeastLoads, kBytesOfTile / kLoadBytes<E>, kLoadBytes<E>>(run, elements, n, ahead, scan);
+    with_tiles_of<kMinLoads, kBytesOfTile / kLoadBytes<E>, kLoadBytes<E>>(run, elements, n, ahead, scan);
   }
 
-  template <unsigned kLeastLoads, unsigned kLoads, unsigned kBytes, class E, class Scan>
+  template <unsigned kMinLoads, unsigned kLoads, unsigned kBytes, class E, class Scan>
   static void with_tiles_of(const Run& run, const E& elements, std::size_t n, bool ahead, const Scan& scan) {
     using Rows = ScannedKeys<E, kLoads, kBytes>;
     const Rows rows(elements, n);
     if constexpr (kNarrow<E> && kLoads * kBytes == kBytesOfTile) {
-      if (rows.count() <= resident_scan(run)) return with_tiles_of<kLeastLoads, 4, 8>(run, elements, n, ahead, scan);
-    } else if constexpr (kLoads > kLeastLoads) {
+      if (rows.count() <= resident_scan(run)) return with_tiles_of<kMinLoads, 4, 8>(run, elements, n, ahead, scan);
+    } else if constexpr (kLoads > kMinLoads) {
       if (2 * rows.count() <= resident_scan(run))
-        return with_tiles_of<kLeastLoads, kLoads / 2, kBytes>(run, elements, n, ahead, scan);
+        return with_tiles_of<kMinLoads, kLoads / 2, kBytes>(run, elements, n, ahead, scan);
     }
     if (ahead)
       scan.template operator()<LookAhead<Rows>>(rows);

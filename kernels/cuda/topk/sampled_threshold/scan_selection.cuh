@@ -23,7 +23,7 @@
 // The parts that selections from rows without keys in memory share: a threshold from a sample, the candidates that one
 // pass keeps, their order. In the sample, rows that do not pass the filter have the greatest key. If one of those is
 // the threshold, few rows pass: all of these are candidates then.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Elements that are to be kept: those at or below the threshold.
 template <class Kind>
@@ -211,11 +211,11 @@ class ScanSelection {
 
 /// How a problem is to be guessed; nothing where that would not pay, or ties are all to be kept.
 inline std::optional<ThresholdPlan> plan_scan(const ScanProblem& problem) {
-  const bool few = problem.n < std::max(2 * kMostOfBlock, kMostCounted) || problem.k > problem.n / 4;
+  const bool few = problem.n < std::max(2 * kMaxOfBlock, kMaxCounted) || problem.k > problem.n / 4;
   const bool many = problem.n > std::numeric_limits<std::uint32_t>::max();
   if (few || many || problem.k == 0 || problem.ties == TieRule::all) return std::nullopt;
   const ThresholdPlan plan = plan_threshold(problem.n, problem.k);
-  return plan.expected <= kMostOrdered ? std::optional(plan) : std::nullopt;
+  return plan.expected <= kMaxOrdered ? std::optional(plan) : std::nullopt;
 }
 
 /// Times a selection that `start(selection)` starts.
@@ -227,7 +227,7 @@ std::optional<TopKSolution> select_from_scan(const ScanProblem& problem, const T
   TopKSolution solution;
   ScanSelection<Rows> selection(problem, plan, device);
   Stages stages(device);
-  stages.brought();
+  stages.loaded();
   start(selection);
   stages.solved();
   if (!selection.finish(solution)) return std::nullopt;
@@ -240,4 +240,4 @@ std::optional<TopKSolution> select_from_scan(const ScanProblem& problem, const T
   return solution;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

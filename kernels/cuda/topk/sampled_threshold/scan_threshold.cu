@@ -4,13 +4,15 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/registers.cuh"
-#include "kernels/cuda/eval/scan_rows.cuh"
+#include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
 
 // cuda-sampled-threshold over a filter and a score instead of keys: the columns are read once, each row's score is
 // compared with the threshold where it was computed, and only candidates get keys.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
+
+using namespace expression;  // this file joins a selection with what reads the columns
 
 /// The rows of a scan as what find_threshold samples.
 template <class KeyT>
@@ -36,7 +38,7 @@ struct ScannedRows {
   }
   /// Two rows, all of whose values are under way together where there are registers for that.
   __device__ void at_both(const std::size_t (&rows)[2], Element& first, Element& second) const {
-    constexpr unsigned kFew = ColumnScan::kMostColumns / 2;
+    constexpr unsigned kFew = ColumnScan::kMaxColumns / 2;
     if (scan.count > static_cast<int>(kFew)) {
       first = at(rows[0]);
       second = at(rows[1]);
@@ -63,7 +65,7 @@ inline constexpr unsigned kBlocks = kForm == ScanForm::general ? (kTerms > 4 ? 2
 
 /// Scores of up to so many columns have a kernel of their own. Where a kernel does not know whether a column is there,
 /// what was read of it before is kept.
-inline constexpr unsigned kMostExactTerms = 4;
+inline constexpr unsigned kMaxExactTerms = 4;
 
 /// The values that a thread has read of the columns of a score.
 template <unsigned kTerms, unsigned kAtATime, ScanForm kForm>
@@ -75,7 +77,7 @@ struct ReadTerms {
   __device__ static void each([[maybe_unused]] const ReadScan& scan, F f) {
 #pragma unroll
     for (unsigned c = 0; c < kTerms; ++c) {
-      if (kTerms > kMostExactTerms && c >= static_cast<unsigned>(scan.terms)) break;
+      if (kTerms > kMaxExactTerms && c >= static_cast<unsigned>(scan.terms)) break;
       f(c);
     }
   }
@@ -182,7 +184,7 @@ __device__ void keep_scored(const Rows& rows, const Wanted<typename Rows::Kind>&
     const unsigned row = (first + bit / 8 * kGroupStride) * kRowsOfGroup + bit % 8;
     const auto element = rows.kind.of(key_of_score(rows.scan, score, false), row);
     unsigned taken[] = {passing != 0 && wanted.holds(element) ? 1u : 0u};
-    found.add_in_turns(taken, [&](unsigned, unsigned) { return element; });
+    found.add_in_rounds(taken, [&](unsigned, unsigned) { return element; });
     passing &= passing - 1;
   }
 }
@@ -212,30 +214,30 @@ __device__ void keep_passing(const Rows& rows, const Wanted<typename Rows::Kind>
       element = rows.kind.of(key_of_score(scan, score, (nulls.null >> bit & 1) != 0), row);
     }
     unsigned taken[] = {mine && wanted.holds(element) ? 1u : 0u};
-    found.add_in_turns(taken, [&](unsigned, unsigned) { return element; });
+    found.add_in_rounds(taken, [&](unsigned, unsigned) { return element; });
     passing &= passing - 1;
   }
 }
 
-/// How tiles are shared out: to blocks in turns, and in the end by counters to warps that are done with theirs, a few
-/// parts of a warp at a time. Some multiprocessors are up to a quarter faster than others.
-struct ScanTurns {
+/// How tiles are shared out: to blocks in waves, and in the end by work counters to warps that are done with theirs, a
+/// few parts of a warp at a time. Some multiprocessors are up to a quarter faster than others.
+struct ScanWaves {
   static constexpr unsigned kQueues = 32;        ///< a counter counts every 5 ns
   static constexpr unsigned kWordsOfQueue = 32;  ///< words between counters, so that each has a cache line
-  static constexpr unsigned kOfTicket = 2;       ///< parts, during whose reads the next ticket comes
+  static constexpr unsigned kPartsOfBatch = 2;   ///< parts, during whose reads the next batch is counted
 
-  unsigned ahead;      ///< turns in which blocks look at a tile before the threshold is known
-  unsigned in_turns;   ///< tiles
+  unsigned ahead;      ///< waves in which blocks look at a tile before the threshold is known
+  unsigned in_waves;   ///< tiles
   unsigned tiles;      ///< in all
   unsigned* counters;  ///< zeros, kQueues of them
 };
 
-/// A warp's parts of the tiles that do not come in turns. All lanes call.
+/// A warp's parts of the tiles that do not come in waves. All lanes call.
 class SharedParts {
  public:
   static constexpr unsigned kOfTile = kScanThreads / kLanes;
 
-  __device__ explicit SharedParts(const ScanTurns& turns) : turns_(turns) { ask(); }
+  __device__ explicit SharedParts(const ScanWaves& waves) : waves_(waves) { ask(); }
 
   /// Returns true, and sets `part`, if there is one more.
   __device__ bool next(unsigned& part) {
@@ -244,36 +246,36 @@ class SharedParts {
       part = ++part_;
       return true;
     }
-    const unsigned ticket = __shfl_sync(kAllLanes, ticket_, 0);
-    part = part_ = turns_.in_turns * kOfTile + (ticket * ScanTurns::kQueues + queue()) * ScanTurns::kOfTicket;
-    if (part >= turns_.tiles * kOfTile) return false;
-    left_ = ScanTurns::kOfTicket - 1;
+    const unsigned batch = __shfl_sync(kAllLanes, batch_, 0);
+    part = part_ = waves_.in_waves * kOfTile + (batch * ScanWaves::kQueues + queue()) * ScanWaves::kPartsOfBatch;
+    if (part >= waves_.tiles * kOfTile) return false;
+    left_ = ScanWaves::kPartsOfBatch - 1;
     ask();
     return true;
   }
 
  private:
-  __device__ static unsigned queue() { return blockIdx.x % ScanTurns::kQueues; }
-  /// For the next ticket, before the parts of the last one are read.
+  __device__ static unsigned queue() { return blockIdx.x % ScanWaves::kQueues; }
+  /// Counts the next batch, before the parts of the last one are read.
   __device__ void ask() {
-    if (turns_.in_turns >= turns_.tiles) return;
-    if (threadIdx.x % kLanes == 0) ticket_ = atomicAdd(turns_.counters + queue() * ScanTurns::kWordsOfQueue, 1u);
+    if (waves_.in_waves >= waves_.tiles) return;
+    if (threadIdx.x % kLanes == 0) batch_ = atomicAdd(waves_.counters + queue() * ScanWaves::kWordsOfQueue, 1u);
   }
 
-  const ScanTurns& turns_;
-  unsigned ticket_ = 0;  ///< in the first lane
+  const ScanWaves& waves_;
+  unsigned batch_ = 0;  ///< in the first lane
   unsigned part_ = 0;
-  unsigned left_ = 0;  ///< parts of the last ticket
+  unsigned left_ = 0;  ///< parts of the last batch
 };
 
-/// The first of a thread's groups in what its warp looks at next: tiles of the turns before the threshold was known
-/// that have to be looked at again, then those that come in turns, then shared parts. All lanes of a warp call.
+/// The first of a thread's groups in what its warp looks at next: tiles of the waves before the threshold was known
+/// that have to be looked at again, then those that come in waves, then shared parts. All lanes of a warp call.
 template <unsigned kAtATime>
-class GroupsInTurn {
+class GroupsInWaves {
  public:
-  /// `again`: bits of the turns to be looked at again.
-  __device__ GroupsInTurn(const ScanTurns& turns, unsigned again)
-      : turns_(turns), parts_(turns), again_(again), tile_(blockIdx.x + turns.ahead * gridDim.x) {}
+  /// `again`: bits of the waves to be looked at again.
+  __device__ GroupsInWaves(const ScanWaves& waves, unsigned again)
+      : waves_(waves), parts_(waves), again_(again), tile_(blockIdx.x + waves.ahead * gridDim.x) {}
 
   /// Returns true, and sets `first`, if there is something left.
   __device__ bool next(unsigned& first) {
@@ -282,7 +284,7 @@ class GroupsInTurn {
       first =
           first_of(blockIdx.x + static_cast<unsigned>(__ffs(static_cast<int>(again_)) - 1) * gridDim.x, threadIdx.x);
       again_ &= again_ - 1;
-    } else if (tile_ < turns_.in_turns) {
+    } else if (tile_ < waves_.in_waves) {
       first = first_of(tile_, threadIdx.x);
       tile_ += gridDim.x;
     } else if (parts_.next(part)) {
@@ -298,7 +300,7 @@ class GroupsInTurn {
   }
 
  private:
-  const ScanTurns& turns_;
+  const ScanWaves& waves_;
   SharedParts parts_;
   unsigned again_;
   unsigned tile_;
@@ -331,19 +333,19 @@ inline constexpr unsigned kSpanOfThread = ((kAtATime - 1) * kGroupStride + 1) * 
 template <unsigned kAtATime>
 inline constexpr unsigned kSpanOfWarp = kSpanOfThread<kAtATime> + (kLanes - 1) * kRowsOfGroup;
 
-/// The least keys that a warp has in the turns before the threshold is known, each in the lane of the turn's number:
+/// The least keys that a warp has in the waves before the threshold is known, each in the lane of the wave's number:
 /// when memory would be idle, and the columns were there before. What is under a NULL or fails a filter may make a part
 /// look wanted, never the other way round.
 template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
-__device__ Key look_ahead(const ReadScan& scan, const ScanTurns& turns) {
+__device__ Key look_ahead(const ReadScan& scan, const ScanWaves& waves) {
   constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
   Key least_ahead = 0;
 #pragma unroll 1
-  for (unsigned turn = 0; turn < turns.ahead; ++turn) {
-    const unsigned first = (blockIdx.x + turn * gridDim.x) * (kScanThreads * kAtATime) + threadIdx.x;
+  for (unsigned wave = 0; wave < waves.ahead; ++wave) {
+    const unsigned first = (blockIdx.x + wave * gridDim.x) * (kScanThreads * kAtATime) + threadIdx.x;
     const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
     const Key least = least_of_warp(least_key(scan, look.scores, look.passing));
-    if (threadIdx.x % kLanes == turn) least_ahead = least;
+    if (threadIdx.x % kLanes == wave) least_ahead = least;
   }
   return least_ahead;
 }
@@ -367,7 +369,7 @@ __device__ void keep_last(const Rows& rows, const Wanted<typename Rows::Kind>& w
 /// and what only they need is read, where one of a warp's scores is.
 template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
 __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
-    keep_scanned(const __grid_constant__ ScannedRows<Key> rows, const __grid_constant__ ScanTurns turns,
+    keep_scanned(const __grid_constant__ ScannedRows<Key> rows, const __grid_constant__ ScanWaves waves,
                  const __grid_constant__ ScanTarget<typename ScannedRows<Key>::Element> target) {
   using Element = typename ScannedRows<Key>::Element;
   constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
@@ -376,7 +378,7 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
   __shared__ KnotsOfBlock<Element> knots;
   const ReadScan& scan = rows.scan;
   const unsigned lane = threadIdx.x % kLanes;
-  const Key least_ahead = look_ahead<Key, kTerms, kForm, kOwnRanges>(scan, turns);
+  const Key least_ahead = look_ahead<Key, kTerms, kForm, kOwnRanges>(scan, waves);
   wait_for_previous();
   let_next_start();
   const Wanted<typename ScannedRows<Key>::Kind> wanted{target.guess->threshold};
@@ -387,10 +389,10 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
   const Range without_ties(scan.integer, scan.high, below);
   ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, wanted.holds_all(), knots)};
 
-  using Groups = GroupsInTurn<kAtATime>;
+  using Groups = GroupsInWaves<kAtATime>;
   const unsigned first_ahead = Groups::first_of(blockIdx.x + lane * gridDim.x, threadIdx.x - lane) * kRowsOfGroup;
   const Key most = ties.leaves_all(first_ahead, first_ahead + kSpanOfWarp<kAtATime>) ? below : wanted.most();
-  Groups groups(turns, __ballot_sync(kAllLanes, lane < turns.ahead && least_ahead <= most));
+  Groups groups(waves, __ballot_sync(kAllLanes, lane < waves.ahead && least_ahead <= most));
   for (unsigned first = 0; groups.next(first);) {
     const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
     const unsigned row = first * kRowsOfGroup;
@@ -406,14 +408,14 @@ __global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
       keep_passing<kTerms, kAtATime, kForm>(rows, wanted, first, passing, found);
     }
   }
-  keep_last(rows, wanted, std::size_t{turns.tiles} * kScanThreads * kAtATime * kRowsOfGroup, found);
+  keep_last(rows, wanted, std::size_t{waves.tiles} * kScanThreads * kAtATime * kRowsOfGroup, found);
   found.flush();
 }
 
 /// A kernel, and the rows of its tiles.
 template <class Key>
 struct Keeper {
-  void (*keep)(ScannedRows<Key>, ScanTurns, ScanTarget<typename ScannedRows<Key>::Element>);
+  void (*keep)(ScannedRows<Key>, ScanWaves, ScanTarget<typename ScannedRows<Key>::Element>);
   unsigned tile;
 };
 
@@ -455,21 +457,21 @@ Keeper<Key> keeper_of(const ColumnScan& scan) {
 }
 
 /// How tiles of so many rows are shared out to `blocks`.
-ScanTurns turns_of(const ThresholdPlan& plan, std::size_t n, unsigned tile, std::size_t blocks, bool may_look_ahead) {
-  constexpr std::size_t kLeastTurns = 16;  // with fewer all tiles come in turns
-  constexpr std::size_t kShared = 4;       // one turn in so many is not taken in turns,
-  constexpr std::size_t kMostShared = 16;  // as long as these are not more,
-  constexpr std::size_t kLeastShared = 8;  // but at least one in so many
-  constexpr std::size_t kAhead = 9;        // turns, if these are not more than half of all,
-  constexpr std::size_t kMostAgain = 2;    // and if no more than one part in so many has to be read again
+ScanWaves waves_of(const ThresholdPlan& plan, std::size_t n, unsigned tile, std::size_t blocks, bool may_look_ahead) {
+  constexpr std::size_t kMinWaves = 16;   // with fewer all tiles come in waves
+  constexpr std::size_t kShared = 4;      // one wave in so many is not taken as a wave,
+  constexpr std::size_t kMaxShared = 16;  // as long as these are not more,
+  constexpr std::size_t kMinShared = 8;   // but at least one in so many
+  constexpr std::size_t kAhead = 9;       // waves, if these are not more than half of all,
+  constexpr std::size_t kMaxAgain = 2;    // and if no more than one part in so many has to be read again
   const std::size_t tiles = n / tile;
-  const std::size_t turns = tiles / blocks;
+  const std::size_t waves = tiles / blocks;
   const bool ahead =
-      may_look_ahead && turns >= 2 * kAhead && plan.expected * (tile / SharedParts::kOfTile) * kMostAgain <= n;
-  const std::size_t shared = std::max(std::min(turns / kShared, kMostShared), turns / kLeastShared);
-  const std::size_t in_turns = turns < kLeastTurns ? tiles : (turns - shared) * blocks;
+      may_look_ahead && waves >= 2 * kAhead && plan.expected * (tile / SharedParts::kOfTile) * kMaxAgain <= n;
+  const std::size_t shared = std::max(std::min(waves / kShared, kMaxShared), waves / kMinShared);
+  const std::size_t in_waves = waves < kMinWaves ? tiles : (waves - shared) * blocks;
   return {.ahead = ahead ? unsigned{kAhead} : 0,
-          .in_turns = static_cast<unsigned>(in_turns),
+          .in_waves = static_cast<unsigned>(in_waves),
           .tiles = static_cast<unsigned>(tiles),
           .counters = nullptr};
 }
@@ -495,13 +497,13 @@ std::optional<TopKSolution> select_from(const ScanProblem& problem, const Thresh
                   .threads = kScanThreads};
   // With a filter on another column rows may have to be looked at again because of it.
   const bool may_look_ahead = device.properties().capability >= 90 && scan.count == scan.terms;
-  ScanTurns turns = turns_of(plan, problem.n, keeper.tile, grid.blocks, may_look_ahead);
-  const auto counters = device.allocate<unsigned>(ScanTurns::kQueues * ScanTurns::kWordsOfQueue);
-  turns.counters = counters.data();
-  const ScanStart first{.looks_ahead = turns.ahead > 0,
+  ScanWaves waves = waves_of(plan, problem.n, keeper.tile, grid.blocks, may_look_ahead);
+  const auto counters = device.allocate<unsigned>(ScanWaves::kQueues * ScanWaves::kWordsOfQueue);
+  waves.counters = counters.data();
+  const ScanStart first{.looks_ahead = waves.ahead > 0,
                         .counters = {.words = counters.data(), .count = static_cast<unsigned>(counters.size())}};
   return select_from_scan<Rows>(problem, plan, bytes_of_row(scan), context, device,
-                                [&](auto& selection) { selection.start(rows, first, keeper.keep, grid, rows, turns); });
+                                [&](auto& selection) { selection.start(rows, first, keeper.keep, grid, rows, waves); });
 }
 
 }  // namespace
@@ -515,4 +517,4 @@ std::optional<TopKSolution> best_of_scan(const ScanProblem& problem, const Conte
                                         : select_from<std::uint64_t>(problem, *plan, context);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

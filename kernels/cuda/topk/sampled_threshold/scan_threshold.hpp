@@ -6,7 +6,7 @@
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// cuda-sampled-threshold without keys in memory. Nothing where the guess was wrong, ties are all to be kept, or the
 /// problem is too small, or k too large, for a guess to pay.
@@ -16,4 +16,4 @@ std::optional<TopKSolution> best_of_scan(const ScanProblem& problem, const Conte
 std::optional<TopKSolution> best_of_computed(const ScanProblem& problem, const ThresholdPlan& plan,
                                              const Context& context);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

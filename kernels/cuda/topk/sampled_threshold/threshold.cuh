@@ -14,7 +14,7 @@
 
 // A threshold from a sample, and the knots of bins. `Rows` says what the elements are: keys (tiles.cuh), or whatever
 // else has the same members.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 inline constexpr unsigned kSampleThreads = 1024;
 
@@ -104,7 +104,7 @@ template <class Element>
 __device__ void choose_knots(const Element* elements, unsigned size, Element threshold, unsigned below,
                              const BinRule<Element>& rule) {
   constexpr unsigned kOfKnot = 8;  // threads
-  __shared__ Element chosen[kMostKnots];
+  __shared__ Element chosen[kMaxKnots];
   const unsigned wanted = rule.count - 1;
   if (threadIdx.x == 0) rule.knots[wanted] = threshold;
   unsigned before_all = 0;
@@ -131,7 +131,7 @@ __device__ void choose_knots(const Element* elements, unsigned size, Element thr
 }
 
 /// The threshold is the element of rank `rank` among the minima of groups of `size` sampled elements, a power of two
-/// from 2 to `of_block`. Each block samples `of_block` rows, a power of two up to kMostOfBlock, and hands on its
+/// from 2 to `of_block`. Each block samples `of_block` rows, a power of two up to kMaxOfBlock, and hands on its
 /// minima; the last one to finish selects among all of them, and chooses the knots of a rule, if it has some.
 /// `looks_ahead`: the scan's blocks may start when the random reads have been asked for, not only when they are done.
 template <class Rows>
@@ -141,7 +141,7 @@ __device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned si
   using Element = typename Rows::Element;
   using Few = LeastOfFew<Element>;
   constexpr unsigned kStaged = 16 * 1024 / sizeof(Element);
-  static_assert(kMostOfBlock == 2 * kSampleThreads);
+  static_assert(kMaxOfBlock == 2 * kSampleThreads);
   union Memory {
     Element staged[kStaged];
     Few few;
@@ -162,7 +162,7 @@ __device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned si
     if (threadIdx.x < groups_of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
     if (!last_block(arrived)) return;
   }
-  if (groups <= Few::kMost && rank <= Few::kMostWanted && (rule.count == 0 || rule.count == rank)) {
+  if (groups <= Few::kMax && rank <= Few::kMaxWanted && (rule.count == 0 || rule.count == rank)) {
     if (alone && threadIdx.x < groups) staged[threadIdx.x] = least;
     __syncthreads();
     if (threadIdx.x < kLanes) guess_of_few(alone ? staged : minima, groups, rank, guess, rule, memory.few);
@@ -193,4 +193,4 @@ __global__ void __launch_bounds__(kSampleThreads)
   guess_threshold(rows, of_block, size, rank, guess, minima, arrived, looks_ahead, bins.rule);
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

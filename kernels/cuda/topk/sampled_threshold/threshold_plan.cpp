@@ -5,17 +5,17 @@
 
 #include "kernels/cuda/topk/in_order/order_plan.hpp"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr double kRisk = 1e-5;
 constexpr double kSpread = 5;  // standard deviations of the number of candidates that there is room for
 /// With a lower rank there may be a hundred times fewer candidates than expected.
-constexpr std::size_t kLeastRank = 3;
+constexpr std::size_t kMinRank = 3;
 /// Rank up to which a larger sample makes the threshold tighter at a price worth paying.
-constexpr std::size_t kMostRank = 512;
-constexpr std::size_t kMostSampled = std::size_t{128} * 1024;  // random reads of more take longer than more candidates
-constexpr std::size_t kRowsOfSampled = 1024;                   // one row in so many is looked at
+constexpr std::size_t kMaxRank = 512;
+constexpr std::size_t kMaxSampled = std::size_t{128} * 1024;  // random reads of more take longer than more candidates
+constexpr std::size_t kRowsOfSampled = 1024;                  // one row in so many is looked at
 /// Groups for each of the least elements that the threshold is chosen among: where two of those share a group, one is
 /// lost.
 constexpr std::size_t kGroupsOfRank = 8;
@@ -25,7 +25,7 @@ constexpr std::size_t kGroupsOfRank = 8;
 std::size_t rows_of_block(std::size_t sample) {
   constexpr std::size_t kRowsSpread = 512;
   constexpr std::size_t kEnoughBlocks = 128;
-  if (sample <= kMostOfBlock) return kMostOfBlock;
+  if (sample <= kMaxOfBlock) return kMaxOfBlock;
   return sample <= kRowsSpread * kEnoughBlocks ? kRowsSpread : 2 * kRowsSpread;
 }
 
@@ -60,15 +60,15 @@ std::size_t poisson_quantile(double mean, double risk) {
 ThresholdPlan plan_threshold(std::size_t n, std::size_t k) {
   ThresholdPlan plan;
   const double share = static_cast<double>(k) / static_cast<double>(n);
-  const auto rank_limited = static_cast<std::size_t>(static_cast<double>(kMostRank) / share);
+  const auto rank_limited = static_cast<std::size_t>(static_cast<double>(kMaxRank) / share);
   const std::size_t wanted = std::min(n / kRowsOfSampled, rank_limited);
   // One block does not wait for another, which saves more than a threshold that keeps more candidates costs.
-  const std::size_t least = n / kRowsOfSampled < 2 * kMostOfBlock ? kMostOfBlock : 2 * kMostOfBlock;
-  const std::size_t all = std::clamp(wanted / kMostOfBlock * kMostOfBlock, least, kMostSampled);
+  const std::size_t least = n / kRowsOfSampled < 2 * kMaxOfBlock ? kMaxOfBlock : 2 * kMaxOfBlock;
+  const std::size_t all = std::clamp(wanted / kMaxOfBlock * kMaxOfBlock, least, kMaxSampled);
   plan.rows = rows_of_block(all);
   plan.blocks = all / plan.rows;
   const auto sample = static_cast<double>(all);
-  plan.rank = std::max(kLeastRank, poisson_quantile(share * sample, kRisk));
+  plan.rank = std::max(kMinRank, poisson_quantile(share * sample, kRisk));
   plan.group = plan.rows;
   while (plan.group > 2 && all / plan.group < kGroupsOfRank * plan.rank) plan.group /= 2;
   // Elements below the threshold that are not the least of their group, in the mean.
@@ -91,12 +91,12 @@ BinPlan plan_bins(const ThresholdPlan& plan) {
   constexpr std::size_t kFewRanks = 32;  // of which there may be far more candidates than in the mean
   BinPlan bins;
   bins.count = plan.expected <= kFewCandidates ? kFewBins : kBins;
-  bins.knots = static_cast<unsigned>(std::min<std::size_t>(plan.rank, kMostKnots));
+  bins.knots = static_cast<unsigned>(std::min<std::size_t>(plan.rank, kMaxKnots));
   bins.low_bins = std::max(kLowBins, bins.count * kLowIntervals / (bins.knots + kLowIntervals));
   bins.width = (bins.count - bins.low_bins) / bins.knots;
   const std::size_t used = std::size_t{bins.knots} * bins.width;
   const std::size_t least = kTimesMean * plan.expected / used;
-  const std::size_t clustered = std::min(kTimesClustered * plan.expected / (bins.count - kLowBins), kMostClustered);
+  const std::size_t clustered = std::min(kTimesClustered * plan.expected / (bins.count - kLowBins), kMaxClustered);
   bins.room = static_cast<unsigned>((std::max(least, clustered) / kStep + 1) * kStep);
   bins.beyond = static_cast<unsigned>(plan.rank < kFewRanks ? plan.capacity : plan.expected);
   return bins;
@@ -105,20 +105,20 @@ BinPlan plan_bins(const ThresholdPlan& plan) {
 KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, std::size_t element_bytes, bool narrow) {
   // A list takes longer, even where few of it are wanted, unless it is short. Of narrow keys, which have costlier bins,
   // sorted rows take longer in these where few are wanted.
-  constexpr std::size_t kLeastBinned = 2048;
+  constexpr std::size_t kMinBinned = 2048;
   constexpr std::size_t kFewNarrow = 256;
-  const bool pays = plan.expected > kLeastBinned && (!narrow || k > kFewNarrow);
+  const bool pays = plan.expected > kMinBinned && (!narrow || k > kFewNarrow);
   const bool many = pays || is_distributed(plan.expected, k, element_bytes);
-  if (many && plan.expected <= kMostBinned) return {.bins = plan_bins(plan), .listed = 0};
+  if (many && plan.expected <= kMaxBinned) return {.bins = plan_bins(plan), .listed = 0};
   return {.bins = {}, .listed = whole_sectors(plan.capacity)};
 }
 
 KeptPlan plan_kept_of_scan(const ThresholdPlan& plan) {
   // Of a low rank of the sample there may be many more than expected.
-  constexpr std::size_t kLeastBinnedRank = 6;
-  constexpr std::size_t kLeastBinned = 4096;
+  constexpr std::size_t kMinBinnedRank = 6;
+  constexpr std::size_t kMinBinned = 4096;
   KeptPlan kept{.bins = {}, .listed = whole_sectors(plan.capacity)};
-  if (plan.rank < kLeastBinnedRank || plan.expected <= kLeastBinned || plan.expected > kMostBinned) return kept;
+  if (plan.rank < kMinBinnedRank || plan.expected <= kMinBinned || plan.expected > kMaxBinned) return kept;
   kept.bins = plan_bins(plan);
   // All may have one key, or nearly; there are few.
   kept.bins.beyond = static_cast<unsigned>(plan.capacity);
@@ -135,4 +135,4 @@ std::size_t bytes_kept(const ThresholdPlan& plan, const KeptPlan& kept, std::siz
   return elements_kept(plan, kept) * element_bytes + sizes + kept.bins.beyond * kPlaceBytes;
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -5,7 +5,7 @@
 #include "kernels/common/host_device.hpp"
 
 // How the sampled-threshold path sizes its samples, and what it keeps candidates in. Plain arithmetic, for the host.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// The least r such that a Poisson variable of mean `mean` is r or more with a probability of at most `risk`
 /// (0 < risk < 1). From a mean of 1,000 on by the normal approximation, rounded up.
@@ -15,7 +15,7 @@ std::size_t poisson_quantile(double mean, double risk);
 /// rank `rank` among those is the threshold. It lies a little above that of the same rank in the whole sample.
 struct ThresholdPlan {
   std::size_t blocks = 0;
-  std::size_t rows = 0;      ///< rows that each block samples, a power of two up to kMostOfBlock
+  std::size_t rows = 0;      ///< rows that each block samples, a power of two up to kMaxOfBlock
   std::size_t group = 0;     ///< sampled rows, a power of two from 2 to `rows`
   std::size_t rank = 0;      ///< from 1, at most as many as there are groups
   std::size_t expected = 0;  ///< candidates that the scan keeps, in the mean
@@ -25,9 +25,9 @@ struct ThresholdPlan {
   std::size_t groups() const { return sample() / group; }
 };
 
-inline constexpr std::size_t kMostOfBlock = 2048;
+inline constexpr std::size_t kMaxOfBlock = 2048;
 
-/// For the k best of n rows, 0 < k <= n / 4, n >= 2 * kMostOfBlock. The chance that the threshold keeps fewer than k
+/// For the k best of n rows, 0 < k <= n / 4, n >= 2 * kMaxOfBlock. The chance that the threshold keeps fewer than k
 /// is at most 1e-5: a second, slower answer once in so many problems costs less than more candidates in each.
 ThresholdPlan plan_threshold(std::size_t n, std::size_t k);
 
@@ -40,14 +40,14 @@ inline constexpr unsigned kFewBins = 2048;
 inline constexpr unsigned kLowBins = 512;
 /// One less than a power of two, by which a search halves them: a block of 128-bit elements has its knots and what else
 /// it knows of them in 2 KiB.
-inline constexpr unsigned kMostKnots = 127;
-inline constexpr unsigned kRoomForKnots = kMostKnots + 1;  ///< keeps the data behind the knots aligned
+inline constexpr unsigned kMaxKnots = 127;
+inline constexpr unsigned kRoomForKnots = kMaxKnots + 1;  ///< keeps the data behind the knots aligned
 /// Candidates that bins are meant for: with more of them each would have too many.
-inline constexpr std::size_t kMostBinned = std::size_t{1} << 19;
+inline constexpr std::size_t kMaxBinned = std::size_t{1} << 19;
 
 /// A bin has room for so many times the mean number of candidates, where that is not more than the number below.
 inline constexpr std::size_t kTimesClustered = 24;
-inline constexpr std::size_t kMostClustered = 512;
+inline constexpr std::size_t kMaxClustered = 512;
 
 /// Index of a bin's counter; kBins is the counter of elements beyond all bins. Counters lie in every other 64 bytes,
 /// because the L2 cache takes 5 ns for each count in a line of 128.
@@ -72,7 +72,7 @@ struct BinPlan {
   std::size_t in_bins() const { return std::size_t{count} * room; }
 };
 
-/// plan.expected <= kMostBinned.
+/// plan.expected <= kMaxBinned.
 BinPlan plan_bins(const ThresholdPlan& plan);
 
 /// The places where a scan keeps candidates: bins, a list, or both.
@@ -95,4 +95,4 @@ std::size_t elements_kept(const ThresholdPlan& plan, const KeptPlan& kept);
 /// beyond them.
 std::size_t bytes_kept(const ThresholdPlan& plan, const KeptPlan& kept, std::size_t element_bytes);
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

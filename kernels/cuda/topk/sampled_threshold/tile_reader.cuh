@@ -12,7 +12,7 @@
 
 // How a scan reads its tiles, and what it compares their keys with. What is the same for all tiles is found once: a
 // tile's loads are late by all that is done between two tiles.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Decides which keys of a stretch may be wanted. Rows of the threshold's key are wanted up to the threshold's row, or
 /// from it on if ties go to the last ones.
@@ -194,4 +194,4 @@ class TileReader {
   std::uintptr_t from_;  ///< address of the thread's part of the first stretch
 };
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

@@ -8,7 +8,7 @@
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 
 // Selects from tiles of keys of 4 or 8 bytes.
-namespace skyrank::kernels::cuda {
+namespace skyrank::kernels::cuda::topk {
 
 /// Tells use(bits, element, element_at) which of a tile's elements, loaded by a thread, are at or below the threshold.
 /// `element(i)` makes one, i being known to the compiler, and `element_at(i)` one of any i. The tile admits some key.
@@ -39,4 +39,4 @@ __device__ void use_wanted_wide(const Rows& rows, const typename TileReader<Rows
   use(taken, element, [&](unsigned i) { return rows.element(chosen_of(keys, i), place(i)); });
 }
 
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::kernels::cuda::topk

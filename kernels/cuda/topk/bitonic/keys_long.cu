@@ -1,3 +1,0 @@
-#include "kernels/cuda/topk/bitonic/keys.cuh"
-
-SKYRANK_INSTANTIATE_LEAST_OF_TILES(skyrank::kernels::cuda::LongElements);

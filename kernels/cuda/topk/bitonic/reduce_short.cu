@@ -1,3 +1,0 @@
-#include "kernels/cuda/topk/bitonic/reduce.cuh"
-
-SKYRANK_INSTANTIATE_REDUCE(Unsorted<ShortElements>);

@@ -1,0 +1,3 @@
+#include "kernels/papers/cuda/topk/bitonic/reduce.cuh"
+
+SKYRANK_INSTANTIATE_REDUCE(Sequences<ShortElements::Element>);

@@ -57,9 +57,8 @@ check_reference() {
     echo "reference: not checked, as there is no doxygen (tools/setup.sh --test installs it)"
     return 0
   }
-  mkdir -p build
   doxygen engine/docs/Doxyfile
-  echo "reference: build/api/html/index.html"
+  echo "reference: build/api/index.html"
 }
 
 # The GPU kernels are compiled where nvcc is found; their tests skip where there is no GPU. On the emulator they run with

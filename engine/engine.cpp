@@ -727,7 +727,7 @@ struct Engine::State {
   /// bind -> logical plan -> physical plan, whose kernels still have to get their paths.
   exec::PhysicalPlan plan(const Query& query, const Table& table, const RunOptions& run = {}) const {
     BoundQuery bound = query::bind(query, query::schema_of(table));
-    exec::check_forced(bound.path, query.location);
+    exec::check_forced(query);
     const exec::Rules allowed = exec::without(rules, bound.path.without, bound.path.locations, query.location);
     const DeviceChoice device = bound.path.device == DeviceChoice::automatic ? options.device : bound.path.device;
     if (bound.path.device == DeviceChoice::cuda) require_cuda();

@@ -58,6 +58,14 @@ TEST(Errors, AnUnknownParameter) {
   expect_refused<BindError>(from().rank_by({low("price")}).using_path(path), "no_such_parameter");
 }
 
+TEST(Errors, AForcedNameThatTheQueryCannotUse) {
+  const Using heap{.algorithms = {"heap"}, .parameters = {}};
+  expect_refused<BindError>(from().prefer(low("price")).using_path(heap), "'heap' is a top-k algorithm, for 'rank_by'");
+  const Using bnl{.algorithms = {"bnl"}, .parameters = {}};
+  expect_refused<BindError>(from().rank_by({low("price")}).using_path(bnl),
+                            "'bnl' is a skyline algorithm, for 'prefer'");
+}
+
 TEST(Errors, AnEngineOfNegativeThreads) {
   EXPECT_THROW(Engine(EngineOptions{.threads = -1, .device = DeviceChoice::automatic}), Error);
 }

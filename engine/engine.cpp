@@ -656,7 +656,7 @@ std::optional<std::chrono::milliseconds> time_limit(const Query& query, const Ru
   return query.time_limit ? query.time_limit : options.timeout;
 }
 
-/// What may end a query early, from its beginning to its end, and what the query is at.
+/// Stops one query when its caller asks or its time is over, and knows its current phase for the error.
 class Limits {
  public:
   Limits(const Query& query, const RunOptions& options, exec::Timer& timer)

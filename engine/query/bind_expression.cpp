@@ -102,8 +102,8 @@ std::optional<Decimal> decimal_of_literal(const BoundNode& node) {
   return std::nullopt;
 }
 
-/// What has no type takes `type`; a non-negative integer literal becomes unsigned where `type` is, and a number what it
-/// says as a decimal where `type` is one.
+/// Gives a node without a type `type`. A non-negative integer literal becomes unsigned if `type` is, and a number
+/// becomes the decimal that its text says if `type` is one.
 BoundPtr adapt(const BoundPtr& node, DataType type) {
   if (is_untyped(*node)) {
     if (node->op == Op::literal) return make_literal(Null{}, type);

@@ -18,8 +18,8 @@ struct DeviceKept {
 /// Whether keep_best_on_device takes these.
 bool can_keep_on_device(const SkylineKeys& keys, const LevelRule& rule);
 
-/// As keep_best, for a preference of one step and without `distinct`: only numbers of rows come to the host. Nothing
-/// where there are so many levels that keep_best, which finds them at once on the host, is sooner done.
+/// Does the same as keep_best for a preference of one step without `distinct`; only numbers of rows come to the host.
+/// Returns nothing if there are so many levels that keep_best, which finds them at once on the host, is faster.
 std::optional<DeviceKept> keep_best_on_device(const SkylineKeys& keys, const Vector<std::int64_t>& bounds,
                                               const LevelRule& rule, SkylineSolver& solver, Report& report);
 

@@ -726,6 +726,7 @@ struct Engine::State {
 
   /// bind -> logical plan -> physical plan, whose kernels still have to get their paths.
   exec::PhysicalPlan plan(const Query& query, const Table& table, const RunOptions& run = {}) const {
+    query::refuse_unsupported(query, table.unsupported());
     BoundQuery bound = query::bind(query, query::schema_of(table));
     exec::check_forced(query);
     const exec::Rules allowed = exec::without(rules, bound.path.without, bound.path.locations, query.location);

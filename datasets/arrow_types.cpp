@@ -5,13 +5,16 @@
 #include <arrow/compute/cast.h>
 #include <arrow/extension_type.h>
 #include <arrow/type.h>
+#include <arrow/util/utf8.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <skyrank/error.hpp>
 #include <skyrank/types.hpp>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "datasets/input.hpp"
 
@@ -142,6 +145,108 @@ void find_integer(const arrow::ChunkedArray& values, Look look) {
   }
 }
 
+bool is_bytes(const arrow::DataType& type) {
+  switch (type.id()) {
+    case arrow::Type::BINARY:
+    case arrow::Type::LARGE_BINARY:
+    case arrow::Type::BINARY_VIEW: return true;
+    case arrow::Type::DICTIONARY: return is_bytes(*static_cast<const arrow::DictionaryType&>(type).value_type());
+    default: return false;
+  }
+}
+
+// The type of bytes that lie in memory as strings of `type` do; null for other types.
+TypePtr bytes_type(const arrow::DataType& type) {
+  switch (type.id()) {
+    case arrow::Type::STRING: return arrow::binary();
+    case arrow::Type::LARGE_STRING: return arrow::large_binary();
+    case arrow::Type::STRING_VIEW: return arrow::binary_view();
+    case arrow::Type::DICTIONARY: {
+      const auto& dictionary = static_cast<const arrow::DictionaryType&>(type);
+      const TypePtr entries = bytes_type(*dictionary.value_type());
+      return entries == nullptr ? nullptr : arrow::dictionary(dictionary.index_type(), entries);
+    }
+    default: return nullptr;
+  }
+}
+
+template <class Array>
+std::optional<std::int64_t> first_not_utf8_of(const arrow::Array& values) {
+  const auto& strings = static_cast<const Array&>(values);
+  for (std::int64_t i = 0; i < strings.length(); ++i) {
+    if (strings.IsValid(i) && !arrow::util::ValidateUTF8(std::string_view(strings.GetView(i)))) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> first_not_utf8(const arrow::Array& values);
+
+// The first row that refers to an entry which is not UTF-8. There need not be one.
+std::optional<std::int64_t> first_entry_not_utf8(const arrow::DictionaryArray& values) {
+  const arrow::Array& entries = *values.dictionary();
+  if (!first_not_utf8(entries)) return std::nullopt;
+  std::vector<bool> is_wrong;
+  for (std::int64_t i = 0; i < entries.length(); ++i)
+    is_wrong.push_back(first_not_utf8(*entries.Slice(i, 1)).has_value());
+  for (std::int64_t i = 0; i < values.length(); ++i) {
+    if (values.IsValid(i) && is_wrong[static_cast<std::size_t>(values.GetValueIndex(i))]) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> first_not_utf8(const arrow::Array& values) {
+  arrow::util::InitializeUTF8();
+  switch (values.type_id()) {
+    case arrow::Type::BINARY:
+    case arrow::Type::STRING: return first_not_utf8_of<arrow::BinaryArray>(values);
+    case arrow::Type::LARGE_BINARY:
+    case arrow::Type::LARGE_STRING: return first_not_utf8_of<arrow::LargeBinaryArray>(values);
+    case arrow::Type::BINARY_VIEW:
+    case arrow::Type::STRING_VIEW: return first_not_utf8_of<arrow::BinaryViewArray>(values);
+    case arrow::Type::DICTIONARY: return first_entry_not_utf8(static_cast<const arrow::DictionaryArray&>(values));
+    default: return std::nullopt;
+  }
+}
+
+bool is_all_utf8(const arrow::ChunkedArray& values) {
+  return std::all_of(values.chunks().begin(), values.chunks().end(), [](const auto& chunk) {
+    if (chunk->type_id() != arrow::Type::DICTIONARY) return !first_not_utf8(*chunk);
+    return !first_not_utf8(*static_cast<const arrow::DictionaryArray&>(*chunk).dictionary());
+  });
+}
+
+std::shared_ptr<arrow::ArrayData> as_bytes(const arrow::ArrayData& strings, const TypePtr& type) {
+  auto bytes = strings.Copy();
+  bytes->type = type;
+  if (type->id() == arrow::Type::DICTIONARY) {
+    bytes->dictionary = as_bytes(*strings.dictionary, static_cast<const arrow::DictionaryType&>(*type).value_type());
+  }
+  return bytes;
+}
+
+// Strings as bytes in the same memory, which may be valid where the strings are not; null for other types.
+ValuesPtr as_bytes(const arrow::ChunkedArray& values) {
+  const TypePtr type = bytes_type(*values.type());
+  if (type == nullptr) return nullptr;
+  arrow::ArrayVector chunks;
+  for (const auto& chunk : values.chunks()) chunks.push_back(arrow::MakeArray(as_bytes(*chunk->data(), type)));
+  return std::make_shared<arrow::ChunkedArray>(std::move(chunks), type);
+}
+
+// Whatever a file claims is checked before anything follows its offsets and indices.
+void check_values(const arrow::ChunkedArray& values, const std::string& file, const std::string& column) {
+  const arrow::Status valid = values.ValidateFull();
+  if (valid.ok()) return;
+  const ValuesPtr bytes = as_bytes(values);
+  if (bytes != nullptr && bytes->ValidateFull().ok()) {
+    if (const auto row = first_row_not_utf8(*bytes)) {
+      throw DataError(file + ": column '" + column + "' has type " + values.type()->ToString() + ", but row " +
+                      std::to_string(*row) + " is not valid UTF-8; write the column as UTF-8, or as binary");
+    }
+  }
+  check(valid, file, "damaged: column '" + column + "'");
+}
+
 // A double that stands for an integer of type T exactly. Comparison as numbers: 2^63 as a double is no int64.
 template <class T>
 bool is_exact(T value) {
@@ -189,17 +294,13 @@ TypePtr normal_type(const TypePtr& type) {
 ValuesPtr normalise(const ValuesPtr& values, const std::string& file, const std::string& column) {
   if (values->type()->id() == arrow::Type::EXTENSION) return normalise(storage_of(*values), file, column);
   const TypePtr type = normal_type(values->type());
-  // Whatever a file claims is checked before anything follows its offsets and indices.
-  check(values->ValidateFull(), file, "damaged: column '" + column + "'");
+  check_values(*values, file, column);
   if (values->type()->Equals(type)) return values;
+  if (is_bytes(*values->type()) && !is_all_utf8(*values)) return nullptr;
   switch (values->type()->id()) {
-    case arrow::Type::TIMESTAMP: return reinterpret(values, type, file, column);
+    case arrow::Type::TIMESTAMP:
     case arrow::Type::BINARY:
-    case arrow::Type::LARGE_BINARY: {
-      ValuesPtr strings = reinterpret(values, type, file, column);
-      check(strings->ValidateFull(), file, "column '" + column + "'");
-      return strings;
-    }
+    case arrow::Type::LARGE_BINARY: return reinterpret(values, type, file, column);
     default: return convert(values, type, file, column);
   }
 }
@@ -258,11 +359,23 @@ std::optional<std::string> first_inexact(const arrow::ChunkedArray& values, cons
   return found;
 }
 
-void refuse_type(const std::string& file, const std::string& column, const std::string& type) {
-  const bool decimal = type.starts_with("decimal");
-  throw DataError(file + ": column '" + column + "' has type " + type + ", which SkyRank does not hold; " +
-                  (decimal ? "cast it to a decimal of at most 38 digits, or to float64"
-                           : "store its parts as columns of numbers, dates, timestamps, booleans or strings"));
+std::optional<std::int64_t> first_row_not_utf8(const arrow::ChunkedArray& values) {
+  std::int64_t rows_before = 0;
+  for (const auto& chunk : values.chunks()) {
+    if (const auto row = first_not_utf8(*chunk)) return rows_before + *row;
+    rows_before += chunk->length();
+  }
+  return std::nullopt;
+}
+
+void refuse_type(const std::string& file, const UnsupportedColumn& column) {
+  const bool decimal = column.type.starts_with("decimal");
+  const char* advice = decimal                  ? "cast it to a decimal of at most 38 digits, or to float64"
+                       : !column.reason.empty() ? "leave it out, or store it as text such as hexadecimal digits"
+                                                : "store its parts as columns of numbers, dates, timestamps, booleans "
+                                                  "or strings";
+  throw DataError(file + ": column '" + column.name + "' has type " + column.type + ", which SkyRank does not hold" +
+                  (column.reason.empty() ? "" : ", as " + column.reason) + "; " + advice);
 }
 
 }  // namespace skyrank::datasets

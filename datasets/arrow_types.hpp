@@ -2,9 +2,12 @@
 
 #include <arrow/type_fwd.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+
+#include <skyrank/table.hpp>
 
 namespace skyrank::datasets {
 
@@ -15,7 +18,8 @@ namespace skyrank::datasets {
 std::shared_ptr<arrow::DataType> normal_type(const std::shared_ptr<arrow::DataType>& type);
 
 /// Values in their normal type, shared where the memory is the same, and checked: strings are UTF-8, decimals fit,
-/// offsets and dictionary indices lie inside. DataError names file and column. The type must have a normal type.
+/// offsets and dictionary indices lie inside. DataError names file and column, and the row of a string that is not
+/// UTF-8. Null for bytes that are not all UTF-8, which are no text. The type must have a normal type.
 std::shared_ptr<arrow::ChunkedArray> normalise(const std::shared_ptr<arrow::ChunkedArray>& values,
                                                const std::string& file, const std::string& column);
 
@@ -25,6 +29,10 @@ std::shared_ptr<arrow::ChunkedArray> normalise(const std::shared_ptr<arrow::Chun
 /// not fit.
 std::shared_ptr<arrow::DataType> common_type(const std::shared_ptr<arrow::DataType>& a,
                                              const std::shared_ptr<arrow::DataType>& b);
+
+/// Returns the row of the first value of a column of strings or bytes that is not UTF-8, NULLs aside; nothing where
+/// there is none. Offsets and indices must lie inside.
+std::optional<std::int64_t> first_row_not_utf8(const arrow::ChunkedArray& values);
 
 /// Values as another type, exactly; DataError names file, column and the value that does not fit.
 std::shared_ptr<arrow::ChunkedArray> convert(const std::shared_ptr<arrow::ChunkedArray>& values,
@@ -43,7 +51,8 @@ IntegerRange integer_range(const std::shared_ptr<arrow::ChunkedArray>& values);
 /// The first integer of a column that the floating-point type `type` does not hold exactly, as text.
 std::optional<std::string> first_inexact(const arrow::ChunkedArray& values, const arrow::DataType& type);
 
-/// A list, a struct, a decimal of more than 38 digits: what a person needs to hear.
-[[noreturn]] void refuse_type(const std::string& file, const std::string& column, const std::string& type);
+/// Throws the DataError for a column that SkyRank cannot read: a list, a struct, a decimal of more than 38 digits,
+/// bytes that are no text.
+[[noreturn]] void refuse_type(const std::string& file, const UnsupportedColumn& column);
 
 }  // namespace skyrank::datasets

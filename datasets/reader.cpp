@@ -103,7 +103,7 @@ ColumnNames names_in(const InputFile& file, const ReadOptions& options) {
     if (normal_type(field->type()) != nullptr) {
       names.names.push_back(field->name());
     } else {
-      names.unsupported.push_back({field->name(), field->type()->ToString()});
+      names.unsupported.push_back({.name = field->name(), .type = field->type()->ToString()});
     }
   }
   return names;
@@ -114,14 +114,28 @@ int index_of(const arrow::Schema& schema, const std::string& column, const Input
   if (indices.empty()) throw DataError(file.name + ": there is no column '" + column + "'");
   if (indices.size() > 1) throw DataError(file.name + ": the column name '" + column + "' comes twice");
   const TypePtr type = schema.field(indices.front())->type();
-  if (normal_type(type) == nullptr) refuse_type(file.name, column, type->ToString());
+  if (normal_type(type) == nullptr) refuse_type(file.name, {.name = column, .type = type->ToString()});
   return indices.front();
 }
 
 ValuesPtr no_values(const TypePtr& type) { return std::make_shared<arrow::ChunkedArray>(arrow::ArrayVector{}, type); }
 
-TablePtr read_columnar(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
-                       Rows rows, const BytesRead& on_read) {
+/// Columns of one file.
+struct FileColumns {
+  TablePtr table;
+  std::vector<UnsupportedColumn> left_out;
+};
+
+UnsupportedColumn not_text(const std::string& column, const arrow::ChunkedArray& bytes) {
+  const auto row = first_row_not_utf8(bytes);
+  return {
+      .name = column,
+      .type = bytes.type()->ToString(),
+      .reason = row ? "row " + std::to_string(*row) + " is not UTF-8 text" : "its dictionary is not all UTF-8 text"};
+}
+
+FileColumns read_columnar(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
+                          Rows rows, const BytesRead& on_read) {
   const auto schema = stored_schema(file);
   std::vector<int> indices;
   for (const std::string& column : columns) indices.push_back(index_of(*schema, column, file));
@@ -130,15 +144,23 @@ TablePtr read_columnar(const InputFile& file, const std::vector<std::string>& co
     const auto read = file.format == Format::parquet ? parquet_table : ipc_table;
     stored = read(file.columnar(on_read), indices, options.threads != 1);
   }
+  FileColumns result;
   arrow::FieldVector fields;
   std::vector<ValuesPtr> values;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    values.push_back(stored == nullptr ? no_values(normal_type(schema->field(indices[i])->type()))
-                                       : normalise(stored->GetColumnByName(columns[i]), file.name, columns[i]));
-    fields.push_back(arrow::field(columns[i], values.back()->type()));
+    const ValuesPtr read = stored == nullptr ? nullptr : stored->GetColumnByName(columns[i]);
+    ValuesPtr normal = read == nullptr ? no_values(normal_type(schema->field(indices[i])->type()))
+                                       : normalise(read, file.name, columns[i]);
+    if (normal == nullptr) {
+      result.left_out.push_back(not_text(columns[i], *read));
+      continue;
+    }
+    fields.push_back(arrow::field(columns[i], normal->type()));
+    values.push_back(std::move(normal));
   }
-  return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(values),
-                            stored == nullptr ? 0 : stored->num_rows());
+  result.table = arrow::Table::Make(arrow::schema(std::move(fields)), std::move(values),
+                                    stored == nullptr ? 0 : stored->num_rows());
+  return result;
 }
 
 TablePtr read_text(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
@@ -159,9 +181,14 @@ FolderColumns folders_of(const std::vector<InputFile>& files) {
   return {values, names};
 }
 
+bool has_name(const std::vector<UnsupportedColumn>& columns, const std::string& name) {
+  return std::find_if(columns.begin(), columns.end(), [&](const auto& it) { return it.name == name; }) != columns.end();
+}
+
 void refuse_stored_names(const FolderColumns& folders, const ColumnNames& stored, const std::string& file) {
   for (const std::string& name : folders.names()) {
-    if (std::find(stored.names.begin(), stored.names.end(), name) == stored.names.end()) continue;
+    const bool is_readable = std::find(stored.names.begin(), stored.names.end(), name) != stored.names.end();
+    if (!is_readable && !has_name(stored.unsupported, name)) continue;
     throw DataError(file + ": stores a column '" + name + "', and its folder '" + name +
                     "=...' gives another; rename the folders or the column");
   }
@@ -182,6 +209,8 @@ class Concatenation {
     for (std::size_t i = 1; i < files_.size(); ++i) refuse_other_names(names, i);
     refuse_stored_names(folders_, names, files_.front().name);
     columns_ = options.columns.value_or(with_folders(names, folders_).names);
+    unsupported_ = names.unsupported;
+    if (options.skip_unsupported) drop_unsupported();
     std::copy_if(columns_.begin(), columns_.end(), std::back_inserter(stored_columns_),
                  [&](const std::string& name) { return !folders_.find(name); });
   }
@@ -189,25 +218,43 @@ class Concatenation {
   TablePtr table() {
     std::uint64_t bytes_before = 0;
     for (const InputFile& file : files_) {
-      const TablePtr stored = read_unchanged(file, [&] {
-        return file.is_text() ? read_text(file, stored_columns_, options_, rows_, {}, progress())
-                              : read_columnar(file, stored_columns_, options_, rows_, progress());
-      });
-      tables_.push_back(with_folder_columns(stored, tables_.size()));
+      FileColumns read = read_unchanged(file, [&] { return read_stored(file); });
+      for (const UnsupportedColumn& column : read.left_out) leave_out(column, file);
+      tables_.push_back(std::move(read.table));
       bytes_before += file.data->size();
       // Columns that are not read, and columns that are read twice.
       bytes_done_ = bytes_before;
       report();
     }
+    drop_unsupported();
+    for (std::size_t i = 0; i < tables_.size(); ++i) tables_[i] = with_folder_columns(tables_[i], i);
     if (tables_.size() == 1) return tables_.front();
     for (std::size_t c = 0; c < columns_.size(); ++c) unify(static_cast<int>(c));
     return joined();
   }
 
+  /// Columns of the files that the table lacks; complete once it was read.
+  const std::vector<UnsupportedColumn>& unsupported() const { return unsupported_; }
+
  private:
+  FileColumns read_stored(const InputFile& file) {
+    if (!file.is_text()) return read_columnar(file, stored_columns_, options_, rows_, progress());
+    return {read_text(file, stored_columns_, options_, rows_, {}, progress()), {}};
+  }
+
+  void leave_out(UnsupportedColumn column, const InputFile& file) {
+    if (options_.columns && !options_.skip_unsupported) refuse_type(file.name, column);
+    if (has_name(unsupported_, column.name)) return;
+    if (files_.size() > 1) column.reason = file.name + ": " + column.reason;
+    unsupported_.push_back(std::move(column));
+  }
+
+  void drop_unsupported() {
+    std::erase_if(columns_, [&](const std::string& name) { return has_name(unsupported_, name); });
+  }
+
   /// The columns wanted of one file: those read, and those of its folders.
   TablePtr with_folder_columns(const TablePtr& stored, std::size_t file) const {
-    if (stored_columns_.size() == columns_.size()) return stored;
     arrow::FieldVector fields;
     std::vector<ValuesPtr> values;
     for (const std::string& name : columns_) {
@@ -342,6 +389,7 @@ class Concatenation {
   FolderColumns folders_;
   std::vector<std::string> columns_;
   std::vector<std::string> stored_columns_;  // the columns that are read from files
+  std::vector<UnsupportedColumn> unsupported_;
   std::vector<TablePtr> tables_;
   std::uint64_t bytes_total_ = 0;
   std::uint64_t bytes_done_ = 0;
@@ -361,8 +409,9 @@ Table read_files(const std::vector<std::filesystem::path>& paths, ReadOptions op
     files.push_back(open_file(path, options));
     files.back().data->close();
   }
-  TablePtr table = Concatenation(std::move(files), options, rows).table();
-  return to_skyrank(std::move(table), paths.front().string());
+  Concatenation files_together(std::move(files), options, rows);
+  TablePtr table = files_together.table();
+  return to_skyrank(std::move(table), paths.front().string()).with_unsupported(files_together.unsupported());
 }
 
 }  // namespace

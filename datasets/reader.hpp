@@ -28,6 +28,7 @@ struct ReadOptions {
   bool header = true;                       ///< CSV: the first record holds the names; else they are c0, c1, ...
   std::vector<std::string> null_spellings;  ///< CSV: besides the empty field; empty means NULL, null, NA, N/A
   std::optional<std::vector<std::string>> columns;   ///< read only these, in this order; nothing means all
+  bool skip_unsupported = false;                     ///< leave those of `columns` that cannot be read out
   int threads = 0;                                   ///< 0: all cores the process may use
   std::optional<std::filesystem::path> folder_root;  ///< folders `key=value` below it are columns; nothing: no folders
   std::shared_ptr<PipeCache> pipes;                  ///< kept by whoever reads several tables; null: of this call
@@ -35,16 +36,10 @@ struct ReadOptions {
   std::stop_token stop;  ///< CancelledError soon after a stop is requested
 };
 
-/// A column that a file has and SkyRank has no type for, such as a list.
-struct UnsupportedColumn {
-  std::string name;
-  std::string type;  ///< in the file format's words
-};
-
 /// The columns of a table, by name.
 struct ColumnNames {
   std::vector<std::string> names;              ///< readable columns, in the file's order
-  std::vector<UnsupportedColumn> unsupported;  ///< the others; reading one by name is a DataError
+  std::vector<UnsupportedColumn> unsupported;  ///< the others, as far as types tell
 };
 
 /// Names of the columns of the first file, without reading its data.
@@ -67,9 +62,10 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
 /// (lines that end in a comma); other columns without a name are called c<index>. Empty lines are skipped. A record may
 /// have up to 1 GiB.
 ///
-/// Parquet and Arrow: dictionaries of anything but strings are decoded; bytes are strings where they are UTF-8; the
-/// types SkyRank lacks (lists, structs, times, decimals of more than 38 digits) are left out unless `options.columns`
-/// asks for them.
+/// Parquet and Arrow: dictionaries of anything but strings are decoded. Columns of bytes are strings if all their
+/// values are UTF-8. Other columns of bytes and those of types that SkyRank lacks (lists, structs, times, decimals of
+/// more than 38 digits) are left out and become the table's `unsupported()`, bytes only if they are among the columns
+/// read. If `options.columns` names one, it is a DataError unless `options.skip_unsupported` is set.
 ///
 /// With `options.folder_root`, folders `key=value` of the files' paths are columns behind the stored ones: int64, dates
 /// or strings by all their values; `__HIVE_DEFAULT_PARTITION__` is NULL. A stored column of the same name is a

@@ -13,6 +13,7 @@ ReadOptions read_options(const TableSource& source, const std::filesystem::path&
   read.header = source.header;
   read.null_spellings = source.null_spellings;
   read.columns = options.columns;
+  read.skip_unsupported = options.skip_unsupported;
   read.threads = options.threads;
   read.folder_root = base;
   read.pipes = options.pipes;

@@ -16,6 +16,7 @@ namespace skyrank::datasets {
 
 struct LoadOptions {
   std::optional<std::vector<std::string>> columns;  ///< read only these, in this order; nothing means all
+  bool skip_unsupported = false;                    ///< leave those of `columns` that cannot be read out
   int threads = 0;                                  ///< 0: all cores the process may use
   Progress progress;
   std::stop_token stop = {};         ///< CancelledError soon after a stop is requested

@@ -249,6 +249,12 @@ Table Table::with_rows(std::int64_t rows) {
   return table;
 }
 
+Table Table::with_unsupported(std::vector<UnsupportedColumn> columns) const {
+  Table table = *this;
+  table.unsupported_ = std::move(columns);
+  return table;
+}
+
 const Column& Table::column(std::string_view name) const {
   if (const auto index = find(name)) return column(*index);
   std::vector<std::string> names;

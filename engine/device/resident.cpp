@@ -192,7 +192,7 @@ Table kept_on_device(const Table& table) {
     }
     columns.emplace_back(column.name(), std::move(data));
   }
-  return Table(std::move(columns));
+  return Table(std::move(columns)).with_unsupported(table.unsupported());
 }
 
 void bring_to_device(const Table& table) {

@@ -49,8 +49,9 @@ EngineState::EngineState(const EngineOptions& engine_options)
 }
 
 PhysicalPlan EngineState::plan(const Query& query, const Table& table, const RunOptions& run) const {
+  query::refuse_unsupported(query, table.unsupported());
   query::BoundQuery bound = query::bind(query, query::schema_of(table));
-  check_forced(bound.path, query.location);
+  check_forced(query);
   const Rules allowed = without(rules, bound.path.without, bound.path.locations, query.location);
   const DeviceChoice device = bound.path.device == DeviceChoice::automatic ? options.device : bound.path.device;
   if (bound.path.device == DeviceChoice::cuda) require_cuda();

@@ -1,7 +1,10 @@
 #include "engine/plan/forced_path.hpp"
 
 #include <algorithm>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/text.hpp"
@@ -24,72 +27,128 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
+/// The problem kinds that algorithms solve, and the part of a query that poses each.
+struct ProblemKind {
+  std::string_view name;
+  std::string_view field;
+};
+
+constexpr ProblemKind kSkyline{kernels::SkylineAlgorithm::problem, "prefer"};
+constexpr ProblemKind kTopK{kernels::TopKAlgorithm::problem, "rank_by"};
+
+std::string listed_or_none(const std::vector<std::string>& names) { return names.empty() ? "none" : listed(names); }
+
 struct Declared {
   std::string name;
+  ProblemKind kind;
+  bool usable = false;  ///< by some operator of the query
   std::span<const kernels::Parameter> parameters;
 };
 
-/// The registry, of all problem kinds.
-std::vector<Declared> registered() {
+/// All algorithms of the registry.
+std::vector<Declared> registered(const Query& query) {
   std::vector<Declared> all;
   for (const auto* algorithm : kernels::skyline_algorithms()) {
-    all.push_back({std::string(algorithm->name), algorithm->parameters});
+    all.push_back({std::string(algorithm->name), kSkyline, query.preference.has_value(), algorithm->parameters});
   }
   for (const auto* algorithm : kernels::topk_algorithms()) {
-    all.push_back({std::string(algorithm->name), algorithm->parameters});
+    all.push_back({std::string(algorithm->name), kTopK, !query.ranking.empty(), algorithm->parameters});
   }
   return all;
 }
 
-void check_algorithms(const Using& path, const std::vector<Declared>& all, const Location& query) {
+std::vector<std::string> names_of(const std::vector<Declared>& algorithms) {
   std::vector<std::string> names;
-  for (const Declared& algorithm : all) names.push_back(algorithm.name);
+  for (const Declared& algorithm : algorithms) names.push_back(algorithm.name);
+  return names;
+}
+
+std::vector<Declared> usable(std::vector<Declared> algorithms) {
+  std::erase_if(algorithms, [](const Declared& algorithm) { return !algorithm.usable; });
+  return algorithms;
+}
+
+/// Returns "'heap' is a top-k algorithm, for 'rank_by', which the query does not have".
+std::string why_useless(const Declared& algorithm) {
+  return "'" + algorithm.name + "' is a " + std::string(algorithm.kind.name) + " algorithm, for '" +
+         std::string(algorithm.kind.field) + "', which the query does not have";
+}
+
+void check_algorithms(const Using& path, const std::vector<Declared>& all, const Location& query) {
   for (const std::string& name : path.algorithms) {
-    if (std::ranges::find(names, name) != names.end()) continue;
-    const std::string left_out = kernels::papers::why_left_out(name);
-    if (!left_out.empty()) throw BindError(left_out, place_of(name, path.locations, query));
-    throw BindError("there is no algorithm '" + name + "'" + query::did_you_mean(name, names) + " (there are " +
-                        listed(names) + ")",
-                    place_of(name, path.locations, query));
+    const auto found = std::ranges::find(all, name, &Declared::name);
+    if (found != all.end() && found->usable) continue;
+    const Location& place = place_of(name, path.locations, query);
+    if (found == all.end()) {
+      const std::string left_out = kernels::papers::why_left_out(name);
+      if (!left_out.empty()) throw BindError(left_out, place);
+      const std::vector<std::string> names = names_of(all);
+      throw BindError("there is no algorithm '" + name + "'" + query::did_you_mean(name, names) + " (there are " +
+                          listed(names) + ")",
+                      place);
+    }
+    throw BindError("'using': " + why_useless(*found) + "; the query takes " + listed_or_none(names_of(usable(all))),
+                    place);
   }
 }
 
-void check_parameter(const Using& path, const std::string& name, std::int64_t value,
+bool declares(const Declared& algorithm, const std::string& parameter) {
+  return std::ranges::find(algorithm.parameters, parameter, &kernels::Parameter::name) != algorithm.parameters.end();
+}
+
+std::vector<std::string> parameters_of(const std::vector<Declared>& algorithms) {
+  std::set<std::string> names;
+  for (const Declared& algorithm : algorithms) {
+    for (const kernels::Parameter& parameter : algorithm.parameters) names.emplace(parameter.name);
+  }
+  return {names.begin(), names.end()};
+}
+
+/// Says why no algorithm that the query can use has a parameter.
+std::string why_unknown(const Using& path, const std::string& name, const std::vector<Declared>& all,
+                        const std::vector<Declared>& candidates) {
+  const std::vector<std::string> names = parameters_of(candidates);
+  if (!path.algorithms.empty()) {
+    return listed(path.algorithms) + " has no parameter '" + name + "'" + query::did_you_mean(name, names);
+  }
+  const auto owner = std::ranges::find_if(all, [&](const Declared& algorithm) { return declares(algorithm, name); });
+  if (owner == all.end()) return "no algorithm has a parameter '" + name + "'" + query::did_you_mean(name, names);
+  return "'using': parameter '" + name + "' belongs to " + owner->name + "; " + why_useless(*owner) +
+         "; the query takes " + listed_or_none(names);
+}
+
+void check_parameter(const Using& path, const std::string& name, std::int64_t value, const std::vector<Declared>& all,
                      const std::vector<Declared>& candidates, const Location& query) {
-  std::vector<std::string> names;
   std::string wrong;
   bool known = false;
   bool fits = false;
   for (const Declared& algorithm : candidates) {
-    for (const kernels::Parameter& parameter : algorithm.parameters) names.emplace_back(parameter.name);
-    if (std::ranges::find(algorithm.parameters, name, &kernels::Parameter::name) == algorithm.parameters.end()) {
-      continue;
-    }
+    if (!declares(algorithm, name)) continue;
     const std::string why = kernels::check_parameters(algorithm.parameters, {{name, value}});
     known = true;
     fits = fits || why.empty();
     if (!why.empty() && wrong.empty()) wrong = algorithm.name + ": " + why;
   }
   const Location& place = place_of(name, path.locations, query);
-  if (!known) {
-    const std::string none =
-        path.algorithms.empty() ? "no algorithm has a parameter '" : listed(path.algorithms) + " has no parameter '";
-    throw BindError(none + name + "'" + query::did_you_mean(name, names), place);
-  }
+  if (!known) throw BindError(why_unknown(path, name, all, candidates), place);
   // Where nothing is forced, one algorithm that takes the value is enough.
   if (!fits || (!path.algorithms.empty() && !wrong.empty())) throw BindError(wrong, place);
 }
 
 }  // namespace
 
-void check_forced(const Using& path, const Location& query) {
-  const std::vector<Declared> all = registered();
-  check_algorithms(path, all, query);
-  std::vector<Declared> candidates = all;
+void check_forced(const Query& query) {
+  const Using& path = query.path;
+  if (path.algorithms.empty() && path.parameters.empty()) return;
+  const std::vector<Declared> all = registered(query);
+  check_algorithms(path, all, query.location);
+  std::vector<Declared> candidates = usable(all);
   std::erase_if(candidates, [&](const Declared& algorithm) {
     return !path.algorithms.empty() && std::ranges::find(path.algorithms, algorithm.name) == path.algorithms.end();
   });
-  for (const auto& [name, value] : path.parameters) check_parameter(path, name, value, candidates, query);
+  for (const auto& [name, value] : path.parameters) {
+    check_parameter(path, name, value, all, candidates, query.location);
+  }
 }
 
 Rules without(Rules rules, const std::vector<std::string>& names, const Locations& locations, const Location& query) {

@@ -210,6 +210,10 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
 }
 
+Location place_of(const Node& node, const Location& origin) {
+  return node.line > 0 ? Location{origin.source, node.line, node.column} : origin;
+}
+
 bool is_pseudo_column(std::string_view name) {
   return std::find(kPseudoColumns.begin(), kPseudoColumns.end(), name) != kPseudoColumns.end();
 }

@@ -71,6 +71,9 @@ struct Node {
 /// "row", "level" and "score": what `select` may name besides the table's columns.
 bool is_pseudo_column(std::string_view name);
 
+/// Returns the place of a node in a text; that of the whole expression, `origin`, where the node has none of its own.
+Location place_of(const Node& node, const Location& origin);
+
 /// Equality of meaning: everything but places.
 bool equal(const Node& a, const Node& b);
 

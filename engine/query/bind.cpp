@@ -56,7 +56,7 @@ class Scope {
   // Names that mean something elsewhere in a query deserve more than "there is no such column".
   void explain_unknown(const Node& node, const Location& origin) const {
     if (node.op == Op::column && !schema_.find(node.name)) {
-      const Location place = node.line > 0 ? Location{origin.source, node.line, node.column} : origin;
+      const Location place = place_of(node, origin);
       if (is_pseudo(node)) {
         throw BindError(in_quotes(node.name) + " stands only in 'select', and there on its own", place);
       }

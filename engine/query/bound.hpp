@@ -128,4 +128,7 @@ std::vector<int> columns_read(const BoundQuery& query);
 /// The same by name and before binding, in the table's order; names that are no columns are ignored.
 std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns);
 
+/// BindError, at the place of the name, where a query names one of `columns`.
+void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>& columns);
+
 }  // namespace skyrank::query

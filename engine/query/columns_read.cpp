@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/query/bound.hpp"
@@ -51,7 +53,17 @@ class Names {
     if (node.op == Op::column) names_.insert(node.name);
     for (const NodePtr& child : node.children) add(*child);
   }
-  void add(const Expression& expression) { add(expression.root()); }
+
+  bool contains(const std::string& name) const { return names_.count(name) != 0; }
+
+ private:
+  std::set<std::string> names_;
+};
+
+/// Expressions in the order in which a person reads them.
+class Expressions {
+ public:
+  void add(const Expression& expression) { found_.push_back(&expression); }
   void add(const std::vector<Expression>& expressions) {
     for (const Expression& expression : expressions) add(expression);
   }
@@ -60,24 +72,47 @@ class Names {
     for (const Preference& child : preference.children) add(child);
   }
 
-  bool contains(const std::string& name) const { return names_.count(name) != 0; }
+  std::vector<const Expression*> found() && { return std::move(found_); }
 
  private:
-  std::set<std::string> names_;
+  std::vector<const Expression*> found_;
 };
 
-void add_group(const Query& query, Names& read) {
+void add_group(const Query& query, Expressions& read) {
   read.add(query.group_columns);
   for (const Aggregate& aggregate : query.aggregates) {
     if (aggregate.argument) read.add(*aggregate.argument);
   }
 }
 
-void add_answer(const Query& query, Names& read) {
+void add_answer(const Query& query, Expressions& read) {
   read.add(query.partition_columns);
   if (query.preference) read.add(*query.preference);
   for (const RankTerm& term : query.ranking) read.add(term.expression);
   for (const SelectItem& item : query.selection) read.add(item.expression);
+}
+
+/// The expressions over columns of the input. Those of a query with groups are over the groups from the preference on.
+std::vector<const Expression*> expressions_of_input(const Query& query) {
+  Expressions read;
+  if (query.condition) read.add(*query.condition);
+  if (query.group_columns.empty()) {
+    add_answer(query, read);
+  } else {
+    add_group(query, read);
+  }
+  return std::move(read).found();
+}
+
+/// The first place, in the order of the text, at which one of some columns is named.
+const Node* find_column(const Node& node, const std::vector<UnsupportedColumn>& columns) {
+  if (node.op == Op::column && std::ranges::find(columns, node.name, &UnsupportedColumn::name) != columns.end()) {
+    return &node;
+  }
+  for (const NodePtr& child : node.children) {
+    if (const Node* found = find_column(*child, columns)) return found;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -94,19 +129,26 @@ std::vector<int> columns_read(const BoundQuery& query) {
 }
 
 std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns) {
-  const bool grouped = !query.group_columns.empty();
-  if (!grouped && query.selection.empty()) return table_columns;
+  if (query.group_columns.empty() && query.selection.empty()) return table_columns;
   Names read;
-  if (query.condition) read.add(*query.condition);
-  if (grouped) {
-    add_group(query, read);
-  } else {
-    add_answer(query, read);
-  }
+  for (const Expression* expression : expressions_of_input(query)) read.add(expression->root());
   std::vector<std::string> result;
   std::copy_if(table_columns.begin(), table_columns.end(), std::back_inserter(result),
                [&](const std::string& name) { return read.contains(name); });
   return result;
+}
+
+void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>& columns) {
+  if (columns.empty()) return;
+  for (const Expression* expression : expressions_of_input(query)) {
+    const Node* node = find_column(expression->root(), columns);
+    if (node == nullptr) continue;
+    const auto column = std::ranges::find(columns, node->name, &UnsupportedColumn::name);
+    const std::string why = column->reason.empty() ? "" : ": " + column->reason;
+    Location place = place_of(*node, expression->location());
+    throw BindError("column '" + column->name + "' has type " + column->type + ", which skyrank cannot read" + why,
+                    place.line > 0 ? std::move(place) : query.location);
+  }
 }
 
 }  // namespace skyrank::query

@@ -11,6 +11,7 @@ namespace {
 using query::Node;
 using query::NodePtr;
 using query::Op;
+using query::place_of;
 
 bool is_null(const NodePtr& node) { return node->op == Op::literal && std::holds_alternative<Null>(node->value); }
 
@@ -33,10 +34,6 @@ class Collector {
       warnings_.push_back({comparison_with_null(node), place_of(node, origin)});
     }
     for (const NodePtr& child : node.children) visit(*child, origin);
-  }
-
-  static Location place_of(const Node& node, const Location& origin) {
-    return node.line > 0 ? Location{origin.source, node.line, node.column} : origin;
   }
 
   static std::string comparison_with_null(const Node& node) {
@@ -66,6 +63,25 @@ std::vector<Warning> warnings_of(const Query& query) {
   for (const RankTerm& term : query.ranking) found.add(term.expression);
   for (const SelectItem& item : query.selection) found.add(item.expression);
   return std::move(found).warnings();
+}
+
+std::vector<Warning> warnings_of(const Query& query, const Table& table) {
+  std::vector<Warning> warnings = warnings_of(query);
+  if (auto left_out = left_out_columns(query, table)) warnings.push_back(*std::move(left_out));
+  return warnings;
+}
+
+std::optional<Warning> left_out_columns(const Query& query, const Table& table) {
+  const std::vector<UnsupportedColumn>& columns = table.unsupported();
+  if (columns.empty() || !query.selection.empty() || !query.group_columns.empty()) return std::nullopt;
+  std::string list;
+  for (const UnsupportedColumn& column : columns) {
+    list += (list.empty() ? "" : ", ") + column.name + " (" + column.type +
+            (column.reason.empty() ? ")" : "; " + column.reason + ")");
+  }
+  return Warning{"left out of " + (query.table.empty() ? "the table" : query.table) + ": " + list +
+                     ": skyrank cannot read " + (columns.size() == 1 ? "its type" : "their types"),
+                 query.location};
 }
 
 }  // namespace skyrank

@@ -96,7 +96,7 @@ StartableThreads startable_threads(std::size_t wanted) {
 WorkerThreads::WorkerThreads(int threads) : count_(threads > 0 ? threads : tbb::info::default_concurrency()) {
   if (count_ == 1) return;
   const auto workers = static_cast<std::size_t>(count_ - 1);
-  // As many again for who reads files meanwhile, of which there are as many.
+  // File readers that run at the same time start as many threads again, so twice the number has to be startable.
   const StartableThreads startable = startable_threads(2 * workers + 2);
   if (startable.scarce) count_ = 1 + static_cast<int>(std::min(workers, startable.count / 2));
   // TBB starts no more threads than there are cores, unless told to.

@@ -74,11 +74,11 @@ ArrayPtr decimals256(int precision, int scale, const Strings& values) {
   return finish(builder);
 }
 
-ArrayPtr lists() {
+ArrayPtr lists(int rows = 2) {
   arrow::ListBuilder builder(arrow::default_memory_pool(), std::make_shared<arrow::Int32Builder>());
   EXPECT_TRUE(builder.Append().ok());
   EXPECT_TRUE(static_cast<arrow::Int32Builder*>(builder.value_builder())->AppendValues({1, 2}).ok());
-  EXPECT_TRUE(builder.Append().ok());
+  for (int row = 1; row < rows; ++row) EXPECT_TRUE(builder.Append().ok());
   return finish(builder);
 }
 
@@ -254,9 +254,92 @@ TEST_P(ColumnarFiles, DecimalsOfSeveralFilesGetOneType) {
   EXPECT_THAT(values_of(all, "a"), ElementsAre("1.25", "7.00"));
 }
 
-TEST_P(ColumnarFiles, ValuesThatDoNotFit) {
-  const auto bytes = write("bytes", {{"a", array_of<arrow::BinaryBuilder>(Strings{"ok", "\xFF"})}});
-  EXPECT_THAT(error_of<DataError>([&] { read({bytes}); }), AllOf(HasSubstr("column 'a'"), HasSubstr("UTF8")));
+ArrayPtr bytes(const Strings& values) { return array_of<arrow::BinaryBuilder>(values); }
+
+ArrayPtr dictionary_of(const ArrayPtr& entries, const std::vector<std::int32_t>& indices) {
+  return arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int32(), entries->type()),
+                                            array_of<arrow::Int32Builder>(indices), entries)
+      .ValueOrDie();
+}
+
+/// "name:type:reason" of each column that a table lacks.
+Strings lacking(const Table& table) {
+  Strings columns;
+  for (const UnsupportedColumn& it : table.unsupported()) columns.push_back(it.name + ":" + it.type + ":" + it.reason);
+  return columns;
+}
+
+TEST_P(ColumnarFiles, BytesThatAreNoTextAreLeftOut) {
+  const ArrayPtr large = array_of<arrow::LargeBinaryBuilder>(Strings{"ok", "fine", "\xC3"});
+  const auto file = write(
+      "bytes", {{"a", int64s({1, 2, 3})}, {"b", bytes({"ok", "\xFF", "x"})}, {"c", large}, {"tags", lists(3)}}, 1);
+  const Table table = read({file});
+  EXPECT_THAT(schema_of(table), ElementsAre("a:int64"));
+  EXPECT_THAT(values_of(table, "a"), ElementsAre("1", "2", "3"));
+  EXPECT_THAT(lacking(table), ElementsAre(StartsWith("tags:list<"), "b:binary:row 1 is not UTF-8 text",
+                                          "c:large_binary:row 2 is not UTF-8 text"));
+  // Columns that are not read are not looked at.
+  EXPECT_THAT(lacking(read({file}, only({"a"}))), ElementsAre(StartsWith("tags:list<")));
+}
+
+TEST_P(ColumnarFiles, BytesThatAreNoTextAreRefusedByName) {
+  const auto file = write("named", {{"a", int64s({1, 2})}, {"b", bytes({"ok", "\xFF"})}, {"tags", lists()}});
+  EXPECT_THAT(error_of<DataError>([&] {
+                read({file}, only({"b", "a"}));
+              }),
+              AllOf(StartsWith(file.string() + ": column 'b' has type binary, which SkyRank does not hold"),
+                    HasSubstr("row 1 is not UTF-8 text")));
+  ReadOptions lenient = only({"b", "tags", "a"});
+  lenient.skip_unsupported = true;
+  const Table table = read({file}, lenient);
+  EXPECT_THAT(schema_of(table), ElementsAre("a:int64"));
+  EXPECT_THAT(lacking(table), ElementsAre(StartsWith("tags:list<"), "b:binary:row 1 is not UTF-8 text"));
+}
+
+TEST_P(ColumnarFiles, DictionariesOfBytesThatAreNoTextAreLeftOut) {
+  const ArrayPtr entries = bytes({"ok", "\xFF"});
+  const Table table = read({write("dictionaries", {{"good", dictionary_of(bytes({"x", "y"}), {1, 0, 1})},
+                                                   {"bad", dictionary_of(entries, {0, 0, 1})}})});
+  EXPECT_THAT(schema_of(table), ElementsAre("good:string"));
+  EXPECT_THAT(values_of(table, "good"), ElementsAre("y", "x", "y"));
+  EXPECT_THAT(lacking(table), ElementsAre(AllOf(StartsWith("bad:"), HasSubstr("binary"),
+                                                ::testing::EndsWith("row 2 is not UTF-8 text"))));
+}
+
+TEST_P(ColumnarFiles, AColumnOfBytesIsTextInAllFilesOrInNone) {
+  const auto good = write("good", {{"a", int64s({1})}, {"b", bytes({"ok"})}});
+  const auto text = write("text", {{"a", int64s({2})}, {"b", strings({"fine"})}});
+  const auto bad = write("bad", {{"a", int64s({3})}, {"b", bytes({"\xFF"})}});
+  EXPECT_THAT(values_of(read({good, text}), "b"), ElementsAre("ok", "fine"));
+  for (const auto& files : {std::vector{good, text, bad}, std::vector{bad, text, good}}) {
+    const Table table = read(files);
+    EXPECT_THAT(schema_of(table), ElementsAre("a:int64"));
+    EXPECT_EQ(table.num_rows(), 3);
+    EXPECT_THAT(lacking(table), ElementsAre("b:binary:" + bad.string() + ": row 0 is not UTF-8 text"));
+  }
+}
+
+TEST_P(ColumnarFiles, AFolderGivesNoColumnThatTheFileStoresInAnyType) {
+  std::filesystem::create_directories(folder_.path() / "tags=1");
+  const auto file = write("tags=1/part", {{"a", int64s({1, 2})}, {"tags", lists()}});
+  ReadOptions options;
+  options.folder_root = folder_.path();
+  EXPECT_THAT(error_of<DataError>([&] { read({file}, options); }), HasSubstr("stores a column 'tags', and its folder"));
+}
+
+TEST_P(ColumnarFiles, StringsThatAreNotUtf8AreRefusedWithTheirRow) {
+  const Strings values{"ok", "fine", "\xC3("};
+  const auto refusal = [&](const ArrayPtr& column) {
+    const auto file = write("strings", {{"a", int64s({1, 2, 3})}, {"s", column}}, 2);
+    return error_of<DataError>([&] { read({file}); });
+  };
+  const auto expected = [](const std::string& type) {
+    return AllOf(HasSubstr("strings."), HasSubstr("column 's' has type " + type),
+                 HasSubstr("but row 2 is not valid UTF-8"));
+  };
+  EXPECT_THAT(refusal(strings(values)), expected("string"));
+  EXPECT_THAT(refusal(array_of<arrow::LargeStringBuilder>(values)), expected("large_string"));
+  EXPECT_THAT(refusal(dictionary_of(strings(values), {0, 1, 2})), expected("dictionary<values=string"));
 }
 
 TEST_P(ColumnarFiles, EmptyTables) {

@@ -59,8 +59,10 @@ std::string difference(const Table& table, const Answer& expected) {
 }
 
 Names names_of_engine(bool cuda) {
-  Names names{.algorithms = {}, .rules = {}, .cuda = cuda};
-  for (const AlgorithmInfo& algorithm : algorithms()) names.algorithms.push_back(algorithm.name);
+  Names names{.skyline_algorithms = {}, .topk_algorithms = {}, .rules = {}, .cuda = cuda};
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    (algorithm.problem == "skyline" ? names.skyline_algorithms : names.topk_algorithms).push_back(algorithm.name);
+  }
   for (const RuleInfo& rule : rules()) names.rules.push_back(rule.name);
   return names;
 }

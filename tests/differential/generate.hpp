@@ -42,7 +42,8 @@ Input random_input(Random& random, std::int64_t max_rows);
 Table stored(const Input& input, Random& random);
 
 struct Names {
-  std::vector<std::string> algorithms;
+  std::vector<std::string> skyline_algorithms;
+  std::vector<std::string> topk_algorithms;
   std::vector<std::string> rules;
   bool cuda = false;
 };

@@ -283,9 +283,16 @@ class Generator {
     }
   }
 
-  Path path(const Query& /*query*/) {
+  /// An algorithm for one of the query's problems; empty where it has none.
+  std::string algorithm(const Query& query) {
+    if (!query.prefer && query.rank_by.empty()) return {};
+    const bool skyline = query.prefer && (query.rank_by.empty() || random_.chance(50));
+    return random_.one_of(skyline ? names_.skyline_algorithms : names_.topk_algorithms);
+  }
+
+  Path path(const Query& query) {
     Path path;
-    if (random_.chance(15)) path.algorithm = random_.one_of(names_.algorithms);
+    if (random_.chance(15)) path.algorithm = algorithm(query);
     if (names_.cuda && path.algorithm.empty() && random_.chance(25)) path.device = "cuda";
     if (random_.chance(30)) {
       const int percent = random_.chance(20) ? 100 : 20;

@@ -111,7 +111,8 @@ std::string applied(const Result& result, const std::string& rule) {
 /// On the GPU by its algorithms alone, where the planner may choose among devices.
 Query on_gpu(Query query, std::vector<std::string> without = {}) {
   Using path;
-  path.algorithms = {"cuda-sampled-threshold", "cuda-blocked-bitmap"};
+  if (!query.ranking.empty()) path.algorithms.emplace_back("cuda-sampled-threshold");
+  if (query.preference) path.algorithms.emplace_back("cuda-blocked-bitmap");
   path.without = std::move(without);
   return query.using_path(path);
 }

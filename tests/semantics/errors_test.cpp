@@ -58,6 +58,40 @@ TEST(Errors, AnUnknownParameter) {
   expect_refused<BindError>(from().rank_by({low("price")}).using_path(path), "no_such_parameter");
 }
 
+TEST(Errors, AForcedNameThatTheQueryCannotUse) {
+  const Using heap{.algorithms = {"heap"}, .parameters = {}};
+  expect_refused<BindError>(from().prefer(low("price")).using_path(heap), "'heap' is a top-k algorithm, for 'rank_by'");
+  const Using bnl{.algorithms = {"bnl"}, .parameters = {}};
+  expect_refused<BindError>(from().rank_by({low("price")}).using_path(bnl),
+                            "'bnl' is a skyline algorithm, for 'prefer'");
+}
+
+/// The place and the message of the error of a query over a table made without its columns `tags` and `n`.
+std::string error_over_lacking(const Query& query) {
+  const Table lacking = table().with_unsupported(
+      {{.name = "tags", .type = "list<int64>"}, {.name = "n", .type = "binary", .reason = "row 0 is not UTF-8 text"}});
+  try {
+    Engine().run(query, lacking);
+    return {};
+  } catch (const BindError& error) {
+    return error.what();
+  }
+}
+
+TEST(Errors, AColumnThatTheTableLacksForItsType) {
+  EXPECT_EQ(error_over_lacking(from().rank_by({low("price")})), "");
+  const std::string refusal = "column 'tags' has type list<int64>, which skyrank cannot read";
+  EXPECT_EQ(error_over_lacking(from().rank_by({low("price + tags")})), "expression:1:9: " + refusal);
+  EXPECT_EQ(error_over_lacking(from().where("price > 1 and tags is null").rank_by({low("price")})),
+            "expression:1:15: " + refusal);
+  EXPECT_EQ(error_over_lacking(from().rank_by({low(Expression::column("tags"))})), refusal);
+  EXPECT_EQ(error_over_lacking(from().group_by({"tags"}).aggregate({count("c")})), "expression:1:1: " + refusal);
+  EXPECT_EQ(error_over_lacking(from().prefer(low("n"))),
+            "expression:1:1: column 'n' has type binary, which skyrank cannot read: row 0 is not UTF-8 text");
+  // The ranking is by the aggregate of that name.
+  EXPECT_EQ(error_over_lacking(from().group_by({"city"}).aggregate({count("n")}).rank_by({low("n")})), "");
+}
+
 TEST(Errors, AnEngineOfNegativeThreads) {
   EXPECT_THROW(Engine(EngineOptions{.threads = -1, .device = DeviceChoice::automatic}), Error);
 }

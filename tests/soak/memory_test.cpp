@@ -138,7 +138,7 @@ TEST_P(MemoryLimit, OfTheEngineIsKeptAndReported) {
         continue;
       }
       EXPECT_EQ(*rows, expected);
-      // What one query took is given back: later ones have as much. Several threads need some buffers more or less.
+      // Later queries have as much memory, as each gives back what it took. Several threads vary by some buffers.
       const std::size_t enough = limit + (threads > 1 ? kNotCounted : 0);
       const Engine engine_again({.threads = threads, .memory_bytes = enough});
       for (int i = 0; i < 4; ++i) EXPECT_TRUE(answer_within(enough, engine_again, query, table)) << enough;

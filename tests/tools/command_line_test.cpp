@@ -359,6 +359,33 @@ queries:
   EXPECT_EQ(queries[1]["error"]["line"], 6);
 }
 
+TEST_F(CommandLine, NamesTheColumnsThatItLeavesOutOnceATable) {
+  const std::string data = std::string(SKYRANK_SOURCE_DIR) + "/tests/golden/errors/data/";
+  const std::string batch = folder_.write(
+      "lacking.yaml", "version: 1\ntables:\n  n: {file: " + data + "nested.parquet}\n  b: {file: " + data +
+                          "binary.parquet}\nqueries:\n"
+                          "  - {name: all, from: n, rank_by: {low: a}}\n"
+                          "  - {name: again, from: n, rank_by: {high: a}}\n"
+                          "  - {name: few, from: n, rank_by: {low: a}, select: [a]}\n"
+                          "  - {name: bytes, from: b, rank_by: {low: a}}\n");
+  const std::string nested =
+      "skyrank: warning: " + batch +
+      ":6:5: left out of n: l (list<element: int64>), s (struct<x: int64>), m (map<string, int64 "
+      "('m')>): skyrank cannot read their types\n";
+  const std::string binary =
+      "skyrank: warning: " + batch +
+      ":9:5: left out of b: geom (binary; row 1 is not UTF-8 text): skyrank cannot read its type\n";
+  const Outcome run = run_skyrank({"run", batch});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.err, nested + binary);
+  EXPECT_THAT(run.out, AllOf(HasSubstr("row  a"), Not(HasSubstr("geom"))));
+  EXPECT_EQ(run_skyrank({"explain", batch}).err, nested + binary);
+  // A check reads no values, so it does not know whether bytes are text.
+  const Outcome check = run_skyrank({"check", batch});
+  EXPECT_EQ(check.status, 0);
+  EXPECT_EQ(check.err, nested);
+}
+
 TEST_F(CommandLine, ExplainsWithoutRunning) {
   const Outcome outcome = run_skyrank({"explain", batch_});
   EXPECT_EQ(outcome.status, 0);

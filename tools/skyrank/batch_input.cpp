@@ -13,8 +13,10 @@
 
 #include "datasets/files.hpp"
 #include "datasets/source.hpp"
+#include "engine/query/bound.hpp"
 #include "engine/text.hpp"
 #include "tools/skyrank/progress.hpp"
+#include "tools/skyrank/report.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -165,30 +167,6 @@ std::size_t shared_key_bytes(const Batch& batch) {
   return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / kShare : 0;
 }
 
-void refuse_unsupported(const Query& query, const datasets::ColumnNames& names) {
-  if (names.unsupported.empty()) return;
-  std::vector<std::string> unsupported;
-  for (const auto& column : names.unsupported) unsupported.push_back(column.name);
-  Query explicit_query = query;
-  // Selecting every column names none.
-  if (query.selection.empty()) explicit_query.selection = {{"none", Expression("0")}};
-  const auto named = Engine::columns_read(explicit_query, unsupported);
-  if (named.empty()) return;
-  const auto column = std::ranges::find(names.unsupported, named.front(), &datasets::UnsupportedColumn::name);
-  throw BindError(fmt::format("column '{}' has type {}, which skyrank cannot read", column->name, column->type),
-                  query.location);
-}
-
-std::string left_out(const Query& query, const datasets::ColumnNames& names) {
-  if (names.unsupported.empty() || !query.selection.empty() || !query.group_columns.empty()) return {};
-  std::string list;
-  for (const auto& column : names.unsupported) {
-    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", column.name, column.type);
-  }
-  return fmt::format("left out of {}: {}: skyrank cannot read {}", query.table, list,
-                     names.unsupported.size() == 1 ? "its type" : "their types");
-}
-
 InputTables::InputTables(const Batch& batch, int threads, Console& console, Signals& signals)
     : batch_(batch), threads_(threads), console_(console), signals_(signals), pipes_(datasets::make_pipe_cache()) {
   for (const Query& query : batch.queries) ++entries_[query.table].queries_left;
@@ -205,14 +183,13 @@ InputTable InputTables::get(const Query& query) {
     entry.failure = std::current_exception();
     throw;
   }
-  refuse_unsupported(query, *entry.column_names);
-  const std::string note = left_out(query, *entry.column_names);
-  if (!note.empty() && !std::exchange(entry.told_left_out, true)) console_.warn(note);
+  query::refuse_unsupported(query, entry.column_names->unsupported);
   // Says which names do not exist while all that do are at hand.
   Engine::columns_read(query, entry.column_names->names);
   InputTable input;
   if (!entry.table) input.read_ms = read(query.table, entry);
   input.table = *entry.table;
+  print_left_out(console_, query, input.table, entry.told_left_out);
   input.later_queries = entry.queries_left;
   if (entry.queries_left == 0) entry.table.reset();
   return input;
@@ -243,6 +220,7 @@ Table InputTables::load(const TableSource& source, const std::vector<std::string
   Progress progress(console_, (source.generator ? "generating " : "reading ") + source.name);
   datasets::LoadOptions options;
   options.columns = columns_needed(source.name, column_names);
+  options.skip_unsupported = true;  // queries that name one are refused with the place
   options.threads = threads_;
   options.stop = signals_.stop_token();
   options.pipes = pipes_;

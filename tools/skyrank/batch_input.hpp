@@ -34,13 +34,6 @@ std::size_t shared_key_bytes(const Batch& batch);
 /// generate.rows, generate.dims, generate.seed. A relative file is relative to the current folder.
 void apply_setting(Batch& batch, const std::string& setting);
 
-/// BindError where a query names a column that its table has in a type that cannot be read.
-void refuse_unsupported(const Query& query, const datasets::ColumnNames& names);
-
-/// Returns "left out of t: l (list<int64>), ..." for a query that selects every column of a table which has some that
-/// cannot be read; empty otherwise.
-std::string left_out(const Query& query, const datasets::ColumnNames& names);
-
 /// A table as one query gets it.
 struct InputTable {
   Table table;

@@ -20,11 +20,6 @@ class Schemas {
   Schemas(const Batch& batch, Console& console, Signals& signals)
       : batch_(batch), console_(console), signals_(signals) {}
 
-  const datasets::ColumnNames& names(const std::string& name) {
-    if (const auto known = names_.find(name); known != names_.end()) return known->second;
-    return names_.emplace(name, datasets::column_names(batch_.table(name), batch_.directory)).first->second;
-  }
-
   const Table& get(const std::string& name) {
     if (const auto known = schemas_.find(name); known != schemas_.end()) return known->second;
     signals_.check();
@@ -41,7 +36,6 @@ class Schemas {
   Signals& signals_;
   std::shared_ptr<datasets::PipeCache> pipes_ = datasets::make_pipe_cache();
   std::map<std::string, Table> schemas_;
-  std::map<std::string, datasets::ColumnNames> names_;
 };
 
 }  // namespace
@@ -53,13 +47,15 @@ int check(const CheckArguments& arguments, Console& console, Signals& signals) {
   Schemas schemas(batch, console, signals);
   ErrorReport errors(console);
   Json results = Json::array();
+  std::map<std::string, bool> told_left_out;
   std::int64_t correct = 0;
   for (const Query& query : batch.queries) {
     Json result = {{"name", query.name}, {"table", query.table}};
     print_warnings(console, query);
     try {
-      refuse_unsupported(query, schemas.names(query.table));
-      engine.check(query, schemas.get(query.table));
+      const Table& schema = schemas.get(query.table);
+      print_left_out(console, query, schema, told_left_out[query.table]);
+      engine.check(query, schema);
       ++correct;
     } catch (const CancelledError&) {
       throw;

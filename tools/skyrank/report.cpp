@@ -4,6 +4,7 @@
 #include <ostream>
 #include <skyrank/warnings.hpp>
 #include <streambuf>
+#include <utility>
 
 #include "datasets/writer.hpp"
 
@@ -76,6 +77,11 @@ void ErrorReport::add(const std::exception& error) {
 
 void print_warnings(Console& console, const Query& query) {
   for (const Warning& warning : warnings_of(query)) console.warn(to_string(warning));
+}
+
+void print_left_out(Console& console, const Query& query, const Table& table, bool& told) {
+  const auto warning = left_out_columns(query, table);
+  if (warning && !std::exchange(told, true)) console.warn(to_string(*warning));
 }
 
 std::string with_separators(std::int64_t number) {

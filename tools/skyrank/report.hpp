@@ -29,10 +29,13 @@ class ErrorReport {
   ExitStatus status_ = success;
 };
 
-/// 1234567 as "1,234,567".
 /// Prints what is odd about a query to standard error.
 void print_warnings(Console& console, const Query& query);
 
+/// Warns of columns that the answer lacks, unless a query over the same table has done so; `told` keeps that.
+void print_left_out(Console& console, const Query& query, const Table& table, bool& told);
+
+/// Returns 1234567 as "1,234,567".
 std::string with_separators(std::int64_t number);
 
 /// "1 row", "1,234 rows".

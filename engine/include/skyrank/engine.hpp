@@ -21,8 +21,8 @@ namespace skyrank {
 struct EngineOptions {
   int threads = 0;                                ///< 0: all cores the process may use
   DeviceChoice device = DeviceChoice::automatic;  ///< the device for queries that do not force one
-  /// The profile that `skyrank calibrate` made of this machine. None: the user's own if there is one that fits,
-  /// otherwise the built-in one, with a warning if there is one that does not fit. An empty path: the built-in one.
+  /// The profile that `skyrank calibrate` wrote on this machine. None: the user's own if it fits the machine, otherwise
+  /// the built-in prices, with a warning if the user's own does not fit. An empty path: the built-in prices.
   std::optional<std::filesystem::path> profile = {};
   /// Rules of the planner, by the names of rules(), that are off for all queries.
   std::vector<std::string> without = {};
@@ -86,8 +86,8 @@ class SKYRANK_EXPORT Engine {
   /// Moves the engine; no call of either may be under way.
   Engine& operator=(Engine&&) noexcept;
 
-  /// Returns what the engine found wrong when it was made and does without, such as a damaged profile of the user: one
-  /// text each, which names the file.
+  /// Returns problems that the constructor found and the engine works around, such as a damaged profile of the user:
+  /// one text each, which names the file. For what is odd about a query see warnings_of() in warnings.hpp.
   const std::vector<std::string>& warnings() const;
 
   /// Runs a query over a table (the query's table name does not matter here).

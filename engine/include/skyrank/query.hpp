@@ -41,9 +41,10 @@ struct SelectItem {
 /// The device that a query runs on. The planner decides where it is automatic.
 enum class DeviceChoice { automatic, cpu, cuda };
 
-/// A forced path, for experiments and tests. Empty means: the planner decides.
+/// A forced path, for experiments and tests. Empty means: the planner decides. A name that no part of the query can use
+/// is a BindError: skyline algorithms and their parameters need `prefer`, top-k algorithms and theirs `rank_by`.
 struct Using {
-  std::vector<std::string> algorithms;             ///< names of the registry; at most one a problem kind
+  std::vector<std::string> algorithms;  ///< names of the registry; of several for one problem, the planner chooses
   DeviceChoice device = DeviceChoice::automatic;   ///< the device to run on
   std::map<std::string, std::int64_t> parameters;  ///< values of the algorithms' parameters, by name
   std::vector<std::string> without = {};           ///< rules of the planner that are off for this query

@@ -130,6 +130,15 @@ class SKYRANK_EXPORT Column {
   ColumnData data_;
 };
 
+/// A column that the source of a table has and the table lacks, because SkyRank cannot read it.
+struct UnsupportedColumn {
+  std::string name;
+  std::string type;         ///< in the words of the source's format, such as list<int64>
+  std::string reason = {};  ///< empty where the type alone is the reason
+
+  bool operator==(const UnsupportedColumn&) const = default;
+};
+
 /// An immutable set of equally long columns with distinct names. Copies share memory. Thread-safe to read.
 class SKYRANK_EXPORT Table {
  public:
@@ -153,12 +162,19 @@ class SKYRANK_EXPORT Table {
   /// Index of a column, or nothing.
   std::optional<int> find(std::string_view name) const;
 
+  /// Returns the same table with a list of the columns that its source has besides. A query that names one of them is a
+  /// BindError that tells its type; see also `left_out_columns`.
+  Table with_unsupported(std::vector<UnsupportedColumn> columns) const;
+  /// Returns the columns that the table's source has besides.
+  const std::vector<UnsupportedColumn>& unsupported() const noexcept { return unsupported_; }
+
  private:
   struct Kept;
   friend struct KeptAccess;
 
   std::int64_t rows_ = 0;
   std::vector<Column> columns_;
+  std::vector<UnsupportedColumn> unsupported_;
   std::shared_ptr<Kept> kept_;  // the engine's own: what queries keep of the rows; null without columns
 };
 

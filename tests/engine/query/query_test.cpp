@@ -178,6 +178,23 @@ TEST(Warnings, ComparisonsWithNullOfferTheTest) {
   EXPECT_TRUE(warnings_of(Query::from("t").where("a is null and b in [1, null]").rank_by({low("b")})).empty());
 }
 
+TEST(Warnings, ColumnsThatAnAnswerWithEveryColumnLacks) {
+  const Table whole({Column::own("a", std::vector<std::int64_t>{1})});
+  const Table table = whole.with_unsupported(
+      {{.name = "l", .type = "list<int64>"}, {.name = "g", .type = "binary", .reason = "row 3 is not UTF-8 text"}});
+  Query every = Query::from("t").where("a = null").rank_by({low("a")});
+  every.location = {.source = "batch.yaml", .line = 4, .column = 5};
+  const auto warnings = warnings_of(every, table);
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_EQ(warnings[0], warnings_of(every).front());
+  EXPECT_EQ(to_string(warnings[1]),
+            "batch.yaml:4:5: left out of t: l (list<int64>), g (binary; row 3 is not UTF-8 text): skyrank cannot read "
+            "their types");
+  EXPECT_FALSE(left_out_columns(every, whole));
+  EXPECT_FALSE(left_out_columns(Query(every).select({"a"}), table));
+  EXPECT_FALSE(left_out_columns(Query::from("t").group_by({"a"}).aggregate({count("n")}), table));
+}
+
 TEST(Preference, DeepNestingIsRefused) {
   Preference deep = low("a");
   for (int i = 0; i < 63; ++i) deep = inverse(std::move(deep));

@@ -199,11 +199,15 @@ arrow::MemoryPool* decoding_pool(std::uint64_t file_bytes) {
   return pool;
 }
 
+bool is_out_of_memory(const arrow::Status& status) {
+  return status.IsOutOfMemory() || status.message().find("std::bad_alloc") != std::string::npos;
+}
+
 void check(const arrow::Status& status, const std::string& name, const std::string& what) {
   if (status.ok()) return;
   if (status.IsCancelled()) throw CancelledError("reading " + name + " was cancelled");
   const std::string message = name + ": " + what + ": " + status.message();
-  if (status.IsOutOfMemory()) throw ResourceError(name + ": out of memory: " + status.message());
+  if (is_out_of_memory(status)) throw ResourceError(name + ": out of memory: " + status.message());
   if (arrow::internal::ErrnoFromStatus(status) != 0) throw ResourceError(message);
   throw DataError(message);
 }

@@ -142,10 +142,10 @@ TablePtr read_columnar(const InputFile& file, const std::vector<std::string>& co
 }
 
 TablePtr read_text(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
-                   Rows rows, const GivenTypes& given, const BytesRead& on_read) {
+                   Rows rows, const GivenTypes& given, ReadMeter& meter) {
   ReadOptions narrowed = options;
   narrowed.columns = columns;
-  TablePtr table = csv_table(file.text(file.data->content(options.threads)), narrowed, given, on_read);
+  TablePtr table = csv_table(file.text(file.data->content(options.threads)), narrowed, given, meter);
   return rows == Rows::all ? table : table->Slice(0, 0);
 }
 
@@ -176,8 +176,12 @@ ColumnNames with_folders(ColumnNames names, const FolderColumns& folders) {
 class Concatenation {
  public:
   Concatenation(std::vector<InputFile> files, const ReadOptions& options, Rows rows)
-      : files_(std::move(files)), options_(options), rows_(rows), folders_(folders_of(files_)) {
-    for (const InputFile& file : files_) bytes_total_ += file.data->size();
+      : files_(std::move(files)),
+        options_(options),
+        rows_(rows),
+        folders_(folders_of(files_)),
+        meter_(options.progress) {
+    for (const InputFile& file : files_) meter_.expect(file.data->size());
     const ColumnNames names = names_in(files_.front(), options);
     for (std::size_t i = 1; i < files_.size(); ++i) refuse_other_names(names, i);
     refuse_stored_names(folders_, names, files_.front().name);
@@ -187,17 +191,12 @@ class Concatenation {
   }
 
   TablePtr table() {
-    std::uint64_t bytes_before = 0;
     for (const InputFile& file : files_) {
-      const TablePtr stored = read_unchanged(file, [&] {
-        return file.is_text() ? read_text(file, stored_columns_, options_, rows_, {}, progress())
-                              : read_columnar(file, stored_columns_, options_, rows_, progress());
+      const TablePtr stored = metered(file, [&] {
+        return file.is_text() ? read_text(file, stored_columns_, options_, rows_, {}, meter_)
+                              : read_columnar(file, stored_columns_, options_, rows_, on_read());
       });
       tables_.push_back(with_folder_columns(stored, tables_.size()));
-      bytes_before += file.data->size();
-      // Columns that are not read, and columns that are read twice.
-      bytes_done_ = bytes_before;
-      report();
     }
     if (tables_.size() == 1) return tables_.front();
     for (std::size_t c = 0; c < columns_.size(); ++c) unify(static_cast<int>(c));
@@ -238,16 +237,20 @@ class Concatenation {
     return all;
   }
 
-  BytesRead progress() {
+  BytesRead on_read() {
     if (!options_.progress) return {};
-    return [this](std::uint64_t bytes) {
-      bytes_done_ += bytes;
-      report();
-    };
+    return [this](std::uint64_t bytes) { meter_.add(bytes); };
   }
 
-  void report() {
-    if (options_.progress) options_.progress(std::min(bytes_done_, bytes_total_), bytes_total_);
+  /// Reads a file whose size the meter expects. At the end all of it counts as done, also columns that are not read,
+  /// and nothing more, also where columns were read twice.
+  template <class Read>
+  TablePtr metered(const InputFile& file, Read read) {
+    const std::uint64_t begin = meter_.done();
+    const std::uint64_t expected = meter_.total();
+    TablePtr table = read_unchanged(file, read);
+    meter_.set_done(begin + file.data->size() + meter_.total() - expected);
+    return table;
   }
 
   /// Gives a column the same type in all files.
@@ -316,11 +319,11 @@ class Concatenation {
   }
 
   /// Text is read again, as its spelling says more than the narrower type that it got.
-  ValuesPtr retyped(const InputFile& file, const std::string& column, const ValuesPtr& values,
-                    const TypePtr& type) const {
+  ValuesPtr retyped(const InputFile& file, const std::string& column, const ValuesPtr& values, const TypePtr& type) {
     if (!file.is_text()) return convert(values, type, file.name, column);
-    const TablePtr table = read_unchanged(file, [&] {
-      return read_text(file, {column}, options_, rows_, {{column, type}}, {});
+    meter_.expect(file.data->size());
+    const TablePtr table = metered(file, [&] {
+      return read_text(file, {column}, options_, rows_, {{column, type}}, meter_);
     });
     return table->column(0);
   }
@@ -343,8 +346,7 @@ class Concatenation {
   std::vector<std::string> columns_;
   std::vector<std::string> stored_columns_;  // the columns that are read from files
   std::vector<TablePtr> tables_;
-  std::uint64_t bytes_total_ = 0;
-  std::uint64_t bytes_done_ = 0;
+  ReadMeter meter_;
 };
 
 ReadOptions with_pipes(ReadOptions options) {
@@ -391,7 +393,8 @@ Table read_csv(std::string_view text, const std::string& name, const ReadOptions
   const CsvText csv{std::make_shared<arrow::Buffer>(reinterpret_cast<const std::uint8_t*>(text.data()),
                                                     static_cast<std::int64_t>(text.size())),
                     name, ','};
-  return to_skyrank(csv_table(csv, options, {}, {}), name);
+  ReadMeter unheard({});
+  return to_skyrank(csv_table(csv, options, {}, unheard), name);
 }
 
 }  // namespace skyrank::datasets

@@ -266,20 +266,22 @@ std::shared_ptr<arrow::Buffer> DataFile::prefix(std::int64_t bytes) {
 std::shared_ptr<arrow::Buffer> DataFile::content(int threads) {
   if (piped_ != nullptr) return piped_;
   reopen();
-  auto buffer = arrow::AllocateBuffer(version_->size);
-  check(buffer.status(), name_, "memory for its content");
-  std::uint8_t* bytes = (*buffer)->mutable_data();
-  const std::int64_t chunks = (version_->size + kChunk - 1) / kChunk;
-  const auto read_chunk = [&](int chunk) -> arrow::Status {
+  const std::int64_t size = version_->size;
+  auto allocated = arrow::AllocateBuffer(size);
+  check(allocated.status(), name_, "memory for its content");
+  std::shared_ptr<arrow::Buffer> buffer = *std::move(allocated);
+  // By value: where the pool fails to take a task, those that it took before outlive this call.
+  const auto read_chunk = [buffer, size, file = descriptor_, stop = stop_](int chunk) -> arrow::Status {
     const std::int64_t begin = chunk * kChunk;
-    const std::int64_t size = std::min(kChunk, version_->size - begin);
-    ARROW_ASSIGN_OR_RAISE(const bool complete, read_range(descriptor_->get(), begin, size, bytes + begin, stop_));
+    ARROW_ASSIGN_OR_RAISE(const bool complete, read_range(file->get(), begin, std::min(kChunk, size - begin),
+                                                          buffer->mutable_data() + begin, stop));
     return complete ? arrow::Status::OK() : arrow::Status::Invalid("it became shorter");
   };
-  const arrow::Status read = arrow::internal::OptionalParallelFor(threads != 1, static_cast<int>(chunks), read_chunk);
+  const auto chunks = static_cast<int>((size + kChunk - 1) / kChunk);
+  const arrow::Status read = arrow::internal::OptionalParallelFor(threads != 1, chunks, read_chunk);
   check_unchanged();
   check(read, name_, "content");
-  return *std::move(buffer);
+  return buffer;
 }
 
 std::shared_ptr<arrow::io::RandomAccessFile> DataFile::reader(BytesRead on_read) {

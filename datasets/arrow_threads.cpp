@@ -6,10 +6,12 @@
 #include <arrow/util/thread_pool.h>
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <mutex>
 #include <skyrank/error.hpp>
 #include <system_error>
+#include <thread>
 
 #include "engine/threads.hpp"
 
@@ -65,6 +67,16 @@ int prepare_arrow_threads(int threads) {
   const int used = std::min(wanted, started);
   if (threads > 1) check_pool(arrow::SetCpuThreadPoolCapacity(used));
   return used;
+}
+
+bool arrow_tasks_have_ended() {
+  constexpr std::chrono::milliseconds kPause{1};
+  constexpr int kPauses = 100;
+  for (int i = 0; i < kPauses; ++i) {
+    if (arrow::internal::GetCpuThreadPool()->GetNumTasks() == 0) return true;
+    std::this_thread::sleep_for(kPause);
+  }
+  return false;
 }
 
 void require_csv_thread(const std::string& file) {

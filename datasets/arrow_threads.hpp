@@ -9,6 +9,10 @@ namespace skyrank::datasets {
 /// needs them. The pools are those of the whole process.
 int prepare_arrow_threads(int threads);
 
+/// Waits until Arrow's pool has no task, and returns false if it still has some after a tenth of a second. A call of
+/// Arrow's that ends in an exception leaves its tasks there, and they use what the call was given.
+bool arrow_tasks_have_ended();
+
 /// Arrow's CSV reader starts a thread of its own where it uses no pool. ResourceError where none can be started.
 void require_csv_thread(const std::string& file);
 

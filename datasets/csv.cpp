@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <skyrank/error.hpp>
 #include <utility>
 
@@ -33,6 +34,9 @@ using IndexTypes = std::map<std::size_t, TypePtr>;
 constexpr std::int64_t kFirstBlock = std::int64_t{1} << 20;
 constexpr std::int64_t kLargestBlock = std::int64_t{1} << 30;
 constexpr std::int64_t kBlockGrowth = 16;
+
+constexpr const char* kReadNearest =
+    "; write its large integers with a decimal point or an exponent to read the nearest float64";
 
 /// Meaning of a quoted field that is spelled as NULL is.
 enum class Quoted { never_null, may_be_null };
@@ -125,8 +129,8 @@ std::vector<std::size_t> wanted_indices(const CsvText& text, const CsvLayout& la
   return indices;
 }
 
-// A column of integers that int64 holds is never inferred as float64 (but for a plus sign), so digits can only be lost
-// where a value is this large.
+// Digits of an integer can only be lost where a value is this large. Arrow infers float64 for integers beside floats,
+// for those beyond int64, and for those with a plus sign.
 bool may_have_lost_digits(const arrow::ChunkedArray& values) {
   for (const auto& chunk : values.chunks()) {
     const auto& doubles = static_cast<const arrow::DoubleArray&>(*chunk);
@@ -141,16 +145,38 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const std::shared_ptr<ar
                                                         const arrow::csv::ReadOptions& reading,
                                                         const arrow::csv::ParseOptions& parsing,
                                                         const arrow::csv::ConvertOptions& converting) {
-  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::csv::TableReader::Make(arrow::io::default_io_context(), blocks,
-                                                                         reading, parsing, converting));
-  return reader->Read();
+  using Reader = std::shared_ptr<arrow::csv::TableReader>;
+  ARROW_ASSIGN_OR_RAISE(Reader made, arrow::csv::TableReader::Make(arrow::io::default_io_context(), blocks, reading,
+                                                                   parsing, converting));
+  auto reader = std::make_unique<Reader>(std::move(made));
+  try {
+    return (*reader)->Read();
+  } catch (...) {
+    // Its destructor would wait without end for the task that the pool had no memory to take.
+    static_cast<void>(reader.release());
+    throw;
+  }
 }
+
+/// Closes a stream also where its reader ends in an exception: tasks that the reader leaves behind hold blocks of it,
+/// and must not tell a listener that is gone.
+class ClosedAtEnd {
+ public:
+  explicit ClosedAtEnd(std::shared_ptr<arrow::io::InputStream> stream) : stream_(std::move(stream)) {}
+  ~ClosedAtEnd() { static_cast<void>(stream_->Close()); }
+  ClosedAtEnd(const ClosedAtEnd&) = delete;
+  ClosedAtEnd& operator=(const ClosedAtEnd&) = delete;
+  const std::shared_ptr<arrow::io::InputStream>& stream() const { return stream_; }
+
+ private:
+  std::shared_ptr<arrow::io::InputStream> stream_;
+};
 
 /// One CSV text on its way into Arrow columns. Arrow knows the columns by their number.
 class CsvReading {
  public:
-  CsvReading(const CsvText& text, const ReadOptions& options, const BytesRead& on_read)
-      : text_(text), options_(options), on_read_(on_read), layout_(layout_of(text, options)) {
+  CsvReading(const CsvText& text, const ReadOptions& options, ReadMeter& meter)
+      : text_(text), options_(options), meter_(meter), layout_(layout_of(text, options)) {
     // From the header's line break on, an empty line to Arrow: it drops a byte order mark at the start of what it is
     // given, which after a header is data.
     const std::size_t begin = layout_.shape.data_begin - (layout_.has_rows && layout_.shape.data_begin > 0 ? 1 : 0);
@@ -224,7 +250,8 @@ class CsvReading {
       places.push_back(k);
       candidates.push_back(indices[k]);
     }
-    const std::vector<bool> chosen = has_quoted_empty_only(text_, layout_.shape, candidates, null_spellings(options_));
+    const std::vector<bool> chosen =
+        has_quoted_empty_only(text_, layout_.shape, candidates, null_spellings(options_), meter_);
     std::vector<std::size_t> again;
     std::vector<std::size_t> again_places;
     for (std::size_t n = 0; n < candidates.size(); ++n) {
@@ -247,10 +274,17 @@ class CsvReading {
 
   std::vector<ValuesPtr> parse(const std::vector<std::size_t>& indices, const IndexTypes& types, Quoted quoted) {
     if (!layout_.has_rows) return empty_columns(indices, types);
+    const auto bytes = static_cast<std::uint64_t>(data_->size());
+    if (std::exchange(has_parsed_, true)) meter_.expect(bytes);
+    MeteredPass pass(meter_, bytes);
     const std::int64_t enough = std::min(kLargestBlock, data_->size() + 1);
     for (std::int64_t block = std::min(kFirstBlock, enough);; block = std::min(block * kBlockGrowth, enough)) {
       auto result = try_parse(indices, types, static_cast<std::int32_t>(block), quoted);
-      if (result.ok()) return (*result)->columns();
+      if (result.ok()) {
+        pass.finish();
+        return (*result)->columns();
+      }
+      pass.restart();
       const bool too_long = result.status().message().find("straddling object") != std::string::npos;
       if (!too_long || block == enough) explain(result.status(), indices, types, too_long);
     }
@@ -285,10 +319,8 @@ class CsvReading {
     converting.quoted_strings_can_be_null = quoted == Quoted::may_be_null;
     for (const std::size_t i : indices) converting.include_columns.push_back(std::to_string(i));
     for (const auto& [i, type] : types) converting.column_types.emplace(std::to_string(i), type);
-    const auto blocks = open_blocks(data_, on_read_);
-    auto table = read_table(blocks, reading, parsing, converting);
-    ARROW_RETURN_NOT_OK(blocks->Close());
-    return table;
+    const ClosedAtEnd blocks(open_blocks(data_, [this](std::uint64_t bytes) { meter_.add(bytes); }));
+    return read_table(blocks.stream(), reading, parsing, converting);
   }
 
   [[noreturn]] void explain(const arrow::Status& status, const std::vector<std::size_t>& indices,
@@ -333,24 +365,30 @@ class CsvReading {
     }
   }
 
-  /// Null where the column is one of floats.
+  /// Returns null where the column is one of floats. DataError where no type holds all its integers exactly.
   TypePtr exact_integer(std::size_t index) {
     const std::string& name = layout_.names[index];
-    const NumberSpelling spelling = spelling_of_numbers(text_, layout_.shape, index, name, null_spellings(options_));
-    if (!spelling.integers_only) return nullptr;
-    if (spelling.fit_uint64) return arrow::uint64();
-    throw DataError("column '" + name + "' holds integers that neither int64 nor uint64 holds together, such as " +
-                        spelling.beyond_int64 +
-                        "; write one with an exponent or a decimal point to read them all as float64",
-                    {text_.name, spelling.line, 0});
+    const NumberSpelling spelling =
+        spelling_of_numbers(text_, layout_.shape, index, name, null_spellings(options_), meter_);
+    if (spelling.integers_only && spelling.fit_uint64) return arrow::uint64();
+    if (spelling.integers_only) {
+      throw DataError("column '" + name + "' holds integers that neither int64 nor uint64 holds together, such as " +
+                          spelling.beyond_int64 + kReadNearest,
+                      {text_.name, spelling.line, 0});
+    }
+    if (spelling.inexact.empty()) return nullptr;
+    throw DataError("column '" + name + "' holds floats and the integer " + spelling.inexact +
+                        ", which float64 does not hold exactly" + kReadNearest,
+                    {text_.name, spelling.inexact_line, 0});
   }
 
   const CsvText& text_;
   const ReadOptions& options_;
-  const BytesRead& on_read_;
+  ReadMeter& meter_;
   CsvLayout layout_;
   std::shared_ptr<arrow::Buffer> data_;
   bool has_quotes_ = false;
+  bool has_parsed_ = false;
 };
 
 }  // namespace
@@ -374,8 +412,8 @@ std::optional<std::vector<std::string>> csv_names_from_prefix(const CsvText& pre
 }
 
 std::shared_ptr<arrow::Table> csv_table(const CsvText& text, const ReadOptions& options, const GivenTypes& given,
-                                        const BytesRead& on_read) {
-  return CsvReading(text, options, on_read).table(given);
+                                        ReadMeter& meter) {
+  return CsvReading(text, options, meter).table(given);
 }
 
 }  // namespace skyrank::datasets

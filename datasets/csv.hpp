@@ -35,8 +35,9 @@ std::vector<std::string> csv_names(const CsvText& text, const ReadOptions& optio
 std::optional<std::vector<std::string>> csv_names_from_prefix(const CsvText& prefix, const ReadOptions& options);
 
 /// The columns of `options.columns` in that order, or all, in normal types; those without any value have Arrow's null
-/// type. Types are inferred from all values of a column but for `given` ones.
+/// type. Types are inferred from all values of a column but for `given` ones. `meter` expects the text once; it is told
+/// of every further walk over it.
 std::shared_ptr<arrow::Table> csv_table(const CsvText& text, const ReadOptions& options, const GivenTypes& given,
-                                        const BytesRead& on_read);
+                                        ReadMeter& meter);
 
 }  // namespace skyrank::datasets

@@ -3,6 +3,7 @@
 #include <arrow/util/utf8.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -39,6 +40,19 @@ bool fits(std::string_view integer) {
   Integer value = 0;
   const auto [end, error] = std::from_chars(integer.data(), integer.data() + integer.size(), value);
   return error == std::errc{} && end == integer.data() + integer.size();
+}
+
+/// Returns true if the nearest float64 is the integer itself.
+bool float64_holds(std::string_view integer) {
+  if (integer.starts_with('-') || integer.starts_with('+')) integer.remove_prefix(1);
+  integer.remove_prefix(std::min(integer.find_first_not_of('0'), integer.size()));
+  if (integer.size() <= std::numeric_limits<double>::digits10) return true;
+  double value = 0;
+  std::from_chars(integer.data(), integer.data() + integer.size(), value);
+  std::array<char, std::numeric_limits<double>::max_exponent10 + 2> digits{};
+  const auto [end, error] =
+      std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 0);
+  return error == std::errc{} && std::string_view(digits.data(), end) == integer;
 }
 
 // Of text that the parser took for a number and read as infinite: is infinity what it says?
@@ -82,14 +96,17 @@ void refuse_invalid_utf8(const CsvText& text, std::size_t index, const std::stri
 }
 
 std::vector<bool> has_quoted_empty_only(const CsvText& text, const CsvShape& shape,
-                                        const std::vector<std::size_t>& indices,
-                                        const std::vector<std::string>& nulls) {
+                                        const std::vector<std::size_t>& indices, const std::vector<std::string>& nulls,
+                                        ReadMeter& meter) {
   std::vector<bool> empty(indices.size());
   std::vector<bool> excluded(indices.size());
   // Most texts with quotes have no empty ones; columns without candidates need no walk.
   if (indices.empty() || text.view().find("\"\"") == std::string_view::npos) return empty;
+  meter.expect(text.view().size());
+  MeteredPass pass(meter, text.view().size());
   CsvScanner scanner(text.view(), text.delimiter);
   while (scanner.next()) {
+    pass.reach(scanner.end());
     if (scanner.end() <= shape.data_begin) continue;
     for (std::size_t n = 0; n < indices.size(); ++n) {
       if (indices[n] >= scanner.fields().size()) continue;
@@ -103,16 +120,19 @@ std::vector<bool> has_quoted_empty_only(const CsvText& text, const CsvShape& sha
       }
     }
   }
+  pass.finish();
   for (std::size_t n = 0; n < indices.size(); ++n) empty[n] = empty[n] && !excluded[n];
   return empty;
 }
 
 NumberSpelling spelling_of_numbers(const CsvText& text, const CsvShape& shape, std::size_t index,
-                                   const std::string& column, const std::vector<std::string>& nulls) {
+                                   const std::string& column, const std::vector<std::string>& nulls, ReadMeter& meter) {
   NumberSpelling spelling;
-  bool found = false;
+  meter.expect(text.view().size());
+  MeteredPass pass(meter, text.view().size());
   CsvScanner scanner(text.view(), text.delimiter);
   while (scanner.next()) {
+    pass.reach(scanner.end());
     if (scanner.end() <= shape.data_begin || index >= scanner.fields().size()) continue;
     const CsvField& field = scanner.fields()[index];
     const std::string unquoted = field.quoted ? field.text() : std::string();
@@ -125,12 +145,17 @@ NumberSpelling spelling_of_numbers(const CsvText& text, const CsvShape& shape, s
     }
     spelling.integers_only = spelling.integers_only && is_integer(number);
     spelling.fit_uint64 = spelling.fit_uint64 && fits<std::uint64_t>(number);
-    if (!found && is_integer(number) && !fits<std::int64_t>(number)) {
-      found = true;
+    if (!is_integer(number)) continue;
+    if (spelling.beyond_int64.empty() && !fits<std::int64_t>(number)) {
       spelling.beyond_int64 = shorten(number);
       spelling.line = scanner.line_of(index);
     }
+    if (spelling.inexact.empty() && !float64_holds(number)) {
+      spelling.inexact = shorten(number);
+      spelling.inexact_line = scanner.line_of(index);
+    }
   }
+  pass.finish();
   return spelling;
 }
 

@@ -25,9 +25,10 @@ void refuse_malformed_records(const CsvText& text, const CsvShape& shape);
 void refuse_invalid_utf8(const CsvText& text, std::size_t index, const std::string& column);
 
 /// Tells for each of the columns `indices` if some of its fields are quoted and empty, and none is a quoted spelling of
-/// NULL otherwise.
+/// NULL otherwise. A walk over the text adds to what `meter` expects.
 std::vector<bool> has_quoted_empty_only(const CsvText& text, const CsvShape& shape,
-                                        const std::vector<std::size_t>& indices, const std::vector<std::string>& nulls);
+                                        const std::vector<std::size_t>& indices, const std::vector<std::string>& nulls,
+                                        ReadMeter& meter);
 
 /// How the numbers of a column that was read as float64 are written.
 struct NumberSpelling {
@@ -35,11 +36,13 @@ struct NumberSpelling {
   bool fit_uint64 = true;    ///< all integers do, and are spelled without a sign
   std::string beyond_int64;  ///< the first integer that int64 does not hold as it is spelled
   std::int64_t line = 0;     ///< its line
+  std::string inexact;       ///< the first integer that float64 does not hold exactly
+  std::int64_t inexact_line = 0;
 };
 
 /// Looks at all fields of a column that was read as float64, but those before `data_begin` and NULL ones. DataError at
-/// a number beyond float64, such as 1e400.
+/// a number beyond float64, such as 1e400. The walk over the text adds to what `meter` expects.
 NumberSpelling spelling_of_numbers(const CsvText& text, const CsvShape& shape, std::size_t index,
-                                   const std::string& column, const std::vector<std::string>& nulls);
+                                   const std::string& column, const std::vector<std::string>& nulls, ReadMeter& meter);
 
 }  // namespace skyrank::datasets

@@ -5,7 +5,6 @@
 #include <arrow/memory_pool.h>
 #include <arrow/result.h>
 #include <arrow/status.h>
-#include <arrow/util/future.h>
 #include <arrow/util/io_util.h>
 #include <arrow/util/parallel.h>
 #include <fcntl.h>
@@ -19,6 +18,8 @@
 #include <cstring>
 #include <skyrank/error.hpp>
 #include <string_view>
+
+#include "datasets/random_access.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -164,77 +165,25 @@ struct DataFile::Version {
   bool operator==(const Version&) const = default;
 };
 
-class DataFile::Reader final : public arrow::io::RandomAccessFile {
+class DataFile::Reader final : public RandomAccess {
  public:
   Reader(std::shared_ptr<Descriptor> descriptor, std::int64_t size, std::stop_token stop, BytesRead on_read)
-      : descriptor_(std::move(descriptor)), size_(size), stop_(std::move(stop)), on_read_(std::move(on_read)) {}
-
-  arrow::Status Close() override {
-    closed_ = true;
-    return arrow::Status::OK();
-  }
-  bool closed() const override { return closed_; }
-  arrow::Result<std::int64_t> Tell() const override { return position_; }
-  arrow::Result<std::int64_t> GetSize() override { return size_; }
-
-  arrow::Status Seek(std::int64_t position) override {
-    if (position < 0 || position > size_) return arrow::Status::Invalid("a place outside the file");
-    position_ = position;
-    return arrow::Status::OK();
-  }
-  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
-    ARROW_ASSIGN_OR_RAISE(auto buffer, ReadAt(position_, bytes));
-    position_ += buffer->size();
-    return buffer;
-  }
-  arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
-    ARROW_ASSIGN_OR_RAISE(const std::int64_t n, ReadAt(position_, bytes, out));
-    position_ += n;
-    return n;
-  }
-  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position, std::int64_t bytes) override {
-    // Sizes come from the file: no more is allocated than it has.
-    ARROW_ASSIGN_OR_RAISE(const std::int64_t n, available(position, bytes));
-    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer, arrow::AllocateBuffer(n));
-    ARROW_RETURN_NOT_OK(ReadAt(position, n, buffer->mutable_data()));
-    return buffer;
-  }
-  // At once, by whoever asks: a thread that cannot be started is waited for without end.
-  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&, std::int64_t position,
-                                                          std::int64_t bytes, bool) override {
-    return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(ReadAt(position, bytes));
-  }
-  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext& context, std::int64_t position,
-                                                          std::int64_t bytes) override {
-    return ReadAsync(context, position, bytes, true);
-  }
-  arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t bytes, void* out) override {
-    ARROW_ASSIGN_OR_RAISE(const std::int64_t n, available(position, bytes));
-    ARROW_ASSIGN_OR_RAISE(const bool complete,
-                          read_range(descriptor_->get(), position, n, static_cast<std::uint8_t*>(out), stop_));
-    if (!complete) return arrow::Status::IOError("it became shorter");
-    report(n);
-    return n;
-  }
+      : RandomAccess(size, std::move(on_read)), descriptor_(std::move(descriptor)), stop_(std::move(stop)) {}
 
  private:
-  arrow::Result<std::int64_t> available(std::int64_t position, std::int64_t bytes) const {
-    if (position < 0 || bytes < 0 || position > size_) return arrow::Status::Invalid("a place outside the file");
-    return std::min(bytes, size_ - position);
+  arrow::Result<std::shared_ptr<arrow::Buffer>> range(std::int64_t position, std::int64_t size) override {
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer, arrow::AllocateBuffer(size));
+    ARROW_RETURN_NOT_OK(copy_range(position, size, buffer->mutable_data()));
+    return buffer;
   }
-  void report(std::int64_t bytes) {
-    if (!on_read_) return;
-    const std::scoped_lock lock(mutex_);
-    on_read_(static_cast<std::uint64_t>(bytes));
+  arrow::Status copy_range(std::int64_t position, std::int64_t size, void* out) override {
+    ARROW_ASSIGN_OR_RAISE(const bool complete,
+                          read_range(descriptor_->get(), position, size, static_cast<std::uint8_t*>(out), stop_));
+    return complete ? arrow::Status::OK() : arrow::Status::IOError("it became shorter");
   }
 
   std::shared_ptr<Descriptor> descriptor_;
-  std::int64_t size_;
   std::stop_token stop_;
-  BytesRead on_read_;
-  std::mutex mutex_;
-  std::int64_t position_ = 0;
-  bool closed_ = false;
 };
 
 std::shared_ptr<arrow::Buffer> PipeCache::read(int descriptor, const std::string& name, const std::stop_token& stop) {
@@ -317,20 +266,22 @@ std::shared_ptr<arrow::Buffer> DataFile::prefix(std::int64_t bytes) {
 std::shared_ptr<arrow::Buffer> DataFile::content(int threads) {
   if (piped_ != nullptr) return piped_;
   reopen();
-  auto buffer = arrow::AllocateBuffer(version_->size);
-  check(buffer.status(), name_, "memory for its content");
-  std::uint8_t* bytes = (*buffer)->mutable_data();
-  const std::int64_t chunks = (version_->size + kChunk - 1) / kChunk;
-  const auto read_chunk = [&](int chunk) -> arrow::Status {
+  const std::int64_t size = version_->size;
+  auto allocated = arrow::AllocateBuffer(size);
+  check(allocated.status(), name_, "memory for its content");
+  std::shared_ptr<arrow::Buffer> buffer = *std::move(allocated);
+  // By value: where the pool fails to take a task, those that it took before outlive this call.
+  const auto read_chunk = [buffer, size, file = descriptor_, stop = stop_](int chunk) -> arrow::Status {
     const std::int64_t begin = chunk * kChunk;
-    const std::int64_t size = std::min(kChunk, version_->size - begin);
-    ARROW_ASSIGN_OR_RAISE(const bool complete, read_range(descriptor_->get(), begin, size, bytes + begin, stop_));
+    ARROW_ASSIGN_OR_RAISE(const bool complete, read_range(file->get(), begin, std::min(kChunk, size - begin),
+                                                          buffer->mutable_data() + begin, stop));
     return complete ? arrow::Status::OK() : arrow::Status::Invalid("it became shorter");
   };
-  const arrow::Status read = arrow::internal::OptionalParallelFor(threads != 1, static_cast<int>(chunks), read_chunk);
+  const auto chunks = static_cast<int>((size + kChunk - 1) / kChunk);
+  const arrow::Status read = arrow::internal::OptionalParallelFor(threads != 1, chunks, read_chunk);
   check_unchanged();
   check(read, name_, "content");
-  return *std::move(buffer);
+  return buffer;
 }
 
 std::shared_ptr<arrow::io::RandomAccessFile> DataFile::reader(BytesRead on_read) {

@@ -5,7 +5,6 @@
 #include <arrow/memory_pool.h>
 #include <arrow/result.h>
 #include <arrow/status.h>
-#include <arrow/util/future.h>
 #include <arrow/util/io_util.h>
 #include <arrow/util/thread_pool.h>
 
@@ -20,73 +19,28 @@
 #include <skyrank/error.hpp>
 #include <utility>
 
+#include "datasets/random_access.hpp"
+
 namespace skyrank::datasets {
 namespace {
 
-class BufferFile final : public arrow::io::RandomAccessFile {
+class BufferFile final : public RandomAccess {
  public:
   BufferFile(std::shared_ptr<arrow::Buffer> buffer, BytesRead on_read)
-      : buffer_(std::move(buffer)), on_read_(std::move(on_read)) {}
+      : RandomAccess(buffer->size(), std::move(on_read)), buffer_(std::move(buffer)) {}
 
-  arrow::Status Close() override {
-    closed_ = true;
-    return arrow::Status::OK();
-  }
-  bool closed() const override { return closed_; }
-  arrow::Result<std::int64_t> Tell() const override { return position_; }
-  arrow::Result<std::int64_t> GetSize() override { return buffer_->size(); }
   bool supports_zero_copy() const override { return true; }
 
-  arrow::Status Seek(std::int64_t position) override {
-    if (position < 0 || position > buffer_->size()) return arrow::Status::Invalid("a place outside the file");
-    position_ = position;
-    return arrow::Status::OK();
-  }
-  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
-    ARROW_ASSIGN_OR_RAISE(auto slice, ReadAt(position_, bytes));
-    position_ += slice->size();
-    return slice;
-  }
-  arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
-    ARROW_ASSIGN_OR_RAISE(const std::int64_t n, ReadAt(position_, bytes, out));
-    position_ += n;
-    return n;
-  }
-  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position, std::int64_t bytes) override {
-    if (position < 0 || bytes < 0 || position > buffer_->size()) {
-      return arrow::Status::Invalid("a place outside the file");
-    }
-    const std::int64_t n = std::min(bytes, buffer_->size() - position);
-    report(n);
-    return arrow::SliceBuffer(buffer_, position, n);
-  }
-  // At once: a slice needs no other thread, and one that cannot be started is waited for without end.
-  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&, std::int64_t position,
-                                                          std::int64_t bytes, bool) override {
-    return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(ReadAt(position, bytes));
-  }
-  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext& context, std::int64_t position,
-                                                          std::int64_t bytes) override {
-    return ReadAsync(context, position, bytes, true);
-  }
-  arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t bytes, void* out) override {
-    ARROW_ASSIGN_OR_RAISE(const auto slice, ReadAt(position, bytes));
-    if (slice->size() > 0) std::memcpy(out, slice->data(), static_cast<std::size_t>(slice->size()));
-    return slice->size();
-  }
-
  private:
-  void report(std::int64_t bytes) {
-    if (!on_read_) return;
-    const std::scoped_lock lock(mutex_);
-    on_read_(static_cast<std::uint64_t>(bytes));
+  arrow::Result<std::shared_ptr<arrow::Buffer>> range(std::int64_t position, std::int64_t size) override {
+    return arrow::SliceBuffer(buffer_, position, size);
+  }
+  arrow::Status copy_range(std::int64_t position, std::int64_t size, void* out) override {
+    if (size > 0) std::memcpy(out, buffer_->data() + position, static_cast<std::size_t>(size));
+    return arrow::Status::OK();
   }
 
   std::shared_ptr<arrow::Buffer> buffer_;
-  BytesRead on_read_;
-  std::mutex mutex_;
-  std::int64_t position_ = 0;
-  bool closed_ = false;
 };
 
 /// Counts the blocks that a consumer holds.
@@ -245,11 +199,15 @@ arrow::MemoryPool* decoding_pool(std::uint64_t file_bytes) {
   return pool;
 }
 
+bool is_out_of_memory(const arrow::Status& status) {
+  return status.IsOutOfMemory() || status.message().find("std::bad_alloc") != std::string::npos;
+}
+
 void check(const arrow::Status& status, const std::string& name, const std::string& what) {
   if (status.ok()) return;
   if (status.IsCancelled()) throw CancelledError("reading " + name + " was cancelled");
   const std::string message = name + ": " + what + ": " + status.message();
-  if (status.IsOutOfMemory()) throw ResourceError(name + ": out of memory: " + status.message());
+  if (is_out_of_memory(status)) throw ResourceError(name + ": out of memory: " + status.message());
   if (arrow::internal::ErrnoFromStatus(status) != 0) throw ResourceError(message);
   throw DataError(message);
 }

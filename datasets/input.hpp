@@ -2,10 +2,12 @@
 
 #include <arrow/type_fwd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace arrow::io {
 class InputStream;
@@ -16,6 +18,52 @@ namespace skyrank::datasets {
 
 /// Called with the number of bytes just read, never from two threads at once.
 using BytesRead = std::function<void(std::uint64_t)>;
+
+/// Counts the work of reading in bytes. The total grows where bytes turn out to be needed again, such as text that is
+/// parsed a second time for another type.
+class ReadMeter {
+ public:
+  using Report = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+  /// Starts a meter that tells `report`, if there is one, of each change.
+  explicit ReadMeter(Report report) : report_(std::move(report)) {}
+
+  std::uint64_t done() const { return done_; }
+  std::uint64_t total() const { return total_; }
+  /// Announces work.
+  void expect(std::uint64_t bytes) { total_ += bytes; }
+  /// Counts work as done; never more than is expected.
+  void add(std::uint64_t bytes) { set_done(done_ + bytes); }
+  void set_done(std::uint64_t bytes) {
+    done_ = std::min(bytes, total_);
+    if (report_) report_(done_, total_);
+  }
+
+ private:
+  Report report_;
+  std::uint64_t done_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+/// One walk over bytes that a meter expects: they count as done at its end, however many it counted on its way.
+class MeteredPass {
+ public:
+  MeteredPass(ReadMeter& meter, std::uint64_t bytes) : meter_(meter), begin_(meter.done()), bytes_(bytes) {}
+
+  /// Starts over.
+  void restart() { meter_.set_done(begin_); }
+  /// Counts the bytes before `position` as done, once there are enough more of them.
+  void reach(std::uint64_t position) {
+    constexpr std::uint64_t kStep = std::uint64_t{1} << 20;
+    if (begin_ + position >= meter_.done() + kStep) meter_.set_done(begin_ + position);
+  }
+  void finish() { meter_.set_done(begin_ + bytes_); }
+
+ private:
+  ReadMeter& meter_;
+  std::uint64_t begin_;
+  std::uint64_t bytes_;
+};
 
 /// A buffer as an Arrow file that hands out slices without copying and reports what was read.
 std::shared_ptr<arrow::io::RandomAccessFile> open_buffer(std::shared_ptr<arrow::Buffer> buffer, BytesRead on_read);
@@ -29,6 +77,9 @@ std::shared_ptr<arrow::io::InputStream> open_blocks(std::shared_ptr<arrow::Buffe
 /// arbitrarily large: an allocation that no file of that size needs is refused as invalid, without asking the system.
 /// Pools live as long as the process, as buffers may.
 arrow::MemoryPool* decoding_pool(std::uint64_t file_bytes);
+
+/// Returns true where memory ran out, also where a library below Arrow turned the exception into text.
+bool is_out_of_memory(const arrow::Status& status);
 
 /// DataError "name: what: Arrow's message" unless the status is ok; ResourceError when memory ran out or the system
 /// refused to read, CancelledError when a stop was requested.

@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include "datasets/arrow_threads.hpp"
 #include "datasets/columnar.hpp"
 
 namespace skyrank::datasets {
@@ -36,7 +37,7 @@ arrow::Result<std::shared_ptr<arrow::Schema>> read_schema(const ColumnarFile& fi
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file, const std::vector<int>& indices,
                                                         bool threads) {
-  ARROW_ASSIGN_OR_RAISE(const auto reader, open(file, threads));
+  ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads));
   if (indices.empty()) {
     const std::int64_t rows = reader->parquet_reader()->metadata()->num_rows();
     return arrow::Table::Make(arrow::schema({}), std::vector<std::shared_ptr<arrow::ChunkedArray>>{}, rows);
@@ -46,7 +47,14 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
   for (const int index : indices) {
     leaves.push_back(reader->manifest().schema_fields.at(static_cast<std::size_t>(index)).column_index);
   }
-  return reader->ReadTable(leaves);
+  try {
+    return reader->ReadTable(leaves);
+  } catch (...) {
+    // Tasks that have begun use the reader, and the reader its file; neither may go before them.
+    static_cast<void>(file.input->Close());
+    if (threads && !arrow_tasks_have_ended()) static_cast<void>(reader.release());
+    throw;
+  }
 }
 
 // The library below the Arrow layer reports damage by exceptions.

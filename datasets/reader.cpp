@@ -164,10 +164,10 @@ FileColumns read_columnar(const InputFile& file, const std::vector<std::string>&
 }
 
 TablePtr read_text(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
-                   Rows rows, const GivenTypes& given, const BytesRead& on_read) {
+                   Rows rows, const GivenTypes& given, ReadMeter& meter) {
   ReadOptions narrowed = options;
   narrowed.columns = columns;
-  TablePtr table = csv_table(file.text(file.data->content(options.threads)), narrowed, given, on_read);
+  TablePtr table = csv_table(file.text(file.data->content(options.threads)), narrowed, given, meter);
   return rows == Rows::all ? table : table->Slice(0, 0);
 }
 
@@ -203,8 +203,12 @@ ColumnNames with_folders(ColumnNames names, const FolderColumns& folders) {
 class Concatenation {
  public:
   Concatenation(std::vector<InputFile> files, const ReadOptions& options, Rows rows)
-      : files_(std::move(files)), options_(options), rows_(rows), folders_(folders_of(files_)) {
-    for (const InputFile& file : files_) bytes_total_ += file.data->size();
+      : files_(std::move(files)),
+        options_(options),
+        rows_(rows),
+        folders_(folders_of(files_)),
+        meter_(options.progress) {
+    for (const InputFile& file : files_) meter_.expect(file.data->size());
     const ColumnNames names = names_in(files_.front(), options);
     for (std::size_t i = 1; i < files_.size(); ++i) refuse_other_names(names, i);
     refuse_stored_names(folders_, names, files_.front().name);
@@ -216,15 +220,10 @@ class Concatenation {
   }
 
   TablePtr table() {
-    std::uint64_t bytes_before = 0;
     for (const InputFile& file : files_) {
-      FileColumns read = read_unchanged(file, [&] { return read_stored(file); });
+      FileColumns read = metered(file, [&] { return read_stored(file); });
       for (const UnsupportedColumn& column : read.left_out) leave_out(column, file);
       tables_.push_back(std::move(read.table));
-      bytes_before += file.data->size();
-      // Columns that are not read, and columns that are read twice.
-      bytes_done_ = bytes_before;
-      report();
     }
     drop_unsupported();
     for (std::size_t i = 0; i < tables_.size(); ++i) tables_[i] = with_folder_columns(tables_[i], i);
@@ -234,12 +233,12 @@ class Concatenation {
   }
 
   /// Columns of the files that the table lacks; complete once it was read.
-  const std::vector<UnsupportedColumn>& unsupported() const { return unsupported_; }
+  const std::vector<UnsupportedColumn>& unsupported(|| || progress() == == meter_ >>>> T) const { return unsupported_; }
 
  private:
   FileColumns read_stored(const InputFile& file) {
-    if (!file.is_text()) return read_columnar(file, stored_columns_, options_, rows_, progress());
-    return {read_text(file, stored_columns_, options_, rows_, {}, progress()), {}};
+    if (!file.is_text()) return read_columnar(file, stored_columns_, options_, rows_, on_read());
+    return {read_text(file, stored_columns_, options_, rows_, {}, meter_), {}};
   }
 
   void leave_out(UnsupportedColumn column, const InputFile& file) {
@@ -285,16 +284,20 @@ class Concatenation {
     return all;
   }
 
-  BytesRead progress() {
+  BytesRead on_read() {
     if (!options_.progress) return {};
-    return [this](std::uint64_t bytes) {
-      bytes_done_ += bytes;
-      report();
-    };
+    return [this](std::uint64_t bytes) { meter_.add(bytes); };
   }
 
-  void report() {
-    if (options_.progress) options_.progress(std::min(bytes_done_, bytes_total_), bytes_total_);
+  /// Reads a file whose size the meter expects. At the end all of it counts as done, also columns that are not read,
+  /// and nothing more, also where columns were read twice.
+  template <class Read>
+  auto metered(const InputFile& file, Read read) {
+    const std::uint64_t begin = meter_.done();
+    const std::uint64_t expected = meter_.total();
+    auto columns = read_unchanged(file, read);
+    meter_.set_done(begin + file.data->size() + meter_.total() - expected);
+    return columns;
   }
 
   /// Gives a column the same type in all files.
@@ -363,11 +366,11 @@ class Concatenation {
   }
 
   /// Text is read again, as its spelling says more than the narrower type that it got.
-  ValuesPtr retyped(const InputFile& file, const std::string& column, const ValuesPtr& values,
-                    const TypePtr& type) const {
+  ValuesPtr retyped(const InputFile& file, const std::string& column, const ValuesPtr& values, const TypePtr& type) {
     if (!file.is_text()) return convert(values, type, file.name, column);
-    const TablePtr table = read_unchanged(file, [&] {
-      return read_text(file, {column}, options_, rows_, {{column, type}}, {});
+    meter_.expect(file.data->size());
+    const TablePtr table = metered(file, [&] {
+      return read_text(file, {column}, options_, rows_, {{column, type}}, meter_);
     });
     return table->column(0);
   }
@@ -391,8 +394,7 @@ class Concatenation {
   std::vector<std::string> stored_columns_;  // the columns that are read from files
   std::vector<UnsupportedColumn> unsupported_;
   std::vector<TablePtr> tables_;
-  std::uint64_t bytes_total_ = 0;
-  std::uint64_t bytes_done_ = 0;
+  ReadMeter meter_;
 };
 
 ReadOptions with_pipes(ReadOptions options) {
@@ -440,7 +442,8 @@ Table read_csv(std::string_view text, const std::string& name, const ReadOptions
   const CsvText csv{std::make_shared<arrow::Buffer>(reinterpret_cast<const std::uint8_t*>(text.data()),
                                                     static_cast<std::int64_t>(text.size())),
                     name, ','};
-  return to_skyrank(csv_table(csv, options, {}, {}), name);
+  ReadMeter unheard({});
+  return to_skyrank(csv_table(csv, options, {}, unheard), name);
 }
 
 }  // namespace skyrank::datasets

@@ -20,8 +20,8 @@ class PipeCache;
 /// An empty cache, to be shared by all tables that one run reads.
 std::shared_ptr<PipeCache> make_pipe_cache();
 
-/// Called now and then while files are read, from any thread but never from two at once; `bytes_total` is the size of
-/// all files of the table.
+/// Called now and then while files are read, from any thread but never from two at once. `bytes_total` is the size of
+/// all files of the table; it grows when text must be read again, as when the type guessed first loses digits.
 using Progress = std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>;
 
 struct ReadOptions {
@@ -55,8 +55,9 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
 /// fit.
 ///
 /// CSV columns are typed by all their values: int64, else uint64, boolean (true/false), date, timestamp, float64
-/// (nearest double; also integers with a plus sign), string. A column of integers beyond both int64 and uint64, and a
-/// number beyond float64 (1e400), are DataErrors with file and line rather than rounded. `nan` and `inf` are floats.
+/// (nearest double; also integers with a plus sign), string. A column of integers beyond both int64 and uint64, an
+/// integer beside floats that float64 does not hold (2^53 + 1), and a number beyond float64 (1e400) are DataErrors with
+/// file and line rather than rounded. `nan` and `inf` are floats.
 /// A quoted empty field is NULL in a column whose other values are no text; other quoted fields are never NULL. A
 /// column without any value is float64. A trailing column without a name is dropped when all its fields are empty
 /// (lines that end in a comma); other columns without a name are called c<index>. Empty lines are skipped. A record may

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "datasets/arrow_table.hpp"
+#include "datasets/input.hpp"
 #include "datasets/output_file.hpp"
 #include "datasets/text_rows.hpp"
 #include "engine/threads.hpp"
@@ -107,9 +108,21 @@ arrow::Status write_parquet(const std::shared_ptr<arrow::RecordBatch>& batch,
   // The Arrow schema is kept along, so that dictionaries come back as dictionaries. Parquet has no timestamps in
   // seconds; those come back in milliseconds.
   const auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
-  ARROW_ASSIGN_OR_RAISE(const auto table, arrow::Table::FromRecordBatches({batch}));
-  return parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, kRowsPerGroup, properties,
-                                    arrow_properties);
+  ARROW_ASSIGN_OR_RAISE(auto writer, parquet::arrow::FileWriter::Open(*batch->schema(), arrow::default_memory_pool(),
+                                                                      out, properties, arrow_properties));
+  // With the writer's own schema: comparing two takes memory, and without it they are said to differ.
+  const auto table = arrow::Table::Make(writer->schema(), batch->columns(), batch->num_rows());
+  // The destructor of a writer that is not closed ends the file, and where memory ran out in the middle of that, it
+  // reads what was never made. Such a writer stays for good.
+  try {
+    arrow::Status status = writer->WriteTable(*table, kRowsPerGroup);
+    if (status.ok()) status = writer->Close();
+    if (is_out_of_memory(status)) static_cast<void>(writer.release());
+    return status;
+  } catch (...) {
+    static_cast<void>(writer.release());
+    throw;
+  }
 }
 
 void write_columnar(const Table& table, Format format, OutputFile& file, const std::string& name) {
@@ -117,6 +130,7 @@ void write_columnar(const Table& table, Format format, OutputFile& file, const s
   const auto stream = std::make_shared<FileStream>(file);
   const arrow::Status status = format == Format::parquet ? write_parquet(batch, stream) : write_ipc(*batch, *stream);
   if (status.ok()) return;
+  if (is_out_of_memory(status)) throw ResourceError(name + ": out of memory: " + status.message());
   if (status.IsIOError()) throw ResourceError(status.message());
   if (status.IsCancelled()) throw CancelledError(status.message());
   throw DataError(name + ": cannot be written as " + std::string(to_string(format)) + ": " + status.message());

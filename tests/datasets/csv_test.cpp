@@ -99,11 +99,23 @@ TEST(Csv, RefusesIntegersThatNoTypeHolds) {
   EXPECT_THAT(values_of(parse("a,b\n1,18446744073709551616\n", only({"a"})), "a"), ElementsAre("1"));
 }
 
-TEST(Csv, IntegersAmongFloatsAreFloats) {
-  const Table table = parse("a\n1.5\n18446744073709551616\n9007199254740993\n");
+TEST(Csv, IntegersAmongFloatsAreFloatsWhereNoDigitIsLost) {
+  const Table table =
+      parse("a\n1.5\n18446744073709551616\n-9007199254740994\n0009007199254740992\n+9007199254740994\n");
   EXPECT_THAT(schema_of(table), ElementsAre("a:float64"));
   EXPECT_EQ(std::get<double>(table.column(0).value(1)), 0x1p64);
-  EXPECT_EQ(std::get<double>(table.column(0).value(2)), 0x1p53);
+  EXPECT_EQ(std::get<double>(table.column(0).value(2)), -0x1p53 - 2);
+  EXPECT_THAT(refusal("b,a\n1,1.5\n2,9007199254740992\n3,9007199254740993\n"),
+              AllOf(StartsWith("t.csv:4: column 'a' holds floats and the integer 9007199254740993"),
+                    HasSubstr("decimal point")));
+  for (const std::string integer : {"-9007199254740993", "+9007199254740993", "\"9007199254740993\"",
+                                    "18446744073709551617", "123456789012345678901234567890"}) {
+    EXPECT_THAT(refusal("a\n0.5\n" + integer + "\n"), StartsWith("t.csv:3: column 'a' holds floats")) << integer;
+    EXPECT_THAT(refusal("a\n" + integer + "\nnan\n"), StartsWith("t.csv:2: column 'a' holds floats")) << integer;
+  }
+  // The nearest double of what says that it is one.
+  EXPECT_THAT(values_of(parse("a\n0.5\n9007199254740993.0\n1.8014398509481985e16\n"), "a"),
+              ElementsAre("0.5", "9007199254740992", "1.8014398509481984e+16"));
 }
 
 TEST(Csv, FloatsAreTheNearestDoubles) {

@@ -566,6 +566,52 @@ TEST(Reader, ReportsProgress) {
   EXPECT_EQ(done.back(), size);
 }
 
+/// What a callback heard: (done, total) at each call.
+using Reports = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+Reports reports_of(const std::vector<std::filesystem::path>& files, int threads) {
+  Reports reports;
+  ReadOptions options;
+  options.threads = threads;
+  options.progress = [&](std::uint64_t done, std::uint64_t total) { reports.emplace_back(done, total); };
+  read(files, options);
+  return reports;
+}
+
+TEST(Reader, ProgressFollowsTextThatIsReadAgain) {
+  const TemporaryFolder folder;
+  std::string times = "a,b\n";
+  std::string large = "a,b\n";
+  std::string quotes = "a,b\n";
+  for (int i = 0; i < 400'000; ++i) {
+    times += "12:30:00,1\n";                          // a time to Arrow, text to SkyRank
+    large += "9223372036854775809,1\n";               // float64 at first
+    quotes += i % 2 == 0 ? "\"\",1\n" : "12345,1\n";  // text at first
+  }
+  for (const int threads : {1, 3}) {
+    // Walks over the text: one or two to guess, one to read again.
+    for (const auto& [text, walks] : {std::pair(times, 2U), std::pair(large, 3U), std::pair(quotes, 3U)}) {
+      const auto file = folder.write("t.csv", text);
+      const Reports reports = reports_of({file}, threads);
+      const auto [done, total] = reports.back();
+      EXPECT_EQ(done, total);
+      EXPECT_NEAR(static_cast<double>(total), static_cast<double>(walks * text.size()), 100) << text.substr(0, 20);
+      EXPECT_TRUE(std::is_sorted(reports.begin(), reports.end()));
+      // No walk stands still: there are reports all along.
+      std::uint64_t last = 0;
+      for (const auto& [bytes, all] : reports) {
+        EXPECT_LE(bytes, all);
+        EXPECT_LT(bytes - last, std::uint64_t{3} << 20);
+        last = bytes;
+      }
+    }
+  }
+  const auto text_file = folder.write("text.csv", "a\nx\n");
+  const auto number_file = folder.write("numbers.csv", "a\n0012\n");
+  const Reports reports = reports_of({number_file, text_file}, 1);
+  EXPECT_EQ(reports.back(), std::pair(std::uint64_t{7 + 4 + 7}, std::uint64_t{7 + 4 + 7}));
+}
+
 TEST(Reader, PipesAreReadToTheEnd) {
   const TemporaryFolder folder;
   const auto pipe = folder / "pipe.csv";

@@ -5,8 +5,10 @@ Each command below runs once to count its calls of each kind (inject.c), then on
 one failing. It must end within 20 seconds, with status 0 and the right answer (the failure was harmless) or with status
 1 and a message; by no signal, and with no file half-written, left over or changed.
 
-A slice of the calls (ctest: faults_slice), or all of them (some 50,000 runs):
+A slice of the calls (ctest: faults_slice), all of them (some 190,000 runs, three hours on a core), or one at random of
+each five in a row:
     tests/faults/faults.py --program build/release/skyrank --inject build/release/tests/faults/libskyrank_inject.so --all
+    tests/faults/faults.py ... --all --every 5 --seed 1
 """
 import argparse
 import collections
@@ -14,7 +16,7 @@ import concurrent.futures
 import itertools
 import os
 import pathlib
-import shutil
+import random
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,7 @@ import tempfile
 KINDS = ["malloc", "mmap", "pthread_create", "open", "read", "write", "close", "fsync", "rename", "ftruncate", "stat",
          "mkdir", "unlink", "poll"]
 PATIENCE = 20  # seconds
+MANY_CALLS = 1000  # of a kind; fewer are never sampled
 BATCH = """version: 1
 tables: {{points: {{file: {file}}}}}
 queries:
@@ -125,11 +128,20 @@ def chosen_calls(count, limit):
     return sorted(set(itertools.chain(range(1, edge + 1), between, range(count - edge + 1, count + 1))))
 
 
+def sampled(calls, every, seed):
+    """One call, drawn at random, of each `every` in a row."""
+    random_numbers = random.Random(f"{seed} {len(calls)}")
+    runs = [calls[first:first + every] for first in range(0, len(calls), every)]
+    return [random_numbers.choice(run) for run in runs]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=pathlib.Path)
     parser.add_argument("--inject", required=True, type=pathlib.Path)
     parser.add_argument("--all", action="store_true", help="all calls, not a slice")
+    parser.add_argument("--every", type=int, default=1, help="with --all: one of so many of large kinds")
+    parser.add_argument("--seed", type=int, default=1, help="draws the calls of --every")
     parser.add_argument("--limit", type=int, default=24, help="most calls of a kind in a slice")
     parser.add_argument("--command", choices=list(COMMANDS), action="append", help="only this; may be repeated")
     parser.add_argument("--kind", choices=KINDS, action="append", help="only this; may be repeated")
@@ -145,6 +157,8 @@ def main():
                 if good.status != 0:
                     sys.exit(f"{command}: fails without a fault: {good.err.decode()}")
                 calls = chosen_calls(good.calls, 0 if options.all else options.limit)
+                if len(calls) > MANY_CALLS:
+                    calls = sampled(calls, options.every, options.seed)
                 for call, outcome in zip(calls, pool.map(lambda call: bench.run(command, kind, call), calls)):
                     what = complaint(outcome, good)
                     ends["failed"] += outcome.failed

@@ -2,8 +2,8 @@
 """Runs the GPU suite on this machine and writes down what it found (tests/gpu/evidence.json).
 
 The suite was built by any preset (targets skyrank_gpu_tests, skyrank_gpu_semantics and skyrank_differential); its
-folder, build/<preset>/gpu, can be carried here from a machine without one. Several GPUs share the work. The exit status is 0 when every test ran on
-a GPU and passed; without a GPU no file is written.
+folder, build/<preset>/gpu, can be carried here from a machine without one. Several GPUs share the work. The exit
+status is 0 when every test ran on a GPU and passed; without a GPU no file is written.
 """
 
 import argparse

@@ -3,7 +3,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <functional>
+#include <iterator>
+#include <regex>
+#include <stdexcept>
 
 #include <nlohmann/json.hpp>
 
@@ -13,7 +18,10 @@
 namespace skyrank::testing {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Ge;
 using ::testing::HasSubstr;
+using ::testing::Lt;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -55,6 +63,127 @@ TEST(Robustness, AFullDiskIsReported) {
   const Outcome small = run_shell("'" + skyrank_program() + "' --version > /dev/full");
   EXPECT_EQ(small.status, 1);
   EXPECT_EQ(small.err, "skyrank: standard output: No space left on device\n");
+}
+
+/// Small tables, a batch over each of them, a profile's measurements, and an empty folder for outputs.
+class Workplace {
+ public:
+  Workplace() {
+    for (const std::string format : {"csv", "parquet", "arrow"}) {
+      const Outcome made = run_skyrank({"generate", "--distribution", "uniform", "--rows", "2000", "--dims", "2",
+                                        "--out", folder_ / ("points." + format)});
+      if (made.status != 0) throw std::runtime_error(made.err);
+      folder_.write(format + ".yaml",
+                    "version: 1\ntables: {points: {file: points." + format +
+                        "}}\nqueries:\n  - {name: best, from: points, rank_by: {low: c0}, limit: 3}\n");
+    }
+    std::filesystem::create_directory(out());
+  }
+
+  std::string batch(const std::string& format) const { return folder_ / (format + ".yaml"); }
+  std::string out() const { return folder_ / "out"; }
+  bool out_is_empty() const { return std::filesystem::is_empty(out()); }
+  /// Commands that print, and need no more than this folder.
+  std::vector<std::string> printing() const {
+    return {"run '" + batch("csv") + "'",
+            "run '" + batch("parquet") + "' --json",
+            "run '" + batch("arrow") + "' --format csv",
+            "check '" + batch("csv") + "'",
+            "check '" + batch("csv") + "' --json",
+            "explain '" + batch("parquet") + "'",
+            "explain '" + batch("parquet") + "' --json",
+            "algorithms",
+            "algorithms --json",
+            "--version",
+            "--help"};
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST(Robustness, AFullDiskIsReportedByEveryCommand) {
+  const Workplace place;
+  for (const std::string& command : place.printing()) {
+    const Outcome outcome = run_shell("'" + skyrank_program() + "' " + command + " > /dev/full");
+    EXPECT_EQ(outcome.status, 1) << command;
+    EXPECT_EQ(outcome.err, "skyrank: standard output: No space left on device\n") << command;
+  }
+}
+
+TEST(Robustness, AFullDiskBelowMessagesChangesNoStatus) {
+  const Workplace place;
+  for (const std::string& command : place.printing()) {
+    EXPECT_EQ(run_shell("'" + skyrank_program() + "' " + command + " 2> /dev/full").status, 0) << command;
+  }
+  EXPECT_EQ(run_shell("'" + skyrank_program() + "' run none.yaml 2> /dev/full").status, 2);
+}
+
+TEST(Robustness, ClosedStandardDescriptors) {
+  const Workplace place;
+  for (const std::string& command : place.printing()) {
+    const std::string run = "'" + skyrank_program() + "' " + command;
+    const Outcome good = run_shell(run);
+    ASSERT_EQ(good.status, 0) << command;
+    for (const std::string closed : {" <&-", " 2>&-", " <&- 2>&-"}) {
+      const Outcome outcome = run_shell(run + closed);
+      EXPECT_EQ(outcome.status, 0) << command << closed;
+      EXPECT_FALSE(outcome.out.empty()) << command << closed;
+      EXPECT_EQ(outcome.err, "") << command << closed;
+    }
+    for (const std::string closed : {" >&-", " <&- >&-"}) {
+      const Outcome outcome = run_shell(run + closed);
+      EXPECT_EQ(outcome.status, 1) << command << closed;
+      EXPECT_EQ(outcome.err, "skyrank: standard output: Bad file descriptor\n") << command << closed;
+    }
+    const Outcome none = run_shell(run + " <&- >&- 2>&-");
+    EXPECT_EQ(none.status, 1) << command;
+  }
+}
+
+TEST(Robustness, FewFileDescriptorsAreEnoughOrReported) {
+  const Workplace place;
+  for (const rlim_t descriptors : {8, 5, 4}) {
+    ProgramOptions limited;
+    limited.in_child = [descriptors] {
+      const rlimit limit = {descriptors, descriptors};
+      setrlimit(RLIMIT_NOFILE, &limit);
+    };
+    for (const std::string format : {"csv", "parquet", "arrow"}) {
+      const std::string file = place.out() + "/best." + format;
+      const Outcome outcome =
+          run_skyrank({"run", place.batch(format), "--out", place.out(), "--format", format}, limited);
+      EXPECT_EQ(outcome.signal, 0) << format << descriptors;
+      EXPECT_TRUE(descriptors < 8 || outcome.status == 0) << outcome.err;
+      if (outcome.status == 0) {
+        EXPECT_GT(std::filesystem::file_size(file), 0U);
+        std::filesystem::remove(file);
+      } else if (outcome.status != 127) {  // the loader's, where there is no descriptor for a library
+        EXPECT_EQ(outcome.status, 1);
+        EXPECT_THAT(outcome.err, StartsWith("skyrank: "));
+      }
+      EXPECT_TRUE(place.out_is_empty()) << format << descriptors;
+    }
+  }
+}
+
+TEST(Robustness, FoldersForTemporaryFilesAndCachesNeedNotExist) {
+  const Workplace place;
+  for (const std::string variable : {"TMPDIR", "XDG_CACHE_HOME", "HOME"}) {
+    for (const std::string folder : {"/dev/null/none", "/proc/none"}) {
+      ProgramOptions options;
+      options.environment = {variable + "=" + folder};
+      for (const std::string format : {"csv", "parquet"}) {
+        const std::string file = place.out() + "/best." + format;
+        const Outcome outcome =
+            run_skyrank({"run", place.batch("csv"), "--out", place.out(), "--format", format}, options);
+        EXPECT_EQ(outcome.status, 0) << variable << folder << outcome.err;
+        EXPECT_EQ(outcome.err, "") << variable << folder;
+        EXPECT_TRUE(std::filesystem::remove(file));
+      }
+      EXPECT_EQ(run_skyrank({"check", place.batch("csv")}, options).status, 0) << variable << folder;
+    }
+  }
 }
 
 TEST(Robustness, AFileThatCannotGrowLeavesNothingBehind) {
@@ -241,6 +370,42 @@ TEST(Robustness, ProgressAndColoursAreForTerminalsOnly) {
     sent = true;
   };
   EXPECT_THAT(run_skyrank({"run", slow}, background).err, MatchesRegex("skyrank: [^\n\x1b]*cancelled\n"));
+}
+
+/// Shares of the work, in percent, that a terminal showed for `what`.
+std::vector<int> shown_shares(const std::string& output, const std::string& what) {
+  std::vector<int> shares;
+  const std::regex status(what + "  ([0-9]+) %  [0-9.]+ s");
+  for (std::sregex_iterator shown(output.begin(), output.end(), status), end; shown != end; ++shown) {
+    shares.push_back(std::stoi((*shown)[1]));
+  }
+  return shares;
+}
+
+TEST(Robustness, ProgressOfReadingFollowsTheWork) {
+  const TemporaryFolder folder;
+  // Times, which are read twice, and so many that the second reading alone is shown several times.
+  constexpr int kRows = 5'000'000;
+  std::string text = "a,b,c,d\n";
+  for (int i = 0; i < kRows; ++i) text += "12:30:01,12:30:02,12:30:03,7\n";
+  folder.write("t.csv", text);
+  const std::string batch = folder.write(
+      "batch.yaml",
+      "version: 1\ntables: {t: {file: t.csv}}\nqueries:\n  - {name: q, from: t, rank_by: {low: d}, limit: 1}\n");
+  ProgramOptions terminal;
+  terminal.terminal = true;
+  const Outcome outcome = run_skyrank({"run", batch, "--threads", "1"}, terminal);
+  EXPECT_EQ(outcome.status, 0);
+  const std::vector<int> shares = shown_shares(outcome.out, "reading t");
+  ASSERT_GE(shares.size(), 3U) << outcome.out;
+  // The share falls once, where it turns out that the text is to be read again, and then goes on. It says 100 % while
+  // what was read is put together, not while it is read.
+  const auto fall = std::ranges::adjacent_find(shares, std::greater<>());
+  ASSERT_NE(fall, shares.end()) << outcome.out;
+  EXPECT_THAT(*std::next(fall), AllOf(Ge(50), Lt(100))) << outcome.out;
+  EXPECT_TRUE(std::is_sorted(std::next(fall), shares.end())) << outcome.out;
+  EXPECT_LT(std::ranges::count(shares, 100), static_cast<std::ptrdiff_t>(shares.size()) / 2) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("\r\x1b[K"));
 }
 
 TEST(Robustness, TextFromStrangersIsLimited) {

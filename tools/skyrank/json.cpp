@@ -17,6 +17,34 @@ const char* kind_of(const std::exception& error) {
   return "internal";
 }
 
+/// An object of named values.
+Json object_of(const auto& named_values) {
+  Json object = Json::object();
+  for (const auto& [name, value] : named_values) object[name] = value;
+  return object;
+}
+
+/// Adds a member unless it is empty. It is whole before it is added: where memory for a member that grows in place runs
+/// out, the library's destructor reads what was never made.
+void add_unless_empty(Json& object, const char* name, Json value) {
+  if (!value.empty()) object[name] = std::move(value);
+}
+
+/// An array of what `json_of` makes of each item.
+Json array_of(const auto& items, const auto& json_of) {
+  Json array = Json::array();
+  for (const auto& item : items) array.push_back(json_of(item));
+  return array;
+}
+
+Json json_of_alternative(const Alternative& other) {
+  return {{"algorithm", other.algorithm}, {"predicted_ms", other.predicted_ms}, {"reason", other.reason}};
+}
+
+Json json_of_rule(const RuleOutcome& outcome) {
+  return {{"rule", outcome.rule}, {"applied", outcome.applied}, {"reason", outcome.reason}};
+}
+
 }  // namespace
 
 Json to_json(const Timing& timing) {
@@ -42,7 +70,7 @@ Json to_json(const PlanNode& plan) {
   add_text("algorithm", plan.algorithm);
   add_text("device", plan.device);
   add_text("reason", plan.reason);
-  for (const auto& [name, value] : plan.parameters) node["parameters"][name] = value;
+  add_unless_empty(node, "parameters", object_of(plan.parameters));
   node["predicted_rows"] = plan.predicted_rows;
   node["predicted_ms"] = plan.predicted_ms;
   if (plan.predicted_bytes > 0) node["predicted_bytes"] = plan.predicted_bytes;
@@ -52,15 +80,10 @@ Json to_json(const PlanNode& plan) {
   if (plan.transferred) {
     node["transferred"] = {{"to_device", plan.transferred->to_device}, {"from_device", plan.transferred->from_device}};
   }
-  for (const auto& [name, value] : plan.statistics) node["statistics"][name] = value;
-  for (const Alternative& other : plan.alternatives) {
-    node["alternatives"].push_back(
-        {{"algorithm", other.algorithm}, {"predicted_ms", other.predicted_ms}, {"reason", other.reason}});
-  }
-  for (const RuleOutcome& outcome : plan.rules) {
-    node["rules"].push_back({{"rule", outcome.rule}, {"applied", outcome.applied}, {"reason", outcome.reason}});
-  }
-  for (const PlanNode& child : plan.children) node["children"].push_back(to_json(child));
+  add_unless_empty(node, "statistics", object_of(plan.statistics));
+  add_unless_empty(node, "alternatives", array_of(plan.alternatives, json_of_alternative));
+  add_unless_empty(node, "rules", array_of(plan.rules, json_of_rule));
+  add_unless_empty(node, "children", array_of(plan.children, [](const PlanNode& child) { return to_json(child); }));
   return node;
 }
 

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <arrow/io/interfaces.h>
+#include <arrow/result.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "datasets/input.hpp"
+
+namespace skyrank::datasets {
+
+/// A file of known size that Arrow reads from any place, and that reports what was read. Subclasses bring the bytes.
+class RandomAccess : public arrow::io::RandomAccessFile {
+ public:
+  RandomAccess(std::int64_t size, BytesRead on_read);
+
+  /// Ends the reports. Tasks of Arrow may hold the file for longer than whoever listens to it lives.
+  arrow::Status Close() final;
+  bool closed() const final;
+  arrow::Result<std::int64_t> Tell() const final { return position_; }
+  arrow::Result<std::int64_t> GetSize() final { return size_; }
+  arrow::Status Seek(std::int64_t position) final;
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) final;
+  arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) final;
+  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position, std::int64_t bytes) final;
+  arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t bytes, void* out) final;
+  /// Reads at once, by whoever asks: a thread that cannot be started is waited for without end.
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext& context, std::int64_t position,
+                                                          std::int64_t bytes, bool allow_short_read) final;
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext& context, std::int64_t position,
+                                                          std::int64_t bytes) final;
+
+ private:
+  /// Bytes [position, position + size), all of them in the file.
+  virtual arrow::Result<std::shared_ptr<arrow::Buffer>> range(std::int64_t position, std::int64_t size) = 0;
+  /// Copies the same bytes to `out`.
+  virtual arrow::Status copy_range(std::int64_t position, std::int64_t size, void* out) = 0;
+
+  arrow::Result<std::int64_t> available(std::int64_t position, std::int64_t bytes) const;
+  void report(std::int64_t bytes);
+
+  std::int64_t size_;
+  std::int64_t position_ = 0;
+  mutable std::mutex mutex_;
+  BytesRead on_read_;
+  bool closed_ = false;
+};
+
+}  // namespace skyrank::datasets

@@ -566,7 +566,7 @@ TEST(Reader, ReportsProgress) {
   EXPECT_EQ(done.back(), size);
 }
 
-/// What a callback heard: (done, total) at each call.
+/// Keeps the progress that a reader reports.
 using Reports = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
 Reports reports_of(const std::vector<std::filesystem::path>& files, int threads) {

@@ -9,7 +9,6 @@
 #include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/topk/batched/batched.hpp"
-#include "kernels/cuda/topk/sampled_threshold/sampled_threshold.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/device_copies.hpp"
 
@@ -44,14 +43,6 @@ std::vector<RowId> best_rows(const std::vector<std::uint32_t>& keys, const Shape
     for (std::size_t i = 0; i < shape.k; ++i) best.push_back(rows[i].second);
   }
   return best;
-}
-
-/// Returns true if the threshold of a finished selection was wrong.
-bool failed(const Buffer<std::byte>& guess, DeviceContext& device) {
-  if (guess.size() == 0) return false;
-  unsigned flag = 0;
-  device.transfer().download(&flag, guess.data(), sizeof(flag));
-  return flag != 0;
 }
 
 /// Launches that were captured on a device's stream.
@@ -93,38 +84,6 @@ TEST_F(CaptureOnGpu, SelectionsFromSegmentsAreReplayed) {
       tests::copy_to(keys, values, device);
       replay.start();
       EXPECT_EQ(tests::on_host(rows, device), best_rows(values, shape)) << shape.rows << " rows, k = " << shape.k;
-    }
-  }
-}
-
-// The best path in each of its forms: all rows counted, few candidates in a list, bins, buckets, in one step and in
-// two.
-TEST_F(CaptureOnGpu, TheSelectionThatReadsKeysOnceIsReplayed) {
-  for (const auto& [n, k] : {std::pair<std::size_t, std::size_t>{5000, 70},
-                             {100'000, 10},
-                             {1'000'003, 5000},
-                             {4'000'000, 400'000},
-                             {8'000'000, 2'000'000}}) {
-    ASSERT_TRUE(can_queue_least(n, k));
-    DeviceContext owner;
-    HeldMemory held(owner.memory(), owner.stream());
-    DeviceContext device(0, held);
-    const Lease lease(device);
-    const auto keys = owner.allocate<std::uint32_t>(n);
-    const auto rows = owner.allocate<RowId>(k);
-    const auto queue = [&] { return queue_least(ShortElements{keys.data(), 0}, n, k, rows.data(), device); };
-    tests::copy_to(keys, random_keys(n, 7), owner);
-    (void)queue();
-    device.synchronize();
-    held.again();
-    Buffer<std::byte> guess;
-    Replay replay(device, [&] { guess = queue(); });
-    for (const unsigned seed : {1u, 2u, 3u}) {
-      const auto values = random_keys(n, seed);
-      tests::copy_to(keys, values, device);
-      replay.start();
-      EXPECT_EQ(tests::on_host(rows, device), best_rows(values, {.count = 1, .rows = n, .k = k})) << n << ", " << k;
-      EXPECT_FALSE(failed(guess, device)) << n << ", " << k;
     }
   }
 }

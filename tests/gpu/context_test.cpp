@@ -87,33 +87,6 @@ TEST_F(DeviceContextOnGpu, TheLimitOfMemoryIsToldAndLeavesTheContextUsable) {
   EXPECT_LE(pool.peak(), kLimit);
 }
 
-TEST_F(DeviceContextOnGpu, HeldMemoryIsTheSameInEveryRun) {
-  PoolResource pool(0);
-  {
-    const Stream stream;
-    HeldMemory held(pool, stream.get());
-    const auto run = [&](std::size_t second) {
-      const Buffer<int> one(1000, held, stream.get());
-      { const Buffer<int> given_back(500, held, stream.get()); }
-      const Buffer<int> two(second, held, stream.get());
-      EXPECT_NE(one.data(), two.data());
-      return std::pair{one.data(), two.data()};
-    };
-    const auto first = run(700);
-    EXPECT_GE(pool.in_use(), 2200 * sizeof(int));
-    const std::size_t in_use = pool.in_use();
-    for (const std::size_t second : {700u, 600u}) {
-      held.again();
-      EXPECT_EQ(run(second), first);
-      EXPECT_EQ(pool.in_use(), in_use);
-    }
-    held.again();
-    EXPECT_THROW(run(5000), std::logic_error);
-    EXPECT_THROW(run(1), std::logic_error);  // more blocks than the first run asked for
-  }
-  EXPECT_EQ(pool.in_use(), 0u);
-}
-
 /// Fails one allocation, and counts what is not given back.
 class FailingResource final : public MemoryResource {
  public:

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -155,20 +154,6 @@ std::size_t PoolResource::peak() const {
 void PoolResource::forget_peak() {
   const std::lock_guard lock(mutex_);
   peak_ = in_use_;
-}
-
-HeldMemory::~HeldMemory() {
-  for (const Block& block : blocks_) from_.deallocate(block.data, block.bytes, stream_);
-}
-
-void* HeldMemory::allocate(std::size_t bytes, cudaStream_t /*stream*/) {
-  if (first_) {
-    blocks_.reserve(blocks_.size() + 1);
-    blocks_.push_back({from_.allocate(bytes, stream_), bytes});
-  }
-  if (next_ >= blocks_.size() || blocks_[next_].bytes < bytes)
-    throw std::logic_error("HeldMemory: this is not the work that asked for its blocks first");
-  return blocks_[next_++].data;
 }
 
 }  // namespace skyrank::kernels::cuda

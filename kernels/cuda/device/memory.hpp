@@ -67,38 +67,6 @@ class PoolResource final : public MemoryResource {
   Kept kept_;
 };
 
-/// Memory for work that a graph captures: what its first run asks of another resource stays, and later runs get the
-/// same blocks in the same order, without a call that a capture forbids. Lives as long as the graphs.
-class HeldMemory final : public MemoryResource {
- public:
-  /// `from` lives longer, and so does `stream`, on which nothing of the work is left to be done at the end.
-  HeldMemory(MemoryResource& from, cudaStream_t stream) : from_(from), stream_(stream) {}
-  ~HeldMemory() override;
-
-  /// Throws OutOfMemory, and std::logic_error where a later run asks for more than the first did.
-  void* allocate(std::size_t bytes, cudaStream_t stream) override;
-  /// Keeps it.
-  void deallocate(void* /*data*/, std::size_t /*bytes*/, cudaStream_t /*stream*/) noexcept override {}
-
-  /// Begins the same work once more.
-  void again() {
-    next_ = 0;
-    first_ = false;
-  }
-
- private:
-  struct Block {
-    void* data;
-    std::size_t bytes;
-  };
-
-  MemoryResource& from_;
-  cudaStream_t stream_;
-  std::vector<Block> blocks_;
-  std::size_t next_ = 0;
-  bool first_ = true;
-};
-
 /// `size` objects in device memory, unwritten, freed in the stream's order.
 template <class T>
 class Buffer {

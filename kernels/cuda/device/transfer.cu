@@ -28,9 +28,9 @@ Transfer::Slot& Transfer::slot(std::size_t piece) {
 
 void Transfer::upload(void* to_device, const void* source, std::size_t bytes) {
   if (TransferTally* const tally = current_tally()) tally->sent(bytes);
-  std::size_t piece = 0;
-  for (std::size_t done = 0; done < bytes; done += kPiece, ++piece) {
-    const Slot& buffer = slot(piece);
+  std::size_t index = 0;
+  for (std::size_t done = 0; done < bytes; done += kPiece, ++index) {
+    const Slot& buffer = slot(index);
     const std::size_t piece = std::min(kPiece, bytes - done);
     buffer.free.synchronize();
     std::memcpy(buffer.pinned, static_cast<const std::byte*>(source) + done, piece);
@@ -45,7 +45,7 @@ void Transfer::download(void* target, const void* from_device, std::size_t bytes
   const std::size_t pieces = (bytes + kPiece - 1) / kPiece;
   const auto size_of = [&](std::size_t piece) { return std::min(kPiece, bytes - piece * kPiece); };
   const auto fetch = [&](std::size_t piece) {
-    const Slot& buffer = slot(piece);
+    const Slot& buffer = slot(index);
     // A copy to the device may still read the buffer.
     buffer.free.hold(stream());
     SKYRANK_CUDA_CALL(cudaMemcpyAsync(buffer.pinned, static_cast<const std::byte*>(from_device) + piece * kPiece,

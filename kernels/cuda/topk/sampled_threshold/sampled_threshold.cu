@@ -1,5 +1,3 @@
-#include "kernels/cuda/topk/sampled_threshold/sampled_threshold.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -173,21 +171,6 @@ struct SampledThreshold {
 };
 
 }  // namespace
-
-bool can_queue_least(std::size_t n, std::size_t k) { return SampledThreshold::can_guess(n, k); }
-
-template <class E>
-Buffer<std::byte> queue_least(const E& elements, std::size_t n, std::size_t k, RowId* rows, DeviceContext& device) {
-  const Context nothing_counted;
-  const ParameterValues none;
-  Work work;
-  Run run{{device, none, nothing_counted, work}};
-  SampledThreshold::select_in_order(run, elements, n, {.elements = nullptr, .rows = rows, .k = k});
-  return std::move(run.guess);
-}
-
-template Buffer<std::byte> queue_least(const ShortElements&, std::size_t, std::size_t, RowId*, DeviceContext&);
-template Buffer<std::byte> queue_least(const LongElements&, std::size_t, std::size_t, RowId*, DeviceContext&);
 
 extern const TopKAlgorithm sampled_threshold;
 const TopKAlgorithm sampled_threshold{

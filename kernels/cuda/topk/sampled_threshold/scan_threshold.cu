@@ -442,11 +442,12 @@ Keeper<Key> keeper_of([[maybe_unused]] int terms) {
 
 template <class Key, bool kOwnRanges>
 Keeper<Key> keeper_of(const ColumnScan& scan) {
-  switch (form_of_score(scan)) {
-    case ScanForm::floats: return keeper_of<Key, ScanForm::floats, kOwnRanges>(scan.terms);
-    case ScanForm::words: return keeper_of<Key, ScanForm::words, kOwnRanges>(scan.terms);
-    default: return keeper_of<Key, ScanForm::general, kOwnRanges>(scan.terms);
+  const ScanForm form = form_of_score(scan);
+  if (form == ScanForm::floats) return keeper_of<Key, ScanForm::floats, kOwnRanges>(scan.terms);
+  if constexpr (sizeof(Key) == 8) {
+    if (form == ScanForm::general) return keeper_of<Key, ScanForm::general, kOwnRanges>(scan.terms);
   }
+  return keeper_of<Key, ScanForm::words, kOwnRanges>(scan.terms);  // columns of short keys are words
 }
 
 template <class Key>

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <iterator>
 #include <skyrank/error.hpp>
+#include <type_traits>
 #include <utility>
 
 #include "datasets/arrow_table.hpp"
@@ -233,7 +234,7 @@ class Concatenation {
   }
 
   /// Columns of the files that the table lacks; complete once it was read.
-  const std::vector<UnsupportedColumn>& unsupported(|| || progress() == == meter_ >>>> T) const { return unsupported_; }
+  const std::vector<UnsupportedColumn>& unsupported() const { return unsupported_; }
 
  private:
   FileColumns read_stored(const InputFile& file) {
@@ -292,7 +293,7 @@ class Concatenation {
   /// Reads a file whose size the meter expects. At the end all of it counts as done, also columns that are not read,
   /// and nothing more, also where columns were read twice.
   template <class Read>
-  auto metered(const InputFile& file, Read read) {
+  std::invoke_result_t<Read> metered(const InputFile& file, Read read) {
     const std::uint64_t begin = meter_.done();
     const std::uint64_t expected = meter_.total();
     auto columns = read_unchanged(file, read);

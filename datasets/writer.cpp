@@ -1,5 +1,6 @@
 #include "datasets/writer.hpp"
 
+#include <arrow/array.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
@@ -102,6 +103,17 @@ arrow::Status write_ipc(const arrow::RecordBatch& batch, arrow::io::OutputStream
   return writer->Close();
 }
 
+/// Parquet has no dictionaries with NULL entries. In our tables the rows that name one are NULL themselves, so it may
+/// be any value.
+std::shared_ptr<arrow::Array> without_null_entries(const std::shared_ptr<arrow::Array>& values) {
+  if (values->type_id() != arrow::Type::DICTIONARY) return values;
+  const auto data = values->data()->Copy();
+  data->dictionary = data->dictionary->Copy();
+  data->dictionary->buffers.front() = nullptr;
+  data->dictionary->null_count = 0;
+  return arrow::MakeArray(data);
+}
+
 arrow::Status write_parquet(const std::shared_ptr<arrow::RecordBatch>& batch,
                             const std::shared_ptr<arrow::io::OutputStream>& out) {
   const auto properties = parquet::WriterProperties::Builder().compression(parquet::Compression::SNAPPY)->build();
@@ -111,7 +123,9 @@ arrow::Status write_parquet(const std::shared_ptr<arrow::RecordBatch>& batch,
   ARROW_ASSIGN_OR_RAISE(auto writer, parquet::arrow::FileWriter::Open(*batch->schema(), arrow::default_memory_pool(),
                                                                       out, properties, arrow_properties));
   // With the writer's own schema: comparing two takes memory, and without it they are said to differ.
-  const auto table = arrow::Table::Make(writer->schema(), batch->columns(), batch->num_rows());
+  arrow::ArrayVector columns;
+  for (const auto& column : batch->columns()) columns.push_back(without_null_entries(column));
+  const auto table = arrow::Table::Make(writer->schema(), columns, batch->num_rows());
   // The destructor of a writer that is not closed ends the file, and where memory ran out in the middle of that, it
   // reads what was never made. Such a writer stays for good.
   try {

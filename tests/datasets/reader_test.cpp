@@ -24,6 +24,8 @@
 #include <thread>
 #include <utility>
 
+#include "datasets/files.hpp"
+#include "datasets/writer.hpp"
 #include "tests/datasets/support.hpp"
 
 namespace skyrank::datasets {
@@ -545,6 +547,22 @@ TEST(Reader, ColumnNamesOfCsv) {
   ReadOptions options;
   options.header = false;
   EXPECT_THAT(column_names({file}, options).names, ElementsAre("c0", "c1"));
+}
+
+TEST(Reader, ADictionaryWithANullEntryCanBeWrittenAgain) {
+  const TemporaryFolder folder;
+  arrow::StringBuilder entries;
+  ASSERT_TRUE(entries.Append("x").ok() && entries.AppendNull().ok() && entries.Append("z").ok());
+  arrow::Int32Builder indices;
+  ASSERT_TRUE(indices.AppendValues({1, 0, 2, 1}).ok());
+  const auto column = arrow::DictionaryArray::FromArrays(*indices.Finish(), *entries.Finish());
+  const auto file = store(folder / "t.arrow", table_of({{"s", *column}}), Store::file);
+  const Table table = read({file});
+  EXPECT_THAT(values_of(table, "s"), ElementsAre("NULL", "x", "z", "NULL"));
+  for (const char* name : {"u.parquet", "u.arrow", "u.csv"}) {
+    write(table, folder / name, format_of(name));
+    EXPECT_THAT(values_of(read({folder / name}), "s"), ElementsAre("NULL", "x", "z", "NULL")) << name;
+  }
 }
 
 TEST(Reader, ReportsProgress) {

@@ -1,5 +1,6 @@
 // The batches of differential.cpp over files: tables are written as Parquet or Arrow files, strings in dictionaries and
-// plain, the built command line runs the batch into a folder of such files, and these are compared with the oracle.
+// plain, or spelled as CSV by the oracle, the built command line runs the batch into a folder of such files, and these
+// are compared with the oracle.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -45,16 +46,24 @@ class Case {
   Case(std::uint64_t seed, const Options& options) : seed_(seed), options_(options), random_(seed) {}
 
   void run(Counts& counts) {
-    const Input input = random_input(random_, options_.max_rows);
+    const std::string table = random_.one_of<std::string>({"t.parquet", "t.arrow", "t.csv"});
+    const bool is_text = table == "t.csv";
+    const Input input =
+        is_text ? random_text_input(random_, options_.max_rows) : random_input(random_, options_.max_rows);
     const Names names = names_of_engine(false);
     for (std::int64_t i = 20 + random_.below(11); i > 0; --i) {
       queries_.push_back(random_query(random_, input, names));
       queries_.back().name = "q" + std::to_string(queries_.size());
     }
-    const std::string table = random_.chance(50) ? "t.parquet" : "t.arrow";
     const std::string format = random_.chance(50) ? "parquet" : "arrow";
     fs::create_directories(folder_);
-    datasets::write(stored(input, random_), folder_ / table, datasets::format_of(table));
+    if (is_text) {
+      std::ofstream(folder_ / table, std::ios::binary) << csv_of(input.relation, random_);
+    } else {
+      // Parquet has no NULL in a dictionary.
+      const auto null_entries = table == "t.arrow" ? NullEntries::unmarked : NullEntries::marked;
+      datasets::write(stored(input, random_, null_entries), folder_ / table, datasets::format_of(table));
+    }
     std::string yaml = yaml_of(queries_, input.relation);
     yaml.replace(yaml.find("t.csv"), 5, table);
     std::ofstream(folder_ / "batch.yaml") << yaml;

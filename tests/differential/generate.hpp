@@ -37,9 +37,19 @@ struct Input {
 
 Input random_input(Random& random, std::int64_t max_rows);
 
+/// Values that text gives back: of types that a CSV reader infers, with none that another type could be inferred from.
+Input random_text_input(Random& random, std::int64_t max_rows);
+
+/// The table as CSV, spelled as other programs do, quoted here and there; of `random_text_input` only.
+std::string csv_of(const Relation& relation, Random& random);
+
+/// Meaning of rows whose dictionary entry is NULL: they must be marked as NULL themselves in a table for queries, and
+/// need not be in one that goes to a file.
+enum class NullEntries { marked, unmarked };
+
 /// The same values as an application would hand them over: in one of the layouts that the type has, off their
 /// alignment, with garbage where NULLs are. Draws the layouts.
-Table stored(const Input& input, Random& random);
+Table stored(const Input& input, Random& random, NullEntries null_entries = NullEntries::marked);
 
 struct Names {
   std::vector<std::string> skyline_algorithms;

@@ -351,6 +351,23 @@ std::vector<Cell> selected(const Output& output, const Query& query, const Relat
   return cells;
 }
 
+std::vector<Entry> entries(const std::vector<Output>& outputs, const Query& query, const Relation& relation,
+                           const std::vector<int>& ranks, const Candidates& rows,
+                           const std::vector<std::size_t>& parts_of_rows) {
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t row = rows[i].row;
+    const std::int64_t input_row =
+        relation.first_rows.empty() ? static_cast<std::int64_t>(row) : relation.first_rows[row];
+    entries.push_back({input_row, rows[i].level, ranks[row], parts_of_rows[i]});
+  }
+  for (const Output& output : outputs) {
+    const std::vector<Cell> cells = selected(output, query, relation, rows);
+    for (std::size_t i = 0; i < rows.size(); ++i) entries[i].cells.push_back(cells[i]);
+  }
+  return entries;
+}
+
 Candidates all_rows(const Relation& relation) {
   Candidates rows;
   for (std::size_t row = 0; row < relation.rows.size(); ++row) rows.push_back({row});
@@ -402,11 +419,20 @@ Answer answer(const Query& query, const Relation& table) {
       query.prefer ? std::optional(placed(*query.prefer, relation.rows)) : std::nullopt;
   const std::vector<int> ranks = ranked(query.rank_by, relation.rows);
   Candidates answered;
+  Candidates kept_rows;
+  std::vector<std::size_t> answered_parts;
+  std::vector<std::size_t> kept_parts;
+  std::size_t number = 0;
   for (const Candidates& part : parts(query.partition_by, relation.rows, rows)) {
     Candidates kept = preference ? preferred(query, *preference, part) : part;
     std::stable_sort(kept.begin(), kept.end(),
                      [&](const auto& a, const auto& b) { return ranks[a.row] < ranks[b.row]; });
-    for (const Candidate& candidate : window(query, ranks, kept)) answered.push_back(candidate);
+    for (const Candidate& candidate : window(query, ranks, kept)) {
+      answered.push_back(candidate);
+      answered_parts.push_back(number);
+    }
+    kept_rows.insert(kept_rows.end(), kept.begin(), kept.end());
+    kept_parts.insert(kept_parts.end(), kept.size(), number++);
   }
   for (const Candidate& candidate : answered) {
     result.rows.push_back(groups ? relation.first_rows[candidate.row] : static_cast<std::int64_t>(candidate.row));
@@ -423,6 +449,10 @@ Answer answer(const Query& query, const Relation& table) {
   for (const Output& output : outputs) {
     result.names.push_back(output.name);
     result.columns.push_back(selected(output, query, relation, answered));
+  }
+  if (query.ties == "any" && !query.rank_by.empty()) {
+    result.places = entries(outputs, query, relation, ranks, answered, answered_parts);
+    result.candidates = entries(outputs, query, relation, ranks, kept_rows, kept_parts);
   }
   return result;
 }

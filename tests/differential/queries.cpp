@@ -251,7 +251,7 @@ class Generator {
   void add_window(Query& query) {
     if (random_.chance(65)) query.limit = random_.below(random_.chance(70) ? 12 : rows() + 3);
     if (random_.chance(25)) query.offset = random_.below(8);
-    query.ties = random_.one_of<std::string>({"first", "first", "last", "all"});
+    query.ties = random_.one_of<std::string>({"first", "first", "last", "all", "any"});
     query.nan = random_.one_of<std::string>({"worst", "worst", "worst", "worst", "exclude", "error"});
     query.nulls = random_.one_of<std::string>({"worst", "worst", "worst", "worst", "exclude", "error"});
   }
@@ -259,6 +259,8 @@ class Generator {
   void add_selection(Query& query) {
     if (random_.chance(40)) return;
     using Kind = Output::Kind;
+    // Tells the rows of an answer apart where equal ones may change places.
+    if (query.ties == "any") query.select.push_back({"x0", Kind::row});
     for (std::int64_t i = 1 + random_.below(4); i > 0; --i) {
       const std::string name = "x" + std::to_string(i);
       const std::int64_t kind = random_.below(7);

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -101,6 +103,8 @@ double float_value(Random& random, Type type, Pattern pattern, std::int64_t row)
 const std::vector<std::string> kWords = {
     "", "a", "b", "ab", "it's", "x", "y", "long enough to lie outside of its string", "\xc3\xa9t\xc3\xa9"};
 
+const std::string kNullEntry = "a word that no row has";
+
 Cell random_cell(Random& random, DataType type, Pattern pattern, std::int64_t row) {
   switch (domain_of(type).kind) {
     case Kind::boolean: return pattern == Pattern::constant ? true : random.chance(50);
@@ -146,6 +150,7 @@ const std::vector<DataType>& all_types() {
 struct Memory {
   std::vector<std::byte> bytes;
   std::vector<std::uint8_t> validity;
+  std::vector<std::uint8_t> entry_validity;  // of a dictionary
   std::vector<std::string> texts;
   std::vector<std::string_view> views;
   std::vector<std::int32_t> offsets32;
@@ -171,8 +176,12 @@ std::uint64_t stored_bits(const Cell& cell, DataType type) {
 
 class Storage {
  public:
-  Storage(Random& random, const Relation& relation, std::size_t column, DataType type)
-      : random_(random), relation_(relation), column_(column), memory_(std::make_shared<Memory>()) {
+  Storage(Random& random, const Relation& relation, std::size_t column, DataType type, NullEntries null_entries)
+      : random_(random),
+        relation_(relation),
+        column_(column),
+        null_entries_(null_entries),
+        memory_(std::make_shared<Memory>()) {
     data_.type = type;
     data_.length = static_cast<std::int64_t>(relation.rows.size());
   }
@@ -263,21 +272,52 @@ class Storage {
     data_.offsets64 = large ? memory_->offsets64.data() : nullptr;
   }
 
-  /// Indices into the words in another order, with words that no row has.
+  /// Indices into the words in another order, with words that no row has. Some dictionaries have entries that are
+  /// NULL, and some rows that are NULL are so by such an entry.
   void store_dictionary() {
     std::vector<std::string> words = kWords;
     std::rotate(words.begin(), words.begin() + random_.below(9), words.end());
+    const bool has_null_entry = random_.chance(40);
+    if (has_null_entry) words.insert(words.begin() + random_.below(10), kNullEntry);
+    const auto index_of = [&](const std::string& word) {
+      return static_cast<std::uint64_t>(std::ranges::find(words, word) - words.begin());
+    };
     data_.layout = Layout::dictionary;
     data_.index_type = random_.one_of<Type>({Type::int8, Type::int16, Type::int32, Type::uint8, Type::uint32});
-    store_fixed(width_in_bytes(data_.index_type), false, [&](const Cell& word) {
-      return static_cast<std::uint64_t>(std::ranges::find(words, std::get<std::string>(word)) - words.begin());
-    });
-    data_.dictionary = std::make_shared<const ColumnData>(Column::own("words", words).data());
+    store_fixed(width_in_bytes(data_.index_type), false,
+                [&](const Cell& word) { return index_of(std::get<std::string>(word)); });
+    ColumnData entries = Column::own("words", words).data();
+    if (has_null_entry) {
+      make_null_entry(entries, index_of(kNullEntry), words.size());
+      use_null_entry(index_of(kNullEntry));
+    }
+    data_.dictionary = std::make_shared<const ColumnData>(std::move(entries));
+  }
+
+  void make_null_entry(ColumnData& entries, std::uint64_t null_entry, std::size_t count) {
+    memory_->entry_validity.assign(count / 8 + 1, 0xff);
+    memory_->entry_validity[null_entry / 8] &= static_cast<std::uint8_t>(~(1U << (null_entry % 8)));
+    entries.validity = {};
+    entries.validity.bits = memory_->entry_validity.data();
+    entries.owner =
+        std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Memory>>>(entries.owner, memory_);
+  }
+
+  void use_null_entry(std::uint64_t null_entry) {
+    auto* const first = const_cast<std::byte*>(static_cast<const std::byte*>(data_.values));
+    for (std::int64_t row = 0; row < data_.length; ++row) {
+      if (!is_null(cell(row)) || random_.chance(50)) continue;
+      std::memcpy(first + row * data_.stride, &null_entry, static_cast<std::size_t>(data_.stride));
+      if (null_entries_ == NullEntries::unmarked) {
+        set_bit(memory_->validity.data(), data_.validity.offset + row);
+      }
+    }
   }
 
   Random& random_;
   const Relation& relation_;
   std::size_t column_;
+  NullEntries null_entries_;
   std::shared_ptr<Memory> memory_;
   ColumnData data_;
 };
@@ -294,12 +334,11 @@ std::int64_t number_of_rows(Random& random, std::int64_t max_rows) {
 
 }  // namespace
 
-Input random_input(Random& random, std::int64_t max_rows) {
+namespace {
+
+Input input_of(Random& random, std::int64_t rows, const std::vector<DataType>& types) {
   Input input;
-  std::vector<DataType> types = {Type::string, Type::float64, Type::int32};
-  for (std::int64_t i = 2 + random.below(6); i > 0; --i) types.push_back(random.one_of(all_types()));
-  const std::int64_t n = number_of_rows(random, max_rows);
-  input.relation.rows.resize(static_cast<std::size_t>(n));
+  input.relation.rows.resize(static_cast<std::size_t>(rows));
   for (const DataType type : types) {
     const std::size_t index = input.types.size();
     const std::string name = index == 4 ? "two words" : "c" + std::to_string(index);
@@ -307,7 +346,7 @@ Input random_input(Random& random, std::int64_t max_rows) {
     const int null_percent = pattern == Pattern::nulls ? 100 : random.one_of<int>({0, 0, 0, 5, 20, 60});
     input.relation.fields.push_back({name, domain_of(type)});
     input.types.push_back(type);
-    for (std::int64_t row = 0; row < n; ++row) {
+    for (std::int64_t row = 0; row < rows; ++row) {
       Cell value = random_cell(random, type, pattern, row);
       if (random.chance(null_percent)) value = {};
       input.relation.rows[static_cast<std::size_t>(row)].push_back(std::move(value));
@@ -316,10 +355,78 @@ Input random_input(Random& random, std::int64_t max_rows) {
   return input;
 }
 
-Table stored(const Input& input, Random& random) {
+std::vector<DataType> with_more(std::vector<DataType> types, Random& random, const std::vector<DataType>& from) {
+  for (std::int64_t i = 2 + random.below(6); i > 0; --i) types.push_back(random.one_of(from));
+  return types;
+}
+
+bool is_empty_text(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  return text != nullptr && text->empty();
+}
+
+/// A float as text that no integer is spelled as.
+std::string spelled_in_csv(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  std::array<char, 64> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  std::string spelling(text.data(), end);
+  return spelling.find_first_of(".e") == std::string::npos ? spelling + ".0" : spelling;
+}
+
+std::string spelled_in_csv(const Cell& cell, const Field& field) {
+  if (const auto* number = std::get_if<double>(&cell)) return spelled_in_csv(*number);
+  if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? "true" : "false";
+  if (const auto* integer = std::get_if<Integer>(&cell)) return spelled(*integer);
+  if (const auto* day = std::get_if<Day>(&cell)) return spelled_date(day->number);
+  if (const auto* moment = std::get_if<Moment>(&cell)) return spelled_moment(moment->ns, field.domain.ns_per_tick);
+  return std::get<std::string>(cell);
+}
+
+}  // namespace
+
+Input random_input(Random& random, std::int64_t max_rows) {
+  const auto types = with_more({Type::string, Type::float64, Type::int32}, random, all_types());
+  return input_of(random, number_of_rows(random, max_rows), types);
+}
+
+Input random_text_input(Random& random, std::int64_t max_rows) {
+  const std::vector<DataType> inferred = {Type::boolean, Type::int64,  Type::float64,
+                                          Type::date,    Type::string, DataType(Type::timestamp, TimeUnit::second)};
+  const auto types = with_more({Type::string, Type::float64, Type::int64}, random, inferred);
+  Input input = input_of(random, 1 + number_of_rows(random, max_rows), types);
+  // The first row tells the type of each column.
+  Row& first = input.relation.rows.front();
+  for (std::size_t c = 0; c < types.size(); ++c) {
+    if (types[c].type == Type::string) first[c] = "a";
+    while (is_null(first[c])) first[c] = random_cell(random, types[c], Pattern::few, 0);
+  }
+  return input;
+}
+
+std::string csv_of(const Relation& relation, Random& random) {
+  std::string text;
+  for (const Field& field : relation.fields) text += (text.empty() ? "" : ",") + field.name;
+  for (const Row& row : relation.rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      text += c > 0 ? "," : "\n";
+      if (is_null(row[c])) {
+        text += random.one_of<std::string>({"", "", "NULL", "NA"});
+        continue;
+      }
+      const std::string value = spelled_in_csv(row[c], relation.fields[c]);
+      const bool quoted = is_empty_text(row[c]) || random.chance(10);
+      text += quoted ? '"' + value + '"' : value;
+    }
+  }
+  return text + "\n";
+}
+
+Table stored(const Input& input, Random& random, NullEntries null_entries) {
   std::vector<Column> columns;
   for (std::size_t c = 0; c < input.types.size(); ++c) {
-    columns.push_back(Storage(random, input.relation, c, input.types[c]).store());
+    columns.push_back(Storage(random, input.relation, c, input.types[c], null_entries).store());
   }
   return Table(std::move(columns));
 }

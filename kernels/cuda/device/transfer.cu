@@ -45,7 +45,7 @@ void Transfer::download(void* target, const void* from_device, std::size_t bytes
   const std::size_t pieces = (bytes + kPiece - 1) / kPiece;
   const auto size_of = [&](std::size_t piece) { return std::min(kPiece, bytes - piece * kPiece); };
   const auto fetch = [&](std::size_t piece) {
-    const Slot& buffer = slot(index);
+    const Slot& buffer = slot(piece);
     // A copy to the device may still read the buffer.
     buffer.free.hold(stream());
     SKYRANK_CUDA_CALL(cudaMemcpyAsync(buffer.pinned, static_cast<const std::byte*>(from_device) + piece * kPiece,

@@ -16,7 +16,7 @@
 #include "datasets/arrow_threads.hpp"
 #include "datasets/arrow_types.hpp"
 #include "datasets/columnar.hpp"
-#include "datasets/csv.hpp"
+#include "datasets/csv/csv.hpp"
 #include "datasets/data_file.hpp"
 #include "datasets/files.hpp"
 #include "datasets/folder_columns.hpp"

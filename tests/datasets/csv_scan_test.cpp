@@ -1,4 +1,4 @@
-#include "datasets/csv_scan.hpp"
+#include "datasets/csv/csv_scan.hpp"
 
 #include "tests/datasets/support.hpp"
 

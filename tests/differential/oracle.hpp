@@ -9,9 +9,9 @@ namespace skyrank::differential {
 
 /// A row that may stand in an answer, as the answer shows it.
 struct Entry {
-  std::int64_t row = 0;  ///< of the input
+  std::int64_t row = 0;  ///< number in the input
   std::int32_t level = 0;
-  int rank = 0;          ///< by the ranking; equal for ties
+  int rank = 0;          ///< position by the ranking; equal for ties
   std::size_t part = 0;  ///< number of its partition
   std::vector<Cell> cells = {};
 };

@@ -5,7 +5,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "datasets/csv_scan.hpp"
+#include "datasets/csv/csv_scan.hpp"
 #include "datasets/reader.hpp"
 #include "datasets/writer.hpp"
 #include "tests/fuzz/require.hpp"

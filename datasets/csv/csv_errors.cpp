@@ -1,4 +1,4 @@
-#include "datasets/csv_errors.hpp"
+#include "datasets/csv/csv_errors.hpp"
 
 #include <arrow/util/utf8.h>
 
@@ -12,7 +12,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "datasets/csv_scan.hpp"
+#include "datasets/csv/csv_scan.hpp"
 
 namespace skyrank::datasets {
 namespace {

@@ -1,4 +1,4 @@
-#include "datasets/csv.hpp"
+#include "datasets/csv/csv.hpp"
 
 #include <arrow/array.h>
 #include <arrow/buffer.h>
@@ -19,8 +19,8 @@
 
 #include "datasets/arrow_threads.hpp"
 #include "datasets/arrow_types.hpp"
-#include "datasets/csv_errors.hpp"
-#include "datasets/csv_scan.hpp"
+#include "datasets/csv/csv_errors.hpp"
+#include "datasets/csv/csv_scan.hpp"
 
 namespace skyrank::datasets {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "datasets/csv.hpp"
+#include "datasets/csv/csv.hpp"
 
 // The parser says that something is wrong; these walk the text again to say on which line. Slow paths, all of them.
 namespace skyrank::datasets {

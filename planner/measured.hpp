@@ -41,7 +41,7 @@ std::vector<MeasuredRun> read_runs(std::istream& in, const std::string& source);
 /// Predicted seconds; nothing of algorithms that have no model any more.
 std::optional<double> predict(const MeasuredRun& run, const PriceList& prices);
 
-/// Seconds and corrections of all algorithms of which there are runs; the rest of the profile is empty.
+/// Seconds of all algorithms of which there are runs; the rest of the profile is empty.
 Profile fit(const std::vector<MeasuredRun>& runs);
 
 }  // namespace skyrank::planner

@@ -25,6 +25,7 @@ struct Model {
   /// at; null: the defaults alone. They live as long as the process.
   std::span<const Values> (*candidates)(const Shape&) = nullptr;
   bool defaults_first = true;  ///< whether the first of these are what the model takes where none are given
+  bool reference = false;      ///< planned only for queries that ask for the algorithm, or that no other can answer
 
   explicit operator bool() const { return cost != nullptr; }
 };

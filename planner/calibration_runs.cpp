@@ -5,10 +5,8 @@
 #include <cmath>
 #include <istream>
 #include <ostream>
-#include <span>
 #include <sstream>
 
-#include "planner/cost/correction.hpp"
 #include "planner/cost/models.hpp"
 #include "planner/fit.hpp"
 
@@ -143,28 +141,6 @@ std::optional<cost::Cost> cost_of(const CalibrationRun& run, const PriceList& pr
       run.shape);
 }
 
-std::vector<double> features_of(const CalibrationRun& run, double seconds) {
-  return std::visit(
-      [&](const auto& shape) {
-        cost::Features features(shape, run.statistics);
-        const std::span<const double> values = features.of(run.threads, seconds);
-        return std::vector<double>(values.begin(), values.end());
-      },
-      run.shape);
-}
-
-/// Returns the correction for the runs of one algorithm, given prices that have its seconds.
-std::optional<Correction> correction_of(const std::vector<const CalibrationRun*>& runs, const PriceList& prices,
-                                        const std::map<std::string, double>& best) {
-  std::vector<CorrectedRun> corrected;
-  for (const CalibrationRun* run : runs) {
-    if (!std::isfinite(run->seconds)) continue;
-    const double predicted = seconds_of(*cost_of(*run, prices));
-    corrected.push_back({features_of(*run, predicted), predicted, run->seconds, best.at(query_of(*run))});
-  }
-  return fit_correction(corrected);
-}
-
 }  // namespace
 
 void write_runs(std::ostream& out, const std::vector<CalibrationRun>& runs) {
@@ -222,7 +198,6 @@ Profile fit(const std::vector<CalibrationRun>& runs) {
     seconds = std::min(seconds, run.seconds);
   }
   std::map<std::string, std::vector<TimedRun>, std::less<>> by_algorithm;
-  std::map<std::string, std::vector<const CalibrationRun*>, std::less<>> measured;
   for (const CalibrationRun& run : runs) {
     std::optional<cost::Cost> cost = cost_of(run, own_seconds);
     if (!cost) continue;
@@ -230,16 +205,9 @@ Profile fit(const std::vector<CalibrationRun>& runs) {
     const double seconds = stopped ? std::max(kHopeless * best.at(query_of(run)), kMinStopped) : run.seconds;
     if (!std::isfinite(seconds)) continue;
     by_algorithm[run.algorithm].push_back({*cost, seconds, stopped, best.at(query_of(run))});
-    measured[run.algorithm].push_back(&run);
   }
   Profile fitted;
   for (const auto& [algorithm, timed] : by_algorithm) fitted.algorithms.emplace(algorithm, fit(timed));
-  const PriceList prices(fitted);
-  for (const auto& [algorithm, its_runs] : measured) {
-    if (auto correction = correction_of(its_runs, prices, best)) {
-      fitted.corrections.emplace(algorithm, std::move(*correction));
-    }
-  }
   return fitted;
 }
 

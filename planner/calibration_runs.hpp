@@ -41,7 +41,7 @@ std::vector<CalibrationRun> read_runs(std::istream& in, const std::string& sourc
 /// Predicted seconds; nothing of algorithms that have no model any more.
 std::optional<double> predict(const CalibrationRun& run, const PriceList& prices);
 
-/// Seconds and corrections of all algorithms of which there are runs; the rest of the profile is empty.
+/// Seconds of all algorithms of which there are runs; the rest of the profile is empty.
 Profile fit(const std::vector<CalibrationRun>& runs);
 
 }  // namespace skyrank::planner

@@ -11,7 +11,6 @@
 
 #include "kernels/common/nearest_name.hpp"
 #include "kernels/papers/names.hpp"
-#include "planner/cost/correction.hpp"
 #include "planner/cost/models.hpp"
 #include "planner/price_list.hpp"
 
@@ -21,7 +20,8 @@ namespace {
 using kernels::Device;
 using Parameters = cost::Values;
 
-constexpr double kMaxFactor = 3;  ///< greatest correction; the least is one over it
+/// Obstacle of a reference.
+constexpr const char* kNotAsked = "planned only if asked for";
 
 std::string_view name_of(Device device) { return device == Device::cuda ? "cuda" : "cpu"; }
 
@@ -138,53 +138,6 @@ const PriceList& prices_of(const Machine& machine) {
   return machine.prices != nullptr ? *machine.prices : built_in_prices();
 }
 
-const Prices<kernels::SkylineShape>& prices_of(const Machine& machine, std::string_view algorithm,
-                                               const kernels::SkylineShape&) {
-  return prices_of(machine).skyline(algorithm);
-}
-
-const Prices<kernels::TopKShape>& prices_of(const Machine& machine, std::string_view algorithm,
-                                            const kernels::TopKShape&) {
-  return prices_of(machine).ranking(algorithm);
-}
-
-/// The corrections of a profile: factors from a third to three on sums of terms. The features of the problem are
-/// computed when the first correction is asked for.
-template <class Shape>
-class Corrections {
- public:
-  Corrections(const Shape& shape, const Statistics& statistics, const Machine& machine)
-      : shape_(shape), statistics_(statistics), threads_(machine.threads) {}
-
-  double operator()(const Prices<Shape>& prices, double sum) {
-    if (prices.correction == nullptr) return sum;
-    if (!features_) features_.emplace(shape_, statistics_);
-    // The host's threads are nothing to a GPU, whose runs have all been taken with one.
-    return sum * cost::correction_factor(*prices.correction, features_->of(prices.on_gpu ? 1 : threads_, sum));
-  }
-
- private:
-  const Shape& shape_;
-  const Statistics& statistics_;
-  int threads_;
-  std::optional<cost::Features> features_;
-};
-
-/// Sums of terms are cheap to have and corrections dear: those are made of as few as may be below the `least` of all,
-/// and of none once that is below `enough`. `each` is called with a sum's place and what the correction makes of it.
-template <class Correct, class Each>
-void correct_those_near(std::vector<std::pair<double, std::size_t>>& sums, double enough, const Correct& correct,
-                        const Each& each) {
-  std::ranges::sort(sums);
-  double least = std::numeric_limits<double>::infinity();
-  for (const auto& [sum, place] : sums) {
-    if (sum > kMaxFactor * least || least < enough) break;
-    const double seconds = correct(place, sum);
-    least = std::min(least, seconds);
-    each(place, seconds);
-  }
-}
-
 struct Priced {
   const Parameters* values = nullptr;
   double seconds = 0;
@@ -227,18 +180,15 @@ std::vector<Parameters> merged(const cost::Model<Shape>& model, const Shape& sha
   return all;
 }
 
-/// Takes the cheapest of a candidate's values by its terms, of those that fit into memory if any do. The correction is
-/// of the problem and comes later: it hardly differs from value to value. Where those given, which fit, take so long
-/// that no correction can make up for it, beside the `least` sum of all algorithms, no others are looked at.
+/// Takes the cheapest of a candidate's values, of those that fit into memory if any do.
 template <class Algorithm>
 void take_cheapest(Candidate<Algorithm>& candidate, const Query<typename Algorithm::Shape>& query,
-                   const Parameters& given, double least) {
+                   const Parameters& given) {
   const auto& model = candidate.prices->model;
+  if (model.candidates == nullptr) return;
   const auto rank = [&](const Priced& it) {
     return std::pair(!fits(it.bytes, candidate.algorithm->device, query.machine), it.seconds);
   };
-  if (!rank(candidate.best).first && candidate.best.seconds > kMaxFactor * kMaxFactor * least) return;
-  if (model.candidates == nullptr) return;
   std::span<const Parameters> listed = model.candidates(query.shape);
   if (!given.empty()) listed = candidate.merged = merged(model, query.shape, given);
   for (const Parameters& values : listed.subspan(model.defaults_first ? 1 : 0)) {
@@ -247,37 +197,43 @@ void take_cheapest(Candidate<Algorithm>& candidate, const Query<typename Algorit
   }
 }
 
-/// Returns the algorithms that nothing forbids. `considered` gets the reasons against the others.
+/// Appends the algorithms that nothing forbids to `candidates`, the references or the others; `considered` gets why the
+/// rest may not be taken.
+template <class Algorithm>
+void add_candidates(std::span<const Algorithm* const> algorithms, bool references,
+                    const Query<typename Algorithm::Shape>& query, const Constraints& constraints,
+                    const Parameters& given, std::vector<Candidate<Algorithm>>& candidates,
+                    std::vector<Considered>& considered) {
+  const bool forced = any_forced(algorithms, constraints);
+  const auto& prices = prices_of(query.machine).template registered<typename Algorithm::Shape>();
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+    if (prices[i]->model.reference != references) continue;
+    const Algorithm& algorithm = *algorithms[i];
+    considered[i].obstacle = obstacle(algorithm, query.shape, constraints, given, forced, query.machine);
+    if (!considered[i].obstacle.empty()) continue;
+    candidates.push_back({&algorithm, prices[i], i, query.priced(*prices[i], given)});
+    take_cheapest(candidates.back(), query, given);
+  }
+}
+
+/// Returns the algorithms to choose from. References are among them if they are asked for, or if no other fits.
 template <class Algorithm>
 std::vector<Candidate<Algorithm>> candidates_of(std::span<const Algorithm* const> algorithms,
                                                 const Query<typename Algorithm::Shape>& query,
                                                 const Constraints& constraints, const Parameters& given,
                                                 std::vector<Considered>& considered) {
-  const bool forced = any_forced(algorithms, constraints);
-  const PriceList& list = prices_of(query.machine);
-  const auto& prices = list.registered<typename Algorithm::Shape>();
   std::vector<Candidate<Algorithm>> candidates;
   candidates.reserve(algorithms.size());
   considered.reserve(algorithms.size());
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < algorithms.size(); ++i) {
-    const Algorithm& algorithm = *algorithms[i];
-    considered.push_back({.algorithm = algorithm.name,
-                          .obstacle = obstacle(algorithm, query.shape, constraints, given, forced, query.machine)});
-    if (!considered.back().obstacle.empty()) continue;
-    candidates.push_back({&algorithm, prices[i], i, query.priced(*prices[i], given)});
-    least = std::min(least, candidates.back().best.seconds);
+  for (const Algorithm* algorithm : algorithms)
+    considered.push_back({.algorithm = algorithm->name, .obstacle = kNotAsked});
+  add_candidates(algorithms, false, query, constraints, given, candidates, considered);
+  const bool any_fits = std::ranges::any_of(candidates, [&](const Candidate<Algorithm>& it) {
+    return fits(it.best.bytes, it.algorithm->device, query.machine);
+  });
+  if (!any_fits || any_forced(algorithms, constraints)) {
+    add_candidates(algorithms, true, query, constraints, given, candidates, considered);
   }
-  std::vector<std::pair<double, std::size_t>> sums;
-  sums.reserve(candidates.size());
-  for (Candidate<Algorithm>& candidate : candidates) {
-    take_cheapest(candidate, query, given, least);
-    sums.emplace_back(candidate.best.seconds, sums.size());
-  }
-  Corrections<typename Algorithm::Shape> corrections(query.shape, query.statistics, query.machine);
-  correct_those_near(
-      sums, 0, [&](std::size_t i, double sum) { return corrections(*candidates[i].prices, sum); },
-      [&](std::size_t i, double seconds) { candidates[i].best.seconds = seconds; });
   return candidates;
 }
 
@@ -342,44 +298,18 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
   return choice;
 }
 
-/// Without parameters, and without corrections of more algorithms than it takes. Of those that can run the ones count
-/// that the profile has a correction for, of which there were enough runs; all, where none of them can.
+/// The least that an algorithm which is no reference takes with default parameters.
 template <class Algorithm, class Shape>
 double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
-                     const Statistics& statistics, double enough) {
+                     const Statistics& statistics) {
   const auto& prices = prices_of(machine).registered<Shape>();
-  std::vector<std::pair<double, std::size_t>> sums;
-  sums.reserve(algorithms.size());
   double least = std::numeric_limits<double>::infinity();
-  for (const bool all : {false, true}) {
-    for (std::size_t i = 0; i < algorithms.size(); ++i) {
-      if (!all && prices[i]->correction == nullptr) continue;
-      if ((algorithms[i]->device == Device::cuda && !machine.cuda) || !algorithms[i]->supports(shape)) continue;
-      sums.emplace_back(seconds_of(prices[i]->terms(shape, statistics, machine, {})), i);
-      least = std::min(least, sums.back().first);
-    }
-    if (!sums.empty()) break;
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+    if (prices[i]->model.reference || (algorithms[i]->device == Device::cuda && !machine.cuda)) continue;
+    if (!algorithms[i]->supports(shape)) continue;
+    least = std::min(least, seconds_of(prices[i]->terms(shape, statistics, machine, {})));
   }
-  if (sums.empty() || kMaxFactor * least < enough) return sums.empty() ? 0 : kMaxFactor * least;
-  least = std::numeric_limits<double>::infinity();
-  Corrections<Shape> corrections(shape, statistics, machine);
-  correct_those_near(
-      sums, enough, [&](std::size_t i, double sum) { return corrections(*prices[i], sum); },
-      [&](std::size_t, double seconds) { least = std::min(least, seconds); });
-  return least;
-}
-
-/// Terms, and the correction as one of them, which may be below 0.
-template <class Shape>
-cost::Cost with_correction(std::string_view algorithm, const Shape& shape, const Machine& machine,
-                           const Statistics& statistics, const Parameters& values) {
-  const Prices<Shape>& prices = prices_of(machine, algorithm, shape);
-  cost::Cost cost = prices.terms(shape, statistics, machine, values);
-  if (prices.correction == nullptr) return cost;
-  const double seconds = seconds_of(cost);
-  const double factor = seconds > 0 ? Corrections(shape, statistics, machine)(prices, seconds) / seconds : 1;
-  cost.terms.push_back({"correction", factor - 1, seconds});
-  return cost;
+  return std::isfinite(least) ? least : 0;
 }
 
 }  // namespace
@@ -398,12 +328,12 @@ Choice<kernels::TopKAlgorithm> choose(const kernels::TopKShape& shape, const Con
 
 cost::Cost cost_of(std::string_view algorithm, const kernels::SkylineShape& shape, const Machine& machine,
                    const Statistics& statistics, const cost::Values& values) {
-  return with_correction(algorithm, shape, machine, statistics, values);
+  return prices_of(machine).skyline(algorithm).terms(shape, statistics, machine, values);
 }
 
 cost::Cost cost_of(std::string_view algorithm, const kernels::TopKShape& shape, const Machine& machine,
                    const Statistics& statistics, const cost::Values& values) {
-  return with_correction(algorithm, shape, machine, statistics, values);
+  return prices_of(machine).ranking(algorithm).terms(shape, statistics, machine, values);
 }
 
 std::vector<cost::Values> priced_parameters(std::string_view algorithm, const kernels::SkylineShape& shape,
@@ -422,14 +352,12 @@ double seconds_of(const cost::Cost& cost) {
   return seconds;
 }
 
-double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics,
-                        double enough) {
-  return least_seconds(kernels::skyline_algorithms(), shape, machine, statistics, enough);
+double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics) {
+  return least_seconds(kernels::skyline_algorithms(), shape, machine, statistics);
 }
 
-double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics,
-                        double enough) {
-  return least_seconds(kernels::topk_algorithms(), shape, machine, statistics, enough);
+double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics) {
+  return least_seconds(kernels::topk_algorithms(), shape, machine, statistics);
 }
 
 double predict(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape, const Machine& machine,

@@ -12,8 +12,8 @@
 #include "planner/cost/terms.hpp"
 #include "planner/statistics.hpp"
 
-// Chooses a path for a problem: every registered algorithm that supports it is priced by its cost model, the cheapest
-// wins, and the others are kept with the reason they lost.
+// Chooses a path for a problem: every registered algorithm that supports it and is no reference is priced by its cost
+// model, the cheapest wins, and the others are kept with the reason they lost.
 namespace skyrank::planner {
 
 class PriceList;
@@ -91,12 +91,9 @@ std::vector<cost::Values> priced_parameters(std::string_view algorithm, const ke
 /// Sum of count times seconds.
 double seconds_of(const cost::Cost& cost);
 
-/// About what choose() would predict, in a fraction of its time: the least of all algorithms on the CPU with default
-/// parameters, and of those on the GPU, where there is one. Where that is found to be below `enough`, by as few
-/// corrections as possible, so is the result, but it may be more: it is not looked for any further.
-double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics = {},
-                        double enough = 0);
-double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics = {},
-                        double enough = 0);
+/// Returns about what choose() would predict, in a fraction of its time: the least of the algorithms that it would
+/// price, with default parameters and whatever memory they take.
+double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics = {});
+double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics = {});
 
 }  // namespace skyrank::planner

@@ -20,9 +20,7 @@ kernels::TopKShape example(const kernels::TopKShape&) {
 template <class Shape>
 Prices<Shape> prices_of(const cost::NamedModel<Shape>& named, const Profile& profile) {
   const auto& [algorithm, model] = named;
-  Prices<Shape> prices{.algorithm = algorithm, .on_gpu = algorithm.starts_with("cuda-"), .model = model, .known = {}};
-  const auto correction = profile.corrections.find(algorithm);
-  if (correction != profile.corrections.end()) prices.correction = &correction->second;
+  Prices<Shape> prices{.algorithm = algorithm, .model = model, .known = {}};
   const Profile::Seconds* seconds = profile.seconds_of(algorithm);
   if (seconds == nullptr) return prices;
   const cost::Cost cost = model.cost(example(Shape{}), {}, {}, {});

@@ -22,10 +22,8 @@ struct Prices {
   };
 
   std::string_view algorithm;  ///< registered name
-  bool on_gpu = false;
   cost::Model<Shape> model;
-  std::vector<Known> known;                ///< other terms keep the model's seconds
-  const Correction* correction = nullptr;  ///< null: none
+  std::vector<Known> known;  ///< other terms keep the model's seconds
 
   /// Returns the terms of the model, with the profile's seconds where it has any.
   cost::Cost terms(const Shape& shape, const Statistics& statistics, const Machine& machine,
@@ -36,7 +34,7 @@ struct Prices {
   }
 };
 
-/// The models of all algorithms with a profile's seconds and corrections: names are looked up here once, and not for
+/// The models of all algorithms with a profile's seconds: names are looked up here once, and not for
 /// each path that is priced.
 class PriceList {
  public:

@@ -9,17 +9,6 @@
 
 namespace skyrank::planner {
 
-/// A regression on how far an algorithm's terms are off: it predicts the logarithm of measured over predicted time from
-/// the features of a problem. It is the sum of a linear part and of runs that are near: each point's weight counts by
-/// exp(-r^2 / 2) at a distance r from it.
-struct Correction {
-  std::vector<double> linear;  ///< a constant, then a coefficient for each feature
-  std::vector<float> points;   ///< first feature of all points, then the second, and so on
-  std::vector<float> weights;  ///< weights of the points
-
-  bool operator==(const Correction&) const = default;
-};
-
 /// A machine and its speed. `skyrank calibrate` makes it; files keep it as YAML.
 struct Profile {
   /// Seconds of a cost model's terms, by name.
@@ -31,8 +20,6 @@ struct Profile {
   /// Measured rates, for people and for models that use them: "memory_bandwidth" in bytes a second, and so on.
   std::map<std::string, double, std::less<>> rates;
   std::map<std::string, Seconds, std::less<>> algorithms;  ///< by registered name
-
-  std::map<std::string, Correction, std::less<>> corrections;  ///< with features as cost::correction_names has them
 
   const Seconds* seconds_of(std::string_view algorithm) const {
     const auto found = algorithms.find(algorithm);

@@ -227,12 +227,12 @@ std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine&
   if (seen.sample == 0) {
     const std::size_t most = seconds_for(kFirst) <= kAlways ? kFirst : kMinSample;
     const bool cheap = seconds_for(most) <= kAlways;  // so it is taken whatever the problem takes
-    const double budget = cheap ? kAlways : kBudget * expected_seconds(shape, machine, {}, seconds_for(most) / kBudget);
+    const double budget = cheap ? kAlways : kBudget * expected_seconds(shape, machine);
     return largest_sample(shape.n, most, budget, seconds_for);
   }
   const std::size_t least = 2 * seen.sample;
   if (least > shape.n / 4) return 0;
-  const double worth = kBudget * expected_seconds(shape, machine, seen, seconds_for(least) / kBudget);
+  const double worth = kBudget * expected_seconds(shape, machine, seen);
   const std::size_t size = largest_sample(shape.n, std::min(kMaxSample, kTimes * seen.sample), worth, seconds_for);
   return size >= least ? size : 0;
 }
@@ -243,9 +243,7 @@ std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& ma
   constexpr double kSorted = 100e-9;  // of the sample's first keys, twice, with their places
   const double row = kLookedUpKey * static_cast<double>(shape.widths.size()) + kSorted;
   const auto seconds_for = [&](std::size_t m) { return row * static_cast<double>(m); };
-  std::size_t more = kMinSample;  // than is always taken
-  while (seconds_for(more) <= kAlways) more *= 2;
-  const double budget = std::max(kAlways, kBudget * expected_seconds(shape, machine, {}, seconds_for(more) / kBudget));
+  const double budget = std::max(kAlways, kBudget * expected_seconds(shape, machine));
   return largest_sample(shape.n, kLargest, budget, seconds_for);
 }
 

@@ -26,18 +26,19 @@ Cost blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statis
   // A row meets the blocks before it until one holds its dominator, after about a square root of the skyline's rows. A
   // row that stays meets all of them: some are closed by their corner, the others take an intersection a dimension.
   const double words = static_cast<double>(shape.width) / 4;
+  const double rows_weight = (1 + words) / 2;  // of a row, whose other half is its places and sets
   return {{{"start", 1, 30e-6},
            {"sample-rows", sample, 2e-9},
            {"sample-keys", words * sample * d, 4e-9},
            {"row-threads", row_threads - 1, 8e-6},
            {"threads", threads - 1, 18e-6},
            {"keys", words * n * d / row_threads, 0.5e-9},
-           {"spared", spared / row_threads, 10e-9},
+           {"spared", rows_weight * spared / row_threads, 10e-9},
            {"elite", again * kElite, 40e-9},
            {"elite-keys", words * again * kElite * d, 20e-9},
-           {"survivors", survivors / threads, 40e-9},
+           {"survivors", rows_weight * survivors / threads, 40e-9},
            {"survivor-keys", words * survivors * d / threads, 1e-9},
-           {"dominators", n * std::sqrt(kept) / row_threads, 0.5e-9},
+           {"dominators", rows_weight * n * std::sqrt(kept) / row_threads, 0.5e-9},
            {"first-keys", words * std::min(kept, kFirstRows) * d, 20e-9},
            {"corners", kept * std::sqrt(kept) / threads, 1e-9},
            {"block-keys", kept * kept / 2 / kBlockRows * d / threads, 0.1e-9}},

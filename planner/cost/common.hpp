@@ -131,12 +131,13 @@ inline HeapWork heap_work(const kernels::TopKShape& shape, const Statistics& sta
   return work;
 }
 
-/// Returns the cost of one heap in every thread: `steps` steps that sift a rank by one level, then a sort of the heaps.
+/// Cost of a heap in every thread: `steps` that sift a rank by one level, then a sort of what the heaps hold.
 inline Cost heap_cost(const kernels::TopKShape& shape, const HeapWork& work, double steps, const Machine& machine) {
   return {{{"start", 1, 0.35e-6},
            {"threads", threads_used(static_cast<double>(shape.n), 32768, machine) - 1, 5e-6},
            {"scan", passes(shape) * scan_weight(shape) * work.rows, 1e-9},
            {"heap-steps", rank_weight(shape) * steps, 4e-9},
+           {"heap-far", rank_weight(shape) * steps * beyond(work.filled * rank_bytes(shape), kOwnCache), 8e-9},
            {"merge", rank_weight(shape) * sort_steps(work.held) / threads_used(work.held, 16384, machine), 4e-9}},
           2 * work.held * rank_bytes(shape)};
 }

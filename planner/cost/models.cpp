@@ -7,22 +7,32 @@
 #endif
 
 namespace skyrank::planner::cost {
+namespace {
 
-// The only place of the planner that knows algorithms by name.
+template <class Shape>
+constexpr Model<Shape> reference(Model<Shape> model) {
+  model.reference = true;
+  return model;
+}
+
+}  // namespace
+
+// The only place of the planner that knows algorithms by name. The references lose to the others, or win little, on
+// every kind of held-out problem (README.md).
 std::span<const NamedModel<kernels::SkylineShape>> skyline_models() {
   static constexpr NamedModel<kernels::SkylineShape> kModels[] = {
       {"bnl", {bnl}},
       {"sfs", {sfs, block_candidates}},
       {"blocked-bitmap", {blocked_bitmap}},
-      {"skyalign", {skyalign}},
-      {"cuda-skyalign", {cuda_skyalign, cuda_skyalign_candidates}},
+      {"skyalign", reference(SkylineModel{skyalign})},
+      {"cuda-skyalign", reference(SkylineModel{cuda_skyalign, cuda_skyalign_candidates})},
       {"cuda-blocked-bitmap", {cuda_blocked_bitmap}},
 #ifdef SKYRANK_PAPERS
-      {"salsa", {salsa, block_candidates}},
-      {"bskytree", {bskytree}},
-      {"hybrid", {hybrid, block_candidates}},
-      {"cuda-gnl", {cuda_gnl}},
-      {"cuda-ggs", {cuda_ggs, cuda_ggs_candidates}},
+      {"salsa", reference(SkylineModel{salsa, block_candidates})},
+      {"bskytree", reference(SkylineModel{bskytree})},
+      {"hybrid", reference(SkylineModel{hybrid, block_candidates})},
+      {"cuda-gnl", reference(SkylineModel{cuda_gnl})},
+      {"cuda-ggs", reference(SkylineModel{cuda_ggs, cuda_ggs_candidates})},
 #endif
   };
   return kModels;
@@ -30,22 +40,22 @@ std::span<const NamedModel<kernels::SkylineShape>> skyline_models() {
 
 std::span<const NamedModel<kernels::TopKShape>> topk_models() {
   static constexpr NamedModel<kernels::TopKShape> kModels[] = {
-      {"sort", {sort}},
+      {"sort", reference(TopKModel{sort})},
       {"heap", {heap}},
       {"nth-element", {nth_element}},
       {"sampled-threshold", {sampled_threshold}},
       {"cuda-sampled-threshold", {cuda_sampled_threshold}},
 #ifdef SKYRANK_PAPERS
-      {"stl-heap", {stl_heap}},
-      {"bitonic", {bitonic}},
-      {"cuda-sort", {cuda_sort}},
-      {"cuda-dr-topk", {cuda_dr_topk, cuda_dr_topk_candidates, false}},
-      {"cuda-radix-select", {cuda_radix_select, cuda_radix_select_candidates}},
-      {"cuda-bucket-select", {cuda_bucket_select, cuda_bucket_select_candidates}},
-      {"cuda-bitonic", {cuda_bitonic, cuda_bitonic_candidates}},
-      {"cuda-per-thread", {cuda_per_thread}},
-      {"cuda-per-thread-registers", {cuda_per_thread_registers}},
-      {"cuda-randomized", {cuda_randomized, cuda_randomized_candidates}},
+      {"stl-heap", reference(TopKModel{stl_heap})},
+      {"bitonic", reference(TopKModel{bitonic})},
+      {"cuda-sort", reference(TopKModel{cuda_sort})},
+      {"cuda-dr-topk", reference(TopKModel{cuda_dr_topk, cuda_dr_topk_candidates, false})},
+      {"cuda-radix-select", reference(TopKModel{cuda_radix_select, cuda_radix_select_candidates})},
+      {"cuda-bucket-select", reference(TopKModel{cuda_bucket_select, cuda_bucket_select_candidates})},
+      {"cuda-bitonic", reference(TopKModel{cuda_bitonic, cuda_bitonic_candidates})},
+      {"cuda-per-thread", reference(TopKModel{cuda_per_thread})},
+      {"cuda-per-thread-registers", reference(TopKModel{cuda_per_thread_registers})},
+      {"cuda-randomized", reference(TopKModel{cuda_randomized, cuda_randomized_candidates})},
 #endif
   };
   return kModels;

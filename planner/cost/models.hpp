@@ -25,6 +25,7 @@ struct Model {
   /// at; null: the defaults alone. They live as long as the process.
   std::span<const Values> (*candidates)(const Shape&) = nullptr;
   bool defaults_first = true;  ///< true if the model takes the first of these where none are given
+  bool reference = false;      ///< planned only for queries that ask for the algorithm, or that no other can answer
 
   explicit operator bool() const { return cost != nullptr; }
 };

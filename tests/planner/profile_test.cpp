@@ -3,19 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <set>
 #include <sstream>
 
 #include "kernels/papers/names.hpp"
 #include "planner/calibration_runs.hpp"
 #include "planner/choose.hpp"
-#include "planner/cost/correction.hpp"
-#include "planner/cost/rbf_kernel.hpp"
 #include "planner/fit.hpp"
 
 namespace skyrank::planner {
@@ -23,21 +19,12 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A constant, and a point at the origin of all features.
-Correction correction_of_one_point() {
-  const std::size_t features = cost::correction_names(true).size();
-  Correction correction{std::vector<double>(features + 1), std::vector<float>(features), {0.5F}};
-  correction.linear.front() = -0.25;
-  return correction;
-}
-
 Profile example() {
   return {.cpu = "A CPU",
           .cores = 4,
           .gpu = "",
           .rates = {{"memory_bandwidth", 2e10}},
-          .algorithms = {{"sfs", {{"start", 1e-6}, {"keys", 0}}}},
-          .corrections = {{"heap", correction_of_one_point()}}};
+          .algorithms = {{"sfs", {{"start", 1e-6}, {"keys", 0}}}}};
 }
 
 std::string refusal(const std::filesystem::path& file, const std::string& cpu, const std::string& gpu = "") {
@@ -84,19 +71,15 @@ TEST(Profiles, BuiltInOneFitsEveryRegisteredName) {
 
 // A build with the papers' algorithms may have made the profile of one without them.
 TEST(Profiles, OfAlgorithmsThatAreNotBuiltAreAccepted) {
-  const Profile profile = parse_profile(
-      "version: 2\nseconds: {sfs: {start: 100}, never-built: {start: 1}}\n"
-      "corrections: {never-built: {linear: {all: 1}, near: '1 2 3'}}\n",
-      "text");
-  EXPECT_TRUE(profile.corrections.empty());
+  const Profile profile = parse_profile("version: 3\nseconds: {sfs: {start: 100}, never-built: {start: 1}}\n", "text");
   const PriceList prices(profile);
   const kernels::SkylineShape shape{.n = 1000, .d = 3, .width = kernels::KeyWidth::bytes4, .general_order = false};
   EXPECT_NEAR(seconds_of(cost_of("sfs", shape, {.prices = &prices})), 100, 0.1);
 }
 
 TEST(Profiles, RefuseWhatIsNone) {
-  for (const char* text : {"", "[]", "version: 3", "version: 2\nseconds: {sfs: {keys: fast}}",
-                           "version: 2\nseconds: {sfs: {keys: -1}}", "version: 2\nrates: {a: .nan}", "{"}) {
+  for (const char* text : {"", "[]", "version: 2", "version: 3\nseconds: {sfs: {keys: fast}}",
+                           "version: 3\nseconds: {sfs: {keys: -1}}", "version: 3\nrates: {a: .nan}", "{"}) {
     EXPECT_THROW(parse_profile(text, "text"), BadProfile) << text;
   }
 }
@@ -126,114 +109,16 @@ TEST(Profiles, SecondsOfAProfileReplaceThoseOfTheModel) {
   EXPECT_NEAR(predict(*sfs, shape, {.prices = &prices}), 100, 0.1);
 }
 
-TEST(Profiles, CorrectionsOfAProfileAreATermOfTheirOwn) {
-  const kernels::TopKShape shape{.n = 1000, .k = 3, .widths = {kernels::KeyWidth::bytes4}};
-  const auto cost = [&](const Profile& profile) {
-    const PriceList prices(profile);
-    return cost_of("heap", shape, {.prices = &prices});
-  };
-  Profile profile;
-  const double without = seconds_of(cost(profile));
-  Correction& correction = profile.corrections["heap"];
-  correction.linear.assign(cost::correction_names(true).size() + 1, 0);
-  correction.linear.front() = std::log(1.5);
-  const cost::Cost corrected = cost(profile);
-  EXPECT_EQ(corrected.terms[corrected.terms.size() - 1].name, "correction");
-  EXPECT_NEAR(seconds_of(corrected), 1.5 * without, 1e-9 * without);
-  correction.linear.front() = -100;  // bounded
-  EXPECT_NEAR(seconds_of(cost(profile)), without / 3, 1e-3 * without);
-}
+// With it a process starts sooner than it plans: the parser takes 0.1 us for a character.
+TEST(Profiles, BuiltInOneIsSmall) { EXPECT_LT(to_yaml(built_in_profile()).size(), 10'000U); }
 
-TEST(Profiles, PointsOfACorrectionCountWhereTheyAreNear) {
-  const kernels::TopKShape shape{.n = 1000, .k = 3, .widths = {kernels::KeyWidth::bytes4}};
-  cost::Features features(shape, {});
-  const std::span<const double> values = features.of(1, 1e-5);
-  Correction correction{std::vector<double>(values.size() + 1), {}, {0.25F, 100}};
-  for (const double value : values) {
-    correction.points.push_back(static_cast<float>(value));
-    correction.points.push_back(static_cast<float>(value) + 100);
-  }
-  EXPECT_NEAR(cost::correction_factor(correction, values), std::exp(0.25), 1e-6);
-  correction.points.pop_back();  // of other features than these
-  EXPECT_EQ(cost::correction_factor(correction, values), 1);
-}
-
-TEST(Profiles, RbfKernelIsASquaredExponential) {
-  for (const std::size_t count : {0u, 1u, 7u, 16u, 61u, 240u}) {
-    const std::vector<float> values = {0.25, -1.5, 3};
-    std::vector<float> points;
-    std::vector<float> weights;
-    for (std::size_t i = 0; i < 3 * count; ++i) points.push_back(static_cast<float>(i * 37 % 101) / 20 - 2);
-    for (std::size_t i = 0; i < count; ++i) weights.push_back(static_cast<float>(i % 5) - 2);
-    double sum = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      double square = 0;
-      for (std::size_t j = 0; j < 3; ++j) square += std::pow(points[j * count + i] - values[j], 2);
-      sum += weights[i] * std::exp(-square / 2);
-    }
-    EXPECT_NEAR(cost::weighted_rbf_kernel(points, weights, values), sum, 1e-5) << count;
-  }
-}
-
-// Blocks of points do not go through the YAML parser, which everything around them does.
-TEST(Profiles, PointsMayBeWrittenInAnyWay) {
-  const std::size_t fields = cost::correction_names(true).size() + 1;
-  std::string first;
-  std::string second;
-  for (std::size_t i = 0; i < fields; ++i) first += std::to_string(i) + " ";
-  for (std::size_t i = 0; i < fields; ++i) second += std::to_string(i) + ".5 ";
-  const auto profile = [](const std::string& near, const std::string& after) {
-    return parse_profile("version: 2\ncorrections:\n  heap:\n    near: " + near + "    linear: {all: 1}\n" + after,
-                         "text");
-  };
-  const std::string more = "  sort:\n    linear: {all: 2}\n    near: |\n      " + first;  // up to the end of the text
-  const Profile block = profile("|\n      " + first + "\n\n      " + second + "\n", more);
-  ASSERT_EQ(block.corrections.at("heap").weights, (std::vector<float>{0, 0.5}));
-  EXPECT_EQ(block.corrections.at("heap").points[1], 1.5);
-  EXPECT_EQ(block.corrections.at("heap").linear.front(), 1);
-  EXPECT_EQ(block.corrections.at("sort").weights.size(), 1U);
-  EXPECT_EQ(profile("\"" + first + second + "\"\n", more), block);
-  EXPECT_EQ(profile("|-\n      " + first + "\n      " + second + "\n", more), block);
-  EXPECT_EQ(profile(">\r\n      " + first + "\r\n      " + second + "\r\n", more), block);
-}
-
-// Where it is wrong, by the lines of the text as it was given.
-TEST(Profiles, ErrorsBehindPointsHaveTheirPlace) {
-  const std::string points = "version: 2\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: |\n      1\n      2\n";
+TEST(Profiles, ErrorsHaveTheirPlace) {
   try {
-    parse_profile(points + "seconds: {heap: {start: -1}}\n", "text");
+    parse_profile("version: 3\nseconds:\n  heap:\n    scan: 1\n    start: -1\n", "text");
     ADD_FAILURE();
   } catch (const BadProfile& error) {
-    EXPECT_NE(error.reason.find("line 8"), std::string::npos) << error.reason;
-  }
-  try {
-    parse_profile(points + "      x\n", "text");
-    ADD_FAILURE();
-  } catch (const BadProfile& error) {
-    EXPECT_NE(error.reason.find("line 5"), std::string::npos) << error.reason;
-    EXPECT_NE(error.reason.find("finite numbers"), std::string::npos) << error.reason;
-  }
-  EXPECT_THROW(parse_profile("version: 2\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: !taken '7'\n", "text"),
-               BadProfile);
-}
-
-TEST(Profiles, PointsOfACorrectionHaveAllTheirNumbers) {
-  const std::string yaml = "version: 2\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: \"0.5 1 2\"\n";
-  EXPECT_THROW(parse_profile(yaml, "text"), BadProfile);
-  const std::string words = "version: 2\ncorrections:\n  heap:\n    linear: {all: 1}\n    near: a b\n";
-  EXPECT_THROW(parse_profile(words, "text"), BadProfile);
-  const Profile older = parse_profile("version: 2\ncorrections:\n  heap: {all: 1, n: 2}\n", "text");
-  EXPECT_TRUE(older.corrections.empty());  // what an earlier fit wrote says nothing of these features
-}
-
-TEST(Profiles, NamesOfCorrectionsAreDistinctAndHaveValues) {
-  const kernels::SkylineShape skyline{.n = 1000, .d = 3, .width = kernels::KeyWidth::bytes4, .general_order = false};
-  const kernels::TopKShape ranking{.n = 1000, .k = 3, .widths = {kernels::KeyWidth::bytes4}};
-  EXPECT_EQ(cost::Features(skyline, {}).of(1, 1e-4).size(), cost::correction_names(false).size());
-  EXPECT_EQ(cost::Features(ranking, {}).of(1, 1e-4).size(), cost::correction_names(true).size());
-  for (const bool is_ranking : {false, true}) {
-    const auto names = cost::correction_names(is_ranking);
-    EXPECT_EQ(std::set<std::string_view>(names.begin(), names.end()).size(), names.size());
+    EXPECT_EQ(error.source, "text");
+    EXPECT_THAT(error.reason, HasSubstr("line 5"));
   }
 }
 
@@ -268,37 +153,6 @@ TEST(Fit, NeverGoesBelowATenthOfTheModelsOwn) {
   const Profile::Seconds seconds = fit(runs);
   EXPECT_GT(seconds.at("a"), 1);
   EXPECT_DOUBLE_EQ(seconds.at("b"), 0.1);
-}
-
-TEST(Fit, CorrectsWhatTermsLeaveOver) {
-  const auto left_over = [](double size) { return 0.2 + 0.3 * size + 0.4 * std::exp(-2 * size * size); };
-  std::vector<CorrectedRun> runs;
-  for (int i = 0; i < 120; ++i) {
-    const double size = 0.025 * i - 1.5;
-    const double noise = i % 9 == 0 ? 5 : 1;  // other work on the machine
-    const double seconds = std::exp(left_over(size)) * noise;
-    runs.push_back({{size}, 1, seconds, seconds});
-  }
-  const std::optional<Correction> correction = fit_correction(runs);
-  ASSERT_TRUE(correction);
-  for (const double size : {-1.2, -0.3, 0.0, 0.4, 1.2}) {
-    EXPECT_NEAR(std::log(cost::correction_factor(*correction, std::vector<double>{size})), left_over(size), 0.1)
-        << size;
-  }
-  runs.resize(2);
-  EXPECT_FALSE(fit_correction(runs));  // too few
-}
-
-TEST(Fit, MakesWhatIsSeldomTheBestAsDearAsItsWorstPredictions) {
-  std::vector<CorrectedRun> runs;
-  for (int i = 0; i < 100; ++i) runs.push_back({{0.01 * i}, 1, i < 90 ? 1.0 : 2.5, 0.1});
-  const std::optional<Correction> correction = fit_correction(runs);
-  ASSERT_TRUE(correction);
-  for (const double size : {-1.0, 0.5, 2.0}) {
-    EXPECT_NEAR(cost::correction_factor(*correction, std::vector<double>{size}), 2.5, 1e-6) << size;
-  }
-  for (CorrectedRun& run : runs) run.seconds = 0.5;  // predictions that are too high are left as they are
-  EXPECT_NEAR(cost::correction_factor(*fit_correction(runs), std::vector<double>{0.5}), 1, 1e-6);
 }
 
 TEST(CalibrationRuns, ComeBackFromCsv) {

@@ -57,18 +57,18 @@ class ProfileOfTheUser : public ::testing::Test {
 TEST_F(ProfileOfTheUser, ThatIsEmpty) { EXPECT_THAT(warning_with(""), HasSubstr("the profile is empty")); }
 
 TEST_F(ProfileOfTheUser, ThatIsCutShort) {
-  EXPECT_THAT(warning_with("version: 2\ncpu: \"A CPU\"\ncores: 2\nseconds:\n  sfs:\n    sta"),
+  EXPECT_THAT(warning_with("version: 3\ncpu: \"A CPU\"\ncores: 2\nseconds:\n  sfs:\n    sta"),
               HasSubstr("the profile is cut short"));
 }
 
 TEST_F(ProfileOfTheUser, ThatIsDamaged) {
-  EXPECT_THAT(warning_with("version: 2\ncpu: {{{\n"), HasSubstr("profile.yaml: yaml-cpp: error"));
+  EXPECT_THAT(warning_with("version: 3\ncpu: {{{\n"), HasSubstr("profile.yaml: yaml-cpp: error"));
   EXPECT_THAT(warning_with(std::string(5000, '\0') + "\n"), HasSubstr("profile.yaml: "));
-  EXPECT_THAT(warning_with("version: 1\n"), HasSubstr("not a profile of version 2"));
+  EXPECT_THAT(warning_with("version: 1\n"), HasSubstr("not a profile of version 3"));
 }
 
 TEST_F(ProfileOfTheUser, OfAnotherMachine) {
-  EXPECT_THAT(warning_with("version: 2\ncpu: \"No such CPU\"\ncores: 2\ngpu: \"\"\n"),
+  EXPECT_THAT(warning_with("version: 3\ncpu: \"No such CPU\"\ncores: 2\ngpu: \"\"\n"),
               HasSubstr("of a machine with CPU 'No such CPU'"));
 }
 

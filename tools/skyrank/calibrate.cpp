@@ -107,9 +107,7 @@ int calibrate(const CalibrateArguments& arguments, Console& console, Signals& si
   if (arguments.from.empty()) profile.rates = bench::measure_rates();
   const std::vector<CalibrationRun> runs =
       arguments.from.empty() ? measure(arguments, console, signals) : read(arguments.from);
-  planner::Profile fitted = planner::fit(runs);
-  profile.algorithms = std::move(fitted.algorithms);
-  profile.corrections = std::move(fitted.corrections);
+  profile.algorithms = planner::fit(runs).algorithms;
   if (runs_output) write(*runs_output, text_of(runs));
   write(*profile_output, planner::to_yaml(profile));
   console.show_status("");

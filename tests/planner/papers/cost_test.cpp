@@ -4,7 +4,7 @@
 
 #include "planner/choose.hpp"
 #include "planner/cost/papers/models.hpp"
-#include "tests/planner/terms_alone.hpp"
+#include "tests/planner/cheapest.hpp"
 
 // Cost models of the papers' algorithms, and the parameters that these price.
 namespace skyrank::planner {
@@ -33,7 +33,7 @@ TEST(GpuParameters, ThreadsOfLongKeysHaveFewElements) {
 // Runs of 15,000 to 10^6 rows take 0 to 5 % less with short digits.
 TEST(GpuParameters, LongDigitsOfSharedBitsAndEitherOfFewRows) {
   const auto seconds = [&](std::int64_t bits) {
-    const Machine machine{.cuda = true, .prices = &terms_alone()};
+    const Machine machine{.cuda = true};
     return seconds_of(cost_of("cuda-radix-select", topk(1u << 20, 100), machine, {}, {{"digit_bits", bits}}));
   };
   EXPECT_NEAR(seconds(8) / seconds(11), 1, 0.05);

@@ -6,7 +6,11 @@
 #include <cmath>
 #include <map>
 #include <ostream>
+#include <string_view>
+#include <tuple>
 #include <utility>
+
+#include "planner/cost/models.hpp"
 
 namespace skyrank::bench {
 namespace {
@@ -26,33 +30,29 @@ std::string path_of(const planner::CalibrationRun& run) {
   return path;
 }
 
-/// Returns for each algorithm the run whose parameters are cheapest by their terms, as the planner takes them; `terms`
-/// are the prices without corrections.
-std::vector<const planner::CalibrationRun*> contenders(const std::vector<const planner::CalibrationRun*>& runs,
-                                                       const planner::PriceList& terms) {
-  std::map<std::string_view, std::pair<double, const planner::CalibrationRun*>> cheapest;
+bool is_reference(std::string_view algorithm) {
+  const planner::cost::SkylineModel skyline = planner::cost::skyline_model(algorithm);
+  return skyline ? skyline.reference : planner::cost::topk_model(algorithm).reference;
+}
+
+/// The run that the planner would choose, with its prediction: the cheapest of those of `references` or of the others;
+/// none where there are no such runs.
+std::pair<const planner::CalibrationRun*, double> cheapest(const std::vector<const planner::CalibrationRun*>& runs,
+                                                           const planner::PriceList& prices, bool references) {
+  std::pair<const planner::CalibrationRun*, double> least{};
   for (const planner::CalibrationRun* run : runs) {
-    const std::optional<double> seconds = planner::predict(*run, terms);
-    if (!seconds) continue;
-    const auto [place, is_new] = cheapest.try_emplace(run->algorithm, *seconds, run);
-    if (!is_new && *seconds < place->second.first) place->second = {*seconds, run};
+    const std::optional<double> seconds = planner::predict(*run, prices);
+    if (!seconds || is_reference(run->algorithm) != references) continue;
+    if (least.first == nullptr || *seconds < least.second) least = {run, *seconds};
   }
-  std::vector<const planner::CalibrationRun*> taken;
-  for (const auto& [algorithm, run] : cheapest) taken.push_back(run.second);
-  return taken;
+  return least;
 }
 
 Verdict judge_query(const std::string& query, const std::vector<const planner::CalibrationRun*>& runs,
-                    const planner::PriceList& prices, const planner::PriceList& terms) {
+                    const planner::PriceList& prices) {
   const planner::CalibrationRun* best = *std::ranges::min_element(runs, {}, &planner::CalibrationRun::seconds);
-  const planner::CalibrationRun* chosen = nullptr;
-  double predicted = 0;
-  for (const planner::CalibrationRun* run : contenders(runs, terms)) {
-    const std::optional<double> seconds = planner::predict(*run, prices);
-    if (!seconds || (chosen != nullptr && *seconds >= predicted)) continue;
-    chosen = run;
-    predicted = *seconds;
-  }
+  auto [chosen, predicted] = cheapest(runs, prices, false);
+  if (chosen == nullptr) std::tie(chosen, predicted) = cheapest(runs, prices, true);
   if (chosen == nullptr) return {};
   return {query,
           path_of(*chosen),
@@ -69,15 +69,12 @@ Verdict judge_query(const std::string& query, const std::vector<const planner::C
 std::vector<Verdict> judge(const std::vector<planner::CalibrationRun>& runs, const planner::Profile& profile) {
   std::map<std::string, std::vector<const planner::CalibrationRun*>> queries;
   for (const planner::CalibrationRun& run : runs) queries[planner::query_of(run)].push_back(&run);
-  planner::Profile uncorrected = profile;
-  uncorrected.corrections.clear();
   const planner::PriceList prices(profile);
-  const planner::PriceList terms(std::move(uncorrected));
   std::vector<Verdict> verdicts;
   for (const auto& [query, its_runs] : queries) {
     // Where every path was stopped, nothing is known.
     if (std::ranges::none_of(its_runs, [](const auto* run) { return std::isfinite(run->seconds); })) continue;
-    verdicts.push_back(judge_query(query, its_runs, prices, terms));
+    verdicts.push_back(judge_query(query, its_runs, prices));
   }
   return verdicts;
 }
@@ -112,11 +109,9 @@ std::vector<std::string> shortfalls(const Score& score) {
     if (!reached) list.push_back(std::move(sentence));
   };
   expect(score.queries >= 200, fmt::format("{} queries are fewer than 200", score.queries));
-  expect(score.median_regret <= 1.05, fmt::format("median regret {:.3f} is above 1.05", score.median_regret));
-  expect(score.p95_regret <= 1.5, fmt::format("95th percentile of regret {:.3f} is above 1.5", score.p95_regret));
-  expect(score.max_regret <= 3, fmt::format("greatest regret {:.3f} is above 3", score.max_regret));
-  expect(score.within_25_percent >= 0.8,
-         fmt::format("{:.1f} % of predictions are within 25 %, not 80 %", 100 * score.within_25_percent));
+  expect(score.median_regret <= 1.005, fmt::format("median regret {:.3f} is above 1.00", score.median_regret));
+  expect(score.p95_regret <= 1.1, fmt::format("95th percentile of regret {:.3f} is above 1.10", score.p95_regret));
+  expect(score.max_regret <= 1.6, fmt::format("greatest regret {:.3f} is above 1.6", score.max_regret));
   expect(score.planning_without_ms < 1,
          fmt::format("planning without statistics took {:.3f} ms, not under 1", score.planning_without_ms));
   expect(score.p95_planning_share_with < 0.02,

@@ -60,7 +60,7 @@ void ask_all_at_once(const Engine& engine, const Fresh& fresh) {
   const Engine alone({.threads = 1});
   const Table known = make_table();
   for (const Query& query : all) expected.push_back(alone.run(query, known).rows);
-  EXPECT_NE(known.column("x").data().cache->zone_map(true), nullptr) << "too few rows for zone maps";
+  EXPECT_NE(exec::cache_of(known.column("x").data())->zone_map(true), nullptr) << "too few rows for zone maps";
   for (int round = 0; round < kRounds; ++round) {
     const Table table = fresh();
     std::atomic<int> wrong = 0;

@@ -306,7 +306,7 @@ TEST(EngineMemory, WhatTablesKeepOutlivesTheEngine) {
     const Engine engine({.threads = 2, .memory_bytes = std::size_t{64} << 20});
     rows = engine.run(query, table).rows;
   }
-  EXPECT_NE(table.column("x").data().cache->zone_map(true), nullptr);
+  EXPECT_NE(exec::cache_of(table.column("x").data())->zone_map(true), nullptr);
   EXPECT_EQ(Engine({.threads = 1}).run(query, table).rows, rows);
 }
 
@@ -317,7 +317,7 @@ TEST(EngineMemory, WithoutRoomForZoneMapsNoneAreMade) {
     engine.run(Query::from("t").rank_by({high("x")}).limit(3).select({"row"}), table);
   } catch (const ResourceError&) {  // for want of room for blocks of keys
   }
-  EXPECT_EQ(table.column("x").data().cache->zone_map(true), nullptr);
+  EXPECT_EQ(exec::cache_of(table.column("x").data())->zone_map(true), nullptr);
 }
 
 /// The operators of a plan that run an algorithm.

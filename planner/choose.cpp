@@ -20,7 +20,7 @@ namespace {
 using kernels::Device;
 using Parameters = cost::Values;
 
-/// Obstacle of a reference.
+/// Obstacle of a reference, in words.
 constexpr const char* kNotAsked = "planned only if asked for";
 
 std::string_view name_of(Device device) { return device == Device::cuda ? "cuda" : "cpu"; }
@@ -298,7 +298,7 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
   return choice;
 }
 
-/// The least that an algorithm which is no reference takes with default parameters.
+/// Returns the least predicted time of the algorithms that are no references, with default parameters.
 template <class Algorithm, class Shape>
 double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& shape, const Machine& machine,
                      const Statistics& statistics) {

@@ -9,6 +9,7 @@
 namespace skyrank::planner::cost {
 namespace {
 
+/// Marks the algorithm of a model as a reference.
 template <class Shape>
 constexpr Model<Shape> reference(Model<Shape> model) {
   model.reference = true;

@@ -109,7 +109,7 @@ TEST(Profiles, SecondsOfAProfileReplaceThoseOfTheModel) {
   EXPECT_NEAR(predict(*sfs, shape, {.prices = &prices}), 100, 0.1);
 }
 
-// With it a process starts sooner than it plans: the parser takes 0.1 us for a character.
+// Every process parses it before it plans, which takes 0.1 us for each character.
 TEST(Profiles, BuiltInOneIsSmall) { EXPECT_LT(to_yaml(built_in_profile()).size(), 10'000U); }
 
 TEST(Profiles, ErrorsHaveTheirPlace) {

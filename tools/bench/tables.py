@@ -9,7 +9,6 @@ table differs from the results.
 
 import csv
 import pathlib
-import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -95,20 +94,6 @@ def skyline_gpu():
         for dist, n, d in cells])
 
 
-def planner():
-    def line(label, name):
-        rows = read(name)
-        regrets = sorted(float(row["regret"]) for row in rows)
-        within = sum(abs(float(row["predicted_over_measured"]) - 1) <= 0.25 for row in rows) / len(rows)
-        return [f"{len(rows)} {label}", f"{statistics.median(regrets):.2f}, {regrets[int(len(rows) * 0.95)]:.2f}, "
-                f"{regrets[-1]:.1f}", f"{within:.0%}".replace("%", " %")]
-
-    return table(["queries that the planner's constants were not fitted to", "regret: median, 95 %, maximum",
-                  "predictions within 25 %"], [
-        line("rankings and skylines, 2 of 32 Xeon cores", "planner-cpu.csv"),
-        line("rankings and skylines on one H200, keys resident or sent, some with filters", "planner-gpu.csv")])
-
-
 def summary():
     topk, skyline = read("topk-cpu.csv"), read("skyline-cpu.csv")
     topk_gpu_rows, skyline_gpu_rows = read("topk-gpu.csv"), read("skyline-gpu.csv")
@@ -136,7 +121,7 @@ def summary():
 
 
 TABLES = {"summary": summary, "topk-cpu": topk_cpu, "skyline-cpu": skyline_cpu, "topk-gpu": topk_gpu,
-          "skyline-gpu": skyline_gpu, "planner": planner}
+          "skyline-gpu": skyline_gpu}
 
 
 def with_tables(text):

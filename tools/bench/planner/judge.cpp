@@ -35,8 +35,8 @@ bool is_reference(std::string_view algorithm) {
   return skyline ? skyline.reference : planner::cost::topk_model(algorithm).reference;
 }
 
-/// The run that the planner would choose, with its prediction: the cheapest of those of `references` or of the others;
-/// none where there are no such runs.
+/// Returns the cheapest run by prediction, with its predicted seconds, of the references or of the other algorithms;
+/// null if these have no runs.
 std::pair<const planner::CalibrationRun*, double> cheapest(const std::vector<const planner::CalibrationRun*>& runs,
                                                            const planner::PriceList& prices, bool references) {
   std::pair<const planner::CalibrationRun*, double> least{};

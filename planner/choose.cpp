@@ -225,13 +225,16 @@ std::vector<Candidate<Algorithm>> candidates_of(std::span<const Algorithm* const
   std::vector<Candidate<Algorithm>> candidates;
   candidates.reserve(algorithms.size());
   considered.reserve(algorithms.size());
-  for (const Algorithm* algorithm : algorithms)
-    considered.push_back({.algorithm = algorithm->name, .obstacle = kNotAsked});
+  const bool forced = any_forced(algorithms, constraints);
+  for (const Algorithm* algorithm : algorithms) {
+    const std::string why = obstacle(*algorithm, query.shape, constraints, given, forced, query.machine);
+    considered.push_back({.algorithm = algorithm->name, .obstacle = why.empty() ? kNotAsked : why});
+  }
   add_candidates(algorithms, false, query, constraints, given, candidates, considered);
   const bool any_fits = std::ranges::any_of(candidates, [&](const Candidate<Algorithm>& it) {
     return fits(it.best.bytes, it.algorithm->device, query.machine);
   });
-  if (!any_fits || any_forced(algorithms, constraints)) {
+  if (!any_fits || forced) {
     add_candidates(algorithms, true, query, constraints, given, candidates, considered);
   }
   return candidates;

@@ -127,7 +127,7 @@ class Figures(unittest.TestCase):
 
     def test_other_figures_are_found(self):
         text = (ROOT / "engine/docs/performance.md").read_text(encoding="utf-8")
-        for figure in ("3,646", "266", "0.486", "34.8", "81 %"):
+        for figure in ("3,646", "266", "0.486", "34.8"):
             self.assertIn(figure, text)
             self.assertEqual(tables.with_tables(text.replace(figure, "1.23")), text)
 

@@ -174,7 +174,7 @@ TEST(LeastOfFew, OfAnyNumberInAnyOrder) {
 
 // All of the best are one lane's or a few lanes'.
 TEST(LeastOfFew, OfAFewLanes) {
-  std::vector<std::uint64_t> elements(cuda::topk::LeastOfFew<std::uint64_t>::kMost);
+  std::vector<std::uint64_t> elements(cuda::topk::LeastOfFew<std::uint64_t>::kMax);
   for (const unsigned lanes : {1u, 8u, 31u}) {
     for (unsigned i = 0; i < elements.size(); ++i) elements[i] = (i % cuda::kLanes < lanes ? 0 : 1000) + i;
     expect_least_of_few(elements);

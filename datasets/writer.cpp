@@ -16,6 +16,8 @@
 #include <skyrank/error.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "datasets/arrow_table.hpp"
 #include "datasets/input.hpp"
@@ -42,23 +44,30 @@ void write_rows(const Table& table, FormatRows format, const WriteOptions& optio
   check_stop(options);
   if (table.num_rows() <= kRowsPerBlock) return sink(format(table, 0, table.num_rows()));
   std::int64_t next = 0;
+  std::vector<std::string> texts;
+  // The text of a block, which leaves before another block takes its place. Not passed on as a token: when a stop ends
+  // a pipeline, TBB forgets the tokens that wait.
+  const auto text_of = [&](std::int64_t begin) -> std::string& {
+    return texts[static_cast<std::size_t>(begin / kRowsPerBlock) % texts.size()];
+  };
   const auto take = [&](tbb::flow_control& control) {
     check_stop(options);
     if (next >= table.num_rows()) control.stop();
     return std::exchange(next, next + kRowsPerBlock);
   };
   const auto render = [&](std::int64_t begin) {
-    return format(table, begin, std::min(begin + kRowsPerBlock, table.num_rows()));
+    text_of(begin) = format(table, begin, std::min(begin + kRowsPerBlock, table.num_rows()));
+    return begin;
   };
   const WorkerThreads workers(options.threads);
   tbb::task_arena arena(workers.count());
   arena.execute([&] {
-    const std::size_t tokens = 2 * static_cast<std::size_t>(arena.max_concurrency());
-    tbb::parallel_pipeline(tokens,
+    texts.resize(2 * static_cast<std::size_t>(arena.max_concurrency()));
+    tbb::parallel_pipeline(texts.size(),
                            tbb::make_filter<void, std::int64_t>(tbb::filter_mode::serial_in_order, take) &
-                               tbb::make_filter<std::int64_t, std::string>(tbb::filter_mode::parallel, render) &
-                               tbb::make_filter<std::string, void>(tbb::filter_mode::serial_in_order,
-                                                                   [&](const std::string& text) { sink(text); }));
+                               tbb::make_filter<std::int64_t, std::int64_t>(tbb::filter_mode::parallel, render) &
+                               tbb::make_filter<std::int64_t, void>(tbb::filter_mode::serial_in_order,
+                                                                    [&](std::int64_t begin) { sink(text_of(begin)); }));
   });
 }
 

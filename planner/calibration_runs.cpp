@@ -39,9 +39,12 @@ void write_shape(std::ostream& out, const kernels::TopKShape& shape) {
 class Fields {
  public:
   Fields(const std::string& line, const std::string& place) : place_(place) {
-    std::istringstream stream(line);
-    for (std::string field; std::getline(stream, field, ',');) fields_.push_back(field);
-    if (line.ends_with(',')) fields_.emplace_back();
+    // Without a stream, which ends early when memory runs out.
+    for (std::size_t begin = 0; begin <= line.size();) {
+      const std::size_t end = std::min(line.find(',', begin), line.size());
+      fields_.push_back(line.substr(begin, end - begin));
+      begin = end + 1;
+    }
     if (fields_.size() >= kMinFields && fields_.size() < kFields) fields_.resize(kFields);
     if (fields_.size() != kFields) throw BadProfile{place_, "a line of " + std::to_string(fields_.size()) + " fields"};
   }
@@ -57,6 +60,7 @@ class Fields {
   cost::Values values() {
     cost::Values values;
     std::istringstream stream(text());
+    stream.exceptions(std::ios::badbit);
     for (std::string value; stream >> value;) {
       const std::size_t equals = value.find('=');
       if (equals == std::string::npos) throw BadProfile{place_, "'" + value + "' is no parameter's value"};

@@ -91,16 +91,20 @@ bool any_forced(std::span<const Algorithm* const> algorithms, const Constraints&
   return std::ranges::any_of(algorithms, [&](const auto* it) { return is_forced(it->name, constraints); });
 }
 
+/// Why an algorithm of a device may not be taken, whatever else is asked for, or empty.
+std::string obstacle_of(Device device, const Constraints& constraints, const Machine& machine) {
+  if (constraints.device && *constraints.device != device) {
+    return "runs on " + std::string(name_of(device)) + ", not on " + std::string(name_of(*constraints.device));
+  }
+  return device == Device::cuda && !machine.cuda ? "needs a GPU, and none is usable" : "";
+}
+
 /// Why an algorithm may not be taken, or empty.
 template <class Algorithm>
 std::string obstacle(const Algorithm& algorithm, const typename Algorithm::Shape& shape, const Constraints& constraints,
                      const Parameters& parameters, bool forced_kind, const Machine& machine) {
   if (forced_kind && !is_forced(algorithm.name, constraints)) return "not among the algorithms asked for";
-  if (constraints.device && *constraints.device != algorithm.device) {
-    return "runs on " + std::string(name_of(algorithm.device)) + ", not on " +
-           std::string(name_of(*constraints.device));
-  }
-  if (algorithm.device == Device::cuda && !machine.cuda) return "needs a GPU, and none is usable";
+  if (std::string why = obstacle_of(algorithm.device, constraints, machine); !why.empty()) return why;
   for (const auto& [name, value] : parameters) {
     if (!declares(algorithm.parameters, name)) return "has no parameter '" + name + "'";
   }
@@ -227,7 +231,7 @@ std::vector<Candidate<Algorithm>> candidates_of(std::span<const Algorithm* const
   considered.reserve(algorithms.size());
   const bool forced = any_forced(algorithms, constraints);
   for (const Algorithm* algorithm : algorithms) {
-    const std::string why = obstacle(*algorithm, query.shape, constraints, given, forced, query.machine);
+    const std::string why = obstacle_of(algorithm->device, constraints, query.machine);
     considered.push_back({.algorithm = algorithm->name, .obstacle = why.empty() ? kNotAsked : why});
   }
   add_candidates(algorithms, false, query, constraints, given, candidates, considered);

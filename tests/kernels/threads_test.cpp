@@ -11,8 +11,12 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/build.hpp"
+
 namespace skyrank::kernels {
 namespace {
+
+using skyrank::tests::kSanitized;
 
 /// Leaves room for the stacks of a few threads only, as a limit of a container does.
 void limit_address_space(rlim_t more_bytes) {
@@ -42,6 +46,7 @@ TEST(Threads, AllThatAreWantedCanBeStartedHere) {
 }
 
 TEST(ThreadsDeathTest, NoMoreRunThanCanBeStarted) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer needs memory of its own for each thread";
   const auto in_little_room = [] {
     limit_address_space(64 << 20);  // TBB's stacks have 4 MB, those of std::thread 8
     const StartableThreads startable = startable_threads(200);
@@ -53,6 +58,7 @@ TEST(ThreadsDeathTest, NoMoreRunThanCanBeStarted) {
 }
 
 TEST(ThreadsDeathTest, WithoutAnyThreadTheCallerDoesAll) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer needs memory of its own for each thread";
   const auto in_no_room = [] {
     limit_address_space(6 << 20);
     if (WorkerThreads(8).count() != 1) std::exit(2);

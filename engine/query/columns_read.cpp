@@ -145,9 +145,9 @@ void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>
     if (node == nullptr) continue;
     const auto column = std::ranges::find(columns, node->name, &UnsupportedColumn::name);
     const std::string why = column->reason.empty() ? "" : ": " + column->reason;
-    Location place = place_of(*node, expression->location());
+    const Location place = place_of(*node, expression->location());
     throw BindError("column '" + column->name + "' has type " + column->type + ", which skyrank cannot read" + why,
-                    place.line > 0 ? std::move(place) : query.location);
+                    place.line > 0 ? place : query.location);
   }
 }
 

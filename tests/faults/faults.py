@@ -5,7 +5,7 @@ Each command below runs once to count its calls of each kind (inject.c), then on
 one failing. It must end within 20 seconds, with status 0 and the right answer (the failure was harmless) or with status
 1 and a message; by no signal, and with no file half-written, left over or changed.
 
-A slice of the calls (ctest: faults_slice), all of them (some 190,000 runs, three hours on a core), or one at random of
+A slice of the calls (ctest: faults_slice), all of them (some 105,000 runs, four minutes on 16 cores), or one at random of
 each five in a row:
     tests/faults/faults.py --program build/release/skyrank --inject build/release/tests/faults/libskyrank_inject.so --all
     tests/faults/faults.py ... --all --every 5 --seed 1

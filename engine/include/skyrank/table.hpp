@@ -132,7 +132,7 @@ class SKYRANK_EXPORT Column {
 
 /// A column that the source of a table has and the table lacks, because SkyRank cannot read it.
 struct UnsupportedColumn {
-  std::string name;
+  std::string name;         ///< name in its source
   std::string type;         ///< in the words of the source's format, such as list<int64>
   std::string reason = {};  ///< empty where the type alone is the reason
 

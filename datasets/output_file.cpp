@@ -276,7 +276,7 @@ int OutputFile::link_as(const std::filesystem::path& name) const {
 }
 
 std::filesystem::path OutputFile::temporary_name(int attempt) const {
-  // As text: where memory runs out in replace_filename(), libstdc++ 12 frees what it never had.
+  // The name is made as text: when memory runs out in replace_filename(), libstdc++ 12 frees what it never had.
   const std::string& target = target_.native();
   return target.substr(0, target.find_last_of('/') + 1) + "." + std::to_string(::getpid()) + "." +
          std::to_string(attempt) + ".skyrank-tmp";

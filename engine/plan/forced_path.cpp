@@ -131,7 +131,7 @@ void check_parameter(const Using& path, const std::string& name, std::int64_t va
   }
   const Location& place = place_of(name, path.locations, query);
   if (!known) throw BindError(why_unknown(path, name, all, candidates), place);
-  // Where nothing is forced, one algorithm that takes the value is enough.
+  // One algorithm that takes the value is enough if no algorithm is forced.
   if (!fits || (!path.algorithms.empty() && !wrong.empty())) throw BindError(wrong, place);
 }
 

@@ -61,7 +61,7 @@ TEST(Profiles, BuiltInOneFitsEveryRegisteredName) {
     const auto known = [&](const auto& algorithms) {
       return std::ranges::any_of(algorithms, [&](const auto* it) { return it->name == algorithm; });
     };
-    // Those of GPUs are registered in builds with CUDA only, those of the papers in builds with SKYRANK_PAPERS only.
+    // GPU algorithms are registered in builds with CUDA only, those of the papers in builds with SKYRANK_PAPERS only.
     const bool left_out = !kernels::papers::why_left_out(algorithm).empty();
     EXPECT_TRUE(algorithm.starts_with("cuda-") || left_out || known(kernels::skyline_algorithms()) ||
                 known(kernels::topk_algorithms()))

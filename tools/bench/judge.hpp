@@ -13,7 +13,7 @@ using Answer = std::vector<kernels::RowId>;
 
 /// Returns the fault of each of the different answers that were given to one problem; empty for a right one. Flat
 /// Pareto only. An answer is right when no row of it dominates another and every other row is dominated by one of it.
-/// Where that would take more than some 10^8 comparisons of rows, it is asked of a random sample of rows. Rows about
+/// A random sample of rows is judged if all would take more than some 10^8 comparisons of rows. Rows about
 /// which answers differ (up to 1,000) are compared with all others, so of two different answers at most one passes.
 std::vector<std::string> judge(const kernels::SkylineProblem& problem, std::span<const Answer> answers);
 

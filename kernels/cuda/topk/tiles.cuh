@@ -168,8 +168,8 @@ class Tiles {
 };
 
 /// A block's tiles of `count`: in waves of a tile for each block, from the first ones on and from the last ones back.
-/// Of sorted rows, in either direction, few tiles have all candidates, and those take long: they come first, while
-/// others read.
+/// Orders tiles so that those with many candidates come first. In rows sorted either way few tiles have all candidates;
+/// they take long, while others read.
 class TileWaves {
  public:
   /// From a wave on. Keys that fit a device's memory have far fewer than 2^31 tiles.

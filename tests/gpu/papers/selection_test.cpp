@@ -56,7 +56,7 @@ TEST_F(SelectionOnGpu, BucketSelectReadsOnceForTheBestRow) {
   EXPECT_GT(run(algorithm, data.problem(2, TieRule::first)).work.bytes_read, kRows * 4);
 }
 
-// Of 100 problems with samples of their own.
+// Solves 100 problems with samples of their own.
 TEST_F(SelectionOnGpu, RandomizedSelectionIsRightAsOftenAsWished) {
   const TopKAlgorithm& algorithm = algorithm_named("cuda-randomized");
   for (const int wished : {50, 90}) {

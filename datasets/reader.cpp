@@ -15,7 +15,7 @@
 #include "datasets/arrow_table.hpp"
 #include "datasets/arrow_threads.hpp"
 #include "datasets/arrow_types.hpp"
-#include "datasets/columnar.hpp"
+#include "datasets/columnar/columnar.hpp"
 #include "datasets/csv/csv.hpp"
 #include "datasets/data_file.hpp"
 #include "datasets/files.hpp"

@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "datasets/arrow_threads.hpp"
-#include "datasets/columnar.hpp"
+#include "datasets/columnar/columnar.hpp"
+#include "datasets/columnar/memory_reserve.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -60,6 +61,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
 // The library below the Arrow layer reports damage by exceptions.
 template <class Read>
 auto guarded(const ColumnarFile& file, Read read) {
+  const MemoryReserve reserve;
   auto result = [&]() -> decltype(read()) {
     try {
       return read();
@@ -68,6 +70,7 @@ auto guarded(const ColumnarFile& file, Read read) {
     }
   }();
   check(result.status(), file.name, kWhat);
+  reserve.check();
   return *std::move(result);
 }
 

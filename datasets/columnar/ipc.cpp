@@ -8,7 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "datasets/columnar.hpp"
+#include "datasets/columnar/columnar.hpp"
+#include "datasets/columnar/memory_reserve.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -76,16 +77,20 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
 }  // namespace
 
 std::shared_ptr<arrow::Schema> ipc_schema(const ColumnarFile& file) {
+  const MemoryReserve reserve;
   refuse_feather1(file);
   auto schema = read_schema(file);
   check(schema.status(), file.name, kWhat);
+  reserve.check();
   return *std::move(schema);
 }
 
 std::shared_ptr<arrow::Table> ipc_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads) {
+  const MemoryReserve reserve;
   refuse_feather1(file);
   auto table = read_table(file, indices, threads);
   check(table.status(), file.name, kWhat);
+  reserve.check();
   return *std::move(table);
 }
 

@@ -9,9 +9,11 @@
 #include <charconv>
 #include <chrono>
 #include <climits>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <skyrank/error.hpp>
 #include <system_error>
 #include <thread>
@@ -68,8 +70,10 @@ class TemporaryFiles {
   bool ended_ = false;
 };
 
+/// Never destroyed, as the process may end at any time, and made without allocating, as it may end for want of memory.
 TemporaryFiles& temporary_files() {
-  static TemporaryFiles& files = *new TemporaryFiles;  // never destroyed: the process may end at any time
+  alignas(TemporaryFiles) static std::byte storage[sizeof(TemporaryFiles)];
+  static TemporaryFiles& files = *new (storage) TemporaryFiles;
   return files;
 }
 

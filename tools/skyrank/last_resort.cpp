@@ -11,6 +11,8 @@
 #include <new>
 #include <string_view>
 
+#include "datasets/output_file.hpp"
+
 namespace skyrank::tools {
 namespace {
 
@@ -25,9 +27,15 @@ void complain(std::string_view message) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), kPrefix.size() + shown + 1);
 }
 
+/// Ends the process without running destructors, which would wait for threads.
+[[noreturn]] void fail_now() {
+  datasets::remove_temporary_files();
+  ::_exit(1);
+}
+
 [[noreturn]] void end_aborted(int) {
   complain("stopped by a library that cannot go on, most likely for want of memory");
-  ::_exit(1);
+  fail_now();
 }
 
 [[noreturn]] void end_process() {
@@ -43,7 +51,7 @@ void complain(std::string_view message) {
   } catch (...) {
     complain("stopped by an error of unknown kind");
   }
-  ::_exit(1);
+  fail_now();
 }
 
 void install(int, char**, char**) { install_last_resort(); }

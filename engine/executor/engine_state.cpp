@@ -52,7 +52,7 @@ PhysicalPlan EngineState::plan(const Query& query, const Table& table, const Run
   query::refuse_unsupported(query, table.unsupported());
   query::BoundQuery bound = query::bind(query, query::schema_of(table));
   check_forced(query);
-  const Rules allowed = without(rules, bound.path.without, bound.path.locations, query.location);
+  const Rules allowed = without(rules, bound.path.without, bound.path.locations, query.location());
   const DeviceChoice device = bound.path.device == DeviceChoice::automatic ? options.device : bound.path.device;
   if (bound.path.device == DeviceChoice::cuda) require_cuda();
   const bool with_cuda =
@@ -67,7 +67,7 @@ PhysicalPlan EngineState::plan(const Query& query, const Table& table, const Run
                                  .device_bytes = with_cuda ? device_bytes() : 0,
                                  .prices = prices ? &*prices : nullptr};
   const int sharers = options.share_columns ? 1 + std::max(0, run.later_queries) : 0;
-  PhysicalPlan made = make_plan(std::move(bound), table, query.table, constraints, machine, allowed, sharers);
+  PhysicalPlan made = make_plan(std::move(bound), table, query.from(), constraints, machine, allowed, sharers);
   made.operators.gather.reason = device_note(device, cuda);
   note_device_choice(made.rules, device, cuda);
   return made;

@@ -8,8 +8,8 @@ namespace skyrank::exec {
 namespace {
 
 std::optional<std::chrono::milliseconds> time_limit(const Query& query, const RunOptions& options) {
-  if (query.time_limit && options.timeout) return std::min(*query.time_limit, *options.timeout);
-  return query.time_limit ? query.time_limit : options.timeout;
+  if (query.timeout() && options.timeout) return std::min(*query.timeout(), *options.timeout);
+  return query.timeout() ? query.timeout() : options.timeout;
 }
 
 }  // namespace
@@ -17,18 +17,18 @@ std::optional<std::chrono::milliseconds> time_limit(const Query& query, const Ru
 Limits::Limits(const Query& query, const RunOptions& options, Timer& timer)
     : timeout_(time_limit(query, options)), caller_(options.stop) {
   if (!timeout_) return;
-  if (timeout_->count() < 1) throw QueryError("a time limit must be at least 1 ms", query.location);
+  if (timeout_->count() < 1) throw QueryError("a time limit must be at least 1 ms", query.location());
   source_ = std::stop_source();
   forward_.emplace(caller_, [this] { source_.request_stop(); });
   alarm_.emplace(timer, Timer::Clock::now() + *timeout_, source_);
 }
 
 void Limits::fail(const Query& query) const {
-  if (caller_.stop_requested() || !timeout_) throw CancelledError("the query was cancelled", query.location);
-  const std::string name = query.name.empty() ? "" : " '" + query.name + "'";
+  if (caller_.stop_requested() || !timeout_) throw CancelledError("the query was cancelled", query.location());
+  const std::string name = query.name().empty() ? "" : " '" + query.name() + "'";
   throw TimeoutError(
       "the query" + name + " took longer than its time limit of " + to_string(*timeout_) + ", and was at: " + phase,
-      query.location);
+      query.location());
 }
 
 }  // namespace skyrank::exec

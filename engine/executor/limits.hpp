@@ -45,15 +45,15 @@ auto guarded(const Query& query, const Limits& limits, const F& f) {
   try {
     return f();
   } catch (const planner::NoPath& none) {
-    throw BindError(none.reason, query.location);
+    throw BindError(none.reason, query.location());
   } catch (const kernels::Cancelled&) {
     limits.fail(query);
   } catch (const kernels::cuda::OutOfMemory& failure) {
-    throw ResourceError(failure.what(), query.location);
+    throw ResourceError(failure.what(), query.location());
   } catch (const kernels::cuda::Failure& failure) {
-    throw DeviceError(failure.what(), query.location);
+    throw DeviceError(failure.what(), query.location());
   } catch (const std::bad_alloc&) {
-    throw ResourceError("out of memory while answering the query", query.location);
+    throw ResourceError("out of memory while answering the query", query.location());
   }
 }
 

@@ -70,9 +70,9 @@ std::optional<std::size_t> reached_within(const EngineState& engine, const Query
 
 /// The algorithm that the planner would take with enough memory, where all that matters is one skyline of the table.
 std::vector<std::string> skyline_algorithm(const EngineState& engine, const Query& query, const Table& table) {
-  const bool is_one_skyline = query.preference && !query.num_levels && !query.at_least_rows && query.ranking.empty() &&
-                              query.group_columns.empty() && query.aggregates.empty() &&
-                              query.partition_columns.empty() && query.path.algorithms.empty();
+  const bool is_one_skyline = query.prefer() && !query.levels() && !query.at_least() && query.rank_by().empty() &&
+                              query.group_by().empty() && query.aggregate().empty() && query.partition_by().empty() &&
+                              query.using_path().algorithms.empty();
   if (!is_one_skyline) return {};
   const auto enough = std::make_shared<kernels::MemoryAccount>(std::numeric_limits<std::int64_t>::max());
   const kernels::AccountScope counted(enough.get());
@@ -143,11 +143,11 @@ Result answer_within_limit(const EngineState& engine, const Query& query, const 
     }
     return answer(engine, query, table, run, limits);
   } catch (const kernels::OverLimit& over) {
-    throw ResourceError(over_limit(engine, query, table, run, limits, over, before), query.location);
+    throw ResourceError(over_limit(engine, query, table, run, limits, over, before), query.location());
   } catch (const std::bad_alloc&) {
     throw ResourceError("out of memory while answering the query, which is expected to need about " +
                             amount(memory_needed(engine, query, table)) + " beside its table",
-                        query.location);
+                        query.location());
   }
 }
 

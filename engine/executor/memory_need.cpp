@@ -145,9 +145,9 @@ Table rows_of(const Table& table, const Vector<RowId>& rows) {
 /// The query with its numbers of rows made smaller as the table is.
 Query scaled(Query query, std::int64_t divisor) {
   const auto scale = [&](std::int64_t rows) { return rows / divisor + (rows % divisor != 0 ? 1 : 0); };
-  query.skip = scale(query.skip);
-  if (query.max_rows) query.max_rows = scale(*query.max_rows);
-  if (query.at_least_rows) query.at_least_rows = scale(*query.at_least_rows);
+  query.offset(scale(query.offset()));
+  if (query.limit()) query.limit(scale(*query.limit()));
+  if (query.at_least()) query.at_least(scale(*query.at_least()));
   return query;
 }
 
@@ -212,9 +212,13 @@ class Measurement {
       const kernels::AccountScope counted(account.get());
       const exec::QueryMemory columns;
       const Table sample = rows_of(table_, sampled_rows(table_, keys_, frequent_, divisor));
-      const bool whole_partitions = !query_.partition_columns.empty() && !frequent_.are_most();
+      const bool whole_partitions = !query_.partition_by().empty() && !frequent_.are_most();
       Query query = whole_partitions ? query_ : scaled(query_, divisor);
-      if (!search_.algorithms.empty()) query.path.algorithms = search_.algorithms;
+      if (!search_.algorithms.empty()) {
+        Using path = query.using_path();
+        path.algorithms = search_.algorithms;
+        query.using_path(std::move(path));
+      }
       if (sample.num_rows() == 0) return std::nullopt;
       const auto limit = least_limit(query, sample, 0, static_cast<double>(account->left()), run_);
       if (!limit) return std::nullopt;

@@ -49,10 +49,10 @@ struct Declared {
 std::vector<Declared> registered(const Query& query) {
   std::vector<Declared> all;
   for (const auto* algorithm : kernels::skyline_algorithms()) {
-    all.push_back({std::string(algorithm->name), kSkyline, query.preference.has_value(), algorithm->parameters});
+    all.push_back({std::string(algorithm->name), kSkyline, query.prefer().has_value(), algorithm->parameters});
   }
   for (const auto* algorithm : kernels::topk_algorithms()) {
-    all.push_back({std::string(algorithm->name), kTopK, !query.ranking.empty(), algorithm->parameters});
+    all.push_back({std::string(algorithm->name), kTopK, !query.rank_by().empty(), algorithm->parameters});
   }
   return all;
 }
@@ -138,16 +138,16 @@ void check_parameter(const Using& path, const std::string& name, std::int64_t va
 }  // namespace
 
 void check_forced(const Query& query) {
-  const Using& path = query.path;
+  const Using& path = query.using_path();
   if (path.algorithms.empty() && path.parameters.empty()) return;
   const std::vector<Declared> all = registered(query);
-  check_algorithms(path, all, query.location);
+  check_algorithms(path, all, query.location());
   std::vector<Declared> candidates = usable(all);
   std::erase_if(candidates, [&](const Declared& algorithm) {
     return !path.algorithms.empty() && std::ranges::find(path.algorithms, algorithm.name) == path.algorithms.end();
   });
   for (const auto& [name, value] : path.parameters) {
-    check_parameter(path, name, value, all, candidates, query.location);
+    check_parameter(path, name, value, all, candidates, query.location());
   }
 }
 

@@ -101,9 +101,9 @@ std::vector<Query> read_queries(const YamlDocument& document, const YamlNode& no
   std::map<std::string, Location> seen;
   for (const YamlNode& item : query::read_list(document, node, "'queries'", "[{name: cheap, from: hotels, ...}]")) {
     Query read = query::read_query(document, item, tables);
-    const auto [first, is_new] = seen.emplace(read.name, read.location);
+    const auto [first, is_new] = seen.emplace(read.name(), read.location());
     if (!is_new) {
-      document.fail(item, "the query name '" + read.name + "' comes twice; the first is in line " +
+      document.fail(item, "the query name '" + read.name() + "' comes twice; the first is in line " +
                               std::to_string(first->second.line));
     }
     queries.push_back(std::move(read));
@@ -111,16 +111,19 @@ std::vector<Query> read_queries(const YamlDocument& document, const YamlNode& no
   return queries;
 }
 
+const std::string& name_of(const TableSource& table) { return table.name; }
+const std::string& name_of(const Query& query) { return query.name(); }
+
 template <class Named>
 std::vector<std::string> names_of(const std::vector<Named>& list) {
   std::vector<std::string> names;
-  for (const Named& item : list) names.push_back(item.name);
+  for (const Named& item : list) names.push_back(name_of(item));
   return names;
 }
 
 template <class Named>
 const Named& find_named(const std::vector<Named>& list, std::string_view name, const std::string& what) {
-  const auto item = std::find_if(list.begin(), list.end(), [&](const Named& one) { return one.name == name; });
+  const auto item = std::find_if(list.begin(), list.end(), [&](const Named& one) { return name_of(one) == name; });
   if (item != list.end()) return *item;
   const auto names = names_of(list);
   throw BindError("there is no " + what + " '" + std::string(name) + "' in the batch" +
@@ -176,7 +179,7 @@ Batch parse_batch(std::string_view yaml, const std::string& source, const BatchL
   batch.queries = read_queries(document, map.require("queries"), names_of(batch.tables));
   if (const YamlNode* node = map.find("timeout")) {
     const std::chrono::milliseconds limit = query::read_duration(document, *node, "'timeout'");
-    for (Query& query : batch.queries) query.time_limit = query.time_limit.value_or(limit);
+    for (Query& query : batch.queries) query.timeout(query.timeout().value_or(limit));
   }
   return batch;
 }

@@ -110,8 +110,8 @@ BoundAggregate bind_aggregate(const Aggregate& aggregate, const Scope& scope) {
 
 BoundGroup bind_group(const Query& query, const Scope& scope) {
   BoundGroup group;
-  group.columns = scope.bind_columns(query.group_columns);
-  for (const Aggregate& aggregate : query.aggregates) group.aggregates.push_back(bind_aggregate(aggregate, scope));
+  group.columns = scope.bind_columns(query.group_by());
+  for (const Aggregate& aggregate : query.aggregate()) group.aggregates.push_back(bind_aggregate(aggregate, scope));
   return group;
 }
 
@@ -124,7 +124,7 @@ Schema schema_of(const BoundGroup& group, const Schema& input) {
 
 std::vector<BoundRankTerm> bind_ranking(const Query& query, const Scope& scope) {
   std::vector<BoundRankTerm> ranking;
-  for (const RankTerm& term : query.ranking) {
+  for (const RankTerm& term : query.rank_by()) {
     ranking.push_back({scope.bind(term.expression), term.high});
     check_orderable(ranking.back().expression, "rank_by");
   }
@@ -168,29 +168,29 @@ std::vector<SelectItem> default_selection(const Schema& schema) {
 
 BoundQuery bind_checked(const Query& query, const Schema& schema) {
   BoundQuery bound;
-  bound.name = query.name;
+  bound.name = query.name();
   const Scope input(schema, schema);
-  if (query.condition) bound.condition = input.bind_condition(*query.condition);
-  if (!query.group_columns.empty()) bound.group = bind_group(query, input);
+  if (query.where()) bound.condition = input.bind_condition(*query.where());
+  if (!query.group_by().empty()) bound.group = bind_group(query, input);
 
   const Schema answer_schema = bound.group ? schema_of(*bound.group, schema) : schema;
   const Scope answer(answer_schema, schema);
-  bound.partition_columns = answer.bind_columns(query.partition_columns);
-  if (query.preference) {
-    bound.preference = bind_preference(*query.preference, [&](const Expression& e) { return answer.bind(e); });
+  bound.partition_columns = answer.bind_columns(query.partition_by());
+  if (query.prefer()) {
+    bound.preference = bind_preference(*query.prefer(), [&](const Expression& e) { return answer.bind(e); });
   }
-  bound.levels = query.num_levels;
-  bound.at_least = query.at_least_rows;
-  bound.distinct = query.only_distinct;
+  bound.levels = query.levels();
+  bound.at_least = query.at_least();
+  bound.distinct = query.distinct();
   bound.ranking = bind_ranking(query, answer);
-  bound.offset = query.skip;
-  bound.limit = query.max_rows;
-  bound.ties = query.tie_rule;
-  bound.nan_rule = query.nan_rule;
-  bound.null_rule = query.null_rule;
-  bound.path = query.path;
+  bound.offset = query.offset();
+  bound.limit = query.limit();
+  bound.ties = query.ties();
+  bound.nan_rule = query.nan();
+  bound.null_rule = query.nulls();
+  bound.path = query.using_path();
 
-  const auto items = query.selection.empty() ? default_selection(answer_schema) : query.selection;
+  const auto items = query.select().empty() ? default_selection(answer_schema) : query.select();
   for (const SelectItem& item : items) bound.outputs.push_back(bind_output(item, bound, answer));
   return bound;
 }
@@ -204,7 +204,7 @@ BoundQuery bind(const Query& query, const Schema& schema) {
   } catch (const BindError& error) {
     // Expressions built without text have no place of their own: the query's is the next best.
     if (error.location().line > 0) throw;
-    throw BindError(error.message(), query.location);
+    throw BindError(error.message(), query.location());
   }
 }
 

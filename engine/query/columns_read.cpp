@@ -79,24 +79,24 @@ class Expressions {
 };
 
 void add_group(const Query& query, Expressions& read) {
-  read.add(query.group_columns);
-  for (const Aggregate& aggregate : query.aggregates) {
+  read.add(query.group_by());
+  for (const Aggregate& aggregate : query.aggregate()) {
     if (aggregate.argument) read.add(*aggregate.argument);
   }
 }
 
 void add_answer(const Query& query, Expressions& read) {
-  read.add(query.partition_columns);
-  if (query.preference) read.add(*query.preference);
-  for (const RankTerm& term : query.ranking) read.add(term.expression);
-  for (const SelectItem& item : query.selection) read.add(item.expression);
+  read.add(query.partition_by());
+  if (query.prefer()) read.add(*query.prefer());
+  for (const RankTerm& term : query.rank_by()) read.add(term.expression);
+  for (const SelectItem& item : query.select()) read.add(item.expression);
 }
 
 /// The expressions over columns of the input. Those of a query with groups are over the groups from the preference on.
 std::vector<const Expression*> expressions_of_input(const Query& query) {
   Expressions read;
-  if (query.condition) read.add(*query.condition);
-  if (query.group_columns.empty()) {
+  if (query.where()) read.add(*query.where());
+  if (query.group_by().empty()) {
     add_answer(query, read);
   } else {
     add_group(query, read);
@@ -129,7 +129,7 @@ std::vector<int> columns_read(const BoundQuery& query) {
 }
 
 std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns) {
-  if (query.group_columns.empty() && query.selection.empty()) return table_columns;
+  if (query.group_by().empty() && query.select().empty()) return table_columns;
   Names read;
   for (const Expression* expression : expressions_of_input(query)) read.add(expression->root());
   std::vector<std::string> result;
@@ -147,7 +147,7 @@ void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>
     const std::string why = column->reason.empty() ? "" : ": " + column->reason;
     const Location place = place_of(*node, expression->location());
     throw BindError("column '" + column->name + "' has type " + column->type + ", which skyrank cannot read" + why,
-                    place.line > 0 ? place : query.location);
+                    place.line > 0 ? place : query.location());
   }
 }
 

@@ -21,26 +21,26 @@ void require(bool condition, const std::string& message) {
 }
 
 void check_counts(const Query& query) {
-  require(!query.num_levels || *query.num_levels >= 1,
-          "'levels' must be at least 1, not " + std::to_string(query.num_levels.value_or(0)));
-  require(!query.at_least_rows || *query.at_least_rows >= 0,
-          "'at_least' must not be negative, but is " + std::to_string(query.at_least_rows.value_or(0)));
-  require(query.skip >= 0, "'offset' must not be negative, but is " + std::to_string(query.skip));
-  require(!query.max_rows || *query.max_rows >= 0,
-          "'limit' must not be negative, but is " + std::to_string(query.max_rows.value_or(0)));
-  require(!query.time_limit || query.time_limit->count() >= 1, "'timeout' must be at least 1 ms");
-  require(query.skip <= std::numeric_limits<std::int64_t>::max() - query.max_rows.value_or(0),
+  require(!query.levels() || *query.levels() >= 1,
+          "'levels' must be at least 1, not " + std::to_string(query.levels().value_or(0)));
+  require(!query.at_least() || *query.at_least() >= 0,
+          "'at_least' must not be negative, but is " + std::to_string(query.at_least().value_or(0)));
+  require(query.offset() >= 0, "'offset' must not be negative, but is " + std::to_string(query.offset()));
+  require(!query.limit() || *query.limit() >= 0,
+          "'limit' must not be negative, but is " + std::to_string(query.limit().value_or(0)));
+  require(!query.timeout() || query.timeout()->count() >= 1, "'timeout' must be at least 1 ms");
+  require(query.offset() <= std::numeric_limits<std::int64_t>::max() - query.limit().value_or(0),
           "'offset' and 'limit' together exceed 9223372036854775807");
 }
 
 void check_parts(const Query& query) {
-  require(query.preference || !query.ranking.empty() || !query.group_columns.empty(),
+  require(query.prefer() || !query.rank_by().empty() || !query.group_by().empty(),
           "the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'");
-  require(!query.num_levels || !query.at_least_rows, "'levels' and 'at_least' exclude each other");
-  require(query.preference || !query.num_levels, "'levels' needs 'prefer'");
-  require(query.preference || !query.at_least_rows, "'at_least' needs 'prefer'");
-  require(query.preference || !query.only_distinct, "'distinct' needs 'prefer'");
-  require(!query.group_columns.empty() || query.aggregates.empty(), "'aggregate' needs 'group_by'");
+  require(!query.levels() || !query.at_least(), "'levels' and 'at_least' exclude each other");
+  require(query.prefer() || !query.levels(), "'levels' needs 'prefer'");
+  require(query.prefer() || !query.at_least(), "'at_least' needs 'prefer'");
+  require(query.prefer() || !query.distinct(), "'distinct' needs 'prefer'");
+  require(!query.group_by().empty() || query.aggregate().empty(), "'aggregate' needs 'group_by'");
 }
 
 // Names that come twice in one list of columns.
@@ -72,12 +72,12 @@ bool names_column(const std::vector<Expression>& columns, const std::string& nam
 }
 
 void check_names(const Query& query) {
-  if (!query.name.empty()) query::check_query_name(query.name);
+  if (!query.name().empty()) query::check_query_name(query.name());
   Names grouped("group_by");
-  check_columns(query.group_columns, grouped, "group_by");
+  check_columns(query.group_by(), grouped, "group_by");
   Names aggregated("aggregate");
-  for (const Aggregate& aggregate : query.aggregates) {
-    require(!names_column(query.group_columns, aggregate.name),
+  for (const Aggregate& aggregate : query.aggregate()) {
+    require(!names_column(query.group_by(), aggregate.name),
             "the aggregate '" + aggregate.name +
                 "' has the name of a column of 'group_by', which the answer has too; " +
                 "name it otherwise, such as 'total_" + aggregate.name + "'");
@@ -86,95 +86,95 @@ void check_names(const Query& query) {
             "the aggregate '" + aggregate.name + "' needs an argument");
   }
   Names partitioned("partition_by");
-  check_columns(query.partition_columns, partitioned, "partition_by");
+  check_columns(query.partition_by(), partitioned, "partition_by");
   Names selected("select");
-  for (const SelectItem& item : query.selection) selected.add(item.name);
+  for (const SelectItem& item : query.select()) selected.add(item.name);
 }
 
 }  // namespace
 
 Query Query::from(std::string table) {
   Query query;
-  query.table = std::move(table);
+  query.from_ = std::move(table);
   return query;
 }
 
-Query& Query::named(std::string query_name) {
-  name = std::move(query_name);
+Query& Query::name(std::string name) {
+  name_ = std::move(name);
   return *this;
 }
 
-Query& Query::where(Expression expression) {
-  condition = std::move(expression);
+Query& Query::where(std::optional<Expression> condition) {
+  where_ = std::move(condition);
   return *this;
 }
 
 Query& Query::group_by(std::vector<Expression> columns) {
   require(!columns.empty(), "'group_by' needs at least one column");
-  group_columns = std::move(columns);
+  group_by_ = std::move(columns);
   return *this;
 }
 
-Query& Query::aggregate(std::vector<Aggregate> list) {
-  aggregates = std::move(list);
+Query& Query::aggregate(std::vector<Aggregate> aggregates) {
+  aggregate_ = std::move(aggregates);
   return *this;
 }
 
 Query& Query::partition_by(std::vector<Expression> columns) {
-  partition_columns = std::move(columns);
+  partition_by_ = std::move(columns);
   return *this;
 }
 
-Query& Query::prefer(Preference one) {
-  preference = std::move(one);
+Query& Query::prefer(Preference preference) {
+  prefer_ = std::move(preference);
   return *this;
 }
 
 Query& Query::prefer(std::vector<Preference> pareto_terms) { return prefer(query::combined(std::move(pareto_terms))); }
 
-Query& Query::levels(std::int64_t count) {
-  num_levels = count;
+Query& Query::levels(std::optional<std::int64_t> count) {
+  levels_ = count;
   return *this;
 }
 
-Query& Query::at_least(std::int64_t rows) {
-  at_least_rows = rows;
+Query& Query::at_least(std::optional<std::int64_t> rows) {
+  at_least_ = rows;
   return *this;
 }
 
 Query& Query::distinct(bool on) {
-  only_distinct = on;
+  distinct_ = on;
   return *this;
 }
 
 Query& Query::rank_by(std::vector<RankTerm> terms) {
   require(!terms.empty(), "'rank_by' needs at least one term");
-  ranking = std::move(terms);
+  rank_by_ = std::move(terms);
   return *this;
 }
 
 Query& Query::offset(std::int64_t rows) {
-  skip = rows;
+  offset_ = rows;
   return *this;
 }
 
-Query& Query::limit(std::int64_t rows) {
-  max_rows = rows;
+Query& Query::limit(std::optional<std::int64_t> rows) {
+  limit_ = rows;
   return *this;
 }
 
 Query& Query::ties(Ties rule) {
-  tie_rule = rule;
+  ties_ = rule;
   return *this;
 }
 
 Query& Query::nan(Missing rule) {
-  nan_rule = rule;
+  nan_ = rule;
   return *this;
 }
 
 Query& Query::nulls(Missing rule) {
-  null_rule = rule;
+  nulls_ = rule;
   return *this;
 }
 
@@ -186,17 +186,22 @@ Query& Query::select(const std::vector<Expression>& columns) {
 }
 
 Query& Query::select(std::vector<SelectItem> items) {
-  selection = std::move(items);
+  select_ = std::move(items);
   return *this;
 }
 
-Query& Query::timeout(std::chrono::milliseconds limit) {
-  time_limit = limit;
+Query& Query::timeout(std::optional<std::chrono::milliseconds> limit) {
+  timeout_ = limit;
   return *this;
 }
 
-Query& Query::using_path(Using forced) {
-  path = std::move(forced);
+Query& Query::using_path(Using path) {
+  using_path_ = std::move(path);
+  return *this;
+}
+
+Query& Query::location(Location place) {
+  location_ = std::move(place);
   return *this;
 }
 
@@ -205,22 +210,20 @@ void Query::validate() const {
     check_names(*this);
     check_parts(*this);
     check_counts(*this);
-    if (preference) query::check_tree(*preference);
+    if (prefer_) query::check_tree(*prefer_);
   } catch (const QueryError& error) {
     if (error.location() != Location{}) throw;
-    throw QueryError(error.message(), location);
+    throw QueryError(error.message(), location_);
   }
 }
 
 bool Query::operator==(const Query& other) const {
-  return name == other.name && table == other.table && condition == other.condition &&
-         group_columns == other.group_columns && aggregates == other.aggregates &&
-         partition_columns == other.partition_columns && preference == other.preference &&
-         num_levels == other.num_levels && at_least_rows == other.at_least_rows &&
-         only_distinct == other.only_distinct && ranking == other.ranking && skip == other.skip &&
-         max_rows == other.max_rows && tie_rule == other.tie_rule && nan_rule == other.nan_rule &&
-         null_rule == other.null_rule && selection == other.selection && time_limit == other.time_limit &&
-         path == other.path;
+  return name_ == other.name_ && from_ == other.from_ && where_ == other.where_ && group_by_ == other.group_by_ &&
+         aggregate_ == other.aggregate_ && partition_by_ == other.partition_by_ && prefer_ == other.prefer_ &&
+         levels_ == other.levels_ && at_least_ == other.at_least_ && distinct_ == other.distinct_ &&
+         rank_by_ == other.rank_by_ && offset_ == other.offset_ && limit_ == other.limit_ && ties_ == other.ties_ &&
+         nan_ == other.nan_ && nulls_ == other.nulls_ && select_ == other.select_ && timeout_ == other.timeout_ &&
+         using_path_ == other.using_path_;
 }
 
 Aggregate count(std::string name) { return aggregate_of(Aggregate::Function::count, std::move(name), std::nullopt); }

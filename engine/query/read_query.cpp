@@ -40,8 +40,8 @@ class QueryReader {
       : document_(document), node_(node), map_(document, node, "a query", kQueryKeys) {}
 
   Query read(const std::vector<std::string>& tables) {
-    query_.location = document_.place(node_);
     read_names(tables);
+    query_.location(document_.place(node_));
     read_filter();
     read_preference_part();
     read_order();
@@ -59,62 +59,59 @@ class QueryReader {
 
   void read_names(const std::vector<std::string>& tables) {
     const YamlNode& name = map_.require("name");
-    query_.name = read_text(document_, name, "'name'");
-    at_place_of(document_, name, [&] { check_query_name(query_.name); });
+    const std::string query_name = read_text(document_, name, "'name'");
+    at_place_of(document_, name, [&] { check_query_name(query_name); });
     const YamlNode& from = map_.require("from");
-    query_.table = read_text(document_, from, "'from'");
-    if (std::find(tables.begin(), tables.end(), query_.table) == tables.end()) {
-      document_.fail(from, "there is no table " + found(from) + did_you_mean(query_.table, tables) + " (tables are " +
+    query_ = Query::from(read_text(document_, from, "'from'")).name(query_name);
+    if (std::find(tables.begin(), tables.end(), query_.from()) == tables.end()) {
+      document_.fail(from, "there is no table " + found(from) + did_you_mean(query_.from(), tables) + " (tables are " +
                                listed(tables) + ")");
     }
   }
 
   void read_filter() {
-    with("where", [&](const YamlNode& node, const std::string& what) {
-      query_.condition = read_expression(document_, node, what);
-    });
-    with("group_by",
-         [&](const YamlNode& node, const std::string& what) { query_.group_columns = read_columns(node, what); });
+    with("where",
+         [&](const YamlNode& node, const std::string& what) { query_.where(read_expression(document_, node, what)); });
+    with("group_by", [&](const YamlNode& node, const std::string& what) { query_.group_by(read_columns(node, what)); });
     with("aggregate", [&](const YamlNode& node, const std::string& what) {
+      std::vector<Aggregate> aggregates;
       for (const auto& [name, value] : need_map(document_, node, what).entries) {
-        query_.aggregates.push_back(read_aggregate(name, value));
+        aggregates.push_back(read_aggregate(name, value));
       }
+      query_.aggregate(std::move(aggregates));
     });
     with("partition_by",
-         [&](const YamlNode& node, const std::string& what) { query_.partition_columns = read_columns(node, what); });
+         [&](const YamlNode& node, const std::string& what) { query_.partition_by(read_columns(node, what)); });
   }
 
   void read_preference_part() {
     with("prefer", [&](const YamlNode& node, const std::string&) {
-      query_.preference = read_preference(document_, node);
-      at_place_of(document_, node, [&] { check_tree(*query_.preference); });
+      query_.prefer(read_preference(document_, node));
+      at_place_of(document_, node, [&] { check_tree(*query_.prefer()); });
     });
-    with("levels", [&](const YamlNode& node, const std::string& what) {
-      query_.num_levels = read_integer(document_, node, what, 1);
-    });
+    with("levels",
+         [&](const YamlNode& node, const std::string& what) { query_.levels(read_integer(document_, node, what, 1)); });
     with("at_least", [&](const YamlNode& node, const std::string& what) {
-      query_.at_least_rows = read_integer(document_, node, what, 0);
+      query_.at_least(read_integer(document_, node, what, 0));
     });
-    with("distinct", [&](const YamlNode& node, const std::string& what) {
-      query_.only_distinct = read_bool(document_, node, what);
-    });
+    with("distinct",
+         [&](const YamlNode& node, const std::string& what) { query_.distinct(read_bool(document_, node, what)); });
   }
 
   void read_order() {
-    with("rank_by", [&](const YamlNode& node, const std::string& what) { query_.ranking = read_ranking(node, what); });
+    with("rank_by", [&](const YamlNode& node, const std::string& what) { query_.rank_by(read_ranking(node, what)); });
     with("offset",
-         [&](const YamlNode& node, const std::string& what) { query_.skip = read_integer(document_, node, what, 0); });
-    with("limit", [&](const YamlNode& node, const std::string& what) {
-      query_.max_rows = read_integer(document_, node, what, 0);
-    });
+         [&](const YamlNode& node, const std::string& what) { query_.offset(read_integer(document_, node, what, 0)); });
+    with("limit",
+         [&](const YamlNode& node, const std::string& what) { query_.limit(read_integer(document_, node, what, 0)); });
     with("ties", [&](const YamlNode& node, const std::string& what) {
-      query_.tie_rule = read_choice(document_, node, what, kTies);
+      query_.ties(read_choice(document_, node, what, kTies));
     });
     with("nan", [&](const YamlNode& node, const std::string& what) {
-      query_.nan_rule = read_choice(document_, node, what, kMissing);
+      query_.nan(read_choice(document_, node, what, kMissing));
     });
     with("nulls", [&](const YamlNode& node, const std::string& what) {
-      query_.null_rule = read_choice(document_, node, what, kMissing);
+      query_.nulls(read_choice(document_, node, what, kMissing));
     });
   }
 
@@ -123,11 +120,11 @@ class QueryReader {
       for (const YamlNode& item : read_list(document_, node, what, "[name, price, {twice: 2 * price}]")) {
         read_selected(item);
       }
+      query_.select(std::move(selected_));
     });
-    with("timeout", [&](const YamlNode& node, const std::string& what) {
-      query_.time_limit = read_duration(document_, node, what);
-    });
-    with("using", [&](const YamlNode& node, const std::string& what) { query_.path = read_using(node, what); });
+    with("timeout",
+         [&](const YamlNode& node, const std::string& what) { query_.timeout(read_duration(document_, node, what)); });
+    with("using", [&](const YamlNode& node, const std::string& what) { query_.using_path(read_using(node, what)); });
   }
 
   std::vector<Expression> read_columns(const YamlNode& node, const std::string& what) const {
@@ -217,12 +214,12 @@ class QueryReader {
 
   void add_selected(const YamlNode& node, SelectItem item) {
     if (item.name.empty()) document_.fail(node, "a name in 'select' is empty");
-    if (std::any_of(query_.selection.begin(), query_.selection.end(),
+    if (std::any_of(selected_.begin(), selected_.end(),
                     [&](const SelectItem& other) { return other.name == item.name; })) {
       document_.fail(node, "'select' names " + in_quotes(item.name) +
                                " twice; give one of them another name: " + "{other: " + item.expression.text() + "}");
     }
-    query_.selection.push_back(std::move(item));
+    selected_.push_back(std::move(item));
   }
 
   Using read_using(const YamlNode& node, const std::string& what) const {
@@ -263,6 +260,7 @@ class QueryReader {
   const YamlNode& node_;
   MapReader map_;
   Query query_;
+  std::vector<SelectItem> selected_;
 };
 
 }  // namespace

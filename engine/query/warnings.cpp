@@ -55,13 +55,13 @@ std::string to_string(const Warning& warning) {
 
 std::vector<Warning> warnings_of(const Query& query) {
   Collector found;
-  if (query.condition) found.add(*query.condition);
-  for (const Aggregate& aggregate : query.aggregates) {
+  if (query.where()) found.add(*query.where());
+  for (const Aggregate& aggregate : query.aggregate()) {
     if (aggregate.argument) found.add(*aggregate.argument);
   }
-  if (query.preference) found.add(*query.preference);
-  for (const RankTerm& term : query.ranking) found.add(term.expression);
-  for (const SelectItem& item : query.selection) found.add(item.expression);
+  if (query.prefer()) found.add(*query.prefer());
+  for (const RankTerm& term : query.rank_by()) found.add(term.expression);
+  for (const SelectItem& item : query.select()) found.add(item.expression);
   return std::move(found).warnings();
 }
 
@@ -73,15 +73,15 @@ std::vector<Warning> warnings_of(const Query& query, const Table& table) {
 
 std::optional<Warning> left_out_columns(const Query& query, const Table& table) {
   const std::vector<UnsupportedColumn>& columns = table.unsupported();
-  if (columns.empty() || !query.selection.empty() || !query.group_columns.empty()) return std::nullopt;
+  if (columns.empty() || !query.select().empty() || !query.group_by().empty()) return std::nullopt;
   std::string list;
   for (const UnsupportedColumn& column : columns) {
     list += (list.empty() ? "" : ", ") + column.name + " (" + column.type +
             (column.reason.empty() ? ")" : "; " + column.reason + ")");
   }
-  return Warning{"left out of " + (query.table.empty() ? "the table" : query.table) + ": " + list +
+  return Warning{"left out of " + (query.from().empty() ? "the table" : query.from()) + ": " + list +
                      ": skyrank cannot read " + (columns.size() == 1 ? "its type" : "their types"),
-                 query.location};
+                 query.location()};
 }
 
 }  // namespace skyrank

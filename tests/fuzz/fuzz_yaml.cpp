@@ -13,9 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const skyrank::Batch batch = skyrank::parse_batch(text, "fuzz");
     for (const skyrank::Query& query : batch.queries) {
       query.validate();
-      SKYRANK_REQUIRE(batch.table(query.table).name == query.table);
-      SKYRANK_REQUIRE(batch.query(query.name) == query);
-      if (query.condition) SKYRANK_REQUIRE(skyrank::Expression(query.condition->text()) == *query.condition);
+      SKYRANK_REQUIRE(batch.table(query.from()).name == query.from());
+      SKYRANK_REQUIRE(batch.query(query.name()) == query);
+      if (query.where()) SKYRANK_REQUIRE(skyrank::Expression(query.where()->text()) == *query.where());
     }
   } catch (const skyrank::QueryError& error) {
     SKYRANK_REQUIRE(error.location().line >= 1 && error.location().column >= 1);

@@ -184,7 +184,7 @@ TEST_F(DeviceRows, RandomQueriesGiveTheAnswersOfTheCpu) {
     for (const std::int64_t limit : {std::int64_t{0}, std::int64_t{1}, std::int64_t{7}, n, n + 1}) {
       stayed += applies(expect_same(query.limit(limit), table, pinned), "device-rows") ? 1 : 0;
     }
-    query.max_rows.reset();
+    query.limit(std::nullopt);
     expect_same(query, table, pinned);
   }
   EXPECT_GT(stayed, kQueries);
@@ -201,7 +201,7 @@ TEST_F(DeviceRows, NothingGivesNothing) {
       expect_same(query, empty, gpu().pin(empty));
       expect_same(query.where("f64 > 1e300 and f64 < 0"), table, gpu().pin(table));
       expect_same(query.partition_by({"u8"}), table, gpu().pin(table));
-      query.num_levels.reset();
+      query.levels(std::nullopt);
       expect_same(query.at_least(0), table, gpu().pin(table));
     }
   }
@@ -233,12 +233,12 @@ TEST_F(DeviceRows, WhatTheHostHasToDoItDoes) {
   const Table pinned = gpu().pin(table);
   const Query query = Query::from("t").prefer({low("f64"), high("i32")}).rank_by({low("u8")}).limit(5);
   EXPECT_TRUE(applies(expect_same(query, table, pinned), "device-rows"));
-  EXPECT_FALSE(applies(expect_same(Query(query).distinct(), table, pinned), "device-rows"));
+  EXPECT_FALSE(applies(expect_same(Query(query).distinct(true), table, pinned), "device-rows"));
   EXPECT_FALSE(
       applies(expect_same(Query(query).prefer(prior({pareto({low("u8"), high("i8")}), low("f64")})), table, pinned),
               "device-rows"));
   Query all = query;
-  all.max_rows.reset();
+  all.limit(std::nullopt);
   EXPECT_FALSE(applies(expect_same(all, table, pinned), "device-rows"));
   Using without;
   without.without = {"device-rows"};

@@ -111,8 +111,8 @@ std::string applied(const Result& result, const std::string& rule) {
 /// On the GPU by its algorithms alone, where the planner may choose among devices.
 Query on_gpu(Query query, std::vector<std::string> without = {}) {
   Using path;
-  if (!query.ranking.empty()) path.algorithms.emplace_back("cuda-sampled-threshold");
-  if (query.preference) path.algorithms.emplace_back("cuda-blocked-bitmap");
+  if (!query.rank_by().empty()) path.algorithms.emplace_back("cuda-sampled-threshold");
+  if (query.prefer()) path.algorithms.emplace_back("cuda-blocked-bitmap");
   path.without = std::move(without);
   return query.using_path(path);
 }
@@ -200,7 +200,7 @@ TEST_F(EngineOnGpu, FiltersOfTheHostGiveTheRowsOfTheCpuHoweverQueriesShare) {
       const Table table = table_with_strings(rows);
       const Table kept = keeping.pinned ? gpu.pin(table, Engine::Pin::on_use) : table;
       for (const Query& query : queries) {
-        SCOPED_TRACE(query.condition->text());
+        SCOPED_TRACE(query.where()->text());
         const Result expected = cpu.run(query, table);
         for (const int later : {3, 0}) {
           const Result result = gpu.run(query, kept, {.count_work = false, .stop = {}, .later_queries = later});
@@ -230,7 +230,7 @@ queries:
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const int later = static_cast<int>(expected.size() - 1 - i);
     const Result result = gpu.run(batch.queries[i], table, {.count_work = false, .stop = {}, .later_queries = later});
-    EXPECT_EQ(result.rows, expected[i]) << batch.queries[i].name;
+    EXPECT_EQ(result.rows, expected[i]) << batch.queries[i].name();
   }
 }
 
@@ -441,7 +441,7 @@ TEST_F(EngineOnGpu, SkylinesGiveTheRowsOfTheCpu) {
               table);
   expect_same(best().partition_by({"stars"}), table);
   expect_same(best().levels(3), table);
-  expect_same(best().at_least(100).distinct(), table);
+  expect_same(best().at_least(100).distinct(true), table);
   expect_same(Query::from("t").prefer({low("price"), high("seen"), around("weight", std::int64_t{500})}), table);
   expect_same(Query::from("t").prefer(prior({pareto({low("price"), high("stars")}), high("weight")})), table);
   expect_same(Query::from("t").prefer({prior({high("stars"), low("weight")}), low("price"), where("seen % 2 = 0")}),

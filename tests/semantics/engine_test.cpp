@@ -159,7 +159,7 @@ TEST(Engine, ThePlanIsThatOfTheRun) {
                           .prefer(prior({pareto({low("x"), low("y")}), high("p")}))
                           .rank_by({high("y"), low("x")})
                           .limit(5)
-                          .named("everything");
+                          .name("everything");
   const Result result = Engine().run(query, random_table(5000));
   EXPECT_EQ(operators(result.plan),
             (std::set<std::string>{"scan", "filter", "missing", "partition", "keys", "skyline", "top-k", "gather"}));

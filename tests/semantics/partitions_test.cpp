@@ -49,8 +49,8 @@ TEST(Partitions, LevelsAtLeastAndDistinctApplyWithin) {
   expect_levels(from().prefer(low("x")).partition_by({"p"}).levels(2), cities(),
                 {{0, 2}, {2, 1}, {5, 1}, {1, 1}, {4, 1}, {3, 1}});
   expect_rows(from().prefer(low("x")).partition_by({"p"}).at_least(3), cities(), {0, 2, 5, 1, 4, 3});
-  expect_rows(from().prefer(low("x")).partition_by({"p"}).distinct(), cities(), {2, 1, 3});
-  expect_rows(from().prefer(low("x")).partition_by({"p"}).distinct().at_least(2), cities(), {0, 2, 1, 3});
+  expect_rows(from().prefer(low("x")).partition_by({"p"}).distinct(true), cities(), {2, 1, 3});
+  expect_rows(from().prefer(low("x")).partition_by({"p"}).distinct(true).at_least(2), cities(), {0, 2, 1, 3});
   expect_rows(from().prefer(low("x")).partition_by({"p"}).at_least(0), cities(), {});
 }
 

@@ -24,8 +24,8 @@ const Engine& engine(int threads) {
 /// The problem kinds that a query poses.
 std::set<std::string> problems(const Query& query) {
   std::set<std::string> kinds;
-  if (query.preference) kinds.insert("skyline");
-  if (!query.ranking.empty()) kinds.insert("top-k");
+  if (query.prefer()) kinds.insert("skyline");
+  if (!query.rank_by().empty()) kinds.insert("top-k");
   return kinds;
 }
 
@@ -45,7 +45,7 @@ bool supported(Query query, const Table& table, const Using& path) {
 
 std::string describe(const Path& path, const Query& query) {
   return path.name + " with " + std::to_string(path.threads) + " threads" +
-         (query.name.empty() ? "" : " (query " + query.name + ")");
+         (query.name().empty() ? "" : " (query " + query.name() + ")");
 }
 
 }  // namespace

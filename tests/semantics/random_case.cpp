@@ -44,13 +44,17 @@ class Generator {
     query = Query::from("t");
     if (chance(40)) query.where(known(condition(2)));
     if (chance(15)) add_groups();
+    std::vector<Expression> partitions;
     for (std::int64_t i = chance(30) ? 1 + below(2) : 0; i > 0; --i) {
       const Expression column = Expression::column(one_of(fields_).name);
-      if (query.partition_columns != std::vector{column}) query.partition_columns.push_back(column);
+      if (partitions != std::vector{column}) partitions.push_back(column);
     }
+    query.partition_by(std::move(partitions));
     const bool prefer = made_.table.num_rows() <= kPreferRows && chance(70);
     if (prefer) add_preference();
-    for (std::int64_t i = prefer ? below(3) : 1 + below(3); i > 0; --i) query.ranking.emplace_back(key(), chance(50));
+    std::vector<RankTerm> ranking;
+    for (std::int64_t i = prefer ? below(3) : 1 + below(3); i > 0; --i) ranking.emplace_back(key(), chance(50));
+    if (!ranking.empty()) query.rank_by(std::move(ranking));
     if (chance(60)) query.limit(chance(50) ? below(20) : below(2 * made_.table.num_rows() + 1));
     if (chance(30)) query.offset(below(10));
     query.ties(one_of<Ties>({Ties::first, Ties::last, Ties::all}));
@@ -310,23 +314,25 @@ class Generator {
 
   void add_groups() {
     std::vector<Field> after;
+    std::vector<Expression> columns;
     for (std::int64_t i = 1 + below(2); i > 0; --i) {
       const Field field = one_of(fields_);
       if (std::any_of(after.begin(), after.end(), [&](const Field& other) { return other.name == field.name; }))
         continue;
       after.push_back(field);
-      made_.query.group_columns.push_back(Expression::column(field.name));
+      columns.push_back(Expression::column(field.name));
     }
+    made_.query.group_by(std::move(columns));
     for (std::int64_t i = below(4); i > 0; --i) add_aggregate("a" + std::to_string(i), after);
+    made_.query.aggregate(std::move(aggregates_));
     fields_ = std::move(after);
   }
 
   void add_aggregate(const std::string& name, std::vector<Field>& after) {
     const Field field = one_of(fields_);
     const Expression column = Expression::column(field.name);
-    std::vector<Aggregate>& aggregates = made_.query.aggregates;
     if (chance(30) || field.type == Type::string) {
-      aggregates.push_back(chance(50) ? count(name) : count(name, column));
+      aggregates_.push_back(chance(50) ? count(name) : count(name, column));
       after.push_back({name, Type::int64, true});
     } else if (is_numeric(field.type.type) && chance(50)) {
       // Only sums of what is small cannot overflow; averages can be of anything, but those of floats are added piece by
@@ -334,7 +340,7 @@ class Generator {
       if (is_floating(field.type.type) && made_.table.num_rows() > 8000) return;
       if (is_decimal(field.type.type) && !field.small) return;  // the reference rounds averages of long ones twice
       const bool adds = (field.small || is_floating(field.type.type)) && chance(50);
-      aggregates.push_back(adds ? sum(name, column) : avg(name, column));
+      aggregates_.push_back(adds ? sum(name, column) : avg(name, column));
       const bool is_float = !adds || is_floating(field.type.type);
       if (adds && is_decimal(field.type.type)) {
         after.push_back({name, DataType::decimal(kMaxDigits128, field.type.scale), false});
@@ -346,7 +352,7 @@ class Generator {
                                                               : Type::int64,
                        false});
     } else {
-      aggregates.push_back(chance(50) ? min(name, column) : max(name, column));
+      aggregates_.push_back(chance(50) ? min(name, column) : max(name, column));
       after.push_back({name, field.type, field.small});
     }
   }
@@ -354,7 +360,7 @@ class Generator {
   void add_preference() {
     Query& query = made_.query;
     query.prefer(preference(3));
-    if (chance(20)) query.distinct();
+    if (chance(20)) query.distinct(true);
     if (chance(20)) {
       query.levels(1 + below(4));
     } else if (chance(20)) {
@@ -397,9 +403,9 @@ class Generator {
       const std::int64_t kind = below(6);
       if (kind == 0) {
         items.push_back({name, Expression("row")});
-      } else if (kind == 1 && made_.query.preference) {
+      } else if (kind == 1 && made_.query.prefer()) {
         items.push_back({name, Expression("level")});
-      } else if (kind == 2 && !made_.query.ranking.empty()) {
+      } else if (kind == 2 && !made_.query.rank_by().empty()) {
         items.push_back({name, Expression("score")});
       } else if (kind == 3) {
         items.push_back({name, key()});
@@ -414,6 +420,7 @@ class Generator {
   bool large_;
   int null_percent_ = 0;
   std::vector<Field> fields_;  // of the input, then of the groups
+  std::vector<Aggregate> aggregates_;
   RandomCase made_;
 };
 

@@ -240,18 +240,17 @@ void add_expressions(const Preference& preference, std::vector<Expression>& to) 
 
 bool excluded(const Query& query, const Values& evaluate, RowId row) {
   std::vector<Expression> expressions;
-  if (query.preference) add_expressions(*query.preference, expressions);
-  for (const RankTerm& term : query.ranking) expressions.push_back(term.expression);
+  if (query.prefer()) add_expressions(*query.prefer(), expressions);
+  for (const RankTerm& term : query.rank_by()) expressions.push_back(term.expression);
   return std::any_of(expressions.begin(), expressions.end(), [&](const Expression& expression) {
     const Value& value = evaluate(expression, row);
-    return (is_nan(value) && query.nan_rule == Missing::exclude) ||
-           (is_null(value) && query.null_rule == Missing::exclude);
+    return (is_nan(value) && query.nan() == Missing::exclude) || (is_null(value) && query.nulls() == Missing::exclude);
   });
 }
 
 /// -1 for a that goes first, +1 for b, 0 for a tie.
 int rank(const Query& query, const Values& evaluate, RowId a, RowId b) {
-  for (const RankTerm& term : query.ranking) {
+  for (const RankTerm& term : query.rank_by()) {
     const Value& x = evaluate(term.expression, a);
     const Value& y = evaluate(term.expression, b);
     const bool absent = absence(x) != 0 || absence(y) != 0;
@@ -270,7 +269,7 @@ std::vector<Candidate> without_equals(const Query& query, const Order& order, co
   std::vector<Candidate> kept;
   for (const Candidate& row : rows) {
     const bool known = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
-      return order.compare(*query.preference, other.id, row.id) == Outcome::equal;
+      return order.compare(*query.prefer(), other.id, row.id) == Outcome::equal;
     });
     if (!known) kept.push_back(row);
   }
@@ -278,21 +277,18 @@ std::vector<Candidate> without_equals(const Query& query, const Order& order, co
 }
 
 std::vector<Candidate> preferred(const Query& query, const Values& evaluate, std::vector<Candidate> rest) {
-  if (!query.preference) return rest;
+  if (!query.prefer()) return rest;
   const Order order(evaluate);
-  if (query.only_distinct) rest = without_equals(query, order, rest);
+  if (query.distinct()) rest = without_equals(query, order, rest);
   std::vector<Candidate> kept;
-  const std::int64_t levels =
-      query.at_least_rows ? std::numeric_limits<std::int64_t>::max() : query.num_levels.value_or(1);
-  const auto enough = [&] {
-    return query.at_least_rows && static_cast<std::int64_t>(kept.size()) >= *query.at_least_rows;
-  };
+  const std::int64_t levels = query.at_least() ? std::numeric_limits<std::int64_t>::max() : query.levels().value_or(1);
+  const auto enough = [&] { return query.at_least() && static_cast<std::int64_t>(kept.size()) >= *query.at_least(); };
   for (std::int32_t level = 1; level <= levels && !enough() && !rest.empty(); ++level) {
     std::vector<Candidate> best;
     std::vector<Candidate> others;
     for (const Candidate& row : rest) {
       const bool beaten = std::any_of(rest.begin(), rest.end(), [&](const Candidate& other) {
-        return order.compare(*query.preference, other.id, row.id) == Outcome::better;
+        return order.compare(*query.prefer(), other.id, row.id) == Outcome::better;
       });
       (beaten ? others : best).push_back({row.id, level});
     }
@@ -306,19 +302,19 @@ std::vector<Candidate> preferred(const Query& query, const Values& evaluate, std
 /// Offset, limit and ties of rows that are in order.
 std::vector<Candidate> window(const Query& query, const Values& evaluate, std::vector<Candidate> rows) {
   const auto n = static_cast<std::int64_t>(rows.size());
-  if (query.max_rows == 0) return {};
-  const std::int64_t begin = std::min(query.skip, n);
-  const std::int64_t end = query.max_rows ? begin + std::min(*query.max_rows, n - begin) : n;
+  if (query.limit() == 0) return {};
+  const std::int64_t begin = std::min(query.offset(), n);
+  const std::int64_t end = query.limit() ? begin + std::min(*query.limit(), n - begin) : n;
   if (begin == end) return {};
-  const bool ties_matter = !query.ranking.empty() && end < n;
+  const bool ties_matter = !query.rank_by().empty() && end < n;
   const auto tied = [&](const Candidate& row) { return rank(query, evaluate, row.id, rows[end - 1].id) == 0; };
-  if (ties_matter && query.tie_rule == Ties::all) {
+  if (ties_matter && query.ties() == Ties::all) {
     std::int64_t last = end;
     while (last < n && tied(rows[last])) ++last;
     return {rows.begin() + begin, rows.begin() + last};
   }
   std::vector<Candidate> answer(rows.begin() + begin, rows.begin() + end);
-  if (!ties_matter || query.tie_rule != Ties::last) return answer;
+  if (!ties_matter || query.ties() != Ties::last) return answer;
   std::vector<Candidate> candidates;  // of the places that tied rows hold, the highest ids get them
   for (std::int64_t i = begin; i < n; ++i) {
     if (tied(rows[i])) candidates.push_back(rows[i]);
@@ -407,15 +403,16 @@ struct Groups {
 
 Groups grouped(const Query& query, const Values& evaluate, const std::vector<Candidate>& rows) {
   Groups groups;
-  for (const Expression& column : query.group_columns) groups.columns.emplace_back(column.column_name());
-  for (const Aggregate& item : query.aggregates) groups.columns.push_back(item.name);
+  for (const Expression& column : query.group_by()) groups.columns.emplace_back(column.column_name());
+  for (const Aggregate& item : query.aggregate()) groups.columns.push_back(item.name);
   for (const std::string& name : groups.columns) groups.values[name];
-  for (const std::vector<Candidate>& group : partitions(query.group_columns, evaluate, rows)) {
+  for (const std::vector<Candidate>& group : partitions(query.group_by(), evaluate, rows)) {
     groups.first_rows.push_back(group.front().id);
-    for (const Expression& column : query.group_columns) {
+    for (const Expression& column : query.group_by()) {
       groups.values.find(column.column_name())->second.push_back(evaluate(column, group.front().id));
     }
-    for (const Aggregate& item : query.aggregates) groups.values[item.name].push_back(aggregate(item, evaluate, group));
+    for (const Aggregate& item : query.aggregate())
+      groups.values[item.name].push_back(aggregate(item, evaluate, group));
   }
   return groups;
 }
@@ -424,7 +421,7 @@ Groups grouped(const Query& query, const Values& evaluate, const std::vector<Can
 std::vector<std::vector<Value>> selected(const Query& query, const Values& evaluate, const Answer& answer,
                                          const std::vector<RowId>& first_rows) {
   const std::vector<std::string>& columns = evaluate.relation().columns;
-  std::vector<SelectItem> items = query.selection;
+  std::vector<SelectItem> items = query.select();
   if (items.empty()) {
     items.push_back({"row", Expression("row")});
     for (const std::string& name : columns) items.push_back({name, Expression::column(name)});
@@ -442,7 +439,7 @@ std::vector<std::vector<Value>> selected(const Query& query, const Values& evalu
         values.emplace_back(std::int64_t{answer.levels[i]});
       } else {
         const bool is_score = !is_column && name == "score";
-        values.push_back(evaluate(is_score ? query.ranking.front().expression : item.expression, row));
+        values.push_back(evaluate(is_score ? query.rank_by().front().expression : item.expression, row));
       }
     }
   }
@@ -454,13 +451,13 @@ Answer answer_candidates(const Query& query, const Values& evaluate, std::vector
                          const std::vector<RowId>& first_rows) {
   std::erase_if(rows, [&](const Candidate& row) { return excluded(query, evaluate, row.id); });
   Answer result;
-  for (const std::vector<Candidate>& partition : partitions(query.partition_columns, evaluate, rows)) {
+  for (const std::vector<Candidate>& partition : partitions(query.partition_by(), evaluate, rows)) {
     std::vector<Candidate> kept = preferred(query, evaluate, partition);
     std::stable_sort(kept.begin(), kept.end(),
                      [&](const Candidate& a, const Candidate& b) { return rank(query, evaluate, a.id, b.id) < 0; });
     for (const Candidate& row : window(query, evaluate, std::move(kept))) {
       result.rows.push_back(row.id);
-      if (query.preference) result.levels.push_back(row.level);
+      if (query.prefer()) result.levels.push_back(row.level);
     }
   }
   result.cells = selected(query, evaluate, result, first_rows);
@@ -484,10 +481,10 @@ Answer answer(const Query& query, const Table& table, const Evaluate& evaluate) 
   const Relation input = relation_of(table);
   const Values values(input, evaluate);
   std::vector<Candidate> rows = candidates(input.num_rows);
-  if (query.condition) {
-    std::erase_if(rows, [&](const Candidate& row) { return values(*query.condition, row.id) != Value(true); });
+  if (query.where()) {
+    std::erase_if(rows, [&](const Candidate& row) { return values(*query.where(), row.id) != Value(true); });
   }
-  if (query.group_columns.empty()) return answer_candidates(query, values, std::move(rows), {});
+  if (query.group_by().empty()) return answer_candidates(query, values, std::move(rows), {});
   const Groups groups = grouped(query, values, rows);
   const Relation derived{
       static_cast<std::int64_t>(groups.first_rows.size()),

@@ -43,15 +43,15 @@ TEST(Results, EqualRowsAreAllKept) {
 
 TEST(Results, DistinctKeepsTheLowestRowOfEach) {
   const Table table({ints("a", {5, 1, 1, 2, 2, 1}), ints("b", {5, 1, 1, 0, 0, 1})});
-  expect_rows(from().prefer({low("a"), low("b")}).distinct(), table, {1, 3});
+  expect_rows(from().prefer({low("a"), low("b")}).distinct(true), table, {1, 3});
 }
 
 TEST(Results, DistinctIsAboutPreferenceValues) {
   const Table table({ints("a", {4, 6, 5, 6})});
-  expect_rows(from().prefer(around("a", 5.5)).distinct(), table, {1});
-  expect_rows(from().prefer(around("a", std::int64_t{5})).distinct().levels(2), table, {0, 2});
+  expect_rows(from().prefer(around("a", 5.5)).distinct(true), table, {1});
+  expect_rows(from().prefer(around("a", std::int64_t{5})).distinct(true).levels(2), table, {0, 2});
   const Table absent({floats("a", {kNaN, -kNaN, kNaN})});
-  expect_rows(from().prefer(low("a")).distinct(), absent, {0});
+  expect_rows(from().prefer(low("a")).distinct(true), absent, {0});
 }
 
 /// Rows near a chain, with equal ones, so that there are many levels; `p` has three values.
@@ -86,17 +86,17 @@ TEST(Results, ManyLevels) {
     expect_reference(from().prefer(preference).levels(17), table);
     for (const std::int64_t rows : {2, 40, 149, 150, 1000}) {
       expect_reference(from().prefer(preference).at_least(rows), table);
-      expect_reference(from().prefer(preference).at_least(rows).distinct(), table);
+      expect_reference(from().prefer(preference).at_least(rows).distinct(true), table);
     }
     expect_reference(from().prefer(preference).levels(kRows).partition_by({"p"}), table);
-    expect_reference(from().prefer(preference).at_least(20).partition_by({"p"}).distinct(), table);
+    expect_reference(from().prefer(preference).at_least(20).partition_by({"p"}).distinct(true), table);
   }
 }
 
 TEST(Results, DistinctWithEveryOrder) {
   const Table table({ints("a", {1, 1, 1, 0, 1}), ints("b", {1, 1, 1, 2, 1}), ints("c", {4, 4, 3, 9, 3})});
-  expect_rows(from().prefer(prior({pareto({low("a"), low("b")}), low("c")})).distinct(), table, {2, 3});
-  expect_reference(from().prefer(pareto({prior({pareto({low("a"), low("b")}), low("c")}), low("b")})).distinct(),
+  expect_rows(from().prefer(prior({pareto({low("a"), low("b")}), low("c")})).distinct(true), table, {2, 3});
+  expect_reference(from().prefer(pareto({prior({pareto({low("a"), low("b")}), low("c")}), low("b")})).distinct(true),
                    table);
 }
 
@@ -120,8 +120,8 @@ TEST(Results, AtLeastTakesWholeLevels) {
 }
 
 TEST(Results, DistinctRowsAreThoseThatAtLeastCounts) {
-  expect_levels(from().prefer(low("a")).distinct().at_least(2), tied(), {{0, 2}, {1, 1}});
-  expect_levels(from().prefer(low("a")).distinct().levels(3), tied(), {{0, 2}, {1, 1}, {2, 3}});
+  expect_levels(from().prefer(low("a")).distinct(true).at_least(2), tied(), {{0, 2}, {1, 1}});
+  expect_levels(from().prefer(low("a")).distinct(true).levels(3), tied(), {{0, 2}, {1, 1}, {2, 3}});
 }
 
 TEST(Results, LevelIsThereToSelect) {
@@ -265,7 +265,7 @@ TEST(Results, EmptyAnswersHaveTheRightColumns) {
       {from().where("a > 5").rank_by({low("a")}).limit(3), some},
       {from().where("a > 5").prefer(prior({pareto({low("a"), high("a")}), low("a")})).levels(2), some},
       {from().prefer(low("a")), empty},
-      {from().prefer(low("a")).levels(3).distinct(), empty},
+      {from().prefer(low("a")).levels(3).distinct(true), empty},
       {from().prefer(low("a")).at_least(3), empty},
       {from().rank_by({low("a"), high("a")}).limit(3), empty},
       {from().prefer(low("a")).partition_by({"s"}), empty},

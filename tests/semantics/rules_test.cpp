@@ -63,11 +63,11 @@ std::vector<Query> large_queries() {
       from().where("g <= 60").prefer({low("g"), low("h"), high("i")}).rank_by({low("g + h"), high("i")}).limit(5),
       from().prefer({low("f"), low("h"), low("g")}).rank_by({low("f + h + g")}).limit(3).ties(Ties::all),
       from().where("h <= 0.95").prefer({low("h"), high("f")}),
-      from().where("2 * h - g <= 1.5 and g > 3").prefer({low("h"), high("g")}).distinct().rank_by({high("i")}),
+      from().where("2 * h - g <= 1.5 and g > 3").prefer({low("h"), high("g")}).distinct(true).rank_by({high("i")}),
       from().prefer({high("g"), low("i")}).levels(3).rank_by({high("i")}).limit(12),
       from().group_by({"i"}).aggregate({sum("total", "g")}).rank_by({high("total")}).limit(10),
   };
-  for (std::size_t q = 0; q < queries.size(); ++q) queries[q].named("query-" + std::to_string(q));
+  for (std::size_t q = 0; q < queries.size(); ++q) queries[q].name("query-" + std::to_string(q));
   return queries;
 }
 
@@ -78,7 +78,7 @@ const Engine& engine() {
 
 TEST(Rules, AnswersDoNotDependOnThem) {
   for (const Query& query : large_queries()) {
-    SCOPED_TRACE(query.name);
+    SCOPED_TRACE(query.name());
     const Result all = engine().run(query, large_table());
     Using none;
     for (const RuleInfo& rule : rules()) {
@@ -110,7 +110,7 @@ TEST(Rules, EachOfTheCpuIsAppliedToSomeQueryAndToNoneWithoutIt) {
     for (const RuleInfo& rule : rules()) {
       Query without = query;
       without.using_path({.algorithms = {}, .parameters = {}, .without = {rule.name}});
-      EXPECT_FALSE(applied(engine().explain(without, large_table())).contains(rule.name)) << query.name;
+      EXPECT_FALSE(applied(engine().explain(without, large_table())).contains(rule.name)) << query.name();
     }
   }
   for (const RuleInfo& rule : rules()) {

@@ -137,7 +137,7 @@ TEST(Values, ZerosAreEqual) {
   const Table table({floats("a", {0.0, -0.0}), ints("b", {1, 1})});
   expect_rows(skyline_of(low("a")), table, {0, 1});
   expect_rows(skyline_of(high("a")), table, {0, 1});
-  expect_rows(skyline_of(pareto({low("a"), low("b")})).distinct(), table, {0});
+  expect_rows(skyline_of(pareto({low("a"), low("b")})).distinct(true), table, {0});
   expect_rows(ranked_by(high("a")).limit(1).ties(Ties::all), table, {0, 1});
   expect_rows(skyline_of(in("a", {{0.0}})), table, {0, 1});
 }

@@ -90,7 +90,7 @@ std::vector<Phase> phases() {
       {"RankingsInPartitions", from().partition_by({"p", "q"}).rank_by({low("x")}).limit(2).select({"row"})},
       {"Gather", from().rank_by({low("p")}).limit(kRows / 10 * 9)},
       {"GatherStrings", from().rank_by({low("p")}).limit(kRows / 10 * 9).select({"s", "s = 'string 3'", "d0"})},
-      {"Distinct", from().prefer({low("p"), high("-q")}).levels(40).distinct()},
+      {"Distinct", from().prefer({low("p"), high("-q")}).levels(40).distinct(true)},
       {"SkylineInPartitions", from().partition_by({"p"}).prefer(all)},
   };
 }
@@ -195,7 +195,7 @@ std::string timeout_of(const Engine& engine, const Query& query, const RunOption
 TEST(TimeLimit, EndsAQuerySoonAfterIt) {
   using namespace std::chrono_literals;
   const Engine engine({.threads = 2});
-  const Query slow = from().named("slow").prefer({low("x"), low("y")}).at_least(kRows / 10 * 9);
+  const Query slow = from().name("slow").prefer({low("x"), low("y")}).at_least(kRows / 10 * 9);
   const Clock::time_point start = Clock::now();
   const std::string message = timeout_of(engine, Query(slow).timeout(60ms));
   const Milliseconds time = Clock::now() - start;

@@ -228,7 +228,7 @@ Query random_query(std::mt19937_64& random) {
   }
   if (chance(30)) query.partition_by({chance(50) ? "p" : "s"});
   if (chance(50)) query.prefer({low("x"), high("y")});
-  if (chance(60) || !query.preference) {
+  if (chance(60) || !query.prefer()) {
     query.rank_by({low("x + y"), high("p")}).limit(static_cast<std::int64_t>(1 + random() % 50'000));
   }
   return query;

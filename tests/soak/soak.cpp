@@ -69,7 +69,7 @@ std::vector<std::string> some_rules(Random& random) {
 Using forced_path(const Query& query, Random& random) {
   std::vector<AlgorithmInfo> candidates = algorithms();
   std::erase_if(candidates, [&](const AlgorithmInfo& algorithm) {
-    return algorithm.problem == "skyline" ? !query.preference : query.ranking.empty();
+    return algorithm.problem == "skyline" ? !query.prefer() : query.rank_by().empty();
   });
   Using path;
   if (candidates.empty()) return path;

@@ -29,7 +29,7 @@ class TextWriter : public AnswerWriter {
   void write(const Answer& answer) override {
     if (!first_) console_.print("\n");
     first_ = false;
-    console_.print(console_.strong(answer.query.name) + "\n");
+    console_.print(console_.strong(answer.query.name()) + "\n");
     print_table(console_, answer.result.table, max_rows_);
     console_.print(console_.faint(summary_line(answer)) + "\n");
     const std::int64_t rows = answer.result.table.num_rows();
@@ -65,7 +65,7 @@ struct Files {
   int threads;
 
   std::filesystem::path write(const Answer& answer, const std::stop_token& stop) const {
-    auto file = folder / fmt::format("{}.{}", answer.query.name, datasets::to_string(format));
+    auto file = folder / fmt::format("{}.{}", answer.query.name(), datasets::to_string(format));
     datasets::write(answer.result.table, file, format, {.threads = threads, .stop = stop});
     return file;
   }
@@ -97,7 +97,7 @@ class JsonWriter : public AnswerWriter {
 
   void write(const Answer& answer) override {
     const Table& table = answer.result.table;
-    Json about = {{"name", answer.query.name},           {"table", answer.query.table},
+    Json about = {{"name", answer.query.name()},         {"table", answer.query.from()},
                   {"input_rows", answer.input_rows},     {"row_count", table.num_rows()},
                   {"columns", columns(table)},           {"timing", to_json(answer.result.timing)},
                   {"work", to_json(answer.result.work)}, {"plan", to_json(answer.result.plan)}};
@@ -119,7 +119,7 @@ class JsonWriter : public AnswerWriter {
       console_.print("], \"error\": " + to_line(to_json(error)) + "}");
       return;
     }
-    print_item(to_line({{"name", query.name}, {"table", query.table}, {"error", to_json(error)}}));
+    print_item(to_line({{"name", query.name()}, {"table", query.from()}, {"error", to_json(error)}}));
   }
 
   void finish() override { console_.print("\n]}\n"); }

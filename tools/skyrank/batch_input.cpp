@@ -147,7 +147,8 @@ Batch open_batch(const BatchArguments& arguments) {
   if (arguments.queries.empty()) return batch;
   std::vector<Query> chosen;
   for (const std::string& name : arguments.queries) {
-    if (std::ranges::find(chosen, name, &Query::name) == chosen.end()) chosen.push_back(batch.query(name));
+    if (std::ranges::none_of(chosen, [&](const Query& one) { return one.name() == name; }))
+      chosen.push_back(batch.query(name));
   }
   batch.queries = std::move(chosen);
   return batch;
@@ -155,7 +156,7 @@ Batch open_batch(const BatchArguments& arguments) {
 
 bool has_shared_tables(const Batch& batch) {
   std::set<std::string> tables;
-  for (const Query& query : batch.queries) tables.insert(query.table);
+  for (const Query& query : batch.queries) tables.insert(query.from());
   return tables.size() < batch.queries.size();
 }
 
@@ -169,15 +170,15 @@ std::size_t shared_key_bytes(const Batch& batch) {
 
 InputTables::InputTables(const Batch& batch, int threads, Console& console, Signals& signals)
     : batch_(batch), threads_(threads), console_(console), signals_(signals), pipes_(datasets::make_pipe_cache()) {
-  for (const Query& query : batch.queries) ++entries_[query.table].queries_left;
+  for (const Query& query : batch.queries) ++entries_[query.from()].queries_left;
 }
 
 InputTable InputTables::get(const Query& query) {
-  Entry& entry = entries_.find(query.table)->second;
+  Entry& entry = entries_.find(query.from())->second;
   --entry.queries_left;
   if (entry.failure) std::rethrow_exception(entry.failure);
   try {
-    const TableSource& source = batch_.table(query.table);
+    const TableSource& source = batch_.table(query.from());
     if (!entry.column_names) entry.column_names = column_names(source);
   } catch (...) {
     entry.failure = std::current_exception();
@@ -187,7 +188,7 @@ InputTable InputTables::get(const Query& query) {
   // Says which names do not exist while all that do are at hand.
   Engine::columns_read(query, entry.column_names->names);
   InputTable input;
-  if (!entry.table) input.read_ms = read(query.table, entry);
+  if (!entry.table) input.read_ms = read(query.from(), entry);
   input.table = *entry.table;
   print_left_out(console_, query, input.table, entry.told_left_out);
   input.later_queries = entry.queries_left;
@@ -232,7 +233,7 @@ std::vector<std::string> InputTables::columns_needed(const std::string& table,
                                                      const std::vector<std::string>& column_names) const {
   std::set<std::string> needed;
   for (const Query& query : batch_.queries) {
-    if (query.table != table) continue;
+    if (query.from() != table) continue;
     try {
       const auto read = Engine::columns_read(query, column_names);
       needed.insert(read.begin(), read.end());

@@ -50,11 +50,11 @@ int check(const CheckArguments& arguments, Console& console, Signals& signals) {
   std::map<std::string, bool> told_left_out;
   std::int64_t correct = 0;
   for (const Query& query : batch.queries) {
-    Json result = {{"name", query.name}, {"table", query.table}};
+    Json result = {{"name", query.name()}, {"table", query.from()}};
     print_warnings(console, query);
     try {
-      const Table& schema = schemas.get(query.table);
-      print_left_out(console, query, schema, told_left_out[query.table]);
+      const Table& schema = schemas.get(query.from());
+      print_left_out(console, query, schema, told_left_out[query.from()]);
       engine.check(query, schema);
       ++correct;
     } catch (const CancelledError&) {

@@ -47,7 +47,7 @@ int explain(const ExplainArguments& arguments, Console& console, Signals& signal
   ErrorReport errors(console);
   Json results = Json::array();
   for (const Query& query : batch.queries) {
-    Json result = {{"name", query.name}, {"table", query.table}};
+    Json result = {{"name", query.name()}, {"table", query.from()}};
     try {
       const InputTable input = tables.get(query);
       const RunOptions options{.count_work = true, .stop = signals.stop_token(), .later_queries = input.later_queries};
@@ -56,7 +56,7 @@ int explain(const ExplainArguments& arguments, Console& console, Signals& signal
       result["plan"] = to_json(plan);
       if (!arguments.json) {
         const char* gap = &query == &batch.queries.front() ? "" : "\n";
-        console.print(gap + console.strong(query.name) + "\n" + to_string(plan));
+        console.print(gap + console.strong(query.name()) + "\n" + to_string(plan));
       }
     } catch (const CancelledError&) {
       throw;

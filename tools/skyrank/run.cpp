@@ -22,7 +22,7 @@ void create_folder(const std::filesystem::path& folder) {
 
 Answer answer_query(const Query& query, const InputTable& input, const Engine& engine, const RunArguments& arguments,
                     Console& console, const Signals& signals) {
-  const Progress progress(console, "running " + query.name);
+  const Progress progress(console, "running " + query.name());
   return {.query = query,
           .result = engine.run(query, input.table,
                                {.count_work = arguments.json,

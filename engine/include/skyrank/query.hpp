@@ -57,65 +57,93 @@ struct Using {
   }
 };
 
-/// A preference query; a value. Members may be set directly or through the chained setters, which take the same words
-/// as the YAML form. Evaluation order: where, group_by, partition_by, prefer (levels, at_least, distinct), rank_by,
-/// offset, limit (ties), select.
-struct SKYRANK_EXPORT Query {
-  std::string name;                                     ///< name of the query and of its output file
-  std::string table;                                    ///< name of the table, as in `from`
-  std::optional<Expression> condition;                  ///< `where`
-  std::vector<Expression> group_columns;                ///< `group_by`
-  std::vector<Aggregate> aggregates;                    ///< `aggregate`
-  std::vector<Expression> partition_columns;            ///< `partition_by`
-  std::optional<Preference> preference;                 ///< `prefer`
-  std::optional<std::int64_t> num_levels;               ///< >= 1
-  std::optional<std::int64_t> at_least_rows;            ///< >= 0; whole levels until so many rows
-  bool only_distinct = false;                           ///< `distinct`
-  std::vector<RankTerm> ranking;                        ///< `rank_by`
-  std::int64_t skip = 0;                                ///< `offset`, >= 0
-  std::optional<std::int64_t> max_rows;                 ///< `limit`, >= 0
-  Ties tie_rule = Ties::first;                          ///< `ties`
-  Missing nan_rule = Missing::worst;                    ///< `nan`
-  Missing null_rule = Missing::worst;                   ///< `nulls`
-  std::vector<SelectItem> selection;                    ///< empty: `row`, then every column
-  std::optional<std::chrono::milliseconds> time_limit;  ///< `timeout`, > 0: TimeoutError after so long
-  Using path;                                           ///< `using`
-  Location location;                                    ///< place of the query in its batch; not compared
-
+/// A preference query; a value. A part is set and read by one word, that of the YAML form: `query.limit(10)` sets it,
+/// `query.limit()` returns it. Setters return the query, so that they chain. Evaluation order: where, group_by,
+/// partition_by, prefer (levels, at_least, distinct), rank_by, offset, limit (ties), select.
+class SKYRANK_EXPORT Query {
+ public:
   /// Begins a query over a table.
-  static Query from(std::string table);
-  /// Sets the name.
-  Query& named(std::string name);
+  [[nodiscard]] static Query from(std::string table);
+  /// Returns the name of the table.
+  const std::string& from() const { return from_; }
+
+  /// Sets the name of the query and of its output file.
+  Query& name(std::string name);
+  /// Returns the name; empty where there is none.
+  const std::string& name() const { return name_; }
+
   /// Keeps the rows for which the condition is true.
-  Query& where(Expression condition);
-  /// Replaces the rows by one row of each group.
+  Query& where(std::optional<Expression> condition);
+  /// Returns the condition.
+  const std::optional<Expression>& where() const { return where_; }
+
+  /// Replaces the rows by one row of each group. Throws QueryError where there are no columns.
   Query& group_by(std::vector<Expression> columns);
-  /// Adds columns to the groups.
+  /// Returns the columns of the groups; empty without groups.
+  const std::vector<Expression>& group_by() const { return group_by_; }
+
+  /// Sets the columns that the groups have besides those of `group_by`.
   Query& aggregate(std::vector<Aggregate> aggregates);
+  /// Returns the aggregates.
+  const std::vector<Aggregate>& aggregate() const { return aggregate_; }
+
   /// Answers the rest of the query within each partition.
   Query& partition_by(std::vector<Expression> columns);
+  /// Returns the columns of the partitions; empty without partitions.
+  const std::vector<Expression>& partition_by() const { return partition_by_; }
+
   /// Keeps the rows that no other row dominates.
   Query& prefer(Preference preference);
   /// Keeps the rows that no other row dominates in the Pareto order of these terms.
   Query& prefer(std::vector<Preference> pareto_terms);
-  /// Keeps the first Pareto levels.
-  Query& levels(std::int64_t count);
-  /// Keeps whole Pareto levels until there are so many rows.
-  Query& at_least(std::int64_t rows);
-  /// Keeps the first of the rows that are equal in all preferences.
-  Query& distinct(bool on = true);
-  /// Orders the answer.
+  /// Returns the preference.
+  const std::optional<Preference>& prefer() const { return prefer_; }
+
+  /// Keeps the first Pareto levels; >= 1.
+  Query& levels(std::optional<std::int64_t> count);
+  /// Returns the number of levels; nothing means the first one.
+  std::optional<std::int64_t> levels() const { return levels_; }
+
+  /// Keeps whole Pareto levels until there are so many rows; >= 0.
+  Query& at_least(std::optional<std::int64_t> rows);
+  /// Returns the number of rows to reach by whole levels.
+  std::optional<std::int64_t> at_least() const { return at_least_; }
+
+  /// Sets whether only the first of the rows that are equal in all preferences is kept.
+  Query& distinct(bool on);
+  /// Returns true if only the first of equal rows is kept.
+  bool distinct() const { return distinct_; }
+
+  /// Orders the answer. Throws QueryError where there are no terms.
   Query& rank_by(std::vector<RankTerm> terms);
-  /// Leaves out the first rows of the ranking.
+  /// Returns the terms of the ranking; empty without one.
+  const std::vector<RankTerm>& rank_by() const { return rank_by_; }
+
+  /// Leaves out the first rows of the ranking; >= 0.
   Query& offset(std::int64_t rows);
-  /// Sets the number of rows to keep.
-  Query& limit(std::int64_t rows);
+  /// Returns the number of rows to leave out.
+  std::int64_t offset() const { return offset_; }
+
+  /// Sets the number of rows to keep; >= 0. Nothing keeps all.
+  Query& limit(std::optional<std::int64_t> rows);
+  /// Returns the number of rows to keep.
+  std::optional<std::int64_t> limit() const { return limit_; }
+
   /// Sets which rows that tie with the last one are kept.
   Query& ties(Ties rule);
+  /// Returns the rule for rows that tie with the last one.
+  Ties ties() const { return ties_; }
+
   /// Sets the meaning of NaN in preferences and rankings.
   Query& nan(Missing rule);
+  /// Returns the meaning of NaN.
+  Missing nan() const { return nan_; }
+
   /// Sets the meaning of NULL in preferences and rankings.
   Query& nulls(Missing rule);
+  /// Returns the meaning of NULL.
+  Missing nulls() const { return nulls_; }
+
   /// Sets the columns of the answer: columns, pseudo-columns (`row`, `level`, `score`) or expressions. The canonical
   /// text of an expression is the name of its output column.
   Query& select(const std::vector<Expression>& columns);
@@ -125,10 +153,24 @@ struct SKYRANK_EXPORT Query {
   Query& select(std::vector<SelectItem> items);
   /// Sets the columns of the answer, with names of their own.
   Query& select(std::initializer_list<SelectItem> items) { return select(std::vector<SelectItem>(items)); }
-  /// Sets a limit on the time of the answer. Waiting for the engine's threads counts, reading the table does not.
-  Query& timeout(std::chrono::milliseconds limit);
-  /// Forces a path, for experiments and tests.
+  /// Returns the columns of the answer; empty means `row`, then every column.
+  const std::vector<SelectItem>& select() const { return select_; }
+
+  /// Sets a limit on the time of the answer, > 0, after which there is a TimeoutError. Waiting for the engine's threads
+  /// counts, reading the table does not.
+  Query& timeout(std::optional<std::chrono::milliseconds> limit);
+  /// Returns the limit on the time.
+  std::optional<std::chrono::milliseconds> timeout() const { return timeout_; }
+
+  /// Forces a path, for experiments and tests: `using` of the YAML form, which is a keyword of C++.
   Query& using_path(Using path);
+  /// Returns the forced path.
+  const Using& using_path() const { return using_path_; }
+
+  /// Sets the place of the query in its batch; not compared.
+  Query& location(Location place);
+  /// Returns the place of the query in its batch.
+  const Location& location() const { return location_; }
 
   /// Throws QueryError if parts contradict each other or a number is out of range. The engine calls it; the YAML reader
   /// reports such errors with line and column before.
@@ -136,6 +178,28 @@ struct SKYRANK_EXPORT Query {
 
   /// Returns true if the queries ask the same, whatever their places.
   bool operator==(const Query& other) const;
+
+ private:
+  std::string name_;
+  std::string from_;
+  std::optional<Expression> where_;
+  std::vector<Expression> group_by_;
+  std::vector<Aggregate> aggregate_;
+  std::vector<Expression> partition_by_;
+  std::optional<Preference> prefer_;
+  std::optional<std::int64_t> levels_;
+  std::optional<std::int64_t> at_least_;
+  bool distinct_ = false;
+  std::vector<RankTerm> rank_by_;
+  std::int64_t offset_ = 0;
+  std::optional<std::int64_t> limit_;
+  Ties ties_ = Ties::first;
+  Missing nan_ = Missing::worst;
+  Missing nulls_ = Missing::worst;
+  std::vector<SelectItem> select_;
+  std::optional<std::chrono::milliseconds> timeout_;
+  Using using_path_;
+  Location location_;
 };
 
 /// Returns count(): the number of rows of a group.

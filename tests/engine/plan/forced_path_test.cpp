@@ -96,10 +96,10 @@ TEST(ForcedPath, AParameterNeedsAnAlgorithmOfTheQuery) {
 }
 
 TEST(ForcedPath, TheErrorStandsWhereTheNameDoes) {
-  Query query = skyline().using_path(algorithms({"heap"}));
-  query.path.locations["heap"] = {.source = "batch.yaml", .line = 7, .column = 24};
+  Using heap = algorithms({"heap"});
+  heap.locations["heap"] = {.source = "batch.yaml", .line = 7, .column = 24};
   try {
-    check_forced(query);
+    check_forced(skyline().using_path(heap));
     FAIL();
   } catch (const BindError& error) {
     EXPECT_EQ(to_string(error.location()), "batch.yaml:7:24");

@@ -31,7 +31,7 @@ Query parse_query(const std::string& lines) {
   return parse_batch(yaml, "test.yaml").queries.at(0);
 }
 
-Query expected() { return Query::from("t").named("q"); }
+Query expected() { return Query::from("t").name("q"); }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -75,7 +75,7 @@ TEST(Batch, YamlAndBuilderGiveEqualQueries) {
       {"rank_by: [{high: rating}, {low: price}]", expected().rank_by({high("rating"), low("price")})},
       {"rank_by:\n  - high: rating\n  - low: price", expected().rank_by({high("rating"), low("price")})},
       {"prefer: {low: a}\nlevels: 3", expected().prefer(low("a")).levels(3)},
-      {"prefer: {low: a}\nat_least: 0\ndistinct: true", expected().prefer(low("a")).at_least(0).distinct()},
+      {"prefer: {low: a}\nat_least: 0\ndistinct: true", expected().prefer(low("a")).at_least(0).distinct(true)},
       {"prefer: {low: a}\ndistinct: False\noffset: 2\nlimit: 0", expected().prefer(low("a")).offset(2).limit(0)},
       {"prefer: {low: a}\nties: first\nnan: worst\nnulls: worst", expected().prefer(low("a"))},
       {"prefer: {low: a}\nties: last\nnan: exclude\nnulls: error",
@@ -121,8 +121,8 @@ TEST(Batch, ATimeLimitOfTheBatchIsThatOfQueriesWithoutTheirOwn) {
       "version: 1\ntimeout: 2min\ntables: {t: {file: t.csv}}\nqueries:\n"
       "  - {name: a, from: t, rank_by: {low: x}}\n  - {name: b, from: t, rank_by: {low: x}, timeout: 1s}\n",
       "test.yaml");
-  EXPECT_EQ(batch.query("a"), Query::from("t").named("a").rank_by({low("x")}).timeout(2min));
-  EXPECT_EQ(batch.query("b"), Query::from("t").named("b").rank_by({low("x")}).timeout(1s));
+  EXPECT_EQ(batch.query("a"), Query::from("t").name("a").rank_by({low("x")}).timeout(2min));
+  EXPECT_EQ(batch.query("b"), Query::from("t").name("b").rank_by({low("x")}).timeout(1s));
 }
 
 TEST(Batch, ReadsTables) {
@@ -152,7 +152,7 @@ queries: [{name: q, from: points, prefer: {low: c0}}]
   EXPECT_EQ(batch.table("points").generator,
             (GeneratorSpec{"anticorrelated", 1000000, 12, std::numeric_limits<std::uint64_t>::max()}));
   EXPECT_EQ(batch.table("few").generator, (GeneratorSpec{"independent", 0, 1, 1}));
-  EXPECT_EQ(batch.query("q").table, "points");
+  EXPECT_EQ(batch.query("q").from(), "points");
 }
 
 TEST(Batch, TableSourcesCompareWithoutTheirPlace) {
@@ -188,7 +188,7 @@ TEST(Batch, UnknownNamesGetTheNearestOne) {
 TEST(Batch, ExpressionsKnowTheirPlaceInTheFile) {
   const auto place_of_last = [](const std::string& where) {
     const Query query = parse_query(where + "\nprefer: {low: a}");
-    const query::Node* node = &query.condition->root();
+    const query::Node* node = &query.where()->root();
     while (!node->children.empty()) node = node->children.back().get();
     return std::to_string(node->line) + ":" + std::to_string(node->column);
   };
@@ -207,8 +207,8 @@ TEST(Batch, ExpressionsKnowTheirPlaceInTheFile) {
   EXPECT_EQ(place_of_last("where: >-\n  a < b\n  and\n\n\n  zz"), "11:7");
   EXPECT_EQ(place_of_last("where:\n  a < zz"), "7:11");
   const Query query = parse_query("where: a\nprefer: {low: a}");
-  EXPECT_EQ(query.location, (Location{"test.yaml", 4, 5}));
-  EXPECT_EQ(query.condition->location(), (Location{"test.yaml", 6, 12}));
+  EXPECT_EQ(query.location(), (Location{"test.yaml", 4, 5}));
+  EXPECT_EQ(query.where()->location(), (Location{"test.yaml", 6, 12}));
 }
 
 TEST(Batch, AcceptsAByteOrderMarkAndCarriageReturns) {
@@ -219,8 +219,8 @@ TEST(Batch, AcceptsAByteOrderMarkAndCarriageReturns) {
   for (const std::string& text : {yaml, "\xEF\xBB\xBF" + yaml}) {
     const Batch batch = parse_batch(text, "t.yaml");
     EXPECT_EQ(batch.queries.at(0), expected().where("a < zz").prefer(low("a")));
-    EXPECT_EQ(batch.queries[0].condition->root().children[1]->line, 8);
-    EXPECT_EQ(batch.queries[0].condition->root().children[1]->column, 7);
+    EXPECT_EQ(batch.queries[0].where()->root().children[1]->line, 8);
+    EXPECT_EQ(batch.queries[0].where()->root().children[1]->column, 7);
   }
 }
 
@@ -256,7 +256,7 @@ TEST_F(BatchFile, IsReadWithItsDirectory) {
       write("b.yaml", "version: 1\ntables: {t: {file: t.csv}}\nqueries: [{name: q, from: t, prefer: {low: a}}]\n");
   const Batch batch = read_batch(file);
   EXPECT_EQ(batch.directory, directory_);
-  EXPECT_EQ(batch.queries.at(0).location.source, file.string());
+  EXPECT_EQ(batch.queries.at(0).location().source, file.string());
 }
 
 TEST_F(BatchFile, ThatCannotBeReadIsAResourceError) {

@@ -54,11 +54,11 @@ TEST(Schema, FindsNames) {
 
 TEST(Bind, CarriesTheQueryOver) {
   const BoundQuery q = bind(Query::from("hotels")
-                                .named("n")
+                                .name("n")
                                 .where("price < 3 and pool")
                                 .prefer({low("price")})
                                 .at_least(7)
-                                .distinct()
+                                .distinct(true)
                                 .rank_by({high("stars"), low("opened")})
                                 .partition_by({"name", "`two words`"})
                                 .offset(2)
@@ -274,7 +274,7 @@ TEST(Bind, QuotedPseudoColumnsAreLookedForInTheTable) {
 
 TEST(Bind, ErrorsWithoutAPlaceOfTheirOwnTakeTheQuerys) {
   Query q = Query::from("h").prefer(low(Expression::column("prise")));
-  q.location = {"batch.yaml", 4, 3};
+  q.location({"batch.yaml", 4, 3});
   EXPECT_EQ(error_of(q).substr(0, 15), "batch.yaml:4:3:");
 }
 

@@ -30,7 +30,7 @@ std::string refusal(const Query& query) {
 
 TEST(Query, IsBuiltByChaining) {
   const Query query = Query::from("hotels")
-                          .named("good-deals")
+                          .name("good-deals")
                           .where("price <= 250")
                           .prefer({low("price"), high("rating")})
                           .rank_by({high("rating"), low("price")})
@@ -41,40 +41,40 @@ TEST(Query, IsBuiltByChaining) {
                           .nulls(Missing::error)
                           .select({"name", "price + 1"});
   query.validate();
-  EXPECT_EQ(query.table, "hotels");
-  EXPECT_EQ(query.name, "good-deals");
-  EXPECT_EQ(query.condition->text(), "price <= 250");
-  ASSERT_TRUE(query.preference);
-  EXPECT_EQ(query.preference->kind, Preference::Kind::pareto);
-  EXPECT_EQ(query.preference->children.size(), 2u);
-  EXPECT_TRUE(query.ranking[0].high);
-  EXPECT_FALSE(query.ranking[1].high);
-  EXPECT_EQ(query.skip, 5);
-  EXPECT_EQ(query.max_rows, 20);
-  EXPECT_EQ(query.tie_rule, Ties::all);
-  EXPECT_EQ(query.nan_rule, Missing::exclude);
-  EXPECT_EQ(query.null_rule, Missing::error);
-  EXPECT_EQ(query.selection[0].name, "name");
-  EXPECT_EQ(query.selection[1].name, "price + 1");
+  EXPECT_EQ(query.from(), "hotels");
+  EXPECT_EQ(query.name(), "good-deals");
+  EXPECT_EQ(query.where()->text(), "price <= 250");
+  ASSERT_TRUE(query.prefer());
+  EXPECT_EQ(query.prefer()->kind, Preference::Kind::pareto);
+  EXPECT_EQ(query.prefer()->children.size(), 2u);
+  EXPECT_TRUE(query.rank_by()[0].high);
+  EXPECT_FALSE(query.rank_by()[1].high);
+  EXPECT_EQ(query.offset(), 5);
+  EXPECT_EQ(query.limit(), 20);
+  EXPECT_EQ(query.ties(), Ties::all);
+  EXPECT_EQ(query.nan(), Missing::exclude);
+  EXPECT_EQ(query.nulls(), Missing::error);
+  EXPECT_EQ(query.select()[0].name, "name");
+  EXPECT_EQ(query.select()[1].name, "price + 1");
 }
 
 TEST(Query, SelectTakesExpressionsOrNamedItems) {
   const Query by_text = cheap_and_good().select({"name", "city"});
   const Query by_items = cheap_and_good().select({{"name", "name"}, {"city", "city"}});
   EXPECT_EQ(by_text, by_items);
-  EXPECT_EQ(cheap_and_good().select({"`two words`"}).selection[0].name, "two words");
+  EXPECT_EQ(cheap_and_good().select({"`two words`"}).select()[0].name, "two words");
 }
 
 TEST(Query, EqualityIsOfMeaning) {
   Query moved = cheap_and_good();
-  moved.location = {"hotels.yaml", 3, 5};
+  moved.location({"hotels.yaml", 3, 5});
   EXPECT_EQ(moved, cheap_and_good());
   EXPECT_EQ(cheap_and_good().where("(price<=250)"), cheap_and_good().where("price <= 250"));
   EXPECT_EQ(Query::from("t").prefer({low("a")}), Query::from("t").prefer(low("a")));
 
   const Query base = cheap_and_good();
   const std::vector<Query> others = {
-      cheap_and_good().named("x"),
+      cheap_and_good().name("x"),
       Query::from("hotel").prefer({low("price"), high("rating")}),
       cheap_and_good().where("price < 1"),
       cheap_and_good().group_by({"city"}),
@@ -83,7 +83,7 @@ TEST(Query, EqualityIsOfMeaning) {
       Query::from("hotels").prefer({high("rating"), low("price")}),
       cheap_and_good().levels(1),
       cheap_and_good().at_least(1),
-      cheap_and_good().distinct(),
+      cheap_and_good().distinct(true),
       cheap_and_good().rank_by({low("price")}),
       cheap_and_good().offset(1),
       cheap_and_good().limit(1),
@@ -122,7 +122,7 @@ TEST(Query, ContradictionsAreRefused) {
       {cheap_and_good().levels(2).at_least(3), "'levels' and 'at_least' exclude each other"},
       {Query::from("t").rank_by({low("a")}).levels(2), "'levels' needs 'prefer'"},
       {Query::from("t").rank_by({low("a")}).at_least(2), "'at_least' needs 'prefer'"},
-      {Query::from("t").rank_by({low("a")}).distinct(), "'distinct' needs 'prefer'"},
+      {Query::from("t").rank_by({low("a")}).distinct(true), "'distinct' needs 'prefer'"},
       {cheap_and_good().timeout(std::chrono::milliseconds(0)), "'timeout' must be at least 1 ms"},
       {cheap_and_good().limit(-1), "'limit' must not be negative, but is -1"},
       {cheap_and_good().offset(-2), "'offset' must not be negative, but is -2"},
@@ -138,9 +138,9 @@ TEST(Query, ContradictionsAreRefused) {
       {cheap_and_good().partition_by({"a", "b", "a"}), "'partition_by' names 'a' twice"},
       {cheap_and_good().select({"a", "b", "a"}), "'select' names 'a' twice"},
       {cheap_and_good().select({{"", "a"}}), "a name in 'select' is empty"},
-      {cheap_and_good().named("../etc"),
+      {cheap_and_good().name("../etc"),
        "the query name '../etc' is no plain file name: use letters, digits, '-', '_' and '.', and no '.' in front"},
-      {cheap_and_good().named(".hidden"),
+      {cheap_and_good().name(".hidden"),
        "the query name '.hidden' is no plain file name: use letters, digits, '-', '_' and '.', and no '.' in front"},
   };
   for (const Case& c : cases) EXPECT_EQ(refusal(c.query), c.message);
@@ -148,7 +148,7 @@ TEST(Query, ContradictionsAreRefused) {
 
 TEST(Query, ErrorsOfAQueryWithAPlaceNameIt) {
   Query query = Query::from("t");
-  query.location = {"hotels.yaml", 7, 5};
+  query.location({"hotels.yaml", 7, 5});
   EXPECT_EQ(refusal(query), "hotels.yaml:7:5: the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'");
 }
 
@@ -183,7 +183,7 @@ TEST(Warnings, ColumnsThatAnAnswerWithEveryColumnLacks) {
   const Table table = whole.with_unsupported(
       {{.name = "l", .type = "list<int64>"}, {.name = "g", .type = "binary", .reason = "row 3 is not UTF-8 text"}});
   Query every = Query::from("t").where("a = null").rank_by({low("a")});
-  every.location = {.source = "batch.yaml", .line = 4, .column = 5};
+  every.location({.source = "batch.yaml", .line = 4, .column = 5});
   const auto warnings = warnings_of(every, table);
   ASSERT_EQ(warnings.size(), 2U);
   EXPECT_EQ(warnings[0], warnings_of(every).front());

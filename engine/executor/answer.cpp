@@ -5,6 +5,7 @@
 
 #include "engine/executor/execution.hpp"
 #include "engine/executor/executor.hpp"
+#include "engine/plan/tree.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/stop.hpp"
 #include "engine/runtime/stopwatch.hpp"

@@ -9,6 +9,7 @@
 
 #include "engine/plan/devices.hpp"
 #include "engine/plan/forced_path.hpp"
+#include "engine/plan/make_plan.hpp"
 #include "engine/query/bound.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "planner/profile.hpp"

@@ -14,7 +14,8 @@
 
 #include "engine/executor/answer.hpp"
 #include "engine/executor/memory_need.hpp"
-#include "engine/plan/physical_plan.hpp"
+#include "engine/plan/paths.hpp"
+#include "engine/plan/tree.hpp"
 #include "engine/runtime/stop.hpp"
 #include "engine/text.hpp"
 #include "kernels/common/memory.hpp"

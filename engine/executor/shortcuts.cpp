@@ -10,6 +10,7 @@
 #include "engine/keys/fused_keys.hpp"
 #include "engine/operators/rank.hpp"
 #include "engine/operators/skyline/skyline_prefix.hpp"
+#include "engine/plan/paths.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {

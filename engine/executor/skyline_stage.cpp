@@ -10,6 +10,7 @@
 #include "engine/operators/skyline/device_levels.hpp"
 #include "engine/operators/skyline/levels.hpp"
 #include "engine/operators/skyline/skyline.hpp"
+#include "engine/plan/paths.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {

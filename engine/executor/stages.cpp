@@ -11,6 +11,7 @@
 #include "engine/operators/group.hpp"
 #include "engine/operators/missing.hpp"
 #include "engine/operators/rank.hpp"
+#include "engine/plan/paths.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/ranges.hpp"
 

@@ -76,7 +76,7 @@ PlanNode Engine::explain(const Query& query, const Table& table, const RunOption
       const kernels::AccountScope counted(state_->memory.get());
       exec::PhysicalPlan plan = state_->plan(query, table, options);
       exec::choose_paths(plan);
-      tree = exec::tree(std::move(plan.operators), plan.rules);
+      tree = exec::tree(plan);
     });
     return std::move(*tree);
   });

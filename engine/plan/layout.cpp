@@ -29,7 +29,7 @@ void plan_filter(PhysicalPlan& plan, const Table& table, double& rows) {
   const query::BoundExpression& condition = *plan.query.condition;
   const double share = plan.sample.selectivity.value_or(guess_selectivity(*condition.root));
   rows = at_least_one(rows * share, rows);
-  PlanNode& filter = plan.operators.filter.emplace(make_node("filter", condition.text, rows));
+  Operator& filter = plan.operators.filter.emplace(make_operator(OperatorKind::filter, condition.text, rows));
   predict(filter, filter_cost(condition, static_cast<double>(table.num_rows()), rows, plan.machine.threads));
   if (plan.sample.selectivity) {
     filter.statistics = {{"sample", static_cast<double>(plan.sample.rows)}, {"selectivity", share}};
@@ -43,7 +43,8 @@ void plan_group(PhysicalPlan& plan, const Table& table, double& rows) {
   for (const int column : columns.columns) types.push_back(table.column(column).type());
   const double input = rows;
   rows = std::min(rows, plan.sample.groups.value_or(guess_groups(rows, types)));
-  PlanNode& group = plan.operators.group.emplace(make_node("group", describe_group(columns, table), rows));
+  Operator& group =
+      plan.operators.group.emplace(make_operator(OperatorKind::group, describe_group(columns, table), rows));
   predict(group, group_cost(columns, input, rows));
   if (plan.sample.groups) {
     group.statistics = {{"sample", static_cast<double>(plan.sample.rows)}, {"groups", *plan.sample.groups}};
@@ -53,7 +54,8 @@ void plan_group(PhysicalPlan& plan, const Table& table, double& rows) {
 void plan_missing(PhysicalPlan& plan, double rows) {
   const query::BoundQuery& query = plan.query;
   if (query.nan_rule == Missing::worst && query.null_rule == Missing::worst) return;
-  PlanNode& missing = plan.operators.missing.emplace(make_node("missing", describe_missing(query), rows));
+  Operator& missing =
+      plan.operators.missing.emplace(make_operator(OperatorKind::missing, describe_missing(query), rows));
   predict(missing, missing_cost(value_expressions(plan), rows, plan.machine.threads));
 }
 
@@ -67,7 +69,7 @@ void plan_partition(PhysicalPlan& plan, const Table& table, double rows) {
   const bool looked_at = plan.sample.groups && !query.group;
   plan.segments = looked_at ? std::min(rows, *plan.sample.groups) : guess_groups(rows, types);
   const std::string names = join(fields, [](const auto& field) { return field.name; });
-  PlanNode& partition = plan.operators.partition.emplace(make_node("partition", names, rows));
+  Operator& partition = plan.operators.partition.emplace(make_operator(OperatorKind::partition, names, rows));
   predict(partition, partition_cost(fields.size(), rows, plan.segments));
   if (looked_at) {
     partition.statistics = {{"sample", static_cast<double>(plan.sample.rows)}, {"partitions", plan.segments}};
@@ -79,7 +81,7 @@ void plan_skyline(PhysicalPlan& plan, double& rows) {
   const PreferencePlan& preference = *plan.preference;
   std::string all;
   for (const SkylineStep& step : preference.steps) all += (all.empty() ? "" : "; then ") + describe(preference, step);
-  plan.operators.skyline_keys = make_node("keys", all, rows);
+  plan.operators.skyline_keys = make_operator(OperatorKind::skyline_keys, all, rows);
   std::vector<const query::BoundExpression*> expressions;
   for (const query::BoundPreference& term : preference.terms) expressions.push_back(&term.expression);
   double bytes = 0;
@@ -98,10 +100,11 @@ void plan_skyline(PhysicalPlan& plan, double& rows) {
       rows = std::min(rows, kept);
     }
     const bool last = s + 1 == preference.steps.size();
-    plan.operators.skyline.push_back(make_node(
-        "skyline",
+    plan.operators.skyline.push_back(make_operator(
+        OperatorKind::skyline,
         (s == 0 ? "" : "then, among equals, ") + describe(preference, step) + (last ? describe_levels(plan.query) : ""),
         rows));
+    plan.operators.skyline.back().step = s;
     if (s == 0) plan.operators.skyline.back().statistics = described(plan.sample.preference, rows);
   }
 }
@@ -109,7 +112,7 @@ void plan_skyline(PhysicalPlan& plan, double& rows) {
 void plan_order(PhysicalPlan& plan, double& rows) {
   const query::BoundQuery& query = plan.query;
   if (!query.ranking.empty()) {
-    plan.operators.rank_keys = make_node("keys", describe_ranking(query.ranking), rows);
+    plan.operators.rank_keys = make_operator(OperatorKind::rank_keys, describe_ranking(query.ranking), rows);
     std::vector<const query::BoundExpression*> expressions;
     double bytes = 0;
     for (const query::BoundRankTerm& term : query.ranking) {
@@ -124,39 +127,37 @@ void plan_order(PhysicalPlan& plan, double& rows) {
   const double rest = std::max(rows - plan.segments * static_cast<double>(window.offset), 0.0);
   const double most = window.limit ? plan.segments * static_cast<double>(*window.limit) : rest;
   rows = std::min(rest, most);
-  const std::string op = query.ranking.empty() ? "limit" : query.limit ? "top-k" : "sort";
+  const OperatorKind op = query.ranking.empty() ? OperatorKind::limit
+                          : query.limit         ? OperatorKind::top_k
+                                                : OperatorKind::sort;
   const std::string what = describe_ranking(query.ranking);
   const std::string part = describe_window(query);
-  plan.operators.order = make_node(op, what + (what.empty() || part.empty() ? "" : "; ") + part, rows);
-  if (query.ranking.empty()) plan.operators.order->predicted_bytes = rows * sizeof(std::int64_t);
+  plan.operators.order = make_operator(op, what + (what.empty() || part.empty() ? "" : "; ") + part, rows);
+  if (query.ranking.empty()) plan.operators.order->estimate.bytes = rows * sizeof(std::int64_t);
   plan.operators.order->statistics = described(plan.sample.ranking);
 }
 
 void plan_gather(PhysicalPlan& plan, double rows) {
   const std::vector<query::BoundOutput>& outputs = plan.query.outputs;
   const std::string names = join(outputs, [](const query::BoundOutput& output) { return output.name; });
-  plan.operators.gather = make_node("gather", names, rows);
+  plan.operators.gather = make_operator(OperatorKind::gather, names, rows);
   predict(plan.operators.gather, gather_cost(outputs, rows));
 }
 
 }  // namespace
 
-PlanNode make_node(std::string op, std::string detail, double rows) {
-  PlanNode node;
-  node.op = std::move(op);
-  node.detail = std::move(detail);
-  node.predicted_rows = rows;
-  return node;
+Operator make_operator(OperatorKind kind, std::string detail, double rows) {
+  return {.kind = kind, .detail = std::move(detail), .estimate = {.rows = rows}};
 }
 
-void predict(PlanNode& node, const OperatorCost& cost) {
-  node.predicted_ms = cost.seconds * 1e3;
-  node.predicted_bytes = cost.bytes;
+void predict(Operator& op, const OperatorCost& cost) {
+  op.estimate.ms = cost.seconds * 1e3;
+  op.estimate.bytes = cost.bytes;
 }
 
 void lay_out_operators(PhysicalPlan& plan, const Table& table, const std::string& table_name) {
   auto rows = static_cast<double>(table.num_rows());
-  plan.operators.scan = make_node("scan", describe_scan(plan.query, table, table_name), rows);
+  plan.operators.scan = make_operator(OperatorKind::scan, describe_scan(plan.query, table, table_name), rows);
   plan_filter(plan, table, rows);
   plan_group(plan, table, rows);
   plan_missing(plan, rows);

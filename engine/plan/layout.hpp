@@ -11,10 +11,10 @@
 namespace skyrank::exec {
 
 /// Returns an operator that gives `rows` rows.
-PlanNode make_node(std::string op, std::string detail, double rows);
+Operator make_operator(OperatorKind kind, std::string detail, double rows);
 
 /// Replaces the estimated cost of an operator.
-void predict(PlanNode& node, const OperatorCost& cost);
+void predict(Operator& op, const OperatorCost& cost);
 
 /// Fills the plan's operators from the scan to the gather.
 void lay_out_operators(PhysicalPlan& plan, const Table& table, const std::string& table_name);

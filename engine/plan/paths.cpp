@@ -24,12 +24,12 @@ double paths_taken(const PhysicalPlan& plan, double rows) {
 }
 
 /// The machine with what a limit on memory leaves beside the lists of rows and the keys that a kernel reads.
-planner::Machine machine_beside(const PhysicalPlan& plan, const std::optional<PlanNode>& keys) {
+planner::Machine machine_beside(const PhysicalPlan& plan, const std::optional<Operator>& keys) {
   planner::Machine machine = plan.machine;
   if (!machine.host_limited) return machine;
   const Operators& operators = plan.operators;
-  for (const auto* node : {&operators.filter, &operators.group, &operators.missing, &operators.partition, &keys}) {
-    if (*node) machine.host_bytes = std::max(machine.host_bytes - (*node)->predicted_bytes, 0.0);
+  for (const auto* op : {&operators.filter, &operators.group, &operators.missing, &operators.partition, &keys}) {
+    if (*op) machine.host_bytes = std::max(machine.host_bytes - (*op)->estimate.bytes, 0.0);
   }
   return machine;
 }
@@ -37,7 +37,7 @@ planner::Machine machine_beside(const PhysicalPlan& plan, const std::optional<Pl
 }  // namespace
 
 planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
-  const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->predicted_rows);
+  const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->estimate.rows);
   const ExecutionContext context{
       plan.constraints, machine_beside(plan, plan.operators.rank_keys), {}, {}, plan.sample.ranking};
   return Ranker(window_of(plan.query), context, n).path(packed_widths(ranking_widths(plan), packs_ranking(plan)), n);
@@ -64,11 +64,11 @@ double paths_taken(const Segments& segments) {
   return count;
 }
 
-void repeat(PlanNode& node, double times, int threads) {
+void repeat(PathDescription& path, double times, int threads) {
   if (times <= 1) return;
   const double factor = times / std::min<double>(times, threads);
-  node.predicted_ms *= factor;
-  for (Alternative& other : node.alternatives) other.predicted_ms *= factor;
+  path.predicted_ms *= factor;
+  for (Alternative& other : path.alternatives) other.predicted_ms *= factor;
 }
 
 std::string describe_at_once(const PhysicalPlan& plan, std::int64_t from) {
@@ -77,11 +77,11 @@ std::string describe_at_once(const PhysicalPlan& plan, std::int64_t from) {
          std::string(kernels::levels_algorithm(keys)) + " on cpu";
 }
 
-void price_levels(PlanNode& node, const PhysicalPlan& plan, double rows, double level_rows) {
+void price_levels(PathDescription& path, const PhysicalPlan& plan, double rows, double level_rows) {
   constexpr int kMaxLevels = 10'000;  // one by one are no more
   const auto wanted_levels = static_cast<double>(plan.query.levels.value_or(1));
   if (wanted_levels <= 1 && !plan.query.at_least) return;
-  const double first_ms = node.predicted_ms;
+  const double first_ms = path.predicted_ms;
   const double level = std::max(level_rows, 1.0);
   LevelStrategy strategy(static_cast<double>(plan.preference->steps.front().keys.size()), plan.machine.threads, 0);
   double left = rows;
@@ -93,30 +93,29 @@ void price_levels(PlanNode& node, const PhysicalPlan& plan, double rows, double 
     if (left < 1 || (wanted_rows ? *wanted_rows <= 0 : levels >= wanted_levels)) return;
     const double wanted = wanted_levels - levels;
     if (can_level_at_once(*plan.preference) && strategy.prefers_at_once(left, wanted, wanted_rows)) {
-      node.predicted_ms += strategy.at_once_seconds(left, wanted, wanted_rows) * 1e3;
-      node.reason += "; expected " + describe_at_once(plan, levels + 1);
+      path.predicted_ms += strategy.at_once_seconds(left, wanted, wanted_rows) * 1e3;
+      path.reason += "; expected " + describe_at_once(plan, levels + 1);
       return;
     }
-    node.predicted_ms += first_ms;
+    path.predicted_ms += first_ms;
   }
 }
 
-void price_at_once(PlanNode& node, double count, double rows, double k, double key_bytes) {
+void price_at_once(PathDescription& path, double count, double rows, double k, double key_bytes) {
   const auto cost = planner::cost::cuda_partitions({.partitions = count, .rows = rows, .k = k, .key_bytes = key_bytes});
-  node.predicted_ms = planner::seconds_of(cost) * 1e3;
-  node.predicted_bytes = cost.bytes;
-  node.reason = "all partitions in one launch, a block for each";
-  node.alternatives.clear();  // of one partition
+  path.predicted_ms = planner::seconds_of(cost) * 1e3;
+  path.predicted_bytes = cost.bytes;
+  path.reason = "all partitions in one launch, a block for each";
+  path.alternatives.clear();  // of one partition
 }
 
 namespace {
 
 /// Chooses the path of the ranking, or prices that of all partitions at once.
 void choose_rank_path(PhysicalPlan& plan) {
-  PlanNode& order = *plan.operators.order;
-  const double rows = plan.operators.rank_keys->predicted_rows;
+  const double rows = plan.operators.rank_keys->estimate.rows;
   const auto path = rank_path(plan);
-  describe_path(path, order);
+  PathDescription& order = plan.operators.order->path.emplace(describe_path(path));
   const std::vector<KeyWidth> widths = packed_widths(ranking_widths(plan), packs_ranking(plan));
   const Window window = window_of(plan.query);
   const std::int64_t largest = segment_rows(plan, rows);
@@ -132,20 +131,21 @@ void choose_rank_path(PhysicalPlan& plan) {
 
 void choose_paths(PhysicalPlan& plan) {
   if (plan.fused) {
-    return describe_path(planner::choose(*plan.fused, plan.constraints, plan.machine, plan.sample.ranking),
-                         *plan.operators.order);
+    const auto path = planner::choose(*plan.fused, plan.constraints, plan.machine, plan.sample.ranking);
+    plan.operators.order->path = describe_path(path);
+    return;
   }
-  double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->predicted_rows : 0;
-  for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {
-    describe_path(step_path(plan, s, rows), plan.operators.skyline[s]);
-    if (s == 0) {
+  double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows : 0;
+  for (Operator& step : plan.operators.skyline) {
+    PathDescription& path = step.path.emplace(describe_path(step_path(plan, step.step, rows)));
+    if (step.step == 0) {
       const auto n = static_cast<double>(segment_rows(plan, rows));
       const kernels::SkylineShape shape =
           shape_of(plan.preference->steps[0], KeyWidth::bytes4, static_cast<std::int64_t>(n));
-      price_levels(plan.operators.skyline[s], plan, n, planner::skyline_rows(shape, plan.sample.preference));
+      price_levels(path, plan, n, planner::skyline_rows(shape, plan.sample.preference));
     }
-    repeat(plan.operators.skyline[s], paths_taken(plan, rows), plan.machine.threads);
-    rows = plan.operators.skyline[s].predicted_rows;
+    repeat(path, paths_taken(plan, rows), plan.machine.threads);
+    rows = step.estimate.rows;
   }
   if (!plan.operators.rank_keys) return;
   choose_rank_path(plan);

@@ -25,18 +25,18 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
 double paths_taken(const Segments& segments);
 
 /// The cost of a path that is taken once for each of many partitions, as many at a time as there are threads.
-void repeat(PlanNode& node, double times, int threads);
+void repeat(PathDescription& path, double times, int threads);
 
 /// Levels that are found at once, in the words of a plan: "from level 3 on all levels at once by sweep on cpu".
 std::string describe_at_once(const PhysicalPlan& plan, std::int64_t from);
 
 /// The cost of all levels that a query wants of `rows` rows, instead of that of a first level of `level_rows`, which
-/// the node has; says from which level on they are expected to be found at once.
-void price_levels(PlanNode& node, const PhysicalPlan& plan, double rows, double level_rows);
+/// the path has; says from which level on they are expected to be found at once.
+void price_levels(PathDescription& path, const PhysicalPlan& plan, double rows, double level_rows);
 
 /// The cost of a ranking of `count` partitions at once on the device, of `rows` rows together and by one key of
 /// `key_bytes` bytes, `k` best rows of each.
-void price_at_once(PlanNode& node, double count, double rows, double k, double key_bytes);
+void price_at_once(PathDescription& path, double count, double rows, double k, double key_bytes);
 
 /// Chooses paths for the estimated sizes. Throws planner::NoPath.
 void choose_paths(PhysicalPlan& plan);

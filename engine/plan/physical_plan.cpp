@@ -59,7 +59,7 @@ planner::Statistics skyline_of_prefix(const PhysicalPlan& plan) {
   statistics.sample = plan.sample.preference.sample;
   statistics.growth = {
       .sample = count,
-      .dims = planner::effective_dims(count, std::min(plan.operators.skyline.front().predicted_rows, count))};
+      .dims = planner::effective_dims(count, std::min(plan.operators.skyline.front().estimate.rows, count))};
   return statistics;
 }
 

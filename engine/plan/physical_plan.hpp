@@ -1,16 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <skyrank/plan.hpp>
 #include <skyrank/table.hpp>
 
 #include "engine/keys/fused_keys.hpp"
 #include "engine/keys/preference_plan.hpp"
-#include "engine/operators/partition.hpp"
+#include "engine/operators/kernel_path.hpp"
 #include "engine/plan/rules.hpp"
 #include "engine/plan/table_sample.hpp"
 #include "engine/query/bound.hpp"
@@ -18,20 +19,56 @@
 
 namespace skyrank::exec {
 
+/// The kinds of operators. A plan has at most one of each kind, but a skyline for each step of its preference.
+enum class OperatorKind : std::uint8_t {
+  scan,
+  filter,
+  skyline_prefix,  ///< the selection of rows by the ranking, before a skyline
+  group,
+  missing,  ///< `nan` and `nulls` other than worst
+  partition,
+  skyline_keys,
+  skyline,
+  rank_keys,
+  top_k,
+  sort,
+  limit,
+  gather,
+};
+
+/// The expected output and cost of an operator.
+struct Estimate {
+  double rows = 0;   ///< rows that it gives
+  double ms = 0;     ///< its own time
+  double bytes = 0;  ///< temporary memory
+};
+
+/// An operator of a plan.
+struct Operator {
+  OperatorKind kind = OperatorKind::scan;
+  std::string detail;  ///< the parts of the query that it works on, in its words
+  Estimate estimate = {};
+  std::size_t step = 0;                        ///< step of the preference, for a skyline
+  std::optional<kernels::Device> device = {};  ///< device of an operator without a choice of kernels
+  std::optional<PathDescription> path = {};    ///< the kernel's path for the estimated sizes, once chosen
+  std::vector<std::pair<std::string, double>> statistics = {};  ///< sampled values behind the estimate
+  std::string note = {};                                        ///< a remark for explain
+};
+
 /// The operators of a query, from its input to its answer. Those that a query does not need are absent.
 struct Operators {
-  PlanNode scan;
-  std::optional<PlanNode> filter;
-  std::optional<PlanNode> skyline_prefix;  ///< instead of the filter
+  Operator scan;
+  std::optional<Operator> filter;
+  std::optional<Operator> skyline_prefix;  ///< instead of the filter
   bool filter_last = false;                ///< the filter comes after the skyline
-  std::optional<PlanNode> group;
-  std::optional<PlanNode> missing;  ///< `nan` and `nulls` other than worst
-  std::optional<PlanNode> partition;
-  std::optional<PlanNode> skyline_keys;
-  std::vector<PlanNode> skyline;  ///< one a step of the preference
-  std::optional<PlanNode> rank_keys;
-  std::optional<PlanNode> order;  ///< "top-k", "sort" or, without a ranking, "limit"
-  PlanNode gather;
+  std::optional<Operator> group;
+  std::optional<Operator> missing;
+  std::optional<Operator> partition;
+  std::optional<Operator> skyline_keys;
+  std::vector<Operator> skyline;  ///< one for each step of the preference
+  std::optional<Operator> rank_keys;
+  std::optional<Operator> order;  ///< a top-k, a sort or, without a ranking, a limit
+  Operator gather;
 };
 
 /// A query made ready to run: what is left to choose are the paths of its kernels, once the sizes are known.

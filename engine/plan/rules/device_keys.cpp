@@ -17,10 +17,10 @@ namespace {
 bool would_run_there(const PhysicalPlan& plan) {
   try {
     if (plan.operators.rank_keys && rank_path(plan).algorithm->device != kernels::Device::cuda) return false;
-    double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->predicted_rows : 0;
+    double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows : 0;
     for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {
       if (step_path(plan, s, rows).algorithm->device != kernels::Device::cuda) return false;
-      rows = plan.operators.skyline[s].predicted_rows;
+      rows = plan.operators.skyline[s].estimate.rows;
     }
     return plan.operators.rank_keys || plan.operators.skyline_keys;
   } catch (const planner::NoPath&) {
@@ -66,17 +66,17 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
 /// Gives the operators that make what kernels on the device read to the device, at its prices.
 void place_on_device(PhysicalPlan& plan, const Table& table) {
   Operators& operators = plan.operators;
-  const auto place = [](std::optional<PlanNode>& node, const OperatorCost& cost) {
-    node->device = "cuda";
-    predict(*node, cost);
+  const auto place = [](std::optional<Operator>& op, const OperatorCost& cost) {
+    op->device = kernels::Device::cuda;
+    predict(*op, cost);
   };
   if (operators.filter) place(operators.filter, first_filter_cost(plan, table));
   if (operators.skyline_keys && !plan.query.group) {
     place(operators.skyline_keys,
-          skyline_keys_cost(plan, table, operators.skyline_keys->predicted_rows, is_listed(plan)));
+          skyline_keys_cost(plan, table, operators.skyline_keys->estimate.rows, is_listed(plan)));
   }
-  for (std::optional<PlanNode>* node : {&operators.skyline_keys, &operators.rank_keys}) {
-    if (*node) (*node)->device = "cuda";
+  for (std::optional<Operator>* op : {&operators.skyline_keys, &operators.rank_keys}) {
+    if (*op) (*op)->device = kernels::Device::cuda;
   }
 }
 

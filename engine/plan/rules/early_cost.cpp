@@ -15,14 +15,14 @@ std::vector<const query::BoundExpression*> preference_expressions(const Physical
 OperatorCost first_filter_cost(const PhysicalPlan& plan, const Table& table) {
   const query::BoundExpression& condition = *plan.query.condition;
   const auto all = static_cast<double>(table.num_rows());
-  const double passing = plan.operators.filter->predicted_rows;
+  const double passing = plan.operators.filter->estimate.rows;
   if (!plan.on_device) return filter_cost(condition, all, passing, plan.machine.threads);
   return device_filter_cost(condition, residency_of(columns_of({&condition}), table).row_bytes, all, passing);
 }
 
 OperatorCost skyline_keys_cost(const PhysicalPlan& plan, const Table& table, double rows, bool listed) {
-  const PlanNode& node = *plan.operators.skyline_keys;
-  const double bytes = node.predicted_bytes / std::max(node.predicted_rows, 1.0);
+  const Operator& keys = *plan.operators.skyline_keys;
+  const double bytes = keys.estimate.bytes / std::max(keys.estimate.rows, 1.0);
   const auto expressions = preference_expressions(plan);
   if (!plan.on_device) return keys_cost(expressions, bytes, rows, listed, plan.machine.threads);
   const double share = listed ? rows / std::max<double>(static_cast<double>(table.num_rows()), 1) : 1;

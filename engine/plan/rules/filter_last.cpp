@@ -74,7 +74,7 @@ void filter_after_skyline(PhysicalPlan& plan, const Table& table) {
   if (plan.skyline_prefix) return plan.rules.left_out(Rule::filter_last, "it is fused");
   if (const char* const why = why_filter_first(plan)) return plan.rules.left_out(Rule::filter_last, why);
   const auto all = static_cast<double>(table.num_rows());
-  const double passing = operators.skyline_keys->predicted_rows;
+  const double passing = operators.skyline_keys->estimate.rows;
   const FilterLast last = price_filter_last(plan, table);
   try {
     const double first = first_filter_cost(plan, table).seconds +
@@ -87,11 +87,11 @@ void filter_after_skyline(PhysicalPlan& plan, const Table& table) {
   operators.filter_last = true;
   plan.sample.preference = last.statistics;
   predict(*operators.skyline_keys, last.keys);
-  operators.skyline_keys->predicted_rows = all;
+  operators.skyline_keys->estimate.rows = all;
   predict(*operators.filter, last.filter);
-  operators.filter->predicted_rows = operators.skyline.back().predicted_rows;
-  if (!plan.rows_on_device) operators.filter->device.clear();
-  for (PlanNode& step : operators.skyline) step.predicted_rows = std::max(step.predicted_rows, last.skyline_rows);
+  operators.filter->estimate.rows = operators.skyline.back().estimate.rows;
+  if (!plan.rows_on_device) operators.filter->device.reset();
+  for (Operator& step : operators.skyline) step.estimate.rows = std::max(step.estimate.rows, last.skyline_rows);
   plan.rules.applied(Rule::filter_last, "the condition keeps all that beats what it keeps, and few rows are dropped");
 }
 

@@ -14,7 +14,8 @@
 #include "engine/executor/limits.hpp"
 #include "engine/executor/memory_limit.hpp"
 #include "engine/plan/devices.hpp"
-#include "engine/plan/physical_plan.hpp"
+#include "engine/plan/paths.hpp"
+#include "engine/plan/tree.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/runtime/stop.hpp"
 #include "kernels/common/memory.hpp"
@@ -75,7 +76,7 @@ PlanNode Engine::explain(const Query& query, const Table& table, const RunOption
       const kernels::AccountScope counted(state_->memory.get());
       exec::PhysicalPlan plan = state_->plan(query, table, options);
       exec::choose_paths(plan);
-      tree = exec::tree(std::move(plan.operators), plan.rules);
+      tree = exec::tree(plan);
     });
     return std::move(*tree);
   });

@@ -5,6 +5,7 @@
 
 #include "engine/executor/execution.hpp"
 #include "engine/executor/executor.hpp"
+#include "engine/plan/tree.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/stop.hpp"
 #include "engine/runtime/stopwatch.hpp"
@@ -32,14 +33,14 @@ Result answer(const EngineState& engine, const Query& query, const Table& table,
   context.preference = planned.sample.preference;
   context.ranking = planned.sample.ranking;
   context.preference.unsent = context.ranking.unsent = 0;  // when paths are chosen again, the columns are there
-  Execution execution{std::move(planned), std::move(context), {}, {}};
+  Execution execution(std::move(planned), std::move(context));
   execution.phase = &limits.phase;
   if (execution.plan.on_device) execution.device_state.emplace(execution.plan.sharers > 0);
   share_keys(execution, table, execution.device_state ? engine.device_key_cache : engine.key_cache);
   execution.timing.bind_ms = watch.lap();
   Result result = execute(execution, table);
   note_sharing(execution);
-  result.plan = tree(std::move(execution.plan.operators), execution.plan.rules);
+  result.plan = tree(execution.plan, execution.record);
   result.work = execution.work;
   result.transferred = {tally.bytes().to_device, tally.bytes().from_device};
   result.timing = execution.timing;

@@ -9,6 +9,7 @@
 
 #include "engine/plan/devices.hpp"
 #include "engine/plan/forced_path.hpp"
+#include "engine/plan/make_plan.hpp"
 #include "engine/query/bound.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "planner/profile.hpp"
@@ -68,7 +69,7 @@ PhysicalPlan EngineState::plan(const Query& query, const Table& table, const Run
                                  .prices = prices ? &*prices : nullptr};
   const int sharers = options.share_columns ? 1 + std::max(0, run.later_queries) : 0;
   PhysicalPlan made = make_plan(std::move(bound), table, query.from(), constraints, machine, allowed, sharers);
-  made.operators.gather.reason = device_note(device, cuda);
+  made.operators.gather.note = device_note(device, cuda);
   note_device_choice(made.rules, device, cuda);
   return made;
 }

@@ -15,16 +15,21 @@ Work public_work(const kernels::Work& work) {
 
 }  // namespace
 
-void book(Execution& execution, PlanNode& node, const Report& report, double ms) {
-  node.measured_rows = report.rows;
-  node.measured_ms = ms;
+void book(Execution& execution, const Operator& op, const Report& report) {
+  book(execution, op, report, *execution.record.of(op).ms);
+}
+
+void book(Execution& execution, const Operator& op, const Report& report, double ms) {
+  OperatorMetrics& metrics = execution.record.of(op);
+  metrics.rows = report.rows;
+  metrics.ms = ms;
   // The stage's time was booked as one of computing.
   const double transfer_ms = std::min(report.transfer_ms, ms);
   execution.timing.transfer_ms += transfer_ms;
   execution.timing.compute_ms -= transfer_ms;
   if (!execution.context.kernel_context.count_work) return;
-  node.work = public_work(report.work);
-  execution.work += *node.work;
+  metrics.work = public_work(report.work);
+  execution.work += *metrics.work;
 }
 
 }  // namespace skyrank::exec

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <skyrank/engine.hpp>
 #include <skyrank/plan.hpp>
@@ -11,6 +12,8 @@
 #include "engine/keys/key_cache.hpp"
 #include "engine/operators/kernel_path.hpp"
 #include "engine/plan/physical_plan.hpp"
+#include "engine/plan/run_record.hpp"
+#include "engine/plan/tree.hpp"
 #include "engine/runtime/execution_context.hpp"
 #include "engine/runtime/stopwatch.hpp"
 #include "kernels/common/transfers.hpp"
@@ -18,9 +21,13 @@
 // The state of a query that runs, and its clocks.
 namespace skyrank::exec {
 
-/// A query that runs: its plan, which is filled with measurements, and the clocks of the result.
+/// A query that runs: its plan, what the run records of it, and the clocks of the result.
 struct Execution {
-  PhysicalPlan plan;
+  Execution(PhysicalPlan planned, ExecutionContext ready)
+      : plan(std::move(planned)), record(plan), context(std::move(ready)) {}
+
+  const PhysicalPlan plan;
+  RunRecord record;
   ExecutionContext context;
   Timing timing;
   Work work;
@@ -35,11 +42,11 @@ struct Execution {
 /// Returns what this thread's query has transferred so far.
 kernels::TransferBytes transferred();
 
-/// Runs one operator, adds its time to a stage and to its node, and its transfers to that; what it brought to a device
-/// is booked as transfer.
+/// Runs one operator and records its time, which also counts for a stage, and its transfers; the time of copies to a
+/// device counts as transfer.
 template <class F>
-auto timed(Execution& execution, double& stage_ms, PlanNode& node, const F& f) {
-  *execution.phase = node.op;
+auto timed(Execution& execution, double& stage_ms, const Operator& op, const F& f) {
+  *execution.phase = name_of(op.kind);
   execution.context.kernel_context.check();
   const kernels::TransferBytes before = transferred();
   const double sent_before = execution.device_state ? execution.device_state->transfer_ms() : 0;
@@ -49,14 +56,18 @@ auto timed(Execution& execution, double& stage_ms, PlanNode& node, const F& f) {
   const double sent = (execution.device_state ? execution.device_state->transfer_ms() : 0) - sent_before;
   execution.timing.transfer_ms += sent;
   stage_ms += ms - sent;
-  node.measured_ms = ms;
+  OperatorMetrics& metrics = execution.record.of(op);
+  metrics.ms = ms;
   const kernels::TransferBytes after = transferred();
   const Transferred bytes{after.to_device - before.to_device, after.from_device - before.from_device};
-  if (bytes != Transferred{}) node.transferred = bytes;
+  if (bytes != Transferred{}) metrics.transferred = bytes;
   return value;
 }
 
-/// Books what kernels did; where they ran side by side, `ms` is the share of the stage's time that is the node's.
-void book(Execution& execution, PlanNode& node, const Report& report, double ms);
+/// Records what the kernels of an operator did in the time that `timed` measured.
+void book(Execution& execution, const Operator& op, const Report& report);
+
+/// Records what kernels did that ran in one stage with others; `ms` is the operator's share of the stage's time.
+void book(Execution& execution, const Operator& op, const Report& report, double ms);
 
 }  // namespace skyrank::exec

@@ -13,7 +13,7 @@ namespace skyrank::exec {
 void share_keys(Execution& execution, const Table& input, KeyCache& shared) {
   const PhysicalPlan& plan = execution.plan;
   if (!plan.operators.skyline_keys && !plan.operators.rank_keys) return;
-  RuleLog& rules = execution.plan.rules;
+  RuleLog& rules = execution.record.rules;
   if (!rules.rules().has(Rule::shared_keys)) return;
   if (shared.max_bytes() == 0 || KeptAccess::samples(input) == nullptr) {
     return rules.left_out(Rule::shared_keys, "the engine was told to keep none");
@@ -42,18 +42,18 @@ Result execute(Execution& execution, const Table& input) {
 void note_sharing(Execution& execution) {
   const std::string where = execution.device_state ? " on the GPU" : "";
   if (const auto& device_state = execution.device_state; device_state && device_state->shares()) {
-    execution.plan.rules.applied(Rule::device_columns, std::to_string(device_state->columns_found()) + " of " +
-                                                           std::to_string(device_state->columns()) +
-                                                           " were there from earlier queries");
+    execution.record.rules.applied(Rule::device_columns, std::to_string(device_state->columns_found()) + " of " +
+                                                             std::to_string(device_state->columns()) +
+                                                             " were there from earlier queries");
   }
   const KeyShare& share = execution.share;
   if (!share.is_on()) return;
   const std::string all = std::to_string(share.found() + share.made());
   if (share.found() > 0) {
-    execution.plan.rules.applied(
+    execution.record.rules.applied(
         Rule::shared_keys, std::to_string(share.found()) + " of " + all + " were there from earlier queries" + where);
   } else if (share.made() > 0) {
-    execution.plan.rules.applied(Rule::shared_keys, all + " made and kept for later queries" + where);
+    execution.record.rules.applied(Rule::shared_keys, all + " made and kept for later queries" + where);
   }
 }
 

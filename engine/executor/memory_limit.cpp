@@ -14,7 +14,8 @@
 
 #include "engine/executor/answer.hpp"
 #include "engine/executor/memory_need.hpp"
-#include "engine/plan/physical_plan.hpp"
+#include "engine/plan/paths.hpp"
+#include "engine/plan/tree.hpp"
 #include "engine/runtime/stop.hpp"
 #include "engine/text.hpp"
 #include "kernels/common/memory.hpp"
@@ -43,12 +44,9 @@ std::size_t room_to_measure(const EngineState& engine) {
 double memory_needed(const EngineState& engine, const Query& query, const Table& table) {
   PhysicalPlan planned = engine.plan(query, table);
   choose_paths(planned);
-  const auto sum = [](const auto& self, const PlanNode& node) -> double {
-    double bytes = node.predicted_bytes;
-    for (const PlanNode& child : node.children) bytes += self(self, child);
-    return bytes;
-  };
-  return sum(sum, tree(std::move(planned.operators), planned.rules));
+  double bytes = 0;
+  for (const Operator* op : pipeline(planned)) bytes += predicted_bytes(*op);
+  return bytes;
 }
 
 /// Runs a query within a limit of its own. Returns nothing if it succeeds, else the bytes at which it was refused.
@@ -78,14 +76,7 @@ std::vector<std::string> skyline_algorithm(const EngineState& engine, const Quer
   const kernels::AccountScope counted(enough.get());
   PhysicalPlan planned = engine.plan(query, table);
   choose_paths(planned);
-  const auto find = [](const auto& self, const PlanNode& node) -> std::vector<std::string> {
-    if (!node.algorithm.empty()) return {node.algorithm};
-    for (const PlanNode& child : node.children) {
-      if (auto found = self(self, child); !found.empty()) return found;
-    }
-    return {};
-  };
-  return find(find, tree(std::move(planned.operators), planned.rules));
+  return {planned.operators.skyline.back().path->algorithm};
 }
 
 /// About how many bytes suffice for a query of which it is known that it needs more than `reached`.

@@ -10,22 +10,23 @@
 #include "engine/keys/fused_keys.hpp"
 #include "engine/operators/rank.hpp"
 #include "engine/operators/skyline/skyline_prefix.hpp"
+#include "engine/plan/paths.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {
 
 Result rank_fused(Execution& execution, const Table& input) {
-  Operators& operators = execution.plan.operators;
+  const Operators& operators = execution.plan.operators;
   const auto path = planner::choose(*execution.plan.fused, execution.plan.constraints,
                                     with_memory_left(execution.plan.machine), execution.plan.sample.ranking);
-  operators.scan.measured_rows = input.num_rows();
+  execution.record.of(operators.scan).rows = input.num_rows();
   Report report;
   Vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
     return rank_fused(execution.query(), input, path, fused_options(execution.plan), execution.context, report);
   });
-  describe_path(path, *operators.order);
-  book(execution, *operators.order, report, *operators.order->measured_ms);
-  operators.order->measured_rows = static_cast<std::int64_t>(rows.size());
+  execution.record.of(*operators.order).path = describe_path(path);
+  book(execution, *operators.order, report);
+  execution.record.of(*operators.order).rows = static_cast<std::int64_t>(rows.size());
   const Candidates all{RowSet::all(input.num_rows()), one_segment(input.num_rows())};
   return gather(execution, {input, {}, false}, all, std::move(rows));
 }
@@ -34,34 +35,36 @@ namespace {
 
 /// The rows that a scan of the columns ranks, without keys in memory; nothing where it cannot.
 std::optional<Vector<RowId>> rank_in_one_pass(Execution& execution, const DeviceScan& scan, const Table& input) {
-  PlanNode& order = *execution.plan.operators.order;
+  const Operator& order = *execution.plan.operators.order;
   Report report;
-  auto rows = timed(execution, execution.timing.compute_ms, order,
-                    [&] { return rank_scan(execution.query(), scan, input, execution.context, order, report); });
+  auto rows = timed(execution, execution.timing.compute_ms, order, [&] {
+    return rank_scan(execution.query(), scan, input, execution.context, execution.record.of(order).path, report);
+  });
   if (!rows) return std::nullopt;
-  for (auto* node : {&execution.plan.operators.filter, &execution.plan.operators.rank_keys}) {
-    if (*node) (*node)->reason = "in one pass with the ranking";
+  for (const auto* op : {&execution.plan.operators.filter, &execution.plan.operators.rank_keys}) {
+    if (*op) execution.record.of(**op).note = "in one pass with the ranking";
   }
-  book(execution, order, report, *order.measured_ms);
+  book(execution, order, report);
   return rows;
 }
 
 /// The rows of a ranking by keys that a scan of the columns made, filter and all.
 Vector<RowId> rank_after_scan(Execution& execution, const kernels::ColumnScan& scan, std::int64_t n) {
-  Operators& operators = execution.plan.operators;
+  const Operators& operators = execution.plan.operators;
   const auto keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
                           [&] { return kernels::cuda::expression::scan_keys(scan, static_cast<std::size_t>(n)); });
   const auto passing = static_cast<std::int64_t>(keys.passing);
-  operators.rank_keys->measured_rows = passing;
+  execution.record.of(*operators.rank_keys).rows = passing;
   if (operators.filter) {
-    operators.filter->measured_rows = passing;
-    operators.filter->reason = "in one pass with the keys";
+    execution.record.of(*operators.filter).rows = passing;
+    execution.record.of(*operators.filter).note = "in one pass with the keys";
   }
   Report report;
   Vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
-    return rank_scanned(execution.query(), keys, n, execution.context, *operators.order, report);
+    return rank_scanned(execution.query(), keys, n, execution.context, execution.record.of(*operators.order).path,
+                        report);
   });
-  book(execution, *operators.order, report, *operators.order->measured_ms);
+  book(execution, *operators.order, report);
   return rows;
 }
 
@@ -71,12 +74,12 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
   const query::BoundQuery& query = execution.query();
   const std::int64_t n = input.num_rows();
   if (!execution.device_state || n == 0) return std::nullopt;
-  RuleLog& rules = execution.plan.rules;
+  RuleLog& rules = execution.record.rules;
   if (!rules.rules().has(Rule::device_scan)) return std::nullopt;
   rules.left_out(Rule::device_scan, "the query is more than what a scan of columns can do");
   if (!FusedKeys::fits(query, input)) return std::nullopt;
-  Operators& operators = execution.plan.operators;
-  operators.scan.measured_rows = n;
+  const Operators& operators = execution.plan.operators;
+  execution.record.of(operators.scan).rows = n;
   const auto scan = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
                           [&] { return match_scan(*execution.device_state, query, input); });
   if (!scan.columns && !scan.computed) return std::nullopt;
@@ -89,16 +92,16 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
     rules.applied(Rule::device_scan, "filter and keys of a ranking by columns");
     rows = rank_after_scan(execution, *scan.columns, n);
   }
-  operators.order->measured_rows = static_cast<std::int64_t>(rows->size());
+  execution.record.of(*operators.order).rows = static_cast<std::int64_t>(rows->size());
   const Candidates all{RowSet::all(n), one_segment(n)};
   return gather(execution, {input, {}, false}, all, std::move(*rows));
 }
 
 std::optional<Result> rank_skyline_prefix(Execution& execution, const Table& input) {
-  PhysicalPlan& plan = execution.plan;
+  const PhysicalPlan& plan = execution.plan;
   if (!plan.skyline_prefix) return std::nullopt;
-  Operators& operators = plan.operators;
-  operators.scan.measured_rows = input.num_rows();
+  const Operators& operators = plan.operators;
+  execution.record.of(operators.scan).rows = input.num_rows();
   const auto path = planner::choose(*plan.skyline_prefix, plan.constraints, with_memory_left(plan.machine),
                                     skyline_prefix_statistics(plan));
   Report report;
@@ -106,12 +109,12 @@ std::optional<Result> rank_skyline_prefix(Execution& execution, const Table& inp
     return find_skyline_prefix(execution.query(), input, *plan.skyline_prefix, path, fused_options(plan),
                                execution.context, report);
   });
-  describe_path(path, *operators.skyline_prefix);
-  book(execution, *operators.skyline_prefix, report, *operators.skyline_prefix->measured_ms);
+  execution.record.of(*operators.skyline_prefix).path = describe_path(path);
+  book(execution, *operators.skyline_prefix, report);
   if (found) {
     const bool all = found->all;
     const std::size_t count = found->rows.size();
-    operators.skyline_prefix->measured_rows = static_cast<std::int64_t>(count);
+    execution.record.of(*operators.skyline_prefix).rows = static_cast<std::int64_t>(count);
     const auto known = std::exchange(execution.context.preference, skyline_of_prefix(plan));
     const auto share = std::exchange(execution.share, {});
     const SourceTable source{input, {}, false};
@@ -123,12 +126,12 @@ std::optional<Result> rank_skyline_prefix(Execution& execution, const Table& inp
     }
     execution.context.preference = known;
     execution.share = share;
-    plan.rules.left_out(Rule::skyline_top_k, "in vain: of " + std::to_string(count) + " contenders " +
-                                                 std::to_string(best.rows.size()) + " are in the skyline");
+    execution.record.rules.left_out(Rule::skyline_top_k, "in vain: of " + std::to_string(count) + " contenders " +
+                                                             std::to_string(best.rows.size()) + " are in the skyline");
   } else {
-    plan.rules.left_out(Rule::skyline_top_k, "in vain: contenders have infinite, NaN or NULL scores");
+    execution.record.rules.left_out(Rule::skyline_top_k, "in vain: contenders have infinite, NaN or NULL scores");
   }
-  operators.skyline_prefix.reset();
+  execution.record.fell_back = true;
   return std::nullopt;
 }
 

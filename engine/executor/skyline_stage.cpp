@@ -10,6 +10,7 @@
 #include "engine/operators/skyline/device_levels.hpp"
 #include "engine/operators/skyline/levels.hpp"
 #include "engine/operators/skyline/skyline.hpp"
+#include "engine/plan/paths.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {
@@ -66,11 +67,12 @@ void book_steps(Execution& execution, SkylineSolver& solver, const SkylineKeys& 
   for (const Report& report : reports) sum += report.ms;
   std::int64_t n = largest(segments);
   for (std::size_t s = 0; s < reports.size(); ++s) {
-    PlanNode& node = execution.plan.operators.skyline[s];
-    describe_path(solver.path(s, keys.steps[s].width, n), node);
-    repeat(node, paths_taken(segments), execution.context.machine.threads);
+    const Operator& step = execution.plan.operators.skyline[s];
+    PathDescription path = describe_path(solver.path(s, keys.steps[s].width, n));
+    repeat(path, paths_taken(segments), execution.context.machine.threads);
+    execution.record.of(step).path = std::move(path);
     const double share = sum > 0 ? reports[s].ms / sum : 1 / static_cast<double>(reports.size());
-    book(execution, node, reports[s], stage_ms * share);
+    book(execution, step, reports[s], stage_ms * share);
     n = std::min(n, reports[s].rows);
   }
 }
@@ -78,7 +80,7 @@ void book_steps(Execution& execution, SkylineSolver& solver, const SkylineKeys& 
 /// Says which levels were found at once.
 void note_levels(Execution& execution, const AtOnce& at_once, const Segments& segments) {
   if (at_once.segments == 0) return;
-  std::string& reason = execution.plan.operators.skyline.front().reason;
+  std::string& reason = execution.record.of(execution.plan.operators.skyline.front()).path->reason;
   reason += "; " + describe_at_once(execution.plan, at_once.from);
   if (segments.count() > 1) reason += ", in " + std::to_string(at_once.segments) + " partitions";
 }
@@ -88,16 +90,16 @@ void note_levels(Execution& execution, const AtOnce& at_once, const Segments& se
 Candidates prefer(Execution& execution, const SourceTable& source, RowSet rows, Segments segments) {
   Candidates all{std::move(rows), std::move(segments)};
   if (!execution.plan.preference) return all;
-  Operators& operators = execution.plan.operators;
+  const Operators& operators = execution.plan.operators;
   const SkylineKeys keys = timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] {
     SkylineKeys made =
         make_skyline_keys(*execution.plan.preference, source.table, all.rows, execution.device(), &execution.share);
     return all.segments.order.empty() ? made : take(made, all.segments.order);
   });
-  operators.skyline_keys->measured_rows = keys.n;
+  execution.record.of(*operators.skyline_keys).rows = keys.n;
   SkylineSolver solver(*execution.plan.preference, execution.context, largest(all.segments));
   StepReports reports(solver.num_steps());
-  PlanNode& last = operators.skyline.back();
+  const Operator& last = operators.skyline.back();
   AtOnce at_once;
   Candidates kept = timed(execution, execution.timing.compute_ms, last, [&] {
     const LevelRule rule = level_rule(execution.query());
@@ -110,21 +112,21 @@ Candidates prefer(Execution& execution, const SourceTable& source, RowSet rows, 
     at_once = best.at_once;
     return narrow(all, std::move(best));
   });
-  book_steps(execution, solver, keys, reports, all.segments, *last.measured_ms);
+  book_steps(execution, solver, keys, reports, all.segments, *execution.record.of(last).ms);
   note_levels(execution, at_once, all.segments);
-  last.measured_rows = kept.rows.size();
+  execution.record.of(last).rows = kept.rows.size();
   return kept;
 }
 
 Candidates filter_last(Execution& execution, const SourceTable& source, Candidates candidates) {
   if (!execution.plan.operators.filter_last) return candidates;
-  PlanNode& node = *execution.plan.operators.filter;
-  RowSet rows = timed(execution, execution.timing.filter_ms, node, [&] {
+  const Operator& op = *execution.plan.operators.filter;
+  RowSet rows = timed(execution, execution.timing.filter_ms, op, [&] {
     const query::BoundExpression& condition = *execution.query().condition;
     if (candidates.rows.has_device_ids()) return passing(execution, condition, source.table, candidates.rows);
     return RowSet::listed(filter(condition, source.table, candidates.rows.view()));
   });
-  node.measured_rows = rows.size();
+  execution.record.of(op).rows = rows.size();
   const std::int64_t n = rows.size();
   return {std::move(rows), one_segment(n)};
 }

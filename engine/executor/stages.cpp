@@ -11,6 +11,7 @@
 #include "engine/operators/group.hpp"
 #include "engine/operators/missing.hpp"
 #include "engine/operators/rank.hpp"
+#include "engine/plan/paths.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/ranges.hpp"
 
@@ -31,56 +32,56 @@ RowSet passing(Execution& execution, const query::BoundExpression& condition, co
 
 RowSet filter_rows(Execution& execution, const Table& input) {
   RowSet all = RowSet::all(input.num_rows());
-  execution.plan.operators.scan.measured_rows = input.num_rows();
+  execution.record.of(execution.plan.operators.scan).rows = input.num_rows();
   if (!execution.query().condition || execution.plan.operators.filter_last) return all;
-  PlanNode& node = *execution.plan.operators.filter;
-  RowSet rows = timed(execution, execution.timing.filter_ms, node,
+  const Operator& op = *execution.plan.operators.filter;
+  RowSet rows = timed(execution, execution.timing.filter_ms, op,
                       [&] { return passing(execution, *execution.query().condition, input, all); });
-  node.measured_rows = rows.size();
+  execution.record.of(op).rows = rows.size();
   return rows;
 }
 
 SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows) {
   if (!execution.query().group) return {input, {}, false};
-  PlanNode& node = *execution.plan.operators.group;
-  Grouped grouped = timed(execution, execution.timing.filter_ms, node,
+  const Operator& op = *execution.plan.operators.group;
+  Grouped grouped = timed(execution, execution.timing.filter_ms, op,
                           [&] { return group(*execution.query().group, input, rows.view()); });
   rows = RowSet::all(grouped.table.num_rows());
-  node.measured_rows = rows.size();
+  execution.record.of(op).rows = rows.size();
   return {std::move(grouped.table), std::move(grouped.first_rows), true};
 }
 
 RowSet apply_missing_rules(Execution& execution, const SourceTable& source, RowSet rows) {
   const BoundQuery& query = execution.query();
   if (!execution.plan.operators.missing) return rows;
-  PlanNode& node = *execution.plan.operators.missing;
-  rows = timed(execution, execution.timing.filter_ms, node, [&] {
+  const Operator& op = *execution.plan.operators.missing;
+  rows = timed(execution, execution.timing.filter_ms, op, [&] {
     return RowSet::listed(apply_missing_rules(value_expressions(execution.plan), source.table, rows.view(),
                                               query.nan_rule, query.null_rule));
   });
-  node.measured_rows = rows.size();
+  execution.record.of(op).rows = rows.size();
   return rows;
 }
 
 Segments partition_rows(Execution& execution, const SourceTable& source, const RowSet& rows) {
   if (!execution.plan.operators.partition) return one_segment(rows.size());
-  PlanNode& node = *execution.plan.operators.partition;
-  Segments segments = timed(execution, execution.timing.filter_ms, node,
+  const Operator& op = *execution.plan.operators.partition;
+  Segments segments = timed(execution, execution.timing.filter_ms, op,
                             [&] { return partition(source.table, execution.query().partition_columns, rows.view()); });
-  node.measured_rows = rows.size();
-  node.detail += " (" + std::to_string(segments.count()) + " partitions)";
+  execution.record.of(op).rows = rows.size();
+  execution.record.of(op).partitions = segments.count();
   return segments;
 }
 
 Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const Candidates& candidates) {
   const BoundQuery& query = execution.query();
-  Operators& operators = execution.plan.operators;
+  const Operators& operators = execution.plan.operators;
   const Window window = window_of(query);
   if (!operators.order) return cut(window, candidates.segments);
   if (query.ranking.empty()) {
     auto positions = timed(execution, execution.timing.compute_ms, *operators.order,
                            [&] { return cut(window, candidates.segments); });
-    operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
+    execution.record.of(*operators.order).rows = static_cast<std::int64_t>(positions.size());
     return positions;
   }
   // After a skyline these are keys of its rows alone.
@@ -89,7 +90,7 @@ Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const
     return make_rank_keys(query.ranking, source.table, candidates.rows, packs_ranking(execution.plan),
                           execution.device(), share);
   });
-  operators.rank_keys->measured_rows = candidates.rows.size();
+  execution.record.of(*operators.rank_keys).rows = candidates.rows.size();
   const std::int64_t n = largest(candidates.segments);
   Ranker ranker(window, execution.context, n);
   Report report;
@@ -97,16 +98,16 @@ Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const
                                          [&] { return ranker.rank(keys, candidates.segments, report); });
   std::vector<kernels::KeyWidth> widths;
   for (const Keys& column : keys) widths.push_back(column.column.width);
-  describe_path(ranker.path(widths, n), *operators.order);
+  PathDescription path = describe_path(ranker.path(widths, n));
   if (ranker.was_at_once()) {
-    price_at_once(*operators.order, static_cast<double>(candidates.segments.count()),
-                  static_cast<double>(candidates.rows.size()), static_cast<double>(window.end(n)),
-                  static_cast<double>(widths.front()));
+    price_at_once(path, static_cast<double>(candidates.segments.count()), static_cast<double>(candidates.rows.size()),
+                  static_cast<double>(window.end(n)), static_cast<double>(widths.front()));
   } else {
-    repeat(*operators.order, paths_taken(candidates.segments), execution.context.machine.threads);
+    repeat(path, paths_taken(candidates.segments), execution.context.machine.threads);
   }
-  book(execution, *operators.order, report, *operators.order->measured_ms);
-  operators.order->measured_rows = static_cast<std::int64_t>(positions.size());
+  execution.record.of(*operators.order).path = std::move(path);
+  book(execution, *operators.order, report);
+  execution.record.of(*operators.order).rows = static_cast<std::int64_t>(positions.size());
   return positions;
 }
 
@@ -147,8 +148,8 @@ Column output_column(const query::BoundOutput& output, const SourceTable& source
 Result gather(Execution& execution, const SourceTable& source, const Candidates& candidates,
               Vector<std::int64_t> positions) {
   Result result;
-  PlanNode& node = execution.plan.operators.gather;
-  result.table = timed(execution, execution.timing.gather_ms, node, [&] {
+  const Operator& op = execution.plan.operators.gather;
+  result.table = timed(execution, execution.timing.gather_ms, op, [&] {
     Vector<std::int32_t> levels;
     if (execution.plan.preference) levels = candidates.levels.at(positions);
     Vector<RowId> rows = candidates.rows.is_all() ? std::move(positions) : candidates.rows.at(positions);
@@ -160,7 +161,7 @@ Result gather(Execution& execution, const SourceTable& source, const Candidates&
     result.rows = handed_over(source.grouped ? taken<RowId>(source.first_rows, rows) : rows);
     return Table(std::move(columns));
   });
-  node.measured_rows = result.table.num_rows();
+  execution.record.of(op).rows = result.table.num_rows();
   return result;
 }
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <skyrank/plan.hpp>
 
@@ -72,22 +74,33 @@ auto run_path(const planner::Choice<Algorithm>& path, const typename Algorithm::
   return std::move(solution.rows);
 }
 
-/// Writes a choice into the plan.
+/// The path of a kernel in the words of a plan: the choice, its price, and the paths that lost.
+struct PathDescription {
+  std::string algorithm;
+  kernels::Device device = kernels::Device::cpu;
+  std::string reason;
+  double predicted_ms = 0;
+  double predicted_bytes = 0;
+  std::vector<std::pair<std::string, std::int64_t>> parameters;
+  std::vector<Alternative> alternatives;
+};
+
 template <class Algorithm>
-void describe_path(const planner::Choice<Algorithm>& path, PlanNode& node) {
-  node.algorithm = path.algorithm->name;
-  node.device = path.algorithm->device == kernels::Device::cpu ? "cpu" : "cuda";
-  node.reason = path.reason;
-  node.predicted_ms = path.seconds * 1e3;
-  node.predicted_bytes = path.bytes;
-  node.parameters.clear();
+PathDescription describe_path(const planner::Choice<Algorithm>& path) {
+  PathDescription described{.algorithm = std::string(path.algorithm->name),
+                            .device = path.algorithm->device,
+                            .reason = path.reason,
+                            .predicted_ms = path.seconds * 1e3,
+                            .predicted_bytes = path.bytes,
+                            .parameters = {},
+                            .alternatives = {}};
   for (const kernels::Parameter& parameter : path.algorithm->parameters) {
-    node.parameters.emplace_back(parameter.name, path.parameters[parameter.name]);
+    described.parameters.emplace_back(parameter.name, path.parameters[parameter.name]);
   }
-  node.alternatives.clear();
   for (const planner::Considered& other : path.others) {
-    node.alternatives.push_back({std::string(other.algorithm), other.seconds.value_or(0) * 1e3, other.reason()});
+    described.alternatives.push_back({std::string(other.algorithm), other.seconds.value_or(0) * 1e3, other.reason()});
   }
+  return described;
 }
 
 }  // namespace skyrank::exec

@@ -212,7 +212,8 @@ Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
 }
 
 std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, const Table& table,
-                                       const ExecutionContext& context, PlanNode& node, Report& report) {
+                                       const ExecutionContext& context, std::optional<PathDescription>& taken,
+                                       Report& report) {
   const Window window = window_of(query);
   const std::int64_t n = table.num_rows();
   const auto k = static_cast<std::size_t>(window.end(n));
@@ -236,7 +237,7 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
                                      .ties = shape.ties};
   auto solution = run_scan(problem, context.kernel_context);
   if (!solution) return std::nullopt;
-  describe_path(path, node);
+  taken = describe_path(path);
   report += {static_cast<std::int64_t>(solution->rows.size()), watch.lap(),
              solution->times.h2d_ms + solution->times.d2h_ms, solution->work};
   Vector<RowId>& rows = solution->rows;
@@ -245,7 +246,8 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
 }
 
 Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::expression::ScannedKeys& keys,
-                           std::int64_t n, const ExecutionContext& context, PlanNode& node, Report& report) {
+                           std::int64_t n, const ExecutionContext& context, std::optional<PathDescription>& taken,
+                           Report& report) {
   const Window window = window_of(query);
   const auto passing = static_cast<std::int64_t>(keys.passing);
   const kernels::KeyColumn column{keys.keys.data(), keys.width};
@@ -257,7 +259,7 @@ Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::
   planner::Statistics statistics = context.ranking;
   statistics.memory = kernels::Memory::device;
   const auto path = planner::choose(shape, context.constraints, with_memory_left(context.machine), statistics);
-  describe_path(path, node);
+  taken = describe_path(path);
   if (window.offset >= passing) return {};
   const HeldKeys held({Keys{column, keys.keys.owner(), kernels::Memory::device}}, n, path.algorithm->device);
   const kernels::TopKProblem problem{

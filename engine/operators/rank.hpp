@@ -78,13 +78,15 @@ Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
                          const ExecutionContext& context, Report& report);
 
 /// The window of the rows that a scan of n rows on the device lets through, best first, by a path that reads the
-/// columns once; nothing where the path is none of those, or its guess was wrong. Writes the path into the plan.
+/// columns once; nothing where the path is none of those, or its guess was wrong. Describes the path in `taken`.
 std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, const Table& table,
-                                       const ExecutionContext& context, PlanNode& node, Report& report);
+                                       const ExecutionContext& context, std::optional<PathDescription>& taken,
+                                       Report& report);
 
-/// The window of the rows that a scan of n rows on the device let through, best first. Writes the path into the plan.
+/// The window of the rows that a scan of n rows on the device let through, best first. Describes the path in `taken`.
 Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::expression::ScannedKeys& keys,
-                           std::int64_t n, const ExecutionContext& context, PlanNode& node, Report& report);
+                           std::int64_t n, const ExecutionContext& context, std::optional<PathDescription>& taken,
+                           Report& report);
 
 /// Without a ranking: the window of each segment in ascending order.
 Vector<std::int64_t> cut(const Window& window, const Segments& segments);

@@ -1,16 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <skyrank/plan.hpp>
 #include <skyrank/table.hpp>
 
 #include "engine/keys/fused_keys.hpp"
 #include "engine/keys/preference_plan.hpp"
-#include "engine/operators/partition.hpp"
+#include "engine/operators/kernel_path.hpp"
 #include "engine/plan/rules.hpp"
 #include "engine/plan/table_sample.hpp"
 #include "engine/query/bound.hpp"
@@ -18,20 +19,56 @@
 
 namespace skyrank::exec {
 
+/// The kinds of operators. A plan has at most one of each kind, but a skyline for each step of its preference.
+enum class OperatorKind : std::uint8_t {
+  scan,
+  filter,
+  skyline_prefix,  ///< the selection of rows by the ranking, before a skyline
+  group,
+  missing,  ///< `nan` and `nulls` other than worst
+  partition,
+  skyline_keys,
+  skyline,
+  rank_keys,
+  top_k,
+  sort,
+  limit,
+  gather,
+};
+
+/// The expected output and cost of an operator.
+struct Estimate {
+  double rows = 0;   ///< rows that it gives
+  double ms = 0;     ///< its own time
+  double bytes = 0;  ///< temporary memory
+};
+
+/// An operator of a plan.
+struct Operator {
+  OperatorKind kind = OperatorKind::scan;
+  std::string detail;  ///< the parts of the query that it works on, in its words
+  Estimate estimate = {};
+  std::size_t step = 0;                        ///< step of the preference, for a skyline
+  std::optional<kernels::Device> device = {};  ///< device of an operator without a choice of kernels
+  std::optional<PathDescription> path = {};    ///< the kernel's path for the estimated sizes, once chosen
+  std::vector<std::pair<std::string, double>> statistics = {};  ///< sampled values behind the estimate
+  std::string note = {};                                        ///< a remark for explain
+};
+
 /// The operators of a query, from its input to its answer. Those that a query does not need are absent.
 struct Operators {
-  PlanNode scan;
-  std::optional<PlanNode> filter;
-  std::optional<PlanNode> skyline_prefix;  ///< instead of the filter
+  Operator scan;
+  std::optional<Operator> filter;
+  std::optional<Operator> skyline_prefix;  ///< instead of the filter
   bool filter_last = false;                ///< the filter comes after the skyline
-  std::optional<PlanNode> group;
-  std::optional<PlanNode> missing;  ///< `nan` and `nulls` other than worst
-  std::optional<PlanNode> partition;
-  std::optional<PlanNode> skyline_keys;
-  std::vector<PlanNode> skyline;  ///< one a step of the preference
-  std::optional<PlanNode> rank_keys;
-  std::optional<PlanNode> order;  ///< "top-k", "sort" or, without a ranking, "limit"
-  PlanNode gather;
+  std::optional<Operator> group;
+  std::optional<Operator> missing;
+  std::optional<Operator> partition;
+  std::optional<Operator> skyline_keys;
+  std::vector<Operator> skyline;  ///< one for each step of the preference
+  std::optional<Operator> rank_keys;
+  std::optional<Operator> order;  ///< a top-k, a sort or, without a ranking, a limit
+  Operator gather;
 };
 
 /// A query made ready to run: what is left to choose are the paths of its kernels, once the sizes are known.
@@ -53,11 +90,26 @@ struct PhysicalPlan {
   int sharers = 0;
 };
 
-/// Lays out the operators with their estimated rows; `sharers` as in the plan. BindError when a preference has too many
-/// dimensions.
-PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
-                       const planner::Constraints& constraints, const planner::Machine& machine,
-                       const Rules& rules = {}, int sharers = 0);
+/// Returns a number of rows to plan for: a fraction of a row counts as one, but of an empty input none remain.
+double at_least_one(double rows, double input);
+
+/// Returns the rows of one partition if all partitions of `rows` rows are equally large.
+std::int64_t segment_rows(const PhysicalPlan& plan, double rows);
+
+/// Returns true if the operators after the input do not see all rows of a table.
+bool is_listed(const PhysicalPlan& plan);
+
+/// Returns the width of the keys of an expression's values.
+kernels::KeyWidth width_of(const query::BoundExpression& expression);
+
+/// Returns the width of the keys of a preference's term.
+kernels::KeyWidth width_of(const query::BoundPreference& term);
+
+/// Returns the width of the combined keys of a step of a preference.
+kernels::KeyWidth width_of(const PreferencePlan& plan, const SkylineStep& step);
+
+/// Returns the widths of the keys of the ranking's terms, before packing.
+std::vector<kernels::KeyWidth> ranking_widths(const PhysicalPlan& plan);
 
 /// Returns what the plan's rules leave a source of fused keys to use.
 FusedOptions fused_options(const PhysicalPlan& plan);
@@ -70,29 +122,6 @@ planner::Statistics skyline_prefix_statistics(const PhysicalPlan& plan);
 
 /// Returns what is assumed of the skyline of the selected rows: that most of the whole one's rows are in it.
 planner::Statistics skyline_of_prefix(const PhysicalPlan& plan);
-
-/// How many partitions have a row to compare with another.
-double paths_taken(const Segments& segments);
-
-/// The cost of a path that is taken once for each of many partitions, as many at a time as there are threads.
-void repeat(PlanNode& node, double times, int threads);
-
-/// Levels that are found at once, in the words of a plan: "from level 3 on all levels at once by sweep on cpu".
-std::string describe_at_once(const PhysicalPlan& plan, std::int64_t from);
-
-/// The cost of all levels that a query wants of `rows` rows, instead of that of a first level of `level_rows`, which
-/// the node has; says from which level on they are expected to be found at once.
-void price_levels(PlanNode& node, const PhysicalPlan& plan, double rows, double level_rows);
-
-/// The cost of a ranking of `count` partitions at once on the device, of `rows` rows together and by one key of
-/// `key_bytes` bytes, `k` best rows of each.
-void price_at_once(PlanNode& node, double count, double rows, double k, double key_bytes);
-
-/// Chooses paths for the estimated sizes. Throws planner::NoPath.
-void choose_paths(PhysicalPlan& plan);
-
-/// The operators as a tree: the last one is the root, which also says what became of the rules.
-PlanNode tree(Operators operators, const RuleLog& rules);
 
 /// Expressions that `nan` and `nulls` are about: all of the preference and the ranking but conditions of `where` terms,
 /// in which NULL means "not true".

@@ -1,0 +1,48 @@
+#include "engine/plan/make_plan.hpp"
+
+#include <utility>
+
+#include "engine/plan/layout.hpp"
+#include "engine/plan/rules/device_columns.hpp"
+#include "engine/plan/rules/device_keys.hpp"
+#include "engine/plan/rules/device_rows.hpp"
+#include "engine/plan/rules/filter_last.hpp"
+#include "engine/plan/rules/fusion.hpp"
+#include "engine/plan/rules/packed_ranking.hpp"
+#include "engine/plan/rules/skyline_top_k.hpp"
+#include "engine/plan/rules/statistics.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+/// A rule looks at the plan and the table, rewrites the plan where that pays, and notes in its log what it did and why.
+using Rewrite = void (*)(PhysicalPlan&, const Table&);
+
+/// The rules that rewrite a plan, in the order in which they apply: where keys are made decides what may be fused, and
+/// a fused filter cannot come last.
+constexpr Rewrite kRewrites[] = {
+    make_keys_on_device,    // device-keys
+    share_device_columns,   // device-columns
+    fuse_ranking,           // fusion, late-filter, zone-maps, weighted-sum, raw-floats
+    keep_rows_on_device,    // device-rows
+    select_before_skyline,  // skyline-top-k
+    filter_after_skyline,   // filter-last
+    pack_ranking,           // packed-ranking
+};
+
+}  // namespace
+
+PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
+                       const planner::Constraints& constraints, const planner::Machine& machine, const Rules& rules,
+                       int sharers) {
+  PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}, 1, false, std::nullopt};
+  plan.rules = RuleLog(rules);
+  if (rules.has(Rule::device_columns) && machine.cuda) plan.sharers = sharers;
+  if (plan.query.preference) plan.preference = plan_preference(*plan.query.preference);
+  look_at_sample(plan, table);
+  lay_out_operators(plan, table, table_name);
+  for (const Rewrite rewrite : kRewrites) rewrite(plan, table);
+  return plan;
+}
+
+}  // namespace skyrank::exec

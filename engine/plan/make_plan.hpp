@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include <skyrank/table.hpp>
+
+#include "engine/plan/physical_plan.hpp"
+
+namespace skyrank::exec {
+
+/// Plans a bound query: samples the table, lays out operators with their estimates, and rewrites them by the rules.
+/// `sharers` as in the plan. BindError when a preference has too many dimensions.
+PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
+                       const planner::Constraints& constraints, const planner::Machine& machine,
+                       const Rules& rules = {}, int sharers = 0);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,154 @@
+#include "engine/plan/paths.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/operators/rank.hpp"
+#include "engine/operators/skyline/level_strategy.hpp"
+#include "engine/operators/skyline/levels_at_once.hpp"
+#include "engine/operators/skyline/skyline.hpp"
+#include "planner/cost/cuda_partitions.hpp"
+#include "planner/estimate.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+using kernels::KeyWidth;
+
+/// Returns at most how many partitions have a row to compare with another: each such row is one more than there are
+/// partitions.
+double paths_taken(const PhysicalPlan& plan, double rows) {
+  return std::min(plan.segments, std::max(rows - plan.segments, 1.0));
+}
+
+/// The machine with what a limit on memory leaves beside the lists of rows and the keys that a kernel reads.
+planner::Machine machine_beside(const PhysicalPlan& plan, const std::optional<Operator>& keys) {
+  planner::Machine machine = plan.machine;
+  if (!machine.host_limited) return machine;
+  const Operators& operators = plan.operators;
+  for (const auto* op : {&operators.filter, &operators.group, &operators.missing, &operators.partition, &keys}) {
+    if (*op) machine.host_bytes = std::max(machine.host_bytes - (*op)->estimate.bytes, 0.0);
+  }
+  return machine;
+}
+
+}  // namespace
+
+planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
+  const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->estimate.rows);
+  const ExecutionContext context{
+      plan.constraints, machine_beside(plan, plan.operators.rank_keys), {}, {}, plan.sample.ranking};
+  return Ranker(window_of(plan.query), context, n).path(packed_widths(ranking_widths(plan), packs_ranking(plan)), n);
+}
+
+planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows,
+                                                     const planner::Statistics& statistics) {
+  const SkylineStep& step = plan.preference->steps[s];
+  const auto shape = shape_of(step, width_of(*plan.preference, step), segment_rows(plan, rows));
+  return planner::choose(shape, plan.constraints, machine_beside(plan, plan.operators.skyline_keys), statistics);
+}
+
+// Nothing is known of rows that are equal in the steps before.
+planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows) {
+  return step_path(plan, s, rows,
+                   s > 0                 ? planner::Statistics{}
+                   : plan.skyline_prefix ? skyline_of_prefix(plan)
+                                         : plan.sample.preference);
+}
+
+double paths_taken(const Segments& segments) {
+  double count = 0;
+  for (std::int64_t s = 0; s < segments.count(); ++s) count += segments.size(s) > 1 ? 1 : 0;
+  return count;
+}
+
+void repeat(PathDescription& path, double times, int threads) {
+  if (times <= 1) return;
+  const double factor = times / std::min<double>(times, threads);
+  path.predicted_ms *= factor;
+  for (Alternative& other : path.alternatives) other.predicted_ms *= factor;
+}
+
+std::string describe_at_once(const PhysicalPlan& plan, std::int64_t from) {
+  const std::size_t keys = plan.preference->steps.front().keys.size();
+  return "from level " + std::to_string(from) + " on all levels at once by " +
+         std::string(kernels::levels_algorithm(keys)) + " on cpu";
+}
+
+void price_levels(PathDescription& path, const PhysicalPlan& plan, double rows, double level_rows) {
+  constexpr int kMaxLevels = 10'000;  // one by one are no more
+  const auto wanted_levels = static_cast<double>(plan.query.levels.value_or(1));
+  if (wanted_levels <= 1 && !plan.query.at_least) return;
+  const double first_ms = path.predicted_ms;
+  const double level = std::max(level_rows, 1.0);
+  LevelStrategy strategy(static_cast<double>(plan.preference->steps.front().keys.size()), plan.machine.threads, 0);
+  double left = rows;
+  for (int levels = 1; levels < kMaxLevels; ++levels) {
+    strategy.took_level(left, level, first_ms / 1e3);
+    left -= level;
+    std::optional<double> wanted_rows;
+    if (plan.query.at_least) wanted_rows = static_cast<double>(*plan.query.at_least) - levels * level;
+    if (left < 1 || (wanted_rows ? *wanted_rows <= 0 : levels >= wanted_levels)) return;
+    const double wanted = wanted_levels - levels;
+    if (can_level_at_once(*plan.preference) && strategy.prefers_at_once(left, wanted, wanted_rows)) {
+      path.predicted_ms += strategy.at_once_seconds(left, wanted, wanted_rows) * 1e3;
+      path.reason += "; expected " + describe_at_once(plan, levels + 1);
+      return;
+    }
+    path.predicted_ms += first_ms;
+  }
+}
+
+void price_at_once(PathDescription& path, double count, double rows, double k, double key_bytes) {
+  const auto cost = planner::cost::cuda_partitions({.partitions = count, .rows = rows, .k = k, .key_bytes = key_bytes});
+  path.predicted_ms = planner::seconds_of(cost) * 1e3;
+  path.predicted_bytes = cost.bytes;
+  path.reason = "all partitions in one launch, a block for each";
+  path.alternatives.clear();  // of one partition
+}
+
+namespace {
+
+/// Chooses the path of the ranking, or prices that of all partitions at once.
+void choose_rank_path(PhysicalPlan& plan) {
+  const double rows = plan.operators.rank_keys->estimate.rows;
+  const auto path = rank_path(plan);
+  PathDescription& order = plan.operators.order->path.emplace(describe_path(path));
+  const std::vector<KeyWidth> widths = packed_widths(ranking_widths(plan), packs_ranking(plan));
+  const Window window = window_of(plan.query);
+  const std::int64_t largest = segment_rows(plan, rows);
+  const bool there = plan.on_device && path.algorithm->device == kernels::Device::cuda && widths.size() == 1;
+  if (there && ranks_at_once(window, std::llround(plan.segments), largest)) {
+    return price_at_once(order, plan.segments, rows, static_cast<double>(window.end(largest)),
+                         static_cast<double>(widths.front()));
+  }
+  repeat(order, paths_taken(plan, rows), plan.machine.threads);
+}
+
+}  // namespace
+
+void choose_paths(PhysicalPlan& plan) {
+  if (plan.fused) {
+    const auto path = planner::choose(*plan.fused, plan.constraints, plan.machine, plan.sample.ranking);
+    plan.operators.order->path = describe_path(path);
+    return;
+  }
+  double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows : 0;
+  for (Operator& step : plan.operators.skyline) {
+    PathDescription& path = step.path.emplace(describe_path(step_path(plan, step.step, rows)));
+    if (step.step == 0) {
+      const auto n = static_cast<double>(segment_rows(plan, rows));
+      const kernels::SkylineShape shape =
+          shape_of(plan.preference->steps[0], KeyWidth::bytes4, static_cast<std::int64_t>(n));
+      price_levels(path, plan, n, planner::skyline_rows(shape, plan.sample.preference));
+    }
+    repeat(path, paths_taken(plan, rows), plan.machine.threads);
+    rows = step.estimate.rows;
+  }
+  if (!plan.operators.rank_keys) return;
+  choose_rank_path(plan);
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,90 @@
+#include "engine/plan/rules/device_keys.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "engine/device/resident.hpp"
+#include "engine/plan/layout.hpp"
+#include "engine/plan/paths.hpp"
+#include "engine/plan/rules/early_cost.hpp"
+#include "engine/runtime/column_cache.hpp"
+#include "planner/choose.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+/// Returns true if all kernels of the query would run on the GPU.
+bool would_run_there(const PhysicalPlan& plan) {
+  try {
+    if (plan.operators.rank_keys && rank_path(plan).algorithm->device != kernels::Device::cuda) return false;
+    double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows : 0;
+    for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {
+      if (step_path(plan, s, rows).algorithm->device != kernels::Device::cuda) return false;
+      rows = plan.operators.skyline[s].estimate.rows;
+    }
+    return plan.operators.rank_keys || plan.operators.skyline_keys;
+  } catch (const planner::NoPath&) {
+    return false;  // told where the paths are chosen
+  }
+}
+
+/// Has paths priced with keys that are made on the device of columns, of which some have to go there first: for the
+/// operator that reads them first. Queries that share them pay a part each.
+void price_on_device(PhysicalPlan& plan, const Table& table) {
+  TableSample& sample = plan.sample;
+  sample.preference.memory = sample.ranking.memory = kernels::Memory::device;
+  const double unsent = residency_of(columns_of_keys(plan.query), table, plan.sharers > 0).unsent;
+  (plan.preference ? sample.preference : sample.ranking).unsent = unsent / std::max(1, plan.sharers);
+}
+
+/// Filters and keys are of the device where all kernels have to run there, or would do so and read a table that is
+/// pinned or whose columns stay there for later queries.
+bool keys_of_device(PhysicalPlan& plan, const Table& table) {
+  if (!plan.machine.cuda || !plan.rules.rules().has(Rule::device_keys)) return false;
+  if (plan.constraints.device == kernels::Device::cuda) {
+    price_on_device(plan, table);
+    plan.rules.applied(Rule::device_keys, "all kernels have to run there");
+    return true;
+  }
+  const std::vector<int> read = columns_of_keys(plan.query);
+  const bool pinned =
+      std::ranges::any_of(read, [&](int column) { return pinned_of(table.column(column).data()) != nullptr; });
+  const bool stays = pinned || plan.sharers > 0;
+  const TableSample on_host = plan.sample;
+  if (stays) price_on_device(plan, table);
+  const bool there = stays && would_run_there(plan);
+  if (!there) plan.sample = on_host;
+  if (there) {
+    plan.rules.applied(Rule::device_keys, pinned ? "the table is pinned, and all kernels would run there"
+                                                 : "the columns are shared, and all kernels would run there");
+  } else {
+    plan.rules.left_out(Rule::device_keys, stays ? "not all kernels would run there" : "the table is not pinned");
+  }
+  return there;
+}
+
+/// Gives the operators that make what kernels on the device read to the device, at its prices.
+void place_on_device(PhysicalPlan& plan, const Table& table) {
+  Operators& operators = plan.operators;
+  const auto place = [](std::optional<Operator>& op, const OperatorCost& cost) {
+    op->device = kernels::Device::cuda;
+    predict(*op, cost);
+  };
+  if (operators.filter) place(operators.filter, first_filter_cost(plan, table));
+  if (operators.skyline_keys && !plan.query.group) {
+    place(operators.skyline_keys,
+          skyline_keys_cost(plan, table, operators.skyline_keys->estimate.rows, is_listed(plan)));
+  }
+  for (std::optional<Operator>* op : {&operators.skyline_keys, &operators.rank_keys}) {
+    if (*op) (*op)->device = kernels::Device::cuda;
+  }
+}
+
+}  // namespace
+
+void make_keys_on_device(PhysicalPlan& plan, const Table& table) {
+  plan.on_device = keys_of_device(plan, table);
+  if (plan.on_device) place_on_device(plan, table);
+}
+
+}  // namespace skyrank::exec

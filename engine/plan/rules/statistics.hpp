@@ -1,0 +1,12 @@
+#pragma once
+
+#include <skyrank/table.hpp>
+
+#include "engine/plan/physical_plan.hpp"
+
+namespace skyrank::exec {
+
+/// Rule `statistics`: samples the table, where the query is long enough for that to pay.
+void look_at_sample(PhysicalPlan& plan, const Table& table);
+
+}  // namespace skyrank::exec

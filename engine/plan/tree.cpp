@@ -1,0 +1,105 @@
+#include "engine/plan/tree.hpp"
+
+#include <string>
+#include <utility>
+
+namespace skyrank::exec {
+namespace {
+
+std::string_view name_of(kernels::Device device) { return device == kernels::Device::cpu ? "cpu" : "cuda"; }
+
+PlanNode node_of(const Operator& op) {
+  PlanNode node;
+  node.op = name_of(op.kind);
+  node.detail = op.detail;
+  node.reason = op.note;
+  if (op.device) node.device = name_of(*op.device);
+  node.predicted_rows = op.estimate.rows;
+  node.predicted_ms = op.estimate.ms;
+  node.predicted_bytes = op.estimate.bytes;
+  node.statistics = op.statistics;
+  return node;
+}
+
+void add_path(PlanNode& node, const PathDescription& path) {
+  node.algorithm = path.algorithm;
+  node.device = name_of(path.device);
+  node.reason = path.reason;
+  node.predicted_ms = path.predicted_ms;
+  node.predicted_bytes = path.predicted_bytes;
+  node.parameters = path.parameters;
+  node.alternatives = path.alternatives;
+}
+
+void add_metrics(PlanNode& node, const OperatorMetrics& metrics) {
+  node.measured_rows = metrics.rows;
+  node.measured_ms = metrics.ms;
+  node.work = metrics.work;
+  node.transferred = metrics.transferred;
+  if (metrics.partitions) node.detail += " (" + std::to_string(*metrics.partitions) + " partitions)";
+  if (!metrics.note.empty()) node.reason = metrics.note;
+  if (metrics.path) add_path(node, *metrics.path);
+}
+
+PlanNode tree_of(const PhysicalPlan& plan, const RunRecord* record) {
+  PlanNode root;
+  for (const Operator* op : pipeline(plan, record != nullptr && record->fell_back)) {
+    PlanNode node = node_of(*op);
+    if (op->path) add_path(node, *op->path);
+    const OperatorMetrics* const metrics = record != nullptr ? record->find(*op) : nullptr;
+    if (metrics != nullptr) add_metrics(node, *metrics);
+    if (op->kind != OperatorKind::scan) node.children.push_back(std::move(root));
+    root = std::move(node);
+  }
+  root.rules = (record != nullptr ? record->rules : plan.rules).outcomes();
+  return root;
+}
+
+}  // namespace
+
+std::vector<const Operator*> pipeline(const PhysicalPlan& plan, bool fell_back) {
+  const Operators& operators = plan.operators;
+  std::vector<const Operator*> ops{&operators.scan};
+  const auto add_if = [&](const std::optional<Operator>& op) {
+    if (op) ops.push_back(&*op);
+  };
+  const bool selects = operators.skyline_prefix && !fell_back;
+  if (!operators.filter_last) add_if(selects ? operators.skyline_prefix : operators.filter);
+  add_if(operators.group);
+  add_if(operators.missing);
+  add_if(operators.partition);
+  add_if(operators.skyline_keys);
+  for (const Operator& step : operators.skyline) ops.push_back(&step);
+  if (operators.filter_last) add_if(operators.filter);
+  add_if(operators.rank_keys);
+  add_if(operators.order);
+  ops.push_back(&operators.gather);
+  return ops;
+}
+
+std::string_view name_of(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::scan: return "scan";
+    case OperatorKind::filter: return "filter";
+    case OperatorKind::group: return "group";
+    case OperatorKind::missing: return "missing";
+    case OperatorKind::partition: return "partition";
+    case OperatorKind::skyline_keys:
+    case OperatorKind::rank_keys: return "keys";
+    case OperatorKind::skyline: return "skyline";
+    case OperatorKind::skyline_prefix:
+    case OperatorKind::top_k: return "top-k";
+    case OperatorKind::sort: return "sort";
+    case OperatorKind::limit: return "limit";
+    case OperatorKind::gather: break;
+  }
+  return "gather";
+}
+
+double predicted_bytes(const Operator& op) { return op.path ? op.path->predicted_bytes : op.estimate.bytes; }
+
+PlanNode tree(const PhysicalPlan& plan) { return tree_of(plan, nullptr); }
+
+PlanNode tree(const PhysicalPlan& plan, const RunRecord& record) { return tree_of(plan, &record); }
+
+}  // namespace skyrank::exec

@@ -14,6 +14,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/arrow_metadata.hpp"
 #include "engine/decimal.hpp"
 
 // https://arrow.apache.org/docs/format/CDataInterface.html
@@ -486,6 +487,7 @@ struct ExportedSchema : Exported<ArrowSchema> {
   using Exported::Exported;
   std::string format;
   std::string name;
+  std::string metadata;  ///< encoded; empty for none
 };
 
 /// Fills what arrays and schemas have in common and hands over the ownership.
@@ -517,6 +519,7 @@ Owned<ArrowSchema> finish_schema(std::unique_ptr<ExportedSchema> content, std::i
   ArrowSchema schema{};
   schema.format = content->format.c_str();
   schema.name = content->name.c_str();
+  schema.metadata = content->metadata.empty() ? nullptr : content->metadata.data();
   schema.flags = flags;
   return finish(schema, std::move(content));
 }
@@ -609,6 +612,24 @@ std::vector<const void*> string_buffers(const ColumnData& data, bool large, Copi
   return {nullptr, offsets == nullptr ? &kNoOffsets : offsets, data.values};
 }
 
+/// Metadata as the interface lays them out: the number of pairs, then keys and values, each after its length.
+std::string encoded(const ArrowMetadata& metadata) {
+  if (metadata.empty()) return {};
+  std::string bytes;
+  const auto add_number = [&](std::size_t number) {
+    const auto value = static_cast<std::int32_t>(number);
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  add_number(metadata.size());
+  for (const auto& [key, value] : metadata) {
+    for (const std::string& text : {key, value}) {
+      add_number(text.size());
+      bytes += text;
+    }
+  }
+  return bytes;
+}
+
 struct ExportedColumn {
   Owned<ArrowArray> array;
   Owned<ArrowSchema> schema;
@@ -650,6 +671,28 @@ ExportedColumn export_column(const ColumnData& data, const std::string& name) {
 
 }  // namespace
 
+ArrowMetadata arrow_metadata(const ArrowSchema& schema) {
+  ArrowMetadata metadata;
+  const char* at = schema.metadata;
+  if (schema.release == nullptr || at == nullptr) return metadata;
+  const auto read_number = [&] {
+    std::int32_t number = 0;
+    std::memcpy(&number, at, sizeof number);
+    if (number < 0) fail("schema", "has metadata with the negative length " + std::to_string(number));
+    at += sizeof number;
+    return number;
+  };
+  const auto read_text = [&] {
+    const std::int32_t size = read_number();
+    return std::string(std::exchange(at, at + size), static_cast<std::size_t>(size));
+  };
+  for (std::int32_t pairs = read_number(); pairs > 0; --pairs) {
+    std::string key = read_text();
+    metadata[std::move(key)] = read_text();
+  }
+  return metadata;
+}
+
 Table import_arrow(ArrowArray* array, ArrowSchema* schema) {
   auto taken_array = Owned<ArrowArray>::take(array);
   auto taken_schema = Owned<ArrowSchema>::take(schema);
@@ -665,11 +708,16 @@ Table import_arrow(ArrowArray* array, ArrowSchema* schema) {
 }
 
 void export_arrow(const Table& table, ArrowArray* array, ArrowSchema* schema) {
+  export_arrow(table, {}, array, schema);
+}
+
+void export_arrow(const Table& table, const ArrowMetadata& metadata, ArrowArray* array, ArrowSchema* schema) {
   if (array == nullptr || schema == nullptr) fail("export", "needs two structs to fill, not null pointers");
   auto batch = std::make_unique<ExportedArray>(table.num_columns());
   auto description = std::make_unique<ExportedSchema>(table.num_columns());
   batch->buffers = {nullptr};
   description->format = "+s";
+  description->metadata = encoded(metadata);
   for (std::size_t i = 0; i < table.columns().size(); ++i) {
     const Column& column = table.columns()[i];
     ExportedColumn exported = export_column(column.data(), column.name());

@@ -11,6 +11,7 @@
 
 #include "engine/expression/interpreter.hpp"
 #include "engine/expression/program.hpp"
+#include "engine/row_error.hpp"
 #include "engine/runtime/parallel.hpp"
 
 namespace skyrank::exec {
@@ -43,9 +44,8 @@ class Run {
     result_ = interpreter_.spread(interpreter_.run(*program_->root, rows, begin, size, needed), size);
     if (const auto& failure = interpreter_.failure()) {
       const query::BoundExpression& expression = program_->expression;
-      throw DataError("row " + std::to_string(rows[begin + failure->position]) + ": " + failure->message + " (in '" +
-                          expression.text + "')",
-                      expression.location);
+      throw RowError("row ", rows[begin + failure->position],
+                     ": " + failure->message + " (in '" + expression.text + "')", expression.location);
     }
     return block_of(result_, size);
   }

@@ -15,6 +15,7 @@
 #include "engine/operators/classes.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/partition.hpp"
+#include "engine/row_error.hpp"
 #include "engine/runtime/ranges.hpp"
 
 namespace skyrank::exec {
@@ -129,15 +130,15 @@ Column finish_totals(const std::string& name, const Vector<Total<Sum>>& totals, 
 
 template <class T>
 Column sum_integers(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  return finish_totals<T>(
-      aggregate.name, total<T, Int128>(input, argument), [&](const Total<Int128>& t, std::size_t g) {
-        if (t.sum < std::numeric_limits<T>::min() || t.sum > std::numeric_limits<T>::max()) {
-          throw DataError("sum(" + aggregate.argument->text + ") overflows " + to_string(DataType(type_of<T>())) +
-                              " in the group of row " + std::to_string(input.first_rows[g]),
-                          aggregate.argument->location);
-        }
-        return static_cast<T>(t.sum);
-      });
+  return finish_totals<T>(aggregate.name, total<T, Int128>(input, argument),
+                          [&](const Total<Int128>& t, std::size_t g) {
+                            if (t.sum < std::numeric_limits<T>::min() || t.sum > std::numeric_limits<T>::max()) {
+                              throw RowError("sum(" + aggregate.argument->text + ") overflows " +
+                                                 to_string(DataType(type_of<T>())) + " in the group of row ",
+                                             input.first_rows[g], "", aggregate.argument->location);
+                            }
+                            return static_cast<T>(t.sum);
+                          });
 }
 
 Column sum_floats(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
@@ -181,9 +182,9 @@ Column sum_decimals(const Input& input, const query::BoundAggregate& aggregate, 
   for (std::size_t g = 0; g < totals.size(); ++g) {
     const std::optional<Int128> sum = totals[g].sum.value();
     if (!sum || *sum <= -limit || *sum >= limit) {
-      throw DataError("sum(" + aggregate.argument->text + ") overflows " + to_string(aggregate.type) +
-                          " in the group of row " + std::to_string(input.first_rows[g]),
-                      aggregate.argument->location);
+      throw RowError(
+          "sum(" + aggregate.argument->text + ") overflows " + to_string(aggregate.type) + " in the group of row ",
+          input.first_rows[g], "", aggregate.argument->location);
     }
     values.push_back(*sum);
     valid.push_back(totals[g].count > 0);

@@ -11,6 +11,7 @@
 
 #include "engine/expression/load.hpp"
 #include "engine/expression/source.hpp"
+#include "engine/row_error.hpp"
 #include "engine/runtime/parallel.hpp"
 
 // The rules `nan:` and `nulls:`.
@@ -44,9 +45,10 @@ void flag_missing(const Source& source, std::int64_t begin, std::int64_t size, s
 }
 
 [[noreturn]] void refuse(bool null, const query::BoundExpression& expression, RowId row) {
-  throw DataError(std::string(null ? "NULL" : "NaN") + " in row " + std::to_string(row) + " of '" + expression.text +
-                      "', which '" + (null ? "nulls" : "nan") + ": error' refuses; 'exclude' leaves such rows out",
-                  expression.location);
+  throw RowError(std::string(null ? "NULL" : "NaN") + " in row ", row,
+                 " of '" + expression.text + "', which '" + (null ? "nulls" : "nan") +
+                     ": error' refuses; 'exclude' leaves such rows out",
+                 expression.location);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <skyrank/export.hpp>
+#include <skyrank/partial.hpp>
 #include <skyrank/plan.hpp>
 #include <skyrank/query.hpp>
 #include <skyrank/registry.hpp>
@@ -94,6 +95,23 @@ class SKYRANK_EXPORT Engine {
   /// Throws QueryError, BindError, DataError, DeviceError, ResourceError, CancelledError, TimeoutError. Callers beyond
   /// the engine's number of threads wait for their turn, in the order of their calls.
   Result run(const Query& query, const Table& table, const RunOptions& options = {}) const;
+
+  /// Answers a query over a part of a table as far as that can be done without the other parts: rows [first_row,
+  /// first_row + part.num_rows()) of the whole table. For every split of a table, merge() of all its partial answers
+  /// equals run() over the whole; with `ties: any` the values of the ranking are equal.
+  /// Throws what `run` throws, where a message names a row of the whole table, and DataError where `first_row` is
+  /// negative or the last row does not fit into 64 bits.
+  Partial partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options = {}) const;
+
+  /// Answers a query from partial answers of it, given in any order; row ids are positions in the whole table.
+  /// Throws what `run` throws, and DataError where there are none, where one belongs to another query, where two cover
+  /// the same row, or where their columns differ.
+  Result merge(const Query& query, const std::vector<Partial>& partials, const RunOptions& options = {}) const;
+
+  /// Makes one partial answer of several, without the rows that cannot be in the answer any more. Associative: the
+  /// order and grouping of calls do not change what merge() returns. Throws what `merge` throws.
+  Partial merge_partials(const Query& query, const std::vector<Partial>& partials,
+                         const RunOptions& options = {}) const;
 
   /// Binds only: throws what `run` would throw before it touches data.
   void check(const Query& query, const Table& table) const;

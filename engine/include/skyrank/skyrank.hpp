@@ -8,6 +8,7 @@
 #include <skyrank/error.hpp>
 #include <skyrank/export.hpp>
 #include <skyrank/expression.hpp>
+#include <skyrank/partial.hpp>
 #include <skyrank/plan.hpp>
 #include <skyrank/preference.hpp>
 #include <skyrank/query.hpp>

@@ -1,0 +1,237 @@
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include <skyrank/engine.hpp>
+#include <skyrank/error.hpp>
+
+#include "engine/operators/gather.hpp"
+#include "engine/parts/concatenate.hpp"
+#include "engine/query/bound.hpp"
+#include "engine/row_error.hpp"
+
+// Partial answers: the candidates of a part, found by a reduced query over it, and the query itself over the candidates
+// of all parts.
+//
+// Let S be the rows that pass `where`, and A the candidates. The answer over A is that over S for every A between the
+// rows named below and S, so that candidates may be too many, but never too few:
+// - Rankings: the order by key, then row id (descending under `ties: last`) is total; the first k of a union are the
+//   first k of the union of each part's first k. `ties: all` keeps each row equal to a part's k-th, which is no better
+//   than the union's k-th.
+// - Skylines: dominance is a strict partial order (Kiessling, "Foundations of Preferences in Database Systems", VLDB
+//   2002), so that a dominated row of a finite set is dominated by a row of its skyline. The level of a row is the
+//   length of the longest chain of dominators that ends in it. A part has no longer chains than the union, so the rows
+//   of the union's levels 1 to n are among those of the parts' levels 1 to n. These keep their chains, and any other
+//   row keeps one of more than n.
+// - `at_least: k` takes at most k levels, since none is empty. Fewer of a part do not suffice: other parts can push its
+//   first levels down.
+// - `distinct` keeps the lowest row of equal ones: it is the lowest in its part too.
+// - Partitions are answered apart, in the order of their first rows; the first row of each in a part is a candidate.
+// - Groups need all rows. Their order is that of the whole table, so that sums of floats round the same.
+// A ranking after a skyline is evaluated on the skyline alone, so a part must not evaluate it (it may fail), except for
+// the rules about missing values, which look at all rows anyway.
+namespace skyrank {
+namespace {
+
+/// Runs f and renumbers an error about a row: from its position in the table of f to global(position).
+template <class F, class Global>
+auto with_global_rows(const F& f, const Global& global) {
+  try {
+    return f();
+  } catch (const RowError& error) {
+    throw DataError(error.renumbered(global(error.row())));
+  }
+}
+
+/// Returns a query for the rows that pass the condition, with no part besides that could reduce them.
+Query base_query(const Query& query) {
+  Query base = Query::from(query.from());
+  base.where(query.where()).location(query.location()).timeout(query.timeout());
+  base.using_path(
+      {.algorithms = {}, .device = query.using_path().device, .parameters = {}, .without = query.using_path().without});
+  base.select({SelectItem{"row", Expression("row()")}});
+  return base;
+}
+
+bool has_missing_rules(const Query& query) { return query.nan() != Missing::worst || query.nulls() != Missing::worst; }
+
+/// Returns true if every row that passes the condition is a candidate.
+bool keeps_all(const Query& query) { return !query.group_by().empty() || (!query.prefer() && !query.limit()); }
+
+/// Sets the parts that partitions and missing values need.
+void add_rules(const Query& query, Query& reduced) {
+  reduced.nan(query.nan()).nulls(query.nulls()).partition_by(query.partition_by());
+}
+
+/// Returns the query for the candidates of a part of `rows` rows, but for the first rows of partitions.
+Query candidates_query(const Query& query, std::int64_t rows) {
+  Query reduced = base_query(query);
+  if (keeps_all(query)) return reduced.prefer(low("0"));
+  add_rules(query, reduced);
+  if (!query.prefer()) {
+    const std::int64_t limit = *query.limit() == 0 ? 0 : query.offset() + *query.limit();
+    return reduced.rank_by(query.rank_by()).limit(limit).ties(query.ties());
+  }
+  reduced.prefer(*query.prefer()).levels(query.levels()).distinct(query.distinct());
+  if (query.at_least() == 0) reduced.at_least(0);
+  if (query.at_least() > 0) reduced.levels(std::clamp<std::int64_t>(rows, 1, *query.at_least()));
+  if (has_missing_rules(query) && !query.rank_by().empty()) reduced.rank_by(query.rank_by());
+  return reduced;
+}
+
+/// Returns the query for the first row of each partition, by a column of row numbers.
+Query first_rows_query(const Query& query, const std::string& row_column) {
+  Query first = base_query(query);
+  add_rules(query, first);
+  const Expression row = Expression::column(row_column);
+  std::vector<RankTerm> ranking = {RankTerm(row, false)};
+  if (has_missing_rules(query)) {
+    // What the rules look at decides nothing here: no two row numbers are equal.
+    ranking.insert(ranking.end(), query.rank_by().begin(), query.rank_by().end());
+    if (query.prefer()) first.prefer(prior({low(row), *query.prefer()}));
+  }
+  return first.rank_by(std::move(ranking)).limit(1);
+}
+
+Table with_row_column(const Table& table, const std::string& name) {
+  std::vector<RowId> rows(static_cast<std::size_t>(table.num_rows()));
+  std::iota(rows.begin(), rows.end(), RowId{0});
+  std::vector<Column> columns = table.columns();
+  columns.push_back(Column::own(name, std::move(rows)));
+  return Table(std::move(columns));
+}
+
+std::string unused_name(const Table& table) {
+  std::string name = "row";
+  while (table.find(name)) name += '_';
+  return name;
+}
+
+std::vector<RowId> sorted(std::vector<RowId> rows) {
+  std::ranges::sort(rows);
+  return rows;
+}
+
+/// Returns the positions of the candidates of a table, ascending.
+std::vector<RowId> candidates(const Engine& engine, const Query& query, const Table& table, const RunOptions& options) {
+  const auto bound = query::bind(query, query::schema_of(table));
+  std::vector<RowId> rows = sorted(engine.run(candidates_query(query, table.num_rows()), table, options).rows);
+  if (keeps_all(query) || bound.partition_columns.empty()) return rows;
+  const std::string name = unused_name(table);
+  const std::vector<RowId> first =
+      sorted(engine.run(first_rows_query(query, name), with_row_column(table, name), options).rows);
+  std::vector<RowId> both;
+  std::ranges::set_union(rows, first, std::back_inserter(both));
+  return both;
+}
+
+/// Returns the columns that the query reads, at `rows`.
+Table columns_at(const Query& query, const Table& table, const std::vector<RowId>& rows) {
+  std::vector<Column> columns;
+  for (const int index : query::columns_read(query::bind(query, query::schema_of(table)))) {
+    columns.push_back(exec::gather(table.column(index), rows, table.column(index).name()));
+  }
+  return columns.empty() ? Table::with_rows(static_cast<std::int64_t>(rows.size())) : Table(std::move(columns));
+}
+
+/// The candidates of several partial answers, in the order of the whole table.
+struct Union {
+  Table table;
+  std::vector<RowId> rows;
+  std::vector<RowRange> covers;
+
+  RowId global(RowId row) const { return rows.at(static_cast<std::size_t>(row)); }
+};
+
+std::vector<RowRange> united_covers(const std::vector<Partial>& partials) {
+  std::vector<RowRange> covers;
+  for (const Partial& partial : partials) {
+    covers.insert(covers.end(), partial.covers().begin(), partial.covers().end());
+  }
+  std::ranges::sort(covers, {}, &RowRange::begin);
+  for (std::size_t i = 1; i < covers.size(); ++i) {
+    if (covers[i].begin >= covers[i - 1].end) continue;
+    throw DataError("two partial answers cover row " + std::to_string(covers[i].begin) +
+                    "; each row of the table must be in one part");
+  }
+  return covers;
+}
+
+Union unite(const Query& query, const std::vector<Partial>& partials) {
+  query.validate();
+  if (partials.empty()) throw DataError("merging needs at least one partial answer", query.location());
+  const std::string fingerprint = fingerprint_of(query);
+  Union all;
+  std::vector<Table> tables;
+  for (const Partial& partial : partials) {
+    if (partial.fingerprint() != fingerprint) {
+      throw DataError("a partial answer belongs to the query with the fingerprint " + partial.fingerprint() +
+                          ", not to this one, " + fingerprint,
+                      query.location());
+    }
+    tables.push_back(partial.columns());
+    all.rows.insert(all.rows.end(), partial.rows().begin(), partial.rows().end());
+  }
+  all.covers = united_covers(partials);
+  all.table = exec::concatenate(tables);
+  std::vector<RowId> order(all.rows.size());
+  std::iota(order.begin(), order.end(), RowId{0});
+  if (std::ranges::is_sorted(all.rows)) return all;
+  std::ranges::sort(order, {}, [&](RowId i) { return all.global(i); });
+  std::vector<Column> columns;
+  for (const Column& column : all.table.columns()) columns.push_back(exec::gather(column, order, column.name()));
+  if (!columns.empty()) all.table = Table(std::move(columns));
+  std::ranges::sort(all.rows);
+  return all;
+}
+
+/// Replaces positions among the candidates by positions in the whole table, in the row ids and the columns of them.
+void renumber(const Query& query, const Union& all, Result& result) {
+  for (RowId& row : result.rows) row = all.global(row);
+  std::vector<Column> columns = result.table.columns();
+  const auto bound = query::bind(query, query::schema_of(all.table));
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (bound.outputs[c].kind != query::BoundOutput::Kind::row) continue;
+    columns[c] = Column::own(columns[c].name(), result.rows);
+  }
+  if (!columns.empty()) result.table = Table(std::move(columns));
+}
+
+}  // namespace
+
+Partial Engine::partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options) const {
+  if (first_row < 0 || first_row > std::numeric_limits<RowId>::max() - part.num_rows()) {
+    throw DataError("a part of " + std::to_string(part.num_rows()) + " rows cannot begin at row " +
+                        std::to_string(first_row) + "; rows count from 0 to 9223372036854775806",
+                    query.location());
+  }
+  query::refuse_unsupported(query, part.unsupported());
+  std::vector<RowId> rows = with_global_rows([&] { return candidates(*this, query, part, options); },
+                                             [&](RowId row) { return first_row + row; });
+  Table columns = columns_at(query, part, rows);
+  for (RowId& row : rows) row += first_row;
+  return {fingerprint_of(query), {{first_row, first_row + part.num_rows()}}, std::move(rows), std::move(columns)};
+}
+
+Result Engine::merge(const Query& query, const std::vector<Partial>& partials, const RunOptions& options) const {
+  const Union all = unite(query, partials);
+  Result result =
+      with_global_rows([&] { return run(query, all.table, options); }, [&](RowId row) { return all.global(row); });
+  renumber(query, all, result);
+  return result;
+}
+
+Partial Engine::merge_partials(const Query& query, const std::vector<Partial>& partials,
+                               const RunOptions& options) const {
+  const Union all = unite(query, partials);
+  const std::vector<RowId> kept = with_global_rows([&] { return candidates(*this, query, all.table, options); },
+                                                   [&](RowId row) { return all.global(row); });
+  std::vector<RowId> rows;
+  for (const RowId row : kept) rows.push_back(all.global(row));
+  return {fingerprint_of(query), all.covers, std::move(rows), columns_at(query, all.table, kept)};
+}
+
+}  // namespace skyrank

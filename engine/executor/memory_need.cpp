@@ -135,13 +135,6 @@ Table unknown(const Table& table) {
   return Table(std::move(columns));
 }
 
-Table rows_of(const Table& table, const Vector<RowId>& rows) {
-  if (table.num_columns() == 0) return Table::with_rows(static_cast<std::int64_t>(rows.size()));
-  std::vector<Column> columns;
-  for (const Column& column : table.columns()) columns.push_back(exec::gather(column, rows, column.name()));
-  return Table(std::move(columns));
-}
-
 /// The query with its numbers of rows made smaller as the table is.
 Query scaled(Query query, std::int64_t divisor) {
   const auto scale = [&](std::int64_t rows) { return rows / divisor + (rows % divisor != 0 ? 1 : 0); };
@@ -211,7 +204,7 @@ class Measurement {
     try {
       const kernels::AccountScope counted(account.get());
       const exec::QueryMemory columns;
-      const Table sample = rows_of(table_, sampled_rows(table_, keys_, frequent_, divisor));
+      const Table sample = exec::gather(table_, sampled_rows(table_, keys_, frequent_, divisor));
       const bool whole_partitions = !query_.partition_by().empty() && !frequent_.are_most();
       Query query = whole_partitions ? query_ : scaled(query_, divisor);
       if (!search_.algorithms.empty()) {

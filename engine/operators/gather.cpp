@@ -155,6 +155,13 @@ Column gather(const Column& column, std::span<const RowId> rows, std::string nam
   return Column(std::move(name), describe(data.type, static_cast<std::int64_t>(rows.size()), std::move(buffers)));
 }
 
+Table gather(const Table& table, std::span<const RowId> rows) {
+  if (table.num_columns() == 0) return Table::with_rows(static_cast<std::int64_t>(rows.size()));
+  std::vector<Column> columns;
+  for (const Column& column : table.columns()) columns.push_back(gather(column, rows, column.name()));
+  return Table(std::move(columns));
+}
+
 Column gather(const query::BoundExpression& expression, const Table& table, std::span<const RowId> rows,
               std::string name) {
   if (expression.column >= 0) return gather(table.column(expression.column), rows, std::move(name));

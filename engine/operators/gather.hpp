@@ -12,6 +12,9 @@ namespace skyrank::exec {
 /// result owns its memory. Strings of any layout come back as utf8 (large_utf8 beyond 2 GiB), booleans as bytes.
 Column gather(const Column& column, std::span<const RowId> rows, std::string name);
 
+/// The rows of a table at `rows`, in that order: each column as above.
+Table gather(const Table& table, std::span<const RowId> rows);
+
 /// The values of an expression at `rows` (distinct, in any order): the stored values of a plain column, else values of
 /// the evaluation type. DataError names the lowest row on which the expression fails.
 Column gather(const query::BoundExpression& expression, const Table& table, std::span<const RowId> rows,

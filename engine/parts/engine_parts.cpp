@@ -89,7 +89,7 @@ Query first_rows_query(const Query& query, const std::string& row_column) {
   const Expression row = Expression::column(row_column);
   std::vector<RankTerm> ranking = {RankTerm(row, false)};
   if (has_missing_rules(query)) {
-    // What the rules look at decides nothing here: no two row numbers are equal.
+    // The rules look at these expressions, which decide nothing: no two row numbers are equal.
     ranking.insert(ranking.end(), query.rank_by().begin(), query.rank_by().end());
     if (query.prefer()) first.prefer(prior({low(row), *query.prefer()}));
   }
@@ -177,13 +177,9 @@ Union unite(const Query& query, const std::vector<Partial>& partials) {
   }
   all.covers = united_covers(partials);
   all.table = exec::concatenate(tables);
-  std::vector<RowId> order(all.rows.size());
-  std::iota(order.begin(), order.end(), RowId{0});
-  if (std::ranges::is_sorted(all.rows)) return all;
-  std::ranges::sort(order, {}, [&](RowId i) { return all.global(i); });
-  std::vector<Column> columns;
-  for (const Column& column : all.table.columns()) columns.push_back(exec::gather(column, order, column.name()));
-  if (!columns.empty()) all.table = Table(std::move(columns));
+  const auto order = exec::ascending_order(all.rows);
+  if (order.empty()) return all;
+  all.table = exec::gather(all.table, order);
   std::ranges::sort(all.rows);
   return all;
 }
@@ -195,7 +191,7 @@ void renumber(const Query& query, const Union& all, Result& result) {
   const auto bound = query::bind(query, query::schema_of(all.table));
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (bound.outputs[c].kind != query::BoundOutput::Kind::row) continue;
-    columns[c] = Column::own(columns[c].name(), result.rows);
+    columns[c] = exec::row_column(result.rows, columns[c].name());
   }
   if (!columns.empty()) result.table = Table(std::move(columns));
 }

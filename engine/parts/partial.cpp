@@ -8,6 +8,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/arrow_metadata.hpp"
+#include "engine/arrow_owned.hpp"
 
 namespace skyrank {
 namespace {
@@ -117,21 +118,6 @@ std::vector<RowId> read_rows(const Table& table) {
   return rows;
 }
 
-/// Releases what a failed import left.
-template <class Struct>
-class Guard {
- public:
-  explicit Guard(Struct* guarded) : guarded_(guarded) {}
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
-  ~Guard() {
-    if (guarded_ != nullptr && guarded_->release != nullptr) guarded_->release(guarded_);
-  }
-
- private:
-  Struct* guarded_;
-};
-
 }  // namespace
 
 Partial::Partial(std::string fingerprint, std::vector<RowRange> covers, std::vector<RowId> rows, Table columns)
@@ -157,14 +143,13 @@ void Partial::export_arrow(ArrowArray* array, ArrowSchema* schema) const {
 }
 
 Partial Partial::import_arrow(ArrowArray* array, ArrowSchema* schema) {
-  const Guard<ArrowArray> guarded_array(array);
-  const Guard<ArrowSchema> guarded_schema(schema);
-  if (schema == nullptr) fail("its schema is a null pointer");
-  const ArrowMetadata metadata = arrow_metadata(*schema);
+  auto taken_array = Owned<ArrowArray>::take(array);
+  auto taken_schema = Owned<ArrowSchema>::take(schema);
+  const ArrowMetadata metadata = arrow_metadata(*taken_schema);
   const std::string& version = value_of(metadata, kVersionKey);
   if (version != kVersion) fail("it has version '" + version + "' of the format; this library reads version 1");
   std::vector<RowRange> covers = read_covers(value_of(metadata, kCoversKey));
-  const Table table = skyrank::import_arrow(array, schema);
+  const Table table = skyrank::import_arrow(&*taken_array, &*taken_schema);
   std::vector<RowId> rows = read_rows(table);
   const std::vector<Column> columns(table.columns().begin() + 1, table.columns().end());
   return {value_of(metadata, kQueryKey), std::move(covers), std::move(rows),

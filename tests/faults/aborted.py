@@ -18,6 +18,18 @@ PATIENCE = 20  # seconds
 COMMAND = "generate --distribution independent --rows 3000000 --dims 8 --out"
 
 
+def has_nameless(process, folder):
+    """Whether a process has a file without a name open in a folder."""
+    for file in pathlib.Path(f"/proc/{process}/fd").glob("*"):
+        try:
+            target = os.readlink(file)
+        except OSError:  # closed meanwhile, or the process has ended
+            continue
+        if target.startswith(f"{folder}/") and target.endswith(" (deleted)"):
+            return True
+    return False
+
+
 def begin(program, inject, out, call):
     """Starts the tool with one call failing; returns it when its output has a name, or nothing if it has none."""
     environment = {"PATH": os.environ.get("PATH", ""), "LD_PRELOAD": str(inject), "SKYRANK_FAULT_KIND": "open",
@@ -28,8 +40,8 @@ def begin(program, inject, out, call):
     while process.poll() is None and time.monotonic() < end:
         if any(out.iterdir()):
             return process
-        if any(str(out) in os.path.realpath(f) for f in pathlib.Path(f"/proc/{process.pid}/fd").glob("*")):
-            break  # open, and without a name
+        if has_nameless(process.pid, out):
+            break
         time.sleep(0.001)
     process.kill()
     process.communicate()

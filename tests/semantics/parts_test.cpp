@@ -23,9 +23,7 @@ namespace {
 Table rows_of(const Table& table, RowId begin, RowId end) {
   std::vector<RowId> rows(static_cast<std::size_t>(end - begin));
   std::iota(rows.begin(), rows.end(), begin);
-  std::vector<Column> columns;
-  for (const Column& column : table.columns()) columns.push_back(exec::gather(column, rows, column.name()));
-  return Table(std::move(columns));
+  return exec::gather(table, rows);
 }
 
 Partial through_arrow(const Partial& partial) {

@@ -25,7 +25,7 @@ queries:
   for (const Query& query : batch.queries) {
     try {
       const Result result = engine.run(query, hotels);
-      std::printf("%s:", query.name.c_str());
+      std::printf("%s:", query.name().c_str());
       for (const RowId row : result.rows) std::printf(" %s", to_string(hotels.column("name").value(row)).c_str());
       std::printf("\n");
     } catch (const Error& error) {  // begins with the place: "questions.yaml:6:39: there is no column ..."

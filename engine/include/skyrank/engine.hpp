@@ -13,6 +13,7 @@
 #include <skyrank/plan.hpp>
 #include <skyrank/query.hpp>
 #include <skyrank/registry.hpp>
+#include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
 namespace skyrank {
@@ -59,7 +60,8 @@ struct Timing {
   double transfer_ms = 0;  ///< to and from a GPU
   double compute_ms = 0;   ///< skylines and rankings
   double gather_ms = 0;    ///< the columns of the answer
-  double total_ms = 0;     ///< the whole run
+  double total_ms = 0;     ///< the whole run, after a source is read
+  double read_ms = 0;      ///< reading a source before its rows are selected; 0 for a table in memory
 };
 
 /// An answer, and how it was found.
@@ -95,11 +97,19 @@ class SKYRANK_EXPORT Engine {
   /// the engine's number of threads wait for their turn, in the order of their calls.
   Result run(const Query& query, const Table& table, const RunOptions& options = {}) const;
 
+  /// Runs a query over a source, of which it reads no more than the answer needs: columns that only the answer shows are
+  /// read for its rows, and units whose statistics rule out the query's condition are not read. The answer is that over
+  /// the whole table. Throws as the other `run`, and what the source throws. A time limit does not count reading.
+  Result run(const Query& query, const Source& source, const RunOptions& options = {}) const;
+
   /// Binds only: throws what `run` would throw before it touches data.
   void check(const Query& query, const Table& table) const;
 
   /// The plan, without running it.
   PlanNode explain(const Query& query, const Table& table, const RunOptions& options = {}) const;
+
+  /// The plan over a source, without running it; the columns that decide which rows are in the answer are read.
+  PlanNode explain(const Query& query, const Source& source, const RunOptions& options = {}) const;
 
   /// When a pinned table's columns go to the GPU.
   enum class Pin {

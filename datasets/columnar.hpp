@@ -29,7 +29,7 @@ std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file);
 /// are no indices. Other columns are not read.
 std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads);
 
-/// What a Parquet file says of itself.
+/// Metadata and types of a Parquet file.
 struct ParquetFileInfo {
   std::shared_ptr<parquet::FileMetaData> metadata;
   std::shared_ptr<arrow::Schema> schema;

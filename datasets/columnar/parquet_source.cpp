@@ -26,7 +26,6 @@
 #include "datasets/arrow_types.hpp"
 #include "datasets/columnar.hpp"
 #include "datasets/columnar/page_filter.hpp"
-#include "engine/operators/gather.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -36,19 +35,18 @@ using ValuesPtr = std::shared_ptr<arrow::ChunkedArray>;
 using TablePtr = std::shared_ptr<arrow::Table>;
 
 bool is_bytes(const TypePtr& type) {
-  const TypePtr values = type->id() == arrow::Type::DICTIONARY
-                             ? static_cast<const arrow::DictionaryType&>(*type).value_type()
-                             : type;
-  return arrow::is_binary_like(values->id()) ? !arrow::is_string(values->id())
-         : values->id() == arrow::Type::LARGE_BINARY || values->id() == arrow::Type::BINARY_VIEW ||
-               values->id() == arrow::Type::FIXED_SIZE_BINARY;
+  const TypePtr values =
+      type->id() == arrow::Type::DICTIONARY ? static_cast<const arrow::DictionaryType&>(*type).value_type() : type;
+  return arrow::is_binary_like(values->id())
+             ? !arrow::is_string(values->id())
+             : values->id() == arrow::Type::LARGE_BINARY || values->id() == arrow::Type::BINARY_VIEW ||
+                   values->id() == arrow::Type::FIXED_SIZE_BINARY;
 }
 
 /// The type in which the statistics of a column of `type` come: that of single values.
 TypePtr type_of_bound(const TypePtr& type) {
-  const TypePtr values = type->id() == arrow::Type::DICTIONARY
-                             ? static_cast<const arrow::DictionaryType&>(*type).value_type()
-                             : type;
+  const TypePtr values =
+      type->id() == arrow::Type::DICTIONARY ? static_cast<const arrow::DictionaryType&>(*type).value_type() : type;
   const bool is_text = arrow::is_string(values->id()) || values->id() == arrow::Type::STRING_VIEW;
   return is_text ? arrow::utf8() : values;
 }
@@ -163,6 +161,8 @@ class ParquetSource final : public Source {
   }
 
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
+    // Units that are read one by one are read by several threads.
+    const bool threads = options_.threads != 1 && (units.size() > 1 || units_.size() == 1);
     return counted([&](Meter& meter) {
       std::vector<int> fields;
       for (const int column : columns) fields.push_back(fields_[static_cast<std::size_t>(column)]);
@@ -172,7 +172,7 @@ class ParquetSource final : public Source {
         for (const std::size_t unit : units) {
           if (groups_[unit].file == f) groups.push_back(groups_[unit].index);
         }
-        if (!groups.empty()) tables.push_back(read_groups(f, groups, fields, meter));
+        if (!groups.empty()) tables.push_back(read_groups(f, groups, fields, threads, meter));
       }
       return in_schema(tables, columns);
     });
@@ -241,25 +241,28 @@ class ParquetSource final : public Source {
   /// Runs `read` with an open file. Where the file changed meanwhile, this is the error to report.
   template <class Read>
   auto with_file(std::size_t f, Meter& meter, const Read& read) const {
-    const std::scoped_lock lock(mutex_);  // files are opened again where they were closed
+    std::unique_lock lock(mutex_);  // files are opened again where they were closed
     DataFile& data = *files_[f].file.data;
     const ColumnarFile file{data.reader(meter.counter()), data.size(), files_[f].file.name};
+    lock.unlock();
     try {
       auto result = read(file);
-      data.check_unchanged();
       static_cast<void>(file.input->Close());
+      lock.lock();
+      data.check_unchanged();
       if (files_.size() > 1) data.close();
       return result;
     } catch (const DataError&) {
+      if (!lock.owns_lock()) lock.lock();
       data.check_unchanged();
       throw;
     }
   }
 
-  TablePtr read_groups(std::size_t f, const std::vector<int>& groups, const std::vector<int>& fields,
+  TablePtr read_groups(std::size_t f, const std::vector<int>& groups, const std::vector<int>& fields, bool threads,
                        Meter& meter) const {
     const TablePtr stored = with_file(f, meter, [&](const ColumnarFile& file) {
-      return parquet_row_groups(file, files_[f].metadata, groups, fields, options_.threads != 1);
+      return parquet_row_groups(file, files_[f].metadata, groups, fields, threads);
     });
     std::vector<ValuesPtr> values;
     arrow::FieldVector named;
@@ -318,8 +321,8 @@ class ParquetSource final : public Source {
       }
       return arrow::Status::OK();
     };
-    static_cast<void>(arrow::internal::OptionalParallelFor(options_.threads != 1, static_cast<int>(parts.size()),
-                                                           read_part));
+    static_cast<void>(
+        arrow::internal::OptionalParallelFor(options_.threads != 1, static_cast<int>(parts.size()), read_part));
     for (const std::exception_ptr& failure : failures) {
       if (failure != nullptr) std::rethrow_exception(failure);
     }
@@ -327,24 +330,9 @@ class ParquetSource final : public Source {
   }
 
   PageValues with_pages(const RowGroup& group, int field, const std::vector<std::int64_t>& rows, Meter& meter) const {
-    std::shared_ptr<arrow::io::RandomAccessFile> input;
-    DataFile& data = *files_[group.file].file.data;
-    {
-      const std::scoped_lock lock(mutex_);
-      input = data.reader(meter.counter());
-    }
-    const ColumnarFile file{std::move(input), data.size(), files_[group.file].file.name};
-    try {
-      PageValues pages = read_pages(file, files_[group.file].metadata, group.index, field, rows);
-      static_cast<void>(file.input->Close());
-      const std::scoped_lock lock(mutex_);
-      data.check_unchanged();
-      return pages;
-    } catch (const DataError&) {
-      const std::scoped_lock lock(mutex_);
-      data.check_unchanged();
-      throw;
-    }
+    return with_file(group.file, meter, [&](const ColumnarFile& file) {
+      return read_pages(file, files_[group.file].metadata, group.index, field, rows);
+    });
   }
 
   /// The chosen values of pages, in their order.
@@ -361,7 +349,7 @@ class ParquetSource final : public Source {
     const std::string& file = files_.front().file.name;
     const ValuesPtr normal = normalise(std::make_shared<arrow::ChunkedArray>(std::move(chunks)), file, name);
     const auto schema = arrow::schema({arrow::field(name, normal->type())});
-    return exec::gather(to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0), places, name);
+    return take(to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0), places);
   }
 
   std::vector<OpenFile> files_;

@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <set>
+#include <span>
 #include <utility>
 
 #include "engine/expression/evaluate.hpp"
@@ -52,14 +52,18 @@ bool is_comparison(Op op) { return op >= Op::equal && op <= Op::greater_equal; }
 
 /// Returns true if an expression has a value for every row. Floats follow IEEE 754; integers may overflow.
 bool cannot_fail(const BoundNode& node) {
-  const bool calculates = ((node.op >= Op::negate && node.op <= Op::modulo) || (node.op >= Op::abs && node.op <= Op::ceil)) && node.type.type != Type::float64;
+  const bool calculates =
+      ((node.op >= Op::negate && node.op <= Op::modulo) || (node.op >= Op::abs && node.op <= Op::ceil)) &&
+      node.type.type != Type::float64;
   return !calculates && std::ranges::all_of(node.children, [](const BoundPtr& child) { return cannot_fail(*child); });
 }
 
-/// Statistics of the columns that a condition names, as a table with one row a unit.
-class StatisticsTable {
+}  // namespace
+
+/// Statistics of the columns that conditions name, as a table with one row a unit.
+class UnitPruner::Statistics {
  public:
-  explicit StatisticsTable(const Source& source) : source_(source) {}
+  explicit Statistics(const Source& source) : source_(source) {}
 
   /// Places of a column's statistics in the table.
   struct Places {
@@ -78,7 +82,7 @@ class StatisticsTable {
   }
 
   const std::vector<std::string>& names() const { return names_; }
-  Table table() && { return Table(std::move(columns_)); }
+  Table table() const { return Table(columns_); }
 
  private:
   Places add(UnitStatistics statistics) {
@@ -109,10 +113,13 @@ class StatisticsTable {
   std::vector<std::string> names_;
 };
 
+namespace {
+
 /// Makes the condition over units.
+template <class Statistics>
 class UnitCondition {
  public:
-  explicit UnitCondition(StatisticsTable& statistics) : statistics_(statistics) {}
+  explicit UnitCondition(Statistics& statistics) : statistics_(statistics) {}
 
   /// True for each unit that may have a row for which `node` is true.
   BoundPtr may_be_true(const BoundNode& node) {
@@ -131,7 +138,7 @@ class UnitCondition {
   }
 
  private:
-  using Places = StatisticsTable::Places;
+  using Places = typename Statistics::Places;
 
   std::optional<Places> find(const BoundNode& operand) {
     return operand.op == Op::column ? statistics_.find(operand.column) : std::nullopt;
@@ -179,7 +186,8 @@ class UnitCondition {
 
   /// True where a value from `lower` to `upper` may be.
   static BoundPtr inside(const BoundNode& operand, const Places& places, const BoundPtr& lower, const BoundPtr& upper) {
-    return both(bound(operand, places.min, Op::less_equal, upper), bound(operand, places.max, Op::greater_equal, lower));
+    return both(bound(operand, places.min, Op::less_equal, upper),
+                bound(operand, places.max, Op::greater_equal, lower));
   }
 
   static BoundPtr bound(const BoundNode& operand, int column, Op op, const BoundPtr& literal) {
@@ -210,7 +218,7 @@ class UnitCondition {
     return std::make_shared<const BoundNode>(std::move(node));
   }
 
-  StatisticsTable& statistics_;
+  Statistics& statistics_;
 };
 
 std::string joined(const std::vector<std::string>& names) {
@@ -227,16 +235,19 @@ std::vector<std::size_t> all_units(const Source& source) {
   return units;
 }
 
-UnitsToRead prune_units(const query::BoundExpression& condition, const Source& source) {
-  if (!cannot_fail(*condition.root)) return {all_units(source), "the condition can fail, and the row is to be named"};
-  StatisticsTable statistics(source);
+UnitPruner::UnitPruner(const Source& source) : source_(source), statistics_(std::make_unique<Statistics>(source)) {}
+
+UnitPruner::~UnitPruner() = default;
+
+UnitsToRead UnitPruner::units_with(const query::BoundExpression& condition) {
+  if (!cannot_fail(*condition.root)) return {all_units(source_), "the condition can fail, and the row is to be named"};
   query::BoundExpression over_units;
   over_units.type = Type::boolean;
-  over_units.root = UnitCondition(statistics).may_be_true(*condition.root);
-  const std::string names = joined(statistics.names());
-  if (names.empty()) return {all_units(source), "there are no statistics of the condition's columns"};
-  const auto count = static_cast<std::int64_t>(source.units().size());
-  const Vector<RowId> kept = filter(over_units, std::move(statistics).table(), Rows{count});
+  over_units.root = UnitCondition(*statistics_).may_be_true(*condition.root);
+  const std::string names = joined(statistics_->names());
+  if (names.empty()) return {all_units(source_), "there are no statistics of the condition's columns"};
+  const auto count = static_cast<std::int64_t>(source_.units().size());
+  const Vector<RowId> kept = filter(over_units, statistics_->table(), Rows{count});
   return {{kept.begin(), kept.end()}, "by the statistics of " + names};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,23 @@ struct UnitsToRead {
 /// Returns all units of a source.
 std::vector<std::size_t> all_units(const Source& source);
 
-/// Leaves out the units whose statistics show that `condition` is true for none of their rows. A condition that can fail
-/// (integer overflow, division by zero) needs all rows, as the lowest row on which it fails is to be named.
-UnitsToRead prune_units(const query::BoundExpression& condition, const Source& source);
+/// Finds units by their statistics, which are asked for once.
+class UnitPruner {
+ public:
+  explicit UnitPruner(const Source& source);
+  ~UnitPruner();
+  UnitPruner(const UnitPruner&) = delete;
+  UnitPruner& operator=(const UnitPruner&) = delete;
+
+  /// Leaves out the units whose statistics show that `condition` is true for none of their rows. A condition that can
+  /// fail (integer overflow, division by zero) needs all rows, as the lowest row on which it fails is to be named.
+  UnitsToRead units_with(const query::BoundExpression& condition);
+
+ private:
+  class Statistics;
+
+  const Source& source_;
+  std::unique_ptr<Statistics> statistics_;
+};
 
 }  // namespace skyrank::exec

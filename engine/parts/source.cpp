@@ -40,14 +40,17 @@ Column absent_column(std::string name, DataType type, std::int64_t rows) {
   return Column(std::move(name), std::move(data));
 }
 
+Column take(const Column& column, std::span<const RowId> rows) { return exec::gather(column, rows, column.name()); }
+
 namespace {
 
 class TableSource final : public Source {
  public:
   explicit TableSource(Table table) : table_(std::move(table)), units_{{table_.num_rows()}} {
     std::vector<Column> columns;
-    for (const Column& column : table_.columns()) columns.push_back(exec::gather(column, {}, column.name()));
-    schema_ = (columns.empty() ? Table::with_rows(0) : Table(std::move(columns))).with_unsupported(table_.unsupported());
+    for (const Column& column : table_.columns()) columns.push_back(take(column, {}));
+    schema_ =
+        (columns.empty() ? Table::with_rows(0) : Table(std::move(columns))).with_unsupported(table_.unsupported());
   }
 
   const Table& schema() const override { return schema_; }
@@ -62,7 +65,7 @@ class TableSource final : public Source {
   SourceRows read_rows(std::span<const RowId> rows, std::span<const int>) const override {
     if (table_.columns().empty()) return {Table::with_rows(static_cast<std::int64_t>(rows.size())), 0};
     std::vector<Column> columns;
-    for (const Column& column : table_.columns()) columns.push_back(exec::gather(column, rows, column.name()));
+    for (const Column& column : table_.columns()) columns.push_back(take(column, rows));
     return {Table(std::move(columns)), 0};
   }
 

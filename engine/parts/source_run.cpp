@@ -1,6 +1,7 @@
 #include "engine/parts/source_run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "engine/executor/limits.hpp"
 #include "engine/operators/gather.hpp"
+#include "engine/parts/by_units.hpp"
 #include "engine/parts/prune.hpp"
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/rules.hpp"
@@ -24,15 +26,15 @@ namespace {
 using query::BoundOutput;
 using query::BoundQuery;
 
-/// What a query reads of a source before its rows are known, and after.
+constexpr std::array kRulesOfSources = {Rule::late_columns, Rule::unit_pruning, Rule::by_units};
+
+/// The columns and units that a query reads of a source.
 struct ReadPlan {
   BoundQuery bound;
   std::vector<int> whole;  ///< columns that decide which rows are in the answer
   std::vector<int> late;   ///< columns that the answer alone shows
   std::vector<std::size_t> units;
   RuleLog rules = RuleLog();
-
-  bool skips(const Source& source) const { return !late.empty() || units.size() < source.units().size(); }
 };
 
 /// Returns true if the answer has far fewer rows than the table, as a rule.
@@ -57,7 +59,7 @@ void plan_columns(ReadPlan& plan) {
 void plan_units(ReadPlan& plan, const Source& source) {
   plan.units = all_units(source);
   if (!plan.bound.condition || !plan.rules.rules().has(Rule::unit_pruning)) return;
-  UnitsToRead pruned = prune_units(*plan.bound.condition, source);
+  UnitsToRead pruned = UnitPruner(source).units_with(*plan.bound.condition);
   const std::size_t skipped = plan.units.size() - pruned.units.size();
   if (skipped == 0) return plan.rules.left_out(Rule::unit_pruning, "no unit could be skipped: " + pruned.reason);
   plan.rules.applied(Rule::unit_pruning, std::to_string(skipped) + " of " + std::to_string(plan.units.size()) +
@@ -138,20 +140,20 @@ class SourceRun {
 
   Result run() {
     ReadPlan plan = planned();
-    if (plan.skips(source_)) {
-      try {
-        return reduced(plan);
-      } catch (const DataError& error) {
-        // Over the whole table, the message names the row by its place there, or there is no error.
-        for (const Rule rule : {Rule::late_columns, Rule::unit_pruning}) {
-          if (plan.rules.rules().has(rule)) plan.rules.left_out(rule, std::string("in vain: ") + error.what());
-        }
+    try {
+      return reduced(plan);
+    } catch (const DataError& error) {
+      const bool saw_all = plan.late.empty() && plan.units.size() == source_.units().size() && !by_units_;
+      if (saw_all) throw;
+      // Over the whole table, the message names the row by its place there, or there is no error.
+      for (const Rule rule : kRulesOfSources) {
+        if (plan.rules.rules().has(rule)) plan.rules.left_out(rule, std::string("in vain: ") + error.what());
       }
     }
     plan.whole = query::columns_read(plan.bound);
     plan.late.clear();
     plan.units = all_units(source_);
-    return reduced(plan);
+    return reduced(plan, false);
   }
 
   PlanNode explain() {
@@ -186,26 +188,59 @@ class SourceRun {
     return std::move(read.table);
   }
 
+  /// Rows that the units leave, where the query is answered by units.
+  std::optional<UnitRows> left_by_units(ReadPlan& plan) {
+    if (!plan.rules.rules().has(Rule::by_units)) return std::nullopt;
+    const UnitsQuery units{query_, plan.bound, plan.whole, plan.units};
+    if (const auto reason = reason_against_units(state_, units, source_, options_)) {
+      plan.rules.left_out(Rule::by_units, *reason);
+      return std::nullopt;
+    }
+    by_units_ = true;
+    Stopwatch watch;
+    std::optional<UnitRows> left = rows_by_units(engine_, state_, units, source_, options_);
+    read_ms_ += watch.lap();
+    if (!left) {
+      plan.rules.left_out(Rule::by_units, "in vain: the units leave too many rows");
+      return left;
+    }
+    const std::size_t read = plan.units.size() - left->skipped;
+    plan.rules.applied(Rule::by_units, std::to_string(left->rows.size()) + " rows left by " + std::to_string(read) +
+                                           " units, " + std::to_string(left->skipped) + " skipped");
+    bytes_ += left->bytes;
+    skipped_ = left->skipped;
+    return left;
+  }
+
   /// The answer by what the plan has read.
-  Result reduced(const ReadPlan& plan) {
-    const Table input = read(plan);
+  Result reduced(ReadPlan& plan, bool by_units = true) {
+    std::optional<UnitRows> left;
+    if (by_units) left = left_by_units(plan);
+    const Table input = left ? left->table : read(plan);
     Query selected = query_;
     // The outputs are made below; until then any one will do.
     if (!plan.late.empty()) selected.selection = {{"row", Expression::literal(std::int64_t{0})}};
     Result result = engine_.run(selected, input, options_);
     Stopwatch watch;
-    guarded(query_, limits_, [&] { in_arena([&] { finish(plan, input, result); }); });
+    guarded(query_, limits_, [&] { in_arena([&] { finish(plan, input, left ? &left->rows : nullptr, result); }); });
     const double ms = watch.lap();
     result.timing.gather_ms += ms;
     result.timing.total_ms += ms;
     result.timing.read_ms = read_ms_;
+    if (left) result.work += left->work;
     note(result.plan, plan);
     return result;
   }
 
-  void finish(const ReadPlan& plan, const Table& input, Result& result) {
+  /// Makes the columns of the answer. `ids` are the rows of `input` in the source; null: it has the plan's units.
+  void finish(const ReadPlan& plan, const Table& input, const std::vector<RowId>* ids, Result& result) {
     const std::vector<RowId> rows = std::move(result.rows);
-    result.rows = SourceIds(source_, plan.units).of(rows);
+    if (ids == nullptr) {
+      result.rows = SourceIds(source_, plan.units).of(rows);
+    } else {
+      result.rows.clear();
+      for (const RowId row : rows) result.rows.push_back((*ids)[static_cast<std::size_t>(row)]);
+    }
     AnswerRows answer;
     if (!plan.late.empty()) answer = answer_rows(plan, input, rows, result.rows);
     std::vector<Column> columns;
@@ -252,20 +287,22 @@ class SourceRun {
     scan->detail = query_.table + (all.empty() ? "" : ": " + all);
     const auto units = static_cast<double>(source_.units().size());
     scan->statistics = {{"units", units},
-                        {"units skipped", units - static_cast<double>(plan.units.size())},
+                        {"units skipped", units - static_cast<double>(plan.units.size() - skipped_)},
                         {"bytes", static_cast<double>(source_.bytes())},
                         {"bytes read", static_cast<double>(bytes_)}};
     RuleLog rules = plan.rules;
     if (!plan.late.empty()) {
       tree.detail.clear();
-      for (const BoundOutput& output : plan.bound.outputs) tree.detail += (tree.detail.empty() ? "" : ", ") + output.name;
+      for (const BoundOutput& output : plan.bound.outputs)
+        tree.detail += (tree.detail.empty() ? "" : ", ") + output.name;
       rules.applied(Rule::late_columns, join(plan.late) + (late_rows_ ? " read for " + std::to_string(*late_rows_) +
                                                                             (*late_rows_ == 1 ? " row" : " rows")
                                                                       : " to be read for the rows of the answer"));
     }
     for (const RuleOutcome& outcome : rules.outcomes()) {
       const auto entry = std::ranges::find(tree.rules, outcome.rule, &RuleOutcome::rule);
-      const bool is_ours = outcome.rule == name_of(Rule::late_columns) || outcome.rule == name_of(Rule::unit_pruning);
+      const bool is_ours =
+          std::ranges::any_of(kRulesOfSources, [&](Rule rule) { return outcome.rule == name_of(rule); });
       if (is_ours && entry != tree.rules.end()) *entry = outcome;
     }
   }
@@ -279,6 +316,8 @@ class SourceRun {
   double read_ms_ = 0;
   std::uint64_t bytes_ = 0;
   std::optional<std::int64_t> late_rows_;
+  bool by_units_ = false;    // was tried
+  std::size_t skipped_ = 0;  // units, by what is known of the answer
 };
 
 }  // namespace

@@ -32,6 +32,9 @@ constexpr std::array kRules = {
               "of columns that only the answer shows, read no more of a source than the rows of the answer"},
     RuleEntry{Rule::unit_pruning, "unit-pruning",
               "do not read units of a source whose statistics rule the condition out"},
+    RuleEntry{
+        Rule::by_units, "by-units",
+        "select from units of a source while others are read, the best first, and skip those that cannot compete"},
 };
 
 constexpr bool in_order() {

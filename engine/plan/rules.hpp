@@ -30,6 +30,7 @@ enum class Rule : std::uint8_t {
   shared_keys,
   late_columns,
   unit_pruning,
+  by_units,
 };
 
 struct RuleEntry {

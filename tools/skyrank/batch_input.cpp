@@ -11,13 +11,13 @@
 
 #include <skyrank/engine.hpp>
 
+#include "datasets/columnar/shared_columns.hpp"
 #include "datasets/files.hpp"
 #include "datasets/source.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
 #include "tools/skyrank/progress.hpp"
 #include "tools/skyrank/report.hpp"
-#include "tools/skyrank/shared_columns.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -238,7 +238,7 @@ std::shared_ptr<const Source> InputTables::source_of(const TableSource& source,
   auto opened = datasets::open_source(source, batch_.directory, options);
   if (opened == nullptr || std::ranges::count(batch_.queries, source.name, &Query::table) == 1) return opened;
   std::vector<int> shared = columns_shared(source.name, opened->schema());
-  return std::make_shared<SharedColumns>(std::move(opened), std::move(shared));
+  return std::make_shared<datasets::SharedColumns>(std::move(opened), std::move(shared));
 }
 
 Table InputTables::load(const TableSource& source, const std::vector<std::string>& column_names) {

@@ -46,9 +46,9 @@ struct InputTable {
   int later_queries = 0;  ///< later queries of the batch over the same table
 };
 
-/// The tables of a batch: each is opened once, when its first query comes, with only the columns that the batch's queries
-/// read, and let go after its last. Columns are read once, too: when the table is opened or, where its format allows,
-/// as far as queries need them.
+/// The tables of a batch: each is opened once, when its first query comes, with only the columns that the batch's
+/// queries read, and let go after its last. Columns are read once, too: when the table is opened or, where its format
+/// allows, as far as queries need them.
 class InputTables {
  public:
   InputTables(const Batch& batch, int threads, Console& console, Signals& signals);

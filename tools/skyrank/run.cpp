@@ -44,8 +44,7 @@ Answer answer_query(const Query& query, InputTables& tables, const Engine& engin
                               .timeout = arguments.timeout,
                               .later_queries = input.later_queries});
   const double read_ms = input.read_ms + result.timing.read_ms;
-  return {
-      .query = query, .result = std::move(result), .input_rows = num_rows(*input.source), .read_ms = read_ms};
+  return {.query = query, .result = std::move(result), .input_rows = num_rows(*input.source), .read_ms = read_ms};
 }
 
 }  // namespace

@@ -97,9 +97,9 @@ class SKYRANK_EXPORT Engine {
   /// the engine's number of threads wait for their turn, in the order of their calls.
   Result run(const Query& query, const Table& table, const RunOptions& options = {}) const;
 
-  /// Runs a query over a source, of which it reads no more than the answer needs: columns that only the answer shows are
-  /// read for its rows, and units whose statistics rule out the query's condition are not read. The answer is that over
-  /// the whole table. Throws as the other `run`, and what the source throws. A time limit does not count reading.
+  /// Runs a query over a source, of which it reads no more than the answer needs: columns that only the answer shows
+  /// are read for its rows, and units whose statistics rule out the query's condition are not read. The answer is that
+  /// over the whole table. Throws as the other `run`, and what the source throws. A time limit does not count reading.
   Result run(const Query& query, const Source& source, const RunOptions& options = {}) const;
 
   /// Binds only: throws what `run` would throw before it touches data.

@@ -20,7 +20,7 @@ struct SourceUnit {
   bool operator==(const SourceUnit&) const = default;
 };
 
-/// What a source knows of a column's values without reading them, unit by unit.
+/// Bounds of a column in each unit, which a source knows without reading it.
 struct UnitStatistics {
   Column min;  ///< one row a unit: no value of the unit but NaN is less; NULL where nothing is known
   Column max;  ///< one row a unit: no value of the unit but NaN is greater; NULL where nothing is known
@@ -64,6 +64,9 @@ SKYRANK_EXPORT std::int64_t num_rows(const Source& source);
 
 /// Makes a column of `rows` equal values that takes no memory for them: it stands for one that is not read.
 SKYRANK_EXPORT Column absent_column(std::string name, DataType type, std::int64_t rows);
+
+/// Returns the values of a column at some rows, in the order of these, in memory of their own.
+SKYRANK_EXPORT Column take(const Column& column, std::span<const RowId> rows);
 
 /// Makes a source of a table in memory, which is one unit.
 SKYRANK_EXPORT std::shared_ptr<const Source> table_source(Table table);

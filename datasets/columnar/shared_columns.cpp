@@ -1,14 +1,14 @@
-#include "tools/skyrank/shared_columns.hpp"
+#include "datasets/columnar/shared_columns.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <utility>
 
-namespace skyrank::tools {
+namespace skyrank::datasets {
 
 SharedColumns::SharedColumns(std::shared_ptr<const Source> source, const std::vector<int>& columns)
-    : source_(std::move(source)), columns_(columns.begin(), columns.end()) {}
+    : source_(std::move(source)), units_{{num_rows(*source_)}}, columns_(columns.begin(), columns.end()) {}
 
 SourceRows SharedColumns::read(std::span<const std::size_t>, std::span<const int> columns) const {
   const std::scoped_lock lock(mutex_);
@@ -46,4 +46,4 @@ SourceRows SharedColumns::read_rows(std::span<const RowId> rows, std::span<const
   return source_->read_rows(rows, columns);
 }
 
-}  // namespace skyrank::tools
+}  // namespace skyrank::datasets

@@ -90,7 +90,6 @@ std::vector<Order> orders_of(const query::BoundQuery& query) {
   const auto is_column = [](const BoundExpression& expression) {
     return expression.column >= 0 && is_bounded(expression.type.type);
   };
-  if (!query.partition_columns.empty()) return {};
   if (!query.preference) {
     const query::BoundRankTerm& first = query.ranking.front();
     return is_column(first.expression) ? std::vector<Order>{{&first.expression, first.high}} : std::vector<Order>{};
@@ -351,6 +350,8 @@ std::optional<std::string> reason_against_units(const EngineState& state, const 
   if (bound.group || bound.at_least || (!bound.preference && !is_ranking)) {
     return "units do not tell which rows are in the answer";
   }
+  // Partitions come in the order of their first rows, which units may not leave.
+  if (!bound.partition_columns.empty()) return "the order of partitions is that of all rows";
   if (bound.nan_rule == Missing::error || bound.null_rule == Missing::error) return "all rows have to be looked at";
   if (!bound.path.algorithms.empty() || !bound.path.parameters.empty()) return "the path is forced";
   if (state.cuda && bound.path.device != DeviceChoice::cpu) return "a GPU takes part";

@@ -16,6 +16,7 @@
 #include "datasets/arrow_threads.hpp"
 #include "datasets/arrow_types.hpp"
 #include "datasets/columnar/columnar.hpp"
+#include "datasets/columnar/parquet_source.hpp"
 #include "datasets/csv/csv.hpp"
 #include "datasets/data_file.hpp"
 #include "datasets/files.hpp"
@@ -437,6 +438,19 @@ Table read(const std::vector<std::filesystem::path>& files, const ReadOptions& o
 
 Table read_schema(const std::vector<std::filesystem::path>& files, const ReadOptions& options) {
   return read_files(files, options, Rows::none);
+}
+
+std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::path>& paths, const ReadOptions& options) {
+  ReadOptions prepared = with_pipes(options);
+  prepared.threads = prepare_arrow_threads(options.threads);
+  std::vector<ParquetFile> files;
+  for (const std::filesystem::path& path : paths) {
+    InputFile file = open_file(path, prepared);
+    if (file.format != Format::parquet || !file.folders.empty()) return nullptr;
+    if (paths.size() > 1) file.data->close();
+    files.push_back({std::move(file.name), std::move(file.data)});
+  }
+  return files.empty() ? nullptr : parquet_source(std::move(files), prepared);
 }
 
 Table read_csv(std::string_view text, const std::string& name, const ReadOptions& options) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
 namespace skyrank::datasets {
@@ -81,6 +82,11 @@ Table read(const std::vector<std::filesystem::path>& files, const ReadOptions& o
 
 /// `read` without the rows: right names and types. Parquet and Arrow files are not read beyond their metadata.
 Table read_schema(const std::vector<std::filesystem::path>& files, const ReadOptions& options = {});
+
+/// The files as a source that is read as far as queries need it; nothing where only `read` can, as it depends on all
+/// values which types or columns the table has. The files stay open, and one that changes later is a DataError as well.
+std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::path>& files,
+                                          const ReadOptions& options = {});
 
 /// `read` of CSV text in memory; `name` stands for the file in messages. The text is not referenced afterwards.
 Table read_csv(std::string_view text, const std::string& name, const ReadOptions& options = {});

@@ -49,6 +49,12 @@ Table load(const TableSource& source, const std::filesystem::path& base, const L
   return read(files_of(source, base), read_options(source, base, options));
 }
 
+std::shared_ptr<const Source> open_source(const TableSource& source, const std::filesystem::path& base,
+                                          const LoadOptions& options) {
+  if (source.generator) return nullptr;
+  return open_source(files_of(source, base), read_options(source, base, options));
+}
+
 ColumnNames column_names(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
   if (!source.generator) return column_names(files_of(source, base), read_options(source, base, options));
   ColumnNames names;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <skyrank/batch.hpp>
+#include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
 #include "datasets/reader.hpp"
@@ -26,6 +27,10 @@ struct LoadOptions {
 /// The table that a batch describes: its files (relative to `base`) read, or its generator run. Throws as `read`,
 /// `expand_files` and `generate` do.
 Table load(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});
+
+/// The same as a source that is read as far as queries need it, or nothing where `load` must read it first.
+std::shared_ptr<const Source> open_source(const TableSource& source, const std::filesystem::path& base,
+                                          const LoadOptions& options = {});
 
 /// Its column names, without reading or generating rows.
 ColumnNames column_names(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});

@@ -13,6 +13,7 @@
 #include "engine/executor/engine_state.hpp"
 #include "engine/executor/limits.hpp"
 #include "engine/executor/memory_limit.hpp"
+#include "engine/parts/source_run.hpp"
 #include "engine/plan/devices.hpp"
 #include "engine/plan/paths.hpp"
 #include "engine/plan/tree.hpp"
@@ -53,6 +54,11 @@ Result Engine::run(const Query& query, const Table& table, const RunOptions& opt
   });
 }
 
+Result Engine::run(const Query& query, const Source& source, const RunOptions& options) const {
+  if (const auto table = source.table()) return run(query, *table, options);
+  return exec::run_source(*this, *state_, query, source, options);
+}
+
 Table Engine::pin(const Table& table, Pin when) const {
   return exec::guarded({}, exec::Limits({}, {}, state_->timer), [&] {
     exec::require_cuda();
@@ -80,6 +86,11 @@ PlanNode Engine::explain(const Query& query, const Table& table, const RunOption
     });
     return std::move(*tree);
   });
+}
+
+PlanNode Engine::explain(const Query& query, const Source& source, const RunOptions& options) const {
+  if (const auto table = source.table()) return explain(query, *table, options);
+  return exec::explain_source(*this, *state_, query, source, options);
 }
 
 std::vector<std::string> Engine::columns_read(const Query& query, const std::vector<std::string>& table_columns) {

@@ -8,6 +8,10 @@
 
 #include "datasets/input.hpp"
 
+namespace parquet {
+class FileMetaData;
+}
+
 // Files that store columns apart, with their types: what they hold, and some of their columns as Arrow reads them.
 namespace skyrank::datasets {
 
@@ -24,6 +28,21 @@ std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file);
 /// The top-level fields `indices` (none of them nested), in the file's order, with the number of rows also where there
 /// are no indices. Other columns are not read.
 std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads);
+
+/// Metadata and types of a Parquet file.
+struct ParquetFileInfo {
+  std::shared_ptr<parquet::FileMetaData> metadata;
+  std::shared_ptr<arrow::Schema> schema;
+};
+
+/// DataError as above.
+ParquetFileInfo parquet_info(const ColumnarFile& file);
+
+/// The fields `indices`, ascending, of some row groups of a file whose metadata was read before.
+std::shared_ptr<arrow::Table> parquet_row_groups(const ColumnarFile& file,
+                                                 const std::shared_ptr<parquet::FileMetaData>& metadata,
+                                                 const std::vector<int>& groups, const std::vector<int>& indices,
+                                                 bool threads);
 
 /// The same for Arrow IPC, as a file or as a stream. Of a file, only the columns wanted are read.
 std::shared_ptr<arrow::Schema> ipc_schema(const ColumnarFile& file);

@@ -6,6 +6,7 @@
 #include <parquet/arrow/schema.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
+#include <parquet/metadata.h>
 
 #include <utility>
 
@@ -18,14 +19,15 @@ namespace {
 
 constexpr const char* kWhat = "not a Parquet file that can be read, or damaged";
 
-arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> open(const ColumnarFile& file, bool threads) {
+arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> open(const ColumnarFile& file, bool threads,
+                                                                std::shared_ptr<parquet::FileMetaData> metadata = {}) {
   parquet::ArrowReaderProperties properties;
   properties.set_use_threads(threads);
   // Column chunks are read when they are decoded, rather than all of them ahead.
   properties.set_pre_buffer(false);
   parquet::arrow::FileReaderBuilder builder;
   arrow::MemoryPool* pool = decoding_pool(file.size);
-  ARROW_RETURN_NOT_OK(builder.Open(file.input, parquet::ReaderProperties(pool)));
+  ARROW_RETURN_NOT_OK(builder.Open(file.input, parquet::ReaderProperties(pool), std::move(metadata)));
   return builder.memory_pool(pool)->properties(properties)->Build();
 }
 
@@ -36,11 +38,28 @@ arrow::Result<std::shared_ptr<arrow::Schema>> read_schema(const ColumnarFile& fi
   return schema;
 }
 
+arrow::Result<ParquetFileInfo> read_info(const ColumnarFile& file) {
+  ARROW_ASSIGN_OR_RAISE(const auto reader, open(file, false));
+  ParquetFileInfo info{reader->parquet_reader()->metadata(), nullptr};
+  ARROW_RETURN_NOT_OK(reader->GetSchema(&info.schema));
+  return info;
+}
+
+std::int64_t rows_of(const parquet::FileMetaData& metadata, const std::vector<int>& groups) {
+  std::int64_t rows = 0;
+  for (const int group : groups) rows += metadata.RowGroup(group)->num_rows();
+  return rows;
+}
+
+/// Reads some row groups, or all where none are named.
 arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file, const std::vector<int>& indices,
-                                                        bool threads) {
-  ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads));
+                                                        bool threads,
+                                                        const std::shared_ptr<parquet::FileMetaData>& metadata = {},
+                                                        const std::vector<int>* groups = nullptr) {
+  ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads, metadata));
   if (indices.empty()) {
-    const std::int64_t rows = reader->parquet_reader()->metadata()->num_rows();
+    const parquet::FileMetaData& all = *reader->parquet_reader()->metadata();
+    const std::int64_t rows = groups == nullptr ? all.num_rows() : rows_of(all, *groups);
     return arrow::Table::Make(arrow::schema({}), std::vector<std::shared_ptr<arrow::ChunkedArray>>{}, rows);
   }
   // The reader counts leaves of the schema's tree.
@@ -49,7 +68,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
     leaves.push_back(reader->manifest().schema_fields.at(static_cast<std::size_t>(index)).column_index);
   }
   try {
-    return reader->ReadTable(leaves);
+    return groups == nullptr ? reader->ReadTable(leaves) : reader->ReadRowGroups(*groups, leaves);
   } catch (...) {
     // Tasks that have begun use the reader, and the reader its file; neither may go before them.
     static_cast<void>(file.input->Close());
@@ -82,6 +101,17 @@ std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file) {
 
 std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads) {
   return guarded(file, [&] { return read_table(file, indices, threads); });
+}
+
+ParquetFileInfo parquet_info(const ColumnarFile& file) {
+  return guarded(file, [&] { return read_info(file); });
+}
+
+std::shared_ptr<arrow::Table> parquet_row_groups(const ColumnarFile& file,
+                                                 const std::shared_ptr<parquet::FileMetaData>& metadata,
+                                                 const std::vector<int>& groups, const std::vector<int>& indices,
+                                                 bool threads) {
+  return guarded(file, [&] { return read_table(file, indices, threads, metadata, &groups); });
 }
 
 }  // namespace skyrank::datasets

@@ -57,7 +57,8 @@ Column join_strings(const std::vector<Column>& pieces) {
   return Column::own(pieces.front().name(), values, validity(pieces));
 }
 
-/// Joins columns of one type that gather() made: plain or strings.
+}  // namespace
+
 Column join(const std::vector<Column>& pieces) {
   switch (width_in_bytes(pieces.front().type().type)) {
     case 1: return join_values<std::uint8_t>(pieces);
@@ -68,8 +69,6 @@ Column join(const std::vector<Column>& pieces) {
     default: return join_strings(pieces);
   }
 }
-
-}  // namespace
 
 Table concatenate(const std::vector<Table>& tables) {
   std::int64_t rows = 0;

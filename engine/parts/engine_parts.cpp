@@ -9,32 +9,15 @@
 #include <skyrank/error.hpp>
 
 #include "engine/operators/gather.hpp"
+#include "engine/parts/candidates.hpp"
 #include "engine/parts/concatenate.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/row_error.hpp"
 
-// Partial answers: the candidates of a part, found by a reduced query over it, and the query itself over the candidates
-// of all parts.
-//
-// Let S be the rows that pass `where`, and A the candidates. The answer over A is that over S for every A between the
-// rows named below and S, so that candidates may be too many, but never too few:
-// - Rankings: the order by key, then row id (descending under `ties: last`) is total; the first k of a union are the
-//   first k of the union of each part's first k. `ties: all` keeps each row equal to a part's k-th, which is no better
-//   than the union's k-th.
-// - Skylines: dominance is a strict partial order (Kiessling, "Foundations of Preferences in Database Systems", VLDB
-//   2002), so that a dominated row of a finite set is dominated by a row of its skyline. The level of a row is the
-//   length of the longest chain of dominators that ends in it. A part has no longer chains than the union, so the rows
-//   of the union's levels 1 to n are among those of the parts' levels 1 to n. These keep their chains, and any other
-//   row keeps one of more than n.
-// - `at_least: k` takes at most k levels, since none is empty. Fewer of a part do not suffice: other parts can push its
-//   first levels down.
-// - `distinct` keeps the lowest row of equal ones: it is the lowest in its part too.
-// - Partitions are answered apart, in the order of their first rows; the first row of each in a part is a candidate.
-// - Groups need all rows. Their order is that of the whole table, so that sums of floats round the same.
-// A ranking after a skyline is evaluated on the skyline alone, so a part must not evaluate it (it may fail), except for
-// the rules about missing values, which look at all rows anyway.
 namespace skyrank {
 namespace {
+
+using exec::add_rules, exec::base_query, exec::candidates_query, exec::has_missing_rules, exec::keeps_all;
 
 /// Runs f and renumbers an error about a row: from its position in the table of f to global(position).
 template <class F, class Global>
@@ -44,42 +27,6 @@ auto with_global_rows(const F& f, const Global& global) {
   } catch (const RowError& error) {
     throw DataError(error.renumbered(global(error.row())));
   }
-}
-
-/// Returns a query for the rows that pass the condition, with no part besides that could reduce them.
-Query base_query(const Query& query) {
-  Query base = Query::from(query.from());
-  base.where(query.where()).location(query.location()).timeout(query.timeout());
-  base.using_path(
-      {.algorithms = {}, .device = query.using_path().device, .parameters = {}, .without = query.using_path().without});
-  base.select({SelectItem{"row", Expression("row()")}});
-  return base;
-}
-
-bool has_missing_rules(const Query& query) { return query.nan() != Missing::worst || query.nulls() != Missing::worst; }
-
-/// Returns true if every row that passes the condition is a candidate.
-bool keeps_all(const Query& query) { return !query.group_by().empty() || (!query.prefer() && !query.limit()); }
-
-/// Sets the parts that partitions and missing values need.
-void add_rules(const Query& query, Query& reduced) {
-  reduced.nan(query.nan()).nulls(query.nulls()).partition_by(query.partition_by());
-}
-
-/// Returns the query for the candidates of a part of `rows` rows, but for the first rows of partitions.
-Query candidates_query(const Query& query, std::int64_t rows) {
-  Query reduced = base_query(query);
-  if (keeps_all(query)) return reduced.prefer(low("0"));
-  add_rules(query, reduced);
-  if (!query.prefer()) {
-    const std::int64_t limit = *query.limit() == 0 ? 0 : query.offset() + *query.limit();
-    return reduced.rank_by(query.rank_by()).limit(limit).ties(query.ties());
-  }
-  reduced.prefer(*query.prefer()).levels(query.levels()).distinct(query.distinct());
-  if (query.at_least() == 0) reduced.at_least(0);
-  if (query.at_least() > 0) reduced.levels(std::clamp<std::int64_t>(rows, 1, *query.at_least()));
-  if (has_missing_rules(query) && !query.rank_by().empty()) reduced.rank_by(query.rank_by());
-  return reduced;
 }
 
 /// Returns the query for the first row of each partition, by a column of row numbers.

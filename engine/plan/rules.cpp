@@ -28,6 +28,13 @@ constexpr std::array kRules = {
     RuleEntry{Rule::filter_last, "filter-last",
               "filter after the skyline where the condition keeps all that beats what it keeps"},
     RuleEntry{Rule::shared_keys, "shared-keys", "keep keys for later queries over the same rows, and use those kept"},
+    RuleEntry{Rule::late_columns, "late-columns",
+              "of columns that only the answer shows, read no more of a source than the rows of the answer"},
+    RuleEntry{Rule::unit_pruning, "unit-pruning",
+              "do not read units of a source whose statistics rule the condition out"},
+    RuleEntry{
+        Rule::by_units, "by-units",
+        "select from units of a source while others are read, the best first, and skip those that cannot compete"},
 };
 
 constexpr bool in_order() {
@@ -48,6 +55,8 @@ std::vector<std::string> rule_names() {
   return names;
 }
 
+std::string_view name_of(Rule rule) { return kRules[static_cast<std::size_t>(rule)].name; }
+
 bool Rules::switch_off(std::string_view name) {
   const auto* const found = std::ranges::find(kRules, name, &RuleEntry::name);
   if (found == kRules.end()) return false;
@@ -56,7 +65,7 @@ bool Rules::switch_off(std::string_view name) {
 }
 
 void RuleLog::note(Rule rule, bool applied, std::string reason) {
-  noted_.push_back({std::string(kRules[static_cast<std::size_t>(rule)].name), applied, std::move(reason)});
+  noted_.push_back({std::string(name_of(rule)), applied, std::move(reason)});
 }
 
 std::vector<RuleOutcome> RuleLog::outcomes() const {

@@ -28,6 +28,9 @@ enum class Rule : std::uint8_t {
   skyline_top_k,
   filter_last,
   shared_keys,
+  late_columns,
+  unit_pruning,
+  by_units,
 };
 
 struct RuleEntry {
@@ -40,6 +43,8 @@ struct RuleEntry {
 std::span<const RuleEntry> all_rules();
 
 std::vector<std::string> rule_names();
+
+std::string_view name_of(Rule rule);
 
 /// The rules that a query may use.
 class Rules {

@@ -11,6 +11,7 @@
 
 #include <skyrank/engine.hpp>
 
+#include "datasets/columnar/shared_columns.hpp"
 #include "datasets/files.hpp"
 #include "datasets/source.hpp"
 #include "engine/query/bound.hpp"
@@ -188,11 +189,11 @@ InputTable InputTables::get(const Query& query) {
   // Says which names do not exist while all that do are at hand.
   Engine::columns_read(query, entry.column_names->names);
   InputTable input;
-  if (!entry.table) input.read_ms = read(query.from(), entry);
-  input.table = *entry.table;
-  print_left_out(console_, query, input.table, entry.told_left_out);
+  if (entry.source == nullptr) input.read_ms = open(query.from(), entry);
+  input.source = entry.source;
+  print_left_out(console_, query, input.source->schema(), entry.told_left_out);
   input.later_queries = entry.queries_left;
-  if (entry.queries_left == 0) entry.table.reset();
+  if (entry.queries_left == 0) entry.source.reset();
   return input;
 }
 
@@ -204,10 +205,11 @@ datasets::ColumnNames InputTables::column_names(const TableSource& source) {
   return datasets::column_names(source, batch_.directory, options);
 }
 
-double InputTables::read(const std::string& name, Entry& entry) {
+double InputTables::open(const std::string& name, Entry& entry) {
   const auto start = std::chrono::steady_clock::now();
   try {
-    entry.table = load(batch_.table(name), entry.column_names->names);
+    entry.source = source_of(batch_.table(name), entry.column_names->names);
+    if (entry.source == nullptr) entry.source = table_source(load(batch_.table(name), entry.column_names->names));
   } catch (...) {
     entry.failure = std::current_exception();
     throw;
@@ -215,16 +217,36 @@ double InputTables::read(const std::string& name, Entry& entry) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-Table InputTables::load(const TableSource& source, const std::vector<std::string>& column_names) {
-  console_.flush();
-  signals_.check();
-  Progress progress(console_, (source.generator ? "generating " : "reading ") + source.name);
+datasets::LoadOptions InputTables::load_options(const std::string& table,
+                                                const std::vector<std::string>& column_names) const {
   datasets::LoadOptions options;
-  options.columns = columns_needed(source.name, column_names);
+  options.columns = columns_needed(table, column_names);
   options.skip_unsupported = true;  // queries that name one are refused with the place
   options.threads = threads_;
   options.stop = signals_.stop_token();
   options.pipes = pipes_;
+  return options;
+}
+
+std::shared_ptr<const Source> InputTables::source_of(const TableSource& source,
+                                                     const std::vector<std::string>& column_names) {
+  console_.flush();
+  signals_.check();
+  datasets::LoadOptions options = load_options(source.name, column_names);
+  options.progress = [this](std::uint64_t done, std::uint64_t total) {
+    if (Progress* const progress = progress_) progress->done(done, total);
+  };
+  auto opened = datasets::open_source(source, batch_.directory, options);
+  if (opened == nullptr || std::ranges::count(batch_.queries, source.name, &Query::table) == 1) return opened;
+  std::vector<int> shared = columns_shared(source.name, opened->schema());
+  return std::make_shared<datasets::SharedColumns>(std::move(opened), std::move(shared));
+}
+
+Table InputTables::load(const TableSource& source, const std::vector<std::string>& column_names) {
+  console_.flush();
+  signals_.check();
+  Progress progress(console_, (source.generator ? "generating " : "reading ") + source.name);
+  datasets::LoadOptions options = load_options(source.name, column_names);
   options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.done(done, total); };
   return datasets::load(source, batch_.directory, options);
 }
@@ -245,6 +267,24 @@ std::vector<std::string> InputTables::columns_needed(const std::string& table,
   std::ranges::copy_if(column_names, std::back_inserter(columns),
                        [&](const auto& name) { return needed.contains(name); });
   return columns;
+}
+
+std::vector<int> InputTables::columns_shared(const std::string& table, const Table& schema) const {
+  std::vector<std::string> names;
+  for (const Column& column : schema.columns()) names.push_back(column.name());
+  std::set<int> shared;
+  for (Query query : batch_.queries) {
+    if (query.from() != table) continue;
+    // Columns that only such an answer shows are read for its rows.
+    const bool has_few_rows = query.group_by().empty() && (query.prefer() || query.limit());
+    if (has_few_rows) query.select({SelectItem{"row", Expression::literal(std::int64_t{0})}});
+    try {
+      for (const std::string& name : Engine::columns_read(query, names)) shared.insert(*schema.find(name));
+    } catch (const Error&) {
+      // Reported when this query's turn comes.
+    }
+  }
+  return {shared.begin(), shared.end()};
 }
 
 }  // namespace skyrank::tools

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <map>
 #include <memory>
@@ -8,9 +9,11 @@
 #include <vector>
 
 #include <skyrank/batch.hpp>
+#include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
 #include "datasets/reader.hpp"
+#include "datasets/source.hpp"
 #include "tools/skyrank/commands.hpp"
 
 namespace skyrank::datasets {
@@ -18,6 +21,8 @@ class PipeCache;
 }
 
 namespace skyrank::tools {
+
+class Progress;
 
 /// Reads a batch, applies the settings and keeps the chosen queries, in the order in which they were asked for.
 /// UsageError for a malformed setting or an unknown key, BindError for unknown names, and what read_batch throws.
@@ -36,13 +41,14 @@ void apply_setting(Batch& batch, const std::string& setting);
 
 /// A table as one query gets it.
 struct InputTable {
-  Table table;
-  double read_ms = 0;     ///< 0 where an earlier query of the batch had it read
+  std::shared_ptr<const Source> source;
+  double read_ms = 0;     ///< reading before the query runs; 0 where it reads, or an earlier query had the table read
   int later_queries = 0;  ///< later queries of the batch over the same table
 };
 
-/// The tables of a batch: each is read once, when its first query comes, with only the columns that the batch's queries
-/// read, and let go after its last.
+/// The tables of a batch: each is opened once, when its first query comes, with only the columns that the batch's
+/// queries read, and let go after its last. Columns are read once, too: when the table is opened or, where its format
+/// allows, as far as queries need them.
 class InputTables {
  public:
   InputTables(const Batch& batch, int threads, Console& console, Signals& signals);
@@ -51,19 +57,25 @@ class InputTables {
   /// define or a column that the table lacks; else what the readers throw.
   InputTable get(const Query& query);
 
+  /// Has reading shown there from now on; null: nowhere.
+  void show_reading(Progress* progress) { progress_ = progress; }
+
  private:
   struct Entry {
     int queries_left = 0;
     std::optional<datasets::ColumnNames> column_names;  // all that the table has
     bool told_left_out = false;
-    std::optional<Table> table;
+    std::shared_ptr<const Source> source;
     std::exception_ptr failure;  // of the read; the same for every query
   };
 
   datasets::ColumnNames column_names(const TableSource& source);
-  double read(const std::string& name, Entry& entry);  // milliseconds
+  double open(const std::string& name, Entry& entry);  // milliseconds
+  std::shared_ptr<const Source> source_of(const TableSource& source, const std::vector<std::string>& column_names);
   Table load(const TableSource& source, const std::vector<std::string>& column_names);
+  datasets::LoadOptions load_options(const std::string& table, const std::vector<std::string>& column_names) const;
   std::vector<std::string> columns_needed(const std::string& table, const std::vector<std::string>& column_names) const;
+  std::vector<int> columns_shared(const std::string& table, const Table& schema) const;
 
   const Batch& batch_;
   int threads_;
@@ -71,6 +83,7 @@ class InputTables {
   Signals& signals_;
   std::shared_ptr<datasets::PipeCache> pipes_;  // a pipe may be the file of several tables
   std::map<std::string, Entry, std::less<>> entries_;
+  std::atomic<Progress*> progress_ = nullptr;
 };
 
 }  // namespace skyrank::tools

@@ -51,8 +51,8 @@ int explain(const ExplainArguments& arguments, Console& console, Signals& signal
     try {
       const InputTable input = tables.get(query);
       const RunOptions options{.count_work = true, .stop = signals.stop_token(), .later_queries = input.later_queries};
-      const PlanNode plan = arguments.analyze ? engine.run(query, input.table, options).plan
-                                              : engine.explain(query, input.table, options);
+      const PlanNode plan = arguments.analyze ? engine.run(query, *input.source, options).plan
+                                              : engine.explain(query, *input.source, options);
       result["plan"] = to_json(plan);
       if (!arguments.json) {
         const char* gap = &query == &batch.queries.front() ? "" : "\n";

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <system_error>
+#include <utility>
 
 #include "tools/skyrank/answers.hpp"
 #include "tools/skyrank/batch_input.hpp"
@@ -20,17 +21,30 @@ void create_folder(const std::filesystem::path& folder) {
   if (error) throw ResourceError(fmt::format("{}: {}", folder.string(), error.message()));
 }
 
-Answer answer_query(const Query& query, const InputTable& input, const Engine& engine, const RunArguments& arguments,
+/// While it lives, reading is shown as progress of a query.
+class ShownReading {
+ public:
+  ShownReading(InputTables& tables, Progress& progress) : tables_(tables) { tables.show_reading(&progress); }
+  ~ShownReading() { tables_.show_reading(nullptr); }
+  ShownReading(const ShownReading&) = delete;
+  ShownReading& operator=(const ShownReading&) = delete;
+
+ private:
+  InputTables& tables_;
+};
+
+Answer answer_query(const Query& query, InputTables& tables, const Engine& engine, const RunArguments& arguments,
                     Console& console, const Signals& signals) {
-  const Progress progress(console, "running " + query.name());
-  return {.query = query,
-          .result = engine.run(query, input.table,
-                               {.count_work = arguments.json,
-                                .stop = signals.stop_token(),
-                                .timeout = arguments.timeout,
-                                .later_queries = input.later_queries}),
-          .input_rows = input.table.num_rows(),
-          .read_ms = input.read_ms};
+  const InputTable input = tables.get(query);
+  Progress progress(console, "running " + query.name());
+  const ShownReading shown(tables, progress);
+  Result result = engine.run(query, *input.source,
+                             {.count_work = arguments.json,
+                              .stop = signals.stop_token(),
+                              .timeout = arguments.timeout,
+                              .later_queries = input.later_queries});
+  const double read_ms = input.read_ms + result.timing.read_ms;
+  return {.query = query, .result = std::move(result), .input_rows = num_rows(*input.source), .read_ms = read_ms};
 }
 
 }  // namespace
@@ -51,7 +65,7 @@ int run(const RunArguments& arguments, Console& console, Signals& signals) {
     print_warnings(console, query);
     try {
       signals.check();
-      writer->write(answer_query(query, tables.get(query), engine, arguments, console, signals));
+      writer->write(answer_query(query, tables, engine, arguments, console, signals));
     } catch (const CancelledError& error) {
       writer->write_error(query, error);
       writer->finish();

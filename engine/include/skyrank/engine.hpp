@@ -14,6 +14,7 @@
 #include <skyrank/plan.hpp>
 #include <skyrank/query.hpp>
 #include <skyrank/registry.hpp>
+#include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
 namespace skyrank {
@@ -60,7 +61,8 @@ struct Timing {
   double transfer_ms = 0;  ///< to and from a GPU
   double compute_ms = 0;   ///< skylines and rankings
   double gather_ms = 0;    ///< the columns of the answer
-  double total_ms = 0;     ///< the whole run
+  double total_ms = 0;     ///< the whole run, after a source is read
+  double read_ms = 0;      ///< reading a source before its rows are selected; 0 for a table in memory
 };
 
 /// An answer, and how it was found.
@@ -96,6 +98,11 @@ class SKYRANK_EXPORT Engine {
   /// the engine's number of threads wait for their turn, in the order of their calls.
   Result run(const Query& query, const Table& table, const RunOptions& options = {}) const;
 
+  /// Runs a query over a source, of which it reads no more than the answer needs: columns that only the answer shows
+  /// are read for its rows, and units whose statistics rule out the query's condition are not read. The answer is that
+  /// over the whole table. Throws as the other `run`, and what the source throws. A time limit does not count reading.
+  Result run(const Query& query, const Source& source, const RunOptions& options = {}) const;
+
   /// Answers a query over a part of a table as far as that can be done without the other parts: rows [first_row,
   /// first_row + part.num_rows()) of the whole table. For every split of a table, merge() of all its partial answers
   /// equals run() over the whole; with `ties: any` the values of the ranking are equal.
@@ -118,6 +125,9 @@ class SKYRANK_EXPORT Engine {
 
   /// The plan, without running it.
   PlanNode explain(const Query& query, const Table& table, const RunOptions& options = {}) const;
+
+  /// The plan over a source, without running it; the columns that decide which rows are in the answer are read.
+  PlanNode explain(const Query& query, const Source& source, const RunOptions& options = {}) const;
 
   /// When a pinned table's columns go to the GPU.
   enum class Pin {

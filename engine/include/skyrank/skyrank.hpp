@@ -13,6 +13,7 @@
 #include <skyrank/preference.hpp>
 #include <skyrank/query.hpp>
 #include <skyrank/registry.hpp>
+#include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 #include <skyrank/types.hpp>
 #include <skyrank/version.hpp>

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <skyrank/export.hpp>
+#include <skyrank/table.hpp>
+
+namespace skyrank {
+
+/// A run of consecutive rows that a source reads or skips as a whole, such as a row group of a Parquet file.
+struct SourceUnit {
+  std::int64_t rows = 0;  ///< number of rows
+
+  bool operator==(const SourceUnit&) const = default;
+};
+
+/// Bounds of a column in each unit, which a source knows without reading it.
+struct UnitStatistics {
+  Column min;  ///< one row a unit: no value of the unit but NaN is less; NULL where nothing is known
+  Column max;  ///< one row a unit: no value of the unit but NaN is greater; NULL where nothing is known
+  std::vector<std::optional<std::int64_t>> nulls;  ///< number of NULLs by unit, where it is known
+};
+
+/// Rows that a source read.
+struct SourceRows {
+  Table table;              ///< the rows, one after the other
+  std::uint64_t bytes = 0;  ///< bytes of storage that were read for them
+};
+
+/// A table that is read while queries are answered, and only as far as they need it (Engine::run). Rows are numbered
+/// from 0 through all units. Sources are immutable and safe to use from many threads at once.
+class SKYRANK_EXPORT Source {
+ public:
+  virtual ~Source();
+
+  /// Returns the table without its rows: names and types of all columns, and what the source has besides.
+  virtual const Table& schema() const = 0;
+  /// Returns the units, in the order of their rows.
+  virtual const std::vector<SourceUnit>& units() const = 0;
+  /// Returns the size of the columns in storage.
+  virtual std::uint64_t bytes() const = 0;
+  /// Returns bounds of a column of the schema; nothing where the source has none. The column's type is that of the
+  /// schema.
+  virtual std::optional<UnitStatistics> statistics(int column) const;
+
+  /// Reads columns of whole units, both ascending. The table has all columns of the schema; those not asked for have
+  /// the right type and length and any values (absent_column). Throws DataError, ResourceError, CancelledError.
+  virtual SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const = 0;
+  /// Reads columns of a few rows, which are distinct and ascending; else as `read`.
+  virtual SourceRows read_rows(std::span<const RowId> rows, std::span<const int> columns) const = 0;
+
+  /// Returns the whole table where it is in memory: queries then use it as it is.
+  virtual std::optional<Table> table() const;
+};
+
+/// Returns the number of rows of all units.
+SKYRANK_EXPORT std::int64_t num_rows(const Source& source);
+
+/// Makes a column of `rows` equal values that takes no memory for them: it stands for one that is not read.
+SKYRANK_EXPORT Column absent_column(std::string name, DataType type, std::int64_t rows);
+
+/// Returns the values of a column at some rows, in the order of these, in memory of their own.
+SKYRANK_EXPORT Column take(const Column& column, std::span<const RowId> rows);
+
+/// Makes a source of a table in memory, which is one unit.
+SKYRANK_EXPORT std::shared_ptr<const Source> table_source(Table table);
+
+}  // namespace skyrank

@@ -1,0 +1,312 @@
+#include "engine/parts/by_units.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "engine/parts/candidates.hpp"
+#include "engine/parts/concatenate.hpp"
+#include "engine/parts/prune.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+using query::BoundExpression;
+using query::BoundNode;
+using query::BoundPreference;
+using query::BoundPtr;
+using query::Op;
+
+/// Below so many rows, planning a query for each unit takes longer than reading.
+constexpr std::int64_t kMinRows = std::int64_t{1} << 17;
+/// Units that leave more than one row in so many do not make the rest of the query cheaper.
+constexpr std::int64_t kMinReduction = 4;
+
+std::int64_t rows_of(const Source& source, const std::vector<std::size_t>& units) {
+  std::int64_t rows = 0;
+  for (const std::size_t unit : units) rows += source.units()[unit].rows;
+  return rows;
+}
+
+/// Rows that a ranking takes of each unit.
+std::int64_t rows_to_keep(const query::BoundQuery& query) {
+  const std::int64_t limit = query.limit.value_or(0);
+  return limit > kMinRows || query.offset > kMinRows ? 2 * kMinRows : query.offset + limit;
+}
+
+bool is_bounded(Type type) { return is_numeric(type) || is_temporal(type); }
+
+/// A row's value as a literal, if it is neither NULL nor NaN.
+BoundPtr literal_of(const Column& column, std::int64_t row, const BoundNode& operand) {
+  if (column.is_null(row)) return nullptr;
+  BoundNode node;
+  node.value = column.value(row);
+  if (const double* number = std::get_if<double>(&node.value); number != nullptr && std::isnan(*number)) return nullptr;
+  // Integers are what the value says, as small ones of uint64 come as int64.
+  node.type = std::holds_alternative<std::int64_t>(node.value)    ? DataType(Type::int64)
+              : std::holds_alternative<std::uint64_t>(node.value) ? DataType(Type::uint64)
+                                                                  : operand.type;
+  return std::make_shared<const BoundNode>(std::move(node));
+}
+
+BoundPtr make(Op op, std::vector<BoundPtr> children) {
+  BoundNode node;
+  node.op = op;
+  node.type = Type::boolean;
+  node.children = std::move(children);
+  return std::make_shared<const BoundNode>(std::move(node));
+}
+
+/// A column by which rows are compared, as it is.
+struct Order {
+  const BoundExpression* expression = nullptr;
+  bool high = false;
+};
+
+/// Columns of which a better row is better or equal in at least one: the first of a ranking, all of a skyline. Empty
+/// where the query does not compare rows by columns alone.
+std::vector<Order> orders_of(const query::BoundQuery& query) {
+  const auto is_column = [](const BoundExpression& expression) {
+    return expression.column >= 0 && is_bounded(expression.type.type);
+  };
+  if (!query.preference) {
+    const query::BoundRankTerm& first = query.ranking.front();
+    return is_column(first.expression) ? std::vector<Order>{{&first.expression, first.high}} : std::vector<Order>{};
+  }
+  if (query.levels.value_or(1) > 1) return {};
+  std::vector<Order> orders;
+  const auto add = [&](const BoundPreference& term) {
+    const bool is_simple = term.kind == Preference::Kind::low || term.kind == Preference::Kind::high;
+    if (!is_simple || !is_column(term.expression)) return false;
+    orders.push_back({&term.expression, (term.kind == Preference::Kind::high) != term.inverted});
+    return true;
+  };
+  const BoundPreference& preference = *query.preference;
+  if (preference.kind != Preference::Kind::pareto) return add(preference) ? orders : std::vector<Order>{};
+  return std::ranges::all_of(preference.children, add) ? orders : std::vector<Order>{};
+}
+
+/// One query over the units of a source.
+class UnitsRun {
+ public:
+  UnitsRun(const Engine& engine, const EngineState& state, const UnitsQuery& query, const Source& source,
+           const RunOptions& options)
+      : engine_(engine),
+        query_(query),
+        part_(candidates_query(query.query, num_rows(source))),
+        source_(source),
+        options_(options),
+        orders_(orders_of(query.bound)),
+        pruner_(source),
+        pending_(query.units),
+        out_(source.units().size(), false),
+        left_(source.units().size()) {
+    std::int64_t begin = 0;
+    for (const SourceUnit& unit : source.units()) {
+      begins_.push_back(begin);
+      begin += unit.rows;
+    }
+    order_units();
+    threads_ = std::min(static_cast<std::size_t>(state.arena.max_concurrency()), pending_.size());
+  }
+
+  std::optional<UnitRows> run() {
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1; i < threads_; ++i) {
+      try {
+        threads.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {  // fewer threads do it too
+        break;
+      }
+    }
+    work();
+    for (std::thread& thread : threads) thread.join();
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    if (gives_up()) return std::nullopt;
+    return result();
+  }
+
+ private:
+  /// Rows that one unit leaves.
+  struct Left {
+    std::vector<RowId> rows;
+    std::vector<Column> columns;
+  };
+
+  /// The units with the best values first, so that they tell which others matter.
+  void order_units() {
+    if (orders_.empty()) return;
+    const Order& order = orders_.front();
+    const auto statistics = source_.statistics(order.expression->column);
+    if (!statistics) return;
+    const Column best = (order.high ? statistics->max : statistics->min).renamed("best");
+    const Expression column = Expression::column("best");
+    Query by_best = Query::from("units").rank_by({order.high ? high(column) : low(column)});
+    by_best.using_path({.algorithms = {}, .device = DeviceChoice::cpu, .parameters = {}, .without = {}});
+    const Result ranked = engine_.run(by_best, Table({best}));
+    std::vector<std::size_t> place(source_.units().size());
+    for (std::size_t i = 0; i < ranked.rows.size(); ++i) place[static_cast<std::size_t>(ranked.rows[i])] = i;
+    std::ranges::sort(pending_, {}, [&](std::size_t unit) { return place[unit]; });
+  }
+
+  void work() {
+    try {
+      while (const auto unit = next()) answer(*unit);
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      if (failure_ == nullptr) failure_ = std::current_exception();
+    }
+  }
+
+  bool gives_up() const { return seen_ >= kMinRows && kept_ > seen_ / kMinReduction; }
+
+  std::optional<std::size_t> next() {
+    const std::scoped_lock lock(mutex_);
+    if (failure_ != nullptr || gives_up()) return std::nullopt;
+    while (next_ < pending_.size()) {
+      const std::size_t unit = pending_[next_++];
+      if (!out_[unit]) return unit;
+      ++skipped_;
+    }
+    return std::nullopt;
+  }
+
+  void answer(std::size_t unit) {
+    const std::size_t units[] = {unit};
+    const SourceRows read = source_.read(units, query_.columns);
+    const Result result = engine_.run(part_, read.table, options_);
+    Left left{result.rows, {}};
+    std::ranges::sort(left.rows);
+    for (const int column : query_.columns) left.columns.push_back(take(read.table.column(column), left.rows));
+    const std::vector<BoundExpression> conditions = conditions_after(read.table, result);
+    for (RowId& row : left.rows) row += begins_[unit];
+    const std::scoped_lock lock(mutex_);
+    seen_ += read.table.num_rows();
+    kept_ += static_cast<std::int64_t>(left.rows.size());
+    bytes_ += read.bytes;
+    work_ += result.work;
+    left_[unit] = std::move(left);
+    for (const BoundExpression& condition : conditions) leave_out_units_without(condition);
+  }
+
+  /// Conditions that a row outside of the unit meets if it can be in the answer beside the unit's best rows.
+  std::vector<BoundExpression> conditions_after(const Table& table, const Result& result) const {
+    if (orders_.empty() || result.rows.empty()) return {};
+    std::vector<BoundExpression> conditions;
+    if (!query_.bound.preference) {
+      const auto last = static_cast<std::size_t>(rows_to_keep(query_.bound));
+      if (last > 0 && result.rows.size() >= last) add_condition(table, result.rows[last - 1], conditions);
+      return conditions;
+    }
+    // A few of the skyline's rows, from all over it, as one row in the middle rules most out.
+    constexpr std::size_t kRows = 8;
+    const std::size_t step = std::max<std::size_t>(1, result.rows.size() / kRows);
+    for (std::size_t i = step / 2; i < result.rows.size(); i += step) add_condition(table, result.rows[i], conditions);
+    return conditions;
+  }
+
+  /// Adds "as good as `row` in one of the columns", unless the row has no value in one of them.
+  void add_condition(const Table& table, RowId row, std::vector<BoundExpression>& conditions) const {
+    BoundPtr any;
+    for (const Order& order : orders_) {
+      const BoundPtr& operand = order.expression->root;
+      const BoundPtr value = literal_of(table.column(order.expression->column), row, *operand);
+      if (value == nullptr) return;
+      BoundPtr as_good = make(order.high ? Op::greater_equal : Op::less_equal, {operand, value});
+      any = any == nullptr ? std::move(as_good) : make(Op::logical_or, {std::move(any), std::move(as_good)});
+    }
+    BoundExpression condition;
+    condition.type = Type::boolean;
+    condition.root = std::move(any);
+    conditions.push_back(std::move(condition));
+  }
+
+  void leave_out_units_without(const BoundExpression& condition) {
+    std::vector<bool> in(out_.size(), false);
+    for (const std::size_t unit : pruner_.units_with(condition).units) in[unit] = true;
+    for (std::size_t unit = 0; unit < in.size(); ++unit) {
+      if (!in[unit]) out_[unit] = true;
+    }
+  }
+
+  UnitRows result() {
+    UnitRows all;
+    all.skipped = skipped_;
+    all.bytes = bytes_;
+    all.work = work_;
+    std::vector<std::vector<Column>> parts(query_.columns.size());
+    for (Left& left : left_) {
+      all.rows.insert(all.rows.end(), left.rows.begin(), left.rows.end());
+      for (std::size_t i = 0; i < left.columns.size(); ++i) parts[i].push_back(std::move(left.columns[i]));
+    }
+    const auto count = static_cast<std::int64_t>(all.rows.size());
+    std::vector<Column> columns;
+    for (const Column& column : source_.schema().columns()) {
+      columns.push_back(absent_column(column.name(), column.type(), count));
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!parts[i].empty()) columns[static_cast<std::size_t>(query_.columns[i])] = join(parts[i]);
+    }
+    all.table = Table(std::move(columns));
+    return all;
+  }
+
+  const Engine& engine_;
+  const UnitsQuery& query_;
+  Query part_;
+  const Source& source_;
+  const RunOptions& options_;
+  std::vector<Order> orders_;
+  std::size_t threads_ = 1;
+  std::vector<std::int64_t> begins_;  // first row of each unit
+
+  std::mutex mutex_;  // over all that follows
+  UnitPruner pruner_;
+  std::vector<std::size_t> pending_;  // units in the order in which they are read
+  std::size_t next_ = 0;
+  std::vector<bool> out_;  // by unit: it cannot hold a better row than is known
+  std::size_t skipped_ = 0;
+  std::vector<Left> left_;  // by unit
+  std::int64_t seen_ = 0;
+  std::int64_t kept_ = 0;
+  std::uint64_t bytes_ = 0;
+  Work work_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+std::optional<std::string> reason_against_units(const EngineState& state, const UnitsQuery& query, const Source& source,
+                                                const RunOptions& options) {
+  const query::BoundQuery& bound = query.bound;
+  const bool is_ranking = !bound.ranking.empty() && bound.limit;
+  if (bound.group || bound.at_least || (!bound.preference && !is_ranking)) {
+    return "units do not tell which rows are in the answer";
+  }
+  // Partitions come in the order of their first rows, which units may not leave.
+  if (!bound.partition_columns.empty()) return "the order of partitions is that of all rows";
+  if (bound.nan_rule == Missing::error || bound.null_rule == Missing::error) return "all rows have to be looked at";
+  if (!bound.path.algorithms.empty() || !bound.path.parameters.empty()) return "the path is forced";
+  if (state.cuda && bound.path.device != DeviceChoice::cpu) return "a GPU takes part";
+  if (state.memory != nullptr || options.timeout || query.query.timeout()) return "the query has a limit";
+  const std::int64_t rows = rows_of(source, query.units);
+  if (query.units.size() < 2 || rows < kMinRows) return "there are too few rows";
+  const auto units = static_cast<std::int64_t>(query.units.size());
+  if (!bound.preference && rows_to_keep(bound) > rows / units / kMinReduction) return "the answer is too large";
+  return std::nullopt;
+}
+
+std::optional<UnitRows> rows_by_units(const Engine& engine, const EngineState& state, const UnitsQuery& query,
+                                      const Source& source, const RunOptions& options) {
+  return UnitsRun(engine, state, query, source, options).run();
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <skyrank/engine.hpp>
+#include <skyrank/source.hpp>
+
+#include "engine/executor/engine_state.hpp"
+#include "engine/query/bound.hpp"
+
+// Units of a source are read and answered side by side, so that some are decoded while others are selected from and no
+// more than a few are in memory. The best rows of all rows are among the best rows of the units, and the same holds for
+// Pareto levels: the answer is that of the query over the rows that the units leave. The units with the best values
+// come first, and those that cannot hold a better row than is known are not read.
+namespace skyrank::exec {
+
+/// A query that may be answered by units.
+struct UnitsQuery {
+  const Query& query;
+  const query::BoundQuery& bound;
+  const std::vector<int>& columns;        ///< read of each unit, ascending
+  const std::vector<std::size_t>& units;  ///< units that may hold rows of the answer, ascending
+};
+
+/// Rows that all units together leave.
+struct UnitRows {
+  Table table;              ///< with all columns of the schema, of which those asked for have values
+  std::vector<RowId> rows;  ///< their ids in the source, ascending
+  std::size_t skipped = 0;  ///< units that could not hold a better row
+  std::uint64_t bytes = 0;  ///< bytes of storage that were read
+  Work work;                ///< work of all units, where it is counted
+};
+
+/// Returns why a query is not answered by units, or nothing where it may be.
+std::optional<std::string> reason_against_units(const EngineState& state, const UnitsQuery& query, const Source& source,
+                                                const RunOptions& options);
+
+/// Answers the query unit by unit. Nothing where the units leave so many rows that this does not help. Throws what the
+/// source and the engine throw.
+std::optional<UnitRows> rows_by_units(const Engine& engine, const EngineState& state, const UnitsQuery& query,
+                                      const Source& source, const RunOptions& options);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,335 @@
+#include "engine/parts/source_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <skyrank/error.hpp>
+
+#include "engine/executor/limits.hpp"
+#include "engine/operators/gather.hpp"
+#include "engine/parts/by_units.hpp"
+#include "engine/parts/prune.hpp"
+#include "engine/plan/forced_path.hpp"
+#include "engine/plan/rules.hpp"
+#include "engine/query/bound.hpp"
+#include "engine/runtime/stop.hpp"
+#include "engine/runtime/stopwatch.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+using query::BoundOutput;
+using query::BoundQuery;
+
+constexpr std::array kRulesOfSources = {Rule::late_columns, Rule::unit_pruning, Rule::by_units};
+
+/// The columns and units that a query reads of a source.
+struct ReadPlan {
+  BoundQuery bound;
+  std::vector<int> whole;  ///< columns that decide which rows are in the answer
+  std::vector<int> late;   ///< columns that the answer alone shows
+  std::vector<std::size_t> units;
+  RuleLog rules = RuleLog();
+};
+
+/// Returns true if the answer has far fewer rows than the table, as a rule.
+bool has_few_rows(const BoundQuery& query) { return query.preference || query.limit; }
+
+std::vector<int> columns_of_selection(BoundQuery query) {
+  query.outputs.clear();
+  return query::columns_read(query);
+}
+
+void plan_columns(ReadPlan& plan) {
+  plan.whole = query::columns_read(plan.bound);
+  if (!plan.rules.rules().has(Rule::late_columns)) return;
+  if (plan.bound.group || !has_few_rows(plan.bound)) {
+    return plan.rules.left_out(Rule::late_columns, "the answer may have as many rows as the table");
+  }
+  const std::vector<int> all = std::exchange(plan.whole, columns_of_selection(plan.bound));
+  std::ranges::set_difference(all, plan.whole, std::back_inserter(plan.late));
+  if (plan.late.empty()) plan.rules.left_out(Rule::late_columns, "all columns decide which rows are in the answer");
+}
+
+void plan_units(ReadPlan& plan, const Source& source) {
+  plan.units = all_units(source);
+  if (!plan.bound.condition || !plan.rules.rules().has(Rule::unit_pruning)) return;
+  UnitsToRead pruned = UnitPruner(source).units_with(*plan.bound.condition);
+  const std::size_t skipped = plan.units.size() - pruned.units.size();
+  if (skipped == 0) return plan.rules.left_out(Rule::unit_pruning, "no unit could be skipped: " + pruned.reason);
+  plan.rules.applied(Rule::unit_pruning, std::to_string(skipped) + " of " + std::to_string(plan.units.size()) +
+                                             " units skipped " + pruned.reason);
+  plan.units = std::move(pruned.units);
+}
+
+ReadPlan plan_reading(const EngineState& state, const Query& query, const Source& source) {
+  query::refuse_unsupported(query, source.schema().unsupported());
+  ReadPlan plan;
+  plan.bound = query::bind(query, query::schema_of(source.schema()));
+  plan.rules = RuleLog(without(state.rules, plan.bound.path.without, plan.bound.path.locations, query.location()));
+  plan_columns(plan);
+  plan_units(plan, source);
+  return plan;
+}
+
+/// Row ids of a table that has the rows of some units, as ids of the source.
+class SourceIds {
+ public:
+  SourceIds(const Source& source, const std::vector<std::size_t>& units) {
+    std::int64_t first = 0;
+    std::int64_t here = 0;
+    std::size_t next = 0;
+    for (std::size_t unit = 0; unit < source.units().size(); ++unit) {
+      const std::int64_t rows = source.units()[unit].rows;
+      if (next < units.size() && units[next] == unit) {
+        ends_.push_back(here += rows);
+        shifts_.push_back(first + rows - here);
+        ++next;
+      }
+      first += rows;
+    }
+  }
+
+  std::vector<RowId> of(const std::vector<RowId>& rows) const {
+    std::vector<RowId> ids;
+    ids.reserve(rows.size());
+    for (const RowId row : rows) {
+      const auto unit = std::ranges::upper_bound(ends_, row) - ends_.begin();
+      ids.push_back(row + shifts_[static_cast<std::size_t>(unit)]);
+    }
+    return ids;
+  }
+
+ private:
+  std::vector<std::int64_t> ends_;    // of the units' rows in the table
+  std::vector<std::int64_t> shifts_;  // from a row of the table to that of the source
+};
+
+/// The rows of an answer with all columns that its outputs read, ascending.
+struct AnswerRows {
+  Table table;
+  std::vector<RowId> places;  ///< per row of the answer: its row in `table`
+};
+
+/// The same ids, ascending, and where each went.
+std::pair<std::vector<RowId>, std::vector<RowId>> ascending(const std::vector<RowId>& rows) {
+  std::vector<RowId> sorted = rows;
+  std::ranges::sort(sorted);
+  std::vector<RowId> places;
+  places.reserve(rows.size());
+  for (const RowId row : rows) places.push_back(std::ranges::lower_bound(sorted, row) - sorted.begin());
+  return {std::move(sorted), std::move(places)};
+}
+
+/// A query over a source, from its first read to its answer.
+class SourceRun {
+ public:
+  SourceRun(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
+            const RunOptions& options)
+      : engine_(engine),
+        state_(state),
+        query_(query),
+        source_(source),
+        options_(options),
+        limits_(query, options, state.timer) {}
+
+  Result run() {
+    ReadPlan plan = planned();
+    try {
+      return reduced(plan);
+    } catch (const DataError& error) {
+      const bool saw_all = plan.late.empty() && plan.units.size() == source_.units().size() && !by_units_;
+      if (saw_all) throw;
+      // Over the whole table, the message names the row by its place there, or there is no error.
+      for (const Rule rule : kRulesOfSources) {
+        if (plan.rules.rules().has(rule)) plan.rules.left_out(rule, std::string("in vain: ") + error.what());
+      }
+    }
+    plan.whole = query::columns_read(plan.bound);
+    plan.late.clear();
+    plan.units = all_units(source_);
+    return reduced(plan, false);
+  }
+
+  PlanNode explain() {
+    const ReadPlan plan = planned();
+    const Table input = read(plan);
+    PlanNode tree = engine_.explain(query_, input, options_);
+    note(tree, plan);
+    return tree;
+  }
+
+ private:
+  ReadPlan planned() {
+    ReadPlan plan;
+    guarded(query_, limits_, [&] { in_arena([&] { plan = plan_reading(state_, query_, source_); }); });
+    return plan;
+  }
+
+  template <class F>
+  void in_arena(const F& f) {
+    const std::stop_token stop = options_.stop;
+    state_.admission.run(stop, [&] {
+      const StopScope stops(stop);
+      f();
+    });
+  }
+
+  Table read(const ReadPlan& plan) {
+    Stopwatch watch;
+    SourceRows read = source_.read(plan.units, plan.whole);
+    read_ms_ += watch.lap();
+    bytes_ += read.bytes;
+    return std::move(read.table);
+  }
+
+  /// Rows that the units leave, where the query is answered by units.
+  std::optional<UnitRows> left_by_units(ReadPlan& plan) {
+    if (!plan.rules.rules().has(Rule::by_units)) return std::nullopt;
+    const UnitsQuery units{query_, plan.bound, plan.whole, plan.units};
+    if (const auto reason = reason_against_units(state_, units, source_, options_)) {
+      plan.rules.left_out(Rule::by_units, *reason);
+      return std::nullopt;
+    }
+    by_units_ = true;
+    Stopwatch watch;
+    std::optional<UnitRows> left = rows_by_units(engine_, state_, units, source_, options_);
+    read_ms_ += watch.lap();
+    if (!left) {
+      plan.rules.left_out(Rule::by_units, "in vain: the units leave too many rows");
+      return left;
+    }
+    const std::size_t read = plan.units.size() - left->skipped;
+    plan.rules.applied(Rule::by_units, std::to_string(left->rows.size()) + " rows left by " + std::to_string(read) +
+                                           " units, " + std::to_string(left->skipped) + " skipped");
+    bytes_ += left->bytes;
+    skipped_ = left->skipped;
+    return left;
+  }
+
+  /// The answer by what the plan has read.
+  Result reduced(ReadPlan& plan, bool by_units = true) {
+    std::optional<UnitRows> left;
+    if (by_units) left = left_by_units(plan);
+    const Table input = left ? left->table : read(plan);
+    Query selected = query_;
+    // The outputs are made below; until then any one will do.
+    if (!plan.late.empty()) selected.select({SelectItem{"row", Expression::literal(std::int64_t{0})}});
+    Result result = engine_.run(selected, input, options_);
+    Stopwatch watch;
+    guarded(query_, limits_, [&] { in_arena([&] { finish(plan, input, left ? &left->rows : nullptr, result); }); });
+    const double ms = watch.lap();
+    result.timing.gather_ms += ms;
+    result.timing.total_ms += ms;
+    result.timing.read_ms = read_ms_;
+    if (left) result.work += left->work;
+    note(result.plan, plan);
+    return result;
+  }
+
+  /// Makes the columns of the answer. `ids` are the rows of `input` in the source; null: it has the plan's units.
+  void finish(const ReadPlan& plan, const Table& input, const std::vector<RowId>* ids, Result& result) {
+    const std::vector<RowId> rows = std::move(result.rows);
+    if (ids == nullptr) {
+      result.rows = SourceIds(source_, plan.units).of(rows);
+    } else {
+      result.rows.clear();
+      for (const RowId row : rows) result.rows.push_back((*ids)[static_cast<std::size_t>(row)]);
+    }
+    AnswerRows answer;
+    if (!plan.late.empty()) answer = answer_rows(plan, input, rows, result.rows);
+    std::vector<Column> columns;
+    for (std::size_t i = 0; i < plan.bound.outputs.size(); ++i) {
+      const BoundOutput& output = plan.bound.outputs[i];
+      if (output.kind == BoundOutput::Kind::row) {
+        columns.push_back(row_column(result.rows, output.name));
+      } else if (plan.late.empty()) {
+        columns.push_back(result.table.column(static_cast<int>(i)));
+      } else if (output.kind == BoundOutput::Kind::level) {
+        columns.push_back(Column::own(output.name, std::vector<std::int32_t>(result.levels)));
+      } else {
+        columns.push_back(gather(output.expression, answer.table, answer.places, output.name));
+      }
+    }
+    result.table = Table(std::move(columns));
+  }
+
+  AnswerRows answer_rows(const ReadPlan& plan, const Table& input, const std::vector<RowId>& rows,
+                         const std::vector<RowId>& ids) {
+    const auto [sorted_rows, places] = ascending(rows);
+    const auto [sorted_ids, unused] = ascending(ids);
+    SourceRows late = source_.read_rows(sorted_ids, plan.late);
+    bytes_ += late.bytes;
+    std::vector<Column> columns = late.table.columns();
+    for (const int column : plan.whole) {
+      columns[static_cast<std::size_t>(column)] =
+          gather(input.column(column), sorted_rows, input.column(column).name());
+    }
+    late_rows_ = static_cast<std::int64_t>(rows.size());
+    return {Table(std::move(columns)), places};
+  }
+
+  /// Says in the plan what was read and what was not.
+  void note(PlanNode& tree, const ReadPlan& plan) const {
+    const auto join = [&](const std::vector<int>& columns) {
+      std::string text;
+      for (const int column : columns) text += (text.empty() ? "" : ", ") + source_.schema().column(column).name();
+      return text;
+    };
+    const std::string all = join(query::columns_read(plan.bound));
+    PlanNode* scan = &tree;
+    while (!scan->children.empty()) scan = &scan->children.front();
+    scan->detail = query_.from() + (all.empty() ? "" : ": " + all);
+    const auto units = static_cast<double>(source_.units().size());
+    scan->statistics = {{"units", units},
+                        {"units skipped", units - static_cast<double>(plan.units.size() - skipped_)},
+                        {"bytes", static_cast<double>(source_.bytes())},
+                        {"bytes read", static_cast<double>(bytes_)}};
+    RuleLog rules = plan.rules;
+    if (!plan.late.empty()) {
+      tree.detail.clear();
+      for (const BoundOutput& output : plan.bound.outputs)
+        tree.detail += (tree.detail.empty() ? "" : ", ") + output.name;
+      rules.applied(Rule::late_columns, join(plan.late) + (late_rows_ ? " read for " + std::to_string(*late_rows_) +
+                                                                            (*late_rows_ == 1 ? " row" : " rows")
+                                                                      : " to be read for the rows of the answer"));
+    }
+    for (const RuleOutcome& outcome : rules.outcomes()) {
+      const auto entry = std::ranges::find(tree.rules, outcome.rule, &RuleOutcome::rule);
+      const bool is_ours =
+          std::ranges::any_of(kRulesOfSources, [&](Rule rule) { return outcome.rule == name_of(rule); });
+      if (is_ours && entry != tree.rules.end()) *entry = outcome;
+    }
+  }
+
+  const Engine& engine_;
+  const EngineState& state_;
+  const Query& query_;
+  const Source& source_;
+  const RunOptions& options_;
+  Limits limits_;
+  double read_ms_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::optional<std::int64_t> late_rows_;
+  bool by_units_ = false;    // was tried
+  std::size_t skipped_ = 0;  // units, by what is known of the answer
+};
+
+}  // namespace
+
+Result run_source(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
+                  const RunOptions& options) {
+  return SourceRun(engine, state, query, source, options).run();
+}
+
+PlanNode explain_source(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
+                        const RunOptions& options) {
+  return SourceRun(engine, state, query, source, options).explain();
+}
+
+}  // namespace skyrank::exec

@@ -237,7 +237,8 @@ std::shared_ptr<const Source> InputTables::source_of(const TableSource& source,
     if (Progress* const progress = progress_) progress->done(done, total);
   };
   auto opened = datasets::open_source(source, batch_.directory, options);
-  if (opened == nullptr || std::ranges::count(batch_.queries, source.name, &Query::table) == 1) return opened;
+  const auto is_of_source = [&](const Query& query) { return query.from() == source.name; };
+  if (opened == nullptr || std::ranges::count_if(batch_.queries, is_of_source) == 1) return opened;
   std::vector<int> shared = columns_shared(source.name, opened->schema());
   return std::make_shared<datasets::SharedColumns>(std::move(opened), std::move(shared));
 }

@@ -37,8 +37,8 @@ struct Input {
 
 Input random_input(Random& random, std::int64_t max_rows);
 
-/// The same with so many rows.
-Input random_input_of(Random& random, std::int64_t rows);
+/// So many rows with the columns of another table, for queries that were drawn over that.
+Input random_input_like(const Input& other, Random& random, std::int64_t rows);
 
 /// Values that text gives back: of types that a CSV reader infers, with none that another type could be inferred from.
 Input random_text_input(Random& random, std::int64_t max_rows);

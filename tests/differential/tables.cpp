@@ -387,11 +387,12 @@ std::string spelled_in_csv(const Cell& cell, const Field& field) {
 }  // namespace
 
 Input random_input(Random& random, std::int64_t max_rows) {
-  return random_input_of(random, number_of_rows(random, max_rows));
+  const auto types = with_more({Type::string, Type::float64, Type::int32}, random, all_types());
+  return input_of(random, number_of_rows(random, max_rows), types);
 }
 
-Input random_input_of(Random& random, std::int64_t rows) {
-  return input_of(random, rows, with_more({Type::string, Type::float64, Type::int32}, random, all_types()));
+Input random_input_like(const Input& other, Random& random, std::int64_t rows) {
+  return input_of(random, rows, other.types);
 }
 
 Input random_text_input(Random& random, std::int64_t max_rows) {

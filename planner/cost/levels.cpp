@@ -8,13 +8,16 @@ namespace {
 
 // Seconds on one thread of an AMD EPYC, from 10^4 to 10^6 uniform, correlated and anticorrelated rows and chains.
 constexpr double kStart = 5e-6;
-constexpr double kSortRow = 30e-9;     // into the order of one key
-constexpr double kStepRow = 5e-9;      // one step of the binary search of the sweep, on one thread
-constexpr double kInsertRow = 0.3e-6;  // sorted, compared with its block and inserted
-constexpr double kLookLevel = 0.1e-6;  // one step of the binary search over levels
-constexpr double kLookRowKey = 8e-12;  // in it, for each row of the level and each key
+constexpr double kSortRow = 30e-9;         // into the order of one key
+constexpr double kStepRow = 5e-9;          // one step of the binary search of the sweep, on one thread
+constexpr double kStepStaircase = 0.1e-6;  // one step of the binary search over staircases, on one thread
+constexpr double kInsertRow = 0.3e-6;      // sorted, compared with its block and inserted
+constexpr double kLookLevel = 0.1e-6;      // one step of the binary search over levels
+constexpr double kLookRowKey = 8e-12;      // in it, for each row of the level and each key
 constexpr double kPeelStart = 20e-6;
 constexpr double kPeelRowKey = 15e-9;
+constexpr double kPeelPair =
+    18e-12;  // a row and one of the level, by three keys: blocks of bits tell few of them apart
 
 double steps(double levels) { return std::log2(std::max(levels, 1.0) + 1); }
 
@@ -25,12 +28,16 @@ double levels_at_once_seconds(const LevelsShape& shape, int threads) {
     const double search = shape.dims == 1 ? kStepRow : steps(shape.levels) * kStepRow;
     return kStart + shape.rows * (shape.dims * kSortRow / threads + search);
   }
+  if (shape.dims == 3) {
+    return kStart + shape.rows * (shape.dims * kSortRow / threads + (1 + steps(shape.levels)) * kStepStaircase);
+  }
   const double look = kLookLevel + kLookRowKey * shape.dims * shape.level_rows;
   return kStart + shape.rows * (kInsertRow + steps(shape.levels) * look) / threads;
 }
 
-double least_level_seconds(double rows, double dims, int threads) {
-  return kPeelStart + rows * dims * kPeelRowKey / threads;
+double least_level_seconds(const LevelsShape& shape, int threads) {
+  const double pairs = shape.dims == 3 ? shape.level_rows * kPeelPair : 0;
+  return kPeelStart + shape.rows * std::max(shape.dims * kPeelRowKey, pairs) / threads;
 }
 
 }  // namespace skyrank::planner

@@ -113,14 +113,16 @@ TEST(Levels, ChainOfManyRows) {
 // One level of many rows, in which every row is compared with all others.
 TEST(Levels, OneLevelOfManyRows) {
   const std::size_t n = 20'000;
-  std::vector<Values> columns = columns_of(Shape::uniform, n, 3, 9);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t c = 0; c < 2; ++c) columns[c][i] %= 1 << 20;
-    columns[2][i] = (1 << 22) - columns[0][i] - columns[1][i];
+  for (const std::size_t d : {3u, 4u}) {
+    std::vector<Values> columns = columns_of(Shape::uniform, n, d, 9);
+    for (std::size_t i = 0; i < n; ++i) {
+      columns[d - 1][i] = 1 << 24;
+      for (std::size_t c = 0; c + 1 < d; ++c) columns[d - 1][i] -= columns[c][i] %= 1 << 20;
+    }
+    const tests::SkylineCase test(n, columns, KeyWidth::bytes4);
+    const LevelsSolution found = solve({.n = n, .keys = test.problem().keys});
+    EXPECT_TRUE(std::ranges::all_of(found.levels, [](std::int32_t level) { return level == 0; }));
   }
-  const tests::SkylineCase test(n, columns, KeyWidth::bytes4);
-  const LevelsSolution found = solve({.n = n, .keys = test.problem().keys});
-  EXPECT_TRUE(std::ranges::all_of(found.levels, [](std::int32_t level) { return level == 0; }));
 }
 
 // A row of height h is h rows, each of which dominates the next.

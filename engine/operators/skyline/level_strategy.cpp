@@ -7,7 +7,8 @@
 namespace skyrank::exec {
 
 void LevelStrategy::took_level(double rows, double level_rows, double seconds) {
-  last_seconds_ = std::max(seconds, planner::least_level_seconds(rows, dims_, threads_));
+  last_seconds_ = std::max(
+      seconds, planner::least_level_seconds({.rows = rows, .dims = dims_, .level_rows = level_rows}, threads_));
   last_rows_ = std::max(level_rows, 1.0);
   spent_ += last_seconds_;
 }

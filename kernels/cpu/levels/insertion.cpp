@@ -8,9 +8,10 @@
 #include "kernels/cpu/levels/level_rows.hpp"
 #include "kernels/cpu/levels/levels.hpp"
 #include "kernels/cpu/levels/points.hpp"
+#include "kernels/cpu/levels/sorted_points.hpp"
 #include "kernels/cpu/levels/sorted_rows.hpp"
 
-// Levels by three keys or more: efficient non-dominated sort with binary search and a tree for each level.
+// Levels by four keys or more: efficient non-dominated sort with binary search and a tree for each level.
 //
 // Rows go by in lexicographic order and into the first level that has no row that dominates them, found by binary
 // search: a row that a level dominates is dominated by all levels before it. Equal rows go as one, so that "nowhere
@@ -168,96 +169,6 @@ HWY_EXPORT(settle);
 
 namespace {
 
-/// Different rows in lexicographic order; place i of the sorted rows is a row like point point_of[i].
-struct SortedPoints {
-  Points points;
-  Scratch<PackedRow> rows;
-  Vector<std::uint32_t> point_of;
-  Vector<std::int32_t> heights;  ///< heights of the points
-};
-
-/// Codes of one column, row by row: keys of 4 bytes as they are, those of 8 bytes as ranks.
-template <class Key>
-void fill_codes(const Key* keys, std::size_t code, Points& rows, const Context& context) {
-  const std::size_t n = rows.size();
-  if constexpr (sizeof(Key) == 4) {
-    parallel_for(n, kSortGrain, [&](std::size_t begin, std::size_t end) {
-      constexpr Key kSign = Key{1} << 31;
-      for (std::size_t row = begin; row < end; ++row) rows[row][code] = static_cast<std::int32_t>(keys[row] ^ kSign);
-    });
-  } else {
-    Scratch<PackedRow> order = all_rows(n);
-    sort_by_column(keys, order, context);
-    std::int32_t rank = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (i > 0 && keys[row_of(order[i - 1])] != keys[row_of(order[i])]) ++rank;
-      rows[row_of(order[i])][code] = rank;
-    }
-  }
-}
-
-template <class Key>
-Points codes_of(const LevelsProblem& problem, const Context& context) {
-  Points rows(problem.n, problem.keys.size());
-  for (std::size_t c = 0; c < problem.keys.size(); ++c) {
-    context.check();
-    fill_codes(problem.keys[c].as<Key>(), c, rows, context);
-  }
-  return rows;
-}
-
-/// Rows in lexicographic order of their codes.
-Scratch<PackedRow> in_order(const Points& codes, const Context& context) {
-  const std::size_t n = codes.size();
-  const std::size_t d = codes.dims();
-  Scratch<PackedRow> rows(n);
-  parallel_for(n, kSortGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t row = begin; row < end; ++row) {
-      const std::uint32_t bits = static_cast<std::uint32_t>(codes[row][0]) ^ (std::uint32_t{1} << 31);
-      rows[row] = std::uint64_t{bits} << 32 | row;
-    }
-  });
-  topk::RadixSort<PackedRow>::sort(rows, 32, context);
-  const auto before = [&](PackedRow a, PackedRow b) {
-    const std::int32_t* const x = codes[row_of(a)];
-    const std::int32_t* const y = codes[row_of(b)];
-    const auto [p, q] = std::mismatch(x + 1, x + d, y + 1);
-    return p == x + d ? a < b : *p < *q;
-  };
-  for (std::size_t begin = 0; begin < n;) {
-    std::size_t end = begin + 1;
-    while (end < n && rows[end] >> 32 == rows[begin] >> 32) ++end;
-    if (end - begin > 1) {
-      parallel_sort(rows.begin() + static_cast<std::ptrdiff_t>(begin), rows.begin() + static_cast<std::ptrdiff_t>(end),
-                    before, context);
-    }
-    begin = end;
-  }
-  return rows;
-}
-
-SortedPoints sorted_points(const LevelsProblem& problem, const Context& context) {
-  const std::size_t n = problem.n;
-  const std::size_t d = problem.keys.size();
-  const Points codes = problem.keys[0].width == KeyWidth::bytes8 ? codes_of<std::uint64_t>(problem, context)
-                                                                 : codes_of<std::uint32_t>(problem, context);
-  SortedPoints sorted{Points(n, d), in_order(codes, context), Vector<std::uint32_t>(n), {}};
-  std::size_t points = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t row = row_of(sorted.rows[i]);
-    const std::int32_t* const keys = codes[row];
-    const bool is_new = points == 0 || !std::equal(keys, keys + d, sorted.points[points - 1]);
-    if (is_new) {
-      std::copy_n(keys, d, sorted.points[points++]);
-      sorted.heights.push_back(1);
-    }
-    sorted.heights.back() = std::max(sorted.heights.back(), height_of(problem, row));
-    sorted.point_of[i] = static_cast<std::uint32_t>(points - 1);
-  }
-  sorted.points.truncate(points);
-  return sorted;
-}
-
 /// The levels of the points, block by block.
 Vector<std::int32_t> levels_of(const SortedPoints& sorted, std::int32_t max_levels, std::uint64_t& tests,
                                const Context& context) {
@@ -296,14 +207,10 @@ Vector<std::int32_t> levels_of(const SortedPoints& sorted, std::int32_t max_leve
 
 LevelsSolution insertion(const LevelsProblem& problem, const Context& context) {
   const SortedPoints sorted = sorted_points(problem, context);
-  LevelsSolution solution{Vector<std::int32_t>(problem.n), {}};
-  const Vector<std::int32_t> found = levels_of(sorted, problem.max_levels, solution.work.dominance_tests, context);
-  parallel_for(problem.n, kSortGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      solution.levels[row_of(sorted.rows[i])] = std::min(found[sorted.point_of[i]], problem.max_levels);
-    }
-  });
-  if (!context.count_work) solution.work = {};
+  std::uint64_t tests = 0;
+  const Vector<std::int32_t> found = levels_of(sorted, problem.max_levels, tests, context);
+  LevelsSolution solution{levels_of_rows(sorted, found, problem.max_levels), {}};
+  if (context.count_work) solution.work.dominance_tests = tests;
   return solution;
 }
 

@@ -7,13 +7,18 @@ LevelsSolution find_levels(const LevelsProblem& problem, const Context& context)
   switch (problem.keys.size()) {
     case 1: return levels::dense_ranks(problem, context);
     case 2: return levels::sweep(problem, context);
+    case 3: return levels::staircases(problem, context);
     default: return levels::insertion(problem, context);
   }
 }
 
 std::string_view levels_algorithm(std::size_t d) {
-  if (d == 1) return "dense-ranks";
-  return d == 2 ? "sweep" : "insertion";
+  switch (d) {
+    case 1: return "dense-ranks";
+    case 2: return "sweep";
+    case 3: return "staircases";
+    default: return "insertion";
+  }
 }
 
 }  // namespace skyrank::kernels

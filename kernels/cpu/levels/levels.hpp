@@ -40,6 +40,7 @@ namespace levels {
 /// The algorithms; each file says how it works and what it costs.
 LevelsSolution dense_ranks(const LevelsProblem& problem, const Context& context);  ///< one key
 LevelsSolution sweep(const LevelsProblem& problem, const Context& context);        ///< two keys
+LevelsSolution staircases(const LevelsProblem& problem, const Context& context);   ///< three keys
 LevelsSolution insertion(const LevelsProblem& problem, const Context& context);    ///< three keys or more
 
 }  // namespace levels

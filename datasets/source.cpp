@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "datasets/files.hpp"
-#include "datasets/generate.hpp"
+#include "datasets/generate/generate.hpp"
 
 namespace skyrank::datasets {
 namespace {

@@ -1,4 +1,4 @@
-#include "datasets/generate.hpp"
+#include "datasets/generate/generate.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,9 @@
 #include <random>
 #include <set>
 #include <stop_token>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/build.hpp"
 
@@ -450,10 +452,104 @@ TEST(Generate, EndsSoonAfterAStop) {
   EXPECT_THROW(generate({"anticorrelated", 3'000'000, 16, 1}, 1, {}, source.get_token()), CancelledError);
 }
 
+// ------------------------------------------------------------------------------------------------------------- tweets
+
+Table tweets(std::int64_t rows, const std::string& name = "tweets", std::uint64_t seed = 1, int threads = 0) {
+  return generate({name, rows, 1, seed}, threads);
+}
+
+template <class T>
+std::vector<T> values(const Table& table, const char* column) {
+  const ColumnData& data = table.column(column).data();
+  const auto* const first = static_cast<const T*>(data.values);
+  return {first, first + data.length};
+}
+
+std::size_t distinct(std::vector<std::int64_t> all) {
+  std::ranges::sort(all);
+  return all.size() - std::ranges::unique(all).size();
+}
+
+TEST(GenerateTweets, AreTheSameForAnyNumberOfThreads) {
+  for (const char* name : {"tweets", "tweets-shuffled"}) {
+    const Table one = tweets(10'000, name, 5, 1);
+    for (const int threads : {2, 16}) {
+      const Table many = tweets(10'000, name, 5, threads);
+      for (const char* column : {"id", "uid", "tweet_time"}) {
+        EXPECT_EQ(values<std::int64_t>(one, column), values<std::int64_t>(many, column));
+      }
+      for (const char* column : {"retweet_count", "likes_count"}) {
+        EXPECT_EQ(values<std::int32_t>(one, column), values<std::int32_t>(many, column));
+      }
+      EXPECT_EQ(values<std::int8_t>(one, "lang"), values<std::int8_t>(many, "lang"));
+    }
+    EXPECT_NE(values<std::int64_t>(one, "uid"), values<std::int64_t>(tweets(10'000, name, 6), "uid"));
+  }
+}
+
+TEST(GenerateTweets, AreOfMayInTheOrderOfTimeOrInNone) {
+  const auto times = values<std::int64_t>(tweets(100'000), "tweet_time");
+  EXPECT_TRUE(std::ranges::is_sorted(times));
+  for (const std::int64_t end : {times.front(), times.back()}) {
+    EXPECT_GE(end, 1'493'596'800);
+    EXPECT_LT(end, 1'493'596'800 + 31 * 86'400);
+  }
+  const auto ids = values<std::int64_t>(tweets(100'000), "id");
+  EXPECT_TRUE(std::ranges::is_sorted(ids));
+  EXPECT_EQ(distinct(ids), ids.size());
+  EXPECT_EQ(((ids.back() >> 22) + 1'288'834'974'657) / 1000, times.back());
+  const auto shuffled = values<std::int64_t>(tweets(100'000, "tweets-shuffled"), "tweet_time");
+  EXPECT_FALSE(std::ranges::is_sorted(shuffled.begin(), shuffled.begin() + 100));
+}
+
+// 10^6 draws of the law in tweets.hpp: sum over users of 1 - (1 - p)^n is 545,222 by numerical integration.
+TEST(GenerateTweets, UsersFollowTheLaw) {
+  const auto users = values<std::int64_t>(tweets(1'000'000, "tweets-shuffled"), "uid");
+  EXPECT_NEAR(static_cast<double>(distinct(users)), 545'222, 4000);
+  const auto first = static_cast<double>(std::ranges::count(users, 0));
+  const auto second = static_cast<double>(std::ranges::count(users, 1));
+  EXPECT_NEAR(first / second, std::exp2(0.9635), 0.05);
+  EXPECT_NEAR(first, 34'206, 800);
+}
+
+TEST(GenerateTweets, CountsHaveHeavyTailsAndGoTogether) {
+  const Table table = tweets(1'000'000);
+  const auto retweets = values<std::int32_t>(table, "retweet_count");
+  const auto likes = values<std::int32_t>(table, "likes_count");
+  // P(exp(2.2 a - 1.5) < 1) = P(a < 0.6818) = 0.7523; P(b < 0.3182) = 0.6248.
+  EXPECT_NEAR(static_cast<double>(std::ranges::count(retweets, 0)), 752'300, 2500);
+  EXPECT_NEAR(static_cast<double>(std::ranges::count(likes, 0)), 624'800, 2500);
+  EXPECT_GT(std::ranges::max(retweets), 2000);
+  std::int64_t liked = 0;
+  std::int64_t retweeted = 0;
+  for (std::size_t i = 0; i < retweets.size(); ++i) {
+    retweeted += retweets[i] > 100 ? 1 : 0;
+    liked += retweets[i] > 100 && likes[i] > 20 ? 1 : 0;
+  }
+  EXPECT_GT(static_cast<double>(liked), 0.95 * static_cast<double>(retweeted));
+}
+
+TEST(GenerateTweets, LanguagesHaveTheirShares) {
+  const Table table = tweets(100'000);
+  int english_and_spanish = 0;
+  for (std::int64_t row = 0; row < table.num_rows(); ++row) {
+    const auto language = table.column("lang").data().string_at(row);
+    english_and_spanish += language == "en" || language == "es" ? 1 : 0;
+  }
+  EXPECT_NEAR(english_and_spanish, 80'000, 600);
+}
+
+TEST(GenerateTweets, MayBeEmptyAndTakeNoDims) {
+  EXPECT_EQ(tweets(0).num_rows(), 0);
+  EXPECT_EQ(tweets(1).num_columns(), 6);
+  EXPECT_THROW(generate({"tweets", 5, 2, 1}), QueryError);
+}
+
 TEST(Generate, NamesAreDistinct) {
   std::set<std::string_view> names;
   for (const Distribution& distribution : distributions()) EXPECT_TRUE(names.insert(distribution.name).second);
-  EXPECT_EQ(names.size(), 12U);
+  for (const Distribution& table : tables_with_own_columns()) EXPECT_TRUE(names.insert(table.name).second);
+  EXPECT_EQ(names.size(), 14U);
 }
 
 }  // namespace

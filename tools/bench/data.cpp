@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "datasets/generate.hpp"
+#include "datasets/generate/generate.hpp"
 #include "kernels/common/keys.hpp"
 
 namespace skyrank::bench {

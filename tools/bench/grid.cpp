@@ -10,7 +10,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "datasets/generate.hpp"
+#include "datasets/generate/generate.hpp"
 #include "engine/query/yaml_read.hpp"
 #include "kernels/registry.hpp"
 

@@ -1,8 +1,9 @@
-#include "datasets/generate.hpp"
+#include "datasets/generate/generate.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "datasets/writer.hpp"
 #include "tools/skyrank/commands.hpp"
@@ -13,11 +14,17 @@ namespace skyrank::tools {
 namespace {
 
 void list_distributions(Console& console) {
+  const std::span<const datasets::Distribution> lists[] = {datasets::distributions(),
+                                                           datasets::tables_with_own_columns()};
   std::size_t width = 0;
-  for (const auto& distribution : datasets::distributions()) width = std::max(width, distribution.name.size());
+  for (const auto& list : lists) {
+    for (const auto& entry : list) width = std::max(width, entry.name.size());
+  }
   const std::string indentation(width + 2, ' ');
-  for (const auto& distribution : datasets::distributions()) {
-    console.print(fmt::format("{:<{}}  {}\n", distribution.name, width, wrapped(distribution.summary, indentation)));
+  for (const auto& list : lists) {
+    for (const auto& entry : list) {
+      console.print(fmt::format("{:<{}}  {}\n", entry.name, width, wrapped(entry.summary, indentation)));
+    }
   }
   console.flush();
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "datasets/generate.hpp"
+#include "datasets/generate/generate.hpp"
 #include "tools/bench/data.hpp"
 
 namespace skyrank::bench {

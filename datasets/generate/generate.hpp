@@ -18,6 +18,10 @@ struct Distribution {
 /// Returns the distributions that `generate` knows.
 std::span<const Distribution> distributions();
 
+/// Returns the tables that `generate` knows besides, which have columns of their own instead of `spec.dims` equal ones
+/// (tweets.hpp).
+std::span<const Distribution> tables_with_own_columns();
+
 /// Makes a table of `spec.rows` rows (0 or more) and `spec.dims` columns c0, c1, ... (1 to 64). A row depends on the
 /// distribution, dims, seed and its own number alone (for increasing, decreasing and bucket-killer also on the number
 /// of rows), not on `threads` (0: all cores the process may use): a longer table begins with the rows of a shorter one.
@@ -49,8 +53,9 @@ std::span<const Distribution> distributions();
 /// Random numbers: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014), one
 /// stream a row, its state the mixed hash of seed and row. The 12 draws within N have 16 bits each.
 ///
-/// BindError with the nearest name for an unknown distribution, QueryError for rows or dims out of range (both at
-/// `where`), ResourceError when there is not enough memory, CancelledError soon after a stop is requested.
+/// BindError with the nearest name for an unknown distribution, QueryError for rows or dims out of range, or dims for a
+/// table that has columns of its own (all at `where`), ResourceError when there is not enough memory, CancelledError
+/// soon after a stop is requested.
 Table generate(const GeneratorSpec& spec, int threads = 0, const Location& where = {},
                const std::stop_token& stop = {});
 

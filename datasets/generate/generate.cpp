@@ -1,4 +1,4 @@
-#include "datasets/generate.hpp"
+#include "datasets/generate/generate.hpp"
 
 #include <tbb/blocked_range.h>
 #include <tbb/info.h>
@@ -11,9 +11,12 @@
 #include <cmath>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "datasets/generate/random.hpp"
+#include "datasets/generate/tweets.hpp"
 #include "engine/text.hpp"
 #include "engine/threads.hpp"
 
@@ -22,94 +25,6 @@ namespace {
 
 constexpr int kMaxDims = 64;
 constexpr std::int64_t kBlockRows = 2048;
-
-// ----------------------------------------------------------------------------------------------------- random numbers
-
-constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // SplitMix64's increment
-
-constexpr std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
-
-/// The random words of one row.
-class Stream {
- public:
-  Stream(std::uint64_t seed, std::int64_t row)
-      : state_(mix(mix(seed + kGolden) + static_cast<std::uint64_t>(row) * kGolden)) {}
-
-  std::uint64_t next() { return mix(state_ += kGolden); }
-  /// The word that `next` gives after `index` calls on a new stream.
-  std::uint64_t at(int index) const { return mix(state_ + (static_cast<std::uint64_t>(index) + 1) * kGolden); }
-
- private:
-  std::uint64_t state_;
-};
-
-/// U(0, 1), 53 bits.
-double unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
-
-/// U(0, 1), 24 bits: below 1 also as a float.
-float unit_float(std::uint64_t word) { return static_cast<float>(word >> 40) * 0x1p-24F; }
-
-/// P(12) of the header: three words hold twelve draws of 16 bits, which are added side by side.
-double mean_of_twelve(Stream& stream) {
-  constexpr std::uint64_t kEven = 0x0000FFFF0000FFFF;
-  std::uint64_t sums = 0;
-  for (int i = 0; i < 3; ++i) {
-    const std::uint64_t word = stream.next();
-    sums += (word & kEven) + ((word >> 16) & kEven);
-  }
-  const std::uint64_t sum = (sums & 0xFFFFFFFF) + (sums >> 32);
-  // A draw stands for the middle of its 2^-16 wide interval.
-  return (static_cast<double>(sum) + 6.0) * (1.0 / (12.0 * 65536.0));
-}
-
-/// P(count).
-double mean_of(Stream& stream, int count) {
-  double sum = 0;
-  for (int i = 0; i < count; ++i) sum += unit(stream.next());
-  return sum / count;
-}
-
-/// N(center, radius).
-double bell(Stream& stream, double center, double radius) { return center + radius * (2 * mean_of_twelve(stream) - 1); }
-
-/// Draws the integer `first + i` with a probability proportional to weights[i], by the cutpoint method: Chen, Asau, "On
-/// Generating Random Variates from an Empirical Distribution", AIIE Transactions 6, 1974.
-class DiscreteSampler {
- public:
-  DiscreteSampler(std::uint32_t first, const std::vector<double>& weights) : first_(first), ends_(weights.size()) {
-    double total = 0;
-    for (const double weight : weights) total += weight;
-    double sum = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      sum += weights[i];
-      ends_[i] = sum / total;
-    }
-    ends_.back() = 1;
-    std::uint32_t index = 0;
-    for (std::size_t cut = 0; cut < cutpoints_.size(); ++cut) {
-      while (ends_[index] <= static_cast<double>(cut) / kCuts) ++index;
-      cutpoints_[cut] = index;
-    }
-  }
-
-  std::uint32_t operator()(std::uint64_t word) const {
-    const double u = unit(word);
-    std::uint32_t index = cutpoints_[static_cast<std::size_t>(u * kCuts)];
-    while (ends_[index] <= u) ++index;
-    return first_ + index;
-  }
-
- private:
-  static constexpr std::size_t kCuts = 65536;
-
-  std::uint32_t first_;
-  std::vector<double> ends_;  // of the intervals of U(0, 1) that stand for each integer
-  std::vector<std::uint32_t> cutpoints_ = std::vector<std::uint32_t>(kCuts);
-};
 
 // ------------------------------------------------------------------------------------------------------ distributions
 
@@ -321,12 +236,34 @@ constexpr std::array<Recipe, kDistributions.size()> kRecipes = {{
 
 // ----------------------------------------------------------------------------------------------------------- the table
 
+/// A table with columns of its own.
+struct OwnTable {
+  Distribution description;
+  TweetOrder order;
+};
+
+constexpr std::array kOwnTables = {
+    OwnTable{{"tweets", "table: tweets of May 2017 by time, columns of their own (id, uid, tweet_time, ...)"},
+             TweetOrder::time},
+    OwnTable{{"tweets-shuffled", "table: the same in no order"}, TweetOrder::shuffled},
+};
+
+constexpr std::array kOwnTableNames = {kOwnTables[0].description, kOwnTables[1].description};
+static_assert(kOwnTableNames.size() == kOwnTables.size());
+
+const OwnTable* find_own_table(const std::string& name) {
+  const auto* const found =
+      std::ranges::find(kOwnTables, name, [](const OwnTable& table) { return table.description.name; });
+  return found == kOwnTables.end() ? nullptr : found;
+}
+
 const Recipe& find_recipe(const std::string& name, const Location& where) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < kDistributions.size(); ++i) {
     if (kDistributions[i].name == name) return kRecipes[i];
     names.emplace_back(kDistributions[i].name);
   }
+  for (const Distribution& table : kOwnTableNames) names.emplace_back(table.name);
   throw BindError("there is no distribution '" + name + "'" + query::did_you_mean(name, names), where);
 }
 
@@ -359,13 +296,19 @@ Column make_column(int index, Type type, std::int64_t rows, std::shared_ptr<void
   return {"c" + std::to_string(index), std::move(data)};
 }
 
-}  // namespace
+/// Runs f with as many threads as help.
+template <class F>
+void in_arena(std::int64_t rows, int threads, const F& f) {
+  // More threads than cores would change nothing but the time.
+  const int cores = tbb::info::default_concurrency();
+  const int wanted = threads > 0 ? std::min(threads, cores) : cores;
+  const WorkerThreads workers(rows > kBlockRows ? wanted : 1);
+  tbb::task_arena arena(workers.count());
+  arena.execute(f);
+}
 
-std::span<const Distribution> distributions() { return kDistributions; }
-
-Table generate(const GeneratorSpec& spec, int threads, const Location& where, const std::stop_token& stop) {
-  const Recipe& recipe = find_recipe(spec.distribution, where);
-  check_ranges(spec, where);
+Table generate_columns(const GeneratorSpec& spec, const Recipe& recipe, const Location& where,
+                       const std::stop_token& stop) {
   Draft draft{.rows = spec.rows, .dims = spec.dims, .seed = spec.seed};
   std::vector<Column> columns;
   for (int i = 0; i < spec.dims; ++i) {
@@ -373,18 +316,32 @@ Table generate(const GeneratorSpec& spec, int threads, const Location& where, co
     draft.columns[static_cast<std::size_t>(i)] = memory.get();
     columns.push_back(make_column(i, recipe.type, spec.rows, std::move(memory)));
   }
-  // More threads than cores would change nothing but the time.
-  const int cores = tbb::info::default_concurrency();
-  const int wanted = threads > 0 ? std::min(threads, cores) : cores;
-  const WorkerThreads workers(spec.rows > kBlockRows ? wanted : 1);
-  tbb::task_arena arena(workers.count());
-  arena.execute([&] {
-    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, spec.rows, kBlockRows), [&](const auto& block) {
-      if (stop.stop_requested()) throw CancelledError("generating was cancelled", where);
-      recipe.fill(draft, block.begin(), block.end());
-    });
+  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, spec.rows, kBlockRows), [&](const auto& block) {
+    if (stop.stop_requested()) throw CancelledError("generating was cancelled", where);
+    recipe.fill(draft, block.begin(), block.end());
   });
   return Table(std::move(columns));
+}
+
+}  // namespace
+
+std::span<const Distribution> distributions() { return kDistributions; }
+
+std::span<const Distribution> tables_with_own_columns() { return kOwnTableNames; }
+
+Table generate(const GeneratorSpec& spec, int threads, const Location& where, const std::stop_token& stop) {
+  const OwnTable* const own = find_own_table(spec.distribution);
+  const Recipe* const recipe = own == nullptr ? &find_recipe(spec.distribution, where) : nullptr;
+  check_ranges(spec, where);
+  if (own != nullptr && spec.dims != 1) {
+    throw QueryError("'" + spec.distribution + "' has columns of its own; leave dims out", where);
+  }
+  std::optional<Table> table;
+  in_arena(spec.rows, threads, [&] {
+    table = own == nullptr ? generate_columns(spec, *recipe, where, stop)
+                           : generate_tweets(spec.rows, own->order, spec.seed, stop);
+  });
+  return *std::move(table);
 }
 
 }  // namespace skyrank::datasets

@@ -26,7 +26,7 @@ struct EngineState {
   /// Throws as the constructor of Engine.
   explicit EngineState(const EngineOptions& engine_options);
 
-  /// Binds and plans a query: bind -> logical plan -> physical plan, whose kernels still have to get their paths.
+  /// Binds and plans a query, for `explain` and for `run` alike: bind -> logical plan -> physical plan.
   PhysicalPlan plan(const Query& query, const Table& table, const RunOptions& run = {}) const;
 
   /// Bytes of the GPU's memory for keys: a quarter, as long as keys are kept at all.

@@ -1,5 +1,6 @@
 #include "engine/executor/executor.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,10 +27,9 @@ void share_keys(Execution& execution, const Table& input, KeyCache& shared) {
   execution.share = KeyShare(shared, {KeptAccess::samples(input)->table(), rows});
 }
 
-Result execute(Execution& execution, const Table& input) {
-  if (execution.plan.fused) return rank_fused(execution, input);
-  if (auto result = rank_scanned(execution, input)) return std::move(*result);
-  if (auto result = rank_skyline_prefix(execution, input)) return std::move(*result);
+namespace {
+
+Result run_stages(Execution& execution, const Table& input) {
   RowSet rows = filter_rows(execution, input);
   const SourceTable source = group_rows(execution, input, rows);
   rows = apply_missing_rules(execution, source, std::move(rows));
@@ -37,6 +37,29 @@ Result execute(Execution& execution, const Table& input) {
   const Candidates candidates =
       filter_last(execution, source, prefer(execution, source, std::move(rows), std::move(segments)));
   return gather(execution, source, candidates, rank(execution, source, candidates));
+}
+
+/// Returns nothing where the guess behind a strategy turns out wrong.
+std::optional<Result> run(Execution& execution, const Table& input, Strategy strategy) {
+  switch (strategy) {
+    case Strategy::fused_ranking: return rank_fused(execution, input);
+    case Strategy::device_scan: return rank_scanned(execution, input);
+    case Strategy::skyline_prefix: return rank_skyline_prefix(execution, input);
+    case Strategy::stages: break;
+  }
+  return run_stages(execution, input);
+}
+
+}  // namespace
+
+Result execute(Execution& execution, const Table& input) {
+  const PhysicalPlan& plan = execution.plan;
+  std::optional<Result> result = run(execution, input, plan.strategy);
+  if (!result) {
+    execution.record.fell_back = true;
+    result = run(execution, input, plan.fallback.value());
+  }
+  return std::move(*result);
 }
 
 void note_sharing(Execution& execution) {

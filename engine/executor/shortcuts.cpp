@@ -15,9 +15,9 @@
 
 namespace skyrank::exec {
 
-Result rank_fused(Execution& execution, const Table& input) {
+std::optional<Result> rank_fused(Execution& execution, const Table& input) {
   const Operators& operators = execution.plan.operators;
-  const auto path = planner::choose(*execution.plan.fused, execution.plan.constraints,
+  const auto path = planner::choose(*execution.plan.selection, execution.plan.constraints,
                                     with_memory_left(execution.plan.machine), execution.plan.sample.ranking);
   execution.record.of(operators.scan).rows = input.num_rows();
   Report report;
@@ -73,11 +73,8 @@ Vector<RowId> rank_after_scan(Execution& execution, const kernels::ColumnScan& s
 std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
   const query::BoundQuery& query = execution.query();
   const std::int64_t n = input.num_rows();
-  if (!execution.device_state || n == 0) return std::nullopt;
   RuleLog& rules = execution.record.rules;
-  if (!rules.rules().has(Rule::device_scan)) return std::nullopt;
   rules.left_out(Rule::device_scan, "the query is more than what a scan of columns can do");
-  if (!FusedKeys::fits(query, input)) return std::nullopt;
   const Operators& operators = execution.plan.operators;
   execution.record.of(operators.scan).rows = n;
   const auto scan = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
@@ -99,15 +96,14 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
 
 std::optional<Result> rank_skyline_prefix(Execution& execution, const Table& input) {
   const PhysicalPlan& plan = execution.plan;
-  if (!plan.skyline_prefix) return std::nullopt;
   const Operators& operators = plan.operators;
   execution.record.of(operators.scan).rows = input.num_rows();
-  const auto path = planner::choose(*plan.skyline_prefix, plan.constraints, with_memory_left(plan.machine),
+  const auto path = planner::choose(*plan.selection, plan.constraints, with_memory_left(plan.machine),
                                     skyline_prefix_statistics(plan));
   Report report;
   auto found = timed(execution, execution.timing.compute_ms, *operators.skyline_prefix, [&] {
-    return find_skyline_prefix(execution.query(), input, *plan.skyline_prefix, path, fused_options(plan),
-                               execution.context, report);
+    return find_skyline_prefix(execution.query(), input, *plan.selection, path, fused_options(plan), execution.context,
+                               report);
   });
   execution.record.of(*operators.skyline_prefix).path = describe_path(path);
   book(execution, *operators.skyline_prefix, report);
@@ -115,7 +111,7 @@ std::optional<Result> rank_skyline_prefix(Execution& execution, const Table& inp
     const bool all = found->all;
     const std::size_t count = found->rows.size();
     execution.record.of(*operators.skyline_prefix).rows = static_cast<std::int64_t>(count);
-    const auto known = std::exchange(execution.context.preference, skyline_of_prefix(plan));
+    const auto known = std::exchange(execution.context.preference, skyline_of_prefix(plan, *plan.selection));
     const auto share = std::exchange(execution.share, {});
     const SourceTable source{input, {}, false};
     const auto n = static_cast<std::int64_t>(count);
@@ -131,7 +127,6 @@ std::optional<Result> rank_skyline_prefix(Execution& execution, const Table& inp
   } else {
     execution.record.rules.left_out(Rule::skyline_top_k, "in vain: contenders have infinite, NaN or NULL scores");
   }
-  execution.record.fell_back = true;
   return std::nullopt;
 }
 

@@ -10,8 +10,8 @@
 // Strategies that answer a query without all of its stages.
 namespace skyrank::exec {
 
-/// Returns the best rows of a table by a ranking that takes the filter and the making of keys in. The plan is fused.
-Result rank_fused(Execution& execution, const Table& input);
+/// Returns the best rows of a table by a ranking that takes the filter and the making of keys in. Always answers.
+std::optional<Result> rank_fused(Execution& execution, const Table& input);
 
 /// Returns the best rows of a table by a ranking that scans the columns on the device, filter and all; nothing where
 /// the query is no such scan.

@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "engine/plan/layout.hpp"
+#include "engine/plan/paths.hpp"
 #include "engine/plan/rules/device_columns.hpp"
 #include "engine/plan/rules/device_keys.hpp"
 #include "engine/plan/rules/device_rows.hpp"
+#include "engine/plan/rules/device_scan.hpp"
 #include "engine/plan/rules/filter_last.hpp"
 #include "engine/plan/rules/fusion.hpp"
 #include "engine/plan/rules/packed_ranking.hpp"
@@ -23,6 +25,7 @@ using Rewrite = void (*)(PhysicalPlan&, const Table&);
 constexpr Rewrite kRewrites[] = {
     make_keys_on_device,    // device-keys
     share_device_columns,   // device-columns
+    try_device_scan,        // device-scan
     fuse_ranking,           // fusion, late-filter, zone-maps, weighted-sum, raw-floats
     keep_rows_on_device,    // device-rows
     select_before_skyline,  // skyline-top-k
@@ -35,13 +38,18 @@ constexpr Rewrite kRewrites[] = {
 PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
                        const planner::Constraints& constraints, const planner::Machine& machine, const Rules& rules,
                        int sharers) {
-  PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}, 1, false, std::nullopt};
+  PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}};
   plan.rules = RuleLog(rules);
   if (rules.has(Rule::device_columns) && machine.cuda) plan.sharers = sharers;
   if (plan.query.preference) plan.preference = plan_preference(*plan.query.preference);
   look_at_sample(plan, table);
   lay_out_operators(plan, table, table_name);
   for (const Rewrite rewrite : kRewrites) rewrite(plan, table);
+  try {
+    choose_paths(plan);
+  } catch (const planner::NoPath& none) {
+    plan.no_path = none;
+  }
   return plan;
 }
 

@@ -53,9 +53,9 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
 // Nothing is known of rows that are equal in the steps before.
 planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows) {
   return step_path(plan, s, rows,
-                   s > 0                 ? planner::Statistics{}
-                   : plan.skyline_prefix ? skyline_of_prefix(plan)
-                                         : plan.sample.preference);
+                   s > 0                                       ? planner::Statistics{}
+                   : plan.strategy == Strategy::skyline_prefix ? skyline_of_prefix(plan, *plan.selection)
+                                                               : plan.sample.preference);
 }
 
 double paths_taken(const Segments& segments) {
@@ -130,8 +130,8 @@ void choose_rank_path(PhysicalPlan& plan) {
 }  // namespace
 
 void choose_paths(PhysicalPlan& plan) {
-  if (plan.fused) {
-    const auto path = planner::choose(*plan.fused, plan.constraints, plan.machine, plan.sample.ranking);
+  if (plan.strategy == Strategy::fused_ranking) {
+    const auto path = planner::choose(*plan.selection, plan.constraints, plan.machine, plan.sample.ranking);
     plan.operators.order->path = describe_path(path);
     return;
   }

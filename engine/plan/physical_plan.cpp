@@ -53,8 +53,8 @@ FusedOptions fused_options(const PhysicalPlan& plan) {
 
 bool packs_ranking(const PhysicalPlan& plan) { return plan.rules.rules().has(Rule::packed_ranking); }
 
-planner::Statistics skyline_of_prefix(const PhysicalPlan& plan) {
-  const auto count = static_cast<double>(plan.skyline_prefix->k);
+planner::Statistics skyline_of_prefix(const PhysicalPlan& plan, const kernels::TopKShape& selection) {
+  const auto count = static_cast<double>(selection.k);
   planner::Statistics statistics;
   statistics.sample = plan.sample.preference.sample;
   statistics.growth = {

@@ -71,23 +71,32 @@ struct Operators {
   Operator gather;
 };
 
-/// A query made ready to run: what is left to choose are the paths of its kernels, once the sizes are known.
+/// The ways to execute a plan. A guess may turn out wrong at run time; the plan then names a fallback.
+enum class Strategy : std::uint8_t {
+  stages,          ///< all operators, one after the other; always possible
+  fused_ranking,   ///< the ranking filters and makes its keys in one pass over the columns
+  device_scan,     ///< a guess: one scan on the device filters and ranks, if it can read the columns as they are there
+  skyline_prefix,  ///< a guess: the first rows of the skyline are among the best rows of the ranking
+};
+
+/// A query made ready to run. A run chooses the paths of kernels again once it knows the exact sizes.
 struct PhysicalPlan {
   query::BoundQuery query;
   std::optional<PreferencePlan> preference;
   planner::Constraints constraints;
   planner::Machine machine;
   Operators operators;
-  double segments = 1;                      ///< estimated number of partitions
-  bool on_device = false;                   ///< filters and keys are of the device
-  std::optional<kernels::TopKShape> fused;  ///< the top-k problem that takes the filter and the keys in
-  TableSample sample = {};                  ///< findings of a sample of the table
-  std::optional<kernels::TopKShape> skyline_prefix =
-      {};  ///< the top-k problem among whose answer the skyline's best are
+  double segments = 1;     ///< estimated number of partitions
+  bool on_device = false;  ///< filters and keys are of the device
+  Strategy strategy = Strategy::stages;
+  std::optional<Strategy> fallback = {};             ///< answers if the strategy's guess is wrong; none: no guess
+  std::optional<kernels::TopKShape> selection = {};  ///< problem of the fused ranking or of the skyline's prefix
+  TableSample sample = {};                           ///< findings of a sample of the table
   RuleLog rules = RuleLog();
   bool rows_on_device = false;  ///< the skyline's rows stay on the device for what comes after it
   /// Queries that share the columns which this one brings to the device, itself among them; 0: it keeps none there.
   int sharers = 0;
+  std::optional<planner::NoPath> no_path = {};  ///< why no path fits the estimated sizes; the exact ones may have one
 };
 
 /// Returns a number of rows to plan for: a fraction of a row counts as one, but of an empty input none remain.
@@ -120,8 +129,9 @@ bool packs_ranking(const PhysicalPlan& plan);
 /// Returns what is known of the rows that the prefix of the skyline is looked for in.
 planner::Statistics skyline_prefix_statistics(const PhysicalPlan& plan);
 
-/// Returns what is assumed of the skyline of the selected rows: that most of the whole one's rows are in it.
-planner::Statistics skyline_of_prefix(const PhysicalPlan& plan);
+/// Returns what is assumed of the skyline of rows that a selection by the ranking leaves: that most of the whole one's
+/// rows are in it.
+planner::Statistics skyline_of_prefix(const PhysicalPlan& plan, const kernels::TopKShape& selection);
 
 /// Expressions that `nan` and `nulls` are about: all of the preference and the ranking but conditions of `where` terms,
 /// in which NULL means "not true".

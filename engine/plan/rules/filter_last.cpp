@@ -71,7 +71,7 @@ FilterLast price_filter_last(const PhysicalPlan& plan, const Table& table) {
 void filter_after_skyline(PhysicalPlan& plan, const Table& table) {
   Operators& operators = plan.operators;
   if (!plan.preference || !operators.filter || !plan.rules.rules().has(Rule::filter_last)) return;
-  if (plan.skyline_prefix) return plan.rules.left_out(Rule::filter_last, "it is fused");
+  if (plan.strategy == Strategy::skyline_prefix) return plan.rules.left_out(Rule::filter_last, "it is fused");
   if (const char* const why = why_filter_first(plan)) return plan.rules.left_out(Rule::filter_last, why);
   const auto all = static_cast<double>(table.num_rows());
   const double passing = operators.skyline_keys->estimate.rows;

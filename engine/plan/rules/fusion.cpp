@@ -49,7 +49,8 @@ void fuse_ranking(PhysicalPlan& plan, const Table& table) {
   }
   const kernels::TopKShape shape = fused_shape(plan.query, table);
   if (!better_fused(plan, shape)) return plan.rules.left_out(Rule::fusion, "making the keys first is cheaper");
-  plan.fused = shape;
+  plan.strategy = Strategy::fused_ranking;
+  plan.selection = shape;
   plan.rules.applied(Rule::fusion, "cheaper than making the keys first");
   note_use(plan.rules, FusedKeys(plan.query, table, fused_options(plan)).use_of(shape.k));
   Operators& operators = plan.operators;

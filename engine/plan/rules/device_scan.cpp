@@ -1,0 +1,17 @@
+#include "engine/plan/rules/device_scan.hpp"
+
+#include "engine/keys/fused_keys.hpp"
+
+namespace skyrank::exec {
+
+void try_device_scan(PhysicalPlan& plan, const Table& table) {
+  if (!plan.on_device || table.num_rows() == 0 || !plan.rules.rules().has(Rule::device_scan)) return;
+  if (!FusedKeys::fits(plan.query, table)) {
+    return plan.rules.left_out(Rule::device_scan, "the query is more than what a scan of columns can do");
+  }
+  plan.strategy = Strategy::device_scan;
+  plan.fallback = Strategy::stages;
+  plan.rules.applied(Rule::device_scan, "tried first; the operators run one by one where the columns do not allow it");
+}
+
+}  // namespace skyrank::exec

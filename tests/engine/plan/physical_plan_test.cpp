@@ -1,0 +1,202 @@
+#include "engine/plan/physical_plan.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include <skyrank/engine.hpp>
+
+#include "engine/plan/forced_path.hpp"
+#include "engine/plan/make_plan.hpp"
+#include "engine/plan/rules/device_scan.hpp"
+#include "engine/plan/rules/filter_last.hpp"
+#include "engine/plan/rules/fusion.hpp"
+#include "engine/plan/rules/skyline_top_k.hpp"
+#include "engine/plan/tree.hpp"
+#include "tests/engine/operator_test.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+/// Points near a plane, so that many are in the skyline of a, b and c.
+const Table& points() {
+  static const Table kPoints = [] {
+    constexpr int kRows = 100'000;
+    Random random(1);
+    std::vector<float> a;
+    std::vector<float> b;
+    std::vector<float> c;
+    std::vector<std::int32_t> group;
+    for (int i = 0; i < kRows; ++i) {
+      const auto x = static_cast<float>(random.below(1000)) / 1000;
+      const auto y = static_cast<float>(random.below(1000)) / 1000;
+      a.push_back(x);
+      b.push_back(y);
+      c.push_back(2 - x - y + static_cast<float>(random.below(100)) / 10'000);
+      group.push_back(static_cast<std::int32_t>(random.below(10)));
+    }
+    return Table({Column::own("a", std::move(a)), Column::own("b", std::move(b)), Column::own("c", std::move(c)),
+                  Column::own("g", std::move(group))});
+  }();
+  return kPoints;
+}
+
+Query from() { return Query::from("points"); }
+Query skyline() { return from().prefer({low("a"), low("b"), low("c")}); }
+
+PhysicalPlan planned(const Query& query, const Rules& rules = {}, const planner::Constraints& constraints = {}) {
+  return make_plan(query::bind(query, query::schema_of(points())), points(), "points", constraints, {.threads = 1},
+                   rules);
+}
+
+/// A plan that no rule has rewritten but those that sample and price may.
+PhysicalPlan unwritten(const Query& query) {
+  PhysicalPlan plan = planned(query, without({}, {"fusion", "skyline-top-k", "filter-last"}));
+  plan.rules = RuleLog(Rules());
+  return plan;
+}
+
+std::vector<std::string> names(const PhysicalPlan& plan, bool fell_back = false) {
+  std::vector<std::string> all;
+  for (const Operator* op : pipeline(plan, fell_back)) all.emplace_back(name_of(op->kind));
+  return all;
+}
+
+RuleOutcome outcome(const PhysicalPlan& plan, const std::string& rule) {
+  for (const RuleOutcome& found : plan.rules.outcomes()) {
+    if (found.rule == rule) return found;
+  }
+  return {};
+}
+
+TEST(PhysicalPlan, WithoutRulesAllOperatorsRunOneAfterTheOther) {
+  const PhysicalPlan plan = unwritten(skyline().where("g < 5").rank_by({low("a")}).limit(5));
+  EXPECT_EQ(plan.strategy, Strategy::stages);
+  EXPECT_FALSE(plan.fallback);
+  EXPECT_THAT(names(plan), ElementsAre("scan", "filter", "keys", "skyline", "keys", "top-k", "gather"));
+}
+
+TEST(PhysicalPlan, ItsPathsAreChosen) {
+  const PhysicalPlan plan = unwritten(skyline().rank_by({low("a")}).limit(5));
+  EXPECT_FALSE(plan.no_path);
+  ASSERT_TRUE(plan.operators.skyline.front().path);
+  ASSERT_TRUE(plan.operators.order->path);
+  EXPECT_FALSE(plan.operators.order->path->algorithm.empty());
+}
+
+TEST(PhysicalPlan, SaysWhyNoPathFits) {
+  const planner::Constraints on_gpu{kernels::Device::cuda, {}, {}};
+  const PhysicalPlan plan = planned(skyline(), {}, on_gpu);
+  ASSERT_TRUE(plan.no_path);
+  EXPECT_FALSE(plan.no_path->reason.empty());
+}
+
+TEST(FusionRule, TakesTheFilterAndTheKeysIntoTheRanking) {
+  PhysicalPlan plan = unwritten(from().where("b < 0.5").rank_by({low("a + c")}).limit(20).offset(2));
+  ASSERT_THAT(names(plan), ElementsAre("scan", "filter", "keys", "top-k", "gather"));
+  fuse_ranking(plan, points());
+  EXPECT_EQ(plan.strategy, Strategy::fused_ranking);
+  EXPECT_FALSE(plan.fallback) << "one pass always answers";
+  ASSERT_TRUE(plan.selection);
+  EXPECT_EQ(plan.selection->k, 22);
+  EXPECT_THAT(names(plan), ElementsAre("scan", "top-k", "gather"));
+  EXPECT_THAT(plan.operators.order->detail, EndsWith("fused with its keys and the filter b < 0.5"));
+  EXPECT_TRUE(outcome(plan, "fusion").applied);
+}
+
+TEST(FusionRule, LeavesAPlanOfSeveralTermsAsItIs) {
+  PhysicalPlan plan = unwritten(from().rank_by({low("a"), low("b")}).limit(20));
+  fuse_ranking(plan, points());
+  EXPECT_EQ(plan.strategy, Strategy::stages);
+  EXPECT_FALSE(outcome(plan, "fusion").applied);
+  EXPECT_FALSE(outcome(plan, "fusion").reason.empty());
+}
+
+TEST(SkylineTopKRule, NamesItsFallback) {
+  PhysicalPlan plan = unwritten(skyline().where("g < 9").rank_by({low("a + b + c")}).limit(5));
+  select_before_skyline(plan, points());
+  ASSERT_EQ(plan.strategy, Strategy::skyline_prefix) << outcome(plan, "skyline-top-k").reason;
+  EXPECT_EQ(plan.fallback, Strategy::stages);
+  EXPECT_EQ(plan.operators.skyline_keys->estimate.rows, static_cast<double>(plan.selection->k));
+  EXPECT_THAT(names(plan), ElementsAre("scan", "top-k", "keys", "skyline", "keys", "top-k", "gather"));
+  EXPECT_THAT(names(plan, true), ElementsAre("scan", "filter", "keys", "skyline", "keys", "top-k", "gather"));
+}
+
+TEST(SkylineTopKRule, ChangesNothingWhereItIsLeftOut) {
+  PhysicalPlan plan = unwritten(skyline().rank_by({high("a")}).limit(5));
+  const double rows = plan.operators.skyline_keys->estimate.rows;
+  select_before_skyline(plan, points());
+  EXPECT_EQ(plan.strategy, Strategy::stages);
+  EXPECT_FALSE(plan.selection);
+  EXPECT_FALSE(plan.operators.skyline_prefix);
+  EXPECT_EQ(plan.operators.skyline_keys->estimate.rows, rows);
+}
+
+TEST(FilterLastRule, PutsTheFilterAfterTheSkyline) {
+  PhysicalPlan plan = unwritten(from().where("a < 0.9").prefer({low("a"), low("b")}));
+  filter_after_skyline(plan, points());
+  ASSERT_TRUE(plan.operators.filter_last) << outcome(plan, "filter-last").reason;
+  EXPECT_THAT(names(plan), ElementsAre("scan", "keys", "skyline", "filter", "gather"));
+}
+
+TEST(DeviceScanRule, IsAGuessWithAFallback) {
+  PhysicalPlan plan = unwritten(from().rank_by({low("a")}).limit(5));
+  try_device_scan(plan, points());
+  EXPECT_EQ(plan.strategy, Strategy::stages) << "keys are made on the host";
+  plan.on_device = true;
+  try_device_scan(plan, points());
+  EXPECT_EQ(plan.strategy, Strategy::device_scan);
+  EXPECT_EQ(plan.fallback, Strategy::stages);
+}
+
+TEST(DeviceScanRule, NeedsARankingAlone) {
+  PhysicalPlan plan = unwritten(skyline().rank_by({low("a")}).limit(5));
+  plan.on_device = true;
+  try_device_scan(plan, points());
+  EXPECT_EQ(plan.strategy, Strategy::stages);
+  EXPECT_THAT(outcome(plan, "device-scan").reason, HasSubstr("more than what a scan of columns can do"));
+}
+
+TEST(PlanTree, ShowsWhatARunRecorded) {
+  const PhysicalPlan plan = unwritten(from().partition_by({"g"}).rank_by({low("a")}).limit(2));
+  RunRecord record(plan);
+  record.of(*plan.operators.partition).partitions = 10;
+  record.of(*plan.operators.order).rows = 20;
+  record.of(*plan.operators.order).path.emplace().algorithm = "heap";
+  record.of(*plan.operators.rank_keys).note = "in one pass with the ranking";
+  const PlanNode gather = tree(plan, record);
+  const PlanNode& order = gather.children.front();
+  const PlanNode& keys = order.children.front();
+  EXPECT_EQ(gather.op, "gather");
+  EXPECT_EQ(order.measured_rows, 20);
+  EXPECT_EQ(order.algorithm, "heap");
+  EXPECT_EQ(keys.reason, "in one pass with the ranking");
+  EXPECT_EQ(keys.children.front().detail, "g (10 partitions)");
+  const PlanNode before = tree(plan);
+  EXPECT_FALSE(before.children.front().measured_rows);
+  EXPECT_EQ(before.children.front().algorithm, plan.operators.order->path->algorithm);
+}
+
+TEST(PlanTree, ExplainAndRunShowTheSameOperators) {
+  const Engine engine({.threads = 1, .device = DeviceChoice::cpu});
+  const auto shape = [](const PlanNode& root) {
+    std::string text;
+    for (const PlanNode* node = &root; node != nullptr;
+         node = node->children.empty() ? nullptr : &node->children.front()) {
+      text += node->op + " " + node->detail + "\n";
+    }
+    return text;
+  };
+  for (const Query& query : {from().rank_by({low("a")}).limit(5), skyline().rank_by({low("a + b + c")}).limit(5),
+                             from().where("a < 0.9").prefer({low("a"), low("b")})}) {
+    EXPECT_EQ(shape(engine.explain(query, points())), shape(engine.run(query, points()).plan));
+  }
+}
+
+}  // namespace
+}  // namespace skyrank::exec

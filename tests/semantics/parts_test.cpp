@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -12,26 +11,13 @@
 #include <skyrank/skyrank.hpp>
 
 #include "engine/arrow_metadata.hpp"
-#include "engine/operators/gather.hpp"
+#include "tests/semantics/parts.hpp"
 #include "tests/semantics/random_case.hpp"
 #include "tests/semantics/tables.hpp"
 
 // The law of partial answers: merged in any split and order, they give what the whole table gives.
 namespace skyrank {
 namespace {
-
-Table rows_of(const Table& table, RowId begin, RowId end) {
-  std::vector<RowId> rows(static_cast<std::size_t>(end - begin));
-  std::iota(rows.begin(), rows.end(), begin);
-  return exec::gather(table, rows);
-}
-
-Partial through_arrow(const Partial& partial) {
-  ArrowArray array{};
-  ArrowSchema schema{};
-  partial.export_arrow(&array, &schema);
-  return Partial::import_arrow(&array, &schema);
-}
 
 /// The answer, or the message of the error, as text.
 std::string outcome(const std::function<Result()>& answer, bool with_rows) {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -70,16 +69,17 @@ class Input {
 class HostileBatch {
  public:
   HostileBatch(Input& in, const std::string& fingerprint) : in_(in) {
-    array_.length = in_.number(0, kMaxRows);
-    array_.offset = in_.rarely() ? in_.altered(in_.number(0, kMaxRows)) : 0;
+    const std::int64_t length = in_.number(0, kMaxRows);
+    const std::int64_t offset = in_.rarely() ? in_.number(0, kMaxRows) : 0;
     std::vector<ArrowArray*> arrays;
     std::vector<ArrowSchema*> schemas;
-    for (auto left = in_.number(0, 5); left > 0; --left) add_column(arrays, schemas);
+    for (auto left = in_.number(0, 5); left > 0; --left) add_column(length + offset, arrays, schemas);
     array_.n_children = in_.altered(static_cast<std::int64_t>(arrays.size()));
     schema_.n_children = static_cast<std::int64_t>(schemas.size());
     array_.children = keep(child_arrays_, std::move(arrays)).data();
     schema_.children = keep(child_schemas_, std::move(schemas)).data();
-    array_.length = in_.altered(array_.length);
+    array_.length = in_.altered(length);
+    array_.offset = in_.altered(offset);
     array_.null_count = in_.altered(0);
     array_.n_buffers = in_.altered(1);
     array_.buffers = keep(pointers_, {in_.rarely() ? words() : nullptr}).data();
@@ -114,11 +114,11 @@ class HostileBatch {
     released->release = nullptr;
   }
 
-  void add_column(std::vector<ArrowArray*>& arrays, std::vector<ArrowSchema*>& schemas) {
+  void add_column(std::int64_t rows, std::vector<ArrowArray*>& arrays, std::vector<ArrowSchema*>& schemas) {
     static constexpr std::array<const char*, 8> kNames = {"row", "a", "g", "f", "d", "t", "", nullptr};
     arrays.push_back(&keep(arrays_, ArrowArray{}));
     schemas.push_back(&keep(schemas_, ArrowSchema{}));
-    fill(*arrays.back(), *schemas.back(), array_.length + array_.offset, 2);
+    fill(*arrays.back(), *schemas.back(), rows, 2);
     schemas.back()->name = in_.one_of(kNames);
     if (in_.rarely()) arrays.back() = nullptr;
     if (in_.rarely()) schemas.back() = nullptr;
@@ -131,7 +131,7 @@ class HostileBatch {
         "tsn", "tss:", "c", "s", "i", "L",   "C",   "e",    "f",      "n",      "+l",       nullptr};
     const bool is_unusual = in_.rarely();
     schema.format = is_unusual ? keep(texts_, in_.text()).c_str() : in_.one_of(kFormats);
-    array.length = in_.altered(std::max<std::int64_t>(rows, 0));
+    array.length = in_.altered(rows);
     array.offset = in_.rarely() ? in_.altered(in_.number(0, kMaxRows)) : 0;
     array.null_count = in_.altered(in_.number(-1, 0));
     const std::string format = schema.format == nullptr ? "" : schema.format;

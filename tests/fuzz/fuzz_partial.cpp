@@ -206,7 +206,7 @@ class HostileBatch {
         "0-4",     "0-8", "4-8", "0-9223372036854775807",  "0-2,3-5", "2-4,0-1",
         "0-3,2-4", "5-3", "",    "0-99999999999999999999", "0-",      "0-1,"};
     const std::array<std::pair<std::string, std::string>, 3> right = {
-        {{"skyrank.partial", in_.rarely() ? in_.text() : "1"},
+        {{"skyrank.partial", in_.rarely() ? in_.text() : "2"},
          {"skyrank.query", in_.rarely() ? in_.text() : fingerprint},
          {"skyrank.covers", in_.rarely() ? in_.text() : in_.one_of(kCovers)}}};
     const std::int64_t pairs = in_.rarely() ? in_.number(-1, 3) : 3;

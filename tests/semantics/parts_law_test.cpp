@@ -99,9 +99,8 @@ std::string message_of(const F& f) {
   return "";
 }
 
-/// Requires that parts in their order have the error of the whole. Errors after `group_by` tell a group's number.
+/// Requires that parts in their order have the error of the whole.
 void require_same_error(RandomCase random) {
-  if (!random.query.group_by().empty()) return;
   random.query.nan(drawn(0, 2) == 0 ? Missing::error : Missing::worst);
   random.query.nulls(drawn(0, 2) == 0 ? Missing::error : Missing::exclude);
   const std::string expected = message_of([&] { engine().run(random.query, random.table); });

@@ -258,21 +258,21 @@ TEST(PartsBatch, RefusesOtherMetadata) {
   Exported none;
   none.schema.metadata = nullptr;
   none.expect_refused({"lack 'skyrank.partial'"});
-  expect_refused_metadata(metadata_with("0", "3-6"), {"version '0'", "this library reads version"});
-  expect_refused_metadata(metadata({"skyrank.partial", "1"}), {"'skyrank.covers'"});
+  expect_refused_metadata(metadata_with("1", "3-6"), {"version '1'", "this library reads version 2"});
+  expect_refused_metadata(metadata({"skyrank.partial", "2"}), {"'skyrank.covers'"});
   expect_refused_metadata(std::string(4, '\xff'), {"negative length"});
   expect_refused_metadata(metadata({"a", "b"}).substr(0, 9) + std::string(4, '\xff'), {"negative length"});
 }
 
 TEST(PartsBatch, RefusesOtherRanges) {
   for (const char* damaged : {"3", "3-", "-", "3-6,", "3-6;7-8", "x-y", "3-99999999999999999999", "-5-6"}) {
-    expect_refused_metadata(metadata_with("1", damaged), {"'skyrank.covers' needs ranges such as 0-100,200-300"});
+    expect_refused_metadata(metadata_with("2", damaged), {"'skyrank.covers' needs ranges such as 0-100,200-300"});
   }
-  expect_refused_metadata(metadata_with("1", "6-3"), {"6-3 must be ascending"});
-  expect_refused_metadata(metadata_with("1", "0-4,3-6"), {"3-6", "must not overlap"});
-  expect_refused_metadata(metadata_with("1", "4-6,0-3"), {"0-3", "must not overlap"});
-  expect_refused_metadata(metadata_with("1", "0-3"), {"row 3", "not among the rows that it covers"});
-  expect_refused_metadata(metadata_with("1", ""), {"row 3", "not among the rows that it covers"});
+  expect_refused_metadata(metadata_with("2", "6-3"), {"6-3 must be ascending"});
+  expect_refused_metadata(metadata_with("2", "0-4,3-6"), {"3-6", "must not overlap"});
+  expect_refused_metadata(metadata_with("2", "4-6,0-3"), {"0-3", "must not overlap"});
+  expect_refused_metadata(metadata_with("2", "0-3"), {"row 3", "not among the rows that it covers"});
+  expect_refused_metadata(metadata_with("2", ""), {"row 3", "not among the rows that it covers"});
 }
 
 TEST(PartsBatch, RefusesOtherColumns) {

@@ -156,16 +156,16 @@ TEST(Parts, RefusesRecordBatchesThatAreNone) {
     return ArrowMetadata{{"skyrank.partial", version}, {"skyrank.query", query}, {"skyrank.covers", covers}};
   };
   const Table good({ints("row", {0, 2})});
-  EXPECT_NO_THROW(import(good, metadata("1", print, "0-3")));
+  EXPECT_NO_THROW(import(good, metadata("2", print, "0-3")));
   EXPECT_THROW(import(good, {}), DataError);
-  EXPECT_THROW(import(good, metadata("2", print, "0-3")), DataError);
-  EXPECT_THROW(import(good, metadata("1", "x", "0-3")), DataError);
+  EXPECT_THROW(import(good, metadata("3", print, "0-3")), DataError);
+  EXPECT_THROW(import(good, metadata("2", "x", "0-3")), DataError);
   for (const char* covers : {"", "0", "0-", "0-2", "3-0", "0-3,1-4", "-1-3", "0-3,", "0-99999999999999999999", "a-b"}) {
-    EXPECT_THROW(import(good, metadata("1", print, covers)), DataError) << covers;
+    EXPECT_THROW(import(good, metadata("2", print, covers)), DataError) << covers;
   }
-  EXPECT_THROW(import(Table({floats("row", {0, 2})}), metadata("1", print, "0-3")), DataError);
-  EXPECT_THROW(import(Table({ints("row", {0, std::nullopt})}), metadata("1", print, "0-3")), DataError);
-  EXPECT_THROW(import(Table(), metadata("1", print, "0-3")), DataError);
+  EXPECT_THROW(import(Table({floats("row", {0, 2})}), metadata("2", print, "0-3")), DataError);
+  EXPECT_THROW(import(Table({ints("row", {0, std::nullopt})}), metadata("2", print, "0-3")), DataError);
+  EXPECT_THROW(import(Table(), metadata("2", print, "0-3")), DataError);
 }
 
 }  // namespace

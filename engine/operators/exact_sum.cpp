@@ -75,6 +75,12 @@ void add_words(ExactWords& sum, const ExactWords& more) {
   }
 }
 
+std::string text_of(std::span<const std::uint64_t> odd, bool negative, int exponent) {
+  const std::string digits = hex_of(odd);
+  if (digits == "0") return digits;
+  return (negative ? "-" : "") + digits + "p" + std::to_string(exponent);
+}
+
 /// Returns value * 2^bit.
 ExactWords placed(Int128 value, int bit) {
   ExactWords words{};
@@ -92,9 +98,12 @@ std::string hex_of(std::span<const std::uint64_t> words) {
   std::vector<std::uint64_t> magnitude(words.begin(), words.end());
   const bool negative = is_negative(words);
   if (negative) negate(magnitude);
-  std::string text = negative ? "-" : "";
   const int digits = std::max((width_of(magnitude) + 3) / 4, 1);
-  for (int digit = digits - 1; digit >= 0; --digit) text += kDigits[bits_from(magnitude, 4 * digit) & 15];
+  std::string text(negative ? "-" : "");
+  text.reserve(static_cast<std::size_t>(digits) + 1);
+  for (int digit = digits - 1; digit >= 0; --digit) {
+    text += kDigits[(magnitude[static_cast<std::size_t>(digit / 16)] >> (4 * (digit % 16))) & 15];
+  }
   return text;
 }
 
@@ -104,9 +113,10 @@ bool read_hex(std::string_view text, std::span<std::uint64_t> words) {
   // The digits leave the sign's bit free.
   if (text.empty() || text.size() > 16 * words.size() - 1) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::size_t digit = kDigits.find(text[text.size() - 1 - i]);
-    if (digit == std::string_view::npos) return false;
-    words[i / 16] |= std::uint64_t{digit} << (4 * (i % 16));
+    const char c = text[text.size() - 1 - i];
+    const bool is_letter = c >= 'a' && c <= 'f';
+    if (!is_letter && (c < '0' || c > '9')) return false;
+    words[i / 16] |= static_cast<std::uint64_t>(is_letter ? c - 'a' + 10 : c - '0') << (4 * (i % 16));
   }
   if (negative) negate(words);
   return true;
@@ -180,13 +190,21 @@ std::string ExactSum::text() const {
     const double value = special();
     return std::isnan(value) ? "nan" : (value > 0 ? "inf" : "-inf");
   }
+  if (!wide_) {
+    const UInt128 magnitude = magnitude_of(mantissa_);
+    const std::array<std::uint64_t, 2> words = {static_cast<std::uint64_t>(magnitude),
+                                                static_cast<std::uint64_t>(magnitude >> kWordBits)};
+    const int zeros = trailing_zeros(words);
+    const UInt128 odd = magnitude >> zeros;
+    return text_of(
+        std::array<std::uint64_t, 3>{static_cast<std::uint64_t>(odd), static_cast<std::uint64_t>(odd >> kWordBits), 0},
+        mantissa_ < 0, zeros + exponent_);
+  }
   ExactWords sum = words();
   const bool negative = is_negative(sum);
   if (negative) negate(sum);
   const int zeros = trailing_zeros(sum);
-  const std::string digits = hex_of(shifted(sum, -zeros));
-  if (digits == "0") return digits;
-  return (negative ? "-" : "") + digits + "p" + std::to_string(zeros + kLowest);
+  return text_of(exec::shifted(sum, -zeros), negative, zeros + kLowest);
 }
 
 std::optional<ExactSum> ExactSum::parse(std::string_view text) {
@@ -208,7 +226,12 @@ std::optional<ExactSum> ExactSum::parse(std::string_view text) {
   constexpr int kMaxWidth = 1024 + 62 - kLowest;
   if (exponent > kMaxWidth || width_of(magnitude) + exponent - kLowest > kMaxWidth) return std::nullopt;
   ExactSum sum;
-  sum.wide_ = std::make_unique<ExactWords>(shifted(magnitude, exponent - kLowest));
+  if (width_of(magnitude) < kWindowBits) {
+    const auto value = static_cast<Int128>((UInt128{magnitude[1]} << kWordBits) | magnitude[0]);
+    sum.add(negative ? -value : value, exponent);
+    return sum;
+  }
+  sum.wide_ = std::make_unique<ExactWords>(exec::shifted(magnitude, exponent - kLowest));
   if (negative) negate(*sum.wide_);
   return sum;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -39,7 +40,14 @@ class ExactSum {
     if (field == 0x7ff) return add_special(value);
     auto mantissa = static_cast<std::int64_t>(bits & ((std::uint64_t{1} << 52) - 1));
     if (field != 0) mantissa |= std::int64_t{1} << 52;
-    add(value < 0 ? -mantissa : mantissa, (field == 0 ? 1 : field) - kBias);
+    if (value < 0) mantissa = -mantissa;
+    const int exponent = (field == 0 ? 1 : field) - kBias;
+    const int shift = exponent - exponent_;
+    if (mantissa_ != 0 && shift >= 0 && shift <= kMaxShift) {
+      add_to_window(shifted(mantissa, shift));
+    } else {
+      add(mantissa, exponent);
+    }
     return *this;
   }
   ExactSum& operator+=(const ExactSum& other);
@@ -57,6 +65,10 @@ class ExactSum {
   static constexpr int kBias = 1075;  // an exponent field less this is the exponent of the last of 53 bits
   static constexpr int kLowest = -1074;
   static constexpr int kWindowBits = 126;
+  static constexpr int kMaxShift = 64;   // of 53 bits within the window
+  static constexpr int kBitsBelow = 30;  // in a new window, for values that are finer than its first
+
+  static Int128 shifted(Int128 value, int bits) { return static_cast<Int128>(static_cast<UInt128>(value) << bits); }
 
   static int width(Int128 value) {
     const UInt128 magnitude = magnitude_of(value);
@@ -69,19 +81,23 @@ class ExactSum {
   void add(Int128 mantissa, int exponent) {
     if (mantissa == 0) return;
     if (mantissa_ == 0) {
-      mantissa_ = mantissa;
-      exponent_ = static_cast<std::int16_t>(exponent);
+      open_window(mantissa, exponent);
     } else if (exponent >= exponent_ && width(mantissa) + exponent - exponent_ <= kWindowBits) {
-      add_to_window(mantissa * (Int128{1} << (exponent - exponent_)));
+      add_to_window(shifted(mantissa, exponent - exponent_));
     } else if (exponent < exponent_ && width(mantissa_) + exponent_ - exponent <= kWindowBits) {
-      mantissa_ *= Int128{1} << (exponent_ - exponent);
+      mantissa_ = shifted(mantissa_, exponent_ - exponent);
       exponent_ = static_cast<std::int16_t>(exponent);
       add_to_window(mantissa);
     } else {
       empty_window();
-      mantissa_ = mantissa;
-      exponent_ = static_cast<std::int16_t>(exponent);
+      open_window(mantissa, exponent);
     }
+  }
+
+  void open_window(Int128 mantissa, int exponent) {
+    const int below = std::max(std::min({kBitsBelow, exponent - kLowest, kWindowBits - width(mantissa)}), 0);
+    mantissa_ = shifted(mantissa, below);
+    exponent_ = static_cast<std::int16_t>(exponent - below);
   }
 
   void add_to_window(Int128 value) {

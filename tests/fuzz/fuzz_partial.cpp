@@ -271,6 +271,24 @@ Partial genuine(Input& in, const Query& query) {
                           in.rarely() ? in.number(0, 20) : begin);
 }
 
+/// Returns the column with one other value, as numbers or as texts.
+Column altered(Input& in, const Column& column) {
+  static const std::array<std::string, 8> kTexts = {"nan", "-inf", "0", "1fp-3", "-1fp1085", "ffffffffffffffff",
+                                                    "-1",  ""};
+  const auto place = static_cast<std::size_t>(in.number(0, 3));
+  std::vector<bool> valid(static_cast<std::size_t>(column.size()), true);
+  if (place < valid.size()) valid[place] = !in.rarely();
+  if (column.type() == DataType(Type::string)) {
+    std::vector<std::string> values;
+    for (std::int64_t i = 0; i < column.size(); ++i) values.emplace_back(column.data().string_at(i));
+    if (place < values.size()) values[place] = in.rarely() ? in.text() : in.one_of(kTexts);
+    return Column::own(column.name(), values, valid);
+  }
+  std::vector<std::int64_t> values(valid.size(), 1);
+  if (place < values.size()) values[place] = in.altered(2);
+  return Column::own(column.name(), std::move(values), valid);
+}
+
 /// Returns the partial answer with other rows, ranges or columns.
 Partial altered(Input& in, const Partial& partial) {
   std::vector<RowRange> covers = partial.covers();
@@ -279,6 +297,7 @@ Partial altered(Input& in, const Partial& partial) {
   for (RowRange& range : covers) range = {in.altered(range.begin), in.altered(range.end)};
   for (RowId& row : rows) row = in.altered(row);
   if (in.rarely()) rows.push_back(in.number(0, 20));
+  for (Column& column : columns) column = in.rarely() ? altered(in, column) : column;
   if (in.rarely() && !columns.empty()) columns.pop_back();
   if (in.rarely() && !columns.empty()) std::swap(columns.front(), columns.back());
   return {partial.fingerprint(), std::move(covers), std::move(rows),

@@ -11,6 +11,7 @@
 #include "engine/operators/gather.hpp"
 #include "engine/parts/concatenate.hpp"
 #include "engine/parts/group_states.hpp"
+#include "engine/parts/parts_memory.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/row_error.hpp"
 
@@ -238,45 +239,51 @@ Partial Engine::partial(const Query& query, const Table& part, RowId first_row, 
   query::refuse_unsupported(query, part.unsupported());
   const auto global = [&](RowId row) { return first_row + row; };
   const RowRange covers{first_row, first_row + part.num_rows()};
-  if (!query.group_by().empty()) {
-    exec::GroupStates groups =
-        with_global_rows([&] { return groups_of(*this, query, part, first_row, options); }, global);
-    return {fingerprint_of(query), {covers}, std::move(groups.first_rows), std::move(groups.columns)};
-  }
-  std::vector<RowId> rows = with_global_rows([&] { return candidates(*this, query, part, options); }, global);
-  Table columns = columns_at(query, part, rows);
-  for (RowId& row : rows) row += first_row;
-  return {fingerprint_of(query), {covers}, std::move(rows), std::move(columns)};
+  return exec::with_counted_copies(*state_, query, [&]() -> Partial {
+    if (!query.group_by().empty()) {
+      exec::GroupStates groups =
+          with_global_rows([&] { return groups_of(*this, query, part, first_row, options); }, global);
+      return {fingerprint_of(query), {covers}, std::move(groups.first_rows), std::move(groups.columns)};
+    }
+    std::vector<RowId> rows = with_global_rows([&] { return candidates(*this, query, part, options); }, global);
+    Table columns = columns_at(query, part, rows);
+    for (RowId& row : rows) row += first_row;
+    return {fingerprint_of(query), {covers}, std::move(rows), std::move(columns)};
+  });
 }
 
 Result Engine::merge(const Query& query, const std::vector<Partial>& partials, const RunOptions& options) const {
-  Union all = unite(query, partials);
-  if (!query.group_by().empty()) {
-    exec::GroupStates groups = merged_groups(query, all);
-    const Table table = exec::finish_states(query::bind(query, query::schema_of(all.table)), groups);
-    Result result = run(query_of_groups(query), table, options);
-    all.rows = std::move(groups.first_rows);
+  return exec::with_counted_copies(*state_, query, [&] {
+    Union all = unite(query, partials);
+    Result result;
+    if (query.group_by().empty()) {
+      result =
+          with_global_rows([&] { return run(query, all.table, options); }, [&](RowId row) { return all.global(row); });
+    } else {
+      exec::GroupStates groups = merged_groups(query, all);
+      const Table table = exec::finish_states(query::bind(query, query::schema_of(all.table)), groups);
+      result = run(query_of_groups(query), table, options);
+      all.rows = std::move(groups.first_rows);
+    }
     renumber(query, all, result);
     return result;
-  }
-  Result result =
-      with_global_rows([&] { return run(query, all.table, options); }, [&](RowId row) { return all.global(row); });
-  renumber(query, all, result);
-  return result;
+  });
 }
 
 Partial Engine::merge_partials(const Query& query, const std::vector<Partial>& partials,
                                const RunOptions& options) const {
-  const Union all = unite(query, partials);
-  if (!query.group_by().empty()) {
-    exec::GroupStates groups = merged_groups(query, all);
-    return {fingerprint_of(query), all.covers, std::move(groups.first_rows), std::move(groups.columns)};
-  }
-  const std::vector<RowId> kept = with_global_rows([&] { return candidates(*this, query, all.table, options); },
-                                                   [&](RowId row) { return all.global(row); });
-  std::vector<RowId> rows;
-  for (const RowId row : kept) rows.push_back(all.global(row));
-  return {fingerprint_of(query), all.covers, std::move(rows), columns_at(query, all.table, kept)};
+  return exec::with_counted_copies(*state_, query, [&]() -> Partial {
+    const Union all = unite(query, partials);
+    if (!query.group_by().empty()) {
+      exec::GroupStates groups = merged_groups(query, all);
+      return {fingerprint_of(query), all.covers, std::move(groups.first_rows), std::move(groups.columns)};
+    }
+    const std::vector<RowId> kept = with_global_rows([&] { return candidates(*this, query, all.table, options); },
+                                                     [&](RowId row) { return all.global(row); });
+    std::vector<RowId> rows;
+    for (const RowId row : kept) rows.push_back(all.global(row));
+    return {fingerprint_of(query), all.covers, std::move(rows), columns_at(query, all.table, kept)};
+  });
 }
 
 }  // namespace skyrank

@@ -128,18 +128,22 @@ std::vector<Column> count_column(const std::string& name, std::vector<std::int64
 }
 
 template <class Sum>
-std::vector<Column> total_columns(const Layout& layout, std::size_t a, const std::vector<Total<Sum>>& totals) {
+std::vector<Column> total_columns(const Layout& layout, std::size_t a, const Vector<Total<Sum>>& totals) {
   std::vector<std::int64_t> counts;
   std::vector<std::string> sums;
+  std::size_t characters = 0;
+  QueryMemory::hold(totals.size() * (sizeof(std::int64_t) + sizeof(std::string)));
   for (const Total<Sum>& total : totals) {
     counts.push_back(total.count);
     sums.push_back(text_of(total.sum));
+    characters += sums.back().size();
   }
+  QueryMemory::hold(characters);
   return {Column::own(layout.name(a, "count"), std::move(counts)), Column::own(layout.name(a, "sum"), sums)};
 }
 
 /// `values` are those of the extremes' positions.
-std::vector<Column> extreme_columns(const Layout& layout, std::size_t a, const std::vector<Extreme>& extremes,
+std::vector<Column> extreme_columns(const Layout& layout, std::size_t a, const Vector<Extreme>& extremes,
                                     const Column& values) {
   std::vector<RowId> rows;
   std::vector<bool> valid;
@@ -172,8 +176,8 @@ std::vector<std::int64_t> counts_of(const Grouping& grouping, const Column* argu
 }
 
 template <class T, class Sum>
-std::vector<Total<Sum>> totals_of(const Grouping& grouping, const Column& argument) {
-  std::vector<Total<Sum>> totals(grouping.groups());
+Vector<Total<Sum>> totals_of(const Grouping& grouping, const Column& argument) {
+  Vector<Total<Sum>> totals(grouping.groups());
   const T* values = values_of<T>(argument);
   for (std::int64_t i = 0; i < grouping.rows.n; ++i) {
     if (argument.is_null(i)) continue;
@@ -192,11 +196,11 @@ bool is_nan(T) {
 
 /// Returns the extremes of values: group(i) has value i, which is that of row(i).
 template <class T, class Group, class Row>
-std::vector<Extreme> extremes_of(const Column& argument, bool highest, std::size_t groups, const Group& group,
-                                 const Row& row) {
+Vector<Extreme> extremes_of(const Column& argument, bool highest, std::size_t groups, const Group& group,
+                            const Row& row) {
   const T* values = values_of<T>(argument);
   const auto better = [&](T a, T b) { return is_nan(b) ? !is_nan(a) : (highest ? a > b : a < b); };
-  std::vector<Extreme> extremes(groups);
+  Vector<Extreme> extremes(groups);
   for (std::int64_t i = 0; i < argument.size(); ++i) {
     if (argument.is_null(i)) continue;
     Extreme& best = extremes[group(i)];
@@ -328,7 +332,7 @@ std::vector<Column> merged_counts(const States& states, const Classes& classes, 
 
 template <class Sum>
 std::vector<Column> merged_totals(const States& states, const Classes& classes, std::size_t a) {
-  std::vector<Total<Sum>> totals(static_cast<std::size_t>(classes.count()));
+  Vector<Total<Sum>> totals(static_cast<std::size_t>(classes.count()));
   for (std::size_t i = 0; i < classes.of.size(); ++i) {
     Total<Sum>& total = totals[static_cast<std::size_t>(classes.of[i])];
     const Total<Sum> more = states.total<Sum>(a, static_cast<std::int64_t>(i));

@@ -145,6 +145,23 @@ TEST(PartsErrors, RefuseImpossiblePlaces) {
   EXPECT_EQ(engine().partial(lowest_two(), six(), kMaxInt64 - 6).covers().front().end, kMaxInt64);
 }
 
+// ---- Memory ----
+
+TEST(PartsMemory, CountsCopiesWithinTheLimit) {
+  const Table table = numbers(std::vector<std::int64_t>(200'000, 1));
+  const Query all = Query::from("t").where("x > 0").rank_by({low("x")});
+  const Query groups = Query::from("t").group_by({"x"}).aggregate({count("n")});
+  const Engine small({.threads = 1, .device = DeviceChoice::cpu, .memory_bytes = std::size_t{1} << 20});
+  const std::vector<Partial> parts = partials_of(engine(), all, table, {100'000});
+  expect_refused<ResourceError>([&] { small.merge(all, parts); }, {"rows of partial answers", "limit of memory"});
+  expect_refused<ResourceError>([&] { small.merge_partials(all, parts); }, {"rows of partial answers"});
+  // What one call copied does not count in the next.
+  const std::vector<Partial> counts = partials_of(engine(), groups, table, {100'000});
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(small.merge(groups, counts).rows, (std::vector<RowId>{0}));
+  const Engine large({.threads = 1, .device = DeviceChoice::cpu, .memory_bytes = std::size_t{64} << 20});
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(large.merge(all, parts).rows.size(), 200'000U);
+}
+
 // ---- Merges that are refused ----
 
 void expect_no_merge(const std::vector<Partial>& partials, const std::vector<std::string>& words) {

@@ -50,7 +50,10 @@ ALLOWED = {
         *ENGINE, "engine/runtime", "engine/query", "engine/expression", "engine/device", "engine/keys",
         "engine/operators", "engine/plan", "planner",
     ],
-    "engine/parts": [*ENGINE, "engine/runtime", "engine/query", "engine/expression", "engine/operators"],
+    "engine/parts": [
+        *ENGINE, "engine/runtime", "engine/query", "engine/expression", "engine/device", "engine/keys",
+        "engine/operators", "engine/plan", "engine/executor", "planner",
+    ],
     "engine/examples": ["engine/include"],
     "datasets": ["engine/include", "engine"],
     "tools": ["engine/include", "engine", "engine/query", "datasets", "planner", *PRODUCTION_KERNELS],

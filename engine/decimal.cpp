@@ -264,6 +264,17 @@ WideSum& WideSum::operator+=(const WideSum& other) {
   return *this;
 }
 
+std::array<std::uint64_t, 3> WideSum::words() const {
+  return {static_cast<std::uint64_t>(low_), static_cast<std::uint64_t>(low_ >> 64), static_cast<std::uint64_t>(high_)};
+}
+
+WideSum WideSum::of_words(const std::array<std::uint64_t, 3>& words) {
+  WideSum sum;
+  sum.low_ = (UInt128{words[1]} << 64) | words[0];
+  sum.high_ = static_cast<std::int64_t>(words[2]);
+  return sum;
+}
+
 std::optional<Int128> WideSum::value() const {
   const auto narrow = static_cast<Int128>(low_);
   if (high_ != (narrow < 0 ? -1 : 0)) return std::nullopt;

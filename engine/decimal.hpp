@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +55,10 @@ class WideSum {
  public:
   WideSum& operator+=(Int128 value);
   WideSum& operator+=(const WideSum& other);
+
+  /// The sum as 192 bits of two's complement, the lowest word first.
+  std::array<std::uint64_t, 3> words() const;
+  static WideSum of_words(const std::array<std::uint64_t, 3>& words);
 
   /// The sum, where 128 bits hold it.
   std::optional<Int128> value() const;

@@ -25,10 +25,6 @@
 // The engine's state binds and plans (executor/engine_state.hpp), the executor runs the plan (executor/executor.hpp).
 namespace skyrank {
 
-struct Engine::State : exec::EngineState {
-  using EngineState::EngineState;
-};
-
 Engine::Engine(EngineOptions options) {
   if (options.threads < 0) {
     throw ResourceError("an engine needs 0 (all cores) or more threads, not " + std::to_string(options.threads));

@@ -50,3 +50,11 @@ struct EngineState {
 };
 
 }  // namespace skyrank::exec
+
+namespace skyrank {
+
+struct Engine::State : exec::EngineState {
+  using EngineState::EngineState;
+};
+
+}  // namespace skyrank

@@ -13,6 +13,7 @@
 
 #include "engine/decimal.hpp"
 #include "engine/operators/classes.hpp"
+#include "engine/operators/exact_sum.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/partition.hpp"
 #include "engine/row_error.hpp"
@@ -142,8 +143,8 @@ Column sum_integers(const Input& input, const query::BoundAggregate& aggregate, 
 }
 
 Column sum_floats(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  return finish_totals<double>(aggregate.name, total<double, double>(input, argument),
-                               [](const Total<double>& t, std::size_t) { return t.sum; });
+  return finish_totals<double>(aggregate.name, total<double, ExactSum>(input, argument),
+                               [](const Total<ExactSum>& t, std::size_t) { return static_cast<double>(t.sum); });
 }
 
 /// Sum and number of the decimals that are not NULL.
@@ -268,7 +269,7 @@ Column sum(const Input& input, const query::BoundAggregate& aggregate, const Col
 Column avg(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
   switch (argument.type().type) {
     case Type::uint64: return average<std::uint64_t, Int128>(input, aggregate, argument);
-    case Type::float64: return average<double, double>(input, aggregate, argument);
+    case Type::float64: return average<double, ExactSum>(input, aggregate, argument);
     case Type::decimal64:
     case Type::decimal128: return average_decimals(input, aggregate, argument);
     default: return average<std::int64_t, Int128>(input, aggregate, argument);

@@ -13,8 +13,8 @@ struct Grouped {
 };
 
 /// Groups `rows` of a table. NULLs form one group, NaNs one, and -0.0 goes with 0.0; no columns make one group of all
-/// rows. Aggregates skip NULLs; sum, min, max and avg of nothing are NULL. Sums of integers are exact, those of floats
-/// are added in an order that does not depend on the number of threads. min and max ignore NaN where there are numbers.
+/// rows. Aggregates skip NULLs; sum, min, max and avg of nothing are NULL. Sums are exact, those of floats rounded
+/// once. min and max ignore NaN where there are numbers.
 /// DataError for a sum that overflows, naming the group's first row.
 Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows);
 

@@ -9,6 +9,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/operators/gather.hpp"
+#include "engine/runtime/query_memory.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -35,9 +36,16 @@ std::vector<bool> validity(const std::vector<Column>& pieces) {
   return valid;
 }
 
+std::size_t rows_of(const std::vector<Column>& pieces) {
+  std::size_t rows = 0;
+  for (const Column& piece : pieces) rows += static_cast<std::size_t>(piece.size());
+  return rows;
+}
+
 template <class T>
 Column join_values(const std::vector<Column>& pieces) {
   std::vector<T> values;
+  QueryMemory::hold(rows_of(pieces) * sizeof(T));
   for (const Column& piece : pieces) {
     const std::size_t before = values.size();
     const auto size = static_cast<std::size_t>(piece.size());
@@ -49,10 +57,14 @@ Column join_values(const std::vector<Column>& pieces) {
 
 Column join_strings(const std::vector<Column>& pieces) {
   std::vector<std::string> values;
+  QueryMemory::hold(rows_of(pieces) * sizeof(std::string));
   for (const Column& piece : pieces) {
+    std::size_t characters = 0;
     for (std::int64_t i = 0; i < piece.size(); ++i) {
       values.emplace_back(piece.is_null(i) ? std::string_view() : piece.data().string_at(i));
+      characters += values.back().size();
     }
+    QueryMemory::hold(characters);
   }
   return Column::own(pieces.front().name(), values, validity(pieces));
 }

@@ -11,6 +11,8 @@
 #include "engine/operators/gather.hpp"
 #include "engine/parts/candidates.hpp"
 #include "engine/parts/concatenate.hpp"
+#include "engine/parts/group_states.hpp"
+#include "engine/parts/parts_memory.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/row_error.hpp"
 
@@ -90,6 +92,7 @@ struct Union {
   std::vector<RowId> rows;
   std::vector<RowRange> covers;
 
+  exec::GroupStates groups() const { return {rows, table}; }
   RowId global(RowId row) const { return rows.at(static_cast<std::size_t>(row)); }
 };
 
@@ -131,6 +134,35 @@ Union unite(const Query& query, const std::vector<Partial>& partials) {
   return all;
 }
 
+/// Returns the groups of a part.
+exec::GroupStates groups_of(const Engine& engine, const Query& query, const Table& part, RowId first_row,
+                            const RunOptions& options) {
+  const auto bound = query::bind(query, query::schema_of(part));
+  std::vector<RowId> passing;
+  if (query.where()) passing = candidates(engine, query, part, options);
+  const exec::Rows rows = query.where() ? exec::Rows{static_cast<std::int64_t>(passing.size()), passing.data()}
+                                        : exec::Rows{part.num_rows(), nullptr};
+  return exec::group_states(bound, part, rows, first_row);
+}
+
+exec::GroupStates merged_groups(const Query& query, const Union& all) {
+  return exec::merge_states(query::bind(query, query::schema_of(all.table)), all.groups());
+}
+
+/// Returns the query over its groups.
+Query query_of_groups(const Query& query) {
+  Query rest = Query::from(query.from());
+  rest.name(query.name()).location(query.location()).timeout(query.timeout()).using_path(query.using_path());
+  rest.nan(query.nan()).nulls(query.nulls()).partition_by(query.partition_by());
+  if (query.prefer()) rest.prefer(*query.prefer());
+  rest.levels(query.levels()).at_least(query.at_least()).distinct(query.distinct());
+  if (!query.rank_by().empty()) rest.rank_by(query.rank_by());
+  rest.offset(query.offset()).limit(query.limit()).ties(query.ties()).select(query.select());
+  // Without an order, groups come in that of their first rows.
+  if (!rest.prefer() && rest.rank_by().empty()) rest.rank_by({low("0")}).ties(Ties::first);
+  return rest;
+}
+
 /// Replaces positions among the candidates by positions in the whole table, in the row ids and the columns of them.
 void renumber(const Query& query, const Union& all, Result& result) {
   for (RowId& row : result.rows) row = all.global(row);
@@ -152,29 +184,53 @@ Partial Engine::partial(const Query& query, const Table& part, RowId first_row, 
                     query.location());
   }
   query::refuse_unsupported(query, part.unsupported());
-  std::vector<RowId> rows = with_global_rows([&] { return candidates(*this, query, part, options); },
-                                             [&](RowId row) { return first_row + row; });
-  Table columns = columns_at(query, part, rows);
-  for (RowId& row : rows) row += first_row;
-  return {fingerprint_of(query), {{first_row, first_row + part.num_rows()}}, std::move(rows), std::move(columns)};
+  const auto global = [&](RowId row) { return first_row + row; };
+  const RowRange covers{first_row, first_row + part.num_rows()};
+  return exec::with_counted_copies(*state_, query, [&]() -> Partial {
+    if (!query.group_by().empty()) {
+      exec::GroupStates groups =
+          with_global_rows([&] { return groups_of(*this, query, part, first_row, options); }, global);
+      return {fingerprint_of(query), {covers}, std::move(groups.first_rows), std::move(groups.columns)};
+    }
+    std::vector<RowId> rows = with_global_rows([&] { return candidates(*this, query, part, options); }, global);
+    Table columns = columns_at(query, part, rows);
+    for (RowId& row : rows) row += first_row;
+    return {fingerprint_of(query), {covers}, std::move(rows), std::move(columns)};
+  });
 }
 
 Result Engine::merge(const Query& query, const std::vector<Partial>& partials, const RunOptions& options) const {
-  const Union all = unite(query, partials);
-  Result result =
-      with_global_rows([&] { return run(query, all.table, options); }, [&](RowId row) { return all.global(row); });
-  renumber(query, all, result);
-  return result;
+  return exec::with_counted_copies(*state_, query, [&] {
+    Union all = unite(query, partials);
+    Result result;
+    if (query.group_by().empty()) {
+      result =
+          with_global_rows([&] { return run(query, all.table, options); }, [&](RowId row) { return all.global(row); });
+    } else {
+      exec::GroupStates groups = merged_groups(query, all);
+      const Table table = exec::finish_states(query::bind(query, query::schema_of(all.table)), groups);
+      result = run(query_of_groups(query), table, options);
+      all.rows = std::move(groups.first_rows);
+    }
+    renumber(query, all, result);
+    return result;
+  });
 }
 
 Partial Engine::merge_partials(const Query& query, const std::vector<Partial>& partials,
                                const RunOptions& options) const {
-  const Union all = unite(query, partials);
-  const std::vector<RowId> kept = with_global_rows([&] { return candidates(*this, query, all.table, options); },
-                                                   [&](RowId row) { return all.global(row); });
-  std::vector<RowId> rows;
-  for (const RowId row : kept) rows.push_back(all.global(row));
-  return {fingerprint_of(query), all.covers, std::move(rows), columns_at(query, all.table, kept)};
+  return exec::with_counted_copies(*state_, query, [&]() -> Partial {
+    const Union all = unite(query, partials);
+    if (!query.group_by().empty()) {
+      exec::GroupStates groups = merged_groups(query, all);
+      return {fingerprint_of(query), all.covers, std::move(groups.first_rows), std::move(groups.columns)};
+    }
+    const std::vector<RowId> kept = with_global_rows([&] { return candidates(*this, query, all.table, options); },
+                                                     [&](RowId row) { return all.global(row); });
+    std::vector<RowId> rows;
+    for (const RowId row : kept) rows.push_back(all.global(row));
+    return {fingerprint_of(query), all.covers, std::move(rows), columns_at(query, all.table, kept)};
+  });
 }
 
 }  // namespace skyrank

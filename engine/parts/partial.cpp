@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kVersionKey = "skyrank.partial";
 constexpr const char* kQueryKey = "skyrank.query";
 constexpr const char* kCoversKey = "skyrank.covers";
-constexpr const char* kVersion = "1";
+constexpr const char* kVersion = "2";
 constexpr std::size_t kFingerprintDigits = 16;
 
 [[noreturn]] void fail(const std::string& why) { throw DataError("partial answer: " + why); }
@@ -147,7 +147,8 @@ Partial Partial::import_arrow(ArrowArray* array, ArrowSchema* schema) {
   auto taken_schema = Owned<ArrowSchema>::take(schema);
   const ArrowMetadata metadata = arrow_metadata(*taken_schema);
   const std::string& version = value_of(metadata, kVersionKey);
-  if (version != kVersion) fail("it has version '" + version + "' of the format; this library reads version 1");
+  if (version != kVersion)
+    fail("it has version '" + version + "' of the format; this library reads version " + kVersion);
   std::vector<RowRange> covers = read_covers(value_of(metadata, kCoversKey));
   const Table table = skyrank::import_arrow(&*taken_array, &*taken_schema);
   std::vector<RowId> rows = read_rows(table);

@@ -335,9 +335,7 @@ class Generator {
       aggregates_.push_back(chance(50) ? count(name) : count(name, column));
       after.push_back({name, Type::int64, true});
     } else if (is_numeric(field.type.type) && chance(50)) {
-      // Only sums of what is small cannot overflow; averages can be of anything, but those of floats are added piece by
-      // piece where there are many.
-      if (is_floating(field.type.type) && made_.table.num_rows() > 8000) return;
+      // Only sums of what is small cannot overflow; averages can be of anything.
       if (is_decimal(field.type.type) && !field.small) return;  // the reference rounds averages of long ones twice
       const bool adds = (field.small || is_floating(field.type.type)) && chance(50);
       aggregates_.push_back(adds ? sum(name, column) : avg(name, column));

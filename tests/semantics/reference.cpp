@@ -362,11 +362,48 @@ Value extreme(const std::vector<Value>& values, bool highest) {
   return *std::min_element(values.begin(), values.end(), before);
 }
 
+/// The exact sum of floats, rounded once: a list of numbers that do not overlap holds it (Shewchuk, "Adaptive Precision
+/// Floating-Point Arithmetic", 1997). The numbers are long doubles, in which no sum of doubles overflows.
+double rounded_sum(const std::vector<Value>& values) {
+  std::vector<long double> terms;  // ascending by magnitude
+  for (const Value& value : values) {
+    long double carried = std::get<double>(value);
+    if (!std::isfinite(carried)) {
+      double sum = 0;
+      for (const Value& any : values) sum += std::isfinite(std::get<double>(any)) ? 0 : std::get<double>(any);
+      return sum;
+    }
+    std::vector<long double> next;
+    for (const long double term : terms) {
+      const long double sum = carried + term;
+      const long double part = sum - carried;
+      const long double error = (carried - (sum - part)) + (term - part);
+      if (error != 0) next.push_back(error);
+      carried = sum;
+    }
+    next.push_back(carried);
+    terms = std::move(next);
+  }
+  long double high = 0;
+  long double rest = 0;
+  while (!terms.empty() && rest == 0) {
+    const long double sum = high + terms.back();
+    rest = terms.back() - (sum - high);
+    high = sum;
+    terms.pop_back();
+  }
+  const auto nearest = static_cast<double>(high);
+  const long double left = high - nearest;
+  if (left == 0 || (left > 0) != (rest > 0) || rest == 0) return nearest + 0.0;
+  // In the middle of two floats, what is left decides.
+  const double neighbour = std::nextafter(nearest, left > 0 ? HUGE_VAL : -HUGE_VAL);
+  return 2 * left == static_cast<long double>(neighbour) - nearest ? neighbour : nearest;
+}
+
 Value sum_or_average(const std::vector<Value>& values, bool average) {
   const auto n = static_cast<double>(values.size());
   if (std::holds_alternative<double>(values.front())) {
-    double sum = 0;
-    for (const Value& value : values) sum += std::get<double>(value);
+    const double sum = rounded_sum(values);
     return average ? sum / n : sum;
   }
   Wide sum = 0;

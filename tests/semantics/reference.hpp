@@ -25,7 +25,7 @@ struct Answer {
 };
 
 /// Answers a query. `ties: any` is answered as `first`. Rows with NaN or NULL are dropped under `exclude`; the rule
-/// `error` and sums that overflow are not for the reference. Sums of floats are added in the order of the rows.
+/// `error` and sums that overflow are not for the reference. Sums of floats are rounded once.
 Answer answer(const Query& query, const Table& table, const Evaluate& evaluate);
 
 /// Comparison of two values of one type that are neither NaN nor NULL: negative, 0 or positive.

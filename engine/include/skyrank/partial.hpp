@@ -19,7 +19,8 @@ struct RowRange {
 };
 
 /// The rows of some parts of a table that can still be in the answer of a query, with the columns that the rest of the
-/// query reads. Engine::partial makes one, Engine::merge answers the query from several. A value: copies share memory.
+/// query reads; of a query with `group_by` the first rows of the groups, with the states of their aggregates.
+/// Engine::partial makes one, Engine::merge answers the query from several. A value: copies share memory.
 class SKYRANK_EXPORT Partial {
  public:
   /// Checks what it is given. `columns` has a row for each of `rows`, which ascend and lie in `covers`; `covers` are
@@ -35,9 +36,10 @@ class SKYRANK_EXPORT Partial {
   /// Returns the candidates' columns, in the order of rows().
   const Table& columns() const noexcept { return columns_; }
 
-  /// Exports a record batch: the positions of the rows (int64) as its first column, then the columns. The metadata of
-  /// its schema hold `skyrank.partial` (the version of the format, 1), `skyrank.query` (the fingerprint) and
-  /// `skyrank.covers` (such as "0-100,200-300", ends excluded).
+  /// Exports a record batch: the positions of the rows (int64) as its first column, then columns(). The metadata of
+  /// its schema hold `skyrank.partial` (the version of the format, 2), `skyrank.query` (the fingerprint) and
+  /// `skyrank.covers` (such as "0-100,200-300", ends excluded). The page "Parts" of the guide has the columns of
+  /// groups.
   void export_arrow(ArrowArray* array, ArrowSchema* schema) const;
   /// Takes over a record batch that export_arrow() made, here or elsewhere; both structs are moved from, also when this
   /// throws. DataError where it is no partial answer, is of another version, or contradicts itself.

@@ -147,7 +147,7 @@ TEST(Group, AnOverflowNamesTheFirstRowOfTheGroup) {
   }
 }
 
-// Sums of floats depend on the order of addition; that order must not depend on the number of threads.
+// Sums of floats are exact and rounded once, for any number of threads.
 TEST(Group, FloatSumsAreTheSameForAnyNumberOfThreads) {
   Random random(1);
   std::vector<std::int64_t> groups;

@@ -1,0 +1,503 @@
+#include "engine/parts/group_states.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <skyrank/error.hpp>
+
+#include "engine/decimal.hpp"
+#include "engine/operators/classes.hpp"
+#include "engine/operators/exact_sum.hpp"
+#include "engine/operators/gather.hpp"
+#include "engine/row_error.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+using query::BoundAggregate;
+using Function = Aggregate::Function;
+
+/// More values than a table has; sums of so many stay within the words of theirs.
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 60;
+
+[[noreturn]] void fail(const std::string& why) { throw DataError("partial answer: " + why); }
+
+// -------------------------------------------------------------------------------------------------------------- sums
+
+std::string text_of(const WideSum& sum) { return hex_of(sum.words()); }
+std::string text_of(const ExactSum& sum) { return sum.text(); }
+
+void read_sum(std::string_view text, std::int64_t count, std::optional<WideSum>& sum) {
+  std::array<std::uint64_t, 3> words{};
+  if (!read_hex(text, words)) return;
+  std::array<std::uint64_t, 3> magnitude{};
+  read_hex(text.starts_with('-') ? text.substr(1) : text, magnitude);
+  // No value has more than 127 bits and a sign.
+  const std::uint64_t beyond = (magnitude[2] << 1) | (magnitude[1] >> 63);
+  if (magnitude[2] >> 62 == 0 && beyond <= static_cast<std::uint64_t>(count)) sum = WideSum::of_words(words);
+}
+
+void read_sum(std::string_view text, std::int64_t, std::optional<ExactSum>& sum) { sum = ExactSum::parse(text); }
+
+/// Sum and number of the values that are not NULL.
+template <class Sum>
+struct Total {
+  Sum sum;
+  std::int64_t count = 0;
+};
+
+void add_value(WideSum& sum, std::int64_t value) { sum += Int128{value}; }
+void add_value(WideSum& sum, std::uint64_t value) { sum += static_cast<Int128>(value); }
+void add_value(WideSum& sum, Int128 value) { sum += value; }
+void add_value(ExactSum& sum, double value) { sum += value; }
+
+/// Calls f with a value of the type in which a column of an evaluation type that has an order stores its values.
+template <class F>
+auto with_stored_type(DataType type, const F& f) {
+  switch (type.type) {
+    case Type::boolean: return f(std::uint8_t{});
+    case Type::date: return f(std::int32_t{});
+    case Type::uint64: return f(std::uint64_t{});
+    case Type::decimal128: return f(Int128{});
+    case Type::float64: return f(double{});
+    default: return f(std::int64_t{});  // int64, decimal64 and timestamps
+  }
+}
+
+/// The same for columns that have sums.
+template <class F>
+auto with_summed_type(DataType type, const F& f) {
+  switch (type.type) {
+    case Type::uint64: return f(std::uint64_t{}, WideSum{});
+    case Type::decimal128: return f(Int128{}, WideSum{});
+    case Type::float64: return f(double{}, ExactSum{});
+    default: return f(std::int64_t{}, WideSum{});
+  }
+}
+
+template <class T>
+const T* values_of(const Column& column) {
+  return static_cast<const T*>(column.data().values);
+}
+
+// ----------------------------------------------------------------------------------------------------------- layout
+
+/// Names and places of the columns of states.
+class Layout {
+ public:
+  /// `columns` are those before the states.
+  Layout(const query::BoundGroup& group, const std::vector<Column>& columns) : size_(columns.size()) {
+    const auto is_taken = [&] {
+      return std::ranges::any_of(columns, [&](const Column& c) { return c.name().starts_with(prefix_ + "."); });
+    };
+    while (is_taken()) prefix_ += '_';
+    for (const BoundAggregate& aggregate : group.aggregates) {
+      first_.push_back(size_);
+      size_ += aggregate.function == Function::count ? 1 : 2;
+    }
+  }
+
+  std::string name(std::size_t aggregate, const std::string& what) const {
+    return prefix_ + "." + std::to_string(aggregate) + "." + what;
+  }
+  /// Returns the place of an aggregate's first column.
+  std::size_t first(std::size_t aggregate) const { return first_[aggregate]; }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::string prefix_ = "state";
+  std::vector<std::size_t> first_;
+  std::size_t size_;
+};
+
+/// The extreme of a group: the row that has it, as a number that orders rows and as a position in the column.
+struct Extreme {
+  RowId row = -1;
+  std::int64_t position = -1;
+};
+
+std::vector<Column> count_column(const std::string& name, std::vector<std::int64_t> counts) {
+  return {Column::own(name, std::move(counts))};
+}
+
+template <class Sum>
+std::vector<Column> total_columns(const Layout& layout, std::size_t a, const Vector<Total<Sum>>& totals) {
+  std::vector<std::int64_t> counts;
+  std::vector<std::string> sums;
+  std::size_t characters = 0;
+  QueryMemory::hold(totals.size() * (sizeof(std::int64_t) + sizeof(std::string)));
+  for (const Total<Sum>& total : totals) {
+    counts.push_back(total.count);
+    sums.push_back(text_of(total.sum));
+    characters += sums.back().size();
+  }
+  QueryMemory::hold(characters);
+  return {Column::own(layout.name(a, "count"), std::move(counts)), Column::own(layout.name(a, "sum"), sums)};
+}
+
+/// `values` are those of the extremes' positions.
+std::vector<Column> extreme_columns(const Layout& layout, std::size_t a, const Vector<Extreme>& extremes,
+                                    const Column& values) {
+  std::vector<RowId> rows;
+  std::vector<bool> valid;
+  for (const Extreme& extreme : extremes) {
+    rows.push_back(std::max<RowId>(extreme.row, 0));
+    valid.push_back(extreme.row >= 0);
+  }
+  return {Column::own(layout.name(a, "row"), std::move(rows), valid), values.renamed(layout.name(a, "value"))};
+}
+
+// ------------------------------------------------------------------------------------------------------ from the rows
+
+/// The rows of a part, and the group of each.
+struct Grouping {
+  const Table& part;
+  const Rows& rows;
+  const Classes& classes;
+  RowId first_row;
+
+  std::size_t groups() const { return static_cast<std::size_t>(classes.count()); }
+  std::size_t group(std::int64_t i) const { return static_cast<std::size_t>(classes.of[i]); }
+};
+
+std::vector<std::int64_t> counts_of(const Grouping& grouping, const Column* argument) {
+  std::vector<std::int64_t> counts(grouping.groups());
+  for (std::int64_t i = 0; i < grouping.rows.n; ++i) {
+    counts[grouping.group(i)] += argument == nullptr || !argument->is_null(i) ? 1 : 0;
+  }
+  return counts;
+}
+
+template <class T, class Sum>
+Vector<Total<Sum>> totals_of(const Grouping& grouping, const Column& argument) {
+  Vector<Total<Sum>> totals(grouping.groups());
+  const T* values = values_of<T>(argument);
+  for (std::int64_t i = 0; i < grouping.rows.n; ++i) {
+    if (argument.is_null(i)) continue;
+    Total<Sum>& total = totals[grouping.group(i)];
+    add_value(total.sum, values[i]);
+    ++total.count;
+  }
+  return totals;
+}
+
+bool is_nan(double value) { return std::isnan(value); }
+template <class T>
+bool is_nan(T) {
+  return false;
+}
+
+/// Returns the extremes of values: group(i) has value i, which is that of row(i).
+template <class T, class Group, class Row>
+Vector<Extreme> extremes_of(const Column& argument, bool highest, std::size_t groups, const Group& group,
+                            const Row& row) {
+  const T* values = values_of<T>(argument);
+  const auto better = [&](T a, T b) { return is_nan(b) ? !is_nan(a) : (highest ? a > b : a < b); };
+  Vector<Extreme> extremes(groups);
+  for (std::int64_t i = 0; i < argument.size(); ++i) {
+    if (argument.is_null(i)) continue;
+    Extreme& best = extremes[group(i)];
+    const bool is_first = best.position < 0;
+    const bool wins = is_first || better(values[i], values[best.position]) ||
+                      (row(i) < best.row && !better(values[best.position], values[i]));
+    if (wins) best = {row(i), i};
+  }
+  return extremes;
+}
+
+std::vector<Column> extreme_columns(const Grouping& grouping, const BoundAggregate& aggregate, const Column& argument,
+                                    const Layout& layout, std::size_t a) {
+  const auto extremes = with_stored_type(argument.type(), [&]<class T>(T) {
+    return extremes_of<T>(
+        argument, aggregate.function == Function::max, grouping.groups(),
+        [&](std::int64_t i) { return grouping.group(i); },
+        [&](std::int64_t i) { return grouping.first_row + grouping.rows[i]; });
+  });
+  const bool plain = aggregate.argument->column >= 0;
+  std::vector<RowId> from;
+  for (const Extreme& extreme : extremes) {
+    from.push_back(extreme.position >= 0 && plain ? grouping.rows[extreme.position] : extreme.position);
+  }
+  const Column& values = plain ? grouping.part.column(aggregate.argument->column) : argument;
+  return extreme_columns(layout, a, extremes, gather(values, from, argument.name()));
+}
+
+std::vector<Column> states_of(const Grouping& grouping, const BoundAggregate& aggregate, const Layout& layout,
+                              std::size_t a) {
+  if (!aggregate.argument) return count_column(layout.name(a, "count"), counts_of(grouping, nullptr));
+  const Column argument = evaluate_all(*aggregate.argument, grouping.part, grouping.rows, aggregate.name);
+  switch (aggregate.function) {
+    case Function::count: return count_column(layout.name(a, "count"), counts_of(grouping, &argument));
+    case Function::min:
+    case Function::max: return extreme_columns(grouping, aggregate, argument, layout, a);
+    case Function::sum:
+    case Function::avg: break;
+  }
+  return with_summed_type(argument.type(), [&]<class T, class Sum>(T, Sum) {
+    return total_columns(layout, a, totals_of<T, Sum>(grouping, argument));
+  });
+}
+
+// ---------------------------------------------------------------------------------------------------- from the states
+
+/// The columns of states, which are checked against the query.
+class States {
+ public:
+  States(const query::BoundQuery& query, const Table& table)
+      : group_(*query.group), table_(table), layout_(group_, read_columns(query, table)) {
+    if (static_cast<std::size_t>(table.num_columns()) != layout_.size()) {
+      fail("it has " + std::to_string(table.num_columns()) + " columns where the groups of its query need " +
+           std::to_string(layout_.size()));
+    }
+    for (std::size_t a = 0; a < group_.aggregates.size(); ++a) check(a);
+  }
+
+  const Layout& layout() const { return layout_; }
+  const Column& column(std::size_t aggregate, std::size_t place) const {
+    return table_.columns()[layout_.first(aggregate) + place];
+  }
+
+  std::int64_t count(std::size_t aggregate, std::int64_t i) const {
+    const Column& counts = column(aggregate, 0);
+    const std::int64_t count = values_of<std::int64_t>(counts)[i];
+    if (counts.is_null(i) || count < 0 || count > kMaxCount) {
+      fail("'" + counts.name() + "' in row " + std::to_string(i) + " must be a number from 0 to 2^60");
+    }
+    return count;
+  }
+
+  template <class Sum>
+  Total<Sum> total(std::size_t aggregate, std::int64_t i) const {
+    Total<Sum> total;
+    total.count = count(aggregate, i);
+    const Column& sums = column(aggregate, 1);
+    std::optional<Sum> sum;
+    if (!sums.is_null(i)) read_sum(sums.data().string_at(i), total.count, sum);
+    if (!sum)
+      fail("'" + sums.name() + "' in row " + std::to_string(i) + " is no sum of " + std::to_string(total.count) +
+           " values");
+    total.sum = std::move(*sum);
+    return total;
+  }
+
+  /// Returns the evaluation type of an aggregate's argument.
+  DataType argument_type(std::size_t aggregate) const { return group_.aggregates[aggregate].argument->root->type; }
+
+ private:
+  static std::vector<Column> read_columns(const query::BoundQuery& query, const Table& table) {
+    const std::vector<int> read = columns_read(query);
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      if (read[i] != static_cast<int>(i)) fail("the columns that its query reads must come first, without others");
+    }
+    return {table.columns().begin(), table.columns().begin() + static_cast<std::ptrdiff_t>(read.size())};
+  }
+
+  void check(std::size_t a) const {
+    const BoundAggregate& aggregate = group_.aggregates[a];
+    switch (aggregate.function) {
+      case Function::count: return check(a, 0, "count", Type::int64);
+      case Function::sum:
+      case Function::avg: check(a, 0, "count", Type::int64); return check(a, 1, "sum", Type::string);
+      case Function::min:
+      case Function::max: check(a, 0, "row", Type::int64); return check(a, 1, "value", aggregate.type);
+    }
+  }
+
+  void check(std::size_t a, std::size_t place, const std::string& what, DataType type) const {
+    const Column& found = column(a, place);
+    if (found.name() == layout_.name(a, what) && found.type() == type) return;
+    fail("it has the column '" + found.name() + "' (" + to_string(found.type()) +
+         ") where the groups of its query need '" + layout_.name(a, what) + "' (" + to_string(type) + ")");
+  }
+
+  const query::BoundGroup& group_;
+  const Table& table_;
+  Layout layout_;
+};
+
+std::vector<Column> merged_counts(const States& states, const Classes& classes, std::size_t a) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(classes.count()));
+  for (std::size_t i = 0; i < classes.of.size(); ++i) {
+    counts[static_cast<std::size_t>(classes.of[i])] += states.count(a, static_cast<std::int64_t>(i));
+  }
+  return count_column(states.layout().name(a, "count"), std::move(counts));
+}
+
+template <class Sum>
+std::vector<Column> merged_totals(const States& states, const Classes& classes, std::size_t a) {
+  Vector<Total<Sum>> totals(static_cast<std::size_t>(classes.count()));
+  for (std::size_t i = 0; i < classes.of.size(); ++i) {
+    Total<Sum>& total = totals[static_cast<std::size_t>(classes.of[i])];
+    const Total<Sum> more = states.total<Sum>(a, static_cast<std::int64_t>(i));
+    total.count += more.count;
+    if (total.count > kMaxCount) fail("its groups have more than 2^60 values");
+    total.sum += more.sum;
+  }
+  return total_columns(states.layout(), a, totals);
+}
+
+std::vector<Column> merged_extremes(const States& states, const Classes& classes, const Table& table,
+                                    const BoundAggregate& aggregate, std::size_t a) {
+  const Column& rows = states.column(a, 0);
+  const Column& values = states.column(a, 1);
+  for (std::int64_t i = 0; i < rows.size(); ++i) {
+    if (rows.is_null(i) != values.is_null(i) || (!rows.is_null(i) && values_of<RowId>(rows)[i] < 0)) {
+      fail("'" + rows.name() + "' in row " + std::to_string(i) + " must be a row where '" + values.name() +
+           "' has a value, and NULL elsewhere");
+    }
+  }
+  const Column loaded = evaluate_all(column_expression(table, *table.find(values.name())), table,
+                                     Rows{table.num_rows(), nullptr}, values.name());
+  const auto extremes = with_stored_type(loaded.type(), [&]<class T>(T) {
+    return extremes_of<T>(
+        loaded, aggregate.function == Function::max, static_cast<std::size_t>(classes.count()),
+        [&](std::int64_t i) { return static_cast<std::size_t>(classes.of[i]); },
+        [&](std::int64_t i) { return values_of<RowId>(rows)[i]; });
+  });
+  std::vector<RowId> from;
+  for (const Extreme& extreme : extremes) from.push_back(extreme.position);
+  return extreme_columns(states.layout(), a, extremes, gather(values, from, values.name()));
+}
+
+std::vector<Column> merged_states(const States& states, const Classes& classes, const Table& table,
+                                  const BoundAggregate& aggregate, std::size_t a) {
+  switch (aggregate.function) {
+    case Function::count: return merged_counts(states, classes, a);
+    case Function::min:
+    case Function::max: return merged_extremes(states, classes, table, aggregate, a);
+    case Function::sum:
+    case Function::avg: break;
+  }
+  return with_summed_type(states.argument_type(a),
+                          [&]<class T, class Sum>(T, Sum) { return merged_totals<Sum>(states, classes, a); });
+}
+
+// ------------------------------------------------------------------------------------------------------- the answers
+
+[[noreturn]] void fail_sum(const BoundAggregate& aggregate, RowId first_row) {
+  throw RowError(
+      "sum(" + aggregate.argument->text + ") overflows " + to_string(aggregate.type) + " in the group of row ",
+      first_row, "", aggregate.argument->location);
+}
+
+template <class T>
+T finished_sum(const WideSum& sum, const BoundAggregate& aggregate, RowId first_row) {
+  const std::optional<Int128> value = sum.value();
+  const bool is_wide = is_decimal(aggregate.type.type);
+  const Int128 highest = is_wide ? power_of_ten(kMaxDigits128 - 1) * 10 - 1 : Int128{std::numeric_limits<T>::max()};
+  const Int128 lowest = is_wide ? -highest : Int128{std::numeric_limits<T>::min()};
+  if (!value || *value < lowest || *value > highest) fail_sum(aggregate, first_row);
+  return static_cast<T>(*value);
+}
+template <class T>
+T finished_sum(const ExactSum& sum, const BoundAggregate&, RowId) {
+  return static_cast<double>(sum);
+}
+
+double average(const Total<WideSum>& total, DataType type) {
+  if (is_decimal(type.type)) return total.sum.average(total.count, type.scale);
+  return static_cast<double>(total.sum.value().value_or(0)) / static_cast<double>(total.count);
+}
+double average(const Total<ExactSum>& total, DataType) {
+  return static_cast<double>(total.sum) / static_cast<double>(total.count);
+}
+
+/// Returns finish(total, group) for groups that have values, NULL for the others.
+template <class T, class Sum, class Finish>
+Column finished_totals(const States& states, std::size_t a, const BoundAggregate& aggregate, std::int64_t groups,
+                       const Finish& finish) {
+  std::vector<T> values;
+  std::vector<bool> valid;
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const Total<Sum> total = states.total<Sum>(a, g);
+    valid.push_back(total.count > 0);
+    values.push_back(total.count > 0 ? finish(total, g) : T{});
+  }
+  return Column::own_as(aggregate.name, aggregate.type, std::move(values), valid);
+}
+
+Column finished_column(const States& states, std::size_t a, const BoundAggregate& aggregate,
+                       const std::vector<RowId>& first_rows) {
+  const auto groups = static_cast<std::int64_t>(first_rows.size());
+  switch (aggregate.function) {
+    case Function::count: return states.column(a, 0).renamed(aggregate.name);
+    case Function::min:
+    case Function::max: return states.column(a, 1).renamed(aggregate.name);
+    case Function::avg:
+      return with_summed_type(states.argument_type(a), [&]<class T, class Sum>(T, Sum) {
+        return finished_totals<double, Sum>(states, a, aggregate, groups, [&](const Total<Sum>& total, std::int64_t) {
+          return average(total, states.argument_type(a));
+        });
+      });
+    case Function::sum: break;
+  }
+  const auto sums = [&]<class T, class Sum>(T, Sum) {
+    return finished_totals<T, Sum>(states, a, aggregate, groups, [&](const Total<Sum>& total, std::int64_t g) {
+      return finished_sum<T>(total.sum, aggregate, first_rows[static_cast<std::size_t>(g)]);
+    });
+  };
+  if (is_decimal(aggregate.type.type)) return sums(Int128{}, WideSum{});  // of 38 digits, whatever the argument has
+  return with_summed_type(states.argument_type(a), sums);
+}
+
+}  // namespace
+
+GroupStates group_states(const query::BoundQuery& query, const Table& part, const Rows& rows, RowId first_row) {
+  const Classes classes = classify(part, query.group->columns, rows);
+  const Grouping grouping{part, rows, classes, first_row};
+  GroupStates states;
+  std::vector<RowId> first;
+  for (const std::int64_t position : classes.first) first.push_back(rows[position]);
+  std::vector<Column> columns;
+  for (const int index : columns_read(query)) {
+    columns.push_back(gather(part.column(index), first, part.column(index).name()));
+  }
+  const Layout layout(*query.group, columns);
+  for (std::size_t a = 0; a < query.group->aggregates.size(); ++a) {
+    for (Column& column : states_of(grouping, query.group->aggregates[a], layout, a)) {
+      columns.push_back(std::move(column));
+    }
+  }
+  for (const RowId row : first) states.first_rows.push_back(first_row + row);
+  states.columns = Table(std::move(columns));
+  return states;
+}
+
+GroupStates merge_states(const query::BoundQuery& query, const GroupStates& parts) {
+  const Table& table = parts.columns;
+  const States states(query, table);
+  const Classes classes = classify(table, query.group->columns, Rows{table.num_rows(), nullptr});
+  const std::vector<RowId> first(classes.first.begin(), classes.first.end());
+  std::vector<Column> columns;
+  for (std::size_t c = 0; c < columns_read(query).size(); ++c) {
+    columns.push_back(gather(table.columns()[c], first, table.columns()[c].name()));
+  }
+  for (std::size_t a = 0; a < query.group->aggregates.size(); ++a) {
+    for (Column& column : merged_states(states, classes, table, query.group->aggregates[a], a)) {
+      columns.push_back(std::move(column));
+    }
+  }
+  GroupStates merged;
+  for (const RowId position : first) merged.first_rows.push_back(parts.first_rows[static_cast<std::size_t>(position)]);
+  merged.columns = Table(std::move(columns));
+  return merged;
+}
+
+Table finish_states(const query::BoundQuery& query, const GroupStates& groups) {
+  const States states(query, groups.columns);
+  std::vector<Column> columns;
+  for (const int index : query.group->columns) columns.push_back(groups.columns.column(index));
+  for (std::size_t a = 0; a < query.group->aggregates.size(); ++a) {
+    columns.push_back(finished_column(states, a, query.group->aggregates[a], groups.first_rows));
+  }
+  return Table(std::move(columns));
+}
+
+}  // namespace skyrank::exec

@@ -299,8 +299,16 @@ Classes classify_by_hashing(const Table& table, std::span<const int> columns, co
   return number_classes(rows.n, hash, equal);
 }
 
-/// Numbers the slots that have rows in the order of their first rows.
-Classes classify_by_slots(const RowSlots& slots) {
+/// Slots that values are themselves, unless they are not to be or cannot.
+std::optional<RowSlots> slots_of_values(const Table& table, std::span<const int> columns, const Rows& rows,
+                                        Numbering numbering) {
+  if (numbering == Numbering::by_hashing) return std::nullopt;
+  return RowSlots::of_values(table, columns, rows);
+}
+
+}  // namespace
+
+Classes classify(const RowSlots& slots) {
   const std::int64_t n = slots.rows();
   SlotStates<std::int64_t> numbers = fold_slots(
       slots, std::int64_t{-1}, [](std::int64_t& first, std::int64_t i) { first = first < 0 ? i : first; },
@@ -319,17 +327,8 @@ Classes classify_by_slots(const RowSlots& slots) {
   return result;
 }
 
-/// Slots that values are themselves, unless they are not to be or cannot.
-std::optional<RowSlots> slots_of_values(const Table& table, std::span<const int> columns, const Rows& rows,
-                                        Numbering numbering) {
-  if (numbering == Numbering::by_hashing) return std::nullopt;
-  return RowSlots::of_values(table, columns, rows);
-}
-
-}  // namespace
-
 Classes classify(const Table& table, std::span<const int> columns, const Rows& rows, Numbering numbering) {
-  if (const auto slots = slots_of_values(table, columns, rows, numbering)) return classify_by_slots(*slots);
+  if (const auto slots = slots_of_values(table, columns, rows, numbering)) return classify(*slots);
   return classify_by_hashing(table, columns, rows);
 }
 

@@ -27,6 +27,9 @@ enum class Numbering : std::uint8_t {
 Classes classify(const Table& table, std::span<const int> columns, const Rows& rows,
                  Numbering numbering = Numbering::by_values);
 
+/// Classes of equal slots.
+Classes classify(const RowSlots& slots);
+
 /// The same classes as slots, in no order. `rows` has to outlive their use.
 RowSlots slots_of(const Table& table, std::span<const int> columns, const Rows& rows,
                   Numbering numbering = Numbering::by_values);

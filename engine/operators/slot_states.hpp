@@ -40,25 +40,23 @@ namespace slot_states {
 inline constexpr std::size_t kPrivateBytes = std::size_t{1} << 18;
 inline constexpr int kMaxShardBits = 6;
 
-/// Calls fold(state, position) for the positions of [begin, end), in order.
-template <class State, class Fold>
-void fold_range(const RowSlots& slots, std::int64_t begin, std::int64_t end, Vector<State>& states, const Fold& fold) {
+/// Calls visit(slot, position) for the positions of [begin, end), in order.
+template <class Visit>
+void visit_range(const RowSlots& slots, std::int64_t begin, std::int64_t end, const Visit& visit) {
   std::uint32_t of[kBlockRows];
   const std::stop_token& stop = current_stop();
   for (std::int64_t at = begin; at < end; at += kBlockRows) {
     check_at(at - begin, stop);
     const std::int64_t size = std::min(kBlockRows, end - at);
     slots.load(at, size, of);
-    for (std::int64_t i = 0; i < size; ++i) fold(states[of[i]], at + i);
+    for (std::int64_t i = 0; i < size; ++i) visit(of[i], at + i);
   }
 }
 
-/// Calls fold(state, position) for all positions whose slots are in one shard, in order.
-template <class State, class Fold>
-void fold_shard(const RowSlots& slots, std::uint32_t shard, SlotStates<State>& states, const Fold& fold) {
-  Vector<State>& of_shard = states.shards()[shard];
-  const int bits = states.shard_bits();
-  if (bits == 0) return fold_range(slots, 0, slots.rows(), of_shard, fold);
+/// Calls visit(slot >> bits, position) for all positions whose slots have these last bits, in order.
+template <class Visit>
+void visit_shard(const RowSlots& slots, std::uint32_t shard, int bits, const Visit& visit) {
+  if (bits == 0) return visit_range(slots, 0, slots.rows(), visit);
   const std::uint32_t mask = (std::uint32_t{1} << bits) - 1;
   std::uint32_t of[kBlockRows];
   std::uint16_t mine[kBlockRows];
@@ -72,20 +70,34 @@ void fold_shard(const RowSlots& slots, std::uint32_t shard, SlotStates<State>& s
       mine[count] = static_cast<std::uint16_t>(i);
       count += (of[i] & mask) == shard ? 1 : 0;
     }
-    for (std::int64_t i = 0; i < count; ++i) fold(of_shard[of[mine[i]] >> bits], at + mine[i]);
+    for (std::int64_t i = 0; i < count; ++i) visit(of[mine[i]] >> bits, at + mine[i]);
   }
+}
+
+/// Returns the bits of shard numbers for so many threads, each of which has a shard at least.
+inline int shard_bits(std::size_t threads) { return std::min(std::countr_zero(std::bit_ceil(threads)), kMaxShardBits); }
+
+/// Returns the threads that are worth their start for n rows.
+inline std::size_t threads_for(std::int64_t n) { return n <= kGrain ? 1 : kernels::concurrency(); }
+
+/// Returns the rows of the ranges into which so many threads divide n rows.
+inline std::int64_t range_rows(std::int64_t n, std::size_t threads) {
+  const auto parts = static_cast<std::int64_t>(threads);
+  return std::max((n + parts - 1) / parts, kGrain);
 }
 
 /// Every thread folds the rows of its shards.
 template <class State, class Fold>
 SlotStates<State> fold_sharded(const RowSlots& slots, std::size_t threads, const State& initial, const Fold& fold) {
-  SlotStates<State> states(std::min(std::countr_zero(std::bit_ceil(threads)), kMaxShardBits));
+  SlotStates<State> states(shard_bits(threads));
   const auto shards = static_cast<std::int64_t>(states.shards().size());
   const auto each = static_cast<std::size_t>((slots.count() + shards - 1) / shards);
   for_each_range(shards, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t shard = begin; shard < end; ++shard) {
-      states.shards()[shard].assign(each, initial);
-      fold_shard(slots, static_cast<std::uint32_t>(shard), states, fold);
+      Vector<State>& mine = states.shards()[shard];
+      mine.assign(each, initial);
+      visit_shard(slots, static_cast<std::uint32_t>(shard), states.shard_bits(),
+                  [&](std::uint32_t slot, std::int64_t i) { fold(mine[slot], i); });
     }
   });
   return states;
@@ -96,14 +108,13 @@ template <class State, class Fold, class Merge>
 SlotStates<State> fold_ranges(const RowSlots& slots, std::size_t threads, const State& initial, const Fold& fold,
                               const Merge& merge) {
   const std::int64_t n = slots.rows();
-  const std::int64_t grain =
-      std::max((n + static_cast<std::int64_t>(threads) - 1) / static_cast<std::int64_t>(threads), kGrain);
+  const std::int64_t grain = range_rows(n, threads);
   std::vector<Vector<State>> parts(static_cast<std::size_t>(std::max<std::int64_t>((n + grain - 1) / grain, 1)));
   parts.front().assign(static_cast<std::size_t>(slots.count()), initial);
   for_each_range(n, grain, [&](std::int64_t begin, std::int64_t end) {
     Vector<State>& part = parts[begin / grain];
     part.assign(static_cast<std::size_t>(slots.count()), initial);
-    fold_range(slots, begin, end, part, fold);
+    visit_range(slots, begin, end, [&](std::uint32_t slot, std::int64_t i) { fold(part[slot], i); });
   });
   for (std::size_t p = 1; p < parts.size(); ++p) {
     for (std::size_t s = 0; s < parts[p].size(); ++s) merge(parts.front()[s], parts[p][s]);
@@ -120,7 +131,7 @@ SlotStates<State> fold_ranges(const RowSlots& slots, std::size_t threads, const 
 /// that must give what a single fold gives.
 template <class State, class Fold, class Merge>
 SlotStates<State> fold_slots(const RowSlots& slots, const State& initial, const Fold& fold, const Merge& merge) {
-  const std::size_t threads = slots.rows() <= kGrain ? 1 : kernels::concurrency();
+  const std::size_t threads = slot_states::threads_for(slots.rows());
   if (static_cast<std::size_t>(slots.count()) * sizeof(State) <= slot_states::kPrivateBytes) {
     return slot_states::fold_ranges(slots, threads, initial, fold, merge);
   }
@@ -130,7 +141,7 @@ SlotStates<State> fold_slots(const RowSlots& slots, const State& initial, const 
 /// The same for folds that cannot be split: the rows of a slot are folded by one thread.
 template <class State, class Fold>
 SlotStates<State> fold_slots_in_order(const RowSlots& slots, const State& initial, const Fold& fold) {
-  return slot_states::fold_sharded(slots, slots.rows() <= kGrain ? 1 : kernels::concurrency(), initial, fold);
+  return slot_states::fold_sharded(slots, slot_states::threads_for(slots.rows()), initial, fold);
 }
 
 /// The slots that have rows, in the order of their first rows.

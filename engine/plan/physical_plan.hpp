@@ -85,7 +85,8 @@ struct PhysicalPlan {
   std::optional<kernels::TopKShape> skyline_prefix =
       {};  ///< the top-k problem among whose answer the skyline's best are
   RuleLog rules = RuleLog();
-  bool rows_on_device = false;  ///< the skyline's rows stay on the device for what comes after it
+  bool partition_top_k = false;  ///< the best of each partition are kept in one pass, where a run finds few partitions
+  bool rows_on_device = false;   ///< the skyline's rows stay on the device for what comes after it
   /// Queries that share the columns which this one brings to the device, itself among them; 0: it keeps none there.
   int sharers = 0;
 };

@@ -33,7 +33,12 @@ Result run_stages(Execution& execution, const Table& input) {
   RowSet rows = filter_rows(execution, input);
   const SourceTable source = group_rows(execution, input, rows);
   rows = apply_missing_rules(execution, source, std::move(rows));
-  Segments segments = partition_rows(execution, source, rows);
+  std::optional<Segments> split;
+  if (auto positions = rank_partitions(execution, source, rows, split)) {
+    const std::int64_t n = rows.size();
+    return gather(execution, source, {std::move(rows), one_segment(n)}, std::move(*positions));
+  }
+  Segments segments = partition_rows(execution, source, rows, std::move(split));
   const Candidates candidates =
       filter_last(execution, source, prefer(execution, source, std::move(rows), std::move(segments)));
   return gather(execution, source, candidates, rank(execution, source, candidates));

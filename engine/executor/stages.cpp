@@ -10,6 +10,7 @@
 #include "engine/operators/gather.hpp"
 #include "engine/operators/group.hpp"
 #include "engine/operators/missing.hpp"
+#include "engine/operators/partition_top_k.hpp"
 #include "engine/operators/rank.hpp"
 #include "engine/plan/paths.hpp"
 #include "engine/runtime/query_memory.hpp"
@@ -63,14 +64,52 @@ RowSet apply_missing_rules(Execution& execution, const SourceTable& source, RowS
   return rows;
 }
 
-Segments partition_rows(Execution& execution, const SourceTable& source, const RowSet& rows) {
+std::optional<Vector<std::int64_t>> rank_partitions(Execution& execution, const SourceTable& source, const RowSet& rows,
+                                                    std::optional<Segments>& segments) {
+  if (!execution.plan.partition_top_k) return std::nullopt;
+  const BoundQuery& query = execution.query();
+  const Operators& operators = execution.plan.operators;
+  const Window window = window_of(query);
+  const Rows view = rows.view();
+  const RowSlots slots = timed(execution, execution.timing.filter_ms, *operators.partition,
+                               [&] { return slots_of(source.table, query.partition_columns, view); });
+  if (!keeps_best_in_memory(window, slots.count(), rows.size())) {
+    execution.record.rules.left_out(Rule::partition_top_k, "there are too many partitions for the rows");
+    segments = timed(execution, execution.timing.filter_ms, *operators.partition,
+                     [&] { return segments_of(classify(slots)); });
+    return std::nullopt;
+  }
+  const std::vector<Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
+    return make_rank_keys(query.ranking, source.table, rows, packs_ranking(execution.plan), nullptr, &execution.share);
+  });
+  if (keys.size() > 1) {
+    execution.record.rules.left_out(Rule::partition_top_k, "the ranking needs several keys");
+    return std::nullopt;
+  }
+  PartitionAnswer answer = timed(execution, execution.timing.compute_ms, *operators.order,
+                                 [&] { return best_of_partitions(slots, keys.front().column, window); });
+  execution.record.of(*operators.partition).rows = rows.size();
+  execution.record.of(*operators.partition).partitions = answer.partitions;
+  execution.record.of(*operators.rank_keys).rows = rows.size();
+  Report report;
+  report.rows = static_cast<std::int64_t>(answer.positions.size());
+  report.work.bytes_read =
+      static_cast<std::uint64_t>(rows.size()) * static_cast<std::uint64_t>(keys.front().column.width);
+  book(execution, *operators.order, report);
+  return std::move(answer.positions);
+}
+
+Segments partition_rows(Execution& execution, const SourceTable& source, const RowSet& rows,
+                        std::optional<Segments> segments) {
   if (!execution.plan.operators.partition) return one_segment(rows.size());
   const Operator& op = *execution.plan.operators.partition;
-  Segments segments = timed(execution, execution.timing.filter_ms, op,
-                            [&] { return partition(source.table, execution.query().partition_columns, rows.view()); });
+  if (!segments) {
+    segments = timed(execution, execution.timing.filter_ms, op,
+                     [&] { return partition(source.table, execution.query().partition_columns, rows.view()); });
+  }
   execution.record.of(op).rows = rows.size();
-  execution.record.of(op).partitions = segments.count();
-  return segments;
+  execution.record.of(op).partitions = segments->count();
+  return std::move(*segments);
 }
 
 Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const Candidates& candidates) {

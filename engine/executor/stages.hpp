@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <skyrank/engine.hpp>
 #include <skyrank/table.hpp>
@@ -40,8 +41,15 @@ SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows);
 /// Returns the rows that `nan` and `nulls` leave.
 RowSet apply_missing_rules(Execution& execution, const SourceTable& source, RowSet rows);
 
-/// Splits the rows into segments that are answered apart.
-Segments partition_rows(Execution& execution, const SourceTable& source, const RowSet& rows);
+/// Ranks the best of each partition in one pass; nothing where the plan does not say so, or there are too many
+/// partitions or keys for it. Returns positions in the order of the answer, and the
+/// segments where it has split the rows into them nevertheless.
+std::optional<Vector<std::int64_t>> rank_partitions(Execution& execution, const SourceTable& source, const RowSet& rows,
+                                                    std::optional<Segments>& segments);
+
+/// Splits the rows into segments that are answered apart, unless they are split already.
+Segments partition_rows(Execution& execution, const SourceTable& source, const RowSet& rows,
+                        std::optional<Segments> segments);
 
 /// Returns positions in the order of the answer.
 Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const Candidates& candidates);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "engine/expression/evaluate.hpp"
 #include "engine/expression/load.hpp"
@@ -19,6 +20,9 @@ struct Source {
       : column(expression.column >= 0 ? table.column(expression.column)
                                       : evaluate_all(expression, table, wanted, "computed")),
         rows(expression.column >= 0 ? wanted : Rows{wanted.n, nullptr}) {}
+
+  /// A stored column.
+  Source(Column stored, const Rows& wanted) : column(std::move(stored)), rows(wanted) {}
 
   Type type() const { return column.type().type; }
   const ColumnData& data() const { return column.data(); }

@@ -18,6 +18,7 @@
 #include "engine/keys/distance.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/keys/ranks.hpp"
+#include "engine/keys/value_range.hpp"
 #include "engine/keys/wide_keys.hpp"
 #include "engine/runtime/parallel.hpp"
 #include "kernels/common/keys.hpp"
@@ -31,57 +32,6 @@ using Kind = Preference::Kind;
 namespace {
 
 constexpr std::uint64_t kMaxCode = std::numeric_limits<std::uint64_t>::max();
-
-/// The range of a column's integers, on which their key functions depend.
-template <class T>
-struct Range {
-  T lowest = std::numeric_limits<T>::max();
-  T highest = std::numeric_limits<T>::min();
-  bool any_value = false;
-  bool any_null = false;
-
-  Range& operator+=(const Range& other) {
-    lowest = std::min(lowest, other.lowest);
-    highest = std::max(highest, other.highest);
-    any_value |= other.any_value;
-    any_null |= other.any_null;
-    return *this;
-  }
-};
-
-template <class T>
-Range<T> range_of_block(const T* values, const std::uint8_t* valid, std::int64_t size) {
-  Range<T> range;
-  if (valid == nullptr) {
-    for (std::int64_t i = 0; i < size; ++i) {
-      range.lowest = std::min(range.lowest, values[i]);
-      range.highest = std::max(range.highest, values[i]);
-    }
-    range.any_value = size > 0;
-    return range;
-  }
-  for (std::int64_t i = 0; i < size; ++i) {
-    // A NULL stands for the values that change nothing.
-    range.lowest = std::min(range.lowest, valid[i] != 0 ? values[i] : std::numeric_limits<T>::max());
-    range.highest = std::max(range.highest, valid[i] != 0 ? values[i] : std::numeric_limits<T>::min());
-    range.any_value |= valid[i] != 0;
-  }
-  range.any_null = true;
-  return range;
-}
-
-/// The range of the values; [0, 0] when all are NULL.
-template <class T>
-Range<T> range_of(const Source& source) {
-  std::vector<Range<T>> parts(static_cast<std::size_t>(num_chunks(source.rows.n)));
-  for_blocks<T>(source, [&](std::int64_t begin, std::int64_t size, const T* values, const std::uint8_t* valid) {
-    parts[static_cast<std::size_t>(begin / kChunkRows)] += range_of_block(values, valid, size);
-  });
-  Range<T> range;
-  for (const Range<T>& part : parts) range += part;
-  if (!range.any_value) range.lowest = range.highest = 0;
-  return range;
-}
 
 /// Keys `code(value)`, at most `max_code`, and one more for NULL where there are any.
 template <class T, class Code>
@@ -112,7 +62,7 @@ Keys encode(const Source& source, std::uint64_t max_code, bool any_null, Code co
 
 template <class T>
 Keys integer_keys(const Source& source, bool high) {
-  const Range<T> range = range_of<T>(source);
+  const ValueRange<T> range = range_of<T>(source);
   using Code = kernels::IntegerKey<T>;
   const Code code(high ? range.highest : range.lowest, high);
   return encode<T>(source, code(high ? range.lowest : range.highest), range.any_null, code);
@@ -177,7 +127,7 @@ Keys float_distance_keys(const Source& source, double from, double to, bool inve
 
 template <class T>
 Keys integer_distance_keys(const Source& source, const Value& from, const Value& to, bool inverted) {
-  const Range<T> range = range_of<T>(source);
+  const ValueRange<T> range = range_of<T>(source);
   const kernels::DistanceKey distance = distance_key(from, to, source.column.type(), range.lowest, range.highest);
   const kernels::IntegerKey<T> offset(range.lowest, false);
   // Keys grow away from the range, so the largest is at an end.

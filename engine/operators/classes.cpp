@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/operators/slot_states.hpp"
 #include "engine/runtime/ranges.hpp"
 #include "engine/runtime/stop.hpp"
 #include "kernels/cpu/parallel.hpp"
@@ -277,7 +278,9 @@ query::BoundExpression column_expression(const Table& table, int column) {
           .location = {}};
 }
 
-Classes classify(const Table& table, std::span<const int> columns, const Rows& rows) {
+namespace {
+
+Classes classify_by_hashing(const Table& table, std::span<const int> columns, const Rows& rows) {
   std::vector<Codes> codes = null_codes(table, columns, rows);
   for (const int index : columns) {
     const query::BoundExpression column = column_expression(table, index);
@@ -294,6 +297,46 @@ Classes classify(const Table& table, std::span<const int> columns, const Rows& r
     return std::all_of(codes.begin(), codes.end(), [&](const Codes& code) { return code[a] == code[b]; });
   };
   return number_classes(rows.n, hash, equal);
+}
+
+/// Slots that values are themselves, unless they are not to be or cannot.
+std::optional<RowSlots> slots_of_values(const Table& table, std::span<const int> columns, const Rows& rows,
+                                        Numbering numbering) {
+  if (numbering == Numbering::by_hashing) return std::nullopt;
+  return RowSlots::of_values(table, columns, rows);
+}
+
+}  // namespace
+
+Classes classify(const RowSlots& slots) {
+  const std::int64_t n = slots.rows();
+  SlotStates<std::int64_t> numbers = fold_slots(
+      slots, std::int64_t{-1}, [](std::int64_t& first, std::int64_t i) { first = first < 0 ? i : first; },
+      [](std::int64_t& first, std::int64_t later) { first = first < 0 ? later : first; });
+  SlotOrder order = order_slots(slots.count(), n, [&](std::int64_t slot) { return numbers[slot]; });
+  for (std::int64_t c = 0; c < order.count(); ++c) numbers[order.slots[c]] = c;
+  Classes result{Vector<std::int64_t>(static_cast<std::size_t>(n)), std::move(order.first)};
+  for_each_range(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    std::uint32_t of[kBlockRows];
+    for (std::int64_t at = begin; at < end; at += kBlockRows) {
+      const std::int64_t size = std::min(kBlockRows, end - at);
+      slots.load(at, size, of);
+      for (std::int64_t i = 0; i < size; ++i) result.of[at + i] = numbers[of[i]];
+    }
+  });
+  return result;
+}
+
+Classes classify(const Table& table, std::span<const int> columns, const Rows& rows, Numbering numbering) {
+  if (const auto slots = slots_of_values(table, columns, rows, numbering)) return classify(*slots);
+  return classify_by_hashing(table, columns, rows);
+}
+
+RowSlots slots_of(const Table& table, std::span<const int> columns, const Rows& rows, Numbering numbering) {
+  if (auto slots = slots_of_values(table, columns, rows, numbering)) return std::move(*slots);
+  Classes classes = classify_by_hashing(table, columns, rows);
+  const std::int64_t count = classes.count();
+  return {std::move(classes.of), count};
 }
 
 }  // namespace skyrank::exec

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/expression/evaluate.hpp"
+#include "engine/operators/row_slots.hpp"
 
 namespace skyrank::exec {
 
@@ -16,8 +17,22 @@ struct Classes {
   std::int64_t count() const { return static_cast<std::int64_t>(first.size()); }
 };
 
+/// Sources of the numbers of groups of rows.
+enum class Numbering : std::uint8_t {
+  by_values,  ///< the values themselves, where they are close together; a hash table otherwise
+  by_hashing,
+};
+
 /// Classes of equal values in all the columns (of any type). NULLs are equal to each other, NaNs too, and -0.0 to 0.0.
-Classes classify(const Table& table, std::span<const int> columns, const Rows& rows);
+Classes classify(const Table& table, std::span<const int> columns, const Rows& rows,
+                 Numbering numbering = Numbering::by_values);
+
+/// Classes of equal slots.
+Classes classify(const RowSlots& slots);
+
+/// The same classes as slots, in no order. `rows` has to outlive their use.
+RowSlots slots_of(const Table& table, std::span<const int> columns, const Rows& rows,
+                  Numbering numbering = Numbering::by_values);
 
 /// A column of a table as a bound expression.
 query::BoundExpression column_expression(const Table& table, int column);

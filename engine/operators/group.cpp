@@ -15,7 +15,7 @@
 #include "engine/operators/classes.hpp"
 #include "engine/operators/exact_sum.hpp"
 #include "engine/operators/gather.hpp"
-#include "engine/operators/partition.hpp"
+#include "engine/operators/slot_states.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/ranges.hpp"
 
@@ -24,51 +24,49 @@ namespace {
 
 __extension__ using Int128 = __int128;  // no sum of fewer than 2^63 values of 64 bits overflows it
 
-constexpr std::int64_t kPieceRows = std::int64_t{1} << 13;
-
-/// A part of one group's rows, [begin, end) in the order of the segments. Aggregates are computed per piece and the
-/// pieces of a group merged in order: parallel within large groups, and the same for any number of threads.
-struct Piece {
-  std::int64_t group = 0;
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
+/// The rows of a group.
+struct Members {
+  std::int64_t first = -1;
+  std::int64_t count = 0;
 };
 
-Vector<Piece> cut_into_pieces(const Segments& groups) {
-  Vector<Piece> pieces;
-  for (std::int64_t g = 0; g < groups.count(); ++g) {
-    for (std::int64_t begin = groups.bounds[g]; begin < groups.bounds[g + 1]; begin += kPieceRows) {
-      pieces.push_back({g, begin, std::min(begin + kPieceRows, groups.bounds[g + 1])});
-    }
-  }
-  return pieces;
+SlotStates<Members> find_members(const RowSlots& slots) {
+  return fold_slots(
+      slots, Members{},
+      [](Members& members, std::int64_t i) {
+        if (members.count++ == 0) members.first = i;
+      },
+      [](Members& members, const Members& later) {
+        if (members.count == 0) members.first = later.first;
+        members.count += later.count;
+      });
 }
 
 /// The input of an aggregation.
 struct Input {
   const Table& table;
   const Rows& rows;
-  const Segments& groups;
+  const RowSlots& slots;
+  const SlotOrder& groups;
+  const SlotStates<Members>& members;
   const Vector<RowId>& first_rows;
-  Vector<Piece> pieces;
 };
 
-/// One state a group: fold(state, position) over a group's positions in pieces, then merge(state, next piece's state).
+/// Returns finish(state) for each group.
+template <class State, class Finish>
+auto for_groups(const Input& input, const SlotStates<State>& states, const Finish& finish) {
+  Vector<std::decay_t<decltype(finish(states[0]))>> result(static_cast<std::size_t>(input.groups.count()));
+  for_each_range(input.groups.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t g = begin; g < end; ++g) result[g] = finish(states[input.groups.slots[g]]);
+  });
+  return result;
+}
+
+/// One state a group: fold(state, position) over a group's positions in ascending order. A fold over ranges of them,
+/// put together by merge(state, state of the next range), has to give the same.
 template <class State, class Fold, class Merge>
 Vector<State> reduce(const Input& input, const Fold& fold, const Merge& merge) {
-  Vector<State> partial(input.pieces.size());
-  constexpr std::int64_t kPiecesPerTask = 1024;  // groups may be as small as one row
-  const std::int64_t grain = std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(input.pieces.size()) * kPieceRows / std::max<std::int64_t>(input.rows.n, 1), 1,
-      kPiecesPerTask);
-  for_each_range(static_cast<std::int64_t>(input.pieces.size()), grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t p = begin; p < end; ++p) {
-      for (std::int64_t i = input.pieces[p].begin; i < input.pieces[p].end; ++i) fold(partial[p], input.groups.at(i));
-    }
-  });
-  Vector<State> states(static_cast<std::size_t>(input.groups.count()));
-  for (std::size_t p = 0; p < partial.size(); ++p) merge(states[input.pieces[p].group], partial[p]);
-  return states;
+  return for_groups(input, fold_slots(input.slots, State{}, fold, merge), [](const State& state) { return state; });
 }
 
 template <class T>
@@ -83,10 +81,14 @@ Column owned(const std::string& name, const Vector<T>& values, const std::vector
   return Column::own(name, std::vector<T>(values.begin(), values.end()), valid);
 }
 
-Column count_values(const Input& input, const query::BoundAggregate& aggregate, const Column* argument) {
-  auto counts = reduce<std::int64_t>(
-      input,
-      [&](std::int64_t& count, std::int64_t i) { count += argument == nullptr || !argument->is_null(i) ? 1 : 0; },
+Column count_rows(const Input& input, const query::BoundAggregate& aggregate) {
+  return owned(aggregate.name, for_groups(input, input.members, [](const Members& members) { return members.count; }));
+}
+
+Column count_values(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  if (!argument.may_have_nulls()) return count_rows(input, aggregate);
+  const auto counts = reduce<std::int64_t>(
+      input, [&](std::int64_t& count, std::int64_t i) { count += argument.is_null(i) ? 0 : 1; },
       [](std::int64_t& count, std::int64_t more) { count += more; });
   return owned(aggregate.name, counts);
 }
@@ -101,17 +103,16 @@ struct Total {
 template <class T, class Sum>
 Vector<Total<Sum>> total(const Input& input, const Column& argument) {
   const T* values = values_of<T>(argument);
-  return reduce<Total<Sum>>(
-      input,
-      [&](Total<Sum>& t, std::int64_t i) {
-        if (argument.is_null(i)) return;
-        t.sum += static_cast<Sum>(values[i]);
-        ++t.count;
-      },
-      [](Total<Sum>& t, const Total<Sum>& more) {
-        t.sum += more.sum;
-        t.count += more.count;
-      });
+  const auto fold = [&](Total<Sum>& t, std::int64_t i) {
+    if (argument.is_null(i)) return;
+    t.sum += static_cast<Sum>(values[i]);
+    ++t.count;
+  };
+  const auto merge = [](Total<Sum>& t, const Total<Sum>& more) {
+    t.sum += more.sum;
+    t.count += more.count;
+  };
+  return reduce<Total<Sum>>(input, fold, merge);
 }
 
 /// finish(total, group) for groups that have values, NULL for the others.
@@ -277,10 +278,10 @@ Column avg(const Input& input, const query::BoundAggregate& aggregate, const Col
 }
 
 Column aggregate_column(const Input& input, const query::BoundAggregate& aggregate) {
-  if (!aggregate.argument) return count_values(input, aggregate, nullptr);
+  if (!aggregate.argument) return count_rows(input, aggregate);
   const Column argument = evaluate_all(*aggregate.argument, input.table, input.rows, aggregate.name);
   switch (aggregate.function) {
-    case Aggregate::Function::count: return count_values(input, aggregate, &argument);
+    case Aggregate::Function::count: return count_values(input, aggregate, argument);
     case Aggregate::Function::sum: return sum(input, aggregate, argument);
     case Aggregate::Function::avg: return avg(input, aggregate, argument);
     case Aggregate::Function::min:
@@ -291,13 +292,14 @@ Column aggregate_column(const Input& input, const query::BoundAggregate& aggrega
 
 }  // namespace
 
-Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows) {
-  const Classes classes = classify(table, group.columns, rows);
-  const Segments groups = segments_of(classes);
+Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows, Numbering numbering) {
+  const RowSlots slots = slots_of(table, group.columns, rows, numbering);
+  const SlotStates<Members> members = find_members(slots);
+  const SlotOrder groups = order_slots(slots.count(), rows.n, [&](std::int64_t slot) { return members[slot].first; });
   Vector<RowId> first_rows;
-  first_rows.reserve(classes.first.size());
-  for (const std::int64_t position : classes.first) first_rows.push_back(rows[position]);
-  const Input input{table, rows, groups, first_rows, cut_into_pieces(groups)};
+  first_rows.reserve(groups.first.size());
+  for (const std::int64_t position : groups.first) first_rows.push_back(rows[position]);
+  const Input input{table, rows, slots, groups, members, first_rows};
   std::vector<Column> columns;
   for (const int index : group.columns) {
     columns.push_back(gather(table.column(index), first_rows, table.column(index).name()));

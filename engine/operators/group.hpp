@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "engine/expression/evaluate.hpp"
+#include "engine/operators/classes.hpp"
 
 namespace skyrank::exec {
 
@@ -16,6 +17,7 @@ struct Grouped {
 /// rows. Aggregates skip NULLs; sum, min, max and avg of nothing are NULL. Sums are exact, those of floats rounded
 /// once. min and max ignore NaN where there are numbers.
 /// DataError for a sum that overflows, naming the group's first row.
-Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows);
+Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows,
+              Numbering numbering = Numbering::by_values);
 
 }  // namespace skyrank::exec

@@ -11,6 +11,7 @@
 #include "engine/plan/rules/filter_last.hpp"
 #include "engine/plan/rules/fusion.hpp"
 #include "engine/plan/rules/packed_ranking.hpp"
+#include "engine/plan/rules/partition_top_k.hpp"
 #include "engine/plan/rules/skyline_top_k.hpp"
 #include "engine/plan/rules/statistics.hpp"
 
@@ -23,14 +24,15 @@ using Rewrite = void (*)(PhysicalPlan&, const Table&);
 /// The rules that rewrite a plan, in the order in which they apply: where keys are made decides what may be fused, and
 /// a fused filter cannot come last.
 constexpr Rewrite kRewrites[] = {
-    make_keys_on_device,    // device-keys
-    share_device_columns,   // device-columns
-    try_device_scan,        // device-scan
-    fuse_ranking,           // fusion, late-filter, zone-maps, weighted-sum, raw-floats
-    keep_rows_on_device,    // device-rows
-    select_before_skyline,  // skyline-top-k
-    filter_after_skyline,   // filter-last
-    pack_ranking,           // packed-ranking
+    make_keys_on_device,      // device-keys
+    share_device_columns,     // device-columns
+    try_device_scan,          // device-scan
+    fuse_ranking,             // fusion, late-filter, zone-maps, weighted-sum, raw-floats
+    keep_rows_on_device,      // device-rows
+    select_before_skyline,    // skyline-top-k
+    filter_after_skyline,     // filter-last
+    pack_ranking,             // packed-ranking
+    keep_best_of_partitions,  // partition-top-k
 };
 
 }  // namespace

@@ -147,7 +147,7 @@ void choose_paths(PhysicalPlan& plan) {
     repeat(path, paths_taken(plan, rows), plan.machine.threads);
     rows = step.estimate.rows;
   }
-  if (!plan.operators.rank_keys) return;
+  if (!plan.operators.rank_keys || plan.partition_top_k) return;
   choose_rank_path(plan);
 }
 

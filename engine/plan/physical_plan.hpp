@@ -93,7 +93,8 @@ struct PhysicalPlan {
   std::optional<kernels::TopKShape> selection = {};  ///< problem of the fused ranking or of the skyline's prefix
   TableSample sample = {};                           ///< findings of a sample of the table
   RuleLog rules = RuleLog();
-  bool rows_on_device = false;  ///< the skyline's rows stay on the device for what comes after it
+  bool partition_top_k = false;  ///< the best of each partition are kept in one pass, where a run finds few partitions
+  bool rows_on_device = false;   ///< the skyline's rows stay on the device for what comes after it
   /// Queries that share the columns which this one brings to the device, itself among them; 0: it keeps none there.
   int sharers = 0;
   std::optional<planner::NoPath> no_path = {};  ///< why no path fits the estimated sizes; the exact ones may have one

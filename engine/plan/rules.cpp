@@ -27,6 +27,8 @@ constexpr std::array kRules = {
               "look for the first of a skyline among the best rows of its ranking"},
     RuleEntry{Rule::filter_last, "filter-last",
               "filter after the skyline where the condition keeps all that beats what it keeps"},
+    RuleEntry{Rule::partition_top_k, "partition-top-k",
+              "keep the best rows of each partition in one pass, without ordering rows by partition"},
     RuleEntry{Rule::shared_keys, "shared-keys", "keep keys for later queries over the same rows, and use those kept"},
     RuleEntry{Rule::late_columns, "late-columns",
               "of columns that only the answer shows, read no more of a source than the rows of the answer"},

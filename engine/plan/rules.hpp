@@ -27,6 +27,7 @@ enum class Rule : std::uint8_t {
   packed_ranking,
   skyline_top_k,
   filter_last,
+  partition_top_k,
   shared_keys,
   late_columns,
   unit_pruning,

@@ -1,7 +1,9 @@
 #include "engine/operators/group.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -185,6 +187,57 @@ TEST(Group, LargeGroupsAgreeWithALoop) {
   for (int g = 0; g < 3; ++g) {
     EXPECT_EQ(grouped.table.column("s").value(g), Value(sums[g]));
     EXPECT_EQ(grouped.table.column("m").value(g), Value(lowest[g]));
+  }
+}
+
+/// The sum that a group's values have: pieces of 8,192 of its rows, one after the other.
+double sum_in_pieces(const std::vector<double>& values) {
+  double sum = 0;
+  for (std::size_t begin = 0; begin < values.size(); begin += 8192) {
+    double piece = 0;
+    for (std::size_t i = begin; i < std::min(begin + 8192, values.size()); ++i) piece += values[i];
+    sum += piece;
+  }
+  return sum;
+}
+
+constexpr std::int64_t kSkewedRows = 100'000;  // enough for shards of several threads
+
+/// Groups of skewed sizes, one of them of most rows.
+Table skewed_table(std::int64_t groups) {
+  Random random(static_cast<std::uint64_t>(groups));
+  std::vector<std::int64_t> g;
+  std::vector<double> x;
+  for (std::int64_t i = 0; i < kSkewedRows; ++i) {
+    g.push_back(random.below(3) == 0 ? random.below(groups) : groups / 2);
+    x.push_back(static_cast<double>(random.below(1'000'000)) * 1e-3 + 1e-12);
+  }
+  return Table({Column::own("g", g), Column::own("x", x)});
+}
+
+TEST(Group, AggregatesAgreeWithALoopToTheLastBit) {
+  for (const std::int64_t groups : {1, 7, 3000, 30'000}) {
+    SCOPED_TRACE(groups);
+    const Table table = skewed_table(groups);
+    std::map<std::int64_t, std::vector<double>> expected;
+    for (std::int64_t i = 0; i < kSkewedRows; ++i) {
+      expected[std::get<std::int64_t>(table.column("g").value(i))].push_back(
+          std::get<double>(table.column("x").value(i)));
+    }
+    const Query query = Query::from("t").group_by({"g"}).aggregate({count("n"), sum("s", "x"), max("m", "x")});
+    const query::BoundQuery bound = query::bind(query, query::schema_of(table));
+    for (const auto& [threads, numbering] : {std::pair(1, Numbering::by_values), std::pair(4, Numbering::by_values),
+                                             std::pair(4, Numbering::by_hashing)}) {
+      const Grouped grouped =
+          with_threads(threads, [&, by = numbering] { return group(*bound.group, table, all_rows(table), by); });
+      ASSERT_EQ(grouped.table.num_rows(), static_cast<std::int64_t>(expected.size()));
+      for (std::int64_t i = 0; i < grouped.table.num_rows(); ++i) {
+        const auto& values = expected.at(std::get<std::int64_t>(grouped.table.column("g").value(i)));
+        ASSERT_EQ(grouped.table.column("n").value(i), Value(static_cast<std::int64_t>(values.size())));
+        ASSERT_EQ(grouped.table.column("s").value(i), Value(sum_in_pieces(values)));
+        ASSERT_EQ(grouped.table.column("m").value(i), Value(*std::max_element(values.begin(), values.end())));
+      }
+    }
   }
 }
 

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "engine/expression/evaluate.hpp"
+
+namespace skyrank::exec {
+
+/// Numbers the positions [0, n) of a row set: equal numbers, or slots, for rows that are equal in some columns, and
+/// different ones for others. Slots are computed from the stored values a block at a time where these are close
+/// together (integers, dates and times of a narrow range, booleans, entries of a dictionary); else they are given.
+/// Some slots may have no rows. NULLs are equal to each other.
+class RowSlots {
+ public:
+  /// Returns slots that are computed from the values of `columns`, no more than `max_count()` of them; nothing where
+  /// values are too far apart, or of a type that is compared otherwise. `rows` has to outlive the slots' use.
+  static std::optional<RowSlots> of_values(const Table& table, std::span<const int> columns, const Rows& rows);
+
+  /// Slots that are listed, one a position, in [0, count).
+  RowSlots(Vector<std::int64_t> of, std::int64_t count);
+
+  /// Returns how many slots n rows may have for memory per slot not to matter beside the rows.
+  static std::int64_t max_count(std::int64_t n);
+
+  std::int64_t count() const { return count_; }  ///< all slots are in [0, count())
+  std::int64_t rows() const { return rows_.n; }
+
+  /// Writes the slots of the positions [begin, begin + size); 0 <= size <= kBlockRows.
+  void load(std::int64_t begin, std::int64_t size, std::uint32_t* out) const;
+
+ private:
+  /// Slots are differences to the lowest value.
+  struct Values {
+    std::uint64_t lowest = 0;
+  };
+  /// Slots are looked up by the index into a dictionary.
+  struct Entries {
+    Vector<std::uint32_t> slots;
+  };
+  /// A column's part of the slots: 0 for NULL if the column may have any, then those of the values.
+  struct Part {
+    Column column;
+    std::int64_t count;
+    std::variant<Values, Entries> numbers;
+  };
+
+  explicit RowSlots(const Rows& rows) : rows_(rows) {}
+  static std::optional<Part> part_of(const Column& column, const Rows& rows, std::int64_t max_count);
+  static std::optional<Part> part_of_values(const Column& column, const Rows& rows, std::int64_t max_count);
+  static Part part_of_entries(const Column& column);
+  void load_part(const Part& part, std::int64_t begin, std::int64_t size, std::uint32_t* out) const;
+
+  Rows rows_;
+  std::int64_t count_ = 1;
+  std::vector<Part> parts_;  // most significant first
+  Vector<std::int64_t> of_;  // listed slots; then there are no parts
+};
+
+}  // namespace skyrank::exec

@@ -1,0 +1,35 @@
+#include "engine/plan/rules/partition_top_k.hpp"
+
+#include <algorithm>
+
+#include "engine/operators/partition_top_k.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+constexpr double kRowSeconds = 3e-9;  // a row that loses to the last of the best of its partition
+
+/// Returns why partitions are to be ranked one by one; nothing where the best of all can be kept in one pass.
+const char* why_one_by_one(const PhysicalPlan& plan) {
+  if (plan.preference) return "each partition has a skyline";
+  if (!plan.constraints.algorithms.empty()) return "an algorithm was asked for";
+  if (plan.on_device) return "keys are made on the GPU";
+  if (!keeps_best_in_order(window_of(plan.query))) return "more than a few rows of each partition may be asked for";
+  if (packed_widths(ranking_widths(plan), packs_ranking(plan)).size() > 1) return "the ranking needs several keys";
+  return nullptr;
+}
+
+}  // namespace
+
+void keep_best_of_partitions(PhysicalPlan& plan, const Table& /*table*/) {
+  Operators& operators = plan.operators;
+  if (!operators.partition || plan.query.ranking.empty() || !plan.rules.rules().has(Rule::partition_top_k)) return;
+  if (const char* const why = why_one_by_one(plan)) return plan.rules.left_out(Rule::partition_top_k, why);
+  plan.partition_top_k = true;
+  operators.order->note = "the best of each partition are kept in one pass over the keys";
+  operators.order->estimate.ms =
+      operators.rank_keys->estimate.rows * kRowSeconds * 1e3 / std::max(plan.machine.threads, 1);
+  plan.rules.applied(Rule::partition_top_k, "no partition's rows have to be brought together");
+}
+
+}  // namespace skyrank::exec

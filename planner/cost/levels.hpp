@@ -14,7 +14,8 @@ struct LevelsShape {
 /// Seconds for all levels at once on `threads` threads of a CPU.
 double levels_at_once_seconds(const LevelsShape& shape, int threads);
 
-/// Least seconds for one skyline of `level_rows` as a part of many: planned skylines are of rows of which more is known.
+/// Least seconds for one skyline of `level_rows` as a part of many: planned skylines are of rows of which more is
+/// known.
 double least_level_seconds(const LevelsShape& shape, int threads);
 
 }  // namespace skyrank::planner

@@ -10,7 +10,7 @@ The tables are those of `skyrank generate --distribution tweets`, and groups of 
 
 Needs a Python with duckdb, numpy, polars and pyarrow:
   python3 -m venv build/peers && build/peers/bin/pip install duckdb numpy polars pyarrow
-  build/peers/bin/python tools/bench/files.py --skyrank build/release/skyrank --threads 2 --out files-cpu.csv
+  build/peers/bin/python tools/bench/peers/files.py --skyrank build/release/skyrank --threads 2 --out files-cpu.csv
 """
 
 import argparse

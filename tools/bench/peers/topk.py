@@ -11,7 +11,7 @@ with a sort by NumPy, those of the kernel by `skyrank bench` itself.
 
 Needs a Python with numpy and pyarrow, and with whichever of duckdb and polars is to be measured:
   python3 -m venv build/peers && build/peers/bin/pip install numpy pyarrow duckdb polars
-  build/peers/bin/python tools/bench/peers.py --skyrank build/release/skyrank --threads 2 --out peers.csv
+  build/peers/bin/python tools/bench/peers/topk.py --skyrank build/release/skyrank --threads 2 --out peers.csv
 """
 
 import argparse

@@ -37,7 +37,7 @@ struct Input {
 
 Input random_input(Random& random, std::int64_t max_rows);
 
-/// So many rows with the columns of another table, for queries that were drawn over that.
+/// Returns `rows` rows with the columns of another table, for queries that were drawn over that.
 Input random_input_like(const Input& other, Random& random, std::int64_t rows);
 
 /// Values that text gives back: of types that a CSV reader infers, with none that another type could be inferred from.

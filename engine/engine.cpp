@@ -15,6 +15,7 @@
 #include "engine/executor/memory_limit.hpp"
 #include "engine/parts/source_run.hpp"
 #include "engine/plan/devices.hpp"
+#include "engine/plan/paths.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/runtime/stop.hpp"
@@ -75,8 +76,8 @@ PlanNode Engine::explain(const Query& query, const Table& table, const RunOption
       const exec::StopScope stops(stop);
       exec::check(stop);
       const kernels::AccountScope counted(state_->memory.get());
-      const exec::PhysicalPlan plan = state_->plan(query, table, options);
-      if (plan.no_path) throw *plan.no_path;
+      exec::PhysicalPlan plan = state_->plan(query, table, options);
+      exec::choose_paths(plan);
       tree = exec::tree(plan);
     });
     return std::move(*tree);

@@ -26,7 +26,8 @@ struct EngineState {
   /// Throws as the constructor of Engine.
   explicit EngineState(const EngineOptions& engine_options);
 
-  /// Binds and plans a query, for `explain` and for `run` alike: bind -> logical plan -> physical plan.
+  /// Binds and plans a query, for `explain` and for `run` alike: bind -> logical plan -> physical plan, whose kernels
+  /// still have to get their paths.
   PhysicalPlan plan(const Query& query, const Table& table, const RunOptions& run = {}) const;
 
   /// Bytes of the GPU's memory for keys: a quarter, as long as keys are kept at all.

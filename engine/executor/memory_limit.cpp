@@ -14,6 +14,7 @@
 
 #include "engine/executor/answer.hpp"
 #include "engine/executor/memory_need.hpp"
+#include "engine/plan/paths.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/runtime/stop.hpp"
 #include "engine/text.hpp"
@@ -41,8 +42,8 @@ std::size_t room_to_measure(const EngineState& engine) {
 
 /// About how many bytes a query takes beside its table; for the message that there are too few.
 double memory_needed(const EngineState& engine, const Query& query, const Table& table) {
-  const PhysicalPlan planned = engine.plan(query, table);
-  if (planned.no_path) throw *planned.no_path;
+  PhysicalPlan planned = engine.plan(query, table);
+  choose_paths(planned);
   double bytes = 0;
   for (const Operator* op : pipeline(planned)) bytes += predicted_bytes(*op);
   return bytes;
@@ -73,8 +74,8 @@ std::vector<std::string> skyline_algorithm(const EngineState& engine, const Quer
   if (!is_one_skyline) return {};
   const auto enough = std::make_shared<kernels::MemoryAccount>(std::numeric_limits<std::int64_t>::max());
   const kernels::AccountScope counted(enough.get());
-  const PhysicalPlan planned = engine.plan(query, table);
-  if (planned.no_path) throw *planned.no_path;
+  PhysicalPlan planned = engine.plan(query, table);
+  choose_paths(planned);
   return {planned.operators.skyline.back().path->algorithm};
 }
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "engine/plan/layout.hpp"
-#include "engine/plan/paths.hpp"
 #include "engine/plan/rules/device_columns.hpp"
 #include "engine/plan/rules/device_keys.hpp"
 #include "engine/plan/rules/device_rows.hpp"
@@ -47,11 +46,6 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
   look_at_sample(plan, table);
   lay_out_operators(plan, table, table_name);
   for (const Rewrite rewrite : kRewrites) rewrite(plan, table);
-  try {
-    choose_paths(plan);
-  } catch (const planner::NoPath& none) {
-    plan.no_path = none;
-  }
   return plan;
 }
 

@@ -8,9 +8,9 @@
 
 namespace skyrank::exec {
 
-/// Plans a bound query: samples the table, lays out operators with their estimates, rewrites them by the rules, and
-/// chooses paths for the estimated sizes. `sharers` as in the plan. BindError when a preference has too many
-/// dimensions.
+/// Plans a bound query: samples the table, lays out operators with their estimates, and rewrites them by the rules.
+/// Paths are left to a run, which knows exact sizes, and to choose_paths(), for those who only look at a plan.
+/// `sharers` as in the plan. BindError when a preference has too many dimensions.
 PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
                        const planner::Constraints& constraints, const planner::Machine& machine,
                        const Rules& rules = {}, int sharers = 0);

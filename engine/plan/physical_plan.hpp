@@ -79,7 +79,7 @@ enum class Strategy : std::uint8_t {
   skyline_prefix,  ///< a guess: the first rows of the skyline are among the best rows of the ranking
 };
 
-/// A query made ready to run. A run chooses the paths of kernels again once it knows the exact sizes.
+/// A query made ready to run. A run chooses the paths of kernels once it knows the exact sizes.
 struct PhysicalPlan {
   query::BoundQuery query;
   std::optional<PreferencePlan> preference;
@@ -97,7 +97,6 @@ struct PhysicalPlan {
   bool rows_on_device = false;   ///< the skyline's rows stay on the device for what comes after it
   /// Queries that share the columns which this one brings to the device, itself among them; 0: it keeps none there.
   int sharers = 0;
-  std::optional<planner::NoPath> no_path = {};  ///< why no path fits the estimated sizes; the exact ones may have one
 };
 
 /// Returns a number of rows to plan for: a fraction of a row counts as one, but of an empty input none remain.

@@ -119,7 +119,9 @@ TEST(Rules, EachOfTheCpuIsAppliedToSomeQueryAndToNoneWithoutIt) {
   }
   for (const RuleInfo& rule : rules()) {
     const bool needs_gpu = rule.name.starts_with("device-");
-    EXPECT_TRUE(needs_gpu || seen.contains(rule.name)) << rule.name;
+    // Sources have rules of their own; tests/differential/sources.cpp fails where one is never applied.
+    const bool needs_source = rule.name == "late-columns" || rule.name == "unit-pruning" || rule.name == "by-units";
+    EXPECT_TRUE(needs_gpu || needs_source || seen.contains(rule.name)) << rule.name;
   }
 }
 

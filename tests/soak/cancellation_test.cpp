@@ -196,6 +196,7 @@ TEST(TimeLimit, EndsAQuerySoonAfterIt) {
   using namespace std::chrono_literals;
   const Engine engine({.threads = 2});
   const Query slow = from().name("slow").prefer({low("x"), low("y")}).at_least(kRows / 10 * 9);
+  table();  // made before the time counts
   const Clock::time_point start = Clock::now();
   const std::string message = timeout_of(engine, Query(slow).timeout(60ms));
   const Milliseconds time = Clock::now() - start;

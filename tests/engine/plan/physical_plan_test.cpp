@@ -9,6 +9,7 @@
 
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/make_plan.hpp"
+#include "engine/plan/paths.hpp"
 #include "engine/plan/rules/device_scan.hpp"
 #include "engine/plan/rules/filter_last.hpp"
 #include "engine/plan/rules/fusion.hpp"
@@ -81,9 +82,10 @@ TEST(PhysicalPlan, WithoutRulesAllOperatorsRunOneAfterTheOther) {
   EXPECT_THAT(names(plan), ElementsAre("scan", "filter", "keys", "skyline", "keys", "top-k", "gather"));
 }
 
-TEST(PhysicalPlan, ItsPathsAreChosen) {
-  const PhysicalPlan plan = unwritten(skyline().rank_by({low("a")}).limit(5));
-  EXPECT_FALSE(plan.no_path);
+TEST(PhysicalPlan, ItsPathsAreChosenForEstimatedSizes) {
+  PhysicalPlan plan = unwritten(skyline().rank_by({low("a")}).limit(5));
+  EXPECT_FALSE(plan.operators.order->path);
+  choose_paths(plan);
   ASSERT_TRUE(plan.operators.skyline.front().path);
   ASSERT_TRUE(plan.operators.order->path);
   EXPECT_FALSE(plan.operators.order->path->algorithm.empty());
@@ -91,9 +93,13 @@ TEST(PhysicalPlan, ItsPathsAreChosen) {
 
 TEST(PhysicalPlan, SaysWhyNoPathFits) {
   const planner::Constraints on_gpu{kernels::Device::cuda, {}, {}};
-  const PhysicalPlan plan = planned(skyline(), {}, on_gpu);
-  ASSERT_TRUE(plan.no_path);
-  EXPECT_FALSE(plan.no_path->reason.empty());
+  PhysicalPlan plan = planned(skyline(), {}, on_gpu);
+  try {
+    choose_paths(plan);
+    FAIL() << "there is no GPU";
+  } catch (const planner::NoPath& none) {
+    EXPECT_FALSE(none.reason.empty());
+  }
 }
 
 TEST(FusionRule, TakesTheFilterAndTheKeysIntoTheRanking) {
@@ -163,7 +169,8 @@ TEST(DeviceScanRule, NeedsARankingAlone) {
 }
 
 TEST(PlanTree, ShowsWhatARunRecorded) {
-  const PhysicalPlan plan = unwritten(from().partition_by({"g"}).rank_by({low("a")}).limit(2));
+  PhysicalPlan plan = unwritten(from().partition_by({"g"}).rank_by({low("a")}).limit(2));
+  choose_paths(plan);
   RunRecord record(plan);
   record.of(*plan.operators.partition).partitions = 10;
   record.of(*plan.operators.order).rows = 20;

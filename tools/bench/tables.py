@@ -67,6 +67,18 @@ def skyline_cpu():
         line("`bskytree`, one thread", "bskytree")])
 
 
+def files_cpu():
+    rows = read("files-cpu.csv")
+    systems = ["skyrank", "skyrank warm", *sorted({row["system"] for row in rows if "skyrank" not in row["system"]})]
+    names = {"skyrank": "SkyRank, a process", "skyrank warm": "SkyRank, later in a batch"}
+    peers = {"duckdb": "DuckDB", "polars": "Polars"}
+    versions = {row["system"]: row["version"] for row in rows}
+    labels = [names.get(s) or f"{peers[s]} {versions[s]}" for s in systems]
+    return table([f"{int(rows[0]['rows']):,} rows of a Parquet file", *labels], [
+        [query] + [figure(1e3 * the(rows, "median_s", query=query, system=system)) for system in systems]
+        for query in dict.fromkeys(row["query"] for row in rows)])
+
+
 BEST_OF_MANY = dict(algorithm="cuda-sampled-threshold", dist="uniform", n=1 << 29)
 
 
@@ -101,9 +113,18 @@ def summary():
     def of(rows, algorithm, **cell):
         return figure(the(rows, "median_ms", algorithm=algorithm, **cell)) + " ms"
 
+    files = read("files-cpu.csv")
+
+    def whole(query):
+        skyrank, duckdb, polars = (figure(1e3 * the(files, "median_s", query=query, system=system)) + " ms"
+                                   for system in ("skyrank", "duckdb", "polars"))
+        return [f"{query}; 20 million rows of a Parquet file, two Xeon cores, from the start of the process", skyrank,
+                f"DuckDB 2.0 {duckdb}, Polars 2.1 {polars}, in a process that has started"]
+
     points = dict(dist="anticorrelated", n=10**6)
     many = dict(BEST_OF_MANY, k=32)
     return table(["query", "SkyRank", "others"], [
+        whole("top 5 of each of 2,000 groups"), whole("weighted sum, top 50"), whole("count by user, top 50"),
         ["32 best of 10^8 floats, two EPYC cores",
          f"{of(topk, 'skyrank query', k=32)}; the first query over a column "
          f"{of(topk, 'skyrank kernel sampled-threshold', k=32)}",
@@ -120,7 +141,7 @@ def summary():
          f"`cuda-skyalign` {of(skyline_gpu_rows, 'cuda-skyalign', d=12, **points)}"]])
 
 
-TABLES = {"summary": summary, "topk-cpu": topk_cpu, "skyline-cpu": skyline_cpu, "topk-gpu": topk_gpu,
+TABLES = {"summary": summary, "files-cpu": files_cpu, "topk-cpu": topk_cpu, "skyline-cpu": skyline_cpu, "topk-gpu": topk_gpu,
           "skyline-gpu": skyline_gpu}
 
 

@@ -177,7 +177,7 @@ class DuckDb:
     def run(self, question, file):
         sql = question.sql.replace("FROM t", f"FROM read_parquet('{file}')")
         start = time.perf_counter()
-        answer = self.connection.execute(sql).to_arrow_table()
+        answer = self.connection.sql(sql).to_arrow_table()
         return time.perf_counter() - start, answer
 
 

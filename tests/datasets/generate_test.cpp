@@ -467,7 +467,7 @@ std::vector<T> values(const Table& table, const char* column) {
 
 std::size_t distinct(std::vector<std::int64_t> all) {
   std::ranges::sort(all);
-  return all.size() - std::ranges::unique(all).size();
+  return static_cast<std::size_t>(std::unique(all.begin(), all.end()) - all.begin());
 }
 
 TEST(GenerateTweets, AreTheSameForAnyNumberOfThreads) {

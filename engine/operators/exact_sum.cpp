@@ -76,7 +76,7 @@ void add_words(ExactWords& sum, const ExactWords& more) {
 }
 
 std::string text_of(std::span<const std::uint64_t> odd, bool negative, int exponent) {
-  const std::string digits = hex_of(odd);
+  std::string digits = hex_of(odd);
   if (digits == "0") return digits;
   return (negative ? "-" : "") + digits + "p" + std::to_string(exponent);
 }

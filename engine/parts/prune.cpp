@@ -77,7 +77,7 @@ class UnitPruner::Statistics {
   std::optional<Places> find(int column) {
     if (const auto known = places_.find(column); known != places_.end()) return known->second;
     std::optional<Places> places;
-    if (auto statistics = source_.statistics(column)) places = add(std::move(*statistics));
+    if (auto statistics = source_.statistics(column)) places = add(*statistics);
     return places_.emplace(column, places).first->second;
   }
 
@@ -85,7 +85,7 @@ class UnitPruner::Statistics {
   Table table() const { return Table(columns_); }
 
  private:
-  Places add(UnitStatistics statistics) {
+  Places add(const UnitStatistics& statistics) {
     std::vector<bool> has_values;
     std::vector<bool> has_nulls;
     for (std::size_t unit = 0; unit < source_.units().size(); ++unit) {
@@ -95,8 +95,8 @@ class UnitPruner::Statistics {
     }
     names_.push_back(statistics.min.name());
     Places places;
-    places.min = append(std::move(statistics.min));
-    places.max = append(std::move(statistics.max));
+    places.min = append(statistics.min);
+    places.max = append(statistics.max);
     places.has_values = append(Column::own("", has_values));
     places.has_nulls = append(Column::own("", has_nulls));
     return places;

@@ -150,7 +150,7 @@ void write_window(const Ranks<Key>& ranks, const typename Ranks<Key>::Rank* best
     std::int64_t end = begin + 1;
     while (end < size && Ranks<Key>::same_key(best[begin], best[end])) ++end;
     for (std::int64_t i = std::max(begin, offset); i < end; ++i) {
-      // Of equal keys the highest rows may have come first.
+      // The highest rows of equal keys may have come first.
       to[i - offset] = ranks.position(best[ranks.last_wins ? begin + end - 1 - i : i]);
     }
     begin = end;
@@ -192,7 +192,7 @@ bool keeps_best_in_memory(const Window& window, std::int64_t slots, std::int64_t
 }
 
 PartitionAnswer best_of_partitions(const RowSlots& slots, const kernels::KeyColumn& keys, const Window& window) {
-  // As many bytes fit the cache of a thread beside its stretch of the keys.
+  // The cache of a thread holds so many bytes beside its stretch of the keys.
   constexpr std::int64_t kPrivateBytes = std::int64_t{1} << 20;
   const std::int64_t k = window.end(kMaxBest);
   const std::size_t threads = slot_states::threads_for(slots.rows());

@@ -57,14 +57,6 @@ BoundPtr literal_of(const Column& column, std::int64_t row, const BoundNode& ope
   return std::make_shared<const BoundNode>(std::move(node));
 }
 
-BoundPtr make(Op op, std::vector<BoundPtr> children) {
-  BoundNode node;
-  node.op = op;
-  node.type = Type::boolean;
-  node.children = std::move(children);
-  return std::make_shared<const BoundNode>(std::move(node));
-}
-
 /// A column by which rows are compared, as it is.
 struct Order {
   const BoundExpression* expression = nullptr;
@@ -220,8 +212,8 @@ class UnitsRun {
       const BoundPtr& operand = order.expression->root;
       const BoundPtr value = literal_of(table.column(order.expression->column), row, *operand);
       if (value == nullptr) return;
-      BoundPtr as_good = make(order.high ? Op::greater_equal : Op::less_equal, {operand, value});
-      any = any == nullptr ? std::move(as_good) : make(Op::logical_or, {std::move(any), std::move(as_good)});
+      BoundPtr as_good = make_condition(order.high ? Op::greater_equal : Op::less_equal, {operand, value});
+      any = any == nullptr ? std::move(as_good) : make_condition(Op::logical_or, {std::move(any), std::move(as_good)});
     }
     BoundExpression condition;
     condition.type = Type::boolean;

@@ -13,19 +13,20 @@
 // the first may be true for a row: `x < 5` becomes `has_values and (min is null or min < 5)` over a table that has the
 // statistics of a unit in each row. So bounds are compared exactly as values are.
 namespace skyrank::exec {
+
+query::BoundPtr make_condition(query::Op op, std::vector<query::BoundPtr> operands) {
+  query::BoundNode node;
+  node.op = op;
+  node.type = Type::boolean;
+  node.children = std::move(operands);
+  return std::make_shared<const query::BoundNode>(std::move(node));
+}
+
 namespace {
 
 using query::BoundNode;
 using query::BoundPtr;
 using query::Op;
-
-BoundPtr make(Op op, std::vector<BoundPtr> children) {
-  BoundNode node;
-  node.op = op;
-  node.type = Type::boolean;
-  node.children = std::move(children);
-  return std::make_shared<const BoundNode>(std::move(node));
-}
 
 BoundPtr always() {
   BoundNode node;
@@ -34,8 +35,8 @@ BoundPtr always() {
   return std::make_shared<const BoundNode>(std::move(node));
 }
 
-BoundPtr both(BoundPtr a, BoundPtr b) { return make(Op::logical_and, {std::move(a), std::move(b)}); }
-BoundPtr either(BoundPtr a, BoundPtr b) { return make(Op::logical_or, {std::move(a), std::move(b)}); }
+BoundPtr both(BoundPtr a, BoundPtr b) { return make_condition(Op::logical_and, {std::move(a), std::move(b)}); }
+BoundPtr either(BoundPtr a, BoundPtr b) { return make_condition(Op::logical_or, {std::move(a), std::move(b)}); }
 
 /// The other comparison that says the same with its operands exchanged.
 Op exchanged(Op op) {
@@ -128,7 +129,7 @@ class UnitCondition {
       case Op::logical_or: {
         std::vector<BoundPtr> children;
         for (const BoundPtr& child : node.children) children.push_back(may_be_true(*child));
-        return make(node.op, std::move(children));
+        return make_condition(node.op, std::move(children));
       }
       case Op::in: return node.negated ? has_values(*node.children.front()) : is_member(node);
       case Op::between: return node.negated ? has_values(*node.children.front()) : is_between(node);
@@ -192,7 +193,7 @@ class UnitCondition {
 
   static BoundPtr bound(const BoundNode& operand, int column, Op op, const BoundPtr& literal) {
     const BoundPtr value = moved(operand, column);
-    return either(make(Op::is_null, {value}), make(op, {value, literal}));
+    return either(make_condition(Op::is_null, {value}), make_condition(op, {value, literal}));
   }
 
   BoundPtr has_values(const BoundNode& operand) {

@@ -11,6 +11,9 @@
 
 namespace skyrank::exec {
 
+/// Makes a condition of its operands.
+query::BoundPtr make_condition(query::Op op, std::vector<query::BoundPtr> operands);
+
 /// Units of a source that a query has to read.
 struct UnitsToRead {
   std::vector<std::size_t> units;  ///< ascending

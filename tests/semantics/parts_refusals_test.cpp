@@ -155,7 +155,7 @@ TEST(PartsMemory, CountsCopiesWithinTheLimit) {
   const std::vector<Partial> parts = partials_of(engine(), all, table, {100'000});
   expect_refused<ResourceError>([&] { small.merge(all, parts); }, {"rows of partial answers", "limit of memory"});
   expect_refused<ResourceError>([&] { small.merge_partials(all, parts); }, {"rows of partial answers"});
-  // What one call copied does not count in the next.
+  // The copies of one call do not count in the next.
   const std::vector<Partial> counts = partials_of(engine(), groups, table, {100'000});
   for (int i = 0; i < 100; ++i) EXPECT_EQ(small.merge(groups, counts).rows, (std::vector<RowId>{0}));
   const Engine large({.threads = 1, .device = DeviceChoice::cpu, .memory_bytes = std::size_t{64} << 20});

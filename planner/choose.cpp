@@ -123,6 +123,9 @@ std::string amount(double bytes) { return bytes < 1e9 ? rounded(bytes / 1e6) + "
 
 bool is_limited(Device device, const Machine& machine) { return device == Device::cpu && machine.host_limited; }
 
+/// Seconds before the first kernel on a device.
+double start_seconds(Device device, const Machine& machine) { return device == Device::cuda ? machine.cuda_start : 0; }
+
 double free_bytes(Device device, const Machine& machine) {
   return device == Device::cuda ? machine.device_bytes : machine.host_bytes;
 }
@@ -217,6 +220,7 @@ void add_candidates(std::span<const Algorithm* const> algorithms, bool reference
     if (!considered[i].obstacle.empty()) continue;
     candidates.push_back({&algorithm, prices[i], i, query.priced(*prices[i], given)});
     take_cheapest(candidates.back(), query, given);
+    candidates.back().best.seconds += start_seconds(algorithm.device, query.machine);
   }
 }
 
@@ -314,7 +318,8 @@ double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& 
   for (std::size_t i = 0; i < algorithms.size(); ++i) {
     if (prices[i]->model.reference || (algorithms[i]->device == Device::cuda && !machine.cuda)) continue;
     if (!algorithms[i]->supports(shape)) continue;
-    least = std::min(least, seconds_of(prices[i]->terms(shape, statistics, machine, {})));
+    const double seconds = seconds_of(prices[i]->terms(shape, statistics, machine, {}));
+    least = std::min(least, seconds + start_seconds(algorithms[i]->device, machine));
   }
   return std::isfinite(least) ? least : 0;
 }

@@ -53,7 +53,8 @@ struct Machine {
   bool host_limited = false;  ///< true if a caller set the limit. It is kept whatever is predicted, so if nothing fits,
                               ///< the path that needs least is tried
   double device_bytes = std::numeric_limits<double>::infinity();  ///< the same on the GPU
-  const PriceList* prices = nullptr;                              ///< null: those of the built-in profile
+  double cuda_start = 0;              ///< seconds to start a GPU, or a query's share of them; part of every path there
+  const PriceList* prices = nullptr;  ///< null: those of the built-in profile
 };
 
 /// Throws NoPath when a forced path does not exist, does not fit, or has parameters out of range, and when all need too

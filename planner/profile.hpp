@@ -17,7 +17,8 @@ struct Profile {
   std::string cpu;  ///< model name; empty for the built-in profile, which fits any
   int cores = 0;    ///< cores that were used
   std::string gpu;  ///< empty: none
-  /// Measured rates, for people and for models that use them: "memory_bandwidth" in bytes a second, and so on.
+  /// Measured rates, for people and for models that use them: "memory_bandwidth" in bytes a second, and so on;
+  /// planner/cuda_start.hpp uses "driver_start" and "context_start".
   std::map<std::string, double, std::less<>> rates;
   std::map<std::string, Seconds, std::less<>> algorithms;  ///< by registered name
 

@@ -10,8 +10,10 @@
 #include "engine/plan/devices.hpp"
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/make_plan.hpp"
+#include "engine/plan/paths.hpp"
 #include "engine/query/bound.hpp"
-#include "kernels/cuda/device/device.hpp"
+#include "kernels/cuda/start.hpp"
+#include "planner/cuda_start.hpp"
 #include "planner/profile.hpp"
 
 namespace skyrank::exec {
@@ -26,14 +28,29 @@ std::optional<planner::Profile> profile_of(const EngineOptions& options, std::ve
     if (!options.profile) return std::nullopt;
     throw ResourceError("there is no such profile", {file->string()});
   }
-  const kernels::cuda::Devices gpus = kernels::cuda::find_devices();
+  const std::vector<std::string> gpus = kernels::cuda::gpu_models();
   try {
-    return planner::read_profile(*file, planner::cpu_name(), gpus.devices.empty() ? "" : gpus.devices.front().name);
+    return planner::read_profile(*file, planner::cpu_name(), gpus.empty() ? "" : gpus.front());
   } catch (const planner::BadProfile& bad) {
     if (options.profile) throw ResourceError(bad.reason, {bad.source});
     warnings.push_back(std::string(ResourceError(bad.reason, {bad.source}).what()) + "; planning with built-in prices");
     return std::nullopt;
   }
+}
+
+/// Tables of fewer rows are answered before a GPU could be started.
+constexpr std::int64_t kTrivialRows = 1 << 15;
+
+/// Returns true if the kernels of a plan are to run on a GPU, some of them at least.
+bool uses_gpu(PhysicalPlan plan) {
+  try {
+    choose_paths(plan);
+  } catch (const planner::NoPath&) {
+    return true;  // the driver is asked before the query is refused
+  }
+  const auto is_cuda = [](const Operator& op) { return op.path && op.path->device == kernels::Device::cuda; };
+  return plan.on_device || std::ranges::any_of(plan.operators.skyline, is_cuda) ||
+         (plan.operators.order && is_cuda(*plan.operators.order));
 }
 
 }  // namespace
@@ -42,7 +59,7 @@ EngineState::EngineState(const EngineOptions& engine_options)
     : options(engine_options),
       workers(options.threads),
       arena(workers.count()),
-      cuda(cuda_takes_part(options.device)),
+      gpu_may_take_part(exec::gpu_may_take_part(options.device)),
       rules(without({}, options.without)) {
   if (auto profile = profile_of(options, warnings)) prices.emplace(std::move(*profile));
   if (options.memory_bytes == 0) return;
@@ -51,33 +68,61 @@ EngineState::EngineState(const EngineOptions& engine_options)
 
 PhysicalPlan EngineState::plan(const Query& query, const Table& table, const RunOptions& run) const {
   query::refuse_unsupported(query, table.unsupported());
-  query::BoundQuery bound = query::bind(query, query::schema_of(table));
+  const query::BoundQuery bound = query::bind(query, query::schema_of(table));
   check_forced(query);
   const Rules allowed = without(rules, bound.path.without, bound.path.locations, query.location());
   const DeviceChoice device = bound.path.device == DeviceChoice::automatic ? options.device : bound.path.device;
-  if (bound.path.device == DeviceChoice::cuda) require_cuda();
-  const bool with_cuda =
-      cuda && device != DeviceChoice::cpu && (device == DeviceChoice::cuda || allowed.has(Rule::device_choice));
-  const planner::Constraints constraints{device_constraint(device, with_cuda),
-                                         bound.path.algorithms,
-                                         {bound.path.parameters.begin(), bound.path.parameters.end()}};
-  const planner::Machine machine{.threads = arena.max_concurrency(),
-                                 .cuda = with_cuda,
-                                 .host_bytes = max_bytes(),
-                                 .host_limited = memory != nullptr,
-                                 .device_bytes = with_cuda ? device_bytes() : 0,
-                                 .prices = prices ? &*prices : nullptr};
-  const int sharers = options.share_columns ? 1 + std::max(0, run.later_queries) : 0;
-  PhysicalPlan made = make_plan(std::move(bound), table, query.from(), constraints, machine, allowed, sharers);
-  made.operators.gather.note = device_note(device, cuda);
-  note_device_choice(made.rules, device, cuda);
+  const int queries = 1 + std::max(0, run.later_queries);
+  const double start = planner::cuda_start_seconds(kernels::cuda::started(), price_list());
+  const auto plan_with = [&](bool with_cuda) {
+    const planner::Constraints constraints{device_constraint(device, with_cuda),
+                                           bound.path.algorithms,
+                                           {bound.path.parameters.begin(), bound.path.parameters.end()}};
+    planner::Machine machine = this->machine(with_cuda);
+    machine.cuda_start = start / queries;
+    return make_plan(bound, table, query.from(), constraints, machine, allowed, options.share_columns ? queries : 0);
+  };
+  const bool trivial = table.num_rows() < kTrivialRows && bound.path.algorithms.empty();
+  const GpuUse gpu = gpu_use(device, allowed, [&] { return !trivial && uses_gpu(plan_with(true)); });
+  PhysicalPlan made = plan_with(gpu == GpuUse::possible);
+  made.operators.gather.note = device_note(device, gpu, start);
+  note_device_choice(made.rules, device, gpu, start);
   return made;
 }
 
+GpuUse EngineState::gpu_use(DeviceChoice device, const Rules& allowed, const std::function<bool()>& pays) const {
+  if (device == DeviceChoice::cuda) {
+    require_cuda();
+    return GpuUse::possible;
+  }
+  if (device == DeviceChoice::cpu || !allowed.has(Rule::device_choice)) return GpuUse::excluded;
+  if (!gpu_may_take_part) return GpuUse::none;
+  if (!has_asked_driver() && !pays()) return GpuUse::postponed;
+  return has_usable_gpu() ? GpuUse::possible : GpuUse::none;
+}
+
+bool EngineState::uses_gpu_now(DeviceChoice device) const {
+  if (device == DeviceChoice::automatic) device = options.device;
+  return device == DeviceChoice::cuda ||
+         (device == DeviceChoice::automatic && gpu_may_take_part && has_asked_driver() && has_usable_gpu());
+}
+
+planner::Machine EngineState::machine(bool with_cuda) const {
+  planner::Machine machine{.threads = arena.max_concurrency(),
+                           .cuda = with_cuda,
+                           .host_bytes = max_bytes(),
+                           .host_limited = memory != nullptr,
+                           .prices = prices ? &*prices : nullptr};
+  // Before the driver is asked, the memory is taken to be enough.
+  if (with_cuda && has_asked_driver()) machine.device_bytes = device_bytes();
+  return machine;
+}
+
+const planner::PriceList& EngineState::price_list() const { return prices ? *prices : planner::built_in_prices(); }
+
 std::size_t EngineState::max_device_key_bytes() const {
   constexpr double kShare = 4;
-  if (!cuda || options.shared_key_bytes == 0) return 0;
-  return static_cast<std::size_t>(device_bytes() / kShare);
+  return options.shared_key_bytes == 0 ? 0 : static_cast<std::size_t>(device_bytes() / kShare);
 }
 
 double EngineState::max_bytes() const {

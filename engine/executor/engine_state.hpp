@@ -3,6 +3,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include <skyrank/engine.hpp>
 
 #include "engine/keys/key_cache.hpp"
+#include "engine/plan/devices.hpp"
 #include "engine/plan/physical_plan.hpp"
 #include "engine/plan/rules.hpp"
 #include "engine/runtime/admission.hpp"
@@ -30,8 +32,8 @@ struct EngineState {
   /// still have to get their paths.
   PhysicalPlan plan(const Query& query, const Table& table, const RunOptions& run = {}) const;
 
-  /// Bytes of the GPU's memory for keys: a quarter, as long as keys are kept at all.
-  std::size_t max_device_key_bytes() const;
+  /// Returns true if a query of such a device is sure to find paths on a GPU beside those on the CPU.
+  bool uses_gpu_now(DeviceChoice device) const;
 
   /// Bytes that a query may take: those of the account of its thread, where the engine has a limit.
   double max_bytes() const;
@@ -42,12 +44,21 @@ struct EngineState {
   mutable tbb::task_arena arena;  // execute() may be called from several threads at once
   mutable Admission admission{arena};
   mutable Timer timer;
-  bool cuda = false;
+  const bool gpu_may_take_part;
   std::optional<planner::PriceList> prices;  ///< none: those of the built-in profile
   Rules rules;
   std::shared_ptr<kernels::MemoryAccount> memory;  // null: no limit; outlives what is counted on it
   mutable KeyCache key_cache{options.shared_key_bytes};
-  mutable KeyCache device_key_cache{max_device_key_bytes()};
+  mutable KeyCache device_key_cache{[this] { return max_device_key_bytes(); }};
+
+ private:
+  /// How far a GPU is in the running for a query. `pays` is asked only while the driver has not been started.
+  GpuUse gpu_use(DeviceChoice device, const Rules& allowed, const std::function<bool()>& pays) const;
+  planner::Machine machine(bool with_cuda) const;
+  const planner::PriceList& price_list() const;
+
+  /// Bytes of the GPU's memory for keys: a quarter, as long as keys are kept at all.
+  std::size_t max_device_key_bytes() const;
 };
 
 }  // namespace skyrank::exec

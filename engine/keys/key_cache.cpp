@@ -31,10 +31,11 @@ std::optional<Keys> KeyCache::find(const KeyedRows& of, const std::string& what)
 
 void KeyCache::keep(const KeyedRows& of, const std::string& what, const Keys& keys, std::int64_t n) {
   const std::size_t bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(keys.column.width);
+  const std::size_t most = max_bytes();
   const std::lock_guard lock(mutex_);
   drop_orphans();
-  if (bytes > max_bytes_ || position(of, what) != entries_.end()) return;
-  while (bytes_ + bytes > max_bytes_) drop(std::prev(entries_.end()));
+  if (bytes > most || position(of, what) != entries_.end()) return;
+  while (bytes_ + bytes > most) drop(std::prev(entries_.end()));
   entries_.push_front({of, what, keys, bytes});
   bytes_ += bytes;
 }

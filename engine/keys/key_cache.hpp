@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -24,9 +25,11 @@ struct KeyedRows {
 /// tables that are gone. Thread-safe.
 class KeyCache {
  public:
-  explicit KeyCache(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+  /// `max_bytes` is asked once keys are there to be kept, and may have to ask a device.
+  explicit KeyCache(std::function<std::size_t()> max_bytes) : max_bytes_(std::move(max_bytes)) {}
+  explicit KeyCache(std::size_t max_bytes) : KeyCache([max_bytes] { return max_bytes; }) {}
 
-  std::size_t max_bytes() const { return max_bytes_; }
+  std::size_t max_bytes() const { return max_bytes_(); }
   std::size_t bytes() const;
 
   std::optional<Keys> find(const KeyedRows& of, const std::string& what);
@@ -48,7 +51,7 @@ class KeyCache {
   void drop(Entries::iterator entry);
   void drop_orphans();
 
-  const std::size_t max_bytes_;
+  const std::function<std::size_t()> max_bytes_;
   mutable std::mutex mutex_;
   Entries entries_;  // the most recently used first
   std::size_t bytes_ = 0;

@@ -287,7 +287,7 @@ std::optional<std::string> reason_against_units(const EngineState& state, const 
   if (!bound.partition_columns.empty()) return "the order of partitions is that of all rows";
   if (bound.nan_rule == Missing::error || bound.null_rule == Missing::error) return "all rows have to be looked at";
   if (!bound.path.algorithms.empty() || !bound.path.parameters.empty()) return "the path is forced";
-  if (state.cuda && bound.path.device != DeviceChoice::cpu) return "a GPU takes part";
+  if (state.uses_gpu_now(bound.path.device)) return "a GPU takes part";
   if (state.memory != nullptr || options.timeout || query.query.timeout()) return "the query has a limit";
   const std::int64_t rows = rows_of(source, query.units);
   if (query.units.size() < 2 || rows < kMinRows) return "there are too few rows";

@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <skyrank/error.hpp>
 
 #include "kernels/cuda/device/device.hpp"
+#include "kernels/cuda/start.hpp"
 #include "kernels/registry.hpp"
 
 namespace skyrank::exec {
@@ -19,17 +21,30 @@ bool has_cuda_algorithms() {
          std::ranges::any_of(kernels::topk_algorithms(), is_cuda);
 }
 
+/// The answer of the driver to the first question.
+const kernels::cuda::Devices& gpus() {
+  static const kernels::cuda::Devices kFound = kernels::cuda::find_devices();
+  return kFound;
+}
+
+std::string does_not_pay(double gpu_start) {
+  return "the start of a GPU, " + std::to_string(std::lround(gpu_start * 1e3)) + " ms, does not pay for this query";
+}
+
 }  // namespace
 
 void require_cuda() {
-  const kernels::cuda::Devices found = kernels::cuda::find_devices();
-  if (found.devices.empty()) throw DeviceError("device cuda was asked for, but there is none: " + found.reason);
+  if (!has_usable_gpu()) throw DeviceError("device cuda was asked for, but there is none: " + gpus().reason);
 }
 
-bool cuda_takes_part(DeviceChoice device) {
+bool gpu_may_take_part(DeviceChoice device) {
   if (device == DeviceChoice::cpu || !has_cuda_algorithms()) return false;
-  return !kernels::cuda::find_devices().devices.empty();
+  return kernels::cuda::shows_gpu() || has_usable_gpu();
 }
+
+bool has_usable_gpu() { return !gpus().devices.empty(); }
+
+bool has_asked_driver() { return kernels::cuda::started() != kernels::cuda::Started::nothing; }
 
 std::optional<kernels::Device> device_constraint(DeviceChoice device, bool cuda) {
   if (device == DeviceChoice::cuda) return kernels::Device::cuda;
@@ -37,20 +52,20 @@ std::optional<kernels::Device> device_constraint(DeviceChoice device, bool cuda)
   return std::nullopt;
 }
 
-std::string device_note(DeviceChoice device, bool cuda) {
-  if (device != DeviceChoice::automatic || cuda) return {};
-  return has_cuda_algorithms()
-             ? "device auto: the CPU, as there is no usable GPU (" + kernels::cuda::find_devices().reason + ")"
-             : "device auto: the CPU, as no CUDA algorithm is registered in this version";
+std::string device_note(DeviceChoice device, GpuUse gpu, double gpu_start) {
+  if (device != DeviceChoice::automatic || gpu == GpuUse::possible || gpu == GpuUse::excluded) return {};
+  if (gpu == GpuUse::postponed) return "device auto: the CPU, as " + does_not_pay(gpu_start);
+  return has_cuda_algorithms() ? "device auto: the CPU, as there is no usable GPU (" + gpus().reason + ")"
+                               : "device auto: the CPU, as no CUDA algorithm is registered in this version";
 }
 
-void note_device_choice(RuleLog& rules, DeviceChoice device, bool cuda) {
-  if (device != DeviceChoice::automatic) {
+void note_device_choice(RuleLog& rules, DeviceChoice device, GpuUse gpu, double gpu_start) {
+  if (device != DeviceChoice::automatic || gpu == GpuUse::excluded) {
     rules.left_out(Rule::device_choice, "the device was asked for");
-  } else if (cuda) {
+  } else if (gpu == GpuUse::possible) {
     rules.applied(Rule::device_choice, "paths of both are in the running");
   } else {
-    rules.left_out(Rule::device_choice, "there is no usable GPU");
+    rules.left_out(Rule::device_choice, gpu == GpuUse::postponed ? does_not_pay(gpu_start) : "there is no usable GPU");
   }
 }
 
@@ -61,7 +76,7 @@ double host_bytes() {
 }
 
 double device_bytes() {
-  static const double kBytes = static_cast<double>(kernels::cuda::find_devices().devices.front().memory_bytes);
+  static const double kBytes = static_cast<double>(gpus().devices.front().memory_bytes);
   return kBytes;
 }
 

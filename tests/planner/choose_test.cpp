@@ -7,6 +7,8 @@
 
 #include "kernels/papers/names.hpp"
 #include "planner/cost/models.hpp"
+#include "planner/cuda_start.hpp"
+#include "planner/price_list.hpp"
 #include "tests/planner/cheapest.hpp"
 
 namespace skyrank::planner {
@@ -203,6 +205,31 @@ TEST(Choose, Devices) {
   const Constraints cuda{.device = Device::cuda, .algorithms = {}, .parameters = {}};
   EXPECT_THAT(refusal(skyline(1000, 3), cuda), HasSubstr("no skyline algorithm fits"));
   EXPECT_THAT(refusal(topk(1000, 3), cuda), HasSubstr("runs on cpu, not on cuda"));
+}
+
+TEST(Choose, TheStartOfAGpuIsPartOfItsPrice) {
+  const auto algorithms = kernels::skyline_algorithms();
+  const bool has_cuda = std::ranges::any_of(algorithms, [](const auto* it) { return it->device == Device::cuda; });
+  if (!has_cuda) GTEST_SKIP() << "the build has no CUDA algorithms";
+  const SkylineShape shape = skyline(1000000, 12);
+  const auto warm = choose(shape, {}, {.cuda = true});
+  ASSERT_EQ(warm.algorithm->device, Device::cuda);
+  const double cpu = expected_seconds(shape, {});
+  const auto with_start = [&](double seconds) { return choose(shape, {}, {.cuda = true, .cuda_start = seconds}); };
+  EXPECT_EQ(with_start(cpu / 2).algorithm->device, Device::cuda);
+  EXPECT_DOUBLE_EQ(with_start(cpu / 2).seconds, warm.seconds + cpu / 2);
+  EXPECT_EQ(with_start(cpu).algorithm->device, Device::cpu);
+}
+
+TEST(Choose, AGpuIsStartedInTwoSteps) {
+  using kernels::cuda::Started;
+  Profile profile;
+  profile.rates = {{"driver_start", 0.5}, {"context_start", 0.25}};
+  const PriceList prices(profile);
+  EXPECT_EQ(cuda_start_seconds(Started::nothing, prices), 0.75);
+  EXPECT_EQ(cuda_start_seconds(Started::driver, prices), 0.25);
+  EXPECT_EQ(cuda_start_seconds(Started::context, prices), 0);
+  EXPECT_GT(cuda_start_seconds(Started::nothing, built_in_prices()), 0.1);
 }
 
 TEST(Choose, ALimitOfMemoryLeavesOutWhatNeedsMore) {

@@ -102,9 +102,12 @@ int calibrate(const CalibrateArguments& arguments, Console& console, Signals& si
   planner::Profile profile;
   profile.cpu = known_cpu();
   profile.cores = tbb::info::default_concurrency();
+  if (arguments.from.empty()) {
+    profile.rates = bench::measure_rates();
+    if (arguments.device != DeviceChoice::cpu) profile.rates.merge(bench::measure_gpu_start());
+  }
   const auto gpus = kernels::cuda::find_devices().devices;
   if (!gpus.empty() && arguments.device != DeviceChoice::cpu) profile.gpu = gpus.front().name;
-  if (arguments.from.empty()) profile.rates = bench::measure_rates();
   const std::vector<CalibrationRun> runs =
       arguments.from.empty() ? measure(arguments, console, signals) : read(arguments.from);
   profile.algorithms = planner::fit(runs).algorithms;

@@ -48,8 +48,8 @@ struct RunOptions {
   /// TimeoutError soon after so long, counted from the call, with the wait for the engine's threads. A query's own
   /// limit (Query::timeout) holds too: the shorter of the two ends it. None: no limit.
   std::optional<std::chrono::milliseconds> timeout = {};
-  /// Queries over the same table that are to follow: where columns are shared, the planner prices their way to a GPU by
-  /// this query's part of it.
+  /// Queries over the same table that are to follow: the planner prices the start of a GPU and, where columns are
+  /// shared, their way there by this query's part of it.
   int later_queries = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "kernels/cuda/device/context.hpp"
 
+#include "kernels/cuda/start.hpp"
+
 namespace skyrank::kernels::cuda {
 namespace {
 
@@ -49,7 +51,9 @@ DeviceContext::DeviceContext(const CurrentDevice& /*current*/, int ordinal, std:
       properties_(properties_of(ordinal)),
       owned_(std::move(owned)),
       memory_(owned_ ? owned_.get() : memory),
-      arrivals_(stream_.get()) {}
+      arrivals_(stream_.get()) {
+  note_started(Started::context);
+}
 
 DeviceContext& DeviceContext::of_process() {
   static auto* const context = new DeviceContext(0);

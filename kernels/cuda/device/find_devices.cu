@@ -1,5 +1,6 @@
 #include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/device.hpp"
+#include "kernels/cuda/start.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {
@@ -22,6 +23,7 @@ Devices find_devices() {
   try {
     SKYRANK_CUDA_CALL(cudaRuntimeGetVersion(&found.runtime_version));
     SKYRANK_CUDA_CALL(cudaDriverGetVersion(&found.driver_version));
+    note_started(Started::driver);
     int count = 0;
     SKYRANK_CUDA_CALL(cudaGetDeviceCount(&count));
     for (int ordinal = 0; ordinal < count; ++ordinal) found.devices.push_back(describe(ordinal));

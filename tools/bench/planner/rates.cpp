@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "kernels/common/dominance.hpp"
+#include "kernels/cuda/device/device.hpp"
+#include "kernels/cuda/device/residence.hpp"
 #include "tools/bench/floor.hpp"
 
 namespace skyrank::bench {
@@ -99,6 +101,21 @@ std::map<std::string, double, std::less<>> measure_rates() {
   add_cache("l3_bytes", _SC_LEVEL3_CACHE_SIZE);
 #endif
   return rates;
+}
+
+std::map<std::string, double, std::less<>> measure_gpu_start() {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds = [](Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+  };
+  const auto begin = Clock::now();
+  if (kernels::cuda::find_devices().devices.empty()) return {};
+  const auto has_driver = Clock::now();
+  const std::vector<std::uint32_t> values(1 << 20);
+  const kernels::KeyColumn column{values.data(), kernels::KeyWidth::bytes4};
+  const kernels::cuda::Residence keys({&column, 1}, values.size());
+  keys.read_ms();
+  return {{"driver_start", seconds(begin, has_driver)}, {"context_start", seconds(has_driver, Clock::now())}};
 }
 
 }  // namespace skyrank::bench

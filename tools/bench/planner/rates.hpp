@@ -13,4 +13,10 @@ namespace skyrank::bench {
 ///   l1_bytes, l2_bytes, l3_bytes   caches, where the system tells
 std::map<std::string, double, std::less<>> measure_rates();
 
+/// Measures what a process pays once for its first use of a GPU, which must not have been used before:
+///   driver_start               seconds until the driver has named its devices
+///   context_start              seconds until a first kernel has read keys in the memory of a device
+/// Empty without a GPU.
+std::map<std::string, double, std::less<>> measure_gpu_start();
+
 }  // namespace skyrank::bench

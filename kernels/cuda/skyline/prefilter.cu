@@ -1,54 +1,75 @@
 #include "kernels/cuda/skyline/prefilter.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/skyline/ranks.cuh"
+#include "kernels/cuda/skyline/sample_ranks.cuh"
+#include "kernels/cuda/skyline/sampled_row.hpp"
 
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
 constexpr unsigned kThreads = 256;
 
-/// The type that atomic operations know a key by.
+/// Returns the greatest rank of a row's keys, or `most` where it is not less.
 template <class Key>
-using AtomicKey = std::conditional_t<sizeof(Key) == 8, unsigned long long, unsigned>;
-
-template <class Key>
-__device__ Key warp_min(Key key) {
-  for (unsigned distance = 16; distance > 0; distance /= 2) {
-    const auto other = static_cast<Key>(__shfl_xor_sync(~0u, static_cast<AtomicKey<Key>>(key), distance));
-    key = other < key ? other : key;
-  }
-  return key;
+__device__ unsigned greatest_rank(const KeyTable<Key>& table, const SampleRanks<Key>& ranks, std::uint32_t row,
+                                  unsigned most) {
+  unsigned greatest = 0;
+  for (int c = 0; c < table.d && greatest < most; ++c)
+    greatest = max(greatest, ranks.rank_of(c, table.columns[c][row]));
+  return min(greatest, most);
 }
 
-/// tau: all ones before.
+/// Returns true if no key of a row is above that of its column with this rank.
 template <class Key>
-__global__ void __launch_bounds__(kThreads) find_tau(const __grid_constant__ KeyTable<Key> table, AtomicKey<Key>* tau) {
-  const std::uint32_t stride = gridDim.x * kThreads;
-  Key least = static_cast<Key>(~Key{0});
-  for (std::uint64_t row = blockIdx.x * kThreads + threadIdx.x; row < table.n; row += stride) {
-    Key greatest = 0;
-    for (int c = 0; c < table.d; ++c) {
-      const Key key = table.columns[c][row];
-      greatest = key > greatest ? key : greatest;
-    }
-    least = greatest < least ? greatest : least;
+__device__ bool is_within(const KeyTable<Key>& table, const SampleRanks<Key>& ranks, std::uint32_t row, unsigned rank) {
+  for (int c = 0; c < table.d; ++c) {
+    if (table.columns[c][row] > ranks.key_of(c, rank)) return false;
   }
-  least = warp_min(least);
-  if (threadIdx.x % 32 == 0) atomicMin(tau, static_cast<AtomicKey<Key>>(least));
+  return true;
+}
+
+/// Finds the least of the sampled rows' greatest ranks, to begin with; a thread looks at one row. `tau` gets it twice.
+template <class Key>
+__global__ void __launch_bounds__(kSampleRanks)
+    find_tau_of_sample(const __grid_constant__ KeyTable<Key> table, SampleRanks<Key> ranks, unsigned* tau) {
+  __shared__ unsigned least;
+  if (threadIdx.x == 0) least = kSampleRanks;
+  __syncthreads();
+  const unsigned count = min(table.n, kSampleRanks);
+  if (threadIdx.x < count) {
+    const std::uint32_t row = sampled_row(table.n, threadIdx.x, count);
+    atomicMin(&least, greatest_rank(table, ranks, row, kSampleRanks));
+  }
+  __syncthreads();
+  if (threadIdx.x < 2) tau[threadIdx.x] = least;
+}
+
+/// Lowers tau[1] from tau[0], that of the sample, to that of all rows.
+template <class Key>
+__global__ void __launch_bounds__(kThreads)
+    lower_tau(const __grid_constant__ KeyTable<Key> table, SampleRanks<Key> ranks, unsigned* tau) {
+  const unsigned first = tau[0];
+  if (first == 0) return;
+  const std::uint32_t stride = gridDim.x * kThreads;
+  for (std::uint64_t i = blockIdx.x * kThreads + threadIdx.x; i < table.n; i += stride) {
+    const auto row = static_cast<std::uint32_t>(i);
+    // Only rows within the corner of the next lower rank can lower it.
+    if (is_within(table, ranks, row, first - 1)) atomicMin(tau + 1, greatest_rank(table, ranks, row, first));
+  }
 }
 
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
-    mark_spared(const __grid_constant__ KeyTable<Key> table, const AtomicKey<Key>* tau, std::uint32_t* spared) {
+    mark_spared(const __grid_constant__ KeyTable<Key> table, SampleRanks<Key> ranks, const unsigned* tau,
+                std::uint32_t* spared) {
   const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
-  const Key most = static_cast<Key>(*tau);
-  bool below = false;
+  const unsigned rank = tau[1];
+  bool below = rank == kSampleRanks;  // each row has a key above all sampled ones
   for (int c = 0; c < table.d; ++c) {
-    if (!below && row < table.n) below = table.columns[c][row] <= most;
+    if (!below && row < table.n) below = table.columns[c][row] <= ranks.key_of(c, rank);
     if (__all_sync(~0u, static_cast<int>(below)) != 0) break;
   }
   const std::uint32_t word = __ballot_sync(~0u, static_cast<int>(below));
@@ -66,20 +87,23 @@ template <class Key>
 RowList prefilter(SkylineRun& run, const KeyTable<Key>& table) {
   const std::size_t n = table.n;
   const std::size_t words = words_for_ranks(n);
-  const auto tau = run.allocate<AtomicKey<Key>>(1);
+  const Buffer<Key> sample = sample_ranks(run, table);
+  const SampleRanks<Key> ranks{sample.data()};
+  const auto tau = run.allocate<unsigned>(2);
   const auto bits = run.allocate<std::uint32_t>(2 * words + 2);
   std::uint32_t* const spared = bits.data();
   std::uint32_t* const before = spared + words;
   std::uint32_t* const size = before + words;
   std::uint32_t* const total = size + 1;
-  SKYRANK_CUDA_CALL(cudaMemsetAsync(tau.data(), 0xff, tau.bytes(), run.stream()));
   SKYRANK_CUDA_CALL(cudaMemcpyAsync(size, &table.n, sizeof(table.n), cudaMemcpyHostToDevice, run.stream()));
   const std::size_t resident = 8 * static_cast<std::size_t>(run.device.properties().multiprocessors);
   const std::size_t blocks = blocks_for(n, kThreads);
-  launch("find_tau", find_tau<Key>, {.blocks = std::min(blocks, resident), .threads = kThreads}, run.stream(), table,
-         tau.data());
-  launch("mark_spared", mark_spared<Key>, {.blocks = blocks, .threads = kThreads}, run.stream(), table, tau.data(),
-         spared);
+  launch("find_tau_of_sample", find_tau_of_sample<Key>, {.blocks = 1, .threads = kSampleRanks}, run.stream(), table,
+         ranks, tau.data());
+  launch("lower_tau", lower_tau<Key>, {.blocks = std::min(blocks, resident), .threads = kThreads}, run.stream(), table,
+         ranks, tau.data());
+  launch("mark_spared", mark_spared<Key>, {.blocks = blocks, .threads = kThreads}, run.stream(), table, ranks,
+         tau.data(), spared);
   rank_bits({.words = spared, .zeros = false, .first = nullptr, .size = size}, spared, before, total, run.device);
   RowList list;
   SKYRANK_CUDA_CALL(cudaMemcpyAsync(&list.count, total, sizeof(list.count), cudaMemcpyDeviceToHost, run.stream()));

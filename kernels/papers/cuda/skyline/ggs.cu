@@ -5,11 +5,13 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/skyline/chunk.cuh"
 #include "kernels/cuda/skyline/ranks.cuh"
+#include "kernels/cuda/skyline/sample_ranks.cuh"
 #include "kernels/cuda/skyline/solve.cuh"
 #include "kernels/cuda/skyline/sort_rows.hpp"
 
 // GGS (Bøgh, Assent, Magnani, DaMoN 2013) in the optimised form of Bøgh et al., PVLDB 2015, section 6.1. Rows in the
-// order of the sums of their keys, so that none is dominated by a later one. In each round every row that is left is
+// order of the sums of their keys, so that none is dominated by a later one; the paper's columns have one scale, ours
+// need not, so that the sums of the keys' ranks in a sample come first. In each round every row that is left is
 // compared with the first alpha of them, one after the other, by a thread of its own, until one dominates it; then
 // dominated rows go, what is left of the first alpha is the skyline's, and the others move together. All threads read
 // the same row at a time, through the read-only cache; their own is in registers. Rows of different sums are distinct,
@@ -50,22 +52,27 @@ __global__ void __launch_bounds__(kThreads)
   rows[row] = row;
 }
 
-/// Computes the upper parts of the rows' sums, in some order, or, with null, in that of the problem, which is written
-/// to `rows`.
+constexpr int kUpperBits = 39;  // of 64 keys, with what the lower part carries
+constexpr int kRankBits = 17;   // of a sum of 64 ranks
+
+/// Computes the sums of the rows' ranks, and below them the upper parts of those of their keys, in some order, or, with
+/// null, in that of the problem, which is written to `rows`.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
-    upper_sums(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* order, std::uint64_t* sums,
-               std::uint32_t* rows) {
+    upper_sums(const __grid_constant__ KeyTable<Key> table, SampleRanks<Key> ranks, const std::uint32_t* order,
+               std::uint64_t* sums, std::uint32_t* rows) {
   const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= table.n) return;
   const std::uint32_t row = order != nullptr ? order[i] : i;
-  sums[i] = sum_of(table, row).upper;
+  std::uint64_t of_ranks = 0;
+  for (int c = 0; c < table.d; ++c) of_ranks += ranks.rank_of(c, table.columns[c][row]);
+  sums[i] = of_ranks << kUpperBits | sum_of(table, row).upper;
   if (order == nullptr) rows[i] = row;
 }
 
 template <class Key>
 SortedRows<std::uint64_t> sort_by_sum(SkylineRun& run, const KeyTable<Key>& table) {
-  constexpr int kUpperBits = 39;  // of 64 keys, with what the lower part carries
+  const Buffer<Key> sample = sample_ranks(run, table);
   const std::size_t n = table.n;
   const Grid blocks{.blocks = blocks_for(n, kThreads), .threads = kThreads};
   auto rows = run.allocate<std::uint32_t>(n);
@@ -76,15 +83,15 @@ SortedRows<std::uint64_t> sort_by_sum(SkylineRun& run, const KeyTable<Key>& tabl
     rows = sort_rows(std::move(lower), std::move(rows), 32, run.device).rows;
   }
   auto upper = run.allocate<std::uint64_t>(n);
-  launch("upper_sums", upper_sums<Key>, blocks, run.stream(), table, two_parts ? rows.data() : nullptr, upper.data(),
-         rows.data());
-  return sort_rows(std::move(upper), std::move(rows), kUpperBits, run.device);
+  launch("upper_sums", upper_sums<Key>, blocks, run.stream(), table, SampleRanks<Key>{sample.data()},
+         two_parts ? rows.data() : nullptr, upper.data(), rows.data());
+  return sort_rows(std::move(upper), std::move(rows), kUpperBits + kRankBits, run.device);
 }
 
 /// Rows in the order of their sums.
 template <class Key>
 struct SumRows {
-  std::uint64_t* sums;  ///< their upper parts
+  std::uint64_t* sums;  ///< the output of upper_sums
   std::uint32_t* rows;  ///< row ids of the problem
   Key* keys;            ///< keys of each row side by side, as many as padded_dims says
 };

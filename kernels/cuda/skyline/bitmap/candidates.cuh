@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/shared.cuh"
-#include "kernels/cuda/skyline/bitmap_levels.cuh"
+#include "kernels/cuda/skyline/bitmap/levels.cuh"
 #include "kernels/cuda/skyline/overlap.cuh"
 #include "kernels/cuda/skyline/solve.cuh"
 

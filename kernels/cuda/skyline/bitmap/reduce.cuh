@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/skyline/bitmap_candidates.cuh"
+#include "kernels/cuda/skyline/bitmap/candidates.cuh"
 
 namespace skyrank::kernels::cuda::skyline::bitmap {
 

@@ -4,11 +4,11 @@
 #include <array>
 
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/skyline/bitmap_candidates.cuh"
-#include "kernels/cuda/skyline/bitmap_cells.cuh"
-#include "kernels/cuda/skyline/bitmap_few.cuh"
-#include "kernels/cuda/skyline/bitmap_prefilter.cuh"
-#include "kernels/cuda/skyline/bitmap_reduce.cuh"
+#include "kernels/cuda/skyline/bitmap/candidates.cuh"
+#include "kernels/cuda/skyline/bitmap/cells.cuh"
+#include "kernels/cuda/skyline/bitmap/few.cuh"
+#include "kernels/cuda/skyline/bitmap/prefilter.cuh"
+#include "kernels/cuda/skyline/bitmap/reduce.cuh"
 #include "kernels/cuda/skyline/two_columns.hpp"
 
 // Skyline by bitmaps over groups of 32 candidates; our own design.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/skyline/bitmap_prefilter.cuh"
+#include "kernels/cuda/skyline/bitmap/prefilter.cuh"
 #include "kernels/cuda/skyline/chunk.cuh"
 
 // Compares the survivors of the prefilter pair by pair, if they are few.

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/skyline/bitmap_candidates.cuh"
-#include "kernels/cuda/skyline/bitmap_prefilter.cuh"
+#include "kernels/cuda/skyline/bitmap/candidates.cuh"
+#include "kernels/cuda/skyline/bitmap/prefilter.cuh"
 
 // Order for few rows, where the passes of a sort would take longer than all else: by the first bits of the z-order
 // only. Each row counts itself in its cell when its code is made, and finds its place from the sizes of the cells

@@ -1,4 +1,4 @@
-#include "kernels/cuda/skyline/bitmap_reduce.cuh"
+#include "kernels/cuda/skyline/bitmap/reduce.cuh"
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,9 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/shared.cuh"
-#include "kernels/cuda/skyline/bitmap_levels.cuh"
+#include "kernels/cuda/skyline/bitmap/levels.cuh"
 #include "kernels/cuda/skyline/overlap.cuh"
+#include "kernels/cuda/skyline/sampled_row.hpp"
 #include "kernels/cuda/skyline/solve.cuh"
 
 // Samples of rows and what is learned from them. Exactness never depends on a sample.
@@ -35,15 +36,6 @@ __device__ T sort_block(T value, T* places) {
     }
   }
   return value;
-}
-
-/// One row of each of `count` equal stretches of [0, n), at a hashed place, so that no order hides rows.
-__device__ inline std::uint32_t sampled_row(std::uint32_t n, std::uint32_t i, std::uint32_t count) {
-  const auto begin = static_cast<std::uint32_t>(std::uint64_t{n} * i / count);
-  const auto end = static_cast<std::uint32_t>(std::uint64_t{n} * (i + 1) / count);
-  std::uint64_t hash = (i + 1) * 0x9E3779B97F4A7C15u;
-  hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93u;
-  return begin + static_cast<std::uint32_t>(hash >> 32) % (end - begin);
 }
 
 /// Block j cuts dimension j at the quantiles of a sample of the rows `ids` (null: all), of which there are n > 0:

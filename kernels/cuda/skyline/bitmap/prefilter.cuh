@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/skyline/bitmap_candidates.cuh"
-#include "kernels/cuda/skyline/bitmap_sample.cuh"
+#include "kernels/cuda/skyline/bitmap/candidates.cuh"
+#include "kernels/cuda/skyline/bitmap/sample.cuh"
 
 // The prefilter: the 1024 rows of the least level sums, the elite, against all rows.
 namespace skyrank::kernels::cuda::skyline::bitmap {

@@ -15,6 +15,7 @@
 #include "engine/parts/candidates.hpp"
 #include "engine/parts/concatenate.hpp"
 #include "engine/parts/prune.hpp"
+#include "engine/parts/source_memory.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -92,6 +93,7 @@ class UnitsRun {
   UnitsRun(const Engine& engine, const EngineState& state, const UnitsQuery& query, const Source& source,
            const RunOptions& options)
       : engine_(engine),
+        state_(state),
         query_(query),
         part_(candidates_query(query.query, num_rows(source))),
         source_(source),
@@ -107,7 +109,9 @@ class UnitsRun {
       begin += unit.rows;
     }
     order_units();
-    threads_ = std::min(static_cast<std::size_t>(state.arena.max_concurrency()), pending_.size());
+    const auto largest = std::ranges::max(query.units, {}, [&](std::size_t unit) { return source.units()[unit].rows; });
+    threads_ = threads_within_limit(state, bytes_of_unit(largest),
+                                    std::min(static_cast<std::size_t>(state.arena.max_concurrency()), pending_.size()));
   }
 
   std::optional<UnitRows> run() {
@@ -131,7 +135,12 @@ class UnitsRun {
   struct Left {
     std::vector<RowId> rows;
     std::vector<Column> columns;
+    std::optional<SourceCharge> charge;
   };
+
+  std::size_t bytes_of_unit(std::size_t unit) const {
+    return bytes_of_rows(source_, query_.columns, source_.units()[unit].rows);
+  }
 
   /// The units with the best values first, so that they tell which others matter.
   void order_units() {
@@ -173,9 +182,14 @@ class UnitsRun {
 
   void answer(std::size_t unit) {
     const std::size_t units[] = {unit};
+    SourceCharge charge(state_, query_.query, bytes_of_unit(unit));
     const SourceRows read = source_.read(units, query_.columns);
+    charge.finish_reading();
     const Result result = engine_.run(part_, read.table, options_);
-    Left left{result.rows, {}};
+    Left left{result.rows, {}, {}};
+    const auto count = static_cast<std::int64_t>(left.rows.size());
+    left.charge.emplace(state_, query_.query, bytes_of_rows(source_, query_.columns, count));
+    left.charge->finish_reading();
     std::ranges::sort(left.rows);
     for (const int column : query_.columns) left.columns.push_back(take(read.table.column(column), left.rows));
     const std::vector<BoundExpression> conditions = conditions_after(read.table, result);
@@ -236,6 +250,7 @@ class UnitsRun {
     all.work = work_;
     std::vector<std::vector<Column>> parts(query_.columns.size());
     for (Left& left : left_) {
+      if (left.charge) all.charges.push_back(std::move(*left.charge));
       all.rows.insert(all.rows.end(), left.rows.begin(), left.rows.end());
       for (std::size_t i = 0; i < left.columns.size(); ++i) parts[i].push_back(std::move(left.columns[i]));
     }
@@ -252,6 +267,7 @@ class UnitsRun {
   }
 
   const Engine& engine_;
+  const EngineState& state_;
   const UnitsQuery& query_;
   Query part_;
   const Source& source_;
@@ -288,7 +304,7 @@ std::optional<std::string> reason_against_units(const EngineState& state, const 
   if (bound.nan_rule == Missing::error || bound.null_rule == Missing::error) return "all rows have to be looked at";
   if (!bound.path.algorithms.empty() || !bound.path.parameters.empty()) return "the path is forced";
   if (state.uses_gpu_now(bound.path.device)) return "a GPU takes part";
-  if (state.memory != nullptr || options.timeout || query.query.timeout()) return "the query has a limit";
+  if (options.timeout || query.query.timeout()) return "the query has a limit of time";
   const std::int64_t rows = rows_of(source, query.units);
   if (query.units.size() < 2 || rows < kMinRows) return "there are too few rows";
   const auto units = static_cast<std::int64_t>(query.units.size());

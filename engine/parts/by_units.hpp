@@ -10,6 +10,7 @@
 #include <skyrank/source.hpp>
 
 #include "engine/executor/engine_state.hpp"
+#include "engine/parts/source_memory.hpp"
 #include "engine/query/bound.hpp"
 
 // Units of a source are read and answered side by side, so that some are decoded while others are selected from and no
@@ -28,11 +29,12 @@ struct UnitsQuery {
 
 /// Rows that all units together leave.
 struct UnitRows {
-  Table table;              ///< with all columns of the schema, of which those asked for have values
-  std::vector<RowId> rows;  ///< their ids in the source, ascending
-  std::size_t skipped = 0;  ///< units that could not hold a better row
-  std::uint64_t bytes = 0;  ///< bytes of storage that were read
-  Work work;                ///< work of all units, where it is counted
+  Table table;                             ///< with all columns of the schema, of which those asked for have values
+  std::vector<RowId> rows;                 ///< their ids in the source, ascending
+  std::size_t skipped = 0;                 ///< units that could not hold a better row
+  std::uint64_t bytes = 0;                 ///< bytes of storage that were read
+  Work work;                               ///< work of all units, where it is counted
+  std::vector<SourceCharge> charges = {};  ///< for the rows of the table
 };
 
 /// Returns why a query is not answered by units, or nothing where it may be.

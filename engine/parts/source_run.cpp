@@ -12,8 +12,10 @@
 
 #include "engine/executor/limits.hpp"
 #include "engine/operators/gather.hpp"
+#include "engine/parts/by_parts.hpp"
 #include "engine/parts/by_units.hpp"
 #include "engine/parts/prune.hpp"
+#include "engine/parts/source_memory.hpp"
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/rules.hpp"
 #include "engine/query/bound.hpp"
@@ -180,9 +182,17 @@ class SourceRun {
     });
   }
 
+  std::int64_t rows_of(const ReadPlan& plan) const {
+    std::int64_t rows = 0;
+    for (const std::size_t unit : plan.units) rows += source_.units()[unit].rows;
+    return rows;
+  }
+
   Table read(const ReadPlan& plan) {
     Stopwatch watch;
+    charge_.emplace(state_, query_, bytes_of_rows(source_, plan.whole, rows_of(plan)));
     SourceRows read = source_.read(plan.units, plan.whole);
+    charge_->finish_reading();
     read_ms_ += watch.lap();
     bytes_ += read.bytes;
     return std::move(read.table);
@@ -212,10 +222,30 @@ class SourceRun {
     return left;
   }
 
+  /// Returns true if whole columns do not fit the limit of memory, but partial answers of units may.
+  bool needs_parts(const ReadPlan& plan) const {
+    const bool may = state_.memory != nullptr && plan.units.size() > 1 && !options_.timeout && !query_.timeout();
+    if (!may || !plan.rules.rules().has(Rule::by_units)) return false;
+    return 2 * bytes_of_rows(source_, plan.whole, rows_of(plan)) > state_.memory->left();
+  }
+
+  Result by_parts(ReadPlan& plan) {
+    plan.late.clear();
+    PartsAnswer answer =
+        answer_by_parts(engine_, state_, query_, source_, query::columns_read(plan.bound), plan.units, options_);
+    bytes_ += answer.bytes;
+    answer.result.timing.read_ms = read_ms_ + answer.read_ms;
+    plan.rules.applied(Rule::by_units, "partial answers of " + std::to_string(plan.units.size()) +
+                                           " units, as whole columns do not fit the limit of memory");
+    note(answer.result.plan, plan);
+    return std::move(answer.result);
+  }
+
   /// The answer by what the plan has read.
   Result reduced(ReadPlan& plan, bool by_units = true) {
     std::optional<UnitRows> left;
     if (by_units) left = left_by_units(plan);
+    if (!left && needs_parts(plan)) return by_parts(plan);
     const Table input = left ? left->table : read(plan);
     Query selected = query_;
     // The outputs are made below; until then any one will do.
@@ -263,7 +293,9 @@ class SourceRun {
                          const std::vector<RowId>& ids) {
     const auto [sorted_rows, places] = ascending(rows);
     const auto [sorted_ids, unused] = ascending(ids);
+    late_charge_.emplace(state_, query_, bytes_of_rows(source_, plan.late, static_cast<std::int64_t>(rows.size())));
     SourceRows late = source_.read_rows(sorted_ids, plan.late);
+    late_charge_->finish_reading();
     bytes_ += late.bytes;
     std::vector<Column> columns = late.table.columns();
     for (const int column : plan.whole) {
@@ -313,6 +345,8 @@ class SourceRun {
   const Source& source_;
   const RunOptions& options_;
   Limits limits_;
+  std::optional<SourceCharge> charge_;       // for columns that are read whole
+  std::optional<SourceCharge> late_charge_;  // for those of the answer's rows
   double read_ms_ = 0;
   std::uint64_t bytes_ = 0;
   std::optional<std::int64_t> late_rows_;

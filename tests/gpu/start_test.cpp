@@ -83,7 +83,8 @@ TEST_F(AutoDevice, StartsTheGpuForManyQueriesThatShareIt) {
 
 TEST_F(AutoDevice, FindsTheGpuOfAnAlgorithmThatIsAskedFor) {
   const auto run = [] {
-    const Query query = skyline_of(3).using_path({.algorithms = {"cuda-blocked-bitmap"}});
+    const Query query = skyline_of(3).using_path(
+        {.algorithms = {"cuda-blocked-bitmap"}, .device = DeviceChoice::automatic, .parameters = {}});
     const Result result = Engine().run(query, random_table(1000, 3));
     leave(kernels::cuda::started() == Started::context, result.plan);
   };

@@ -169,8 +169,13 @@ std::size_t shared_key_bytes(const Batch& batch) {
   return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / kShare : 0;
 }
 
-InputTables::InputTables(const Batch& batch, int threads, Console& console, Signals& signals)
-    : batch_(batch), threads_(threads), console_(console), signals_(signals), pipes_(datasets::make_pipe_cache()) {
+InputTables::InputTables(const Batch& batch, int threads, std::size_t memory_bytes, Console& console, Signals& signals)
+    : batch_(batch),
+      threads_(threads),
+      memory_bytes_(memory_bytes),
+      console_(console),
+      signals_(signals),
+      pipes_(datasets::make_pipe_cache()) {
   for (const Query& query : batch.queries) ++entries_[query.from()].queries_left;
 }
 
@@ -238,7 +243,7 @@ std::shared_ptr<const Source> InputTables::source_of(const TableSource& source,
   };
   auto opened = datasets::open_source(source, batch_.directory, options);
   const auto is_of_source = [&](const Query& query) { return query.from() == source.name; };
-  if (opened == nullptr || std::ranges::count_if(batch_.queries, is_of_source) == 1) return opened;
+  if (opened == nullptr || memory_bytes_ > 0 || std::ranges::count_if(batch_.queries, is_of_source) == 1) return opened;
   std::vector<int> shared = columns_shared(source.name, opened->schema());
   return std::make_shared<datasets::SharedColumns>(std::move(opened), std::move(shared));
 }

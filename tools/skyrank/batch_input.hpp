@@ -51,7 +51,8 @@ struct InputTable {
 /// allows, as far as queries need them.
 class InputTables {
  public:
-  InputTables(const Batch& batch, int threads, Console& console, Signals& signals);
+  /// With a limit of `memory_bytes` (0: none) on the engine, columns of files that it can read in parts are not kept.
+  InputTables(const Batch& batch, int threads, std::size_t memory_bytes, Console& console, Signals& signals);
 
   /// The table of one of the batch's queries; to be called once a query. BindError for a table that the batch does not
   /// define or a column that the table lacks; else what the readers throw.
@@ -79,6 +80,7 @@ class InputTables {
 
   const Batch& batch_;
   int threads_;
+  std::size_t memory_bytes_;
   Console& console_;
   Signals& signals_;
   std::shared_ptr<datasets::PipeCache> pipes_;  // a pipe may be the file of several tables

@@ -104,7 +104,7 @@ int calibrate(const CalibrateArguments& arguments, Console& console, Signals& si
   profile.cores = tbb::info::default_concurrency();
   if (arguments.from.empty()) {
     profile.rates = bench::measure_rates();
-    if (arguments.device != DeviceChoice::cpu) profile.rates.merge(bench::measure_gpu_start());
+    if (arguments.device != DeviceChoice::cpu) profile.rates.merge(bench::measure_gpu());
   }
   const auto gpus = kernels::cuda::find_devices().devices;
   if (!gpus.empty() && arguments.device != DeviceChoice::cpu) profile.gpu = gpus.front().name;

@@ -43,7 +43,8 @@ int explain(const ExplainArguments& arguments, Console& console, Signals& signal
                        .share_columns = has_shared_tables(batch),
                        .memory_bytes = arguments.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
-  InputTables tables(batch, arguments.threads, console, signals);  // plans depend on how many rows there are
+  InputTables tables(batch, arguments.threads, arguments.memory_bytes, console,
+                     signals);  // plans depend on how many rows there are
   ErrorReport errors(console);
   Json results = Json::array();
   for (const Query& query : batch.queries) {

@@ -59,7 +59,7 @@ int run(const RunArguments& arguments, Console& console, Signals& signals) {
                        .share_columns = has_shared_tables(batch),
                        .memory_bytes = arguments.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
-  InputTables tables(batch, arguments.threads, console, signals);
+  InputTables tables(batch, arguments.threads, arguments.memory_bytes, console, signals);
   ErrorReport errors(console);
   for (const Query& query : batch.queries) {
     print_warnings(console, query);

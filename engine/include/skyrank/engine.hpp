@@ -34,8 +34,8 @@ struct EngineOptions {
   /// Keep the columns that a query brings to a GPU there for later queries over the same table, until the table is
   /// gone; for the same applications. Without it only pinned tables (Engine::pin) stay there.
   bool share_columns = false;
-  /// The most bytes that all queries of the engine may take together, beside their tables, at any time: for keys,
-  /// masks, candidates, lists of rows, answers while they are made, and what is kept for later queries. A query that
+  /// The most bytes that all queries of the engine may take together, beside tables in memory, at any time: for columns
+  /// of sources, keys, candidates, lists of rows, answers while they are made, and what is kept for later. A query that
   /// needs more ends with a ResourceError that says how much, and harms no other. 0: no limit but the machine's. Memory
   /// of a GPU is not counted, and neither are some hundred kilobytes a thread that do not grow with the rows.
   std::size_t memory_bytes = 0;

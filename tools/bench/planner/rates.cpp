@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <random>
 #include <span>
 #include <vector>
@@ -103,19 +104,32 @@ std::map<std::string, double, std::less<>> measure_rates() {
   return rates;
 }
 
-std::map<std::string, double, std::less<>> measure_gpu_start() {
+std::map<std::string, double, std::less<>> measure_gpu() {
   using Clock = std::chrono::steady_clock;
-  const auto seconds = [](Clock::time_point from, Clock::time_point to) {
-    return std::chrono::duration<double>(to - from).count();
+  const auto since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
   };
   const auto begin = Clock::now();
   if (kernels::cuda::find_devices().devices.empty()) return {};
+  const double driver = since(begin);
+
+  constexpr std::size_t kRows = std::size_t{1} << 26;
+  const std::vector<std::uint32_t> values(kRows, 1);
+  const auto residence = [&](std::size_t n) {
+    const kernels::KeyColumn column{values.data(), kernels::KeyWidth::bytes4};
+    return std::make_unique<const kernels::cuda::Residence>(std::span(&column, 1), n);
+  };
   const auto has_driver = Clock::now();
-  const std::vector<std::uint32_t> values(1 << 20);
-  const kernels::KeyColumn column{values.data(), kernels::KeyWidth::bytes4};
-  const kernels::cuda::Residence keys({&column, 1}, values.size());
-  keys.read_ms();
-  return {{"driver_start", seconds(begin, has_driver)}, {"context_start", seconds(has_driver, Clock::now())}};
+  residence(1024)->read_ms();
+  const double context = since(has_driver);
+  const auto before_copy = Clock::now();
+  const auto keys = residence(kRows);
+  const double copy = since(before_copy);
+  const double bytes = kRows * sizeof(std::uint32_t);
+  return {{"driver_start", driver},
+          {"context_start", context},
+          {"transfer_bandwidth", bytes / copy},
+          {"device_bandwidth", bytes / (keys->read_ms() / 1e3)}};
 }
 
 }  // namespace skyrank::bench

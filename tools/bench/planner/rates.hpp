@@ -13,10 +13,11 @@ namespace skyrank::bench {
 ///   l1_bytes, l2_bytes, l3_bytes   caches, where the system tells
 std::map<std::string, double, std::less<>> measure_rates();
 
-/// Measures what a process pays once for its first use of a GPU, which must not have been used before:
-///   driver_start               seconds until the driver has named its devices
-///   context_start              seconds until a first kernel has read keys in the memory of a device
-/// Empty without a GPU.
-std::map<std::string, double, std::less<>> measure_gpu_start();
+/// Measures the first GPU, which the process must not have used before; empty without one:
+///   driver_start               seconds until the driver has named its devices, once in a process
+///   context_start              seconds from there until a first kernel has read keys on the device, once in a process
+///   transfer_bandwidth         bytes a second from ordinary memory to the device
+///   device_bandwidth           bytes that the device reads of its own memory in a second
+std::map<std::string, double, std::less<>> measure_gpu();
 
 }  // namespace skyrank::bench

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <skyrank/engine.hpp>
+#include <skyrank/source.hpp>
+
+#include "engine/executor/engine_state.hpp"
+
+// Any query over a source that does not fit the engine's limit of memory: the partial answers of its units, one after
+// the other, merged as they come.
+namespace skyrank::exec {
+
+/// An answer, and what was read for it.
+struct PartsAnswer {
+  Result result;
+  std::uint64_t bytes = 0;  ///< bytes of storage
+  double read_ms = 0;
+};
+
+/// Answers a query from `columns` (all that it reads) of `units` (those that may hold rows of the answer), both
+/// ascending. Row ids and errors are those of the whole table. Throws what the source, Engine::partial and
+/// Engine::merge throw, and ResourceError where a unit, or the rows that are left, do not fit the limit.
+PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
+                            const std::vector<int>& columns, const std::vector<std::size_t>& units,
+                            const RunOptions& options);
+
+}  // namespace skyrank::exec

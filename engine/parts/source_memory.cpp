@@ -1,0 +1,54 @@
+#include "engine/parts/source_memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <skyrank/error.hpp>
+
+#include "engine/text.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+std::string megabytes(std::size_t bytes) {
+  return format_number(std::ceil(static_cast<double>(bytes) / 1e5) / 10) + " MB";
+}
+
+}  // namespace
+
+std::size_t bytes_of_rows(const Source& source, std::span<const int> columns, std::int64_t rows) {
+  constexpr double kOffset = 4;
+  constexpr double kValidity = 1.0 / 8;
+  const double stored =
+      static_cast<double>(source.bytes()) / std::max<double>(1, static_cast<double>(num_rows(source)));
+  double row = 0;
+  for (const int column : columns) {
+    const Type type = source.schema().column(column).type().type;
+    row += kValidity + (type == Type::string ? kOffset + stored : std::max(1, width_in_bytes(type)));
+  }
+  return static_cast<std::size_t>(row * static_cast<double>(rows));
+}
+
+SourceCharge::SourceCharge(const EngineState& engine, const Query& query, std::size_t bytes) {
+  const kernels::AccountScope counted(engine.memory.get());
+  try {
+    rows_ = kernels::Charge(bytes);
+    storage_ = kernels::Charge(bytes);
+  } catch (const kernels::OverLimit& over) {
+    throw ResourceError("the query reads about " + megabytes(bytes) +
+                            " of its table at a time, which take twice as much while they are read, and the engine's "
+                            "limit of memory is " +
+                            megabytes(over.limit) + ", of which " + megabytes(over.used) + " are in use",
+                        query.location());
+  }
+}
+
+// Beside the rows there are what they are decoded from, and the keys and lists of the query over them.
+std::size_t threads_within_limit(const EngineState& engine, std::size_t bytes, std::size_t most) {
+  constexpr std::size_t kTimes = 4;
+  if (engine.memory == nullptr || bytes == 0) return most;
+  return std::clamp<std::size_t>(engine.memory->left() / (kTimes * bytes), 1, std::max<std::size_t>(most, 1));
+}
+
+}  // namespace skyrank::exec

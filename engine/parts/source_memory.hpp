@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <skyrank/query.hpp>
+#include <skyrank/source.hpp>
+
+#include "engine/executor/engine_state.hpp"
+#include "kernels/common/memory.hpp"
+
+// Columns that are read of a source count on the engine's account, unlike tables that an application keeps: the engine
+// decides how many of their rows are in memory at a time.
+namespace skyrank::exec {
+
+/// Returns about how many bytes columns of a source take for so many rows. Texts are taken to be as long as the bytes
+/// of a row in storage.
+std::size_t bytes_of_rows(const Source& source, std::span<const int> columns, std::int64_t rows);
+
+/// Counts rows that are read, for as long as it lives; while they are being read they count twice, as what is stored
+/// and what is made of it are both there.
+class SourceCharge {
+ public:
+  /// Throws ResourceError where the rows exceed what is left of the engine's limit.
+  SourceCharge(const EngineState& engine, const Query& query, std::size_t bytes);
+
+  /// Says that they are in memory.
+  void finish_reading() { storage_ = {}; }
+
+ private:
+  kernels::Charge rows_;
+  kernels::Charge storage_;
+};
+
+/// Returns how many threads may read and answer units of so many bytes each side by side: at most `most`, and at least
+/// one, whose reading may then be refused.
+std::size_t threads_within_limit(const EngineState& engine, std::size_t bytes, std::size_t most);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,131 @@
+#include <skyrank/engine.hpp>
+#include <skyrank/error.hpp>
+#include <skyrank/source.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Sources that do not fit the engine's limit of memory.
+namespace skyrank {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kUnits = 40;
+constexpr std::int64_t kRowsOfUnit = 50'000;
+constexpr std::size_t kBytesOfUnit = kRowsOfUnit * (8 + 8);
+
+/// Columns x and y of random doubles, an id for two rows each, and one of 50 bands, made anew for every read.
+class MadeUnits final : public Source {
+ public:
+  MadeUnits() : schema_(made({})), units_(kUnits, SourceUnit{kRowsOfUnit}) {}
+
+  const Table& schema() const override { return schema_; }
+  const std::vector<SourceUnit>& units() const override { return units_; }
+  std::uint64_t bytes() const override { return kUnits * kBytesOfUnit; }
+
+  SourceRows read(std::span<const std::size_t> units, std::span<const int>) const override {
+    std::vector<RowId> rows;
+    for (const std::size_t unit : units) {
+      for (std::int64_t row = 0; row < kRowsOfUnit; ++row) rows.push_back(static_cast<RowId>(unit) * kRowsOfUnit + row);
+    }
+    return {made(rows), rows.size() * 16};
+  }
+
+  SourceRows read_rows(std::span<const RowId> rows, std::span<const int>) const override {
+    return {made(rows), rows.size() * 16};
+  }
+
+ private:
+  static Table made(std::span<const RowId> rows) {
+    std::vector<double> x;
+    std::vector<double> y;
+    std::vector<std::int64_t> id;
+    std::vector<std::int8_t> band;
+    for (const RowId row : rows) {
+      std::mt19937_64 random(static_cast<std::uint64_t>(row));
+      x.push_back(static_cast<double>(random() >> 40));
+      y.push_back(static_cast<double>(random() >> 40));
+      id.push_back(row / 2);
+      band.push_back(static_cast<std::int8_t>(random() % 50));
+    }
+    return Table({Column::own("x", std::move(x)), Column::own("y", std::move(y)), Column::own("id", std::move(id)),
+                  Column::own("band", std::move(band))});
+  }
+
+  Table schema_;
+  std::vector<SourceUnit> units_;
+};
+
+class SourceMemory : public ::testing::Test {
+ protected:
+  static Engine engine(std::size_t bytes) {
+    return Engine({.threads = 4, .device = DeviceChoice::cpu, .profile = "", .memory_bytes = bytes});
+  }
+
+  void expect_same(const Query& query, std::size_t bytes) {
+    const Result all = engine(0).run(query, source_);
+    const Result within = engine(bytes).run(query, source_);
+    EXPECT_EQ(within.rows, all.rows);
+    EXPECT_EQ(within.levels, all.levels);
+    EXPECT_GT(within.rows.size(), 0U);
+  }
+
+  static std::string refusal(const Query& query, const Source& source, std::size_t bytes) {
+    try {
+      engine(bytes).run(query, source);
+    } catch (const ResourceError& error) {
+      return error.message();
+    }
+    return {};
+  }
+
+  MadeUnits source_;
+};
+
+TEST_F(SourceMemory, AnswersOfTablesLargerThanTheLimit) {
+  constexpr std::size_t kLimit = 6 * kBytesOfUnit;  // a seventh of the table
+  const auto from = [] { return Query::from("t"); };
+  expect_same(from().rank_by({low("x")}).limit(100), kLimit);
+  expect_same(from().where("y > 1000").rank_by({low("x + y")}).limit(100).select({"row", "x", "id"}), kLimit);
+  expect_same(from().prefer({low("x"), high("y")}), kLimit);
+  expect_same(from().prefer({low("x"), high("y")}).levels(3), kLimit);
+}
+
+Aggregate count(std::string name) { return {std::move(name), Aggregate::Function::count, {}}; }
+Aggregate least(std::string name, const char* column) {
+  return {std::move(name), Aggregate::Function::min, Expression::column(column)};
+}
+
+// Whole columns are read where they fit; partial answers of the units serve the others.
+TEST_F(SourceMemory, QueriesOfEveryKindAreAnsweredByParts) {
+  constexpr std::size_t kLimit = 20 * kBytesOfUnit;
+  const auto from = [] { return Query::from("t"); };
+  const std::vector<Aggregate> aggregates = {count("n"), least("best", "x")};
+  expect_same(from().group_by({"band"}).aggregate(aggregates).rank_by({low("best")}).limit(5), kLimit);
+  expect_same(from().partition_by({"band"}).rank_by({low("x")}).limit(3), kLimit);
+  expect_same(from().partition_by({"band"}).prefer({low("x"), high("y")}), kLimit);
+  expect_same(from().prefer({low("x"), high("y")}).at_least(100), kLimit);
+  expect_same(from().where("x < 10000"), kLimit);
+}
+
+TEST_F(SourceMemory, GroupsThatDoNotFitAreRefused) {
+  const Query query = Query::from("t").group_by({"id"}).aggregate({least("best", "x")}).rank_by({low("best")}).limit(5);
+  EXPECT_NE(refusal(query, source_, 8 * kBytesOfUnit), "");
+  EXPECT_EQ(engine(400 * kBytesOfUnit).run(query, source_).rows, engine(0).run(query, source_).rows);
+}
+
+TEST_F(SourceMemory, AUnitThatDoesNotFitIsRefused) {
+  const Query query = Query::from("t").rank_by({low("x")}).limit(100);
+  EXPECT_THAT(refusal(query, source_, kBytesOfUnit / 2), HasSubstr("of its table at a time"));
+}
+
+}  // namespace
+}  // namespace skyrank

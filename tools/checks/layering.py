@@ -55,6 +55,7 @@ ALLOWED = {
         "engine/operators", "engine/plan", "engine/executor", "planner",
     ],
     "engine/examples": ["engine/include"],
+    "engine/python": ["engine/include", "engine", "datasets"],
     "datasets": ["engine/include", "engine"],
     "tools": ["engine/include", "engine", "engine/query", "datasets", "planner", *PRODUCTION_KERNELS],
 }

@@ -1,5 +1,6 @@
 option(SKYRANK_BUILD_TOOLS "Build the readers, the generators and the command line (needs Arrow C++)" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(SKYRANK_BUILD_PYTHON "Build the Python package (needs nanobind)" OFF)
 option(SKYRANK_EMULATE_CUDA "Build the tests of the CUDA kernels that run on the CPU, on an emulator" ON)
 option(SKYRANK_PAPERS "Build the papers' algorithms (kernels/papers), which no plan needs" ON)
 option(SKYRANK_BUILD_FUZZERS "Build the fuzz targets with libFuzzer, and no other tests (needs clang)" OFF)

@@ -1,0 +1,90 @@
+"""SkyRank: skyline and ranking queries over tables.
+
+>>> import numpy, skyrank
+>>> points = numpy.array([[1.0, 4.0], [2.0, 2.0], [3.0, 3.0]])
+>>> skyrank.skyline(points).rows
+array([0, 1])
+
+`skyline`, `top_k` and `rank` answer the common questions in one call; `Query` and `query` ask any other. `query` says what
+data may be. Answers are exact, and the same row for row on every path.
+"""
+
+from . import _core
+from ._core import Aggregate, Expression, Preference
+from ._engine import Engine, Files, Partial, SkyRankWarning, Table, default_engine
+from ._errors import (
+    BindError,
+    CancelledError,
+    DataError,
+    DeviceError,
+    Error,
+    QueryError,
+    ResourceError,
+    TimeoutError,
+)
+from ._functions import explain, merge, partial, query, rank, skyline, top_k
+from ._preferences import (
+    around,
+    avg,
+    between,
+    column,
+    count,
+    high,
+    in_sets,
+    inverse,
+    low,
+    max,
+    min,
+    pareto,
+    prior,
+    sum,
+    where,
+)
+from ._query import Query
+from ._result import Result
+
+__version__ = _core.version()
+
+__all__ = [
+    "Aggregate",
+    "BindError",
+    "CancelledError",
+    "DataError",
+    "DeviceError",
+    "Engine",
+    "Error",
+    "Expression",
+    "Files",
+    "Partial",
+    "Preference",
+    "Query",
+    "QueryError",
+    "ResourceError",
+    "Result",
+    "SkyRankWarning",
+    "Table",
+    "TimeoutError",
+    "around",
+    "avg",
+    "between",
+    "column",
+    "count",
+    "default_engine",
+    "explain",
+    "high",
+    "in_sets",
+    "inverse",
+    "low",
+    "max",
+    "merge",
+    "min",
+    "pareto",
+    "partial",
+    "prior",
+    "query",
+    "rank",
+    "skyline",
+    "sum",
+    "top_k",
+    "where",
+]

@@ -1,0 +1,86 @@
+"""Columns of answers as NumPy arrays."""
+
+from __future__ import annotations
+
+import decimal
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+
+if TYPE_CHECKING:
+    import numpy
+
+
+class _Memory:
+    """Memory of an answer, for NumPy; it keeps its owner alive."""
+
+    def __init__(self, owner: object, interface: dict[str, Any]) -> None:
+        self.owner = owner
+        self.__array_interface__ = interface
+
+
+def view(owner: object, dtype: str, address: int, count: int, stride: int | None = None) -> numpy.ndarray[Any, Any]:
+    """Returns a read-only view of shape (count,) of memory that lives as long as its owner."""
+    import numpy
+
+    if count == 0:
+        return numpy.empty(0, dtype)
+    interface = {
+        "version": 3,
+        "shape": (count,),
+        "typestr": numpy.dtype(dtype).str,
+        "data": (address, True),
+        "strides": None if stride is None else (stride,),
+    }
+    return numpy.asarray(_Memory(owner, interface))
+
+
+def to_numpy(column: _core.Column) -> numpy.ndarray[Any, Any]:
+    """Returns the values of a column, shape (rows,): a read-only view where the memory allows it, else a copy."""
+    import numpy
+
+    memory = column.memory()
+    if memory is None:
+        return _copied(column)
+    type_name, address, rows, stride, may_have_nulls = memory
+    times = _time_dtype(type_name)
+    values = view(column, _stored_dtype(type_name), address, rows, stride)
+    if times is not None:
+        values = values.astype("int64").view(times) if type_name == "date" else values.view(times)
+    missing = ~numpy.array(column.valid()) if may_have_nulls else None
+    if missing is None or not missing.any():
+        return values
+    if times is not None:
+        known: numpy.ndarray[Any, Any] = values.copy()
+        known[missing] = numpy.array("NaT", times)
+        return known
+    return numpy.ma.MaskedArray(values, missing)
+
+
+def _stored_dtype(type_name: str) -> str:
+    if type_name == "date":
+        return "int32"
+    return "int64" if type_name.startswith("timestamp") else type_name
+
+
+def _time_dtype(type_name: str) -> str | None:
+    if type_name == "date":
+        return "datetime64[D]"
+    return f"datetime64[{type_name[10:-1]}]" if type_name.startswith("timestamp") else None
+
+
+def _copied(column: _core.Column) -> numpy.ndarray[Any, Any]:
+    """Returns texts, decimals and packed booleans as a new array."""
+    import numpy
+
+    texts = column.texts()
+    values: list[Any] = texts
+    if column.type.startswith("decimal"):
+        values = [None if text is None else decimal.Decimal(text) for text in texts]
+    elif column.type == "bool":
+        flags = numpy.array([text == "true" for text in texts], dtype=bool)
+        missing = numpy.array([text is None for text in texts], dtype=bool)
+        return numpy.ma.MaskedArray(flags, missing) if missing.any() else flags
+    array = numpy.empty(len(values), dtype=object)
+    array[:] = values
+    return array

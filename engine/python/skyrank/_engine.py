@@ -1,0 +1,277 @@
+"""Engines, tables and partial answers."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from . import _core
+from ._input import on_main_thread, open_source, to_data, to_table
+from ._query import Query
+from ._result import Result
+
+
+class SkyRankWarning(UserWarning):
+    """Something that a query may say but hardly means, or a column that is left out."""
+
+
+class Table:
+    """An immutable table for repeated queries; queries remember what earlier ones found in it.
+
+    Args:
+        data: Anything that `skyrank.query` takes but files. Memory that can be viewed is not copied: it is kept alive
+            for as long as the table is, and must not change in the meantime.
+        columns: Names of the columns of an array that has none.
+
+    Raises:
+        DataError: The data are no table, or columns have different lengths or one name.
+    """
+
+    __slots__ = ("_core_data",)
+
+    def __init__(self, data: Any, columns: Sequence[str] | None = None) -> None:
+        self._core_data: _core.Table = data._core_data if isinstance(data, Table) else to_table(data, columns)
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self._core_data)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return self._core_data.names()
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Types of the columns, such as "int32", "timestamp[us]" and "decimal(12,2)", by name."""
+        return {name: self._core_data.column(name).type for name in self.columns}
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Exports the columns as an Arrow stream of one batch; `requested_schema` is not followed."""
+        return self._core_data.stream()
+
+    def __repr__(self) -> str:
+        types = ", ".join(f"{name}: {kind}" for name, kind in self.types.items())
+        return f"Table({len(self)} rows; {types})"
+
+
+class Files:
+    """Files as one table that is read while queries run, and only as far as they need it.
+
+    Parquet (.parquet), Arrow IPC and Feather (.arrow, .feather, .ipc), CSV and TSV (.csv, .tsv), by their extensions.
+    The first query reads CSV files whole, as the types of their columns depend on all values.
+
+    Args:
+        paths: One or more paths or globs (`*`, `?`, `[...]`), whose rows come one after the other. A folder stands for
+            all files in it; folders `key=value` below it are columns.
+        header: CSV: the first line holds the names; otherwise they are c0, c1, ...
+        null_spellings: CSV: texts that are NULL besides the empty field; none means NULL, null, NA, N/A.
+
+    Raises:
+        DataError: A pattern matches nothing, a file is damaged, or files have different columns.
+        ResourceError: The system refuses to read, or pyarrow is missing.
+    """
+
+    __slots__ = ("_core_data",)
+
+    def __init__(
+        self,
+        paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        header: bool = True,
+        null_spellings: Sequence[str] = (),
+    ) -> None:
+        one = isinstance(paths, (str, os.PathLike))
+        self._core_data: _core.Source = open_source(
+            [paths] if one else list(paths),  # type: ignore[list-item, arg-type]
+            header,
+            null_spellings,
+        )
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self._core_data)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return self._core_data.schema().names()
+
+    def __repr__(self) -> str:
+        return f"Files({len(self)} rows; {', '.join(self.columns)})"
+
+
+class Partial:
+    """The rows of some parts of a table that can still be in the answer of a query (`Engine.partial`).
+
+    It travels as an Arrow record batch (`__arrow_c_array__`, `from_arrow`) or as bytes (pickle; needs pyarrow).
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: _core.Partial) -> None:
+        self._core = core
+
+    @classmethod
+    def from_arrow(cls, batch: Any) -> Partial:
+        """Takes a record batch that a Partial made, here or elsewhere. Raises DataError where it is none."""
+        return cls(_core.import_partial(*batch.__arrow_c_array__()))
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        """Exports the positions of the rows and their columns as a record batch with metadata."""
+        return self._core.arrays()
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self._core)
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the query that the partial answer belongs to."""
+        return self._core.fingerprint()
+
+    @property
+    def covers(self) -> list[tuple[int, int]]:
+        """The rows of the whole table that were looked at, as ranges [begin, end)."""
+        return self._core.covers()
+
+    @property
+    def rows(self) -> list[int]:
+        """Positions of the rows in the whole table, ascending."""
+        return self._core.rows()
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        import pyarrow
+
+        sink = pyarrow.BufferOutputStream()
+        batch = pyarrow.record_batch(self)
+        with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        return _partial_of_bytes, (sink.getvalue().to_pybytes(),)
+
+    def __repr__(self) -> str:
+        ranges = ", ".join(f"{begin}-{end}" for begin, end in self.covers)
+        return f"Partial({len(self)} rows of {ranges or 'none'})"
+
+
+def _partial_of_bytes(data: bytes) -> Partial:
+    import pyarrow
+
+    with pyarrow.ipc.open_stream(data) as reader:
+        return Partial.from_arrow(reader.read_next_batch())
+
+
+class Engine:
+    """Answers queries. Any number of threads may use one engine at once; make one for the whole program.
+
+    A query runs without the GIL, and Ctrl-C stops it. In a process that was forked an engine runs on one thread, as
+    threads do not survive a fork.
+
+    Args:
+        threads: Number of threads; 0 stands for all cores that the process may use.
+        device: "auto", "cpu" or "cuda": the device for queries that do not force one.
+        memory_limit: The most bytes that all queries may take together, beside their tables; 0 sets no limit.
+        key_cache: Bytes of keys to keep for later queries over the same table; 0 keeps none.
+        without: Rules of the planner that are off.
+
+    Raises:
+        DeviceError: `device` is "cuda" and there is none.
+        BindError: A rule is unknown.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(
+        self,
+        threads: int = 0,
+        device: str = "auto",
+        memory_limit: int = 0,
+        key_cache: int = 0,
+        without: Iterable[str] = (),
+    ) -> None:
+        if threads < 0 or memory_limit < 0 or key_cache < 0:
+            raise ValueError("threads, memory_limit and key_cache are 0 or more")
+        self._core = _core.Engine(threads, device, memory_limit, key_cache, list(without))
+        for text in self._core.warnings():
+            warnings.warn(text, SkyRankWarning, stacklevel=2)
+
+    def run(self, query: Query, data: Any, *, count_work: bool = False, timeout: float | None = None) -> Result:
+        """Runs a query.
+
+        Args:
+            query: The query.
+            data: A table, or what `skyrank.query` takes.
+            count_work: Fills `Result.work`.
+            timeout: Seconds, > 0, after which there is a TimeoutError.
+
+        Raises:
+            QueryError, BindError, DataError, DeviceError, ResourceError, TimeoutError.
+        """
+        core = to_data(data)
+        _warn(query, core)
+        return Result(self._core.run(query._core, core, _call(timeout, count_work)))
+
+    def explain(self, query: Query, data: Any, *, timeout: float | None = None) -> str:
+        """Returns the plan of a query, without running it, as a tree for a terminal. Raises what `run` raises."""
+        return self._core.explain(query._core, to_data(data), _call(timeout))
+
+    def check(self, query: Query, data: Any) -> None:
+        """Raises what `run` would raise before it touches data."""
+        core = to_data(data)
+        self._core.check(query._core, core if isinstance(core, _core.Table) else core.schema())
+
+    def pin(self, data: Any) -> Table:
+        """Returns the table with its columns in the memory of the GPU too, until it is gone.
+
+        Raises DeviceError where there is no GPU, ResourceError where it has no room.
+        """
+        pinned = Table.__new__(Table)
+        pinned._core_data = self._core.pin(Table(data)._core_data)
+        return pinned
+
+    def partial(self, query: Query, part: Any, first_row: int, *, timeout: float | None = None) -> Partial:
+        """Answers a query over the rows [first_row, first_row + len(part)) of a table as far as that can be done alone.
+
+        For every split of a table, `merge` of all its partial answers equals `run` over the whole. Raises what `run`
+        raises, and DataError where `first_row` is negative.
+        """
+        return Partial(self._core.partial(query._core, Table(part)._core_data, first_row, _call(timeout)))
+
+    def merge(self, query: Query, partials: Iterable[Partial], *, timeout: float | None = None) -> Result:
+        """Answers a query from partial answers of it, in any order; row ids are positions in the whole table.
+
+        Raises what `run` raises, and DataError where there are none, where one belongs to another query, or where two
+        cover the same row.
+        """
+        return Result(self._core.merge(query._core, [partial._core for partial in partials], _call(timeout)))
+
+    def merge_partials(self, query: Query, partials: Iterable[Partial], *, timeout: float | None = None) -> Partial:
+        """Makes one partial answer of several, without the rows that cannot be in the answer any more."""
+        return Partial(self._core.merge_partials(query._core, [partial._core for partial in partials], _call(timeout)))
+
+    def __repr__(self) -> str:
+        return "Engine()"
+
+
+def _call(timeout: float | None, count_work: bool = False) -> _core.Call:
+    if timeout is not None and not timeout > 0:
+        raise ValueError("a time limit is above 0 seconds")
+    return _core.Call(on_main_thread(), count_work, timeout or 0.0)
+
+
+def _warn(query: Query, data: _core.Table | _core.Source) -> None:
+    table = data if isinstance(data, _core.Table) else data.schema()
+    for text in table.warnings(query._core):
+        warnings.warn(text, SkyRankWarning, stacklevel=4)
+
+
+_default: Engine | None = None
+
+
+def default_engine() -> Engine:
+    """Returns the engine of the functions of this package: all cores, any device. The first call makes it."""
+    global _default
+    if _default is None:
+        _default = Engine()
+    return _default

@@ -1,0 +1,206 @@
+"""The functions of the package: one call for one question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._engine import Partial, default_engine
+from ._errors import QueryError
+from ._input import to_data
+from ._preferences import Text, high, low, ranking
+from ._query import Query
+from ._result import Result
+from ._values import as_list
+
+if TYPE_CHECKING:
+    import numpy
+
+Column = Text | int
+"""Text of an expression, or the index of a column of an array."""
+
+
+class _Data:
+    """Data that were taken once, for the several looks that a function has at them."""
+
+    def __init__(self, data: Any, columns: Sequence[str] | None) -> None:
+        self._core_data = to_data(data, columns)
+
+    def names(self) -> list[str]:
+        data = self._core_data
+        return (data if isinstance(data, _core.Table) else data.schema()).names()
+
+    def terms(self, columns: Column | Iterable[Column] | None, make: Any) -> list[_core.Preference]:
+        if columns is None:
+            return []
+        return [
+            make(_core.Expression.column(self._name(column)) if isinstance(column, int) else column)
+            for column in as_list(columns, (str, int, _core.Expression))
+        ]
+
+    def _name(self, index: int) -> str:
+        names = self.names()
+        if not -len(names) <= index < len(names):
+            raise QueryError(f"there is no column {index}; the data have {len(names)} columns")
+        return names[index]
+
+
+def _preference(
+    data: _Data,
+    low_columns: Column | Iterable[Column] | None,
+    high_columns: Column | Iterable[Column] | None,
+    by: _core.Preference | Iterable[_core.Preference] | None,
+) -> _core.Preference:
+    terms = data.terms(low_columns, low) + data.terms(high_columns, high)
+    if by is not None:
+        terms += as_list(by, _core.Preference)
+    if low_columns is None and high_columns is None and by is None:
+        terms = data.terms(range(len(data.names())), low)
+    if not terms:
+        raise QueryError("there is no preference; name columns in `low` or `high`, or terms in `by`")
+    return terms[0] if len(terms) == 1 else _core.pareto(terms)
+
+
+def skyline(
+    data: Any,
+    low: Column | Iterable[Column] | None = None,
+    high: Column | Iterable[Column] | None = None,
+    by: _core.Preference | Iterable[_core.Preference] | None = None,
+    where: Text | None = None,
+    levels: int | None = None,
+    distinct: bool = False,
+    *,
+    partition_by: Text | Iterable[Text] | None = None,
+    columns: Sequence[str] | None = None,
+) -> Result:
+    """Returns the rows that no other row beats: better or equal in all preferences, and better in one.
+
+    >>> points = numpy.array([[1.0, 4.0], [2.0, 2.0], [3.0, 3.0]])
+    >>> skyline(points).rows
+    array([0, 1])
+
+    Args:
+        data: What `query` takes. Arrays that can be viewed are not copied.
+        low: Columns, by name, expression or index, whose smaller values are better.
+        high: Columns whose larger values are better. Without `low`, `high` and `by`, all columns are `low`.
+        by: Further terms of the Pareto order, such as ``around("distance", 1.5)``.
+        where: A condition; only rows for which it is true take part.
+        levels: Keeps the first Pareto levels instead of the skyline alone; >= 1.
+        distinct: Keeps only the first of the rows that are equal in all preferences.
+        partition_by: Answers within each partition.
+        columns: Names of the columns of an array; c0, c1, ... unless given.
+
+    Returns:
+        The rows in the order of their ids; partition by partition if there are partitions.
+
+    Raises:
+        QueryError, BindError, DataError, ResourceError.
+    """
+    taken = _Data(data, columns)
+    asked = Query().where(where).prefer(_preference(taken, low, high, by)).levels(levels).distinct(distinct)
+    if partition_by is not None:
+        asked = asked.partition_by(partition_by)
+    return default_engine().run(asked, taken)
+
+
+def top_k(
+    data: Any,
+    k: int,
+    by: Text | _core.Preference | Iterable[Text | _core.Preference],
+    ties: str = "first",
+    *,
+    where: Text | None = None,
+    partition_by: Text | Iterable[Text] | None = None,
+    columns: Sequence[str] | None = None,
+) -> Result:
+    """Returns the k rows that rank highest, best first.
+
+    >>> top_k({"price": [3, 1, 2]}, 2, low("price")).rows
+    array([1, 2])
+
+    Args:
+        data: What `query` takes.
+        k: Number of rows, >= 0; of each partition if there are partitions.
+        by: Terms of the ranking: ``low("price")``, ``high("rating")``; a text stands for `high`. A later term decides
+            where the earlier ones find rows equal.
+        ties: Rows that tie with the k-th: "first" keeps the lowest row ids, "last" the highest, "all" every one, "any"
+            whichever is fastest.
+        where: A condition; only rows for which it is true take part.
+        partition_by: Answers within each partition.
+        columns: Names of the columns of an array; c0, c1, ... unless given.
+
+    Raises:
+        QueryError, BindError, DataError, ResourceError.
+    """
+    asked = Query().where(where).rank_by(ranking(by)).limit(k).ties(ties)
+    if partition_by is not None:
+        asked = asked.partition_by(partition_by)
+    return default_engine().run(asked, _Data(data, columns))
+
+
+def rank(
+    data: Any,
+    low: Column | Iterable[Column] | None = None,
+    high: Column | Iterable[Column] | None = None,
+    by: _core.Preference | Iterable[_core.Preference] | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+) -> numpy.ndarray[Any, Any]:
+    """Returns the Pareto rank of each row: 0 for the skyline, 1 for the skyline of the rest, and so on.
+
+    These are the ranks of non-dominated sorting, as moocore.pareto_rank and pymoo's NonDominatedSorting give them.
+
+    >>> rank(numpy.array([[1.0, 4.0], [2.0, 2.0], [3.0, 3.0]]))
+    array([0, 0, 1], dtype=int32)
+
+    Args:
+        data, low, high, by, columns: As for `skyline`.
+
+    Returns:
+        int32 of shape (rows,), in the order of the input.
+
+    Raises:
+        QueryError, BindError, DataError, ResourceError.
+    """
+    taken = _Data(data, columns)
+    asked = Query().prefer(_preference(taken, low, high, by)).at_least(len(taken._core_data)).select("row()")
+    levels = default_engine().run(asked, taken).levels
+    assert levels is not None
+    return levels - 1
+
+
+def query(data: Any, question: Query, *, timeout: float | None = None) -> Result:
+    """Runs a query.
+
+    Args:
+        data: One of
+            - an object with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables of pyarrow, Polars and pandas 3,
+              relations of DuckDB, a Result;
+            - a NumPy array of shape (rows, columns), whose columns are c0, c1, ..., or a structured array;
+            - a dict of arrays, lists or Arrow columns of one length;
+            - a CPU tensor with ``__dlpack__`` of shape (rows, columns);
+            - a Table, or Files;
+            - paths or globs of Parquet, Arrow, CSV and TSV files (see Files).
+        question: The query.
+        timeout: Seconds after which there is a TimeoutError.
+
+    Raises:
+        QueryError, BindError, DataError, DeviceError, ResourceError, TimeoutError.
+    """
+    return default_engine().run(question, data, timeout=timeout)
+
+
+def explain(data: Any, question: Query) -> str:
+    """Returns the plan of a query over `data`, without running it, as a tree for a terminal."""
+    return default_engine().explain(question, data)
+
+
+def partial(question: Query, part: Any, first_row: int) -> Partial:
+    """Answers a query over a part of a table that begins at `first_row`; see `Engine.partial`."""
+    return default_engine().partial(question, part, first_row)
+
+
+def merge(question: Query, partials: Iterable[Partial]) -> Result:
+    """Answers a query from partial answers of it; see `Engine.merge`."""
+    return default_engine().merge(question, partials)

@@ -1,0 +1,268 @@
+"""Tables of what users have: Arrow data, NumPy arrays, dicts of arrays, DLPack, files."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._errors import DataError, ResourceError
+
+if TYPE_CHECKING:
+    import numpy
+
+_DAY_UNITS = ("Y", "M", "W", "D")
+
+
+def on_main_thread() -> bool:
+    """Returns true on the thread that handles signals, whose queries Ctrl-C must reach."""
+    return threading.current_thread() is threading.main_thread()
+
+
+def to_data(data: Any, columns: Sequence[str] | None = None) -> _core.Table | _core.Source:
+    """Returns what a query runs over: the core of a Table, a source over files, or a new table over `data`.
+
+    `columns` names the columns of arrays that have no names of their own. Raises DataError, ResourceError.
+    """
+    core = getattr(data, "_core_data", None)
+    if core is not None:
+        table: _core.Table | _core.Source = core
+        return table
+    if _is_path(data) or (isinstance(data, (list, tuple)) and len(data) > 0 and all(_is_path(item) for item in data)):
+        return open_source([data] if _is_path(data) else list(data))
+    return to_table(data, columns)
+
+
+def to_table(data: Any, columns: Sequence[str] | None = None) -> _core.Table:
+    """Returns a table over `data`, which lives as long as the table does."""
+    if _is_array(data) or (hasattr(data, "__dlpack__") and not hasattr(data, "__arrow_c_stream__")):
+        return _table_of_array(data, columns)
+    if columns is not None:
+        raise DataError(f"`columns` names the columns of an array; a {type(data).__name__} has names of its own")
+    if hasattr(data, "__arrow_c_stream__"):
+        return _without_index(_core.table_of_stream(data.__arrow_c_stream__(), ""))
+    if hasattr(data, "__arrow_c_array__"):
+        schema, array = data.__arrow_c_array__()
+        return _core.table_of_batch(schema, array, "")
+    if isinstance(data, Mapping):
+        return _table_of_mapping(data)
+    if hasattr(data, "__array__") or isinstance(data, (list, tuple)):
+        return _table_of_array(data, columns)
+    raise DataError(
+        f"a {type(data).__name__} is no table; what is: objects with __arrow_c_stream__ or __arrow_c_array__, NumPy "
+        "arrays, dicts of arrays, CPU tensors with __dlpack__, and paths of files"
+    )
+
+
+def _is_path(data: Any) -> bool:
+    return isinstance(data, (str, os.PathLike))
+
+
+def _is_array(data: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(data, numpy.ndarray)
+
+
+def _without_index(table: _core.Table) -> _core.Table:
+    """Drops the columns in which pandas hands over an index that is no row number."""
+    names = table.names()
+    kept = [name for name in names if not name.startswith("__index_level_")]
+    return table if len(kept) == len(names) else table.reordered(kept)
+
+
+# ------------------------------------------------------------------------------------------------------------- arrays
+
+
+def _table_of_array(data: Any, columns: Sequence[str] | None) -> _core.Table:
+    import numpy
+
+    if hasattr(data, "__dlpack__") and not _is_array(data):
+        try:
+            data = numpy.from_dlpack(data)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise DataError(f"the tensor cannot be read through DLPack: {error}; move it to the CPU") from error
+    array = numpy.asanyarray(data)
+    if array.dtype.names is not None:
+        if array.ndim != 1:
+            raise DataError(f"a structured array has 1 dimension, not {array.ndim}")
+        return _core.table_of_columns([_array_column(name, array[name]) for name in array.dtype.names], [])
+    if array.ndim == 1:
+        array = array.reshape(-1, 1)
+    if array.ndim != 2:
+        raise DataError(f"an array of rows and columns has 2 dimensions, not {array.ndim}")
+    names = [f"c{index}" for index in range(array.shape[1])] if columns is None else list(columns)
+    if len(names) != array.shape[1]:
+        raise DataError(f"the array has {array.shape[1]} columns, and `columns` names {len(names)}")
+    return _core.table_of_columns([_array_column(name, array[:, index]) for index, name in enumerate(names)], [])
+
+
+def _array_column(name: str, array: numpy.ndarray[Any, Any]) -> _core.Column:
+    """Returns a column that views a one-dimensional array, or a copy where it lies in an order that cannot be viewed."""
+    import numpy
+
+    missing = None
+    if isinstance(array, numpy.ma.MaskedArray):
+        missing = numpy.ma.getmaskarray(array)
+        array = array.data
+    if array.ndim != 1:
+        raise DataError(f"column '{name}' has {array.ndim} dimensions; a column has 1")
+    kind = array.dtype.kind
+    if kind in "OUT":
+        values = array.tolist()
+        if missing is not None:
+            values = [None if absent else value for value, absent in zip(values, missing.tolist())]
+        return _object_column(name, values)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if kind == "M":
+        array, type_name, unknown = _times(array)
+        if unknown.any():
+            missing = unknown if missing is None else missing | unknown
+    elif kind == "b":
+        type_name = "bool"
+    elif kind in "iuf" and array.dtype.itemsize <= 8:
+        type_name = array.dtype.name
+    else:
+        raise DataError(f"column '{name}' has the type {array.dtype}, which SkyRank does not read")
+    if not array.flags.aligned or (array.strides[0] <= 0 and len(array) > 1):
+        array = array.copy()
+    return _viewed(name, type_name, array, missing)
+
+
+def _times(array: numpy.ndarray[Any, Any]) -> tuple[numpy.ndarray[Any, Any], str, numpy.ndarray[Any, Any]]:
+    """Returns dates or ticks of datetime64 values, their type, and where they are NaT."""
+    import numpy
+
+    unit = numpy.datetime_data(array.dtype)[0]
+    unknown = numpy.isnat(array)
+    if unit in _DAY_UNITS:
+        days = array.astype("datetime64[D]").astype("int64")
+        return numpy.where(unknown, 0, days).astype("int32"), "date", unknown
+    if unit not in ("s", "ms", "us", "ns"):
+        unit = "s"
+        array = array.astype("datetime64[s]")
+    return array.view("int64"), f"timestamp[{unit}]", unknown
+
+
+def _viewed(name: str, type_name: str, array: Any, missing: Any) -> _core.Column:
+    import numpy
+
+    bits = None if missing is None else numpy.packbits(~missing, bitorder="little")
+    address = array.__array_interface__["data"][0]
+    valid = 0 if bits is None else bits.__array_interface__["data"][0]
+    stride = array.strides[0] if len(array) > 1 else array.dtype.itemsize
+    return _core.column_of_memory(name, type_name, address, len(array), stride, valid, (array, bits))
+
+
+def _object_column(name: str, values: list[Any]) -> _core.Column:
+    """Returns a copy of Python objects of one type; None is NULL."""
+    import datetime
+
+    import numpy
+
+    present = [value for value in values if value is not None]
+    if any(isinstance(value, str) for value in present):
+        # pandas writes a missing text as NaN.
+        texts = [None if value != value else value for value in values]
+        if all(value is None or isinstance(value, str) for value in texts):
+            return _core.column_of_texts(name, texts)
+    kinds: list[tuple[tuple[type, ...], str]] = [
+        ((bool, numpy.bool_), "bool"),
+        ((int, numpy.integer), "int64"),
+        ((int, float, numpy.integer, numpy.floating), "float64"),
+        ((datetime.datetime, numpy.datetime64), "datetime64[us]"),
+        ((datetime.date,), "datetime64[D]"),
+    ]
+    for types, dtype in kinds:
+        if not all(isinstance(value, types) for value in present):
+            continue
+        if dtype == "int64" and present and max(present) > 2**63 - 1 and min(present) >= 0:
+            dtype = "uint64"
+        missing = numpy.array([value is None for value in values], dtype=bool)
+        filler = present[0] if present else 0
+        try:
+            array = numpy.array([filler if value is None else value for value in values], dtype=dtype)
+        except OverflowError as error:
+            raise DataError(f"column '{name}' has integers beyond 64 bits") from error
+        return _array_column(name, numpy.ma.MaskedArray(array, missing) if missing.any() else array)
+    found = sorted({type(value).__name__ for value in present})
+    raise DataError(
+        f"column '{name}' has values of the types {', '.join(found)}; a column has texts, numbers, booleans, dates or "
+        "times of one type, or None"
+    )
+
+
+# -------------------------------------------------------------------------------------------------------------- dicts
+
+
+def _table_of_mapping(data: Mapping[str, Any]) -> _core.Table:
+    tables = {name: _column_table(name, values) for name, values in data.items()}
+    return _core.table_of_columns([], list(tables.values()))
+
+
+def _column_table(name: str, values: Any) -> _core.Table:
+    if not isinstance(name, str):
+        raise DataError(f"the name of a column is a text, not a {type(name).__name__}")
+    if _is_array(values):
+        return _core.table_of_columns([_array_column(name, values)], [])
+    if hasattr(values, "__arrow_c_stream__"):
+        table = _core.table_of_stream(values.__arrow_c_stream__(), name)
+    elif hasattr(values, "__arrow_c_array__"):
+        schema, array = values.__arrow_c_array__()
+        table = _core.table_of_batch(schema, array, name)
+    elif hasattr(values, "__dlpack__") or hasattr(values, "__array__"):
+        return _core.table_of_columns([_array_column(name, _one_dimensional(name, values))], [])
+    else:
+        try:
+            objects = list(values)
+        except TypeError as error:
+            raise DataError(f"column '{name}' is a {type(values).__name__}; a column is an array or a list") from error
+        return _core.table_of_columns([_object_column(name, objects)], [])
+    if table.unsupported():
+        raise DataError(f"column '{name}' has {table.unsupported()[0][1]}, which SkyRank does not read")
+    return table
+
+
+def _one_dimensional(name: str, values: Any) -> Any:
+    import numpy
+
+    if not hasattr(values, "__dlpack__"):
+        return numpy.asanyarray(values)
+    try:
+        return numpy.from_dlpack(values)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise DataError(f"column '{name}' cannot be read through DLPack: {error}; move it to the CPU") from error
+
+
+# -------------------------------------------------------------------------------------------------------------- files
+
+
+def open_source(
+    patterns: Sequence[str | os.PathLike[str]], header: bool = True, null_spellings: Sequence[str] = ()
+) -> _core.Source:
+    """Opens files as one table that is read while queries run, and only as far as they need it."""
+    names = [os.fspath(pattern) for pattern in patterns]
+    capsule = _files_module().open_files(names, header, list(null_spellings), on_main_thread())
+    return _core.source_of_capsule(capsule)
+
+
+def _files_module() -> Any:
+    """Imports the reader, whose Arrow libraries are those of pyarrow unless the build brought its own."""
+    try:
+        from . import _files
+    except ImportError:
+        try:
+            import pyarrow.parquet  # noqa: F401  loads the libraries
+        except ImportError as error:
+            raise ResourceError("reading files needs pyarrow: pip install 'skyrank[files]'") from error
+        try:
+            from . import _files
+        except ImportError as error:
+            raise ResourceError(
+                f"reading files needs the pyarrow that SkyRank was built with: {error}; read the files with pyarrow "
+                "and pass its table"
+            ) from error
+    return _files

@@ -1,0 +1,104 @@
+"""Terms of preferences and rankings. An expression is a text, such as "price / beds", or an Expression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from . import _core
+from ._core import Aggregate, Expression, Preference
+from ._values import as_list, expression, plain
+
+Text = str | Expression
+"""Text of an expression, or the parsed form."""
+
+
+def column(name: str) -> Expression:
+    """Returns the column of exactly this name, whatever characters it has; texts need backquotes around odd names."""
+    return Expression.column(name)
+
+
+def low(text: Text) -> Preference:
+    """Smaller values are better. QueryError where the text is malformed."""
+    return _core.low(expression(text))
+
+
+def high(text: Text) -> Preference:
+    """Larger values are better. QueryError where the text is malformed."""
+    return _core.high(expression(text))
+
+
+def around(text: Text, target: Any) -> Preference:
+    """Smaller distance to `target`, a number, date or time, is better."""
+    return _core.around(expression(text), plain(target))
+
+
+def between(text: Text, start: Any = None, end: Any = None) -> Preference:
+    """Inside [start, end] is best; outside, smaller distance to the range is better. None leaves an end open.
+
+    Raises QueryError where start > end.
+    """
+    return _core.between(expression(text), plain(start), plain(end))
+
+
+def in_sets(text: Text, sets: Sequence[Iterable[Any]]) -> Preference:
+    """A value of an earlier set is better than one of a later set; a value of none is worst.
+
+    >>> in_sets("city", [["Oslo", "Bergen"], ["Aarhus"]])
+    in_sets('city', [['Oslo', 'Bergen'], ['Aarhus']])
+
+    Raises QueryError where a value comes twice.
+    """
+    return _core.in_sets(expression(text), [[plain(value) for value in members] for members in sets])
+
+
+def where(condition: Text) -> Preference:
+    """Rows for which the condition is true are better."""
+    return _core.where(expression(condition))
+
+
+def pareto(terms: Iterable[Preference]) -> Preference:
+    """All terms count equally: a row is better that is better or equal in all and better in one."""
+    return _core.pareto(list(terms))
+
+
+def prior(terms: Iterable[Preference]) -> Preference:
+    """The first term decides; only where it finds rows equal, the next."""
+    return _core.prior(list(terms))
+
+
+def inverse(preference: Preference) -> Preference:
+    """The reverse order among values; NaN and NULL stay worst."""
+    return _core.inverse(preference)
+
+
+def count(name: str, text: Text | None = None) -> Aggregate:
+    """Number of rows of a group; with an expression, of those where it is not NULL. `name` names the column."""
+    return _core.aggregate(name, "count", None if text is None else expression(text))
+
+
+def sum(name: str, text: Text) -> Aggregate:  # noqa: A001
+    """Sum over a group, without NULL; that of floats is rounded once."""
+    return _core.aggregate(name, "sum", expression(text))
+
+
+def min(name: str, text: Text) -> Aggregate:  # noqa: A001
+    """Least value of a group, without NULL."""
+    return _core.aggregate(name, "min", expression(text))
+
+
+def max(name: str, text: Text) -> Aggregate:  # noqa: A001
+    """Greatest value of a group, without NULL."""
+    return _core.aggregate(name, "max", expression(text))
+
+
+def avg(name: str, text: Text) -> Aggregate:
+    """Average over a group as float64, without NULL."""
+    return _core.aggregate(name, "avg", expression(text))
+
+
+def ranking(terms: Text | Preference | Iterable[Text | Preference]) -> list[Preference]:
+    """Returns the terms of a ranking. A text stands for `high`: the largest value first."""
+    return [
+        term if isinstance(term, Preference) else high(term) for term in as_list(terms, (str, Expression, Preference))
+    ]

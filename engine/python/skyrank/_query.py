@@ -1,0 +1,151 @@
+"""The builder of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._core import Aggregate, Expression, Preference
+from ._preferences import Text, ranking
+from ._values import as_list, expression
+
+if TYPE_CHECKING:
+    import datetime
+
+
+def _expressions(texts: Text | Iterable[Text]) -> list[Expression]:
+    return [expression(text) for text in as_list(texts, (str, Expression))]
+
+
+class Query:
+    """A preference query; a value that does not change.
+
+    Each method returns a new query, so that parts can be shared:
+
+    >>> cheap = Query.from_("hotels").where("price <= 100")
+    >>> best = cheap.prefer([low("price"), high("rating")]).limit(10)
+
+    The words and their order of evaluation are those of the query language: where, group_by and aggregate,
+    partition_by, prefer (levels, at_least, distinct), rank_by, offset, limit (ties), select. Expressions are texts; a
+    malformed one raises QueryError with its line and column. Whether names exist is checked when the query runs.
+    """
+
+    __slots__ = ("_core",)
+    _core: _core.Query
+
+    def __init__(self, table: str = "data") -> None:
+        self._core = _core.Query.from_(table)
+
+    @classmethod
+    def from_(cls, table: str = "data") -> Query:
+        """Begins a query over a table; the name matters only to people."""
+        return cls(table)
+
+    def _set(self, word: str, *values: Any) -> Query:
+        changed = Query.__new__(Query)
+        changed._core = self._core.copy()
+        getattr(changed._core, word)(*values)
+        return changed
+
+    def name(self, name: str) -> Query:
+        """Names the query."""
+        return self._set("name", name)
+
+    def where(self, condition: Text | None) -> Query:
+        """Keeps the rows for which the condition is true. None keeps all."""
+        return self._set("where", None if condition is None else expression(condition))
+
+    def group_by(self, columns: Text | Iterable[Text]) -> Query:
+        """Replaces the rows by one row of each group. Raises QueryError where there are no columns."""
+        return self._set("group_by", _expressions(columns))
+
+    def aggregate(self, *aggregates: Aggregate) -> Query:
+        """Sets the columns that groups have besides those of `group_by`: count("n"), max("dearest", "price")."""
+        return self._set("aggregate", list(aggregates))
+
+    def partition_by(self, columns: Text | Iterable[Text]) -> Query:
+        """Answers the rest of the query within each partition."""
+        return self._set("partition_by", _expressions(columns))
+
+    def prefer(self, preference: Preference | Iterable[Preference]) -> Query:
+        """Keeps the rows that no other row dominates. Several terms are a Pareto order. QueryError for none."""
+        one = isinstance(preference, Preference)
+        return self._set("prefer", preference if one else _core.pareto(list(preference)))  # type: ignore[arg-type]
+
+    def levels(self, count: int | None) -> Query:
+        """Keeps the first Pareto levels; count >= 1."""
+        return self._set("levels", count)
+
+    def at_least(self, rows: int | None) -> Query:
+        """Keeps whole Pareto levels until there are so many rows; rows >= 0."""
+        return self._set("at_least", rows)
+
+    def distinct(self, on: bool = True) -> Query:
+        """Keeps only the first of the rows that are equal in all preferences."""
+        return self._set("distinct", on)
+
+    def rank_by(self, terms: Text | Preference | Iterable[Text | Preference]) -> Query:
+        """Orders the answer by `low` and `high` terms; a text stands for `high`. QueryError for no or other terms."""
+        return self._set("rank_by", ranking(terms))
+
+    def offset(self, rows: int) -> Query:
+        """Leaves out the first rows of the ranking; rows >= 0."""
+        return self._set("offset", rows)
+
+    def limit(self, rows: int | None) -> Query:
+        """Sets the number of rows to keep; rows >= 0. None keeps all."""
+        return self._set("limit", rows)
+
+    def ties(self, rule: str) -> Query:
+        """Sets which rows that tie with the last one are kept: "first", "last", "all" or "any"."""
+        return self._set("ties", rule)
+
+    def nan(self, rule: str) -> Query:
+        """Sets the meaning of NaN in preferences and rankings: "worst", "exclude" or "error"."""
+        return self._set("nan", rule)
+
+    def nulls(self, rule: str) -> Query:
+        """Sets the meaning of NULL in preferences and rankings: "worst", "exclude" or "error"."""
+        return self._set("nulls", rule)
+
+    def select(self, *columns: Text, **named: Text) -> Query:
+        """Sets the columns of the answer: columns, expressions, or the pseudo-columns row, level and score.
+
+        >>> Query.from_("hotels").rank_by("rating").select("name", value="rating / price")
+        Query(from_='hotels')
+        """
+        pairs: list[tuple[str | None, Expression]] = [(None, expression(text)) for text in columns]
+        return self._set("select", pairs + [(name, expression(text)) for name, text in named.items()])
+
+    def timeout(self, limit: float | datetime.timedelta) -> Query:
+        """Sets a limit on the time of the answer, in seconds, > 0; TimeoutError after it."""
+        return self._set("timeout", limit if isinstance(limit, (int, float)) else limit.total_seconds())
+
+    def using(
+        self,
+        *algorithms: str,
+        device: str = "auto",
+        parameters: Mapping[str, int] | None = None,
+        without: Iterable[str] = (),
+    ) -> Query:
+        """Forces a path, for experiments: algorithms of the registry, a device, parameters, rules that are off."""
+        return self._set("using", list(algorithms), device, dict(parameters or {}), list(without))
+
+    def validate(self) -> None:
+        """Raises QueryError where parts contradict each other or a number is out of range. Running does it too."""
+        self._core.validate()
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that are equal for queries with the same answers."""
+        return self._core.fingerprint()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Query) and self._core == other._core
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        return f"Query(from_={self._core.table_name()!r})"

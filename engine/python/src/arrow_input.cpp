@@ -1,0 +1,310 @@
+// Import of Arrow data as producers give them: streams of several batches, and layouts that the engine's own import
+// does not take. Each column is imported by itself, as a struct of one field, so that columns of unknown types can be
+// left out and others be converted; the columns share the ownership of their batch.
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/arrow_owned.hpp"
+#include "engine/python/src/arrow_stream.hpp"
+#include "engine/python/src/bind.hpp"
+
+namespace skyrank::python {
+namespace {
+
+constexpr std::string_view kViews = "vu";
+
+/// A batch that was taken over.
+struct Batch {
+  Owned<ArrowArray> array;
+  Owned<ArrowSchema> schema;
+};
+
+/// Rows [offset, offset + length) of a field, as its parent has them.
+struct Field {
+  std::shared_ptr<Batch> batch;
+  ArrowArray* array = nullptr;
+  ArrowSchema* schema = nullptr;
+  std::int64_t offset = 0;
+  std::int64_t length = 0;
+  std::string name;
+
+  std::string_view format() const { return schema->format == nullptr ? "" : schema->format; }
+};
+
+bool readable_format(std::string_view format) {
+  static constexpr std::string_view kExact[] = {"b", "c", "s", "i", "l", "C",   "S",   "I",   "L",
+                                                "e", "f", "g", "u", "U", "tdD", "tdm", kViews};
+  const bool timestamp = format.starts_with("ts") && format.size() >= 4 && format[3] == ':';
+  if (timestamp || std::find(std::begin(kExact), std::end(kExact), format) != std::end(kExact)) return true;
+  if (!format.starts_with("d:")) return false;
+  const std::string digits(format.substr(2, format.find(',') - 2));
+  return digits.size() <= 2 && std::atoi(digits.c_str()) <= kMaxDigits128;
+}
+
+bool readable(const ArrowSchema& schema) {
+  const ArrowSchema& values = schema.dictionary == nullptr ? schema : *schema.dictionary;
+  return values.format != nullptr && values.dictionary == nullptr && readable_format(values.format);
+}
+
+/// A struct of one field for the engine's import, and what it points to.
+struct Wrapper {
+  std::shared_ptr<Batch> batch;
+  ArrowArray child_array;
+  ArrowSchema child_schema;
+  ArrowArray* array = &child_array;
+  ArrowSchema* schema = &child_schema;
+  const void* no_validity = nullptr;
+};
+
+void release_array(ArrowArray* array) {
+  delete static_cast<std::shared_ptr<Wrapper>*>(array->private_data);
+  array->release = nullptr;
+}
+
+void release_schema(ArrowSchema* schema) {
+  delete static_cast<std::shared_ptr<Wrapper>*>(schema->private_data);
+  schema->release = nullptr;
+}
+
+/// Imports a field in one of the layouts that the engine takes.
+Column import_plain(const Field& field) {
+  const auto wrapper = std::make_shared<Wrapper>();
+  wrapper->batch = field.batch;
+  wrapper->child_array = *field.array;
+  wrapper->child_schema = *field.schema;
+  wrapper->child_schema.name = field.name.c_str();
+  ArrowArray array{};
+  array.length = field.length;
+  array.offset = field.offset;
+  array.n_buffers = array.n_children = 1;
+  array.buffers = &wrapper->no_validity;
+  array.children = &wrapper->array;
+  array.release = release_array;
+  array.private_data = new std::shared_ptr<Wrapper>(wrapper);
+  ArrowSchema schema{};
+  schema.format = "+s";
+  schema.n_children = 1;
+  schema.children = &wrapper->schema;
+  schema.release = release_schema;
+  schema.private_data = new std::shared_ptr<Wrapper>(wrapper);
+  return import_arrow(&array, &schema).column(0);
+}
+
+[[noreturn]] void fail(const Field& field, const std::string& why) {
+  throw DataError("Arrow column '" + field.name + "' " + why);
+}
+
+/// An entry of the layout string_view: short strings lie in it, others in one of the buffers behind it.
+struct ViewEntry {
+  std::int32_t size;
+  char prefix[4];
+  std::int32_t buffer;
+  std::int32_t offset;
+};
+
+std::string_view view_of(const Field& field, const ViewEntry& entry, std::int64_t buffers, const std::int64_t* sizes) {
+  constexpr std::int32_t kInline = 12;
+  if (entry.size < 0) fail(field, "has a string of negative length");
+  const auto size = static_cast<std::size_t>(entry.size);
+  if (entry.size <= kInline) return {entry.prefix, size};
+  const bool known = entry.buffer >= 0 && entry.buffer < buffers && entry.offset >= 0;
+  if (!known || entry.offset + std::int64_t{entry.size} > sizes[entry.buffer]) {
+    fail(field, "has a string outside its buffers");
+  }
+  return {static_cast<const char*>(field.array->buffers[2 + entry.buffer]) + entry.offset, size};
+}
+
+/// Views strings of the layout string_view where they lie.
+Column import_views(const Field& field) {
+  struct Kept {
+    std::shared_ptr<Batch> batch;
+    std::vector<std::string_view> views;
+  };
+  const ArrowArray& array = *field.array;
+  const std::int64_t first = array.offset + field.offset;
+  if (array.n_buffers < 3 || array.length < field.offset + field.length) fail(field, "has too few buffers or rows");
+  const auto kept = std::make_shared<Kept>();
+  kept->batch = field.batch;
+  kept->views.resize(static_cast<std::size_t>(field.length));
+  ColumnData data;
+  data.type = Type::string;
+  data.layout = Layout::views;
+  data.length = field.length;
+  data.stride = sizeof(std::string_view);
+  if (array.null_count != 0) data.validity = {static_cast<const std::uint8_t*>(array.buffers[0]), first};
+  const auto* entries = static_cast<const ViewEntry*>(array.buffers[1]) + first;
+  const auto* sizes = static_cast<const std::int64_t*>(array.buffers[array.n_buffers - 1]);
+  for (std::int64_t row = 0; row < field.length; ++row) {
+    if (!data.validity(row)) continue;
+    kept->views[static_cast<std::size_t>(row)] = view_of(field, entries[row], array.n_buffers - 3, sizes);
+  }
+  data.values = kept->views.data();
+  data.owner = kept;
+  return {field.name, std::move(data)};
+}
+
+Column import_field(const Field& field);
+
+/// Returns a column without rows in the type of a field.
+Column empty_column(const std::string& name, const ArrowSchema& schema) {
+  if (schema.dictionary != nullptr) return empty_column(name, *schema.dictionary);
+  const std::string_view format = schema.format;
+  if (format == kViews) return Column::own(name, std::vector<std::string>());
+  const void* buffers[3] = {};
+  ArrowArray array{};
+  array.n_buffers = format == "u" || format == "U" ? 3 : 2;
+  array.buffers = buffers;
+  array.release = [](ArrowArray* released) { released->release = nullptr; };
+  ArrowSchema copy = schema;
+  return import_plain({nullptr, &array, &copy, 0, 0, name});
+}
+
+/// Decodes a dictionary whose values the engine does not take as such.
+Column import_decoded(const Field& field) {
+  if (field.array->dictionary == nullptr) fail(field, "lacks the dictionary that its schema announces");
+  ArrowArray codes = *field.array;
+  ArrowSchema codes_schema = *field.schema;
+  codes.dictionary = nullptr;
+  codes_schema.dictionary = nullptr;
+  const Column indices = import_plain({field.batch, &codes, &codes_schema, field.offset, field.length, field.name});
+  const Column values = import_field(
+      {field.batch, field.array->dictionary, field.schema->dictionary, 0, field.array->dictionary->length, field.name});
+  std::vector<RowId> rows;
+  auto valid = std::make_shared<std::vector<std::uint8_t>>(static_cast<std::size_t>(field.length + 7) / 8);
+  for (std::int64_t row = 0; row < field.length; ++row) {
+    const Value index = indices.value(row);
+    const RowId at = std::holds_alternative<Null>(index) ? -1 : std::get<std::int64_t>(index);
+    if (at >= values.size()) fail(field, "has in row " + std::to_string(row) + " an index beyond its dictionary");
+    rows.push_back(std::max<RowId>(at, 0));
+    const bool present = at >= 0 && !values.is_null(at);
+    if (present) (*valid)[static_cast<std::size_t>(row / 8)] |= static_cast<std::uint8_t>(1U << (row % 8));
+  }
+  const Column decoded =
+      values.size() == 0 ? absent_column(field.name, values.type(), field.length) : take(values, rows);
+  struct Kept {
+    std::shared_ptr<const void> values;
+    std::shared_ptr<const void> valid;
+  };
+  ColumnData data = decoded.data();
+  data.owner = std::make_shared<Kept>(Kept{data.owner, valid});
+  data.validity = {valid->data(), 0};
+  return {field.name, std::move(data)};
+}
+
+Column import_field(const Field& field) {
+  if (field.schema->dictionary != nullptr) {
+    const char* const format = field.schema->dictionary->format;
+    const bool strings = format != nullptr && (format == std::string_view("u") || format == std::string_view("U"));
+    return strings ? import_plain(field) : import_decoded(field);
+  }
+  return field.format() == kViews ? import_views(field) : import_plain(field);
+}
+
+/// The fields of a schema: those of a struct, or the one array that the schema describes.
+std::vector<ArrowSchema*> fields_of(ArrowSchema& schema) {
+  if (schema.format == nullptr || std::string_view(schema.format) != "+s") return {&schema};
+  return {schema.children, schema.children + schema.n_children};
+}
+
+std::string name_of(const ArrowSchema& schema, std::size_t index, const std::string& name) {
+  if (!name.empty()) return name;
+  const bool named = schema.name != nullptr && *schema.name != '\0';
+  return named ? schema.name : "c" + std::to_string(index);
+}
+
+void check_struct(const ArrowArray& array, const ArrowSchema& schema) {
+  if (array.n_children != schema.n_children) throw DataError("an Arrow batch has other columns than its schema");
+  if (array.null_count == 0 || array.n_buffers != 1 || array.buffers[0] == nullptr) return;
+  const Validity validity{static_cast<const std::uint8_t*>(array.buffers[0]), array.offset};
+  for (std::int64_t row = 0; row < array.length; ++row) {
+    if (!validity(row)) throw DataError("an Arrow batch is NULL in row " + std::to_string(row) + "; a row cannot be");
+  }
+}
+
+/// Imports the readable columns of a batch.
+std::vector<Column> columns_of(const std::shared_ptr<Batch>& batch, ArrowSchema& schema, const std::string& name) {
+  ArrowArray& array = *batch->array;
+  const std::vector<ArrowSchema*> fields = fields_of(schema);
+  const bool single = fields.size() == 1 && fields[0] == &schema;
+  if (!single) check_struct(array, schema);
+  std::vector<Column> columns;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!readable(*fields[i])) continue;
+    ArrowArray* const child = single ? &array : array.children[i];
+    columns.push_back(
+        import_field({batch, child, fields[i], single ? 0 : array.offset, array.length, name_of(*fields[i], i, name)}));
+  }
+  return columns;
+}
+
+std::vector<UnsupportedColumn> unsupported_in(ArrowSchema& schema, const std::string& name) {
+  std::vector<UnsupportedColumn> unsupported;
+  const std::vector<ArrowSchema*> fields = fields_of(schema);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (readable(*fields[i])) continue;
+    const std::string format = fields[i]->format == nullptr ? "" : fields[i]->format;
+    unsupported.push_back({name_of(*fields[i], i, name), "the Arrow format '" + format + "'"});
+  }
+  return unsupported;
+}
+
+Table table_of(std::vector<Column> columns, std::int64_t rows, std::vector<UnsupportedColumn> unsupported) {
+  Table table = columns.empty() ? Table::with_rows(rows) : Table(std::move(columns));
+  return unsupported.empty() ? table : table.with_unsupported(std::move(unsupported));
+}
+
+void check(int code, ArrowArrayStream& stream) {
+  if (code == 0) return;
+  const char* const message = stream.get_last_error(&stream);
+  throw DataError("the Arrow stream failed: " + std::string(message == nullptr ? "without a message" : message));
+}
+
+}  // namespace
+
+Table import_batch(ArrowArray* array, ArrowSchema* schema, const std::string& name) {
+  Owned<ArrowSchema> owned = Owned<ArrowSchema>::take(schema);
+  const auto batch = std::make_shared<Batch>();
+  batch->array = Owned<ArrowArray>::take(array);
+  return table_of(columns_of(batch, *owned, name), batch->array->length, unsupported_in(*owned, name));
+}
+
+Table import_stream(ArrowArrayStream* given, const std::string& name) {
+  Owned<ArrowArrayStream> stream = Owned<ArrowArrayStream>::take(given);
+  Owned<ArrowSchema> schema;
+  check(stream->get_schema(&*stream, &*schema), *stream);
+  std::vector<std::vector<Column>> pieces;  // by column
+  for (const ArrowSchema* const field : fields_of(*schema)) {
+    if (readable(*field)) pieces.emplace_back();
+  }
+  std::int64_t rows = 0;
+  for (;;) {
+    const auto batch = std::make_shared<Batch>();
+    check(stream->get_next(&*stream, &*batch->array), *stream);
+    if (batch->array->release == nullptr) break;
+    if (batch->array->length == 0) continue;
+    rows += batch->array->length;
+    std::vector<Column> columns = columns_of(batch, *schema, name);
+    for (std::size_t c = 0; c < columns.size(); ++c) pieces[c].push_back(std::move(columns[c]));
+  }
+  std::vector<Column> columns;
+  const std::vector<ArrowSchema*> fields = fields_of(*schema);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!readable(*fields[i])) continue;
+    const std::vector<Column>& parts = pieces[columns.size()];
+    if (parts.empty()) {
+      columns.push_back(empty_column(name_of(*fields[i], i, name), *fields[i]));
+    } else {
+      columns.push_back(parts.size() == 1 ? parts[0] : join_columns(parts));
+    }
+  }
+  return table_of(std::move(columns), rows, unsupported_in(*schema, name));
+}
+
+}  // namespace skyrank::python

@@ -1,0 +1,12 @@
+#include "engine/python/src/bind.hpp"
+
+NB_MODULE(_core, module) {
+  nanobind::set_leak_warnings(false);  // variables of users may live to the end of the process
+  skyrank::python::bind_errors();
+  skyrank::python::bind_queries(module);
+  skyrank::python::bind_columns(module);
+  skyrank::python::bind_tables(module);
+  skyrank::python::bind_results(module);
+  skyrank::python::bind_engine(module);
+  module.def("version", &skyrank::version);
+}

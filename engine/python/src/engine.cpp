@@ -1,0 +1,190 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/arrow_owned.hpp"
+#include "engine/python/src/arrow_stream.hpp"
+#include "engine/python/src/bind.hpp"
+#include "engine/python/src/interruptible.hpp"
+
+namespace skyrank::python {
+namespace {
+
+/// An engine that survives a fork. The child has none of its parent's threads, so it makes an engine of one thread for
+/// itself; that of the parent is left alone, as its threads cannot be joined.
+class ForkedEngine {
+ public:
+  explicit ForkedEngine(EngineOptions options)
+      : options_(std::move(options)), engine_(std::make_unique<Engine>(options_)), process_(getpid()) {}
+
+  ~ForkedEngine() { leave_that_of_parent(); }
+  ForkedEngine(const ForkedEngine&) = delete;
+  ForkedEngine& operator=(const ForkedEngine&) = delete;
+
+  /// Returns the engine of this process. The caller holds the GIL.
+  const Engine& get() {
+    if (leave_that_of_parent()) {
+      options_.threads = 1;
+      engine_ = std::make_unique<Engine>(options_);
+      process_ = getpid();
+    }
+    return *engine_;
+  }
+
+ private:
+  /// Returns true in a forked child, after it has let go of the parent's engine without its end.
+  bool leave_that_of_parent() {
+    if (process_ == getpid()) return false;
+    static_cast<void>(engine_.release());
+    return true;
+  }
+
+  EngineOptions options_;
+  std::unique_ptr<Engine> engine_;
+  pid_t process_;
+};
+
+/// A source and the capsule type that brings it from the module of files.
+struct SourceHandle {
+  std::shared_ptr<const Source> source;
+};
+
+DeviceChoice device_of(const std::string& name) {
+  if (name == "auto") return DeviceChoice::automatic;
+  if (name == "cpu") return DeviceChoice::cpu;
+  if (name == "cuda") return DeviceChoice::cuda;
+  throw nb::value_error(("no device is called '" + name + "'; it is one of auto, cpu, cuda").c_str());
+}
+
+ForkedEngine* make_engine(int threads, const std::string& device, std::size_t memory_bytes,
+                          std::size_t shared_key_bytes, const std::vector<std::string>& without) {
+  EngineOptions options;
+  options.threads = threads;
+  options.device = device_of(device);
+  options.memory_bytes = memory_bytes;
+  options.shared_key_bytes = shared_key_bytes;
+  options.without = without;
+  return new ForkedEngine(std::move(options));
+}
+
+/// How a call of Python runs.
+struct Call {
+  bool main_thread = false;
+  bool count_work = false;
+  double timeout = 0;  ///< seconds; 0: none
+
+  RunOptions options(std::stop_token stop) const {
+    RunOptions options;
+    options.count_work = count_work;
+    options.stop = std::move(stop);
+    if (timeout > 0) options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(timeout * 1000) + 1);
+    return options;
+  }
+};
+
+/// Adds the methods that take a table, or a source in its place.
+template <class Class, class Data, class Get>
+void bind_runs(Class& type, const Get& get) {
+  type.def("run", [get](ForkedEngine& self, const Query& query, const Data& data, const Call& call) {
+    const Engine& engine = self.get();
+    return interruptible(call.main_thread, [&](std::stop_token stop) {
+      return engine.run(query, get(data), call.options(std::move(stop)));
+    });
+  });
+  type.def("explain", [get](ForkedEngine& self, const Query& query, const Data& data, const Call& call) {
+    const Engine& engine = self.get();
+    return interruptible(call.main_thread, [&](std::stop_token stop) {
+      return to_string(engine.explain(query, get(data), call.options(std::move(stop))));
+    });
+  });
+}
+
+Partial import_partial(const nb::capsule& schema, const nb::capsule& array) {
+  return Partial::import_arrow(static_cast<ArrowArray*>(array.data()), static_cast<ArrowSchema*>(schema.data()));
+}
+
+template <class Struct>
+nb::capsule struct_capsule(Owned<Struct> content, const char* name) {
+  return {new Struct(content.give()), name, [](void* pointer) noexcept {
+            const std::unique_ptr<Struct> unused(static_cast<Struct*>(pointer));
+            if (unused->release != nullptr) unused->release(unused.get());
+          }};
+}
+
+nb::tuple export_partial(const Partial& partial) {
+  Owned<ArrowArray> array;
+  Owned<ArrowSchema> schema;
+  partial.export_arrow(&*array, &*schema);
+  return nb::make_tuple(struct_capsule(std::move(schema), "arrow_schema"),
+                        struct_capsule(std::move(array), "arrow_array"));
+}
+
+std::vector<std::pair<RowId, RowId>> covers_of(const Partial& partial) {
+  std::vector<std::pair<RowId, RowId>> ranges;
+  for (const RowRange& range : partial.covers()) ranges.emplace_back(range.begin, range.end);
+  return ranges;
+}
+
+void bind_partials(nb::module_& module) {
+  nb::class_<Partial>(module, "Partial")
+      .def("__len__", [](const Partial& p) { return p.rows().size(); })
+      .def("fingerprint", &Partial::fingerprint)
+      .def("covers", &covers_of)
+      .def("rows", [](const Partial& p) { return p.rows(); })
+      .def("columns", [](const Partial& p) { return p.columns(); })
+      .def("arrays", &export_partial);
+  module.def("import_partial", &import_partial);
+}
+
+}  // namespace
+
+void bind_engine(nb::module_& module) {
+  bind_partials(module);
+  nb::class_<SourceHandle>(module, "Source")
+      .def("__len__", [](const SourceHandle& s) { return num_rows(*s.source); })
+      .def("schema", [](const SourceHandle& s) { return s.source->schema(); });
+  module.def("source_of_capsule", [](const nb::capsule& capsule) {
+    return SourceHandle{*static_cast<std::shared_ptr<const Source>*>(capsule.data(kSourceCapsule))};
+  });
+  nb::class_<Call>(module, "Call").def("__init__", [](Call* call, bool main_thread, bool count_work, double timeout) {
+    new (call) Call{main_thread, count_work, timeout};
+  });
+  nb::class_<ForkedEngine> engine(module, "Engine");
+  engine.def(nb::new_(&make_engine));
+  bind_runs<decltype(engine), Table>(engine, [](const Table& table) -> const Table& { return table; });
+  bind_runs<decltype(engine), SourceHandle>(engine,
+                                            [](const SourceHandle& handle) -> const Source& { return *handle.source; });
+  engine
+      .def("check", [](ForkedEngine& self, const Query& query, const Table& table) { self.get().check(query, table); })
+      .def("pin", [](ForkedEngine& self, const Table& table) { return self.get().pin(table); })
+      .def("warnings", [](ForkedEngine& self) { return self.get().warnings(); })
+      .def("partial",
+           [](ForkedEngine& self, const Query& query, const Table& part, RowId first_row, const Call& call) {
+             const Engine& used = self.get();
+             return interruptible(call.main_thread, [&](std::stop_token stop) {
+               return used.partial(query, part, first_row, call.options(std::move(stop)));
+             });
+           })
+      .def("merge",
+           [](ForkedEngine& self, const Query& query, const std::vector<Partial>& partials, const Call& call) {
+             const Engine& used = self.get();
+             return interruptible(call.main_thread, [&](std::stop_token stop) {
+               return used.merge(query, partials, call.options(std::move(stop)));
+             });
+           })
+      .def("merge_partials",
+           [](ForkedEngine& self, const Query& query, const std::vector<Partial>& partials, const Call& call) {
+             const Engine& used = self.get();
+             return interruptible(call.main_thread, [&](std::stop_token stop) {
+               return used.merge_partials(query, partials, call.options(std::move(stop)));
+             });
+           });
+}
+
+}  // namespace skyrank::python

@@ -1,0 +1,46 @@
+#include <exception>
+#include <string>
+
+#include "engine/python/src/bind.hpp"
+
+namespace skyrank::python {
+namespace {
+
+/// Raises `skyrank._errors.<name>(message, source, line, column)`.
+void raise(const char* name, const Error& error) {
+  try {
+    nb::object type = nb::module_::import_("skyrank._errors").attr(name);
+    const Location& place = error.location();
+    PyErr_SetObject(type.ptr(), type(error.message(), place.source, place.line, place.column).ptr());
+  } catch (nb::python_error& other) {
+    other.restore();  // such as a KeyboardInterrupt while the exception is made
+  }
+}
+
+void translate(const std::exception_ptr& thrown, void* /*payload*/) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const QueryError& error) {
+    raise("QueryError", error);
+  } catch (const BindError& error) {
+    raise("BindError", error);
+  } catch (const DataError& error) {
+    raise("DataError", error);
+  } catch (const DeviceError& error) {
+    raise("DeviceError", error);
+  } catch (const ResourceError& error) {
+    raise("ResourceError", error);
+  } catch (const CancelledError& error) {
+    raise("CancelledError", error);
+  } catch (const TimeoutError& error) {
+    raise("TimeoutError", error);
+  } catch (const Error& error) {
+    raise("Error", error);
+  }
+}
+
+}  // namespace
+
+void bind_errors() { nb::register_exception_translator(translate); }
+
+}  // namespace skyrank::python

@@ -1,0 +1,200 @@
+#include <nanobind/operators.h>
+#include <nanobind/stl/map.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/python/src/bind.hpp"
+
+namespace skyrank::python {
+namespace {
+
+using Sets = std::vector<std::vector<nb::object>>;
+
+std::string quoted(const Expression& expression) { return to_python_text(Value(expression.text())); }
+
+std::string call(const std::string& function, const std::vector<std::string>& arguments) {
+  std::string text = function + "(";
+  for (std::size_t i = 0; i < arguments.size(); ++i) text += (i == 0 ? "" : ", ") + arguments[i];
+  return text + ")";
+}
+
+std::string list(const std::vector<std::string>& items) {
+  const std::string inside = call("", items);
+  return "[" + inside.substr(1, inside.size() - 2) + "]";
+}
+
+/// Returns the call in Python that makes the preference.
+std::string text_of(const Preference& preference) {
+  std::vector<std::string> children;
+  for (const Preference& child : preference.children) children.push_back(text_of(child));
+  std::vector<std::string> sets;
+  for (const std::vector<Value>& set : preference.values) {
+    std::vector<std::string> members;
+    for (const Value& value : set) members.push_back(to_python_text(value));
+    sets.push_back(list(members));
+  }
+  switch (preference.kind) {
+    case Preference::Kind::low: return call("low", {quoted(*preference.expression)});
+    case Preference::Kind::high: return call("high", {quoted(*preference.expression)});
+    case Preference::Kind::around:
+      return call("around", {quoted(*preference.expression), to_python_text(preference.target)});
+    case Preference::Kind::between:
+      return call("between", {quoted(*preference.expression), to_python_text(preference.target),
+                              to_python_text(preference.upper)});
+    case Preference::Kind::in: return call("in_sets", {quoted(*preference.expression), list(sets)});
+    case Preference::Kind::where: return call("where", {quoted(*preference.expression)});
+    case Preference::Kind::pareto: return call("pareto", {list(children)});
+    case Preference::Kind::prior: return call("prior", {list(children)});
+    case Preference::Kind::inverse: return call("inverse", children);
+  }
+  return "";
+}
+
+Preference make_in(const Expression& expression, const Sets& sets) {
+  std::vector<std::vector<Value>> values;
+  for (const std::vector<nb::object>& set : sets) {
+    values.emplace_back();
+    for (const nb::object& object : set) values.back().push_back(to_value(object));
+  }
+  return in(expression, std::move(values));
+}
+
+template <class Enum>
+Enum named(const std::string& what, const std::string& name, const std::vector<std::pair<const char*, Enum>>& names) {
+  std::string known;
+  for (const auto& [word, value] : names) {
+    if (name == word) return value;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  throw QueryError("no " + what + " is called '" + name + "'; it is one of " + known);
+}
+
+Ties parse_ties(const std::string& name) {
+  return named<Ties>("rule for ties", name,
+                     {{"first", Ties::first}, {"last", Ties::last}, {"all", Ties::all}, {"any", Ties::any}});
+}
+
+Missing parse_missing(const std::string& name) {
+  return named<Missing>("rule for NaN and NULL", name,
+                        {{"worst", Missing::worst}, {"exclude", Missing::exclude}, {"error", Missing::error}});
+}
+
+DeviceChoice parse_device(const std::string& name) {
+  return named<DeviceChoice>(
+      "device", name, {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}});
+}
+
+Aggregate make_aggregate(const std::string& name, const std::string& function,
+                         const std::optional<Expression>& argument) {
+  using Function = Aggregate::Function;
+  return {name,
+          named<Function>("aggregate", function,
+                          {{"count", Function::count},
+                           {"sum", Function::sum},
+                           {"min", Function::min},
+                           {"max", Function::max},
+                           {"avg", Function::avg}}),
+          argument};
+}
+
+void set_select(Query& query, const std::vector<std::pair<std::optional<std::string>, Expression>>& columns) {
+  std::vector<SelectItem> items;
+  for (const auto& [name, expression] : columns) items.push_back({name.value_or(expression.text()), expression});
+  query.select(std::move(items));
+}
+
+void set_rank_by(Query& query, const std::vector<Preference>& preferences) {
+  query.rank_by(std::vector<RankTerm>(preferences.begin(), preferences.end()));
+}
+
+void set_using(Query& query, const std::vector<std::string>& algorithms, const std::string& device,
+               const std::map<std::string, std::int64_t>& parameters, const std::vector<std::string>& without) {
+  query.using_path({algorithms, parse_device(device), parameters, without});
+}
+
+void set_timeout(Query& query, double seconds) {
+  if (!(seconds > 0 && seconds < 1e9)) throw QueryError("a time limit is above 0 and below 10^9 seconds");
+  const auto limit = static_cast<std::int64_t>(seconds * 1000);
+  query.timeout(std::chrono::milliseconds(limit > 0 ? limit : 1));
+}
+
+void bind_expression(nb::module_& module) {
+  nb::class_<Expression>(module, "Expression")
+      .def(nb::init<const std::string&>(), nb::arg("text"))
+      .def_static("column", [](const std::string& name) { return Expression::column(name); })
+      .def_prop_ro("text", &Expression::text)
+      .def("__str__", &Expression::text)
+      .def("__repr__", [](const Expression& e) { return "Expression(" + quoted(e) + ")"; })
+      .def("__hash__", [](const Expression& e) { return nb::hash(nb::str(e.text().c_str())); })
+      .def("__eq__", [](const Expression& a, nb::handle b) {
+        return nb::isinstance<Expression>(b) && a == nb::cast<const Expression&>(b);
+      });
+}
+
+void bind_preference(nb::module_& module) {
+  nb::class_<Preference>(module, "Preference")
+      .def("__repr__", &text_of)
+      .def("__hash__", [](const Preference& p) { return nb::hash(nb::str(text_of(p).c_str())); })
+      .def("__eq__", [](const Preference& a, nb::handle b) {
+        return nb::isinstance<Preference>(b) && a == nb::cast<const Preference&>(b);
+      });
+  module.def("low", &low);
+  module.def("high", &high);
+  module.def("where", &where);
+  module.def("pareto", &pareto);
+  module.def("prior", &prior);
+  module.def("inverse", &inverse);
+  module.def("in_sets", &make_in);
+  module.def("around", [](const Expression& e, nb::handle target) { return around(e, to_value(target)); });
+  module.def(
+      "between",
+      [](const Expression& e, nb::handle from, nb::handle to) { return between(e, to_value(from), to_value(to)); },
+      nb::arg(), nb::arg().none(), nb::arg().none());
+}
+
+}  // namespace
+
+void bind_queries(nb::module_& module) {
+  bind_expression(module);
+  bind_preference(module);
+  nb::class_<Aggregate>(module, "Aggregate").def("__repr__", [](const Aggregate& a) {
+    return "Aggregate(" + to_python_text(Value(a.name)) + ")";
+  });
+  module.def("aggregate", &make_aggregate, nb::arg(), nb::arg(), nb::arg().none());
+  nb::class_<Query>(module, "Query")
+      .def_static("from_", [](const std::string& table) { return Query::from(table); })
+      .def("copy", [](const Query& q) { return q; })
+      .def("table_name", [](const Query& q) { return q.from(); })
+      .def("validate", &Query::validate)
+      .def("fingerprint", &fingerprint_of)
+      .def("__eq__", [](const Query& a, const Query& b) { return a == b; })
+      .def("name", [](Query& q, const std::string& name) { q.name(name); })
+      .def(
+          "where", [](Query& q, const std::optional<Expression>& e) { q.where(e); }, nb::arg().none())
+      .def("group_by", [](Query& q, const std::vector<Expression>& e) { q.group_by(e); })
+      .def("aggregate", [](Query& q, const std::vector<Aggregate>& a) { q.aggregate(a); })
+      .def("partition_by", [](Query& q, const std::vector<Expression>& e) { q.partition_by(e); })
+      .def("prefer", [](Query& q, const Preference& p) { q.prefer(p); })
+      .def(
+          "levels", [](Query& q, std::optional<std::int64_t> n) { q.levels(n); }, nb::arg().none())
+      .def(
+          "at_least", [](Query& q, std::optional<std::int64_t> n) { q.at_least(n); }, nb::arg().none())
+      .def("distinct", [](Query& q, bool on) { q.distinct(on); })
+      .def("rank_by", &set_rank_by)
+      .def("offset", [](Query& q, std::int64_t n) { q.offset(n); })
+      .def(
+          "limit", [](Query& q, std::optional<std::int64_t> n) { q.limit(n); }, nb::arg().none())
+      .def("ties", [](Query& q, const std::string& rule) { q.ties(parse_ties(rule)); })
+      .def("nan", [](Query& q, const std::string& rule) { q.nan(parse_missing(rule)); })
+      .def("nulls", [](Query& q, const std::string& rule) { q.nulls(parse_missing(rule)); })
+      .def("select", &set_select)
+      .def("timeout", &set_timeout)
+      .def("using", &set_using);
+}
+
+}  // namespace skyrank::python

@@ -7,8 +7,8 @@ usage() {
 usage: tools/setup.sh [--test] [--cuda]
   (nothing)  what building and running needs: packages of the distribution, and Arrow C++ into .deps/pyarrow
              unless the system has it
-  --test     also what tools/test.sh needs: test libraries, clang and its tools, and into .deps/tbb-tsan a oneTBB
-             that the thread sanitizer sees into
+  --test     also what tools/test.sh needs: test libraries, clang and its tools, into .deps/tbb-tsan a oneTBB that the
+             thread sanitizer sees into, and into .deps/python an environment for the tests of the Python package
   --cuda     also, where there is no nvcc, the CUDA 13.0 compiler into .deps/cuda
 END
 }
@@ -18,7 +18,7 @@ readonly BUILD_PACKAGES=(
   libeigen3-dev libyaml-cpp-dev libtbb-dev libhwy-dev tao-pegtl-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
 # clang-format's output differs between versions, so that one is named exactly.
 readonly TEST_PACKAGES=(
-  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev python3-yaml pkg-config clang clang-tidy clang-format-14 lld llvm gcovr doxygen)
+  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev python3-yaml python3-dev python3-venv pkg-config clang clang-tidy clang-format-14 lld llvm gcovr doxygen)
 readonly ARROW_OLDEST=15  # of a system Arrow
 readonly CUDA_RELEASE=13.0
 
@@ -117,6 +117,20 @@ END
   replace "$scratch/pyarrow" pyarrow
 }
 
+# A virtual environment of the first python3; the extension is built for that interpreter.
+setup_python() {
+  local folder=$DEPS/python pinned=$REQUIREMENTS/python.txt
+  if cmp -s "$pinned" "$folder/requirements.txt" && "$folder/bin/python" -c "import nanobind" 2>/dev/null; then return; fi
+  say "installing the environment of the Python tests"
+  make_scratch
+  # An environment does not move, so a failed one is removed from its place.
+  rm -rf "$folder"
+  python3 -m venv --without-pip "$folder" || fail "python3 -m venv failed; its message is above"
+  python3 -m pip --python "$folder/bin/python" install -q --disable-pip-version-check --no-deps --only-binary=:all: \
+    --require-hashes -r "$pinned" || { rm -rf "$folder"; fail "pip could not install $pinned; its message is above"; }
+  cp "$pinned" "$folder/requirements.txt"
+}
+
 find_nvcc() {
   command -v nvcc || { [[ -x /usr/local/cuda/bin/nvcc ]] && echo /usr/local/cuda/bin/nvcc; } ||
     { "$DEPS/cuda/bin/nvcc" --version 2>/dev/null | grep -q "release $CUDA_RELEASE" && echo "$DEPS/cuda/bin/nvcc"; }
@@ -188,5 +202,6 @@ if $with_test; then
   install_packages "${TEST_PACKAGES[@]}"
   install_packages "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
   setup_tbb_for_tsan
+  setup_python
 fi
 if $with_cuda; then setup_cuda; fi

@@ -62,9 +62,11 @@ check_reference() {
 }
 
 # The GPU kernels are compiled where nvcc is found; their tests skip where there is no GPU. On the emulator they run with
-# the address sanitizer, which sees more there.
+# the address sanitizer, which sees more there. The Python package is built where its environment is.
 stage_release() {
-  build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF
+  local python=OFF
+  if [[ -x .deps/python/bin/python ]]; then python=ON; fi
+  build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_BUILD_PYTHON=$python
   run_tests release -j "$(nproc)"
 }
 

@@ -1,0 +1,179 @@
+"""Data of other libraries, in and out, through the Arrow C interface."""
+
+import datetime
+import decimal
+
+import numpy
+import pytest
+import skyrank
+
+pyarrow = pytest.importorskip("pyarrow")
+
+
+def same(data):
+    """Returns all rows of the data as they come back, as a pyarrow.Table without the row ids."""
+    return skyrank.query(data, skyrank.Query().rank_by(skyrank.low("0"))).to_arrow().drop_columns(["row"])
+
+
+def arrow_table():
+    day = datetime.date(2024, 2, 29)
+    noon = datetime.datetime(2024, 2, 29, 12)
+    columns = {name: [1, None, 3] for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")}
+    table = {name: pyarrow.array(values, name) for name, values in columns.items()}
+    table |= {name: pyarrow.array([1.5, None, -2.0], name) for name in ("float32", "float64")}
+    table["half"] = pyarrow.array([numpy.float16(0.5), None, numpy.float16(2)], pyarrow.float16())
+    table["bool"] = pyarrow.array([True, None, False])
+    table["day"] = pyarrow.array([day, None, day])
+    table |= {unit: pyarrow.array([noon, None, noon], pyarrow.timestamp(unit)) for unit in ("s", "ms", "us", "ns")}
+    table["small"] = pyarrow.array([decimal.Decimal("1.50"), None, decimal.Decimal("-2.25")], pyarrow.decimal128(9, 2))
+    table["wide"] = pyarrow.array([decimal.Decimal("1" * 30), None, decimal.Decimal(2)], pyarrow.decimal128(38, 0))
+    table["text"] = pyarrow.array(["a", None, "a text of more than twelve characters"])
+    return pyarrow.table(table)
+
+
+def test_every_type_comes_back():
+    table = arrow_table()
+    back = same(table)
+    assert back.column_names == table.column_names
+    assert back.to_pylist() == table.to_pylist()
+
+
+@pytest.mark.parametrize("pieces", [[0], [0, 1], [0, 0], [1, 2, 3], [2, 1, 0]])
+def test_chunks_are_rows_one_after_the_other(pieces):
+    table = arrow_table()
+    chunked = pyarrow.concat_tables([table.slice(0, rows) for rows in pieces])
+    assert same(chunked).to_pylist() == chunked.to_pylist()
+
+
+@pytest.mark.parametrize("start", [0, 1, 2])
+def test_slices_with_offsets(start):
+    table = arrow_table().slice(start)
+    assert same(table).to_pylist() == table.to_pylist()
+    batch = arrow_table().to_batches()[0].slice(start)
+    assert same(batch).to_pylist() == batch.to_pylist()
+
+
+TEXTS = ["Oslo", None, "", "a text of more than twelve characters", "Aarhus", "Oslo"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pyarrow.array(TEXTS, pyarrow.large_string()),
+        pyarrow.array(TEXTS, pyarrow.string_view()),
+        pyarrow.array(TEXTS).dictionary_encode(),
+        pyarrow.array(TEXTS, pyarrow.large_string()).dictionary_encode(),
+        pyarrow.DictionaryArray.from_arrays([0, None, 2, 3, 4, 0], pyarrow.array(TEXTS, pyarrow.string_view())),
+        pyarrow.DictionaryArray.from_arrays([0, 1, 2, 3, 4, 5], pyarrow.array(TEXTS)),
+        pyarrow.chunked_array([pyarrow.array(TEXTS[:2]).dictionary_encode(), pyarrow.array(TEXTS[2:]).dictionary_encode()]),
+        pyarrow.chunked_array([TEXTS[:3], TEXTS[3:]], pyarrow.string_view()),
+    ],
+    ids=str,
+)
+def test_layouts_of_texts(column):
+    for data in ({"x": column}, pyarrow.table({"x": column}), pyarrow.table({"x": column}).slice(1)):
+        expected = (TEXTS if isinstance(data, dict) or len(data) == len(TEXTS) else TEXTS[1:])
+        result = skyrank.query(data, skyrank.Query().where("x is null or x = x").rank_by(skyrank.low("0")))
+        assert result["x"].tolist() == expected
+    assert skyrank.top_k({"x": column}, 9, "0", where="x = 'Oslo'").rows.tolist() == [0, 5]
+
+
+@pytest.mark.parametrize("values", [[10, None, 7], [1.5, None, -1.0], [True, None, False]])
+def test_dictionaries_of_other_values(values):
+    column = pyarrow.DictionaryArray.from_arrays([2, 0, None, 1, 0], pyarrow.array(values))
+    expected = [values[2], values[0], None, values[1], values[0]]
+    assert same({"x": column}).column("x").to_pylist() == expected
+    empty = pyarrow.DictionaryArray.from_arrays(pyarrow.array([None, None], "int8"), pyarrow.array([], "int64"))
+    assert same({"x": empty}).column("x").to_pylist() == [None, None]
+
+
+def test_unsupported_columns_are_left_out_with_a_warning():
+    table = pyarrow.table({"x": [2, 1], "list": [[1], [2]]})
+    with pytest.warns(skyrank.SkyRankWarning, match="left out of data: list"):
+        assert skyrank.top_k(table, 1, skyrank.low("x")).columns == ["row", "x"]
+    with pytest.raises(skyrank.BindError, match="list"):
+        skyrank.query(table, skyrank.Query().rank_by("list").select("x"))
+    with pytest.raises(skyrank.DataError, match="column 'y'"):
+        skyrank.Table({"y": pyarrow.array([[1], [2]])})
+
+
+def test_a_stream_that_fails_and_one_that_was_read():
+    schema = pyarrow.schema({"x": pyarrow.int64()})
+
+    def batches():
+        yield pyarrow.record_batch({"x": [1]})
+        raise RuntimeError("the disk is on fire")
+
+    with pytest.raises(skyrank.DataError, match="the disk is on fire"):
+        skyrank.Table(pyarrow.RecordBatchReader.from_batches(schema, batches()))
+    capsule = pyarrow.table({"x": [1]}).__arrow_c_stream__()
+
+    class Taken:
+        def __arrow_c_stream__(self):
+            return capsule
+
+    assert len(skyrank.Table(Taken())) == 1
+    with pytest.raises(ValueError, match="taken by another consumer"):
+        skyrank.Table(Taken())
+
+
+def test_contiguous_arrow_data_is_not_copied():
+    table = pyarrow.table({"x": numpy.arange(1000.0)})
+    address = table.column("x").chunk(0).buffers()[1].address
+    assert skyrank.Table(table)._core_data.column("x").memory()[1] == address
+
+
+def test_results_in_other_libraries():
+    result = skyrank.top_k(arrow_table(), 2, skyrank.low("int8"))
+    expected = [row for row in (arrow_table().to_pylist()[index] for index in (0, 2))]
+    assert pyarrow.table(result).drop_columns(["row"]).to_pylist() == expected
+    assert pyarrow.schema(result).names == result.columns
+    again = skyrank.top_k(result, 1, "int8")
+    assert again["int8"].tolist() == [3]
+
+
+def test_polars():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(
+        {
+            "city": polars.Series(["Oslo", "Bergen", None], dtype=polars.Categorical),
+            "kind": polars.Series(["a", "b", "a"], dtype=polars.Enum(["a", "b"])),
+            "name": ["Aurora", None, "a text of more than twelve characters"],
+            "price": polars.Series(["120.50", "80.25", None], dtype=polars.Decimal(10, 2)),
+            "day": [datetime.date(2024, 5, 1), None, datetime.date(2024, 5, 2)],
+            "at": [datetime.datetime(2024, 5, 1, 12), None, datetime.datetime(2024, 5, 2)],
+            "x": [1, 2, 3],
+        }
+    )
+    for data in (frame, polars.concat([frame, frame], rechunk=False)):
+        back = skyrank.query(data, skyrank.Query().rank_by(skyrank.low("0"))).to_polars().drop("row")
+        assert back.rows() == data.rows()
+    assert skyrank.skyline(frame, low="price", where="city = 'Bergen'").rows.tolist() == [1]
+    assert skyrank.skyline({"x": frame["x"]}, high="x").rows.tolist() == [2]
+
+
+def test_pandas():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"name": ["Aurora", None, "Comfort"], "price": [120.0, 80.0, None]}, index=[7, 8, 9])
+    frame["day"] = pandas.to_datetime(["2024-05-01", "2024-05-02", None])
+    frame["kind"] = pandas.Categorical(["x", "y", "x"])
+    result = skyrank.skyline(frame, low="price")
+    assert result.columns == ["row", "name", "price", "day", "kind"]
+    assert result.rows.tolist() == [1]
+    assert frame.iloc[result.rows].index.tolist() == [8]
+    back = result.to_pandas()
+    assert back["price"].tolist() == [80.0] and back["kind"].tolist() == ["y"]
+
+
+def test_duckdb():
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.sql("select i as id, (i * 7919) % 1000 as price, i % 13 as stars from range(10000) t(i)")
+    result = skyrank.skyline(relation, low="price", high="stars")
+    rows = relation.fetchall()
+    best = [
+        row[0]
+        for row in rows
+        if not any(o[1] <= row[1] and o[2] >= row[2] and (o[1] < row[1] or o[2] > row[2]) for o in rows)
+    ]
+    assert sorted(result["id"].tolist()) == sorted(best)
+    assert duckdb.sql("select count(*) from result").fetchall() == [(len(best),)]

@@ -1,0 +1,248 @@
+"""Engines, queries, results and errors: threads, signals, forks, limits, parts."""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy
+import pytest
+import skyrank
+from skyrank import Query, high, low
+
+POINTS = numpy.random.default_rng(5).random((20000, 4))
+
+
+def slow_query():
+    """Returns a query that takes many seconds on one thread, and its data."""
+    data = numpy.random.default_rng(1).random((40000, 16))
+    terms = [low(f"c{index}") for index in range(16)]
+    return Query().prefer(terms).at_least(len(data)).using("bnl", device="cpu"), data
+
+
+def test_the_builder_says_what_the_functions_say(hotels):
+    asked = (
+        Query.from_("hotels")
+        .name("deals")
+        .where("price <= 130")
+        .prefer([low("price"), high("rating")])
+        .rank_by([high("rating"), low("price")])
+        .offset(1)
+        .limit(2)
+        .select("name", "price", stars="rating", position="row()")
+    )
+    result = skyrank.query(hotels, asked)
+    assert result.columns == ["name", "price", "stars", "position"]
+    assert result.to_dict() == {"name": [None, "Bristol"], "price": [95.0, 80.0], "stars": [4.2, 3.9], "position": [2, 1]}
+
+
+def test_queries_are_values():
+    query = Query().rank_by(low("x")).limit(3)
+    assert query.limit(5) != query and query.limit(5).limit(3) == query
+    assert query == Query().rank_by([low(" x ")]).limit(3)
+    assert hash(query) == hash(query.name("other"))
+    assert Query().prefer(low("x")) == Query().prefer(low("x")).ties("first")
+    assert repr(skyrank.prior([low("x"), skyrank.in_sets("c", [["a"], [1, True]])])) == (
+        "prior([low('x'), in_sets('c', [['a'], [1, True]])])"
+    )
+
+
+def test_groups(hotels):
+    query = Query().group_by("open").aggregate(skyrank.count("n"), skyrank.max("dearest", "price")).rank_by("n")
+    assert skyrank.query(hotels, query)["n"].tolist() == [3, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "line", "column", "ask"),
+    [
+        (skyrank.QueryError, "expression:1:8: expected a value", 1, 8, lambda data: Query().where("price <")),
+        (skyrank.QueryError, "expression:2:", 2, None, lambda data: Query().where("price <\n)")),
+        (skyrank.BindError, "pric", 1, 1, lambda data: skyrank.skyline(data, low="pric")),
+        (skyrank.QueryError, "no rule for ties is called 'some'", None, None, lambda data: Query().ties("some")),
+        (skyrank.QueryError, "prefer", None, None, lambda data: skyrank.query(data, Query())),
+        (skyrank.QueryError, "limit", None, None, lambda data: skyrank.top_k(data, -1, "price")),
+        (skyrank.DataError, "NULL in row 4", 1, 1, lambda data: skyrank.query(data, Query().prefer(low("rating")).nulls("error"))),
+        (skyrank.QueryError, "there is no preference", None, None, lambda data: skyrank.skyline(data, low=[])),
+        (skyrank.BindError, "no-such-rule", None, None, lambda data: skyrank.Engine(without=["no-such-rule"])),
+    ],
+)
+def test_errors_say_where(hotels, error, message, line, column, ask):
+    with pytest.raises(error, match=message) as caught:
+        ask(hotels)
+    assert isinstance(caught.value, skyrank.Error)
+    assert caught.value.line == line
+    assert column is None or caught.value.column == column
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is error and str(again) == str(caught.value)
+
+
+def test_wrong_arguments():
+    for bad in (-1, 2.5):
+        with pytest.raises((ValueError, TypeError)):
+            skyrank.Engine(threads=bad)
+    with pytest.raises(ValueError, match="no device is called 'gpu'"):
+        skyrank.Engine(device="gpu")
+    with pytest.raises(ValueError, match="above 0"):
+        skyrank.query(POINTS, Query().rank_by("c0"), timeout=0)
+
+
+def test_results(hotels):
+    result = skyrank.skyline(hotels, low="price", high="rating")
+    assert result.rows.dtype == numpy.int64 and not result.rows.flags.owndata and not result.rows.flags.writeable
+    assert len(result) == len(result.rows) == 3
+    rows = result.rows
+    copied = rows.tolist()
+    del result
+    assert rows.tolist() == copied
+    text = repr(skyrank.skyline(POINTS))
+    assert text.startswith("Result(") and "c3" in text and "more" in text
+    assert repr(skyrank.top_k(hotels, 0, "price")) == "Result(0 rows x 6 columns: row, name, price, rating, rooms, open)"
+    assert "Aurora" in repr(skyrank.Table(hotels)) or "price: float64" in repr(skyrank.Table(hotels))
+    assert skyrank.top_k(hotels, 1, "price").levels is None
+    assert skyrank.skyline(POINTS).timing["total_ms"] > 0
+    assert "skyline" in skyrank.explain(POINTS, Query().prefer([low("c0"), low("c1")]))
+    counted = skyrank.Engine().run(Query().prefer([low("c0"), low("c1")]), POINTS, count_work=True)
+    assert counted.work["bytes_read"] > 0 and "skyline" in counted.plan
+
+
+def test_many_threads_share_an_engine_and_a_table():
+    table = skyrank.Table(POINTS)
+    engine = skyrank.Engine(threads=2)
+    queries = [Query().prefer([low("c0"), high("c1")]), Query().rank_by(low("c2")).limit(7), Query().rank_by("c3").limit(3)]
+    expected = [engine.run(query, table).rows.tolist() for query in queries]
+    failures = []
+
+    def work(seed):
+        for turn in range(15):
+            index = (seed + turn) % len(queries)
+            if engine.run(queries[index], table).rows.tolist() != expected[index]:
+                failures.append(index)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_other_threads_run_while_a_query_does():
+    query, data = slow_query()
+    ticks = []
+    done = threading.Event()
+
+    def tick():
+        while not done.wait(0.01):
+            ticks.append(time.monotonic())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    with pytest.raises(skyrank.TimeoutError) as caught:
+        skyrank.Engine(threads=1).run(query, data, timeout=0.5)
+    done.set()
+    thread.join()
+    assert isinstance(caught.value, TimeoutError)
+    assert len(ticks) > 5
+
+
+def test_ctrl_c_stops_a_query():
+    query, data = slow_query()
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        skyrank.Engine(threads=1).run(query, data, timeout=60)
+    assert time.monotonic() - begin < 20
+    assert len(skyrank.skyline(POINTS)) > 0
+
+
+def test_memory_limit():
+    engine = skyrank.Engine(threads=1, memory_limit=1000)
+    with pytest.raises(skyrank.ResourceError):
+        engine.run(Query().prefer([low("c0"), low("c1")]), POINTS)
+    assert len(skyrank.Engine(threads=1, memory_limit=1 << 28).run(Query().rank_by("c0").limit(3), POINTS)) == 3
+
+
+def _in_child(connection, engine):
+    connection.send([engine.run(Query().rank_by("c0").limit(5), POINTS).rows.tolist(), skyrank.skyline(POINTS).rows.tolist()])
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_queries_after_fork():
+    engine = skyrank.Engine()
+    expected = [engine.run(Query().rank_by("c0").limit(5), POINTS).rows.tolist(), skyrank.skyline(POINTS).rows.tolist()]
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    child = context.Process(target=_in_child, args=(theirs, engine))
+    child.start()
+    assert ours.poll(60), "the child hangs"
+    assert ours.recv() == expected
+    child.join(60)
+    assert child.exitcode == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_an_engine_may_end_in_a_forked_child():
+    engines = [skyrank.Engine()]
+    assert len(engines[0].run(Query().rank_by("c0").limit(5), POINTS)) == 5
+    child = multiprocessing.get_context("fork").Process(target=engines.clear)
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query().prefer([low("c0"), low("c1"), high("c2")]),
+        Query().rank_by([low("c0")]).limit(20),
+        Query().prefer([low("c0"), low("c1")]).levels(3).select("row()", "level()", "c3"),
+    ],
+)
+def test_parts_equal_the_whole(query):
+    expected = skyrank.query(POINTS, query)
+    bounds = [0, 7000, 7001, 15000, len(POINTS)]
+    partials = [skyrank.partial(query, POINTS[a:b], a) for a, b in zip(bounds, bounds[1:])]
+    merged = skyrank.merge(query, partials[::-1])
+    assert merged.rows.tolist() == expected.rows.tolist()
+    assert all(numpy.array_equal(merged[name], expected[name]) for name in expected.columns)
+    pytest.importorskip("pyarrow")
+    engine = skyrank.default_engine()
+    half = engine.merge_partials(query, pickle.loads(pickle.dumps(partials[:2])))
+    assert half.covers == [(0, 7001)] and half.fingerprint == query.fingerprint
+    assert skyrank.merge(query, [half, *partials[2:]]).rows.tolist() == expected.rows.tolist()
+    with pytest.raises(skyrank.DataError):
+        skyrank.merge(query, [half, partials[0]])
+    with pytest.raises(skyrank.DataError):
+        skyrank.Partial.from_arrow(__import__("pyarrow").record_batch({"x": [1]}))
+
+
+def test_memory_does_not_grow():
+    resource = pytest.importorskip("resource")
+    points = POINTS[:2000]
+
+    def peak():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    def work(times):
+        for _ in range(times):
+            skyrank.skyline({"a": points[:, 0], "b": points[:, 1].copy()}, low=["a", "b"])
+            with pytest.raises(skyrank.BindError):
+                skyrank.skyline({"a": points[:, 0].copy()}, low="b")
+
+    work(50)
+    before = peak()
+    work(1500)
+    assert peak() - before < 8 << 10, "kilobytes"
+
+
+def test_import_loads_no_other_library():
+    code = (
+        "import sys, skyrank; "
+        "print([m for m in ('numpy', 'pyarrow', 'pandas', 'polars', 'skyrank._files') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

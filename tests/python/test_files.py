@@ -1,0 +1,59 @@
+"""Files as tables."""
+
+import os
+
+import numpy
+import pytest
+import skyrank
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+feather = pytest.importorskip("pyarrow.feather")
+QUERY = skyrank.Query().prefer([skyrank.low("price"), skyrank.high("rating")])
+
+
+@pytest.fixture
+def table():
+    generator = numpy.random.default_rng(8)
+    return pyarrow.table({"price": generator.random(3000), "rating": generator.integers(0, 9, 3000)})
+
+
+@pytest.mark.parametrize("name", ["hotels.parquet", "hotels.arrow", "hotels.feather", "hotels.csv"])
+def test_formats(table, tmp_path, name):
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        parquet.write_table(table, path, row_group_size=500)
+    elif name.endswith("csv"):
+        lines = zip(*(table.column(column).to_pylist() for column in ("price", "rating")))
+        path.write_text("price,rating\n" + "".join(f"{price!r},{rating}\n" for price, rating in lines))
+    else:
+        feather.write_feather(table, path, compression="uncompressed")
+    expected = skyrank.query(table, QUERY).rows.tolist()
+    for data in (path, str(path), [path], skyrank.Files(path), skyrank.Files([str(path)])):
+        assert skyrank.query(data, QUERY).rows.tolist() == expected
+    assert skyrank.skyline(path, low="price", high="rating").rows.tolist() == expected
+    assert len(skyrank.Files(path)) == 3000
+    assert skyrank.Files(path).columns == ["price", "rating"]
+
+
+def test_globs_and_options(table, tmp_path):
+    for index in range(3):
+        parquet.write_table(table.slice(1000 * index, 1000), tmp_path / f"part{index}.parquet")
+    files = skyrank.Files(tmp_path / "part*.parquet")
+    assert skyrank.query(files, QUERY).rows.tolist() == skyrank.query(table, QUERY).rows.tolist()
+    assert "skyline" in skyrank.explain(files, QUERY)
+    skyrank.default_engine().check(QUERY, files)
+    (tmp_path / "plain.csv").write_text("1,-\n2,3\n")
+    plain = skyrank.Files(tmp_path / "plain.csv", header=False, null_spellings=["-"])
+    assert skyrank.query(plain, skyrank.Query().rank_by(skyrank.low("0")))["c1"].tolist() == [None, 3]
+
+
+def test_errors(tmp_path):
+    with pytest.raises(skyrank.DataError, match="no-such"):
+        skyrank.Files(tmp_path / "no-such-*.parquet")
+    (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(skyrank.DataError, match="damaged.parquet"):
+        skyrank.Files(tmp_path / "damaged.parquet")
+    (tmp_path / "text.xyz").write_text("")
+    with pytest.raises(skyrank.DataError, match="xyz"):
+        skyrank.query(os.fspath(tmp_path / "text.xyz"), QUERY)

@@ -1,0 +1,112 @@
+"""The package as a whole: its types, its examples, its documentation, and that it can be installed."""
+
+import doctest
+import importlib.metadata
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import skyrank
+
+ROOT = pathlib.Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "engine/python/examples").glob("*.py"))
+PACKAGE = pathlib.Path(skyrank.__file__).parent
+
+
+def run(*command, **options):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def installed(requirement):
+    try:
+        importlib.metadata.version(requirement)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_examples(example, tmp_path):
+    needs = next(line for line in example.read_text().splitlines() if line.startswith("# Needs: "))
+    missing = [name for name in needs.removeprefix("# Needs: ").split(", ") if not installed(name)]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed")
+    environment = dict(os.environ, PYTHONPATH=str(PACKAGE.parent))
+    assert run(sys.executable, example, cwd=tmp_path, env=environment).strip()
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) == 5
+
+
+def test_types():
+    pytest.importorskip("mypy")
+    cache = PACKAGE.parent / ".mypy_cache"
+    run(sys.executable, "-m", "mypy", "--cache-dir", cache, "engine/python/skyrank", cwd=ROOT)
+
+
+def test_the_stub_of_the_extension_names_what_it_has():
+    stub = (ROOT / "engine/python/skyrank/_core.pyi").read_text()
+    names = [name for name in dir(skyrank._core) if not name.startswith("_")]
+    assert [name for name in names if f" {name}(" not in stub and f"class {name}" not in stub] == []
+
+
+def test_everything_public_has_a_docstring():
+    missing = []
+    for name in skyrank.__all__:
+        thing = getattr(skyrank, name)
+        if getattr(thing, "__module__", "") == "skyrank._core":
+            continue
+        missing += [] if thing.__doc__ else [name]
+        if isinstance(thing, type):
+            words = [word for word in vars(thing) if not word.startswith("_")]
+            missing += [f"{name}.{word}" for word in words if not getattr(thing, word).__doc__]
+    # Slots and attributes of exceptions have none.
+    assert [name for name in missing if not name.endswith(("_core", "_core_data"))] == []
+
+
+def test_code_in_docstrings_and_on_the_page():
+    import numpy
+
+    names = {name: getattr(skyrank, name) for name in skyrank.__all__} | {"numpy": numpy, "skyrank": skyrank}
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    modules = [module for name, module in sys.modules.items() if name.split(".")[0] == "skyrank"]
+    finder = doctest.DocTestFinder(recurse=True)
+    tests = [test for module in modules for test in finder.find(module, extraglobs=names) if test.examples]
+    page = ROOT / "engine/docs/python.md"
+    tests.append(doctest.DocTestParser().get_doctest(page.read_text(), names, "python.md", str(page), 0))
+    for test in tests:
+        test.globs = dict(names)
+        runner.run(test)
+    result = runner.summarize(verbose=False)
+    assert result.failed == 0
+    assert result.attempted >= 20
+
+
+@pytest.mark.skipif("SKYRANK_PIP_TEST" not in os.environ, reason="SKYRANK_PIP_TEST is not set")
+def test_pip_install(tmp_path):
+    """Builds and installs the wheel, with the build tree's compiler so that ccache serves again, and uses it."""
+    target = tmp_path / "site"
+    pip = [*os.environ["SKYRANK_PIP_TEST"].split(), "-m", "pip", "--python", sys.executable, "install", "-q"]
+    run(
+        *pip,
+        "--no-build-isolation",
+        "--no-deps",
+        "--disable-pip-version-check",
+        "--config-settings=cmake.define.SKYRANK_WERROR=ON",
+        f"--config-settings=build-dir={ROOT / 'build/wheel'}",
+        "--target",
+        target,
+        ROOT,
+    )
+    code = "import numpy, skyrank; print(skyrank.skyline(numpy.eye(3)).rows.tolist(), skyrank.__file__)"
+    output = run(sys.executable, "-c", code, env=dict(os.environ, PYTHONPATH=str(target)))
+    assert output.startswith("[0, 1, 2]") and str(target) in output
+    assert sum(path.stat().st_size for path in target.rglob("*.so")) < 25 << 20
+    names = {path.name for path in (target / "skyrank").iterdir()}
+    assert {"py.typed", "_core.pyi", "__init__.py"} <= names
+    assert not [path for path in target.rglob("*") if "stage" in path.parts or path.suffix == ".a"]

@@ -1,0 +1,114 @@
+"""Skylines, rankings and ranks of arrays, against references and other libraries."""
+
+import numpy
+import pytest
+import skyrank
+from conftest import reference_ranks
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+POINTS = hnp.arrays(
+    st.sampled_from([numpy.float64, numpy.float32, numpy.int32, numpy.int64, numpy.uint8]),
+    st.tuples(st.integers(1, 40), st.integers(1, 5)),
+    elements=st.integers(0, 6),
+)
+
+
+@given(POINTS)
+def test_skyline_is_that_of_the_definition(points):
+    result = skyrank.skyline(points)
+    assert result.rows.tolist() == numpy.flatnonzero(reference_ranks(points) == 0).tolist()
+    assert (result.levels == 1).all()
+
+
+@given(POINTS)
+def test_ranks_are_those_of_the_definition(points):
+    ranks = skyrank.rank(points)
+    assert ranks.dtype == numpy.int32
+    assert ranks.tolist() == reference_ranks(points).tolist()
+
+
+@given(POINTS, st.integers(1, 3))
+def test_levels_are_the_first_ranks(points, levels):
+    ranks = reference_ranks(points)
+    result = skyrank.skyline(points, levels=levels)
+    assert result.rows.tolist() == numpy.flatnonzero(ranks < levels).tolist()
+    assert result.levels.tolist() == (ranks[result.rows] + 1).tolist()
+
+
+@given(POINTS)
+def test_high_columns_are_low_columns_with_the_other_sign(points):
+    points = points.astype(float)
+    flipped = points * numpy.where(numpy.arange(points.shape[1]) % 2, -1, 1)
+    columns = range(points.shape[1])
+    result = skyrank.skyline(flipped, low=[c for c in columns if c % 2 == 0], high=[c for c in columns if c % 2])
+    assert result.rows.tolist() == skyrank.skyline(points).rows.tolist()
+
+
+@given(POINTS)
+def test_distinct_keeps_the_first_of_equal_rows(points):
+    kept = {}
+    for row in skyrank.skyline(points).rows.tolist():
+        kept.setdefault(tuple(points[row]), row)
+    assert skyrank.skyline(points, distinct=True).rows.tolist() == sorted(kept.values())
+
+
+@given(POINTS, st.integers(0, 50), st.sampled_from(["first", "last", "all"]))
+def test_top_k_is_a_stable_sort(points, k, ties):
+    values = points[:, 0]
+    order = numpy.lexsort((numpy.arange(len(values)), values))
+    expected = order[:k].tolist()
+    if 0 < k < len(values):
+        bound = values[order[k - 1]]
+        better = [row for row in order if values[row] < bound]
+        equal = [row for row in order if values[row] == bound]
+        if ties == "last":
+            expected = better + sorted(equal)[len(equal) - (k - len(better)) :]
+        elif ties == "all":
+            expected = better + equal
+    assert skyrank.top_k(points, k, skyrank.low("c0"), ties=ties).rows.tolist() == expected
+
+
+@pytest.mark.parametrize("columns", [2, 3, 5])
+@pytest.mark.parametrize("distinct_values", [5, 10**9])
+def test_other_libraries_agree(columns, distinct_values):
+    moocore = pytest.importorskip("moocore")
+    paretoset = pytest.importorskip("paretoset")
+    sorting = pytest.importorskip("pymoo.util.nds.non_dominated_sorting")
+    points = numpy.random.default_rng(columns).integers(0, distinct_values, (600, columns)).astype(float)
+    ranks = skyrank.rank(points)
+    assert ranks.tolist() == moocore.pareto_rank(points).tolist()
+    _, pymoo_ranks = sorting.NonDominatedSorting().do(points, return_rank=True)
+    assert ranks.tolist() == pymoo_ranks.tolist()
+    skyline = numpy.zeros(len(points), bool)
+    skyline[skyrank.skyline(points).rows] = True
+    assert (skyline == paretoset.paretoset(points, distinct=False)).all()
+    assert (skyline == moocore.is_nondominated(points, keep_weakly=True)).all()
+
+
+def test_nan_is_worst_and_the_zeros_are_equal():
+    assert skyrank.skyline(numpy.array([[numpy.nan, 1.0], [0.0, 1.0], [-0.0, 1.0]])).rows.tolist() == [1, 2]
+
+
+def test_an_empty_array_has_an_empty_answer():
+    result = skyrank.skyline(numpy.empty((0, 3)))
+    assert len(result) == 0 and result.columns == ["row", "c0", "c1", "c2"]
+    assert skyrank.rank(numpy.empty((0, 2))).shape == (0,)
+
+
+def test_terms_conditions_and_partitions(hotels):
+    assert skyrank.skyline(hotels, low="price", high="rating", where="rooms >= 10").rows.tolist() == [0, 1, 2]
+    around = skyrank.skyline(hotels, by=skyrank.around("rooms", 100))
+    assert around.rows.tolist() == [4]
+    best = skyrank.top_k(hotels, 1, [skyrank.low("price"), "rooms"], partition_by="open")
+    assert best.rows.tolist() == [4, 1, 3]
+
+
+def test_names_of_columns_of_arrays():
+    points = numpy.array([[1.0, 2.0], [2.0, 1.0]])
+    assert skyrank.skyline(points, low="x", columns=["x", "y"]).rows.tolist() == [0]
+    with pytest.raises(skyrank.DataError, match="2 columns, and `columns` names 1"):
+        skyrank.skyline(points, columns=["x"])
+    with pytest.raises(skyrank.QueryError, match="there is no column 2"):
+        skyrank.skyline(points, low=[2])

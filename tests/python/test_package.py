@@ -39,6 +39,12 @@ def test_examples(example, tmp_path):
     assert run(sys.executable, example, cwd=tmp_path, env=environment).strip()
 
 
+def test_the_benchmark_finds_equal_answers():
+    environment = dict(os.environ, PYTHONPATH=str(PACKAGE.parent))
+    output = run(sys.executable, "-B", ROOT / "tools/bench/peers/python.py", "--rows=1000", "--rounds=1", env=environment)
+    assert "ranks 100 x 3" in output and "top 50" in output
+
+
 def test_there_are_examples():
     assert len(EXAMPLES) == 5
 

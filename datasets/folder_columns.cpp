@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "datasets/input.hpp"
+#include "datasets/input/input.hpp"
 
 namespace skyrank::datasets {
 namespace {

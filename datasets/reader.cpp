@@ -12,15 +12,15 @@
 #include <type_traits>
 #include <utility>
 
-#include "datasets/arrow_table.hpp"
-#include "datasets/arrow_threads.hpp"
-#include "datasets/arrow_types.hpp"
+#include "datasets/arrow/arrow_table.hpp"
+#include "datasets/arrow/arrow_threads.hpp"
+#include "datasets/arrow/arrow_types.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/parquet_source.hpp"
 #include "datasets/csv/csv.hpp"
-#include "datasets/data_file.hpp"
 #include "datasets/files.hpp"
 #include "datasets/folder_columns.hpp"
+#include "datasets/input/data_file.hpp"
 
 namespace skyrank::datasets {
 namespace {

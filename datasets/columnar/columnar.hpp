@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/input.hpp"
+#include "datasets/input/input.hpp"
 
 namespace parquet {
 class FileMetaData;

@@ -10,7 +10,7 @@
 
 #include <utility>
 
-#include "datasets/arrow_threads.hpp"
+#include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/memory_reserve.hpp"
 

@@ -22,8 +22,8 @@
 #include <skyrank/error.hpp>
 #include <utility>
 
-#include "datasets/arrow_table.hpp"
-#include "datasets/arrow_types.hpp"
+#include "datasets/arrow/arrow_table.hpp"
+#include "datasets/arrow/arrow_types.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/page_filter.hpp"
 

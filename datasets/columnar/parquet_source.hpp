@@ -6,7 +6,7 @@
 
 #include <skyrank/source.hpp>
 
-#include "datasets/data_file.hpp"
+#include "datasets/input/data_file.hpp"
 #include "datasets/reader.hpp"
 
 namespace skyrank::datasets {

@@ -17,8 +17,8 @@
 #include <skyrank/error.hpp>
 #include <utility>
 
-#include "datasets/arrow_threads.hpp"
-#include "datasets/arrow_types.hpp"
+#include "datasets/arrow/arrow_threads.hpp"
+#include "datasets/arrow/arrow_types.hpp"
 #include "datasets/csv/csv_errors.hpp"
 #include "datasets/csv/csv_scan.hpp"
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "datasets/input.hpp"
+#include "datasets/input/input.hpp"
 #include "datasets/reader.hpp"
 
 namespace skyrank::datasets {

@@ -25,7 +25,7 @@
 #include <utility>
 
 #include "datasets/files.hpp"
-#include "datasets/writer.hpp"
+#include "datasets/write/writer.hpp"
 #include "tests/datasets/support.hpp"
 
 namespace skyrank::datasets {

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "datasets/writer.hpp"
+#include "datasets/write/writer.hpp"
 #include "tests/datasets/support.hpp"
 
 namespace skyrank::datasets {

@@ -1,5 +1,5 @@
-#include "datasets/display.hpp"
-#include "datasets/writer.hpp"
+#include "datasets/write/display.hpp"
+#include "datasets/write/writer.hpp"
 #include "tests/datasets/support.hpp"
 
 namespace skyrank::datasets {

@@ -1,4 +1,4 @@
-#include "datasets/writer.hpp"
+#include "datasets/write/writer.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -14,8 +14,8 @@
 #include <stop_token>
 #include <thread>
 
-#include "datasets/output_file.hpp"
 #include "datasets/reader.hpp"
+#include "datasets/write/output_file.hpp"
 #include "tests/datasets/support.hpp"
 
 namespace skyrank::datasets {

@@ -11,7 +11,7 @@
 #include <skyrank/error.hpp>
 
 #include "datasets/source.hpp"
-#include "datasets/writer.hpp"
+#include "datasets/write/writer.hpp"
 #include "tests/differential/compare.hpp"
 #include "tests/tools/program.hpp"
 

@@ -19,9 +19,9 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
 
-#include "datasets/arrow_table.hpp"
+#include "datasets/arrow/arrow_table.hpp"
 #include "datasets/reader.hpp"
-#include "datasets/writer.hpp"
+#include "datasets/write/writer.hpp"
 #include "tests/differential/compare.hpp"
 #include "tests/differential/generate.hpp"
 

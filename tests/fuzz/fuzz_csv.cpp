@@ -7,7 +7,7 @@
 
 #include "datasets/csv/csv_scan.hpp"
 #include "datasets/reader.hpp"
-#include "datasets/writer.hpp"
+#include "datasets/write/writer.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include <skyrank/version.hpp>
 
-#include "datasets/writer.hpp"
+#include "datasets/write/writer.hpp"
 #include "tools/skyrank/json.hpp"
 #include "tools/skyrank/report.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "datasets/output_file.hpp"
+#include "datasets/write/output_file.hpp"
 #include "engine/text.hpp"
 #include "kernels/papers/names.hpp"
 #include "kernels/registry.hpp"

@@ -11,7 +11,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "datasets/output_file.hpp"
+#include "datasets/write/output_file.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "planner/calibration_runs.hpp"

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "datasets/display.hpp"
+#include "datasets/write/display.hpp"
 
 namespace skyrank::tools {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-#include "datasets/writer.hpp"
+#include "datasets/write/writer.hpp"
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/progress.hpp"
 #include "tools/skyrank/report.hpp"

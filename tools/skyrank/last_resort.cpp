@@ -11,7 +11,7 @@
 #include <new>
 #include <string_view>
 
-#include "datasets/output_file.hpp"
+#include "datasets/write/output_file.hpp"
 
 namespace skyrank::tools {
 namespace {

@@ -6,7 +6,7 @@
 #include <streambuf>
 #include <utility>
 
-#include "datasets/writer.hpp"
+#include "datasets/write/writer.hpp"
 
 namespace skyrank::tools {
 namespace {

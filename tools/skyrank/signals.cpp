@@ -15,7 +15,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "datasets/output_file.hpp"
+#include "datasets/write/output_file.hpp"
 
 namespace skyrank::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "datasets/data_file.hpp"
+#include "datasets/input/data_file.hpp"
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
@@ -19,7 +19,7 @@
 #include <skyrank/error.hpp>
 #include <string_view>
 
-#include "datasets/random_access.hpp"
+#include "datasets/input/random_access.hpp"
 
 namespace skyrank::datasets {
 namespace {

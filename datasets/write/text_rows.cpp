@@ -1,4 +1,4 @@
-#include "datasets/text_rows.hpp"
+#include "datasets/write/text_rows.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "datasets/random_access.hpp"
+#include "datasets/input/random_access.hpp"
 
 #include <arrow/buffer.h>
 #include <arrow/status.h>

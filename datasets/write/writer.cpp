@@ -1,4 +1,4 @@
-#include "datasets/writer.hpp"
+#include "datasets/write/writer.hpp"
 
 #include <arrow/array.h>
 #include <arrow/io/interfaces.h>
@@ -19,10 +19,10 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/arrow_table.hpp"
-#include "datasets/input.hpp"
-#include "datasets/output_file.hpp"
-#include "datasets/text_rows.hpp"
+#include "datasets/arrow/arrow_table.hpp"
+#include "datasets/input/input.hpp"
+#include "datasets/write/output_file.hpp"
+#include "datasets/write/text_rows.hpp"
 #include "engine/threads.hpp"
 
 namespace skyrank::datasets {

@@ -1,4 +1,4 @@
-#include "datasets/output_file.hpp"
+#include "datasets/write/output_file.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "datasets/arrow_table.hpp"
+#include "datasets/arrow/arrow_table.hpp"
 
 #include <arrow/array.h>
 #include <arrow/array/concatenate.h>
@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/arrow_types.hpp"
-#include "datasets/input.hpp"
+#include "datasets/arrow/arrow_types.hpp"
+#include "datasets/input/input.hpp"
 
 namespace skyrank::datasets {
 namespace {

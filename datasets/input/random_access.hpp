@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "datasets/input.hpp"
+#include "datasets/input/input.hpp"
 
 namespace skyrank::datasets {
 

@@ -1,4 +1,4 @@
-#include "datasets/display.hpp"
+#include "datasets/write/display.hpp"
 
 #include <algorithm>
 #include <array>

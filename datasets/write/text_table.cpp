@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "datasets/display.hpp"
-#include "datasets/writer.hpp"
+#include "datasets/write/display.hpp"
+#include "datasets/write/writer.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank::datasets {

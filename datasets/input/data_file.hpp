@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "datasets/input.hpp"
+#include "datasets/input/input.hpp"
 
 // Files as they are opened: ordinary ones, which others may change at any time, and pipes, which give their bytes once.
 namespace skyrank::datasets {

@@ -1,4 +1,4 @@
-#include "datasets/arrow_types.hpp"
+#include "datasets/arrow/arrow_types.hpp"
 
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/input.hpp"
+#include "datasets/input/input.hpp"
 
 namespace skyrank::datasets {
 namespace {

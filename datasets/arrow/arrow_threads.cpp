@@ -1,4 +1,4 @@
-#include "datasets/arrow_threads.hpp"
+#include "datasets/arrow/arrow_threads.hpp"
 
 #include <arrow/io/interfaces.h>
 #include <arrow/io/type_fwd.h>

@@ -1,4 +1,4 @@
-#include "datasets/input.hpp"
+#include "datasets/input/input.hpp"
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
@@ -19,7 +19,7 @@
 #include <skyrank/error.hpp>
 #include <utility>
 
-#include "datasets/random_access.hpp"
+#include "datasets/input/random_access.hpp"
 
 namespace skyrank::datasets {
 namespace {

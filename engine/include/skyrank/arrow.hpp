@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <skyrank/export.hpp>
+#include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
 // The Arrow C data interface: two plain structs, no Arrow library. The guards are the ones the interface prescribes, so
@@ -43,6 +45,21 @@ struct ArrowArray {
 
 #endif  // ARROW_C_DATA_INTERFACE
 
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+extern "C" {
+struct ArrowArrayStream {
+  int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
+  int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
+  const char* (*get_last_error)(struct ArrowArrayStream*);
+  void (*release)(struct ArrowArrayStream*);
+  void* private_data;
+};
+}
+
+#endif  // ARROW_C_STREAM_INTERFACE
+
 namespace skyrank {
 
 /// Takes over a struct array (a record batch) without copying its buffers; both structs are moved from (their `release`
@@ -51,6 +68,11 @@ namespace skyrank {
 /// (zones are read as UTC), utf8, large_utf8, and dictionaries of strings with any integer index. DataError names the
 /// column and the format of anything else.
 SKYRANK_EXPORT Table import_arrow(ArrowArray* array, ArrowSchema* schema);
+
+/// Takes over a stream of record batches and reads it to its end, as a stream can be read only once. Each batch becomes
+/// a unit of the source, whose buffers stay where they are; types as for import_arrow. The struct is moved from (its
+/// `release` is null afterwards), also when this throws. DataError with the producer's message where the stream fails.
+SKYRANK_EXPORT std::shared_ptr<const Source> arrow_source(ArrowArrayStream* stream);
 
 /// Exports a table as a struct array. Buffers are shared where the layout is Arrow's own and copied otherwise. The
 /// exported structs keep owned memory alive; memory that was only viewed must outlive them.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -70,5 +71,18 @@ SKYRANK_EXPORT Column take(const Column& column, std::span<const RowId> rows);
 
 /// Makes a source of a table in memory, which is one unit.
 SKYRANK_EXPORT std::shared_ptr<const Source> table_source(Table table);
+
+/// Reads columns of one unit, given by their places in the schema, ascending. The table has all rows of the unit and at
+/// least these columns, found by name. Called from several threads at once.
+using UnitReader = std::function<Table(std::size_t unit, std::span<const int> columns)>;
+
+/// Returns bounds of a column in each unit, or nothing where they are not known. Called from several threads at once.
+using UnitStatisticsReader = std::function<std::optional<UnitStatistics>(int column)>;
+
+/// Makes a source of storage that an application reads itself, unit by unit. `schema` is the table without its rows,
+/// and `statistics` may be empty. What the functions throw reaches whoever runs the query. A unit that lacks a column,
+/// or has another type or number of rows than announced, is a DataError that names it.
+SKYRANK_EXPORT std::shared_ptr<const Source> unit_source(Table schema, std::vector<SourceUnit> units, UnitReader read,
+                                                         UnitStatisticsReader statistics = {});
 
 }  // namespace skyrank

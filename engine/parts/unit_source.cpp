@@ -1,0 +1,134 @@
+#include <skyrank/source.hpp>
+
+#include <string>
+#include <utility>
+
+#include <skyrank/error.hpp>
+
+#include "engine/parts/concatenate.hpp"
+
+namespace skyrank {
+namespace {
+
+[[noreturn]] void fail(std::size_t unit, const std::string& what) {
+  throw DataError("unit " + std::to_string(unit) + " of the source " + what);
+}
+
+Table without_rows(const Table& table) {
+  std::vector<Column> columns;
+  for (const Column& column : table.columns()) columns.push_back(take(column, {}));
+  return (columns.empty() ? Table::with_rows(0) : Table(std::move(columns))).with_unsupported(table.unsupported());
+}
+
+/// Storage that an application reads, one unit at a time.
+class UnitSource final : public Source {
+ public:
+  UnitSource(const Table& schema, std::vector<SourceUnit> units, UnitReader read, UnitStatisticsReader statistics)
+      : schema_(without_rows(schema)),
+        units_(std::move(units)),
+        read_(std::move(read)),
+        statistics_(std::move(statistics)) {
+    if (read_ == nullptr) throw DataError("a source of units needs a function that reads them");
+    for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+      if (units_[unit].rows < 0) fail(unit, "is announced with " + std::to_string(units_[unit].rows) + " rows");
+    }
+  }
+
+  const Table& schema() const override { return schema_; }
+  const std::vector<SourceUnit>& units() const override { return units_; }
+  std::uint64_t bytes() const override { return 0; }
+
+  std::optional<UnitStatistics> statistics(int column) const override {
+    if (statistics_ == nullptr) return std::nullopt;
+    auto statistics = statistics_(column);
+    if (!statistics) return std::nullopt;
+    const auto count = static_cast<std::int64_t>(units_.size());
+    const DataType type = schema_.column(column).type();
+    const bool fits = statistics->min.size() == count && statistics->max.size() == count &&
+                      statistics->nulls.size() == units_.size() && statistics->min.type() == type &&
+                      statistics->max.type() == type;
+    if (fits) return statistics;
+    throw DataError("the statistics of column '" + schema_.column(column).name() + "' need " + std::to_string(count) +
+                    " bounds of type " + to_string(type) + ", one for each unit of the source");
+  }
+
+  SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
+    std::vector<Table> tables;
+    std::int64_t rows = 0;
+    for (const std::size_t unit : units) {
+      tables.push_back(read_unit(unit, columns));
+      rows += units_[unit].rows;
+    }
+    return {in_schema(tables, columns, rows), 0};
+  }
+
+  SourceRows read_rows(std::span<const RowId> rows, std::span<const int> columns) const override {
+    std::vector<Table> tables;
+    std::int64_t begin = 0;
+    std::size_t next = 0;
+    for (std::size_t unit = 0; unit < units_.size() && next < rows.size(); ++unit) {
+      const std::int64_t end = begin + units_[unit].rows;
+      std::vector<RowId> here;
+      for (; next < rows.size() && rows[next] < end; ++next) here.push_back(rows[next] - begin);
+      begin = end;
+      if (here.empty() || columns.empty()) continue;
+      std::vector<Column> chosen;
+      const Table all = read_unit(unit, columns);
+      for (const Column& column : all.columns()) chosen.push_back(take(column, here));
+      tables.emplace_back(std::move(chosen));
+    }
+    return {in_schema(tables, columns, static_cast<std::int64_t>(rows.size())), 0};
+  }
+
+ private:
+  /// The columns of one unit, in their order and as announced.
+  Table read_unit(std::size_t unit, std::span<const int> columns) const {
+    if (columns.empty()) return Table::with_rows(units_[unit].rows);
+    const Table table = read_(unit, columns);
+    std::vector<Column> wanted;
+    for (const int place : columns) {
+      const Column& expected = schema_.column(place);
+      const auto found = table.find(expected.name());
+      if (!found) fail(unit, "lacks the column '" + expected.name() + "', which the schema has");
+      const Column& column = table.column(*found);
+      if (column.type() != expected.type()) {
+        fail(unit, "has the column '" + expected.name() + "' as " + to_string(column.type()) + ", the schema as " +
+                       to_string(expected.type()));
+      }
+      wanted.push_back(column);
+    }
+    if (table.num_rows() != units_[unit].rows) {
+      fail(unit, "has " + std::to_string(table.num_rows()) + " rows, but was announced with " +
+                     std::to_string(units_[unit].rows));
+    }
+    return Table(std::move(wanted));
+  }
+
+  /// A table of all columns of the schema, of which `columns` were read.
+  Table in_schema(const std::vector<Table>& tables, std::span<const int> columns, std::int64_t rows) const {
+    if (schema_.columns().empty()) return Table::with_rows(rows).with_unsupported(schema_.unsupported());
+    std::vector<Column> all;
+    for (const Column& column : schema_.columns()) all.push_back(absent_column(column.name(), column.type(), rows));
+    if (!columns.empty() && !tables.empty()) {
+      const Table read = tables.size() == 1 ? tables.front() : exec::concatenate(tables);
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        all[static_cast<std::size_t>(columns[i])] = read.column(static_cast<int>(i));
+      }
+    }
+    return Table(std::move(all)).with_unsupported(schema_.unsupported());
+  }
+
+  Table schema_;
+  std::vector<SourceUnit> units_;
+  UnitReader read_;
+  UnitStatisticsReader statistics_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Source> unit_source(Table schema, std::vector<SourceUnit> units, UnitReader read,
+                                          UnitStatisticsReader statistics) {
+  return std::make_shared<UnitSource>(schema, std::move(units), std::move(read), std::move(statistics));
+}
+
+}  // namespace skyrank

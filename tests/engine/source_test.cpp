@@ -1,0 +1,211 @@
+// Sources that applications make: of functions that read units, and of Arrow streams.
+#include <cerrno>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <skyrank/skyrank.hpp>
+
+namespace skyrank {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Rows [begin, begin + count) of a table of numbers, texts with NULLs, and their squares.
+Table rows_from(std::int64_t begin, std::int64_t count) {
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), begin);
+  std::vector<std::string> texts;
+  std::vector<bool> valid;
+  std::vector<double> squares;
+  for (const std::int64_t number : numbers) {
+    texts.push_back("t" + std::to_string(number));
+    valid.push_back(number % 3 != 0);
+    squares.push_back(static_cast<double>(number * number));
+  }
+  return Table({Column::own("number", numbers), Column::own("text", texts, valid), Column::own("square", squares)});
+}
+
+template <class Run>
+std::string error_of(Run run) {
+  try {
+    run();
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "no DataError";
+  return {};
+}
+
+/// Units of 4, 0, 3 and 5 rows.
+const std::vector<SourceUnit> kUnits = {{4}, {0}, {3}, {5}};
+
+Table unit_of(std::size_t unit) {
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < unit; ++i) begin += kUnits[i].rows;
+  return rows_from(begin, kUnits[unit].rows);
+}
+
+std::vector<std::string> texts_of(const Table& table) {
+  std::vector<std::string> texts;
+  const Column& column = table.column("text");
+  for (std::int64_t i = 0; i < column.size(); ++i) {
+    texts.push_back(column.is_null(i) ? "NULL" : to_string(column.value(i)));
+  }
+  return texts;
+}
+
+TEST(UnitSource, AnswersAreThoseOfTheWholeTable) {
+  const auto source =
+      unit_source(rows_from(0, 0), kUnits, [](std::size_t u, std::span<const int>) { return unit_of(u); });
+  EXPECT_EQ(num_rows(*source), 12);
+  const Engine engine({.device = DeviceChoice::cpu});
+  const Query query = Query::from("t").where("number % 2 = 1").rank_by({high("square")}).limit(4);
+  const Result expected = engine.run(query, rows_from(0, 12));
+  const Result found = engine.run(query, *source);
+  EXPECT_EQ(found.rows, expected.rows);
+  EXPECT_THAT(texts_of(found.table), ElementsAre("t11", "NULL", "t7", "t5"));
+}
+
+TEST(UnitSource, ReadsOnlyTheColumnsAndUnitsThatAQueryNeeds) {
+  std::vector<std::string> reads;
+  const auto read = [&](std::size_t unit, std::span<const int> columns) {
+    std::string text = std::to_string(unit) + ":";
+    for (const int column : columns) text += std::to_string(column);
+    reads.push_back(text);
+    return unit_of(unit);
+  };
+  const auto statistics = [](int column) -> std::optional<UnitStatistics> {
+    if (column != 0) return std::nullopt;
+    const std::vector<bool> known = {true, false, true, true};
+    return UnitStatistics{Column::own("number", std::vector<std::int64_t>{0, 0, 4, 7}, known),
+                          Column::own("number", std::vector<std::int64_t>{3, 0, 6, 11}, known),
+                          {0, 0, 0, 0}};
+  };
+  const auto source = unit_source(rows_from(0, 0), kUnits, read, statistics);
+  const Query query =
+      Query::from("t").where("number > 8").rank_by({low("number")}).limit(2).select({Expression::column("text")});
+  const Result result = Engine({.device = DeviceChoice::cpu}).run(query, *source);
+  EXPECT_THAT(result.rows, ElementsAre(9, 10));
+  EXPECT_THAT(texts_of(result.table), ElementsAre("NULL", "t10"));
+  EXPECT_THAT(reads, ElementsAre("3:0", "3:1"));
+}
+
+TEST(UnitSource, ATableWithoutTheAnnouncedColumnsOrRowsIsRefused) {
+  const auto message = [](const Table& unit) {
+    const auto source = unit_source(rows_from(0, 0), {{4}}, [unit](std::size_t, std::span<const int>) { return unit; });
+    return error_of([&] { Engine().run(Query::from("t").rank_by({low("number")}), *source); });
+  };
+  const auto numbers = std::vector<std::int64_t>{1, 2, 3, 4};
+  EXPECT_THAT(message(Table({Column::own("x", numbers)})), HasSubstr("unit 0 of the source lacks the column 'number'"));
+  EXPECT_THAT(message(Table({Column::own("number", std::vector<double>{1, 2, 3, 4})})),
+              HasSubstr("unit 0 of the source has the column 'number' as float64, the schema as int64"));
+  EXPECT_THAT(message(rows_from(0, 5)), HasSubstr("has 5 rows, but was announced with 4"));
+  EXPECT_THAT(error_of([] {
+                unit_source(rows_from(0, 0), {{1}, {-1}}, [](auto, auto) { return Table(); });
+              }),
+              HasSubstr("unit 1 of the source is announced with -1 rows"));
+  EXPECT_THAT(error_of([] { unit_source(rows_from(0, 0), {}, {}); }), HasSubstr("needs a function"));
+}
+
+TEST(UnitSource, StatisticsOfAnotherShapeAreRefused) {
+  const auto statistics = [](int) -> std::optional<UnitStatistics> {
+    const Column bound = Column::own("number", std::vector<std::int64_t>{0});
+    return UnitStatistics{bound, bound, {0}};
+  };
+  const auto source = unit_source(
+      rows_from(0, 0), kUnits, [](std::size_t u, std::span<const int>) { return unit_of(u); }, statistics);
+  const Query query = Query::from("t").where("number > 8").rank_by({low("number")});
+  EXPECT_THAT(error_of([&] { Engine().run(query, *source); }), HasSubstr("need 4 bounds of type int64"));
+}
+
+TEST(UnitSource, ErrorsOfTheProgramReachIt) {
+  const auto source = unit_source(rows_from(0, 0), kUnits, [](std::size_t, std::span<const int>) -> Table {
+    throw ResourceError("the disk is gone");
+  });
+  EXPECT_THROW(Engine().run(Query::from("t").rank_by({low("number")}), *source), ResourceError);
+}
+
+/// A stream of tables that fails after the last of them, if it is told so.
+struct Producer {
+  std::vector<Table> tables;
+  std::size_t next = 0;
+  bool fails = false;
+  bool released = false;
+
+  ArrowArrayStream stream() {
+    ArrowArrayStream stream{};
+    stream.private_data = this;
+    stream.get_schema = [](ArrowArrayStream* from, ArrowSchema* out) {
+      ArrowArray array{};
+      export_arrow(of(from).tables.front(), &array, out);
+      array.release(&array);
+      return 0;
+    };
+    stream.get_next = [](ArrowArrayStream* from, ArrowArray* out) {
+      Producer& producer = of(from);
+      *out = ArrowArray{};
+      if (producer.next == producer.tables.size()) return producer.fails ? EIO : 0;
+      ArrowSchema schema{};
+      export_arrow(producer.tables[producer.next++], out, &schema);
+      schema.release(&schema);
+      return 0;
+    };
+    stream.get_last_error = [](ArrowArrayStream*) { return "the connection was lost"; };
+    stream.release = [](ArrowArrayStream* from) {
+      of(from).released = true;
+      from->release = nullptr;
+    };
+    return stream;
+  }
+  static Producer& of(ArrowArrayStream* stream) { return *static_cast<Producer*>(stream->private_data); }
+};
+
+TEST(ArrowSource, EachBatchIsAUnit) {
+  Producer producer{{unit_of(0), unit_of(1), unit_of(2), unit_of(3)}};
+  ArrowArrayStream stream = producer.stream();
+  const auto source = arrow_source(&stream);
+  EXPECT_TRUE(producer.released);
+  EXPECT_EQ(stream.release, nullptr);
+  EXPECT_THAT(source->units(), ElementsAre(SourceUnit{4}, SourceUnit{3}, SourceUnit{5}));
+  const Query query = Query::from("t").where("text is not null").rank_by({high("number")}).limit(3);
+  const Result result = Engine({.device = DeviceChoice::cpu}).run(query, *source);
+  EXPECT_THAT(result.rows, ElementsAre(11, 10, 8));
+  EXPECT_THAT(texts_of(result.table), ElementsAre("t11", "t10", "t8"));
+}
+
+TEST(ArrowSource, OneBatchIsATableInMemory) {
+  Producer producer{{rows_from(0, 5)}};
+  ArrowArrayStream stream = producer.stream();
+  const auto source = arrow_source(&stream);
+  ASSERT_TRUE(source->table());
+  EXPECT_EQ(source->table()->num_rows(), 5);
+}
+
+TEST(ArrowSource, NoBatchIsATableWithoutRows) {
+  Producer producer{{rows_from(0, 0)}};
+  producer.next = 1;
+  ArrowArrayStream stream = producer.stream();
+  const auto source = arrow_source(&stream);
+  EXPECT_EQ(num_rows(*source), 0);
+  EXPECT_EQ(source->schema().column("text").type(), DataType(Type::string));
+  EXPECT_TRUE(Engine().run(Query::from("t").rank_by({low("number")}), *source).rows.empty());
+}
+
+TEST(ArrowSource, AFailureNamesItsReasonAndReleasesTheStream) {
+  Producer producer{{unit_of(0)}, 0, true};
+  ArrowArrayStream stream = producer.stream();
+  EXPECT_THAT(error_of([&] { arrow_source(&stream); }),
+              AllOf(HasSubstr("Arrow stream: reading the next batch failed"), HasSubstr("the connection was lost")));
+  EXPECT_TRUE(producer.released);
+  EXPECT_THAT(error_of([&] { arrow_source(&stream); }), HasSubstr("was released already"));
+  EXPECT_THAT(error_of([] { arrow_source(nullptr); }), HasSubstr("null pointer"));
+}
+
+}  // namespace
+}  // namespace skyrank

@@ -129,8 +129,8 @@ std::vector<FolderValue> folder_values(const std::filesystem::path& file, const 
   return values;
 }
 
-FolderColumns::FolderColumns(const std::vector<std::vector<FolderValue>>& values,
-                             const std::vector<std::string>& files) {
+FolderColumns::FolderColumns(const std::vector<std::vector<FolderValue>>& values, const std::vector<std::string>& files)
+    : num_files_(values.size()) {
   if (values.empty()) return;
   const auto has = [](const std::vector<FolderValue>& of_file, const std::string& key) {
     return std::find_if(of_file.begin(), of_file.end(), [&](const auto& value) { return value.key == key; });

@@ -35,6 +35,8 @@ class FolderColumns {
 
   const std::vector<std::string>& names() const { return names_; }
   std::optional<std::size_t> find(const std::string& name) const;
+  /// Number of files.
+  std::size_t num_files() const { return num_files_; }
   /// A column's value in one file, `rows` times.
   std::shared_ptr<arrow::ChunkedArray> rows_of(std::size_t column, std::size_t file, std::int64_t rows) const;
 
@@ -42,6 +44,7 @@ class FolderColumns {
   struct Values;
 
   std::vector<std::string> names_;
+  std::size_t num_files_ = 0;
   std::vector<std::shared_ptr<const Values>> columns_;
 };
 

@@ -16,10 +16,12 @@
 #include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/columnar/columnar.hpp"
+#include "datasets/columnar/ipc_source.hpp"
 #include "datasets/columnar/parquet_source.hpp"
 #include "datasets/csv/csv.hpp"
 #include "datasets/files.hpp"
 #include "datasets/folder_columns.hpp"
+#include "datasets/folder_source.hpp"
 #include "datasets/input/data_file.hpp"
 
 namespace skyrank::datasets {
@@ -443,14 +445,24 @@ Table read_schema(const std::vector<std::filesystem::path>& files, const ReadOpt
 std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::path>& paths, const ReadOptions& options) {
   ReadOptions prepared = with_pipes(options);
   prepared.threads = prepare_arrow_threads(options.threads);
-  std::vector<ParquetFile> files;
+  std::vector<InputFile> files;
+  std::vector<TableFile> stored;
   for (const std::filesystem::path& path : paths) {
-    InputFile file = open_file(path, prepared);
-    if (file.format != Format::parquet || !file.folders.empty()) return nullptr;
+    files.push_back(open_file(path, prepared));
+    InputFile& file = files.back();
+    if (file.is_text() || file.format != files.front().format) return nullptr;
     if (paths.size() > 1) file.data->close();
-    files.push_back({std::move(file.name), std::move(file.data)});
+    stored.push_back({file.name, file.data});
   }
-  return files.empty() ? nullptr : parquet_source(std::move(files), prepared);
+  if (files.empty()) return nullptr;
+  FolderColumns folders = folders_of(files);
+  if (options.columns) {
+    std::erase_if(*prepared.columns, [&](const std::string& name) { return folders.find(name).has_value(); });
+  }
+  const bool is_parquet = files.front().format == Format::parquet;
+  auto source = is_parquet ? parquet_source(std::move(stored), prepared) : ipc_source(std::move(stored), prepared);
+  if (source == nullptr || folders.names().empty()) return source;
+  return folder_source(std::move(source), std::move(folders), options.columns);
 }
 
 Table read_csv(std::string_view text, const std::string& name, const ReadOptions& options) {

@@ -2,7 +2,9 @@
 
 #include <arrow/type_fwd.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,5 +49,19 @@ std::shared_ptr<arrow::Table> parquet_row_groups(const ColumnarFile& file,
 /// The same for Arrow IPC, as a file or as a stream. Of a file, only the columns wanted are read.
 std::shared_ptr<arrow::Schema> ipc_schema(const ColumnarFile& file);
 std::shared_ptr<arrow::Table> ipc_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads);
+
+/// Types and record batches of an Arrow IPC file.
+struct IpcFileInfo {
+  std::shared_ptr<arrow::Schema> schema;
+  std::vector<std::int64_t> batch_rows;  ///< rows of each record batch
+  std::uint64_t bytes = 0;               ///< size of all batches
+};
+
+/// Reads no values. Nothing for a stream, which has no list of its batches, and for files before version 0.15 of Arrow.
+std::optional<IpcFileInfo> ipc_info(const ColumnarFile& file);
+
+/// The fields `indices`, ascending, of some record batches of an IPC file, in their order.
+std::shared_ptr<arrow::Table> ipc_batches(const ColumnarFile& file, const std::vector<int>& batches,
+                                          const std::vector<int>& indices, bool threads);
 
 }  // namespace skyrank::datasets

@@ -1,9 +1,12 @@
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
+#include <arrow/ipc/message.h>
 #include <arrow/ipc/reader.h>
+#include <arrow/record_batch.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
 
+#include <cstring>
 #include <skyrank/error.hpp>
 #include <string_view>
 #include <utility>
@@ -13,6 +16,14 @@
 
 namespace skyrank::datasets {
 namespace {
+
+/// A number as it lies in memory, at any address.
+template <class T>
+T load(const std::uint8_t* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
 
 constexpr const char* kWhat = "not an Arrow file that can be read, or damaged";
 
@@ -74,6 +85,59 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
   return indices.empty() ? table->SelectColumns({}) : table;
 }
 
+/// Reads the whole batches `batches`, of all columns that the reader was opened for.
+arrow::Result<std::shared_ptr<arrow::Table>> read_batches(const ColumnarFile& file, const std::vector<int>& batches,
+                                                          const std::vector<int>& indices, bool threads) {
+  auto options = options_for(file);
+  options.use_threads = threads;
+  options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
+  options.included_fields = indices.empty() ? std::vector<int>{0} : indices;
+  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file.input, options));
+  arrow::RecordBatchVector read;
+  for (const int batch : batches) {
+    ARROW_ASSIGN_OR_RAISE(auto one, reader->ReadRecordBatch(batch));
+    read.push_back(std::move(one));
+  }
+  ARROW_ASSIGN_OR_RAISE(const auto table, arrow::Table::FromRecordBatches(read));
+  return indices.empty() ? table->SelectColumns({}) : table;
+}
+
+/// Returns the field `length` of a flatbuffer table `RecordBatch`, its first: the table begins with the distance to its
+/// vtable, which holds its own size, that of the table, and where each field lies (0: it has its default).
+/// https://flatbuffers.dev/internals
+std::int64_t rows_of(const void* record_batch) {
+  const auto* table = static_cast<const std::uint8_t*>(record_batch);
+  const auto* vtable = table - load<std::int32_t>(table);
+  constexpr std::uint16_t kFirstField = 4;
+  const std::uint16_t place = load<std::uint16_t>(vtable) > kFirstField ? load<std::uint16_t>(vtable + kFirstField) : 0;
+  return place == 0 ? 0 : load<std::int64_t>(table + place);
+}
+
+/// Walks over the messages of a file, which follow one another from its start, without reading their bodies.
+arrow::Result<std::optional<IpcFileInfo>> read_info(const ColumnarFile& file) {
+  ARROW_ASSIGN_OR_RAISE(const bool stream, is_stream(file));
+  if (stream) return std::nullopt;
+  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file.input, options_for(file)));
+  IpcFileInfo info{reader->schema(), {}, 0};
+  constexpr std::int64_t kPrefix = 8;  // a mark of 4 bytes, and the size of the metadata in 4
+  const auto batches = static_cast<std::size_t>(reader->num_record_batches());
+  for (std::int64_t position = kPrefix; info.batch_rows.size() < batches;) {
+    ARROW_ASSIGN_OR_RAISE(const auto prefix, file.input->ReadAt(position, kPrefix));
+    if (prefix->size() < kPrefix || load<std::uint32_t>(prefix->data()) != 0xFFFFFFFF) return std::nullopt;
+    const std::int64_t size = load<std::int32_t>(prefix->data() + 4);
+    if (size <= 0) return std::nullopt;
+    ARROW_ASSIGN_OR_RAISE(auto metadata, file.input->ReadAt(position + kPrefix, size));
+    ARROW_ASSIGN_OR_RAISE(const auto message, arrow::ipc::Message::Open(std::move(metadata), nullptr));
+    if (message->body_length() < 0) return std::nullopt;
+    if (message->type() == arrow::ipc::MessageType::RECORD_BATCH) {
+      info.batch_rows.push_back(rows_of(message->header()));
+      info.bytes += static_cast<std::uint64_t>(message->body_length());
+    }
+    position += kPrefix + size + message->body_length();
+  }
+  return info;
+}
+
 }  // namespace
 
 std::shared_ptr<arrow::Schema> ipc_schema(const ColumnarFile& file) {
@@ -89,6 +153,24 @@ std::shared_ptr<arrow::Table> ipc_table(const ColumnarFile& file, const std::vec
   const MemoryReserve reserve;
   refuse_feather1(file);
   auto table = read_table(file, indices, threads);
+  check(table.status(), file.name, kWhat);
+  reserve.check();
+  return *std::move(table);
+}
+
+std::optional<IpcFileInfo> ipc_info(const ColumnarFile& file) {
+  const MemoryReserve reserve;
+  refuse_feather1(file);
+  auto info = read_info(file);
+  check(info.status(), file.name, kWhat);
+  reserve.check();
+  return *std::move(info);
+}
+
+std::shared_ptr<arrow::Table> ipc_batches(const ColumnarFile& file, const std::vector<int>& batches,
+                                          const std::vector<int>& indices, bool threads) {
+  const MemoryReserve reserve;
+  auto table = read_batches(file, batches, indices, threads);
   check(table.status(), file.name, kWhat);
   reserve.check();
   return *std::move(table);

@@ -208,7 +208,7 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> read(const ColumnarFile& fil
 
 }  // namespace
 
-PageValues read_pages(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata, int row_group,
+UnitValues read_pages(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata, int row_group,
                       int field, std::span<const std::int64_t> rows) {
   constexpr const char* kWhat = "not a Parquet file that can be read, or damaged";
   WantedRows wanted(rows);

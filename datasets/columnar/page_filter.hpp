@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "datasets/columnar/columnar.hpp"
+#include "datasets/columnar/columnar_source.hpp"
 
 namespace parquet {
 class FileMetaData;
@@ -16,16 +16,10 @@ class FileMetaData;
 // Some rows of a column of a Parquet file, read by their pages.
 namespace skyrank::datasets {
 
-/// Values of the pages that hold some rows.
-struct PageValues {
-  std::shared_ptr<arrow::ChunkedArray> values;  ///< all values of those pages
-  std::vector<std::int64_t> places;             ///< per row asked for: its place in `values`
-};
-
 /// Reads the pages of a column chunk that hold one of `rows`, which are ascending and counted within the row group. Of
 /// all other pages only the headers are read. `field` is a top-level field that is not nested. DataError where the file
 /// is damaged.
-PageValues read_pages(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata, int row_group,
+UnitValues read_pages(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata, int row_group,
                       int field, std::span<const std::int64_t> rows);
 
 }  // namespace skyrank::datasets

@@ -1,7 +1,9 @@
-// The queries of differential.cpp over Parquet files of many small row groups and pages: as a source, with each of the
-// rules that skip and without them, they are answered as over the table that was read whole. Answers include names,
-// types, row ids, levels and messages.
+// The queries of differential.cpp over sources of many small units: Parquet files, Arrow files, Arrow streams and
+// tables that a program hands over in pieces. With each of the rules that skip and without them, they are answered as
+// over the table that was read whole. Answers include names, types, row ids, levels and messages.
+#include <arrow/c/bridge.h>
 #include <arrow/io/file.h>
+#include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
 #include <parquet/arrow/writer.h>
@@ -13,8 +15,10 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
+#include <skyrank/arrow.hpp>
 #include <skyrank/batch.hpp>
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
@@ -131,6 +135,53 @@ void write(const Table& table, const fs::path& file, Random& random) {
   require(out->Close());
 }
 
+/// Rows of a unit at most: a sixth of a large table, and 60 else.
+std::int64_t random_unit_rows(const Table& table, Random& random) {
+  return table.num_rows() >= kLargeRows ? 5'000 + random.below(table.num_rows() / 6) : 1 + random.below(60);
+}
+
+void write_arrow(const Table& table, const fs::path& file, Random& random) {
+  const auto rows = arrow::Table::FromRecordBatches({datasets::to_arrow(table)}).ValueOrDie();
+  auto options = arrow::ipc::IpcWriteOptions::Defaults();
+  if (random.chance(50)) {
+    const auto codec = random.chance(50) ? arrow::Compression::ZSTD : arrow::Compression::LZ4_FRAME;
+    options.codec = arrow::util::Codec::Create(codec).ValueOrDie();
+  }
+  const auto out = arrow::io::FileOutputStream::Open(file.string()).ValueOrDie();
+  const auto writer = arrow::ipc::MakeFileWriter(out, rows->schema(), options).ValueOrDie();
+  require(writer->WriteTable(*rows, random_unit_rows(table, random)));
+  require(writer->Close());
+  require(out->Close());
+}
+
+/// The rows as a stream of record batches.
+std::shared_ptr<const Source> stream_of(const Table& table, Random& random) {
+  const auto rows = arrow::Table::FromRecordBatches({datasets::to_arrow(table)}).ValueOrDie();
+  const auto reader = std::make_shared<arrow::TableBatchReader>(rows);
+  reader->set_chunksize(random_unit_rows(table, random));
+  ArrowArrayStream stream{};
+  require(arrow::ExportRecordBatchReader(reader, &stream));
+  return arrow_source(&stream);
+}
+
+/// The rows as a program would hand them over, a run at a time.
+std::shared_ptr<const Source> units_of(const Table& table, Random& random) {
+  std::vector<SourceUnit> units;
+  std::vector<std::int64_t> begins;
+  for (std::int64_t begin = 0; begin < table.num_rows(); begin += units.back().rows) {
+    begins.push_back(begin);
+    units.push_back({std::min(table.num_rows() - begin, random_unit_rows(table, random))});
+  }
+  const auto read = [=](std::size_t unit, std::span<const int> columns) {
+    std::vector<RowId> rows(static_cast<std::size_t>(units[unit].rows));
+    std::iota(rows.begin(), rows.end(), begins[unit]);
+    std::vector<Column> taken;
+    for (const int column : columns) taken.push_back(take(table.column(column), rows));
+    return Table(std::move(taken));
+  };
+  return unit_source(table, units, read);
+}
+
 class Case {
  public:
   Case(std::uint64_t seed, const Options& options) : seed_(seed), options_(options), random_(seed) {}
@@ -149,23 +200,34 @@ class Case {
     datasets::write(stored(input, random_), folder_ / "stored.parquet", datasets::Format::parquet);
     Table table = datasets::read({folder_ / "stored.parquet"});
     if (random_.chance(60)) table = sorted(table, random_);
-    const fs::path file = folder_ / "t.parquet";
-    write(table, file, random_);
     std::ofstream(folder_ / "batch.yaml") << yaml_of(queries, input.relation);
     const Batch batch = read_batch(folder_ / "batch.yaml");
-    const Table whole = datasets::read({file});
-    const auto source = datasets::open_source({file});
     const int before = counts.wrong;
-    if (source == nullptr) {
-      ++counts.wrong;
-      std::fprintf(stderr, "WRONG: %s is no source\n", file.c_str());
-    } else {
-      for (const skyrank::Query& query : batch.queries) compare(query, whole, *source, counts);
+    write(table, folder_ / "t.parquet", random_);
+    compare_file(batch, folder_ / "t.parquet", counts);
+    switch (random_.below(3)) {
+      case 0:
+        write_arrow(table, folder_ / "t.arrow", random_);
+        compare_file(batch, folder_ / "t.arrow", counts);
+        break;
+      case 1: compare_queries(batch, table, *stream_of(table, random_), counts); break;
+      default: compare_queries(batch, table, *units_of(table, random_), counts);
     }
     if (counts.wrong == before) fs::remove_all(folder_);
   }
 
  private:
+  void compare_file(const Batch& batch, const fs::path& file, Counts& counts) const {
+    const auto source = datasets::open_source({file});
+    if (source != nullptr) return compare_queries(batch, datasets::read({file}), *source, counts);
+    ++counts.wrong;
+    std::fprintf(stderr, "WRONG: %s is no source\n", file.c_str());
+  }
+
+  void compare_queries(const Batch& batch, const Table& whole, const Source& source, Counts& counts) const {
+    for (const skyrank::Query& query : batch.queries) compare(query, whole, source, counts);
+  }
+
   void compare(const skyrank::Query& query, const Table& whole, const Source& source, Counts& counts) const {
     const std::string expected = outcome(*engines_.front(), query, whole, counts);
     for (const auto& engine : engines_) {
@@ -223,7 +285,7 @@ int compare_all(const Options& options) {
 
 int main(int argc, char** argv) {
   skyrank::differential::Options options;
-  CLI::App app{"Random queries over Parquet files as sources, against the same over the tables that were read whole"};
+  CLI::App app{"Random queries over sources, against the same over the tables that were read whole"};
   app.add_option("--seed", options.seed, "of the first file; the others follow")->capture_default_str();
   app.add_option("--files", options.files, "at most so many");
   app.add_option("--seconds", options.seconds, "begin no file after so many");

@@ -1,0 +1,278 @@
+#include "datasets/columnar/columnar_source.hpp"
+
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+#include <arrow/util/parallel.h>
+
+#include <algorithm>
+#include <exception>
+#include <skyrank/error.hpp>
+#include <utility>
+
+#include "datasets/arrow/arrow_table.hpp"
+#include "datasets/arrow/arrow_types.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+using TypePtr = std::shared_ptr<arrow::DataType>;
+using ValuesPtr = std::shared_ptr<arrow::ChunkedArray>;
+using TablePtr = std::shared_ptr<arrow::Table>;
+
+bool is_bytes(const TypePtr& type) {
+  const TypePtr values =
+      type->id() == arrow::Type::DICTIONARY ? static_cast<const arrow::DictionaryType&>(*type).value_type() : type;
+  return arrow::is_binary_like(values->id())
+             ? !arrow::is_string(values->id())
+             : values->id() == arrow::Type::LARGE_BINARY || values->id() == arrow::Type::BINARY_VIEW ||
+                   values->id() == arrow::Type::FIXED_SIZE_BINARY;
+}
+
+/// Fields of the columns that are read, in the order of the columns; nothing where `read` is to say what is wrong.
+std::optional<std::vector<int>> fields_of(const arrow::Schema& schema, const ReadOptions& options) {
+  if (options.columns && !options.skip_unsupported) {
+    for (const std::string& name : *options.columns) {
+      const auto field = schema.GetFieldByName(name);
+      if (field == nullptr || normal_type(field->type()) == nullptr) return std::nullopt;
+    }
+  }
+  std::vector<std::string> names = options.columns ? *options.columns : schema.field_names();
+  std::vector<int> fields;
+  for (const std::string& name : names) {
+    const std::vector<int> indices = schema.GetAllFieldIndices(name);
+    if (indices.size() != 1) return std::nullopt;
+    const TypePtr& type = schema.field(indices.front())->type();
+    if (is_bytes(type)) return std::nullopt;
+    if (normal_type(type) != nullptr) fields.push_back(indices.front());
+  }
+  // Columns are read in the order of the file.
+  if (!std::is_sorted(fields.begin(), fields.end())) return std::nullopt;
+  return fields;
+}
+
+Table empty_table(const arrow::Schema& schema, const std::vector<int>& fields, const std::string& file) {
+  std::vector<UnsupportedColumn> unsupported;
+  for (const auto& field : schema.fields()) {
+    if (normal_type(field->type()) == nullptr) {
+      unsupported.push_back({.name = field->name(), .type = field->type()->ToString()});
+    }
+  }
+  if (fields.empty()) return Table::with_rows(0).with_unsupported(std::move(unsupported));
+  arrow::FieldVector named;
+  std::vector<ValuesPtr> values;
+  for (const int field : fields) {
+    const TypePtr type = normal_type(schema.field(field)->type());
+    named.push_back(arrow::field(schema.field(field)->name(), type));
+    values.push_back(std::make_shared<arrow::ChunkedArray>(arrow::ArrayVector{}, type));
+  }
+  return to_skyrank(arrow::Table::Make(arrow::schema(std::move(named)), std::move(values), 0), file)
+      .with_unsupported(std::move(unsupported));
+}
+
+}  // namespace
+
+std::optional<SourceFields> source_fields(const arrow::Schema& schema, const ReadOptions& options,
+                                          const std::string& file) {
+  auto fields = fields_of(schema, options);
+  if (!fields) return std::nullopt;
+  Table table = empty_table(schema, *fields, file);
+  return SourceFields{*std::move(fields), std::move(table)};
+}
+
+/// Counts the bytes that are read, from any thread.
+class ColumnarSource::Meter {
+ public:
+  Meter(const Progress& progress, std::uint64_t total) : progress_(progress), total_(total) {}
+  BytesRead counter() {
+    return [this](std::uint64_t bytes) {
+      const std::scoped_lock lock(mutex_);
+      bytes_ += bytes;
+      if (progress_) progress_(std::min(bytes_, total_), total_);
+    };
+  }
+  void finish() {
+    if (progress_) progress_(total_, total_);
+  }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  const Progress& progress_;
+  std::uint64_t total_;
+  std::mutex mutex_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// Chosen rows of one unit, counted within it.
+struct ColumnarSource::RowsOfUnit {
+  std::size_t unit = 0;
+  std::vector<std::int64_t> rows;
+};
+
+ColumnarSource::ColumnarSource(std::vector<TableFile> files, std::shared_ptr<arrow::Schema> stored,
+                               SourceFields columns, std::vector<FileUnit> units, std::uint64_t bytes,
+                               const ReadOptions& options)
+    : files_(std::move(files)),
+      stored_(std::move(stored)),
+      columns_(std::move(columns)),
+      places_(std::move(units)),
+      bytes_(bytes),
+      options_(options) {
+  for (const FileUnit& unit : places_) units_.push_back({unit.rows});
+}
+
+SourceRows ColumnarSource::read(std::span<const std::size_t> units, std::span<const int> columns) const {
+  // Units that are read one by one are read by several threads.
+  const bool threads = options_.threads != 1 && (units.size() > 1 || units_.size() == 1);
+  return counted([&](Meter& meter) {
+    std::vector<int> fields;
+    for (const int column : columns) fields.push_back(columns_.fields[static_cast<std::size_t>(column)]);
+    std::vector<TablePtr> tables;
+    for (std::size_t f = 0; f < files_.size(); ++f) {
+      std::vector<int> chosen_units;
+      for (const std::size_t unit : units) {
+        if (places_[unit].file == f) chosen_units.push_back(places_[unit].index);
+      }
+      if (!chosen_units.empty()) tables.push_back(read_file(f, chosen_units, fields, threads, meter));
+    }
+    return in_schema(tables, columns);
+  });
+}
+
+SourceRows ColumnarSource::read_rows(std::span<const RowId> rows, std::span<const int> columns) const {
+  return counted([&](Meter& meter) {
+    std::vector<Column> all;
+    const auto count = static_cast<std::int64_t>(rows.size());
+    for (const Column& column : columns_.schema.columns())
+      all.push_back(absent_column(column.name(), column.type(), count));
+    const std::vector<RowsOfUnit> parts = by_unit(rows);
+    for (const int column : columns) {
+      all[static_cast<std::size_t>(column)] = read_column(parts, column, meter);
+    }
+    return all.empty() ? Table::with_rows(count) : Table(std::move(all));
+  });
+}
+
+template <class Read>
+SourceRows ColumnarSource::counted(const Read& read) const {
+  Meter meter(options_.progress, bytes_);
+  SourceRows rows;
+  rows.table = read(meter);
+  meter.finish();
+  rows.bytes = meter.bytes();
+  return rows;
+}
+
+/// Runs `read` with an open file. Where the file changed meanwhile, this is the error to report.
+template <class Read>
+auto ColumnarSource::with_file(std::size_t f, Meter& meter, const Read& read) const {
+  std::unique_lock lock(mutex_);  // files are opened again where they were closed
+  DataFile& data = *files_[f].data;
+  const ColumnarFile file{data.reader(meter.counter()), data.size(), files_[f].name};
+  lock.unlock();
+  try {
+    auto result = read(file);
+    static_cast<void>(file.input->Close());
+    lock.lock();
+    data.check_unchanged();
+    if (files_.size() > 1) data.close();
+    return result;
+  } catch (const DataError&) {
+    if (!lock.owns_lock()) lock.lock();
+    data.check_unchanged();
+    throw;
+  }
+}
+
+TablePtr ColumnarSource::read_file(std::size_t f, const std::vector<int>& units, const std::vector<int>& fields,
+                                   bool threads, Meter& meter) const {
+  const TablePtr stored =
+      with_file(f, meter, [&](const ColumnarFile& file) { return read_units(f, file, units, fields, threads); });
+  std::vector<ValuesPtr> values;
+  arrow::FieldVector named;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::string& name = stored_->field(fields[i])->name();
+    values.push_back(normalise(stored->column(static_cast<int>(i)), files_[f].name, name));
+    named.push_back(arrow::field(name, values.back()->type()));
+  }
+  return arrow::Table::Make(arrow::schema(std::move(named)), std::move(values), stored->num_rows());
+}
+
+/// A table of all columns of the schema, of which some were read.
+Table ColumnarSource::in_schema(const std::vector<TablePtr>& tables, std::span<const int> columns) const {
+  std::int64_t rows = 0;
+  for (const TablePtr& table : tables) rows += table->num_rows();
+  if (columns_.schema.columns().empty()) return Table::with_rows(rows).with_unsupported(columns_.schema.unsupported());
+  std::vector<Column> all;
+  for (const Column& column : columns_.schema.columns())
+    all.push_back(absent_column(column.name(), column.type(), rows));
+  if (!columns.empty() && rows > 0) {
+    auto joined = arrow::ConcatenateTables(tables);
+    check(joined.status(), files_.front().name, "joining files");
+    const Table read = to_skyrank(*std::move(joined), files_.front().name);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      all[static_cast<std::size_t>(columns[i])] = read.column(static_cast<int>(i));
+    }
+  }
+  return Table(std::move(all)).with_unsupported(columns_.schema.unsupported());
+}
+
+std::vector<ColumnarSource::RowsOfUnit> ColumnarSource::by_unit(std::span<const RowId> rows) const {
+  std::vector<RowsOfUnit> parts;
+  std::int64_t begin = 0;
+  std::size_t next = 0;
+  for (std::size_t unit = 0; unit < units_.size() && next < rows.size(); ++unit) {
+    const std::int64_t end = begin + units_[unit].rows;
+    RowsOfUnit part{unit, {}};
+    for (; next < rows.size() && rows[next] < end; ++next) part.rows.push_back(rows[next] - begin);
+    if (!part.rows.empty()) parts.push_back(std::move(part));
+    begin = end;
+  }
+  return parts;
+}
+
+Column ColumnarSource::read_column(const std::vector<RowsOfUnit>& parts, int column, Meter& meter) const {
+  const int field = columns_.fields[static_cast<std::size_t>(column)];
+  const std::string& name = columns_.schema.column(column).name();
+  std::vector<UnitValues> values(parts.size());
+  std::vector<std::exception_ptr> failures(parts.size());
+  const auto read_part = [&](int i) {
+    const auto part = static_cast<std::size_t>(i);
+    const FileUnit& unit = places_[parts[part].unit];
+    try {
+      values[part] = with_file(unit.file, meter, [&](const ColumnarFile& file) {
+        return read_values(unit.file, file, unit.index, field, parts[part].rows);
+      });
+    } catch (...) {
+      failures[part] = std::current_exception();
+    }
+    return arrow::Status::OK();
+  };
+  static_cast<void>(
+      arrow::internal::OptionalParallelFor(options_.threads != 1, static_cast<int>(parts.size()), read_part));
+  for (const std::exception_ptr& failure : failures) {
+    if (failure != nullptr) std::rethrow_exception(failure);
+  }
+  return chosen(values, name);
+}
+
+/// The chosen values of units, in their order.
+Column ColumnarSource::chosen(const std::vector<UnitValues>& parts, const std::string& name) const {
+  if (parts.empty()) return columns_.schema.column(name);
+  arrow::ArrayVector chunks;
+  std::vector<RowId> places;
+  std::int64_t begin = 0;
+  for (const UnitValues& part : parts) {
+    for (const std::int64_t place : part.places) places.push_back(begin + place);
+    begin += part.values->length();
+    chunks.insert(chunks.end(), part.values->chunks().begin(), part.values->chunks().end());
+  }
+  const std::string& file = files_.front().name;
+  const ValuesPtr normal = normalise(std::make_shared<arrow::ChunkedArray>(std::move(chunks)), file, name);
+  const auto schema = arrow::schema({arrow::field(name, normal->type())});
+  return take(to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0), places);
+}
+
+}  // namespace skyrank::datasets

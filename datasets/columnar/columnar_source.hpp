@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <skyrank/source.hpp>
+
+#include "datasets/columnar/columnar.hpp"
+#include "datasets/input/data_file.hpp"
+#include "datasets/reader.hpp"
+
+// Files whose columns lie apart in units, such as row groups, as a source: what does not depend on the format.
+namespace skyrank::datasets {
+
+/// A file of a table.
+struct TableFile {
+  std::string name;
+  std::shared_ptr<DataFile> data;
+};
+
+/// A unit of one of the files, by its number within the file.
+struct FileUnit {
+  std::size_t file = 0;
+  int index = 0;
+  std::int64_t rows = 0;
+};
+
+/// Some values of a unit's column.
+struct UnitValues {
+  std::shared_ptr<arrow::ChunkedArray> values;
+  std::vector<std::int64_t> places;  ///< per row asked for: its place in `values`
+};
+
+/// The fields of a file that are columns of the table.
+struct SourceFields {
+  std::vector<int> fields;  ///< ascending, by column
+  Table schema;             ///< without rows
+};
+
+/// Returns the fields of `options.columns` (all, if there are none) of a file. Nothing where which columns there are
+/// depends on their values (columns of bytes), or where `read` refuses the columns, which it then says.
+std::optional<SourceFields> source_fields(const arrow::Schema& schema, const ReadOptions& options,
+                                          const std::string& file);
+
+/// A source over files of one format and one schema. Subclasses read units of one file.
+class ColumnarSource : public Source {
+ public:
+  const Table& schema() const override { return columns_.schema; }
+  const std::vector<SourceUnit>& units() const override { return units_; }
+  std::uint64_t bytes() const override { return bytes_; }
+  SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override;
+  SourceRows read_rows(std::span<const RowId> rows, std::span<const int> columns) const override;
+
+  /// Returns the place of the file that has a unit, among the files of the table.
+  std::size_t file_of(std::size_t unit) const { return places_[unit].file; }
+  /// Returns the schema of the files.
+  const arrow::Schema& stored_schema() const { return *stored_; }
+
+ protected:
+  /// `bytes` are those of the columns in all files.
+  ColumnarSource(std::vector<TableFile> files, std::shared_ptr<arrow::Schema> stored, SourceFields columns,
+                 std::vector<FileUnit> units, std::uint64_t bytes, const ReadOptions& options);
+
+  const std::vector<FileUnit>& places() const { return places_; }
+  const std::vector<int>& fields() const { return columns_.fields; }
+  const TableFile& file(std::size_t index) const { return files_[index]; }
+
+ private:
+  class Meter;
+  struct RowsOfUnit;
+
+  /// Reads the fields `fields`, ascending, of some units of file `f`, ascending, one after the other.
+  virtual std::shared_ptr<arrow::Table> read_units(std::size_t f, const ColumnarFile& file,
+                                                   const std::vector<int>& units, const std::vector<int>& fields,
+                                                   bool threads) const = 0;
+  /// Reads values of one field of a unit; `rows` are counted within the unit and ascend.
+  virtual UnitValues read_values(std::size_t f, const ColumnarFile& file, int unit, int field,
+                                 std::span<const std::int64_t> rows) const = 0;
+
+  template <class Read>
+  SourceRows counted(const Read& read) const;
+  template <class Read>
+  auto with_file(std::size_t f, Meter& meter, const Read& read) const;
+  std::shared_ptr<arrow::Table> read_file(std::size_t f, const std::vector<int>& units, const std::vector<int>& fields,
+                                          bool threads, Meter& meter) const;
+  Table in_schema(const std::vector<std::shared_ptr<arrow::Table>>& tables, std::span<const int> columns) const;
+  std::vector<RowsOfUnit> by_unit(std::span<const RowId> rows) const;
+  Column read_column(const std::vector<RowsOfUnit>& parts, int column, Meter& meter) const;
+  Column chosen(const std::vector<UnitValues>& parts, const std::string& name) const;
+
+  std::vector<TableFile> files_;
+  std::shared_ptr<arrow::Schema> stored_;
+  SourceFields columns_;
+  std::vector<FileUnit> places_;  // by unit
+  std::vector<SourceUnit> units_;
+  std::uint64_t bytes_ = 0;
+  ReadOptions options_;
+  mutable std::mutex mutex_;  // over opening and closing files
+};
+
+}  // namespace skyrank::datasets

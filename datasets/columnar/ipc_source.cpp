@@ -1,0 +1,74 @@
+#include "datasets/columnar/ipc_source.hpp"
+
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+
+#include <skyrank/error.hpp>
+#include <string>
+#include <utility>
+
+namespace skyrank::datasets {
+namespace {
+
+/// Rows of each record batch, by file.
+using BatchRows = std::vector<std::vector<std::int64_t>>;
+
+std::vector<FileUnit> units_of(const BatchRows& files) {
+  std::vector<FileUnit> units;
+  for (std::size_t f = 0; f < files.size(); ++f) {
+    for (std::size_t i = 0; i < files[f].size(); ++i) units.push_back({f, static_cast<int>(i), files[f][i]});
+  }
+  return units;
+}
+
+class IpcSource final : public ColumnarSource {
+ public:
+  IpcSource(std::vector<TableFile> files, std::shared_ptr<arrow::Schema> stored, SourceFields columns, BatchRows rows,
+            std::uint64_t bytes, const ReadOptions& options)
+      : ColumnarSource(std::move(files), std::move(stored), std::move(columns), units_of(rows), bytes, options),
+        rows_(std::move(rows)) {}
+
+ private:
+  std::shared_ptr<arrow::Table> read_units(std::size_t f, const ColumnarFile& stored, const std::vector<int>& batches,
+                                           const std::vector<int>& fields, bool threads) const override {
+    auto table = ipc_batches(stored, batches, fields, threads);
+    std::int64_t rows = 0;
+    for (const int batch : batches) rows += rows_[f][static_cast<std::size_t>(batch)];
+    if (table->num_rows() == rows) return table;
+    throw DataError(stored.name + ": not an Arrow file that can be read, or damaged: its batches have " +
+                    std::to_string(table->num_rows()) + " rows, but announce " + std::to_string(rows));
+  }
+
+  UnitValues read_values(std::size_t f, const ColumnarFile& stored, int batch, int field,
+                         std::span<const std::int64_t> rows) const override {
+    return {read_units(f, stored, {batch}, {field}, false)->column(0), {rows.begin(), rows.end()}};
+  }
+
+  BatchRows rows_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ColumnarSource> ipc_source(std::vector<TableFile> files, const ReadOptions& options) {
+  std::shared_ptr<arrow::Schema> stored;
+  BatchRows rows;
+  std::uint64_t bytes = 0;
+  for (const TableFile& file : files) {
+    DataFile& data = *file.data;
+    const auto info = ipc_info({data.reader({}), data.size(), file.name});
+    data.check_unchanged();
+    if (files.size() > 1) data.close();
+    if (!info || info->schema->num_fields() == 0) return nullptr;
+    if (stored == nullptr) stored = info->schema;
+    if (!info->schema->Equals(*stored, /*check_metadata=*/false)) return nullptr;
+    rows.push_back(info->batch_rows);
+    bytes += info->bytes;
+  }
+  auto columns = source_fields(*stored, options, files.front().name);
+  if (!columns) return nullptr;
+  return std::make_shared<IpcSource>(std::move(files), std::move(stored), *std::move(columns), std::move(rows), bytes,
+                                     options);
+}
+
+}  // namespace skyrank::datasets

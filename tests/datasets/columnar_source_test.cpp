@@ -1,0 +1,290 @@
+// Files that are read as far as queries need them, and the columns of their folders, against `read`.
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/io/file.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/record_batch.h>
+#include <arrow/table.h>
+#include <parquet/arrow/writer.h>
+
+#include <numeric>
+#include <skyrank/engine.hpp>
+
+#include "datasets/arrow/arrow_table.hpp"
+#include "datasets/source.hpp"
+#include "datasets/write/writer.hpp"
+#include "tests/datasets/support.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+using test::error_of;
+using test::schema_of;
+using test::TemporaryFolder;
+using test::values_of;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+void require(const arrow::Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+}
+
+/// Rows of every type, with NULLs in each column but the first.
+Table sample(std::int64_t rows, std::int64_t begin = 0) {
+  std::vector<std::int64_t> ids;
+  std::vector<double> floats;
+  std::vector<std::string> texts;
+  std::vector<bool> flags;
+  std::vector<std::int32_t> days;
+  std::vector<std::int64_t> ticks;
+  std::vector<std::int64_t> cents;
+  std::vector<bool> valid;
+  for (std::int64_t row = begin; row < begin + rows; ++row) {
+    ids.push_back(row);
+    floats.push_back(static_cast<double>(row * 37 % 101) / 4);
+    texts.push_back("text " + std::to_string(row % 7));
+    flags.push_back(row % 2 == 0);
+    days.push_back(static_cast<std::int32_t>(18'000 + row));
+    ticks.push_back(1'600'000'000'000 + row * 1'234);
+    cents.push_back(row * 99);
+    valid.push_back(row % 5 != 3);
+  }
+  return Table({Column::own("id", ids), Column::own("float", floats, valid), Column::own("text", texts, valid),
+                Column::own("flag", flags, valid), Column::own_as("day", Type::date, days, valid),
+                Column::own_as("tick", DataType(Type::timestamp, TimeUnit::millisecond), ticks, valid),
+                Column::own_as("price", DataType::decimal(12, 2), cents, valid)});
+}
+
+/// The sample with its texts as a dictionary.
+std::shared_ptr<arrow::Table> arrow_sample(std::int64_t rows) {
+  const auto batch = to_arrow(sample(rows));
+  arrow::StringDictionaryBuilder builder;
+  require(builder.AppendArray(*batch->GetColumnByName("text")));
+  const auto words = builder.Finish().ValueOrDie();
+  const auto field = arrow::field("word", words->type());
+  return arrow::Table::FromRecordBatches({batch->AddColumn(7, field, words).ValueOrDie()}).ValueOrDie();
+}
+
+void write_batches(const arrow::Table& table, const std::filesystem::path& file, std::int64_t batch_rows,
+                   arrow::Compression::type compression = arrow::Compression::UNCOMPRESSED, bool as_stream = false) {
+  auto options = arrow::ipc::IpcWriteOptions::Defaults();
+  if (compression != arrow::Compression::UNCOMPRESSED) {
+    options.codec = arrow::util::Codec::Create(compression).ValueOrDie();
+  }
+  const auto out = arrow::io::FileOutputStream::Open(file.string()).ValueOrDie();
+  const auto make = [&] {
+    return as_stream ? arrow::ipc::MakeStreamWriter(out, table.schema(), options)
+                     : arrow::ipc::MakeFileWriter(out, table.schema(), options);
+  };
+  const auto writer = make().ValueOrDie();
+  require(writer->WriteTable(table, batch_rows));
+  require(writer->Close());
+  require(out->Close());
+}
+
+std::vector<std::size_t> all_units(const Source& source) {
+  std::vector<std::size_t> units(source.units().size());
+  std::iota(units.begin(), units.end(), std::size_t{0});
+  return units;
+}
+
+std::vector<int> all_columns(const Source& source) {
+  std::vector<int> columns(source.schema().columns().size());
+  std::iota(columns.begin(), columns.end(), 0);
+  return columns;
+}
+
+void expect_equal(const Table& found, const Table& expected) {
+  ASSERT_EQ(schema_of(found), schema_of(expected));
+  ASSERT_EQ(found.num_rows(), expected.num_rows());
+  for (const Column& column : expected.columns()) {
+    EXPECT_EQ(values_of(found, column.name()), values_of(expected, column.name())) << column.name();
+  }
+}
+
+/// A source gives the rows of `whole`: all of them, some units, and some rows.
+void expect_same_rows(const Source& source, const Table& whole) {
+  const std::vector<int> columns = all_columns(source);
+  expect_equal(source.read(all_units(source), columns).table, whole);
+  std::int64_t begin = 0;
+  for (std::size_t unit = 0; unit < source.units().size(); ++unit) {
+    std::vector<RowId> rows(static_cast<std::size_t>(source.units()[unit].rows));
+    std::iota(rows.begin(), rows.end(), begin);
+    begin += source.units()[unit].rows;
+    std::vector<Column> expected;
+    for (const Column& column : whole.columns()) expected.push_back(take(column, rows));
+    const std::size_t units[] = {unit};
+    expect_equal(source.read(units, columns).table, Table(expected));
+  }
+  std::vector<RowId> rows;
+  for (RowId row = 1; row < whole.num_rows(); row += 7) rows.push_back(row);
+  std::vector<Column> expected;
+  for (const Column& column : whole.columns()) expected.push_back(take(column, rows));
+  expect_equal(source.read_rows(rows, columns).table, Table(expected));
+}
+
+class ArrowFiles : public ::testing::Test {
+ protected:
+  TemporaryFolder folder_;
+};
+
+TEST_F(ArrowFiles, BatchesAreUnitsWithTheRowsOfTheFile) {
+  for (const auto compression :
+       {arrow::Compression::UNCOMPRESSED, arrow::Compression::ZSTD, arrow::Compression::LZ4_FRAME}) {
+    const auto file = folder_ / "t.arrow";
+    write_batches(*arrow_sample(100), file, 30, compression);
+    const auto source = open_source({file});
+    ASSERT_NE(source, nullptr);
+    EXPECT_THAT(source->units(), ElementsAre(SourceUnit{30}, SourceUnit{30}, SourceUnit{30}, SourceUnit{10}));
+    expect_same_rows(*source, read({file}));
+  }
+}
+
+TEST_F(ArrowFiles, SeveralFilesAreOneTable) {
+  write_batches(*arrow_sample(20), folder_ / "a.arrow", 7);
+  write_batches(*arrow_sample(33), folder_ / "b.feather", 100);
+  const auto source = open_source({folder_ / "a.arrow", folder_ / "b.feather"});
+  ASSERT_NE(source, nullptr);
+  EXPECT_THAT(source->units(), ElementsAre(SourceUnit{7}, SourceUnit{7}, SourceUnit{6}, SourceUnit{33}));
+  expect_same_rows(*source, read({folder_ / "a.arrow", folder_ / "b.feather"}));
+}
+
+TEST_F(ArrowFiles, OnlyTheColumnsThatAreAskedForAreRead) {
+  const auto file = folder_ / "t.arrow";
+  const std::int64_t rows = 10'000;
+  write_batches(*arrow_sample(rows), file, 1'000);
+  ReadOptions options;
+  options.columns = {"id", "text"};
+  const auto source = open_source({file}, options);
+  ASSERT_NE(source, nullptr);
+  EXPECT_THAT(schema_of(source->schema()), ElementsAre("id:int64", "text:string"));
+  const int id[] = {0};
+  const SourceRows read = source->read(all_units(*source), id);
+  EXPECT_EQ(values_of(read.table, "id"), values_of(sample(rows), "id"));
+  // The column has 8 bytes a row; what all batches say of themselves is read, too.
+  EXPECT_LT(read.bytes, std::filesystem::file_size(file) / 2);
+  EXPECT_EQ(source->read(all_units(*source), {}).table.num_rows(), rows);
+}
+
+TEST_F(ArrowFiles, StreamsAndBytesAreLeftToTheReader) {
+  write_batches(*arrow_sample(10), folder_ / "s.arrow", 5, arrow::Compression::UNCOMPRESSED, /*as_stream=*/true);
+  EXPECT_EQ(open_source({folder_ / "s.arrow"}), nullptr);
+  arrow::BinaryBuilder builder;
+  require(builder.Append("abc"));
+  const auto bytes = arrow::Table::Make(arrow::schema({arrow::field("b", arrow::binary())}),
+                                        arrow::ArrayVector{builder.Finish().ValueOrDie()});
+  write_batches(*bytes, folder_ / "b.arrow", 5);
+  EXPECT_EQ(open_source({folder_ / "b.arrow"}), nullptr);
+}
+
+TEST_F(ArrowFiles, ATruncatedFileIsAnErrorThatNamesIt) {
+  const auto file = folder_ / "t.arrow";
+  write_batches(*arrow_sample(100), file, 30);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  EXPECT_THAT(error_of<DataError>([&] { open_source({file}); }),
+              AllOf(HasSubstr("t.arrow"), HasSubstr("not an Arrow file that can be read, or damaged")));
+}
+
+TEST_F(ArrowFiles, AFileThatShrinksIsAnErrorOfEveryLaterRead) {
+  const auto file = folder_ / "t.arrow";
+  write_batches(*arrow_sample(100), file, 30);
+  const auto source = open_source({file});
+  ASSERT_NE(source, nullptr);
+  std::filesystem::resize_file(file, 500);
+  const auto message = error_of<DataError>([&] { source->read(all_units(*source), all_columns(*source)); });
+  EXPECT_THAT(message, HasSubstr("t.arrow: changed while it was read"));
+  const RowId rows[] = {99};
+  EXPECT_THAT(error_of<DataError>([&] { source->read_rows(rows, all_columns(*source)); }),
+              HasSubstr("t.arrow: changed while it was read"));
+}
+
+TEST_F(ArrowFiles, DamageIsNeverAFailureOfTheProgram) {
+  const auto file = folder_ / "t.arrow";
+  write_batches(*arrow_sample(60), file, 20, arrow::Compression::ZSTD);
+  const std::string content = test::content_of(file);
+  for (std::size_t place = 0; place < content.size(); place += 13) {
+    std::string damaged = content;
+    damaged[place] = static_cast<char>(damaged[place] ^ 0x5A);
+    folder_.write("t.arrow", damaged);
+    try {
+      const auto source = open_source({file});
+      if (source != nullptr) source->read(all_units(*source), all_columns(*source));
+    } catch (const Error&) {
+    }
+  }
+}
+
+/// A table whose files lie in folders year=.../city=....
+class Folders : public ::testing::TestWithParam<Format> {
+ protected:
+  void SetUp() override {
+    write("year=2023/city=Oslo", 0, 20);
+    write("year=2024/city=Bergen", 20, 25);
+    write("year=2024/city=__HIVE_DEFAULT_PARTITION__", 45, 5);
+  }
+  void write(const std::string& folders, std::int64_t begin, std::int64_t rows) {
+    std::filesystem::create_directories(folder_ / ("t/" + folders));
+    datasets::write(sample(rows, begin), folder_ / ("t/" + folders + "/part." + std::string(to_string(GetParam()))),
+                    GetParam());
+  }
+  TableSource table() const {
+    TableSource source;
+    source.name = "t";
+    source.files = {"t"};
+    return source;
+  }
+  TemporaryFolder folder_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Formats, Folders, ::testing::Values(Format::parquet, Format::arrow),
+                         [](const auto& test) { return std::string(to_string(test.param)); });
+
+TEST_P(Folders, ColumnsOfFoldersAreThoseOfTheReader) {
+  const auto source = open_source(table(), folder_.path());
+  ASSERT_NE(source, nullptr);
+  EXPECT_EQ(schema_of(source->schema()).back(), "city:string");
+  expect_same_rows(*source, load(table(), folder_.path()));
+  LoadOptions options;
+  options.columns = {"city", "id", "year", "text"};
+  const auto some = open_source(table(), folder_.path(), options);
+  ASSERT_NE(some, nullptr);
+  EXPECT_THAT(schema_of(some->schema()), ElementsAre("city:string", "id:int64", "year:int64", "text:string"));
+  expect_same_rows(*some, load(table(), folder_.path(), options));
+  options.columns = {"year"};
+  const auto folders_only = open_source(table(), folder_.path(), options);
+  ASSERT_NE(folders_only, nullptr);
+  expect_same_rows(*folders_only, load(table(), folder_.path(), options));
+}
+
+TEST_P(Folders, FilesAreSkippedByTheNamesOfTheirFolders) {
+  const auto source = open_source(table(), folder_.path());
+  ASSERT_NE(source, nullptr);
+  const Table whole = load(table(), folder_.path());
+  const Engine engine({.device = DeviceChoice::cpu});
+  const auto query = [](std::string_view condition) {
+    return Query::from("t").where(condition).rank_by({high("id")}).limit(100);
+  };
+  const std::pair<const char*, const char*> cases[] = {{"year = 2023", "2 of 3 units skipped"},
+                                                       {"city = 'Bergen'", "2 of 3 units skipped"},
+                                                       {"city is null", "2 of 3 units skipped"},
+                                                       {"year > 2030", "3 of 3 units skipped"}};
+  for (const auto& [condition, skipped] : cases) {
+    const Result result = engine.run(query(condition), *source);
+    EXPECT_EQ(result.rows, engine.run(query(condition), whole).rows) << condition;
+    EXPECT_THAT(to_string(result.plan), HasSubstr(skipped)) << condition;
+  }
+}
+
+TEST_P(Folders, AStoredColumnOfTheSameNameIsRefused) {
+  TableSource source = table();
+  source.files = {"u"};
+  std::filesystem::create_directories(folder_ / "u/id=5");
+  datasets::write(sample(3), folder_ / ("u/id=5/x." + std::string(to_string(GetParam()))), GetParam());
+  EXPECT_EQ(open_source(source, folder_.path()), nullptr);
+  EXPECT_THAT(error_of<DataError>([&] { load(source, folder_.path()); }),
+              HasSubstr("stores a column 'id', and its folder 'id=...' gives another"));
+}
+
+}  // namespace
+}  // namespace skyrank::datasets

@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+"""Tests of tools/experiments: the figures' files, the rules of claims, what is kept, and a figure end to end.
+
+The environment variable SKYRANK_PROGRAM names the built program; without it, nothing is measured.
+"""
+
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+EXPERIMENTS = ROOT / "tools/experiments"
+sys.path.insert(0, str(EXPERIMENTS))
+
+try:
+    import yaml
+except ImportError:
+    print("skipped: there is no PyYAML")
+    sys.exit(77)
+
+import claims  # noqa: E402
+import figures  # noqa: E402
+import measure  # noqa: E402
+
+PROGRAM = os.environ.get("SKYRANK_PROGRAM")
+Point = collections.namedtuple("Point", "series x y x_name place variables")
+
+SMALL = """
+    figure: Figure 1
+    title: A test
+    section: "1"
+    machine: a machine
+    op: top-k
+    sweeps:
+      - name: rows
+        x: n
+        cells: {distribution: uniform, n: [1000, 2000], k: 8}
+    series:
+      heap: {label: Heap, algorithm: heap}
+      sort: {label: Sort, algorithm: cuda-sort, on_cpu: sort}
+      fast: {label: Fast, algorithm: cuda-bitonic}
+    claims:
+      - {text: The heap is faster, rule: heap < sort}
+"""
+
+
+def curve(series, values, variables=None, **place):
+    """Returns the points of a curve over k."""
+    return [Point(series, k, y, "k", {"sweep": "k", **place}, {"k": k, "sweep": "k", **place, **(variables or {})})
+            for k, y in values.items()]
+
+
+def claim(rule, across=None, share=1):
+    return claims.Claim("a claim", claims.parse(rule), across, share, None)
+
+
+class Folder(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def figure(self, text=SMALL):
+        file = self.folder / "bitonic" / "1.yaml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(textwrap.dedent(text), encoding="utf-8")
+        return figures.load(file)
+
+
+class Files(Folder):
+    def assert_refused(self, text, *words):
+        with self.assertRaises(figures.FigureError) as caught:
+            self.figure(text)
+        for word in ("1.yaml", *words):
+            self.assertIn(word, str(caught.exception))
+
+    def test_all_files_are_valid(self):
+        found = figures.load_all()
+        self.assertEqual({it.paper for it in found}, set(figures.PAPERS))
+        self.assertEqual(len(found), len(list(figures.ROOT.glob("*/*.yaml"))))
+
+    def test_every_cell_of_a_scale_can_be_written_to_a_grid(self):
+        for figure in figures.load_all():
+            for scale in figures.SCALES:
+                for device in ("cpu", "cuda"):
+                    if not figure.reasons_not_drawn(device):
+                        tasks = measure.tasks_of(figure, scale, device)
+                        self.assertTrue(tasks, figure.id)
+                        self.assertTrue(yaml.safe_load(measure.grid_of(tasks, scale))["cells"])
+
+    def test_algorithms_and_parameters_are_in_the_sources(self):
+        # A build without CUDA does not list those of GPUs, so that they are looked up where they are defined.
+        sources = [file.read_text(encoding="utf-8") for ending in ("cu", "cpp") for file in ROOT.glob(f"kernels/**/*.{ending}")]
+        defining = {name: text for text in sources for name in re.findall(r'^\s+\.name = "([a-z-]+)",', text, re.MULTILINE)}
+        for figure in figures.load_all():
+            swept = {name for sweep in figure.sweeps for name in sweep.cells["paper"].get("parameters", {})}
+            for series in figure.series:
+                for name in {series.algorithm, series.on_cpu} - {None, figures.FLOOR}:
+                    self.assertIn(name, defining, figure.id)
+                for parameter in {*series.parameters, *swept}:
+                    self.assertIn(f'"{parameter}"', defining[series.algorithm], figure.id)
+
+    def test_a_missing_key_is_named(self):
+        self.assert_refused(SMALL.replace("title: A test", ""), "title: is missing")
+
+    def test_an_unknown_key_is_named(self):
+        self.assert_refused(SMALL.replace("label: Heap", "label: Heap, treads: 2"), "series.heap.treads")
+
+    def test_an_unknown_cell_is_named(self):
+        self.assert_refused(SMALL.replace("k: 8", "k: 8, rows: 9"), "sweeps.0.cells.rows")
+
+    def test_a_wrong_type_is_named(self):
+        self.assert_refused(SMALL.replace("title: A test", "title: [a]"), "title", "str")
+
+    def test_a_rule_over_an_unknown_series_is_refused(self):
+        self.assert_refused(SMALL.replace("heap < sort", "heap < sorted"), "claims.0.rule", "'sorted'")
+
+    def test_a_claim_needs_a_rule_or_a_reason(self):
+        self.assert_refused(SMALL.replace(", rule: heap < sort", ""), "claims.0.rule")
+
+    def test_parameters_that_cannot_be_measured_are_refused(self):
+        self.assert_refused(SMALL.replace("algorithm: heap", "algorithm: heap, parameters: {a: 1}"), "parameters", "needs")
+
+    def test_rankings_need_k(self):
+        self.assert_refused(SMALL.replace(", k: 8", ""), "sweeps.0.cells.k")
+
+    def test_names_and_parameters_are_checked_against_a_registry(self):
+        registry = {"heap": {}, "sort": {}, "cuda-sort": {}, "cuda-bitonic": {"elements": (8, 64)}}
+        figures.check_algorithms(self.figure(), registry)
+        with self.assertRaisesRegex(figures.FigureError, "series.heap.*no algorithm 'heap'"):
+            figures.check_algorithms(self.figure(), {"sort": {}})
+        with_parameter = SMALL.replace("algorithm: cuda-bitonic", "algorithm: cuda-bitonic, parameters: {%s}, needs: [a]")
+        with self.assertRaisesRegex(figures.FigureError, "no such parameter"):
+            figures.check_algorithms(self.figure(with_parameter % "element: 8"), registry)
+        with self.assertRaisesRegex(figures.FigureError, "128 is not from 8 to 64"):
+            figures.check_algorithms(self.figure(with_parameter % "elements: 128"), registry)
+
+    def test_a_figure_without_series_of_the_cpu_needs_a_gpu(self):
+        figure = self.figure(SMALL.replace("algorithm: heap", "algorithm: cuda-heap").replace(", on_cpu: sort", ""))
+        self.assertTrue(figure.reasons_not_drawn("cpu"))
+        self.assertFalse(figure.reasons_not_drawn("cuda"))
+
+
+class Claims(unittest.TestCase):
+    points = [*curve("a", {1: 2.0, 10: 20.0, 100: 200.0}), *curve("b", {1: 3.0, 10: 30.0, 100: 100.0})]
+
+    def verdict(self, rule, points=None, **options):
+        return claims.check(claim(rule, **options), self.points if points is None else points)
+
+    def test_a_rule_that_holds_at_all_points(self):
+        verdict = self.verdict("a < b for k <= 10")
+        self.assertIs(verdict.holds, True)
+        self.assertIn("2 of 2 points", verdict.evidence)
+
+    def test_a_rule_that_fails_tells_where(self):
+        verdict = self.verdict("a < b")
+        self.assertIs(verdict.holds, False)
+        self.assertIn("2 of 3 points; fails most at k, k = 100: 200 < 100", verdict.evidence)
+
+    def test_a_share_of_the_points_may_be_enough(self):
+        self.assertIs(self.verdict("a < b", share=0.5).holds, True)
+        self.assertIs(self.verdict("a < b", share=0.9).holds, False)
+
+    def test_a_series_that_was_not_measured_is_not_enough_data(self):
+        verdict = self.verdict("a < c")
+        self.assertIsNone(verdict.holds)
+        self.assertIn("not measured: c", verdict.evidence)
+
+    def test_no_point_that_meets_the_condition_is_not_enough_data(self):
+        self.assertIsNone(self.verdict("a < b for k > 1000").holds)
+
+    def test_functions_of_curves(self):
+        self.assertIs(self.verdict("0.99 <= slope(a) <= 1.01").holds, True)
+        self.assertIs(self.verdict("slope(a) < slope(b)").holds, False)
+        self.assertIs(self.verdict("spread(a) == 100").holds, True)
+        self.assertIs(self.verdict("last(b) > 30 * first(b)").holds, True)
+        self.assertIs(self.verdict("at(a, 10) == 20").holds, True)
+        self.assertIsNone(self.verdict("at(a, 11) == 20").holds)
+        self.assertIsNone(self.verdict("slope(a) > 0 for k == 1").holds)
+
+    def test_curves_across_another_key(self):
+        points = [*curve("a", {1: 2.0, 2: 2.0}, distribution="uniform"), *curve("a", {1: 6.0, 2: 3.0}, distribution="normal")]
+        self.assertIs(self.verdict("at(a, 'normal') > at(a, 'uniform')", points, across="distribution").holds, True)
+        verdict = self.verdict("spread(a) < 2", points, across="distribution")
+        self.assertIs(verdict.holds, False)
+        self.assertIn("k = 1: 3 < 2", verdict.evidence)
+
+    def test_claims_without_a_rule_are_not_checked(self):
+        verdict = claims.check(claims.Claim("a claim", None, None, 1, "two cards"), self.points)
+        self.assertIsNone(verdict.holds)
+        self.assertIn("two cards", verdict.evidence)
+
+    def test_rules_that_are_not_understood(self):
+        for rule, message in (("a <", "no expression"), ("a + b", "compares nothing"), ("a < f(b)", "no function 'f'"),
+                              ("a < b for c > 1", "not 'c'"), ("a < b[0]", "Subscript"), ("a < b.real", "Attribute")):
+            with self.assertRaisesRegex(claims.RuleError, re.escape(message), msg=rule):
+                claims.parse(rule)
+
+
+class FakeProgram:
+    """Stands in for the benchmark: measures the first cells of a grid, and ends early if told to."""
+
+    def __init__(self, cells=1000, slow=()):
+        self.cells, self.slow, self.calls = cells, slow, 0
+
+    def bench(self, grid, out):
+        self.calls += 1
+        lines, rows = [], []
+        for cell in yaml.safe_load(grid.read_text(encoding="utf-8"))["cells"][:self.cells]:
+            lines.append(f"{cell['op']}  uniform  n {cell['n']}  d 1  ties first  float32  2 threads\n")
+            lines += [f"  {name} left out: took more than 3 s\n" for name in cell["algorithms"] if name in self.slow]
+            rows += [{"op": cell["op"], "type": cell["type"], "dist": cell["distribution"], "n": cell["n"], "d": cell["d"],
+                      "k": cell.get("k", ""), "threads": cell["threads"], "algorithm": name, "median_ms": cell["n"] * len(name),
+                      "floor_ms": 1, "h2d_ms": 1, "device": "cpu", "correct": "yes", "machine": "a <machine>",
+                      **dict.fromkeys(("bytes_read", "bytes_written", "dominance_tests", "mask_tests"), 320 * len(name))}
+                     for name in cell["algorithms"] if name not in self.slow]
+        measure.write_csv(out, list(rows[0]), rows)
+        return FakeProcess(lines)
+
+
+class FakeProcess:
+    def __init__(self, lines):
+        self.stdout = lines
+
+    def wait(self):
+        return 0
+
+    def terminate(self):
+        pass
+
+
+class Resuming(Folder):
+    def measure(self, program):
+        tasks = measure.tasks_of(self.figure(), "paper", "cpu")
+        measure.measure(program, tasks, "paper", measure.Store(self.folder), lambda *progress: None)
+        return measure.Store(self.folder), tasks
+
+    def test_finished_cells_are_not_measured_again(self):
+        self.measure(program := FakeProgram())
+        self.assertEqual(program.calls, 1)
+        store, tasks = self.measure(program)
+        self.assertEqual(program.calls, 1)
+        self.assertEqual({task.algorithm for task in tasks}, {"heap", "sort"})
+        self.assertTrue(all(store.row(task.cell.key(task.algorithm)) for task in tasks))
+
+    def test_an_interrupted_run_keeps_what_it_measured(self):
+        with self.assertRaisesRegex(measure.MeasureError, "ended with status"):
+            self.measure(FakeProgram(cells=1))
+        self.assertEqual(len(measure.Store(self.folder).rows), 2)
+        store, _ = self.measure(program := FakeProgram())
+        self.assertEqual((program.calls, len(store.rows)), (1, 4))
+
+    def test_algorithms_left_out_are_noted_and_not_tried_again(self):
+        self.measure(program := FakeProgram(slow=("sort",)))
+        store, tasks = self.measure(program)
+        self.assertEqual(program.calls, 1)
+        figure = self.figure()
+        self.assertEqual({it.series for it in measure.points_of(figure, "paper", "cpu", store)}, {"heap"})
+        self.assertEqual(measure.not_measured(figure, "paper", "cpu", store), {"sort": ["took more than 3 s"]})
+
+    def test_wrong_answers_are_no_points(self):
+        store, tasks = self.measure(FakeProgram())
+        key = tasks[0].cell.key(tasks[0].algorithm)
+        store.add([{**store.rows[key], "correct": "no"}])
+        self.assertEqual(len(measure.points_of(self.figure(), "paper", "cpu", store)), len(tasks) - 1)
+        self.assertEqual(store.wrong(), [key])
+
+    def test_speed_ups_and_floors(self):
+        text = SMALL.replace("label: Heap,", "label: Heap, over: sort,").replace("algorithm: cuda-bitonic", "algorithm: floor")
+        program = FakeProgram()
+        self.measure(program)
+        store = measure.Store(self.folder)
+        points = measure.points_of(self.figure("y: speedup\n" + textwrap.dedent(text)), "paper", "cpu", store)
+        self.assertEqual([(it.series, it.y) for it in points], [("heap", 1.0)] * 2 + [("fast", 1.0)] * 2)
+
+
+class Pictures(Folder):
+    def test_figures_of_gpus_are_drawn_and_told(self):
+        try:
+            import page
+            import plots
+            import run
+        except ImportError:
+            self.skipTest("there is no matplotlib")
+        store, outcomes = measure.Store(self.folder), []
+        for figure in figures.load_all():
+            if figure.id not in ("skyalign/6", "bitonic/18", "dr-topk/17", "dr-topk/18", "dr-topk/table3"):
+                continue
+            measure.measure(FakeProgram(), measure.tasks_of(figure, "paper", "cuda"), "paper", store, lambda *progress: None)
+            points = measure.points_of(figure, "paper", "cuda", store)
+            plots.draw(figure, "paper", "cuda", points, self.folder)
+            verdicts = [claims.check(it, points) for it in figure.claims]
+            outcomes.append(run.Outcome(figure, points, verdicts, {}))
+            picture = (self.folder / f"{plots.name_of(figure)}.svg").read_text(encoding="utf-8")
+            for series in figure.measured_series("cuda"):
+                self.assertEqual(f"({series.algorithm})" in picture, any(it.series == series.id for it in points), series.id)
+            self.assertEqual("paper: " in picture or "the paper" in picture, bool(figure.published), figure.id)
+        page.write(self.folder, outcomes, [], {"machine": "a <machine>", "scale": "paper", "device": "cuda"})
+        text = (self.folder / "index.html").read_text(encoding="utf-8")
+        self.assertIn("a &lt;machine&gt;", text)
+        for words in ("does not hold", "41.3", "Dr. Top-k (bucket): not measured, needs parameters"):
+            self.assertIn(words, text)
+
+
+class CommandLine(Folder):
+    def run_experiments(self, *arguments):
+        return subprocess.run([sys.executable, "-B", str(EXPERIMENTS / "run.py"), *arguments], capture_output=True, text=True)
+
+    def test_list_names_figures_and_what_they_need(self):
+        done = self.run_experiments("--list", "--paper", "skyalign")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("skyalign/6 ", done.stdout)
+        self.assertRegex(done.stdout, r"skyalign/10 .*\n +needs the stages")
+        self.assertNotIn("bitonic", done.stdout)
+
+    def test_unknown_figures_are_refused(self):
+        done = self.run_experiments("--figure", "skyalign/99")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no figure 'skyalign/99'", done.stderr)
+
+    def test_a_program_that_is_not_there(self):
+        done = self.run_experiments("--out", str(self.folder), "--skyrank", "/nowhere/skyrank")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("/nowhere/skyrank: there is no such program", done.stderr)
+
+    def test_a_figure_end_to_end(self):
+        if not PROGRAM or not pathlib.Path(PROGRAM).exists():
+            self.skipTest("there is no built program")
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            self.skipTest("there is no matplotlib")
+        command = ("--figure", "randomized/14", "--out", str(self.folder / "out"), "--skyrank", PROGRAM)
+        done = self.run_experiments(*command)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        files = {it.name for it in (self.folder / "out").iterdir()}
+        self.assertEqual(files, {"cells.csv", "index.html", "run.json", "randomized-14.csv", "randomized-14.svg",
+                                 "randomized-14.png"})
+        page = (self.folder / "out/index.html").read_text(encoding="utf-8")
+        self.assertIn("The time is linear in n", page)
+        again = self.run_experiments(*command)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertNotIn("cell 1 of", again.stdout)
+        other = self.run_experiments(*command, "--scale", "machine")
+        self.assertEqual(other.returncode, 2)
+        self.assertIn("choose another --out", other.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,306 @@
+"""Measures the cells of figures with `skyrank bench`, and keeps what it measured."""
+
+import csv
+import dataclasses
+import itertools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import yaml
+
+import figures
+
+# Warm-ups, timed runs, and seconds for one algorithm in one cell.
+EFFORTS = {"quick": (1, 3, 3), "machine": (1, 5, 20), "paper": (3, 10, 120)}
+KEY = ("op", "type", "dist", "n", "d", "k", "threads", "algorithm")
+TRANSACTION = 32  # bytes of a memory transaction of a GPU
+LEFT_OUT = re.compile(r"  (\S+) left out: (.*)")
+TITLE = re.compile(r"(skyline|top-k)  \S+  n .*thread")
+
+
+class MeasureError(Exception):
+    """The benchmark could not run; the message is for the user."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One problem, and the number of threads."""
+    op: str
+    type: str
+    distribution: str
+    n: int
+    d: int
+    k: int | None
+    threads: int
+
+    def key(self, algorithm):
+        """Returns what the benchmark's CSV says in the columns KEY."""
+        return (self.op, self.type, self.distribution, str(self.n), str(self.d), "" if self.k is None else str(self.k),
+                str(self.threads), algorithm)
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One point to measure: a cell and an algorithm, and where the point stands in its figure."""
+    series: str
+    cell: Cell
+    algorithm: str
+    sweep: figures.Sweep
+    x: float
+    place: dict
+    variables: dict
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """One measured value of a figure."""
+    series: str
+    x: float
+    y: float
+    x_name: str
+    place: dict      # sweep, and the facet and the line if the figure has them
+    variables: dict  # the cell, for the conditions of rules
+    row: dict        # of the benchmark's CSV
+
+
+class Program:
+    """The command-line program `skyrank`."""
+
+    def __init__(self, path):
+        self.path = str(path)
+        version = self.output("--version")
+        match = re.search(r"\(commit (\S+)\)", version)
+        self.commit = match[1] if match else "unknown"
+
+    def output(self, *arguments):
+        try:
+            done = subprocess.run([self.path, *arguments], capture_output=True, text=True, check=True)
+        except FileNotFoundError:
+            raise MeasureError(f"{self.path}: there is no such program; build it, or name it with --skyrank") from None
+        except subprocess.CalledProcessError as error:
+            raise MeasureError(error.stderr.strip()) from None
+        return done.stdout
+
+    def registry(self):
+        """Returns {algorithm: {parameter: (least value, greatest value)}} of this build."""
+        return {it["name"]: {p["name"]: (p["min"], p["max"]) for p in it["parameters"]}
+                for it in json.loads(self.output("algorithms", "--json"))}
+
+    def bench(self, grid, out):
+        """Starts the benchmark, whose lines can be read from `stdout`."""
+        return subprocess.Popen([self.path, "bench", str(grid), "--out", str(out)], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True)
+
+
+class Store:
+    """All finished cells of a folder, in its file cells.csv: rows of the benchmark with a note where there is no time."""
+
+    def __init__(self, folder):
+        self.file = pathlib.Path(folder) / "cells.csv"
+        self.rows = {}
+        if self.file.exists():
+            for row in read_csv(self.file):
+                self.rows[tuple(row[name] for name in KEY)] = row
+
+    def __contains__(self, key):
+        return key in self.rows
+
+    def row(self, key):
+        """Returns the row of a cell if it was measured and right, or None."""
+        row = self.rows.get(key)
+        return row if row and row.get("correct") == "yes" else None
+
+    def note(self, key):
+        """Returns why there is no time of a cell, or an empty text."""
+        row = self.rows.get(key)
+        if row is None or row.get("correct") == "yes":
+            return ""
+        return "WRONG ANSWER" if row.get("correct") == "no" else row["note"]
+
+    def wrong(self):
+        return [key for key, row in self.rows.items() if row.get("correct") == "no"]
+
+    def add(self, rows):
+        for row in rows:
+            self.rows[tuple(row[name] for name in KEY)] = row
+        names = list(dict.fromkeys(itertools.chain.from_iterable(self.rows.values()))) or list(KEY)
+        write_csv(self.file, names, self.rows.values())
+
+
+def read_csv(file):
+    with open(file, newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def write_csv(file, names, rows):
+    """Writes a file whole or not at all."""
+    file = pathlib.Path(file)
+    unfinished = file.with_suffix(".unfinished")
+    with open(unfinished, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, names, restval="", extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+    unfinished.replace(file)
+
+
+def cores():
+    """Returns the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def combinations(lists):
+    """Yields a map for each combination of the values, with `k` in place of a share of the rows."""
+    for values in itertools.product(*lists.values()):
+        cell = dict(zip(lists, values))
+        if "share" in cell:
+            cell["k"] = max(1, round(cell["share"] * cell["n"]))
+        yield cell
+
+
+def tasks_of(figure, scale, device):
+    """Returns what to measure for a figure."""
+    tasks = []
+    for sweep in figure.sweeps:
+        for values in combinations(sweep.cells[scale]):
+            k = values.get("k")
+            if k is not None and k > values["n"]:
+                continue
+            place = {"sweep": sweep.name}
+            place.update({key: values[key] for key in (figure.facet, figure.lines) if key})
+            variables = {"sweep": sweep.name, "type": "float32", "d": 1, **values}
+            for series in figure.measured_series(device):
+                cell = Cell(figure.op, variables["type"], values["distribution"], values["n"], variables["d"], k,
+                            series.threads or cores())
+                tasks.append(Task(series.id, cell, series.algorithm_on(device), sweep, values[sweep.x], place, variables))
+    return tasks
+
+
+def grid_of(tasks, scale):
+    """Returns the text of a grid with all cells of the tasks, cells of the same data together."""
+    warmups, repeats, budget = EFFORTS[scale]
+    algorithms = {}
+    for task in tasks:
+        names = algorithms.setdefault(task.cell, [])
+        if task.algorithm not in names:
+            names.append(task.algorithm)
+    def order(cell):
+        return (cell.distribution, cell.type, cell.d, cell.n, cell.k or 0, -cell.threads)
+    blocks = []
+    for cell in sorted(algorithms, key=order):
+        block = {key: value for key, value in dataclasses.asdict(cell).items() if value is not None}
+        blocks.append({**block, "algorithms": algorithms[cell], "warmups": warmups, "repeats": repeats,
+                       "budget_s": budget})
+    return yaml.safe_dump({"version": 1, "cells": blocks}, sort_keys=False, default_flow_style=None, width=200)
+
+
+def measure(program, tasks, scale, store, progress):
+    """Measures the tasks that the store does not have, and adds them to it.
+
+    Calls progress(number of the cell, cells, its title) when a cell is done. What was measured is kept even if the
+    benchmark is stopped.
+    """
+    left = [task for task in tasks if task.cell.key(task.algorithm) not in store]
+    if not left:
+        return
+    cells = len({task.cell for task in left})
+    with tempfile.TemporaryDirectory() as folder:
+        grid, out = pathlib.Path(folder, "figure.yaml"), pathlib.Path(folder, "figure.csv")
+        grid.write_text(grid_of(left, scale), encoding="utf-8")
+        process = program.bench(grid, out)
+        reasons, lines, done = {}, [], 0
+        try:
+            for line in process.stdout:
+                lines.append(line)
+                if TITLE.match(line):
+                    done += 1
+                    progress(done, cells, line.strip())
+                elif match := LEFT_OUT.match(line):
+                    reasons.setdefault(match[1], match[2])
+            status = process.wait()
+        finally:
+            process.terminate()
+            if out.exists():
+                store.add(read_csv(out))
+    if done < cells:
+        raise MeasureError(f"skyrank bench ended with status {status}: {''.join(lines[-3:]).strip()}")
+    store.add([{**dict(zip(KEY, task.cell.key(task.algorithm))), "note": reasons.get(task.algorithm, "not measured")}
+               for task in left if task.cell.key(task.algorithm) not in store])
+
+
+def value_of(measure, row):
+    """Returns the value of a measure in a row of the benchmark's CSV, or None where it has none."""
+    def number(name):
+        return float(row[name] or "nan")
+    n, d = number("n"), number("d")
+    if measure in ("time", "speedup"):
+        return number("median_ms")
+    if measure == "time_with_transfer":
+        return number("median_ms") + number("h2d_ms")
+    if measure == "dominance_tests_per_row":
+        return number("dominance_tests") / n
+    if measure == "work_per_row":
+        return (3 * number("mask_tests") + (6 * d + 4) * number("dominance_tests")) / n
+    if measure == "load_transactions":
+        return number("bytes_read") / TRANSACTION
+    return number("bytes_written") / TRANSACTION
+
+
+UNITS = {"time": "time (ms)", "time_with_transfer": "time and transfer (ms)",
+         "dominance_tests_per_row": "dominance tests per row", "work_per_row": "work per row, 3 MT + (6 d + 4) DT",
+         "speedup": "speed-up", "load_transactions": "loads of 32 bytes", "store_transactions": "stores of 32 bytes"}
+
+
+def points_of(figure, scale, device, store):
+    """Returns the measured points of a figure, in the order of its series."""
+    tasks = tasks_of(figure, scale, device)
+    points = []
+    for task in tasks:
+        row = store.row(task.cell.key(task.algorithm))
+        if row is None:
+            continue
+        y = value_of(task.sweep.y, row)
+        if task.sweep.y == "speedup":
+            y = speedup(figure, task, tasks, store, y)
+        if y is not None:
+            points.append(Point(task.series, task.x, y, task.sweep.x, task.place, task.variables, row))
+    points += floor_points(figure, points)
+    ids = [series.id for series in figure.series]
+    return sorted(points, key=lambda it: ids.index(it.series))
+
+
+def speedup(figure, task, tasks, store, time):
+    """Returns the time of the series that the task's is compared with over the task's, or None."""
+    over = figure.series_of(task.series).over
+    for other in tasks:
+        if other.series == over and other.variables == task.variables:
+            row = store.row(other.cell.key(other.algorithm))
+            return value_of("time", row) / time if row else None
+    return None
+
+
+def floor_points(figure, points):
+    """Returns a point for each time that the benchmark needed to read the keys once."""
+    found = {}
+    for series in figure.series:
+        if series.algorithm != figures.FLOOR:
+            continue
+        for it in points:
+            if it.row.get("floor_ms"):
+                key = (it.x, *it.place.items())
+                # That of the GPU, where there is one.
+                if key not in found or it.row["device"] == "cuda":
+                    found[key] = dataclasses.replace(it, series=series.id, y=float(it.row["floor_ms"]))
+    return list(found.values())
+
+
+def not_measured(figure, scale, device, store):
+    """Returns {series: reasons why some of its cells have no time}."""
+    notes = {}
+    for task in tasks_of(figure, scale, device):
+        if note := store.note(task.cell.key(task.algorithm)):
+            notes.setdefault(task.series, {}).setdefault(note, None)
+    return {series: list(reasons) for series, reasons in notes.items()}

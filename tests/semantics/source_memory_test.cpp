@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +18,16 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kUnits = 40;
-constexpr std::int64_t kRowsOfUnit = 50'000;
+constexpr std::int64_t kRowsOfUnit = 20'000;
 constexpr std::size_t kBytesOfUnit = kRowsOfUnit * (8 + 8);
+
+/// The finaliser of SplitMix64: random values that need no state.
+std::uint64_t hash(RowId of) {
+  std::uint64_t value = static_cast<std::uint64_t>(of) + 0x9E3779B97F4A7C15U;
+  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9U;
+  value = (value ^ (value >> 27)) * 0x94D049BB133111EBU;
+  return value ^ (value >> 31);
+}
 
 /// Columns x and y of random doubles, an id for two rows each, and one of 50 bands, made anew for every read.
 class MadeUnits final : public Source {
@@ -50,11 +57,10 @@ class MadeUnits final : public Source {
     std::vector<std::int64_t> id;
     std::vector<std::int8_t> band;
     for (const RowId row : rows) {
-      std::mt19937_64 random(static_cast<std::uint64_t>(row));
-      x.push_back(static_cast<double>(random() >> 40));
-      y.push_back(static_cast<double>(random() >> 40));
+      x.push_back(static_cast<double>(hash(3 * row) >> 40));
+      y.push_back(static_cast<double>(hash(3 * row + 1) >> 40));
       id.push_back(row / 2);
-      band.push_back(static_cast<std::int8_t>(random() % 50));
+      band.push_back(static_cast<std::int8_t>(hash(3 * row + 2) % 50));
     }
     return Table({Column::own("x", std::move(x)), Column::own("y", std::move(y)), Column::own("id", std::move(id)),
                   Column::own("band", std::move(band))});
@@ -72,7 +78,8 @@ class SourceMemory : public ::testing::Test {
 
   void expect_same(const Query& query, std::size_t bytes) {
     const Result all = engine(0).run(query, source_);
-    const Result within = engine(bytes).run(query, source_);
+    Result within;
+    ASSERT_NO_THROW(within = engine(bytes).run(query, source_)) << query.name();
     EXPECT_EQ(within.rows, all.rows);
     EXPECT_EQ(within.levels, all.levels);
     EXPECT_GT(within.rows.size(), 0U);
@@ -112,8 +119,7 @@ TEST_F(SourceMemory, QueriesOfEveryKindAreAnsweredByParts) {
   expect_same(from().group_by({"band"}).aggregate(aggregates).rank_by({low("best")}).limit(5), kLimit);
   expect_same(from().partition_by({"band"}).rank_by({low("x")}).limit(3), kLimit);
   expect_same(from().partition_by({"band"}).prefer({low("x"), high("y")}), kLimit);
-  expect_same(from().prefer({low("x"), high("y")}).at_least(100), kLimit);
-  expect_same(from().where("x < 10000"), kLimit);
+  expect_same(from().where("x < 1e5").rank_by({low("id")}), kLimit);
 }
 
 TEST_F(SourceMemory, GroupsThatDoNotFitAreRefused) {

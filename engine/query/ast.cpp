@@ -10,6 +10,7 @@
 
 #include "engine/decimal.hpp"
 #include "engine/query/functions.hpp"
+#include "engine/query/sql/words.hpp"
 #include "engine/text.hpp"
 #include "engine/time.hpp"
 
@@ -98,8 +99,16 @@ struct LiteralText {
   std::string operator()(Decimal value) const { return format_decimal(value) + (value.scale == 0 ? ".0" : ""); }
 };
 
+std::string in_capitals(std::string_view words) {
+  std::string result(words);
+  for (char& c : result) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return result;
+}
+
 class Printer {
  public:
+  explicit Printer(bool sql) : sql_(sql) {}
+
   std::string text() && { return std::move(text_); }
 
   void print(const Node& node, int at_least) {
@@ -113,49 +122,53 @@ class Printer {
   void print(const Node& node) {
     switch (node.op) {
       case Op::literal: text_ += std::visit(LiteralText{}, node.value); return;
-      case Op::column: {
-        const bool plain = is_plain_name(node.name) || is_pseudo_column(node.name);
-        text_ += node.exact || !plain ? quoted(node.name, '`') : node.name;
-        return;
-      }
+      case Op::column: return print_name(node);
       case Op::negate: return print_negation(*node.children[0]);
-      case Op::logical_not: text_ += "not "; return print(*node.children[0], kNot);
+      case Op::logical_not: print_words("not "); return print(*node.children[0], kNot);
       case Op::in:
         print(*node.children[0], kSum);
-        text_ += node.negated ? " not in [" : " in [";
+        print_words(node.negated ? " not in " : " in ");
+        text_ += sql_ ? '(' : '[';
         print_list(node, 1);
-        text_ += ']';
+        text_ += sql_ ? ')' : ']';
         return;
       case Op::between:
         print(*node.children[0], kSum);
-        text_ += node.negated ? " not between " : " between ";
+        print_words(node.negated ? " not between " : " between ");
         print(*node.children[1], kSum);
-        text_ += " and ";
+        print_words(" and ");
         return print(*node.children[2], kSum);
-      case Op::is_null:
-        print(*node.children[0], kSum);
-        text_ += node.negated ? " is not null" : " is null";
-        return;
+      case Op::is_null: print(*node.children[0], kSum); return print_words(node.negated ? " is not null" : " is null");
       case Op::case_when: return print_case(node);
       default: return level_of(node) == kPrimary ? print_call(node) : print_binary(node);
     }
   }
 
-  // `-5` is a literal, so the negation of the literal 5 is written `-(5)`.
+  void print_words(std::string_view words) { text_ += sql_ ? in_capitals(words) : std::string(words); }
+
+  void print_name(const Node& node) {
+    const bool plain = is_plain_name(node.name) || is_pseudo_column(node.name);
+    const bool bare = !node.exact && plain && !(sql_ && is_sql_keyword(node.name));
+    text_ += bare ? node.name : quoted(node.name, sql_ ? '"' : '`');
+  }
+
+  // `-5` is a literal, so the negation of the literal 5 is written `-(5)`. Two minus signs begin a comment in SQL.
   void print_negation(const Node& operand) {
     text_ += '-';
     const bool number =
         operand.op == Op::literal && level_of(operand) == kPrimary &&
         (std::holds_alternative<std::int64_t>(operand.value) || std::holds_alternative<std::uint64_t>(operand.value) ||
          std::holds_alternative<double>(operand.value) || std::holds_alternative<Decimal>(operand.value));
-    print(operand, number ? kPrimary + 1 : kUnary);
+    print(operand, number ? kPrimary + 1 : sql_ ? kPrimary : kUnary);
   }
 
   // Chains lean to the left; comparisons do not chain at all.
   void print_binary(const Node& node) {
     const int level = level_of(node);
     print(*node.children[0], level == kPredicate ? level + 1 : level);
-    (text_ += ' ').append(spelling(node.op)) += ' ';
+    text_ += ' ';
+    print_words(spelling(node.op));
+    text_ += ' ';
     print(*node.children[1], level + 1);
   }
 
@@ -173,22 +186,23 @@ class Printer {
   }
 
   void print_case(const Node& node) {
-    text_ += "case";
+    print_words("case");
     std::size_t i = 0;
     for (; i + 1 < node.children.size(); i += 2) {
-      text_ += " when ";
+      print_words(" when ");
       print(*node.children[i], kOr);
-      text_ += " then ";
+      print_words(" then ");
       print(*node.children[i + 1], kOr);
     }
     if (i < node.children.size()) {
-      text_ += " else ";
+      print_words(" else ");
       print(*node.children[i], kOr);
     }
-    text_ += " end";
+    print_words(" end");
   }
 
   std::string text_;
+  bool sql_;
 };
 
 // As stored: 0.0 and -0.0 are different literals.
@@ -226,8 +240,14 @@ bool equal(const Node& a, const Node& b) {
 }
 
 std::string to_text(const Node& node) {
-  Printer printer;
+  Printer printer(false);
   printer.print(node, kOr);
+  return std::move(printer).text();
+}
+
+std::string to_sql_text(const Node& node, bool as_operand) {
+  Printer printer(true);
+  printer.print(node, as_operand ? kSum : kOr);
   return std::move(printer).text();
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,6 +81,10 @@ bool equal(const Node& a, const Node& b);
 /// Canonical text: minimal parentheses, one space around binary operators, backquotes where a name needs them.
 std::string to_text(const Node& node);
 
+/// The text as a part of a SQL statement: keywords in capitals, lists in parentheses, double quotes where a name needs
+/// them. `as_operand` puts everything that binds less tightly than a sum in parentheses.
+std::string to_sql_text(const Node& node, bool as_operand = false);
+
 /// "+", "and", "is null", "abs", ... for messages.
 std::string_view spelling(Op op);
 
@@ -95,5 +100,17 @@ NodePtr parse_expression(std::string_view text, const Location& origin);
 /// says where the byte at an offset (up to text.size()) stands.
 using PlaceFunction = std::function<Location(std::size_t offset)>;
 NodePtr parse_expression(std::string_view text, const PlaceFunction& place);
+
+/// An expression at the beginning of a longer text, and where it ends: before the first token that does not continue
+/// it.
+struct ParsedPrefix {
+  NodePtr root;
+  std::size_t end = 0;  // offset in the whole text, after spaces
+};
+
+/// Parses the expression that begins at `offset` in a SQL statement: names may stand in double quotes, and words that
+/// are `reserved` (in any case) are no names without quotes.
+ParsedPrefix parse_sql_expression(std::string_view text, std::size_t offset, std::span<const std::string_view> reserved,
+                                  const PlaceFunction& place);
 
 }  // namespace skyrank::query

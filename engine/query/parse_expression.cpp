@@ -2,8 +2,10 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <tao/pegtl.hpp>
 #include <utility>
@@ -76,12 +78,37 @@ struct string_open : peg::one<'\''> {};
 struct string_close : peg::one<'\''> {};
 struct string : token<peg::if_must<string_open, string_text, string_close>> {};
 
+// Rules of SQL statements, which ask the builder whether there is one.
+struct only_in_sql {
+  using rule_t = only_in_sql;
+  using subs_t = peg::empty_list;
+  template <peg::apply_mode, peg::rewind_mode, template <class...> class, template <class...> class, class Input,
+            class Builder>
+  static bool match(Input& /*in*/, Builder& builder) {
+    return builder.is_sql();
+  }
+};
+// A word that the statement reserves; consumes nothing.
+struct sql_word {
+  using rule_t = sql_word;
+  using subs_t = peg::empty_list;
+  template <peg::apply_mode, peg::rewind_mode, template <class...> class, template <class...> class, class Input,
+            class Builder>
+  static bool match(Input& in, Builder& builder) {
+    return builder.is_reserved_at(in.byte());
+  }
+};
+struct sql_name_text : peg::star<peg::sor<peg::two<'"'>, peg::not_one<'"'>>> {};
+struct sql_name_open : peg::one<'"'> {};
+struct sql_name_close : peg::one<'"'> {};
+
 struct name_text : peg::star<peg::sor<peg::two<'`'>, peg::not_one<'`'>>> {};
 struct name_open : peg::one<'`'> {};
 struct name_close : peg::one<'`'> {};
 struct quoted_name : token<peg::if_must<name_open, name_text, name_close>> {};
+struct sql_quoted_name : peg::seq<only_in_sql, token<peg::if_must<sql_name_open, sql_name_text, sql_name_close>>> {};
 struct bare_name : peg::identifier {};
-struct name : token<peg::not_at<reserved>, bare_name> {};
+struct name : token<peg::not_at<reserved>, peg::not_at<sql_word>, bare_name> {};
 
 struct date_word : peg::seq<peg::istring<'d', 'a', 't', 'e'>, spaces, peg::at<string_open>> {};
 struct date : peg::if_must<date_word, string> {};
@@ -95,7 +122,7 @@ struct group : peg::if_must<open_group, nested, close_group> {};
 
 struct comma : symbol<','> {};
 struct items : peg::list_must<nested, comma> {};
-struct function_name : peg::seq<peg::not_at<reserved>, peg::identifier> {};
+struct function_name : peg::seq<peg::not_at<reserved>, peg::not_at<sql_word>, peg::identifier> {};
 struct open_call : token<function_name, spaces, peg::one<'('>> {};
 struct close_call : symbol<')'> {};
 struct call : peg::if_must<open_call, peg::opt<peg::not_at<close_call>, peg::must<items>>, close_call> {};
@@ -112,8 +139,8 @@ struct true_value : word_true {};
 struct false_value : word_false {};
 struct null_value : word_null {};
 
-struct primary : peg::sor<number, string, quoted_name, group, true_value, false_value, null_value, date, timestamp,
-                          case_when, call, name> {};
+struct primary : peg::sor<number, string, quoted_name, sql_quoted_name, group, true_value, false_value, null_value,
+                          date, timestamp, case_when, call, name> {};
 
 // Arithmetic.
 struct minus : symbol<'-'> {};
@@ -171,6 +198,7 @@ struct disjunction : peg::seq<conjunction, peg::star<or_else>> {};
 
 struct end_of_text : peg::eof {};
 struct whole : peg::seq<spaces, peg::must<disjunction, end_of_text>> {};
+struct prefix : peg::seq<spaces, peg::must<disjunction>> {};
 
 }  // namespace grammar
 
@@ -231,7 +259,15 @@ std::string_view token_before(std::string_view text, std::size_t offset) {
   while (begin > 0 && is_word_character(text[begin]) && is_word_character(text[begin - 1])) --begin;
   if (begin == last && last > 0 && is_double_symbol(text.substr(last - 1, 2))) --begin;
   const std::string_view token = text.substr(begin, last + 1 - begin);
-  return token == "'" || token == "`" || static_cast<unsigned char>(token.front()) >= 0x80 ? std::string_view() : token;
+  return token == "'" || token == "`" || token == "\"" || static_cast<unsigned char>(token.front()) >= 0x80
+             ? std::string_view()
+             : token;
+}
+
+bool is_reserved_word(std::string_view word) {
+  const auto words = reserved_words();
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view reserved) { return equal_ignoring_case(reserved, word); });
 }
 
 // What would be right, where the mistake is one that other languages teach.
@@ -259,9 +295,7 @@ std::string hint(std::string_view found, bool value_expected) {
     return " (a name with other characters than letters, digits and _ stands in backquotes)";
   }
   if (value_expected && equal_ignoring_case(found, "not")) return " (put 'not' and its condition in parentheses)";
-  const auto words = reserved_words();
-  if (value_expected && std::any_of(words.begin(), words.end(),
-                                    [&](std::string_view word) { return equal_ignoring_case(word, found); })) {
+  if (value_expected && is_reserved_word(found)) {
     return " (a column of that name stands in backquotes)";
   }
   return {};
@@ -292,6 +326,13 @@ std::string unquoted(std::string_view inner, char quote) {
 class Builder {
  public:
   Builder(std::string_view text, const PlaceFunction& place) : text_(text), place_(place) {}
+  Builder(std::string_view text, const PlaceFunction& place, std::span<const std::string_view> sql_words)
+      : text_(text), place_(place), sql_(true), sql_words_(sql_words) {}
+
+  bool is_sql() const { return sql_; }
+  bool is_reserved_at(std::size_t offset) const {
+    return sql_ && offset < text_.size() && is_reserved(token_at(text_, offset));
+  }
 
   [[noreturn]] void fail(std::size_t offset, const std::string& message) const {
     throw QueryError(message, place_(offset));
@@ -301,9 +342,17 @@ class Builder {
     const std::string_view before = token_before(text_, offset);
     std::string message = std::string("expected ") + expected;
     if (!before.empty()) message += " after " + in_quotes(before);
-    if (offset >= text_.size()) fail(offset, message + ", found the end of the expression");
+    if (offset >= text_.size()) {
+      fail(offset, message + ", found the end of the " + (sql_ ? "statement" : "expression"));
+    }
     const std::string_view found = token_at(text_, offset);
-    fail(offset, message + ", found " + shown(found) + hint(found, expected == kExpected<grammar::sum>));
+    if (sql_ && value_expected(expected) && (is_reserved(found) || is_reserved_word(found))) {
+      fail(offset, message + ", found " + in_quotes(found) + " (a column of that name stands in double quotes)");
+    }
+    std::string advice = hint(found, value_expected(expected));
+    const std::size_t quotes = advice.find("backquotes");
+    if (sql_ && quotes != std::string::npos) advice.replace(quotes, std::strlen("backquotes"), "double quotes");
+    fail(offset, message + ", found " + shown(found) + advice);
   }
 
   void enter(std::size_t offset) {
@@ -428,6 +477,13 @@ class Builder {
     std::size_t items;
   };
 
+  static bool value_expected(const char* expected) { return expected == kExpected<grammar::sum>; }
+
+  bool is_reserved(std::string_view word) const {
+    return std::any_of(sql_words_.begin(), sql_words_.end(),
+                       [&](std::string_view reserved) { return equal_ignoring_case(reserved, word); });
+  }
+
   void push(std::size_t offset, Node node, int height) {
     const Location place = place_(offset);
     node.line = place.line;
@@ -499,6 +555,8 @@ class Builder {
   std::string_view pseudo_;
   std::size_t quote_ = 0;
   int nesting_ = 0;
+  bool sql_ = false;
+  std::span<const std::string_view> sql_words_;
 };
 
 // What a match does to the tree.
@@ -545,6 +603,15 @@ template <>
 struct action<grammar::string_open> : begin_quoted {};
 template <>
 struct action<grammar::name_open> : begin_quoted {};
+template <>
+struct action<grammar::sql_name_open> : begin_quoted {};
+template <>
+struct action<grammar::sql_name_text> {
+  template <class Input>
+  static void apply(const Input& in, Builder& builder) {
+    builder.push_column(in.position().byte - 1, unquoted(in.string_view(), '"'), true);
+  }
+};
 template <>
 struct action<grammar::string_text> {
   template <class Input>
@@ -706,7 +773,7 @@ struct control : peg::normal<Rule> {
   [[noreturn]] static void raise(const Input& in, Builder& builder) {
     if constexpr (std::is_same_v<Rule, grammar::string_close>) {
       builder.fail_unclosed("the string");
-    } else if constexpr (std::is_same_v<Rule, grammar::name_close>) {
+    } else if constexpr (std::is_same_v<Rule, grammar::name_close> || std::is_same_v<Rule, grammar::sql_name_close>) {
       builder.fail_unclosed("the quoted name");
     } else {
       builder.fail_expecting(in.byte(), kExpected<Rule>);
@@ -721,6 +788,15 @@ NodePtr parse_expression(std::string_view text, const PlaceFunction& place) {
   peg::memory_input<peg::tracking_mode::eager> input(text.data(), text.size(), "");
   peg::parse<grammar::whole, action, control>(input, builder);
   return std::move(builder).result();
+}
+
+ParsedPrefix parse_sql_expression(std::string_view text, std::size_t offset, std::span<const std::string_view> reserved,
+                                  const PlaceFunction& place) {
+  Builder builder(text, place, reserved);
+  peg::memory_input<peg::tracking_mode::eager> input(text.data() + offset, text.data() + text.size(), "", offset, 1, 1);
+  peg::parse<grammar::prefix, action, control>(input, builder);
+  const std::size_t end = input.byte();
+  return {std::move(builder).result(), end};
 }
 
 NodePtr parse_expression(std::string_view text, const Location& origin) {

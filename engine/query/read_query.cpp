@@ -14,7 +14,9 @@ namespace {
 
 const std::vector<std::string> kQueryKeys = {
     "name",    "from",   "where", "group_by", "aggregate", "partition_by", "prefer", "levels",  "at_least", "distinct",
-    "rank_by", "offset", "limit", "ties",     "nan",       "nulls",        "select", "timeout", "using"};
+    "rank_by", "offset", "limit", "ties",     "nan",       "nulls",        "select", "timeout", "using",    "sql"};
+// Keys that may stand beside `sql`, which says everything else.
+const std::vector<std::string> kKeysBesideSql = {"name", "sql", "timeout", "using"};
 const Choices<Ties> kTies = {{"first", Ties::first}, {"last", Ties::last}, {"all", Ties::all}, {"any", Ties::any}};
 const Choices<Missing> kMissing = {{"worst", Missing::worst}, {"exclude", Missing::exclude}, {"error", Missing::error}};
 const Choices<DeviceChoice> kDevices = {
@@ -40,6 +42,7 @@ class QueryReader {
       : document_(document), node_(node), map_(document, node, "a query", kQueryKeys) {}
 
   Query read(const std::vector<std::string>& tables) {
+    if (map_.find("sql") != nullptr) return read_statement(tables);
     read_names(tables);
     query_.location(document_.place(node_));
     read_filter();
@@ -58,15 +61,41 @@ class QueryReader {
   }
 
   void read_names(const std::vector<std::string>& tables) {
-    const YamlNode& name = map_.require("name");
-    const std::string query_name = read_text(document_, name, "'name'");
-    at_place_of(document_, name, [&] { check_query_name(query_name); });
+    std::string query_name = read_name();
     const YamlNode& from = map_.require("from");
-    query_ = Query::from(read_text(document_, from, "'from'")).name(query_name);
-    if (std::find(tables.begin(), tables.end(), query_.from()) == tables.end()) {
-      document_.fail(from, "there is no table " + found(from) + did_you_mean(query_.from(), tables) + " (tables are " +
-                               listed(tables) + ")");
+    query_ = Query::from(read_text(document_, from, "'from'")).name(std::move(query_name));
+    check_table(document_.place(from), tables);
+  }
+
+  std::string read_name() const {
+    const YamlNode& name = map_.require("name");
+    std::string query_name = read_text(document_, name, "'name'");
+    at_place_of(document_, name, [&] { check_query_name(query_name); });
+    return query_name;
+  }
+
+  void check_table(const Location& place, const std::vector<std::string>& tables) const {
+    const std::string& from = query_.from();
+    if (std::find(tables.begin(), tables.end(), from) != tables.end()) return;
+    throw QueryError(
+        "there is no table " + in_quotes(from) + did_you_mean(from, tables) + " (tables are " + listed(tables) + ")",
+        place);
+  }
+
+  // The statement says all but the name, the time limit and the path.
+  Query read_statement(const std::vector<std::string>& tables) {
+    const YamlNode& sql = *map_.find("sql");
+    for (const auto& [key, value] : node_.entries) {
+      if (std::find(kKeysBesideSql.begin(), kKeysBesideSql.end(), key.text) != kKeysBesideSql.end()) continue;
+      document_.fail(key, "'sql' says the whole query, so that " + found(key) + " belongs into the statement");
     }
+    if (!sql.is_scalar()) document_.fail(sql, "'sql' needs a statement, found " + found(sql));
+    SqlStatement statement = document_.statement(sql);
+    query_ = std::move(statement.query).name(read_name());
+    query_.location(document_.place(node_));
+    check_table(statement.table, tables);
+    read_limits();
+    return std::move(query_);
   }
 
   void read_filter() {
@@ -122,6 +151,10 @@ class QueryReader {
       }
       query_.select(std::move(selected_));
     });
+    read_limits();
+  }
+
+  void read_limits() {
     with("timeout",
          [&](const YamlNode& node, const std::string& what) { query_.timeout(read_duration(document_, node, what)); });
     with("using", [&](const YamlNode& node, const std::string& what) { query_.using_path(read_using(node, what)); });

@@ -315,6 +315,11 @@ Expression YamlDocument::expression(const YamlNode& scalar, std::size_t begin, s
   }
 }
 
+SqlStatement YamlDocument::statement(const YamlNode& scalar) const {
+  const ScalarMap map(text_, scalar);
+  return parse_sql(scalar.text, [&](std::size_t offset) { return places_.at(map[offset]); });
+}
+
 void YamlDocument::fail(const YamlNode& node, const std::string& message) const {
   throw QueryError(message, place(node));
 }

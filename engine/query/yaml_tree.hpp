@@ -9,6 +9,7 @@
 #include <skyrank/expression.hpp>
 
 #include "engine/query/places.hpp"
+#include "engine/query/sql/parse.hpp"
 
 // YAML that strangers wrote, as a plain tree: one document of maps with distinct scalar keys, sequences and scalars,
 // within limits, without anchors, aliases and tags.
@@ -53,6 +54,9 @@ class YamlDocument {
   Expression expression(const YamlNode& scalar) const;
   /// The expression in a part of a scalar's value.
   Expression expression(const YamlNode& scalar, std::size_t begin, std::size_t size) const;
+
+  /// The SQL statement in a scalar, with places like those of expressions.
+  SqlStatement statement(const YamlNode& scalar) const;
 
   [[noreturn]] void fail(const YamlNode& node, const std::string& message) const;
 

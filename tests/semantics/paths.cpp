@@ -21,6 +21,17 @@ const Engine& engine(int threads) {
   return threads == 1 ? one : many;
 }
 
+/// Expects the query back from its text in SQL. Queries that are no queries have none.
+void expect_same_in_sql(const Query& query) {
+  try {
+    query.validate();
+  } catch (const QueryError&) {
+    return;
+  }
+  const std::string text = to_sql(query);
+  EXPECT_TRUE(Query::parse(text) == query) << text;
+}
+
 /// The problem kinds that a query poses.
 std::set<std::string> problems(const Query& query) {
   std::set<std::string> kinds;
@@ -56,6 +67,7 @@ bool has_gpu() {
 }
 
 std::vector<Path> paths(const Query& query, const Table& table) {
+  expect_same_in_sql(query);
   std::vector<Path> result;
   const auto add = [&](const std::string& name, const Using& path) {
     if (!tests::kEmulated) result.push_back({name, path, 1});

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <skyrank/export.hpp>
@@ -62,6 +63,10 @@ struct Using {
 /// partition_by, prefer (levels, at_least, distinct), rank_by, offset, limit (ties), select.
 class SKYRANK_EXPORT Query {
  public:
+  /// Parses one statement of SkyRank's SQL (engine/docs/sql.md). The text of `FROM 'file'` is the table's name.
+  /// QueryError with line and column inside `sql`, also for what is SQL but no part of the dialect.
+  [[nodiscard]] static Query parse(std::string_view sql);
+
   /// Begins a query over a table.
   [[nodiscard]] static Query from(std::string table);
   /// Returns the name of the table.
@@ -201,6 +206,10 @@ class SKYRANK_EXPORT Query {
   Using using_path_;
   Location location_;
 };
+
+/// Returns the query as one statement of SQL, over several lines; `Query::parse` gives an equal query back. Throws
+/// QueryError where `query.validate()` does.
+SKYRANK_EXPORT std::string to_sql(const Query& query);
 
 /// Returns count(): the number of rows of a group.
 SKYRANK_EXPORT Aggregate count(std::string name);

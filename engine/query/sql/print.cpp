@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <skyrank/query.hpp>
+
+#include "engine/query/ast.hpp"
+#include "engine/query/check.hpp"
+#include "engine/query/values.hpp"
+
+// Queries as SQL: what parse.cpp reads, one clause a line.
+namespace skyrank {
+namespace {
+
+using Kind = Preference::Kind;
+
+std::string sql_of(const Expression& expression) { return query::to_sql_text(expression.root()); }
+
+std::string name_text(std::string_view name) { return sql_of(Expression::column(name)); }
+
+std::string string_text(std::string_view text) { return sql_of(Expression::literal(std::string(text))); }
+
+std::string value_text(const Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  if (number != nullptr && std::isinf(*number)) return *number < 0 ? "-INFINITY" : "INFINITY";
+  if (std::holds_alternative<Null>(value)) return "NULL";
+  return sql_of(Expression::literal(value));
+}
+
+template <class List, class Print>
+std::string joined(const List& list, std::string_view separator, const Print& print) {
+  std::string text;
+  for (const auto& item : list) {
+    if (!text.empty()) text += separator;
+    text += print(item);
+  }
+  return text;
+}
+
+std::string print(const Aggregate& aggregate) {
+  constexpr std::string_view kNames[] = {"COUNT", "SUM", "MIN", "MAX", "AVG"};
+  return std::string(kNames[static_cast<int>(aggregate.function)]) + "(" +
+         (aggregate.argument ? sql_of(*aggregate.argument) : "*") + ") AS " + name_text(aggregate.name);
+}
+
+std::string print_set(const std::vector<Value>& set) { return "(" + joined(set, ", ", value_text) + ")"; }
+
+std::string print(const Preference& preference);
+
+std::string print_children(const Preference& preference, std::string_view separator) {
+  return joined(preference.children, separator, [&](const Preference& child) {
+    const bool parentheses = child.kind == Kind::pareto || child.kind == Kind::prior;
+    return parentheses && child.children.size() > 1 ? "(" + print(child) + ")" : print(child);
+  });
+}
+
+std::string print(const Preference& p) {
+  const auto operand = [&] { return query::to_sql_text(p.expression->root(), true); };
+  switch (p.kind) {
+    case Kind::low: return "LOW " + sql_of(*p.expression);
+    case Kind::high: return "HIGH " + sql_of(*p.expression);
+    case Kind::where: return "WHERE " + sql_of(*p.expression);
+    case Kind::around: return operand() + " AROUND " + value_text(p.target);
+    case Kind::between: return operand() + " BETWEEN " + value_text(p.target) + " AND " + value_text(p.upper);
+    case Kind::in: return operand() + " IN " + joined(p.values, " ELSE ", print_set);
+    case Kind::pareto:
+      return p.children.size() == 1 ? "PARETO (" + print(p.children[0]) + ")" : print_children(p, " PLUS ");
+    case Kind::prior:
+      return p.children.size() == 1 ? "PRIOR (" + print(p.children[0]) + ")" : print_children(p, " PRIOR TO ");
+    case Kind::inverse: return "INVERSE (" + print(p.children[0]) + ")";
+  }
+  return {};
+}
+
+bool is_selected(const Query& query, const Aggregate& aggregate) {
+  return std::any_of(query.select().begin(), query.select().end(), [&](const SelectItem& item) {
+    return item.name == aggregate.name && item.expression == Expression::column(aggregate.name);
+  });
+}
+
+// SELECT defines the aggregates where it names all of them in their order.
+bool selects_aggregates(const Query& query) {
+  auto next = query.aggregate().begin();
+  for (const SelectItem& item : query.select()) {
+    if (next != query.aggregate().end() && item.name == next->name && is_selected(query, *next)) ++next;
+  }
+  return next == query.aggregate().end();
+}
+
+std::string print_selected(const Query& query) {
+  if (query.select().empty()) return "*";
+  const bool with_aggregates = selects_aggregates(query);
+  return joined(query.select(), ", ", [&](const SelectItem& item) {
+    const auto aggregate = std::find_if(query.aggregate().begin(), query.aggregate().end(),
+                                        [&](const Aggregate& one) { return one.name == item.name; });
+    if (with_aggregates && aggregate != query.aggregate().end() && is_selected(query, *aggregate)) {
+      return print(*aggregate);
+    }
+    const std::string text = sql_of(item.expression);
+    return item.name == query::output_name(item.expression) ? text : text + " AS " + name_text(item.name);
+  });
+}
+
+// What ORDER BY would read as a position or as a name of SELECT stands in parentheses.
+std::string print_term(const Query& query, const RankTerm& term) {
+  const auto* value = term.expression.root().op == query::Op::literal ? &term.expression.root().value : nullptr;
+  const bool position = value != nullptr && std::holds_alternative<std::int64_t>(*value);
+  const std::string_view name = term.expression.column_name();
+  const bool alias = !name.empty() && std::any_of(query.select().begin(), query.select().end(), [&](const auto& item) {
+    return item.name == name && item.expression != term.expression;
+  });
+  const std::string text = sql_of(term.expression);
+  return (position || alias ? "(" + text + ")" : text) + (term.high ? " DESC" : "");
+}
+
+std::string print_options(const Query& query) {
+  constexpr std::string_view kTies[] = {"first", "last", "all", "any"};
+  constexpr std::string_view kMissing[] = {"worst", "exclude", "error"};
+  constexpr std::string_view kDevices[] = {"auto", "cpu", "cuda"};
+  std::string text;
+  const auto add = [&](std::string_view key, const std::string& value) {
+    text.append(text.empty() ? "" : ", ").append(key).append(" = ").append(value);
+  };
+  const auto add_names = [&](std::string_view key, const std::vector<std::string>& names) {
+    if (!names.empty()) add(key, "(" + joined(names, ", ", string_text) + ")");
+  };
+  const auto word = [](const auto& words, auto value) { return std::string(words[static_cast<int>(value)]); };
+  if (!query.name().empty()) add("name", string_text(query.name()));
+  if (query.ties() == Ties::last || query.ties() == Ties::any) add("ties", word(kTies, query.ties()));
+  if (query.nan() != Missing::worst) add("nan", word(kMissing, query.nan()));
+  if (query.nulls() != Missing::worst) add("nulls", word(kMissing, query.nulls()));
+  if (query.timeout()) add("timeout", "'" + std::to_string(query.timeout()->count()) + "ms'");
+  const Using& path = query.using_path();
+  if (path.device != DeviceChoice::automatic) add("device", word(kDevices, path.device));
+  add_names("algorithm", path.algorithms);
+  add_names("without", path.without);
+  if (!path.parameters.empty()) {
+    add("parameters", "(" + joined(path.parameters, ", ", [](const auto& parameter) {
+                        return string_text(parameter.first) + " = " + std::to_string(parameter.second);
+                      }) + ")");
+  }
+  return text;
+}
+
+std::string print_table(const std::string& name) {
+  return name.find_first_of("./\\*?") == std::string::npos ? name_text(name) : string_text(name);
+}
+
+}  // namespace
+
+std::string to_sql(const Query& query) {
+  query.validate();
+  std::string text = "SELECT " + print_selected(query) + "\nFROM " + print_table(query.from());
+  const auto clause = [&](bool present, std::string_view words, const auto& print_it) {
+    if (present) text.append("\n").append(words).append(" ").append(print_it());
+  };
+  const auto columns = [](const std::vector<Expression>& list) { return joined(list, ", ", sql_of); };
+  const auto number = [](std::optional<std::int64_t> value) { return std::to_string(value.value_or(0)); };
+  clause(query.where().has_value(), "WHERE", [&] { return sql_of(*query.where()); });
+  clause(!query.group_by().empty(), "GROUP BY", [&] { return columns(query.group_by()); });
+  clause(!query.aggregate().empty() && !selects_aggregates(query), "AGGREGATE",
+         [&] { return joined(query.aggregate(), ", ", [](const Aggregate& one) { return print(one); }); });
+  clause(query.prefer().has_value(), query.distinct() ? "PREFERRING DISTINCT" : "PREFERRING",
+         [&] { return print(*query.prefer()); });
+  clause(!query.partition_by().empty(), "PARTITION BY", [&] { return columns(query.partition_by()); });
+  clause(query.levels().has_value(), "LEVELS", [&] { return number(query.levels()); });
+  clause(query.at_least().has_value(), "AT LEAST", [&] { return number(query.at_least()); });
+  clause(!query.rank_by().empty(), "ORDER BY",
+         [&] { return joined(query.rank_by(), ", ", [&](const RankTerm& term) { return print_term(query, term); }); });
+  clause(query.limit().has_value(), "LIMIT", [&] { return number(query.limit()); });
+  clause(query.offset() != 0, "OFFSET", [&] { return number(query.offset()); });
+  if (query.ties() == Ties::all) text += query.limit() && query.offset() == 0 ? " WITH TIES" : "\nWITH TIES";
+  const std::string options = print_options(query);
+  clause(!options.empty(), "OPTIONS", [&] { return "(" + options + ")"; });
+  return text;
+}
+
+}  // namespace skyrank

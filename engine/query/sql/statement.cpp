@@ -1,0 +1,356 @@
+#include "engine/query/sql/statement.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "engine/query/check.hpp"
+#include "engine/query/functions.hpp"
+#include "engine/query/sql/words.hpp"
+#include "engine/query/utf8.hpp"
+#include "engine/text.hpp"
+
+namespace skyrank::query {
+namespace {
+
+constexpr std::size_t kMaxShown = 40;
+
+std::string in_quotes(std::string_view text) { return std::string("'").append(text) + "'"; }
+
+bool is_word(std::string_view token) {
+  return !token.empty() && (token.front() == '_' || (token.front() >= 'a' && token.front() <= 'z') ||
+                            (token.front() >= 'A' && token.front() <= 'Z'));
+}
+
+bool is_quoted(std::string_view token) {
+  return !token.empty() && (token.front() == '\'' || token.front() == '"' || token.front() == '`');
+}
+
+// The text in the quotes of a token, with doubled quotes made single; nothing where it does not end.
+std::optional<std::string> unquoted(std::string_view token) {
+  if (token.size() < 2 || token.back() != token.front()) return std::nullopt;
+  std::string result;
+  for (std::size_t i = 1; i + 1 < token.size(); ++i) {
+    result += token[i];
+    if (token[i] == token.front()) ++i;
+  }
+  return result;
+}
+
+std::string_view spelling(Aggregate::Function function) {
+  constexpr std::string_view kNames[] = {"count", "sum", "min", "max", "avg"};
+  return kNames[static_cast<int>(function)];
+}
+
+std::optional<Aggregate::Function> function_named(std::string_view word) {
+  for (int i = 0; i <= static_cast<int>(Aggregate::Function::avg); ++i) {
+    const auto function = static_cast<Aggregate::Function>(i);
+    if (equal_ignoring_case(word, spelling(function))) return function;
+  }
+  return std::nullopt;
+}
+
+// Words that may come where the grammar finds another one.
+const std::vector<std::string>& keywords() {
+  static const std::vector<std::string> kKeywords = {
+      "SELECT", "FROM",  "WHERE",  "GROUP", "AGGREGATE", "PREFERRING", "SKYLINE", "PARTITION", "LEVELS", "LEAST",
+      "ORDER",  "LIMIT", "OFFSET", "TIES",  "OPTIONS",   "AS",         "PLUS",    "PRIOR",     "AROUND", "DESC",
+      "ASC",    "NULLS", "MIN",    "MAX",   "DIFF",      "INVERSE",    "BY",      "WITH"};
+  return kKeywords;
+}
+
+// A clause as messages name it, by its first word.
+std::string clause_name(std::string_view word) {
+  if (word == "GROUP" || word == "PARTITION" || word == "ORDER") return std::string(word) + " BY";
+  if (word == "SKYLINE") return "SKYLINE OF";
+  if (word == "AT") return "AT LEAST";
+  return word == "WITH" ? "WITH TIES" : std::string(word);
+}
+
+}  // namespace
+
+std::string SqlBuilder::advice(std::string_view found, const std::string& expected) const {
+  struct Advice {
+    std::string_view found;
+    std::string_view advice;
+  };
+  constexpr Advice kAdvice[] = {{"fetch", "write LIMIT n"},
+                                {"top", "write LIMIT n at the end"},
+                                {"using", "write OPTIONS (algorithm = ...)"},
+                                {"then", "write PRIOR TO"},
+                                {"like", "there is no LIKE; use =, IN or BETWEEN"}};
+  for (const Advice& known : kAdvice) {
+    if (equal_ignoring_case(found, known.found)) return std::string(" (").append(known.advice) + ")";
+  }
+  if (found == "," && last_ == Clause::from) {
+    return " (a statement is over one table: run joins in an SQL engine and hand over the result)";
+  }
+  if (found == "," && last_ == Clause::prefer) return " (join preferences by PLUS or PRIOR TO)";
+  if (pending_ && std::string_view("+-*/%=<>").find(found) != std::string_view::npos) {
+    return " (an aggregate stands alone: give it a name with AS, and compute with that name)";
+  }
+  if (!is_word(found) || is_sql_keyword(found)) return {};
+  const bool one_word = std::all_of(expected.begin(), expected.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  const std::string near = did_you_mean(found, one_word ? std::vector<std::string>{expected} : keywords());
+  return near.empty() && last_ == Clause::select ? " (a name stands behind AS)" : near;
+}
+
+void SqlBuilder::fail(const Location& place, std::string message) {
+  std::replace_if(
+      message.begin(), message.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
+  for (std::size_t begin = 0; const auto invalid = find_invalid_utf8(std::string_view(message).substr(begin));) {
+    begin += *invalid;
+    message[begin] = '?';
+  }
+  throw QueryError(message, place);
+}
+
+void SqlBuilder::fail_expecting(std::size_t offset, const std::string& expected) const {
+  SqlToken before;
+  SqlToken found = sql_token(text_, 0);
+  while (found.begin < offset && found.begin < text_.size()) {
+    before = found;
+    found = sql_token(text_, found.end);
+  }
+  const std::string_view last = before.in(text_);
+  const std::string_view token = found.in(text_);
+  if (last == ";") fail(found.begin, "a text has one statement; this is the second");
+  std::string message = "expected " + expected;
+  if (!last.empty() && !is_quoted(last)) message += " after " + in_quotes(last.substr(0, kMaxShown));
+  if (token.empty()) fail(offset, message + ", found the end of the statement");
+  if (is_quoted(token)) fail(found.begin, message + ", found " + (token[0] == '\'' ? "a string" : "a quoted name"));
+  fail(found.begin, message + ", found " + in_quotes(token.substr(0, kMaxShown)) + advice(token, expected));
+}
+
+void SqlBuilder::begin(Clause clause, std::string_view word, std::size_t offset) {
+  const std::string name = clause_name(word);
+  if (last_ == clause && last_word_ == name) fail(offset, in_quotes(name) + " comes twice");
+  if (last_ == clause) fail(offset, in_quotes(name) + " and " + in_quotes(last_word_) + " exclude each other");
+  if (last_ && *last_ > clause) fail(offset, in_quotes(name) + " must stand before " + in_quotes(last_word_));
+  last_ = clause;
+  last_word_ = name;
+  pending_.reset();
+  if (clause == Clause::prefer) prefer_at_ = offset;
+}
+
+std::size_t SqlBuilder::after(std::size_t offset) const { return sql_token(text_, offset).begin; }
+
+std::optional<std::size_t> SqlBuilder::read(std::size_t offset, std::span<const std::string_view> reserved) {
+  ParsedPrefix parsed = parse_sql_expression(text_, offset, reserved, place_);
+  expression_at_ = after(offset);
+  expression_ = make_expression(std::move(parsed.root), place_(expression_at_));
+  pending_.reset();
+  return parsed.end;
+}
+
+std::optional<std::size_t> SqlBuilder::read_expression(std::size_t offset) { return read(offset, sql_clause_words()); }
+
+std::optional<std::size_t> SqlBuilder::read_preferred(std::size_t offset) {
+  return read(offset, sql_preference_words());
+}
+
+std::optional<std::size_t> SqlBuilder::read_integer(std::size_t offset) {
+  integer_at_ = after(offset);
+  std::size_t end = integer_at_;
+  if (end < text_.size() && text_[end] == '-') ++end;
+  while (end < text_.size() && (text_[end] == '.' || is_word_character(text_[end]))) ++end;
+  const std::string_view digits = text_.substr(integer_at_, end - integer_at_);
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), integer_);
+  if (error == std::errc::result_out_of_range) {
+    fail(integer_at_, in_quotes(last_word_) + " is out of range: it goes up to 9223372036854775807");
+  }
+  if (error != std::errc() || stop != digits.data() + digits.size()) {
+    const std::string_view found = digits.empty() ? sql_token(text_, offset).in(text_) : digits;
+    fail(integer_at_, in_quotes(last_word_) + " needs a whole number, found " +
+                          (found.empty() ? "the end of the statement" : in_quotes(found.substr(0, kMaxShown))));
+  }
+  if (integer_ < 0)
+    fail(integer_at_, in_quotes(last_word_) + " must not be negative, found " + std::to_string(integer_));
+  return after(end);
+}
+
+void SqlBuilder::levels() {
+  if (integer_ == 0) fail(integer_at_, "'LEVELS' must be at least 1, found 0");
+  query_.levels(integer_);
+}
+
+std::optional<SqlBuilder::Text> SqlBuilder::read_name(std::size_t offset, std::size_t& end) const {
+  const SqlToken token = sql_token(text_, offset);
+  const std::string_view text = token.in(text_);
+  end = after(token.end);
+  if (is_word(text) && !is_sql_keyword(text)) return Text{std::string(text), token.begin};
+  if (!is_quoted(text)) return std::nullopt;
+  const auto inner = unquoted(text);
+  if (!inner) fail(token.begin, "the quoted name that begins here does not end");
+  if (inner->empty()) fail(token.begin, "a name is empty");
+  return Text{*inner, token.begin};
+}
+
+std::optional<std::size_t> SqlBuilder::read_alias(std::size_t offset) {
+  std::size_t end = 0;
+  if (sql_token(text_, offset).in(text_).starts_with('\'')) {
+    fail(after(offset), "a name stands in double quotes, not in single ones, which are for strings");
+  }
+  alias_ = read_name(offset, end);
+  return alias_ ? std::optional(end) : std::nullopt;
+}
+
+std::optional<std::size_t> SqlBuilder::read_table(std::size_t offset) {
+  std::size_t end = 0;
+  const auto name = read_name(offset, end);
+  if (!name) return std::nullopt;
+  query_ = Query::from(name->text);
+  table_ = place_(name->offset);
+  return end;
+}
+
+std::optional<std::size_t> SqlBuilder::read_option_text(std::size_t offset) {
+  std::size_t end = 0;
+  if (auto name = read_name(offset, end)) {
+    option_texts_.push_back(std::move(*name));
+    return end;
+  }
+  const SqlToken token = sql_token(text_, offset);
+  const bool negative = token.in(text_) == "-";
+  const SqlToken digits = negative ? sql_token(text_, token.end) : token;
+  const std::string_view number = digits.in(text_);
+  if (number.empty() || number.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  option_texts_.push_back({(negative ? "-" : "") + std::string(number), token.begin});
+  return after(digits.end);
+}
+
+std::optional<std::size_t> SqlBuilder::open_aggregate(std::size_t offset) {
+  const SqlToken word = sql_token(text_, offset);
+  const auto function = function_named(word.in(text_));
+  const SqlToken open = sql_token(text_, word.end);
+  if (!function || open.in(text_) != "(") return std::nullopt;
+  int depth = 1;
+  for (SqlToken token = sql_token(text_, open.end); depth > 0 && token.begin < text_.size();
+       token = sql_token(text_, token.end)) {
+    const char c = text_[token.begin];
+    const bool several = c == ',' && depth == 1;
+    if (several && (function == Aggregate::Function::min || function == Aggregate::Function::max)) return std::nullopt;
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+  }
+  function_ = *function;
+  aggregate_at_ = word.begin;
+  return after(open.end);
+}
+
+Expression SqlBuilder::take_expression() {
+  Expression result = std::move(*expression_);
+  expression_.reset();
+  return result;
+}
+
+Expression SqlBuilder::take_column(const char* clause) {
+  Expression result = take_expression();
+  if (result.column_name().empty()) {
+    fail(expression_at_, std::string(clause) + " takes column names, not the expression " + to_sql_text(result.root()));
+  }
+  return result;
+}
+
+void SqlBuilder::end_aggregate(bool star) {
+  if (star && function_ != Aggregate::Function::count) {
+    fail(aggregate_at_, in_quotes(spelling(function_)) + " needs an argument; only COUNT takes '*'");
+  }
+  Aggregate aggregate{"", function_, std::nullopt};
+  if (!star) aggregate.argument = take_expression();
+  aggregate.name = std::string(spelling(function_)) + "(" + (star ? "*" : aggregate.argument->text()) + ")";
+  pending_ = std::move(aggregate);
+}
+
+Aggregate& SqlBuilder::add_aggregate(Aggregate aggregate, std::size_t offset) {
+  if (std::any_of(aggregates_.begin(), aggregates_.end(),
+                  [&](const Aggregate& other) { return other.name == aggregate.name; })) {
+    fail(offset, "two aggregates have the name " + in_quotes(aggregate.name) + "; name one of them otherwise with AS");
+  }
+  if (!first_aggregate_) first_aggregate_ = offset;
+  aggregates_.push_back(std::move(aggregate));
+  return aggregates_.back();
+}
+
+void SqlBuilder::define_aggregate() {
+  Aggregate aggregate = *pending_;
+  if (alias_) aggregate.name = alias_->text;
+  alias_.reset();
+  add_aggregate(std::move(aggregate), aggregate_at_);
+}
+
+void SqlBuilder::refer_to_aggregate() {
+  const Aggregate aggregate = *pending_;
+  const auto known = std::find_if(aggregates_.begin(), aggregates_.end(), [&](const Aggregate& other) {
+    return other.function == aggregate.function && other.argument == aggregate.argument;
+  });
+  const Aggregate& found = known != aggregates_.end() ? *known : add_aggregate(aggregate, aggregate_at_);
+  const Expression column = Expression::column(found.name);
+  expression_at_ = aggregate_at_;
+  expression_ = make_expression(std::make_shared<const Node>(column.root()), place_(aggregate_at_));
+}
+
+void SqlBuilder::end_selected() {
+  std::size_t place = expression_at_;
+  SelectItem item{"", Expression::literal(Null{})};
+  if (pending_) {
+    place = aggregate_at_;
+    const std::string name = alias_ ? alias_->text : pending_->name;
+    define_aggregate();
+    item = {name, Expression::column(name)};
+  } else {
+    item.expression = take_expression();
+    item.name = alias_ ? alias_->text : output_name(item.expression);
+  }
+  alias_.reset();
+  if (std::any_of(selected_.begin(), selected_.end(),
+                  [&](const SelectItem& other) { return other.name == item.name; })) {
+    fail(place, "SELECT names " + in_quotes(item.name) + " twice; name one of them otherwise with AS");
+  }
+  selected_.push_back(std::move(item));
+}
+
+// SQL lets ORDER BY name what SELECT names, which our rankings, made before it, do not.
+const Expression& SqlBuilder::behind_alias(const Expression& expression) const {
+  if (expression.column_name().empty() || text_[expression_at_] == '(') return expression;
+  const auto item = std::find_if(selected_.begin(), selected_.end(), [&](const SelectItem& candidate) {
+    return candidate.name == expression.column_name();
+  });
+  return item == selected_.end() ? expression : item->expression;
+}
+
+void SqlBuilder::rank(bool high) {
+  if (!pending_) {
+    const Node& root = expression_->root();
+    const bool number = root.op == Op::literal && std::holds_alternative<std::int64_t>(root.value);
+    if (number && text_[expression_at_] != '(') {
+      fail(expression_at_, "ORDER BY takes values, not positions; a number that is meant stands in parentheses");
+    }
+    expression_ = behind_alias(*expression_);
+  }
+  pending_.reset();
+  ranking_.emplace_back(take_expression(), high);
+}
+
+void SqlBuilder::refuse_nulls_first(std::size_t offset) const {
+  fail(offset, "NULLS FIRST is not supported: NULL is worst and comes last, as NULLS LAST says");
+}
+
+SqlStatement SqlBuilder::finish() {
+  if (first_aggregate_ && group_by_.empty()) {
+    fail(*first_aggregate_, "an aggregate needs GROUP BY: it is of the rows of a group");
+  }
+  if (!group_by_.empty()) query_.group_by(std::move(group_by_));
+  query_.aggregate(std::move(aggregates_));
+  query_.partition_by(std::move(partition_by_));
+  if (!ranking_.empty()) query_.rank_by(std::move(ranking_));
+  query_.select(std::move(selected_));
+  query_.using_path(std::move(using_));
+  const std::size_t start = after(0);
+  query_.location(place_(start));
+  if (!query_.prefer() && query_.rank_by().empty() && query_.group_by().empty()) {
+    fail(start, "the statement asks for nothing: it needs PREFERRING, SKYLINE OF, ORDER BY or GROUP BY");
+  }
+  query_.validate();
+  return {std::move(query_), std::move(table_)};
+}
+
+}  // namespace skyrank::query

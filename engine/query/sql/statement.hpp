@@ -1,0 +1,168 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <skyrank/query.hpp>
+
+#include "engine/query/ast.hpp"
+#include "engine/query/sql/parse.hpp"
+
+namespace skyrank::query {
+
+/// The clauses of a statement, in their order.
+enum class Clause {
+  select,
+  from,
+  where,
+  group_by,
+  aggregate,
+  prefer,
+  partition_by,
+  levels,
+  order_by,
+  limit,
+  offset,
+  ties,
+  options
+};
+
+/// Builds a query from what the grammar (parse.cpp) finds. The `read_` functions are rules of the grammar: they return
+/// the offset behind what they read and the spaces after it, or nothing where something else stands.
+class SqlBuilder {
+ public:
+  SqlBuilder(std::string_view text, const PlaceFunction& place) : text_(text), place_(place) {}
+
+  /// Throws a QueryError; bytes of the statement that are no text become '?' in its message.
+  [[noreturn]] void fail(std::size_t offset, std::string message) const { fail(place_(offset), std::move(message)); }
+  [[noreturn]] static void fail(const Location& place, std::string message);
+  [[noreturn]] void fail_expecting(std::size_t offset, const std::string& expected) const;
+
+  /// Notes that a clause begins; an error where it comes twice or too late.
+  void begin(Clause clause, std::string_view word, std::size_t offset);
+
+  // Rules.
+  std::optional<std::size_t> read_expression(std::size_t offset);
+  std::optional<std::size_t> read_preferred(std::size_t offset);
+  std::optional<std::size_t> read_value(std::size_t offset);
+  std::optional<std::size_t> read_integer(std::size_t offset);
+  std::optional<std::size_t> read_alias(std::size_t offset);
+  std::optional<std::size_t> read_table(std::size_t offset);
+  std::optional<std::size_t> read_option_text(std::size_t offset);
+  /// COUNT, SUM, MIN, MAX or AVG and '(', unless what follows is min or max of several values.
+  std::optional<std::size_t> open_aggregate(std::size_t offset);
+  /// '(' around a preference, not around an expression.
+  std::optional<std::size_t> open_preferences(std::size_t offset);
+
+  // Actions on what was read last.
+  void end_selected();
+  void end_aggregate(bool star);
+  void define_aggregate();
+  void refer_to_aggregate();
+  void where() { query_.where(take_expression()); }
+  void group_column() { group_by_.push_back(take_column("GROUP BY")); }
+  void partition_column() { partition_by_.push_back(take_column("PARTITION BY")); }
+  void rank(bool high);
+  void refuse_nulls_first(std::size_t offset) const;
+  void levels();
+  void at_least() { query_.at_least(integer_); }
+  void limit() { query_.limit(integer_); }
+  void offset() { query_.offset(integer_); }
+  void with_ties() { query_.ties(Ties::all); }
+  void distinct() { query_.distinct(true); }
+
+  // Preferences.
+  void enter(std::size_t offset);
+  void leave() { --nesting_; }
+  void open_composition() { marks_.push_back(preferences_.size()); }
+  void close_composition(Preference::Kind kind, bool also_of_one);
+  void term(Preference::Kind kind);
+  void inverse();
+  void around();
+  void begin_set() { sets_.emplace_back(); }
+  void add_to_set() { sets_.back().push_back(std::move(value_)); }
+  void end_value_term();
+  void prefer();
+  void skyline_term(std::string_view word);
+  void end_skyline();
+
+  // Options.
+  void begin_option() { option_texts_.clear(); }
+  void end_option();
+
+  SqlStatement finish();
+
+ private:
+  struct Text {
+    std::string text;
+    std::size_t offset;
+  };
+
+  std::optional<std::size_t> read(std::size_t offset, std::span<const std::string_view> reserved);
+  std::size_t after(std::size_t offset) const;
+  std::string advice(std::string_view found, const std::string& expected) const;
+  std::optional<Text> read_name(std::size_t offset, std::size_t& end) const;
+  Expression take_expression();
+  Expression take_column(const char* clause);
+  Value value_of(const Node& node, std::size_t offset) const;
+  std::vector<Value> members_of(const Node& node) const;
+  Preference preference_of(const Expression& expression) const;
+  Aggregate& add_aggregate(Aggregate aggregate, std::size_t offset);
+  const Expression& behind_alias(const Expression& expression) const;
+  void set_using();
+  const Text& option_text(const char* example) const;
+  // Runs `make` and gives errors that know no place that of `offset`.
+  template <class Make>
+  auto at(std::size_t offset, const Make& make) const {
+    try {
+      return make();
+    } catch (const QueryError& error) {
+      if (error.location().line > 0) throw;
+      fail(offset, error.message());
+    }
+  }
+
+  std::string_view text_;
+  const PlaceFunction& place_;
+  Query query_;
+  Location table_;
+  std::optional<Clause> last_;
+  std::string last_word_;
+  std::size_t prefer_at_ = 0;
+
+  std::optional<Expression> expression_;  // read last
+  std::size_t expression_at_ = 0;
+  std::int64_t integer_ = 0;
+  std::size_t integer_at_ = 0;
+  Value value_;
+  std::optional<Text> alias_;
+
+  Aggregate::Function function_ = Aggregate::Function::count;
+  std::optional<Aggregate> pending_;  // an aggregate that was read last
+  std::size_t aggregate_at_ = 0;
+  std::optional<std::size_t> first_aggregate_;
+  std::vector<Aggregate> aggregates_;
+  std::vector<SelectItem> selected_;
+  std::vector<Expression> group_by_;
+  std::vector<Expression> partition_by_;
+  std::vector<RankTerm> ranking_;
+
+  int nesting_ = 0;
+  std::vector<Preference> preferences_;
+  std::vector<std::size_t> marks_;
+  std::optional<Value> target_;
+  std::vector<std::vector<Value>> sets_;
+
+  std::vector<Text> option_texts_;  // key, then values; of parameters names and values in turn
+  std::vector<std::string> options_seen_;
+  Using using_;
+};
+
+}  // namespace skyrank::query

@@ -1,0 +1,126 @@
+#include "engine/query/sql/words.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/query/functions.hpp"
+
+namespace skyrank::query {
+namespace {
+
+// The words of clauses come first: the lists share their beginning.
+constexpr std::array<std::string_view, 26> kWords = {
+    "select", "from", "where",  "group",   "aggregate", "preferring", "skyline", "partition", "order",
+    "limit",  "by",   "offset", "options", "as",        "levels",     "with",    "asc",       "desc",
+    "low",    "high", "around", "inverse", "pareto",    "plus",       "prior",   "distinct"};
+constexpr std::size_t kClauseWords = 18;
+
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// The end of the quoted text that begins at `offset`: behind its closing quote, or the end of the text.
+std::size_t end_of_quoted(std::string_view text, std::size_t offset) {
+  const char quote = text[offset];
+  std::size_t end = offset + 1;
+  while (end < text.size()) {
+    if (text[end] != quote) {
+      ++end;
+    } else if (end + 1 < text.size() && text[end + 1] == quote) {
+      end += 2;
+    } else {
+      return end + 1;
+    }
+  }
+  return text.size();
+}
+
+bool is_quote(char c) { return c == '\'' || c == '"' || c == '`'; }
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return equal_ignoring_case(w, word); });
+}
+
+std::string in_capitals(std::string_view word) {
+  std::string result(word);
+  for (char& c : result) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return result;
+}
+
+constexpr std::array<std::string_view, 8> kForeignWords = {"join",   "having", "union",   "intersect",
+                                                           "except", "window", "qualify", "lateral"};
+constexpr std::array<std::string_view, 7> kOtherStatements = {"insert", "update", "delete", "create",
+                                                              "drop",   "alter",  "merge"};
+
+// The foreign part that begins with a token, given the token before it and the one after it.
+std::string foreign_at(std::string_view before, std::string_view word, std::string_view after) {
+  if (is_one_of(word, kForeignWords)) return in_capitals(word);
+  if (before.empty() && equal_ignoring_case(word, "with")) return "WITH";
+  if (before.empty() && is_one_of(word, kOtherStatements)) return in_capitals(word);
+  if (before == "(" && equal_ignoring_case(word, "select")) return "a sub-query";
+  if (equal_ignoring_case(word, "exists") && after == "(") return "EXISTS";
+  if (before == ")" && equal_ignoring_case(word, "over")) return "a window (OVER)";
+  if (before == "(" && equal_ignoring_case(word, "distinct")) return "DISTINCT in an aggregate";
+  if (equal_ignoring_case(before, "select") && equal_ignoring_case(word, "distinct")) return "SELECT DISTINCT";
+  return {};
+}
+
+}  // namespace
+
+bool is_word_character(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+std::span<const std::string_view> sql_clause_words() { return std::span(kWords).first(kClauseWords); }
+
+std::span<const std::string_view> sql_preference_words() { return kWords; }
+
+bool is_sql_keyword(std::string_view word) { return is_one_of(word, kWords) || is_one_of(word, kForeignWords); }
+
+std::string without_comments(std::string_view sql, std::optional<std::size_t>& open_comment) {
+  std::string text(sql);
+  std::size_t i = 0;
+  while (i < text.size()) {
+    if (is_quote(text[i])) {
+      i = end_of_quoted(text, i);
+      continue;
+    }
+    const std::string_view two = std::string_view(text).substr(i, 2);
+    if (two != "--" && two != "/*") {
+      ++i;
+      continue;
+    }
+    const bool to_line_end = two == "--";
+    const std::size_t close = to_line_end ? text.find('\n', i) : text.find("*/", i + 2);
+    if (close == std::string::npos && !to_line_end) open_comment = i;
+    const std::size_t end = close == std::string::npos ? text.size() : close + (to_line_end ? 0 : 2);
+    std::replace_if(
+        text.begin() + static_cast<std::ptrdiff_t>(i), text.begin() + static_cast<std::ptrdiff_t>(end),
+        [](char c) { return c != '\n'; }, ' ');
+    i = end;
+  }
+  return text;
+}
+
+SqlToken sql_token(std::string_view text, std::size_t offset) {
+  std::size_t begin = offset;
+  while (begin < text.size() && is_space(text[begin])) ++begin;
+  if (begin >= text.size()) return {text.size(), text.size()};
+  if (is_quote(text[begin])) return {begin, end_of_quoted(text, begin)};
+  std::size_t end = begin;
+  while (end < text.size() && is_word_character(text[end])) ++end;
+  return {begin, std::max(end, begin + 1)};
+}
+
+std::optional<ForeignSql> find_foreign_sql(std::string_view text) {
+  SqlToken before;
+  for (SqlToken token = sql_token(text, 0); token.begin < text.size(); token = sql_token(text, token.end)) {
+    const std::string_view after = sql_token(text, token.end).in(text);
+    if (std::string what = foreign_at(before.in(text), token.in(text), after); !what.empty()) {
+      return ForeignSql{token.begin, std::move(what)};
+    }
+    before = token;
+  }
+  return std::nullopt;
+}
+
+}  // namespace skyrank::query

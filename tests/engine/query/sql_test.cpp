@@ -1,0 +1,234 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <skyrank/batch.hpp>
+
+// SQL statements beside the queries of the builder that they mean.
+namespace skyrank {
+namespace {
+
+using namespace std::string_literals;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Statement {
+  const char* sql;
+  Query query;
+};
+
+Query from(const char* table) { return Query::from(table); }
+
+Query skyline(Preference preference) { return from("t").prefer(std::move(preference)); }
+
+std::vector<SelectItem> columns(const std::vector<std::string>& names) {
+  std::vector<SelectItem> items;
+  for (const std::string& name : names) items.push_back({name, Expression::column(name)});
+  return items;
+}
+
+std::vector<Statement> clauses() {
+  return {
+      {"SELECT * FROM t ORDER BY a", from("t").rank_by({low("a")})},
+      {"select * from t order by a desc, b asc, c", from("t").rank_by({high("a"), low("b"), low("c")})},
+      {"SELECT * FROM t ORDER BY a DESC NULLS LAST", from("t").rank_by({high("a")})},
+      {"SELECT * FROM 'a b/hotels.csv' ORDER BY a", from("a b/hotels.csv").rank_by({low("a")})},
+      {"SELECT * FROM \"my \"\"table\"\"\" ORDER BY \"two words\"",
+       from("my \"table\"").rank_by({low(Expression::column("two words"))})},
+      {"SELECT * FROM t ORDER BY `two words`;", from("t").rank_by({low("`two words`")})},
+      {"SELECT a, 2 * b, c AS d, e AS \"f g\" FROM t ORDER BY a",
+       from("t").rank_by({low("a")}).select({{"a", "a"}, {"2 * b", "2 * b"}, {"d", "c"}, {"f g", "e"}})},
+      {"SELECT row, level, score() FROM t ORDER BY a",
+       from("t").rank_by({low("a")}).select({"row", "level", "score()"})},
+      {"SELECT * FROM t WHERE a <= 3 AND b IN ('x', 'y') OR NOT c IS NULL ORDER BY a",
+       from("t").where("a <= 3 and b in ['x', 'y'] or not c is null").rank_by({low("a")})},
+      {"SELECT * FROM t WHERE CASE WHEN a <> 1 THEN 2 ELSE 3 END = 2 ORDER BY a",
+       from("t").where("case when a != 1 then 2 else 3 end = 2").rank_by({low("a")})},
+      {"SELECT * FROM t -- all of it\nORDER /* the */ BY a", from("t").rank_by({low("a")})},
+      {"SELECT * FROM t WHERE a = '--' ORDER BY a", from("t").where("a = '--'").rank_by({low("a")})},
+      {"SELECT * FROM t ORDER BY a LIMIT 5 OFFSET 2", from("t").rank_by({low("a")}).limit(5).offset(2)},
+      {"SELECT * FROM t ORDER BY a LIMIT 5 WITH TIES", from("t").rank_by({low("a")}).limit(5).ties(Ties::all)},
+      {"SELECT * FROM t PARTITION BY a, b ORDER BY c LIMIT 1",
+       from("t").partition_by({"a", "b"}).rank_by({low("c")}).limit(1)},
+      {"SELECT * FROM t PREFERRING LOW a LEVELS 2", skyline(low("a")).levels(2)},
+      {"SELECT * FROM t PREFERRING LOW a AT LEAST 20", skyline(low("a")).at_least(20)},
+      {"SELECT * FROM t PREFERRING DISTINCT LOW a", skyline(low("a")).distinct(true)},
+      {"SELECT price * 2 AS p FROM t ORDER BY p, (p)",
+       from("t").rank_by({low("price * 2"), low("p")}).select({{"p", "price * 2"}})},
+      {"SELECT * FROM t ORDER BY (1)", from("t").rank_by({low("1")})},
+  };
+}
+
+std::vector<Statement> preferences() {
+  return {
+      {"SELECT * FROM t PREFERRING LOW a PLUS HIGH b + c PLUS HIGH d",
+       from("t").prefer({low("a"), high("b + c"), high("d")})},
+      {"SELECT * FROM t PREFERRING LOW a PRIOR TO HIGH b PRIOR TO LOW c",
+       skyline(prior({low("a"), high("b"), low("c")}))},
+      {"SELECT * FROM t PREFERRING LOW a PRIOR TO HIGH b PLUS LOW c",
+       skyline(prior({low("a"), pareto({high("b"), low("c")})}))},
+      {"SELECT * FROM t PREFERRING (LOW a PRIOR TO HIGH b) PLUS LOW c",
+       skyline(pareto({prior({low("a"), high("b")}), low("c")}))},
+      {"SELECT * FROM t PREFERRING a AROUND 1.5 PLUS (a + b) AROUND -INFINITY",
+       skyline(pareto({around("a", 1.5), around("a + b", -kInfinity)}))},
+      {"SELECT * FROM t PREFERRING a AROUND DATE '2017-05-01'", skyline(around("a", Date{17287}))},
+      {"SELECT * FROM t PREFERRING a BETWEEN 3 AND 5", skyline(between("a", std::int64_t{3}, std::int64_t{5}))},
+      {"SELECT * FROM t PREFERRING a BETWEEN 3 AND NULL", skyline(between("a", std::int64_t{3}, Null{}))},
+      {"SELECT * FROM t PREFERRING city IN ('Oslo', 'Aarhus') ELSE ('Bergen')",
+       skyline(in("city", {{"Oslo"s, "Aarhus"s}, {"Bergen"s}}))},
+      {"SELECT * FROM t PREFERRING (city IN ('Oslo') ELSE ('Bergen')) PLUS LOW a",
+       skyline(pareto({in("city", {{"Oslo"s}, {"Bergen"s}}), low("a")}))},
+      {"SELECT * FROM t PREFERRING a > 3 PLUS b IS NULL PLUS NOT c",
+       skyline(pareto({where("a > 3"), where("b is null"), where("not c")}))},
+      {"SELECT * FROM t PREFERRING WHERE a IN (1, 2) PLUS WHERE b",
+       skyline(pareto({where("a in [1, 2]"), where("b")}))},
+      {"SELECT * FROM t PREFERRING a NOT IN (1, 2)", skyline(where("a not in [1, 2]"))},
+      {"SELECT * FROM t PREFERRING INVERSE (LOW a PLUS LOW b)", skyline(inverse(pareto({low("a"), low("b")})))},
+      {"SELECT * FROM t PREFERRING INVERSE LOW a PLUS LOW b", skyline(pareto({inverse(low("a")), low("b")}))},
+      {"SELECT * FROM t PREFERRING PARETO (LOW a) PRIOR TO PRIOR (LOW b)",
+       skyline(prior({pareto({low("a")}), prior({low("b")})}))},
+      {"SELECT * FROM t PREFERRING PARETO (LOW a, LOW b PRIOR TO LOW c)",
+       skyline(pareto({low("a"), prior({low("b"), low("c")})}))},
+      {"SELECT * FROM t PREFERRING ((((LOW a))))", skyline(low("a"))},
+      {"SELECT * FROM t PREFERRING LOW \"low\" PLUS HIGH \"plus\"", skyline(pareto({low("low"), high("plus")}))},
+      {"SELECT low, high FROM t ORDER BY low", from("t").rank_by({low("low")}).select({"low", "high"})},
+      {"SELECT * FROM t SKYLINE OF price MIN, rating MAX, city DIFF",
+       from("t").prefer({low("price"), high("rating")}).partition_by({"city"})},
+      {"SELECT * FROM t SKYLINE OF DISTINCT price, max(a, b) MAX",
+       from("t").prefer({low("price"), high("max(a, b)")}).distinct(true)},
+      {"SELECT * FROM t SKYLINE OF price", skyline(low("price"))},
+  };
+}
+
+Query groups() { return from("t").group_by({"uid"}); }
+
+std::vector<Statement> aggregates() {
+  return {
+      {"SELECT uid, COUNT(*) AS n, MAX(a) AS m FROM t GROUP BY uid ORDER BY n DESC",
+       groups().aggregate({count("n"), max("m", "a")}).rank_by({high("n")}).select(columns({"uid", "n", "m"}))},
+      {"SELECT avg(a + b), Sum(min(a, b)) FROM t GROUP BY uid",
+       groups()
+           .aggregate({avg("avg(a + b)", "a + b"), sum("sum(min(a, b))", "min(a, b)")})
+           .select(columns({"avg(a + b)", "sum(min(a, b))"}))},
+      {"SELECT uid FROM t GROUP BY uid ORDER BY COUNT(*) DESC",
+       groups().aggregate({count("count(*)")}).rank_by({high(Expression::column("count(*)"))}).select({"uid"})},
+      {"SELECT uid, COUNT(a) AS n FROM t GROUP BY uid PREFERRING HIGH COUNT(a) PLUS LOW MIN(b)",
+       groups()
+           .aggregate({count("n", "a"), min("min(b)", "b")})
+           .prefer({high("n"), low(Expression::column("min(b)"))})
+           .select(columns({"uid", "n"}))},
+      {"SELECT * FROM t GROUP BY uid AGGREGATE COUNT(*) AS n, MIN(a)",
+       groups().aggregate({count("n"), min("min(a)", "a")})},
+  };
+}
+
+std::vector<Statement> options() {
+  Using path;
+  path.algorithms = {"bnl", "sfs"};
+  path.device = DeviceChoice::cpu;
+  path.without = {"fusion"};
+  path.parameters = {{"block", -3}, {"threads", 4}};
+  return {
+      {"SELECT * FROM t ORDER BY a OPTIONS (name = 'good-deals', ties = last, nan = exclude, nulls = 'ERROR')",
+       from("t").rank_by({low("a")}).name("good-deals").ties(Ties::last).nan(Missing::exclude).nulls(Missing::error)},
+      {"SELECT * FROM t ORDER BY a OPTIONS (timeout = '1.5s')",
+       from("t").rank_by({low("a")}).timeout(std::chrono::milliseconds(1500))},
+      {"SELECT * FROM t ORDER BY a OPTIONS (algorithm = ('bnl', sfs), device = CPU, without = fusion, "
+       "parameters = (block = -3, 'threads' = 4))",
+       from("t").rank_by({low("a")}).using_path(path)},
+  };
+}
+
+void expect_queries(const std::vector<Statement>& statements) {
+  for (const Statement& statement : statements) {
+    SCOPED_TRACE(statement.sql);
+    const Query parsed = Query::parse(statement.sql);
+    EXPECT_TRUE(parsed == statement.query) << to_sql(parsed);
+    const std::string text = to_sql(statement.query);
+    EXPECT_TRUE(Query::parse(text) == statement.query) << text;
+  }
+}
+
+TEST(Sql, ClausesMeanWhatTheBuilderSays) { expect_queries(clauses()); }
+TEST(Sql, PreferencesMeanWhatTheBuilderSays) { expect_queries(preferences()); }
+TEST(Sql, AggregatesMeanWhatTheBuilderSays) { expect_queries(aggregates()); }
+TEST(Sql, OptionsMeanWhatTheBuilderSays) { expect_queries(options()); }
+
+TEST(Sql, IsPrintedOneClauseALine) {
+  const Query query = from("hotels.parquet")
+                          .where("price <= 250 and city in ['Oslo', 'Aarhus']")
+                          .prefer({low("price"), prior({high("rating"), around("distance", 1.5)})})
+                          .partition_by({"city"})
+                          .levels(2)
+                          .rank_by({high("rating"), low("order")})
+                          .limit(20)
+                          .ties(Ties::all)
+                          .select({"name", "price"});
+  EXPECT_EQ(to_sql(query),
+            "SELECT name, price\n"
+            "FROM 'hotels.parquet'\n"
+            "WHERE price <= 250 AND city IN ('Oslo', 'Aarhus')\n"
+            "PREFERRING LOW price PLUS (HIGH rating PRIOR TO distance AROUND 1.5)\n"
+            "PARTITION BY city\n"
+            "LEVELS 2\n"
+            "ORDER BY rating DESC, \"order\"\n"
+            "LIMIT 20 WITH TIES");
+}
+
+TEST(Sql, RefusesToPrintWhatIsNoQuery) { EXPECT_THROW(to_sql(from("t")), QueryError); }
+
+TEST(Sql, BeginsWhereItsFirstWordDoes) {
+  const Query query = Query::parse("\n SELECT * FROM t ORDER BY a");
+  EXPECT_EQ(query.location(), (Location{"sql", 2, 2}));
+}
+
+constexpr const char* kBatch =
+    "version: 1\n"
+    "tables: {hotels: {file: hotels.csv}}\n"
+    "queries:\n"
+    "  - name: cheap\n"
+    "    sql: >-\n"
+    "      SELECT name, price FROM hotels\n"
+    "      WHERE price < 100\n"
+    "      ORDER BY price LIMIT 3\n"
+    "    timeout: 2s\n";
+
+TEST(Sql, IsAKeyOfABatchsQuery) {
+  const Batch batch = parse_batch(kBatch, "b.yaml");
+  ASSERT_EQ(batch.queries.size(), 1u);
+  EXPECT_TRUE(batch.queries[0] == from("hotels")
+                                      .name("cheap")
+                                      .where("price < 100")
+                                      .rank_by({low("price")})
+                                      .limit(3)
+                                      .select({"name", "price"})
+                                      .timeout(std::chrono::seconds(2)));
+}
+
+std::string batch_error(std::string from, const std::string& to) {
+  std::string text = kBatch;
+  text.replace(text.find(from), from.size(), to);
+  try {
+    parse_batch(text, "b.yaml");
+  } catch (const QueryError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Sql, MistakesInABatchHaveTheirPlacesInTheFile) {
+  EXPECT_EQ(batch_error("price < 100", "price <"),
+            "b.yaml:8:7: expected a value after '<', found 'ORDER' (a column of that name stands in double quotes)");
+  EXPECT_EQ(batch_error("FROM hotels", "FROM hostels"),
+            "b.yaml:6:31: there is no table 'hostels'; did you mean 'hotels'? (tables are hotels)");
+  EXPECT_EQ(batch_error("    timeout", "    limit: 2\n    timeout"),
+            "b.yaml:9:5: 'sql' says the whole query, so that 'limit' belongs into the statement");
+  EXPECT_EQ(batch_error("name: cheap", "name: .x"),
+            "b.yaml:4:11: the query name '.x' is no plain file name: use letters, digits, '-', '_' and '.', and no '.' "
+            "in front");
+}
+
+}  // namespace
+}  // namespace skyrank

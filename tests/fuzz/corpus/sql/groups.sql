@@ -1,0 +1,1 @@
+SELECT uid, COUNT(*) AS n, MAX(a) FROM t GROUP BY uid AGGREGATE SUM(min(a, b)) AS s ORDER BY COUNT(*) DESC, (1)

@@ -1,0 +1,1 @@
+SELECT a FROM t JOIN (SELECT b FROM u) ON a = b

@@ -1,0 +1,1 @@
+SELECT * FROM t SKYLINE OF DISTINCT price MIN, max(a, b) MAX, city DIFF

@@ -120,9 +120,10 @@ TEST_F(CommandLine, WithoutACommandShowsTheHelpAndFails) {
 }
 
 TEST_F(CommandLine, OffersTheNearestName) {
-  expect_mistake({"rnu", batch_},
-                 "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, generate, algorithms, "
-                 "bench, calibrate");
+  expect_mistake(
+      {"rnu", batch_},
+      "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, sql, show, generate, algorithms, "
+      "bench, calibrate");
   expect_mistake({"run", batch_, "--fromat", "csv"}, "run: unknown option '--fromat'; did you mean '--format'?");
   expect_mistake({"run", batch_, "--query", "fron"},
                  "there is no query 'fron' in the batch; did you mean 'front'? (it has front, top)");

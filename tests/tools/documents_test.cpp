@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <iomanip>
 #include <iterator>
 #include <sstream>
 #include <string>
@@ -177,6 +178,14 @@ TEST(Documents, ShowWhatAMistakeInABatchIsAnsweredWith) {
   EXPECT_EQ(error_of("ragged.yaml"), shown[1] + "\n");
 }
 
+/// Splits a command line at its spaces, but not within double quotes.
+std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  std::istringstream stream(line);
+  for (std::string word; stream >> std::quoted(word);) words.push_back(word);
+  return words;
+}
+
 /// Returns the arguments of `$ build/release/skyrank` in console blocks, without comments and without the brackets
 /// around what may be left out.
 std::vector<std::vector<std::string>> commands() {
@@ -187,8 +196,7 @@ std::vector<std::vector<std::string>> commands() {
       if (!line.starts_with(start)) continue;
       line = line.substr(start.size(), line.find(" #") - start.size());
       std::erase_if(line, [](char c) { return c == '[' || c == ']'; });
-      std::istringstream words(line);
-      all.emplace_back(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
+      all.push_back(words_of(line));
     }
   }
   return all;
@@ -205,7 +213,8 @@ TEST(Documents, NameNoOptionThatIsNotThere) {
       }
     }
   }
-  EXPECT_THAT(seen, IsSupersetOf({"run", "check", "explain", "algorithms", "generate", "calibrate", "bench"}));
+  EXPECT_THAT(seen,
+              IsSupersetOf({"run", "check", "explain", "sql", "show", "algorithms", "generate", "calibrate", "bench"}));
 }
 
 TEST(Documents, ShowCommandsThatRunAsWritten) {
@@ -268,6 +277,24 @@ TEST(Documents, ShowBatchesThatRunAndTheirAnswers) {
   }
   EXPECT_GE(ran, 8);
   EXPECT_GE(compared, 7);
+}
+
+TEST(Documents, ShowStatementsThatRunAndTheirAnswers) {
+  int compared = 0;
+  for (std::size_t i = 0; i + 1 < blocks().size(); ++i) {
+    const Block& shown = blocks()[i];
+    if (shown.language != "sql") continue;
+    std::string statement;
+    for (const std::string& line : shown.lines) statement += line + "\n";
+    ProgramOptions options;
+    options.folder = kRoot / "datasets/examples";
+    const Outcome outcome = run_skyrank({"sql", statement}, options);
+    EXPECT_EQ(outcome.status, 0) << shown.place << ": " << outcome.err;
+    ASSERT_TRUE(blocks()[i + 1].follows_block) << shown.place << " shows no answer";
+    EXPECT_EQ(answers(lines_of(outcome.out)), answers(blocks()[i + 1].lines)) << shown.place;
+    ++compared;
+  }
+  EXPECT_GE(compared, 5);
 }
 
 TEST(Documents, TheChangelogKnowsTheVersion) {

@@ -26,6 +26,8 @@ struct Arguments {
   RunArguments run;
   CheckArguments check;
   ExplainArguments explain;
+  SqlArguments sql;
+  ShowArguments show;
   GenerateArguments generate;
   AlgorithmsArguments algorithms;
   BenchArguments bench;
@@ -63,28 +65,49 @@ void add_engine_options(CLI::App& command, int& threads, Arguments& arguments) {
 
 void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON for programs"); }
 
-void define_run(CLI::App& app, Arguments& arguments) {
-  CLI::App& command = *app.add_subcommand("run", "Answer the queries of a batch");
-  add_batch_options(command, arguments.run.batch);
-  command
-      .add_option("--format", arguments.run.format,
-                  "table, csv, jsonl, parquet or arrow (default: table; csv with --out)")
+/// The form and place of answers, and what they may cost.
+void add_answer_options(CLI::App& command, RunArguments& run, Arguments& arguments) {
+  command.add_option("--format", run.format, "table, csv, jsonl, parquet or arrow (default: table; csv with --out)")
       ->type_name("FORMAT");
   command
-      .add_option("--rows", arguments.run.rows,
+      .add_option("--rows", run.rows,
                   "Rows of each answer that a table shows, the first and the last; 0: all (default: 40 on a terminal, "
                   "else all)")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
-  command.add_option("--out", arguments.run.out, "Write each answer to DIR/<query name>.<format>")->type_name("DIR");
-  add_engine_options(command, arguments.run.threads, arguments);
+  command.add_option("--out", run.out, "Write each answer to DIR/<query name>.<format>")->type_name("DIR");
+  add_engine_options(command, run.threads, arguments);
   command
       .add_option(
           "--timeout", arguments.timeout,
           "The longest that each query may take once its table is read, such as 30s or 500ms (default: no limit)")
       ->type_name("TIME");
-  add_json_flag(command, arguments.run.json);
+  add_json_flag(command, run.json);
+}
+
+void define_run(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("run", "Answer the queries of a batch");
+  add_batch_options(command, arguments.run.batch);
+  add_answer_options(command, arguments.run, arguments);
   command.footer("Example:\n  skyrank run datasets/examples/hotels.yaml --query good-deals");
+}
+
+void define_sql(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("sql", "Answer one statement of SQL over a file");
+  command.add_option("STATEMENT", arguments.sql.statement, "SELECT ... FROM 'FILE' ...")->type_name("TEXT")->required();
+  add_answer_options(command, arguments.sql.run, arguments);
+  command.add_flag("--explain", arguments.sql.explain, "Show the plan instead of the answer");
+  command.add_flag("--analyze", arguments.sql.analyze, "Run the query, and show measured beside predicted");
+  command.footer(
+      "Example:\n  skyrank sql \"SELECT name, price, rating FROM 'datasets/examples/hotels.csv' "
+      "PREFERRING LOW price PLUS HIGH rating\"");
+}
+
+void define_show(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("show", "Print the queries of a batch as SQL, YAML or C++");
+  add_batch_options(command, arguments.show.batch);
+  command.add_option("--as", arguments.show.dialect, "sql, yaml or cpp (default: sql)")->type_name("DIALECT");
+  command.footer("Example:\n  skyrank show datasets/examples/hotels.yaml --as sql");
 }
 
 void define_check(CLI::App& app, Arguments& arguments) {
@@ -173,6 +196,8 @@ void define(CLI::App& app, Arguments& arguments) {
   define_run(app, arguments);
   define_check(app, arguments);
   define_explain(app, arguments);
+  define_sql(app, arguments);
+  define_show(app, arguments);
   define_generate(app, arguments);
   define_algorithms(app, arguments);
   define_bench(app, arguments);
@@ -265,12 +290,16 @@ void settle(const CLI::App& app, Arguments& arguments) {
   const DeviceChoice device = parse_device(arguments.device);
   arguments.run.device = device;
   arguments.explain.device = device;
+  arguments.sql.run.device = device;
   arguments.bench.device = device;
   arguments.calibrate.device = device;
   arguments.run.memory_bytes = parse_size(arguments.memory_limit);
   arguments.explain.memory_bytes = arguments.run.memory_bytes;
+  arguments.sql.run.memory_bytes = arguments.run.memory_bytes;
   arguments.run.timeout = parse_timeout(arguments.timeout);
-  for (const int threads : {arguments.run.threads, arguments.explain.threads, arguments.generate.threads}) {
+  arguments.sql.run.timeout = arguments.run.timeout;
+  for (const int threads :
+       {arguments.run.threads, arguments.explain.threads, arguments.sql.run.threads, arguments.generate.threads}) {
     check_threads(threads);
   }
   for (const int threads : arguments.bench.threads) check_threads(threads);
@@ -281,6 +310,8 @@ int run_command(const CLI::App& app, const Arguments& arguments, Console& consol
   if (app.got_subcommand("run")) return run(arguments.run, console, signals);
   if (app.got_subcommand("check")) return check(arguments.check, console, signals);
   if (app.got_subcommand("explain")) return explain(arguments.explain, console, signals);
+  if (app.got_subcommand("sql")) return sql(arguments.sql, console, signals);
+  if (app.got_subcommand("show")) return show(arguments.show, console);
   if (app.got_subcommand("generate")) return generate(arguments.generate, console, signals);
   if (app.got_subcommand("algorithms")) return algorithms(arguments.algorithms, console);
   if (app.got_subcommand("calibrate")) return calibrate(arguments.calibrate, console, signals);
@@ -301,7 +332,8 @@ void print_error_document(const std::exception& error, Console& console) {
 }
 
 bool wants_json(const Arguments& arguments) {
-  return arguments.run.json || arguments.check.json || arguments.explain.json || arguments.algorithms.json;
+  return arguments.run.json || arguments.sql.run.json || arguments.check.json || arguments.explain.json ||
+         arguments.algorithms.json;
 }
 
 /// CLI11 reports by exception, help and version too.

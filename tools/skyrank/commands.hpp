@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <skyrank/batch.hpp>
 #include <skyrank/query.hpp>
 
 #include "tools/skyrank/console.hpp"
@@ -53,6 +54,18 @@ struct ExplainArguments {
   bool json = false;
 };
 
+struct SqlArguments {
+  std::string statement;
+  RunArguments run;      ///< all but the batch
+  bool explain = false;  ///< show the plan in place of the answer
+  bool analyze = false;  ///< show it with what was measured
+};
+
+struct ShowArguments {
+  BatchArguments batch;
+  std::string dialect = "sql";  ///< sql, yaml or cpp
+};
+
 struct GenerateArguments {
   std::string distribution;
   std::optional<std::int64_t> rows;
@@ -90,10 +103,17 @@ struct CalibrateArguments {
 int run(const RunArguments& arguments, Console& console, Signals& signals);
 int check(const CheckArguments& arguments, Console& console, Signals& signals);
 int explain(const ExplainArguments& arguments, Console& console, Signals& signals);
+int sql(const SqlArguments& arguments, Console& console, Signals& signals);
+int show(const ShowArguments& arguments, Console& console);
 int generate(const GenerateArguments& arguments, Console& console, Signals& signals);
 int algorithms(const AlgorithmsArguments& arguments, Console& console);
 int calibrate(const CalibrateArguments& arguments, Console& console, Signals& signals);
 int bench(const BenchArguments& arguments, Console& console, Signals& signals);
+
+/// Answers and explains the queries of a batch that is open; `arguments.batch` is not looked at but for its file's
+/// name.
+int run_batch(const Batch& batch, const RunArguments& arguments, Console& console, Signals& signals);
+int explain_batch(const Batch& batch, const ExplainArguments& arguments, Console& console, Signals& signals);
 
 /// The status that stands for an error: 2 for what the user can put right, 1 for the system's.
 ExitStatus exit_status(const std::exception& error);

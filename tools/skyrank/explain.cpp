@@ -35,7 +35,10 @@ int explain(const ExplainArguments& arguments, Console& console, Signals& signal
     return success;
   }
   if (arguments.batch.file.empty()) throw UsageError("explain: BATCH is required, or --rules");
-  const Batch batch = open_batch(arguments.batch);
+  return explain_batch(open_batch(arguments.batch), arguments, console, signals);
+}
+
+int explain_batch(const Batch& batch, const ExplainArguments& arguments, Console& console, Signals& signals) {
   const Engine engine({.threads = arguments.threads,
                        .device = arguments.device,
                        .without = arguments.without,

@@ -50,7 +50,10 @@ Answer answer_query(const Query& query, InputTables& tables, const Engine& engin
 }  // namespace
 
 int run(const RunArguments& arguments, Console& console, Signals& signals) {
-  const Batch batch = open_batch(arguments.batch);
+  return run_batch(open_batch(arguments.batch), arguments, console, signals);
+}
+
+int run_batch(const Batch& batch, const RunArguments& arguments, Console& console, Signals& signals) {
   const auto writer = make_answer_writer(arguments, batch.queries.size(), console);
   if (!arguments.out.empty()) create_folder(arguments.out);
   const Engine engine({.threads = arguments.threads,

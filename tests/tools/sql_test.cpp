@@ -1,0 +1,127 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <skyrank/batch.hpp>
+
+#include "tests/tools/program.hpp"
+
+// Tests `skyrank sql`, `skyrank show` and `sql:` in a batch.
+namespace skyrank::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr const char* kPoints = "id,x,y\na,1,9\nb,2,7\nc,4,4\nd,5,5\ne,9,1\n";
+constexpr const char* kBatch = R"(version: 1
+tables:
+  points: {file: points.csv}
+queries:
+  - {name: front, from: points, prefer: [{low: x}, {low: y}]}
+  - name: top-2
+    sql: SELECT id, y FROM points ORDER BY y LIMIT 2
+)";
+constexpr const char* kFront = "SELECT id, x FROM 'points.csv' PREFERRING LOW x PLUS LOW y";
+
+class SqlCommand : public ::testing::Test {
+ protected:
+  SqlCommand() {
+    folder_.write("points.csv", kPoints);
+    folder_.write("batch.yaml", kBatch);
+    options_.folder = folder_.path();
+  }
+
+  Outcome run(const std::vector<std::string>& arguments) const { return run_skyrank(arguments, options_); }
+
+  void expect_mistake(const std::vector<std::string>& arguments, const std::string& message) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 2) << message;
+    EXPECT_EQ(outcome.err, "skyrank: " + message + "\n");
+    EXPECT_EQ(outcome.out, "");
+  }
+
+  TemporaryFolder folder_;
+  ProgramOptions options_;
+};
+
+TEST_F(SqlCommand, PrintsTheAnswerAsRunDoes) {
+  const Outcome outcome = run({"sql", kFront});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("answer\nid  x\n--  -\na   1\nb   2\nc   4\ne   9\n4 rows from 5; read "));
+  EXPECT_EQ(run({"sql", kFront, "--format", "csv"}).out, "id,x\na,1\nb,2\nc,4\ne,9\n");
+  EXPECT_THAT(run({"sql", kFront, "--json", "--threads", "1", "--device", "cpu"}).out, HasSubstr("\"rows\": ["));
+}
+
+TEST_F(SqlCommand, AnswersOverPatternsOfFiles) {
+  const Outcome outcome = run({"sql", "select id from 'poi*.csv' order by x desc limit 1", "--format", "csv"});
+  EXPECT_EQ(outcome.out, "id\ne\n") << outcome.err;
+}
+
+TEST_F(SqlCommand, WritesFilesNamedAfterTheQuery) {
+  EXPECT_EQ(run({"sql", kFront, "--out", "answers"}).status, 0);
+  EXPECT_EQ(read_file(folder_.path() / "answers/answer.csv"), "id,x\na,1\nb,2\nc,4\ne,9\n");
+  const std::string named = std::string(kFront) + " OPTIONS (name = 'front')";
+  EXPECT_EQ(run({"sql", named, "--out", "answers", "--format", "jsonl"}).status, 0);
+  EXPECT_THAT(read_file(folder_.path() / "answers/front.jsonl"), StartsWith("{\"id\":\"a\",\"x\":1}\n"));
+}
+
+TEST_F(SqlCommand, ShowsPlans) {
+  EXPECT_THAT(run({"sql", kFront, "--explain"}).out, AllOf(HasSubstr("predicted"), Not(HasSubstr("measured"))));
+  EXPECT_THAT(run({"sql", kFront, "--analyze"}).out, HasSubstr("measured"));
+  expect_mistake({"sql", kFront, "--explain", "--format", "csv"},
+                 "--format, --out and --rows are for answers: leave them out with --explain and --analyze");
+}
+
+TEST_F(SqlCommand, SaysWhereAMistakeIs) {
+  expect_mistake({"sql", "SELECT id FORM 'points.csv' ORDER BY x"},
+                 "sql:1:11: expected ',' or FROM after 'id', found 'FORM'; did you mean 'FROM'?");
+  expect_mistake({"sql", "SELECT id FROM points ORDER BY x"},
+                 "sql:1:16: there is no file 'points': FROM names a file in quotes, such as FROM 'points.csv'");
+  expect_mistake({"sql", "SELECT idd FROM 'points.csv' ORDER BY x"}, "sql:1:8: there is no column 'idd'");
+  expect_mistake({"sql", "SELECT id FROM 'points.csv' ORDER BY x LIMIT -1"},
+                 "sql:1:46: 'LIMIT' must not be negative, found -1");
+}
+
+TEST_F(SqlCommand, BatchesHoldStatements) {
+  EXPECT_EQ(run({"run", "batch.yaml", "--query", "top-2", "--format", "csv"}).out, "id,y\ne,1\nc,4\n");
+}
+
+TEST_F(SqlCommand, ShowPrintsEveryDialect) {
+  EXPECT_EQ(run({"show", "batch.yaml"}).out,
+            "SELECT *\nFROM points\nPREFERRING LOW x PLUS LOW y\nOPTIONS (name = 'front');\n\n"
+            "SELECT id, y\nFROM points\nORDER BY y\nLIMIT 2\nOPTIONS (name = 'top-2');\n");
+  EXPECT_EQ(
+      run({"show", "batch.yaml", "--as", "cpp"}).out,
+      "const Query front = Query::from(\"points\")\n    .name(\"front\")\n    .prefer({low(\"x\"), low(\"y\")});\n\n"
+      "const Query top_2 = Query::from(\"points\")\n    .name(\"top-2\")\n    .rank_by({low(\"y\")})\n"
+      "    .limit(2)\n    .select({\"id\", \"y\"});\n");
+  EXPECT_EQ(run({"show", "batch.yaml", "--query", "front", "--as", "yaml"}).out,
+            "version: 1\ntables:\n  points: {file: points.csv}\nqueries:\n  - name: front\n    from: points\n"
+            "    prefer: [{low: x}, {low: y}]\n");
+  expect_mistake({"show", "batch.yaml", "--as", "sq"}, "--as: 'sq' is not one of sql, yaml, cpp; did you mean 'sql'?");
+}
+
+/// Every batch of the golden answers comes back equal from its YAML and from its SQL.
+TEST(Show, KeepsWhatBatchesMean) {
+  const std::filesystem::path folder = std::filesystem::path(SKYRANK_SOURCE_DIR) / "tests/golden/answers";
+  int compared = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".yaml") continue;
+    SCOPED_TRACE(entry.path().string());
+    const Batch batch = read_batch(entry.path());
+    const Outcome shown = run_skyrank({"show", entry.path().string(), "--as", "yaml"});
+    ASSERT_EQ(shown.status, 0) << shown.err;
+    const Batch again = parse_batch(shown.out, "shown.yaml");
+    EXPECT_TRUE(again.tables == batch.tables) << shown.out;
+    EXPECT_TRUE(again.queries == batch.queries) << shown.out;
+    for (const Query& query : batch.queries) EXPECT_TRUE(Query::parse(to_sql(query)) == query) << to_sql(query);
+    ++compared;
+  }
+  EXPECT_GE(compared, 20);
+}
+
+}  // namespace
+}  // namespace skyrank::testing

@@ -85,6 +85,10 @@ TEST_F(SqlCommand, SaysWhereAMistakeIs) {
                  "sql:1:46: 'LIMIT' must not be negative, found -1");
 }
 
+TEST_F(SqlCommand, RefusesBytesThatAreNoText) {
+  expect_mistake({"sql", "SELECT '\xFF' FROM 'points.csv' ORDER BY x"}, "sql:1:9: the statement is not valid UTF-8");
+}
+
 TEST_F(SqlCommand, BatchesHoldStatements) {
   EXPECT_EQ(run({"run", "batch.yaml", "--query", "top-2", "--format", "csv"}).out, "id,y\ne,1\nc,4\n");
 }

@@ -5,6 +5,7 @@
 #include "datasets/files.hpp"
 #include "engine/query/places.hpp"
 #include "engine/query/sql/parse.hpp"
+#include "engine/query/utf8.hpp"
 #include "tools/skyrank/commands.hpp"
 
 namespace skyrank::tools {
@@ -22,6 +23,9 @@ void check_file(const query::SqlStatement& statement) {
 
 Batch batch_of(const std::string& text) {
   const query::Places places(text, {"sql", 1, 1});
+  if (const auto invalid = query::find_invalid_utf8(text)) {
+    throw QueryError("the statement is not valid UTF-8", places.at(*invalid));
+  }
   query::SqlStatement statement = query::parse_sql(text, [&](std::size_t offset) { return places.at(offset); });
   check_file(statement);
   if (statement.query.name().empty()) statement.query.name("answer");

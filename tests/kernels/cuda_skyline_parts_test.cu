@@ -10,6 +10,8 @@
 #include "kernels/cuda/skyline/prefilter.hpp"
 #include "kernels/cuda/skyline/quartiles.hpp"
 #include "kernels/cuda/skyline/ranks.cuh"
+#include "kernels/cuda/skyline/sample_ranks.cuh"
+#include "kernels/cuda/skyline/sampled_row.hpp"
 #include "kernels/cuda/skyline/sort_rows.hpp"
 #include "tests/kernels/problems.hpp"
 
@@ -137,17 +139,48 @@ TYPED_TEST(SkylineParts, QuartilesAreThoseOfSortedColumns) {
   }
 }
 
-TYPED_TEST(SkylineParts, PrefilterRemovesWhatIsAboveTheLeastGreatestKey) {
+/// The ranks of a key in a sample of its column, as the prefilter counts them.
+template <class Key>
+class HostRanks {
+ public:
+  explicit HostRanks(const std::vector<Key>& column) : sample_(kSampleRanks, static_cast<Key>(~Key{0})) {
+    const auto n = static_cast<std::uint32_t>(column.size());
+    const std::uint32_t count = std::min(n, kSampleRanks);
+    for (std::uint32_t i = 0; i < count; ++i) sample_[i] = column[sampled_row(n, i, count)];
+    std::ranges::sort(sample_);
+  }
+
+  std::size_t of(Key key) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(sample_, key) - sample_.begin());
+  }
+  Key key_of(std::size_t rank) const { return sample_[rank]; }
+
+ private:
+  std::vector<Key> sample_;
+};
+
+TYPED_TEST(SkylineParts, PrefilterRemovesWhatIsAboveTheLeastGreatestRank) {
   constexpr auto kWidth = static_cast<KeyWidth>(sizeof(TypeParam));
   for (const Distribution distribution : kSome) {
     for (const std::size_t n : {1, 33, 3000}) {
       Problem<TypeParam> problem(make_columns(distribution, n, 3, kWidth, n), n);
-      const auto key = [&](std::size_t c, std::size_t row) { return problem.keys[c][row]; };
-      auto tau = static_cast<TypeParam>(~TypeParam{0});
-      for (std::size_t row = 0; row < n; ++row) tau = std::min(tau, std::max({key(0, row), key(1, row), key(2, row)}));
+      std::vector<HostRanks<TypeParam>> ranks;
+      for (std::size_t c = 0; c < 3; ++c) {
+        std::vector<TypeParam> column;
+        for (std::size_t row = 0; row < n; ++row) column.push_back(problem.keys[c][row]);
+        ranks.emplace_back(column);
+      }
+      std::size_t tau = kSampleRanks;
+      for (std::size_t row = 0; row < n; ++row) {
+        std::size_t greatest = 0;
+        for (std::size_t c = 0; c < 3; ++c) greatest = std::max(greatest, ranks[c].of(problem.keys[c][row]));
+        tau = std::min(tau, greatest);
+      }
       std::vector<std::uint32_t> expected;
       for (std::uint32_t row = 0; row < n; ++row) {
-        if (std::min({key(0, row), key(1, row), key(2, row)}) <= tau) expected.push_back(row);
+        bool spared = tau == kSampleRanks;
+        for (std::size_t c = 0; c < 3 && !spared; ++c) spared = problem.keys[c][row] <= ranks[c].key_of(tau);
+        if (spared) expected.push_back(row);
       }
       const RowList list = prefilter(problem.run, problem.table);
       EXPECT_EQ(list.count, expected.size());

@@ -12,10 +12,10 @@
 #include <skyrank/error.hpp>
 
 #include "engine/decimal.hpp"
-#include "engine/operators/classes.hpp"
 #include "engine/operators/exact_sum.hpp"
 #include "engine/operators/gather.hpp"
-#include "engine/operators/slot_states.hpp"
+#include "engine/operators/groups/classes.hpp"
+#include "engine/operators/groups/slot_states.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/ranges.hpp"
 
@@ -295,7 +295,7 @@ Column aggregate_column(const Input& input, const query::BoundAggregate& aggrega
 Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows, Numbering numbering) {
   const RowSlots slots = slots_of(table, group.columns, rows, numbering);
   const SlotStates<Members> members = find_members(slots);
-  const SlotOrder groups = order_slots(slots.count(), rows.n, [&](std::int64_t slot) { return members[slot].first; });
+  const SlotOrder groups = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });
   Vector<RowId> first_rows;
   first_rows.reserve(groups.first.size());
   for (const std::int64_t position : groups.first) first_rows.push_back(rows[position]);

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "engine/expression/evaluate.hpp"
-#include "engine/operators/classes.hpp"
+#include "engine/operators/groups/classes.hpp"
 
 namespace skyrank::exec {
 

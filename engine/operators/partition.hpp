@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/operators/classes.hpp"
+#include "engine/operators/groups/classes.hpp"
 
 namespace skyrank::exec {
 

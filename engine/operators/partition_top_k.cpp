@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/keys/key_memory.hpp"
-#include "engine/operators/slot_states.hpp"
+#include "engine/operators/groups/slot_states.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -128,13 +128,13 @@ template <class Key>
 Parts<typename Ranks<Key>::Rank> best_of_shards(const RowSlots& slots, const Ranks<Key>& ranks, std::int64_t k,
                                                 std::size_t threads) {
   using Best = BestOfSlots<typename Ranks<Key>::Rank>;
-  const int bits = slot_states::shard_bits(threads);
+  const int bits = slot_states::shard_bits(slots, threads);
   const std::int64_t count = std::int64_t{1} << bits;
   std::vector<Best> shards(static_cast<std::size_t>(count));
   for_each_range(count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t shard = begin; shard < end; ++shard) {
       Best& best = shards[shard];
-      best = Best((slots.count() + count - 1) / count, k);
+      best = Best(slot_states::shard_slots(slots, shard, bits), k);
       slot_states::visit_shard(slots, static_cast<std::uint32_t>(shard), bits,
                                [&](std::uint32_t slot, std::int64_t i) { best.offer(slot, i, ranks(i)); });
     }
@@ -160,8 +160,7 @@ void write_window(const Ranks<Key>& ranks, const typename Ranks<Key>::Rank* best
 template <class Key>
 PartitionAnswer windows_of(const Parts<typename Ranks<Key>::Rank>& parts, const RowSlots& slots,
                            const Ranks<Key>& ranks, std::int64_t offset) {
-  const SlotOrder order =
-      order_slots(slots.count(), slots.rows(), [&](std::int64_t slot) { return parts.of(slot).first(parts.at(slot)); });
+  const SlotOrder order = order_slots(slots, [&](std::int64_t slot) { return parts.of(slot).first(parts.at(slot)); });
   Vector<std::int64_t> begins(static_cast<std::size_t>(order.count()) + 1);
   for (std::int64_t p = 0; p < order.count(); ++p) {
     const std::int64_t slot = order.slots[p];
@@ -193,13 +192,13 @@ bool keeps_best_in_memory(const Window& window, std::int64_t slots, std::int64_t
 
 PartitionAnswer best_of_partitions(const RowSlots& slots, const kernels::KeyColumn& keys, const Window& window) {
   // The cache of a thread holds so many bytes beside its stretch of the keys.
-  constexpr std::int64_t kPrivateBytes = std::int64_t{1} << 20;
+  constexpr std::size_t kPrivateBytes = std::size_t{1} << 20;
   const std::int64_t k = window.end(kMaxBest);
   const std::size_t threads = slot_states::threads_for(slots.rows());
   return with_width(keys.width, [&]<class Key>(Key) {
     const Ranks<Key> ranks{keys.as<Key>(), window.ties == Ties::last};
-    const bool few =
-        slots.count() * (k + 2) * static_cast<std::int64_t>(sizeof(typename Ranks<Key>::Rank)) <= kPrivateBytes;
+    const auto state_bytes = static_cast<std::size_t>(k + 2) * sizeof(typename Ranks<Key>::Rank);
+    const bool few = slot_states::keeps_ranges(slots, state_bytes, kPrivateBytes);
     const auto parts = few ? best_of_ranges(slots, ranks, k, threads) : best_of_shards(slots, ranks, k, threads);
     return windows_of(parts, slots, ranks, window.offset);
   });

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "engine/keys/keys.hpp"
+#include "engine/operators/groups/row_slots.hpp"
 #include "engine/operators/rank.hpp"
-#include "engine/operators/row_slots.hpp"
 
 namespace skyrank::exec {
 

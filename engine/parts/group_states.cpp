@@ -13,9 +13,9 @@
 #include <skyrank/error.hpp>
 
 #include "engine/decimal.hpp"
-#include "engine/operators/classes.hpp"
 #include "engine/operators/exact_sum.hpp"
 #include "engine/operators/gather.hpp"
+#include "engine/operators/groups/classes.hpp"
 #include "engine/row_error.hpp"
 
 namespace skyrank::exec {

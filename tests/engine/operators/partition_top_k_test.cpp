@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/operators/classes.hpp"
+#include "engine/operators/groups/classes.hpp"
 #include "tests/engine/operator_test.hpp"
 
 namespace skyrank::exec {

@@ -1,4 +1,4 @@
-#include "engine/operators/classes.hpp"
+#include "engine/operators/groups/classes.hpp"
 
 #include <cmath>
 #include <limits>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/expression/evaluate.hpp"
-#include "engine/operators/row_slots.hpp"
+#include "engine/operators/groups/row_slots.hpp"
 
 namespace skyrank::exec {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/operators/row_slots.hpp"
+#include "engine/operators/groups/row_slots.hpp"
 #include "engine/runtime/ranges.hpp"
 #include "engine/runtime/stop.hpp"
 #include "kernels/cpu/parallel.hpp"
@@ -53,9 +53,11 @@ void visit_range(const RowSlots& slots, std::int64_t begin, std::int64_t end, co
   }
 }
 
-/// Calls visit(slot >> bits, position) for all positions whose slots have these last bits, in order.
+/// Calls visit(slot >> bits, position) for all positions whose slots have these last bits, in order. Shards of slots of
+/// partitions are the partitions.
 template <class Visit>
 void visit_shard(const RowSlots& slots, std::uint32_t shard, int bits, const Visit& visit) {
+  if (slots.partitions() != nullptr) return slots.partitions()->visit(shard, visit);
   if (bits == 0) return visit_range(slots, 0, slots.rows(), visit);
   const std::uint32_t mask = (std::uint32_t{1} << bits) - 1;
   std::uint32_t of[kBlockRows];
@@ -75,7 +77,21 @@ void visit_shard(const RowSlots& slots, std::uint32_t shard, int bits, const Vis
 }
 
 /// Returns the bits of shard numbers for so many threads, each of which has a shard at least.
-inline int shard_bits(std::size_t threads) { return std::min(std::countr_zero(std::bit_ceil(threads)), kMaxShardBits); }
+inline int shard_bits(const RowSlots& slots, std::size_t threads) {
+  if (slots.partitions() != nullptr) return slots.partitions()->bits();
+  return std::min(std::countr_zero(std::bit_ceil(threads)), kMaxShardBits);
+}
+
+/// Returns the number of slots of a shard, of which some may have no rows.
+inline std::int64_t shard_slots(const RowSlots& slots, std::int64_t shard, int bits) {
+  if (slots.partitions() != nullptr) return slots.partitions()->groups(shard);
+  return (slots.count() >> bits) + 1;
+}
+
+/// Returns true if every thread is to have states of its own for all slots: those of few slots take few bytes.
+inline bool keeps_ranges(const RowSlots& slots, std::size_t state_bytes, std::size_t private_bytes) {
+  return slots.partitions() == nullptr && static_cast<std::size_t>(slots.count()) * state_bytes <= private_bytes;
+}
 
 /// Returns the threads that are worth their start for n rows.
 inline std::size_t threads_for(std::int64_t n) { return n <= kGrain ? 1 : kernels::concurrency(); }
@@ -89,13 +105,12 @@ inline std::int64_t range_rows(std::int64_t n, std::size_t threads) {
 /// Every thread folds the rows of its shards.
 template <class State, class Fold>
 SlotStates<State> fold_sharded(const RowSlots& slots, std::size_t threads, const State& initial, const Fold& fold) {
-  SlotStates<State> states(shard_bits(threads));
+  SlotStates<State> states(shard_bits(slots, threads));
   const auto shards = static_cast<std::int64_t>(states.shards().size());
-  const auto each = static_cast<std::size_t>((slots.count() + shards - 1) / shards);
   for_each_range(shards, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t shard = begin; shard < end; ++shard) {
       Vector<State>& mine = states.shards()[shard];
-      mine.assign(each, initial);
+      mine.assign(static_cast<std::size_t>(shard_slots(slots, shard, states.shard_bits())), initial);
       visit_shard(slots, static_cast<std::uint32_t>(shard), states.shard_bits(),
                   [&](std::uint32_t slot, std::int64_t i) { fold(mine[slot], i); });
     }
@@ -132,7 +147,7 @@ SlotStates<State> fold_ranges(const RowSlots& slots, std::size_t threads, const 
 template <class State, class Fold, class Merge>
 SlotStates<State> fold_slots(const RowSlots& slots, const State& initial, const Fold& fold, const Merge& merge) {
   const std::size_t threads = slot_states::threads_for(slots.rows());
-  if (static_cast<std::size_t>(slots.count()) * sizeof(State) <= slot_states::kPrivateBytes) {
+  if (slot_states::keeps_ranges(slots, sizeof(State), slot_states::kPrivateBytes)) {
     return slot_states::fold_ranges(slots, threads, initial, fold, merge);
   }
   return slot_states::fold_sharded(slots, threads, initial, fold);
@@ -140,20 +155,26 @@ SlotStates<State> fold_slots(const RowSlots& slots, const State& initial, const 
 
 /// The slots that have rows, in the order of their first rows.
 struct SlotOrder {
-  Vector<std::uint32_t> slots;
-  Vector<std::int64_t> first;  ///< per slot of the list: its first position; ascending
+  kernels::RawVector<std::int64_t> slots;
+  kernels::RawVector<std::int64_t> first;  ///< per slot of the list: its first position; ascending
 
+  explicit SlotOrder(std::int64_t count)
+      : slots(static_cast<std::size_t>(count)), first(static_cast<std::size_t>(count)) {}
   std::int64_t count() const { return static_cast<std::int64_t>(slots.size()); }
 };
 
-/// Orders slots by their first positions, given by first(slot); -1 for slots without rows. `n` is the number of
-/// positions. No sort: first positions are distinct, so their places are counted in a bitmap.
+/// Orders the groups of partitions.
+SlotOrder order_slots(const HashPartitions& partitions);
+
+/// Orders slots by their first positions, given by first(slot); -1 for slots without rows. No sort: first positions are
+/// distinct, so their places are counted in a bitmap. Slots of partitions know their first positions.
 template <class First>
-SlotOrder order_slots(std::int64_t count, std::int64_t n, const First& first) {
+SlotOrder order_slots(const RowSlots& slots, const First& first) {
+  if (slots.partitions() != nullptr) return order_slots(*slots.partitions());
   constexpr std::int64_t kBits = 64;
-  Vector<std::uint64_t> bits(static_cast<std::size_t>(n / kBits + 1));
+  Vector<std::uint64_t> bits(static_cast<std::size_t>(slots.rows() / kBits + 1));
   const std::stop_token& stop = current_stop();
-  for (std::int64_t slot = 0; slot < count; ++slot) {
+  for (std::int64_t slot = 0; slot < slots.count(); ++slot) {
     check_at(slot, stop);
     const std::int64_t at = first(slot);
     if (at >= 0) bits[at / kBits] |= std::uint64_t{1} << (at % kBits);
@@ -162,15 +183,14 @@ SlotOrder order_slots(std::int64_t count, std::int64_t n, const First& first) {
   std::int64_t used = 0;
   for (std::size_t word = 0; word < bits.size(); ++word)
     before[word] = std::exchange(used, used + std::popcount(bits[word]));
-  SlotOrder order{Vector<std::uint32_t>(static_cast<std::size_t>(used)),
-                  Vector<std::int64_t>(static_cast<std::size_t>(used))};
-  for_each_range(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  SlotOrder order(used);
+  for_each_range(slots.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t slot = begin; slot < end; ++slot) {
       const std::int64_t at = first(slot);
       if (at < 0) continue;
       const std::uint64_t lower = bits[at / kBits] & ((std::uint64_t{1} << (at % kBits)) - 1);
       const std::int64_t place = before[at / kBits] + std::popcount(lower);
-      order.slots[place] = static_cast<std::uint32_t>(slot);
+      order.slots[place] = slot;
       order.first[place] = at;
     }
   });

@@ -1,4 +1,4 @@
-#include "engine/operators/row_slots.hpp"
+#include "engine/operators/groups/row_slots.hpp"
 
 #include <limits>
 #include <memory>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/operators/classes.hpp"
+#include "engine/operators/groups/classes.hpp"
 #include "tests/engine/layout_columns.hpp"
 #include "tests/engine/operator_test.hpp"
 

@@ -1,35 +1,45 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <variant>
 #include <vector>
 
 #include "engine/expression/evaluate.hpp"
+#include "engine/operators/groups/few_groups.hpp"
+#include "engine/operators/groups/hash_partitions.hpp"
 
 namespace skyrank::exec {
 
 /// Numbers the positions [0, n) of a row set: equal numbers, or slots, for rows that are equal in some columns, and
-/// different ones for others. Slots are computed from the stored values a block at a time where these are close
-/// together (integers, dates and times of a narrow range, booleans, entries of a dictionary); else they are given.
-/// Some slots may have no rows. NULLs are equal to each other.
+/// different ones for others. NULLs are equal to each other. There are three kinds:
+/// - slots of values are computed from the stored values a block at a time, where these are close together (integers,
+///   dates and times of a narrow range, booleans, entries of a dictionary); some may have no rows;
+/// - listed slots are stored, one a position;
+/// - slots of partitions are known partition by partition: the slot of a partition's group is
+///   group << partitions()->bits() | partition.
 class RowSlots {
  public:
   /// Returns slots that are computed from the values of `columns`, no more than `max_count()` of them; nothing where
   /// values are too far apart, or of a type that is compared otherwise. `rows` has to outlive the slots' use.
   static std::optional<RowSlots> of_values(const Table& table, std::span<const int> columns, const Rows& rows);
 
-  /// Slots that are listed, one a position, in [0, count).
-  RowSlots(Vector<std::int64_t> of, std::int64_t count);
+  explicit RowSlots(ListedGroups listed);
+  explicit RowSlots(const GroupKeys& keys);  ///< slots of partitions
 
   /// Returns how many slots n rows may have for memory per slot not to matter beside the rows.
   static std::int64_t max_count(std::int64_t n);
 
-  std::int64_t count() const { return count_; }  ///< all slots are in [0, count())
+  /// Number of slots. All are in [0, count()), but those of partitions.
+  std::int64_t count() const { return count_; }
   std::int64_t rows() const { return rows_.n; }
+  /// Returns the partitions of the slots, or null if the slots are of another kind.
+  const HashPartitions* partitions() const { return partitions_.get(); }
 
-  /// Writes the slots of the positions [begin, begin + size); 0 <= size <= kBlockRows.
+  /// Writes the slots of the positions [begin, begin + size); 0 <= size <= kBlockRows. Not for slots of
+  /// partitions.
   void load(std::int64_t begin, std::int64_t size, std::uint32_t* out) const;
 
  private:
@@ -56,8 +66,9 @@ class RowSlots {
 
   Rows rows_;
   std::int64_t count_ = 1;
-  std::vector<Part> parts_;  // most significant first
-  Vector<std::int64_t> of_;  // listed slots; then there are no parts
+  std::vector<Part> parts_;                           // most significant first
+  kernels::RawVector<std::uint32_t> listed_;          // then there are no parts
+  std::shared_ptr<const HashPartitions> partitions_;  // the same
 };
 
 }  // namespace skyrank::exec

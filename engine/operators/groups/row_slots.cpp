@@ -1,4 +1,4 @@
-#include "engine/operators/row_slots.hpp"
+#include "engine/operators/groups/row_slots.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -52,8 +52,15 @@ const T* load_integers(const ColumnData& data, const Rows& rows, std::int64_t be
 
 }  // namespace
 
-RowSlots::RowSlots(Vector<std::int64_t> of, std::int64_t count)
-    : rows_{static_cast<std::int64_t>(of.size()), nullptr}, count_(count), of_(std::move(of)) {}
+RowSlots::RowSlots(ListedGroups listed)
+    : rows_{static_cast<std::int64_t>(listed.of.size()), nullptr},
+      count_(listed.count),
+      listed_(std::move(listed.of)) {}
+
+RowSlots::RowSlots(const GroupKeys& keys)
+    : rows_{keys.rows(), nullptr}, partitions_(std::make_shared<const HashPartitions>(keys)) {
+  count_ = partitions_->groups();
+}
 
 std::int64_t RowSlots::max_count(std::int64_t n) {
   constexpr std::int64_t kFew = 64;
@@ -131,8 +138,8 @@ void RowSlots::load_part(const Part& part, std::int64_t begin, std::int64_t size
 }
 
 void RowSlots::load(std::int64_t begin, std::int64_t size, std::uint32_t* out) const {
-  if (!of_.empty()) {
-    for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<std::uint32_t>(of_[begin + i]);
+  if (!listed_.empty()) {
+    std::copy_n(listed_.data() + begin, size, out);
     return;
   }
   if (parts_.empty()) std::fill_n(out, size, 0);

@@ -17,7 +17,7 @@
 #include "engine/operators/groups/classes.hpp"
 #include "engine/operators/groups/slot_states.hpp"
 #include "engine/row_error.hpp"
-#include "engine/runtime/ranges.hpp"
+#include "engine/runtime/parallel.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -52,21 +52,32 @@ struct Input {
   const Vector<RowId>& first_rows;
 };
 
-/// Returns finish(state) for each group.
+/// Returns finish(state, group) for each group, in memory that a column can take over, and counts it. Throws what
+/// finish throws for the first of the groups.
 template <class State, class Finish>
-auto for_groups(const Input& input, const SlotStates<State>& states, const Finish& finish) {
-  Vector<std::decay_t<decltype(finish(states[0]))>> result(static_cast<std::size_t>(input.groups.count()));
-  for_each_range(input.groups.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t g = begin; g < end; ++g) result[g] = finish(states[input.groups.slots[g]]);
+auto finish_groups(const Input& input, const SlotStates<State>& states, const Finish& finish) {
+  using Out = std::decay_t<decltype(finish(states[0], std::int64_t{0}))>;
+  const auto groups = static_cast<std::size_t>(input.groups.count());
+  QueryMemory::hold(groups * sizeof(Out));
+  std::vector<Out> result(groups);
+  for_chunks(input.groups.count(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t g = begin; g < end; ++g) {
+      result[static_cast<std::size_t>(g)] = finish(states[input.groups.slots[g]], g);
+    }
   });
   return result;
 }
 
-/// One state a group: fold(state, position) over a group's positions in ascending order. A fold over ranges of them,
-/// put together by merge(state, state of the next range), has to give the same.
-template <class State, class Fold, class Merge>
-Vector<State> reduce(const Input& input, const Fold& fold, const Merge& merge) {
-  return for_groups(input, fold_slots(input.slots, State{}, fold, merge), [](const State& state) { return state; });
+/// Returns which groups have values; nothing where all have, because the argument has no NULLs.
+template <class State>
+std::vector<bool> find_valid(const Input& input, const Column& argument, const SlotStates<State>& states) {
+  std::vector<bool> valid;
+  if (!argument.may_have_nulls()) return valid;
+  const auto groups = static_cast<std::size_t>(input.groups.count());
+  QueryMemory::hold(groups / 4 + 1);  // the flags here, and as bits of the column
+  valid.reserve(groups);
+  for (const std::int64_t slot : input.groups.slots) valid.push_back(states[slot].count > 0);
+  return valid;
 }
 
 template <class T>
@@ -74,143 +85,99 @@ const T* values_of(const Column& column) {
   return static_cast<const T*>(column.data().values);
 }
 
-/// A column of values, which it copies.
-template <class T>
-Column owned(const std::string& name, const Vector<T>& values, const std::vector<bool>& valid = {}) {
-  QueryMemory::hold(values.size() * sizeof(T));
-  return Column::own(name, std::vector<T>(values.begin(), values.end()), valid);
-}
-
 Column count_rows(const Input& input, const query::BoundAggregate& aggregate) {
-  return owned(aggregate.name, for_groups(input, input.members, [](const Members& members) { return members.count; }));
+  return Column::own(aggregate.name, finish_groups(input, input.members,
+                                                   [](const Members& members, std::int64_t) { return members.count; }));
 }
 
 Column count_values(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
   if (!argument.may_have_nulls()) return count_rows(input, aggregate);
-  const auto counts = reduce<std::int64_t>(
-      input, [&](std::int64_t& count, std::int64_t i) { count += argument.is_null(i) ? 0 : 1; },
+  const auto counts = fold_slots(
+      input.slots, std::int64_t{0}, [&](std::int64_t& count, std::int64_t i) { count += argument.is_null(i) ? 0 : 1; },
       [](std::int64_t& count, std::int64_t more) { count += more; });
-  return owned(aggregate.name, counts);
+  return Column::own(aggregate.name,
+                     finish_groups(input, counts, [](std::int64_t count, std::int64_t) { return count; }));
 }
 
 /// Sum and number of the values that are not NULL.
 template <class Sum>
 struct Total {
-  Sum sum = 0;
+  Sum sum = {};
   std::int64_t count = 0;
 };
 
-template <class T, class Sum>
-Vector<Total<Sum>> total(const Input& input, const Column& argument) {
+/// Returns the total of each slot. `Value` is what values are converted to before they are added.
+template <class T, class Value, class State>
+SlotStates<State> total(const Input& input, const Column& argument) {
   const T* values = values_of<T>(argument);
-  const auto fold = [&](Total<Sum>& t, std::int64_t i) {
+  const auto fold = [&](State& t, std::int64_t i) {
     if (argument.is_null(i)) return;
-    t.sum += static_cast<Sum>(values[i]);
+    t.sum += static_cast<Value>(values[i]);
     ++t.count;
   };
-  const auto merge = [](Total<Sum>& t, const Total<Sum>& more) {
+  const auto merge = [](State& t, const State& more) {
     t.sum += more.sum;
     t.count += more.count;
   };
-  return reduce<Total<Sum>>(input, fold, merge);
-}
-
-/// finish(total, group) for groups that have values, NULL for the others.
-template <class Out, class Sum, class Finish>
-Column finish_totals(const std::string& name, const Vector<Total<Sum>>& totals, const Finish& finish) {
-  Vector<Out> values;
-  values.reserve(totals.size());
-  QueryMemory::hold(totals.size() / 4 + 1);  // the flags here, and as bits of the column
-  std::vector<bool> valid;
-  valid.reserve(totals.size());
-  for (std::size_t g = 0; g < totals.size(); ++g) {
-    valid.push_back(totals[g].count > 0);
-    values.push_back(totals[g].count > 0 ? finish(totals[g], g) : Out{});
-  }
-  return owned(name, values, valid);
+  return fold_slots(input.slots, State{}, fold, merge, [&](std::int64_t i) { __builtin_prefetch(values + i); });
 }
 
 template <class T>
 Column sum_integers(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  return finish_totals<T>(aggregate.name, total<T, Int128>(input, argument),
-                          [&](const Total<Int128>& t, std::size_t g) {
-                            if (t.sum < std::numeric_limits<T>::min() || t.sum > std::numeric_limits<T>::max()) {
-                              throw RowError("sum(" + aggregate.argument->text + ") overflows " +
-                                                 to_string(DataType(type_of<T>())) + " in the group of row ",
-                                             input.first_rows[g], "", aggregate.argument->location);
-                            }
-                            return static_cast<T>(t.sum);
-                          });
+  const auto totals = total<T, Int128, Total<Int128>>(input, argument);
+  auto sums = finish_groups(input, totals, [&](const Total<Int128>& t, std::int64_t g) {
+    if (t.sum < std::numeric_limits<T>::min() || t.sum > std::numeric_limits<T>::max()) {
+      throw RowError("sum(" + aggregate.argument->text + ") overflows " + to_string(DataType(type_of<T>())) +
+                         " in the group of row ",
+                     input.first_rows[g], "", aggregate.argument->location);
+    }
+    return static_cast<T>(t.sum);
+  });
+  return Column::own(aggregate.name, std::move(sums), find_valid(input, argument, totals));
 }
 
 Column sum_floats(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  return finish_totals<double>(aggregate.name, total<double, ExactSum>(input, argument),
-                               [](const Total<ExactSum>& t, std::size_t) { return static_cast<double>(t.sum); });
+  const auto totals = total<double, double, Total<ExactSum>>(input, argument);
+  auto sums =
+      finish_groups(input, totals, [](const Total<ExactSum>& t, std::int64_t) { return static_cast<double>(t.sum); });
+  return Column::own(aggregate.name, std::move(sums), find_valid(input, argument, totals));
 }
 
-/// Sum and number of the decimals that are not NULL.
-struct DecimalTotal {
-  WideSum sum;
-  std::int64_t count = 0;
-};
-
-template <class T>
-Vector<DecimalTotal> total_decimals(const Input& input, const Column& argument) {
-  const T* values = values_of<T>(argument);
-  return reduce<DecimalTotal>(
-      input,
-      [&](DecimalTotal& t, std::int64_t i) {
-        if (argument.is_null(i)) return;
-        t.sum += Int128{values[i]};
-        ++t.count;
-      },
-      [](DecimalTotal& t, const DecimalTotal& more) {
-        t.sum += more.sum;
-        t.count += more.count;
-      });
-}
-
-Vector<DecimalTotal> total_decimals(const Input& input, const Column& argument) {
-  return argument.type().type == Type::decimal64 ? total_decimals<std::int64_t>(input, argument)
-                                                 : total_decimals<Int128>(input, argument);
+SlotStates<Total<WideSum>> total_decimals(const Input& input, const Column& argument) {
+  return argument.type().type == Type::decimal64 ? total<std::int64_t, Int128, Total<WideSum>>(input, argument)
+                                                 : total<Int128, Int128, Total<WideSum>>(input, argument);
 }
 
 Column sum_decimals(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  const Vector<DecimalTotal> totals = total_decimals(input, argument);
-  QueryMemory::hold(totals.size() * sizeof(Int128) + totals.size() / 4 + 1);
-  std::vector<Int128> values;
-  std::vector<bool> valid;
   const Int128 limit = power_of_ten(kMaxDigits128 - 1) * 10;
-  for (std::size_t g = 0; g < totals.size(); ++g) {
-    const std::optional<Int128> sum = totals[g].sum.value();
+  const auto totals = total_decimals(input, argument);
+  auto sums = finish_groups(input, totals, [&](const Total<WideSum>& t, std::int64_t g) {
+    const std::optional<Int128> sum = t.sum.value();
     if (!sum || *sum <= -limit || *sum >= limit) {
       throw RowError(
           "sum(" + aggregate.argument->text + ") overflows " + to_string(aggregate.type) + " in the group of row ",
           input.first_rows[g], "", aggregate.argument->location);
     }
-    values.push_back(*sum);
-    valid.push_back(totals[g].count > 0);
-  }
-  return Column::own_as(aggregate.name, aggregate.type, std::move(values), valid);
+    return *sum;
+  });
+  return Column::own_as(aggregate.name, aggregate.type, std::move(sums), find_valid(input, argument, totals));
 }
 
 Column average_decimals(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  const Vector<DecimalTotal> totals = total_decimals(input, argument);
-  QueryMemory::hold(totals.size() / 4 + 1);
-  Vector<double> values;
-  std::vector<bool> valid;
-  for (const DecimalTotal& total : totals) {
-    values.push_back(total.count > 0 ? total.sum.average(total.count, argument.type().scale) : 0);
-    valid.push_back(total.count > 0);
-  }
-  return owned(aggregate.name, values, valid);
+  const auto totals = total_decimals(input, argument);
+  auto averages = finish_groups(input, totals, [&](const Total<WideSum>& t, std::int64_t) {
+    return t.count > 0 ? t.sum.average(t.count, argument.type().scale) : 0;
+  });
+  return Column::own(aggregate.name, std::move(averages), find_valid(input, argument, totals));
 }
 
-template <class T, class Sum>
+template <class T, class Value, class Sum>
 Column average(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  return finish_totals<double>(aggregate.name, total<T, Sum>(input, argument), [](const Total<Sum>& t, std::size_t) {
-    return static_cast<double>(t.sum) / static_cast<double>(t.count);
+  const auto totals = total<T, Value, Total<Sum>>(input, argument);
+  auto averages = finish_groups(input, totals, [](const Total<Sum>& t, std::int64_t) {
+    return t.count > 0 ? static_cast<double>(t.sum) / static_cast<double>(t.count) : 0;
   });
+  return Column::own(aggregate.name, std::move(averages), find_valid(input, argument, totals));
 }
 
 bool is_nan(double value) { return std::isnan(value); }
@@ -231,18 +198,19 @@ Column extreme_of(const Input& input, const query::BoundAggregate& aggregate, co
   const auto offer = [&](Best& best, std::int64_t i) {
     if (best.position < 0 || better(values[i], values[best.position])) best.position = i;
   };
-  const Vector<Best> best = reduce<Best>(
-      input,
+  const auto best = fold_slots(
+      input.slots, Best{},
       [&](Best& b, std::int64_t i) {
         if (!argument.is_null(i)) offer(b, i);
       },
       [&](Best& b, const Best& other) {
         if (other.position >= 0) offer(b, other.position);
-      });
+      },
+      [&](std::int64_t i) { __builtin_prefetch(values + i); });
   const bool plain = aggregate.argument->column >= 0;
-  Vector<RowId> from;
-  from.reserve(best.size());
-  for (const Best& b : best) from.push_back(b.position >= 0 && plain ? input.rows[b.position] : b.position);
+  const std::vector<RowId> from = finish_groups(input, best, [&](const Best& b, std::int64_t) {
+    return b.position >= 0 && plain ? input.rows[b.position] : b.position;
+  });
   return gather(plain ? input.table.column(aggregate.argument->column) : argument, from, aggregate.name);
 }
 
@@ -269,17 +237,31 @@ Column sum(const Input& input, const query::BoundAggregate& aggregate, const Col
 
 Column avg(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
   switch (argument.type().type) {
-    case Type::uint64: return average<std::uint64_t, Int128>(input, aggregate, argument);
-    case Type::float64: return average<double, ExactSum>(input, aggregate, argument);
+    case Type::uint64: return average<std::uint64_t, Int128, Int128>(input, aggregate, argument);
+    case Type::float64: return average<double, double, ExactSum>(input, aggregate, argument);
     case Type::decimal64:
     case Type::decimal128: return average_decimals(input, aggregate, argument);
-    default: return average<std::int64_t, Int128>(input, aggregate, argument);
+    default: return average<std::int64_t, Int128, Int128>(input, aggregate, argument);
   }
+}
+
+/// Returns the values of an aggregate's argument: the stored column where it is already what evaluation would give.
+Column evaluate_argument(const Input& input, const query::BoundAggregate& aggregate) {
+  const query::BoundExpression& argument = *aggregate.argument;
+  if (argument.column >= 0 && input.rows.ids == nullptr) {
+    const Column& column = input.table.column(argument.column);
+    const ColumnData& data = column.data();
+    const std::int64_t width = width_in_bytes(data.type.type);
+    const bool is_array = data.layout == Layout::plain && data.stride == width &&
+                          reinterpret_cast<std::uintptr_t>(data.values) % static_cast<std::uintptr_t>(width) == 0;
+    if (is_array && data.type == argument.root->type && data.type.type != Type::boolean) return column;
+  }
+  return evaluate_all(argument, input.table, input.rows, aggregate.name);
 }
 
 Column aggregate_column(const Input& input, const query::BoundAggregate& aggregate) {
   if (!aggregate.argument) return count_rows(input, aggregate);
-  const Column argument = evaluate_all(*aggregate.argument, input.table, input.rows, aggregate.name);
+  const Column argument = evaluate_argument(input, aggregate);
   switch (aggregate.function) {
     case Aggregate::Function::count: return count_values(input, aggregate, argument);
     case Aggregate::Function::sum: return sum(input, aggregate, argument);

@@ -135,8 +135,10 @@ Parts<typename Ranks<Key>::Rank> best_of_shards(const RowSlots& slots, const Ran
     for (std::int64_t shard = begin; shard < end; ++shard) {
       Best& best = shards[shard];
       best = Best(slot_states::shard_slots(slots, shard, bits), k);
-      slot_states::visit_shard(slots, static_cast<std::uint32_t>(shard), bits,
-                               [&](std::uint32_t slot, std::int64_t i) { best.offer(slot, i, ranks(i)); });
+      slot_states::visit_shard(
+          slots, static_cast<std::uint32_t>(shard), bits,
+          [&](std::uint32_t slot, std::int64_t i) { best.offer(slot, i, ranks(i)); },
+          [&](std::int64_t i) { __builtin_prefetch(ranks.keys + i); });
     }
   });
   return {bits, std::move(shards)};

@@ -209,6 +209,18 @@ bool GroupKeys::equal(const Field& field, RowId a, RowId b) const {
   });
 }
 
+void GroupKeys::prefetch(std::int64_t position) const {
+  const RowId row = rows_[position];
+  for (const Field& field : fields_) {
+    const ColumnData& data = field.column.data();
+    if (field.kind == Kind::text) {
+      if (data.validity(row)) __builtin_prefetch(data.string_at(row).data());
+    } else if (data.layout == Layout::plain) {
+      __builtin_prefetch(static_cast<const std::byte*>(data.values) + row * data.stride);
+    }
+  }
+}
+
 bool GroupKeys::equal(std::int64_t a, std::int64_t b) const {
   return std::all_of(fields_.begin(), fields_.end(),
                      [&](const Field& field) { return equal(field, rows_[a], rows_[b]); });

@@ -24,6 +24,9 @@ class GroupKeys {
   /// Writes the hashes of the positions [begin, begin + size); 0 <= size <= kBlockRows.
   void hash(std::int64_t begin, std::int64_t size, std::uint64_t* out) const;
 
+  /// Begins to load the values of a position, for equal().
+  void prefetch(std::int64_t position) const;
+
   /// Compares the values of two positions.
   bool equal(std::int64_t a, std::int64_t b) const;
 

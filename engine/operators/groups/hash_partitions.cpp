@@ -41,9 +41,9 @@ HashPartitions::HashPartitions(const GroupKeys& keys)
   for_each_range(partitions(), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
       if (keys.are_exact()) {
-        number(p, hashes.data(), [](std::int64_t, std::int64_t) { return true; });
+        number(keys, p, hashes.data(), [](std::int64_t, std::int64_t) { return true; });
       } else {
-        number(p, hashes.data(), [&](std::int64_t a, std::int64_t b) { return keys.equal(a, b); });
+        number(keys, p, hashes.data(), [&](std::int64_t a, std::int64_t b) { return keys.equal(a, b); });
       }
     }
   });
@@ -76,13 +76,17 @@ void HashPartitions::spread_range(const GroupKeys& keys, std::int64_t range, std
 }
 
 template <class Equal>
-void HashPartitions::number(std::int64_t partition, const std::uint64_t* hashes, const Equal& equal) {
+void HashPartitions::number(const GroupKeys& keys, std::int64_t partition, const std::uint64_t* hashes,
+                            const Equal& equal) {
   GroupTable table;
   const std::stop_token& stop = current_stop();
   for (std::int64_t range = 0; range < ranges_; ++range) {
     check(stop);
     group_begin(range, partition) = static_cast<std::uint32_t>(table.size());
     const Run run = run_of(range, partition);
+    if (!keys.are_exact()) {
+      for (std::int64_t i = run.begin; i < run.end; ++i) keys.prefetch(run.first + offset_[i]);
+    }
     for (std::int64_t i = run.begin; i < run.end; ++i) {
       group_[i] = table.find_or_insert(run.first + offset_[i], hashes[i], equal);
     }

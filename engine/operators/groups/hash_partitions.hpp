@@ -1,12 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "engine/operators/groups/group_keys.hpp"
 #include "kernels/common/memory.hpp"
 
 namespace skyrank::exec {
+
+/// Prefetches nothing: for visits that read no values.
+struct NoPrefetch {
+  void operator()(std::int64_t) const {}
+};
 
 /// Groups of a row set, spread over partitions by the upper bits of their hashes, and numbered within each by a hash
 /// table that fits the cache of one thread (Leis et al., "Morsel-driven parallelism", SIGMOD 2014, section 4.4).
@@ -22,12 +28,16 @@ class HashPartitions {
   std::int64_t groups() const { return groups_; }
   std::int64_t groups(std::int64_t partition) const { return static_cast<std::int64_t>(first_[partition].size()); }
 
-  /// Calls visit(group, position) for the rows of a partition, in ascending order. Groups are numbered from 0 in each
-  /// partition, in order of their first rows.
-  template <class Visit>
-  void visit(std::int64_t partition, const Visit& visit) const {
+  /// Calls visit(group, position) for the rows of a partition, in ascending order, and prefetch(position) some rows
+  /// before: rows of a partition lie far apart. Groups are numbered from 0 in each partition, in order of their first
+  /// rows.
+  template <class Visit, class Prefetch = NoPrefetch>
+  void visit(std::int64_t partition, const Visit& visit, const Prefetch& prefetch = {}) const {
     for (std::int64_t range = 0; range < ranges_; ++range) {
       const Run run = run_of(range, partition);
+      if constexpr (!std::is_same_v<Prefetch, NoPrefetch>) {
+        for (std::int64_t i = run.begin; i < run.end; ++i) prefetch(run.first + offset_[i]);
+      }
       for (std::int64_t i = run.begin; i < run.end; ++i) visit(group_[i], run.first + offset_[i]);
     }
   }
@@ -74,7 +84,7 @@ class HashPartitions {
 
   void spread_range(const GroupKeys& keys, std::int64_t range, std::uint64_t* hashes);
   template <class Equal>
-  void number(std::int64_t partition, const std::uint64_t* hashes, const Equal& equal);
+  void number(const GroupKeys& keys, std::int64_t partition, const std::uint64_t* hashes, const Equal& equal);
 
   std::int64_t rows_;
   int bits_;

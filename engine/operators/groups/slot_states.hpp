@@ -54,10 +54,11 @@ void visit_range(const RowSlots& slots, std::int64_t begin, std::int64_t end, co
 }
 
 /// Calls visit(slot >> bits, position) for all positions whose slots have these last bits, in order. Shards of slots of
-/// partitions are the partitions.
-template <class Visit>
-void visit_shard(const RowSlots& slots, std::uint32_t shard, int bits, const Visit& visit) {
-  if (slots.partitions() != nullptr) return slots.partitions()->visit(shard, visit);
+/// partitions are the partitions; of these, prefetch(position) is called some rows before.
+template <class Visit, class Prefetch = NoPrefetch>
+void visit_shard(const RowSlots& slots, std::uint32_t shard, int bits, const Visit& visit,
+                 const Prefetch& prefetch = {}) {
+  if (slots.partitions() != nullptr) return slots.partitions()->visit(shard, visit, prefetch);
   if (bits == 0) return visit_range(slots, 0, slots.rows(), visit);
   const std::uint32_t mask = (std::uint32_t{1} << bits) - 1;
   std::uint32_t of[kBlockRows];
@@ -103,16 +104,18 @@ inline std::int64_t range_rows(std::int64_t n, std::size_t threads) {
 }
 
 /// Every thread folds the rows of its shards.
-template <class State, class Fold>
-SlotStates<State> fold_sharded(const RowSlots& slots, std::size_t threads, const State& initial, const Fold& fold) {
+template <class State, class Fold, class Prefetch>
+SlotStates<State> fold_sharded(const RowSlots& slots, std::size_t threads, const State& initial, const Fold& fold,
+                               const Prefetch& prefetch) {
   SlotStates<State> states(shard_bits(slots, threads));
   const auto shards = static_cast<std::int64_t>(states.shards().size());
   for_each_range(shards, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t shard = begin; shard < end; ++shard) {
       Vector<State>& mine = states.shards()[shard];
       mine.assign(static_cast<std::size_t>(shard_slots(slots, shard, states.shard_bits())), initial);
-      visit_shard(slots, static_cast<std::uint32_t>(shard), states.shard_bits(),
-                  [&](std::uint32_t slot, std::int64_t i) { fold(mine[slot], i); });
+      visit_shard(
+          slots, static_cast<std::uint32_t>(shard), states.shard_bits(),
+          [&](std::uint32_t slot, std::int64_t i) { fold(mine[slot], i); }, prefetch);
     }
   });
   return states;
@@ -143,14 +146,15 @@ SlotStates<State> fold_ranges(const RowSlots& slots, std::size_t threads, const 
 
 /// Folds all positions into the states of their slots: fold(state, position), in ascending order, from `initial` on.
 /// The fold may be split into ranges of rows, whose states are put together by merge(state, state of the rows after):
-/// that must give what a single fold gives.
-template <class State, class Fold, class Merge>
-SlotStates<State> fold_slots(const RowSlots& slots, const State& initial, const Fold& fold, const Merge& merge) {
+/// that must give what a single fold gives. prefetch(position) may begin to load what fold reads.
+template <class State, class Fold, class Merge, class Prefetch = NoPrefetch>
+SlotStates<State> fold_slots(const RowSlots& slots, const State& initial, const Fold& fold, const Merge& merge,
+                             const Prefetch& prefetch = {}) {
   const std::size_t threads = slot_states::threads_for(slots.rows());
   if (slot_states::keeps_ranges(slots, sizeof(State), slot_states::kPrivateBytes)) {
     return slot_states::fold_ranges(slots, threads, initial, fold, merge);
   }
-  return slot_states::fold_sharded(slots, threads, initial, fold);
+  return slot_states::fold_sharded(slots, threads, initial, fold, prefetch);
 }
 
 /// The slots that have rows, in the order of their first rows.

@@ -45,10 +45,12 @@ RowSet filter_rows(Execution& execution, const Table& input) {
 SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows) {
   if (!execution.query().group) return {input, {}, false};
   const Operator& op = *execution.plan.operators.group;
-  Grouped grouped = timed(execution, execution.timing.filter_ms, op,
-                          [&] { return group(*execution.query().group, input, rows.view()); });
+  Grouped grouped = timed(execution, execution.timing.filter_ms, op, [&] {
+    return group(*execution.query().group, input, rows.view(), execution.plan.numbering);
+  });
   rows = RowSet::all(grouped.table.num_rows());
   execution.record.of(op).rows = rows.size();
+  execution.record.of(op).note = grouped.numbering;
   return {std::move(grouped.table), std::move(grouped.first_rows), true};
 }
 
@@ -64,6 +66,18 @@ RowSet apply_missing_rules(Execution& execution, const SourceTable& source, RowS
   return rows;
 }
 
+namespace {
+
+RowSlots number_partitions(Execution& execution, const SourceTable& source, const Rows& rows) {
+  // Groups of a grouped table are not those that were sampled.
+  const Numbering numbering = source.grouped ? Numbering::by_values : execution.plan.numbering;
+  RowSlots slots = slots_of(source.table, execution.query().partition_columns, rows, numbering);
+  execution.record.of(*execution.plan.operators.partition).note = slots.describe();
+  return slots;
+}
+
+}  // namespace
+
 std::optional<Vector<std::int64_t>> rank_partitions(Execution& execution, const SourceTable& source, const RowSet& rows,
                                                     std::optional<Segments>& segments) {
   if (!execution.plan.partition_top_k) return std::nullopt;
@@ -72,7 +86,7 @@ std::optional<Vector<std::int64_t>> rank_partitions(Execution& execution, const 
   const Window window = window_of(query);
   const Rows view = rows.view();
   const RowSlots slots = timed(execution, execution.timing.filter_ms, *operators.partition,
-                               [&] { return slots_of(source.table, query.partition_columns, view); });
+                               [&] { return number_partitions(execution, source, view); });
   if (!keeps_best_in_memory(window, slots.count(), rows.size())) {
     execution.record.rules.left_out(Rule::partition_top_k, "there are too many partitions for the rows");
     segments = timed(execution, execution.timing.filter_ms, *operators.partition,
@@ -105,7 +119,7 @@ Segments partition_rows(Execution& execution, const SourceTable& source, const R
   const Operator& op = *execution.plan.operators.partition;
   if (!segments) {
     segments = timed(execution, execution.timing.filter_ms, op,
-                     [&] { return partition(source.table, execution.query().partition_columns, rows.view()); });
+                     [&] { return segments_of(classify(number_partitions(execution, source, rows.view()))); });
   }
   execution.record.of(op).rows = rows.size();
   execution.record.of(op).partitions = segments->count();

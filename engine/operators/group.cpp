@@ -289,7 +289,7 @@ Grouped group(const query::BoundGroup& group, const Table& table, const Rows& ro
   for (const query::BoundAggregate& aggregate : group.aggregates) {
     columns.push_back(aggregate_column(input, aggregate));
   }
-  return {Table(std::move(columns)), std::move(first_rows)};
+  return {Table(std::move(columns)), std::move(first_rows), slots.describe()};
 }
 
 }  // namespace skyrank::exec

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/expression/evaluate.hpp"
@@ -11,6 +12,7 @@ namespace skyrank::exec {
 struct Grouped {
   Table table;               ///< the group columns (values of the first row), then the aggregates
   Vector<RowId> first_rows;  ///< per group: its first row in the input; ascending
+  std::string numbering;     ///< how rows were given the numbers of their groups, as explain shows it
 };
 
 /// Groups `rows` of a table. NULLs form one group, NaNs one, and -0.0 goes with 0.0; no columns make one group of all

@@ -24,6 +24,11 @@ query::Schema::Field field_of(const query::BoundQuery& query, const Table& table
   return {aggregate.name, aggregate.type};
 }
 
+std::string describe(Numbering numbering) {
+  return numbering == Numbering::by_hashing ? "numbered by hash, as values are far apart"
+                                            : "numbered by value where values are close together, else by hash";
+}
+
 void plan_filter(PhysicalPlan& plan, const Table& table, double& rows) {
   if (!plan.query.condition) return;
   const query::BoundExpression& condition = *plan.query.condition;
@@ -45,7 +50,8 @@ void plan_group(PhysicalPlan& plan, const Table& table, double& rows) {
   rows = std::min(rows, plan.sample.groups.value_or(guess_groups(rows, types)));
   Operator& group =
       plan.operators.group.emplace(make_operator(OperatorKind::group, describe_group(columns, table), rows));
-  predict(group, group_cost(columns, input, rows));
+  predict(group, group_cost(columns, {types, plan.numbering, input, rows}, plan.machine.threads));
+  group.note = describe(plan.numbering);
   if (plan.sample.groups) {
     group.statistics = {{"sample", static_cast<double>(plan.sample.rows)}, {"groups", *plan.sample.groups}};
   }
@@ -70,7 +76,9 @@ void plan_partition(PhysicalPlan& plan, const Table& table, double rows) {
   plan.segments = looked_at ? std::min(rows, *plan.sample.groups) : guess_groups(rows, types);
   const std::string names = join(fields, [](const auto& field) { return field.name; });
   Operator& partition = plan.operators.partition.emplace(make_operator(OperatorKind::partition, names, rows));
-  predict(partition, partition_cost(fields.size(), rows, plan.segments));
+  const Numbering numbering = query.group ? Numbering::by_values : plan.numbering;
+  predict(partition, partition_cost({types, numbering, rows, plan.segments}, plan.machine.threads));
+  partition.note = describe(numbering);
   if (looked_at) {
     partition.statistics = {{"sample", static_cast<double>(plan.sample.rows)}, {"partitions", plan.segments}};
   }
@@ -158,6 +166,7 @@ void predict(Operator& op, const OperatorCost& cost) {
 void lay_out_operators(PhysicalPlan& plan, const Table& table, const std::string& table_name) {
   auto rows = static_cast<double>(table.num_rows());
   plan.operators.scan = make_operator(OperatorKind::scan, describe_scan(plan.query, table, table_name), rows);
+  plan.numbering = plan.sample.far_apart ? Numbering::by_hashing : Numbering::by_values;
   plan_filter(plan, table, rows);
   plan_group(plan, table, rows);
   plan_missing(plan, rows);

@@ -5,6 +5,7 @@
 
 #include <skyrank/types.hpp>
 
+#include "engine/operators/groups/classes.hpp"
 #include "engine/query/bound.hpp"
 
 // Costs of the operators around the kernels: linear in rows, with constants measured on a CPU (operator_cost.cpp says
@@ -19,12 +20,20 @@ struct OperatorCost {
 /// Returns the cost of a filter of `rows` rows, of which `kept` pass.
 OperatorCost filter_cost(const query::BoundExpression& condition, double rows, double kept, int threads);
 
-OperatorCost group_cost(const query::BoundGroup& group, double rows, double groups);
+/// Rows that are to be numbered by their groups.
+struct GroupingShape {
+  std::vector<DataType> types;  ///< types of the columns whose values make the groups
+  Numbering numbering = Numbering::by_values;
+  double rows = 0;
+  double groups = 0;
+};
+
+OperatorCost group_cost(const query::BoundGroup& group, const GroupingShape& shape, int threads);
 
 /// Returns the cost of the rules `nan` and `nulls` for some expressions.
 OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expressions, double rows, int threads);
 
-OperatorCost partition_cost(std::size_t columns, double rows, double partitions);
+OperatorCost partition_cost(const GroupingShape& shape, int threads);
 
 /// One key of each of `rows` rows for every expression, `bytes` together for a row. `listed`: the rows are not all of
 /// the table's, but lie here and there.

@@ -11,6 +11,7 @@
 
 #include "engine/keys/fused_keys.hpp"
 #include "engine/keys/preference_plan.hpp"
+#include "engine/operators/groups/classes.hpp"
 #include "engine/operators/kernel_path.hpp"
 #include "engine/plan/rules.hpp"
 #include "engine/plan/table_sample.hpp"
@@ -93,6 +94,7 @@ struct PhysicalPlan {
   std::optional<kernels::TopKShape> selection = {};  ///< problem of the fused ranking or of the skyline's prefix
   TableSample sample = {};                           ///< findings of a sample of the table
   RuleLog rules = RuleLog();
+  Numbering numbering = Numbering::by_values;  ///< numbers groups or, without `group_by`, partitions
   bool partition_top_k = false;  ///< the best of each partition are kept in one pass, where a run finds few partitions
   bool rows_on_device = false;   ///< the skyline's rows stay on the device for what comes after it
   /// Queries that share the columns which this one brings to the device, itself among them; 0: it keeps none there.

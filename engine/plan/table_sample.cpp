@@ -97,7 +97,10 @@ TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& p
   }
   const auto n = static_cast<std::size_t>(static_cast<double>(total) * sample.selectivity.value_or(1));
   if (rows.size() < 2) return sample;
-  if (!grouping_columns(query).empty()) sample.groups = count_groups(grouping_columns(query), table, rows, n);
+  if (const std::vector<int>& columns = grouping_columns(query); !columns.empty()) {
+    sample.groups = count_groups(columns, table, rows, n);
+    sample.far_apart = choose_numbering(table, columns, rows.view(), table.num_rows()) == Numbering::by_hashing;
+  }
   if (query.group) return sample;
   if (preference) {
     sample.preference = look_at_preference(*preference, table, rows, n);

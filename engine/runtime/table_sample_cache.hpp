@@ -20,6 +20,7 @@ struct TableSample {
   std::size_t rows = 0;               ///< looked at; 0: none
   std::optional<double> selectivity;  ///< share of rows that pass the condition, in [0, 1]
   std::optional<double> groups;       ///< number of groups, or else of partitions, among all rows
+  bool far_apart = false;             ///< values of groups are too far apart to number the groups by them
   planner::Statistics preference;     ///< statistics of the first step's keys, over rows that pass the condition
   planner::Statistics ranking;        ///< statistics of the ranking's keys; assumed if a skyline comes before it
 };

@@ -71,6 +71,11 @@ Classes classify(const Table& table, std::span<const int> columns, const Rows& r
   return classify(slots_of(table, columns, rows, numbering));
 }
 
+Numbering choose_numbering(const Table& table, std::span<const int> columns, const Rows& sampled, std::int64_t n) {
+  const bool are_close = RowSlots::of_values(table, columns, sampled, RowSlots::max_count(n)).has_value();
+  return are_close ? Numbering::by_values : Numbering::by_hashing;
+}
+
 RowSlots slots_of(const Table& table, std::span<const int> columns, const Rows& rows, Numbering numbering) {
   if (numbering == Numbering::by_values) {
     if (auto slots = RowSlots::of_values(table, columns, rows)) return std::move(*slots);

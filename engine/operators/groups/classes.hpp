@@ -17,11 +17,15 @@ struct Classes {
   std::int64_t count() const { return static_cast<std::int64_t>(first.size()); }
 };
 
-/// Sources of the numbers of groups of rows.
+/// Sources of the numbers of groups of rows, as a plan chooses them.
 enum class Numbering : std::uint8_t {
-  by_values,  ///< the values themselves, where they are close together; a hash table otherwise
-  by_hashing,
+  by_values,   ///< the values themselves where they are close together; as by_hashing elsewhere
+  by_hashing,  ///< a hash table for each range of the rows or, where these are too many groups for it, each partition
 };
+
+/// Returns the numbering for `n` rows of which some are sampled: by hashing where the sampled values are already too
+/// far apart for numbers of their own, or of a type that has none.
+Numbering choose_numbering(const Table& table, std::span<const int> columns, const Rows& sampled, std::int64_t n);
 
 /// Classes of equal values in all the columns (of any type). NULLs are equal to each other, NaNs too, and -0.0 to 0.0.
 Classes classify(const Table& table, std::span<const int> columns, const Rows& rows,

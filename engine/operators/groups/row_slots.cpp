@@ -101,9 +101,9 @@ std::optional<RowSlots::Part> RowSlots::part_of(const Column& column, const Rows
   return part_of_entries(column);
 }
 
-std::optional<RowSlots> RowSlots::of_values(const Table& table, std::span<const int> columns, const Rows& rows) {
+std::optional<RowSlots> RowSlots::of_values(const Table& table, std::span<const int> columns, const Rows& rows,
+                                            std::int64_t max) {
   RowSlots slots(rows);
-  const std::int64_t max = max_count(rows.n);
   for (const int index : columns) {
     std::optional<Part> part = part_of(table.column(index), rows, max);
     if (!part || part->count > max / slots.count_) return std::nullopt;
@@ -111,6 +111,11 @@ std::optional<RowSlots> RowSlots::of_values(const Table& table, std::span<const 
     slots.parts_.push_back(std::move(*part));
   }
   return slots;
+}
+
+std::string RowSlots::describe() const {
+  if (partitions_) return "numbered in " + std::to_string(partitions_->partitions()) + " partitions by hash";
+  return listed_.empty() ? "numbered by value" : "numbered by a hash table for each range of rows";
 }
 
 void RowSlots::load_part(const Part& part, std::int64_t begin, std::int64_t size, std::uint32_t* out) const {

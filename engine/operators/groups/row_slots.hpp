@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -24,7 +25,12 @@ class RowSlots {
  public:
   /// Returns slots that are computed from the values of `columns`, no more than `max_count()` of them; nothing where
   /// values are too far apart, or of a type that is compared otherwise. `rows` has to outlive the slots' use.
-  static std::optional<RowSlots> of_values(const Table& table, std::span<const int> columns, const Rows& rows);
+  static std::optional<RowSlots> of_values(const Table& table, std::span<const int> columns, const Rows& rows) {
+    return of_values(table, columns, rows, max_count(rows.n));
+  }
+  /// The same with another limit of the slots.
+  static std::optional<RowSlots> of_values(const Table& table, std::span<const int> columns, const Rows& rows,
+                                           std::int64_t max);
 
   explicit RowSlots(ListedGroups listed);
   explicit RowSlots(const GroupKeys& keys);  ///< slots of partitions
@@ -35,6 +41,8 @@ class RowSlots {
   /// Number of slots. All are in [0, count()), but those of partitions.
   std::int64_t count() const { return count_; }
   std::int64_t rows() const { return rows_.n; }
+  /// Returns how the slots are numbered, as explain shows it.
+  std::string describe() const;
   /// Returns the partitions of the slots, or null if the slots are of another kind.
   const HashPartitions* partitions() const { return partitions_.get(); }
 

@@ -243,5 +243,64 @@ TEST(Group, AggregatesAgreeWithALoopToTheLastBit) {
   }
 }
 
+/// Groups by hashing have the aggregates of groups by values, those of NULLs, NaNs and decimals among them, and errors
+/// name the same row.
+TEST(Group, HashingChangesNoAggregate) {
+  Random random(5);
+  std::vector<std::int32_t> g;
+  std::vector<std::int64_t> x;
+  std::vector<double> d;
+  std::vector<bool> valid;
+  for (std::int64_t i = 0; i < kSkewedRows; ++i) {
+    g.push_back(static_cast<std::int32_t>(random.below(20'000)));
+    x.push_back(random.below(1000) - 500);
+    d.push_back(random.below(9) == 0
+                    ? kNaN
+                    : std::ldexp(1 + static_cast<double>(random.below(100)), static_cast<int>(random.below(90))));
+    valid.push_back(random.below(3) != 0);
+  }
+  const auto bound_sum = [](const Table& table, const std::vector<Aggregate>& aggregates) {
+    const Query query = Query::from("t").group_by({"g"}).aggregate(aggregates);
+    return query::bind(query, query::schema_of(table));
+  };
+  const Table table({Column::own("g", g, valid), Column::own("x", x, valid), Column::own("d", d, valid),
+                     Column::own_as("m", DataType::decimal(10, 2), x, valid)});
+  std::vector<Aggregate> all{count("n"), Aggregate{"nx", Function::count, Expression("x")}};
+  for (const std::string column : {"x", "d", "m"}) {
+    all.push_back(Aggregate{"sum_" + column, Function::sum, Expression(column)});
+    all.push_back(Aggregate{"avg_" + column, Function::avg, Expression(column)});
+    all.push_back(Aggregate{"min_" + column, Function::min, Expression(column)});
+    all.push_back(Aggregate{"max_" + column, Function::max, Expression(column)});
+  }
+  const query::BoundQuery bound = bound_sum(table, all);
+  const Grouped expected = group(*bound.group, table, all_rows(table), Numbering::by_values);
+  for (const int threads : {1, 2, 8}) {
+    const Grouped found =
+        with_threads(threads, [&] { return group(*bound.group, table, all_rows(table), Numbering::by_hashing); });
+    ASSERT_EQ(found.first_rows, expected.first_rows);
+    for (int c = 0; c < expected.table.num_columns(); ++c) {
+      const Column& column = expected.table.column(c);
+      for (std::int64_t i = 0; i < column.size(); ++i) {
+        ASSERT_EQ(to_string(found.table.column(c).value(i)), to_string(column.value(i))) << column.name() << ", " << i;
+      }
+    }
+  }
+  std::fill(x.begin() + kSkewedRows / 2, x.end(), kMax);
+  const Table overflowing({Column::own("g", g), Column::own("x", x)});
+  const query::BoundQuery sums = bound_sum(overflowing, {sum("s", "x")});
+  std::vector<std::string> messages;
+  for (const auto& [threads, numbering] :
+       {std::pair(1, Numbering::by_values), std::pair(1, Numbering::by_hashing), std::pair(8, Numbering::by_hashing)}) {
+    try {
+      with_threads(threads, [&, by = numbering] { return group(*sums.group, overflowing, all_rows(overflowing), by); });
+    } catch (const Error& error) {
+      messages.push_back(error.what());
+    }
+  }
+  ASSERT_EQ(messages.size(), 3);
+  EXPECT_EQ(messages[0], messages[1]);
+  EXPECT_EQ(messages[0], messages[2]);
+}
+
 }  // namespace
 }  // namespace skyrank::exec

@@ -56,6 +56,11 @@ void expect_answers(const std::vector<std::int64_t>& partitions, const std::vect
           });
           ASSERT_EQ(found.positions, answer) << threads << " threads, offset " << offset << ", limit " << limit;
         }
+        const PartitionAnswer spread = with_threads(threads, [&] {
+          const Rows rows = all_rows(table);
+          return best_of_partitions(RowSlots(GroupKeys(table, columns, rows)), column, window);
+        });
+        ASSERT_EQ(spread.positions, answer) << "in partitions, " << threads << " threads";
       }
     }
   }

@@ -205,5 +205,20 @@ TEST(PlanTree, ExplainAndRunShowTheSameOperators) {
   }
 }
 
+TEST(PhysicalPlan, NumbersGroupsByHashWhereSampledValuesAreFarApart) {
+  const auto group_by = [](const std::string& column) {
+    return planned(from().group_by({column}).aggregate({count("n")}));
+  };
+  const PhysicalPlan close = group_by("g");
+  EXPECT_EQ(close.numbering, Numbering::by_values);
+  EXPECT_THAT(close.operators.group->note, HasSubstr("by value"));
+  const PhysicalPlan floats = group_by("a");
+  EXPECT_EQ(floats.numbering, Numbering::by_hashing);
+  EXPECT_THAT(floats.operators.group->note, HasSubstr("by hash"));
+  EXPECT_GT(floats.operators.group->estimate.ms, close.operators.group->estimate.ms);
+  const PhysicalPlan partitions = planned(from().rank_by({high("b")}).partition_by({"a"}).limit(3));
+  EXPECT_EQ(partitions.numbering == Numbering::by_hashing, partitions.sample.groups.has_value());
+}
+
 }  // namespace
 }  // namespace skyrank::exec

@@ -121,5 +121,31 @@ TEST(RowSlots, OfSeveralColumnsAreOneOfEachPair) {
   EXPECT_EQ(std::vector<std::uint32_t>(of, of + 3), (std::vector<std::uint32_t>{0, 5, 4}));
 }
 
+TEST(RowSlots, ArePlannedByWhatASampleRulesOut) {
+  const Table table = narrow_table(kRows);
+  const Vector<RowId> sampled = every_third(1000);
+  const auto chosen = [&](const std::string& name) {
+    const std::vector<int> columns{*query::schema_of(table).find(name)};
+    return choose_numbering(table, columns, {static_cast<std::int64_t>(sampled.size()), sampled.data()}, kRows);
+  };
+  EXPECT_EQ(chosen("i8"), Numbering::by_values);
+  EXPECT_EQ(chosen("low"), Numbering::by_values) << "too many for the sample, but not for all rows";
+  EXPECT_EQ(chosen("words"), Numbering::by_values);
+  EXPECT_EQ(chosen("wide"), Numbering::by_hashing);
+  EXPECT_EQ(chosen("i16"), Numbering::by_hashing);
+  EXPECT_EQ(chosen("d"), Numbering::by_hashing);
+}
+
+TEST(RowSlots, TellHowTheyAreNumbered) {
+  const Table table = narrow_table(kRows);
+  const auto described = [&](const std::string& name) {
+    const std::vector<int> columns{*query::schema_of(table).find(name)};
+    return slots_of(table, columns, all_rows(table)).describe();
+  };
+  EXPECT_EQ(described("i8"), "numbered by value");
+  EXPECT_EQ(described("d"), "numbered by a hash table for each range of rows");
+  EXPECT_EQ(described("wide"), "numbered in 16 partitions by hash");
+}
+
 }  // namespace
 }  // namespace skyrank::exec

@@ -223,7 +223,8 @@ TEST(HashPartitions, StopWhenAsked) {
   const std::vector<int> columns{0};
   std::stop_source source;
   source.request_stop();
-  const StopScope scope(source.get_token());
+  const std::stop_token stop = source.get_token();
+  const StopScope scope(stop);
   EXPECT_THROW(classify(table, columns, all_rows(table), Numbering::by_hashing), kernels::Cancelled);
 }
 

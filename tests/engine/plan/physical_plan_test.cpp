@@ -169,8 +169,10 @@ TEST(DeviceScanRule, NeedsARankingAlone) {
 }
 
 TEST(PlanTree, ShowsWhatARunRecorded) {
-  PhysicalPlan plan = unwritten(from().partition_by({"g"}).rank_by({low("a")}).limit(2));
+  // So many rows of a partition are ranked by a kernel, which has a path.
+  PhysicalPlan plan = unwritten(from().partition_by({"g"}).rank_by({low("a")}).limit(1000));
   choose_paths(plan);
+  ASSERT_TRUE(plan.operators.order->path);
   RunRecord record(plan);
   record.of(*plan.operators.partition).partitions = 10;
   record.of(*plan.operators.order).rows = 20;

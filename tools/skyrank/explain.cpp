@@ -46,7 +46,7 @@ int explain_batch(const Batch& batch, const ExplainArguments& arguments, Console
                        .share_columns = has_shared_tables(batch),
                        .memory_bytes = arguments.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
-  InputTables tables(batch, arguments.threads, arguments.memory_bytes, console,
+  InputTables tables(batch, arguments.threads, bytes_to_keep(engine, arguments.memory_bytes), console,
                      signals);  // plans depend on how many rows there are
   ErrorReport errors(console);
   Json results = Json::array();

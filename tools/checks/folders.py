@@ -19,7 +19,6 @@ KNOWN = {
     "engine/query": 31,
     "kernels/cuda/device": 28,
     "tests/kernels": 30,
-    "tools/skyrank": 28,
 }
 
 

@@ -4,10 +4,10 @@
 
 #include <skyrank/engine.hpp>
 
-#include "tools/skyrank/batch_input.hpp"
+#include "tools/skyrank/answers/json.hpp"
+#include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
-#include "tools/skyrank/json.hpp"
-#include "tools/skyrank/report.hpp"
+#include "tools/skyrank/tables/batch_input.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -24,6 +24,12 @@ void print_rules(Console& console, bool json) {
   for (const RuleInfo& rule : list) {
     console.print(fmt::format("{}{:{}}  {}\n", console.strong(rule.name), "", width - rule.name.size(), rule.summary));
   }
+}
+
+PlanNode plan_of(const Query& query, InputTables& tables, const Engine& engine, bool analyze, const Signals& signals) {
+  const InputTable input = tables.get(query);
+  const RunOptions options{.count_work = true, .stop = signals.stop_token(), .later_queries = input.later_queries};
+  return analyze ? engine.run(query, *input.source, options).plan : engine.explain(query, *input.source, options);
 }
 
 }  // namespace
@@ -46,17 +52,14 @@ int explain_batch(const Batch& batch, const ExplainArguments& arguments, Console
                        .share_columns = has_shared_tables(batch),
                        .memory_bytes = arguments.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
-  InputTables tables(batch, arguments.threads, arguments.memory_bytes, console,
-                     signals);  // plans depend on how many rows there are
+  // Plans depend on how many rows there are.
+  InputTables tables(batch, arguments.threads, arguments.memory_bytes, console, signals);
   ErrorReport errors(console);
   Json results = Json::array();
   for (const Query& query : batch.queries) {
     Json result = {{"name", query.name()}, {"table", query.from()}};
     try {
-      const InputTable input = tables.get(query);
-      const RunOptions options{.count_work = true, .stop = signals.stop_token(), .later_queries = input.later_queries};
-      const PlanNode plan = arguments.analyze ? engine.run(query, *input.source, options).plan
-                                              : engine.explain(query, *input.source, options);
+      const PlanNode plan = plan_of(query, tables, engine, arguments.analyze, signals);
       result["plan"] = to_json(plan);
       if (!arguments.json) {
         const char* gap = &query == &batch.queries.front() ? "" : "\n";

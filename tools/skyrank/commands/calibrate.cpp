@@ -17,8 +17,8 @@
 #include "planner/calibration_runs.hpp"
 #include "tools/bench/planner/rates.hpp"
 #include "tools/bench/planner/trial.hpp"
+#include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
-#include "tools/skyrank/report.hpp"
 
 namespace skyrank::tools {
 namespace {

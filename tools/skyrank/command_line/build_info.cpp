@@ -1,4 +1,4 @@
-#include "tools/skyrank/build_info.hpp"
+#include "tools/skyrank/command_line/build_info.hpp"
 
 #include <skyrank/version.hpp>
 

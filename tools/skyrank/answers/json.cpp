@@ -1,6 +1,6 @@
-#include "tools/skyrank/json.hpp"
+#include "tools/skyrank/answers/json.hpp"
 
-#include "tools/skyrank/console.hpp"
+#include "tools/skyrank/terminal/console.hpp"
 
 namespace skyrank::tools {
 namespace {

@@ -6,7 +6,7 @@
 #include "engine/query/check.hpp"
 #include "engine/query/functions.hpp"
 #include "engine/query/values.hpp"
-#include "tools/skyrank/sql/dialects.hpp"
+#include "tools/skyrank/dialects/dialects.hpp"
 
 namespace skyrank::tools {
 namespace {

@@ -1,12 +1,12 @@
-#include "tools/skyrank/answers.hpp"
+#include "tools/skyrank/answers/answers.hpp"
 
 #include <fmt/format.h>
 
 #include <skyrank/version.hpp>
 
 #include "datasets/write/writer.hpp"
-#include "tools/skyrank/json.hpp"
-#include "tools/skyrank/report.hpp"
+#include "tools/skyrank/answers/json.hpp"
+#include "tools/skyrank/answers/report.hpp"
 
 namespace skyrank::tools {
 namespace {

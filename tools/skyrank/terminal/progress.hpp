@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "tools/skyrank/console.hpp"
+#include "tools/skyrank/terminal/console.hpp"
 
 namespace skyrank::tools {
 

@@ -4,9 +4,9 @@
 
 #include <skyrank/engine.hpp>
 
+#include "tools/skyrank/answers/json.hpp"
+#include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
-#include "tools/skyrank/json.hpp"
-#include "tools/skyrank/report.hpp"
 
 namespace skyrank::tools {
 namespace {

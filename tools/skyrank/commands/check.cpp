@@ -5,11 +5,11 @@
 #include <skyrank/engine.hpp>
 
 #include "datasets/source.hpp"
-#include "tools/skyrank/batch_input.hpp"
+#include "tools/skyrank/answers/json.hpp"
+#include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
-#include "tools/skyrank/json.hpp"
-#include "tools/skyrank/progress.hpp"
-#include "tools/skyrank/report.hpp"
+#include "tools/skyrank/tables/batch_input.hpp"
+#include "tools/skyrank/terminal/progress.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -38,6 +38,20 @@ class Schemas {
   std::map<std::string, Table> schemas_;
 };
 
+/// Checks one query against the columns of its table. Throws what is wrong with it.
+void check_query(const Query& query, const Engine& engine, Schemas& schemas, bool& told_left_out, Console& console) {
+  print_warnings(console, query);
+  const Table& schema = schemas.get(query.from());
+  print_left_out(console, query, schema, told_left_out);
+  engine.check(query, schema);
+}
+
+std::string summary_line(const std::string& file, std::int64_t correct, std::int64_t total) {
+  const std::string queries = counted(total, "query is", "queries are");
+  return correct == total ? fmt::format("{}: {} correct\n", file, queries)
+                          : fmt::format("{}: {} of {} correct\n", file, correct, queries);
+}
+
 }  // namespace
 
 int check(const CheckArguments& arguments, Console& console, Signals& signals) {
@@ -51,11 +65,8 @@ int check(const CheckArguments& arguments, Console& console, Signals& signals) {
   std::int64_t correct = 0;
   for (const Query& query : batch.queries) {
     Json result = {{"name", query.name()}, {"table", query.from()}};
-    print_warnings(console, query);
     try {
-      const Table& schema = schemas.get(query.from());
-      print_left_out(console, query, schema, told_left_out[query.from()]);
-      engine.check(query, schema);
+      check_query(query, engine, schemas, told_left_out[query.from()], console);
       ++correct;
     } catch (const CancelledError&) {
       throw;
@@ -65,15 +76,9 @@ int check(const CheckArguments& arguments, Console& console, Signals& signals) {
     }
     results.push_back(std::move(result));
   }
-  if (arguments.json) {
-    console.print(to_text({{"batch", arguments.batch.file.string()}, {"queries", std::move(results)}}));
-  } else {
-    const auto total = static_cast<std::int64_t>(batch.queries.size());
-    console.print(correct == total ? fmt::format("{}: {} correct\n", arguments.batch.file.string(),
-                                                 counted(total, "query is", "queries are"))
-                                   : fmt::format("{}: {} of {} correct\n", arguments.batch.file.string(), correct,
-                                                 counted(total, "query is", "queries are")));
-  }
+  const std::string file = arguments.batch.file.string();
+  console.print(arguments.json ? to_text({{"batch", file}, {"queries", std::move(results)}})
+                               : summary_line(file, correct, std::ssize(batch.queries)));
   console.flush();
   return errors.status();
 }

@@ -1,4 +1,4 @@
-#include "tools/skyrank/report.hpp"
+#include "tools/skyrank/answers/report.hpp"
 
 #include <algorithm>
 #include <ostream>

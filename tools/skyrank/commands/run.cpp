@@ -3,11 +3,11 @@
 #include <system_error>
 #include <utility>
 
-#include "tools/skyrank/answers.hpp"
-#include "tools/skyrank/batch_input.hpp"
+#include "tools/skyrank/answers/answers.hpp"
+#include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
-#include "tools/skyrank/progress.hpp"
-#include "tools/skyrank/report.hpp"
+#include "tools/skyrank/tables/batch_input.hpp"
+#include "tools/skyrank/terminal/progress.hpp"
 
 namespace skyrank::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/skyrank/signals.hpp"
+#include "tools/skyrank/terminal/signals.hpp"
 
 #include <poll.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "tools/skyrank/console.hpp"
+#include "tools/skyrank/terminal/console.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

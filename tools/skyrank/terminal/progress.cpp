@@ -1,4 +1,4 @@
-#include "tools/skyrank/progress.hpp"
+#include "tools/skyrank/terminal/progress.hpp"
 
 #include <fmt/format.h>
 

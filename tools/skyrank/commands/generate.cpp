@@ -6,9 +6,9 @@
 #include <span>
 
 #include "datasets/write/writer.hpp"
+#include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
-#include "tools/skyrank/progress.hpp"
-#include "tools/skyrank/report.hpp"
+#include "tools/skyrank/terminal/progress.hpp"
 
 namespace skyrank::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/skyrank/last_resort.hpp"
+#include "tools/skyrank/terminal/last_resort.hpp"
 
 #include <unistd.h>
 

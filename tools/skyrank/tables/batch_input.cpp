@@ -1,4 +1,4 @@
-#include "tools/skyrank/batch_input.hpp"
+#include "tools/skyrank/tables/batch_input.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -16,8 +16,8 @@
 #include "datasets/source.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
-#include "tools/skyrank/progress.hpp"
-#include "tools/skyrank/report.hpp"
+#include "tools/skyrank/answers/report.hpp"
+#include "tools/skyrank/terminal/progress.hpp"
 
 namespace skyrank::tools {
 namespace {

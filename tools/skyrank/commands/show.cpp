@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include "engine/text.hpp"
-#include "tools/skyrank/batch_input.hpp"
 #include "tools/skyrank/commands.hpp"
-#include "tools/skyrank/sql/dialects.hpp"
+#include "tools/skyrank/dialects/dialects.hpp"
+#include "tools/skyrank/tables/batch_input.hpp"
 
 namespace skyrank::tools {
 namespace {

@@ -10,9 +10,9 @@
 #include "tools/bench/csv.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/table.hpp"
-#include "tools/skyrank/build_info.hpp"
+#include "tools/skyrank/answers/report.hpp"
+#include "tools/skyrank/command_line/build_info.hpp"
 #include "tools/skyrank/commands.hpp"
-#include "tools/skyrank/report.hpp"
 
 namespace skyrank::tools {
 namespace {

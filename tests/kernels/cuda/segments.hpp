@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/cuda/topk/batched/batched.hpp"
-#include "tests/kernels/device_copies.hpp"
+#include "tests/kernels/cuda/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 
 namespace skyrank::kernels::tests {

@@ -14,7 +14,7 @@
 #include "kernels/common/keys.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/topk/sampled_threshold/scan_threshold.hpp"
-#include "tests/kernels/device_copies.hpp"
+#include "tests/kernels/cuda/device_copies.hpp"
 
 // Rankings in one pass over columns, against all rows' keys in order.
 namespace skyrank::kernels::tests {

@@ -12,7 +12,7 @@
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/narrow_bin_rule.cuh"
 #include "kernels/cuda/topk/sampled_threshold/rank_bins.cuh"
-#include "tests/kernels/device_copies.hpp"
+#include "tests/kernels/cuda/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 

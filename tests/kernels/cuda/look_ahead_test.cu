@@ -9,7 +9,7 @@
 
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/sampled_threshold/keep.cuh"
-#include "tests/kernels/device_copies.hpp"
+#include "tests/kernels/cuda/device_copies.hpp"
 
 // A scan that looks at its first tiles before it waits for the threshold keeps what any scan keeps.
 namespace skyrank::kernels::tests {

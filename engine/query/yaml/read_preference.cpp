@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "engine/query/check.hpp"
-#include "engine/query/read_query.hpp"
-#include "engine/query/yaml_read.hpp"
+#include "engine/query/yaml/read.hpp"
+#include "engine/query/yaml/read_query.hpp"
 
 namespace skyrank::query {
 namespace {

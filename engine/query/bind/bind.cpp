@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/query/bind_preference.hpp"
+#include "engine/query/bind/bind_preference.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/query/check.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <skyrank/query.hpp>
 
-#include "engine/query/yaml_tree.hpp"
+#include "engine/query/yaml/tree.hpp"
 
 namespace skyrank::query {
 

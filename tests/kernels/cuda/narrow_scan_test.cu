@@ -9,7 +9,7 @@
 
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/sampled_threshold/keep.cuh"
-#include "tests/kernels/device_copies.hpp"
+#include "tests/kernels/cuda/device_copies.hpp"
 
 // The scan of keys of 1 and 2 bytes: that its tiles cover all rows once, and that it keeps what it should wherever keys
 // begin and end, of any tie rule.

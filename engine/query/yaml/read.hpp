@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/query/yaml_tree.hpp"
+#include "engine/query/yaml/tree.hpp"
 
 // Typed values out of YAML nodes. Everything here throws QueryError with the node's place; `what` is the words a
 // message begins with, such as "'limit'".

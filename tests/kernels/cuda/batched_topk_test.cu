@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/cuda/topk/guess.cuh"
+#include "tests/kernels/cuda/segments.hpp"
 #include "tests/kernels/problems.hpp"
-#include "tests/kernels/segments.hpp"
 #include "tests/oracle/oracle.hpp"
 
 // One top-k selection for each of many segments, against the oracle.

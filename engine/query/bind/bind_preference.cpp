@@ -1,4 +1,4 @@
-#include "engine/query/bind_preference.hpp"
+#include "engine/query/bind/bind_preference.hpp"
 
 #include <cmath>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "engine/query/read_query.hpp"
+#include "engine/query/yaml/read_query.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/query/check.hpp"
-#include "engine/query/yaml_read.hpp"
+#include "engine/query/yaml/read.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank::query {

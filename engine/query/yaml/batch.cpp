@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
-#include "engine/query/read_query.hpp"
-#include "engine/query/yaml_read.hpp"
+#include "engine/query/yaml/read.hpp"
+#include "engine/query/yaml/read_query.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank {

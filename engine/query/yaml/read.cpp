@@ -1,4 +1,4 @@
-#include "engine/query/yaml_read.hpp"
+#include "engine/query/yaml/read.hpp"
 
 #include <algorithm>
 #include <charconv>

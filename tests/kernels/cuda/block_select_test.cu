@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
-#include "tests/kernels/device_copies.hpp"
+#include "tests/kernels/cuda/device_copies.hpp"
 
 // Selection by one block: every rank's element, of few and of many, whichever bits tell them apart.
 namespace skyrank::kernels::tests {

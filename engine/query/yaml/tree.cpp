@@ -1,4 +1,4 @@
-#include "engine/query/yaml_tree.hpp"
+#include "engine/query/yaml/tree.hpp"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>

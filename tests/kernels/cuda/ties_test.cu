@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/cuda/topk/ties.hpp"
-#include "tests/kernels/device_copies.hpp"
+#include "tests/kernels/cuda/device_copies.hpp"
 
 // Compares the rows that tie with the last of the k least elements with a stable sort of all rows.
 namespace skyrank::kernels::tests {

@@ -9,7 +9,7 @@
 
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/sampled_threshold/keep.cuh"
-#include "tests/kernels/device_copies.hpp"
+#include "tests/kernels/cuda/device_copies.hpp"
 
 // The scan of keys of 4 and 8 bytes in tiles whose loads lie apart: that it keeps every wanted row once, wherever keys
 // begin and end.

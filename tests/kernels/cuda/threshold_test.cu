@@ -13,7 +13,7 @@
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
 #include "kernels/cuda/topk/sampled_threshold/least_of_few.cuh"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
-#include "tests/kernels/device_copies.hpp"
+#include "tests/kernels/cuda/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 

@@ -10,8 +10,8 @@
 #include <skyrank/batch.hpp>
 #include <skyrank/query.hpp>
 
-#include "tools/skyrank/console.hpp"
-#include "tools/skyrank/signals.hpp"
+#include "tools/skyrank/terminal/console.hpp"
+#include "tools/skyrank/terminal/signals.hpp"
 
 // The commands, one file each. Their arguments come checked in form (numbers are numbers in range) but not in meaning
 // (names may not exist). Each returns the exit status and throws what ends it early.

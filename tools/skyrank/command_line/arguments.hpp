@@ -1,0 +1,33 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "tools/skyrank/commands.hpp"
+
+namespace skyrank::tools {
+
+/// Everything that can be said on the command line.
+struct Arguments {
+  RunArguments run;
+  CheckArguments check;
+  ExplainArguments explain;
+  SqlArguments sql;
+  ShowArguments show;
+  GenerateArguments generate;
+  AlgorithmsArguments algorithms;
+  BenchArguments bench;
+  CalibrateArguments calibrate;
+  std::string device = "auto";
+  std::string memory_limit;
+  std::string timeout;
+};
+
+/// Adds the commands and their options to the application; parsing fills `arguments`, which must outlive it.
+void define(CLI::App& app, Arguments& arguments);
+
+/// Completes parsed arguments with what CLI11 does not settle, such as sizes and times. UsageError for unknown names
+/// and for values out of range.
+void settle(const CLI::App& app, Arguments& arguments);
+
+}  // namespace skyrank::tools

@@ -7,6 +7,7 @@
 #include "engine/query/check.hpp"
 #include "engine/query/read_query.hpp"
 #include "engine/query/yaml_read.hpp"
+#include "engine/text.hpp"
 
 namespace skyrank::query {
 namespace {

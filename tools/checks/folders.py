@@ -16,7 +16,7 @@ from repository import finish, listed, root_of
 SOURCES = ("*.cpp", "*.hpp", "*.cu", "*.cuh", "*.py")
 MAX_FILES = 25
 KNOWN = {
-    "engine/query": 31,
+    "engine/query": 30,
     "kernels/cuda/device": 28,
     "tests/kernels": 30,
     "tools/skyrank": 28,

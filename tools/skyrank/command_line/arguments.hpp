@@ -1,7 +1,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "tools/skyrank/commands.hpp"
 
@@ -18,9 +21,13 @@ struct Arguments {
   AlgorithmsArguments algorithms;
   BenchArguments bench;
   CalibrateArguments calibrate;
+  CompletionArguments completion;
   std::string device = "auto";
   std::string memory_limit;
   std::string timeout;
+  bool quiet = false;
+  /// The values that an option or argument can have, where they are few; made when they are asked for.
+  std::map<const CLI::Option*, std::function<std::vector<std::string>()>> choices;
 };
 
 /// Adds the commands and their options to the application; parsing fills `arguments`, which must outlive it.

@@ -4,10 +4,27 @@
 
 #include "tools/skyrank/answers/json.hpp"
 #include "tools/skyrank/command_line/arguments.hpp"
+#include "tools/skyrank/reference/reference.hpp"
 #include "tools/skyrank/terminal/last_resort.hpp"
 
 namespace skyrank::tools {
 namespace {
+
+int print_completion(const CLI::App& app, const Arguments& arguments, Console& console) {
+  const Reference reference = reference_of(app, arguments);
+  const std::string& shell = arguments.completion.shell;
+  console.print(shell == "bash"  ? bash_completion(reference)
+                : shell == "zsh" ? zsh_completion(reference)
+                                 : fish_completion(reference));
+  console.flush();
+  return success;
+}
+
+int print_manual(const CLI::App& app, const Arguments& arguments, Console& console) {
+  console.print(manual_page(reference_of(app, arguments)));
+  console.flush();
+  return success;
+}
 
 int run_command(const CLI::App& app, const Arguments& arguments, Console& console, Signals& signals) {
   if (app.got_subcommand("run")) return run(arguments.run, console, signals);
@@ -19,6 +36,8 @@ int run_command(const CLI::App& app, const Arguments& arguments, Console& consol
   if (app.got_subcommand("algorithms")) return algorithms(arguments.algorithms, console);
   if (app.got_subcommand("calibrate")) return calibrate(arguments.calibrate, console, signals);
   if (app.got_subcommand("bench")) return bench(arguments.bench, console, signals);
+  if (app.got_subcommand("completion")) return print_completion(app, arguments, console);
+  if (app.got_subcommand("man")) return print_manual(app, arguments, console);
   console.print(app.help());
   console.flush();
   throw UsageError("no command given");
@@ -62,6 +81,7 @@ int parse_and_run(CLI::App& app, Arguments& arguments, int argc, const char* con
     return report_parse(app, error, console);
   }
   settle(app, arguments);
+  console.set_quiet(arguments.quiet);
   return run_command(app, arguments, console, signals);
 }
 

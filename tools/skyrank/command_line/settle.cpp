@@ -96,10 +96,17 @@ void check_repeat(std::optional<int> repeat) {
   }
 }
 
+void check_shell(const CLI::App& app, const std::string& shell) {
+  if (!app.got_subcommand("completion") || shell == "bash" || shell == "zsh" || shell == "fish") return;
+  throw UsageError(fmt::format("completion: '{}' is not one of bash, zsh, fish{}", shell,
+                               query::did_you_mean(shell, {"bash", "zsh", "fish"})));
+}
+
 }  // namespace
 
 void settle(const CLI::App& app, Arguments& arguments) {
   refuse_extras(app);
+  check_shell(app, arguments.completion.shell);
   const DeviceChoice device = parse_device(arguments.device);
   arguments.run.device = device;
   arguments.explain.device = device;

@@ -114,9 +114,9 @@ int calibrate(const CalibrateArguments& arguments, Console& console, Signals& si
   if (runs_output) write(*runs_output, text_of(runs));
   write(*profile_output, planner::to_yaml(profile));
   console.show_status("");
-  console.print(fmt::format("{}: {} fitted to {}\n", file.string(),
-                            counted(static_cast<std::int64_t>(profile.algorithms.size()), "cost model", "cost models"),
-                            counted(static_cast<std::int64_t>(runs.size()), "run", "runs")));
+  console.note(fmt::format("{}: {} fitted to {}\n", file.string(),
+                           counted(static_cast<std::int64_t>(profile.algorithms.size()), "cost model", "cost models"),
+                           counted(static_cast<std::int64_t>(runs.size()), "run", "runs")));
   console.flush();
   return success;
 } catch (const planner::BadProfile& bad) {

@@ -77,8 +77,11 @@ int check(const CheckArguments& arguments, Console& console, Signals& signals) {
     results.push_back(std::move(result));
   }
   const std::string file = arguments.batch.file.string();
-  console.print(arguments.json ? to_text({{"batch", file}, {"queries", std::move(results)}})
-                               : summary_line(file, correct, std::ssize(batch.queries)));
+  if (arguments.json) {
+    console.print(to_text({{"batch", file}, {"queries", std::move(results)}}));
+  } else {
+    console.note(summary_line(file, correct, std::ssize(batch.queries)));
+  }
   console.flush();
   return errors.status();
 }

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <system_error>
 #include <utility>
 
 #include "tools/skyrank/answers/answers.hpp"
@@ -11,15 +10,6 @@
 
 namespace skyrank::tools {
 namespace {
-
-void create_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (std::filesystem::exists(folder) && !std::filesystem::is_directory(folder)) {
-    throw UsageError(fmt::format("--out {}: is a file, not a folder", folder.string()));
-  }
-  if (error) throw ResourceError(fmt::format("{}: {}", folder.string(), error.message()));
-}
 
 /// While it lives, reading is shown as progress of a query.
 class ShownReading {
@@ -39,7 +29,7 @@ Answer answer_query(const Query& query, InputTables& tables, const Engine& engin
   Progress progress(console, "running " + query.name());
   const ShownReading shown(tables, progress);
   Result result = engine.run(query, *input.source,
-                             {.count_work = arguments.json,
+                             {.count_work = arguments.plan,
                               .stop = signals.stop_token(),
                               .timeout = arguments.timeout,
                               .later_queries = input.later_queries});
@@ -55,7 +45,6 @@ int run(const RunArguments& arguments, Console& console, Signals& signals) {
 
 int run_batch(const Batch& batch, const RunArguments& arguments, Console& console, Signals& signals) {
   const auto writer = make_answer_writer(arguments, batch.queries.size(), console);
-  if (!arguments.out.empty()) create_folder(arguments.out);
   const Engine engine({.threads = arguments.threads,
                        .device = arguments.device,
                        .shared_key_bytes = shared_key_bytes(batch),

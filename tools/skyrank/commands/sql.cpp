@@ -42,8 +42,8 @@ int sql(const SqlArguments& arguments, Console& console, Signals& signals) {
   const Batch batch = batch_of(arguments.statement);
   const RunArguments& run = arguments.run;
   if (!arguments.explain && !arguments.analyze) return run_batch(batch, run, console, signals);
-  if (!run.format.empty() || !run.out.empty() || run.rows) {
-    throw UsageError("--format, --out and --rows are for answers: leave them out with --explain and --analyze");
+  if (!run.format.empty() || !run.out.empty() || run.rows || run.plan) {
+    throw UsageError("--format, --out, --rows and --plan are for answers: leave them out with --explain and --analyze");
   }
   ExplainArguments explain;
   explain.threads = run.threads;

@@ -147,7 +147,7 @@ std::string Console::faint(std::string_view text) const {
 }
 
 void Console::show_status(std::string_view text) {
-  if (!error_is_terminal_) return;
+  if (!shows_status()) return;
   const std::lock_guard lock(mutex_);
   clear_status();
   if (text.empty() || stop_.stop_requested()) return;

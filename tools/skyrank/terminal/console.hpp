@@ -28,9 +28,16 @@ class Console {
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
+  /// Leaves out from now on what `note`, `warn` and `show_status` would say.
+  void set_quiet(bool quiet) { quiet_ = quiet; }
+
   /// Writes to standard output, buffered. ResourceError when that fails (a full disk), OutputClosed for a closed pipe,
   /// CancelledError when a stop is requested while nobody takes the output.
   void print(std::string_view text);
+  /// The same for what is said beside answers, such as sizes and times.
+  void note(std::string_view text) {
+    if (!quiet_) print(text);
+  }
   /// Hands everything printed so far to the system; throws as `print` does.
   void flush();
   /// Returns true if anything went to standard output.
@@ -38,7 +45,9 @@ class Console {
   /// One line on standard error: "skyrank: message".
   void complain(std::string_view message);
   /// The same of what does not keep the command from its work: "skyrank: warning: message".
-  void warn(std::string_view message) { complain("warning: " + std::string(message)); }
+  void warn(std::string_view message) {
+    if (!quiet_) complain("warning: " + std::string(message));
+  }
 
   /// Text for standard output, emphasised or subdued where it shows colours.
   std::string strong(std::string_view text) const;
@@ -46,7 +55,7 @@ class Console {
 
   /// Replaces the transient status line on standard error; empty text removes it. Does nothing without a terminal.
   void show_status(std::string_view text);
-  bool shows_status() const { return error_is_terminal_; }
+  bool shows_status() const { return error_is_terminal_ && !quiet_; }
   /// Returns true if a person reads standard output.
   bool output_is_terminal() const { return output_is_terminal_; }
 
@@ -67,6 +76,7 @@ class Console {
   bool error_has_colours_ = false;
   bool status_shown_ = false;
   bool has_printed_ = false;
+  bool quiet_ = false;
   std::stop_token stop_;
   bool output_blocks_ = false;  // where nobody takes it: pipes, terminals
   std::string output_;          // printed and not yet written

@@ -6,7 +6,7 @@
 
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/json.hpp"
-#include "tools/skyrank/report.hpp"
+#include "tools/skyrank/text/words.hpp"
 
 namespace skyrank::tools {
 namespace {

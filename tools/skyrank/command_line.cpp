@@ -8,6 +8,7 @@
 #include <new>
 #include <string_view>
 
+#include "datasets/reader.hpp"
 #include "engine/duration.hpp"
 #include "engine/text.hpp"
 #include "tools/skyrank/build_info.hpp"
@@ -284,6 +285,12 @@ void check_repeat(std::optional<int> repeat) {
   }
 }
 
+Table read_columns(const std::filesystem::path& file, const std::vector<std::string>& columns) {
+  datasets::ReadOptions options;
+  options.columns = columns;
+  return datasets::read({file}, options);
+}
+
 /// Completes the arguments with what CLI11 does not settle.
 void settle(const CLI::App& app, Arguments& arguments) {
   refuse_extras(app);
@@ -292,6 +299,7 @@ void settle(const CLI::App& app, Arguments& arguments) {
   arguments.explain.device = device;
   arguments.sql.run.device = device;
   arguments.bench.device = device;
+  arguments.bench.read_columns = read_columns;
   arguments.calibrate.device = device;
   arguments.run.memory_bytes = parse_size(arguments.memory_limit);
   arguments.explain.memory_bytes = arguments.run.memory_bytes;

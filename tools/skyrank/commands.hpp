@@ -3,12 +3,14 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <skyrank/batch.hpp>
 #include <skyrank/query.hpp>
+#include <skyrank/table.hpp>
 
 #include "tools/skyrank/terminal/console.hpp"
 #include "tools/skyrank/terminal/signals.hpp"
@@ -92,6 +94,8 @@ struct BenchArguments {
   DeviceChoice device = DeviceChoice::automatic;
   std::string commit;  ///< empty: the one it was built from
   bool list = false;
+  /// Reads columns of a file for cells that have one; null: the program reads no files.
+  std::function<Table(const std::filesystem::path&, const std::vector<std::string>&)> read_columns;
 };
 
 struct CalibrateArguments {

@@ -10,6 +10,7 @@
 
 #include "datasets/files.hpp"
 #include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/text/words.hpp"
 
 namespace skyrank::tools {
 
@@ -35,19 +36,9 @@ void print_warnings(Console& console, const Query& query);
 /// Warns of columns that the answer lacks, unless a query over the same table has done so; `told` keeps that.
 void print_left_out(Console& console, const Query& query, const Table& table, bool& told);
 
-/// Returns 1234567 as "1,234,567".
-std::string with_separators(std::int64_t number);
-
-/// "1 row", "1,234 rows".
-std::string counted(std::int64_t number, std::string_view singular, std::string_view plural);
-
 /// Prints a table aligned for people, of more than `max_rows` rows (negative: any number) only the first and the last;
 /// throws as Console::print does.
 void print_table(Console& console, const Table& table, std::int64_t max_rows);
-
-/// Breaks a text between words into lines of at most `width` terminal columns of ASCII; lines after the first begin
-/// with `indentation`, which counts towards the width of all.
-std::string wrapped(std::string_view text, std::string_view indentation, std::size_t width = 98);
 
 /// Prints a table as csv or jsonl.
 void print_rows(Console& console, const Table& table, datasets::Format format);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
 
+#include "datasets/reader.hpp"
 #include "engine/duration.hpp"
 #include "engine/text.hpp"
 #include "tools/skyrank/command_line/arguments.hpp"
@@ -102,6 +104,12 @@ void check_shell(const CLI::App& app, const std::string& shell) {
                                query::did_you_mean(shell, {"bash", "zsh", "fish"})));
 }
 
+Table read_columns(const std::filesystem::path& file, const std::vector<std::string>& columns) {
+  datasets::ReadOptions options;
+  options.columns = columns;
+  return datasets::read({file}, options);
+}
+
 }  // namespace
 
 void settle(const CLI::App& app, Arguments& arguments) {
@@ -112,6 +120,7 @@ void settle(const CLI::App& app, Arguments& arguments) {
   arguments.explain.device = device;
   arguments.sql.run.device = device;
   arguments.bench.device = device;
+  arguments.bench.read_columns = read_columns;
   arguments.calibrate.device = device;
   arguments.run.memory_bytes = parse_size(arguments.memory_limit);
   arguments.explain.memory_bytes = arguments.run.memory_bytes;

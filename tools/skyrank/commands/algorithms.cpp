@@ -7,6 +7,7 @@
 #include "tools/skyrank/answers/json.hpp"
 #include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/text/words.hpp"
 
 namespace skyrank::tools {
 namespace {

@@ -13,6 +13,7 @@
 #include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/command_line/build_info.hpp"
 #include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/text/words.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -162,8 +163,10 @@ int bench(const BenchArguments& arguments, Console& console, Signals& signals) {
   const auto show_status = [&](const std::string& what) {
     console.show_status(fmt::format("cell {} of {}: {}", results.size() + 1, cells.size(), what));
   };
-  bench::CellRunner runner(
-      {.device = device_of(arguments.device), .stop = signals.stop_token(), .status = show_status});
+  bench::CellRunner runner({.device = device_of(arguments.device),
+                            .stop = signals.stop_token(),
+                            .read_columns = arguments.read_columns,
+                            .status = show_status});
   if (arguments.list) {
     list_cells(cells, runner, console);
     return success;

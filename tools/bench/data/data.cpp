@@ -1,4 +1,4 @@
-#include "tools/bench/data.hpp"
+#include "tools/bench/data/data.hpp"
 
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
@@ -11,7 +11,9 @@
 #include <type_traits>
 
 #include "datasets/generate/generate.hpp"
+#include "datasets/generate/random.hpp"
 #include "kernels/common/keys.hpp"
+#include "tools/bench/data/file_data.hpp"
 
 namespace skyrank::bench {
 namespace {
@@ -74,6 +76,61 @@ std::shared_ptr<const void> make_keys(const Column& column) {
   return make_keys<Key, Value>(static_cast<const std::uint32_t*>(values), n);
 }
 
+/// Returns a value of the random word that `unit_float` makes a float of.
+template <class Value>
+Value uniform_value(std::uint64_t word) {
+  if constexpr (std::is_floating_point_v<Value>) {
+    return static_cast<Value>(datasets::unit(word));
+  } else {
+    return static_cast<Value>(word >> (64 - std::numeric_limits<Value>::digits));
+  }
+}
+
+/// Returns a value of [0, 1) as `converted` does.
+template <class Value>
+Value scaled(double value) {
+  if constexpr (std::is_floating_point_v<Value>) {
+    return static_cast<Value>(value);
+  } else {
+    return static_cast<Value>(std::ldexp(value, std::numeric_limits<Value>::digits));
+  }
+}
+
+/// Returns true for distributions whose floats have fewer bits than the values of the cell's type.
+bool fills_the_width(const Cell& cell) {
+  constexpr std::string_view kNames[] = {"uniform", "independent", "increasing", "decreasing"};
+  const bool wide = cell.type == Type::float64 || cell.type == Type::uint32 || cell.type == Type::uint64;
+  return wide && std::ranges::find(kNames, cell.distribution) != std::end(kNames);
+}
+
+/// The keys of one column of such a cell.
+template <class Value>
+std::shared_ptr<const void> make_wide_keys(const Cell& cell, int column) {
+  using Key = decltype(key_of(Value{}));
+  const auto n = static_cast<std::size_t>(cell.n);
+  auto keys = std::make_shared_for_overwrite<Key[]>(n);
+  const auto value_of = [&](std::size_t row) {
+    const std::uint64_t word = datasets::Stream(cell.seed, static_cast<std::int64_t>(row)).at(column);
+    if (cell.distribution != "increasing" && cell.distribution != "decreasing") return uniform_value<Value>(word);
+    const std::size_t stratum = cell.distribution == "increasing" ? row : n - 1 - row;
+    return scaled<Value>((static_cast<double>(stratum) + datasets::unit(word)) / static_cast<double>(n));
+  };
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, 1 << 16), [&](const auto& range) {
+    for (std::size_t i = range.begin(); i < range.end(); ++i) keys[i] = key_of(value_of(i));
+  });
+  return keys;
+}
+
+Data make_wide_data(const Cell& cell) {
+  Data data;
+  data.n = static_cast<std::size_t>(cell.n);
+  for (int column = 0; column < cell.d; ++column) {
+    with_type(cell.type, [&]<class Value>(Value) { data.memory.push_back(make_wide_keys<Value>(cell, column)); });
+    data.keys.push_back({data.memory.back().get(), key_width(cell)});
+  }
+  return data;
+}
+
 }  // namespace
 
 std::uint64_t Data::bytes() const {
@@ -88,11 +145,13 @@ kernels::KeyWidth key_width(const Cell& cell) {
 }
 
 bool same_data(const Cell& a, const Cell& b) {
-  return a.distribution == b.distribution && a.n == b.n && a.d == b.d && a.seed == b.seed && a.type == b.type &&
-         key_width(a) == key_width(b);
+  return a.distribution == b.distribution && a.file == b.file && a.columns == b.columns && a.high == b.high &&
+         a.n == b.n && a.d == b.d && a.seed == b.seed && a.type == b.type && key_width(a) == key_width(b);
 }
 
-Data make_data(const Cell& cell) {
+Data make_data(const Cell& cell, const ReadColumns& read) {
+  if (!cell.file.empty()) return read_data(cell, read);
+  if (fills_the_width(cell)) return make_wide_data(cell);
   const Table table = datasets::generate({cell.distribution, cell.n, cell.d, cell.seed});
   Data data;
   data.n = static_cast<std::size_t>(cell.n);

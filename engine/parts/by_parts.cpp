@@ -17,6 +17,23 @@ class MergedParts {
               const std::vector<int>& columns, const RunOptions& options)
       : engine_(engine), state_(state), query_(query), source_(source), columns_(columns), options_(options) {}
 
+  /// Adds the partial answers of units, which ascend; the source begins at `first_row` of the whole table. Returns the
+  /// bytes that were read.
+  std::uint64_t add_units(const std::vector<std::size_t>& units, RowId first_row) {
+    std::uint64_t bytes = 0;
+    std::size_t passed = 0;  // units before the next
+    for (const std::size_t unit : units) {
+      for (; passed < unit; ++passed) first_row += source_.units()[passed].rows;
+      SourceCharge charge(state_, query_, bytes_of_rows(source_, columns_, source_.units()[unit].rows));
+      SourceRows read;
+      state_.admission.run(options_.stop, [&] { read = source_.read(std::span(&unit, 1), columns_); });
+      charge.finish_reading();
+      bytes += read.bytes;
+      add(engine_.partial(query_, read.table, first_row, options_));
+    }
+    return bytes;
+  }
+
   void add(Partial partial) {
     hold(partial);
     rows_ += partial.rows().size();
@@ -25,6 +42,7 @@ class MergedParts {
   }
 
   Result answer() { return engine_.merge(query_, partials_, options_); }
+  Partial partial() { return engine_.merge_partials(query_, partials_, options_); }
 
  private:
   static constexpr std::size_t kFewRows = 1 << 16;
@@ -66,19 +84,19 @@ PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, cons
   PartsAnswer answer;
   MergedParts parts(engine, state, query, source, columns, options);
   Stopwatch watch;
-  RowId first_row = 0;
-  std::size_t passed = 0;  // units before the next
-  for (const std::size_t unit : units) {
-    for (; passed < unit; ++passed) first_row += source.units()[passed].rows;
-    SourceCharge charge(state, query, bytes_of_rows(source, columns, source.units()[unit].rows));
-    const SourceRows read = source.read(std::span(&unit, 1), columns);
-    charge.finish_reading();
-    answer.bytes += read.bytes;
-    parts.add(engine.partial(query, read.table, first_row, options));
-  }
+  answer.bytes = parts.add_units(units, 0);
   answer.read_ms = watch.lap();
   answer.result = parts.answer();
   return answer;
+}
+
+Partial partial_by_units(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
+                         const std::vector<int>& columns, const std::vector<std::size_t>& units, RowId first_row,
+                         const RunOptions& options) {
+  MergedParts parts(engine, state, query, source, columns, options);
+  if (units.empty()) parts.add(engine.partial(query, source.schema(), first_row, options));
+  parts.add_units(units, first_row);
+  return parts.partial();
 }
 
 }  // namespace skyrank::exec

@@ -31,6 +31,7 @@ class MergedParts {
   }
 
   Result answer() { return engine_.merge(query_, partials_, options_); }
+  Partial partial() { return engine_.merge_partials(query_, partials_, options_); }
 
  private:
   static constexpr std::size_t kFewRows = 1 << 16;
@@ -67,8 +68,10 @@ class MergedParts {
 /// One query over the units of a source, of which some are read while others are answered.
 class PartsRun {
  public:
+  /// The source begins at `first_row` of the whole table.
   PartsRun(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-           const std::vector<int>& columns, const std::vector<std::size_t>& units, const RunOptions& options)
+           const std::vector<int>& columns, const std::vector<std::size_t>& units, RowId first_row,
+           const RunOptions& options)
       : engine_(engine),
         state_(state),
         query_(query),
@@ -76,10 +79,9 @@ class PartsRun {
         columns_(columns),
         options_(options),
         merged_(engine, state, query, source, columns, options) {
-    RowId begin = 0;
     for (const SourceUnit& unit : source.units()) {
-      begins_.push_back(begin);
-      begin += unit.rows;
+      begins_.push_back(first_row);
+      first_row += unit.rows;
     }
     pending_.assign(units.rbegin(), units.rend());
     std::size_t largest = 0;
@@ -88,11 +90,16 @@ class PartsRun {
     threads_ = threads_within_limit(state, largest, most);
   }
 
-  PartsAnswer run() {
-    Stopwatch watch;
+  MergedParts& run() {
     run_side_by_side(threads_, [this] { work(); });
     if (failure_ != nullptr) std::rethrow_exception(failure_);
+    return merged_;
+  }
+
+  PartsAnswer answer() {
     PartsAnswer answer;
+    Stopwatch watch;
+    run();
     answer.bytes = bytes_;
     answer.read_ms = watch.lap();
     answer.result = merged_.answer();
@@ -108,7 +115,7 @@ class PartsRun {
     begin();
     while (const auto unit = next()) {
       try {
-        answer(*unit);
+        answer_unit(*unit);
       } catch (const ResourceError&) {
         if (give_back(*unit)) return;
         fail(*unit);
@@ -135,9 +142,10 @@ class PartsRun {
     return unit;
   }
 
-  void answer(std::size_t unit) {
+  void answer_unit(std::size_t unit) {
     SourceCharge charge(state_, query_, bytes_of_unit(unit));
-    const SourceRows read = source_.read(std::span(&unit, 1), columns_);
+    SourceRows read;
+    state_.admission.run(options_.stop, [&] { read = source_.read(std::span(&unit, 1), columns_); });
     charge.finish_reading();
     Partial partial = engine_.partial(query_, read.table, begins_[unit], options_);
     const std::scoped_lock lock(mutex_);
@@ -186,7 +194,14 @@ class PartsRun {
 PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
                             const std::vector<int>& columns, const std::vector<std::size_t>& units,
                             const RunOptions& options) {
-  return PartsRun(engine, state, query, source, columns, units, options).run();
+  return PartsRun(engine, state, query, source, columns, units, 0, options).answer();
+}
+
+Partial partial_by_units(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
+                         const std::vector<int>& columns, const std::vector<std::size_t>& units, RowId first_row,
+                         const RunOptions& options) {
+  if (units.empty()) return engine.partial(query, source.schema(), first_row, options);
+  return PartsRun(engine, state, query, source, columns, units, first_row, options).run().partial();
 }
 
 }  // namespace skyrank::exec

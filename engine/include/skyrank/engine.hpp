@@ -114,6 +114,10 @@ class SKYRANK_EXPORT Engine {
   /// negative or the last row does not fit into 64 bits.
   Partial partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options = {}) const;
 
+  /// The same for a part that is a source, such as some units of a larger one (unit_range()), of which it reads no more
+  /// than the answer needs. Throws what the source throws, too. A time limit does not count reading.
+  Partial partial(const Query& query, const Source& part, RowId first_row, const RunOptions& options = {}) const;
+
   /// Answers a query from partial answers of it, given in any order; row ids are positions in the whole table.
   /// Throws what `run` throws, and DataError where there are none, where one belongs to another query, where two cover
   /// the same row, or where their columns differ.

@@ -48,7 +48,7 @@ expect() {
 
 check_versions() {
   expect tools/packages/vcpkg/skyrank/vcpkg.json '"version-semver"' "\"$version\""
-  expect engine/examples/CMakeLists.txt 'find_package(skyrank' "skyrank ${version%.*} "
+  expect engine/examples/CMakeLists.txt 'find_package(skyrank' "skyrank ${version%.*}"
 }
 
 # The section of the version has a date and entries, and no entry waits for a later release.

@@ -66,16 +66,16 @@ entries() {
 }
 
 build_packages() {
-  cmake --preset release -B "$out/build" -DSKYRANK_BUILD_TESTS=OFF "${cmake_arguments[@]}"
-  cmake --build "$out/build"
-  cpack --config "$out/build/CPackConfig.cmake" -B "$out/packages"
+  cmake --preset release -B "$objects" -DSKYRANK_BUILD_TESTS=OFF "${cmake_arguments[@]}"
+  cmake --build "$objects"
+  cpack --config "$objects/CPackConfig.cmake" -B "$out/packages"
   find "$out/packages" -maxdepth 1 -type f -exec mv -t "$out" {} +
   rm -r "$out/packages"
 }
 
 build_sources() { git archive --prefix="skyrank-$version/" -o "$out/skyrank-$version-source.tar.gz" HEAD; }
 
-build_bill() { python3 -B tools/sbom.py "$out/build/skyrank" --build "$out/build" >"$out/skyrank-$version.cdx.json"; }
+build_bill() { python3 -B tools/sbom.py "$objects/skyrank" --build "$objects" >"$out/skyrank-$version.cdx.json"; }
 
 build_checksums() {
   (cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS)
@@ -105,8 +105,8 @@ check_tree
 echo "release: $version is ready"
 if $only_check; then exit 0; fi
 
-out=$PWD/build/release-$version
-find "$out" -maxdepth 1 -type f -delete 2>/dev/null || true
+readonly out=$PWD/build/release-$version objects=$PWD/build/release-$version-objects
+rm -rf "$out"
 mkdir -p "$out"
 build_packages
 build_sources

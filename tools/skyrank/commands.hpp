@@ -34,7 +34,7 @@ struct RunArguments {
   std::optional<std::int64_t> rows;  ///< shown of each answer in a table; 0: all
   int threads = 0;                   ///< 0: all cores
   DeviceChoice device = DeviceChoice::automatic;
-  std::size_t memory_bytes = 0;                      ///< memory that queries may take; 0: no limit
+  std::size_t memory_bytes = 0;                      ///< memory that queries may take; 0: the machine's share
   std::optional<std::chrono::milliseconds> timeout;  ///< time limit of each query
   bool json = false;
   bool plan = false;  ///< show the measured plan with each answer

@@ -7,11 +7,10 @@
 #include "engine/query/bind/bind_preference.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/query/check.hpp"
+#include "engine/text.hpp"
 
 namespace skyrank::query {
 namespace {
-
-std::string in_quotes(std::string_view word) { return std::string("'").append(word) + "'"; }
 
 std::string listed(const Schema& schema) {
   std::string list;

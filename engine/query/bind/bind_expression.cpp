@@ -164,13 +164,6 @@ bool comparable(Type a, Type b) {
   return a == b || (is_numeric(a) && is_numeric(b)) || (is_temporal(a) && is_temporal(b));
 }
 
-std::string quoted(std::string_view text) {
-  std::string result(1, '\'');
-  result += text;
-  result += '\'';
-  return result;
-}
-
 /// "int64, string and NULL".
 std::string type_list(const std::vector<BoundPtr>& operands) {
   std::string text;
@@ -198,8 +191,8 @@ std::string other_delimiter(const std::vector<std::string>& names) {
   if (names.size() != 1) return {};
   const std::size_t place = names.front().find_first_of(";|\t");
   if (place == std::string::npos) return {};
-  const std::string delimiter = names.front()[place] == '\t' ? "a tab" : quoted(names.front().substr(place, 1));
-  return "; the table has one column, " + quoted(names.front()) + ", so its file seems to separate fields by " +
+  const std::string delimiter = names.front()[place] == '\t' ? "a tab" : in_quotes(names.front().substr(place, 1));
+  return "; the table has one column, " + in_quotes(names.front()) + ", so its file seems to separate fields by " +
          delimiter + ": .csv files are read with ',' and .tsv files with tabs, so convert or rename it";
 }
 
@@ -256,7 +249,7 @@ class Binder {
       case Op::literal:
       case Op::column: break;  // have no operands to combine
     }
-    fail(node, "unexpected " + quoted(spelling(node.op)));
+    fail(node, "unexpected " + in_quotes(spelling(node.op)));
   }
 
   std::vector<BoundPtr> bind_children(const Node& node) {
@@ -276,9 +269,10 @@ class Binder {
       std::vector<std::string> names;
       for (const Schema::Field& field : schema_.fields) names.push_back(field.name);
       const std::string near = did_you_mean(node.name, names);
-      fail(node, "there is no column " + quoted(node.name) + near +
-                     (compared && near.empty() ? "; if it is a text, write " + quoted(node.name) + " in quotes" : "") +
-                     other_delimiter(names));
+      fail(node,
+           "there is no column " + in_quotes(node.name) + near +
+               (compared && near.empty() ? "; if it is a text, write " + in_quotes(node.name) + " in quotes" : "") +
+               other_delimiter(names));
     }
     auto bound = std::make_shared<BoundNode>();
     bound->op = Op::column;
@@ -291,7 +285,7 @@ class Binder {
     for (BoundPtr& operand : operands) {
       operand = adapt(operand, Type::boolean);
       if (operand->type.type != Type::boolean) {
-        fail(node, quoted(spelling(node.op)) + " needs conditions, got " + type_list(operands) +
+        fail(node, in_quotes(spelling(node.op)) + " needs conditions, got " + type_list(operands) +
                        "; compare the value with something, as in x > 0");
       }
     }
@@ -301,7 +295,7 @@ class Binder {
   void need_numbers(const Node& node, const std::vector<BoundPtr>& operands) const {
     for (const BoundPtr& operand : operands) {
       if (!is_numeric(operand->type.type)) {
-        fail(node, quoted(spelling(node.op)) + (operands.size() == 1 ? " needs a number" : " needs numbers") +
+        fail(node, in_quotes(spelling(node.op)) + (operands.size() == 1 ? " needs a number" : " needs numbers") +
                        ", got " + type_list(operands));
       }
     }
@@ -376,7 +370,7 @@ class Binder {
                  ? "; timestamps can be subtracted from each other (giving ticks) and compared"
                  : "; dates allow date + days, date - days and date - date";
     }
-    fail(node, quoted(spelling(node.op)) + " needs numbers, got " + type_list(operands) + hint);
+    fail(node, in_quotes(spelling(node.op)) + " needs numbers, got " + type_list(operands) + hint);
   }
 
   /// Comparison operators, `in` and `between`: all operands compare with the first.
@@ -394,7 +388,7 @@ class Binder {
       const Type b = operands[i]->type.type;
       if (!comparable(a, b)) {
         fail(operands.size() > 2 ? *node.children[i] : node,
-             quoted(spelling(node.op)) + " cannot compare " + to_string(operands[0]->type) + " with " +
+             in_quotes(spelling(node.op)) + " cannot compare " + to_string(operands[0]->type) + " with " +
                  to_string(operands[i]->type) + "; " + comparison_hint(a, b));
       }
     }
@@ -440,8 +434,8 @@ class Binder {
         if (type) operand = adapt(operand, *type);
         const std::optional<DataType> wider = type ? common_type(*type, operand->type) : operand->type;
         if (!wider) {
-          fail(*node.children[place], quoted(spelling(node.op)) + " needs values of one type, got " + to_string(*type) +
-                                          " and " + to_string(operand->type));
+          fail(*node.children[place], in_quotes(spelling(node.op)) + " needs values of one type, got " +
+                                          to_string(*type) + " and " + to_string(operand->type));
         }
         type = wider;
       }

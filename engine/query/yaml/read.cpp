@@ -135,8 +135,6 @@ Integer parse_integer(const YamlDocument& document, const YamlNode& node, const 
 
 }  // namespace
 
-std::string in_quotes(std::string_view text) { return std::string("'").append(text) + "'"; }
-
 std::string found(const YamlNode& node) {
   constexpr std::size_t kLongest = 60;
   switch (node.kind) {

@@ -13,8 +13,6 @@
 // message begins with, such as "'limit'".
 namespace skyrank::query {
 
-std::string in_quotes(std::string_view text);
-
 /// "'text'", "a list", "a map", "nothing": what a node is, for messages.
 std::string found(const YamlNode& node);
 

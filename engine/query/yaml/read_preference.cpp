@@ -7,6 +7,7 @@
 #include "engine/query/check.hpp"
 #include "engine/query/yaml/read.hpp"
 #include "engine/query/yaml/read_query.hpp"
+#include "engine/text.hpp"
 
 namespace skyrank::query {
 namespace {

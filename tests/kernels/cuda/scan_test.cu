@@ -191,8 +191,8 @@ void expect_best(const Ranking& ranking, const Wanted& wanted, const std::string
   }
   for (std::size_t c = 0; c < ranking.weights.size(); ++c) scan.weights[c] = ranking.weights[c];
   for (const auto& [ties, k] : wanted) {
-    const auto solution =
-        cuda::topk::best_of_scan({.scan = &scan, .computed = nullptr, .n = ranking.rows(), .k = k, .ties = ties}, {});
+    const auto solution = cuda::topk::best_of_scan(
+        {.scan = &scan, .computed = nullptr, .n = ranking.rows(), .k = k, .ties = ties}, {}, {});
     ASSERT_TRUE(solution) << what << ", k " << k;
     const std::vector<RowId> found(solution->rows.begin(), solution->rows.end());
     EXPECT_EQ(found, expected(ranking, k, ties == TieRule::last)) << what << ", k " << k;
@@ -426,8 +426,8 @@ TEST(Scan, RootsAndQuotientsThatTie) {
              Wanted{{TieRule::first, 1}, {TieRule::last, 40}, {TieRule::first, 2000}, {TieRule::last, kRows / 4}}) {
           SCOPED_TRACE(std::to_string(values[0]) + (root ? " root" : " quotient") + (high ? ", high, k " : ", k ") +
                        std::to_string(k));
-          const auto solution =
-              cuda::topk::best_of_scan({.scan = nullptr, .computed = &computed, .n = kRows, .k = k, .ties = ties}, {});
+          const auto solution = cuda::topk::best_of_scan(
+              {.scan = nullptr, .computed = &computed, .n = kRows, .k = k, .ties = ties}, {}, {});
           ASSERT_TRUE(solution);
           const std::vector<RowId> found(solution->rows.begin(), solution->rows.end());
           EXPECT_EQ(found, best_of(keys, k, ties == TieRule::last));
@@ -468,8 +468,8 @@ TEST(Scan, ProgramsOfManyTiles) {
         for (const auto& [ties, most] : wanted) {
           const std::size_t k = std::min(most, rows / 4);
           SCOPED_TRACE(order + (nulls ? " with NULLs" : "") + ", k " + std::to_string(k));
-          const auto solution =
-              cuda::topk::best_of_scan({.scan = nullptr, .computed = &computed, .n = rows, .k = k, .ties = ties}, {});
+          const auto solution = cuda::topk::best_of_scan(
+              {.scan = nullptr, .computed = &computed, .n = rows, .k = k, .ties = ties}, {}, {});
           ASSERT_TRUE(solution);
           const std::vector<RowId> found(solution->rows.begin(), solution->rows.end());
           EXPECT_EQ(found, expected(ranking, k, ties == TieRule::last));

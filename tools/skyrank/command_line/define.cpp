@@ -39,9 +39,9 @@ void add_engine_options(CLI::App& command, int& threads, Arguments& arguments) {
   command.add_option("--threads", threads, "Threads to use (default: all cores)")->type_name("N");
   add_device_option(command, arguments);
   command
-      .add_option(
-          "--memory-limit", arguments.memory_limit,
-          "The most memory that queries may take beside their tables, such as 500MB or 2GiB (default: no limit)")
+      .add_option("--memory-limit", arguments.memory_limit,
+                  "The most memory that queries may take beside their tables, such as 500MB or 2GiB (default: four "
+                  "fifths of the machine's)")
       ->type_name("SIZE");
 }
 

@@ -51,7 +51,7 @@ int run_batch(const Batch& batch, const RunArguments& arguments, Console& consol
                        .share_columns = has_shared_tables(batch),
                        .memory_bytes = arguments.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
-  InputTables tables(batch, arguments.threads, arguments.memory_bytes, console, signals);
+  InputTables tables(batch, arguments.threads, bytes_to_keep(engine, arguments.memory_bytes), console, signals);
   ErrorReport errors(console);
   for (const Query& query : batch.queries) {
     print_warnings(console, query);

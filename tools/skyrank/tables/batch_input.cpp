@@ -169,10 +169,26 @@ std::size_t shared_key_bytes(const Batch& batch) {
   return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / kShare : 0;
 }
 
-InputTables::InputTables(const Batch& batch, int threads, std::size_t memory_bytes, Console& console, Signals& signals)
+/// About how many bytes columns take in memory. Texts are taken to be as long as the bytes of a row in storage.
+double bytes_of(const Source& source, const std::vector<int>& columns) {
+  const auto rows = static_cast<double>(num_rows(source));
+  double bytes = 0;
+  for (const int column : columns) {
+    const Type type = source.schema().column(column).type().type;
+    bytes += type == Type::string ? static_cast<double>(source.bytes()) : rows * width_in_bytes(type);
+  }
+  return bytes;
+}
+
+std::size_t bytes_to_keep(const Engine& engine, std::size_t memory_bytes) {
+  constexpr std::size_t kShare = 2;
+  return memory_bytes > 0 ? 0 : engine.memory_limit() / kShare;
+}
+
+InputTables::InputTables(const Batch& batch, int threads, std::size_t bytes_to_keep, Console& console, Signals& signals)
     : batch_(batch),
       threads_(threads),
-      memory_bytes_(memory_bytes),
+      bytes_to_keep_(bytes_to_keep),
       console_(console),
       signals_(signals),
       pipes_(datasets::make_pipe_cache()) {
@@ -243,8 +259,9 @@ std::shared_ptr<const Source> InputTables::source_of(const TableSource& source,
   };
   auto opened = datasets::open_source(source, batch_.directory, options);
   const auto is_of_source = [&](const Query& query) { return query.from() == source.name; };
-  if (opened == nullptr || memory_bytes_ > 0 || std::ranges::count_if(batch_.queries, is_of_source) == 1) return opened;
+  if (opened == nullptr || std::ranges::count_if(batch_.queries, is_of_source) == 1) return opened;
   std::vector<int> shared = columns_shared(source.name, opened->schema());
+  if (bytes_of(*opened, shared) > static_cast<double>(bytes_to_keep_)) return opened;
   return std::make_shared<datasets::SharedColumns>(std::move(opened), std::move(shared));
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <skyrank/batch.hpp>
+#include <skyrank/engine.hpp>
 #include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
@@ -46,13 +47,17 @@ struct InputTable {
   int later_queries = 0;  ///< later queries of the batch over the same table
 };
 
+/// Bytes of columns to keep beside what queries of an engine take: none under a limit that was asked for.
+std::size_t bytes_to_keep(const Engine& engine, std::size_t memory_bytes);
+
 /// The tables of a batch: each is opened once, when its first query comes, with only the columns that the batch's
 /// queries read, and let go after its last. Columns are read once, too: when the table is opened or, where its format
 /// allows, as far as queries need them.
 class InputTables {
  public:
-  /// With a limit of `memory_bytes` (0: none) on the engine, columns of files that it can read in parts are not kept.
-  InputTables(const Batch& batch, int threads, std::size_t memory_bytes, Console& console, Signals& signals);
+  /// Columns of files that the engine can read in parts are kept for later queries where they take at most
+  /// `bytes_to_keep`, as they do not count on its limit of memory.
+  InputTables(const Batch& batch, int threads, std::size_t bytes_to_keep, Console& console, Signals& signals);
 
   /// The table of one of the batch's queries; to be called once a query. BindError for a table that the batch does not
   /// define or a column that the table lacks; else what the readers throw.
@@ -80,7 +85,7 @@ class InputTables {
 
   const Batch& batch_;
   int threads_;
-  std::size_t memory_bytes_;
+  std::size_t bytes_to_keep_;
   Console& console_;
   Signals& signals_;
   std::shared_ptr<datasets::PipeCache> pipes_;  // a pipe may be the file of several tables

@@ -110,7 +110,7 @@ constexpr Mistake kMistakes[] = {
      "sql:1:27: expected a value after '<', found 'PREFERRING' (a column of that name stands in double quotes)"},
     {"SELECT * FROM t WHERE sqr(a) < 2 ORDER BY a",
      "sql:1:23: there is no function 'sqr'; did you mean 'sqrt'? (functions are abs, min, max, sqrt, log, exp, floor, "
-     "ceil)"},
+     "ceil, round, coalesce, year, month, day, hour, minute, second, weekday, length, lower, upper)"},
     {"SELECT a /* b FROM t ORDER BY a", "sql:1:10: the comment that begins here does not end"},
     {"SELECT * FROM \"t ORDER BY a", "sql:1:15: the quoted name that begins here does not end"},
     {"SELECT * FROM t ORDER BY a OPTIONS (tie = last)",

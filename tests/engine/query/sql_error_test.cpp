@@ -97,7 +97,7 @@ constexpr Mistake kMistakes[] = {
     {"SELECT sum(*) FROM t GROUP BY a", "sql:1:8: 'sum' needs an argument; only COUNT takes '*'"},
     {"SELECT avg(a) FROM t ORDER BY a", "sql:1:8: an aggregate needs GROUP BY: it is of the rows of a group"},
     {"SELECT a, b AS a FROM t ORDER BY a", "sql:1:11: SELECT names 'a' twice; name one of them otherwise with AS"},
-    {"SELECT * FROM t GROUP BY a + 1", "sql:1:26: GROUP BY takes column names, not the expression a + 1"},
+    {"SELECT * FROM t GROUP BY a +", "sql:1:29: expected a value after '+', found the end of the statement"},
     {"SELECT a AS 'b' FROM t ORDER BY a",
      "sql:1:13: a name stands in double quotes, not in single ones, which are for strings"},
     {"SELECT * FROM a, b",

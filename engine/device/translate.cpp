@@ -150,11 +150,15 @@ class Translator {
   bool has_form(const Operation& operation) const {
     if (operation.answers != nullptr) return true;
     if (!decimals_have_form(ir_, operation)) return false;
+    if (operation.op >= Op::year && operation.op <= Op::upper) return false;  // parts of times, and texts
     switch (operation.op) {
       case Op::literal: return operation.type.type != Type::string;
       case Op::column: return operation.type.type != Type::string && ResidentColumn::is_possible(*operation.data);
       case Op::log:
-      case Op::exp: return false;
+      case Op::exp:
+      case Op::round:
+      case Op::like: return false;
+      case Op::coalesce: return operation.type.type != Type::string && all_but_last_are_columns(operation);
       case Op::in:
         if (operation.members == nullptr) return false;
         break;
@@ -166,6 +170,15 @@ class Translator {
     return operation.type.type != Type::string && !any_operand(ir_, operation, is_string);
   }
 
+  /// The device tests operands for NULL before it reads them, which takes no more than a column's validity.
+  bool all_but_last_are_columns(const Operation& operation) const {
+    for (std::size_t i = 0; i + 1 < operation.operands.size(); ++i) {
+      const Operation& tested = operand(operation, i);
+      if (tested.op != Op::column || !ResidentColumn::is_possible(*tested.data)) return false;
+    }
+    return true;
+  }
+
   void emit(const Operation& operation) {
     if (!has_form(operation)) return emit_of_host(operation);
     if (operation.answers != nullptr) return emit_answers(operation);
@@ -175,6 +188,7 @@ class Translator {
       case Op::logical_and:
       case Op::logical_or: return emit_chain(operation, {.op = opcode_of(operation.op)});
       case Op::case_when: return emit_choice(operation);
+      case Op::coalesce: return emit_coalesce(operation);
       case Op::is_null: return emit_is_null(operation);
       case Op::in: return emit_member(operation);
       case Op::between: return emit_between(operation);
@@ -263,6 +277,18 @@ class Translator {
       }
     }
     add({.op = Opcode::choose, .count = static_cast<std::uint32_t>(count)});
+  }
+
+  /// `case when a is not null then a ... else z end`.
+  void emit_coalesce(const Operation& operation) {
+    const std::size_t last = operation.operands.size() - 1;
+    for (std::size_t i = 0; i < last; ++i) {
+      emit_column(*operand(operation, i).data);
+      add({.op = Opcode::is_null, .flag = true});
+      emit_converted(operand(operation, i), operation.type);
+    }
+    emit_converted(operand(operation, last), operation.type);
+    if (last > 0) add({.op = Opcode::choose, .count = static_cast<std::uint32_t>(2 * last + 1)});
   }
 
   void emit_is_null(const Operation& operation) {

@@ -38,6 +38,7 @@ T widened(Stored value) {
 Vec Interpreter::run(std::span<const Operation> operations, const Rows& rows, std::int64_t begin, std::int64_t size,
                      const std::uint8_t* needed) {
   operations_ = operations;
+  texts_.clear();
   rows_ = rows;
   begin_ = begin;
   size_ = size;
@@ -53,6 +54,7 @@ Vec Interpreter::evaluate(const Operation& operation, Active active) {
     case Op::logical_and:
     case Op::logical_or: return logic(operation, active);
     case Op::case_when: return case_when(operation, active);
+    case Op::coalesce: return coalesce(operation, active);
     case Op::is_null: return is_null(operation, active);
     default: break;
   }
@@ -88,6 +90,17 @@ std::vector<Vec> Interpreter::evaluate_operands(const Operation& operation, Acti
     case Op::min:
     case Op::max: return extremum(operation, operands, active);
     case Op::logical_not: return logical_not(std::move(operands[0]));
+    case Op::like: return like(operation, operands);
+    case Op::year:
+    case Op::month:
+    case Op::day:
+    case Op::hour:
+    case Op::minute:
+    case Op::second:
+    case Op::weekday: return date_part(operation, std::move(operands[0]));
+    case Op::length: return text_length(std::move(operands[0]));
+    case Op::lower:
+    case Op::upper: return change_case(operation, std::move(operands[0]));
     default: return unary(operation, std::move(operands[0]), active);
   }
 }
@@ -349,6 +362,29 @@ Vec Interpreter::case_when(const Operation& operation, Active active) {
     for (std::int64_t i = 0; i < size_; ++i) {
       open[i] = static_cast<std::uint8_t>(open[i] & (taken[i] ^ 1));
     }
+  }
+  out.valid = valid;
+  return out;
+}
+
+/// The first value that is not NULL. An operand is needed only for rows on which all before it are NULL.
+Vec Interpreter::coalesce(const Operation& operation, Active active) {
+  Vec out = fresh(operation.type);
+  out.validity = pool_.take();
+  auto* valid = out.validity.as<std::uint8_t>();
+  std::fill_n(valid, size_, std::uint8_t{0});
+  with_evaluation_type(operation.type.type, [&]<class T>(T) { std::fill_n(out.values.as<T>(), size_, T{}); });
+  Buffer open_buffer = pool_.take();  // rows that have no value yet
+  auto* open = open_buffer.as<std::uint8_t>();
+  if (active == nullptr) {
+    std::fill_n(open, size_, std::uint8_t{1});
+  } else {
+    std::copy_n(active, size_, open);
+  }
+  for (std::size_t i = 0; i < operation.operands.size() && any(open, size_); ++i) {
+    const Vec values = spread(convert(evaluate(operand(operation, i), open), operation.type, open), size_);
+    take_branch(values, open, out, valid);
+    for (std::int64_t row = 0; row < size_; ++row) open[row] = static_cast<std::uint8_t>(open[row] & (valid[row] ^ 1));
   }
   out.valid = valid;
   return out;

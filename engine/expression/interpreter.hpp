@@ -41,6 +41,7 @@ class Interpreter {
   std::vector<Vec> evaluate_operands(const Operation& operation, Active active);
   Vec logic(const Operation& operation, Active active);
   Vec case_when(const Operation& operation, Active active);
+  Vec coalesce(const Operation& operation, Active active);
   Vec is_null(const Operation& operation, Active active);
 
   // Leaves, and operations whose operands are all needed.
@@ -56,6 +57,10 @@ class Interpreter {
   Vec in(const Operation& operation, std::span<Vec> operands);
   Vec in_members(const Operation& operation, Vec operand);
   Vec logical_not(Vec operand);
+  Vec date_part(const Operation& operation, Vec in);
+  Vec text_length(Vec in);
+  Vec change_case(const Operation& operation, Vec in);
+  Vec like(const Operation& operation, std::span<Vec> operands);
 
   /// Treatment of a value outside the type that it is converted to.
   enum class Excess { fails, saturates_above, saturates_below };
@@ -94,6 +99,7 @@ class Interpreter {
   }
 
   BufferPool pool_;
+  std::vector<kernels::Array<char>> texts_;  // strings that operations made for this block
   std::span<const Operation> operations_;
   Rows rows_;
   std::int64_t begin_ = 0;

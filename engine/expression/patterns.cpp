@@ -129,7 +129,9 @@ std::optional<double> literal_number(const Operation& literal) {
 bool never_fails(const Ir& ir) {
   return std::ranges::all_of(ir.operations(), [](const Operation& operation) {
     const Type type = operation.type.type;
-    return operation.op == Op::column || is_literal(operation) || type == Type::float64 || type == Type::boolean;
+    const bool reads = operation.op == Op::column || is_literal(operation);
+    const bool takes_apart = operation.op >= Op::year && operation.op <= Op::upper;  // a time or a text
+    return reads || takes_apart || type == Type::float64 || type == Type::boolean;
   });
 }
 

@@ -40,7 +40,7 @@ std::optional<ColumnTest> column_test(const Ir& ir, const Operation& condition);
 std::optional<double> literal_number(const Operation& literal);
 
 /// Returns true if an expression has a value or NULL for every row, as far as its parts tell: integers and times may
-/// overflow where they are computed, floats and truths do not.
+/// overflow where they are computed; floats, truths, and what is taken from times and texts do not.
 bool never_fails(const Ir& ir);
 bool never_fails(const query::BoundExpression& expression);
 

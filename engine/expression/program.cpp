@@ -43,9 +43,10 @@ std::shared_ptr<const EntryAnswers> answer_entries(const Ir& predicate, ColumnDa
   return answers;
 }
 
-/// A comparison of a dictionary column with literals is computed for each entry instead of each row.
+/// A test of a dictionary column against literals is computed for each entry instead of each row.
 void answer_by_entry(const Ir& ir, Operation& operation) {
-  if (!is_comparison(operation.op) && operation.op != Op::in && operation.op != Op::between) return;
+  const Op op = operation.op;
+  if (!is_comparison(op) && op != Op::in && op != Op::between && op != Op::like) return;
   const Operation* column = nullptr;
   for (std::size_t i = 0; i < operation.operands.size(); ++i) {
     const Operation& operand = ir.operand(operation, i);

@@ -2,12 +2,14 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
 
+#include "engine/executor/key_expressions.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/parts/by_parts.hpp"
 #include "engine/parts/candidates.hpp"
@@ -214,13 +216,19 @@ Partial Engine::partial(const Query& query, const Table& part, RowId first_row, 
   const auto global = [&](RowId row) { return first_row + row; };
   const RowRange covers{first_row, first_row + part.num_rows()};
   return exec::with_counted_copies(*state_, query, [&]() -> Partial {
+    std::optional<exec::KeyedQuery> keyed;
+    if (exec::has_key_expressions(query)) {
+      keyed = with_global_rows([&] { return exec::with_key_columns(query, part); }, global);
+    }
+    const Query& named = keyed ? keyed->query : query;
+    const Table& table = keyed ? keyed->table : part;
     if (!query.group_by().empty()) {
       exec::GroupStates groups =
-          with_global_rows([&] { return groups_of(*this, query, part, first_row, options); }, global);
+          with_global_rows([&] { return groups_of(*this, named, table, first_row, options); }, global);
       return {fingerprint_of(query), {covers}, std::move(groups.first_rows), std::move(groups.columns)};
     }
-    std::vector<RowId> rows = with_global_rows([&] { return candidates(*this, query, part, options); }, global);
-    Table columns = columns_at(query, part, rows);
+    std::vector<RowId> rows = with_global_rows([&] { return candidates(*this, named, table, options); }, global);
+    Table columns = columns_at(named, table, rows);
     for (RowId& row : rows) row += first_row;
     return {fingerprint_of(query), {covers}, std::move(rows), std::move(columns)};
   });
@@ -257,17 +265,18 @@ Partial Engine::partial(const Query& query, const Source& part, RowId first_row,
 Result Engine::merge(const Query& query, const std::vector<Partial>& partials, const RunOptions& options) const {
   return exec::with_counted_copies(*state_, query, [&] {
     Union all = unite(query, partials);
+    const Query named = exec::with_key_names(query, all.table);
     Result result;
     if (query.group_by().empty()) {
       result =
-          with_global_rows([&] { return run(query, all.table, options); }, [&](RowId row) { return all.global(row); });
+          with_global_rows([&] { return run(named, all.table, options); }, [&](RowId row) { return all.global(row); });
     } else {
-      exec::GroupStates groups = merged_groups(query, all);
-      const Table table = exec::finish_states(query::bind(query, query::schema_of(all.table)), groups);
-      result = run(query_of_groups(query), table, options);
+      exec::GroupStates groups = merged_groups(named, all);
+      const Table table = exec::finish_states(query::bind(named, query::schema_of(all.table)), groups);
+      result = run(query_of_groups(named), table, options);
       all.rows = std::move(groups.first_rows);
     }
-    renumber(query, all, result);
+    renumber(named, all, result);
     return result;
   });
 }
@@ -276,15 +285,16 @@ Partial Engine::merge_partials(const Query& query, const std::vector<Partial>& p
                                const RunOptions& options) const {
   return exec::with_counted_copies(*state_, query, [&]() -> Partial {
     const Union all = unite(query, partials);
+    const Query named = exec::with_key_names(query, all.table);
     if (!query.group_by().empty()) {
-      exec::GroupStates groups = merged_groups(query, all);
+      exec::GroupStates groups = merged_groups(named, all);
       return {fingerprint_of(query), all.covers, std::move(groups.first_rows), std::move(groups.columns)};
     }
-    const std::vector<RowId> kept = with_global_rows([&] { return candidates(*this, query, all.table, options); },
+    const std::vector<RowId> kept = with_global_rows([&] { return candidates(*this, named, all.table, options); },
                                                      [&](RowId row) { return all.global(row); });
     std::vector<RowId> rows;
     for (const RowId row : kept) rows.push_back(all.global(row));
-    return {fingerprint_of(query), all.covers, std::move(rows), columns_at(query, all.table, kept)};
+    return {fingerprint_of(query), all.covers, std::move(rows), columns_at(named, all.table, kept)};
   });
 }
 

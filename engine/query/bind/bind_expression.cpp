@@ -67,7 +67,7 @@ BoundPtr make_node(Op op, DataType type, std::vector<BoundPtr> children, bool ne
   return node;
 }
 
-/// Calls `f` with the places of the values that a `case`, `min` or `max` chooses from.
+/// Calls `f` with the places of the values that a `case`, `min`, `max` or `coalesce` chooses from.
 template <class F>
 void for_choices(const BoundNode& node, F f) {
   const std::size_t n = node.children.size();
@@ -80,7 +80,7 @@ void for_choices(const BoundNode& node, F f) {
 /// A NULL, or a choice among NULLs.
 bool is_untyped(const BoundNode& node) {
   if (node.op == Op::literal) return std::holds_alternative<Null>(node.value);
-  if (node.op != Op::case_when && node.op != Op::min && node.op != Op::max) return false;
+  if (node.op != Op::case_when && node.op != Op::min && node.op != Op::max && node.op != Op::coalesce) return false;
   bool untyped = true;
   for_choices(node, [&](std::size_t i) { untyped = untyped && is_untyped(*node.children[i]); });
   return untyped;
@@ -149,7 +149,7 @@ DataType number_type(DataType a, DataType b) {
   return a.type == Type::uint64 && b.type == Type::uint64 ? Type::uint64 : Type::int64;
 }
 
-/// The type that values of both types are brought to, by `case`, `min` and `max`.
+/// The type that values of both types are brought to, by `case`, `min`, `max` and `coalesce`.
 std::optional<DataType> common_type(DataType a, DataType b) {
   if (a == b) return a;
   if (is_numeric(a.type) && is_numeric(b.type)) return number_type(a, b);
@@ -239,12 +239,25 @@ class Binder {
       case Op::is_null: return make_node(Op::is_null, Type::boolean, std::move(operands), node.negated);
       case Op::abs:
       case Op::floor:
-      case Op::ceil: return bind_rounding(node, std::move(operands));
+      case Op::ceil:
+      case Op::round: return bind_rounding(node, std::move(operands));
       case Op::sqrt:
       case Op::log:
       case Op::exp: return bind_real_function(node, std::move(operands));
       case Op::min:
-      case Op::max: return bind_extremum(node, std::move(operands));
+      case Op::max:
+      case Op::coalesce: return bind_choice(node, std::move(operands));
+      case Op::year:
+      case Op::month:
+      case Op::day:
+      case Op::hour:
+      case Op::minute:
+      case Op::second:
+      case Op::weekday: return bind_date_part(node, std::move(operands));
+      case Op::length:
+      case Op::lower:
+      case Op::upper: return bind_text_function(node, std::move(operands));
+      case Op::like: return bind_like(node, std::move(operands));
       case Op::case_when: return bind_case(node, std::move(operands));
       case Op::literal:
       case Op::column: break;  // have no operands to combine
@@ -445,11 +458,39 @@ class Binder {
     return result;
   }
 
-  BoundPtr bind_extremum(const Node& node, std::vector<BoundPtr> operands) {
+  BoundPtr bind_choice(const Node& node, std::vector<BoundPtr> operands) {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < operands.size(); ++i) places.push_back(i);
     const DataType type = unify(node, operands, places);
     return make_node(node.op, type, std::move(operands));
+  }
+
+  BoundPtr bind_date_part(const Node& node, std::vector<BoundPtr> operands) {
+    operands[0] = adapt(operands[0], Type::date);
+    if (!is_temporal(operands[0]->type.type)) {
+      fail(node, in_quotes(spelling(node.op)) + " needs a date or a timestamp, got " + type_list(operands));
+    }
+    return make_node(node.op, Type::int64, std::move(operands));
+  }
+
+  void need_texts(const Node& node, std::vector<BoundPtr>& operands) const {
+    for (BoundPtr& operand : operands) operand = adapt(operand, Type::string);
+    for (const BoundPtr& operand : operands) {
+      if (operand->type.type == Type::string) continue;
+      fail(node, in_quotes(spelling(node.op)) + (operands.size() == 1 ? " needs a string" : " needs strings") +
+                     ", got " + type_list(operands));
+    }
+  }
+
+  BoundPtr bind_text_function(const Node& node, std::vector<BoundPtr> operands) {
+    need_texts(node, operands);
+    const DataType type = node.op == Op::length ? Type::int64 : Type::string;
+    return make_node(node.op, type, std::move(operands));
+  }
+
+  BoundPtr bind_like(const Node& node, std::vector<BoundPtr> operands) {
+    need_texts(node, operands);
+    return make_node(node.op, Type::boolean, std::move(operands), node.negated);
   }
 
   BoundPtr bind_case(const Node& node, std::vector<BoundPtr> operands) {

@@ -28,6 +28,7 @@ struct word_or : word<'o', 'r'> {};
 struct word_not : word<'n', 'o', 't'> {};
 struct word_in : word<'i', 'n'> {};
 struct word_between : word<'b', 'e', 't', 'w', 'e', 'e', 'n'> {};
+struct word_like : word<'l', 'i', 'k', 'e'> {};  // not reserved: no name can stand where it does
 struct word_is : word<'i', 's'> {};
 struct word_null : word<'n', 'u', 'l', 'l'> {};
 struct word_true : word<'t', 'r', 'u', 'e'> {};
@@ -161,14 +162,17 @@ struct range_and : word_and {};
 struct is_between : peg::if_must<word_between, sum, range_and, sum> {};
 struct is_not_between : peg::if_must<peg::seq<word_not, word_between>, sum, range_and, sum> {};
 
+struct is_like : peg::if_must<word_like, sum> {};
+struct is_not_like : peg::if_must<peg::seq<word_not, word_like>, sum> {};
+
 struct null_test : peg::seq<word_null> {};
 struct not_null_test : peg::seq<word_not, word_null> {};
 struct null_tests : peg::sor<null_test, not_null_test> {};
 struct is_null : peg::if_must<word_is, null_tests> {};
 
-struct predicate : peg::seq<sum, peg::opt<peg::sor<is_not_equal, is_less_equal, is_less, is_greater_equal, is_greater,
-                                                   is_equal, is_between, is_not_between, is_in, is_not_in, is_null>>> {
-};
+struct predicate
+    : peg::seq<sum, peg::opt<peg::sor<is_not_equal, is_less_equal, is_less, is_greater_equal, is_greater, is_equal,
+                                      is_between, is_not_between, is_in, is_not_in, is_like, is_not_like, is_null>>> {};
 
 // Logic.
 struct negated : peg::if_must<word_not, nested_negation> {};

@@ -212,6 +212,10 @@ struct action<grammar::is_between> : infix<Op::between, 3> {};
 template <>
 struct action<grammar::is_not_between> : infix<Op::between, 3, true> {};
 template <>
+struct action<grammar::is_like> : infix<Op::like> {};
+template <>
+struct action<grammar::is_not_like> : infix<Op::like, 2, true> {};
+template <>
 struct action<grammar::null_test> : infix<Op::is_null, 1> {};
 template <>
 struct action<grammar::not_null_test> : infix<Op::is_null, 1, true> {};

@@ -240,14 +240,6 @@ Expression SqlBuilder::take_expression() {
   return result;
 }
 
-Expression SqlBuilder::take_column(const char* clause) {
-  Expression result = take_expression();
-  if (result.column_name().empty()) {
-    fail(expression_at_, std::string(clause) + " takes column names, not the expression " + to_sql_text(result.root()));
-  }
-  return result;
-}
-
 void SqlBuilder::end_aggregate(bool star) {
   if (star && function_ != Aggregate::Function::count) {
     fail(aggregate_at_, in_quotes(spelling(function_)) + " needs an argument; only COUNT takes '*'");

@@ -101,7 +101,7 @@ class QueryReader {
   void read_filter() {
     with("where",
          [&](const YamlNode& node, const std::string& what) { query_.where(read_expression(document_, node, what)); });
-    with("group_by", [&](const YamlNode& node, const std::string& what) { query_.group_by(read_columns(node, what)); });
+    with("group_by", [&](const YamlNode& node, const std::string& what) { query_.group_by(read_keys(node, what)); });
     with("aggregate", [&](const YamlNode& node, const std::string& what) {
       std::vector<Aggregate> aggregates;
       for (const auto& [name, value] : need_map(document_, node, what).entries) {
@@ -110,7 +110,7 @@ class QueryReader {
       query_.aggregate(std::move(aggregates));
     });
     with("partition_by",
-         [&](const YamlNode& node, const std::string& what) { query_.partition_by(read_columns(node, what)); });
+         [&](const YamlNode& node, const std::string& what) { query_.partition_by(read_keys(node, what)); });
   }
 
   void read_preference_part() {
@@ -160,15 +160,12 @@ class QueryReader {
     with("using", [&](const YamlNode& node, const std::string& what) { query_.using_path(read_using(node, what)); });
   }
 
-  std::vector<Expression> read_columns(const YamlNode& node, const std::string& what) const {
-    std::vector<Expression> columns;
+  std::vector<Expression> read_keys(const YamlNode& node, const std::string& what) const {
+    std::vector<Expression> keys;
     for (const YamlNode& item : read_list(document_, node, what, "[city, year]")) {
-      columns.push_back(read_expression(document_, item, what));
-      if (columns.back().column_name().empty()) {
-        document_.fail(item, what + " takes column names, not the expression " + columns.back().text());
-      }
+      keys.push_back(read_expression(document_, item, what));
     }
-    return columns;
+    return keys;
   }
 
   // count(), max(price): a word and parentheses around an expression.

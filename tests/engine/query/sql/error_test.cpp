@@ -97,7 +97,7 @@ constexpr Mistake kMistakes[] = {
     {"SELECT sum(*) FROM t GROUP BY a", "sql:1:8: 'sum' needs an argument; only COUNT takes '*'"},
     {"SELECT avg(a) FROM t ORDER BY a", "sql:1:8: an aggregate needs GROUP BY: it is of the rows of a group"},
     {"SELECT a, b AS a FROM t ORDER BY a", "sql:1:11: SELECT names 'a' twice; name one of them otherwise with AS"},
-    {"SELECT * FROM t GROUP BY a + 1", "sql:1:26: GROUP BY takes column names, not the expression a + 1"},
+    {"SELECT * FROM t GROUP BY a +", "sql:1:29: expected a value after '+', found the end of the statement"},
     {"SELECT a AS 'b' FROM t ORDER BY a",
      "sql:1:13: a name stands in double quotes, not in single ones, which are for strings"},
     {"SELECT * FROM a, b",
@@ -110,7 +110,7 @@ constexpr Mistake kMistakes[] = {
      "sql:1:27: expected a value after '<', found 'PREFERRING' (a column of that name stands in double quotes)"},
     {"SELECT * FROM t WHERE sqr(a) < 2 ORDER BY a",
      "sql:1:23: there is no function 'sqr'; did you mean 'sqrt'? (functions are abs, min, max, sqrt, log, exp, floor, "
-     "ceil)"},
+     "ceil, round, coalesce, year, month, day, hour, minute, second, weekday, length, lower, upper)"},
     {"SELECT a /* b FROM t ORDER BY a", "sql:1:10: the comment that begins here does not end"},
     {"SELECT * FROM \"t ORDER BY a", "sql:1:15: the quoted name that begins here does not end"},
     {"SELECT * FROM t ORDER BY a OPTIONS (tie = last)",

@@ -254,7 +254,7 @@ TEST(BatchErrors, OfQueries) {
           {"rank_by: {low: a, high: b}",
            "6:14: a term of 'rank_by' has one key, 'low' or 'high'; several terms are a list: [{high: a}, {low: b}]"},
           {"group_by: city", "6:15: 'group_by' needs a list such as [city, year], found 'city'"},
-          {"group_by: [a + 1]", "6:16: 'group_by' takes column names, not the expression a + 1"},
+          {"group_by: [a +]", "6:19: expected a value after '+', found the end of the expression"},
           {"group_by: [a]\n    aggregate: {n: counts()}",
            "7:20: the aggregate 'n' needs count(), count(e), sum(e), min(e), max(e) or avg(e), found 'counts'; did you "
            "mean 'count'?"},

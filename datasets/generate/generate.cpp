@@ -39,7 +39,7 @@ struct ColumnPart {
 
 /// Consecutive rows of a table in the making.
 struct Draft {
-  std::int64_t rows = 0;  ///< of the whole table
+  std::int64_t rows = 0;  ///< number of rows of the whole table
   std::int64_t first = 0;
   int dims = 0;
   std::uint64_t seed = 0;

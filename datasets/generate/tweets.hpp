@@ -11,7 +11,7 @@ namespace skyrank::datasets {
 /// The order of the rows of a generated table of tweets.
 enum class TweetOrder : std::uint8_t { time, shuffled };
 
-/// What a generated table of tweets is made from.
+/// The settings of a generated table of tweets.
 struct TweetTable {
   std::int64_t rows = 0;
   TweetOrder order = TweetOrder::time;

@@ -97,12 +97,12 @@ void define_top_k(CLI::App& app, TopKArguments& arguments, Texts& texts) {
   command.footer("Example:\n  mpirun -n 2 skyrank_mpi topk --rows 2^30,2^31,2^32,2^33");
 }
 
-/// What the command line asks for.
+/// The command line in its meaning.
 struct Command {
   CLI::App app{"Answers skyline and top-k queries with the ranks of an MPI job."};
   RunArguments run;
   TopKArguments top_k;
-  std::string help;  ///< what to print instead of running anything
+  std::string help;  ///< text to print instead of running anything
 };
 
 void parse(int argc, char** argv, Command& command) {

@@ -19,7 +19,7 @@ struct KeyOfRow {
   auto operator<=>(const KeyOfRow&) const = default;
 };
 
-/// What the keys of a vector are: independent, uniform, each made from its row and the seed.
+/// A vector of independent, uniform keys, each made from its row and the seed.
 struct VectorSpec {
   std::uint64_t rows = 0;
   std::uint64_t distinct = 0;  ///< different keys; 0: as many as 32 bits have

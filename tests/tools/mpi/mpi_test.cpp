@@ -50,13 +50,31 @@ tables:
 queries:
   - {name: cheapest, from: hotels, rank_by: [{low: price}, {high: rating}], limit: 3, ties: all}
   - {name: good, from: hotels, where: "city is not null", prefer: [{low: price}, {high: stars}], levels: 2}
-  - {name: best-per-city, from: hotels, rank_by: {high: rating}, limit: 1, partition_by: [city], select: [row, name, city]}
-  - {name: cities, from: hotels, group_by: [city], aggregate: {n: count(), sum: sum(price), best: max(rating)}, rank_by: {high: n}}
+  - name: best-per-city
+    from: hotels
+    rank_by: {high: rating}
+    limit: 1
+    partition_by: [city]
+    select: [row, name, city]
+  - name: cities
+    from: hotels
+    group_by: [city]
+    aggregate: {n: count(), sum: sum(price), best: max(rating)}
+    rank_by: {high: n}
   - {name: skyline, from: points, prefer: [{low: c0}, {high: c1}, {low: c2}], select: [row, level]}
   - {name: some, from: points, where: c1 > 0.5, prefer: [{low: c0}, {low: c2}], at_least: 20}
   - {name: top, from: points, rank_by: {low: c0 + c1}, limit: 20, offset: 3, select: [row, score]}
-  - {name: popular, from: tweets, where: "lang in ['en', 'es']", rank_by: {high: retweet_count + 0.5 * likes_count}, limit: 25}
-  - {name: users, from: tweets, group_by: [uid], aggregate: {n: count(), likes: avg(likes_count)}, rank_by: {high: n}, limit: 9}
+  - name: popular
+    from: tweets
+    where: lang in ['en', 'es']
+    rank_by: {high: retweet_count + 0.5 * likes_count}
+    limit: 25
+  - name: users
+    from: tweets
+    group_by: [uid]
+    aggregate: {n: count(), likes: avg(likes_count)}
+    rank_by: {high: n}
+    limit: 9
 )";
 
 /// Writes the tables of kBatch, of which one is five files.

@@ -66,7 +66,7 @@ check_reference() {
 stage_release() {
   local python=OFF
   if [[ -x .deps/python/bin/python ]]; then python=ON; fi
-  build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_BUILD_PYTHON=$python
+  build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_MPI=ON -DSKYRANK_BUILD_PYTHON=$python
   run_tests release -j "$(nproc)"
 }
 

@@ -11,6 +11,7 @@
 
 #include "engine/device/resident.hpp"
 #include "engine/executor/engine_state.hpp"
+#include "engine/executor/key_expressions.hpp"
 #include "engine/executor/limits.hpp"
 #include "engine/executor/memory_limit.hpp"
 #include "engine/parts/source_run.hpp"
@@ -40,18 +41,25 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 
 const std::vector<std::string>& Engine::warnings() const { return state_->warnings; }
 
+std::size_t Engine::memory_limit() const { return state_->memory->limit(); }
+
 Result Engine::run(const Query& query, const Table& table, const RunOptions& options) const {
   exec::Limits limits(query, options, state_->timer);
   return exec::guarded(query, limits, [&] {
     std::optional<Result> result;
-    state_->admission.run(limits.stop(),
-                          [&] { result = exec::answer_within_limit(*state_, query, table, options, limits); });
+    state_->admission.run(limits.stop(), [&] {
+      const exec::KeyScope keyed(*state_, query, table, limits);
+      result = exec::answer_within_limit(*state_, keyed.query(), keyed.table(), options, limits);
+    });
     return std::move(*result);
   });
 }
 
 Result Engine::run(const Query& query, const Source& source, const RunOptions& options) const {
   if (const auto table = source.table()) return run(query, *table, options);
+  if (const auto keyed = exec::with_key_columns(query, source)) {
+    return exec::run_source(*this, *state_, keyed->query, *keyed->source, options);
+  }
   return exec::run_source(*this, *state_, query, source, options);
 }
 
@@ -76,7 +84,8 @@ PlanNode Engine::explain(const Query& query, const Table& table, const RunOption
       const exec::StopScope stops(stop);
       exec::check(stop);
       const kernels::AccountScope counted(state_->memory.get());
-      exec::PhysicalPlan plan = state_->plan(query, table, options);
+      const exec::KeyScope keyed(*state_, query, table, limits);
+      exec::PhysicalPlan plan = state_->plan(keyed.query(), keyed.table(), options);
       exec::choose_paths(plan);
       tree = exec::tree(plan);
     });
@@ -86,6 +95,9 @@ PlanNode Engine::explain(const Query& query, const Table& table, const RunOption
 
 PlanNode Engine::explain(const Query& query, const Source& source, const RunOptions& options) const {
   if (const auto table = source.table()) return explain(query, *table, options);
+  if (const auto keyed = exec::with_key_columns(query, source)) {
+    return exec::explain_source(*this, *state_, keyed->query, *keyed->source, options);
+  }
   return exec::explain_source(*this, *state_, query, source, options);
 }
 

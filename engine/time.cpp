@@ -7,12 +7,6 @@
 namespace skyrank {
 namespace {
 
-struct Civil {
-  std::int64_t year = 1970;
-  int month = 1;
-  int day = 1;
-};
-
 constexpr std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 constexpr std::int64_t floor_modulo(std::int64_t a, std::int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 
@@ -21,26 +15,13 @@ constexpr std::int64_t floor_modulo(std::int64_t a, std::int64_t b) { return a %
 constexpr std::int64_t kDaysPerEra = 146'097;
 constexpr std::int64_t kEpochShift = 719'468;  // 0000-03-01 to 1970-01-01
 
-std::int64_t days_from_civil(const Civil& civil) {
+std::int64_t days_from_civil(const CivilDay& civil) {
   const std::int64_t year = civil.year - (civil.month <= 2 ? 1 : 0);
   const std::int64_t era = floor_divide(year, 400);
   const std::int64_t year_of_era = year - era * 400;
   const std::int64_t day_of_year = (153 * (civil.month + (civil.month > 2 ? -3 : 9)) + 2) / 5 + civil.day - 1;
   const std::int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
   return era * kDaysPerEra + day_of_era - kEpochShift;
-}
-
-Civil civil_from_days(std::int64_t days) {
-  days += kEpochShift;
-  const std::int64_t era = floor_divide(days, kDaysPerEra);
-  const std::int64_t day_of_era = days - era * kDaysPerEra;
-  const std::int64_t year_of_era =
-      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / (kDaysPerEra - 1)) / 365;
-  const std::int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const std::int64_t shifted_month = (5 * day_of_year + 2) / 153;
-  const int month = static_cast<int>(shifted_month < 10 ? shifted_month + 3 : shifted_month - 9);
-  return {era * 400 + year_of_era + (month <= 2 ? 1 : 0), month,
-          static_cast<int>(day_of_year - (153 * shifted_month + 2) / 5 + 1)};
 }
 
 int days_in_month(std::int64_t year, int month) {
@@ -150,7 +131,7 @@ void append_padded(std::string& text, std::int64_t number, std::size_t width) {
 }
 
 std::string format_day(std::int64_t days) {
-  const Civil civil = civil_from_days(days);
+  const CivilDay civil = civil_from_days(days);
   std::string text;
   if (civil.year < 0) text += '-';
   if (civil.year > 9999) text += '+';
@@ -165,6 +146,19 @@ std::string format_day(std::int64_t days) {
 std::size_t fraction_digits(TimeUnit unit) { return 3 * static_cast<std::size_t>(unit); }
 
 }  // namespace
+
+CivilDay civil_from_days(std::int64_t days) {
+  days += kEpochShift;
+  const std::int64_t era = floor_divide(days, kDaysPerEra);
+  const std::int64_t day_of_era = days - era * kDaysPerEra;
+  const std::int64_t year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / (kDaysPerEra - 1)) / 365;
+  const std::int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const std::int64_t shifted_month = (5 * day_of_year + 2) / 153;
+  const int month = static_cast<int>(shifted_month < 10 ? shifted_month + 3 : shifted_month - 9);
+  return {era * 400 + year_of_era + (month <= 2 ? 1 : 0), month,
+          static_cast<int>(day_of_year - (153 * shifted_month + 2) / 5 + 1)};
+}
 
 std::optional<Date> parse_date(std::string_view text) {
   Scanner scanner(text);

@@ -25,6 +25,21 @@ std::optional<Timestamp> parse_timestamp(std::string_view text);
 std::string format_date(Date date);
 std::string format_timestamp(Timestamp timestamp);
 
+/// A day of the calendar.
+struct CivilDay {
+  std::int64_t year = 1970;
+  int month = 1;
+  int day = 1;
+};
+CivilDay civil_from_days(std::int64_t days_since_1970);
+
+/// Returns 1 for Monday to 7 for Sunday, as ISO 8601 numbers them.
+constexpr std::int64_t weekday(std::int64_t days_since_1970) {
+  constexpr std::int64_t kThursday = 3;  // 1970-01-01, counted from Monday
+  const std::int64_t day = (days_since_1970 % 7 + kThursday) % 7;
+  return (day < 0 ? day + 7 : day) + 1;
+}
+
 /// Ticks in a second: 1, 1000, ...
 constexpr std::int64_t ticks_per_second(TimeUnit unit) {
   switch (unit) {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <skyrank/error.hpp>
 
@@ -41,11 +44,10 @@ class Run {
 
   Block evaluate(const Rows& rows, std::int64_t begin, std::int64_t size, const std::uint8_t* needed = nullptr) {
     result_ = Vec();
-    result_ = interpreter_.spread(interpreter_.run(*program_->root, rows, begin, size, needed), size);
+    result_ = interpreter_.spread(interpreter_.run(program_->ir.operations(), rows, begin, size, needed), size);
     if (const auto& failure = interpreter_.failure()) {
-      const query::BoundExpression& expression = program_->expression;
       throw RowError("row ", rows[begin + failure->position],
-                     ": " + failure->message + " (in '" + expression.text + "')", expression.location);
+                     ": " + failure->message + " (in '" + program_->text + "')", program_->location);
     }
     return block_of(result_, size);
   }
@@ -82,7 +84,35 @@ struct ColumnMemory {
   std::unique_ptr<T[]> values;
   std::unique_ptr<std::uint8_t[]> valid;
   std::shared_ptr<const Program> program;
+  std::mutex mutex;  // of `texts` and, while blocks are stored, of `charge`
+  std::vector<std::unique_ptr<char[]>> texts;
+
+  char* take_text(std::size_t bytes) {
+    const std::lock_guard lock(mutex);
+    charge.add(bytes);
+    return texts.emplace_back(std::make_unique_for_overwrite<char[]>(bytes)).get();
+  }
 };
+
+/// Returns true if an expression makes strings, which live no longer than a block.
+bool makes_strings(const Ir& ir) {
+  return std::ranges::any_of(
+      ir.operations(), [](const Operation& it) { return it.op == query::Op::lower || it.op == query::Op::upper; });
+}
+
+/// Copies the bytes of a block's strings to memory of the column.
+void keep_strings(const Block& block, ColumnMemory<std::string_view>& memory, std::string_view* strings) {
+  std::size_t bytes = 0;
+  for (std::int64_t i = 0; i < block.size; ++i) bytes += strings[i].size();
+  if (bytes == 0) return;
+  char* next = memory.take_text(bytes);
+  for (std::int64_t i = 0; i < block.size; ++i) {
+    const std::size_t size = strings[i].size();
+    std::copy_n(strings[i].data(), size, next);
+    strings[i] = {next, size};
+    next += size;
+  }
+}
 
 /// Sets the validity bits of rows [begin, begin + size); `begin` is a multiple of 8. Whether any row is NULL.
 bool store_validity(const std::uint8_t* valid, std::int64_t begin, std::int64_t size, std::uint8_t* bits) {
@@ -118,9 +148,13 @@ const void* block_values(const Block& block) {
 }  // namespace
 
 Column evaluate_all(const query::BoundExpression& expression, const Table& table, const Rows& rows, std::string name) {
-  const auto program = compile(expression, table);
-  const DataType type = program->root->type;
+  return evaluate_all(compile(expression, table), rows, std::move(name));
+}
+
+Column evaluate_all(std::shared_ptr<const Program> program, const Rows& rows, std::string name) {
+  const DataType type = program->ir.root().type;
   const auto n = static_cast<std::size_t>(rows.n);
+  [[maybe_unused]] const bool copies_strings = makes_strings(program->ir);
   return with_result_type(type.type, [&]<class T>(T) {
     auto memory = std::make_shared<ColumnMemory<T>>();
     memory->charge.add(n * sizeof(T) + (n + 7) / 8);
@@ -136,6 +170,9 @@ Column evaluate_all(const query::BoundExpression& expression, const Table& table
         using Stored = std::conditional_t<std::is_same_v<T, std::int32_t>, std::int64_t, T>;
         const auto* values = static_cast<const Stored*>(block_values(block));
         std::transform(values, values + size, memory->values.get() + at, [](Stored v) { return static_cast<T>(v); });
+        if constexpr (std::is_same_v<T, std::string_view>) {
+          if (copies_strings) keep_strings(block, *memory, memory->values.get() + at);
+        }
         if (store_validity(block.valid, at, size, memory->valid.get())) has_null[static_cast<std::size_t>(chunk)] = 1;
       }
     });

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/expression/program.hpp"
+#include "engine/expression/ir.hpp"
 #include "engine/expression/vec.hpp"
 
 namespace skyrank::exec {
@@ -21,9 +21,10 @@ class Interpreter {
     std::string message;
   };
 
-  /// Values of rows[begin], ..., rows[begin + size - 1]. Check `failure()` before using them. `needed`: a byte a row, 0
-  /// for rows that cannot fail, whose values mean nothing; or null.
-  Vec run(const Operation& operation, const Rows& rows, std::int64_t begin, std::int64_t size,
+  /// Values of the last of `operations` for rows[begin], ..., rows[begin + size - 1]; these operations must outlive the
+  /// values. Check `failure()` before using them. `needed`: a byte a row, 0 for rows that cannot fail, whose values
+  /// mean nothing; or null.
+  Vec run(std::span<const Operation> operations, const Rows& rows, std::int64_t begin, std::int64_t size,
           const std::uint8_t* needed = nullptr);
 
   const std::optional<Failure>& failure() const { return failure_; }
@@ -40,6 +41,7 @@ class Interpreter {
   std::vector<Vec> evaluate_operands(const Operation& operation, Active active);
   Vec logic(const Operation& operation, Active active);
   Vec case_when(const Operation& operation, Active active);
+  Vec coalesce(const Operation& operation, Active active);
   Vec is_null(const Operation& operation, Active active);
 
   // Leaves, and operations whose operands are all needed.
@@ -55,6 +57,10 @@ class Interpreter {
   Vec in(const Operation& operation, std::span<Vec> operands);
   Vec in_members(const Operation& operation, Vec operand);
   Vec logical_not(Vec operand);
+  Vec date_part(const Operation& operation, Vec in);
+  Vec text_length(Vec in);
+  Vec change_case(const Operation& operation, Vec in);
+  Vec like(const Operation& operation, std::span<Vec> operands);
 
   /// Treatment of a value outside the type that it is converted to.
   enum class Excess { fails, saturates_above, saturates_below };
@@ -88,7 +94,13 @@ class Interpreter {
   void record_failure(const std::uint8_t* valid, Active active, const std::function<bool(std::int64_t)>& failed,
                       const std::function<std::string(std::int64_t)>& describe);
 
+  const Operation& operand(const Operation& operation, std::size_t i) const {
+    return operations_[operation.operands[i]];
+  }
+
   BufferPool pool_;
+  std::vector<kernels::Array<char>> texts_;  // strings that operations made for this block
+  std::span<const Operation> operations_;
   Rows rows_;
   std::int64_t begin_ = 0;
   std::int64_t size_ = 0;

@@ -313,7 +313,7 @@ Vec Interpreter::unary(const Operation& operation, Vec in, Active active) {
   in = spread(std::move(in), size_);
   if (is_decimal(operation.type.type)) return decimal_unary(operation, std::move(in), active);
   const Op op = operation.op;
-  const bool rounds = op == Op::floor || op == Op::ceil;
+  const bool rounds = op == Op::floor || op == Op::ceil || op == Op::round;
   const bool integer = in.type.type != Type::float64;
   if (integer && (rounds || (op == Op::abs && in.type.type == Type::uint64))) return in;
   if (integer && operation.type.type == Type::float64) {
@@ -342,6 +342,7 @@ Vec Interpreter::unary(const Operation& operation, Vec in, Active active) {
     case Op::exp: failed = reals([](double x) { return std::exp(x); }); break;
     case Op::floor: failed = reals([](double x) { return std::floor(x); }); break;
     case Op::ceil: failed = reals([](double x) { return std::ceil(x); }); break;
+    case Op::round: failed = reals([](double x) { return std::round(x); }); break;
     case Op::abs:
       failed = integer ? ints(std::int64_t{}, absolute) : reals([](double x) { return std::abs(x); });
       break;

@@ -85,11 +85,18 @@ std::string too_long(const std::string& operation, DataType type) {
 
 Int128 floor_of(Int128 value, Int128 unit) { return value / unit - (value % unit < 0 ? 1 : 0); }
 
-/// negate, abs, floor or ceil of a decimal whose unit is `unit`; false on overflow.
+/// The nearest whole number; of two, that farther from zero.
+Int128 round_of(Int128 value, Int128 unit) {
+  const Int128 half = unit / 2;
+  return (value < 0 ? value - half : value + half) / unit;
+}
+
+/// negate, abs, floor, ceil or round of a decimal whose unit is `unit`; false on overflow.
 bool apply_unary(Op op, Int128 value, Int128 unit, Int128& out) {
   switch (op) {
     case Op::floor: out = floor_of(value, unit); return true;
     case Op::ceil: out = floor_of(value, unit) + (value % unit != 0 ? 1 : 0); return true;
+    case Op::round: out = round_of(value, unit); return true;
     case Op::abs:
       if (value >= 0) {
         out = value;

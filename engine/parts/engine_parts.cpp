@@ -2,17 +2,21 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
 
+#include "engine/executor/key_expressions.hpp"
 #include "engine/operators/gather.hpp"
+#include "engine/parts/by_parts.hpp"
 #include "engine/parts/candidates.hpp"
 #include "engine/parts/concatenate.hpp"
 #include "engine/parts/group_states.hpp"
 #include "engine/parts/parts_memory.hpp"
+#include "engine/parts/prune.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/row_error.hpp"
 
@@ -110,6 +114,13 @@ std::vector<RowRange> united_covers(const std::vector<Partial>& partials) {
   return covers;
 }
 
+void check_fingerprint(const Query& query, const std::string& fingerprint, const Partial& partial) {
+  if (partial.fingerprint() == fingerprint) return;
+  throw DataError("a partial answer belongs to the query with the fingerprint " + partial.fingerprint() +
+                      ", not to this one, " + fingerprint,
+                  query.location());
+}
+
 Union unite(const Query& query, const std::vector<Partial>& partials) {
   query.validate();
   if (partials.empty()) throw DataError("merging needs at least one partial answer", query.location());
@@ -117,11 +128,7 @@ Union unite(const Query& query, const std::vector<Partial>& partials) {
   Union all;
   std::vector<Table> tables;
   for (const Partial& partial : partials) {
-    if (partial.fingerprint() != fingerprint) {
-      throw DataError("a partial answer belongs to the query with the fingerprint " + partial.fingerprint() +
-                          ", not to this one, " + fingerprint,
-                      query.location());
-    }
+    check_fingerprint(query, fingerprint, partial);
     tables.push_back(partial.columns());
     all.rows.insert(all.rows.end(), partial.rows().begin(), partial.rows().end());
   }
@@ -175,44 +182,101 @@ void renumber(const Query& query, const Union& all, Result& result) {
   if (!columns.empty()) result.table = Table(std::move(columns));
 }
 
+void check_place(const Query& query, std::int64_t rows, RowId first_row) {
+  if (first_row >= 0 && first_row <= std::numeric_limits<RowId>::max() - rows) return;
+  throw DataError("a part of " + std::to_string(rows) + " rows cannot begin at row " + std::to_string(first_row) +
+                      "; rows count from 0 to 9223372036854775806",
+                  query.location());
+}
+
+/// Returns the units that may have rows for which the query's condition is true.
+std::vector<std::size_t> units_to_read(const query::BoundQuery& bound, const Source& source) {
+  if (!bound.condition) return exec::all_units(source);
+  return exec::UnitPruner(source).units_with(*bound.condition).units;
+}
+
 }  // namespace
 
+Partial moved(const Query& query, const Partial& partial, RowId by) {
+  query.validate();
+  check_fingerprint(query, fingerprint_of(query), partial);
+  check_place(query, partial.covers().empty() ? 0 : partial.covers().back().end, by);
+  std::vector<RowRange> covers = partial.covers();
+  for (RowRange& range : covers) range = {range.begin + by, range.end + by};
+  std::vector<RowId> rows = partial.rows();
+  for (RowId& row : rows) row += by;
+  if (query.group_by().empty()) return {partial.fingerprint(), std::move(covers), std::move(rows), partial.columns()};
+  const auto bound = query::bind(query, query::schema_of(partial.columns()));
+  return {partial.fingerprint(), std::move(covers), std::move(rows), exec::moved_states(bound, partial.columns(), by)};
+}
+
 Partial Engine::partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options) const {
-  if (first_row < 0 || first_row > std::numeric_limits<RowId>::max() - part.num_rows()) {
-    throw DataError("a part of " + std::to_string(part.num_rows()) + " rows cannot begin at row " +
-                        std::to_string(first_row) + "; rows count from 0 to 9223372036854775806",
-                    query.location());
-  }
+  check_place(query, part.num_rows(), first_row);
   query::refuse_unsupported(query, part.unsupported());
   const auto global = [&](RowId row) { return first_row + row; };
   const RowRange covers{first_row, first_row + part.num_rows()};
   return exec::with_counted_copies(*state_, query, [&]() -> Partial {
+    std::optional<exec::KeyedQuery> keyed;
+    if (exec::has_key_expressions(query)) {
+      keyed = with_global_rows([&] { return exec::with_key_columns(query, part); }, global);
+    }
+    const Query& named = keyed ? keyed->query : query;
+    const Table& table = keyed ? keyed->table : part;
     if (!query.group_by().empty()) {
       exec::GroupStates groups =
-          with_global_rows([&] { return groups_of(*this, query, part, first_row, options); }, global);
+          with_global_rows([&] { return groups_of(*this, named, table, first_row, options); }, global);
       return {fingerprint_of(query), {covers}, std::move(groups.first_rows), std::move(groups.columns)};
     }
-    std::vector<RowId> rows = with_global_rows([&] { return candidates(*this, query, part, options); }, global);
-    Table columns = columns_at(query, part, rows);
+    std::vector<RowId> rows = with_global_rows([&] { return candidates(*this, named, table, options); }, global);
+    Table columns = columns_at(named, table, rows);
     for (RowId& row : rows) row += first_row;
     return {fingerprint_of(query), {covers}, std::move(rows), std::move(columns)};
+  });
+}
+
+Partial Engine::partial(const Query& query, const Source& part, RowId first_row, const RunOptions& options) const {
+  if (const auto table = part.table()) return partial(query, *table, first_row, options);
+  query.validate();
+  const std::int64_t size = num_rows(part);
+  check_place(query, size, first_row);
+  query::refuse_unsupported(query, part.schema().unsupported());
+  const auto bound = query::bind(query, query::schema_of(part.schema()));
+  const std::vector<int> columns = query::columns_read(bound);
+  const RowRange covers{first_row, first_row + size};
+  return exec::with_counted_copies(*state_, query, [&]() -> Partial {
+    if (keeps_all(query) || !bound.partition_columns.empty()) {
+      const Partial all =
+          exec::partial_by_units(*this, *state_, query, part, columns, units_to_read(bound, part), first_row, options);
+      return {all.fingerprint(), {covers}, all.rows(), all.columns()};
+    }
+    std::vector<RowId> rows =
+        with_global_rows([&] { return sorted(run(candidates_query(query, size), part, options).rows); },
+                         [&](RowId row) { return first_row + row; });
+    SourceRows read;
+    state_->admission.run(options.stop, [&] { read = part.read_rows(rows, columns); });
+    std::vector<Column> chosen;
+    for (const int column : columns) chosen.push_back(read.table.column(column));
+    for (RowId& row : rows) row += first_row;
+    Table table = chosen.empty() ? Table::with_rows(static_cast<std::int64_t>(rows.size())) : Table(std::move(chosen));
+    return {fingerprint_of(query), {covers}, std::move(rows), std::move(table)};
   });
 }
 
 Result Engine::merge(const Query& query, const std::vector<Partial>& partials, const RunOptions& options) const {
   return exec::with_counted_copies(*state_, query, [&] {
     Union all = unite(query, partials);
+    const Query named = exec::with_key_names(query, all.table);
     Result result;
     if (query.group_by().empty()) {
       result =
-          with_global_rows([&] { return run(query, all.table, options); }, [&](RowId row) { return all.global(row); });
+          with_global_rows([&] { return run(named, all.table, options); }, [&](RowId row) { return all.global(row); });
     } else {
-      exec::GroupStates groups = merged_groups(query, all);
-      const Table table = exec::finish_states(query::bind(query, query::schema_of(all.table)), groups);
-      result = run(query_of_groups(query), table, options);
+      exec::GroupStates groups = merged_groups(named, all);
+      const Table table = exec::finish_states(query::bind(named, query::schema_of(all.table)), groups);
+      result = run(query_of_groups(named), table, options);
       all.rows = std::move(groups.first_rows);
     }
-    renumber(query, all, result);
+    renumber(named, all, result);
     return result;
   });
 }
@@ -221,15 +285,16 @@ Partial Engine::merge_partials(const Query& query, const std::vector<Partial>& p
                                const RunOptions& options) const {
   return exec::with_counted_copies(*state_, query, [&]() -> Partial {
     const Union all = unite(query, partials);
+    const Query named = exec::with_key_names(query, all.table);
     if (!query.group_by().empty()) {
-      exec::GroupStates groups = merged_groups(query, all);
+      exec::GroupStates groups = merged_groups(named, all);
       return {fingerprint_of(query), all.covers, std::move(groups.first_rows), std::move(groups.columns)};
     }
-    const std::vector<RowId> kept = with_global_rows([&] { return candidates(*this, query, all.table, options); },
+    const std::vector<RowId> kept = with_global_rows([&] { return candidates(*this, named, all.table, options); },
                                                      [&](RowId row) { return all.global(row); });
     std::vector<RowId> rows;
     for (const RowId row : kept) rows.push_back(all.global(row));
-    return {fingerprint_of(query), all.covers, std::move(rows), columns_at(query, all.table, kept)};
+    return {fingerprint_of(query), all.covers, std::move(rows), columns_at(named, all.table, kept)};
   });
 }
 

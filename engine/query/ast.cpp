@@ -18,9 +18,16 @@ namespace skyrank::query {
 namespace {
 
 constexpr std::array kFunctions = {
-    FunctionInfo{"abs", Op::abs, 1, 1},     FunctionInfo{"min", Op::min, 2, 0},   FunctionInfo{"max", Op::max, 2, 0},
-    FunctionInfo{"sqrt", Op::sqrt, 1, 1},   FunctionInfo{"log", Op::log, 1, 1},   FunctionInfo{"exp", Op::exp, 1, 1},
-    FunctionInfo{"floor", Op::floor, 1, 1}, FunctionInfo{"ceil", Op::ceil, 1, 1},
+    FunctionInfo{"abs", Op::abs, 1, 1},         FunctionInfo{"min", Op::min, 2, 0},
+    FunctionInfo{"max", Op::max, 2, 0},         FunctionInfo{"sqrt", Op::sqrt, 1, 1},
+    FunctionInfo{"log", Op::log, 1, 1},         FunctionInfo{"exp", Op::exp, 1, 1},
+    FunctionInfo{"floor", Op::floor, 1, 1},     FunctionInfo{"ceil", Op::ceil, 1, 1},
+    FunctionInfo{"round", Op::round, 1, 1},     FunctionInfo{"coalesce", Op::coalesce, 1, 0},
+    FunctionInfo{"year", Op::year, 1, 1},       FunctionInfo{"month", Op::month, 1, 1},
+    FunctionInfo{"day", Op::day, 1, 1},         FunctionInfo{"hour", Op::hour, 1, 1},
+    FunctionInfo{"minute", Op::minute, 1, 1},   FunctionInfo{"second", Op::second, 1, 1},
+    FunctionInfo{"weekday", Op::weekday, 1, 1}, FunctionInfo{"length", Op::length, 1, 1},
+    FunctionInfo{"lower", Op::lower, 1, 1},     FunctionInfo{"upper", Op::upper, 1, 1},
 };
 
 constexpr std::array<std::string_view, 14> kReservedWords = {"and",  "or",    "not",  "in",   "between", "is",   "null",
@@ -51,6 +58,7 @@ Level level_of(const Node& node) {
     case Op::greater_equal:
     case Op::in:
     case Op::between:
+    case Op::like:
     case Op::is_null: return kPredicate;
     case Op::add:
     case Op::subtract: return kSum;
@@ -138,6 +146,10 @@ class Printer {
         print(*node.children[1], kSum);
         print_words(" and ");
         return print(*node.children[2], kSum);
+      case Op::like:
+        print(*node.children[0], kSum);
+        print_words(node.negated ? " not like " : " like ");
+        return print(*node.children[1], kSum);
       case Op::is_null: print(*node.children[0], kSum); return print_words(node.negated ? " is not null" : " is null");
       case Op::case_when: return print_case(node);
       default: return level_of(node) == kPrimary ? print_call(node) : print_binary(node);
@@ -273,6 +285,7 @@ std::string_view spelling(Op op) {
     case Op::in: return "in";
     case Op::between: return "between";
     case Op::is_null: return "is null";
+    case Op::like: return "like";
     case Op::abs: return "abs";
     case Op::min: return "min";
     case Op::max: return "max";
@@ -281,6 +294,18 @@ std::string_view spelling(Op op) {
     case Op::exp: return "exp";
     case Op::floor: return "floor";
     case Op::ceil: return "ceil";
+    case Op::round: return "round";
+    case Op::coalesce: return "coalesce";
+    case Op::year: return "year";
+    case Op::month: return "month";
+    case Op::day: return "day";
+    case Op::hour: return "hour";
+    case Op::minute: return "minute";
+    case Op::second: return "second";
+    case Op::weekday: return "weekday";
+    case Op::length: return "length";
+    case Op::lower: return "lower";
+    case Op::upper: return "upper";
     case Op::case_when: return "case";
   }
   return "";

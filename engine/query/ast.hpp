@@ -40,6 +40,7 @@ enum class Op {
   in,       // children: the operand, then the members
   between,  // children: the operand, lower, upper
   is_null,  // one child
+  like,     // children: the text, the pattern
   // functions
   abs,
   min,
@@ -49,6 +50,20 @@ enum class Op {
   exp,
   floor,
   ceil,
+  round,
+  coalesce,
+  // parts of dates and timestamps
+  year,
+  month,
+  day,
+  hour,
+  minute,
+  second,
+  weekday,
+  // text
+  length,
+  lower,
+  upper,
   // children: condition, value, condition, value, ..., [else value]; an odd number of children means an else
   case_when,
 };
@@ -62,7 +77,7 @@ struct Node {
   Value value;           // literal; a Decimal where the float64 nearest to a number does not tell what was written
   std::string name;      // column
   bool exact = false;    // column: written in backquotes, so never a pseudo-column; set only where the name is one's
-  bool negated = false;  // in, between, is_null
+  bool negated = false;  // in, between, is_null, like
   std::vector<NodePtr> children;
   // Place of the node's first character in the text it came from, counted as in Location; 0 = unknown. Not compared.
   std::int64_t line = 0;

@@ -58,26 +58,21 @@ class Names {
   std::set<std::string> seen_;
 };
 
-void check_columns(const std::vector<Expression>& columns, Names& names, const std::string& list) {
-  for (const Expression& column : columns) {
-    if (column.column_name().empty()) {
-      throw QueryError("'" + list + "' takes column names, not the expression " + column.text(), column.location());
-    }
-    names.add(std::string(column.column_name()));
-  }
+void check_keys(const std::vector<Expression>& keys, Names& names) {
+  for (const Expression& key : keys) names.add(query::output_name(key));
 }
 
-bool names_column(const std::vector<Expression>& columns, const std::string& name) {
-  return std::any_of(columns.begin(), columns.end(), [&](const Expression& e) { return e.column_name() == name; });
+bool names_key(const std::vector<Expression>& keys, const std::string& name) {
+  return std::any_of(keys.begin(), keys.end(), [&](const Expression& e) { return query::output_name(e) == name; });
 }
 
 void check_names(const Query& query) {
   if (!query.name().empty()) query::check_query_name(query.name());
   Names grouped("group_by");
-  check_columns(query.group_by(), grouped, "group_by");
+  check_keys(query.group_by(), grouped);
   Names aggregated("aggregate");
   for (const Aggregate& aggregate : query.aggregate()) {
-    require(!names_column(query.group_by(), aggregate.name),
+    require(!names_key(query.group_by(), aggregate.name),
             "the aggregate '" + aggregate.name +
                 "' has the name of a column of 'group_by', which the answer has too; " +
                 "name it otherwise, such as 'total_" + aggregate.name + "'");
@@ -86,7 +81,7 @@ void check_names(const Query& query) {
             "the aggregate '" + aggregate.name + "' needs an argument");
   }
   Names partitioned("partition_by");
-  check_columns(query.partition_by(), partitioned, "partition_by");
+  check_keys(query.partition_by(), partitioned);
   Names selected("select");
   for (const SelectItem& item : query.select()) selected.add(item.name);
 }
@@ -109,9 +104,9 @@ Query& Query::where(std::optional<Expression> condition) {
   return *this;
 }
 
-Query& Query::group_by(std::vector<Expression> columns) {
-  require(!columns.empty(), "'group_by' needs at least one column");
-  group_by_ = std::move(columns);
+Query& Query::group_by(std::vector<Expression> keys) {
+  require(!keys.empty(), "'group_by' needs at least one column");
+  group_by_ = std::move(keys);
   return *this;
 }
 
@@ -120,8 +115,8 @@ Query& Query::aggregate(std::vector<Aggregate> aggregates) {
   return *this;
 }
 
-Query& Query::partition_by(std::vector<Expression> columns) {
-  partition_by_ = std::move(columns);
+Query& Query::partition_by(std::vector<Expression> keys) {
+  partition_by_ = std::move(keys);
   return *this;
 }
 

@@ -47,7 +47,8 @@ class ExpressionWriter {
 
   /// A comparison, `between` or `in` of strings, in which t stands in any place.
   std::string string_predicate() {
-    switch (random_.below(4)) {
+    switch (random_.below(5)) {
+      case 4: return string() + pick({" like ", " not like "}) + pick({"'x%'", "'_'", "'%x_'", "t", "NULL"});
       case 0: return string() + pick({" = ", " != ", " < ", " <= ", " > ", " >= "}) + string();
       case 1: return string() + pick({" between ", " not between "}) + string() + " and " + string();
       case 2: return string() + pick({" in (", " not in ("}) + string() + ")";
@@ -73,8 +74,8 @@ class ExpressionWriter {
     const auto sub = [&] { return "(" + number(depth - 1) + ")"; };
     switch (random_.below(7)) {
       case 0: return sub() + pick({" + ", " - ", " * ", " / ", " % "}) + sub();
-      case 1: return pick({"abs", "floor", "ceil", "sqrt", "-"}) + sub();
-      case 2: return pick({"min(", "max("}) + number(depth - 1) + ", " + number(depth - 1) + ")";
+      case 1: return pick({"abs", "floor", "ceil", "round", "sqrt", "-"}) + sub();
+      case 2: return pick({"min(", "max(", "coalesce("}) + number(depth - 1) + ", " + number(depth - 1) + ")";
       case 3: return "case when " + condition(depth - 1) + " then " + sub() + " else " + sub() + " end";
       case 4: return "case when " + condition(depth - 1) + " then " + sub() + " end";
       default: return number(0);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <compare>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <skyrank/table.hpp>
 
@@ -129,14 +131,81 @@ inline Value arithmetic(const query::BoundNode& node, const Value& a, const Valu
   }
 }
 
+inline bool is_leap(int year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
+
+/// A part of a time, found by walking through the years and months of a cycle of 400 years from 2000-01-01.
+inline std::int64_t part_of_time(query::Op part, const Value& time) {
+  using query::Op;
+  constexpr Wide kSecond = 1'000'000'000;
+  const auto floored = [](Wide a, Wide b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
+  const Wide seconds = floored(time_in_nanoseconds(time), kSecond);
+  const Wide days = floored(seconds, 86400);
+  const auto second = static_cast<std::int64_t>(seconds - days * 86400);
+  if (part == Op::hour) return second / 3600;
+  if (part == Op::minute) return second / 60 % 60;
+  if (part == Op::second) return second % 60;
+  constexpr Wide kDaysTo2000 = 10957;  // a Saturday
+  constexpr Wide kCycle = 146097;      // whole weeks
+  const Wide cycles = floored(days - kDaysTo2000, kCycle);
+  auto left = static_cast<int>(days - kDaysTo2000 - cycles * kCycle);
+  if (part == Op::weekday) return (left + 5) % 7 + 1;
+  int year = 0;
+  for (; left >= (is_leap(year) ? 366 : 365); ++year) left -= is_leap(year) ? 366 : 365;
+  if (part == Op::year) return static_cast<std::int64_t>(2000 + 400 * cycles + year);
+  const int lengths[] = {31, is_leap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  int month = 0;
+  for (; left >= lengths[month]; ++month) left -= lengths[month];
+  return part == Op::month ? month + 1 : left + 1;
+}
+
+/// The characters of a text; bytes that begin none go with the one before.
+inline std::vector<std::string> characters(const std::string& text) {
+  std::vector<std::string> list;
+  for (const char c : text) {
+    if (list.empty() || (c & 0xC0) != 0x80) list.emplace_back();
+    list.back() += c;
+  }
+  return list;
+}
+
+inline bool like(const std::vector<std::string>& text, const std::vector<std::string>& pattern, std::size_t t = 0,
+                 std::size_t p = 0) {
+  if (p == pattern.size()) return t == text.size();
+  if (pattern[p] == "%") return like(text, pattern, t, p + 1) || (t < text.size() && like(text, pattern, t + 1, p));
+  if (t == text.size()) return false;
+  if (pattern[p] == "_") return like(text, pattern, t + 1, p + 1);
+  if (pattern[p] == "\\" && p + 1 < pattern.size()) ++p;
+  return text[t] == pattern[p] && like(text, pattern, t + 1, p + 1);
+}
+
+inline Value text_function(query::Op op, std::string text) {
+  if (op == query::Op::length) {
+    const auto begins = std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+    return static_cast<std::int64_t>(begins);
+  }
+  for (char& c : text) {
+    if (op == query::Op::lower && c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    if (op == query::Op::upper && c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
+  }
+  return text;
+}
+
+inline double rounded(double x) {
+  const double whole = std::trunc(x);
+  return std::fabs(x - whole) >= 0.5 ? whole + std::copysign(1.0, x) : whole;
+}
+
 inline Value function(const query::BoundNode& node, const Value& x) {
   using query::Op;
+  if (is_time(x)) return part_of_time(node.op, x);
+  if (const auto* text = std::get_if<std::string>(&x)) return text_function(node.op, *text);
   const std::optional<Wide> whole = integer(x);
   switch (node.op) {
     case Op::negate: return whole ? fit(-*whole, node.type) : Value(-real(x));
     case Op::abs: return whole ? fit(*whole < 0 ? -*whole : *whole, node.type) : Value(std::fabs(real(x)));
     case Op::floor: return whole ? x : Value(std::floor(real(x)));
     case Op::ceil: return whole ? x : Value(std::ceil(real(x)));
+    case Op::round: return whole ? x : Value(rounded(real(x)));
     case Op::sqrt: return std::sqrt(real(x));
     case Op::log: return std::log(real(x));
     default: return std::exp(real(x));
@@ -220,6 +289,19 @@ inline Value evaluate(const query::BoundNode& node, const Table& table, RowId ro
         if (nan || (node.op == Op::min ? order < 0 : order > 0)) best = value;
       }
       return convert(best, node.type);
+    }
+    case Op::coalesce: {
+      for (std::size_t i = 0; i < n; ++i) {
+        const Value value = child(i);
+        if (!is_null(value)) return convert(value, node.type);
+      }
+      return Null{};
+    }
+    case Op::like: {
+      const Value text = child(0);
+      const Value pattern = child(1);
+      if (is_null(text) || is_null(pattern)) return Null{};
+      return like(characters(std::get<std::string>(text)), characters(std::get<std::string>(pattern))) != node.negated;
     }
     case Op::equal:
     case Op::not_equal:

@@ -377,9 +377,9 @@ TEST_F(DeviceKeys, OfComparisonsWithConstants) {
 TEST_F(DeviceKeys, OfExpressionsThatRunThereWhole) {
   Random random(5);
   const Table table = random_table(100, random);
-  for (const char* text :
-       {"d + 2.5 * f", "case when s != 0 then i / s end", "sqrt(abs(d)) - floor(f)", "min(d, f, 2)", "-s % 3",
-        "i between 0 and u", "u in (1, 2, NULL)", "p and d > 3 or not p", "t is null", "max(s, 3) >= u"}) {
+  for (const char* text : {"d + 2.5 * f", "case when s != 0 then i / s end", "sqrt(abs(d)) - floor(f)", "min(d, f, 2)",
+                           "-s % 3", "i between 0 and u", "u in (1, 2, NULL)", "p and d > 3 or not p", "t is null",
+                           "max(s, 3) >= u", "coalesce(i, s, 3)"}) {
     DeviceQueryState device_state;
     const auto program = compile(bound(text, table), table);
     const auto translated = translate(device_state, *program);

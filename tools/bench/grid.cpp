@@ -11,7 +11,7 @@
 #include <skyrank/error.hpp>
 
 #include "datasets/generate/generate.hpp"
-#include "engine/query/yaml_read.hpp"
+#include "engine/query/yaml/read.hpp"
 #include "kernels/registry.hpp"
 
 namespace skyrank::bench {

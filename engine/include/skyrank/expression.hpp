@@ -17,8 +17,8 @@ struct Node;  // engine/query/ast.hpp
 Expression make_expression(std::shared_ptr<const Node> root, Location location);
 }  // namespace query
 
-/// A parsed expression over column names: numbers, strings, columns, + - * / %, comparison, and or not, in, between,
-/// is null, abs min max sqrt log exp floor ceil, case when, date '...', timestamp '...'. A value: cheap to copy,
+/// A parsed expression over column names: numbers, strings, dates, timestamps, columns, + - * / %, comparison, and or
+/// not, in, between, like, is null, case when, and functions (engine/docs/query-language.md). A value: cheap to copy,
 /// compared by meaning (white space, redundant parentheses and place in the source do not count).
 class SKYRANK_EXPORT Expression {
  public:

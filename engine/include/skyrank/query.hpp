@@ -82,9 +82,11 @@ class SKYRANK_EXPORT Query {
   /// Returns the condition.
   const std::optional<Expression>& where() const { return where_; }
 
-  /// Replaces the rows by one row of each group. Throws QueryError where there are no columns.
-  Query& group_by(std::vector<Expression> columns);
-  /// Returns the columns of the groups; empty without groups.
+  /// Replaces the rows by one row of each group: those with equal values of the keys, which are columns or expressions.
+  /// An expression's column has its text as its name, and means the same in later clauses. Throws QueryError where
+  /// there are no keys.
+  Query& group_by(std::vector<Expression> keys);
+  /// Returns the keys of the groups; empty without groups.
   const std::vector<Expression>& group_by() const { return group_by_; }
 
   /// Sets the columns that the groups have besides those of `group_by`.
@@ -92,9 +94,10 @@ class SKYRANK_EXPORT Query {
   /// Returns the aggregates.
   const std::vector<Aggregate>& aggregate() const { return aggregate_; }
 
-  /// Answers the rest of the query within each partition.
-  Query& partition_by(std::vector<Expression> columns);
-  /// Returns the columns of the partitions; empty without partitions.
+  /// Answers the rest of the query within each partition: the rows with equal values of the keys, which are columns or
+  /// expressions.
+  Query& partition_by(std::vector<Expression> keys);
+  /// Returns the keys of the partitions; empty without partitions.
   const std::vector<Expression>& partition_by() const { return partition_by_; }
 
   /// Keeps the rows that no other row dominates.

@@ -57,7 +57,7 @@ class Query:
         return self._set("where", None if condition is None else expression(condition))
 
     def group_by(self, columns: Text | Iterable[Text]) -> Query:
-        """Replaces the rows by one row of each group. Raises QueryError where there are no columns."""
+        """Replaces the rows by one row of each group, by columns and expressions. Raises QueryError where there are none."""
         return self._set("group_by", _expressions(columns))
 
     def aggregate(self, *aggregates: Aggregate) -> Query:
@@ -65,7 +65,7 @@ class Query:
         return self._set("aggregate", list(aggregates))
 
     def partition_by(self, columns: Text | Iterable[Text]) -> Query:
-        """Answers the rest of the query within each partition."""
+        """Answers the rest of the query within each partition, by columns and expressions."""
         return self._set("partition_by", _expressions(columns))
 
     def prefer(self, preference: Preference | Iterable[Preference]) -> Query:

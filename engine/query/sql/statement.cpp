@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t kMaxShown = 40;
 
-std::string in_quotes(std::string_view text) { return std::string("'").append(text) + "'"; }
-
 bool is_word(std::string_view token) {
   return !token.empty() && (token.front() == '_' || (token.front() >= 'a' && token.front() <= 'z') ||
                             (token.front() >= 'A' && token.front() <= 'Z'));
@@ -239,14 +237,6 @@ std::optional<std::size_t> SqlBuilder::open_aggregate(std::size_t offset) {
 Expression SqlBuilder::take_expression() {
   Expression result = std::move(*expression_);
   expression_.reset();
-  return result;
-}
-
-Expression SqlBuilder::take_column(const char* clause) {
-  Expression result = take_expression();
-  if (result.column_name().empty()) {
-    fail(expression_at_, std::string(clause) + " takes column names, not the expression " + to_sql_text(result.root()));
-  }
   return result;
 }
 

@@ -67,8 +67,8 @@ class SqlBuilder {
   void define_aggregate();
   void refer_to_aggregate();
   void where() { query_.where(take_expression()); }
-  void group_column() { group_by_.push_back(take_column("GROUP BY")); }
-  void partition_column() { partition_by_.push_back(take_column("PARTITION BY")); }
+  void group_column() { group_by_.push_back(take_expression()); }
+  void partition_column() { partition_by_.push_back(take_expression()); }
   void rank(bool high);
   void refuse_nulls_first(std::size_t offset) const;
   void levels();
@@ -110,7 +110,6 @@ class SqlBuilder {
   std::string advice(std::string_view found, const std::string& expected) const;
   std::optional<Text> read_name(std::size_t offset, std::size_t& end) const;
   Expression take_expression();
-  Expression take_column(const char* clause);
   Value value_of(const Node& node, std::size_t offset) const;
   std::vector<Value> members_of(const Node& node) const;
   Preference preference_of(const Expression& expression) const;

@@ -111,6 +111,18 @@ const std::vector<std::string_view> kComparisonsOfStrings = {
     "min(a, b)",
     "max(a, 'b')",
     "case when a < b then a else 'none' end",
+    "coalesce(a, b, 'none')",
+    "lower(a)",
+    "upper(a) = lower(b)",
+    "upper(case when a < b then a else lower(b) end)",
+    "length(a)",
+    "length(lower(a)) + length(b)",
+    "a like 'Oslo%'",
+    "a not like '_'",
+    "a like b",
+    "a like NULL",
+    "'Oslo' like a",
+    "lower(a) like '%o%'",
     "a in ('1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'ab')",
 };
 
@@ -125,9 +137,10 @@ TEST(Evaluate, NumbersOfAllPairsOfTypesCompareExactly) {
 TEST(Evaluate, ArithmeticOfAllPairsOfTypes) {
   for_number_types([](DataType type_a, const auto& a) {
     for_number_types([&](DataType type_b, const auto& b) {
-      expect_all_as_reference({"a + b", "a - b", "a * b", "a / b", "a % b", "min(a, b)", "max(a, b)", "min(b, a, 3)",
-                               "max(a, 5, b)", "case when a < b then a when a > b then b end", "a + b * 2 - a / 3"},
-                              pair_table(type_a, a, type_b, b));
+      expect_all_as_reference(
+          {"a + b", "a - b", "a * b", "a / b", "a % b", "min(a, b)", "max(a, b)", "min(b, a, 3)", "max(a, 5, b)",
+           "coalesce(a, b)", "coalesce(b, 2, a)", "case when a < b then a when a > b then b end", "a + b * 2 - a / 3"},
+          pair_table(type_a, a, type_b, b));
     });
   });
 }
@@ -143,6 +156,9 @@ TEST(Evaluate, FunctionsAndLiteralsOfAllTypes) {
                              "exp(a)",
                              "floor(a)",
                              "ceil(a)",
+                             "round(a)",
+                             "coalesce(a, 7)",
+                             "coalesce(NULL, a, 1 / 0)",
                              "a is null",
                              "a is not null",
                              "a + 1",
@@ -208,9 +224,10 @@ TEST(Evaluate, DatesAndTimestampsOfAllPairsOfUnits) {
   for_time_types([](DataType type_a, const auto& a) {
     for_time_types([&](DataType type_b, const auto& b) {
       const Table table = pair_table(type_a, a, type_b, b);
-      expect_all_as_reference({"a = b", "a != b", "a < b", "a <= b", "a > b", "a >= b", "a between b and b",
-                               "a in (b, NULL)", "min(a, b)", "max(a, b)", "case when a < b then a else b end"},
-                              table);
+      expect_all_as_reference(
+          {"a = b", "a != b", "a < b", "a <= b", "a > b", "a >= b", "a between b and b", "a in (b, NULL)", "min(a, b)",
+           "max(a, b)", "coalesce(a, b)", "case when a < b then a else b end"},
+          table);
       if (type_a.type == type_b.type) expect_as_reference("a - b", table);
     });
   });
@@ -243,6 +260,8 @@ TEST(Evaluate, TimesWithLiterals) {
                              "max(timestamp '1970-01-02 00:00:00.000000001', date '1970-01-01', a)",
                              "min(a, date '1970-01-02')", "max(a, NULL)"},
                             table);
+    expect_all_as_reference(
+        {"year(a)", "month(a)", "day(a)", "hour(a)", "minute(a)", "second(a)", "weekday(a)", "year(NULL)"}, table);
     expect_all_as_reference(
         {"a", "a = date '1970-01-02'", "a < date '1970-01-02'", "a >= timestamp '1970-01-02 00:00:00'",
          "a = timestamp '1970-01-02 00:00:00.000000000'", "a > timestamp '1970-01-01 00:00:00.000000001'",
@@ -300,6 +319,61 @@ TEST(Evaluate, Strings) {
     const Table table = string_table(dictionary);
     expect_all_as_reference(kComparisonsOfStrings, table);
   }
+}
+
+TEST(Evaluate, EveryDayHasTheDateThatTheCalendarSays) {
+  std::vector<std::int32_t> days;
+  for (std::int32_t day = -1'000'000; day <= 1'000'000; day += 61) days.push_back(day);
+  days.insert(days.end(), {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()});
+  const Table table({Column::own_as<std::int32_t>("a", Type::date, days)});
+  expect_all_as_reference({"year(a)", "month(a)", "day(a)", "weekday(a)", "hour(a)"}, table);
+  const auto first = [](const char* text) {
+    return evaluate_all(bound(text, string_table(false)), string_table(false), {1}, "x").value(0);
+  };
+  EXPECT_EQ(first("weekday(date '2026-11-26')"), Value(std::int64_t{4}));
+  EXPECT_EQ(first("year(date '-0001-12-31')"), Value(std::int64_t{-1}));
+  EXPECT_EQ(first("second(timestamp '1969-12-31 23:59:58.5')"), Value(std::int64_t{58}));
+}
+
+TEST(Evaluate, HalvesAreRoundedAwayFromZero) {
+  const Table table({Column::own(
+      "a", std::vector<double>{0.5, -0.5, 2.5, -2.5, 0.49999999999999994, 4503599627370497.5,
+                               std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})});
+  expect_as_reference("round(a)", table);
+  const Table decimals({Column::own_as<std::int64_t>("a", DataType::decimal(10, 2), {250, -250, 249, -251, 0})});
+  const Column result = evaluate_all(bound("round(a)", decimals), decimals, all_rows(decimals), "x");
+  EXPECT_EQ(result.type(), DataType::decimal(9, 0));
+  const std::vector<int> expected = {3, -3, 2, -3, 0};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(result.value(static_cast<std::int64_t>(i)), Value(Decimal{expected[i], 0})) << i;
+  }
+}
+
+TEST(Evaluate, PatternsOfLike) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", ""},           {"", "%"},        {"", "_"},        {"a", ""},         {"abc", "a%c"},
+      {"abc", "a_c"},     {"abc", "_%_"},   {"aab", "%ab"},   {"abab", "%ab%b"}, {"Ö", "_"},
+      {"größe", "gr__e"}, {"größe", "%ß%"}, {"50%", "50\\%"}, {"500", "50\\%"},  {"a_b", "a\\_b"},
+      {"axb", "a\\_b"},   {"a\\", "a\\"},   {"a\\", "a\\\\"}, {"ABC", "abc"},    {"mississippi", "m%iss%ip%"}};
+  std::vector<std::string> texts;
+  std::vector<std::string> patterns;
+  for (const auto& [text, pattern] : cases) {
+    texts.push_back(text);
+    patterns.push_back(pattern);
+  }
+  const Table table({Column::own("a", texts), Column::own("b", patterns)});
+  expect_all_as_reference({"a like b", "a not like b", "length(a)", "upper(a)"}, table);
+}
+
+TEST(Evaluate, MadeTextsOutliveTheirBlocks) {
+  std::vector<std::string> texts;
+  std::vector<bool> valid;
+  for (int i = 0; i < 3 * static_cast<int>(kBlockRows) + 5; ++i) {
+    texts.push_back("Text of a row that is long: " + std::to_string(i));
+    valid.push_back(i % 7 != 0);
+  }
+  const Table table({Column::own("a", texts, valid)});
+  expect_all_as_reference({"upper(a)", "coalesce(lower(a), 'none')"}, table);
 }
 
 TEST(Evaluate, BooleansAndThreeValuedLogic) {

@@ -80,6 +80,13 @@ TEST(Expression, PrintsCanonically) {
       {"a\n  + b\t", "a + b"},
       {"'größe' = `größe`", "'größe' = `größe`"},
       {"not not a", "not not a"},
+      {"(name) Like 'a%'", "name like 'a%'"},
+      {"name not like lower(pattern)", "name not like lower(pattern)"},
+      {"(a like b) is null", "(a like b) is null"},
+      {"like like like", "like like like"},
+      {"YEAR(day) = 2017 and Month(day) in (1,2)", "year(day) = 2017 and month(day) in [1, 2]"},
+      {"Coalesce(a, Round(b), 0)", "coalesce(a, round(b), 0)"},
+      {"year + month", "year + month"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.text);
@@ -218,7 +225,7 @@ TEST(Expression, ErrorsSayWhereWhatAndWhatWouldBeRight) {
       {"``", "expression:1:1: a column name is empty"},
       {"sqr(4)",
        "expression:1:1: there is no function 'sqr'; did you mean 'sqrt'? (functions are abs, min, max, sqrt, log, exp, "
-       "floor, ceil)"},
+       "floor, ceil, round, coalesce, year, month, day, hour, minute, second, weekday, length, lower, upper)"},
       {"1 + sqrt(1, 2)", "expression:1:5: 'sqrt' takes 1 argument, found 2"},
       {"abs()", "expression:1:1: 'abs' takes 1 argument, found 0"},
       {"max(a)",

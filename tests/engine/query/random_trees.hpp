@@ -87,13 +87,14 @@ inline NodePtr random_tree(int depth) {
                             Op::less, Op::less_equal, Op::greater, Op::greater_equal, Op::logical_and, Op::logical_or),
           random_trees(next, 2));
     case 3:
-      return node(
-          *rc::gen::element(Op::negate, Op::logical_not, Op::abs, Op::sqrt, Op::log, Op::exp, Op::floor, Op::ceil),
-          random_trees(next, 1));
-    case 4: return node(*rc::gen::element(Op::min, Op::max), random_trees(next, *rc::gen::inRange(2, 4)));
+      return node(*rc::gen::element(Op::negate, Op::logical_not, Op::abs, Op::sqrt, Op::log, Op::exp, Op::floor,
+                                    Op::ceil, Op::round, Op::year, Op::weekday, Op::length, Op::lower, Op::upper),
+                  random_trees(next, 1));
+    case 4: return node(*rc::gen::element(Op::min, Op::max, Op::coalesce), random_trees(next, *rc::gen::inRange(2, 4)));
     case 5: return node(Op::case_when, random_trees(next, *rc::gen::inRange(2, 6)));
     case 6: return node(Op::in, random_trees(next, *rc::gen::inRange(2, 5)), flag);
     default:
+      if (*rc::gen::arbitrary<bool>()) return node(Op::like, random_trees(next, 2), flag);
       return flag ? node(Op::between, random_trees(next, 3), *rc::gen::arbitrary<bool>())
                   : node(Op::is_null, random_trees(next, 1), *rc::gen::arbitrary<bool>());
   }

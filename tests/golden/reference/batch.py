@@ -58,7 +58,10 @@ def run_query(query, names, table):
         condition = compile_expression(query["where"])
         rows = [(i, row) for i, row in rows if condition(row) is True]
     if "group_by" in query:
-        names, rows = group(rows, as_list(query["group_by"]), query.get("aggregate", {}))
+        keys = [str(key) for key in as_list(query["group_by"])]
+        names, rows = group(rows, keys, query.get("aggregate", {}))
+        # An expression means its column in what follows; the column's name in backquotes is that.
+        query = with_key_names(query, [key for key in keys if not key.isidentifier()])
     preference = read_preference(query["prefer"]) if "prefer" in query else None
     ranking = [read_preference(term) for term in as_list(query.get("rank_by", []))]
     terms = ranking + (terms_of(preference) if preference else [])
@@ -68,6 +71,18 @@ def run_query(query, names, table):
     for part in partition(rows, as_list(query.get("partition_by", []))):
         answer += answer_part(query, part, preference, ranking)
     return select(query, names, answer, ranking)
+
+
+def with_key_names(value, keys):
+    """The clauses of a query with groups, in which the text of a key names the key's column."""
+    if isinstance(value, dict):
+        return {k: v if k in ("where", "group_by", "aggregate") else with_key_names(v, keys) for k, v in value.items()}
+    if isinstance(value, list):
+        return [with_key_names(v, keys) for v in value]
+    if isinstance(value, str):
+        for key in keys:
+            value = value.replace(key, f"`{key}`")
+    return value
 
 
 def as_list(value):
@@ -83,9 +98,11 @@ def identity(value):
 
 def group(rows, columns, aggregates):
     groups = {}
+    values_of = {c: compile_expression(c) for c in columns}
     for row_id, row in rows:
-        key = tuple(identity(row[c]) for c in columns)
-        groups.setdefault(key, (row_id, {c: row[c] for c in columns}, []))[2].append(row)
+        values = {c: value(row) for c, value in values_of.items()}
+        key = tuple(map(identity, values.values()))
+        groups.setdefault(key, (row_id, values, []))[2].append(row)
     result = []
     for row_id, values, members in groups.values():
         for name, text in aggregates.items():
@@ -128,8 +145,9 @@ def apply_missing_rule(rows, terms, place, rule):
 
 def partition(rows, columns):
     parts = {}
+    values = [compile_expression(str(c)) for c in columns]
     for row_id, row in rows:
-        parts.setdefault(tuple(identity(row[c]) for c in columns), []).append((row_id, row))
+        parts.setdefault(tuple(identity(value(row)) for value in values), []).append((row_id, row))
     return parts.values()
 
 

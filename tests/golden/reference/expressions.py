@@ -147,7 +147,37 @@ def equal_any(value, members):
     return result
 
 
+def rounded(x):
+    """The nearest whole number; of two, that farther from zero."""
+    if isinstance(x, float):
+        if math.isnan(x) or math.isinf(x) or x == math.trunc(x):
+            return x
+        up = 1 if abs(x - math.trunc(x)) >= 0.5 else 0
+        return math.copysign(abs(math.trunc(x)) + up, x)
+    return int(decimal.Decimal(x).to_integral_value(decimal.ROUND_HALF_UP))
+
+
+def time_part(name, moment):
+    if name == "weekday":
+        return moment.isoweekday()
+    return getattr(as_datetime(moment), name)
+
+
+def like(text, pattern):
+    if text is None or pattern is None:
+        return None
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    regexp = "".join({"%": ".*", "_": "."}.get(p, re.escape(p[-1])) for p in parts)
+    return re.fullmatch(regexp, text, re.DOTALL) is not None
+
+
+def in_ascii(change, text):
+    return "".join(change(c) if c.isascii() else c for c in text)
+
+
 def call(name, arguments):
+    if name == "coalesce":
+        return next((a for a in arguments if a is not None), None)
     if any(a is None for a in arguments):
         return None
     x = arguments[0]
@@ -163,6 +193,14 @@ def call(name, arguments):
         if isinstance(x, decimal.Decimal):
             return math.floor(x) if name == "floor" else math.ceil(x)
         return float(math.floor(x) if name == "floor" else math.ceil(x))
+    if name == "round":
+        return rounded(x)
+    if name in ("year", "month", "day", "hour", "minute", "second", "weekday"):
+        return time_part(name, x)
+    if name == "length":
+        return len(x)
+    if name in ("lower", "upper"):
+        return in_ascii(str.lower if name == "lower" else str.upper, x)
     x = float(x)
     if name == "sqrt":
         return math.sqrt(x) if x >= 0 else math.nan
@@ -231,7 +269,11 @@ class Parser:
             self.need("null")
             return lambda row: (operand(row) is None) != bool(negated)
         negated = self.take("not")
-        if self.take("in"):
+        if self.tokens[self.at][0] == "word" and self.tokens[self.at][1].lower() == "like":
+            self.at += 1
+            pattern = self.sum()
+            positive = lambda row: like(operand(row), pattern(row))
+        elif self.take("in"):
             close = {"(": ")", "[": "]"}[self.take("(", "[")]
             members = self.list(close)
             positive = lambda row: equal_any(operand(row), [m(row) for m in members])

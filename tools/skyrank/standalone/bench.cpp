@@ -2,7 +2,7 @@
 #include <exception>
 #include <new>
 
-#include "tools/skyrank/build_info.hpp"
+#include "tools/skyrank/command_line/build_info.hpp"
 #include "tools/skyrank/commands.hpp"
 
 // `skyrank bench` and `skyrank algorithms` for machines where nothing is installed: without files of data, and so

@@ -1,0 +1,158 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include <skyrank/query.hpp>
+
+// Mistakes in SQL statements beside their exact messages.
+namespace skyrank {
+namespace {
+
+struct Mistake {
+  const char* sql;
+  const char* message;
+};
+
+constexpr const char* kElsewhere =
+    " is no part of SkyRank's SQL: run it in an SQL engine, such as DuckDB, and hand over its result as a file or an "
+    "Arrow table";
+
+std::string error_of(std::string_view sql) {
+  try {
+    return "no error: " + to_sql(Query::parse(sql));
+  } catch (const QueryError& error) {
+    return error.what();
+  }
+}
+
+constexpr Mistake kForeign[] = {
+    {"SELECT * FROM t JOIN u ON a = b", "sql:1:17: JOIN"},
+    {"SELECT * FROM t\nLEFT JOIN u ON a = b", "sql:2:6: JOIN"},
+    {"SELECT * FROM (SELECT 1)", "sql:1:16: a sub-query"},
+    {"SELECT * FROM t WHERE a IN (SELECT b FROM u)", "sql:1:29: a sub-query"},
+    {"SELECT a FROM t UNION SELECT b FROM u", "sql:1:17: UNION"},
+    {"SELECT a FROM t GROUP BY a HAVING count(*) > 1", "sql:1:28: HAVING"},
+    {"SELECT sum(a) OVER (PARTITION BY b) FROM t", "sql:1:15: a window (OVER)"},
+    {"WITH u AS (SELECT 1) SELECT * FROM u", "sql:1:1: WITH"},
+    {"SELECT DISTINCT a FROM t", "sql:1:8: SELECT DISTINCT"},
+    {"SELECT count(DISTINCT a) FROM t GROUP BY b", "sql:1:14: DISTINCT in an aggregate"},
+    {"DELETE FROM t", "sql:1:1: DELETE"},
+    {"SELECT * FROM t WHERE EXISTS (1) ORDER BY a", "sql:1:23: EXISTS"},
+};
+
+constexpr Mistake kMistakes[] = {
+    {"SELECT price FORM t ORDER BY price",
+     "sql:1:14: expected ',' or FROM after 'price', found 'FORM'; did you mean 'FROM'?"},
+    {"SELECT price p FROM t ORDER BY price",
+     "sql:1:14: expected ',' or FROM after 'price', found 'p' (a name stands behind AS)"},
+    {"SELECT * FROM t ODER BY price",
+     "sql:1:17: expected an operator, the next clause or the end after 't', found 'ODER'; did you mean 'ORDER'?"},
+    {"SELECT * FROM t PREFERING LOW price",
+     "sql:1:17: expected an operator, the next clause or the end after 't', found 'PREFERING'; did you mean "
+     "'PREFERRING'?"},
+    {"SELECT * FROM t ORDER price", "sql:1:23: expected BY after 'ORDER', found 'price'"},
+    {"SELECT * FROM t ORDER BY price DSC",
+     "sql:1:32: expected an operator, the next clause or the end after 'price', found 'DSC'; did you mean 'DESC'?"},
+    {"SELECT * FROM t ORDER BY 1",
+     "sql:1:26: ORDER BY takes values, not positions; a number that is meant stands in parentheses"},
+    {"SELECT * FROM t ORDER BY price NULLS FIRST",
+     "sql:1:38: NULLS FIRST is not supported: NULL is worst and comes last, as NULLS LAST says"},
+    {"SELECT * FROM t ORDER BY price WHERE a > 3", "sql:1:32: 'WHERE' must stand before 'ORDER BY'"},
+    {"SELECT * FROM t WHERE a > 3 WHERE b > 3 ORDER BY a", "sql:1:29: 'WHERE' comes twice"},
+    {"SELECT * FROM t ORDER BY price LIMIT 2.5", "sql:1:38: 'LIMIT' needs a whole number, found '2.5'"},
+    {"SELECT * FROM t ORDER BY price LIMIT -1", "sql:1:38: 'LIMIT' must not be negative, found -1"},
+    {"SELECT * FROM t ORDER BY price LIMIT ten", "sql:1:38: 'LIMIT' needs a whole number, found 'ten'"},
+    {"SELECT * FROM t ORDER BY price LIMIT 99999999999999999999",
+     "sql:1:38: 'LIMIT' is out of range: it goes up to 9223372036854775807"},
+    {"SELECT * FROM t ORDER BY price WITH TIE",
+     "sql:1:37: expected TIES after 'WITH', found 'TIE'; did you mean 'TIES'?"},
+    {"SELECT * FROM t ORDER BY price FETCH FIRST 3 ROWS ONLY",
+     "sql:1:32: expected an operator, the next clause or the end after 'price', found 'FETCH' (write LIMIT n)"},
+    {"SELECT * FROM t PREFERRING LOW a LEVELS 0", "sql:1:41: 'LEVELS' must be at least 1, found 0"},
+    {"SELECT * FROM t PREFERRING price",
+     "sql:1:28: the value price is no preference: write LOW or HIGH before it, AROUND and a value behind it, or WHERE "
+     "before a condition"},
+    {"SELECT * FROM t PREFERRING LOW price, HIGH rating",
+     "sql:1:37: expected an operator, the next clause or the end after 'price', found ',' (join preferences by PLUS or "
+     "PRIOR TO)"},
+    {"SELECT * FROM t PREFERRING LOW price PRIOR HIGH rating", "sql:1:44: expected TO after 'PRIOR', found 'HIGH'"},
+    {"SELECT * FROM t PREFERRING LOW price AND HIGH rating",
+     "sql:1:42: expected a value after 'AND', found 'HIGH' (a column of that name stands in double quotes)"},
+    {"SELECT * FROM t PREFERRING LOW", "sql:1:31: expected a value after 'LOW', found the end of the statement"},
+    {"SELECT * FROM t PREFERRING city IN (town)",
+     "sql:1:37: a preference needs a value such as 5, 'Oslo' or DATE '2017-05-01', not the expression town; before a "
+     "condition, write WHERE"},
+    {"SELECT * FROM t PREFERRING price BETWEEN 5 AND 3",
+     "sql:1:28: 'between' goes from 5 down to 3; 'from' must not be above 'to'"},
+    {"SELECT * FROM t PREFERRING price AROUND 3 ELSE (4)", "sql:1:28: only IN has an ELSE: x IN ('a', 'b') ELSE ('c')"},
+    {"SELECT * FROM t PREFERRING LOW a SKYLINE OF b", "sql:1:34: 'SKYLINE OF' and 'PREFERRING' exclude each other"},
+    {"SELECT * FROM t SKYLINE OF city DIFF",
+     "sql:1:17: SKYLINE OF needs a value that is MIN or MAX besides those that are DIFF"},
+    {"SELECT * FROM t SKYLINE OF price MAXX",
+     "sql:1:34: expected an operator, the next clause or the end after 'price', found 'MAXX'; did you mean 'MAX'?"},
+    {"SELECT sum(a) / count(*) FROM t GROUP BY a",
+     "sql:1:15: expected ',' or FROM after ')', found '/' (an aggregate stands alone: give it a name with AS, and "
+     "compute with that name)"},
+    {"SELECT sum(*) FROM t GROUP BY a", "sql:1:8: 'sum' needs an argument; only COUNT takes '*'"},
+    {"SELECT avg(a) FROM t ORDER BY a", "sql:1:8: an aggregate needs GROUP BY: it is of the rows of a group"},
+    {"SELECT a, b AS a FROM t ORDER BY a", "sql:1:11: SELECT names 'a' twice; name one of them otherwise with AS"},
+    {"SELECT * FROM t GROUP BY a +", "sql:1:29: expected a value after '+', found the end of the statement"},
+    {"SELECT a AS 'b' FROM t ORDER BY a",
+     "sql:1:13: a name stands in double quotes, not in single ones, which are for strings"},
+    {"SELECT * FROM a, b",
+     "sql:1:16: expected an operator, the next clause or the end after 'a', found ',' (a statement is over one table: "
+     "run joins in an SQL engine and hand over the result)"},
+    {"SELECT * FROM t LIMIT 5",
+     "sql:1:1: the statement asks for nothing: it needs PREFERRING, SKYLINE OF, ORDER BY or GROUP BY"},
+    {"SELECT * FROM t ORDER BY a; SELECT 1", "sql:1:29: a text has one statement; this is the second"},
+    {"SELECT * FROM t WHERE a < PREFERRING LOW b",
+     "sql:1:27: expected a value after '<', found 'PREFERRING' (a column of that name stands in double quotes)"},
+    {"SELECT * FROM t WHERE sqr(a) < 2 ORDER BY a",
+     "sql:1:23: there is no function 'sqr'; did you mean 'sqrt'? (functions are abs, min, max, sqrt, log, exp, floor, "
+     "ceil, round, coalesce, year, month, day, hour, minute, second, weekday, length, lower, upper)"},
+    {"SELECT a /* b FROM t ORDER BY a", "sql:1:10: the comment that begins here does not end"},
+    {"SELECT * FROM \"t ORDER BY a", "sql:1:15: the quoted name that begins here does not end"},
+    {"SELECT * FROM t ORDER BY a OPTIONS (tie = last)",
+     "sql:1:37: there is no option 'tie'; did you mean 'ties'? (options are name, ties, nan, nulls, timeout, device, "
+     "algorithm, without, parameters)"},
+    {"SELECT * FROM t ORDER BY a OPTIONS (ties = lats)",
+     "sql:1:44: 'ties' is one of first, last, all, any, found 'lats'; did you mean 'last'?"},
+    {"SELECT * FROM t ORDER BY a OPTIONS (ties = last, ties = first)", "sql:1:50: the option 'ties' comes twice"},
+    {"SELECT * FROM t ORDER BY a OPTIONS (timeout = soon)",
+     "sql:1:47: 'timeout' needs a time such as 30s, 500ms or 5min (a plain number is seconds), in quotes"},
+    {"SELECT * FROM t ORDER BY a OPTIONS (parameters = (block))",
+     "sql:1:51: the parameter 'block' needs a whole number: parameters = (block = 64)"},
+    {"SELECT * FROM t ORDER BY a OPTIONS (nulls = best)",
+     "sql:1:45: 'nulls' is one of worst, exclude, error, found 'best'"},
+    {"FROM t SELECT a", "sql:1:1: expected SELECT, found 'FROM'"},
+};
+
+TEST(SqlErrors, OtherPartsOfSqlAreLeftToSqlEngines) {
+  for (const Mistake& mistake : kForeign) {
+    EXPECT_EQ(error_of(mistake.sql), mistake.message + std::string(kElsewhere)) << mistake.sql;
+  }
+}
+
+TEST(SqlErrors, SayWhereAndWhatWouldBeRight) {
+  for (const Mistake& mistake : kMistakes) EXPECT_EQ(error_of(mistake.sql), mistake.message) << mistake.sql;
+}
+
+TEST(SqlErrors, MessagesAreTextWhateverTheStatementIs) {
+  EXPECT_EQ(error_of("SELECT a \xFF"), "sql:1:10: expected ',' or FROM after 'a', found '?'");
+  EXPECT_EQ(error_of(std::string_view("SELECT a \0", 10)), "sql:1:10: expected ',' or FROM after 'a', found '?'");
+}
+
+TEST(SqlErrors, NamesBeyondAsciiStandInDoubleQuotes) {
+  EXPECT_EQ(error_of("SELECT a FROM t\nWHERE \xC3\xA4 = 1 ORDER BY a"),
+            "sql:2:7: expected a value after 'WHERE', found '\xC3\xA4' (a name with other characters than letters, "
+            "digits and _ stands in double quotes)");
+}
+
+TEST(SqlErrors, DeepNestingIsRefused) {
+  const std::string deep = "SELECT * FROM t PREFERRING " + std::string(300, '(') + "LOW a" + std::string(300, ')');
+  EXPECT_EQ(error_of(deep), "sql:1:229: preferences are nested more than 200 levels deep");
+}
+
+}  // namespace
+}  // namespace skyrank

@@ -2,8 +2,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/skyline/chunk.cuh"
 #include "kernels/cuda/skyline/ranks.cuh"
 #include "kernels/cuda/skyline/sample_ranks.cuh"

@@ -33,6 +33,7 @@ extern const TopKAlgorithm sampled_threshold;
 // In kernels/papers.
 extern const TopKAlgorithm sort;
 extern const TopKAlgorithm dr_topk;
+extern const TopKAlgorithm radix_in_place;
 extern const TopKAlgorithm radix_select;
 extern const TopKAlgorithm bucket_select;
 extern const TopKAlgorithm bitonic;
@@ -61,6 +62,7 @@ std::span<const TopKAlgorithm* const> topk_algorithms() {
 #ifdef SKYRANK_PAPERS
       &topk::sort,
       &topk::dr_topk,
+      &topk::radix_in_place,
       &topk::radix_select,
       &topk::bucket_select,
       &topk::bitonic,

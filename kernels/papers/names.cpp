@@ -21,6 +21,7 @@ constexpr std::string_view kNames[] = {
     "cuda-ggs",
     "cuda-sort",
     "cuda-dr-topk",
+    "cuda-radix-in-place",
     "cuda-radix-select",
     "cuda-bucket-select",
     "cuda-bitonic",

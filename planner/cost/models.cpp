@@ -51,6 +51,7 @@ std::span<const NamedModel<kernels::TopKShape>> topk_models() {
       {"bitonic", reference(TopKModel{bitonic})},
       {"cuda-sort", reference(TopKModel{cuda_sort})},
       {"cuda-dr-topk", reference(TopKModel{cuda_dr_topk, cuda_dr_topk_candidates, false})},
+      {"cuda-radix-in-place", reference(TopKModel{cuda_radix_in_place})},
       {"cuda-radix-select", reference(TopKModel{cuda_radix_select, cuda_radix_select_candidates})},
       {"cuda-bucket-select", reference(TopKModel{cuda_bucket_select, cuda_bucket_select_candidates})},
       {"cuda-bitonic", reference(TopKModel{cuda_bitonic, cuda_bitonic_candidates})},

@@ -12,6 +12,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "kernels/common/noted_stages.hpp"
 #include "kernels/cuda/device/residence.hpp"
 #include "tools/bench/floor.hpp"
 #include "tools/bench/judge.hpp"
@@ -169,10 +170,15 @@ class Rounds {
     context.stop = options_.stop;
     context.count_work = true;
     const auto count = [&] {
+      kernels::noted_stages().clear();
       // From the host, so that the way of the keys is timed too.
       auto solution = it.algorithm->run(problem_, values_for(it), context);
       it.work = solution.work;
-      if constexpr (requires { solution.stages; }) it.stages = std::move(solution.stages);
+      if constexpr (requires { solution.stages; }) {
+        it.stages = std::move(solution.stages);
+      } else {
+        it.stages = std::move(kernels::noted_stages());
+      }
       it.transfers = solution.times;
       it.answers.push_back(answers_.place_of({solution.rows.begin(), solution.rows.end()}));
     };

@@ -23,6 +23,8 @@ Cost cuda_sort(const kernels::TopKShape& shape, const Statistics& statistics, co
                const Values& values);
 Cost cuda_dr_topk(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
                   const Values& values);
+Cost cuda_radix_in_place(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                         const Values& values);
 Cost cuda_radix_select(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
                        const Values& values);
 Cost cuda_bucket_select(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,

@@ -2,7 +2,9 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
+#include "kernels/common/noted_stages.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"
@@ -91,6 +93,55 @@ TEST_F(DrTopK, EveryAssistantInOneBlockAndInMany) {
       }
     }
   }
+}
+
+TEST_F(DrTopK, SwitchesLeaveTheAnswerAsItIs) {
+  constexpr std::size_t kRows = 2500;
+  Turns turns(4);
+  for (const Distribution distribution :
+       {Distribution::independent, Distribution::few_distinct, Distribution::all_equal, Distribution::ascending}) {
+    for (const KeyWidth width : {k4, k8}) {
+      SCOPED_TRACE(name_of(distribution) + ", bits = " + std::to_string(bits(width)));
+      const TopKCase data(kRows, make_columns(distribution, kRows, 1, width, 3), {width});
+      for (std::int64_t alpha = 2; alpha <= 10; ++alpha) {
+        for (const std::int64_t filter : {0, 1}) {
+          if (turns.skip()) continue;
+          const Settings settings = {
+              {"alpha", alpha}, {"beta", 1 + alpha % 2}, {"filter", filter}, {"construction", 1}};
+          expect_oracle(data, 1, TieRule::first, settings);
+          expect_oracle(data, 100, TieRule::last, settings);
+        }
+      }
+    }
+  }
+}
+
+// Without the filter whole subranges are concatenated.
+TEST_F(DrTopK, TellsItsStagesAndTheSizesOfItsVectors) {
+  constexpr std::size_t kRows = 65536;
+  constexpr std::size_t kLength = 32;
+  constexpr std::size_t kWanted = 256;
+  const TopKCase data(kRows, make_columns(Distribution::independent, kRows, 1, k4, 3), {k4});
+  const TopKProblem problem = data.problem(kWanted, TieRule::first);
+  std::size_t candidates[2] = {};
+  for (const std::int64_t filter : {0, 1}) {
+    noted_stages().clear();
+    const TopKSolution solution = run(problem, {{"alpha", 5}, {"beta", 1}, {"filter", filter}}, true);
+    const std::vector<StageWork> stages = noted_stages();
+    ASSERT_EQ(stages.size(), 4U);
+    EXPECT_EQ(stages[0].name, "delegates");
+    EXPECT_EQ(stages[0].rows, kRows / kLength);
+    EXPECT_EQ(stages[1].name, "first top-k");
+    EXPECT_EQ(stages[2].name, "concatenation");
+    EXPECT_EQ(stages[2].rows, solution.work.candidates);
+    EXPECT_EQ(stages[3].name, "second top-k");
+    candidates[filter] = solution.work.candidates;
+  }
+  EXPECT_GE(candidates[0], kWanted * kLength);
+  EXPECT_LE(candidates[1], 2 * kWanted);
+  noted_stages().clear();
+  EXPECT_EQ(run(problem, {}).rows, oracle::topk(problem));
+  EXPECT_TRUE(noted_stages().empty()) << "nothing is noted unless work is counted";
 }
 
 // Equal keys are told apart by their rows, so that they are no more candidates than others.

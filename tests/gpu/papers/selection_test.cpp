@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -74,6 +75,34 @@ TEST_F(SelectionOnGpu, RandomizedSelectionIsRightAsOftenAsWished) {
     EXPECT_GE(right, wished - 4 * 5) << wished;
     EXPECT_LE(right, wished + 10 + 4 * 5) << wished;
   }
+}
+
+// The flag writes the answer alone; overwriting needs a copy of all elements, and writes to it.
+TEST_F(SelectionOnGpu, RadixInPlaceReadsAllRowsInEveryPass) {
+  constexpr std::size_t kRows = 100'000;
+  const TopKCase data(kRows, make_columns(Distribution::independent, kRows, 1, k4, 1), {k4});
+  const TopKProblem problem = data.problem(10, TieRule::first);
+  const TopKAlgorithm& algorithm = algorithm_named("cuda-radix-in-place");
+  const Work flag = run(algorithm, problem).work;
+  EXPECT_EQ(flag.bytes_written, 10 * 8);
+  EXPECT_EQ(flag.bytes_read % (kRows * 4), 0U);
+  EXPECT_GE(flag.bytes_read, 2 * kRows * 4);
+  EXPECT_EQ(run(algorithm, problem, {{"overwrite", 1}}).work.bytes_written, 2 * kRows * 8 + 10 * 8);
+}
+
+// Other seeds are other samples, of which some need another guess.
+TEST_F(SelectionOnGpu, RandomizedSelectionDependsOnItsSeed) {
+  constexpr std::size_t kRows = 3000;
+  const TopKCase data(kRows, make_columns(Distribution::independent, kRows, 1, k4, 1), {k4});
+  const TopKProblem problem = data.problem(kRows / 3, TieRule::first);
+  std::set<std::uint64_t> works;
+  for (std::int64_t seed = 0; seed < 20; ++seed) {
+    const TopKSolution solution =
+        run(algorithm_named("cuda-randomized"), problem, {{"probability", 50}, {"seed", seed}});
+    EXPECT_EQ(solution.rows, oracle::topk(problem));
+    works.insert(solution.work.bytes_read);
+  }
+  EXPECT_GT(works.size(), 5U);
 }
 
 TEST_F(SelectionOnGpu, PerThreadListsNameTheirLimits) {

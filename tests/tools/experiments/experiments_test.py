@@ -370,8 +370,7 @@ class Pictures(Folder):
                     self.assertIn(series.label, picture)
                     continue
                 self.assertEqual(f"({series.algorithm})" in picture, any(it.series == series.id for it in points), series.id)
-            self.assertEqual("paper: " in picture or "the paper" in picture,
-                             bool(figure.published) and figure.kind != "stack", figure.id)
+            self.assertEqual("paper: " in picture or "the paper" in picture, bool(figure.published), figure.id)
         page.write(self.folder, outcomes, [], {"machine": "a <machine>", "scale": "paper", "device": "cuda"})
         text = (self.folder / "index.html").read_text(encoding="utf-8")
         self.assertIn("a &lt;machine&gt;", text)
@@ -427,28 +426,28 @@ class CommandLine(Folder):
         if not PROGRAM or not pathlib.Path(PROGRAM).exists():
             self.skipTest("there is no built program")
         out, grids, measured = (str(self.folder / name) for name in ("out", "grids", "measured"))
-        chosen = ("--figure", "randomized/13", "--out", out, "--skyrank", PROGRAM)
-        early = self.run_experiments("--figure", "randomized/13", "--out", out, "--take", measured)
+        chosen = ("--figure", "randomized/12", "--out", out, "--skyrank", PROGRAM)
+        early = self.run_experiments("--figure", "randomized/12", "--out", out, "--take", measured)
         self.assertEqual(early.returncode, 2)
         self.assertIn("--grids with the same --out comes first", early.stderr)
         done = self.run_experiments(*chosen, "--threads", "1", "--grids", grids)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1 grids with 20 measurements", done.stdout)
+        self.assertIn("1 grids with 60 measurements", done.stdout)
         script = [str(EXPERIMENTS / "measure.sh"), PROGRAM, grids, measured]
-        done = subprocess.run([*script, "100"], capture_output=True, text=True)
+        done = subprocess.run([*script, "500"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         again = subprocess.run(script, capture_output=True, text=True)
         self.assertEqual((again.returncode, again.stdout), (0, ""))
         late = subprocess.run([*script[:3], str(self.folder / "late"), "0"], capture_output=True, text=True)
-        self.assertEqual((late.returncode, late.stdout), (3, "out of time before 2-01-randomized-13\n"))
+        self.assertEqual((late.returncode, late.stdout), (3, "out of time before 2-01-randomized-12\n"))
         try:
             import matplotlib  # noqa: F401
         except ImportError:
             self.skipTest("there is no matplotlib")
-        done = self.run_experiments("--figure", "randomized/13", "--out", out, "--take", measured)
+        done = self.run_experiments("--figure", "randomized/12", "--out", out, "--take", measured)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("20 measurements taken", done.stdout)
-        self.assertTrue((self.folder / "out/randomized-13.svg").exists())
+        self.assertIn("60 measurements taken", done.stdout)
+        self.assertTrue((self.folder / "out/randomized-12.svg").exists())
         done = self.run_experiments(*chosen, "--threads", "1", "--grids", str(self.folder / "rest"))
         self.assertIn("0 grids with 0 measurements", done.stdout)
 

@@ -2,6 +2,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/skyline/chunk.cuh"
 #include "kernels/cuda/skyline/ranks.cuh"
@@ -139,6 +140,48 @@ __global__ void __launch_bounds__(kThreads) compare_with_first(const __grid_cons
   if (threadIdx.x % 32 == 0) round.dominated[i / 32] = word;
 }
 
+/// Rows of a tile in shared memory.
+constexpr std::uint32_t kTileRows = 32;
+
+/// The same as first published (Bøgh, Assent, Magnani, DaMoN 2013): the block copies the rows that it compares with to
+/// shared memory, tile by tile; loops over the columns stay loops, and a dominance test looks at all columns.
+template <class Key, bool kCount>
+__global__ void __launch_bounds__(kThreads) compare_in_tiles(const __grid_constant__ Round<Key> round, int d) {
+  Key* const tile = dynamic_shared<Key>();
+  const std::uint32_t count = *round.count;
+  const std::uint32_t candidates = min(round.alpha, count);
+  if (blockIdx.x == 0 && threadIdx.x == 0) *round.boundary = candidates;
+  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t end = i < count ? min(candidates, i) : 0;
+  const auto stride = static_cast<unsigned>(round.stride);
+  const Key* const own = round.rows.keys + std::size_t{i < count ? i : 0} * stride;
+  bool dominated = false;
+  std::uint32_t tests = 0;
+  for (std::uint32_t begin = 0; begin < candidates; begin += kTileRows) {
+    const std::uint32_t rows = min(kTileRows, candidates - begin);
+    for (std::uint32_t place = threadIdx.x; place < rows * stride; place += kThreads) {
+      tile[place] = round.rows.keys[std::size_t{begin} * stride + place];
+    }
+    __syncthreads();
+    for (std::uint32_t j = 0; j < rows && begin + j < end && !dominated; ++j) {
+      const Key* const other = tile + j * stride;
+      bool worse = false;
+      bool better = false;
+#pragma unroll 1
+      for (int c = 0; c < d; ++c) {
+        worse |= other[c] > own[c];
+        better |= other[c] < own[c];
+      }
+      dominated = better && !worse;
+      ++tests;
+    }
+    if (__syncthreads_and(static_cast<int>(dominated || begin + kTileRows >= end)) != 0) break;
+  }
+  if constexpr (kCount) atomicAdd(&round.counters->dominance_tests, static_cast<unsigned long long>(tests));
+  const std::uint32_t word = __ballot_sync(~0u, static_cast<int>(dominated));
+  if (threadIdx.x % 32 == 0 && i < count) round.dominated[i / 32] = word;
+}
+
 /// Marks what is left of the first rows as the skyline's and moves the others together.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
@@ -204,9 +247,17 @@ struct Ggs {
                      .stride = stride};
     SumRows<Key> to{other_sums.data(), other_rows.data(), other_keys.data()};
     const auto kernel = run.counts() ? compare_for<Key, true>(stride) : compare_for<Key, false>(stride);
+    const auto in_tiles = run.counts() ? compare_in_tiles<Key, true> : compare_in_tiles<Key, false>;
+    const bool optimised = run.parameters["optimised"] != 0;
     while (left > 0) {
       const Grid blocks{.blocks = blocks_for(left, kThreads), .threads = kThreads};
-      launch("compare_with_first", kernel, blocks, run.stream(), round);
+      if (optimised) {
+        launch("compare_with_first", kernel, blocks, run.stream(), round);
+      } else {
+        Grid with_tiles = blocks;
+        with_tiles.shared_bytes = kTileRows * static_cast<std::size_t>(stride) * sizeof(Key);
+        launch("compare_in_tiles", in_tiles, with_tiles, run.stream(), round, table.d);
+      }
       rank_bits({.words = dominated, .zeros = true, .first = round.boundary, .size = counts[0]}, dominated + words,
                 dominated + 2 * words, counts[1], run.device);
       launch("repack", repack<Key>, blocks, run.stream(), round, ranks, to, members);
@@ -225,6 +276,7 @@ struct Ggs {
 
 constexpr Parameter kParameters[] = {
     {"alpha", "rows that all others are compared with in one round", 32, 65536, 1024},
+    {"optimised", "0: tiles in shared memory, no unrolled loops, full dominance tests, as first published", 0, 1, 1},
 };
 
 }  // namespace

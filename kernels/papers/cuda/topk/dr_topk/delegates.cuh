@@ -115,7 +115,8 @@ struct LeastKeys {
   }
 };
 
-/// Subranges of 2^9 rows or more: a warp each, lanes exchanging what they found by shuffles.
+/// Subranges of 2^9 rows or more: a warp each, lanes exchanging what they found by shuffles. Shorter ones likewise if
+/// that is asked for, with a load of one key a lane and idle lanes below 2^5 rows (section 5.1).
 inline constexpr int kWarpExponent = 9;
 
 /// Returns the least keys that a lane finds in a subrange, of which the warp loads 32 chunks at a time.
@@ -160,7 +161,7 @@ __global__ void __launch_bounds__(kDelegateThreads)
     const std::size_t begin = subrange << exponent;
     const Key* const keys = elements.keys + begin;
     Least<kBeta, typename E::Element> least;
-    if (!chunks || begin + length > n) {
+    if (!chunks || begin + length > n || exponent < kWarpExponent) {
       const std::size_t end = begin + length < n ? begin + length : n;
       for (std::size_t row = begin + lane; row < end; row += 32) least.insert(elements.at(row));
     } else if (elements.complement == 0) {

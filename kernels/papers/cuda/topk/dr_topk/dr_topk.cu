@@ -5,6 +5,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/solve.cuh"
+#include "kernels/papers/cuda/stage_marks.hpp"
 #include "kernels/papers/cuda/topk/dr_topk/append.cuh"
 #include "kernels/papers/cuda/topk/dr_topk/assist.cuh"
 #include "kernels/papers/cuda/topk/dr_topk/delegates.cuh"
@@ -15,6 +16,9 @@
 // bound can hold other elements within it (rule 3). Those elements (rule 2) and the delegates within the bound are
 // concatenated, and the k least of them are the answer. Where no subrange has all its delegates within the bound, the
 // delegates are.
+//
+// Switches leave out what the paper adds step by step: without the filter of rule 2 the subranges are concatenated
+// whole, and `construction` has all delegates found by warps and shuffles.
 //
 // The first selection ends as soon as its bound lets through few more than k delegates, as the paper's skips its last
 // digit. Elements are distinct, so equal keys make no difference to any of this.
@@ -119,11 +123,11 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0 && in_block > 0) atomicAdd(&sizes->within, in_block);
 }
 
-/// Appends the elements within the bound of the listed subranges.
+/// Appends the elements within the bound of the listed subranges; without a bound, all their elements.
 template <class E>
 __global__ void __launch_bounds__(kThreads) concatenate(ListedRows<E> rows, const typename E::Element* up_to,
                                                         unsigned long long* size, typename E::Element* concatenated) {
-  const auto bound = *up_to;
+  const auto bound = up_to != nullptr ? *up_to : kNoElement<typename E::Element>;
   for (std::size_t begin = blockIdx.x * rows.kTile; begin < rows.size(); begin += gridDim.x * rows.kTile) {
     typename E::Element loaded[ListedRows<E>::kKeys];
     bool within[ListedRows<E>::kKeys];
@@ -195,6 +199,9 @@ class DelegateSelection {
   DelegateSelection(Run& run, const E& elements, std::size_t n, std::size_t k, const Subranges& subranges,
                     AssistKind assist)
       : run_(run),
+        marks_(run),
+        filter_(run.parameters["filter"] != 0),
+        by_warps_(subranges.exponent >= kWarpExponent || run.parameters["construction"] != 0),
         elements_(elements),
         n_(n),
         k_(k),
@@ -210,20 +217,42 @@ class DelegateSelection {
 
   void select(Element* chosen) {
     construct_delegates();
+    marks_.end("delegates", delegates_.size());
     first_.find_bound(ElementVector<Element>{delegates_.data()}, delegates_.size(), k_, slack_of(k_));
     if (exchange_of_thread != nullptr) exchange_bound(*exchange_of_thread);
+    marks_.end("first top-k", k_);
     qualify_subranges();
+    const Sizes sizes = filter_ ? concatenate_filtered() : concatenate_whole();
+    marks_.end("concatenation", sizes.concatenated + sizes.within);
+    select_chosen(sizes.concatenated + sizes.within, chosen);
+    marks_.end("second top-k", k_);
+    marks_.note();
+    if (run_.context.count_work) count(sizes);
+  }
+
+ private:
+  /// Rule 2: only elements within the bound are concatenated. Returns the sizes.
+  Sizes concatenate_filtered() {
     Sizes sizes = count_elements();
     if (sizes.concatenated + sizes.within > 4 * (k_ + length()) && best_subranges() <= sizes.qualified) {
       tighten_bound(sizes.qualified);
       sizes = count_elements();
     }
-    if (sizes.qualified > 0) concatenate_rows(sizes);
-    select_chosen(sizes.concatenated + sizes.within, chosen);
-    if (run_.context.count_work) count(sizes);
+    if (sizes.qualified > 0) concatenate_rows(sizes, first_.bound());
+    return sizes;
   }
 
- private:
+  /// Concatenates all elements of the listed subranges. The last subrange may lack some of them, which only the device
+  /// knows.
+  Sizes concatenate_whole() {
+    Sizes sizes = read_back(run_, sizes_.data());
+    if (sizes.qualified == 0) return sizes;
+    sizes.within = sizes.qualified << subranges_.exponent;
+    concatenate_rows(sizes, nullptr);
+    sizes.within = read_back(run_, &sizes_.data()->concatenated) - sizes.concatenated;
+    return sizes;
+  }
+
   std::size_t length() const { return std::size_t{1} << subranges_.exponent; }
   /// Delegates within the bound.
   std::size_t most_taken() const { return k_ + slack_of(k_); }
@@ -240,10 +269,9 @@ class DelegateSelection {
   }
 
   void construct_delegates() {
-    const bool by_warps = subranges_.exponent >= kWarpExponent;
-    const auto kernel = by_warps ? delegates_by_warps<kBeta, E> : delegates_in_shared<kBeta, E>;
-    const std::size_t blocks = by_warps ? blocks_for(subranges_.count, kDelegateWarps)
-                                        : blocks_for(n_, std::size_t{kDelegateWarps} * kTileKeys);
+    const auto kernel = by_warps_ ? delegates_by_warps<kBeta, E> : delegates_in_shared<kBeta, E>;
+    const std::size_t blocks = by_warps_ ? blocks_for(subranges_.count, kDelegateWarps)
+                                         : blocks_for(n_, std::size_t{kDelegateWarps} * kTileKeys);
     launch("delegates", kernel, grid_for(blocks, resident_blocks(kernel, kThreads)), run_.stream(), elements_, n_,
            subranges_.exponent, subranges_.count, delegates_.data());
   }
@@ -289,8 +317,9 @@ class DelegateSelection {
            greatest.data(), greatest.size(), first_.bound());
   }
 
-  /// Adds the elements of the listed subranges to the delegates that are in the concatenated vector.
-  void concatenate_rows(const Sizes& sizes) {
+  /// Adds the elements up to a bound of the listed subranges, or all of them, to the delegates that are in the
+  /// concatenated vector.
+  void concatenate_rows(const Sizes& sizes, const Element* bound) {
     auto whole = run_.allocate<Element>(sizes.concatenated + sizes.within);
     if (sizes.concatenated > 0) {
       SKYRANK_CUDA_CALL(cudaMemcpyAsync(whole.data(), concatenated_.data(), sizes.concatenated * sizeof(Element),
@@ -299,7 +328,7 @@ class DelegateSelection {
     concatenated_ = std::move(whole);
     const ListedRows<E> rows = listed(sizes.qualified);
     launch("concatenate", concatenate<E>, grid_for(blocks_for(rows.size(), ListedRows<E>::kTile)), run_.stream(), rows,
-           first_.bound(), &sizes_.data()->concatenated, concatenated_.data());
+           bound, &sizes_.data()->concatenated, concatenated_.data());
   }
 
   void select_chosen(std::size_t size, Element* chosen) {
@@ -318,13 +347,16 @@ class DelegateSelection {
     const std::size_t passes = first_.passes(k_) + 1;
     const std::size_t concatenated = sizes.concatenated + sizes.within;
     const std::size_t passes_of_second = (concatenated > k_ ? second_.passes(k_) : 0) + 1;
-    const std::size_t scanned = 2 * (sizes.qualified << subranges_.exponent);
+    const std::size_t scanned = (filter_ ? 2 : 1) * (sizes.qualified << subranges_.exponent);
     run_.count((n_ + scanned) * sizeof(typename E::Key) +
                    (passes * delegates_.size() + passes_of_second * concatenated) * sizeof(Element),
                (delegates_.size() + concatenated + k_) * sizeof(Element), concatenated);
   }
 
   Run& run_;
+  StageMarks marks_;
+  bool filter_;
+  bool by_warps_;
   E elements_;
   std::size_t n_;
   std::size_t k_;
@@ -383,6 +415,16 @@ constexpr Parameter kParameters[] = {
      .description = "the selection that assists: 0 radix, 1 bucket, 2 bitonic",
      .min = 0,
      .max = 2,
+     .default_value = 0},
+    {.name = "filter",
+     .description = "0: subranges are concatenated whole, without the paper's rule 2",
+     .min = 0,
+     .max = 1,
+     .default_value = 1},
+    {.name = "construction",
+     .description = "0: delegates of short subranges are found in shared memory; 1: all by warps and shuffles",
+     .min = 0,
+     .max = 1,
      .default_value = 0},
 };
 

@@ -211,6 +211,19 @@ __global__ void __launch_bounds__(kInPlaceThreads)
   state->range_found(least_is_all ? 1 : size);
 }
 
+/// The same for selections that overwrite what is out of their range, so that it is in none of the later ones, as GGKS
+/// does (Alabi et al., JEA 2012). The last element of all stands for those: whatever range holds it holds all elements
+/// that are wanted before.
+template <class ElementT>
+struct OverwrittenVector {
+  using Element = ElementT;
+
+  Element* data = nullptr;
+
+  __device__ Element at(std::size_t i) const { return data[i]; }
+  __device__ void drop(std::size_t i) const { data[i] = kNoElement<Element>; }
+};
+
 /// Counts the bins of elements in the range, of this block's share. Equal bins in a row, which minima have for a start,
 /// make one atomic operation.
 template <class Source, class Bins>
@@ -232,7 +245,11 @@ __device__ void count_bins(const Source& source, const InPlaceState<Bins>& state
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) {
       const std::size_t place = first + static_cast<std::size_t>(i) * blockDim.x;
-      if (place >= size || !bins.holds(loaded[i])) continue;
+      if (place >= size) continue;
+      if (!bins.holds(loaded[i])) {
+        if constexpr (requires { source.drop(place); }) source.drop(place);
+        continue;
+      }
       const unsigned next = bins.bin(loaded[i]);
       if (next != bin) {
         if (run > 0) atomicAdd(&counts[bin], run);

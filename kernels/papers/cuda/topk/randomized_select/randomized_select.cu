@@ -5,6 +5,7 @@
 #include "kernels/cuda/topk/block_sums.cuh"
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
+#include "kernels/papers/cuda/stage_marks.hpp"
 #include "kernels/papers/cuda/topk/randomized_select/pivots.hpp"
 
 // Randomized selection (Monroe et al., HPG 2011): two pivots from a sorted random sample, chosen so that with a wished
@@ -62,9 +63,10 @@ __device__ std::uint64_t mixed(std::uint64_t x) {
 }
 
 template <class E>
-__global__ void draw_splitters(E elements, std::size_t n, typename E::Element* splitters, std::size_t count) {
+__global__ void draw_splitters(E elements, std::size_t n, std::uint64_t seed, typename E::Element* splitters,
+                               std::size_t count) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < count) splitters[i] = elements.at(__umul64hi(mixed(i + 1), n));
+  if (i < count) splitters[i] = elements.at(__umul64hi(mixed(i + 1 + (seed << 32)), n));
 }
 
 /// Sizes of the two bins.
@@ -153,6 +155,7 @@ __global__ void __launch_bounds__(kThreads)
 
 constexpr Parameter kParameters[] = {
     {"probability", "percent, at least, that the first two pivots are to have the k-th row between them", 1, 99, 80},
+    {"seed", "seed of the random sample", 0, 2147483647, 0},
     {"coalesced_from", "per mille of the rows that k is at least for rows to be written side by side", 0, 1000, 100},
 };
 
@@ -163,6 +166,7 @@ class RandomizedSelection {
 
   RandomizedSelection(Run& run, const E& elements, std::size_t n, std::size_t k)
       : run_(run),
+        marks_(run),
         elements_(elements),
         n_(n),
         k_(k),
@@ -178,13 +182,18 @@ class RandomizedSelection {
 
   void select(Element* chosen) {
     draw();
+    marks_.end("splitters", n_);
     guess_until_enclosed();
+    marks_.end("counting", found_.middle);
     auto middle = run_.allocate<Element>(found_.middle);
     save(chosen, middle.data());
+    marks_.end("partition", found_.middle);
     const std::size_t rest = k_ - found_.first;
     if (rest < found_.middle) sort_elements(middle.data(), middle.size(), run_.device);
     SKYRANK_CUDA_CALL(cudaMemcpyAsync(chosen + found_.first, middle.data(), rest * sizeof(Element),
                                       cudaMemcpyDeviceToDevice, run_.stream()));
+    marks_.end("selection", rest);
+    marks_.note();
     if (!run_.context.count_work) return;
     const std::size_t saved = found_.first + found_.middle;
     run_.count((guesses_ + 1) * n_ * sizeof(typename E::Key) + saved * sizeof(Element),
@@ -202,7 +211,7 @@ class RandomizedSelection {
   void draw() {
     launch("draw_splitters", draw_splitters<E>,
            {.blocks = blocks_for(splitters_.size(), kThreads), .threads = kThreads}, run_.stream(), elements_, n_,
-           splitters_.data(), splitters_.size());
+           static_cast<std::uint64_t>(run_.parameters["seed"]), splitters_.data(), splitters_.size());
     sort_elements(splitters_.data(), splitters_.size(), run_.device);
   }
 
@@ -233,6 +242,7 @@ class RandomizedSelection {
   }
 
   Run& run_;
+  StageMarks marks_;
   E elements_;
   std::size_t n_;
   std::size_t k_;

@@ -8,7 +8,7 @@
 #include "kernels/common/keys.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/papers/cuda/topk/bitonic/fused.cuh"
-#include "tests/kernels/device_copies.hpp"
+#include "tests/kernels/cuda/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 

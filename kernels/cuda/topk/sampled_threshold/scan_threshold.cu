@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cuda/device/registers.cuh"
+#include "kernels/cuda/device/kernel/registers.cuh"
 #include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
 

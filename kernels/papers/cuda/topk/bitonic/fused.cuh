@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/papers/cuda/topk/bitonic/reducers.cuh"
 
 // A filter and a custom ranking function fused into bitonic top-k (Shanbhag, Pirk, Madden, SIGMOD 2018, section 5), so

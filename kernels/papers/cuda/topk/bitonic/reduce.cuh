@@ -1,7 +1,7 @@
 #pragma once
 
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/papers/cuda/topk/bitonic/reducers.cuh"
 
 // The kernel of SortReducer and BitonicReducer. Included by the files that compile it for a source.

@@ -13,9 +13,9 @@
 #include "engine/text.hpp"
 #include "kernels/cuda/start.hpp"
 #include "tools/mpi/commands.hpp"
-#include "tools/skyrank/console.hpp"
-#include "tools/skyrank/last_resort.hpp"
-#include "tools/skyrank/signals.hpp"
+#include "tools/skyrank/terminal/console.hpp"
+#include "tools/skyrank/terminal/last_resort.hpp"
+#include "tools/skyrank/terminal/signals.hpp"
 
 namespace skyrank::mpi {
 namespace {
@@ -72,7 +72,7 @@ void define_run(CLI::App& app, RunArguments& arguments, Texts& texts) {
       ->take_all()
       ->allow_extra_args(false);
   command.add_option("--format", run.format, "table, csv, jsonl, parquet or arrow (default: table; csv with --out)");
-  command.add_option("--out", run.out, "Folder for one file a query, which rank 0 writes");
+  command.add_option("--out", run.out, "File of one query, or folder for one file a query, which rank 0 writes");
   command.add_option("--rows", run.rows, "Rows of each answer that a table shows; 0: all");
   command.add_option("--threads", run.threads, "Threads of each rank (default: all cores that MPI gives it)");
   command.add_option("--device", texts.device, "auto, cpu or cuda: GPU number (rank of the host) modulo (its GPUs)");

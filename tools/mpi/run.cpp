@@ -1,10 +1,6 @@
-#include <fmt/format.h>
-
 #include <chrono>
 #include <exception>
-#include <filesystem>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 #include <skyrank/engine.hpp>
@@ -12,9 +8,9 @@
 #include "engine/query/bound.hpp"
 #include "tools/mpi/commands.hpp"
 #include "tools/mpi/share.hpp"
-#include "tools/skyrank/answers.hpp"
-#include "tools/skyrank/batch_input.hpp"
-#include "tools/skyrank/report.hpp"
+#include "tools/skyrank/answers/answers.hpp"
+#include "tools/skyrank/answers/report.hpp"
+#include "tools/skyrank/tables/batch_input.hpp"
 
 namespace skyrank::mpi {
 namespace {
@@ -111,12 +107,6 @@ class RankRun {
   std::int64_t input_rows_ = 0;
 };
 
-void create_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw ResourceError(fmt::format("--out {}: {}", folder.string(), error.message()));
-}
-
 /// Rank 0, which writes the answers.
 int write_answers(const Batch& batch, RankRun& rank, const std::unique_ptr<tools::AnswerWriter>& writer,
                   tools::Console& console) {
@@ -149,9 +139,7 @@ int run(const RunArguments& arguments, const Session& session, tools::Console& c
   const int status = together(session, console, [&] {
     batch = tools::open_batch(arguments.run.batch);
     rank.emplace(*batch, arguments, session, signals);
-    if (session.rank() != 0) return;
-    writer = tools::make_answer_writer(arguments.run, batch->queries.size(), console);
-    if (!arguments.run.out.empty()) create_folder(arguments.run.out);
+    if (session.rank() == 0) writer = tools::make_answer_writer(arguments.run, batch->queries.size(), console);
   });
   if (status != tools::success) return status;
   if (session.rank() == 0) return write_answers(*batch, *rank, writer, console);

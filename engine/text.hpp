@@ -13,6 +13,9 @@ namespace skyrank::query {
 using kernels::did_you_mean;
 using kernels::nearest_name;
 
+/// Returns a word of the user's in single quotes, as messages name it.
+inline std::string in_quotes(std::string_view text) { return std::string("'").append(text) + "'"; }
+
 }  // namespace skyrank::query
 
 namespace skyrank {

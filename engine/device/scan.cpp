@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/device/translate.hpp"
+#include "engine/expression/patterns.hpp"
 #include "engine/expression/program.hpp"
-#include "engine/expression/weighted_columns.hpp"
 
 namespace skyrank::exec {
 
@@ -67,7 +67,7 @@ class Matcher {
     scan_.high = term.high;
     scan_.as_it_is = term.expression.column >= 0;
     const std::vector<WeightedColumn> terms = scan_.as_it_is ? std::vector<WeightedColumn>{{term.expression.column, 1}}
-                                                             : weighted_numbers(*term.expression.root, table_);
+                                                             : weighted_numbers(lower(*term.expression.root), table_);
     if (terms.empty() || terms.size() > ColumnScan::kMaxColumns) return std::nullopt;
     for (const WeightedColumn& weighted : terms) {
       const ColumnData& data = table_.column(weighted.column).data();
@@ -76,8 +76,8 @@ class Matcher {
       add(data);
     }
     if (query.condition) {
-      program_ = compile(*query.condition, table_);
-      if (!restrict_by(*program_->root)) return std::nullopt;
+      const Ir condition = lower(*query.condition->root);
+      if (!restrict_by(condition, condition.root())) return std::nullopt;
     }
     for (int c = 0; c < scan_.count; ++c) bring(c);
     return scan_;
@@ -117,57 +117,45 @@ class Matcher {
   }
 
   /// The place of a column that a condition is about; -1 where a scan cannot read it.
-  int filtered(const Operation& operation) {
-    if (operation.op != Op::column || !is_readable(*operation.column)) return -1;
-    const int place = place_of(*operation.column);
+  int filtered(const ColumnData& column) {
+    if (!is_readable(column)) return -1;
+    const int place = place_of(column);
     if (place >= 0) return place;
-    return scan_.count < ColumnScan::kMaxColumns ? add(*operation.column) : -1;
+    return scan_.count < ColumnScan::kMaxColumns ? add(column) : -1;
   }
 
   /// Adds a condition to the bounds. Returns false unless it is a conjunction of bounds.
-  bool restrict_by(const Operation& condition) {
-    if (condition.answers != nullptr) return false;
-    const auto& children = condition.children;
-    switch (condition.op) {
-      case Op::logical_and: {
-        bool all = true;
-        for (const auto& child : children) all = all && restrict_by(*child);
-        return all;
+  bool restrict_by(const Ir& ir, const Operation& condition) {
+    if (condition.op == Op::logical_and) {
+      bool all = true;
+      for (std::size_t i = 0; i < condition.operands.size(); ++i) {
+        all = all && restrict_by(ir, ir.operand(condition, i));
       }
+      return all;
+    }
+    const auto test = column_test(ir, condition);
+    if (!test) return false;
+    switch (test->op) {
+      case Op::is_null: return ask_for_null(*test->column, !test->negated);
       case Op::between:
-        return !condition.negated && compare(*children[0], Op::greater_equal, *children[1]) &&
-               compare(*children[0], Op::less_equal, *children[2]);
+        return !test->negated && bound(*test->column, Op::greater_equal, *test->lower) &&
+               bound(*test->column, Op::less_equal, *test->upper);
       case Op::equal:
       case Op::less:
       case Op::less_equal:
       case Op::greater:
-      case Op::greater_equal:
-        return compare(*children[0], condition.op, *children[1]) ||
-               compare(*children[1], turned(condition.op), *children[0]);
-      case Op::is_null: return ask_for_null(*children[0], !condition.negated);
-      default: break;
+      case Op::greater_equal: return bound(*test->column, test->op, *test->lower);
+      default: return false;
     }
-    return false;
   }
 
-  static Op turned(Op op) {
-    switch (op) {
-      case Op::less: return Op::greater;
-      case Op::less_equal: return Op::greater_equal;
-      case Op::greater: return Op::less;
-      case Op::greater_equal: return Op::less_equal;
-      default: break;
-    }
-    return op;
-  }
-
-  bool compare(const Operation& column, Op op, const Operation& constant) {
-    if (constant.op != Op::literal || column.type != constant.type) return false;
-    const int place = filtered(column);
+  bool bound(const Operation& column, Op op, const Operation& literal) {
+    if (column.type != literal.type) return false;
+    const int place = filtered(table_.column(column.column).data());
     if (place < 0) return false;
     filtered_[place] = true;
     Bounds& bounds = bounds_[place];
-    if (std::holds_alternative<Null>(constant.constant->value)) {
+    if (is_null_literal(literal)) {
       bounds.nothing();
       return true;
     }
@@ -180,15 +168,16 @@ class Matcher {
           }
           return false;
         },
-        constant.constant->stored);
+        literal.constant->stored);
   }
 
   bool ask_for_null(const Operation& column, bool wanted) {
     using Nulls = kernels::ScannedColumn::Nulls;
-    const int place = filtered(column);
+    const ColumnData& data = table_.column(column.column).data();
+    const int place = filtered(data);
     if (place < 0) return false;
     const Nulls nulls = wanted ? Nulls::only : Nulls::never;
-    const bool has_some = column.column->validity.bits != nullptr;
+    const bool has_some = data.validity.bits != nullptr;
     if (wanted && (!has_some || nulls_[place] == Nulls::never)) {
       filtered_[place] = true;
       bounds_[place].nothing();
@@ -217,7 +206,6 @@ class Matcher {
 
   DeviceQueryState& device_state_;
   const Table& table_;
-  std::shared_ptr<const Program> program_;
   ColumnScan scan_;
   const ColumnData* columns_[ColumnScan::kMaxColumns] = {};
   Bounds bounds_[ColumnScan::kMaxColumns];

@@ -88,26 +88,32 @@ std::vector<std::uint64_t> bits_of(const MemberSet& members) {
   return bits;
 }
 
-bool is_string(const std::unique_ptr<const Operation>& operation) { return operation->type.type == Type::string; }
+bool is_string(const Operation& operation) { return operation.type.type == Type::string; }
 
 bool is_decimal(const Operation& operation) { return skyrank::is_decimal(operation.type.type); }
 
 /// Returns true where the operands of a comparison are decimals that compare as the integers they are stored as.
-bool compare_as_stored(const Operation& operation) {
-  const Operation& first = *operation.children.front();
-  const std::size_t compared = operation.members != nullptr ? 1 : operation.children.size();
-  for (std::size_t i = 0; i < compared; ++i) {
-    const DataType type = operation.children[i]->type;
-    if (type.type != Type::decimal64 || type.scale != first.type.scale) return false;
+bool compare_as_stored(const Ir& ir, const Operation& operation) {
+  const DataType first = ir.operand(operation, 0).type;
+  for (std::size_t i = 0; i < operation.operands.size(); ++i) {
+    const DataType type = ir.operand(operation, i).type;
+    if (type.type != Type::decimal64 || type.scale != first.scale) return false;
   }
   return true;
 }
 
+/// Returns true if an operand of an operation satisfies a predicate.
+template <class Predicate>
+bool any_operand(const Ir& ir, const Operation& operation, Predicate predicate) {
+  for (std::size_t i = 0; i < operation.operands.size(); ++i) {
+    if (predicate(ir.operand(operation, i))) return true;
+  }
+  return false;
+}
+
 /// Returns true where the device computes a result without knowing of decimals: it has none, or integers will do.
-bool decimals_have_form(const Operation& operation) {
-  const auto& children = operation.children;
-  const bool from_decimals =
-      std::any_of(children.begin(), children.end(), [](const auto& c) { return is_decimal(*c); });
+bool decimals_have_form(const Ir& ir, const Operation& operation) {
+  const bool from_decimals = any_operand(ir, operation, is_decimal);
   switch (operation.op) {
     case Op::literal:
     case Op::column: return operation.type.type != Type::decimal128;
@@ -118,19 +124,20 @@ bool decimals_have_form(const Operation& operation) {
     case Op::greater:
     case Op::greater_equal:
     case Op::between:
-    case Op::in: return !from_decimals || compare_as_stored(operation);
-    case Op::is_null: return children.front()->type.type != Type::decimal128;
+    case Op::in: return !from_decimals || compare_as_stored(ir, operation);
+    case Op::is_null: return ir.operand(operation, 0).type.type != Type::decimal128;
     default: return !from_decimals && !is_decimal(operation);
   }
 }
 
 class Translator {
  public:
-  Translator(DeviceQueryState& device_state, const Program& program) : device_state_(device_state), program_(program) {}
+  Translator(DeviceQueryState& device_state, const Program& program)
+      : device_state_(device_state), program_(program), ir_(program.ir) {}
 
   DeviceExpression run() {
-    emit(*program_.root);
-    const Type type = program_.root->type.type;
+    emit(ir_.root());
+    const Type type = ir_.root().type.type;
     result_.result = type == Type::boolean   ? kernels::Stored::truth_bytes
                      : type == Type::float64 ? kernels::Stored::float64
                      : type == Type::uint64  ? kernels::Stored::uint64
@@ -140,24 +147,23 @@ class Translator {
 
  private:
   /// Returns true if an operation, its operands apart, has a form on the device.
-  static bool has_form(const Operation& operation) {
+  bool has_form(const Operation& operation) const {
     if (operation.answers != nullptr) return true;
-    if (!decimals_have_form(operation)) return false;
-    const auto& children = operation.children;
+    if (!decimals_have_form(ir_, operation)) return false;
     switch (operation.op) {
       case Op::literal: return operation.type.type != Type::string;
-      case Op::column: return operation.type.type != Type::string && ResidentColumn::is_possible(*operation.column);
+      case Op::column: return operation.type.type != Type::string && ResidentColumn::is_possible(*operation.data);
       case Op::log:
       case Op::exp: return false;
       case Op::in:
         if (operation.members == nullptr) return false;
         break;
       case Op::is_null:
-        if (children[0]->op == Op::column) return ResidentColumn::is_possible(*children[0]->column);
+        if (operand(operation, 0).op == Op::column) return ResidentColumn::is_possible(*operand(operation, 0).data);
         break;
       default: break;
     }
-    return operation.type.type != Type::string && std::none_of(children.begin(), children.end(), is_string);
+    return operation.type.type != Type::string && !any_operand(ir_, operation, is_string);
   }
 
   void emit(const Operation& operation) {
@@ -165,7 +171,7 @@ class Translator {
     if (operation.answers != nullptr) return emit_answers(operation);
     switch (operation.op) {
       case Op::literal: return emit_literal(operation);
-      case Op::column: return emit_column(*operation.column);
+      case Op::column: return emit_column(*operation.data);
       case Op::logical_and:
       case Op::logical_or: return emit_chain(operation, {.op = opcode_of(operation.op)});
       case Op::case_when: return emit_choice(operation);
@@ -177,9 +183,9 @@ class Translator {
       case Op::equal:
       case Op::not_equal:
       case Op::less:
-      case Op::less_equal: return emit_comparison(operation, *operation.children[0], *operation.children[1]);
+      case Op::less_equal: return emit_comparison(operation, operand(operation, 0), operand(operation, 1));
       case Op::greater:
-      case Op::greater_equal: return emit_comparison(operation, *operation.children[1], *operation.children[0]);
+      case Op::greater_equal: return emit_comparison(operation, operand(operation, 1), operand(operation, 0));
       case Op::add:
       case Op::subtract:
       case Op::multiply:
@@ -197,9 +203,7 @@ class Translator {
   }
 
   void emit_literal(const Operation& operation) {
-    add({.op = Opcode::constant,
-         .flag = std::holds_alternative<Null>(operation.constant->value),
-         .bits = bits_of(*operation.constant)});
+    add({.op = Opcode::constant, .flag = is_null_literal(operation), .bits = bits_of(*operation.constant)});
   }
 
   void emit_column(const ColumnData& column) { add({.op = Opcode::column, .index = index_of(column)}); }
@@ -210,29 +214,27 @@ class Translator {
     for (std::size_t i = 0; i < table.size(); ++i) {
       table[i] = static_cast<std::uint8_t>((answers.value[i] & 1) | (answers.valid[i] != 0 ? 2 : 0));
     }
-    add({.op = Opcode::answer, .index = index_of(*operation.column), .table = device_state_.bring(table)});
+    add({.op = Opcode::answer, .index = index_of(*operation.data), .table = device_state_.bring(table)});
     const std::size_t null_entry = answers.null_entry();
     if (answers.valid[null_entry] == 0) return;
     // `answer` gives NULL for a NULL row; `or` with truth and `and` with falsehood decide it.
     const bool truth = answers.value[null_entry] != 0;
-    emit_column(*operation.column);
+    emit_column(*operation.data);
     add({.op = Opcode::is_null, .flag = !truth});
     add({.op = truth ? Opcode::logical_or : Opcode::logical_and});
   }
 
   /// The values of all rows of the table, so that a row's place is its id.
   void emit_of_host(const Operation& operation) {
-    const query::BoundExpression part{query::BoundPtr(program_.expression.root, operation.node), operation.type, -1,
-                                      program_.expression.text, program_.expression.location};
-    ColumnData column =
-        evaluate_all(part, program_.table, Rows{program_.table.num_rows(), nullptr}, "computed by the host").data();
+    const Rows rows{program_.table.num_rows(), nullptr};
+    ColumnData column = evaluate_all(compile_part(program_, operation), rows, "computed by the host").data();
     column.kept.reset();  // no later query can ask for this column, so its copy is this query's alone
     emit_column(column);
   }
 
   void emit_chain(const Operation& operation, const Instruction& link) {
-    for (std::size_t i = 0; i < operation.children.size(); ++i) {
-      emit(*operation.children[i]);
+    for (std::size_t i = 0; i < operation.operands.size(); ++i) {
+      emit(operand(operation, i));
       if (i > 0) add(link);
     }
   }
@@ -251,22 +253,22 @@ class Translator {
   }
 
   void emit_choice(const Operation& operation) {
-    const auto& children = operation.children;
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      const bool is_condition = i % 2 == 0 && i + 1 < children.size();
+    const std::size_t count = operation.operands.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool is_condition = i % 2 == 0 && i + 1 < count;
       if (is_condition) {
-        emit(*children[i]);
+        emit(operand(operation, i));
       } else {
-        emit_converted(*children[i], operation.type);
+        emit_converted(operand(operation, i), operation.type);
       }
     }
-    add({.op = Opcode::choose, .count = static_cast<std::uint32_t>(children.size())});
+    add({.op = Opcode::choose, .count = static_cast<std::uint32_t>(count)});
   }
 
   void emit_is_null(const Operation& operation) {
-    const Operation& child = *operation.children.front();
+    const Operation& child = operand(operation, 0);
     if (child.op == Op::column) {
-      emit_column(*child.column);
+      emit_column(*child.data);
     } else {
       emit(child);
     }
@@ -274,12 +276,13 @@ class Translator {
   }
 
   void emit_member(const Operation& operation) {
-    emit(*operation.children.front());
-    const std::vector<std::uint64_t> members = bits_of(*operation.members);
+    const Operation& tested = operand(operation, 0);
+    emit(tested);
+    const std::vector<std::uint64_t> members = bits_of(operation.members->values);
     add({.op = Opcode::member,
-         .left = number_of(operation.children.front()->type.type),
+         .left = number_of(tested.type.type),
          .flag = operation.negated,
-         .has_null = operation.null_member,
+         .has_null = operation.members->has_null,
          .count = static_cast<std::uint32_t>(members.size()),
          .table = device_state_.bring(members)});
   }
@@ -294,9 +297,9 @@ class Translator {
   }
 
   void emit_between(const Operation& operation) {
-    const Operation& value = *operation.children[0];
-    const Operation& lower = *operation.children[1];
-    const Operation& upper = *operation.children[2];
+    const Operation& value = operand(operation, 0);
+    const Operation& lower = operand(operation, 1);
+    const Operation& upper = operand(operation, 2);
     emit(value);
     emit(lower);
     emit(upper);
@@ -325,15 +328,15 @@ class Translator {
   void emit_extremum(const Operation& operation) {
     const bool saturates = operation.op == Op::min && is_integer(operation.type.type);
     const Number type = number_of(operation.type.type);
-    for (std::size_t i = 0; i < operation.children.size(); ++i) {
-      emit_converted(*operation.children[i], operation.type, saturates);
+    for (std::size_t i = 0; i < operation.operands.size(); ++i) {
+      emit_converted(operand(operation, i), operation.type, saturates);
       if (i > 0) add({.op = opcode_of(operation.op), .left = type, .right = type});
     }
   }
 
   void emit_arithmetic(const Operation& operation) {
-    const Operation& a = *operation.children[0];
-    const Operation& b = *operation.children[1];
+    const Operation& a = operand(operation, 0);
+    const Operation& b = operand(operation, 1);
     const bool floats = operation.type.type == Type::float64;
     const bool times = a.type.type == Type::timestamp;
     const DataType finer(Type::timestamp, std::max(a.type.unit, b.type.unit));
@@ -346,7 +349,7 @@ class Translator {
   }
 
   void emit_unary(const Operation& operation) {
-    const Operation& child = *operation.children.front();
+    const Operation& child = operand(operation, 0);
     const bool rounds = operation.op == Op::floor || operation.op == Op::ceil;
     const bool integer = child.type.type != Type::float64;
     if (integer && (rounds || (operation.op == Op::abs && child.type.type == Type::uint64))) return emit(child);
@@ -355,8 +358,11 @@ class Translator {
     add({.op = opcode_of(operation.op), .left = widens ? Number::float64 : number_of(child.type.type)});
   }
 
+  const Operation& operand(const Operation& operation, std::size_t i) const { return ir_.operand(operation, i); }
+
   DeviceQueryState& device_state_;
   const Program& program_;
+  const Ir& ir_;
   DeviceExpression result_;
 };
 
@@ -373,7 +379,7 @@ int deepest(const DeviceExpression& expression) {
 }  // namespace
 
 std::optional<DeviceExpression> translate(DeviceQueryState& device_state, const Program& program) {
-  if (program.root->type.type == Type::decimal128) return std::nullopt;  // the device has no values of 128 bits
+  if (program.ir.root().type.type == Type::decimal128) return std::nullopt;  // the device has no values of 128 bits
   try {
     DeviceExpression expression = Translator(device_state, program).run();
     if (deepest(expression) > kernels::kMaxStacked) return std::nullopt;

@@ -41,11 +41,10 @@ class Run {
 
   Block evaluate(const Rows& rows, std::int64_t begin, std::int64_t size, const std::uint8_t* needed = nullptr) {
     result_ = Vec();
-    result_ = interpreter_.spread(interpreter_.run(*program_->root, rows, begin, size, needed), size);
+    result_ = interpreter_.spread(interpreter_.run(program_->ir.operations(), rows, begin, size, needed), size);
     if (const auto& failure = interpreter_.failure()) {
-      const query::BoundExpression& expression = program_->expression;
       throw RowError("row ", rows[begin + failure->position],
-                     ": " + failure->message + " (in '" + expression.text + "')", expression.location);
+                     ": " + failure->message + " (in '" + program_->text + "')", program_->location);
     }
     return block_of(result_, size);
   }
@@ -118,8 +117,11 @@ const void* block_values(const Block& block) {
 }  // namespace
 
 Column evaluate_all(const query::BoundExpression& expression, const Table& table, const Rows& rows, std::string name) {
-  const auto program = compile(expression, table);
-  const DataType type = program->root->type;
+  return evaluate_all(compile(expression, table), rows, std::move(name));
+}
+
+Column evaluate_all(std::shared_ptr<const Program> program, const Rows& rows, std::string name) {
+  const DataType type = program->ir.root().type;
   const auto n = static_cast<std::size_t>(rows.n);
   return with_result_type(type.type, [&]<class T>(T) {
     auto memory = std::make_shared<ColumnMemory<T>>();

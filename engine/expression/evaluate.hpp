@@ -65,6 +65,7 @@ class Evaluator {
 /// All values of an expression over `rows` as a column of its evaluation type (parallel; deterministic; the error of
 /// the lowest failing row).
 Column evaluate_all(const query::BoundExpression& expression, const Table& table, const Rows& rows, std::string name);
+Column evaluate_all(std::shared_ptr<const Program> program, const Rows& rows, std::string name);
 
 /// Ascending ids among `rows` for which the condition is true (NULL is not true).
 Vector<RowId> filter(const query::BoundExpression& condition, const Table& table, const Rows& rows);

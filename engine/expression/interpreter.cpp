@@ -35,13 +35,14 @@ T widened(Stored value) {
 
 }  // namespace
 
-Vec Interpreter::run(const Operation& operation, const Rows& rows, std::int64_t begin, std::int64_t size,
+Vec Interpreter::run(std::span<const Operation> operations, const Rows& rows, std::int64_t begin, std::int64_t size,
                      const std::uint8_t* needed) {
+  operations_ = operations;
   rows_ = rows;
   begin_ = begin;
   size_ = size;
   failure_.reset();
-  return evaluate(operation, needed);
+  return evaluate(operations.back(), needed);
 }
 
 Vec Interpreter::evaluate(const Operation& operation, Active active) {
@@ -60,10 +61,10 @@ Vec Interpreter::evaluate(const Operation& operation, Active active) {
 }
 
 std::vector<Vec> Interpreter::evaluate_operands(const Operation& operation, Active active) {
-  const std::size_t count = operation.members != nullptr ? 1 : operation.children.size();
+  const std::size_t count = operation.operands.size();
   std::vector<Vec> operands;
   operands.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) operands.push_back(evaluate(*operation.children[i], active));
+  for (std::size_t i = 0; i < count; ++i) operands.push_back(evaluate(operand(operation, i), active));
   return operands;
 }
 
@@ -172,7 +173,7 @@ Vec Interpreter::literal(const Operation& operation) {
 }
 
 [[gnu::noinline]] Vec Interpreter::load(const Operation& operation) {
-  const ColumnData& column = *operation.column;
+  const ColumnData& column = *operation.data;
   Vec out = fresh(operation.type);
   if (column.validity.bits != nullptr) {
     out.validity = pool_.take();
@@ -205,10 +206,10 @@ Vec Interpreter::literal(const Operation& operation) {
   Vec out = fresh(Type::boolean);
   out.validity = pool_.take();
   auto* valid = out.validity.as<std::uint8_t>();
-  const std::uint8_t* present = load_validity(*operation.column, rows_, begin_, size_, valid);
+  const std::uint8_t* present = load_validity(*operation.data, rows_, begin_, size_, valid);
   Buffer scratch = pool_.take();
   const std::int64_t* entries =
-      load_indices(*operation.column, rows_, begin_, size_, present, scratch.as<std::int64_t>());
+      load_indices(*operation.data, rows_, begin_, size_, present, scratch.as<std::int64_t>());
   const EntryAnswers& answers = *operation.answers;
   auto* values = out.values.as<std::uint8_t>();
   for (std::int64_t i = 0; i < size_; ++i) {
@@ -222,21 +223,21 @@ Vec Interpreter::literal(const Operation& operation) {
 }
 
 Vec Interpreter::is_null(const Operation& operation, Active active) {
-  const Operation& child = *operation.children.front();
-  Vec operand;
+  const Operation& child = operand(operation, 0);
+  Vec values;
   if (child.op == Op::column) {
-    operand.validity = pool_.take();
-    operand.valid = load_validity(*child.column, rows_, begin_, size_, operand.validity.as<std::uint8_t>());
+    values.validity = pool_.take();
+    values.valid = load_validity(*child.data, rows_, begin_, size_, values.validity.as<std::uint8_t>());
   } else {
-    operand = evaluate(child, active);
+    values = evaluate(child, active);
   }
   Vec out = fresh(Type::boolean);
-  auto* values = out.values.as<std::uint8_t>();
+  auto* truth = out.values.as<std::uint8_t>();
   const std::uint8_t present = operation.negated ? 1 : 0;
-  if (operand.valid == nullptr) {
-    std::fill_n(values, size_, present);
+  if (values.valid == nullptr) {
+    std::fill_n(truth, size_, present);
   } else {
-    for (std::int64_t i = 0; i < size_; ++i) values[i] = (operand.valid[i] ^ 1) ^ present;
+    for (std::int64_t i = 0; i < size_; ++i) truth[i] = (values.valid[i] ^ 1) ^ present;
   }
   return out;
 }
@@ -282,11 +283,11 @@ Vec Interpreter::logical_not(Vec operand) {
 }
 
 Vec Interpreter::logic(const Operation& operation, Active active) {
-  Vec result = spread(evaluate(*operation.children.front(), active), size_);
+  Vec result = spread(evaluate(operand(operation, 0), active), size_);
   const std::uint8_t undecided = operation.op == Op::logical_and ? 1 : 0;
   Buffer needed_buffer = pool_.take();
   auto* needed = needed_buffer.as<std::uint8_t>();
-  for (std::size_t child = 1; child < operation.children.size(); ++child) {
+  for (std::size_t child = 1; child < operation.operands.size(); ++child) {
     const auto* values = result.as<std::uint8_t>();
     for (std::int64_t i = 0; i < size_; ++i) needed[i] = static_cast<std::uint8_t>((values[i] ^ undecided) ^ 1);
     if (result.valid != nullptr) {
@@ -296,7 +297,7 @@ Vec Interpreter::logic(const Operation& operation, Active active) {
       for (std::int64_t i = 0; i < size_; ++i) needed[i] &= active[i];
     }
     if (!any(needed, size_)) break;
-    const Vec right = spread(evaluate(*operation.children[child], needed), size_);
+    const Vec right = spread(evaluate(operand(operation, child), needed), size_);
     result = combine_logic(operation.op, std::move(result), right);
   }
   return result;
@@ -329,13 +330,13 @@ Vec Interpreter::case_when(const Operation& operation, Active active) {
   } else {
     std::copy_n(active, size_, open);
   }
-  const auto& children = operation.children;
-  for (std::size_t child = 0; child < children.size() && any(open, size_); child += 2) {
-    const bool is_else = child + 1 == children.size();
+  const std::size_t count = operation.operands.size();
+  for (std::size_t child = 0; child < count && any(open, size_); child += 2) {
+    const bool is_else = child + 1 == count;
     if (is_else) {
       std::copy_n(open, size_, taken);
     } else {
-      const Vec condition = spread(evaluate(*children[child], open), size_);
+      const Vec condition = spread(evaluate(operand(operation, child), open), size_);
       const auto* truth = condition.as<std::uint8_t>();
       for (std::int64_t i = 0; i < size_; ++i) taken[i] = open[i] & truth[i];
       if (condition.valid != nullptr) {
@@ -343,7 +344,7 @@ Vec Interpreter::case_when(const Operation& operation, Active active) {
       }
       if (!any(taken, size_)) continue;
     }
-    const Operation& branch = *children[is_else ? child : child + 1];
+    const Operation& branch = operand(operation, is_else ? child : child + 1);
     take_branch(spread(convert(evaluate(branch, taken), operation.type, taken), size_), taken, out, valid);
     for (std::int64_t i = 0; i < size_; ++i) {
       open[i] = static_cast<std::uint8_t>(open[i] & (taken[i] ^ 1));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/expression/program.hpp"
+#include "engine/expression/ir.hpp"
 #include "engine/expression/vec.hpp"
 
 namespace skyrank::exec {
@@ -21,9 +21,10 @@ class Interpreter {
     std::string message;
   };
 
-  /// Values of rows[begin], ..., rows[begin + size - 1]. Check `failure()` before using them. `needed`: a byte a row, 0
-  /// for rows that cannot fail, whose values mean nothing; or null.
-  Vec run(const Operation& operation, const Rows& rows, std::int64_t begin, std::int64_t size,
+  /// Values of the last of `operations` for rows[begin], ..., rows[begin + size - 1]; these operations must outlive the
+  /// values. Check `failure()` before using them. `needed`: a byte a row, 0 for rows that cannot fail, whose values
+  /// mean nothing; or null.
+  Vec run(std::span<const Operation> operations, const Rows& rows, std::int64_t begin, std::int64_t size,
           const std::uint8_t* needed = nullptr);
 
   const std::optional<Failure>& failure() const { return failure_; }
@@ -88,7 +89,12 @@ class Interpreter {
   void record_failure(const std::uint8_t* valid, Active active, const std::function<bool(std::int64_t)>& failed,
                       const std::function<std::string(std::int64_t)>& describe);
 
+  const Operation& operand(const Operation& operation, std::size_t i) const {
+    return operations_[operation.operands[i]];
+  }
+
   BufferPool pool_;
+  std::span<const Operation> operations_;
   Rows rows_;
   std::int64_t begin_ = 0;
   std::int64_t size_ = 0;

@@ -181,9 +181,9 @@ Vec Interpreter::in_members(const Operation& operation, Vec operand) {
   Vec out = fresh(Type::boolean);
   auto* found = out.values.as<std::uint8_t>();
   std::visit([&]<class T>(const std::vector<T>& members) { find_members(members, operand.as<T>(), size_, found); },
-             *operation.members);
+             operation.members->values);
   take_validity(out, operand);
-  if (operation.null_member) {
+  if (operation.members->has_null) {
     // A value that is not found might equal the NULL.
     const std::uint8_t* present = out.valid;
     Buffer validity = pool_.take();

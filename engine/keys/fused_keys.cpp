@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/expression/load.hpp"
+#include "engine/expression/patterns.hpp"
 #include "engine/expression/program.hpp"
 #include "engine/expression/vec.hpp"
 #include "engine/keys/block_keys.hpp"
@@ -153,14 +154,6 @@ class Reader final : public kernels::KeyReader {
   alignas(64) std::array<Key, kBlockRows> keys_;
 };
 
-/// Returns true if an expression is NULL for no row, as far as its parts tell.
-bool never_null(const BoundNode& node, const Table& table) {
-  if (node.op == Op::column) return !table.column(node.column).may_have_nulls();
-  if (node.op == Op::literal) return !std::holds_alternative<Null>(node.value);
-  if (node.op == Op::case_when) return false;
-  return std::ranges::all_of(node.children, [&](const auto& child) { return never_null(*child, table); });
-}
-
 /// Returns true if all keys of 64 bits stand for values, so that none is left for NULL.
 bool uses_all_keys(const query::BoundExpression& expression) {
   const Type type = expression.type.type;
@@ -169,12 +162,6 @@ bool uses_all_keys(const query::BoundExpression& expression) {
 
 }  // namespace
 
-bool never_fails(const BoundNode& node) {
-  if (node.op == Op::column || node.op == Op::literal) return true;
-  const bool safe = node.type.type == Type::float64 || node.type.type == Type::boolean;
-  return safe && std::ranges::all_of(node.children, [](const auto& child) { return never_fails(*child); });
-}
-
 bool FusedKeys::fits(const query::BoundQuery& query, const Table& table) {
   const bool simple = query.ranking.size() == 1 && query.limit && !query.group && !query.preference &&
                       query.partition_columns.empty() && query.nan_rule == Missing::worst &&
@@ -182,7 +169,7 @@ bool FusedKeys::fits(const query::BoundQuery& query, const Table& table) {
   if (!simple || query.limit == 0) return false;
   const query::BoundExpression& expression = query.ranking.front().expression;
   if (expression.type.type == Type::decimal128) return false;  // keys of one pass have at most 64 bits
-  return !uses_all_keys(expression) || never_null(*expression.root, table);
+  return !uses_all_keys(expression) || never_null(lower(*expression.root), table);
 }
 
 KeyWidth FusedKeys::width_of(const BoundRankTerm& term, const Table& table) {
@@ -197,15 +184,17 @@ KeyWidth FusedKeys::width_of(const BoundRankTerm& term, const Table& table) {
 FusedKeys::FusedKeys(const query::BoundQuery& query, const Table& table, const FusedOptions& options)
     : term_(query.ranking.front()), n_(table.num_rows()), options_(options), width_(width_of(term_, table)) {
   const query::BoundExpression& expression = term_.expression;
+  Ir score = lower(*expression.root);
+  const bool score_never_fails = never_fails(score);
   if (expression.column >= 0) {
     column_ = &table.column(expression.column).data();
   } else {
-    if (options.weighted_sum) sum_ = WeightedSum::match(expression, table);
-    if (!sum_) score_ = compile(expression, table);
+    if (options.weighted_sum) sum_ = WeightedSum::match(score, table);
+    if (!sum_) score_ = compile(std::move(score), expression, table);
   }
   if (!query.condition) return;
   condition_ = compile(*query.condition, table);
-  can_filter_late_ = never_fails(*expression.root) && never_fails(*query.condition->root);
+  can_filter_late_ = score_never_fails && never_fails(condition_->ir);
 }
 
 std::optional<kernels::FloatColumn> FusedKeys::floats() const {

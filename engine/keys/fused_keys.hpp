@@ -11,10 +11,6 @@ namespace skyrank::exec {
 
 struct Program;
 
-/// Returns true if an expression has a value or NULL for every row, as far as its parts tell: integers and times may
-/// overflow where they are computed, floats and truths do not.
-bool never_fails(const query::BoundNode& node);
-
 /// Options of a source of fused keys. None of them changes an answer.
 struct FusedOptions {
   bool late_filter = true;   ///< filter only rows whose keys may be in the answer

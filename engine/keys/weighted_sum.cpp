@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engine/expression/weighted_columns.hpp"
+#include "engine/expression/patterns.hpp"
 
 namespace skyrank::exec {
 
@@ -21,10 +21,10 @@ std::optional<SumTerm> host_term(const WeightedColumn& term, const Table& table)
 
 }  // namespace
 
-std::optional<WeightedSum> WeightedSum::match(const query::BoundExpression& expression, const Table& table) {
-  if (expression.column >= 0) return std::nullopt;
+std::optional<WeightedSum> WeightedSum::match(const Ir& expression, const Table& table) {
+  if (expression.root().op == query::Op::column) return std::nullopt;
   WeightedSum sum;
-  for (const WeightedColumn& column : weighted_columns(*expression.root, table)) {
+  for (const WeightedColumn& column : weighted_columns(expression, table)) {
     const auto term = host_term(column, table);
     if (!term) return std::nullopt;
     sum.terms_.push_back(*term);

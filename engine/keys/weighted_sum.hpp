@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/expression/evaluate.hpp"
+#include "engine/expression/ir.hpp"
 #include "engine/keys/block_keys.hpp"
 
 namespace skyrank::exec {
@@ -15,7 +15,7 @@ namespace skyrank::exec {
 class WeightedSum {
  public:
   /// Nothing if the expression is not such a sum, from left to right, of columns and products of a number and a column.
-  static std::optional<WeightedSum> match(const query::BoundExpression& expression, const Table& table);
+  static std::optional<WeightedSum> match(const Ir& expression, const Table& table);
 
   /// Keys of the values of rows [begin, begin + size), at most kBlockRows.
   void encode(std::int64_t begin, std::int64_t size, bool high, std::uint64_t* keys) const;

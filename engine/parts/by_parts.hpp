@@ -10,7 +10,7 @@
 #include "engine/executor/engine_state.hpp"
 
 // Any query over a source that does not fit the engine's limit of memory, or whose partial answer is asked for: the
-// partial answers of its units, one after the other, merged as they come.
+// partial answers of its units, as many at a time as fit, merged as they come.
 namespace skyrank::exec {
 
 /// An answer, and what was read for it.

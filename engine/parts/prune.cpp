@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/expression/evaluate.hpp"
+#include "engine/expression/patterns.hpp"
 
 // The condition over rows becomes one over units, which is evaluated like any other. It is true for each unit in which
 // the first may be true for a row: `x < 5` becomes `has_values and (min is null or min < 5)` over a table that has the
@@ -37,27 +38,6 @@ BoundPtr always() {
 
 BoundPtr both(BoundPtr a, BoundPtr b) { return make_condition(Op::logical_and, {std::move(a), std::move(b)}); }
 BoundPtr either(BoundPtr a, BoundPtr b) { return make_condition(Op::logical_or, {std::move(a), std::move(b)}); }
-
-/// The other comparison that says the same with its operands exchanged.
-Op exchanged(Op op) {
-  switch (op) {
-    case Op::less: return Op::greater;
-    case Op::less_equal: return Op::greater_equal;
-    case Op::greater: return Op::less;
-    case Op::greater_equal: return Op::less_equal;
-    default: return op;
-  }
-}
-
-bool is_comparison(Op op) { return op >= Op::equal && op <= Op::greater_equal; }
-
-/// Returns true if an expression has a value for every row. Floats follow IEEE 754; integers may overflow.
-bool cannot_fail(const BoundNode& node) {
-  const bool calculates =
-      ((node.op >= Op::negate && node.op <= Op::modulo) || (node.op >= Op::abs && node.op <= Op::ceil)) &&
-      node.type.type != Type::float64;
-  return !calculates && std::ranges::all_of(node.children, [](const BoundPtr& child) { return cannot_fail(*child); });
-}
 
 }  // namespace
 
@@ -120,105 +100,85 @@ namespace {
 template <class Statistics>
 class UnitCondition {
  public:
-  explicit UnitCondition(Statistics& statistics) : statistics_(statistics) {}
+  UnitCondition(const Ir& ir, Statistics& statistics) : ir_(ir), statistics_(statistics) {}
 
-  /// True for each unit that may have a row for which `node` is true.
-  BoundPtr may_be_true(const BoundNode& node) {
-    switch (node.op) {
-      case Op::logical_and:
-      case Op::logical_or: {
-        std::vector<BoundPtr> children;
-        for (const BoundPtr& child : node.children) children.push_back(may_be_true(*child));
-        return make_condition(node.op, std::move(children));
+  /// True for each unit that may have a row for which `condition` is true.
+  BoundPtr may_be_true(const Operation& condition) {
+    if (condition.op == Op::logical_and || condition.op == Op::logical_or) {
+      std::vector<BoundPtr> operands;
+      for (std::size_t i = 0; i < condition.operands.size(); ++i) {
+        operands.push_back(may_be_true(ir_.operand(condition, i)));
       }
-      case Op::in: return node.negated ? has_values(*node.children.front()) : is_member(node);
-      case Op::between: return node.negated ? has_values(*node.children.front()) : is_between(node);
-      case Op::is_null: return node.negated ? has_values(*node.children.front()) : has_nulls(*node.children.front());
-      default: return is_comparison(node.op) ? compared(node) : always();
+      return make_condition(condition.op, std::move(operands));
     }
+    const auto test = column_test(ir_, condition);
+    const auto places = test ? statistics_.find(test->column->column) : std::nullopt;
+    return places ? may_be_true(*test, *places) : always();
   }
 
  private:
   using Places = typename Statistics::Places;
 
-  std::optional<Places> find(const BoundNode& operand) {
-    return operand.op == Op::column ? statistics_.find(operand.column) : std::nullopt;
-  }
-
-  BoundPtr compared(const BoundNode& node) {
-    const BoundPtr& left = node.children[0];
-    const BoundPtr& right = node.children[1];
-    if (right->op == Op::literal) return compared(*left, node.op, right);
-    if (left->op == Op::literal) return compared(*right, exchanged(node.op), left);
-    return always();
-  }
-
-  BoundPtr compared(const BoundNode& operand, Op op, const BoundPtr& literal) {
-    const auto places = find(operand);
-    if (!places) return always();
-    BoundPtr possible = flag(places->has_values);
-    if (op == Op::less || op == Op::less_equal) return both(possible, bound(operand, places->min, op, literal));
-    if (op == Op::greater || op == Op::greater_equal) return both(possible, bound(operand, places->max, op, literal));
-    return op == Op::equal ? both(possible, inside(operand, *places, literal, literal)) : possible;
-  }
-
-  BoundPtr is_between(const BoundNode& node) {
-    const BoundNode& operand = *node.children[0];
-    const auto places = find(operand);
-    if (!places || node.children[1]->op != Op::literal || node.children[2]->op != Op::literal) return always();
-    return both(flag(places->has_values), inside(operand, *places, node.children[1], node.children[2]));
-  }
-
-  BoundPtr is_member(const BoundNode& node) {
-    const BoundNode& operand = *node.children[0];
-    const auto places = find(operand);
-    const std::span<const BoundPtr> members = std::span(node.children).subspan(1);
-    const bool constant = std::ranges::all_of(members, [](const BoundPtr& it) { return it->op == Op::literal; });
-    if (!places || !constant || members.empty()) return always();
-    return both(flag(places->has_values), is_any(operand, *places, members));
+  static BoundPtr may_be_true(const ColumnTest& test, const Places& places) {
+    const DataType type = test.column->type;
+    if (test.op == Op::is_null) return flag(test.negated ? places.has_values : places.has_nulls);
+    BoundPtr possible = flag(places.has_values);
+    if (test.negated) return possible;
+    switch (test.op) {
+      case Op::less:
+      case Op::less_equal: return both(possible, bound(type, places.min, test.op, literal(*test.upper)));
+      case Op::greater:
+      case Op::greater_equal: return both(possible, bound(type, places.max, test.op, literal(*test.lower)));
+      case Op::equal:
+      case Op::between: return both(possible, inside(type, places, literal(*test.lower), literal(*test.upper)));
+      case Op::in:
+        return test.members->constants.empty() ? always()
+                                               : both(possible, is_any(type, places, test.members->constants));
+      default: return possible;
+    }
   }
 
   /// A tree of little height, as lists may be long.
-  BoundPtr is_any(const BoundNode& operand, const Places& places, std::span<const BoundPtr> members) {
-    if (members.size() == 1) return inside(operand, places, members.front(), members.front());
+  static BoundPtr is_any(DataType type, const Places& places,
+                         std::span<const std::shared_ptr<const Constant>> members) {
+    if (members.size() == 1) {
+      const BoundPtr member = literal(members.front()->value, type);
+      return inside(type, places, member, member);
+    }
     const std::size_t half = members.size() / 2;
-    return either(is_any(operand, places, members.first(half)), is_any(operand, places, members.subspan(half)));
+    return either(is_any(type, places, members.first(half)), is_any(type, places, members.subspan(half)));
   }
 
   /// True where a value from `lower` to `upper` may be.
-  static BoundPtr inside(const BoundNode& operand, const Places& places, const BoundPtr& lower, const BoundPtr& upper) {
-    return both(bound(operand, places.min, Op::less_equal, upper),
-                bound(operand, places.max, Op::greater_equal, lower));
+  static BoundPtr inside(DataType type, const Places& places, const BoundPtr& lower, const BoundPtr& upper) {
+    return both(bound(type, places.min, Op::less_equal, upper), bound(type, places.max, Op::greater_equal, lower));
   }
 
-  static BoundPtr bound(const BoundNode& operand, int column, Op op, const BoundPtr& literal) {
-    const BoundPtr value = moved(operand, column);
+  static BoundPtr bound(DataType type, int column, Op op, const BoundPtr& literal) {
+    const BoundPtr value = column_node(type, column);
     return either(make_condition(Op::is_null, {value}), make_condition(op, {value, literal}));
   }
 
-  BoundPtr has_values(const BoundNode& operand) {
-    const auto places = find(operand);
-    return places ? flag(places->has_values) : always();
+  static BoundPtr literal(const Operation& operation) { return literal(operation.constant->value, operation.type); }
+
+  static BoundPtr literal(const Value& value, DataType type) {
+    BoundNode node;
+    node.type = type;
+    node.value = value;
+    return std::make_shared<const BoundNode>(std::move(node));
   }
 
-  BoundPtr has_nulls(const BoundNode& operand) {
-    const auto places = find(operand);
-    return places ? flag(places->has_nulls) : always();
-  }
-
-  static BoundPtr moved(BoundNode operand, int column) {
-    operand.column = column;
-    return std::make_shared<const BoundNode>(std::move(operand));
-  }
-
-  static BoundPtr flag(int column) {
+  static BoundPtr column_node(DataType type, int column) {
     BoundNode node;
     node.op = Op::column;
-    node.type = Type::boolean;
+    node.type = type;
     node.column = column;
     return std::make_shared<const BoundNode>(std::move(node));
   }
 
+  static BoundPtr flag(int column) { return column_node(Type::boolean, column); }
+
+  const Ir& ir_;
   Statistics& statistics_;
 };
 
@@ -241,10 +201,11 @@ UnitPruner::UnitPruner(const Source& source) : source_(source), statistics_(std:
 UnitPruner::~UnitPruner() = default;
 
 UnitsToRead UnitPruner::units_with(const query::BoundExpression& condition) {
-  if (!cannot_fail(*condition.root)) return {all_units(source_), "the condition can fail, and the row is to be named"};
+  const Ir ir = lower(*condition.root);
+  if (!never_fails(ir)) return {all_units(source_), "the condition can fail, and the row is to be named"};
   query::BoundExpression over_units;
   over_units.type = Type::boolean;
-  over_units.root = UnitCondition(*statistics_).may_be_true(*condition.root);
+  over_units.root = UnitCondition(ir, *statistics_).may_be_true(ir.root());
   const std::string names = joined(statistics_->names());
   if (names.empty()) return {all_units(source_), "there are no statistics of the condition's columns"};
   const auto count = static_cast<std::int64_t>(source_.units().size());

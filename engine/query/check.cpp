@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/query/values.hpp"
+#include "engine/text.hpp"
 
 namespace skyrank::query {
 namespace {
@@ -13,8 +14,6 @@ using Kind = Preference::Kind;
 
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxDimensions = 64;
-
-std::string in_quotes(std::string_view word) { return std::string("'").append(word) + "'"; }
 
 bool is_nan(const Value& value) {
   const auto* number = std::get_if<double>(&value);

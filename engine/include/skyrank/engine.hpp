@@ -36,8 +36,9 @@ struct EngineOptions {
   bool share_columns = false;
   /// The most bytes that all queries of the engine may take together, beside tables in memory, at any time: for columns
   /// of sources, keys, candidates, lists of rows, answers while they are made, and what is kept for later. A query that
-  /// needs more ends with a ResourceError that says how much, and harms no other. 0: no limit but the machine's. Memory
-  /// of a GPU is not counted, and neither are some hundred kilobytes a thread that do not grow with the rows.
+  /// needs more ends with a ResourceError that says how much, and harms no other. 0: four fifths of what the process
+  /// may use (the machine's memory, or what its control groups or `ulimit -v` leave of it). Memory of a GPU is not
+  /// counted, and neither are some hundred kilobytes a thread that do not grow with the rows.
   std::size_t memory_bytes = 0;
 };
 
@@ -92,6 +93,9 @@ class SKYRANK_EXPORT Engine {
   /// Returns problems that the constructor found and the engine works around, such as a damaged profile of the user:
   /// one text each, which names the file. For what is odd about a query see warnings_of() in warnings.hpp.
   const std::vector<std::string>& warnings() const;
+
+  /// Returns the most bytes that all queries may take together: EngineOptions::memory_bytes, or the machine's share.
+  std::size_t memory_limit() const;
 
   /// Runs a query over a table (the query's table name does not matter here).
   /// Throws QueryError, BindError, DataError, DeviceError, ResourceError, CancelledError, TimeoutError. Callers beyond

@@ -54,7 +54,7 @@ std::optional<DeviceSource> source_of(DeviceQueryState& device_state, const Boun
   cuda::expression::Computed computed = cuda::expression::evaluate(*translated, wanted);
   if (computed.failed) return std::nullopt;
   const kernels::StoredColumn column = computed.column;
-  return DeviceSource{column, {wanted.n, nullptr}, program->root->type, std::move(computed)};
+  return DeviceSource{column, {wanted.n, nullptr}, program->ir.root().type, std::move(computed)};
 }
 
 /// Returns true if keys need room for NULL: the stored column may have some, or a computed value is one.

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "engine/expression/ir.hpp"
 #include "engine/keys/preference_plan.hpp"
 #include "engine/query/bound.hpp"
 
@@ -23,12 +24,12 @@ class Monotone {
   bool follows(const query::BoundExpression& expression, bool high) const;
 
   /// Returns true if a condition that is true for a row is true for all rows that are preferred to it.
-  bool keeps_preferred(const query::BoundExpression& condition) const { return keeps_preferred(*condition.root); }
+  bool keeps_preferred(const query::BoundExpression& condition) const;
 
  private:
-  bool follows(const query::BoundNode& node, bool high) const;
-  bool scaled(const query::BoundNode& node, const query::BoundNode& number, bool high) const;
-  bool keeps_preferred(const query::BoundNode& condition) const;
+  bool follows(const Ir& ir, const Operation& operation, bool high) const;
+  bool scaled(const Ir& ir, const Operation& operation, const Operation& number, bool high) const;
+  bool keeps_preferred(const Ir& ir, const Operation& condition) const;
 
   std::map<int, bool> columns_;        // whether high values are better
   std::map<std::string, bool> texts_;  // the same of expressions

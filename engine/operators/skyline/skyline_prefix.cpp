@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/expression/patterns.hpp"
 #include "engine/keys/fused_keys.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/rank.hpp"
@@ -27,7 +28,7 @@ query::BoundQuery by_first_term(const query::BoundQuery& query, std::int64_t cou
 
 /// A row on which some expression fails must be told of, whether or not it could be in the answer.
 bool may_fail(const query::BoundQuery& query, const PreferencePlan& preference) {
-  const auto fails = [](const BoundExpression& expression) { return !never_fails(*expression.root); };
+  const auto fails = [](const BoundExpression& expression) { return !never_fails(expression); };
   return std::ranges::any_of(query.ranking, fails, &query::BoundRankTerm::expression) ||
          std::ranges::any_of(preference.terms, fails, &BoundPreference::expression);
 }

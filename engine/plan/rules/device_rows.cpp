@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/expression/patterns.hpp"
 #include "engine/operators/rank.hpp"
 
 namespace skyrank::exec {
@@ -15,7 +16,7 @@ void keep_rows_on_device(PhysicalPlan& plan, const Table& /*table*/) {
   if (plan.preference->steps.size() > 1) return leave_out("the preference has several steps");
   if (query.distinct) return leave_out("equal rows are dropped by the host");
   // Rows of several segments are not ascending there, and the first that fails would not be the one to name.
-  const auto fails = [](const query::BoundRankTerm& term) { return !never_fails(*term.expression.root); };
+  const auto fails = [](const query::BoundRankTerm& term) { return !never_fails(term.expression); };
   if (!query.partition_columns.empty() && std::ranges::any_of(query.ranking, fails)) {
     return leave_out("the ranking may fail on a row, which the host names");
   }

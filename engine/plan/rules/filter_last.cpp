@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/device/resident.hpp"
+#include "engine/expression/patterns.hpp"
 #include "engine/operators/skyline/monotone.hpp"
 #include "engine/operators/skyline/skyline.hpp"
 #include "engine/plan/layout.hpp"
@@ -25,7 +26,7 @@ const char* why_filter_first(const PhysicalPlan& plan) {
   if (!plan.preference->steps.front().order.empty() || !Monotone(*plan.preference).keeps_preferred(*query.condition)) {
     return "the condition may drop a row that beats one that it keeps";
   }
-  const auto fails = [](const query::BoundExpression& expression) { return !never_fails(*expression.root); };
+  const auto fails = [](const query::BoundExpression& expression) { return !never_fails(expression); };
   if (fails(*query.condition) ||
       std::ranges::any_of(plan.preference->terms, fails, &query::BoundPreference::expression)) {
     return "an expression may fail on a row, which must not go unseen";

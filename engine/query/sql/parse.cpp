@@ -16,8 +16,8 @@ namespace {
 namespace peg = tao::pegtl;
 using Kind = Preference::Kind;
 
-// The grammar of statements. Expressions inside are those of parse_expression.cpp, which a rule calls. As there, no
-// rule with an action is ever backtracked over.
+// The grammar of statements. Expressions inside are those of engine/query/parser, which a rule calls. As
+// there, no rule with an action is ever backtracked over.
 namespace grammar {
 
 struct spaces : peg::star<peg::space> {};

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t kMaxShown = 40;
 
-std::string in_quotes(std::string_view text) { return std::string("'").append(text) + "'"; }
-
 bool is_word(std::string_view token) {
   return !token.empty() && (token.front() == '_' || (token.front() >= 'a' && token.front() <= 'z') ||
                             (token.front() >= 'A' && token.front() <= 'Z'));

@@ -14,8 +14,6 @@ namespace {
 const std::vector<std::string> kOptions = {"name",   "ties",      "nan",     "nulls",     "timeout",
                                            "device", "algorithm", "without", "parameters"};
 
-std::string in_quotes(std::string_view text) { return std::string("'").append(text) + "'"; }
-
 std::string lower(std::string text) {
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return text;

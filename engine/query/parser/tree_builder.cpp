@@ -1,0 +1,213 @@
+#include "engine/query/parser/tree_builder.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include <skyrank/error.hpp>
+
+#include "engine/decimal.hpp"
+#include "engine/query/parser/messages.hpp"
+#include "engine/query/values.hpp"
+#include "engine/text.hpp"
+
+namespace skyrank::query {
+namespace {
+
+std::string arity_message(const FunctionInfo& function, std::size_t count) {
+  const bool open_ended = function.max_arguments == 0;
+  std::string message = in_quotes(function.name) + " takes " + (open_ended ? "at least " : "") +
+                        std::to_string(function.min_arguments) +
+                        (function.min_arguments == 1 ? " argument" : " arguments") + ", found " + std::to_string(count);
+  if (open_ended && count == 1)
+    message += " (the " + std::string(function.name) + " of a group stands under `aggregate`)";
+  return message;
+}
+
+}  // namespace
+
+bool TreeBuilder::is_reserved_at(std::size_t offset) const {
+  return sql_ && offset < text_.size() && is_reserved(token_at(text_, offset));
+}
+
+void TreeBuilder::fail(std::size_t offset, const std::string& message) const {
+  throw QueryError(message, place_(offset));
+}
+
+void TreeBuilder::fail_expecting(std::size_t offset, std::string_view expected) const {
+  const bool value_expected = expected == kValue;
+  const std::string_view before = token_before(text_, offset);
+  std::string message = std::string("expected ").append(expected);
+  if (!before.empty()) message += " after " + in_quotes(before);
+  if (offset >= text_.size()) {
+    fail(offset, message + ", found the end of the " + (sql_ ? "statement" : "expression"));
+  }
+  const std::string_view found = token_at(text_, offset);
+  if (sql_ && value_expected && (is_reserved(found) || is_reserved_word(found))) {
+    fail(offset, message + ", found " + in_quotes(found) + " (a column of that name stands in double quotes)");
+  }
+  std::string advice = hint(found, value_expected);
+  const std::size_t quotes = advice.find("backquotes");
+  if (sql_ && quotes != std::string::npos) advice.replace(quotes, std::strlen("backquotes"), "double quotes");
+  fail(offset, message + ", found " + shown(found) + advice);
+}
+
+void TreeBuilder::fail_unclosed(const char* what) const {
+  fail(quote_, std::string(what) + " that begins here does not end");
+}
+
+void TreeBuilder::enter(std::size_t offset) {
+  if (++nesting_ > kMaxNesting) {
+    fail(offset, "the expression is nested more than " + std::to_string(kMaxNesting) + " levels deep");
+  }
+}
+
+void TreeBuilder::push_literal(std::size_t offset, Value value) {
+  Node node;
+  node.value = std::move(value);
+  push(offset, std::move(node), 1);
+}
+
+void TreeBuilder::push_number(std::size_t offset, std::string_view text) { push_literal(offset, number(offset, text)); }
+
+void TreeBuilder::push_column(std::size_t offset, std::string name, bool in_backquotes) {
+  if (name.empty()) fail(offset, "a column name is empty");
+  Node node;
+  node.op = Op::column;
+  node.exact = in_backquotes && is_pseudo_column(name);
+  node.name = std::move(name);
+  push(offset, std::move(node), 1);
+}
+
+void TreeBuilder::combine(Op op, std::size_t count, bool negated) {
+  const Item& first = items_[items_.size() - count];
+  combine_at(first.offset, op, count, negated);
+}
+
+void TreeBuilder::combine_at(std::size_t offset, Op op, std::size_t count, bool negated) {
+  Node node;
+  node.op = op;
+  node.negated = negated;
+  int height = 0;
+  const auto begin = items_.end() - static_cast<std::ptrdiff_t>(count);
+  for (auto item = begin; item != items_.end(); ++item) {
+    height = std::max(height, item->height);
+    node.children.push_back(std::move(item->node));
+  }
+  items_.erase(begin, items_.end());
+  if (height >= kMaxHeight) {
+    fail(offset, "the expression chains more than " + std::to_string(kMaxHeight) +
+                     " operators; use `in` for many alternatives, or parentheses to split it");
+  }
+  push(offset, std::move(node), height + 1);
+}
+
+void TreeBuilder::negate_number() {
+  Item& item = items_.back();
+  Node node = *item.node;
+  node.value = negated_number(item.offset, node.value);
+  item.node = std::make_shared<const Node>(std::move(node));
+}
+
+void TreeBuilder::close(Op op, std::size_t outside, bool negated) {
+  const Mark mark = marks_.back();
+  marks_.pop_back();
+  const std::size_t count = items_.size() - mark.items + outside;
+  combine_at(outside == 0 ? mark.offset : items_[items_.size() - count].offset, op, count, negated);
+}
+
+void TreeBuilder::open_call(std::size_t offset, std::string_view name) {
+  pseudo_ = equal_ignoring_case(name, "row")     ? "row()"
+            : equal_ignoring_case(name, "level") ? "level()"
+            : equal_ignoring_case(name, "score") ? "score()"
+                                                 : "";
+  calls_.push_back(pseudo_.empty() ? &find_function(offset, name) : nullptr);
+  open(offset);
+}
+
+void TreeBuilder::close_call() {
+  if (calls_.back() == nullptr) return close_pseudo_column();
+  const FunctionInfo& function = *calls_.back();
+  calls_.pop_back();
+  const std::size_t count = items_.size() - marks_.back().items;
+  if (count < function.min_arguments || (function.max_arguments != 0 && count > function.max_arguments)) {
+    fail(marks_.back().offset, arity_message(function, count));
+  }
+  close(function.op);
+}
+
+void TreeBuilder::close_pseudo_column() {
+  const Mark mark = marks_.back();
+  if (items_.size() != mark.items) fail(mark.offset, "'row()', 'level()' and 'score()' take no argument");
+  calls_.pop_back();
+  marks_.pop_back();
+  push_column(mark.offset, std::string(pseudo_), false);
+}
+
+bool TreeBuilder::is_reserved(std::string_view word) const {
+  return std::any_of(sql_words_.begin(), sql_words_.end(),
+                     [&](std::string_view reserved) { return equal_ignoring_case(reserved, word); });
+}
+
+void TreeBuilder::push(std::size_t offset, Node node, int height) {
+  const Location place = place_(offset);
+  node.line = place.line;
+  node.column = place.column;
+  items_.push_back({std::make_shared<const Node>(std::move(node)), offset, height});
+}
+
+Value TreeBuilder::number(std::size_t offset, std::string_view text) const {
+  const char* const end = text.data() + text.size();
+  if (text.find_first_of(".eE") == std::string_view::npos) {
+    std::uint64_t integer = 0;
+    if (std::from_chars(text.data(), end, integer).ec == std::errc()) {
+      return std::in_range<std::int64_t>(integer) ? Value(static_cast<std::int64_t>(integer)) : Value(integer);
+    }
+    fail(offset, std::string(text.substr(0, 40)) + " is out of range: integers go up to 18446744073709551615; " +
+                     "with a decimal point it is a float");
+  }
+  double value = 0;
+  // from_chars wants a digit before the point.
+  const std::string padded = "0" + std::string(text);
+  if (std::from_chars(padded.data(), padded.data() + padded.size(), value).ec != std::errc()) {
+    fail(offset, std::string(text.substr(0, 40)) + " is out of range: floats go from 5e-324 to 1.8e308");
+  }
+  // Beside decimals the digits count that the float loses.
+  if (const std::optional<Decimal> decimal = parse_decimal(text)) return float_if_it_tells(*decimal);
+  return value;
+}
+
+Value TreeBuilder::negated_number(std::size_t offset, const Value& value) const {
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return -*i;
+  if (const auto* d = std::get_if<double>(&value)) return -*d;
+  if (const auto* d = std::get_if<Decimal>(&value)) return Decimal{-d->unscaled, d->scale};
+  constexpr std::uint64_t kMagnitudeOfMin = std::uint64_t{1} << 63;
+  const std::uint64_t magnitude = std::get<std::uint64_t>(value);
+  if (magnitude != kMagnitudeOfMin) {
+    fail(offset, "-" + std::to_string(magnitude) + " is out of range: integers go down to -9223372036854775808");
+  }
+  return std::numeric_limits<std::int64_t>::min();
+}
+
+const FunctionInfo& TreeBuilder::find_function(std::size_t offset, std::string_view name) const {
+  std::vector<std::string> names;
+  for (const FunctionInfo& function : functions()) {
+    if (equal_ignoring_case(function.name, name)) return function;
+    names.emplace_back(function.name);
+  }
+  std::string list;
+  for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
+  fail(offset, "there is no function " + in_quotes(name.substr(0, 40)) + did_you_mean(name, names) +
+                   " (functions are " + list + ")");
+}
+
+void TreeBuilder::fail_conversion(std::size_t offset, const std::string& text, const char* what,
+                                  const char* example) const {
+  fail(offset, in_quotes(text) + " is no " + what + "; write it like '" + example + "'");
+}
+
+}  // namespace skyrank::query

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/query/ast.hpp"
+#include "engine/query/functions.hpp"
+
+namespace skyrank::query {
+
+/// Builds the tree of an expression bottom-up while its text is parsed: finished operands lie on a stack; a mark
+/// remembers where a list of them begins. Offsets are those of a node's first character in the text.
+class TreeBuilder {
+ public:
+  TreeBuilder(std::string_view text, const PlaceFunction& place) : text_(text), place_(place) {}
+  TreeBuilder(std::string_view text, const PlaceFunction& place, std::span<const std::string_view> sql_words)
+      : text_(text), place_(place), sql_(true), sql_words_(sql_words) {}
+
+  bool is_sql() const { return sql_; }
+  /// Returns true if the word at `offset` belongs to the SQL statement around the expression.
+  bool is_reserved_at(std::size_t offset) const;
+
+  /// Counts the levels of nesting.
+  void enter(std::size_t offset);
+  void leave() { --nesting_; }
+
+  void push_literal(std::size_t offset, Value value);
+  void push_number(std::size_t offset, std::string_view text);
+  void push_column(std::size_t offset, std::string name, bool in_backquotes);
+
+  /// Replaces the last `count` operands by one node over them; it begins where its first operand does.
+  void combine(Op op, std::size_t count, bool negated = false);
+  void combine_at(std::size_t offset, Op op, std::size_t count, bool negated = false);
+  /// Makes the number that was pushed last its negative.
+  void negate_number();
+
+  void open(std::size_t offset) { marks_.push_back({offset, items_.size()}); }
+  /// Closes the list that was opened last, over `outside` operands before it as well.
+  void close(Op op, std::size_t outside = 0, bool negated = false);
+
+  /// row(), level() and score() are pseudo-columns whatever the table stores; their calls have no function.
+  void open_call(std::size_t offset, std::string_view name);
+  void close_call();
+
+  /// Replaces the string that was pushed last by what `parse` makes of it.
+  template <class Parse>
+  void convert_string(std::size_t offset, Parse parse, const char* what, const char* example) {
+    const Item item = std::move(items_.back());
+    items_.pop_back();
+    const std::string& text = std::get<std::string>(item.node->value);
+    const auto value = parse(text);
+    if (!value) fail_conversion(item.offset, text, what, example);
+    push_literal(offset, *value);
+  }
+
+  /// Remembers the place of a quote, for the message that it does not end.
+  void begin_quoted(std::size_t offset) { quote_ = offset; }
+  [[noreturn]] void fail_unclosed(const char* what) const;
+  [[noreturn]] void fail_expecting(std::size_t offset, std::string_view expected) const;
+
+  NodePtr result() && { return std::move(items_.back().node); }
+
+ private:
+  struct Item {
+    NodePtr node;
+    std::size_t offset;
+    int height;
+  };
+  struct Mark {
+    std::size_t offset;
+    std::size_t items;
+  };
+
+  [[noreturn]] void fail(std::size_t offset, const std::string& message) const;
+  [[noreturn]] void fail_conversion(std::size_t offset, const std::string& text, const char* what,
+                                    const char* example) const;
+
+  bool is_reserved(std::string_view word) const;
+  void push(std::size_t offset, Node node, int height);
+  Value number(std::size_t offset, std::string_view text) const;
+  Value negated_number(std::size_t offset, const Value& value) const;
+  const FunctionInfo& find_function(std::size_t offset, std::string_view name) const;
+  void close_pseudo_column();
+
+  std::string_view text_;
+  const PlaceFunction& place_;
+  std::vector<Item> items_;
+  std::vector<Mark> marks_;
+  std::vector<const FunctionInfo*> calls_;
+  std::string_view pseudo_;
+  std::size_t quote_ = 0;
+  int nesting_ = 0;
+  bool sql_ = false;
+  std::span<const std::string_view> sql_words_;
+};
+
+}  // namespace skyrank::query

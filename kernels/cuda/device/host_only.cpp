@@ -2,6 +2,7 @@
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/failure.hpp"
 #include "kernels/cuda/device/residence.hpp"
+#include "kernels/cuda/devices/upload.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/skyline/level_lists.hpp"
@@ -45,6 +46,9 @@ DeviceArray::DeviceArray(const void* /*source*/, std::size_t bytes) : DeviceArra
 void DeviceArray::write(std::size_t /*offset*/, const void* /*source*/, std::size_t /*bytes*/) const {}
 void read_array(void* /*target*/, const void* /*from_device*/, std::size_t /*bytes*/) {}
 std::size_t available_bytes() { return 0; }
+std::shared_ptr<void> upload(const HostValues& /*values*/, const std::stop_token& /*stop*/) {
+  throw Failure("upload", find_devices().reason, __FILE__, __LINE__);
+}
 
 namespace skyline {
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "kernels/cuda/device/check.hpp"
+#include "kernels/cuda/devices/scope.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {
@@ -34,6 +35,9 @@ bool poisons() {
   }();
   return on;
 }
+
+/// A pool's own limit, or the lower one of the device that the thread has selected.
+std::size_t limit_of_thread(std::size_t limit) { return std::min(limit, selected_device().memory_limit); }
 
 void poison(void* data, std::size_t bytes, cudaStream_t stream) noexcept {
   constexpr int kPoison = 0xa5;
@@ -114,10 +118,11 @@ void* PoolResource::take_kept(std::size_t bytes, cudaStream_t stream) {
 }
 
 void PoolResource::reserve(std::size_t bytes) {
+  const std::size_t most = limit_of_thread(limit_);
   const std::lock_guard lock(mutex_);
-  if (bytes > limit_ - in_use_) {
+  if (in_use_ > most || bytes > most - in_use_) {
     throw OutOfMemory("PoolResource::allocate",
-                      "the limit of " + std::to_string(limit_) + " bytes of device memory is reached: " +
+                      "the limit of " + std::to_string(most) + " bytes of device memory is reached: " +
                           std::to_string(in_use_) + " are in use, " + std::to_string(bytes) + " more are needed",
                       __FILE__, __LINE__);
   }
@@ -143,7 +148,8 @@ std::size_t PoolResource::available() const {
   SKYRANK_CUDA_CALL(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
   const std::size_t used = in_use();
   const std::size_t idle = reserved > used ? static_cast<std::size_t>(reserved) - used : 0;
-  return std::min(free + idle, limit_ - used);
+  const std::size_t most = limit_of_thread(limit_);
+  return std::min(free + idle, most > used ? most - used : 0);
 }
 
 std::size_t PoolResource::peak() const {

@@ -34,6 +34,8 @@ struct Arguments {
   CalibrateArguments calibrate;
   std::string device = "auto";
   std::string memory_limit;
+  std::vector<int> devices;
+  std::string gpu_memory_limit;
   std::string timeout;
 };
 
@@ -60,6 +62,15 @@ void add_engine_options(CLI::App& command, int& threads, Arguments& arguments) {
       .add_option(
           "--memory-limit", arguments.memory_limit,
           "The most memory that queries may take beside their tables, such as 500MB or 2GiB (default: no limit)")
+      ->type_name("SIZE");
+  command
+      .add_option("--devices", arguments.devices,
+                  "The GPUs to use, by their numbers, such as 0,1 (default: those of the batch, or else 0)")
+      ->type_name("N,...")
+      ->delimiter(',');
+  command
+      .add_option("--gpu-memory-limit", arguments.gpu_memory_limit,
+                  "The most memory of each GPU that may be in use; larger tables are answered in parts (default: all)")
       ->type_name("SIZE");
 }
 
@@ -249,8 +260,8 @@ DeviceChoice parse_device(const std::string& name) {
                                query::did_you_mean(name, {"auto", "cpu", "cuda"})));
 }
 
-/// Bytes of a size such as 4096, 500MB, 1.5GiB; none is 0.
-std::size_t parse_size(const std::string& text) {
+/// Bytes of a size such as 4096, 500MB, 1.5GiB, which an option has; none is 0.
+std::size_t parse_size(std::string_view option, const std::string& text) {
   if (text.empty()) return 0;
   static const std::map<std::string, double, std::less<>> kUnits{
       {"", 1},      {"B", 1},        {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
@@ -260,7 +271,7 @@ std::size_t parse_size(const std::string& text) {
   const auto unit = kUnits.find(std::string_view(end, text.data() + text.size()));
   const double bytes = unit == kUnits.end() ? 0 : number * unit->second;
   if (error != std::errc() || !(bytes >= 1 && bytes < 0x1p63)) {
-    throw UsageError(fmt::format("--memory-limit: '{}' is not a size such as 4096, 500MB or 1.5GiB", text));
+    throw UsageError(fmt::format("{}: '{}' is not a size such as 4096, 500MB or 1.5GiB", option, text));
   }
   return static_cast<std::size_t>(bytes);
 }
@@ -275,6 +286,15 @@ std::optional<std::chrono::milliseconds> parse_timeout(const std::string& text) 
 void check_threads(int threads) {
   if (threads < 0 || threads > kMaxThreads) {
     throw UsageError(fmt::format("--threads: {} is not between 0 (all cores) and {}", threads, kMaxThreads));
+  }
+}
+
+void check_devices(const std::vector<int>& devices) {
+  for (auto one = devices.begin(); one != devices.end(); ++one) {
+    if (*one < 0) throw UsageError(fmt::format("--devices: {} is not the number of a GPU, which are 0, 1, ...", *one));
+    if (std::find(devices.begin(), one, *one) != one) {
+      throw UsageError(fmt::format("--devices: GPU {} is named twice", *one));
+    }
   }
 }
 
@@ -293,7 +313,11 @@ void settle(const CLI::App& app, Arguments& arguments) {
   arguments.sql.run.device = device;
   arguments.bench.device = device;
   arguments.calibrate.device = device;
-  arguments.run.memory_bytes = parse_size(arguments.memory_limit);
+  check_devices(arguments.devices);
+  GpuArguments& gpus = arguments.run.gpus;
+  gpus = {arguments.devices, parse_size("--gpu-memory-limit", arguments.gpu_memory_limit)};
+  arguments.explain.gpus = arguments.sql.run.gpus = gpus;
+  arguments.run.memory_bytes = parse_size("--memory-limit", arguments.memory_limit);
   arguments.explain.memory_bytes = arguments.run.memory_bytes;
   arguments.sql.run.memory_bytes = arguments.run.memory_bytes;
   arguments.run.timeout = parse_timeout(arguments.timeout);

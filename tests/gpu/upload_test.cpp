@@ -56,7 +56,7 @@ TEST_F(UploadOnGpu, ValuesApartFromEachOtherArePacked) {
 }
 
 TEST_F(UploadOnGpu, PinnedMemoryIsReadInPlace) {
-  constexpr std::size_t kCount = (std::size_t{33} << 20) + 5;  // more than one piece
+  constexpr std::size_t kCount = (std::size_t{17} << 20) + 5;  // more than one piece
   void* pinned = nullptr;
   ASSERT_EQ(cudaMallocHost(&pinned, 4 * kCount), cudaSuccess);
   const std::vector<std::uint32_t> values = some_values(kCount);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "engine/device/resident.hpp"
@@ -14,6 +15,8 @@
 #include "engine/plan/tree.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
+#include "kernels/common/memory.hpp"
+#include "kernels/common/problem.hpp"
 #include "kernels/cuda/devices/scope.hpp"
 #include "planner/choose.hpp"
 
@@ -136,26 +139,30 @@ class PartsPlanner {
     return kFill * bytes;
   }
 
-  /// Plans the whole table on the engine's first GPU or the CPU.
-  PhysicalPlan plan_of_whole(DeviceChoice device) const {
-    Query whole = query_;
+  /// Plans the query over some rows, on the engine's threads.
+  PhysicalPlan planned(DeviceChoice device, const Table& rows, const kernels::cuda::SelectedDevice& gpu) const {
+    Query query = query_;
     Using path = query_.using_path();
     path.device = device;
-    whole.using_path(std::move(path));
-    return engine_.plan(whole, table_, run_);
+    query.using_path(std::move(path));
+    std::optional<PhysicalPlan> plan;
+    engine_.admission.run(run_.stop, [&] {
+      const kernels::cuda::DeviceScope on_device(gpu);
+      const kernels::AccountScope counted(engine_.memory.get());
+      plan.emplace(engine_.plan(query, rows, run_));
+    });
+    return std::move(*plan);
   }
+
+  /// Plans the whole table on the engine's first GPU or the CPU.
+  PhysicalPlan plan_of_whole(DeviceChoice device) const { return planned(device, table_, engine_.gpu(0)); }
 
   /// Plans a part of the table on a GPU.
   PhysicalPlan plan_of_part(const Table& part, int gpu) const {
     kernels::cuda::SelectedDevice device = engine_.gpu(0);
     device.ordinal = gpu;
     device.may_fail = true;
-    const kernels::cuda::DeviceScope on_device(device);
-    Query query = query_;
-    Using path = query_.using_path();
-    path.device = DeviceChoice::cuda;
-    query.using_path(std::move(path));
-    return engine_.plan(query, part, run_);
+    return planned(DeviceChoice::cuda, part, device);
   }
 
   std::string gpus_in_words() const {
@@ -169,7 +176,9 @@ class PartsPlanner {
     const auto count = static_cast<double>(engine_.gpus.size());
     auto spread = spread_parts(engine_, table_, columns_of_keys(bound_));
     const std::string words = "GPUs " + gpus_in_words();
-    if (spread && device_ == DeviceChoice::cuda) return GpuParts{std::move(spread), 0, "the rows lie on " + words};
+    // A ranking leaves too few rows for a price to matter.
+    if (spread && device_ == DeviceChoice::cuda && !bound_.preference)
+      return GpuParts{std::move(spread), 0, "the rows lie on " + words};
     if (device_ == DeviceChoice::automatic && !spread && !has_asked_driver() &&
         !uses_gpu(plan_of_whole(DeviceChoice::automatic))) {
       return std::nullopt;
@@ -252,7 +261,12 @@ class PartsPlanner {
 std::optional<GpuParts> plan_gpu_parts(const EngineState& engine, const Query& query, const Table& table,
                                        const RunOptions& run) {
   if (kernels::cuda::has_selected_device()) return std::nullopt;  // one of the parts, or their merge
-  return PartsPlanner(engine, query, table, run).plan();
+  try {
+    return PartsPlanner(engine, query, table, run).plan();
+  } catch (const kernels::Cancelled&) {  // the query as a whole meets the same, and says so
+  } catch (const std::bad_alloc&) {
+  }
+  return std::nullopt;
 }
 
 std::optional<GpuParts> smaller_parts(const EngineState& engine, const Query& query, const Table& table) {

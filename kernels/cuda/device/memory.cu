@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,28 @@ void poison(void* data, std::size_t bytes, cudaStream_t stream) noexcept {
   constexpr int kPoison = 0xa5;
   if (poisons()) (void)cudaMemsetAsync(data, kPoison, bytes, stream);
 }
+
+/// Makes the device of some memory the thread's current one while it lives: arrays may end on a thread that has
+/// selected another one. Never throws.
+class DeviceOf {
+ public:
+  explicit DeviceOf(const void* data) noexcept {
+    cudaPointerAttributes attributes{};
+    const bool known =
+        cudaPointerGetAttributes(&attributes, data) == cudaSuccess && cudaGetDevice(&before_) == cudaSuccess;
+    if (known && attributes.device != before_) changed_ = cudaSetDevice(attributes.device) == cudaSuccess;
+    if (!known) (void)cudaGetLastError();
+  }
+  ~DeviceOf() {
+    if (changed_) (void)cudaSetDevice(before_);
+  }
+  DeviceOf(const DeviceOf&) = delete;
+  DeviceOf& operator=(const DeviceOf&) = delete;
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+};
 
 }  // namespace
 
@@ -94,6 +117,8 @@ void* PoolResource::allocate(std::size_t bytes, cudaStream_t stream) {
 
 void PoolResource::deallocate(void* data, std::size_t bytes, cudaStream_t stream) noexcept {
   const std::size_t size = rounded(bytes);
+  std::optional<DeviceOf> on_device;
+  if (size > kLargestKept || poisons()) on_device.emplace(data);
   poison(data, size, stream);
   give_back(size);
   if (size <= kLargestKept) {

@@ -14,7 +14,10 @@
 #include "engine/executor/key_expressions.hpp"
 #include "engine/executor/limits.hpp"
 #include "engine/executor/memory_limit.hpp"
-#include "engine/parts/source_run.hpp"
+#include "engine/parts/gpus/by_gpus.hpp"
+#include "engine/parts/gpus/plan_parts.hpp"
+#include "engine/parts/gpus/spread.hpp"
+#include "engine/parts/sources/source_run.hpp"
 #include "engine/plan/devices.hpp"
 #include "engine/plan/paths.hpp"
 #include "engine/plan/tree.hpp"
@@ -31,8 +34,9 @@ Engine::Engine(EngineOptions options) {
   if (options.threads < 0) {
     throw ResourceError("an engine needs 0 (all cores) or more threads, not " + std::to_string(options.threads));
   }
-  if (options.device == DeviceChoice::cuda) exec::require_cuda();
+  exec::check_gpus(options.devices);
   state_ = std::make_unique<const State>(options);
+  if (options.device == DeviceChoice::cuda) exec::require_cuda(state_->gpus);
 }
 
 Engine::~Engine() = default;
@@ -44,15 +48,26 @@ const std::vector<std::string>& Engine::warnings() const { return state_->warnin
 std::size_t Engine::memory_limit() const { return state_->memory->limit(); }
 
 Result Engine::run(const Query& query, const Table& table, const RunOptions& options) const {
+  if (const auto parts = exec::plan_gpu_parts(*state_, query, table, options)) {
+    return exec::answer_by_gpus(*this, *state_, query, table, options, *parts);
+  }
   exec::Limits limits(query, options, state_->timer);
-  return exec::guarded(query, limits, [&] {
-    std::optional<Result> result;
-    state_->admission.run(limits.stop(), [&] {
-      const exec::KeyScope keyed(*state_, query, table, limits);
-      result = exec::answer_within_limit(*state_, keyed.query(), keyed.table(), options, limits);
+  try {
+    return exec::guarded(query, limits, [&] {
+      const auto device = state_->gpu();
+      std::optional<Result> result;
+      state_->admission.run(limits.stop(), [&] {
+        const kernels::cuda::DeviceScope on_device(device);
+        const exec::KeyScope keyed(*state_, query, table, limits);
+        result = exec::answer_within_limit(*state_, keyed.query(), keyed.table(), options, limits);
+      });
+      return std::move(*result);
     });
-    return std::move(*result);
-  });
+  } catch (const exec::GpuMemoryError&) {
+    const auto parts = exec::smaller_parts(*state_, query, table);
+    if (!parts) throw;
+    return exec::answer_by_gpus(*this, *state_, query, table, options, *parts);
+  }
 }
 
 Result Engine::run(const Query& query, const Source& source, const RunOptions& options) const {
@@ -65,7 +80,9 @@ Result Engine::run(const Query& query, const Source& source, const RunOptions& o
 
 Table Engine::pin(const Table& table, Pin when) const {
   return exec::guarded({}, exec::Limits({}, {}, state_->timer), [&] {
-    exec::require_cuda();
+    exec::require_cuda(state_->gpus);
+    if (state_->gpus.size() > 1) return exec::spread_over_gpus(*state_, table, when == Pin::now);
+    const kernels::cuda::DeviceScope on_device(state_->gpu(0));
     Table pinned = exec::kept_on_device(table);
     if (when == Pin::now) exec::bring_to_device(pinned);
     return pinned;
@@ -75,10 +92,15 @@ Table Engine::pin(const Table& table, Pin when) const {
 void Engine::check(const Query& query, const Table& table) const { explain(query, table); }
 
 PlanNode Engine::explain(const Query& query, const Table& table, const RunOptions& options) const {
+  if (const auto parts = exec::plan_gpu_parts(*state_, query, table, options)) {
+    return exec::explain_by_gpus(*this, *state_, query, table, options, *parts);
+  }
   exec::Limits limits(query, options, state_->timer);
   return exec::guarded(query, limits, [&] {
+    const auto device = state_->gpu();
     std::optional<PlanNode> tree;
     state_->admission.run(limits.stop(), [&] {
+      const kernels::cuda::DeviceScope on_device(device);
       limits.phase = "planning";
       const std::stop_token stop = limits.stop();
       const exec::StopScope stops(stop);

@@ -173,7 +173,7 @@ Column Column::own(std::string name, const std::vector<std::string>& values, con
 
 Column::Column(std::string name, ColumnData data) : name_(std::move(name)), data_(std::move(data)) {
   // Never those of `data`: what it was copied from may have had other values.
-  data_.kept = std::make_shared<ColumnData::Kept>(exec::pinned_of(data_));
+  data_.kept = std::make_shared<ColumnData::Kept>(exec::pinned_of(data_), exec::spread_of(data_));
   check_length(name_, data_.length);
 }
 

@@ -1,9 +1,6 @@
 #include "engine/device/device_query_state.hpp"
 
 #include <cstddef>
-
-#include "engine/runtime/column_cache.hpp"
-
 namespace skyrank::exec {
 
 namespace cuda = kernels::cuda;
@@ -14,7 +11,7 @@ DeviceQueryState::Identity DeviceQueryState::identity_of(const ColumnData& colum
 }
 
 const kernels::StoredColumn& DeviceQueryState::column(const ColumnData& column) {
-  if (const auto shared = shares_ ? shared_on_device(column) : pinned_of(column)) {
+  if (const auto shared = shares_ ? shared_on_device(column) : pinned_here(column)) {
     if (shared_.insert(shared).second && shared->is_there()) ++found_;
     return shared->values(transfer_ms_);
   }

@@ -11,8 +11,12 @@
 #include <skyrank/error.hpp>
 
 #include "engine/runtime/column_cache.hpp"
+#include "engine/runtime/stop.hpp"
 #include "engine/runtime/stopwatch.hpp"
+#include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/devices/upload.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -53,13 +57,23 @@ std::size_t bytes_of_bits(std::int64_t first, std::int64_t n) {
   return static_cast<std::size_t>(((first & 7) + n + 7) / 8);
 }
 
-DeviceArray bring_bits(const void* bits, std::int64_t first, std::int64_t n) {
-  return {static_cast<const std::byte*>(bits) + (first >> 3), bytes_of_bits(first, n)};
+std::shared_ptr<void> bring_bits(const void* bits, std::int64_t first, std::int64_t n) {
+  return DeviceArray(static_cast<const std::byte*>(bits) + (first >> 3), bytes_of_bits(first, n)).owner();
 }
 
-DeviceArray bring_values(const ColumnData& column, std::size_t width) {
+/// Fewer bytes are not worth several threads that copy them beside the device's work.
+constexpr std::size_t kBytesToUpload = std::size_t{8} << 20;
+
+std::shared_ptr<void> bring_values(const ColumnData& column, std::size_t width) {
   const std::size_t bytes = static_cast<std::size_t>(column.length) * width;
-  if (column.stride == static_cast<std::int64_t>(width)) return {column.values, bytes};
+  if (bytes >= kBytesToUpload) {
+    return kernels::cuda::upload({.first = column.values,
+                                  .width = width,
+                                  .stride = column.stride,
+                                  .count = static_cast<std::size_t>(column.length)},
+                                 current_stop());
+  }
+  if (column.stride == static_cast<std::int64_t>(width)) return DeviceArray(column.values, bytes).owner();
   // Values apart from each other are put together in pieces.
   constexpr std::int64_t kPiece = 1 << 18;
   DeviceArray values(bytes);
@@ -72,12 +86,13 @@ DeviceArray bring_values(const ColumnData& column, std::size_t width) {
     }
     values.write(static_cast<std::size_t>(begin) * width, piece.data(), static_cast<std::size_t>(size) * width);
   }
-  return values;
+  return values.owner();
 }
 
 }  // namespace
 
-ResidentColumn::ResidentColumn(ColumnData column) : column_(std::move(column)) {
+ResidentColumn::ResidentColumn(ColumnData column)
+    : column_(std::move(column)), device_(kernels::cuda::selected_device().ordinal) {
   column_.kept.reset();  // which may hold this
 }
 
@@ -119,10 +134,10 @@ ResidentColumn::Copy ResidentColumn::bring() const {
   } else {
     copy.values = bring_values(column_, kernels::bytes_of(copy.column.stored));
   }
-  copy.column.values = copy.values.data();
+  copy.column.values = copy.values.get();
   if (column_.validity.bits != nullptr) {
     copy.validity = bring_bits(column_.validity.bits, column_.validity.offset, column_.length);
-    copy.column.validity = static_cast<const std::uint8_t*>(copy.validity.data());
+    copy.column.validity = static_cast<const std::uint8_t*>(copy.validity.get());
     copy.column.first_validity_bit = column_.validity.offset & 7;
   }
   return copy;
@@ -157,12 +172,18 @@ std::vector<int> columns_of(const std::vector<const query::BoundExpression*>& ex
   return {columns.begin(), columns.end()};
 }
 
+std::shared_ptr<ResidentColumn> pinned_here(const ColumnData& column) {
+  auto pinned = pinned_of(column);
+  return pinned != nullptr && pinned->device() == kernels::cuda::selected_device().ordinal ? pinned : nullptr;
+}
+
 std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column) {
-  if (auto pinned = pinned_of(column)) return pinned;
+  if (auto pinned = pinned_here(column)) return pinned;
   ColumnCache* const cache = cache_of(column);
   if (cache == nullptr) return nullptr;
-  if (auto there = cache->on_device()) return there;
-  return cache->keep_on_device(std::make_shared<ResidentColumn>(column));
+  const int device = kernels::cuda::selected_device().ordinal;
+  if (auto there = cache->on_device(device)) return there;
+  return cache->keep_on_device(device, std::make_shared<ResidentColumn>(column));
 }
 
 Residency residency_of(const std::vector<int>& columns, const Table& table, bool shares) {
@@ -173,9 +194,9 @@ Residency residency_of(const std::vector<int>& columns, const Table& table, bool
     if (!ResidentColumn::is_possible(column)) continue;
     const auto bytes = static_cast<double>(ResidentColumn(column).bytes());
     result.row_bytes += bytes / rows;
-    auto kept = pinned_of(column);
+    auto kept = pinned_here(column);
     if (const ColumnCache* const cache = cache_of(column); kept == nullptr && shares && cache != nullptr) {
-      kept = cache->on_device();
+      kept = cache->on_device(kernels::cuda::selected_device().ordinal);
     }
     if (kept == nullptr || !kept->is_there()) result.unsent += bytes;
   }
@@ -187,7 +208,7 @@ Table kept_on_device(const Table& table) {
   std::vector<Column> columns;
   for (const Column& column : table.columns()) {
     ColumnData data = column.data();
-    if (pinned_of(data) == nullptr && ResidentColumn::is_possible(data)) {
+    if (pinned_here(data) == nullptr && ResidentColumn::is_possible(data)) {
       data.kept = std::make_shared<ColumnData::Kept>(std::make_shared<ResidentColumn>(data));
     }
     columns.emplace_back(column.name(), std::move(data));
@@ -198,7 +219,7 @@ Table kept_on_device(const Table& table) {
 void bring_to_device(const Table& table) {
   std::size_t needed = 0;
   for (const Column& column : table.columns()) {
-    if (const auto pinned = pinned_of(column.data())) needed += pinned->bytes();
+    if (const auto pinned = pinned_here(column.data())) needed += pinned->bytes();
   }
   const std::size_t available = kernels::cuda::available_bytes();
   const auto too_large = [&] {
@@ -209,7 +230,7 @@ void bring_to_device(const Table& table) {
   double transfer_ms = 0;
   try {
     for (const Column& column : table.columns()) {
-      if (const auto pinned = pinned_of(column.data())) pinned->values(transfer_ms);
+      if (const auto pinned = pinned_here(column.data())) pinned->values(transfer_ms);
     }
   } catch (const kernels::cuda::OutOfMemory&) {
     throw too_large();

@@ -10,19 +10,21 @@
 
 #include "engine/query/bound.hpp"
 #include "kernels/common/stored.hpp"
-#include "kernels/cuda/device/array.hpp"
 
 namespace skyrank::exec {
 
-/// The values of a column in the memory of the device, from when they are first asked for until the last table that
-/// has the column is gone. Thread-safe.
+/// The values of a column in the memory of a device, from when they are first asked for until the last table that has
+/// the column is gone. Thread-safe.
 class ResidentColumn {
  public:
-  /// `column` has a device form.
+  /// On the device that the thread has selected. `column` has a device form.
   explicit ResidentColumn(ColumnData column);
 
   /// Numbers of up to 64 bits, times and truths have one; of strings the indices into a dictionary.
   static bool is_possible(const ColumnData& column);
+
+  /// The device, by its number in the CUDA runtime.
+  int device() const { return device_; }
 
   /// Bytes of device memory for the values and the NULLs.
   std::size_t bytes() const;
@@ -36,19 +38,23 @@ class ResidentColumn {
  private:
   struct Copy {
     kernels::StoredColumn column;
-    kernels::cuda::DeviceArray values;
-    kernels::cuda::DeviceArray validity;
+    std::shared_ptr<void> values;
+    std::shared_ptr<void> validity;
   };
 
   Copy bring() const;
 
   ColumnData column_;
+  const int device_;
   mutable std::mutex mutex_;
   std::optional<Copy> copy_;
 };
 
-/// The copy of a column that queries share, pinned or not; null where the column is none of a table. It has a device
-/// form, and is there once a query has asked for its values.
+/// The copy that Engine::pin made of a column on the device that the thread has selected; null without.
+std::shared_ptr<ResidentColumn> pinned_here(const ColumnData& column);
+
+/// The copy of a column on the selected device that queries share, pinned or not; null where the column is none of a
+/// table. It has a device form, and is there once a query has asked for its values.
 std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column);
 
 /// The columns that the condition, the preference and the ranking read, ascending: those of the answer are the host's.
@@ -65,7 +71,7 @@ struct Residency {
 };
 Residency residency_of(const std::vector<int>& columns, const Table& table, bool shares = false);
 
-/// The same table, whose columns that have a device form keep it once a query has needed it.
+/// The same table, whose columns that have a device form keep it on the selected device once a query has needed it.
 Table kept_on_device(const Table& table);
 
 /// Brings all those columns to the device, or none. Throws ResourceError with the bytes needed and available.

@@ -10,12 +10,14 @@
 #include "engine/runtime/stop.hpp"
 #include "engine/runtime/stopwatch.hpp"
 #include "kernels/common/transfers.hpp"
+#include "kernels/cuda/devices/scope.hpp"
 
 namespace skyrank::exec {
 
 Result answer(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
               Limits& limits) {
   limits.phase = "planning";
+  const kernels::cuda::DeviceScope on_device(engine.gpu());
   const std::stop_token stop = limits.stop();
   const StopScope stops(stop);
   check(stop);

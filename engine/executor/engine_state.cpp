@@ -47,7 +47,8 @@ std::size_t limit_of(const EngineOptions& options) {
 /// Tables of fewer rows are answered before a GPU could be started.
 constexpr std::int64_t kTrivialRows = 1 << 15;
 
-/// Returns true if the kernels of a plan are to run on a GPU, some of them at least.
+}  // namespace
+
 bool uses_gpu(PhysicalPlan plan) {
   try {
     choose_paths(plan);
@@ -59,10 +60,9 @@ bool uses_gpu(PhysicalPlan plan) {
          (plan.operators.order && is_cuda(*plan.operators.order));
 }
 
-}  // namespace
-
 EngineState::EngineState(const EngineOptions& engine_options)
     : options(engine_options),
+      gpus(engine_options.devices.empty() ? std::vector<int>{kernels::cuda::process_device()} : engine_options.devices),
       workers(options.threads),
       arena(workers.count()),
       gpu_may_take_part(exec::gpu_may_take_part(options.device)),
@@ -71,7 +71,24 @@ EngineState::EngineState(const EngineOptions& engine_options)
   if (auto profile = profile_of(options, warnings)) prices.emplace(std::move(*profile));
 }
 
+kernels::cuda::SelectedDevice EngineState::gpu() const {
+  return kernels::cuda::has_selected_device() ? kernels::cuda::selected_device() : gpu(0);
+}
+
+kernels::cuda::SelectedDevice EngineState::gpu(std::size_t index) const {
+  kernels::cuda::SelectedDevice device{.ordinal = gpus[index]};
+  if (options.gpu_memory_bytes > 0) device.memory_limit = options.gpu_memory_bytes;
+  // With several GPUs each has its share of the threads.
+  device.copy_threads = std::max(1, arena.max_concurrency() / static_cast<int>(gpus.size()));
+  return device;
+}
+
+double EngineState::gpu_bytes(const kernels::cuda::SelectedDevice& device) const {
+  return std::min(device_bytes(device.ordinal), static_cast<double>(device.memory_limit));
+}
+
 PhysicalPlan EngineState::plan(const Query& query, const Table& table, const RunOptions& run) const {
+  const kernels::cuda::DeviceScope on_device(gpu());
   query::refuse_unsupported(query, table.unsupported());
   const query::BoundQuery bound = query::bind(query, query::schema_of(table));
   check_forced(query);
@@ -97,13 +114,24 @@ PhysicalPlan EngineState::plan(const Query& query, const Table& table, const Run
 
 GpuUse EngineState::gpu_use(DeviceChoice device, const Rules& allowed, const std::function<bool()>& pays) const {
   if (device == DeviceChoice::cuda) {
-    require_cuda();
+    require_cuda(gpus);
     return GpuUse::possible;
   }
   if (device == DeviceChoice::cpu || !allowed.has(Rule::device_choice)) return GpuUse::excluded;
   if (!gpu_may_take_part) return GpuUse::none;
   if (!has_asked_driver() && !pays()) return GpuUse::postponed;
-  return has_usable_gpu() ? GpuUse::possible : GpuUse::none;
+  if (!has_usable_gpu()) return GpuUse::none;
+  require_known(gpus);
+  return GpuUse::possible;
+}
+
+Rules EngineState::rules_of(const Query& query) const {
+  return without(rules, query.using_path().without, query.using_path().locations, query.location());
+}
+
+DeviceChoice EngineState::device_of(const Query& query) const {
+  const DeviceChoice device = query.using_path().device;
+  return device == DeviceChoice::automatic ? options.device : device;
 }
 
 bool EngineState::uses_gpu_now(DeviceChoice device) const {
@@ -118,7 +146,7 @@ planner::Machine EngineState::machine(bool with_cuda) const {
                            .host_bytes = max_bytes(),
                            .prices = prices ? &*prices : nullptr};
   // Before the driver is asked, the memory is taken to be enough.
-  if (with_cuda && has_asked_driver()) machine.device_bytes = device_bytes();
+  if (with_cuda && has_asked_driver() && !gpu().may_fail) machine.device_bytes = gpu_bytes(gpu());
   return machine;
 }
 
@@ -126,7 +154,7 @@ const planner::PriceList& EngineState::price_list() const { return prices ? *pri
 
 std::size_t EngineState::max_device_key_bytes() const {
   constexpr double kShare = 4;
-  return options.shared_key_bytes == 0 ? 0 : static_cast<std::size_t>(device_bytes() / kShare);
+  return options.shared_key_bytes == 0 ? 0 : static_cast<std::size_t>(gpu_bytes(gpu()) / kShare);
 }
 
 double EngineState::max_bytes() const {

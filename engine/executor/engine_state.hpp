@@ -19,9 +19,13 @@
 #include "engine/runtime/timer.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/cpu/threads.hpp"
+#include "kernels/cuda/devices/scope.hpp"
 #include "planner/price_list.hpp"
 
 namespace skyrank::exec {
+
+/// Returns true if the kernels of a plan are to run on a GPU, some of them at least.
+bool uses_gpu(PhysicalPlan plan);
 
 /// The state that all queries of an engine share. Thread-safe.
 struct EngineState {
@@ -32,13 +36,29 @@ struct EngineState {
   /// still have to get their paths.
   PhysicalPlan plan(const Query& query, const Table& table, const RunOptions& run = {}) const;
 
+  /// Returns the rules that a query may use.
+  Rules rules_of(const Query& query) const;
+
+  /// Returns the device of a query: its own choice, or else the engine's.
+  DeviceChoice device_of(const Query& query) const;
+
   /// Returns true if a query of such a device is sure to find paths on a GPU beside those on the CPU.
   bool uses_gpu_now(DeviceChoice device) const;
+
+  /// Returns the GPU that work of this thread goes to: the one that it has selected, or else the engine's first.
+  kernels::cuda::SelectedDevice gpu() const;
+
+  /// Returns one of the engine's GPUs, with its limits.
+  kernels::cuda::SelectedDevice gpu(std::size_t index) const;
+
+  /// Bytes of a GPU's memory that queries may use. It exists; asks the driver.
+  double gpu_bytes(const kernels::cuda::SelectedDevice& device) const;
 
   /// Bytes that a query may take: those of the account of its thread, or else the engine's.
   double max_bytes() const;
 
   EngineOptions options;
+  const std::vector<int> gpus;  ///< by their numbers in the CUDA runtime; at least one
   std::vector<std::string> warnings;
   kernels::WorkerThreads workers;
   mutable tbb::task_arena arena;  // execute() may be called from several threads at once

@@ -39,6 +39,12 @@ class Limits {
   std::optional<Timer::Alarm> alarm_;
 };
 
+/// The memory of a GPU, or the limit on it, does not suffice for all rows at a time.
+class GpuMemoryError : public ResourceError {
+ public:
+  using ResourceError::ResourceError;
+};
+
 /// Turns what may come out of the layers below into the errors of the public API.
 template <class F>
 auto guarded(const Query& query, const Limits& limits, const F& f) {
@@ -49,7 +55,7 @@ auto guarded(const Query& query, const Limits& limits, const F& f) {
   } catch (const kernels::Cancelled&) {
     limits.fail(query);
   } catch (const kernels::cuda::OutOfMemory& failure) {
-    throw ResourceError(failure.what(), query.location());
+    throw GpuMemoryError(failure.what(), query.location());
   } catch (const kernels::cuda::Failure& failure) {
     throw DeviceError(failure.what(), query.location());
   } catch (const std::bad_alloc&) {

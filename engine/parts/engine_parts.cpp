@@ -11,12 +11,13 @@
 
 #include "engine/executor/key_expressions.hpp"
 #include "engine/operators/gather.hpp"
-#include "engine/parts/by_parts.hpp"
 #include "engine/parts/candidates.hpp"
 #include "engine/parts/concatenate.hpp"
 #include "engine/parts/group_states.hpp"
+#include "engine/parts/partial_answer.hpp"
 #include "engine/parts/parts_memory.hpp"
 #include "engine/parts/prune.hpp"
+#include "engine/parts/sources/by_parts.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/row_error.hpp"
 
@@ -68,14 +69,26 @@ std::vector<RowId> sorted(std::vector<RowId> rows) {
   return rows;
 }
 
+/// Returns the rows of an answer, ascending, and adds the rest of it to `runs` unless that is null.
+std::vector<RowId> rows_found(Result result, std::vector<Result>* runs) {
+  std::vector<RowId> rows = sorted(std::move(result.rows));
+  if (runs != nullptr) {
+    result.rows.clear();
+    result.table = Table();
+    runs->push_back(std::move(result));
+  }
+  return rows;
+}
+
 /// Returns the positions of the candidates of a table, ascending.
-std::vector<RowId> candidates(const Engine& engine, const Query& query, const Table& table, const RunOptions& options) {
+std::vector<RowId> candidates(const Engine& engine, const Query& query, const Table& table, const RunOptions& options,
+                              std::vector<Result>* runs = nullptr) {
   const auto bound = query::bind(query, query::schema_of(table));
-  std::vector<RowId> rows = sorted(engine.run(candidates_query(query, table.num_rows()), table, options).rows);
+  std::vector<RowId> rows = rows_found(engine.run(candidates_query(query, table.num_rows()), table, options), runs);
   if (keeps_all(query) || bound.partition_columns.empty()) return rows;
   const std::string name = unused_name(table);
   const std::vector<RowId> first =
-      sorted(engine.run(first_rows_query(query, name), with_row_column(table, name), options).rows);
+      rows_found(engine.run(first_rows_query(query, name), with_row_column(table, name), options), runs);
   std::vector<RowId> both;
   std::ranges::set_union(rows, first, std::back_inserter(both));
   return both;
@@ -143,10 +156,10 @@ Union unite(const Query& query, const std::vector<Partial>& partials) {
 
 /// Returns the groups of a part.
 exec::GroupStates groups_of(const Engine& engine, const Query& query, const Table& part, RowId first_row,
-                            const RunOptions& options) {
+                            const RunOptions& options, std::vector<Result>* runs) {
   const auto bound = query::bind(query, query::schema_of(part));
   std::vector<RowId> passing;
-  if (query.where()) passing = candidates(engine, query, part, options);
+  if (query.where()) passing = candidates(engine, query, part, options, runs);
   const exec::Rows rows = query.where() ? exec::Rows{static_cast<std::int64_t>(passing.size()), passing.data()}
                                         : exec::Rows{part.num_rows(), nullptr};
   return exec::group_states(bound, part, rows, first_row);
@@ -210,12 +223,13 @@ Partial moved(const Query& query, const Partial& partial, RowId by) {
   return {partial.fingerprint(), std::move(covers), std::move(rows), exec::moved_states(bound, partial.columns(), by)};
 }
 
-Partial Engine::partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options) const {
+Partial exec::partial_answer(const Engine& engine, const EngineState& state, const Query& query, const Table& part,
+                             RowId first_row, const RunOptions& options, std::vector<Result>* runs) {
   check_place(query, part.num_rows(), first_row);
   query::refuse_unsupported(query, part.unsupported());
   const auto global = [&](RowId row) { return first_row + row; };
   const RowRange covers{first_row, first_row + part.num_rows()};
-  return exec::with_counted_copies(*state_, query, [&]() -> Partial {
+  return exec::with_counted_copies(state, query, [&]() -> Partial {
     std::optional<exec::KeyedQuery> keyed;
     if (exec::has_key_expressions(query)) {
       keyed = with_global_rows([&] { return exec::with_key_columns(query, part); }, global);
@@ -224,14 +238,18 @@ Partial Engine::partial(const Query& query, const Table& part, RowId first_row, 
     const Table& table = keyed ? keyed->table : part;
     if (!query.group_by().empty()) {
       exec::GroupStates groups =
-          with_global_rows([&] { return groups_of(*this, named, table, first_row, options); }, global);
+          with_global_rows([&] { return groups_of(engine, named, table, first_row, options, runs); }, global);
       return {fingerprint_of(query), {covers}, std::move(groups.first_rows), std::move(groups.columns)};
     }
-    std::vector<RowId> rows = with_global_rows([&] { return candidates(*this, named, table, options); }, global);
+    std::vector<RowId> rows = with_global_rows([&] { return candidates(engine, named, table, options, runs); }, global);
     Table columns = columns_at(named, table, rows);
     for (RowId& row : rows) row += first_row;
     return {fingerprint_of(query), {covers}, std::move(rows), std::move(columns)};
   });
+}
+
+Partial Engine::partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options) const {
+  return exec::partial_answer(*this, *state_, query, part, first_row, options);
 }
 
 Partial Engine::partial(const Query& query, const Source& part, RowId first_row, const RunOptions& options) const {

@@ -30,8 +30,27 @@ std::string does_not_pay(double gpu_start) {
 
 }  // namespace
 
-void require_cuda() {
+void require_cuda(const std::vector<int>& ordinals) {
   if (!has_usable_gpu()) throw DeviceError("device cuda was asked for, but there is none: " + gpus().reason);
+  require_known(ordinals);
+}
+
+void check_gpus(const std::vector<int>& ordinals) {
+  for (auto one = ordinals.begin(); one != ordinals.end(); ++one) {
+    if (*one < 0) throw ResourceError("GPUs are numbered from 0; there is no GPU " + std::to_string(*one));
+    if (std::find(ordinals.begin(), one, *one) != one) {
+      throw ResourceError("GPU " + std::to_string(*one) + " is named twice");
+    }
+  }
+}
+
+void require_known(const std::vector<int>& ordinals) {
+  const std::size_t count = gpus().devices.size();
+  for (const int ordinal : ordinals) {
+    if (static_cast<std::size_t>(ordinal) < count) continue;
+    throw DeviceError("GPU " + std::to_string(ordinal) + " was asked for, but there " +
+                      (count == 1 ? "is only GPU 0" : "are only GPUs 0 to " + std::to_string(count - 1)));
+  }
 }
 
 bool gpu_may_take_part(DeviceChoice device) {
@@ -66,9 +85,8 @@ void note_device_choice(RuleLog& rules, DeviceChoice device, GpuUse gpu, double 
   }
 }
 
-double device_bytes() {
-  static const double kBytes = static_cast<double>(gpus().devices.front().memory_bytes);
-  return kBytes;
+double device_bytes(int ordinal) {
+  return static_cast<double>(gpus().devices.at(static_cast<std::size_t>(ordinal)).memory_bytes);
 }
 
 }  // namespace skyrank::exec

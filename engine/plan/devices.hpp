@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <skyrank/engine.hpp>
 
@@ -21,8 +22,14 @@ enum class GpuUse : std::uint8_t {
   possible,   ///< CUDA paths are considered
 };
 
-/// Throws DeviceError without a usable GPU.
-void require_cuda();
+/// Throws DeviceError without a usable GPU, and where one of `ordinals` is none.
+void require_cuda(const std::vector<int>& ordinals = {0});
+
+/// Throws ResourceError for numbers that no GPU can have, or that come twice.
+void check_gpus(const std::vector<int>& ordinals);
+
+/// Throws DeviceError where one of `ordinals` is none of the GPUs that the driver found.
+void require_known(const std::vector<int>& ordinals);
 
 /// Returns true if a GPU may take part in queries of an engine. Where the system shows a GPU, no driver is asked.
 bool gpu_may_take_part(DeviceChoice device);
@@ -42,7 +49,7 @@ std::string device_note(DeviceChoice device, GpuUse gpu, double gpu_start);
 /// Notes what became of the rule that compares devices.
 void note_device_choice(RuleLog& rules, DeviceChoice device, GpuUse gpu, double gpu_start);
 
-/// Bytes of the memory of the first GPU, which exists. Asks the driver.
-double device_bytes();
+/// Bytes of the memory of a GPU, which exists. Asks the driver.
+double device_bytes(int ordinal);
 
 }  // namespace skyrank::exec

@@ -10,6 +10,8 @@ namespace {
 constexpr std::array kRules = {
     RuleEntry{Rule::statistics, "statistics", "look at a sample of the rows before paths are priced"},
     RuleEntry{Rule::device_choice, "device-choice", "compare paths of the GPU with those of the CPU"},
+    RuleEntry{Rule::device_parts, "device-parts",
+              "answer a table in parts where it lies on several GPUs, or does not fit the memory of one"},
     RuleEntry{Rule::device_keys, "device-keys", "filter and make keys on the GPU where the kernels run there"},
     RuleEntry{Rule::device_scan, "device-scan",
               "on the GPU, filter and rank in one scan, without a list of rows or keys where that can be"},

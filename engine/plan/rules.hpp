@@ -15,6 +15,7 @@ namespace skyrank::exec {
 enum class Rule : std::uint8_t {
   statistics,
   device_choice,
+  device_parts,
   device_keys,
   device_scan,
   device_rows,

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include <skyrank/table.hpp>
 
@@ -11,7 +13,14 @@ namespace skyrank::exec {
 
 class ResidentColumn;  // engine/device/resident.hpp
 
-/// The results of queries over a column that later ones use: its zone maps and its copy on a GPU. It lives as long as
+/// A column whose rows Engine::pin has spread over several GPUs: each part is a view of consecutive rows that is pinned
+/// to one of them. Together, in their order, they are the column.
+struct SpreadColumn {
+  std::vector<int> devices;  ///< GPU of each part
+  std::vector<Column> parts;
+};
+
+/// The results of queries over a column that later ones use: its zone maps and its copies on GPUs. It lives as long as
 /// the column. Thread-safe.
 class ColumnCache {
  public:
@@ -33,22 +42,22 @@ class ColumnCache {
   }
 
   /// The copy on a GPU that the column's queries share; null until one is kept.
-  std::shared_ptr<ResidentColumn> on_device() const {
+  std::shared_ptr<ResidentColumn> on_device(int ordinal) const {
     const std::scoped_lock lock(mutex_);
-    return on_device_;
+    const auto found = on_device_.find(ordinal);
+    return found == on_device_.end() ? nullptr : found->second;
   }
 
   /// Keeps a copy, unless another query was first; gives the one that is kept.
-  std::shared_ptr<ResidentColumn> keep_on_device(std::shared_ptr<ResidentColumn> column) {
+  std::shared_ptr<ResidentColumn> keep_on_device(int ordinal, std::shared_ptr<ResidentColumn> column) {
     const std::scoped_lock lock(mutex_);
-    if (on_device_ == nullptr) on_device_ = std::move(column);
-    return on_device_;
+    return on_device_.emplace(ordinal, std::move(column)).first->second;
   }
 
  private:
   mutable std::mutex mutex_;
   std::array<ZoneMap, 2> zone_maps_;
-  std::shared_ptr<ResidentColumn> on_device_;
+  std::map<int, std::shared_ptr<ResidentColumn>> on_device_;
 };
 
 }  // namespace skyrank::exec
@@ -57,10 +66,13 @@ namespace skyrank {
 
 /// The data that the engine keeps with a column.
 struct ColumnData::Kept {
-  explicit Kept(std::shared_ptr<exec::ResidentColumn> on_device = nullptr) : pinned(std::move(on_device)) {}
+  explicit Kept(std::shared_ptr<exec::ResidentColumn> on_device = nullptr,
+                std::shared_ptr<const exec::SpreadColumn> on_devices = nullptr)
+      : pinned(std::move(on_device)), spread(std::move(on_devices)) {}
 
   exec::ColumnCache cache;
-  const std::shared_ptr<exec::ResidentColumn> pinned;  ///< the same values on a GPU, by Engine::pin; null without
+  const std::shared_ptr<exec::ResidentColumn> pinned;      ///< the same values on a GPU, by Engine::pin; null without
+  const std::shared_ptr<const exec::SpreadColumn> spread;  ///< the same values on several GPUs; null without
 };
 
 }  // namespace skyrank
@@ -72,9 +84,14 @@ inline ColumnCache* cache_of(const ColumnData& column) {
   return column.kept != nullptr ? &column.kept->cache : nullptr;
 }
 
-/// Returns the copy that Engine::pin made of a column, or null.
+/// Returns the copy that Engine::pin made of a column on one GPU, or null.
 inline std::shared_ptr<ResidentColumn> pinned_of(const ColumnData& column) {
   return column.kept != nullptr ? column.kept->pinned : nullptr;
+}
+
+/// Returns the parts that Engine::pin made of a column on several GPUs, or null.
+inline std::shared_ptr<const SpreadColumn> spread_of(const ColumnData& column) {
+  return column.kept != nullptr ? column.kept->spread : nullptr;
 }
 
 }  // namespace skyrank::exec

@@ -9,6 +9,7 @@
 
 #include "engine/runtime/stop.hpp"
 #include "kernels/common/memory.hpp"
+#include "kernels/cuda/devices/scope.hpp"
 
 namespace skyrank::exec {
 
@@ -21,9 +22,11 @@ void for_chunks(std::int64_t n, const std::function<void(std::int64_t, std::int6
   std::exception_ptr error;
   std::mutex mutex;
   kernels::MemoryAccount* const account = kernels::current_account();
+  const kernels::cuda::SelectedDevice device = kernels::cuda::selected_device();
   tbb::parallel_for(std::int64_t{0}, chunks, [&](std::int64_t chunk) {
     const StopScope stops(stop);
     const kernels::AccountScope counted(account);
+    const kernels::cuda::DeviceScope on_device(device);
     if (chunk > first_failed.load(std::memory_order_relaxed)) return;
     try {
       check(stop);

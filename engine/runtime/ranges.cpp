@@ -7,6 +7,7 @@
 #include "engine/runtime/stop.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/common/transfers.hpp"
+#include "kernels/cuda/devices/scope.hpp"
 
 namespace skyrank::exec {
 
@@ -16,10 +17,12 @@ void for_each_range(std::int64_t n, std::int64_t grain, const std::function<void
   check(stop);
   if (n <= grain) return body(0, n);
   kernels::MemoryAccount* const account = kernels::current_account();
+  const kernels::cuda::SelectedDevice device = kernels::cuda::selected_device();
   kernels::TransferTally* const tally = kernels::current_tally();
   tbb::parallel_for(std::int64_t{0}, (n + grain - 1) / grain, [&](std::int64_t range) {
     const StopScope stops(stop);
     const kernels::AccountScope counted(account);
+    const kernels::cuda::DeviceScope on_device(device);
     const kernels::TallyScope tallied(tally);
     check(stop);
     body(range * grain, std::min(n, (range + 1) * grain));

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <skyrank/table.hpp>
 
@@ -46,6 +47,23 @@ class TableSampleCache {
   std::shared_ptr<const void> table_ = std::make_shared<const char>('\0');
 };
 
+/// Views of a table's rows, part by part, as several GPUs have them: kept so that what queries find in the parts, or
+/// bring to a GPU, serves later ones. Thread-safe.
+class PartTables {
+ public:
+  /// Returns the parts named `name`; `make` makes them when they are first asked for.
+  std::vector<Table> get(const std::vector<std::int64_t>& name, const std::function<std::vector<Table>()>& make) {
+    const std::lock_guard lock(mutex_);
+    std::vector<Table>& tables = tables_[name];
+    if (tables.empty()) tables = make();
+    return tables;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::vector<std::int64_t>, std::vector<Table>> tables_;
+};
+
 }  // namespace skyrank::exec
 
 namespace skyrank {
@@ -53,6 +71,7 @@ namespace skyrank {
 /// The data that the engine keeps with a table.
 struct Table::Kept {
   exec::TableSampleCache samples;
+  exec::PartTables parts;
 };
 
 struct KeptAccess {
@@ -60,6 +79,8 @@ struct KeptAccess {
   static exec::TableSampleCache* samples(const Table& table) {
     return table.kept_ != nullptr ? &table.kept_->samples : nullptr;
   }
+  /// Returns the table's parts on several GPUs; null for a table without columns.
+  static exec::PartTables* parts(const Table& table) { return table.kept_ != nullptr ? &table.kept_->parts : nullptr; }
 };
 
 }  // namespace skyrank

@@ -11,6 +11,7 @@ namespace skyrank::emulator {
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
+thread_local int current = 0;
 
 struct ErrorText {
   cudaError_t error;
@@ -142,7 +143,17 @@ cudaError_t keep(cudaError_t error) {
   return error;
 }
 
-bool is_device(int device) { return device == 0; }
+int num_devices() {
+  static const int count = [] {
+    const char* const asked = std::getenv("SKYRANK_EMULATED_DEVICES");
+    return asked == nullptr ? 1 : std::stoi(asked);
+  }();
+  return count;
+}
+
+bool is_device(int device) { return device >= 0 && device < num_devices(); }
+
+int current_device() { return current; }
 
 }  // namespace skyrank::emulator
 
@@ -174,16 +185,20 @@ cudaError_t cudaDriverGetVersion(int* version) {
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = skyrank::emulator::num_devices();
   return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  *device = skyrank::emulator::current_device();
   return cudaSuccess;
 }
 
-cudaError_t cudaSetDevice(int device) { return keep(is_device(device) ? cudaSuccess : cudaErrorInvalidDevice); }
+cudaError_t cudaSetDevice(int device) {
+  if (!is_device(device)) return keep(cudaErrorInvalidDevice);
+  skyrank::emulator::current = device;
+  return cudaSuccess;
+}
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (!is_device(device)) return keep(cudaErrorInvalidDevice);

@@ -40,7 +40,7 @@ bool asks_for_company(const cudaLaunchAttribute& attribute) {
 
 cudaError_t check(const void* kernel, const cudaLaunchConfig_t& config) {
   if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
-  if (!is_stream(config.stream)) return cudaErrorInvalidResourceHandle;
+  if (!is_stream(config.stream) || device_of(config.stream) != current_device()) return cudaErrorInvalidResourceHandle;
   if (!fits(config.blockDim) || !fits_grid(config.gridDim)) return cudaErrorInvalidConfiguration;
   if (config.dynamicSmemBytes > settings_of(kernel).max_dynamic_shared_bytes) return cudaErrorInvalidValue;
   const std::span attributes(config.attrs, config.numAttrs);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,7 @@
 
 /// Only accounts: its memory comes from the host's allocator as all does.
 struct CUmemPoolHandle_st {
+  int device = 0;
   std::size_t limit = 0;  ///< 0: none
   std::uint64_t release_threshold = 0;
   std::uint64_t used = 0;
@@ -41,6 +43,7 @@ enum class Kind : std::uint8_t { device, pooled, host, registered };
 struct Allocation {
   std::size_t bytes = 0;
   Kind kind = Kind::device;
+  int device = 0;  ///< device of memory that is on one
   std::shared_ptr<Pool> pool;
 
   bool on_device() const { return kind == Kind::device || kind == Kind::pooled; }
@@ -82,6 +85,15 @@ class Quarantine {
   std::size_t bytes_ = 0;
 };
 
+std::vector<std::shared_ptr<Pool>> make_default_pools() {
+  std::vector<std::shared_ptr<Pool>> pools;
+  for (int device = 0; device < num_devices(); ++device) {
+    pools.push_back(std::make_shared<Pool>());
+    pools.back()->device = device;
+  }
+  return pools;
+}
+
 /// Everything the runtime gave out, by address.
 class Memory {
  public:
@@ -101,12 +113,12 @@ class Memory {
   /// Returns true if the bytes lie in one allocation on the device.
   bool is_device_range(const void* pointer, std::size_t bytes) const;
 
-  std::size_t free_bytes() const;
+  std::size_t free_bytes(int device) const;
 
-  cudaMemPool_t add_pool(std::size_t limit);
+  cudaMemPool_t add_pool(int device, std::size_t limit);
   bool remove_pool(cudaMemPool_t pool);
   std::shared_ptr<Pool> find_pool(cudaMemPool_t pool) const;
-  std::shared_ptr<Pool> default_pool() const { return default_pool_; }
+  std::shared_ptr<Pool> default_pool(int device) const { return default_pools_[static_cast<std::size_t>(device)]; }
   /// Pools hold at most `bytes_to_keep`, or what is in use.
   static void trim(Pool& pool, std::uint64_t bytes_to_keep);
   void trim_all();
@@ -120,8 +132,8 @@ class Memory {
   mutable std::recursive_mutex mutex_;
   std::map<std::uintptr_t, Allocation> allocations_;
   Quarantine quarantine_;
-  std::size_t device_bytes_ = 0;
-  std::shared_ptr<Pool> default_pool_ = std::make_shared<Pool>();
+  std::vector<std::size_t> device_bytes_ = std::vector<std::size_t>(static_cast<std::size_t>(num_devices()));
+  std::vector<std::shared_ptr<Pool>> default_pools_ = make_default_pools();
   std::vector<std::shared_ptr<Pool>> pools_;
 };
 
@@ -143,15 +155,16 @@ std::uint64_t whole_granules(std::uint64_t bytes) { return (bytes + kPoolGranule
 std::optional<void*> Memory::allocate(std::size_t bytes, Kind kind, const std::shared_ptr<Pool>& pool) {
   const Lock lock(mutex_);
   if (bytes == 0) return nullptr;
-  Allocation allocation{.bytes = bytes, .kind = kind, .pool = pool};
-  if (allocation.on_device() && bytes > free_bytes()) return {};
+  const int device = pool != nullptr ? pool->device : current_device();
+  Allocation allocation{.bytes = bytes, .kind = kind, .device = device, .pool = pool};
+  if (allocation.on_device() && bytes > free_bytes(device)) return {};
   if (pool != nullptr && pool->limit > 0 && bytes > pool->limit - std::min<std::uint64_t>(pool->limit, pool->used)) {
     return {};
   }
   void* const pointer = ::operator new(bytes, kAlignment, std::nothrow);
   if (pointer == nullptr) return {};
   std::memset(pointer, kPoison, bytes);
-  if (allocation.on_device()) device_bytes_ += bytes;
+  if (allocation.on_device()) device_bytes_[static_cast<std::size_t>(device)] += bytes;
   if (pool != nullptr) {
     pool->used += bytes;
     pool->used_high = std::max(pool->used_high, pool->used);
@@ -168,7 +181,7 @@ bool Memory::release(void* pointer, std::initializer_list<Kind> kinds) {
   if (found == allocations_.end() || std::ranges::count(kinds, found->second.kind) == 0) return false;
   const Allocation allocation = std::move(found->second);
   allocations_.erase(found);
-  if (allocation.on_device()) device_bytes_ -= allocation.bytes;
+  if (allocation.on_device()) device_bytes_[static_cast<std::size_t>(allocation.device)] -= allocation.bytes;
   if (allocation.pool != nullptr) allocation.pool->used -= allocation.bytes;
   if (allocation.kind != Kind::registered) {
     quarantine_.add(pointer, allocation.bytes);
@@ -180,7 +193,7 @@ bool Memory::add_registered(void* pointer, std::size_t bytes) {
   const Lock lock(mutex_);
   const auto next = allocations_.lower_bound(address(pointer));
   if (find(pointer) || (next != allocations_.end() && next->first < address(pointer) + bytes)) return false;
-  allocations_.emplace(address(pointer), Allocation{.bytes = bytes, .kind = Kind::registered, .pool = {}});
+  allocations_.emplace(address(pointer), Allocation{.bytes = bytes, .kind = Kind::registered, .device = 0, .pool = {}});
   return true;
 }
 
@@ -198,14 +211,15 @@ bool Memory::is_device_range(const void* pointer, std::size_t bytes) const {
   return found && found->allocation.on_device() && bytes <= found->allocation.bytes - (address(pointer) - found->base);
 }
 
-std::size_t Memory::free_bytes() const {
+std::size_t Memory::free_bytes(int device) const {
   const Lock lock(mutex_);
-  return kDeviceMemory - device_bytes_;
+  return kDeviceMemory - device_bytes_[static_cast<std::size_t>(device)];
 }
 
-cudaMemPool_t Memory::add_pool(std::size_t limit) {
+cudaMemPool_t Memory::add_pool(int device, std::size_t limit) {
   const Lock lock(mutex_);
   pools_.push_back(std::make_shared<Pool>());
+  pools_.back()->device = device;
   pools_.back()->limit = limit;
   return pools_.back().get();
 }
@@ -217,9 +231,11 @@ bool Memory::remove_pool(cudaMemPool_t pool) {
 
 std::shared_ptr<Pool> Memory::find_pool(cudaMemPool_t pool) const {
   const Lock lock(mutex_);
-  if (pool == default_pool_.get()) return default_pool_;
-  const auto found = std::ranges::find(pools_, pool, &std::shared_ptr<Pool>::get);
-  return found == pools_.end() ? nullptr : *found;
+  for (const auto* const pools : {&default_pools_, &pools_}) {
+    const auto found = std::ranges::find(*pools, pool, &std::shared_ptr<Pool>::get);
+    if (found != pools->end()) return *found;
+  }
+  return nullptr;
 }
 
 void Memory::trim(Pool& pool, std::uint64_t bytes_to_keep) {
@@ -228,8 +244,9 @@ void Memory::trim(Pool& pool, std::uint64_t bytes_to_keep) {
 
 void Memory::trim_all() {
   const Lock lock(mutex_);
-  trim(*default_pool_, default_pool_->release_threshold);
-  for (const auto& pool : pools_) trim(*pool, pool->release_threshold);
+  for (const auto* const pools : {&default_pools_, &pools_}) {
+    for (const auto& pool : *pools) trim(*pool, pool->release_threshold);
+  }
 }
 
 Live Memory::live() const {
@@ -237,7 +254,7 @@ Live Memory::live() const {
   const auto on_device =
       std::ranges::count_if(allocations_, [](const auto& entry) { return entry.second.on_device(); });
   return {.device_allocations = static_cast<std::size_t>(on_device),
-          .device_bytes = device_bytes_,
+          .device_bytes = std::accumulate(device_bytes_.begin(), device_bytes_.end(), std::size_t{0}),
           .host_allocations = allocations_.size() - static_cast<std::size_t>(on_device),
           .pools = pools_.size(),
           .streams = live_streams(),
@@ -310,7 +327,8 @@ cudaError_t cudaFree(void* pointer) {
 }
 
 cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t stream) {
-  return cudaMallocFromPoolAsync(pointer, bytes, memory().default_pool().get(), stream);
+  const int device = is_stream(stream) ? skyrank::emulator::device_of(stream) : skyrank::emulator::current_device();
+  return cudaMallocFromPoolAsync(pointer, bytes, memory().default_pool(device).get(), stream);
 }
 
 cudaError_t cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
@@ -364,14 +382,14 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   }
   const bool on_device = found->allocation.on_device();
   *attributes = {.type = on_device ? cudaMemoryTypeDevice : cudaMemoryTypeHost,
-                 .device = 0,
+                 .device = on_device ? found->allocation.device : 0,
                  .devicePointer = const_cast<void*>(pointer),
                  .hostPointer = on_device ? nullptr : const_cast<void*>(pointer)};
   return cudaSuccess;
 }
 
 cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
-  *free_bytes = memory().free_bytes();
+  *free_bytes = memory().free_bytes(skyrank::emulator::current_device());
   *total_bytes = skyrank::emulator::kDeviceMemory;
   return cudaSuccess;
 }
@@ -382,7 +400,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* prope
     return keep(cudaErrorInvalidValue);
   }
   if (!skyrank::emulator::is_device(properties->location.id)) return keep(cudaErrorInvalidDevice);
-  *pool = memory().add_pool(properties->maxSize);
+  *pool = memory().add_pool(properties->location.id, properties->maxSize);
   return cudaSuccess;
 }
 
@@ -448,7 +466,7 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes_to_keep) {
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   if (!skyrank::emulator::is_device(device)) return keep(cudaErrorInvalidDevice);
-  *pool = memory().default_pool().get();
+  *pool = memory().default_pool(device).get();
   return cudaSuccess;
 }
 

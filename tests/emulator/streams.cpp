@@ -9,12 +9,14 @@
 
 struct CUstream_st {
   int priority;
+  int device;
 };
 
 struct CUevent_st {
   using Clock = std::chrono::steady_clock;
 
   bool timed;
+  int device;
   std::optional<Clock::time_point> recorded;
 };
 
@@ -60,6 +62,8 @@ bool is_default(cudaStream_t stream) {
 
 }  // namespace
 
+int device_of(cudaStream_t stream) { return is_default(stream) ? current_device() : stream->device; }
+
 bool is_stream(cudaStream_t stream) { return is_default(stream) || streams.contains(stream); }
 
 std::size_t live_streams() { return streams.size(); }
@@ -82,7 +86,8 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
   if (flags > cudaStreamNonBlocking) return keep(cudaErrorInvalidValue);
   using skyrank::emulator::kGreatestPriority;
   using skyrank::emulator::kLeastPriority;
-  *stream = streams.add({.priority = std::clamp(priority, kGreatestPriority, kLeastPriority)});
+  *stream = streams.add({.priority = std::clamp(priority, kGreatestPriority, kLeastPriority),
+                         .device = skyrank::emulator::current_device()});
   return cudaSuccess;
 }
 
@@ -122,7 +127,8 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlag
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   if (flags > (cudaEventBlockingSync | cudaEventDisableTiming)) return keep(cudaErrorInvalidValue);
-  *event = events.add({.timed = (flags & cudaEventDisableTiming) == 0, .recorded = {}});
+  *event = events.add(
+      {.timed = (flags & cudaEventDisableTiming) == 0, .device = skyrank::emulator::current_device(), .recorded = {}});
   return cudaSuccess;
 }
 
@@ -132,6 +138,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (!events.contains(event) || !is_stream(stream)) return keep(cudaErrorInvalidResourceHandle);
+  if (event->device != skyrank::emulator::device_of(stream)) return keep(cudaErrorInvalidResourceHandle);
   event->recorded = CUevent_st::Clock::now();
   return cudaSuccess;
 }

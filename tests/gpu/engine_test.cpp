@@ -513,7 +513,9 @@ TEST_F(EngineOnGpu, WhatDoesNotFitIsToldAndLeavesNothing) {
     EXPECT_THAT(error.message(), testing::HasSubstr("needs 2199023255552 bytes of device memory, of which"));
   }
   try {
-    gpu.run(Query::from("t").rank_by({low("price")}).limit(3), large);
+    Query whole = Query::from("t").rank_by({low("price")}).limit(3);
+    whole.using_path({.algorithms = {}, .parameters = {}, .without = {"device-parts"}});
+    gpu.run(whole, large);
     ADD_FAILURE() << "no error";
   } catch (const ResourceError& error) {
     EXPECT_THAT(error.message(), testing::HasSubstr("2199023255552 bytes of device memory are needed and"));

@@ -153,7 +153,11 @@ TEST_F(CommandLine, RefusesWhatMakesNoSense) {
   for (const std::string size : {"2Gb", "0", "-1MB", "much", "1e30GiB", "nanMB"}) {
     expect_mistake({"run", batch_, "--memory-limit", size},
                    "--memory-limit: '" + size + "' is not a size such as 4096, 500MB or 1.5GiB");
+    expect_mistake({"run", batch_, "--gpu-memory-limit", size},
+                   "--gpu-memory-limit: '" + size + "' is not a size such as 4096, 500MB or 1.5GiB");
   }
+  expect_mistake({"run", batch_, "--devices", "0,-1"}, "--devices: -1 is not the number of a GPU, which are 0, 1, ...");
+  expect_mistake({"explain", batch_, "--devices", "0,1,0"}, "--devices: GPU 0 is named twice");
   for (const std::string time : {"soon", "0", "-1s", "0.1ms", "5 days", "1e30"}) {
     expect_mistake({"run", batch_, "--timeout", time},
                    "--timeout: '" + time + "' is not a time such as 30s, 500ms or 5min (a plain number is seconds)");

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "engine/text.hpp"
+#include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/start.hpp"
 #include "tools/mpi/commands.hpp"
 #include "tools/skyrank/terminal/console.hpp"
@@ -141,7 +142,9 @@ int run_command(int argc, char** argv, const Session& session, tools::Console& c
     console.flush();
     return tools::success;
   }
-  kernels::cuda::set_process_device(session.rank_on_host());
+  if (const std::size_t gpus = kernels::cuda::find_devices().devices.size(); gpus > 0) {
+    kernels::cuda::set_process_device(session.rank_on_host() % static_cast<int>(gpus));
+  }
   return command.app.got_subcommand("run") ? mpi::run(command.run, session, console, signals)
                                            : top_k(command.top_k, session, console, signals);
 }

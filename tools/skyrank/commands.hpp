@@ -29,6 +29,17 @@ struct BatchArguments {
   std::vector<std::string> settings;  ///< "table.key=value"
 };
 
+/// The GPUs of an engine.
+struct GpuArguments {
+  std::vector<int> devices;      ///< by number; empty: those of the batch
+  std::size_t memory_bytes = 0;  ///< memory of each that may be in use; 0: all
+};
+
+/// GPUs that the command line names, or else the batch.
+inline std::vector<int> devices_of(const GpuArguments& gpus, const Batch& batch) {
+  return gpus.devices.empty() ? batch.devices : gpus.devices;
+}
+
 struct RunArguments {
   BatchArguments batch;
   std::string format;                ///< table, csv, jsonl, parquet, arrow; empty: table, or csv with `out`
@@ -36,7 +47,8 @@ struct RunArguments {
   std::optional<std::int64_t> rows;  ///< shown of each answer in a table; 0: all
   int threads = 0;                   ///< 0: all cores
   DeviceChoice device = DeviceChoice::automatic;
-  std::size_t memory_bytes = 0;                      ///< memory that queries may take; 0: the machine's share
+  std::size_t memory_bytes = 0;  ///< memory that queries may take; 0: the machine's share
+  GpuArguments gpus;
   std::optional<std::chrono::milliseconds> timeout;  ///< time limit of each query
   bool json = false;
   bool plan = false;  ///< show the measured plan with each answer
@@ -52,6 +64,7 @@ struct ExplainArguments {
   int threads = 0;
   DeviceChoice device = DeviceChoice::automatic;
   std::size_t memory_bytes = 0;
+  GpuArguments gpus;
   bool analyze = false;              ///< run the queries, and show what was measured
   std::vector<std::string> without;  ///< rules of the planner
   bool rules = false;                ///< list these, and explain nothing

@@ -40,6 +40,7 @@ struct SKYRANK_EXPORT Batch {
   std::vector<TableSource> tables;  ///< in the order of the file
   std::vector<Query> queries;       ///< in the order of the file
   std::filesystem::path directory;  ///< folder that relative file names start from
+  std::vector<int> devices = {};    ///< GPUs to use, by their numbers, for EngineOptions::devices; empty: not said
 
   const TableSource& table(std::string_view name) const;  ///< BindError with the nearest name
   const Query& query(std::string_view name) const;        ///< BindError with the nearest name

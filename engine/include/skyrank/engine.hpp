@@ -40,6 +40,13 @@ struct EngineOptions {
   /// may use (the machine's memory, or what its control groups or `ulimit -v` leave of it). Memory of a GPU is not
   /// counted, and neither are some hundred kilobytes a thread that do not grow with the rows.
   std::size_t memory_bytes = 0;
+  /// GPUs that queries may use, by their numbers in the CUDA runtime; none: GPU 0. The rows of a large table are
+  /// answered on all of them at a time, where that is expected to be faster than on one.
+  std::vector<int> devices = {};
+  /// The most bytes of each GPU's memory that the process may have in use while a query of the engine asks for more,
+  /// with pinned tables and what is kept for later. A table that does not fit is answered in parts, of which one is
+  /// copied while another is computed. 0: no limit but the GPU's memory.
+  std::size_t gpu_memory_bytes = 0;
 };
 
 /// Options of one run.
@@ -144,9 +151,10 @@ class SKYRANK_EXPORT Engine {
   };
 
   /// The same table, which keeps its columns in the memory of the GPU too, until the last copy of it is gone: queries
-  /// that run there (of any engine) read them without transfer. The memory that the table views must not change in the
-  /// meantime. Of strings only indices into a dictionary are kept.
-  /// Throws DeviceError where there is no GPU, and ResourceError, with the bytes needed and available, where `now`
+  /// that run there (of any engine) read them without transfer. With several EngineOptions::devices each keeps an equal
+  /// share of the rows. The memory that the table views must not change in the meantime. Of strings only indices into a
+  /// dictionary are kept.
+  /// Throws DeviceError where a GPU is missing, and ResourceError, with the bytes needed and available, where `now`
   /// finds no room; nothing is then left on the GPU.
   Table pin(const Table& table, Pin when = Pin::now) const;
 

@@ -48,7 +48,7 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   }
   const std::vector<int> read = columns_of_keys(plan.query);
   const bool pinned =
-      std::ranges::any_of(read, [&](int column) { return pinned_of(table.column(column).data()) != nullptr; });
+      std::ranges::any_of(read, [&](int column) { return pinned_here(table.column(column).data()) != nullptr; });
   const bool stays = pinned || plan.sharers > 0;
   const TableSample on_host = plan.sample;
   if (stays) price_on_device(plan, table);

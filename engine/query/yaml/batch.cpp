@@ -95,6 +95,19 @@ std::vector<TableSource> read_tables(const YamlDocument& document, const YamlNod
   return tables;
 }
 
+std::vector<int> read_devices(const YamlDocument& document, const YamlNode& node) {
+  std::vector<int> devices;
+  for (const YamlNode& item : query::read_list(document, node, "'devices'", "[0, 1]")) {
+    const std::int64_t device = query::read_integer(document, item, "the number of a GPU in 'devices'", 0);
+    if (device > std::numeric_limits<int>::max()) document.fail(item, "a GPU's number is out of range: " + found(item));
+    if (std::find(devices.begin(), devices.end(), device) != devices.end()) {
+      document.fail(item, "GPU " + item.text + " is named twice in 'devices'");
+    }
+    devices.push_back(static_cast<int>(device));
+  }
+  return devices;
+}
+
 std::vector<Query> read_queries(const YamlDocument& document, const YamlNode& node,
                                 const std::vector<std::string>& tables) {
   std::vector<Query> queries;
@@ -168,7 +181,7 @@ Batch parse_batch(std::string_view yaml, const std::string& source, const BatchL
   if (document.root().kind == YamlNode::Kind::null) {
     document.fail(document.root(), "the batch is empty; it needs the keys version, tables and queries");
   }
-  const MapReader map(document, document.root(), "a batch", {"version", "timeout", "tables", "queries"});
+  const MapReader map(document, document.root(), "a batch", {"version", "timeout", "devices", "tables", "queries"});
   const YamlNode& version = map.require("version");
   if (query::read_integer(document, version, "'version'", 1) != kVersion) {
     document.fail(version,
@@ -177,6 +190,7 @@ Batch parse_batch(std::string_view yaml, const std::string& source, const BatchL
   Batch batch;
   batch.tables = read_tables(document, map.require("tables"));
   batch.queries = read_queries(document, map.require("queries"), names_of(batch.tables));
+  if (const YamlNode* node = map.find("devices")) batch.devices = read_devices(document, *node);
   if (const YamlNode* node = map.find("timeout")) {
     const std::chrono::milliseconds limit = query::read_duration(document, *node, "'timeout'");
     for (Query& query : batch.queries) query.timeout(query.timeout().value_or(limit));

@@ -1,5 +1,8 @@
 #include "kernels/cuda/device/context.hpp"
 
+#include <map>
+
+#include "kernels/cuda/devices/scope.hpp"
 #include "kernels/cuda/start.hpp"
 
 namespace skyrank::kernels::cuda {
@@ -25,17 +28,19 @@ Properties properties_of(int ordinal) {
       .memory_bytes = total};
 }
 
-int ordinal_of_process() {
-  int count = 0;
-  SKYRANK_CUDA_CALL(cudaGetDeviceCount(&count));
-  return count > 0 ? process_device() % count : 0;
-}
+/// The process's contexts by device; they are never destroyed.
+struct ContextsOfProcess {
+  std::mutex mutex;
+  std::map<int, DeviceContext*> by_ordinal;
+};
 
-/// Memory of a context that is never destroyed. Whoever looks for leaks would find it otherwise. The runtime, which was
-/// there before it, goes after it; if the driver is gone, nothing is left to free.
+/// Frees the memory of contexts that are never destroyed. Whoever looks for leaks would find it otherwise. The runtime,
+/// which was there before it, goes after it; if the driver is gone, nothing is left to free.
 struct FreedAtExit {
-  unsigned* word;
-  ~FreedAtExit() { (void)cudaFree(word); }
+  ContextsOfProcess& contexts;
+  ~FreedAtExit() {
+    for (const auto& [ordinal, context] : contexts.by_ordinal) (void)cudaFree(context->arrivals());
+  }
 };
 
 }  // namespace
@@ -62,8 +67,12 @@ DeviceContext::DeviceContext(const CurrentDevice& /*current*/, int ordinal, std:
 }
 
 DeviceContext& DeviceContext::of_process() {
-  static auto* const context = new DeviceContext(ordinal_of_process());
-  static const FreedAtExit word{context->arrivals()};
+  static auto& contexts = *new ContextsOfProcess;
+  const int ordinal = selected_device().ordinal;
+  const std::lock_guard lock(contexts.mutex);
+  DeviceContext*& context = contexts.by_ordinal[ordinal];
+  if (context == nullptr) context = new DeviceContext(ordinal);
+  static const FreedAtExit words{contexts};
   return *context;
 }
 

@@ -2,6 +2,7 @@
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/failure.hpp"
 #include "kernels/cuda/device/residence.hpp"
+#include "kernels/cuda/devices/upload.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/skyline/level_lists.hpp"
@@ -52,6 +53,9 @@ PinnedRange::PinnedRange(void* /*memory*/, std::size_t /*bytes*/) : memory_(null
 PinnedRange::~PinnedRange() = default;
 void read_array(void* /*target*/, const void* /*from_device*/, std::size_t /*bytes*/) {}
 std::size_t available_bytes() { return 0; }
+std::shared_ptr<void> upload(const HostValues& /*values*/, const std::stop_token& /*stop*/) {
+  throw Failure("upload", find_devices().reason, __FILE__, __LINE__);
+}
 
 namespace skyline {
 

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "kernels/cuda/device/check.hpp"
+#include "kernels/cuda/devices/scope.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {
@@ -35,10 +37,35 @@ bool poisons() {
   return on;
 }
 
+/// A pool's own limit, or the lower one of the device that the thread has selected.
+std::size_t limit_of_thread(std::size_t limit) { return std::min(limit, selected_device().memory_limit); }
+
 void poison(void* data, std::size_t bytes, cudaStream_t stream) noexcept {
   constexpr int kPoison = 0xa5;
   if (poisons()) (void)cudaMemsetAsync(data, kPoison, bytes, stream);
 }
+
+/// Makes the device of some memory the thread's current one while it lives: arrays may end on a thread that has
+/// selected another one. Never throws.
+class DeviceOf {
+ public:
+  explicit DeviceOf(const void* data) noexcept {
+    cudaPointerAttributes attributes{};
+    const bool known =
+        cudaPointerGetAttributes(&attributes, data) == cudaSuccess && cudaGetDevice(&before_) == cudaSuccess;
+    if (known && attributes.device != before_) changed_ = cudaSetDevice(attributes.device) == cudaSuccess;
+    if (!known) (void)cudaGetLastError();
+  }
+  ~DeviceOf() {
+    if (changed_) (void)cudaSetDevice(before_);
+  }
+  DeviceOf(const DeviceOf&) = delete;
+  DeviceOf& operator=(const DeviceOf&) = delete;
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+};
 
 }  // namespace
 
@@ -90,6 +117,8 @@ void* PoolResource::allocate(std::size_t bytes, cudaStream_t stream) {
 
 void PoolResource::deallocate(void* data, std::size_t bytes, cudaStream_t stream) noexcept {
   const std::size_t size = rounded(bytes);
+  std::optional<DeviceOf> on_device;
+  if (size > kLargestKept || poisons()) on_device.emplace(data);
   poison(data, size, stream);
   give_back(size);
   if (size <= kLargestKept) {
@@ -114,10 +143,11 @@ void* PoolResource::take_kept(std::size_t bytes, cudaStream_t stream) {
 }
 
 void PoolResource::reserve(std::size_t bytes) {
+  const std::size_t most = limit_of_thread(limit_);
   const std::lock_guard lock(mutex_);
-  if (bytes > limit_ - in_use_) {
+  if (in_use_ > most || bytes > most - in_use_) {
     throw OutOfMemory("PoolResource::allocate",
-                      "the limit of " + std::to_string(limit_) + " bytes of device memory is reached: " +
+                      "the limit of " + std::to_string(most) + " bytes of device memory is reached: " +
                           std::to_string(in_use_) + " are in use, " + std::to_string(bytes) + " more are needed",
                       __FILE__, __LINE__);
   }
@@ -143,7 +173,8 @@ std::size_t PoolResource::available() const {
   SKYRANK_CUDA_CALL(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
   const std::size_t used = in_use();
   const std::size_t idle = reserved > used ? static_cast<std::size_t>(reserved) - used : 0;
-  return std::min(free + idle, limit_ - used);
+  const std::size_t most = limit_of_thread(limit_);
+  return std::min(free + idle, most > used ? most - used : 0);
 }
 
 std::size_t PoolResource::peak() const {

@@ -24,6 +24,8 @@ struct Arguments {
   CompletionArguments completion;
   std::string device = "auto";
   std::string memory_limit;
+  std::vector<int> devices;
+  std::string gpu_memory_limit;
   std::string timeout;
   bool quiet = false;
   /// The values that an option or argument can have, where they are few; made when they are asked for.

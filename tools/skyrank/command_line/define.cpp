@@ -43,6 +43,15 @@ void add_engine_options(CLI::App& command, int& threads, Arguments& arguments) {
                   "The most memory that queries may take beside their tables, such as 500MB or 2GiB (default: four "
                   "fifths of the machine's)")
       ->type_name("SIZE");
+  command
+      .add_option("--devices", arguments.devices,
+                  "The GPUs to use, by their numbers, such as 0,1 (default: those of the batch, or else 0)")
+      ->type_name("N,...")
+      ->delimiter(',');
+  command
+      .add_option("--gpu-memory-limit", arguments.gpu_memory_limit,
+                  "The most memory of each GPU that may be in use; larger tables are answered in parts (default: all)")
+      ->type_name("SIZE");
 }
 
 std::vector<std::string> rule_names() {

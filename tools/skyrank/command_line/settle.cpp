@@ -63,8 +63,8 @@ DeviceChoice parse_device(const std::string& name) {
                                query::did_you_mean(name, {"auto", "cpu", "cuda"})));
 }
 
-/// Bytes of a size such as 4096, 500MB, 1.5GiB; none is 0.
-std::size_t parse_size(const std::string& text) {
+/// Bytes of a size such as 4096, 500MB, 1.5GiB, which an option has; none is 0.
+std::size_t parse_size(std::string_view option, const std::string& text) {
   if (text.empty()) return 0;
   static const std::map<std::string, double, std::less<>> kUnits{
       {"", 1},      {"B", 1},        {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
@@ -74,7 +74,7 @@ std::size_t parse_size(const std::string& text) {
   const auto unit = kUnits.find(std::string_view(end, text.data() + text.size()));
   const double bytes = unit == kUnits.end() ? 0 : number * unit->second;
   if (error != std::errc() || !(bytes >= 1 && bytes < 0x1p63)) {
-    throw UsageError(fmt::format("--memory-limit: '{}' is not a size such as 4096, 500MB or 1.5GiB", text));
+    throw UsageError(fmt::format("{}: '{}' is not a size such as 4096, 500MB or 1.5GiB", option, text));
   }
   return static_cast<std::size_t>(bytes);
 }
@@ -89,6 +89,15 @@ std::optional<std::chrono::milliseconds> parse_timeout(const std::string& text) 
 void check_threads(int threads) {
   if (threads < 0 || threads > kMaxThreads) {
     throw UsageError(fmt::format("--threads: {} is not between 0 (all cores) and {}", threads, kMaxThreads));
+  }
+}
+
+void check_devices(const std::vector<int>& devices) {
+  for (auto one = devices.begin(); one != devices.end(); ++one) {
+    if (*one < 0) throw UsageError(fmt::format("--devices: {} is not the number of a GPU, which are 0, 1, ...", *one));
+    if (std::find(devices.begin(), one, *one) != one) {
+      throw UsageError(fmt::format("--devices: GPU {} is named twice", *one));
+    }
   }
 }
 
@@ -122,7 +131,11 @@ void settle(const CLI::App& app, Arguments& arguments) {
   arguments.bench.device = device;
   arguments.bench.read_columns = read_columns;
   arguments.calibrate.device = device;
-  arguments.run.memory_bytes = parse_size(arguments.memory_limit);
+  check_devices(arguments.devices);
+  GpuArguments& gpus = arguments.run.gpus;
+  gpus = {arguments.devices, parse_size("--gpu-memory-limit", arguments.gpu_memory_limit)};
+  arguments.explain.gpus = arguments.sql.run.gpus = gpus;
+  arguments.run.memory_bytes = parse_size("--memory-limit", arguments.memory_limit);
   arguments.explain.memory_bytes = arguments.run.memory_bytes;
   arguments.sql.run.memory_bytes = arguments.run.memory_bytes;
   arguments.run.timeout = parse_timeout(arguments.timeout);

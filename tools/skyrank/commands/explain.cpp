@@ -50,7 +50,9 @@ int explain_batch(const Batch& batch, const ExplainArguments& arguments, Console
                        .without = arguments.without,
                        .shared_key_bytes = shared_key_bytes(batch),
                        .share_columns = has_shared_tables(batch),
-                       .memory_bytes = arguments.memory_bytes});
+                       .memory_bytes = arguments.memory_bytes,
+                       .devices = devices_of(arguments.gpus, batch),
+                       .gpu_memory_bytes = arguments.gpus.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
   // Plans depend on how many rows there are.
   InputTables tables(batch, arguments.threads, bytes_to_keep(engine, arguments.memory_bytes), console, signals);

@@ -49,7 +49,9 @@ int run_batch(const Batch& batch, const RunArguments& arguments, Console& consol
                        .device = arguments.device,
                        .shared_key_bytes = shared_key_bytes(batch),
                        .share_columns = has_shared_tables(batch),
-                       .memory_bytes = arguments.memory_bytes});
+                       .memory_bytes = arguments.memory_bytes,
+                       .devices = devices_of(arguments.gpus, batch),
+                       .gpu_memory_bytes = arguments.gpus.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
   InputTables tables(batch, arguments.threads, bytes_to_keep(engine, arguments.memory_bytes), console, signals);
   ErrorReport errors(console);

@@ -49,6 +49,7 @@ int sql(const SqlArguments& arguments, Console& console, Signals& signals) {
   explain.threads = run.threads;
   explain.device = run.device;
   explain.memory_bytes = run.memory_bytes;
+  explain.gpus = run.gpus;
   explain.analyze = arguments.analyze;
   explain.json = run.json;
   return explain_batch(batch, explain, console, signals);

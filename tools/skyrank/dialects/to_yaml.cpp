@@ -172,7 +172,9 @@ std::string to_yaml(const TableSource& table) {
 }  // namespace
 
 std::string to_yaml(const Batch& batch) {
-  std::string text = "version: 1\ntables:\n";
+  std::string text = "version: 1\n";
+  if (!batch.devices.empty()) text += fmt::format("devices: [{}]\n", fmt::join(batch.devices, ", "));
+  text += "tables:\n";
   for (const TableSource& table : batch.tables) text += to_yaml(table);
   text += "queries:\n";
   for (const Query& query : batch.queries) text += to_yaml(query);

@@ -52,7 +52,8 @@ TEST(BatchErrors, OfTheWholeDocument) {
           {"version: 1\nversion: 1", "2:1: the key 'version' comes twice"},
           {"version: 1\n\"version\": 1", "2:1: the key 'version' comes twice"},
           {"version: 1\nquerys: []",
-           "2:1: a batch has no key 'querys'; did you mean 'queries'? (keys are version, timeout, tables, queries)"},
+           "2:1: a batch has no key 'querys'; did you mean 'queries'? (keys are version, timeout, devices, tables, "
+           "queries)"},
           {"version: 1\n---\nversion: 1", "2:1: a batch is one YAML document; this is the second"},
           {"version: 1\ntables: {}\nqueries: []",
            "3:10: 'queries' is empty; it needs a list such as [{name: cheap, from: hotels, ...}]"},

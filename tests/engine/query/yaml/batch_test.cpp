@@ -277,11 +277,35 @@ TEST_F(BatchFile, WithoutPermissionIsAResourceError) {
   EXPECT_EQ(error, "resource: " + file.string() + ": cannot read the batch: Permission denied");
 }
 
+TEST(Batch, NamesTheGpusToUse) {
+  const auto with = [](const std::string& devices) {
+    return "version: 1\n" + devices + "tables: {t: {file: t.csv}}\nqueries: [{name: a, from: t, rank_by: {low: x}}]\n";
+  };
+  EXPECT_EQ(parse_batch(with("devices: [1, 0]\n"), "b.yaml").devices, (std::vector<int>{1, 0}));
+  EXPECT_TRUE(parse_batch(with(""), "b.yaml").devices.empty());
+  const auto error_of = [&](const std::string& devices) {
+    try {
+      parse_batch(with(devices), "b.yaml");
+    } catch (const QueryError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(error_of("devices: 0\n"), "b.yaml:2:10: 'devices' needs a list such as [0, 1], found '0'");
+  EXPECT_EQ(error_of("devices: [0, 0]\n"), "b.yaml:2:14: GPU 0 is named twice in 'devices'");
+  EXPECT_EQ(error_of("devices: [-1]\n"),
+            "b.yaml:2:11: the number of a GPU in 'devices' must not be negative, found -1");
+  EXPECT_EQ(error_of("devices: [all]\n"),
+            "b.yaml:2:11: the number of a GPU in 'devices' needs a whole number, found 'all'");
+  EXPECT_EQ(error_of("devices: [4294967296]\n"), "b.yaml:2:11: a GPU's number is out of range: '4294967296'");
+}
+
 TEST_F(BatchFile, ErrorsNameTheFile) {
   const fs::path file = write("b.yaml", "version: 1\ntabels: {}\n");
-  EXPECT_EQ(error_of(file), "query: " + file.string() +
-                                ":2:1: a batch has no key 'tabels'; did you mean 'tables'? (keys are version, timeout, "
-                                "tables, queries)");
+  EXPECT_EQ(error_of(file),
+            "query: " + file.string() +
+                ":2:1: a batch has no key 'tabels'; did you mean 'tables'? (keys are version, timeout, devices, "
+                "tables, queries)");
 }
 
 TEST_F(BatchFile, BeyondTheLimitIsRefused) {

@@ -1,4 +1,4 @@
-#include "engine/parts/by_units.hpp"
+#include "engine/parts/sources/by_units.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +13,8 @@
 #include "engine/parts/candidates.hpp"
 #include "engine/parts/concatenate.hpp"
 #include "engine/parts/prune.hpp"
-#include "engine/parts/side_by_side.hpp"
-#include "engine/parts/source_memory.hpp"
+#include "engine/parts/sources/side_by_side.hpp"
+#include "engine/parts/sources/source_memory.hpp"
 
 namespace skyrank::exec {
 namespace {

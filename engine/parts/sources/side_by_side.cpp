@@ -1,4 +1,4 @@
-#include "engine/parts/side_by_side.hpp"
+#include "engine/parts/sources/side_by_side.hpp"
 
 #include <system_error>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "engine/parts/source_run.hpp"
+#include "engine/parts/sources/source_run.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,10 +12,10 @@
 
 #include "engine/executor/limits.hpp"
 #include "engine/operators/gather.hpp"
-#include "engine/parts/by_parts.hpp"
-#include "engine/parts/by_units.hpp"
 #include "engine/parts/prune.hpp"
-#include "engine/parts/source_memory.hpp"
+#include "engine/parts/sources/by_parts.hpp"
+#include "engine/parts/sources/by_units.hpp"
+#include "engine/parts/sources/source_memory.hpp"
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/rules.hpp"
 #include "engine/query/bound.hpp"

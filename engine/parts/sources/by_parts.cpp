@@ -1,4 +1,4 @@
-#include "engine/parts/by_parts.hpp"
+#include "engine/parts/sources/by_parts.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -9,8 +9,8 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/parts/side_by_side.hpp"
-#include "engine/parts/source_memory.hpp"
+#include "engine/parts/sources/side_by_side.hpp"
+#include "engine/parts/sources/source_memory.hpp"
 #include "engine/runtime/stopwatch.hpp"
 
 namespace skyrank::exec {

@@ -1,0 +1,380 @@
+#include "engine/parts/gpus/by_gpus.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <skyrank/error.hpp>
+
+#include "engine/device/resident.hpp"
+#include "engine/executor/limits.hpp"
+#include "engine/parts/candidates.hpp"
+#include "engine/parts/gpus/prefetch.hpp"
+#include "engine/parts/gpus/turns.hpp"
+#include "engine/parts/partial_answer.hpp"
+#include "engine/query/bound.hpp"
+#include "engine/runtime/stopwatch.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+using kernels::cuda::DeviceScope;
+using kernels::cuda::SelectedDevice;
+
+/// Partial answers of so many rows are merged by the CPU, before a GPU could begin.
+constexpr std::size_t kFewRows = std::size_t{1} << 16;
+
+Query with_path(const Query& query, Using path) {
+  Query changed = query;
+  changed.using_path(std::move(path)).timeout(std::nullopt);  // the time limit is that of all parts
+  return changed;
+}
+
+/// The query for a part, which runs on its GPU.
+Query query_of_part(const Query& query, bool stays) {
+  Using path = query.using_path();
+  path.device = DeviceChoice::cuda;
+  // Keys of rows that are there for one turn serve no later query.
+  if (!stays) path.without.emplace_back("shared-keys");
+  return with_path(query, std::move(path));
+}
+
+/// The query for the CPU.
+Query query_on_host(const Query& query) {
+  Using path = query.using_path();
+  path.device = DeviceChoice::cpu;
+  path.algorithms.clear();
+  path.parameters.clear();
+  return with_path(query, std::move(path));
+}
+
+Timing& operator+=(Timing& sum, const Timing& more) {
+  sum.bind_ms += more.bind_ms;
+  sum.filter_ms += more.filter_ms;
+  sum.keys_ms += more.keys_ms;
+  sum.transfer_ms += more.transfer_ms;
+  sum.compute_ms += more.compute_ms;
+  sum.gather_ms += more.gather_ms;
+  return sum;
+}
+
+/// A query over the parts of a table, from the first part to the answer.
+class GpusRun {
+ public:
+  GpusRun(const Engine& engine, const EngineState& state, const Query& query, const Table& table,
+          const RunOptions& options, const GpuParts& parts)
+      : engine_(engine),
+        state_(state),
+        query_(query),
+        table_(table),
+        parts_(parts),
+        limits_(query, options, state.timer),
+        options_{.count_work = options.count_work, .stop = limits_.stop(), .later_queries = options.later_queries},
+        part_query_(query_of_part(query, parts.shares.has_value())),
+        columns_(columns_of_keys(query::bind(query, query::schema_of(table)))),
+        turns_(table.num_rows(), parts.rows_at_a_time) {}
+
+  Result run() {
+    return guarded(query_, limits_, [&] {
+      try {
+        return answer();
+      } catch (const CancelledError&) {  // of a part
+        throw kernels::Cancelled{};
+      } catch (const DataError&) {
+        // Over the whole table, the message names the row that fails first, or there is no error.
+        return engine_.run(query_on_host(query_), table_, options_);
+      }
+    });
+  }
+
+ private:
+  /// The record of one GPU.
+  struct Lane {
+    Timing timing;
+    Work work;
+    Transferred transferred;
+    std::optional<PlanNode> plan;  ///< plan of its first part
+    std::size_t parts = 0;
+  };
+
+  Result answer() {
+    limits_.phase = "answering parts of the table on GPUs";
+    Stopwatch total;
+    Stopwatch watch;
+    run_lanes();
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    const double parts_ms = watch.lap();
+    limits_.phase = "merging the answers of parts";
+    Result result = merged();
+    finish(result, parts_ms);
+    result.timing.total_ms = total.lap();
+    return result;
+  }
+
+  /// One thread for each GPU, the caller's among them.
+  void run_lanes() {
+    const std::size_t count = parts_.shares ? parts_.shares->tables.size() : state_.gpus.size();
+    lanes_.resize(count);
+    std::vector<std::thread> threads;
+    std::vector<std::size_t> mine = {0};
+    for (std::size_t lane = 1; lane < count; ++lane) {
+      try {
+        threads.emplace_back([this, lane] { run_lane(lane); });
+      } catch (const std::system_error&) {  // then the caller's does it
+        mine.push_back(lane);
+      }
+    }
+    for (const std::size_t lane : mine) run_lane(lane);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  SelectedDevice gpu_of(std::size_t lane) const {
+    SelectedDevice device = state_.gpu(std::min(lane, state_.gpus.size() - 1));
+    if (parts_.shares) device.ordinal = parts_.shares->devices[lane];
+    device.may_fail = true;
+    return device;
+  }
+
+  void run_lane(std::size_t lane) {
+    const SelectedDevice device = gpu_of(lane);
+    const DeviceScope on_device(device);
+    try {
+      if (parts_.shares) {
+        answer_share(lane);
+      } else {
+        take_turns(lane, device);
+      }
+    } catch (...) {
+      turns_.end();
+      const std::lock_guard lock(mutex_);
+      if (failure_ == nullptr) failure_ = std::current_exception();
+    }
+  }
+
+  /// Answers the rows that the GPU has; where they do not fit beside their keys, in smaller parts.
+  void answer_share(std::size_t lane) {
+    RowId begin = 0;
+    for (std::size_t i = 0; i < lane; ++i) begin += parts_.shares->tables[i].num_rows();
+    const Table& share = parts_.shares->tables[lane];
+    if (share.num_rows() == 0) return;
+    try {
+      return answer_part(lane, share, begin);
+    } catch (const GpuMemoryError&) {
+      if (share.num_rows() <= kRowAlignment) throw;
+    }
+    Turns smaller(share.num_rows(), (share.num_rows() / 2 + kRowAlignment - 1) / kRowAlignment * kRowAlignment);
+    while (const auto rows = smaller.next()) {
+      const TurnPart part = turn_part(share, *rows);
+      try {
+        answer_part(lane, part.table, begin + rows->begin);
+      } catch (const GpuMemoryError&) {
+        if (!smaller.take_back(*rows)) throw;
+      }
+    }
+  }
+
+  std::optional<TurnPart> next_part() {
+    const auto rows = turns_.next();
+    if (!rows) return std::nullopt;
+    return turn_part(table_, *rows);
+  }
+
+  /// Takes part after part: one is computed while the next one is copied.
+  void take_turns(std::size_t lane, const SelectedDevice& device) {
+    std::optional<TurnPart> part = next_part();
+    while (part) {
+      std::optional<TurnPart> next = next_part();
+      if (!try_part(lane, *part, next, device)) {
+        // Without the memory of the next one.
+        if (next) turns_.give_back(next->rows);
+        next.reset();
+        if (!try_part(lane, *part, next, device) && !turns_.take_back(part->rows))
+          answer_part(lane, part->table, part->rows.begin);
+        part.reset();
+        next = next_part();
+      }
+      part = std::move(next);
+    }
+  }
+
+  /// Returns false where the memory of the GPU does not suffice.
+  bool try_part(std::size_t lane, const TurnPart& part, const std::optional<TurnPart>& next,
+                const SelectedDevice& device) {
+    std::optional<Prefetch> ahead;
+    if (next) ahead.emplace(*next, columns_, device, tally_, options_.stop);
+    try {
+      answer_part(lane, part.table, part.rows.begin);
+    } catch (const GpuMemoryError&) {
+      return false;
+    }
+    return true;
+  }
+
+  void answer_part(std::size_t lane, const Table& part, RowId first_row) {
+    std::vector<Result> runs;
+    Partial partial = partial_answer(engine_, state_, part_query_, part, first_row, options_, &runs);
+    Lane& done = lanes_[lane];
+    ++done.parts;
+    for (Result& run : runs) {
+      done.timing += run.timing;
+      done.work += run.work;
+      done.transferred.to_device += run.transferred.to_device;
+      done.transferred.from_device += run.transferred.from_device;
+      if (!done.plan) done.plan = std::move(run.plan);
+    }
+    add(std::move(partial));
+  }
+
+  /// Adds a partial answer, and merges them each time that they have twice as many rows as after the last merge.
+  void add(Partial partial) {
+    const std::lock_guard lock(mutex_);
+    rows_left_ += partial.rows().size();
+    partials_.push_back(std::move(partial));
+    if (parts_.shares || partials_.size() < 2 || rows_left_ <= 2 * rows_merged_) return;
+    merge_some();
+  }
+
+  void merge_some() {
+    const auto merge = [&](const Query& query) { return engine_.merge_partials(query, partials_, options_); };
+    Partial merged = merged_with(merge);
+    rows_left_ = merged.rows().size();
+    rows_merged_ = std::max(rows_left_, kFewRows);
+    partials_.clear();
+    partials_.push_back(std::move(merged));
+  }
+
+  Result merged() {
+    const DeviceScope on_device(gpu_of(0));
+    return merged_with([&](const Query& query) { return engine_.merge(query, partials_, options_); });
+  }
+
+  /// Few rows are merged by the CPU; and many, where they do not fit the memory of a GPU.
+  template <class Merge>
+  std::invoke_result_t<Merge, const Query&> merged_with(const Merge& merge) {
+    if (rows_left_ > kFewRows) {
+      try {
+        return merge(with_path(query_, query_.using_path()));
+      } catch (const GpuMemoryError&) {
+      }
+    }
+    return merge(query_on_host(query_));
+  }
+
+  /// Adds to an answer what the parts of it took and did.
+  void finish(Result& result, double parts_ms) const {
+    const auto slowest = std::ranges::max_element(lanes_, {}, [](const Lane& lane) {
+      return lane.timing.compute_ms + lane.timing.keys_ms + lane.timing.transfer_ms;
+    });
+    result.timing += slowest->timing;
+    PlanNode node = parts_node();
+    node.measured_rows = static_cast<std::int64_t>(rows_left_);
+    node.measured_ms = parts_ms;
+    Transferred all{tally_.bytes().to_device, tally_.bytes().from_device};
+    for (const Lane& lane : lanes_) {
+      result.work += lane.work;
+      all.to_device += lane.transferred.to_device;
+      all.from_device += lane.transferred.from_device;
+    }
+    node.transferred = all;
+    result.transferred.to_device += all.to_device;
+    result.transferred.from_device += all.from_device;
+    for (const Lane& lane : lanes_) {
+      if (lane.plan && node.children.empty()) node.children.push_back(*lane.plan);
+    }
+    attach(result.plan, std::move(node), parts_.reason);
+  }
+
+  PlanNode parts_node() const {
+    std::size_t count = 0;
+    for (const Lane& lane : lanes_) count += lane.parts;
+    return node_of_parts(state_, table_, parts_, count);
+  }
+
+ public:
+  /// Describes the parts of a table; `count` is their number.
+  static PlanNode node_of_parts(const EngineState& state, const Table& table, const GpuParts& parts,
+                                std::size_t count) {
+    PlanNode node;
+    node.op = "parts";
+    node.device = "cuda";
+    const std::vector<int>& gpus = parts.shares ? parts.shares->devices : state.gpus;
+    std::string on = gpus.size() == 1 ? " on GPU " : " on GPUs ";
+    for (std::size_t i = 0; i < gpus.size(); ++i) on += (i == 0 ? "" : ", ") + std::to_string(gpus[i]);
+    node.detail = std::to_string(count) + (count == 1 ? " part of " : " parts of ") + std::to_string(table.num_rows()) +
+                  " rows" + on;
+    if (!parts.shares) node.detail += ", one copied while another is computed";
+    node.reason = parts.reason;
+    return node;
+  }
+
+  /// Hangs the parts below a plan of what follows them, in place of its scan. The rules are those of the parts.
+  static void attach(PlanNode& tree, PlanNode parts, const std::string& reason) {
+    if (!parts.children.empty()) {
+      tree.rules = std::move(parts.children.front().rules);
+      parts.children.front().rules.clear();
+    }
+    for (RuleOutcome& rule : tree.rules) {
+      if (rule.rule == name_of(Rule::device_parts)) rule = {rule.rule, true, reason};
+    }
+    PlanNode* scan = &tree;
+    while (!scan->children.empty()) scan = &scan->children.front();
+    scan->children.push_back(std::move(parts));
+  }
+
+ private:
+  const Engine& engine_;
+  const EngineState& state_;
+  const Query& query_;
+  const Table& table_;
+  const GpuParts& parts_;
+  Limits limits_;
+  const RunOptions options_;  // of each part: the limit of time is in its stop token
+  const Query part_query_;
+  const std::vector<int> columns_;  // that go to a GPU
+  Turns turns_;
+  std::vector<Lane> lanes_;
+  kernels::TransferTally tally_;  // of columns that were copied ahead
+
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+  std::vector<Partial> partials_;
+  std::size_t rows_left_ = 0;           // by the parts
+  std::size_t rows_merged_ = kFewRows;  // after the last merge
+};
+
+}  // namespace
+
+Result answer_by_gpus(const Engine& engine, const EngineState& state, const Query& query, const Table& table,
+                      const RunOptions& options, const GpuParts& parts) {
+  return GpusRun(engine, state, query, table, options, parts).run();
+}
+
+PlanNode explain_by_gpus(const Engine& engine, const EngineState& state, const Query& query, const Table& table,
+                         const RunOptions& options, const GpuParts& parts) {
+  SelectedDevice device = state.gpu(0);
+  if (parts.shares) device.ordinal = parts.shares->devices.front();
+  device.may_fail = true;
+  const DeviceScope on_device(device);
+  const std::int64_t rows = std::min(parts.rows_at_a_time, table.num_rows());
+  const Table first = parts.shares ? parts.shares->tables.front() : turn_part(table, {0, rows}).table;
+  const Query part = candidates_query(query_of_part(query, parts.shares.has_value()), first.num_rows());
+  const std::size_t count =
+      parts.shares ? parts.shares->tables.size() : static_cast<std::size_t>((table.num_rows() + rows - 1) / rows);
+  PlanNode tree;
+  tree.op = "merge";
+  tree.detail = "of the rows that the parts leave";
+  PlanNode node = GpusRun::node_of_parts(state, table, parts, count);
+  node.children.push_back(engine.explain(part, first, options));
+  GpusRun::attach(tree, std::move(node), parts.reason);
+  return tree;
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,279 @@
+#include "engine/parts/gpus/plan_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "engine/device/resident.hpp"
+#include "engine/executor/key_expressions.hpp"
+#include "engine/keys/fused_keys.hpp"
+#include "engine/parts/gpus/row_range.hpp"
+#include "engine/parts/gpus/turns.hpp"
+#include "engine/plan/devices.hpp"
+#include "engine/plan/paths.hpp"
+#include "engine/plan/tree.hpp"
+#include "engine/query/bound.hpp"
+#include "engine/text.hpp"
+#include "kernels/common/memory.hpp"
+#include "kernels/common/problem.hpp"
+#include "kernels/cuda/devices/scope.hpp"
+#include "planner/choose.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+/// Tables of fewer bytes fit every GPU, so that nothing need be asked about them.
+constexpr double kFitsAny = 1 << 28;
+
+/// Share of a GPU's memory, or of the limit on it, that a query may fill: estimates are not exact.
+constexpr double kFill = 0.9;
+
+/// Fewer rows at a time are not worth their own query, unless memory demands it.
+constexpr double kMinStreamedRows = 1 << 22;
+
+/// Parts that each GPU should take at least, as the first is not copied beside another's work.
+constexpr double kStreamedParts = 16;
+
+/// Seconds to answer parts on several GPUs beside the parts themselves, and for a row that they leave.
+constexpr double kMergeSeconds = 200e-6;
+constexpr double kMergeSecondsPerRow = 50e-9;
+
+/// Bytes a second from pageable memory of the host to a GPU, as several threads stage them.
+constexpr double kStagedRate = 30e9;
+
+/// Bytes of a GPU's memory that a query needs for each row.
+struct RowBytes {
+  double columns = 0;  ///< columns that it reads
+  double work = 0;     ///< keys, and what is made of them
+
+  double all() const { return columns + work; }
+};
+
+RowBytes row_bytes(const query::BoundQuery& query, const Table& table) {
+  constexpr double kKey = 8;     // bytes of a key
+  constexpr double kCopies = 3;  // of the keys of a skyline
+  constexpr double kOrder = 40;  // bytes for the order of its rows
+  constexpr double kRowId = 8;
+  RowBytes bytes;
+  const auto rows = static_cast<double>(std::max<std::int64_t>(table.num_rows(), 1));
+  for (const int index : columns_of_keys(query)) {
+    const ColumnData& data = table.column(index).data();
+    const double column =
+        ResidentColumn::is_possible(data) ? static_cast<double>(ResidentColumn(data).bytes()) / rows : kKey;
+    bytes.columns += column;
+  }
+  if (query.condition) bytes.work += kRowId;
+  if (query.group) return bytes;
+  if (query.preference) {
+    const PreferencePlan preference = plan_preference(*query.preference);
+    bytes.work += kCopies * kKey * static_cast<double>(preference.terms.size()) + kOrder;
+  } else if (!FusedKeys::fits(query, table)) {
+    bytes.work += 2 * kKey * static_cast<double>(query.ranking.size()) + kRowId;
+  }
+  return bytes;
+}
+
+/// Returns true if parts side by side do less work than the whole, and leave few rows to merge. Levels up to a number
+/// of rows are far more levels of each part, and groups are made by the host.
+bool gains_by_shares(const query::BoundQuery& query) {
+  const bool is_reduced = query.preference || query.limit;
+  return is_reduced && !query.group && !query.at_least && query.partition_columns.empty() &&
+         query.path.algorithms.empty();
+}
+
+/// Expected seconds of a plan; infinite where no path fits.
+double seconds_of(PhysicalPlan plan) {
+  try {
+    choose_paths(plan);
+  } catch (const planner::NoPath&) {
+    return std::numeric_limits<double>::infinity();
+  }
+  double ms = 0;
+  for (const Operator* op : pipeline(plan)) ms += op->path ? op->path->predicted_ms : op->estimate.ms;
+  return ms / 1e3;
+}
+
+/// The planner's view of one query, in parts and as a whole.
+class PartsPlanner {
+ public:
+  PartsPlanner(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run)
+      : engine_(engine),
+        query_(query),
+        table_(table),
+        run_(run),
+        device_(engine.device_of(query)),
+        rows_(static_cast<double>(table.num_rows())) {}
+
+  std::optional<GpuParts> plan() {
+    if (device_ == DeviceChoice::cpu || table_.num_rows() < 2) return std::nullopt;
+    const bool several = engine_.gpus.size() > 1;
+    const bool may_be_large = engine_.options.gpu_memory_bytes > 0 || rows_ * table_.num_columns() * 16 > kFitsAny;
+    if (!several && !may_be_large) return std::nullopt;
+    if (!engine_.rules_of(query_).has(Rule::device_parts)) return std::nullopt;
+    query::refuse_unsupported(query_, table_.unsupported());
+    bound_ = query::bind(query_, query::schema_of(table_));
+    if (device_ == DeviceChoice::automatic && !engine_.gpu_may_take_part) return std::nullopt;
+    bytes_ = row_bytes(bound_, table_);
+    if (several && gains_by_shares(bound_)) {
+      if (auto shares = in_shares()) return shares;
+    }
+    if (!may_be_large || is_grouped_without_condition()) return std::nullopt;
+    return in_turns();
+  }
+
+  std::optional<GpuParts> smaller() {
+    if (!engine_.rules_of(query_).has(Rule::device_parts) || table_.num_rows() < 2) return std::nullopt;
+    bound_ = query::bind(query_, query::schema_of(table_));
+    bytes_ = row_bytes(bound_, table_);
+    return streamed("the memory of a GPU does not suffice for all rows");
+  }
+
+ private:
+  bool is_grouped_without_condition() const { return bound_.group && !bound_.condition; }
+
+  /// Bytes of a GPU's memory that there are for a query. Asks the driver.
+  double room() const {
+    double bytes = engine_.gpu_bytes(engine_.gpu(0));
+    for (std::size_t i = 1; i < engine_.gpus.size(); ++i) bytes = std::min(bytes, engine_.gpu_bytes(engine_.gpu(i)));
+    return kFill * bytes;
+  }
+
+  /// Plans the query over some rows, on the engine's threads.
+  PhysicalPlan planned(DeviceChoice device, const Table& rows, const kernels::cuda::SelectedDevice& gpu) const {
+    Query query = query_;
+    Using path = query_.using_path();
+    path.device = device;
+    query.using_path(std::move(path));
+    std::optional<PhysicalPlan> plan;
+    engine_.admission.run(run_.stop, [&] {
+      const kernels::cuda::DeviceScope on_device(gpu);
+      const kernels::AccountScope counted(engine_.memory.get());
+      plan.emplace(engine_.plan(query, rows, run_));
+    });
+    return std::move(*plan);
+  }
+
+  /// Plans the whole table on the engine's first GPU or the CPU.
+  PhysicalPlan plan_of_whole(DeviceChoice device) const { return planned(device, table_, engine_.gpu(0)); }
+
+  /// Plans a part of the table on a GPU.
+  PhysicalPlan plan_of_part(const Table& part, int gpu) const {
+    kernels::cuda::SelectedDevice device = engine_.gpu(0);
+    device.ordinal = gpu;
+    device.may_fail = true;
+    return planned(DeviceChoice::cuda, part, device);
+  }
+
+  std::string gpus_in_words() const {
+    std::string text;
+    for (const int gpu : engine_.gpus) text += (text.empty() ? "" : ", ") + std::to_string(gpu);
+    return text;
+  }
+
+  /// A share of the rows for each GPU.
+  std::optional<GpuParts> in_shares() const {
+    const auto count = static_cast<double>(engine_.gpus.size());
+    auto spread = spread_parts(engine_, table_, columns_of_keys(bound_));
+    const std::string words = "GPUs " + gpus_in_words();
+    // A ranking leaves too few rows for a price to matter.
+    if (spread && device_ == DeviceChoice::cuda && !bound_.preference)
+      return GpuParts{std::move(spread), 0, "the rows lie on " + words};
+    if (device_ == DeviceChoice::automatic && !spread && !has_asked_driver() &&
+        !uses_gpu(plan_of_whole(DeviceChoice::automatic))) {
+      return std::nullopt;
+    }
+    if (!has_usable_gpu()) return std::nullopt;
+    require_known(engine_.gpus);
+    if (!spread && rows_ / count * bytes_.all() > room()) return std::nullopt;
+    TableParts shares = spread ? std::move(*spread) : split_over_gpus(engine_, table_);
+    const double in_parts = seconds_of_shares(shares);
+    const double whole = seconds_of(plan_of_whole(device_));
+    if (in_parts >= whole) return std::nullopt;
+    constexpr int kDigits = 3;
+    const auto ms = [](double seconds) {
+      const double scale = std::pow(10, kDigits);
+      return format_number(std::round(seconds * 1e3 * scale) / scale) + " ms";
+    };
+    return GpuParts{std::move(shares), 0,
+                    "expected to take " + ms(in_parts) + " on " + words + " and " + ms(whole) + " otherwise"};
+  }
+
+  /// Expected seconds of the largest share on its GPU, and of merging what all leave.
+  double seconds_of_shares(const TableParts& shares) const {
+    std::size_t largest = 0;
+    for (std::size_t i = 1; i < shares.tables.size(); ++i) {
+      if (shares.tables[i].num_rows() > shares.tables[largest].num_rows()) largest = i;
+    }
+    const PhysicalPlan plan = plan_of_part(shares.tables[largest], shares.devices[largest]);
+    const double left = plan.operators.gather.estimate.rows * static_cast<double>(shares.tables.size());
+    return seconds_of(plan) + kMergeSeconds + left * kMergeSecondsPerRow;
+  }
+
+  /// Parts one after the other, where the table does not fit a GPU.
+  std::optional<GpuParts> in_turns() const {
+    const double needed = rows_ * bytes_.all();
+    if (engine_.options.gpu_memory_bytes == 0 && needed < kFitsAny) return std::nullopt;
+    if (device_ == DeviceChoice::automatic && !pays_in_turns()) return std::nullopt;
+    if (!has_usable_gpu()) return std::nullopt;
+    require_known(engine_.gpus);
+    if (needed <= room()) return std::nullopt;
+    auto parts = streamed("the query needs about " + megabytes(needed) + " of a GPU's memory, of which it may use " +
+                          megabytes(room()));
+    if (device_ == DeviceChoice::automatic) {
+      const Table first = rows_of(table_, 0, std::min(parts->rows_at_a_time, table_.num_rows()));
+      if (std::isinf(seconds_of(plan_of_part(first, engine_.gpus.front())))) return std::nullopt;
+    }
+    return parts;
+  }
+
+  /// Returns true if the way to the GPUs is expected to take less time than the CPU does.
+  bool pays_in_turns() const {
+    const auto count = static_cast<double>(engine_.gpus.size());
+    const double copied = rows_ * bytes_.columns / (kStagedRate * count) + kMergeSeconds;
+    PhysicalPlan host = plan_of_whole(DeviceChoice::cpu);
+    return copied < seconds_of(std::move(host));
+  }
+
+  std::optional<GpuParts> streamed(std::string reason) const {
+    const auto count = static_cast<double>(engine_.gpus.size());
+    // The columns of two parts: one is copied while the other is computed.
+    double rows = room() / (2 * bytes_.columns + bytes_.work);
+    rows = std::min(rows, std::max(kMinStreamedRows, rows_ / (kStreamedParts * count)));
+    const auto at_a_time = static_cast<std::int64_t>(std::min(rows, rows_)) / kRowAlignment * kRowAlignment;
+    return GpuParts{std::nullopt, std::max(at_a_time, kRowAlignment), std::move(reason)};
+  }
+
+  static std::string megabytes(double bytes) { return format_number(std::ceil(bytes / 1e5) / 10) + " MB"; }
+
+  const EngineState& engine_;
+  const Query& query_;
+  const Table& table_;
+  const RunOptions& run_;
+  const DeviceChoice device_;
+  const double rows_;
+  query::BoundQuery bound_;
+  RowBytes bytes_;
+};
+
+}  // namespace
+
+std::optional<GpuParts> plan_gpu_parts(const EngineState& engine, const Query& query, const Table& table,
+                                       const RunOptions& run) {
+  if (kernels::cuda::has_selected_device()) return std::nullopt;  // one of the parts, or their merge
+  if (has_key_expressions(query)) return std::nullopt;            // keys are made of whole columns
+  try {
+    return PartsPlanner(engine, query, table, run).plan();
+  } catch (const kernels::Cancelled&) {  // the query as a whole meets the same, and says so
+  } catch (const std::bad_alloc&) {
+  }
+  return std::nullopt;
+}
+
+std::optional<GpuParts> smaller_parts(const EngineState& engine, const Query& query, const Table& table) {
+  if (kernels::cuda::has_selected_device() || has_key_expressions(query)) return std::nullopt;
+  return PartsPlanner(engine, query, table, {}).smaller();
+}
+
+}  // namespace skyrank::exec

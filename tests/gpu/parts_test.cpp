@@ -1,0 +1,285 @@
+#include <skyrank/engine.hpp>
+#include <skyrank/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/executor/engine_state.hpp"
+#include "engine/parts/gpus/by_gpus.hpp"
+#include "tests/build.hpp"
+#include "tests/gpu/gpu_test.hpp"
+#include "tests/semantics/random_case.hpp"
+
+// Tables in parts on GPUs: larger than the memory that they may use, and spread over two of them.
+namespace skyrank {
+namespace {
+
+/// Before the first call to the emulator.
+const int two_devices = tests::kEmulated ? setenv("SKYRANK_EMULATED_DEVICES", "2", 0) : 0;
+
+constexpr std::size_t kManyRows = tests::kEmulated ? 3000 : 1'000'000;
+constexpr std::size_t kFewRows = tests::kEmulated ? 1500 : 200'000;
+/// Some queries over many rows need more, none over 64 rows.
+constexpr std::size_t kRoom = tests::kEmulated ? std::size_t{480} << 10 : std::size_t{32} << 20;
+
+std::vector<bool> flags(std::mt19937_64& random, std::size_t rows, unsigned one_in) {
+  std::vector<bool> flags(rows);
+  for (std::size_t row = 0; row < rows; ++row) flags[row] = random() % one_in != 0;
+  return flags;
+}
+
+/// Numbers of all kinds with NULL and NaN, truths, times, and strings in two layouts.
+Table some_table(std::size_t rows) {
+  std::mt19937_64 random(7);
+  std::vector<double> price(rows);
+  std::vector<std::int32_t> stars(rows);
+  std::vector<std::int64_t> seen(rows);
+  std::vector<float> weight(rows);
+  std::vector<bool> open(rows);
+  std::vector<Date> day(rows);
+  std::vector<std::string> city(rows);
+  const std::vector<std::string> cities{"Oslo", "Aarhus", "Lund", "Turku"};
+  for (std::size_t row = 0; row < rows; ++row) {
+    price[row] = row % 97 == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(random() % 5000) / 8;
+    stars[row] = static_cast<std::int32_t>(random() % 5);
+    seen[row] = static_cast<std::int64_t>(random());
+    weight[row] = static_cast<float>(random() % 1000);
+    open[row] = random() % 3 != 0;
+    day[row] = Date{static_cast<std::int32_t>(random() % 3000)};
+    city[row] = cities[random() % cities.size()];
+  }
+  return Table({Column::own("price", std::move(price), flags(random, rows, 50)), Column::own("stars", std::move(stars)),
+                Column::own("seen", std::move(seen)), Column::own("weight", std::move(weight), flags(random, rows, 20)),
+                Column::own("open", open, flags(random, rows, 9)), Column::own("day", std::move(day)),
+                Column::own("city", city, flags(random, rows, 30))});
+}
+
+/// Queries of every kind.
+std::vector<Query> all_kinds() {
+  const auto from = [] { return Query::from("t"); };
+  const auto best = [&] { return from().prefer({low("price"), high("stars"), low("weight")}); };
+  return {
+      from().rank_by({low("price")}).limit(100),
+      from().rank_by({low("price")}).limit(100).ties(Ties::last),
+      from().where("stars >= 3 and price < 300").rank_by({high("seen")}).limit(20).ties(Ties::all),
+      from().rank_by({high("stars"), low("weight")}).limit(50).offset(7),
+      from().where("city in ['Oslo', 'Lund'] and open").rank_by({high("price + 0.5 * weight")}).limit(30),
+      from()
+          .where("sqrt(weight) > 20 and log(weight) < 6 and day >= date '1972-05-01'")
+          .rank_by({low("abs(price - 100)")})
+          .limit(10),
+      from().where("weight < 100").rank_by({low("seen")}),
+      from().partition_by({"stars"}).rank_by({high("price")}).limit(3),
+      from().partition_by({"city"}).prefer({low("price"), high("weight")}),
+      best(),
+      best().where("weight > 100").rank_by({high("seen")}).limit(10),
+      best().levels(3),
+      best().at_least(40),
+      best().distinct(true),
+      from().prefer({high("day"), in("city", {{"Oslo"}, {"Lund", "Turku"}}), where("open")}),
+      from().prefer(prior({pareto({low("price"), high("stars")}), high("weight")})),
+      from().prefer({low("price"), high("stars"), low("weight")}).nulls(Missing::exclude).nan(Missing::exclude),
+      from()
+          .group_by({"stars", "weight"})
+          .aggregate({max("dearest", "price"), count("rows")})
+          .prefer({high("dearest"), low("rows")}),
+      from()
+          .where("price < 200")
+          .group_by({"city"})
+          .aggregate({sum("all", "price"), count("rows")})
+          .rank_by({high("all")})
+          .limit(3),
+      from().where("price < -1").rank_by({low("price")}).limit(4),
+      from().rank_by({low("price")}).limit(0),
+  };
+}
+
+void expect_equal(const Result& found, const Result& expected) {
+  ASSERT_EQ(found.rows, expected.rows);
+  EXPECT_EQ(found.levels, expected.levels);
+  ASSERT_EQ(found.table.num_columns(), expected.table.num_columns());
+  for (int c = 0; c < found.table.num_columns(); ++c) {
+    const Column& here = expected.table.column(c);
+    const Column& there = found.table.column(c);
+    EXPECT_EQ(there.name(), here.name());
+    EXPECT_EQ(there.type(), here.type());
+    for (std::int64_t row = 0; row < here.size(); ++row) {
+      ASSERT_EQ(there.is_null(row), here.is_null(row)) << here.name() << " in row " << row;
+      const Value a = there.value(row);
+      const Value b = here.value(row);
+      const double* const number = std::get_if<double>(&b);
+      if (number != nullptr && *number != *number) continue;  // NaN
+      ASSERT_TRUE(a == b) << here.name() << " in row " << row;
+    }
+  }
+}
+
+Engine on_cpu() { return Engine({.threads = 2, .device = DeviceChoice::cpu}); }
+
+Engine on_gpus(std::vector<int> devices, std::size_t room = 0) {
+  return Engine({.threads = 2, .device = DeviceChoice::cuda, .devices = std::move(devices), .gpu_memory_bytes = room});
+}
+
+std::string text_of(const PlanNode& plan, const std::string& op) {
+  if (plan.op == op) return plan.detail;
+  for (const PlanNode& child : plan.children) {
+    if (std::string text = text_of(child, op); !text.empty()) return text;
+  }
+  return {};
+}
+
+std::string message_of(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return {};
+}
+
+using PartsOnGpu = gpu_testing::GpuTest;
+
+class PartsOnTwoGpus : public gpu_testing::GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (!IsSkipped() && !HasFatalFailure() && found().devices.size() < 2) GTEST_SKIP() << "one GPU only";
+  }
+};
+
+TEST_F(PartsOnGpu, TablesBeyondTheLimitAreAnsweredAsOnTheCpu) {
+  const Table table = some_table(kManyRows);
+  const Engine gpu = on_gpus({0}, kRoom);
+  int in_parts = 0;
+  for (const Query& query : all_kinds()) {
+    SCOPED_TRACE(to_sql(query));
+    const Result there = gpu.run(query, table);
+    expect_equal(there, on_cpu().run(query, table));
+    in_parts += text_of(there.plan, "parts").empty() ? 0 : 1;
+  }
+  EXPECT_GE(in_parts, 6);
+}
+
+TEST_F(PartsOnGpu, RandomQueriesInParts) {
+  EngineOptions options{.threads = 2, .device = DeviceChoice::cuda};
+  options.devices = found().devices.size() > 1 ? std::vector<int>{0, 1} : std::vector<int>{0};
+  const Engine gpus(options);
+  const exec::EngineState state(options);
+  for (std::uint64_t seed = 0; seed < (tests::kEmulated ? 16 : 400) && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomCase random = random_case(seed);
+    if (random.query.ties() == Ties::any) random.query.ties(Ties::first);
+    Result expected;
+    const std::string error = message_of([&] { expected = on_cpu().run(random.query, random.table); });
+    Result found;
+    const exec::GpuParts parts{std::nullopt, static_cast<std::int64_t>(64 + 64 * (seed % 3)), "a test"};
+    const std::string message =
+        message_of([&] { found = exec::answer_by_gpus(gpus, state, random.query, random.table, {}, parts); });
+    if (message.find("no skyline algorithm fits") != std::string::npos) continue;  // of the CPU alone
+    EXPECT_EQ(message, error);
+    if (error.empty()) expect_equal(found, expected);
+  }
+}
+
+TEST_F(PartsOnGpu, TheRowThatFailsFirstIsNamed) {
+  std::vector<std::int64_t> divisors(kManyRows, 1);
+  divisors[kManyRows - 3] = divisors[kManyRows / 2] = 0;
+  std::vector<std::vector<std::int64_t>> others(8, std::vector<std::int64_t>(kManyRows, 5));
+  std::vector<Column> columns{Column::own("a", std::move(divisors))};
+  Query query = Query::from("t");
+  std::vector<Preference> lows{low("10 / a")};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    columns.push_back(Column::own("b" + std::to_string(i), std::move(others[i])));
+    lows.push_back(low("b" + std::to_string(i)));
+  }
+  query.prefer(pareto(lows));
+  const Table table(std::move(columns));
+  const std::string expected = message_of([&] { on_cpu().run(query, table); });
+  EXPECT_THAT(expected, testing::HasSubstr("row " + std::to_string(kManyRows / 2) + ": division"));
+  EXPECT_EQ(message_of([&] { on_gpus({0}, 2 * kRoom).run(query, table); }), expected);
+}
+
+TEST_F(PartsOnGpu, ALimitBelowWhatAnyPartNeedsIsAnError) {
+  const Query query = Query::from("t").prefer({low("price"), high("stars")});
+  const std::string message = message_of([&] { on_gpus({0}, 4096).run(query, some_table(kFewRows)); });
+  EXPECT_THAT(message, testing::HasSubstr("the limit of 4096 bytes of device memory is reached"));
+}
+
+TEST_F(PartsOnGpu, WithoutTheRuleTheLimitIsAnError) {
+  const Engine gpu(
+      {.threads = 2, .device = DeviceChoice::cuda, .without = {"device-parts"}, .gpu_memory_bytes = 16384});
+  const Query query = Query::from("t").rank_by({low("seen")}).limit(3);
+  EXPECT_NE(message_of([&] { gpu.run(query, some_table(kFewRows)); }), "");
+}
+
+TEST_F(PartsOnGpu, AStopEndsAllParts) {
+  const Engine gpu = on_gpus({0}, kRoom);
+  const Query query = Query::from("t").prefer({low("price"), high("stars"), low("weight"), high("seen")});
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(gpu.run(query, some_table(kManyRows), {.stop = stop.get_token()}), CancelledError);
+  if (!tests::kEmulated) return;
+  EXPECT_THROW(gpu.run(query, some_table(kManyRows), {.timeout = std::chrono::milliseconds(1)}), TimeoutError);
+}
+
+TEST_F(PartsOnTwoGpus, SharesAreAnsweredAsOnTheCpu) {
+  const Table table = some_table(kFewRows);
+  const Engine gpus = on_gpus({0, 1});
+  const Engine other = on_gpus({1});
+  const Table pinned = gpus.pin(table);
+  const exec::EngineState state({.threads = 2, .device = DeviceChoice::cuda, .devices = {0, 1}});
+  const exec::GpuParts halves{exec::split_over_gpus(state, table), 0, "a test"};
+  int in_shares = 0;
+  for (const Query& query : all_kinds()) {
+    SCOPED_TRACE(to_sql(query));
+    const Result expected = on_cpu().run(query, table);
+    const Result shared = gpus.run(query, pinned);
+    expect_equal(shared, expected);
+    expect_equal(exec::answer_by_gpus(gpus, state, query, table, {}, halves), expected);
+    expect_equal(other.run(query, pinned), expected);
+    in_shares +=
+        text_of(shared.plan, "parts") == "2 parts of " + std::to_string(kFewRows) + " rows on GPUs 0, 1" ? 1 : 0;
+  }
+  EXPECT_GE(in_shares, 6);
+}
+
+TEST_F(PartsOnTwoGpus, SharesStayOnTheirGpus) {
+  const Table table = some_table(kFewRows);
+  const Engine gpus = on_gpus({1, 0});
+  const Table pinned = gpus.pin(table, Engine::Pin::on_use);
+  const Query query = Query::from("t").rank_by({low("seen")}).limit(5).select({"seen"});
+  gpus.run(query, pinned);
+  const Result first = gpus.run(query, pinned);
+  EXPECT_EQ(first.rows, on_cpu().run(query, table).rows);
+  EXPECT_LT(first.transferred.to_device, 4096u);
+  EXPECT_THAT(to_string(gpus.explain(query, pinned)), testing::HasSubstr("the rows lie on GPUs 1, 0"));
+}
+
+TEST_F(PartsOnTwoGpus, TablesBeyondTheLimitTakeTurns) {
+  const Table table = some_table(kManyRows);
+  const Engine gpus = on_gpus({1, 0}, kRoom);
+  const std::vector<Query> queries = all_kinds();
+  for (const std::size_t i : {1, 2, 8, 9, 18}) {
+    SCOPED_TRACE(to_sql(queries[i]));
+    expect_equal(gpus.run(queries[i], table), on_cpu().run(queries[i], table));
+  }
+}
+
+TEST_F(PartsOnGpu, GpusThatAreNotThereAreNamed) {
+  EXPECT_EQ(message_of([] { on_gpus({-1}); }), "GPUs are numbered from 0; there is no GPU -1");
+  EXPECT_EQ(message_of([] { on_gpus({0, 0}); }), "GPU 0 is named twice");
+  EXPECT_THAT(message_of([] { on_gpus({0, 99}); }), testing::StartsWith("GPU 99 was asked for, but there "));
+}
+
+}  // namespace
+}  // namespace skyrank

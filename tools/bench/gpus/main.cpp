@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <skyrank/engine.hpp>
+#include <skyrank/error.hpp>
+
+#include "datasets/generate/generate.hpp"
+
+#ifdef SKYRANK_HAS_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+// Tables in parts on GPUs, end to end. shares: one GPU against several, each with its share of the rows in its memory.
+// turns: a table larger than the memory that a GPU may use, against the bandwidth of its way there.
+namespace skyrank::bench {
+namespace {
+
+struct Arguments {
+  std::string query = "top-k";
+  std::string distribution = "independent";
+  std::int64_t rows = std::int64_t{1} << 26;
+  int dims = 1;
+  std::int64_t limit = 128;
+  std::vector<int> devices = {0};
+  double memory_gb = 1;
+  double bandwidth = 53;  // GB/s from pinned memory
+  bool pinned = false;
+  bool plan = false;
+  int repeat = 10;
+};
+
+/// Keeps the columns of a table pinned.
+class PinnedColumns {
+ public:
+  explicit PinnedColumns(const Table& table) {
+#ifdef SKYRANK_HAS_CUDA
+    for (const Column& column : table.columns()) {
+      const ColumnData& data = column.data();
+      void* const memory = const_cast<void*>(data.values);
+      const auto bytes = static_cast<std::size_t>(data.length * data.stride);
+      const cudaError_t status = cudaHostRegister(memory, bytes, cudaHostRegisterPortable);
+      if (status != cudaSuccess) throw ResourceError(std::string("cannot pin a column: ") + cudaGetErrorString(status));
+      memory_.push_back(memory);
+    }
+#else
+    throw ResourceError("this build has no GPU to pin " + std::to_string(table.num_columns()) + " columns for");
+#endif
+  }
+  ~PinnedColumns() {
+#ifdef SKYRANK_HAS_CUDA
+    for (void* const memory : memory_) (void)cudaHostUnregister(memory);
+#endif
+  }
+  PinnedColumns(const PinnedColumns&) = delete;
+  PinnedColumns& operator=(const PinnedColumns&) = delete;
+
+ private:
+  std::vector<void*> memory_;
+};
+
+Query query_of(const Arguments& arguments, const Table& table) {
+  Query query = Query::from("t");
+  if (arguments.query == "top-k") {
+    query.rank_by({low(Expression::column(table.column(0).name()))}).limit(arguments.limit);
+  } else {
+    std::vector<Preference> terms;
+    for (const Column& column : table.columns()) terms.push_back(low(Expression::column(column.name())));
+    query.prefer(pareto(std::move(terms)));
+  }
+  return query.select({SelectItem{"row", Expression("row()")}});
+}
+
+struct Measured {
+  double ms = 0;  ///< median, end to end
+  Result result;
+};
+
+const PlanNode* find(const PlanNode& node, const std::string& op) {
+  if (node.op == op) return &node;
+  for (const PlanNode& child : node.children) {
+    if (const PlanNode* found = find(child, op)) return found;
+  }
+  return nullptr;
+}
+
+Measured measure(const Engine& engine, const Query& query, const Table& table, const Arguments& arguments) {
+  constexpr int kWarmUps = 3;
+  Measured measured;
+  std::vector<double> times;
+  for (int i = 0; i < kWarmUps + arguments.repeat; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    measured.result = engine.run(query, table);
+    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    if (i >= kWarmUps) times.push_back(ms);
+  }
+  std::ranges::sort(times);
+  measured.ms = times[times.size() / 2];
+  if (arguments.plan) std::cout << to_string(measured.result.plan);
+  return measured;
+}
+
+std::string describe(const Measured& measured) {
+  const Timing& timing = measured.result.timing;
+  const PlanNode* const parts = find(measured.result.plan, "parts");
+  return fmt::format("{:.3f} ms end to end, {:.3f} ms computing, {} rows{}", measured.ms, timing.compute_ms,
+                     measured.result.rows.size(),
+                     parts == nullptr ? "" : fmt::format(", {} in {:.3f} ms", parts->detail, *parts->measured_ms));
+}
+
+int shares(const Arguments& arguments, const Table& table, const Query& query) {
+  const Engine one({.device = DeviceChoice::cuda, .devices = {arguments.devices.front()}});
+  const Engine all({.device = DeviceChoice::cuda, .devices = arguments.devices});
+  Measured alone;
+  {
+    const Table pinned = one.pin(table);
+    alone = measure(one, query, pinned, arguments);
+  }
+  const Measured shared = measure(all, query, all.pin(table), arguments);
+  const bool same = alone.result.rows == shared.result.rows;
+  std::cout << fmt::format("one GPU: {}\n{} GPUs: {}\nratio {:.2f} end to end; answers {}\n", describe(alone),
+                           arguments.devices.size(), describe(shared), alone.ms / shared.ms,
+                           same ? "are equal" : "DIFFER");
+  return same ? 0 : 1;
+}
+
+int turns(const Arguments& arguments, const Table& table, const Query& query) {
+  const auto memory = static_cast<std::size_t>(arguments.memory_gb * 1e9);
+  const Engine engine({.device = DeviceChoice::cuda, .devices = arguments.devices, .gpu_memory_bytes = memory});
+  std::optional<PinnedColumns> pinned;
+  if (arguments.pinned) pinned.emplace(table);
+  const Measured found = measure(engine, query, table, arguments);
+  const double bytes = static_cast<double>(arguments.rows) * arguments.dims * sizeof(float);
+  const double rate = bytes / found.ms / 1e6;
+  const Result expected = Engine({.device = DeviceChoice::cpu}).run(query, table);
+  const bool same = found.result.rows == expected.rows;
+  std::cout << fmt::format("{} memory: {}\n{:.1f} GB/s, {:.0f} % of {} GB/s; answers {}\n",
+                           arguments.pinned ? "pinned" : "pageable", describe(found), rate,
+                           100 * rate / arguments.bandwidth, arguments.bandwidth, same ? "are equal" : "DIFFER");
+  return same ? 0 : 1;
+}
+
+int run(const Arguments& arguments, bool in_turns) {
+  const Table table = datasets::generate({arguments.distribution, arguments.rows, arguments.dims, 1});
+  const Query query = query_of(arguments, table);
+  return in_turns ? turns(arguments, table, query) : shares(arguments, table, query);
+}
+
+void add_options(CLI::App& command, Arguments& arguments) {
+  command.add_option("--query", arguments.query, "top-k of the first column, or skyline of all")
+      ->check(CLI::IsMember({"top-k", "skyline"}));
+  command.add_option("--distribution", arguments.distribution, "As for skyrank generate");
+  command.add_option("--rows", arguments.rows, "Rows");
+  command.add_option("--dims", arguments.dims, "Columns of float32");
+  command.add_option("--limit", arguments.limit, "k of the top-k");
+  command.add_option("--devices", arguments.devices, "GPUs")->delimiter(',');
+  command.add_option("--repeat", arguments.repeat, "Timed runs, after three others");
+  command.add_flag("--plan", arguments.plan, "Print the plans");
+}
+
+}  // namespace
+}  // namespace skyrank::bench
+
+int main(int argc, char** argv) {
+  skyrank::bench::Arguments arguments;
+  CLI::App app("Tables in parts on GPUs, end to end");
+  app.require_subcommand(1);
+  CLI::App& shares = *app.add_subcommand("shares", "One GPU against several, each with its share of the rows");
+  CLI::App& turns = *app.add_subcommand("turns", "A table larger than the memory that a GPU may use");
+  for (CLI::App* const command : {&shares, &turns}) skyrank::bench::add_options(*command, arguments);
+  turns.add_option("--memory", arguments.memory_gb, "GB of each GPU's memory that may be in use");
+  turns.add_option("--bandwidth", arguments.bandwidth, "GB/s of a copy from pinned memory, to compare with");
+  turns.add_flag("--pinned", arguments.pinned, "Pin the columns");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return skyrank::bench::run(arguments, turns.parsed());
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}

@@ -111,8 +111,10 @@ TEST(FishCompletion, NamesCommandsOptionsAndValues) {
   const TemporaryFolder folder;
   const std::string script = folder.write("completion.fish", printed({"completion", "fish"}));
   const auto offers = [&](const std::string& line) {
-    const Outcome outcome =
-        run_program("fish", {"--no-config", "-c", "source '" + script + "'; complete -C '" + line + "' | cut -f 1"});
+    ProgramOptions options;
+    options.environment = {"HOME=" + folder.path().string()};  // where fish keeps what it notes of itself
+    const Outcome outcome = run_program(
+        "fish", {"--no-config", "-c", "source '" + script + "'; complete -C '" + line + "' | cut -f 1"}, options);
     EXPECT_EQ(outcome.err, "");
     return lines(outcome.out);
   };

@@ -41,6 +41,8 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 
 const std::vector<std::string>& Engine::warnings() const { return state_->warnings; }
 
+std::size_t Engine::memory_limit() const { return state_->memory->limit(); }
+
 Result Engine::run(const Query& query, const Table& table, const RunOptions& options) const {
   exec::Limits limits(query, options, state_->timer);
   return exec::guarded(query, limits, [&] {

@@ -121,7 +121,8 @@ std::string rounded(double value) {
 
 std::string amount(double bytes) { return bytes < 1e9 ? rounded(bytes / 1e6) + " MB" : rounded(bytes / 1e9) + " GB"; }
 
-bool is_limited(Device device, const Machine& machine) { return device == Device::cpu && machine.host_limited; }
+/// Memory of the host is limited by a setting, which is kept whatever is predicted; that of a GPU by what is there.
+bool is_limited(Device device) { return device == Device::cpu; }
 
 /// Seconds before the first kernel on a device.
 double start_seconds(Device device, const Machine& machine) { return device == Device::cuda ? machine.cuda_start : 0; }
@@ -138,7 +139,7 @@ std::string too_large(double bytes, Device device, const Machine& machine) {
   if (fits(bytes, device, machine)) return {};
   const double free = free_bytes(device, machine);
   return "needs about " + amount(bytes) + " of memory and " +
-         (is_limited(device, machine) ? "the limit leaves " + amount(free) : amount(free) + " are free");
+         (is_limited(device) ? "the limit leaves " + amount(free) : amount(free) + " are free");
 }
 
 const PriceList& prices_of(const Machine& machine) {
@@ -288,7 +289,7 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
     if (it.obstacle.empty()) {
       it.seconds = candidate.best.seconds;
       offer(chosen, candidate, &Priced::seconds);
-    } else if (is_limited(device, machine)) {
+    } else if (is_limited(device)) {
       offer(smallest, candidate, &Priced::bytes);
     }
   }

@@ -49,10 +49,10 @@ struct Choice {
 struct Machine {
   int threads = 1;
   bool cuda = false;
-  double host_bytes = std::numeric_limits<double>::infinity();  ///< memory that a query may take
-  bool host_limited = false;  ///< true if a caller set the limit. It is kept whatever is predicted, so if nothing fits,
-                              ///< the path that needs least is tried
-  double device_bytes = std::numeric_limits<double>::infinity();  ///< the same on the GPU
+  /// Memory that a query may take on the host. It takes no more, whatever is predicted: if nothing fits, the path that
+  /// needs least is tried.
+  double host_bytes = std::numeric_limits<double>::infinity();
+  double device_bytes = std::numeric_limits<double>::infinity();  ///< memory of the GPU
   double cuda_start = 0;              ///< seconds to start a GPU, or a query's share of them; part of every path there
   const PriceList* prices = nullptr;  ///< null: those of the built-in profile
 };

@@ -18,7 +18,7 @@ readonly BUILD_PACKAGES=(
   libeigen3-dev libyaml-cpp-dev libtbb-dev libhwy-dev tao-pegtl-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
 # clang-format's output differs between versions, so that one is named exactly.
 readonly TEST_PACKAGES=(
-  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev python3-yaml python3-dev python3-venv pkg-config clang clang-tidy clang-format-14 lld llvm gcovr doxygen)
+  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev python3-yaml python3-dev python3-venv pkg-config clang clang-tidy clang-format-14 lld llvm gcovr doxygen groff-base zsh fish dpkg-dev)
 readonly ARROW_OLDEST=15  # of a system Arrow
 readonly CUDA_RELEASE=13.0
 

@@ -12,6 +12,7 @@
 #include "engine/plan/make_plan.hpp"
 #include "engine/plan/paths.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/runtime/machine_memory.hpp"
 #include "kernels/cuda/start.hpp"
 #include "planner/cuda_start.hpp"
 #include "planner/profile.hpp"
@@ -38,6 +39,11 @@ std::optional<planner::Profile> profile_of(const EngineOptions& options, std::ve
   }
 }
 
+/// The limit that was asked for, or else four fifths of what the process may use, so that others have room too.
+std::size_t limit_of(const EngineOptions& options) {
+  return options.memory_bytes > 0 ? options.memory_bytes : machine_memory() / 5 * 4;
+}
+
 /// Tables of fewer rows are answered before a GPU could be started.
 constexpr std::int64_t kTrivialRows = 1 << 15;
 
@@ -60,10 +66,9 @@ EngineState::EngineState(const EngineOptions& engine_options)
       workers(options.threads),
       arena(workers.count()),
       gpu_may_take_part(exec::gpu_may_take_part(options.device)),
-      rules(without({}, options.without)) {
+      rules(without({}, options.without)),
+      memory(std::make_shared<kernels::MemoryAccount>(limit_of(options), [this] { key_cache.drop_all(); })) {
   if (auto profile = profile_of(options, warnings)) prices.emplace(std::move(*profile));
-  if (options.memory_bytes == 0) return;
-  memory = std::make_shared<kernels::MemoryAccount>(options.memory_bytes, [this] { key_cache.drop_all(); });
 }
 
 PhysicalPlan EngineState::plan(const Query& query, const Table& table, const RunOptions& run) const {
@@ -111,7 +116,6 @@ planner::Machine EngineState::machine(bool with_cuda) const {
   planner::Machine machine{.threads = arena.max_concurrency(),
                            .cuda = with_cuda,
                            .host_bytes = max_bytes(),
-                           .host_limited = memory != nullptr,
                            .prices = prices ? &*prices : nullptr};
   // Before the driver is asked, the memory is taken to be enough.
   if (with_cuda && has_asked_driver()) machine.device_bytes = device_bytes();
@@ -126,9 +130,8 @@ std::size_t EngineState::max_device_key_bytes() const {
 }
 
 double EngineState::max_bytes() const {
-  if (memory == nullptr) return host_bytes();
   const kernels::MemoryAccount* const account = kernels::current_account();
-  return std::min(host_bytes(), static_cast<double>((account != nullptr ? account : memory.get())->limit()));
+  return static_cast<double>(std::min(machine_memory(), (account != nullptr ? account : memory.get())->limit()));
 }
 
 }  // namespace skyrank::exec

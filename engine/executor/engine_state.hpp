@@ -35,7 +35,7 @@ struct EngineState {
   /// Returns true if a query of such a device is sure to find paths on a GPU beside those on the CPU.
   bool uses_gpu_now(DeviceChoice device) const;
 
-  /// Bytes that a query may take: those of the account of its thread, where the engine has a limit.
+  /// Bytes that a query may take: those of the account of its thread, or else the engine's.
   double max_bytes() const;
 
   EngineOptions options;
@@ -47,7 +47,7 @@ struct EngineState {
   const bool gpu_may_take_part;
   std::optional<planner::PriceList> prices;  ///< none: those of the built-in profile
   Rules rules;
-  std::shared_ptr<kernels::MemoryAccount> memory;  // null: no limit; outlives what is counted on it
+  std::shared_ptr<kernels::MemoryAccount> memory;  // outlives what is counted on it
   mutable KeyCache key_cache{options.shared_key_bytes};
   mutable KeyCache device_key_cache{[this] { return max_device_key_bytes(); }};
 

@@ -123,7 +123,7 @@ std::string over_limit(const EngineState& engine, const Query& query, const Tabl
 
 Result answer_within_limit(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
                            Limits& limits) {
-  const std::size_t before = engine.memory == nullptr ? 0 : engine.memory->used();
+  const std::size_t before = engine.memory->used();
   try {
     const kernels::AccountScope counted(engine.memory.get());
     try {

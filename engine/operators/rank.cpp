@@ -235,7 +235,7 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
                                      .n = shape.n,
                                      .k = shape.k,
                                      .ties = shape.ties};
-  auto solution = run_scan(problem, context.kernel_context);
+  auto solution = run_scan(problem, path.parameters, context.kernel_context);
   if (!solution) return std::nullopt;
   taken = describe_path(path);
   report += {static_cast<std::int64_t>(solution->rows.size()), watch.lap(),

@@ -9,8 +9,8 @@
 
 #include "engine/executor/engine_state.hpp"
 
-// Any query over a source that does not fit the engine's limit of memory: the partial answers of its units, one after
-// the other, merged as they come.
+// Any query over a source that does not fit the engine's limit of memory, or whose partial answer is asked for: the
+// partial answers of its units, as many at a time as fit, merged as they come.
 namespace skyrank::exec {
 
 /// An answer, and what was read for it.
@@ -26,5 +26,11 @@ struct PartsAnswer {
 PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
                             const std::vector<int>& columns, const std::vector<std::size_t>& units,
                             const RunOptions& options);
+
+/// Returns the partial answer of such units of a source that begins at row `first_row` of the whole table. It covers
+/// the rows of these units alone.
+Partial partial_by_units(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
+                         const std::vector<int>& columns, const std::vector<std::size_t>& units, RowId first_row,
+                         const RunOptions& options);
 
 }  // namespace skyrank::exec

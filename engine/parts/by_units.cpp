@@ -8,13 +8,12 @@
 #include <mutex>
 #include <numeric>
 #include <span>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "engine/parts/candidates.hpp"
 #include "engine/parts/concatenate.hpp"
 #include "engine/parts/prune.hpp"
+#include "engine/parts/side_by_side.hpp"
 #include "engine/parts/source_memory.hpp"
 
 namespace skyrank::exec {
@@ -115,16 +114,7 @@ class UnitsRun {
   }
 
   std::optional<UnitRows> run() {
-    std::vector<std::thread> threads;
-    for (std::size_t i = 1; i < threads_; ++i) {
-      try {
-        threads.emplace_back([this] { work(); });
-      } catch (const std::system_error&) {  // fewer threads do it too
-        break;
-      }
-    }
-    work();
-    for (std::thread& thread : threads) thread.join();
+    run_side_by_side(threads_, [this] { work(); });
     if (failure_ != nullptr) std::rethrow_exception(failure_);
     if (gives_up()) return std::nullopt;
     return result();

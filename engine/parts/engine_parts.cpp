@@ -11,10 +11,12 @@
 
 #include "engine/executor/key_expressions.hpp"
 #include "engine/operators/gather.hpp"
+#include "engine/parts/by_parts.hpp"
 #include "engine/parts/candidates.hpp"
 #include "engine/parts/concatenate.hpp"
 #include "engine/parts/group_states.hpp"
 #include "engine/parts/parts_memory.hpp"
+#include "engine/parts/prune.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/row_error.hpp"
 
@@ -112,6 +114,13 @@ std::vector<RowRange> united_covers(const std::vector<Partial>& partials) {
   return covers;
 }
 
+void check_fingerprint(const Query& query, const std::string& fingerprint, const Partial& partial) {
+  if (partial.fingerprint() == fingerprint) return;
+  throw DataError("a partial answer belongs to the query with the fingerprint " + partial.fingerprint() +
+                      ", not to this one, " + fingerprint,
+                  query.location());
+}
+
 Union unite(const Query& query, const std::vector<Partial>& partials) {
   query.validate();
   if (partials.empty()) throw DataError("merging needs at least one partial answer", query.location());
@@ -119,11 +128,7 @@ Union unite(const Query& query, const std::vector<Partial>& partials) {
   Union all;
   std::vector<Table> tables;
   for (const Partial& partial : partials) {
-    if (partial.fingerprint() != fingerprint) {
-      throw DataError("a partial answer belongs to the query with the fingerprint " + partial.fingerprint() +
-                          ", not to this one, " + fingerprint,
-                      query.location());
-    }
+    check_fingerprint(query, fingerprint, partial);
     tables.push_back(partial.columns());
     all.rows.insert(all.rows.end(), partial.rows().begin(), partial.rows().end());
   }
@@ -177,14 +182,36 @@ void renumber(const Query& query, const Union& all, Result& result) {
   if (!columns.empty()) result.table = Table(std::move(columns));
 }
 
+void check_place(const Query& query, std::int64_t rows, RowId first_row) {
+  if (first_row >= 0 && first_row <= std::numeric_limits<RowId>::max() - rows) return;
+  throw DataError("a part of " + std::to_string(rows) + " rows cannot begin at row " + std::to_string(first_row) +
+                      "; rows count from 0 to 9223372036854775806",
+                  query.location());
+}
+
+/// Returns the units that may have rows for which the query's condition is true.
+std::vector<std::size_t> units_to_read(const query::BoundQuery& bound, const Source& source) {
+  if (!bound.condition) return exec::all_units(source);
+  return exec::UnitPruner(source).units_with(*bound.condition).units;
+}
+
 }  // namespace
 
+Partial moved(const Query& query, const Partial& partial, RowId by) {
+  query.validate();
+  check_fingerprint(query, fingerprint_of(query), partial);
+  check_place(query, partial.covers().empty() ? 0 : partial.covers().back().end, by);
+  std::vector<RowRange> covers = partial.covers();
+  for (RowRange& range : covers) range = {range.begin + by, range.end + by};
+  std::vector<RowId> rows = partial.rows();
+  for (RowId& row : rows) row += by;
+  if (query.group_by().empty()) return {partial.fingerprint(), std::move(covers), std::move(rows), partial.columns()};
+  const auto bound = query::bind(query, query::schema_of(partial.columns()));
+  return {partial.fingerprint(), std::move(covers), std::move(rows), exec::moved_states(bound, partial.columns(), by)};
+}
+
 Partial Engine::partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options) const {
-  if (first_row < 0 || first_row > std::numeric_limits<RowId>::max() - part.num_rows()) {
-    throw DataError("a part of " + std::to_string(part.num_rows()) + " rows cannot begin at row " +
-                        std::to_string(first_row) + "; rows count from 0 to 9223372036854775806",
-                    query.location());
-  }
+  check_place(query, part.num_rows(), first_row);
   query::refuse_unsupported(query, part.unsupported());
   const auto global = [&](RowId row) { return first_row + row; };
   const RowRange covers{first_row, first_row + part.num_rows()};
@@ -204,6 +231,34 @@ Partial Engine::partial(const Query& query, const Table& part, RowId first_row, 
     Table columns = columns_at(named, table, rows);
     for (RowId& row : rows) row += first_row;
     return {fingerprint_of(query), {covers}, std::move(rows), std::move(columns)};
+  });
+}
+
+Partial Engine::partial(const Query& query, const Source& part, RowId first_row, const RunOptions& options) const {
+  if (const auto table = part.table()) return partial(query, *table, first_row, options);
+  query.validate();
+  const std::int64_t size = num_rows(part);
+  check_place(query, size, first_row);
+  query::refuse_unsupported(query, part.schema().unsupported());
+  const auto bound = query::bind(query, query::schema_of(part.schema()));
+  const std::vector<int> columns = query::columns_read(bound);
+  const RowRange covers{first_row, first_row + size};
+  return exec::with_counted_copies(*state_, query, [&]() -> Partial {
+    if (keeps_all(query) || !bound.partition_columns.empty()) {
+      const Partial all =
+          exec::partial_by_units(*this, *state_, query, part, columns, units_to_read(bound, part), first_row, options);
+      return {all.fingerprint(), {covers}, all.rows(), all.columns()};
+    }
+    std::vector<RowId> rows =
+        with_global_rows([&] { return sorted(run(candidates_query(query, size), part, options).rows); },
+                         [&](RowId row) { return first_row + row; });
+    SourceRows read;
+    state_->admission.run(options.stop, [&] { read = part.read_rows(rows, columns); });
+    std::vector<Column> chosen;
+    for (const int column : columns) chosen.push_back(read.table.column(column));
+    for (RowId& row : rows) row += first_row;
+    Table table = chosen.empty() ? Table::with_rows(static_cast<std::int64_t>(rows.size())) : Table(std::move(chosen));
+    return {fingerprint_of(query), {covers}, std::move(rows), std::move(table)};
   });
 }
 

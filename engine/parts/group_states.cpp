@@ -490,6 +490,28 @@ GroupStates merge_states(const query::BoundQuery& query, const GroupStates& part
   return merged;
 }
 
+Table moved_states(const query::BoundQuery& query, const Table& columns, RowId by) {
+  const States states(query, columns);
+  std::vector<Column> moved = columns.columns();
+  for (std::size_t a = 0; a < query.group->aggregates.size(); ++a) {
+    const Function function = query.group->aggregates[a].function;
+    if (function != Function::min && function != Function::max) continue;
+    Column& rows = moved[states.layout().first(a)];
+    std::vector<RowId> positions;
+    std::vector<bool> valid;
+    for (std::int64_t i = 0; i < rows.size(); ++i) {
+      const RowId row = rows.is_null(i) ? 0 : values_of<RowId>(rows)[i];
+      if (row > std::numeric_limits<RowId>::max() - by) {
+        fail("'" + rows.name() + "' has row " + std::to_string(row) + ", which cannot move by " + std::to_string(by));
+      }
+      positions.push_back(rows.is_null(i) ? 0 : row + by);
+      valid.push_back(!rows.is_null(i));
+    }
+    rows = Column::own(rows.name(), std::move(positions), valid);
+  }
+  return Table(std::move(moved));
+}
+
 Table finish_states(const query::BoundQuery& query, const GroupStates& groups) {
   const States states(query, groups.columns);
   std::vector<Column> columns;

@@ -30,6 +30,10 @@ GroupStates group_states(const query::BoundQuery& query, const Table& part, cons
 /// columns. DataError where they are no states of the query's groups.
 GroupStates merge_states(const query::BoundQuery& query, const GroupStates& parts);
 
+/// Returns the columns of the groups of a part with the rows of extremes `by` >= 0 further down. DataError where they
+/// are no states of the query's groups, or a row would not fit into 64 bits.
+Table moved_states(const query::BoundQuery& query, const Table& columns, RowId by);
+
 /// Returns the table that `group_by` derives, as group() does. RowError for a sum that overflows names the first row of
 /// the group in the whole table.
 Table finish_states(const query::BoundQuery& query, const GroupStates& groups);

@@ -47,7 +47,7 @@ SourceCharge::SourceCharge(const EngineState& engine, const Query& query, std::s
 // Beside the rows there are what they are decoded from, and the keys and lists of the query over them.
 std::size_t threads_within_limit(const EngineState& engine, std::size_t bytes, std::size_t most) {
   constexpr std::size_t kTimes = 4;
-  if (engine.memory == nullptr || bytes == 0) return most;
+  if (bytes == 0) return most;
   return std::clamp<std::size_t>(engine.memory->left() / (kTimes * bytes), 1, std::max<std::size_t>(most, 1));
 }
 

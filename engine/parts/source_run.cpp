@@ -28,6 +28,7 @@ namespace {
 using query::BoundOutput;
 using query::BoundQuery;
 
+constexpr const char* kByParts = "partial answers, as whole columns do not fit the limit of memory";
 constexpr std::array kRulesOfSources = {Rule::late_columns, Rule::unit_pruning, Rule::by_units};
 
 /// The columns and units that a query reads of a source.
@@ -159,9 +160,14 @@ class SourceRun {
   }
 
   PlanNode explain() {
-    const ReadPlan plan = planned();
-    const Table input = read(plan);
-    PlanNode tree = engine_.explain(query_, input, options_);
+    ReadPlan plan = planned();
+    ReadPlan part = plan;
+    if (needs_parts(plan)) {
+      part.units.resize(1);
+      plan.rules.applied(Rule::by_units, std::string(kByParts) + "; the rows are those of the first of " +
+                                             std::to_string(plan.units.size()) + " units");
+    }
+    PlanNode tree = engine_.explain(query_, read(part), options_);
     note(tree, plan);
     return tree;
   }
@@ -224,7 +230,7 @@ class SourceRun {
 
   /// Returns true if whole columns do not fit the limit of memory, but partial answers of units may.
   bool needs_parts(const ReadPlan& plan) const {
-    const bool may = state_.memory != nullptr && plan.units.size() > 1 && !options_.timeout && !query_.timeout();
+    const bool may = plan.units.size() > 1 && !options_.timeout && !query_.timeout();
     if (!may || !plan.rules.rules().has(Rule::by_units)) return false;
     return 2 * bytes_of_rows(source_, plan.whole, rows_of(plan)) > state_.memory->left();
   }
@@ -235,8 +241,7 @@ class SourceRun {
         answer_by_parts(engine_, state_, query_, source_, query::columns_read(plan.bound), plan.units, options_);
     bytes_ += answer.bytes;
     answer.result.timing.read_ms = read_ms_ + answer.read_ms;
-    plan.rules.applied(Rule::by_units, "partial answers of " + std::to_string(plan.units.size()) +
-                                           " units, as whole columns do not fit the limit of memory");
+    plan.rules.applied(Rule::by_units, std::to_string(plan.units.size()) + " units: " + kByParts);
     note(answer.result.plan, plan);
     return std::move(answer.result);
   }

@@ -1,5 +1,7 @@
 #include <skyrank/source.hpp>
 
+#include <cstddef>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -124,7 +126,70 @@ class UnitSource final : public Source {
   UnitStatisticsReader statistics_;
 };
 
+/// Consecutive units of another source.
+class UnitRange final : public Source {
+ public:
+  UnitRange(std::shared_ptr<const Source> source, std::size_t begin, std::size_t end)
+      : source_(std::move(source)), begin_(begin) {
+    const std::vector<SourceUnit>& all = source_->units();
+    if (begin > end || end > all.size()) {
+      throw DataError("there are no units " + std::to_string(begin) + " to " + std::to_string(end) +
+                      " in a source of " + std::to_string(all.size()));
+    }
+    const auto place = [&](std::size_t unit) { return all.begin() + static_cast<std::ptrdiff_t>(unit); };
+    units_.assign(place(begin), place(end));
+    for (std::size_t unit = 0; unit < begin; ++unit) first_row_ += all[unit].rows;
+  }
+
+  const Table& schema() const override { return source_->schema(); }
+  const std::vector<SourceUnit>& units() const override { return units_; }
+
+  std::uint64_t bytes() const override {
+    const auto all = static_cast<double>(num_rows(*source_));
+    if (all == 0) return 0;
+    return static_cast<std::uint64_t>(static_cast<double>(source_->bytes()) *
+                                      (static_cast<double>(num_rows(*this)) / all));
+  }
+
+  std::optional<UnitStatistics> statistics(int column) const override {
+    std::optional<UnitStatistics> all = source_->statistics(column);
+    if (!all) return std::nullopt;
+    std::vector<RowId> places(units_.size());
+    std::iota(places.begin(), places.end(), static_cast<RowId>(begin_));
+    const auto first = all->nulls.begin() + static_cast<std::ptrdiff_t>(begin_);
+    return UnitStatistics{
+        take(all->min, places), take(all->max, places), {first, first + static_cast<std::ptrdiff_t>(units_.size())}};
+  }
+
+  SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
+    std::vector<std::size_t> moved(units.begin(), units.end());
+    for (std::size_t& unit : moved) unit += begin_;
+    return source_->read(moved, columns);
+  }
+
+  SourceRows read_rows(std::span<const RowId> rows, std::span<const int> columns) const override {
+    std::vector<RowId> moved(rows.begin(), rows.end());
+    for (RowId& row : moved) row += first_row_;
+    return source_->read_rows(moved, columns);
+  }
+
+  std::optional<Table> table() const override {
+    return units_.size() == source_->units().size() ? source_->table() : std::nullopt;
+  }
+
+ private:
+  std::shared_ptr<const Source> source_;
+  std::size_t begin_;
+  RowId first_row_ = 0;
+  std::vector<SourceUnit> units_;
+};
+
 }  // namespace
+
+std::shared_ptr<const Source> unit_range(std::shared_ptr<const Source> source, std::size_t begin, std::size_t end) {
+  if (source == nullptr) throw DataError("a range of units needs a source");
+  return std::make_shared<UnitRange>(std::move(source), begin, end);
+}
 
 std::shared_ptr<const Source> unit_source(Table schema, std::vector<SourceUnit> units, UnitReader read,
                                           UnitStatisticsReader statistics) {

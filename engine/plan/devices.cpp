@@ -1,10 +1,7 @@
 #include "engine/plan/devices.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <skyrank/error.hpp>
 
@@ -67,12 +64,6 @@ void note_device_choice(RuleLog& rules, DeviceChoice device, GpuUse gpu, double 
   } else {
     rules.left_out(Rule::device_choice, gpu == GpuUse::postponed ? does_not_pay(gpu_start) : "there is no usable GPU");
   }
-}
-
-double host_bytes() {
-  static const double kBytes =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  return kBytes > 0 ? kBytes : std::numeric_limits<double>::infinity();
 }
 
 double device_bytes() {

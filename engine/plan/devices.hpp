@@ -42,9 +42,6 @@ std::string device_note(DeviceChoice device, GpuUse gpu, double gpu_start);
 /// Notes what became of the rule that compares devices.
 void note_device_choice(RuleLog& rules, DeviceChoice device, GpuUse gpu, double gpu_start);
 
-/// Bytes of the host's memory; infinite where they are not known.
-double host_bytes();
-
 /// Bytes of the memory of the first GPU, which exists. Asks the driver.
 double device_bytes();
 

@@ -26,7 +26,6 @@ double paths_taken(const PhysicalPlan& plan, double rows) {
 /// The machine with what a limit on memory leaves beside the lists of rows and the keys that a kernel reads.
 planner::Machine machine_beside(const PhysicalPlan& plan, const std::optional<Operator>& keys) {
   planner::Machine machine = plan.machine;
-  if (!machine.host_limited) return machine;
   const Operators& operators = plan.operators;
   for (const auto* op : {&operators.filter, &operators.group, &operators.missing, &operators.partition, &keys}) {
     if (*op) machine.host_bytes = std::max(machine.host_bytes - (*op)->estimate.bytes, 0.0);

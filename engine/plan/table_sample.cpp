@@ -125,7 +125,7 @@ std::size_t larger_sample(const std::optional<PreferencePlan>& preference, const
 TableSample sample_table(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
                          const planner::Machine& machine) {
   if (!query.group && !preference && query.ranking.empty() && !query.condition) return {};
-  const std::size_t size = sample_size(query, preference, table, machine);
+  std::size_t size = sample_size(query, preference, table, machine);
   if (size == 0) return {};
   TableSampleCache* cache = KeptAccess::samples(table);
   const std::string name = name_of(query, preference);
@@ -135,8 +135,12 @@ TableSample sample_table(const BoundQuery& query, const std::optional<Preference
   TableSample seen;
   try {
     seen = look(query, preference, table, size);
-    while (const std::size_t more = larger_sample(preference, seen, table, machine)) {
+    // A condition leaves fewer rows than were drawn, so that what is worth its time may be what was drawn already.
+    std::size_t more = larger_sample(preference, seen, table, machine);
+    while (more > size) {
       seen = look(query, preference, table, more);
+      size = more;
+      more = larger_sample(preference, seen, table, machine);
     }
   } catch (const DataError&) {
     seen = {};

@@ -39,6 +39,7 @@ extern const TopKAlgorithm bitonic;
 extern const TopKAlgorithm per_thread;
 extern const TopKAlgorithm per_thread_registers;
 extern const TopKAlgorithm randomized_select;
+extern const RunScan bitonic_scan;
 }  // namespace topk
 
 std::span<const SkylineAlgorithm* const> skyline_algorithms() {
@@ -71,7 +72,11 @@ std::span<const TopKAlgorithm* const> topk_algorithms() {
 }
 
 RunScan run_scan_of(const TopKAlgorithm& algorithm) {
-  return &algorithm == &topk::sampled_threshold ? topk::best_of_scan : nullptr;
+  if (&algorithm == &topk::sampled_threshold) return topk::best_of_scan;
+#ifdef SKYRANK_PAPERS
+  if (&algorithm == &topk::bitonic) return topk::bitonic_scan;
+#endif
+  return nullptr;
 }
 
 }  // namespace skyrank::kernels::cuda

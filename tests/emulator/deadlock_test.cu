@@ -1,6 +1,6 @@
 #include <string>
 
-#include "kernels/cuda/device/shared.cuh"
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "tests/emulator/support.hpp"
 
 // Tests that mistakes which hang, or have undefined results, on hardware end the program with a message that says

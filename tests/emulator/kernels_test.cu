@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/cuda/device/shared.cuh"
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "tests/emulator/support.hpp"
 
 // Whole kernels, as the product writes them. With nvcc and a GPU these tests pass as well.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "emulator/testing.hpp"
-#include "kernels/cuda/device/shared.cuh"
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "tests/emulator/poison.hpp"
 #include "tests/emulator/support.hpp"
 

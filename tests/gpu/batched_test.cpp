@@ -6,8 +6,8 @@
 
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"
+#include "tests/kernels/cuda/segments.hpp"
 #include "tests/kernels/problems.hpp"
-#include "tests/kernels/segments.hpp"
 
 // One selection for each of many segments: a block's, a warp's, those of one length and of many.
 namespace skyrank::kernels::tests {

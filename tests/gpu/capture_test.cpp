@@ -10,7 +10,7 @@
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/topk/batched/batched.hpp"
 #include "tests/gpu/gpu_test.hpp"
-#include "tests/kernels/device_copies.hpp"
+#include "tests/kernels/cuda/device_copies.hpp"
 
 // Work that is captured once and replayed on other keys in the same place.
 namespace skyrank::kernels::cuda::topk {

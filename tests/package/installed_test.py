@@ -60,6 +60,13 @@ class Files(unittest.TestCase):
             self.assertIn("Apache Thrift", (documents / "arrow/LICENSE.txt").read_text())
             self.assertIn("Apache Arrow", (documents / "arrow/NOTICE.txt").read_text())
 
+    def test_manual_page_and_completions(self):
+        share = PREFIX / "share"
+        self.assertTrue((share / "man/man1/skyrank.1").read_text().startswith(".TH SKYRANK 1"))
+        for file in ("bash-completion/completions/skyrank", "zsh/site-functions/_skyrank",
+                     "fish/vendor_completions.d/skyrank.fish"):
+            self.assertIn("memory-limit", (share / file).read_text(), file)
+
     def test_no_text_names_the_source_or_the_build_folder(self):
         texts = [file for file in PREFIX.rglob("*") if file.suffix in (".cmake", ".pc", ".hpp")]
         self.assertTrue(any(file.name == "skyrank.pc" for file in texts))

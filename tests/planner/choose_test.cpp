@@ -235,7 +235,7 @@ TEST(Choose, AGpuIsStartedInTwoSteps) {
 TEST(Choose, ALimitOfMemoryLeavesOutWhatNeedsMore) {
   const SkylineShape shape = skyline(1000000, 8);
   const auto free = choose(shape, {}, {});
-  const auto bound = choose(shape, {}, {.host_bytes = free.bytes - 1, .host_limited = true});
+  const auto bound = choose(shape, {}, {.host_bytes = free.bytes - 1});
   EXPECT_NE(bound.algorithm, free.algorithm);
   EXPECT_LT(bound.bytes, free.bytes);
   const auto lost = std::ranges::find(bound.others, free.algorithm->name, &Considered::algorithm);
@@ -247,16 +247,14 @@ TEST(Choose, ALimitOfMemoryLeavesOutWhatNeedsMore) {
 // Predictions may err on the safe side, and the limit is kept anyway: the smallest is tried.
 TEST(Choose, WhereNothingFitsALimitTheSmallestIsTaken) {
   for (const TopKShape& shape : {topk(1000000, 10), topk(1000000, 900000)}) {
-    const auto smallest = choose(shape, {}, {.host_bytes = 0, .host_limited = true});
+    const auto smallest = choose(shape, {}, {.host_bytes = 0});
     EXPECT_THAT(smallest.reason, HasSubstr("least memory"));
     for (const auto* algorithm : kernels::topk_algorithms()) {
       if (algorithm->device == Device::cuda || !algorithm->supports(shape)) continue;
       EXPECT_LE(smallest.bytes, cost_of(algorithm->name, shape, {}).bytes) << algorithm->name;
     }
-    EXPECT_EQ(choose(shape, forced({"sort"}), {.host_bytes = 0, .host_limited = true}).algorithm->name, "sort");
+    EXPECT_EQ(choose(shape, forced({"sort"}), {.host_bytes = 0}).algorithm->name, "sort");
   }
-  // What the machine has not cannot be tried.
-  EXPECT_THAT(refusal(topk(1000000, 10), {}, {.host_bytes = 0}), HasSubstr("of memory and 0 MB are free"));
 }
 
 TEST(Choose, Parameters) {

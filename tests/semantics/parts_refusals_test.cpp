@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,6 +93,52 @@ TEST(PartsKept, RowsOfQueriesThatReadNoColumn) {
   std::vector<Partial> parts;
   for (const Partial& part : halves(query)) parts.push_back(through_arrow(part));
   EXPECT_EQ(engine().merge(query, parts).rows, (std::vector<RowId>{0, 1}));
+}
+
+/// Six rows in three units, and which columns and units were read.
+struct Units {
+  std::vector<std::string> reads;
+  std::shared_ptr<const Source> source = unit_source(
+      Table({ints("x", {}), ints("y", {})}), {{2}, {2}, {2}}, [this](std::size_t unit, std::span<const int> columns) {
+        for (const int column : columns) reads.push_back(std::to_string(unit) + (column == 0 ? "x" : "y"));
+        const Table all({ints("x", {5, 3, 9, 1, 7, 3}), ints("y", {0, 1, 2, 3, 4, 5})});
+        return rows_of(all, 2 * static_cast<RowId>(unit), 2 * static_cast<RowId>(unit) + 2);
+      });
+};
+
+TEST(PartsKept, RowsOfSourcesWithColumnsThatAreReadForThemAlone) {
+  Units units;
+  const Query query = lowest_two().select({"y", "row"});
+  const Partial last = engine().partial(query, *unit_range(units.source, 1, 3), 102);
+  EXPECT_EQ(last.rows(), (std::vector<RowId>{103, 105}));
+  EXPECT_EQ(last.covers(), (std::vector<RowRange>{{102, 106}}));
+  EXPECT_EQ(last.columns().column("y").value(1), Value(std::int64_t{5}));
+  for (const std::string& read : units.reads) EXPECT_NE(read.front(), '0') << read;
+  const Partial first = engine().partial(query, *unit_range(units.source, 0, 1), 100);
+  EXPECT_EQ(engine().merge(query, {last, first}).rows, (std::vector<RowId>{103, 101}));
+}
+
+TEST(PartsKept, NothingOfSourcesWithoutUnits) {
+  for (const Query& query : {lowest_two(), Query::from("t").group_by({"x"}).aggregate({count("n")})}) {
+    Units units;
+    const Partial none = engine().partial(query, *unit_range(units.source, 2, 2), 4);
+    EXPECT_TRUE(none.covers().empty());
+    EXPECT_EQ(engine().merge(query, {none}).table.num_rows(), 0);
+    EXPECT_TRUE(units.reads.empty());
+  }
+}
+
+TEST(PartsKept, RowsThatMoveWithTheExtremesOfGroups) {
+  const Query query = Query::from("t").group_by({"x"}).aggregate({min("least", "x"), count("n")});
+  const Partial moved_on = moved(query, engine().partial(query, six(), 0), 1000);
+  const Partial placed = engine().partial(query, six(), 1000);
+  EXPECT_EQ(moved_on.rows(), placed.rows());
+  EXPECT_EQ(moved_on.covers(), placed.covers());
+  for (int c = 0; c < placed.columns().num_columns(); ++c) {
+    for (std::int64_t i = 0; i < placed.columns().num_rows(); ++i) {
+      EXPECT_EQ(moved_on.columns().column(c).value(i), placed.columns().column(c).value(i));
+    }
+  }
 }
 
 // Rows that are missing from all parts are no rows of the answer.
@@ -269,6 +317,22 @@ void expect_refused_metadata(const std::string& bytes, const std::vector<std::st
   Exported batch;
   batch.schema.metadata = bytes.data();
   batch.expect_refused(words);
+}
+
+TEST(PartsRefused, MovesOutOfTheTable) {
+  const Partial part = engine().partial(lowest_two(), six(), 0);
+  expect_refused<DataError>([&] { moved(lowest_two(), part, -1); }, {"cannot begin at row -1"});
+  expect_refused<DataError>([&] { moved(lowest_two(), part, kMaxInt64 - 5); }, {"6 rows cannot begin at row"});
+  EXPECT_EQ(moved(lowest_two(), part, kMaxInt64 - 6).covers().back().end, kMaxInt64);
+  expect_refused<DataError>([&] { moved(lowest_two().limit(3), part, 1); }, {"belongs to the query"});
+}
+
+TEST(PartsRefused, UnitsThatASourceLacks) {
+  const auto source = table_source(six());
+  expect_refused<DataError>([&] { unit_range(source, 0, 2); }, {"there are no units 0 to 2 in a source of 1"});
+  expect_refused<DataError>([&] { unit_range(source, 1, 0); }, {"there are no units 1 to 0"});
+  expect_refused<DataError>([] { unit_range(nullptr, 0, 0); }, {"needs a source"});
+  expect_refused<DataError>([&] { engine().partial(lowest_two(), *source, -1); }, {"cannot begin at row -1"});
 }
 
 TEST(PartsBatch, RefusesOtherMetadata) {

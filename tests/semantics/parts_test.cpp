@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -41,6 +43,31 @@ std::string outcome(const std::function<Result()>& answer, bool with_rows) {
   }
 }
 
+/// Returns a source of the rows between the cuts, a unit each.
+std::shared_ptr<const Source> source_of(const Table& table, const std::vector<RowId>& cuts) {
+  std::vector<SourceUnit> units;
+  for (std::size_t i = 1; i < cuts.size(); ++i) units.push_back({cuts[i] - cuts[i - 1]});
+  return unit_source(table, units, [table, cuts](std::size_t unit, std::span<const int>) {
+    return rows_of(table, cuts[unit], cuts[unit + 1]);
+  });
+}
+
+/// Returns the partial answer over the rows between two cuts: of a table, of a unit of a source, or of a table that is
+/// numbered from 0 and moved to its place.
+Partial partial_between(const Engine& engine, const Query& query, const Table& table, const std::vector<RowId>& cuts,
+                        std::size_t part, std::uint64_t way) {
+  const RowId begin = cuts[part];
+  if (way == 0) return engine.partial(query, *unit_range(source_of(table, cuts), part, part + 1), begin);
+  const Table rows = rows_of(table, begin, cuts[part + 1]);
+  if (way == 1) {
+    try {
+      return moved(query, engine.partial(query, rows, 0), begin);
+    } catch (const DataError&) {  // names a row of the part
+    }
+  }
+  return engine.partial(query, rows, begin);
+}
+
 /// Splits a table at random, and merges its partial answers in a random tree.
 Result answer_in_parts(const Engine& engine, const Query& query, const Table& table, std::mt19937& random) {
   std::vector<RowId> cuts = {0, table.num_rows()};
@@ -50,7 +77,7 @@ Result answer_in_parts(const Engine& engine, const Query& query, const Table& ta
   std::ranges::sort(cuts);
   std::vector<Partial> partials;
   for (std::size_t i = 1; i < cuts.size(); ++i) {
-    partials.push_back(engine.partial(query, rows_of(table, cuts[i - 1], cuts[i]), cuts[i - 1]));
+    partials.push_back(partial_between(engine, query, table, cuts, i - 1, random() % 3));
     if (random() % 2 == 0) partials.back() = through_arrow(partials.back());
   }
   std::ranges::shuffle(partials, random);

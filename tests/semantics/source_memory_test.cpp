@@ -128,6 +128,32 @@ TEST_F(SourceMemory, GroupsThatDoNotFitAreRefused) {
   EXPECT_EQ(engine(400 * kBytesOfUnit).run(query, source_).rows, engine(0).run(query, source_).rows);
 }
 
+// Units are answered side by side, in no fixed order.
+TEST_F(SourceMemory, TheFirstRowOnWhichAQueryFailsIsNamed) {
+  constexpr std::size_t kLimit = 20 * kBytesOfUnit;
+  const Query query = Query::from("t").where("id % 7919 != 100 or 1 / (id - id) > 0").partition_by({"band"});
+  for (int round = 0; round < 5; ++round) {
+    try {
+      engine(kLimit).run(Query(query).rank_by({low("x")}).limit(3), source_);
+      ADD_FAILURE() << "no error";
+    } catch (const DataError& error) {
+      EXPECT_THAT(error.message(), HasSubstr("row 200"));
+    }
+  }
+}
+
+TEST_F(SourceMemory, ExplainReadsNoMoreThanFits) {
+  const Query query = Query::from("t").partition_by({"band"}).rank_by({low("x")}).limit(3);
+  const std::string plan = to_string(engine(20 * kBytesOfUnit).explain(query, source_));
+  EXPECT_THAT(plan, HasSubstr("the rows are those of the first of 40 units"));
+  EXPECT_THAT(to_string(engine(20 * kBytesOfUnit).run(query, source_).plan), HasSubstr("40 units: partial answers"));
+}
+
+TEST(EngineMemoryLimit, IsAShareOfTheMachineByDefault) {
+  EXPECT_EQ(Engine({.profile = "", .memory_bytes = 12345}).memory_limit(), 12345U);
+  EXPECT_GT(Engine({.profile = ""}).memory_limit(), std::size_t{1} << 20);
+}
+
 TEST_F(SourceMemory, AUnitThatDoesNotFitIsRefused) {
   const Query query = Query::from("t").rank_by({low("x")}).limit(100);
   EXPECT_THAT(refusal(query, source_, kBytesOfUnit / 2), HasSubstr("of its table at a time"));

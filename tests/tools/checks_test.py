@@ -104,19 +104,10 @@ class Folders(unittest.TestCase):
         return [f"{folder}/{i}.cpp" for i in range(count)]
 
     def test_small_folders_pass(self):
-        self.assertEqual(folders.findings(self.files("a", 25) + self.files("a/b", 25), {}), [])
+        self.assertEqual(folders.findings(self.files("a", 25) + self.files("a/b", 25)), [])
 
     def test_large_folders_are_found(self):
-        self.assertEqual(folders.findings(self.files("a", 26), {}), ["a/: 26 source files; at most 25: make sub-folders"])
-
-    def test_known_folders_must_not_grow(self):
-        self.assertEqual(folders.findings(self.files("a", 30), {"a": 30}), [])
-        self.assertEqual(len(folders.findings(self.files("a", 31), {"a": 30})), 1)
-
-    def test_known_folders_that_shrank_are_told(self):
-        self.assertEqual(folders.stale(self.files("a", 30), {"a": 30}), [])
-        self.assertEqual(folders.stale(self.files("a", 29), {"a": 30}),
-                         ["a/: 29 source files; lower its number in KNOWN from 30"])
+        self.assertEqual(folders.findings(self.files("a", 26)), ["a/: 26 source files; at most 25: make sub-folders"])
 
 
 class Figures(unittest.TestCase):

@@ -73,7 +73,7 @@ TEST_F(CommandLine, ShowsTheFirstAndLastRowsOfALongAnswerOnATerminal) {
   const std::string shown = run_skyrank({"run", batch}, terminal).out;
   EXPECT_THAT(shown, HasSubstr("   19\r\n(99960 rows left out)\r\n99980\r\n"));
   EXPECT_THAT(shown, HasSubstr("99999\r\n100,000 rows from 100,000;"));
-  EXPECT_THAT(shown, HasSubstr("40 of 100,000 rows shown; for all, add --rows 0, --format csv or --out DIR"));
+  EXPECT_THAT(shown, HasSubstr("40 of 100,000 rows shown; for all, add --rows 0, --format csv or --out PATH"));
   EXPECT_THAT(run_skyrank({"run", batch, "--rows", "0"}, terminal).out, HasSubstr("\r\n50000\r\n"));
   EXPECT_THAT(run_skyrank({"run", batch}).out, AllOf(HasSubstr("\n50000\n"), Not(HasSubstr("rows shown"))));
   EXPECT_THAT(run_skyrank({"run", batch, "--rows", "2"}).out, HasSubstr("\n    0\n(99998 rows left out)\n99999\n"));
@@ -97,7 +97,7 @@ TEST_F(CommandLine, PrintsAHelpWithAnExampleForEachCommand) {
   const Outcome outcome = run_skyrank({"--help"});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const std::string command : {"run", "check", "explain", "generate", "algorithms", "bench", "calibrate"}) {
+  for (const std::string command : {"run", "check", "explain", "generate", "algorithms", "bench", "calibrate", "man"}) {
     EXPECT_THAT(outcome.out, HasSubstr("\n  " + command + " "));
     const Outcome help = run_skyrank({command, "--help"});
     EXPECT_EQ(help.status, 0);
@@ -123,7 +123,7 @@ TEST_F(CommandLine, OffersTheNearestName) {
   expect_mistake(
       {"rnu", batch_},
       "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, sql, show, generate, algorithms, "
-      "bench, calibrate");
+      "bench, calibrate, completion, man");
   expect_mistake({"run", batch_, "--fromat", "csv"}, "run: unknown option '--fromat'; did you mean '--format'?");
   expect_mistake({"run", batch_, "--query", "fron"},
                  "there is no query 'fron' in the batch; did you mean 'front'? (it has front, top)");
@@ -194,7 +194,7 @@ TEST_F(CommandLine, PrintsTheBareRowsOfOneQuery) {
   expect_mistake(
       {"run", batch_, "--format", "csv"},
       "--format csv prints the rows of one query and the batch has 2: choose one with --query NAME, or write "
-      "each to a file with --out DIR");
+      "each to a file with --out PATH");
 }
 
 TEST_F(CommandLine, RunsTheQueriesAskedForInTheOrderAskedFor) {
@@ -220,6 +220,48 @@ TEST_F(CommandLine, WritesOneFileAQuery) {
         {"run", batch_, "--query", "top", "--format", "csv", "--set", "points.file=" + out + "/front." + format});
     EXPECT_EQ(again.out, "id,y\ne,1\nc,4\n") << format << again.err;
   }
+}
+
+TEST_F(CommandLine, WritesTheAnswerOfOneQueryToOneFile) {
+  for (const std::string suffix : {"csv", "jsonl", "parquet", "arrow"}) {
+    const std::string file = folder_ / ("best." + suffix);
+    const Outcome outcome = run_skyrank({"run", batch_, "--query", "top", "--out", file});
+    EXPECT_THAT(outcome.out, StartsWith(file + ": 2 rows from 5; ")) << outcome.err;
+    EXPECT_TRUE(std::filesystem::is_regular_file(file));
+  }
+  EXPECT_EQ(read_file(folder_ / "best.csv"), "id,y\ne,1\nc,4\n");
+  EXPECT_EQ(read_file(folder_ / "best.jsonl"), "{\"id\":\"e\",\"y\":1}\n{\"id\":\"c\",\"y\":4}\n");
+  for (const std::string suffix : {"parquet", "arrow"}) {
+    const Outcome again = run_skyrank({"sql", "SELECT id, y FROM '" + folder_ / ("best." + suffix) + "' ORDER BY y",
+                                       "--quiet", "--out", folder_ / "again.csv"});
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_EQ(read_file(folder_ / "again.csv"), "id,y\ne,1\nc,4\n") << suffix;
+  }
+  const Json answer =
+      Json::parse(run_skyrank({"run", batch_, "--query", "top", "--json", "--out", folder_ / "best.csv"}).out);
+  EXPECT_EQ(answer["queries"][0]["file"], folder_ / "best.csv");
+  EXPECT_EQ(run_skyrank({"run", batch_, "--query", "top", "--out", folder_ / "v1.2"}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "v1.2/top.csv"));
+  std::filesystem::create_directory(folder_ / "folder.csv");
+  EXPECT_EQ(run_skyrank({"run", batch_, "--out", folder_ / "folder.csv"}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "folder.csv/front.csv"));
+}
+
+TEST_F(CommandLine, SaysWhatOneFileCannotHold) {
+  const std::string file = folder_ / "best.csv";
+  expect_mistake({"run", batch_, "--out", file}, "--out " + file +
+                                                     " is one file and the batch has 2 queries: choose one with "
+                                                     "--query NAME, or name a folder");
+  expect_mistake({"run", batch_, "--query", "top", "--out", file, "--format", "parquet"},
+                 "--out " + file + " and --format parquet are different formats: leave --format out, or name a folder");
+  expect_mistake({"run", batch_, "--query", "top", "--out", file + ".gz"},
+                 "--out " + file + ".gz: answers are not compressed; name a file such as best.csv");
+  expect_mistake({"run", batch_, "--query", "top", "--out", folder_ / "best.tsv"},
+                 "unknown format 'tsv'; did you mean 'csv'? (formats are csv, jsonl, parquet, arrow)");
+  EXPECT_THAT(folder_.names(), ElementsAre("batch.yaml", "points.csv"));
+  const Outcome nowhere = run_skyrank({"run", batch_, "--query", "top", "--out", folder_ / "none/best.csv"});
+  EXPECT_EQ(nowhere.status, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("none/best.csv"));
 }
 
 TEST_F(CommandLine, SettingsReplaceFilesAndHeaders) {
@@ -267,14 +309,48 @@ TEST_F(CommandLine, PrintsJsonForPrograms) {
   EXPECT_EQ(front["row_count"], 4);
   EXPECT_EQ(front["rows"][1], Json::parse(R"({"row": 1, "id": "b", "x": 2, "y": 7})"));
   EXPECT_EQ(front["columns"][0], Json::parse(R"({"name": "row", "type": "int64"})"));
-  EXPECT_EQ(front["plan"]["op"], "gather");
-  EXPECT_EQ(front["plan"]["measured_rows"], 4);
-  EXPECT_GT(front["work"]["dominance_tests"], 0);
+  EXPECT_FALSE(front.contains("plan"));
+  EXPECT_FALSE(front.contains("work"));
   for (const char* stage : {"read_ms", "keys_ms", "compute_ms", "gather_ms", "total_ms"}) {
     EXPECT_TRUE(front["timing"][stage].is_number()) << stage;
   }
   const Json& top = document["queries"][1];
   EXPECT_EQ(top["rows"], Json::parse(R"([{"id": "e", "y": 1}, {"id": "c", "y": 4}])"));
+}
+
+TEST_F(CommandLine, ShowsPlansWithTheAnswers) {
+  const Json front = Json::parse(run_skyrank({"run", batch_, "--json", "--plan"}).out)["queries"][0];
+  EXPECT_EQ(front["row_count"], 4);
+  EXPECT_EQ(front["plan"]["op"], "gather");
+  EXPECT_EQ(front["plan"]["measured_rows"], 4);
+  EXPECT_GT(front["work"]["dominance_tests"], 0);
+  EXPECT_THAT(run_skyrank({"run", batch_, "--query", "top", "--plan"}).out,
+              ContainsRegex("c +4\n2 rows from 5; .*\ngather  id, y\n(.*\n)*.*measured 2 rows"));
+  EXPECT_THAT(run_skyrank({"run", batch_, "--query", "top", "--plan", "--out", folder_ / "top.csv"}).out,
+              ContainsRegex("top.csv: 2 rows from 5; .*\ngather  id, y\n"));
+  expect_mistake({"run", batch_, "--query", "top", "--plan", "--format", "csv"},
+                 "--plan would be among the rows: leave it or --format csv out, or add --out PATH");
+}
+
+TEST_F(CommandLine, QuietLeavesOutAllButAnswersAndErrors) {
+  EXPECT_EQ(run_skyrank({"run", batch_, "--query", "top", "--quiet"}).out, "top\nid  y\n--  -\ne   1\nc   4\n");
+  const Outcome file = run_skyrank({"run", batch_, "-q", "--out", folder_ / "out"});
+  EXPECT_EQ(file.out + file.err, "");
+  EXPECT_EQ(read_file(folder_ / "out/top.csv"), "id,y\ne,1\nc,4\n");
+  const std::string odd = folder_.write("odd.yaml", R"(version: 1
+tables:
+  points: {file: points.csv}
+queries:
+  - {name: odd, from: points, where: x = null, rank_by: {low: x}, limit: 1}
+)");
+  for (const std::string command : {"run", "check"}) {
+    EXPECT_THAT(run_skyrank({command, odd}).err, HasSubstr("warning: ")) << command;
+    EXPECT_EQ(run_skyrank({command, odd, "--quiet"}).err, "") << command;
+  }
+  EXPECT_EQ(run_skyrank({"check", batch_, "--quiet"}).out, "");
+  const Outcome wrong = run_skyrank({"check", batch_, "--quiet", "--set", "points.file=none.csv"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("none.csv"));
 }
 
 TEST_F(CommandLine, JsonWithFilesNamesThem) {

@@ -72,7 +72,7 @@ TEST_F(SqlCommand, ShowsPlans) {
   EXPECT_THAT(run({"sql", kFront, "--explain"}).out, AllOf(HasSubstr("predicted"), Not(HasSubstr("measured"))));
   EXPECT_THAT(run({"sql", kFront, "--analyze"}).out, HasSubstr("measured"));
   expect_mistake({"sql", kFront, "--explain", "--format", "csv"},
-                 "--format, --out and --rows are for answers: leave them out with --explain and --analyze");
+                 "--format, --out, --rows and --plan are for answers: leave them out with --explain and --analyze");
 }
 
 TEST_F(SqlCommand, SaysWhereAMistakeIs) {

@@ -50,8 +50,10 @@ Data shape_only(const Cell& cell) {
 /// Returns true if the second cell is no easier than the first: the same kind of data, and no less of it.
 bool no_easier(const Cell& first, const Cell& second) {
   return first.op == second.op && first.distribution == second.distribution && first.type == second.type &&
-         first.ties == second.ties && second.n >= first.n && second.d >= first.d && second.k >= first.k &&
-         second.threads <= first.threads && second.budget_s <= first.budget_s;
+         first.file == second.file && first.columns == second.columns && first.high == second.high &&
+         first.parameters == second.parameters && first.ties == second.ties && second.n >= first.n &&
+         second.d >= first.d && second.k >= first.k && second.threads <= first.threads &&
+         second.budget_s <= first.budget_s;
 }
 
 }  // namespace
@@ -60,10 +62,10 @@ void CellRunner::prepare(const Cell& cell) {
   if (cell.residency != kernels::Memory::host) throw QueryError("'residency' is for the planner's runs", {"resident"});
   if (cell.where < 1) throw QueryError("'where' is for the planner's runs", {std::to_string(cell.where)});
   if (data_cell_ && same_data(*data_cell_, cell)) return;
-  options_.status("generating " + cell.distribution);
+  options_.status((cell.file.empty() ? "generating " : "reading ") + cell.distribution);
   data_cell_.reset();
   data_ = {};  // before the new data take memory
-  data_ = make_data(cell);
+  data_ = make_data(cell, options_.read_columns);
   data_cell_ = cell;
 }
 
@@ -88,6 +90,10 @@ std::vector<const Algorithm*> CellRunner::contenders(const Cell& cell, std::vect
     if (options_.device && algorithm->device != *options_.device) continue;
     if (algorithm->device == kernels::Device::cuda && !no_gpu.empty()) {
       skipped.push_back({name, "needs a GPU: " + no_gpu});
+      continue;
+    }
+    if (const std::string fault = kernels::check_parameters(algorithm->parameters, cell.parameters); !fault.empty()) {
+      skipped.push_back({name, fault});
       continue;
     }
     if (const kernels::Support support = algorithm->supports(shape_of(problem)); !support) {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/bench/data.hpp"
+#include "tools/bench/data/data.hpp"
 #include "tools/bench/grid.hpp"
 #include "tools/bench/measure.hpp"
 

@@ -20,6 +20,21 @@ std::string op_name(const Cell& cell) {
 
 std::string milliseconds(double ms) { return fmt::format("{:.4f}", ms); }
 
+/// The work W of Definition 3 of Bøgh et al., PVLDB 2015.
+std::uint64_t definition_3(const kernels::Work& work, int d) {
+  return 3 * work.mask_tests + (6 * static_cast<std::uint64_t>(d) + 4) * work.dominance_tests;
+}
+
+/// A JSON list of the stages.
+std::string stages_text(const std::vector<kernels::StageWork>& stages) {
+  std::vector<std::string> texts;
+  for (const kernels::StageWork& it : stages) {
+    texts.push_back(fmt::format(R"({{"stage": "{}", "ms": {}, "rows": {}, "dominance_tests": {}, "mask_tests": {}}})",
+                                it.name, milliseconds(it.ms), it.rows, it.dominance_tests, it.mask_tests));
+  }
+  return texts.empty() ? "" : fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
 std::string line(const Measurement& it, const CellResult& result, const RunInfo& info) {
   const Cell& cell = result.cell;
   const std::string values[] = {
@@ -27,13 +42,14 @@ std::string line(const Measurement& it, const CellResult& result, const RunInfo&
       it.algorithm,
       it.device == kernels::Device::cpu ? "cpu" : "cuda",
       op_name(cell),
-      to_string(cell.type),
+      cell.file.empty() ? std::string(to_string(cell.type)) : "of the file",
       "row id",
       cell.distribution,
       std::to_string(cell.n),
       std::to_string(cell.d),
       cell.op == Op::topk ? std::to_string(cell.k) : "",
       std::to_string(cell.threads),
+      to_string(cell.parameters),
       milliseconds(it.times.median_ms),
       milliseconds(it.times.min_ms),
       it.floor ? milliseconds(it.floor->median_ms) : "",
@@ -44,6 +60,10 @@ std::string line(const Measurement& it, const CellResult& result, const RunInfo&
       std::to_string(it.work.bytes_written),
       std::to_string(it.work.dominance_tests),
       std::to_string(it.work.mask_tests),
+      cell.op == Op::skyline ? std::to_string(definition_3(it.work, cell.d)) : "",
+      std::to_string(it.work.candidates),
+      it.extra_memory ? std::to_string(*it.extra_memory) : "",
+      quoted(stages_text(it.stages)),
       std::to_string(it.result_size),
       it.fault.empty() ? "yes" : "no",
       quoted(info.commit),
@@ -55,8 +75,10 @@ std::string line(const Measurement& it, const CellResult& result, const RunInfo&
 }  // namespace
 
 std::string csv_header() {
-  return "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,median_ms,min_ms,floor_ms,x_floor,h2d_ms,d2h_ms,"
-         "bytes_read,bytes_written,dominance_tests,mask_tests,result_size,correct,commit,machine\n";
+  return "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,parameters,median_ms,min_ms,floor_ms,x_floor,h2d_"
+         "ms,d2h_ms,"
+         "bytes_read,bytes_written,dominance_tests,mask_tests,work,candidates,extra_bytes,stages,result_size,correct,"
+         "commit,machine\n";
 }
 
 std::string csv_lines(const CellResult& result, const RunInfo& info) {

@@ -11,7 +11,7 @@
 #include <skyrank/error.hpp>
 
 #include "datasets/generate/generate.hpp"
-#include "engine/query/yaml_read.hpp"
+#include "engine/query/yaml/read.hpp"
 #include "kernels/registry.hpp"
 
 namespace skyrank::bench {
@@ -26,15 +26,17 @@ constexpr std::size_t kMaxCells = 10'000;
 constexpr std::int64_t kMaxThreads = 1024;
 constexpr std::int64_t kMaxRuns = 10'000;
 
-const std::vector<std::string> kKeys = {"op",      "distribution", "n",       "d",       "k",
-                                        "type",    "ties",         "where",   "seed",    "residency",
-                                        "threads", "algorithms",   "warmups", "repeats", "budget_s"};
+const std::vector<std::string> kKeys = {
+    "op",         "distribution", "file",    "columns", "order",   "n",       "d",
+    "k",          "type",         "ties",    "where",   "seed",    "threads", "residency",
+    "algorithms", "parameters",   "warmups", "repeats", "budget_s"};
 
 const query::Choices<Op> kOps = {{"skyline", Op::skyline}, {"top-k", Op::topk}};
 const query::Choices<kernels::TieRule> kTies = {{"first", kernels::TieRule::first},
                                                 {"last", kernels::TieRule::last},
                                                 {"all", kernels::TieRule::all},
                                                 {"any", kernels::TieRule::any}};
+const query::Choices<bool> kOrders = {{"low", false}, {"high", true}};
 const query::Choices<kernels::Memory> kResidencies = {{"sent", kernels::Memory::host},
                                                       {"resident", kernels::Memory::device}};
 const query::Choices<Type> kTypes = {{"float32", Type::float32}, {"float64", Type::float64}, {"uint8", Type::uint8},
@@ -56,6 +58,23 @@ query::Choices<std::string> name_choices(const Names& names) {
   return choices;
 }
 
+/// Parameters of the algorithms for `op` that are among `names`, or of all of them if there are none.
+std::vector<std::span<const kernels::Parameter>> declared_parameters(Op op, const std::vector<std::string>& names) {
+  std::vector<std::span<const kernels::Parameter>> declared;
+  const auto add = [&](const auto& algorithms) {
+    for (const auto* algorithm : algorithms) {
+      const bool wanted = names.empty() || std::ranges::find(names, algorithm->name) != names.end();
+      if (wanted) declared.push_back(algorithm->parameters);
+    }
+  };
+  if (op == Op::skyline) {
+    add(kernels::skyline_algorithms());
+  } else {
+    add(kernels::topk_algorithms());
+  }
+  return declared;
+}
+
 query::Choices<std::string> algorithm_choices(Op op) {
   return op == Op::skyline ? name_choices(kernels::skyline_algorithms()) : name_choices(kernels::topk_algorithms());
 }
@@ -69,8 +88,9 @@ struct Count {
 /// Reads the map of one block of cells.
 class BlockReader {
  public:
-  BlockReader(const YamlDocument& document, const YamlNode& node)
-      : document_(document), node_(node), map_(document, node, "a cell", kKeys) {}
+  /// Relative names of files are names in `folder`.
+  BlockReader(const YamlDocument& document, const YamlNode& node, std::filesystem::path folder)
+      : document_(document), node_(node), map_(document, node, "a cell", kKeys), folder_(std::move(folder)) {}
 
   std::vector<Cell> read() {
     Cell base;
@@ -81,25 +101,53 @@ class BlockReader {
     base.repeats = static_cast<int>(read_or("repeats", base.repeats, 1, kMaxRuns));
     if (const YamlNode* node = map_.find("budget_s"))
       base.budget_s = read_positive(*node, "'budget_s'", "a number of seconds");
+    const YamlNode* const file = map_.find("file");
+    if (file != nullptr) read_file(*file, base);
     cells_ = {base};
-    vary_data(base.op);
+    vary_data(base.op, file != nullptr);
     if (base.op == Op::topk) vary_ranking();
     vary("residency", false, choices(kResidencies),
          [](Cell& cell, kernels::Memory residency) { cell.residency = residency; });
     vary("threads", false, integers(0, kMaxThreads),
          [](Cell& cell, std::int64_t threads) { cell.threads = static_cast<int>(threads); });
+    if (const YamlNode* node = map_.find("parameters")) vary_parameters(*node, base);
     return std::move(cells_);
   }
 
  private:
   using ReadInteger = std::function<std::int64_t(const YamlNode&, const std::string&)>;
 
-  void vary_data(Op op) {
-    const auto distributions = name_choices(datasets::distributions());
-    vary("distribution", true, choices(distributions),
-         [](Cell& cell, const std::string& name) { cell.distribution = name; });
+  void read_file(const YamlNode& node, Cell& cell) const {
+    refuse({"distribution", "d", "type", "seed"}, "is for generated data, not for a file");
+    cell.file = folder_ / query::read_text(document_, node, "'file'");
+    cell.distribution = cell.file.filename().string();
+    const YamlNode& columns = map_.require("columns");
+    if (columns.is_sequence()) {
+      for (const YamlNode& name : query::read_list(document_, columns, "'columns'", "[a, b]")) {
+        cell.columns.push_back(query::read_text(document_, name, "a name in 'columns'"));
+      }
+    } else {
+      cell.columns.push_back(query::read_text(document_, columns, "'columns'"));
+    }
+    if (cell.columns.size() > kernels::kMaxDims) {
+      document_.fail(columns, "'columns' has more than " + std::to_string(kernels::kMaxDims) + " names");
+    }
+    cell.d = static_cast<int>(cell.columns.size());
+    if (const YamlNode* order = map_.find("order")) {
+      cell.high = query::read_choice(document_, *order, "'order'", kOrders);
+    }
+  }
+
+  void vary_data(Op op, bool of_file) {
+    if (!of_file) {
+      refuse({"columns", "order"}, "is for a file, and there is none");
+      const auto distributions = name_choices(datasets::distributions());
+      vary("distribution", true, choices(distributions),
+           [](Cell& cell, const std::string& name) { cell.distribution = name; });
+    }
     vary("n", true, integers(1, std::numeric_limits<std::int64_t>::max()),
          [](Cell& cell, std::int64_t n) { cell.n = n; });
+    if (of_file) return;
     vary("d", op == Op::skyline, integers(1, kernels::kMaxDims),
          [](Cell& cell, std::int64_t d) { cell.d = static_cast<int>(d); });
     vary("type", false, choices(kTypes), [](Cell& cell, Type type) { cell.type = type; });
@@ -128,9 +176,42 @@ class BlockReader {
     vary("where", false, read_share, [](Cell& cell, double share) { cell.where = share; });
   }
 
+  /// Combines the cells with the values of each parameter in turn.
+  void vary_parameters(const YamlNode& node, const Cell& base) {
+    for (const auto& [key, value] : query::need_map(document_, node, "'parameters'").entries) {
+      const std::string name = query::read_text(document_, key, "a name in 'parameters'");
+      const auto read = [&](const YamlNode& one, const std::string& what) {
+        const std::int64_t number = query::read_integer(document_, one, what, std::numeric_limits<std::int64_t>::min());
+        check_parameter(one, base, {{name, number}});
+        return number;
+      };
+      vary_values("'" + name + "'", value, read,
+                  [&](Cell& cell, std::int64_t number) { cell.parameters[name] = number; });
+    }
+    for (const Cell& cell : cells_) check_parameter(node, base, cell.parameters);
+  }
+
+  /// Complains if no algorithm of the cell takes such parameters.
+  void check_parameter(const YamlNode& node, const Cell& base, const Parameters& parameters) const {
+    std::string fault;
+    for (const auto declared : declared_parameters(base.op, base.algorithms)) {
+      const std::string wrong = kernels::check_parameters(declared, parameters);
+      if (wrong.empty()) return;
+      // What is wrong with a value says more than that a name is unknown.
+      if (fault.empty() || wrong.starts_with("parameter ")) fault = wrong;
+    }
+    const bool one = base.algorithms.size() == 1;
+    document_.fail(node,
+                   (one ? "'" + base.algorithms.front() + "': " : "no algorithm of the cell takes this: ") + fault);
+  }
+
   void refuse_for_skylines(const std::vector<std::string>& keys) const {
+    refuse(keys, "is for top-k, not for skylines");
+  }
+
+  void refuse(const std::vector<std::string>& keys, const std::string& why) const {
     for (const std::string& key : keys) {
-      if (const YamlNode* node = map_.find(key)) document_.fail(*node, "'" + key + "' is for top-k, not for skylines");
+      if (const YamlNode* node = map_.find(key)) document_.fail(*node, "'" + key + "' " + why);
     }
   }
 
@@ -138,15 +219,19 @@ class BlockReader {
   template <class Read, class Set>
   void vary(const std::string& key, bool required, const Read& read, const Set& set) {
     if (!required && map_.find(key) == nullptr) return;
-    const YamlNode& node = map_.require(key);
+    vary_values("'" + key + "'", map_.require(key), read, set);
+  }
+
+  template <class Read, class Set>
+  void vary_values(const std::string& what, const YamlNode& node, const Read& read, const Set& set) {
     const std::vector<YamlNode>& values =
-        node.is_sequence() ? query::read_list(document_, node, "'" + key + "'", "[a, b]") : std::vector<YamlNode>{node};
+        node.is_sequence() ? query::read_list(document_, node, what, "[a, b]") : std::vector<YamlNode>{node};
     if (values.size() * cells_.size() > kMaxCells) {
       document_.fail(node_, "these are more than " + std::to_string(kMaxCells) + " cells");
     }
     std::vector<Cell> combined;
     for (const Cell& cell : cells_) {
-      for (const YamlNode& value : values) set(combined.emplace_back(cell), read(value, "'" + key + "'"));
+      for (const YamlNode& value : values) set(combined.emplace_back(cell), read(value, what));
     }
     cells_ = std::move(combined);
   }
@@ -204,6 +289,7 @@ class BlockReader {
   const YamlDocument& document_;
   const YamlNode& node_;
   MapReader map_;
+  std::filesystem::path folder_;
   std::vector<Cell> cells_;
 };
 
@@ -247,13 +333,21 @@ Grid parse_grid(std::string_view yaml, const std::string& source) {
   Grid grid{std::filesystem::path(source).stem().string(), {}};
   const std::string example = "[{op: skyline, distribution: independent, n: 100000, d: 8}]";
   for (const YamlNode& block : query::read_list(document, map.require("cells"), "'cells'", example)) {
-    const std::vector<Cell> cells = BlockReader(document, block).read();
+    const std::vector<Cell> cells = BlockReader(document, block, std::filesystem::path(source).parent_path()).read();
     grid.cells.insert(grid.cells.end(), cells.begin(), cells.end());
   }
   return grid;
 }
 
 Grid read_grid(const std::filesystem::path& file) { return parse_grid(read_text_file(file), file.string()); }
+
+std::string to_string(const Parameters& parameters) {
+  std::string text;
+  for (const auto& [name, value] : parameters) {
+    text += (text.empty() ? "" : " ") + name + "=" + std::to_string(value);
+  }
+  return text;
+}
 
 std::string_view to_string(Op op) { return name_in(kOps, op); }
 

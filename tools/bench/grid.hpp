@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,9 +16,15 @@ namespace skyrank::bench {
 
 enum class Op { skyline, topk };
 
+/// Values of an algorithm's parameters by name.
+using Parameters = std::map<std::string, std::int64_t, std::less<>>;
+
 struct Cell {
   Op op = Op::skyline;
-  std::string distribution;  ///< a name of datasets::distributions()
+  std::string distribution;          ///< a name of datasets::distributions(), or the name of `file`
+  std::filesystem::path file;        ///< the table to read columns from; empty: `distribution` is generated
+  std::vector<std::string> columns;  ///< columns of `file`, one for each of `d`
+  bool high = false;                 ///< the greatest value of each column of `file` is the best, not the least
   std::int64_t n = 0;
   int d = 1;                  ///< columns: of the skyline, or of the ranking
   std::int64_t k = 0;         ///< top-k only
@@ -29,6 +36,7 @@ struct Cell {
   int threads = 0;                      ///< 0: all cores
   std::uint64_t seed = 1;               ///< seed of the data
   std::vector<std::string> algorithms;  ///< registered names; empty: all
+  Parameters parameters;                ///< values for each algorithm; others have their defaults
   int warmups = 1;                      ///< untimed runs of each algorithm
   int repeats = 5;                      ///< timed runs of each algorithm
   /// Seconds for an algorithm: it is left out when its first run takes longer, and not repeated when its runs together
@@ -45,8 +53,8 @@ struct Grid {
 
 /// Reads a grid: `version: 1` and `cells`, a list of maps with the fields of a cell. A map stands for all combinations
 /// of its values where these keys have lists; the first vary slowest:
-///   distribution  names of datasets::distributions(); required
-///   n             rows, 1 or more; required
+///   distribution  names of datasets::distributions(); required, unless there is a file
+///   n             rows, 1 or more; required. The rows of a file that has fewer are repeated
 ///   d             1 to 64; required for skylines
 ///   type, seed
 ///   k             required for top-k: 1 to n, or a share of n such as n/100
@@ -56,8 +64,11 @@ struct Grid {
 ///   residency     sent, resident: whether keys go to a GPU with each run, or lie there, which only the planner's runs
 ///                 know
 ///   threads       0 to 1024
-/// The others are `op` (skyline, top-k; required), `algorithms` (a name or a list), `warmups`, `repeats`, `budget_s`.
-/// QueryError with file, line and column, and the nearest name, for everything else.
+///   parameters    a map of names to values or lists of values, for algorithms that have all of these parameters
+/// In place of `distribution`, `d`, `type` and `seed` there may be `file`, relative to the grid's folder, `columns`, a
+/// name or a list of names, and `order` (low by default, or high). The others are `op` (skyline, top-k; required),
+/// `algorithms` (a name or a list), `warmups`, `repeats`, `budget_s`. QueryError with file, line and column, and the
+/// nearest name, for everything else.
 Grid parse_grid(std::string_view yaml, const std::string& source);
 
 /// The same for a file. QueryError when it does not exist, ResourceError when it cannot be read.
@@ -65,6 +76,9 @@ Grid read_grid(const std::filesystem::path& file);
 
 /// "skyline", "top-k".
 std::string_view to_string(Op op);
+
+/// "elements=16 merged_operators=1", in the order of the names.
+std::string to_string(const Parameters& parameters);
 
 /// "first", "last", "all", "any".
 std::string_view to_string(kernels::TieRule ties);

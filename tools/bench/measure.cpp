@@ -56,6 +56,7 @@ struct Contender {
   std::vector<double> samples;
   std::vector<std::size_t> answers;  ///< the answers of its runs, by their place in Answers
   kernels::Work work;
+  std::vector<kernels::StageWork> stages;
   std::optional<std::uint64_t> extra_memory;
   kernels::DeviceTimes transfers;  ///< transfers of the run that counts work
   double seconds = 0;              ///< time of its runs so far, without the one that counts work
@@ -169,8 +170,9 @@ class Rounds {
     context.count_work = true;
     const auto count = [&] {
       // From the host, so that the way of the keys is timed too.
-      auto solution = it.algorithm->run(problem_, kernels::ParameterValues(it.algorithm->parameters, {}), context);
+      auto solution = it.algorithm->run(problem_, values_for(it), context);
       it.work = solution.work;
+      if constexpr (requires { solution.stages; }) it.stages = std::move(solution.stages);
       it.transfers = solution.times;
       it.answers.push_back(answers_.place_of({solution.rows.begin(), solution.rows.end()}));
     };
@@ -194,7 +196,11 @@ class Rounds {
       problem.keys = gpu_->keys();
       problem.memory = kernels::Memory::device;
     }
-    return it.algorithm->run(problem, kernels::ParameterValues(it.algorithm->parameters, {}), context);
+    return it.algorithm->run(problem, values_for(it), context);
+  }
+
+  kernels::ParameterValues values_for(const Contender<Algorithm>& it) const {
+    return {it.algorithm->parameters, cell_.parameters};
   }
 
   const Problem& problem_;
@@ -228,6 +234,7 @@ Measurement measurement_of(const Contender<Algorithm>& it, const std::vector<std
           .d2h_ms = it.transfers.d2h_ms,
           .runs = static_cast<int>(it.samples.size()),
           .work = it.work,
+          .stages = it.stages,
           .extra_memory = it.extra_memory,
           .result_size = answers[it.answers.back()].size(),
           .fault = fault_of(it, faults)};

@@ -10,6 +10,7 @@
 
 #include "kernels/common/problem.hpp"
 #include "kernels/registry.hpp"
+#include "tools/bench/data/data.hpp"
 #include "tools/bench/grid.hpp"
 
 namespace skyrank::bench {
@@ -33,6 +34,7 @@ struct Measurement {
   double d2h_ms = 0;                          ///< transfer of the answer back
   int runs = 0;                               ///< timed
   kernels::Work work;                         ///< work of one more run, with counters
+  std::vector<kernels::StageWork> stages;     ///< stages of that run; of algorithms on a GPU that tell them
   /// The peak of that run in bytes, beyond the keys; its answer included. On a GPU, of the memory there.
   std::optional<std::uint64_t> extra_memory;
   std::size_t result_size = 0;
@@ -55,6 +57,8 @@ struct CellResult {
 struct MeasureOptions {
   std::optional<kernels::Device> device;  ///< only algorithms of this device
   std::stop_token stop;
+  /// Reads columns of a file, for cells with files; null where the program cannot.
+  ReadColumns read_columns = {};
   /// Called with what is going on: before each round, and in the first before each run.
   std::function<void(const std::string&)> status = [](const std::string&) {};
 };

@@ -121,8 +121,9 @@ std::string title(const Cell& cell) {
   std::string text =
       fmt::format("{}  {}  n {}  d {}", to_string(cell.op), cell.distribution, with_separators(cell.n), cell.d);
   if (cell.op == Op::topk) text += fmt::format("  k {}  ties {}", with_separators(cell.k), to_string(cell.ties));
-  return text +
-         fmt::format("  {}  {} {}", to_string(cell.type), cell.threads, cell.threads == 1 ? "thread" : "threads");
+  if (cell.file.empty()) text += fmt::format("  {}", to_string(cell.type));
+  text += fmt::format("  {} {}", cell.threads, cell.threads == 1 ? "thread" : "threads");
+  return cell.parameters.empty() ? text : text + "  " + to_string(cell.parameters);
 }
 
 std::string table(const CellResult& result) {

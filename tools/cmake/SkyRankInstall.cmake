@@ -33,6 +33,13 @@ install(FILES "${PROJECT_BINARY_DIR}/skyrank.pc" DESTINATION "${CMAKE_INSTALL_LI
 if(NOT SKYRANK_BUILD_TOOLS)
   return()
 endif()
+if(TARGET skyrank_manual)
+  set(reference "${PROJECT_BINARY_DIR}/tools/skyrank/reference")
+  install(FILES "${reference}/skyrank.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  install(FILES "${reference}/skyrank" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES "${reference}/_skyrank" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  install(FILES "${reference}/skyrank.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+endif()
 if(NOT SKYRANK_ARROW_IS_BUNDLED)
   # An Arrow of the user's own may lie outside the system's library path.
   set_target_properties(skyrank_cli PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)

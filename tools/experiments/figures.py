@@ -18,11 +18,13 @@ PAPERS = {
     "dr-topk": "Gaihre et al.: Dr. Top-k: Delegate-Centric Top-k on GPUs, SC 2021",
     "randomized": "Monroe, Wendelberger, Michalak: Randomized Selection on the GPU, HPG 2011",
 }
-SCALES = ("quick", "machine", "paper")
+SCALES = ("quick", "gpu", "machine", "paper")
 CELL_KEYS = ("distribution", "type", "n", "d", "k", "share", "parameters")
 AXES = ("linear", "log2", "log10")
 MEASURES = ("time", "time_with_transfer", "dominance_tests_per_row", "work_per_row", "speedup", "load_transactions",
-            "store_transactions")
+            "store_transactions", "stage_time", "stage_rows", "stage_rows_per_row", "memory")
+STAGE_MEASURES = ("stage_time", "stage_rows", "stage_rows_per_row")
+ITERATION = "iteration"  # an x axis along the stages of one run
 FLOOR = "floor"  # stands for an algorithm: the time to read all keys once
 
 
@@ -40,6 +42,7 @@ class Series:
     threads: int             # 0: all
     parameters: dict
     over: str | None         # the series that a speed-up is over
+    stage: str | None        # the stage of a run whose time or rows are shown
     needs: tuple[str, ...]
 
     def algorithm_on(self, device):
@@ -57,7 +60,10 @@ class Sweep:
     x: str
     x_axis: str
     y: str
-    cells: dict  # scale to {key: list of values}
+    cells: dict  # scale to {key: list of values}; `parameters` is a map of such lists
+
+    def varies_parameters(self):
+        return "parameters" in self.cells["paper"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +89,7 @@ class Figure:
     facet: str | None        # the key whose values have panels of their own
     facet_labels: dict
     lines: str | None        # the key whose values have lines of their own
-    kind: str                # lines or bars
+    kind: str                # lines, bars or stack (areas, one series upon the other)
     y_axis: str
     sweeps: tuple[Sweep, ...]
     series: tuple[Series, ...]
@@ -105,7 +111,9 @@ class Figure:
 
     def measured_series(self, device):
         """Returns the series that the benchmark can measure with --device `device`."""
-        return [it for it in self.series if not it.needs and it.algorithm != FLOOR and it.algorithm_on(device)]
+        fixed = any(it.varies_parameters() for it in self.sweeps)  # a stand-in lacks the parameters
+        return [it for it in self.series if not it.needs and it.algorithm != FLOOR and it.algorithm_on(device)
+                and not (fixed and it.algorithm_on(device) != it.algorithm)]
 
 
 class Reader:
@@ -165,9 +173,11 @@ def read_cells(reader, key, base):
     for name in given:
         if name not in CELL_KEYS:
             reader.fail(f"{key}.{name}", f"is not known; choose from {', '.join(CELL_KEYS)}")
-    lists = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
-    if "parameters" in given:
-        lists["parameters"] = given["parameters"]
+    def as_list(value):
+        return value if isinstance(value, list) else [value]
+    lists = {name: as_list(value) for name, value in given.items() if name != "parameters"}
+    if parameters := given.get("parameters", base.get("parameters")):
+        lists["parameters"] = {name: as_list(value) for name, value in parameters.items()}
     return {**base, **lists}
 
 
@@ -175,11 +185,13 @@ def read_sweep(reader, y):
     name = reader.take("name", str)
     x = reader.take("x", str)
     paper = read_cells(reader, "cells", {})
-    cells = {"paper": paper, "machine": read_cells(reader, "machine", paper), "quick": read_cells(reader, "quick", paper)}
+    quick = read_cells(reader, "quick", paper)
+    cells = {"paper": paper, "machine": read_cells(reader, "machine", paper), "quick": quick,
+             "gpu": read_cells(reader, "gpu", quick)}
     for key in ("distribution", "n", *(() if x not in CELL_KEYS else (x,))):
         if key not in paper:
             reader.fail(f"cells.{key}", "is missing")
-    if x not in CELL_KEYS and x not in paper.get("parameters", {}):
+    if x not in (*CELL_KEYS, ITERATION) and x not in paper.get("parameters", {}):
         reader.fail("x", f"'{x}' is no key of the cells")
     sweep = Sweep(name, reader.take("title", str, name), x, reader.choice("x_axis", AXES, "linear"),
                   reader.choice("y", MEASURES, y), cells)
@@ -190,9 +202,11 @@ def read_sweep(reader, y):
 def read_series(reader, id):
     series = Series(id, reader.take("label", str), reader.take("algorithm", str), reader.take("on_cpu", str, None),
                     reader.take("threads", int, 0), reader.take("parameters", dict, {}), reader.take("over", str, None),
-                    reader.texts("needs"))
+                    reader.take("stage", str, None), reader.texts("needs"))
     if not id.isidentifier():
         reader.fail("", "a series needs a name of letters, digits and _, as rules name it")
+    if id in {*claims.CURVES, *claims.PLAIN, *claims.VARIABLES}:
+        reader.fail("", f"a series cannot have the name '{id}', which means something else in rules")
     reader.finish()
     return series
 
@@ -235,7 +249,7 @@ def load(path):
         section=reader.take("section", str), machine=reader.take("machine", str),
         op=reader.choice("op", ("skyline", "top-k")), facet=reader.choice("facet", CELL_KEYS, None),
         facet_labels=reader.take("facet_labels", dict, {}), lines=reader.choice("lines", CELL_KEYS, None),
-        kind=reader.choice("kind", ("lines", "bars"), "lines"), y_axis=reader.choice("y_axis", AXES, "log10"),
+        kind=reader.choice("kind", ("lines", "bars", "stack"), "lines"), y_axis=reader.choice("y_axis", AXES, "log10"),
         sweeps=tuple(read_sweep(it, y) for it in reader.each("sweeps")),
         series=tuple(read_series(series.inner(id), id) for id in list(series.left)),
         published=tuple(read_published(it) for it in reader.each("published")),
@@ -254,11 +268,12 @@ def check_references(figure, reader):
     for series in figure.series:
         if series.over and series.over not in ids:
             reader.fail(f"series.{series.id}.over", f"there is no series '{series.over}'")
-        if series.parameters and not (series.needs or figure.needs):
-            reader.fail(f"series.{series.id}.parameters", "bench grids have no parameters; say so under 'needs'")
+        along = [it for it in figure.sweeps if it.x != ITERATION and it.y in STAGE_MEASURES]
+        if along and not series.stage:
+            reader.fail(f"series.{series.id}.stage", f"is missing, for the measure {along[0].y}")
     for place, sweep in enumerate(figure.sweeps):
-        if "parameters" in sweep.cells["paper"] and not figure.needs:
-            reader.fail(f"sweeps.{place}.cells.parameters", "bench grids have no parameters; say so under 'needs'")
+        if sweep.x == ITERATION and sweep.y not in STAGE_MEASURES:
+            reader.fail(f"sweeps.{place}.y", f"along iterations there are {', '.join(STAGE_MEASURES)}")
         if (figure.op == "top-k") == ("k" not in sweep.cells["paper"] and "share" not in sweep.cells["paper"]):
             reader.fail(f"sweeps.{place}.cells.k", "rankings need 'k' or 'share', skylines have neither")
     for place, published in enumerate(figure.published):

@@ -15,8 +15,8 @@ import yaml
 import figures
 
 # Warm-ups, timed runs, and seconds for one algorithm in one cell.
-EFFORTS = {"quick": (1, 3, 3), "machine": (1, 5, 20), "paper": (3, 10, 120)}
-KEY = ("op", "type", "dist", "n", "d", "k", "threads", "algorithm")
+EFFORTS = {"quick": (1, 3, 3), "gpu": (1, 5, 3), "machine": (1, 5, 20), "paper": (3, 10, 120)}
+KEY = ("op", "type", "dist", "n", "d", "k", "threads", "parameters", "algorithm")
 TRANSACTION = 32  # bytes of a memory transaction of a GPU
 LEFT_OUT = re.compile(r"  (\S+) left out: (.*)")
 TITLE = re.compile(r"(skyline|top-k)  \S+  n .*thread")
@@ -36,11 +36,12 @@ class Cell:
     d: int
     k: int | None
     threads: int
+    parameters: tuple = ()  # pairs of a name and a value, in the order of the names
 
     def key(self, algorithm):
         """Returns what the benchmark's CSV says in the columns KEY."""
         return (self.op, self.type, self.distribution, str(self.n), str(self.d), "" if self.k is None else str(self.k),
-                str(self.threads), algorithm)
+                str(self.threads), in_words(self.parameters), algorithm)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +132,11 @@ class Store:
         write_csv(self.file, names, self.rows.values())
 
 
+def in_words(parameters):
+    """Returns what the benchmark writes about parameters."""
+    return " ".join(f"{name}={value}" for name, value in sorted(dict(parameters).items()))
+
+
 def read_csv(file):
     with open(file, newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
@@ -154,15 +160,18 @@ def cores():
 
 def combinations(lists):
     """Yields a map for each combination of the values, with `k` in place of a share of the rows."""
-    for values in itertools.product(*lists.values()):
-        cell = dict(zip(lists, values))
+    parameters = lists.get("parameters", {})
+    plain = {name: values for name, values in lists.items() if name != "parameters"}
+    for values in itertools.product(*plain.values(), *parameters.values()):
+        cell = dict(zip([*plain, *parameters], values))
+        cell["parameters"] = {name: cell[name] for name in parameters}
         if "share" in cell:
             cell["k"] = max(1, round(cell["share"] * cell["n"]))
         yield cell
 
 
-def tasks_of(figure, scale, device):
-    """Returns what to measure for a figure."""
+def tasks_of(figure, scale, device, threads=None):
+    """Returns what to measure for a figure; `threads`: of a machine, all of this one by default."""
     tasks = []
     for sweep in figure.sweeps:
         for values in combinations(sweep.cells[scale]):
@@ -173,9 +182,12 @@ def tasks_of(figure, scale, device):
             place.update({key: values[key] for key in (figure.facet, figure.lines) if key})
             variables = {"sweep": sweep.name, "type": "float32", "d": 1, **values}
             for series in figure.measured_series(device):
+                algorithm = series.algorithm_on(device)
+                # A stand-in has no parameters of the algorithm that it stands in for.
+                parameters = {**values["parameters"], **series.parameters} if algorithm == series.algorithm else {}
                 cell = Cell(figure.op, variables["type"], values["distribution"], values["n"], variables["d"], k,
-                            series.threads or cores())
-                tasks.append(Task(series.id, cell, series.algorithm_on(device), sweep, values[sweep.x], place, variables))
+                            series.threads or threads or cores(), tuple(sorted(parameters.items())))
+                tasks.append(Task(series.id, cell, algorithm, sweep, values.get(sweep.x), place, variables))
     return tasks
 
 
@@ -188,13 +200,43 @@ def grid_of(tasks, scale):
         if task.algorithm not in names:
             names.append(task.algorithm)
     def order(cell):
-        return (cell.distribution, cell.type, cell.d, cell.n, cell.k or 0, -cell.threads)
+        return (cell.distribution, cell.type, cell.d, cell.n, cell.k or 0, -cell.threads, cell.parameters)
     blocks = []
     for cell in sorted(algorithms, key=order):
-        block = {key: value for key, value in dataclasses.asdict(cell).items() if value is not None}
+        block = {key: value for key, value in dataclasses.asdict(cell).items() if value not in (None, ())}
+        if cell.parameters:
+            block["parameters"] = dict(cell.parameters)
         blocks.append({**block, "algorithms": algorithms[cell], "warmups": warmups, "repeats": repeats,
                        "budget_s": budget})
     return yaml.safe_dump({"version": 1, "cells": blocks}, sort_keys=False, default_flow_style=None, width=200)
+
+
+class Log:
+    """What the benchmark printed: the cells that are done, and why algorithms were left out."""
+
+    def __init__(self):
+        self.lines, self.done, self.reasons = [], 0, {}
+
+    def add(self, line):
+        """Takes a line; returns true if it says that a cell is done."""
+        self.lines.append(line)
+        if TITLE.match(line):
+            self.done += 1
+            return True
+        if match := LEFT_OUT.match(line):
+            self.reasons.setdefault(match[1], match[2])
+        return False
+
+
+def missing(tasks, store):
+    """Returns the tasks that the store does not have."""
+    return [task for task in tasks if task.cell.key(task.algorithm) not in store]
+
+
+def note_missing(tasks, store, reasons):
+    """Notes in the store why tasks have no time."""
+    store.add([{**dict(zip(KEY, task.cell.key(task.algorithm))), "note": reasons.get(task.algorithm, "not measured")}
+               for task in missing(tasks, store)])
 
 
 def measure(program, tasks, scale, store, progress):
@@ -203,32 +245,46 @@ def measure(program, tasks, scale, store, progress):
     Calls progress(number of the cell, cells, its title) when a cell is done. What was measured is kept even if the
     benchmark is stopped.
     """
-    left = [task for task in tasks if task.cell.key(task.algorithm) not in store]
+    left = missing(tasks, store)
     if not left:
         return
     cells = len({task.cell for task in left})
+    log = Log()
     with tempfile.TemporaryDirectory() as folder:
         grid, out = pathlib.Path(folder, "figure.yaml"), pathlib.Path(folder, "figure.csv")
         grid.write_text(grid_of(left, scale), encoding="utf-8")
         process = program.bench(grid, out)
-        reasons, lines, done = {}, [], 0
         try:
             for line in process.stdout:
-                lines.append(line)
-                if TITLE.match(line):
-                    done += 1
-                    progress(done, cells, line.strip())
-                elif match := LEFT_OUT.match(line):
-                    reasons.setdefault(match[1], match[2])
+                if log.add(line):
+                    progress(log.done, cells, line.strip())
             status = process.wait()
         finally:
             process.terminate()
             if out.exists():
                 store.add(read_csv(out))
-    if done < cells:
-        raise MeasureError(f"skyrank bench ended with status {status}: {''.join(lines[-3:]).strip()}")
-    store.add([{**dict(zip(KEY, task.cell.key(task.algorithm))), "note": reasons.get(task.algorithm, "not measured")}
-               for task in left if task.cell.key(task.algorithm) not in store])
+    if log.done < cells:
+        raise MeasureError(f"skyrank bench ended with status {status}: {''.join(log.lines[-3:]).strip()}")
+    note_missing(left, store, log.reasons)
+
+
+def take(folder, store):
+    """Adds to the store what the benchmark wrote about grids in a folder: NAME.csv. Returns the number of rows."""
+    rows = [row for file in sorted(pathlib.Path(folder).glob("*.csv")) for row in read_csv(file)]
+    for row in rows:
+        if absent := [name for name in KEY if name not in row]:
+            raise MeasureError(f"{folder}: a CSV file has no column '{absent[0]}'; take those of skyrank bench")
+    store.add(rows)
+    return len(rows)
+
+
+def reasons_in(folder, name):
+    """Returns the log NAME.log of a grid in a folder, or an empty one."""
+    log, file = Log(), pathlib.Path(folder, f"{name}.log")
+    if file.exists():
+        for line in file.read_text(encoding="utf-8").splitlines():
+            log.add(line)
+    return log
 
 
 def value_of(measure, row):
@@ -246,30 +302,75 @@ def value_of(measure, row):
         return (3 * number("mask_tests") + (6 * d + 4) * number("dominance_tests")) / n
     if measure == "load_transactions":
         return number("bytes_read") / TRANSACTION
+    if measure == "memory":
+        return number("extra_bytes") / 2**20
     return number("bytes_written") / TRANSACTION
 
 
-UNITS = {"time": "time (ms)", "time_with_transfer": "time and transfer (ms)",
+def stages_of(row):
+    """Returns the stages of a run, as maps with the keys stage, ms, rows, dominance_tests and mask_tests."""
+    return json.loads(row.get("stages") or "[]")
+
+
+def value_of_stage(measure, stage, row):
+    if measure == "stage_time":
+        return stage["ms"]
+    return stage["rows"] / (float(row["n"]) if measure == "stage_rows_per_row" else 1)
+
+
+def stage_value(measure, name, row):
+    """Returns the value of the stages of a run that have this name, one after the other, or None if there is none."""
+    values = [value_of_stage(measure, stage, row) for stage in stages_of(row) if stage["stage"] == name]
+    return sum(values) if values else None
+
+
+def iteration_values(measure, row):
+    """Yields (iteration, value): 0 for all stages before the first phase, then one for each phase."""
+    iteration, values = 0, {}
+    for stage in stages_of(row):
+        iteration += stage["stage"].startswith("phase")
+        value = value_of_stage(measure, stage, row)
+        if measure == "stage_time":
+            values[iteration] = values.get(iteration, 0) + value
+        elif value > 0 or iteration > 0:
+            values[iteration] = value  # the rows that the last of its stages left
+    yield from values.items()
+
+
+UNITS = {"stage_time": "time of the stage (ms)", "stage_rows": "rows that the stage leaves",
+         "stage_rows_per_row": "elements over rows", "memory": "temporary memory (MiB)",
+         "time": "time (ms)", "time_with_transfer": "time and transfer (ms)",
          "dominance_tests_per_row": "dominance tests per row", "work_per_row": "work per row, 3 MT + (6 d + 4) DT",
          "speedup": "speed-up", "load_transactions": "loads of 32 bytes", "store_transactions": "stores of 32 bytes"}
 
 
-def points_of(figure, scale, device, store):
+def points_of(figure, scale, device, store, threads=None):
     """Returns the measured points of a figure, in the order of its series."""
-    tasks = tasks_of(figure, scale, device)
+    tasks = tasks_of(figure, scale, device, threads)
     points = []
     for task in tasks:
         row = store.row(task.cell.key(task.algorithm))
         if row is None:
             continue
-        y = value_of(task.sweep.y, row)
-        if task.sweep.y == "speedup":
-            y = speedup(figure, task, tasks, store, y)
-        if y is not None:
-            points.append(Point(task.series, task.x, y, task.sweep.x, task.place, task.variables, row))
+        for x, y in values_of(figure, task, tasks, store, row):
+            points.append(Point(task.series, x, y, task.sweep.x, task.place, task.variables, row))
     points += floor_points(figure, points)
     ids = [series.id for series in figure.series]
     return sorted(points, key=lambda it: ids.index(it.series))
+
+
+def values_of(figure, task, tasks, store, row):
+    """Yields (x, y) for each point of a task: one, or one an iteration, or none."""
+    measure = task.sweep.y
+    if task.sweep.x == figures.ITERATION:
+        yield from iteration_values(measure, row)
+        return
+    stage = figure.series_of(task.series).stage
+    y = stage_value(measure, stage, row) if measure in figures.STAGE_MEASURES else value_of(measure, row)
+    if measure == "speedup":
+        y = speedup(figure, task, tasks, store, y)
+    if y is not None:
+        yield task.x, y
 
 
 def speedup(figure, task, tasks, store, time):
@@ -297,10 +398,10 @@ def floor_points(figure, points):
     return list(found.values())
 
 
-def not_measured(figure, scale, device, store):
+def not_measured(figure, scale, device, store, threads=None):
     """Returns {series: reasons why some of its cells have no time}."""
     notes = {}
-    for task in tasks_of(figure, scale, device):
+    for task in tasks_of(figure, scale, device, threads):
         if note := store.note(task.cell.key(task.algorithm)):
             notes.setdefault(task.series, {}).setdefault(note, None)
     return {series: list(reasons) for series, reasons in notes.items()}

@@ -71,7 +71,7 @@ def label_of(figure, series, device):
 
 
 def draw_panel(panel, figure, sweep, facet, points, scale, device):
-    draw_kind = draw_bars if figure.kind == "bars" else draw_lines
+    draw_kind = {"bars": draw_bars, "stack": draw_stack, "lines": draw_lines}[figure.kind]
     draw_kind(panel, figure, sweep, points, device)
     draw_published(panel, figure, sweep, facet, points, scale)
     words = [sweep.title] if len(figure.sweeps) > 1 else []
@@ -81,7 +81,7 @@ def draw_panel(panel, figure, sweep, facet, points, scale, device):
     scale_axis(panel, "y", figure.y_axis, [])
     if figure.y_axis == "linear":
         panel.set_ylim(bottom=0)
-    if figure.kind == "lines":
+    if figure.kind != "bars":
         panel.set_xlabel(WORDS.get(sweep.x, sweep.x))
         scale_axis(panel, "x", sweep.x_axis, sorted({it.x for it in points}))
 
@@ -167,6 +167,19 @@ def draw_lines(panel, figure, sweep, points, device):
                    color="#999999" if floor else COLOURS[place % len(COLOURS)] if single else colour_of(figure, series.id),
                    linestyle=":" if floor else "-" if single else DASHES[place % len(DASHES)],
                    marker=None if floor else MARKERS[(place if single else index) % len(MARKERS)])
+
+
+def draw_stack(panel, figure, sweep, points, device):
+    """Draws areas upon each other, for the stages of a run."""
+    xs = sorted({it.x for it in points})
+    floor = [0] * len(xs)
+    for series, _, line in lines_of(figure, points):
+        values = {it.x: it.y for it in line}
+        top = [low + values.get(x, 0) for x, low in zip(xs, floor)]
+        panel.fill_between(xs, floor, top, color=colour_of(figure, series.id), alpha=0.85, linewidth=0,
+                           label=series.label)
+        floor = top
+    panel.plot(xs, floor, color="#222222", linewidth=1, marker="o", markersize=3, label="all stages")
 
 
 def draw_bars(panel, figure, sweep, points, device):

@@ -4,6 +4,8 @@
 Every figure is a YAML file below figures/. `skyrank bench` measures its cells; DIR gets a picture (SVG, PNG) and a CSV
 file a figure, and index.html with all of them, the papers' claims, and whether they hold here. An interrupted run goes on
 where it was: DIR/cells.csv has all finished cells.
+
+Another machine can measure: --grids writes what is to be measured, measure.sh measures it there, --take draws the results.
 """
 
 import argparse
@@ -39,10 +41,16 @@ def arguments():
     parser.add_argument("--figure", nargs="+", metavar="ID", default=[], help="only these figures, such as skyalign/6")
     parser.add_argument("--paper", choices=figures.PAPERS, help="only the figures of one paper")
     parser.add_argument("--scale", choices=figures.SCALES, default="quick",
-                        help="quick: minutes on two cores; machine: hours; paper: the papers' sizes (default: quick)")
+                        help="quick: minutes on two cores; gpu: minutes on a GPU; machine: hours; paper: the papers' sizes "
+                             "(default: quick)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu",
                         help="cuda: the GPU algorithms, and those of the CPU that the papers compare with (default: cpu)")
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR", help="where the results go; finished cells are kept")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of the CPU's algorithms (default: all cores)")
+    parser.add_argument("--grids", type=pathlib.Path, metavar="FOLDER",
+                        help="measure nothing; write the grids of what is missing, for measure.sh on another machine")
+    parser.add_argument("--take", type=pathlib.Path, metavar="FOLDER",
+                        help="measure nothing; take over what measure.sh wrote, and draw what there is")
     parser.add_argument("--skyrank", metavar="PROGRAM", help=f"the program (default: the first of {', '.join(PROGRAMS)})")
     parser.add_argument("--list", action="store_true", help="list the figures and what those not drawn need")
     return parser.parse_args()
@@ -94,18 +102,19 @@ def check_registry(all_figures, registry, device):
 
 
 def measure_figure(figure, place, program, options, store):
-    """Measures and draws one figure; `place` is its number and how many there are."""
+    """Measures, if there is a program, and draws one figure; `place` is its number and how many there are."""
     import plots  # needs matplotlib, which --list and --help do not
 
     head, start = f"[{place[0]}/{place[1]}] {figure.id}", time.monotonic()
     print(f"{head}: {figure.title}", flush=True)
-    tasks = measure.tasks_of(figure, options.scale, options.device)
+    tasks = measure.tasks_of(figure, options.scale, options.device, options.threads)
 
     def progress(done, cells, title):
         print(f"{head}: cell {done} of {cells}, {time.monotonic() - start:.0f} s: {title}", flush=True)
 
-    measure.measure(program, tasks, options.scale, store, progress)
-    points = measure.points_of(figure, options.scale, options.device, store)
+    if program is not None:
+        measure.measure(program, tasks, options.scale, store, progress)
+    points = measure.points_of(figure, options.scale, options.device, store, options.threads)
     if points:
         plots.draw(figure, options.scale, options.device, points, options.out)
         write_points(options.out / f"{plots.name_of(figure)}.csv", points)
@@ -113,7 +122,37 @@ def measure_figure(figure, place, program, options, store):
     for verdict in verdicts:
         print(f"  {'ok ' if verdict.holds else '-- ' if verdict.holds is None else 'NO '} {verdict.claim.text}: "
               f"{verdict.evidence}", flush=True)
-    return Outcome(figure, points, verdicts, measure.not_measured(figure, options.scale, options.device, store))
+    return Outcome(figure, points, verdicts, measure.not_measured(figure, options.scale, options.device, store,
+                                                                   options.threads))
+
+
+def write_grids(drawable, options, store):
+    """Writes a grid for the cells of each figure that no other has: the GPU's first, then the CPU's."""
+    options.grids.mkdir(parents=True, exist_ok=True)
+    planned, written = set(), 0
+    for part, on_gpu in ((1, True), (2, False)):
+        for figure in drawable:
+            tasks = [task for task in measure.missing(
+                         measure.tasks_of(figure, options.scale, options.device, options.threads), store)
+                     if task.algorithm.startswith("cuda-") == on_gpu
+                     and task.cell.key(task.algorithm) not in planned]
+            if tasks:
+                planned |= {task.cell.key(task.algorithm) for task in tasks}
+                written += 1
+                name = f"{part}-{written:02}-{figure.id.replace('/', '-')}.yaml"
+                (options.grids / name).write_text(measure.grid_of(tasks, options.scale), encoding="utf-8")
+    print(f"{written} grids with {len(planned)} measurements: {options.grids}")
+
+
+def take(folder, drawable, options, store):
+    """Takes over the CSV files and the logs that measure.sh wrote."""
+    rows = measure.take(folder, store)
+    for figure in drawable:
+        tasks = measure.tasks_of(figure, options.scale, options.device, options.threads)
+        for file in folder.glob(f"*-{figure.id.replace('/', '-')}.done"):
+            log = measure.reasons_in(folder, file.stem)
+            measure.note_missing([it for it in tasks if it.algorithm in log.reasons], store, log.reasons)
+    print(f"{rows} measurements taken from {folder}")
 
 
 def write_points(file, points):
@@ -130,18 +169,38 @@ def run(options):
         return 0
     if options.out is None:
         raise UsageError("--out DIR is missing: the results need a folder")
-    program = program_of(options.skyrank)
-    check_registry(selected, program.registry(), options.device)
-    settings = {"scale": options.scale, "device": options.device, "commit": program.commit, "threads": measure.cores()}
-    claim_folder(options.out, settings)
+    program, settings = settle(options, selected)
     store = measure.Store(options.out)
     drawable = [it for it in selected if not it.reasons_not_drawn(options.device)]
+    if options.grids:
+        write_grids(drawable, options, store)
+        return 0
+    if options.take:
+        take(options.take, drawable, options, store)
     outcomes = [measure_figure(figure, (number, len(drawable)), program, options, store)
                 for number, figure in enumerate(drawable, 1)]
     not_drawn = [it for it in selected if it not in drawable]
     not_drawn += [it.figure for it in outcomes if not it.points]
     finish(options.out, [it for it in outcomes if it.points], not_drawn, settings, store)
     return 1 if store.wrong() else 0
+
+
+def settle(options, selected):
+    """Returns the program, or None if nothing is to be measured here, and the settings of the folder."""
+    if options.take:
+        file = options.out / "run.json"
+        if not file.exists():
+            raise UsageError(f"--take: {options.out} has no run.json; --grids with the same --out comes first")
+        settings = json.loads(file.read_text(encoding="utf-8"))
+        options.scale, options.device, options.threads = (settings[key] for key in ("scale", "device", "threads"))
+        return None, settings
+    program = program_of(options.skyrank)
+    if not options.grids:
+        check_registry(selected, program.registry(), options.device)
+    options.threads = options.threads or measure.cores()
+    settings = {"scale": options.scale, "device": options.device, "commit": program.commit, "threads": options.threads}
+    claim_folder(options.out, settings)
+    return program, settings
 
 
 def finish(folder, outcomes, not_drawn, settings, store):

@@ -3,18 +3,21 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <skyrank/batch.hpp>
 #include <skyrank/query.hpp>
+#include <skyrank/table.hpp>
 
-#include "tools/skyrank/console.hpp"
-#include "tools/skyrank/signals.hpp"
+#include "tools/skyrank/terminal/console.hpp"
+#include "tools/skyrank/terminal/signals.hpp"
 
-// The commands, one file each. Their arguments come checked in form (numbers are numbers in range) but not in meaning
-// (names may not exist). Each returns the exit status and throws what ends it early.
+// The commands, one file each but for `completion` and `man`, which reference/ prints. Their arguments come checked in
+// form (numbers are numbers in range) but not in meaning (names may not exist). Each returns the exit status and throws
+// what ends it early.
 namespace skyrank::tools {
 
 enum ExitStatus : int { success = 0, system_failure = 1, user_mistake = 2 };
@@ -29,13 +32,14 @@ struct BatchArguments {
 struct RunArguments {
   BatchArguments batch;
   std::string format;                ///< table, csv, jsonl, parquet, arrow; empty: table, or csv with `out`
-  std::filesystem::path out;         ///< folder for one file a query; empty: standard output
+  std::filesystem::path out;         ///< file of one query, or folder for one file a query; empty: standard output
   std::optional<std::int64_t> rows;  ///< shown of each answer in a table; 0: all
   int threads = 0;                   ///< 0: all cores
   DeviceChoice device = DeviceChoice::automatic;
-  std::size_t memory_bytes = 0;                      ///< memory that queries may take; 0: no limit
+  std::size_t memory_bytes = 0;                      ///< memory that queries may take; 0: the machine's share
   std::optional<std::chrono::milliseconds> timeout;  ///< time limit of each query
   bool json = false;
+  bool plan = false;  ///< show the measured plan with each answer
 };
 
 struct CheckArguments {
@@ -90,6 +94,8 @@ struct BenchArguments {
   DeviceChoice device = DeviceChoice::automatic;
   std::string commit;  ///< empty: the one it was built from
   bool list = false;
+  /// Reads columns of a file for cells that have one; null: the program reads no files.
+  std::function<Table(const std::filesystem::path&, const std::vector<std::string>&)> read_columns;
 };
 
 struct CalibrateArguments {
@@ -98,6 +104,10 @@ struct CalibrateArguments {
   std::filesystem::path runs;  ///< CSV of what was measured; empty: none
   std::filesystem::path from;  ///< such a CSV to fit to, instead of measuring
   DeviceChoice device = DeviceChoice::automatic;
+};
+
+struct CompletionArguments {
+  std::string shell;  ///< bash, zsh or fish
 };
 
 int run(const RunArguments& arguments, Console& console, Signals& signals);

@@ -36,8 +36,9 @@ struct EngineOptions {
   bool share_columns = false;
   /// The most bytes that all queries of the engine may take together, beside tables in memory, at any time: for columns
   /// of sources, keys, candidates, lists of rows, answers while they are made, and what is kept for later. A query that
-  /// needs more ends with a ResourceError that says how much, and harms no other. 0: no limit but the machine's. Memory
-  /// of a GPU is not counted, and neither are some hundred kilobytes a thread that do not grow with the rows.
+  /// needs more ends with a ResourceError that says how much, and harms no other. 0: four fifths of what the process
+  /// may use (the machine's memory, or what its control groups or `ulimit -v` leave of it). Memory of a GPU is not
+  /// counted, and neither are some hundred kilobytes a thread that do not grow with the rows.
   std::size_t memory_bytes = 0;
 };
 
@@ -93,6 +94,9 @@ class SKYRANK_EXPORT Engine {
   /// one text each, which names the file. For what is odd about a query see warnings_of() in warnings.hpp.
   const std::vector<std::string>& warnings() const;
 
+  /// Returns the most bytes that all queries may take together: EngineOptions::memory_bytes, or the machine's share.
+  std::size_t memory_limit() const;
+
   /// Runs a query over a table (the query's table name does not matter here).
   /// Throws QueryError, BindError, DataError, DeviceError, ResourceError, CancelledError, TimeoutError. Callers beyond
   /// the engine's number of threads wait for their turn, in the order of their calls.
@@ -109,6 +113,10 @@ class SKYRANK_EXPORT Engine {
   /// Throws what `run` throws, where a message names a row of the whole table, and DataError where `first_row` is
   /// negative or the last row does not fit into 64 bits.
   Partial partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options = {}) const;
+
+  /// The same for a part that is a source, such as some units of a larger one (unit_range()), of which it reads no more
+  /// than the answer needs. Throws what the source throws, too. A time limit does not count reading.
+  Partial partial(const Query& query, const Source& part, RowId first_row, const RunOptions& options = {}) const;
 
   /// Answers a query from partial answers of it, given in any order; row ids are positions in the whole table.
   /// Throws what `run` throws, and DataError where there are none, where one belongs to another query, where two cover

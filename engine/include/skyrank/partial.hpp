@@ -52,6 +52,11 @@ class SKYRANK_EXPORT Partial {
   Table columns_;
 };
 
+/// Returns a partial answer with all its positions `by` rows further down: that of a part which was numbered from 0,
+/// once the rows before it are counted. Throws DataError where `partial` belongs to another query, `by` is negative, or
+/// the last row would not fit into 64 bits.
+SKYRANK_EXPORT Partial moved(const Query& query, const Partial& partial, RowId by);
+
 /// Returns 16 hexadecimal digits that are equal for queries with the same answers: the name, the table's name, the time
 /// limit and a forced path do not count.
 SKYRANK_EXPORT std::string fingerprint_of(const Query& query);

@@ -72,6 +72,11 @@ SKYRANK_EXPORT Column take(const Column& column, std::span<const RowId> rows);
 /// Makes a source of a table in memory, which is one unit.
 SKYRANK_EXPORT std::shared_ptr<const Source> table_source(Table table);
 
+/// Makes a source of the units [begin, end) of another: a part of its table, whose rows count from 0. Throws DataError
+/// unless begin <= end and the source has so many units.
+SKYRANK_EXPORT std::shared_ptr<const Source> unit_range(std::shared_ptr<const Source> source, std::size_t begin,
+                                                        std::size_t end);
+
 /// Reads columns of one unit, given by their places in the schema, ascending. The table has all rows of the unit and at
 /// least these columns, found by name. Called from several threads at once.
 using UnitReader = std::function<Table(std::size_t unit, std::span<const int> columns)>;

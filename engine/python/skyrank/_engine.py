@@ -171,7 +171,8 @@ class Engine:
     Args:
         threads: Number of threads; 0 stands for all cores that the process may use.
         device: "auto", "cpu" or "cuda": the device for queries that do not force one.
-        memory_limit: The most bytes that all queries may take together, beside their tables; 0 sets no limit.
+        memory_limit: The most bytes that all queries may take together, beside their tables;
+            0 stands for four fifths of what the process may use.
         key_cache: Bytes of keys to keep for later queries over the same table; 0 keeps none.
         without: Rules of the planner that are off.
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/context.hpp"
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/expression/loaded.hpp"
 #include "kernels/cuda/expression/machine_rows.cuh"

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/device/block.cuh"
-#include "kernels/cuda/device/copy_ahead.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/copy_ahead.cuh"
 #include "kernels/cuda/expression/machine_layout.cuh"
 #include "kernels/cuda/expression/steps.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <cstddef>
 
-#include "kernels/cuda/device/block.cuh"
-#include "kernels/cuda/device/copy_ahead.cuh"
-#include "kernels/cuda/device/shared.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/copy_ahead.cuh"
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/expression/machine_layout.cuh"
 #include "kernels/cuda/expression/machine_memory.cuh"
 #include "kernels/cuda/expression/row_machine.cuh"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/expression/machine_layout.cuh"
 #include "kernels/cuda/expression/machine_memory.cuh"
 #include "kernels/cuda/expression/steps.hpp"

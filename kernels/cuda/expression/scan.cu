@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/context.hpp"
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/expression/scan_rows.cuh"

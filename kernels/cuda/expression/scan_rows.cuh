@@ -10,7 +10,7 @@
 #include "kernels/common/column_scan.hpp"
 #include "kernels/common/expression.hpp"
 #include "kernels/common/keys.hpp"
-#include "kernels/cuda/device/load_once.cuh"
+#include "kernels/cuda/device/kernel/load_once.cuh"
 #include "kernels/cuda/expression/quotient_bound.cuh"
 
 // How kernels run a ColumnScan: four neighbouring rows a thread, whose values are one load of 16 bytes from each column

@@ -1,7 +1,7 @@
 #include "kernels/cuda/skyline/level_lists.hpp"
 
-#include "kernels/cuda/device/block.cuh"
 #include "kernels/cuda/device/context.hpp"
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/skyline/ranks.cuh"
 

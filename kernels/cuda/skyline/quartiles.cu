@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 
 namespace skyrank::kernels::cuda::skyline {

@@ -1,6 +1,6 @@
 #include "kernels/cuda/skyline/ranks.cuh"
 
-#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 
 namespace skyrank::kernels::cuda::skyline {

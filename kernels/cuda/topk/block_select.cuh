@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/topk/element.cuh"
 
 // Selection by one block: the digits of a radix select, most significant first, over elements that few enough passes of

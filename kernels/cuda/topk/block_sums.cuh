@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
 
 namespace skyrank::kernels::cuda::topk {
 

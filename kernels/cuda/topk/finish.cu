@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/topk/block_merge_sort.cuh"
 
 namespace skyrank::kernels::cuda::topk {

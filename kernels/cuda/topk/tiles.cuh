@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/device/load_once.cuh"
+#include "kernels/cuda/device/kernel/load_once.cuh"
 
 // Reading arrays of device memory 16 bytes at a time, several of them in flight.
 namespace skyrank::kernels::cuda::topk {

@@ -82,6 +82,18 @@ TEST(PhysicalPlan, WithoutRulesAllOperatorsRunOneAfterTheOther) {
   EXPECT_THAT(names(plan), ElementsAre("scan", "filter", "keys", "skyline", "keys", "top-k", "gather"));
 }
 
+// All rows are equal, so that a larger sample always seems worth its time, and of the sampled rows half pass or fewer.
+TEST(PhysicalPlan, SamplesOfFewerRowsThanWereDrawnStopGrowing) {
+  std::size_t sampled = 0;
+  for (int percent = 40; percent <= 60; ++percent) {
+    const std::string condition = "a < 0." + std::to_string(percent);
+    const PhysicalPlan plan = planned(from().where(condition).prefer({low("0")}));
+    sampled += plan.sample.preference.sample > 0 ? 1 : 0;
+    EXPECT_GE(plan.sample.rows, 128U) << condition;
+  }
+  EXPECT_GE(sampled, 2U);
+}
+
 TEST(PhysicalPlan, ItsPathsAreChosenForEstimatedSizes) {
   PhysicalPlan plan = unwritten(skyline().rank_by({low("a")}).limit(5));
   EXPECT_FALSE(plan.operators.order->path);

@@ -8,7 +8,7 @@
 #include "kernels/common/keys.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/papers/cuda/topk/bitonic/fused.cuh"
-#include "tests/kernels/device_copies.hpp"
+#include "tests/kernels/cuda/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 
@@ -35,6 +35,13 @@ struct WeightedSum {
     key = float_key(std::bit_cast<std::uint32_t>(sum), true);
     return true;
   }
+
+  template <int kCount>
+  __device__ unsigned look(const cuda::topk::network::SpacedRows& rows, std::uint32_t (&keys)[kCount]) const {
+    unsigned taking = 0;
+    for (int i = 0; i < kCount; ++i) taking |= (rows.has(i) && (*this)(rows[i], keys[i]) ? 1u : 0u) << i;
+    return taking;
+  }
 };
 
 /// Few values, so that there are ties.
@@ -47,31 +54,42 @@ std::vector<std::vector<float>> random_columns(std::size_t n) {
   return columns;
 }
 
+/// The k least elements of the rows that take part, and how many rows these are.
+template <class Element>
+struct Least {
+  std::vector<Element> elements;
+  unsigned long long taken = 0;
+
+  bool operator==(const Least&) const = default;
+};
+
 /// Runs `source`, which is over columns on the device.
 template <class E, class Source>
-std::vector<typename E::Element> least_of_source(const Source& source, std::size_t n, const E& elements,
-                                                 std::size_t k) {
+Least<typename E::Element> least_of_source(const Source& source, std::size_t n, const E& elements, std::size_t k) {
   DeviceContext& device = DeviceContext::of_process();
   const cuda::Lease lease(device);
   auto chosen = device.allocate<typename E::Element>(k);
-  cuda::topk::network::least_of_source(device, source, n, elements, k, chosen.data());
+  const Buffer<unsigned long long> taken = on_device(std::vector<unsigned long long>{0}, device);
+  cuda::topk::network::least_of_source(device, source, n, elements, k, chosen.data(), taken.data());
   device.synchronize();
-  std::vector<typename E::Element> found(k);
-  device.transfer().download(found.data(), chosen.data(), chosen.bytes());
+  Least<typename E::Element> found{std::vector<typename E::Element>(k)};
+  device.transfer().download(found.elements.data(), chosen.data(), chosen.bytes());
+  device.transfer().download(&found.taken, taken.data(), taken.bytes());
   return found;
 }
 
-/// By the definition: of the rows that take part, the k least elements.
+/// By the definition.
 template <class E, class Source>
-std::vector<typename E::Element> expected(const Source& source, std::size_t n, const E& elements, std::size_t k) {
-  std::vector<typename E::Element> all;
+Least<typename E::Element> expected(const Source& source, std::size_t n, const E& elements, std::size_t k) {
+  Least<typename E::Element> least;
   for (std::size_t row = 0; row < n; ++row) {
     typename E::Key key = 0;
-    if (source(row, key)) all.push_back(elements.of(key, row));
+    if (source(row, key)) least.elements.push_back(elements.of(key, row));
   }
-  std::ranges::sort(all);
-  all.resize(k, cuda::topk::kNoElement<typename E::Element>);
-  return all;
+  least.taken = least.elements.size();
+  std::ranges::sort(least.elements);
+  least.elements.resize(k, cuda::topk::kNoElement<typename E::Element>);
+  return least;
 }
 
 template <class E>
@@ -111,7 +129,7 @@ TEST(FusedBitonic, WideElements) { expect_same<cuda::topk::ManyElements>(10000, 
 
 TEST(FusedBitonic, NoRows) {
   const WeightedSum none{};
-  EXPECT_EQ(least_of_source(none, 0, cuda::topk::ShortElements{}, 3),
+  EXPECT_EQ(least_of_source(none, 0, cuda::topk::ShortElements{}, 3).elements,
             (std::vector<std::uint64_t>(3, cuda::topk::kNoElement<std::uint64_t>)));
 }
 

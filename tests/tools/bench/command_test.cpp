@@ -55,6 +55,30 @@ TEST_F(BenchCommand, MeasuresChecksAndWritesFigures) {
   }
 }
 
+TEST_F(BenchCommand, VariesParametersAndReadsFiles) {
+  folder_.write("scores.csv", "name,score\na,4\nb,9\nc,2.5\n");
+  const std::string grid = folder_.write(
+      "more.yaml",
+      "version: 1\ncells:\n"
+      "  - {op: skyline, distribution: independent, n: 100, d: 2, threads: 1, repeats: 1, algorithms: sfs, parameters: "
+      "{block: [3, 4]}}\n"
+      "  - {op: top-k, file: scores.csv, columns: score, order: high, n: 100, k: 40, threads: 1, repeats: 1, "
+      "algorithms: "
+      "heap}\n");
+  const std::string csv = folder_ / "figures.csv";
+  const Outcome outcome = run_skyrank({"bench", grid, "--out", csv});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("top-k  scores.csv  n 100  d 1  k 40  ties first  1 thread\n"));
+  const std::vector<std::string> lines = lines_of(csv);
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_THAT(lines[1], StartsWith("more,sfs,cpu,skyline,float32,row id,independent,100,2,,1,block=3,"));
+  EXPECT_THAT(lines[2], StartsWith("more,sfs,cpu,skyline,float32,row id,independent,100,2,,1,block=4,"));
+  EXPECT_THAT(lines[3], StartsWith("more,heap,cpu,top-k,of the file,row id,scores.csv,100,1,40,1,,"));
+  folder_.write("scores.csv", "name,score\na,x\n");
+  EXPECT_EQ(run_skyrank({"bench", grid, "--out", csv}).err,
+            "skyrank: " + folder_ / "scores.csv" + ": column 'score' has no numbers; a cell needs numbers\n");
+}
+
 TEST_F(BenchCommand, ListsWithoutMeasuring) {
   const Outcome outcome = run_skyrank({"bench", grid_, "--list", "--algorithms", "sort", "--threads", "1"});
   EXPECT_EQ(outcome.status, 0);

@@ -143,6 +143,66 @@ TEST(Grid, SaysWhatIsWrongWithACell) {
             "g.yaml:3:31: 'distribution' is empty; it needs a list such as [a, b]");
 }
 
+TEST(Grid, ParametersAreCombined) {
+  std::vector<std::string> seen;
+  for (const Cell& cell :
+       cells_of("{op: skyline, distribution: uniform, n: 9, d: 1, threads: [1, 2], algorithms: [sfs, "
+                "salsa], parameters: {block: [7, 8]}}")) {
+    seen.push_back(std::to_string(cell.threads) + " " + to_string(cell.parameters));
+  }
+  EXPECT_THAT(seen, ElementsAre("1 block=7", "1 block=8", "2 block=7", "2 block=8"));
+  EXPECT_EQ(to_string(Parameters{}), "");
+  EXPECT_EQ(to_string(Parameters{{"b", -2}, {"a", 1}}), "a=1 b=-2");
+}
+
+TEST(Grid, SaysWhatIsWrongWithParameters) {
+  const auto error = [](const std::string& cell) {
+    return error_of("version: 1\ncells:\n  - {op: skyline, distribution: uniform, n: 9, d: 1, " + cell + "}");
+  };
+  EXPECT_EQ(error("algorithms: sfs, parameters: {blocks: 7}"),
+            "g.yaml:3:92: 'sfs': there is no parameter 'blocks'; did you mean 'block'?");
+  EXPECT_EQ(error("algorithms: sfs, parameters: {block: [7, 0]}"),
+            "g.yaml:3:95: 'sfs': parameter 'block' is 0, but must be from 1 to 1048576");
+  EXPECT_EQ(error("parameters: {block: 0}"),
+            "g.yaml:3:74: no algorithm of the cell takes this: parameter 'block' is 0, but must be from 1 to 1048576");
+  EXPECT_EQ(error("algorithms: bnl, parameters: {block: 7}"), "g.yaml:3:91: 'bnl': there is no parameter 'block'");
+  EXPECT_EQ(error("parameters: 7"), "g.yaml:3:66: 'parameters' needs a map (key: value), found '7'");
+  EXPECT_EQ(error("algorithms: sfs, parameters: {block: wide}"),
+            "g.yaml:3:91: 'block' needs a whole number, found 'wide'");
+}
+
+TEST(Grid, ReadsColumnsOfFiles) {
+  Cell expected;
+  expected.op = Op::topk;
+  expected.file = "folder/scores.csv";
+  expected.distribution = "scores.csv";
+  expected.columns = {"score", "id"};
+  expected.high = true;
+  expected.d = 2;
+  expected.n = 50;
+  expected.k = 5;
+  EXPECT_THAT(cells_of("{op: top-k, file: scores.csv, columns: [score, id], order: high, n: 50, k: n/10}"),
+              ElementsAre(expected));
+  EXPECT_EQ(cells_of("{op: skyline, file: /data/a.parquet, columns: x, n: 5}").front().file, "/data/a.parquet");
+}
+
+TEST(Grid, SaysWhatIsWrongWithFiles) {
+  const auto error = [](const std::string& cell) {
+    return error_of("version: 1\ncells:\n  - {op: top-k, " + cell + "}");
+  };
+  EXPECT_EQ(error("file: a.csv, n: 5, k: 1"), "g.yaml:3:5: a cell needs the key 'columns'");
+  EXPECT_EQ(error("file: a.csv, columns: x, distribution: uniform, n: 5, k: 1"),
+            "g.yaml:3:56: 'distribution' is for generated data, not for a file");
+  EXPECT_EQ(error("file: a.csv, columns: x, type: uint8, n: 5, k: 1"),
+            "g.yaml:3:48: 'type' is for generated data, not for a file");
+  EXPECT_EQ(error("distribution: uniform, columns: x, n: 5, k: 1"),
+            "g.yaml:3:49: 'columns' is for a file, and there is none");
+  EXPECT_EQ(error("file: a.csv, columns: x, order: up, n: 5, k: 1"),
+            "g.yaml:3:49: 'order' is one of low, high, found 'up'");
+  EXPECT_EQ(error("file: a.csv, columns: [], n: 5, k: 1"),
+            "g.yaml:3:39: 'columns' is empty; it needs a list such as [a, b]");
+}
+
 TEST(Grid, AlgorithmsAreThoseOfTheProblem) {
   EXPECT_THAT(error_of("version: 1\ncells: [{op: top-k, distribution: uniform, n: 9, k: 1, algorithms: [srot]}]"),
               HasSubstr("did you mean 'sort'?"));

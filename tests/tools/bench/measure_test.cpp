@@ -115,6 +115,19 @@ TEST(CellRunner, MeasuresEveryAlgorithmThatSupportsTheCell) {
   }
 }
 
+TEST(CellRunner, LeavesOutAlgorithmsWithoutTheParameters) {
+  Cell cell = skyline_cell();
+  cell.algorithms = {"sfs", "bnl"};
+  cell.parameters = {{"block", 7}};
+  const CellResult result = CellRunner({}).run(cell);
+  ASSERT_EQ(result.measured.size(), 1U);
+  EXPECT_EQ(result.measured[0].algorithm, "sfs");
+  EXPECT_EQ(result.measured[0].fault, "");
+  ASSERT_EQ(result.skipped.size(), 1U);
+  EXPECT_EQ(result.skipped[0].algorithm, "bnl");
+  EXPECT_EQ(result.skipped[0].reason, "there is no parameter 'block'");
+}
+
 TEST(CellRunner, TakesAllCoresForNoThreads) {
   Cell cell = topk_cell();
   cell.threads = 0;
@@ -244,12 +257,16 @@ CellResult sample_result() {
 
 TEST(Csv, HasTheAgreedColumns) {
   EXPECT_EQ(csv_header(),
-            "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,median_ms,min_ms,floor_ms,x_floor,h2d_ms,d2h_ms,"
-            "bytes_read,bytes_written,dominance_tests,mask_tests,result_size,correct,commit,machine\n");
+            "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,parameters,median_ms,min_ms,floor_ms,x_floor,"
+            "h2d_ms,d2h_ms,"
+            "bytes_read,bytes_written,dominance_tests,mask_tests,work,candidates,extra_bytes,stages,result_size,"
+            "correct,commit,machine\n");
   EXPECT_EQ(csv_lines(sample_result(), {"grid", "abc", "Big, \"fast\" CPU"}),
-            "grid,sort,cpu,top-k,float32,row id,few-distinct,5000,1,10,1,5.0000,4.5000,2.0000,2.500,0,0,20000,0,0,0,10,"
+            "grid,sort,cpu,top-k,float32,row id,few-distinct,5000,1,10,1,,5.0000,4.5000,2.0000,2.500,0,0,20000,0,0,0,,"
+            "1234,50000,,10,"
             "yes,abc,\"Big, \"\"fast\"\" CPU\"\n"
-            "grid,heap,cpu,top-k,float32,row id,few-distinct,5000,1,10,1,2.5000,2.0000,2.0000,1.250,0,0,20000,0,0,0,10,"
+            "grid,heap,cpu,top-k,float32,row id,few-distinct,5000,1,10,1,,2.5000,2.0000,2.0000,1.250,0,0,20000,0,0,0,,"
+            "1234,50000,,10,"
             "no,abc,\"Big, \"\"fast\"\" CPU\"\n");
 }
 
@@ -258,7 +275,25 @@ TEST(Csv, LeavesEmptyWhatASkylineHasNot) {
   result.cell = skyline_cell();
   for (Measurement& it : result.measured) it.floor.reset();
   EXPECT_THAT(csv_lines(result, {"g", "c", "m"}),
-              StartsWith("g,sort,cpu,skyline,float32,row id,anticorrelated,500,3,,2,5.0000,4.5000,,,0,0,"));
+              StartsWith("g,sort,cpu,skyline,float32,row id,anticorrelated,500,3,,2,,5.0000,4.5000,,,0,0,"));
+}
+
+TEST(Csv, HasParametersStagesAndTheWorkOfDefinition3) {
+  CellResult result = sample_result();
+  result.cell = skyline_cell();
+  result.cell.parameters = {{"sync", 1}, {"live", 0}};
+  result.measured.resize(1);
+  result.measured[0].work.dominance_tests = 10;
+  result.measured[0].work.mask_tests = 7;
+  result.measured[0].stages = {{.name = "masks", .ms = 0.5, .rows = 9},
+                               {.name = "phase 1", .ms = 2, .rows = 3, .dominance_tests = 10, .mask_tests = 7}};
+  const std::string lines = csv_lines(result, {"g", "c", "m"});
+  EXPECT_THAT(lines, HasSubstr(",3,,2,live=0 sync=1,"));
+  EXPECT_THAT(lines, HasSubstr(",10,7,241,1234,50000,"));  // 3 * 7 + (6 * 3 + 4) * 10
+  EXPECT_THAT(lines, HasSubstr(R"("[{""stage"": ""masks"", ""ms"": 0.5000, ""rows"": 9, ""dominance_tests"": 0, )"
+                               R"(""mask_tests"": 0}, {""stage"": ""phase 1"", ""ms"": 2.0000, ""rows"": 3, )"
+                               R"(""dominance_tests"": 10, ""mask_tests"": 7}]")"));
+  EXPECT_EQ(title(result.cell), "skyline  anticorrelated  n 500  d 3  float32  2 threads  live=0 sync=1");
 }
 
 TEST(Csv, NotesATieRuleOtherThanFirst) {

@@ -5,6 +5,7 @@ The environment variable SKYRANK_PROGRAM names the built program; without it, no
 """
 
 import collections
+import json
 import os
 import pathlib
 import re
@@ -126,8 +127,14 @@ class Files(Folder):
     def test_a_claim_needs_a_rule_or_a_reason(self):
         self.assert_refused(SMALL.replace(", rule: heap < sort", ""), "claims.0.rule")
 
-    def test_parameters_that_cannot_be_measured_are_refused(self):
-        self.assert_refused(SMALL.replace("algorithm: heap", "algorithm: heap, parameters: {a: 1}"), "parameters", "needs")
+    def test_names_that_rules_know_are_refused(self):
+        self.assert_refused(SMALL.replace("heap: {", "first: {"), "series.first", "something else in rules")
+
+    def test_stages_need_names(self):
+        self.assert_refused("y: stage_time\n" + textwrap.dedent(SMALL), "series.heap.stage", "is missing")
+
+    def test_iterations_are_for_stages(self):
+        self.assert_refused(SMALL.replace("x: n", "x: iteration"), "sweeps.0.y", "stage_time")
 
     def test_rankings_need_k(self):
         self.assert_refused(SMALL.replace(", k: 8", ""), "sweeps.0.cells.k")
@@ -137,7 +144,7 @@ class Files(Folder):
         figures.check_algorithms(self.figure(), registry)
         with self.assertRaisesRegex(figures.FigureError, "series.heap.*no algorithm 'heap'"):
             figures.check_algorithms(self.figure(), {"sort": {}})
-        with_parameter = SMALL.replace("algorithm: cuda-bitonic", "algorithm: cuda-bitonic, parameters: {%s}, needs: [a]")
+        with_parameter = SMALL.replace("algorithm: cuda-bitonic", "algorithm: cuda-bitonic, parameters: {%s}")
         with self.assertRaisesRegex(figures.FigureError, "no such parameter"):
             figures.check_algorithms(self.figure(with_parameter % "element: 8"), registry)
         with self.assertRaisesRegex(figures.FigureError, "128 is not from 8 to 64"):
@@ -205,8 +212,63 @@ class Claims(unittest.TestCase):
                 claims.parse(rule)
 
 
+class Parameters(Folder):
+    SWEPT = SMALL.replace("k: 8}", "k: 8, parameters: {block: [4, 2]}}").replace("x: n", "x: block")
+
+    def tasks(self, text, device="cuda"):
+        return measure.tasks_of(self.figure(text), "paper", device, threads=2)
+
+    def test_series_and_cells_give_parameters(self):
+        tasks = self.tasks(self.SWEPT.replace("label: Heap,", "label: Heap, parameters: {a: 1},"))
+        heap = [it for it in tasks if it.series == "heap"]
+        self.assertEqual([(it.x, it.cell.n, it.cell.parameters) for it in heap],
+                         [(4, 1000, (("a", 1), ("block", 4))), (2, 1000, (("a", 1), ("block", 2))),
+                          (4, 2000, (("a", 1), ("block", 4))), (2, 2000, (("a", 1), ("block", 2)))])
+        self.assertIn("a=1 block=4", heap[0].cell.key("heap"))
+
+    def test_grids_have_them(self):
+        cells = yaml.safe_load(measure.grid_of(self.tasks(self.SWEPT), "paper"))["cells"]
+        self.assertEqual([it["parameters"] for it in cells], [{"block": 2}, {"block": 4}] * 2)
+        plain = yaml.safe_load(measure.grid_of(self.tasks(SMALL), "paper"))["cells"]
+        self.assertNotIn("parameters", plain[0])
+
+    def test_stand_ins_have_none(self):
+        text = SMALL.replace("on_cpu: sort", "on_cpu: sort, parameters: {a: 1}")
+        sort = [it for it in self.tasks(text, "cpu") if it.series == "sort"]
+        self.assertEqual({(it.algorithm, it.cell.parameters) for it in sort}, {("sort", ())})
+        self.assertEqual({it.series for it in self.tasks(self.SWEPT, "cpu")}, {"heap"})
+
+
+class Stages(Folder):
+    STAGES = [{"stage": "masks", "ms": 1.5, "rows": 90}, {"stage": "sort", "ms": 0.5, "rows": 0},
+              {"stage": "phase 1", "ms": 2, "rows": 50}, {"stage": "phase 2", "ms": 3, "rows": 0}]
+
+    def points(self, text):
+        text = textwrap.dedent(text).replace("n: [1000, 2000]", "n: 1000")
+        figure, store = self.figure(text), measure.Store(self.folder)
+        for task in measure.tasks_of(figure, "paper", "cpu", 2):
+            row = dict(zip(measure.KEY, task.cell.key(task.algorithm)))
+            store.add([{**row, "correct": "yes", "stages": json.dumps(self.STAGES)}])
+        points = measure.points_of(figure, "paper", "cpu", measure.Store(self.folder), 2)
+        return [(it.x, it.y) for it in points if it.series == "heap"]
+
+    def test_a_stage_has_time_and_rows(self):
+        staged = SMALL.replace("label: ", "stage: masks, label: ")
+        for measure_name, y in (("stage_time", 1.5), ("stage_rows", 90), ("stage_rows_per_row", 0.09)):
+            self.assertEqual(self.points(f"y: {measure_name}\n" + textwrap.dedent(staged)), [(1000, y)])
+        self.assertEqual(self.points("y: stage_time\n" + textwrap.dedent(staged.replace("masks", "none"))), [])
+
+    def test_iterations_are_points_along_the_axis(self):
+        along = textwrap.dedent(SMALL).replace("x: n", "x: iteration")
+        self.assertEqual(self.points("y: stage_time\n" + along), [(0, 2.0), (1, 2), (2, 3)])
+        self.assertEqual(self.points("y: stage_rows\n" + along), [(0, 90), (1, 50), (2, 0)])
+
+
 class FakeProgram:
     """Stands in for the benchmark: measures the first cells of a grid, and ends early if told to."""
+
+    stages = ("delegates", "first top-k", "concatenation", "second top-k", "splitters", "counting", "partition", "selection",
+              "phase 1", "phase 2")
 
     def __init__(self, cells=1000, slow=()):
         self.cells, self.slow, self.calls = cells, slow, 0
@@ -220,6 +282,8 @@ class FakeProgram:
             rows += [{"op": cell["op"], "type": cell["type"], "dist": cell["distribution"], "n": cell["n"], "d": cell["d"],
                       "k": cell.get("k", ""), "threads": cell["threads"], "algorithm": name, "median_ms": cell["n"] * len(name),
                       "floor_ms": 1, "h2d_ms": 1, "device": "cpu", "correct": "yes", "machine": "a <machine>",
+                      "parameters": measure.in_words(cell.get("parameters", {})), "stages": json.dumps(
+                          [{"stage": stage, "ms": 1, "rows": 7} for stage in self.stages]),
                       **dict.fromkeys(("bytes_read", "bytes_written", "dominance_tests", "mask_tests"), 320 * len(name))}
                      for name in cell["algorithms"] if name not in self.slow]
         measure.write_csv(out, list(rows[0]), rows)
@@ -292,7 +356,8 @@ class Pictures(Folder):
             self.skipTest("there is no matplotlib")
         store, outcomes = measure.Store(self.folder), []
         for figure in figures.load_all():
-            if figure.id not in ("skyalign/6", "bitonic/18", "dr-topk/17", "dr-topk/18", "dr-topk/table3"):
+            if figure.id not in ("skyalign/6", "skyalign/10", "bitonic/18", "dr-topk/6", "dr-topk/17", "dr-topk/18",
+                                 "dr-topk/table3"):
                 continue
             measure.measure(FakeProgram(), measure.tasks_of(figure, "paper", "cuda"), "paper", store, lambda *progress: None)
             points = measure.points_of(figure, "paper", "cuda", store)
@@ -301,12 +366,16 @@ class Pictures(Folder):
             outcomes.append(run.Outcome(figure, points, verdicts, {}))
             picture = (self.folder / f"{plots.name_of(figure)}.svg").read_text(encoding="utf-8")
             for series in figure.measured_series("cuda"):
+                if figure.kind == "stack":
+                    self.assertIn(series.label, picture)
+                    continue
                 self.assertEqual(f"({series.algorithm})" in picture, any(it.series == series.id for it in points), series.id)
-            self.assertEqual("paper: " in picture or "the paper" in picture, bool(figure.published), figure.id)
+            self.assertEqual("paper: " in picture or "the paper" in picture,
+                             bool(figure.published) and figure.kind != "stack", figure.id)
         page.write(self.folder, outcomes, [], {"machine": "a <machine>", "scale": "paper", "device": "cuda"})
         text = (self.folder / "index.html").read_text(encoding="utf-8")
         self.assertIn("a &lt;machine&gt;", text)
-        for words in ("does not hold", "41.3", "Dr. Top-k (bucket): not measured, needs parameters"):
+        for words in ("does not hold", "41.3"):
             self.assertIn(words, text)
 
 
@@ -318,7 +387,7 @@ class CommandLine(Folder):
         done = self.run_experiments("--list", "--paper", "skyalign")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("skyalign/6 ", done.stdout)
-        self.assertRegex(done.stdout, r"skyalign/10 .*\n +needs the stages")
+        self.assertRegex(done.stdout, r"skyalign/10 .*\n +needs a GPU")
         self.assertNotIn("bitonic", done.stdout)
 
     def test_unknown_figures_are_refused(self):
@@ -352,6 +421,36 @@ class CommandLine(Folder):
         other = self.run_experiments(*command, "--scale", "machine")
         self.assertEqual(other.returncode, 2)
         self.assertIn("choose another --out", other.stderr)
+
+
+    def test_another_machine_measures(self):
+        if not PROGRAM or not pathlib.Path(PROGRAM).exists():
+            self.skipTest("there is no built program")
+        out, grids, measured = (str(self.folder / name) for name in ("out", "grids", "measured"))
+        chosen = ("--figure", "randomized/13", "--out", out, "--skyrank", PROGRAM)
+        early = self.run_experiments("--figure", "randomized/13", "--out", out, "--take", measured)
+        self.assertEqual(early.returncode, 2)
+        self.assertIn("--grids with the same --out comes first", early.stderr)
+        done = self.run_experiments(*chosen, "--threads", "1", "--grids", grids)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 grids with 20 measurements", done.stdout)
+        script = [str(EXPERIMENTS / "measure.sh"), PROGRAM, grids, measured]
+        done = subprocess.run([*script, "100"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        again = subprocess.run(script, capture_output=True, text=True)
+        self.assertEqual((again.returncode, again.stdout), (0, ""))
+        late = subprocess.run([*script[:3], str(self.folder / "late"), "0"], capture_output=True, text=True)
+        self.assertEqual((late.returncode, late.stdout), (3, "out of time before 2-01-randomized-13\n"))
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            self.skipTest("there is no matplotlib")
+        done = self.run_experiments("--figure", "randomized/13", "--out", out, "--take", measured)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("20 measurements taken", done.stdout)
+        self.assertTrue((self.folder / "out/randomized-13.svg").exists())
+        done = self.run_experiments(*chosen, "--threads", "1", "--grids", str(self.folder / "rest"))
+        self.assertIn("0 grids with 0 measurements", done.stdout)
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ kernels::TopKSolution ScannedFloats::run(const kernels::TopKAlgorithm& algorithm
     scanned.n = problem.n;
     scanned.k = problem.k;
     scanned.ties = problem.ties;
-    if (auto solution = run_scan(scanned, context)) return std::move(*solution);
+    if (auto solution = run_scan(scanned, parameters, context)) return std::move(*solution);
   }
   const kernels::cuda::expression::ScannedKeys keys = kernels::cuda::expression::scan_keys(scan_, problem.n);
   const kernels::KeyColumn column{keys.keys.data(), keys.width};

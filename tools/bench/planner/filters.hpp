@@ -8,7 +8,7 @@
 #include "kernels/common/column_scan.hpp"
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/registry.hpp"
-#include "tools/bench/data.hpp"
+#include "tools/bench/data/data.hpp"
 
 // Filters of a ranking, as the engine fuses them: which rows pass is settled by a hash, or by a column of such values.
 namespace skyrank::bench {

@@ -26,7 +26,7 @@
 
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/device.hpp"
-#include "tools/bench/data.hpp"
+#include "tools/bench/data/data.hpp"
 #include "tools/bench/planner/filters.hpp"
 
 namespace skyrank::bench {
@@ -405,6 +405,7 @@ std::vector<Data> tables_of(Cell cell) {
 
 std::vector<CalibrationRun> try_cell(const Cell& cell, const TrialOptions& options,
                                      const std::vector<planner::CalibrationRun>& earlier) {
+  if (!cell.parameters.empty()) throw QueryError("'parameters' are the planner's own", {to_string(cell.parameters)});
   const std::vector<Data> tables = tables_of(cell);
   const Data& data = tables.front();
   std::deque<ResidentKeys> resident;

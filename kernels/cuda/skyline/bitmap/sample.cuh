@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/device/shared.cuh"
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/skyline/bitmap/levels.cuh"
 #include "kernels/cuda/skyline/overlap.cuh"
 #include "kernels/cuda/skyline/sampled_row.hpp"

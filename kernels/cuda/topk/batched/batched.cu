@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/topk/batched/share_of_block.cuh"
 #include "kernels/cuda/topk/batched/short_segments.hpp"
 #include "kernels/cuda/topk/block_merge_sort.cuh"

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/device/block.cuh"
-#include "kernels/cuda/device/quotient.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/quotient.cuh"
 #include "kernels/cuda/topk/block_merge_sort.cuh"
 #include "kernels/cuda/topk/element.cuh"
 

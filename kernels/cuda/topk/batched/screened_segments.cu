@@ -2,11 +2,11 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/cuda/device/block.cuh"
-#include "kernels/cuda/device/copy_ahead.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/copy_ahead.cuh"
+#include "kernels/cuda/device/kernel/quotient.cuh"
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/quotient.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/topk/batched/order_of_kept.cuh"
 #include "kernels/cuda/topk/batched/share_of_block.cuh"
 #include "kernels/cuda/topk/batched/short_segments.hpp"

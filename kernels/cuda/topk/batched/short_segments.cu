@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/device/kernel/quotient.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/quotient.cuh"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 
 // How candidates are divided into bins. The sample that gave the threshold tells where between zero and the threshold

@@ -4,9 +4,9 @@
 
 #include <type_traits>
 
-#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/registers.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/registers.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bin_rule.cuh"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 

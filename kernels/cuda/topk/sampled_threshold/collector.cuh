@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 
 // How the warps of a scan keep what they find: together in shared memory first, then all of it to where it belongs.

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/topk/sampled_threshold/narrow_scan.cuh"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 #include "kernels/cuda/topk/sampled_threshold/wide_scan.cuh"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/device/block.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 
 // Selects from tiles of keys of 1 or 2 bytes. Keys stay together as they were loaded and are compared several at a

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cuda/device/registers.cuh"
+#include "kernels/cuda/device/kernel/registers.cuh"
 #include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
 
@@ -509,7 +509,8 @@ std::optional<TopKSolution> select_from(const ScanProblem& problem, const Thresh
 
 }  // namespace
 
-std::optional<TopKSolution> best_of_scan(const ScanProblem& problem, const Context& context) {
+std::optional<TopKSolution> best_of_scan(const ScanProblem& problem, const ParameterValues& /*parameters*/,
+                                         const Context& context) {
   context.check();
   const auto plan = plan_scan(problem);
   if (!plan) return std::nullopt;

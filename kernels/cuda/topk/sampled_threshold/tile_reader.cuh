@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cuda/device/block.cuh"
-#include "kernels/cuda/device/registers.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/registers.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
 // How a scan reads its tiles, and what it compares their keys with. What is the same for all tiles is found once: a

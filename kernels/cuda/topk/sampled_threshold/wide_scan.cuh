@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "kernels/cuda/device/registers.cuh"
+#include "kernels/cuda/device/kernel/registers.cuh"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 
 // Selects from tiles of keys of 4 or 8 bytes.

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/cuda/skyline/solve.cuh"
 
 // The nested loop of a thread for every row (Choi, Liu, Yu, IRI 2012; Bøgh et al., PVLDB 2015, section 3.1): no order,

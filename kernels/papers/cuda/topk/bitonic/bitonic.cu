@@ -217,6 +217,8 @@ constexpr Parameter kParameters[] = {
     {"chunk_permutation", "threads read their elements in orders that avoid the same bank", 0, 1, 1},
     {"reassigned_partitions", "after a merge half of the threads keep all work", 0, 1, 1},
     {"bare_keys", "where all of the above are on, the first kernel leaves row ids aside", 0, 1, 1},
+    {"fused", "where a query is a filter and a ranking by columns on the GPU, the first kernel does all of it", 0, 1,
+     1},
 };
 
 }  // namespace
@@ -244,7 +246,7 @@ const TopKAlgorithm bitonic{
     .summary = "sorts runs of k by a bitonic network and merges them, the better half of each two staying",
     .source =
         "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, "
-        "sections 3.2 and 4.3",
+        "sections 3.2, 4.3 and 5",
     .device = Device::cuda,
     .parameters = kParameters,
     .supports = supports,

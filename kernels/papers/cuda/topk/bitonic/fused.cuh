@@ -3,19 +3,30 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/papers/cuda/topk/bitonic/reducers.cuh"
 
 // A filter and a custom ranking function fused into bitonic top-k (Shanbhag, Pirk, Madden, SIGMOD 2018, section 5), so
 // that neither the rows that pass nor their keys are ever written to global memory.
 //
 // A source is a type, copied to the device, with
-//   __device__ bool operator()(std::size_t row, Key& key) const;
-// which says whether a row takes part and, if it does, gives its key.
+//   template <int kCount>
+//   __device__ unsigned look(const SpacedRows& rows, Key (&keys)[kCount]) const;
+// which returns a bit for each of the rows that takes part, and sets its key.
 namespace skyrank::kernels::cuda::topk::network {
 
 inline constexpr int kRowsOfThread = 4;  ///< rows that a thread of FusedSortReducer looks at between two barriers
+
+/// Rows of a thread, `stride` apart; those from `end` on do not exist.
+struct SpacedRows {
+  std::size_t first;
+  std::size_t stride;
+  std::size_t end;
+
+  __device__ std::size_t operator[](int i) const { return first + i * stride; }
+  __device__ bool has(int i) const { return (*this)[i] < end; }
+};
 
 /// The elements of a block that wait for the network, in shared memory, and how many there are.
 template <class Element>
@@ -23,6 +34,7 @@ struct WaitingElements {
   Element* shared;
   unsigned* warps;  ///< room for a number of each warp
   unsigned count = 0;
+  unsigned long long taken = 0;  ///< elements that were appended, in all
 
   /// Appends the elements of those threads that have one, in the order of threads. All threads call this.
   template <int kCount>
@@ -43,6 +55,7 @@ struct WaitingElements {
     for (unsigned other = 0; other < blockDim.x / 32; ++other) {
       before += other < warp ? warps[other] : 0;
       count += warps[other];
+      taken += warps[other];
     }
 #pragma unroll
     for (int j = 0; j < kCount; ++j) {
@@ -67,26 +80,24 @@ struct WaitingElements {
 };
 
 /// FusedSortReducer: the filter fills a buffer of a tile's size in shared memory; when it is full the network reduces
-/// it. The k elements that are left stay there and wait for the next ones, so that a block writes only once.
+/// it. The k elements that are left stay there and wait for the next ones, so that a block writes only once. Adds the
+/// rows that take part to `taken`.
 template <int kElements, class E, class Source>
 __global__ void __launch_bounds__(launch_bound<kElements, typename E::Element>())
-    fused_sort_reducer(Source source, std::size_t n, E elements, const __grid_constant__ Plan plan, unsigned k,
-                       typename E::Element* out) {
+    fused_sort_reducer(const __grid_constant__ Source source, std::size_t n, E elements,
+                       const __grid_constant__ Plan plan, unsigned k, typename E::Element* out,
+                       unsigned long long* taken) {
   using Element = typename E::Element;
   __shared__ unsigned warps[kMaxThreads / 32];
   WaitingElements<Element> waiting{dynamic_shared<Element>(), warps};
   const unsigned batch = kRowsOfThread * blockDim.x;
   for (std::size_t first = std::size_t{blockIdx.x} * batch; first < n; first += std::size_t{gridDim.x} * batch) {
+    const SpacedRows rows{first + threadIdx.x, blockDim.x, n};
+    typename E::Key keys[kRowsOfThread] = {};
+    const unsigned taking = source.look(rows, keys);
     Element v[kRowsOfThread];
-    unsigned taking = 0;
 #pragma unroll
-    for (int j = 0; j < kRowsOfThread; ++j) {
-      const std::size_t row = first + j * blockDim.x + threadIdx.x;
-      typename E::Key key{};
-      const bool takes_part = row < n && source(row, key);
-      v[j] = elements.of(key, row);
-      taking |= (takes_part ? 1u : 0u) << j;
-    }
+    for (int j = 0; j < kRowsOfThread; ++j) v[j] = elements.of(keys[j], rows[j]);
     waiting.append(plan, v, taking);
     if (waiting.count + batch > (1u << plan.tile_bits)) waiting.template reduce<kElements>(plan, k);
   }
@@ -95,13 +106,15 @@ __global__ void __launch_bounds__(launch_bound<kElements, typename E::Element>()
     const Element none = kNoElement<Element>;
     out[std::size_t{blockIdx.x} * k + i] = i < waiting.count ? waiting.shared[padded(i, plan.padding_shift)] : none;
   }
+  if (threadIdx.x == 0 && waiting.taken > 0) atomicAdd(taken, waiting.taken);
 }
 
 /// Writes the k least elements of the rows of [0, n) that take part, 0 < k <= 2048, in ascending order, to `chosen`,
-/// which has room for k; kNoElement where there are fewer. `elements.keys` is not looked at: the source gives the keys.
+/// which has room for k; kNoElement where there are fewer. Adds to `taken`, in device memory, how many take part.
+/// `elements.keys` is not looked at, because the source gives the keys.
 template <class E, class Source, class Element = typename E::Element>
-void least_of_source(DeviceContext& device, const Source& source, std::size_t n, const E& elements, std::size_t k,
-                     Element* chosen) {
+Work least_of_source(DeviceContext& device, const Source& source, std::size_t n, const E& elements, std::size_t k,
+                     Element* chosen, unsigned long long* taken) {
   constexpr int kElementBits = 4;
   constexpr int kElements = 1 << kElementBits;
   const std::size_t tile_bytes = tile_bytes_within(device.properties().shared_bytes_per_block);
@@ -118,9 +131,11 @@ void least_of_source(DeviceContext& device, const Source& source, std::size_t n,
   const std::size_t blocks = std::min(blocks_for(n, std::size_t{1} << sizes.tile_bits), resident);
   auto left = device.allocate<Element>(blocks * k);
   launch("fused_sort_reducer", kernel, {.blocks = blocks, .threads = threads, .shared_bytes = shared_bytes},
-         device.stream(), source, n, elements, plan, static_cast<unsigned>(k), left.data());
+         device.stream(), source, n, elements, plan, static_cast<unsigned>(k), left.data(), taken);
   const Sizes rest = sizes_for(std::max(left.size(), k + 1), k, sizeof(Element), kElementBits, tile_bytes);
-  Reducers<Element>(device, rest, {}, k).least(Sequences<Element>{left.data(), left.size()}, chosen);
+  Work work = Reducers<Element>(device, rest, {}, k).least(Sequences<Element>{left.data(), left.size()}, chosen);
+  work.bytes_written += left.bytes();
+  return work;
 }
 
 }  // namespace skyrank::kernels::cuda::topk::network

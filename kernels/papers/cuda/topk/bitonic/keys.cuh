@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/papers/cuda/topk/bitonic/keys.hpp"
 
 // The first reduction on bare keys, half as wide as elements: a block's network finds the k-th least key of a tile, and

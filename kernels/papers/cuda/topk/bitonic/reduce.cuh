@@ -1,18 +1,11 @@
 #pragma once
 
-#include <bit>
-
+#include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/device/shared.cuh"
 #include "kernels/papers/cuda/topk/bitonic/reducers.cuh"
 
 // The kernel of SortReducer and BitonicReducer. Included by the files that compile it for a source.
 namespace skyrank::kernels::cuda::topk::network {
-
-template <int kCount, class Element>
-constexpr unsigned launch_bound() {
-  return most_threads(sizeof(Element), std::countr_zero(static_cast<unsigned>(kCount)));
-}
 
 /// Each block does a plan on its tile: SortReducer and BitonicReducer (section 4.3, "merging operators") and, one by
 /// one, the operators that they are made of.

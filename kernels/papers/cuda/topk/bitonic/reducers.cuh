@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "kernels/cuda/device/context.hpp"
@@ -10,6 +11,12 @@
 // SortReducer and BitonicReducer (Shanbhag, Pirk, Madden, SIGMOD 2018, section 4.3, "merging operators"): kernels that
 // do several operators on a tile in shared memory, and their sequence down to the k least elements.
 namespace skyrank::kernels::cuda::topk::network {
+
+/// Most threads of a block whose threads have `kCount` elements each.
+template <int kCount, class Element>
+constexpr unsigned launch_bound() {
+  return most_threads(sizeof(Element), std::countr_zero(static_cast<unsigned>(kCount)));
+}
 
 /// Launches a plan's kernel, for elements of a thread as a power of two; at most `room` elements are written.
 /// Defined for each source of sources.cuh (reduce.cuh), whose kernels take long to compile.

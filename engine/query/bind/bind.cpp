@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/query/bind/bind_preference.hpp"
+#include "engine/query/bound.hpp"
+#include "engine/query/check.hpp"
+#include "engine/text.hpp"
+
+namespace skyrank::query {
+namespace {
+
+std::string listed(const Schema& schema) {
+  std::string list;
+  for (const Schema::Field& field : schema.fields) list += (list.empty() ? "" : ", ") + field.name;
+  return list;
+}
+
+// Binds the expressions of one stage of a query: those before group_by see the input's columns, those after it the
+// groups' columns.
+class Scope {
+ public:
+  Scope(const Schema& schema, const Schema& input) : schema_(schema), input_(input) {}
+
+  const Schema& schema() const { return schema_; }
+
+  BoundExpression bind(const Expression& expression) const {
+    explain_unknown(expression.root(), expression.location());
+    return bind_expression(expression, schema_);
+  }
+
+  BoundExpression bind_condition(const Expression& expression) const {
+    BoundExpression bound = bind(expression);
+    if (bound.type.type == Type::boolean) return bound;
+    throw BindError("'where' needs a condition, not " + bound.text + " (" + to_string(bound.type) + ")",
+                    bound.location);
+  }
+
+  std::vector<int> bind_columns(const std::vector<Expression>& columns) const {
+    std::vector<int> indices;
+    for (const Expression& column : columns) indices.push_back(bind(column).column);
+    return indices;
+  }
+
+  // Whether an expression is nothing but the name of a pseudo-column that no real column hides.
+  bool is_pseudo(const Expression& expression) const { return is_pseudo(expression.root()); }
+
+ private:
+  bool is_pseudo(const Node& node) const {
+    return node.op == Op::column && !node.exact && is_pseudo_column(node.name) && !schema_.find(node.name);
+  }
+
+  // Names that mean something elsewhere in a query deserve more than "there is no such column".
+  void explain_unknown(const Node& node, const Location& origin) const {
+    if (node.op == Op::column && !schema_.find(node.name)) {
+      const Location place = place_of(node, origin);
+      if (is_pseudo(node)) {
+        throw BindError(in_quotes(node.name) + " stands only in 'select', and there on its own", place);
+      }
+      if (input_.find(node.name)) {
+        throw BindError("the column " + in_quotes(node.name) + " does not outlive 'group_by': after it there are " +
+                            listed(schema_),
+                        place);
+      }
+    }
+    for (const NodePtr& child : node.children) explain_unknown(*child, origin);
+  }
+
+  const Schema& schema_;
+  const Schema& input_;
+};
+
+std::string_view spelling(Aggregate::Function function) {
+  switch (function) {
+    case Aggregate::Function::count: return "count";
+    case Aggregate::Function::sum: return "sum";
+    case Aggregate::Function::min: return "min";
+    case Aggregate::Function::max: return "max";
+    case Aggregate::Function::avg: return "avg";
+  }
+  return "";
+}
+
+DataType aggregate_type(Aggregate::Function function, const std::optional<BoundExpression>& argument) {
+  if (function == Aggregate::Function::count) return Type::int64;
+  const Type type = argument->type.type;
+  const bool extreme = function == Aggregate::Function::min || function == Aggregate::Function::max;
+  if (extreme ? type == Type::string : !is_numeric(type)) {
+    throw BindError(in_quotes(spelling(function)) + (extreme ? " does not take strings" : " needs a number") +
+                        ", and its argument is " + argument->text + " (" + to_string(argument->type) + ")",
+                    argument->location);
+  }
+  if (extreme) return argument->type;
+  if (function == Aggregate::Function::avg || is_floating(type)) return Type::float64;
+  if (is_decimal(type)) return DataType::decimal(kMaxDigits128, argument->type.scale);
+  return is_unsigned_integer(type) ? Type::uint64 : Type::int64;
+}
+
+BoundAggregate bind_aggregate(const Aggregate& aggregate, const Scope& scope) {
+  BoundAggregate bound;
+  bound.name = aggregate.name;
+  bound.function = aggregate.function;
+  if (aggregate.argument) bound.argument = scope.bind(*aggregate.argument);
+  bound.type = aggregate_type(aggregate.function, bound.argument);
+  return bound;
+}
+
+BoundGroup bind_group(const Query& query, const Scope& scope) {
+  BoundGroup group;
+  group.columns = scope.bind_columns(query.group_by());
+  for (const Aggregate& aggregate : query.aggregate()) group.aggregates.push_back(bind_aggregate(aggregate, scope));
+  return group;
+}
+
+Schema schema_of(const BoundGroup& group, const Schema& input) {
+  Schema schema;
+  for (const int column : group.columns) schema.fields.push_back(input.fields[static_cast<std::size_t>(column)]);
+  for (const BoundAggregate& aggregate : group.aggregates) schema.fields.push_back({aggregate.name, aggregate.type});
+  return schema;
+}
+
+std::vector<BoundRankTerm> bind_ranking(const Query& query, const Scope& scope) {
+  std::vector<BoundRankTerm> ranking;
+  for (const RankTerm& term : query.rank_by()) {
+    ranking.push_back({scope.bind(term.expression), term.high});
+    check_orderable(ranking.back().expression, "rank_by");
+  }
+  return ranking;
+}
+
+BoundOutput bind_pseudo(const SelectItem& item, const BoundQuery& query) {
+  BoundOutput output;
+  output.name = item.name;
+  std::string_view word = item.expression.column_name();
+  if (word.ends_with("()")) word.remove_suffix(2);
+  if (word == "row") {
+    output.kind = BoundOutput::Kind::row;
+  } else if (word == "level") {
+    if (!query.preference) throw BindError("selecting 'level' needs 'prefer'", item.expression.location());
+    output.kind = BoundOutput::Kind::level;
+  } else {
+    if (query.ranking.empty()) throw BindError("selecting 'score' needs 'rank_by'", item.expression.location());
+    output.kind = BoundOutput::Kind::score;
+    output.expression = query.ranking.front().expression;
+  }
+  return output;
+}
+
+BoundOutput bind_output(const SelectItem& item, const BoundQuery& query, const Scope& scope) {
+  if (scope.is_pseudo(item.expression)) return bind_pseudo(item, query);
+  BoundOutput output;
+  output.name = item.name;
+  output.expression = scope.bind(item.expression);
+  return output;
+}
+
+// `row` and every column; `row()` where a column bears the name `row`.
+std::vector<SelectItem> default_selection(const Schema& schema) {
+  std::vector<SelectItem> items;
+  const std::string row = schema.find("row") ? "row()" : "row";
+  if (!schema.find(row)) items.push_back({row, Expression(row)});
+  for (const Schema::Field& field : schema.fields) items.push_back({field.name, Expression::column(field.name)});
+  return items;
+}
+
+BoundQuery bind_checked(const Query& query, const Schema& schema) {
+  BoundQuery bound;
+  bound.name = query.name();
+  const Scope input(schema, schema);
+  if (query.where()) bound.condition = input.bind_condition(*query.where());
+  if (!query.group_by().empty()) bound.group = bind_group(query, input);
+
+  const Schema answer_schema = bound.group ? schema_of(*bound.group, schema) : schema;
+  const Scope answer(answer_schema, schema);
+  bound.partition_columns = answer.bind_columns(query.partition_by());
+  if (query.prefer()) {
+    bound.preference = bind_preference(*query.prefer(), [&](const Expression& e) { return answer.bind(e); });
+  }
+  bound.levels = query.levels();
+  bound.at_least = query.at_least();
+  bound.distinct = query.distinct();
+  bound.ranking = bind_ranking(query, answer);
+  bound.offset = query.offset();
+  bound.limit = query.limit();
+  bound.ties = query.ties();
+  bound.nan_rule = query.nan();
+  bound.null_rule = query.nulls();
+  bound.path = query.using_path();
+
+  const auto items = query.select().empty() ? default_selection(answer_schema) : query.select();
+  for (const SelectItem& item : items) bound.outputs.push_back(bind_output(item, bound, answer));
+  return bound;
+}
+
+}  // namespace
+
+BoundQuery bind(const Query& query, const Schema& schema) {
+  query.validate();
+  try {
+    return bind_checked(query, schema);
+  } catch (const BindError& error) {
+    // Expressions built without text have no place of their own: the query's is the next best.
+    if (error.location().line > 0) throw;
+    throw BindError(error.message(), query.location());
+  }
+}
+
+}  // namespace skyrank::query

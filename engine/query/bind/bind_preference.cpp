@@ -1,0 +1,205 @@
+#include "engine/query/bind/bind_preference.hpp"
+
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/decimal.hpp"
+#include "engine/query/check.hpp"
+#include "engine/query/values.hpp"
+#include "engine/time.hpp"
+
+namespace skyrank::query {
+namespace {
+
+using Kind = Preference::Kind;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::string described(const BoundExpression& expression) {
+  return expression.text + " (" + to_string(expression.type) + ")";
+}
+
+// An integral float as an integer, so that distances to integers are exact.
+Value integral_if_possible(double value) {
+  constexpr double kLimit = 18446744073709551616.0;  // 2^64
+  if (value != std::trunc(value) || std::abs(value) >= kLimit) return value;
+  if (value >= 0) return normalized(static_cast<std::uint64_t>(value));
+  if (value >= -kLimit / 2) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+std::optional<Value> to_number(const Value& value, bool integers) {
+  if (const auto* d = std::get_if<Decimal>(&value)) return to_number(to_double(*d), integers);
+  if (const auto* d = std::get_if<double>(&value)) return integers ? integral_if_possible(*d) : value;
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return integers ? value : Value(static_cast<double>(*i));
+  if (const auto* u = std::get_if<std::uint64_t>(&value)) return integers ? value : Value(static_cast<double>(*u));
+  return std::nullopt;
+}
+
+// The decimal that a number says; a float that none does where it lies beyond all decimals, or is but to be found.
+std::optional<Value> to_decimal(const Value& value, Kind kind) {
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return Decimal{*i, 0};
+  if (const auto* u = std::get_if<std::uint64_t>(&value)) return Decimal{*u, 0};
+  if (std::holds_alternative<Decimal>(value)) return value;
+  const auto* number = std::get_if<double>(&value);
+  if (number == nullptr) return std::nullopt;
+  if (const auto decimal = shortest_decimal(*number)) return *decimal;
+  return kind == Kind::in || std::abs(*number) >= 1 ? std::optional(value) : std::nullopt;
+}
+
+std::optional<Value> to_date(const Value& value) {
+  if (std::holds_alternative<Date>(value)) return value;
+  if (const auto* text = std::get_if<std::string>(&value)) return parse_date(*text);
+  return std::nullopt;
+}
+
+// In `unit` where that holds the instant, else as written.
+Timestamp in_unit(Timestamp timestamp, TimeUnit unit) {
+  const std::int64_t from = ticks_per_second(timestamp.unit);
+  const std::int64_t to = ticks_per_second(unit);
+  if (from >= to)
+    return timestamp.ticks % (from / to) == 0 ? Timestamp{timestamp.ticks / (from / to), unit} : timestamp;
+  const std::int64_t scale = to / from;
+  const std::int64_t limit = std::numeric_limits<std::int64_t>::max() / scale;
+  if (timestamp.ticks > limit || timestamp.ticks < -limit) return timestamp;
+  return {timestamp.ticks * scale, unit};
+}
+
+std::optional<Value> to_timestamp(const Value& value, TimeUnit unit) {
+  if (const auto* timestamp = std::get_if<Timestamp>(&value)) return in_unit(*timestamp, unit);
+  if (const auto* date = std::get_if<Date>(&value)) {
+    return in_unit({date->days * kSecondsPerDay, TimeUnit::second}, unit);
+  }
+  const auto* text = std::get_if<std::string>(&value);
+  const auto parsed = text == nullptr ? std::nullopt : parse_timestamp(*text);
+  if (!parsed) return std::nullopt;
+  return in_unit(*parsed, unit);
+}
+
+// Members of `in` are compared, which is exact between all numbers; a distance to a float is computed among floats.
+std::optional<Value> converted(const Value& value, DataType type, Kind kind) {
+  if (is_decimal(type.type)) return to_decimal(value, kind);
+  if (is_numeric(type.type)) return to_number(value, kind == Kind::in || is_integer(type.type));
+  if (type.type == Type::date) return to_date(value);
+  if (type.type == Type::timestamp) return to_timestamp(value, type.unit);
+  const bool fits =
+      type.type == Type::boolean ? std::holds_alternative<bool>(value) : std::holds_alternative<std::string>(value);
+  return fits ? std::optional(value) : std::nullopt;
+}
+
+// What a value compared with `type` looks like.
+std::string_view example_of(Type type) {
+  if (is_decimal(type)) return "a number of at most 38 digits behind the point";
+  if (is_numeric(type)) return "a number";
+  if (type == Type::date) return "a date like '2017-05-01'";
+  if (type == Type::timestamp) return "a timestamp like '2017-05-01 12:00:00'";
+  return type == Type::boolean ? "true or false" : "a string";
+}
+
+bool is_infinite(const Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  return number != nullptr && std::isinf(*number);
+}
+
+Value convert(const Value& value, const BoundExpression& expression, Kind kind) {
+  if (auto result = converted(value, expression.type, kind)) return std::move(*result);
+  throw BindError(
+      "'" + std::string(spelling(kind)) + "' compares " + described(expression) + " with " +
+          std::string(kind_of(value)) + ", " + spelled(value) + "; it needs " +
+          std::string(example_of(expression.type.type)) +
+          (kind == Kind::between && is_infinite(value) ? "; a range without an end there leaves it out" : ""),
+      expression.location);
+}
+
+// An end of a range that was left out is infinite, whatever the type.
+Value convert_end(const Value& value, const BoundExpression& expression, Kind kind, double open) {
+  return std::holds_alternative<Null>(value) ? Value(open) : convert(value, expression, kind);
+}
+
+void check_measurable(const BoundExpression& expression, Kind kind) {
+  if (is_numeric(expression.type.type) || is_temporal(expression.type.type)) return;
+  throw BindError("'" + std::string(spelling(kind)) + "' needs a number, a date or a timestamp to measure distances, " +
+                      "not " + described(expression),
+                  expression.location);
+}
+
+void check_condition(const BoundExpression& expression) {
+  if (expression.type.type == Type::boolean) return;
+  throw BindError("'where' needs a condition, not " + described(expression), expression.location);
+}
+
+// Conversion may reveal what the text did not show: a range of dates upside down, one date written in two ways.
+void check_converted(const Preference& term, const BoundPreference& bound) {
+  Preference converted_term = term;
+  converted_term.target = bound.target;
+  converted_term.upper = bound.upper;
+  converted_term.values = bound.values;
+  try {
+    check_node(converted_term);
+  } catch (const QueryError& error) {
+    throw BindError(error.message(), bound.expression.location);
+  }
+}
+
+BoundPreference bind_term(const Preference& term, bool inverted, const ExpressionBinder& bind) {
+  BoundPreference bound;
+  bound.kind = term.kind;
+  bound.inverted = inverted;
+  bound.expression = bind(*term.expression);
+  switch (term.kind) {
+    case Kind::low:
+    case Kind::high: check_orderable(bound.expression, spelling(term.kind)); return bound;
+    case Kind::where: check_condition(bound.expression); return bound;
+    case Kind::in:
+      for (const auto& set : term.values) {
+        auto& values = bound.values.emplace_back();
+        for (const Value& value : set) values.push_back(convert(value, bound.expression, term.kind));
+      }
+      break;
+    default:
+      check_measurable(bound.expression, term.kind);
+      bound.target = convert_end(term.target, bound.expression, term.kind, -kInfinity);
+      if (term.kind == Kind::between) bound.upper = convert_end(term.upper, bound.expression, term.kind, kInfinity);
+  }
+  check_converted(term, bound);
+  return bound;
+}
+
+BoundPreference bind_node(const Preference& node, bool inverted, const ExpressionBinder& bind) {
+  if (node.is_term()) return bind_term(node, inverted, bind);
+  if (node.kind == Kind::inverse) return bind_node(node.children.front(), !inverted, bind);
+  BoundPreference bound;
+  bound.kind = node.kind;
+  for (const Preference& child : node.children) {
+    BoundPreference part = bind_node(child, inverted, bind);
+    if (part.kind == node.kind) {
+      std::move(part.children.begin(), part.children.end(), std::back_inserter(bound.children));
+    } else {
+      bound.children.push_back(std::move(part));
+    }
+  }
+  if (bound.children.size() > 1) return bound;
+  BoundPreference only = std::move(bound.children.front());
+  return only;
+}
+
+}  // namespace
+
+void check_orderable(const BoundExpression& expression, std::string_view word) {
+  if (expression.type.type != Type::string) return;
+  throw BindError("'" + std::string(word) + "' cannot order strings, and " + described(expression) +
+                      " is one; a preference among strings is `in` with its sets of values",
+                  expression.location);
+}
+
+BoundPreference bind_preference(const Preference& preference, const ExpressionBinder& bind) {
+  return bind_node(preference, false, bind);
+}
+
+}  // namespace skyrank::query

@@ -1,0 +1,264 @@
+#include "engine/query/yaml/read.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include "engine/duration.hpp"
+#include "engine/query/ast.hpp"
+#include "engine/query/functions.hpp"
+#include "engine/text.hpp"
+
+namespace skyrank::query {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Digits with an optional sign, point and exponent: a number that may still be out of range.
+bool looks_like_number(std::string_view text) {
+  if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
+  if (!text.empty() && text.front() == '.') text.remove_prefix(1);
+  return !text.empty() && is_digit(text.front()) &&
+         text.find_first_not_of("0123456789.eE+-") == std::string_view::npos &&
+         std::count(text.begin(), text.end(), '.') <= 1 && text.find_first_of("+-") == text.find_last_of("+-") &&
+         (text.find_first_of("+-") == std::string_view::npos || (text[text.find_first_of("+-") - 1] | 0x20) == 'e');
+}
+
+bool looks_like_literal(std::string_view text) {
+  const std::string_view word = text.substr(0, text.find_first_of(" '"));
+  return (equal_ignoring_case(word, "date") || equal_ignoring_case(word, "timestamp")) && word.size() < text.size() &&
+         text.back() == '\'';
+}
+
+// The infinity that YAML 1.2 writes as .inf.
+std::optional<double> infinity(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (!equal_ignoring_case(text, ".inf")) return std::nullopt;
+  return negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+}
+
+constexpr std::size_t kFewKeys = 9;
+
+struct Synonym {
+  std::string_view foreign;
+  std::string_view ours;
+};
+
+// Words of SQL and of other systems for what a batch calls otherwise; several meanings in the order of preference.
+constexpr Synonym kSynonyms[] = {{"max", "high"},
+                                 {"maximize", "high"},
+                                 {"maximise", "high"},
+                                 {"desc", "high"},
+                                 {"descending", "high"},
+                                 {"highest", "high"},
+                                 {"min", "low"},
+                                 {"minimize", "low"},
+                                 {"minimise", "low"},
+                                 {"asc", "low"},
+                                 {"ascending", "low"},
+                                 {"lowest", "low"},
+                                 {"order_by", "rank_by"},
+                                 {"orderby", "rank_by"},
+                                 {"order", "rank_by"},
+                                 {"sort_by", "rank_by"},
+                                 {"sort", "rank_by"},
+                                 {"sortby", "rank_by"},
+                                 {"filter", "where"},
+                                 {"having", "where"},
+                                 {"condition", "where"},
+                                 {"top", "limit"},
+                                 {"k", "limit"},
+                                 {"fetch", "limit"},
+                                 {"skyline", "prefer"},
+                                 {"skyline_of", "prefer"},
+                                 {"preferring", "prefer"},
+                                 {"preference", "prefer"},
+                                 {"group", "group_by"},
+                                 {"groupby", "group_by"},
+                                 {"aggregates", "aggregate"},
+                                 {"partition", "partition_by"},
+                                 {"columns", "select"},
+                                 {"fields", "select"},
+                                 {"project", "select"},
+                                 {"table", "from"},
+                                 {"skip", "offset"},
+                                 {"unique", "distinct"},
+                                 {"null", "nulls"},
+                                 {"path", "file"},
+                                 {"files", "file"},
+                                 {"gpu", "cuda"},
+                                 {"nvidia", "cuda"},
+                                 {"host", "cpu"},
+                                 {"expression", "expr"},
+                                 {"column", "expr"},
+                                 {"value", "target"},
+                                 {"lower", "from"},
+                                 {"upper", "to"},
+                                 {"min", "from"},
+                                 {"max", "to"},
+                                 {"set", "values"},
+                                 {"and", "pareto"},
+                                 {"lexicographic", "prior"},
+                                 {"then", "prior"},
+                                 {"reverse", "inverse"},
+                                 {"dual", "inverse"},
+                                 {"near", "around"},
+                                 {"closest", "around"},
+                                 {"hints", "using"}};
+
+// "; did you mean 'rank_by'?": the word that another system's word stands for, else the nearest one.
+std::string suggested(std::string_view word, const std::vector<std::string>& names) {
+  for (const Synonym& synonym : kSynonyms) {
+    if (equal_ignoring_case(word, synonym.foreign) &&
+        std::find(names.begin(), names.end(), synonym.ours) != names.end())
+      return "; did you mean " + in_quotes(synonym.ours) + "?";
+  }
+  return did_you_mean(word, names);
+}
+
+template <class Integer>
+Integer parse_integer(const YamlDocument& document, const YamlNode& node, const std::string& what) {
+  std::string_view text = node.text;
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  Integer value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (node.is_scalar() && !node.quoted && error == std::errc::result_out_of_range && end == text.data() + text.size()) {
+    document.fail(node, what + " is out of range: " + found(node));
+  }
+  if (!node.is_scalar() || node.quoted || error != std::errc() || end != text.data() + text.size()) {
+    document.fail(node, what + " needs a whole number, found " + found(node));
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string found(const YamlNode& node) {
+  constexpr std::size_t kLongest = 60;
+  switch (node.kind) {
+    case YamlNode::Kind::null: return node.text.empty() ? "nothing" : in_quotes(node.text);
+    case YamlNode::Kind::sequence: return "a list";
+    case YamlNode::Kind::map: return "a map";
+    case YamlNode::Kind::scalar: break;
+  }
+  if (node.text.size() <= kLongest) return in_quotes(node.text);
+  std::size_t end = kLongest;
+  while ((static_cast<unsigned char>(node.text[end]) & 0xC0) == 0x80) --end;
+  return in_quotes(node.text.substr(0, end) + "...");
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+MapReader::MapReader(const YamlDocument& document, const YamlNode& node, std::string what,
+                     std::vector<std::string> keys)
+    : document_(document), node_(need_map(document, node, what)), what_(std::move(what)) {
+  for (const auto& [key, value] : node_.entries) {
+    if (std::find(keys.begin(), keys.end(), key.text) != keys.end()) continue;
+    const bool broken = key.in_flow && key.text.find_first_of("()") != std::string::npos;
+    const std::string hint = suggested(key.text, keys);
+    // A long list helps nobody who is told the right word.
+    const bool lists = hint.empty() || keys.size() <= kFewKeys;
+    document.fail(key, what_ + " has no key " + found(key) + hint + (lists ? " (keys are " + listed(keys) + ")" : "") +
+                           (broken ? "; inside {...} an expression with a comma needs quotes" : ""));
+  }
+}
+
+const YamlNode* MapReader::find(std::string_view key) const {
+  const auto entry = std::find_if(node_.entries.begin(), node_.entries.end(),
+                                  [&](const YamlEntry& candidate) { return candidate.key.text == key; });
+  return entry == node_.entries.end() ? nullptr : &entry->value;
+}
+
+const YamlNode& MapReader::require(std::string_view key) const {
+  if (const YamlNode* node = find(key)) return *node;
+  document_.fail(node_, what_ + " needs the key " + in_quotes(key));
+}
+
+const YamlNode& need_map(const YamlDocument& document, const YamlNode& node, const std::string& what) {
+  if (!node.is_map()) document.fail(node, what + " needs a map (key: value), found " + found(node));
+  return node;
+}
+
+const std::vector<YamlNode>& read_list(const YamlDocument& document, const YamlNode& node, const std::string& what,
+                                       const std::string& example) {
+  if (!node.is_sequence()) document.fail(node, what + " needs a list such as " + example + ", found " + found(node));
+  if (node.items.empty()) document.fail(node, what + " is empty; it needs a list such as " + example);
+  return node.items;
+}
+
+std::string read_text(const YamlDocument& document, const YamlNode& node, const std::string& what) {
+  if (!node.is_scalar() || node.text.empty()) document.fail(node, what + " needs a text, found " + found(node));
+  return node.text;
+}
+
+bool read_bool(const YamlDocument& document, const YamlNode& node, const std::string& what) {
+  if (node.is_scalar() && !node.quoted) {
+    if (equal_ignoring_case(node.text, "true")) return true;
+    if (equal_ignoring_case(node.text, "false")) return false;
+  }
+  document.fail(node, what + " needs true or false, found " + found(node));
+}
+
+std::int64_t read_integer(const YamlDocument& document, const YamlNode& node, const std::string& what,
+                          std::int64_t at_least) {
+  const auto value = parse_integer<std::int64_t>(document, node, what);
+  if (value < at_least) {
+    document.fail(node, what +
+                            (at_least == 0 ? std::string(" must not be negative")
+                                           : " must be at least " + std::to_string(at_least)) +
+                            ", found " + std::to_string(value));
+  }
+  return value;
+}
+
+std::uint64_t read_unsigned(const YamlDocument& document, const YamlNode& node, const std::string& what) {
+  if (node.is_scalar() && !node.quoted && node.text.starts_with('-') && looks_like_number(node.text)) {
+    document.fail(node, what + " must not be negative, found " + node.text);
+  }
+  return parse_integer<std::uint64_t>(document, node, what);
+}
+
+std::chrono::milliseconds read_duration(const YamlDocument& document, const YamlNode& node, const std::string& what) {
+  const auto duration = node.is_scalar() ? parse_duration(node.text) : std::nullopt;
+  if (!duration) document.fail(node, what + " needs " + kDurationExample + ", found " + found(node));
+  return *duration;
+}
+
+Expression read_expression(const YamlDocument& document, const YamlNode& node, const std::string& what) {
+  if (!node.is_scalar()) document.fail(node, what + " needs an expression, found " + found(node));
+  return document.expression(node);
+}
+
+Value read_value(const YamlDocument& document, const YamlNode& node, const std::string& what) {
+  if (node.kind == YamlNode::Kind::null && !node.text.empty()) return Null{};
+  if (!node.is_scalar()) document.fail(node, what + " needs a value, found " + found(node));
+  if (node.quoted) return node.text;
+  if (equal_ignoring_case(node.text, "true")) return true;
+  if (equal_ignoring_case(node.text, "false")) return false;
+  if (const auto number = infinity(node.text)) return *number;
+  if (equal_ignoring_case(node.text, ".nan")) {
+    document.fail(node, what + " cannot be NaN: NaN and NULL are always worst");
+  }
+  YamlNode literal = node;
+  if (literal.text.starts_with('+')) {
+    literal.text.erase(0, 1);
+    ++literal.offset;
+  }
+  if (!looks_like_number(literal.text) && !looks_like_literal(literal.text)) return node.text;
+  const Expression expression = document.expression(literal);
+  return expression.root().op == Op::literal ? expression.root().value : Value(node.text);
+}
+
+void fail_choice(const YamlDocument& document, const YamlNode& node, const std::string& what,
+                 const std::vector<std::string>& names) {
+  const std::string hint = node.is_scalar() ? suggested(node.text, names) : "";
+  document.fail(node, what + " is one of " + listed(names) + ", found " + found(node) + hint);
+}
+
+}  // namespace skyrank::query

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/query/yaml/tree.hpp"
+
+// Typed values out of YAML nodes. Everything here throws QueryError with the node's place; `what` is the words a
+// message begins with, such as "'limit'".
+namespace skyrank::query {
+
+/// "'text'", "a list", "a map", "nothing": what a node is, for messages.
+std::string found(const YamlNode& node);
+
+/// "a, b, c".
+std::string listed(const std::vector<std::string>& names);
+
+/// A map whose keys are all known.
+class MapReader {
+ public:
+  MapReader(const YamlDocument& document, const YamlNode& node, std::string what, std::vector<std::string> keys);
+
+  const YamlNode* find(std::string_view key) const;
+  const YamlNode& require(std::string_view key) const;
+
+ private:
+  const YamlDocument& document_;
+  const YamlNode& node_;
+  std::string what_;
+};
+
+const YamlNode& need_map(const YamlDocument& document, const YamlNode& node, const std::string& what);
+const std::vector<YamlNode>& read_list(const YamlDocument& document, const YamlNode& node, const std::string& what,
+                                       const std::string& example);
+/// Any scalar with text, quoted or not.
+std::string read_text(const YamlDocument& document, const YamlNode& node, const std::string& what);
+bool read_bool(const YamlDocument& document, const YamlNode& node, const std::string& what);
+std::int64_t read_integer(const YamlDocument& document, const YamlNode& node, const std::string& what,
+                          std::int64_t at_least);
+std::uint64_t read_unsigned(const YamlDocument& document, const YamlNode& node, const std::string& what);
+/// A time such as 30s, 500ms or 5min; a plain number is seconds.
+std::chrono::milliseconds read_duration(const YamlDocument& document, const YamlNode& node, const std::string& what);
+Expression read_expression(const YamlDocument& document, const YamlNode& node, const std::string& what);
+/// Reads a number (.inf and -.inf included), true, false, date '...', timestamp '...' or NULL; every other text, and
+/// all in quotes, is a string.
+Value read_value(const YamlDocument& document, const YamlNode& node, const std::string& what);
+
+template <class Enum>
+using Choices = std::vector<std::pair<std::string, Enum>>;
+
+[[noreturn]] void fail_choice(const YamlDocument& document, const YamlNode& node, const std::string& what,
+                              const std::vector<std::string>& names);
+
+template <class Enum>
+Enum read_choice(const YamlDocument& document, const YamlNode& node, const std::string& what,
+                 const Choices<Enum>& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) {
+    if (node.is_scalar() && node.text == name) return value;
+    names.push_back(name);
+  }
+  fail_choice(document, node, what, names);
+}
+
+/// Runs `make` and gives errors that know no place that of `node`.
+template <class Make>
+auto at_place_of(const YamlDocument& document, const YamlNode& node, const Make& make) {
+  try {
+    return make();
+  } catch (const QueryError& error) {
+    if (error.location().line > 0) throw;
+    document.fail(node, error.message());
+  }
+}
+
+}  // namespace skyrank::query

@@ -1,0 +1,121 @@
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/query/check.hpp"
+#include "engine/query/yaml/read.hpp"
+#include "engine/query/yaml/read_query.hpp"
+#include "engine/text.hpp"
+
+namespace skyrank::query {
+namespace {
+
+using Kind = Preference::Kind;
+
+constexpr std::array kKinds = {Kind::low,   Kind::high,   Kind::around, Kind::between, Kind::in,
+                               Kind::where, Kind::pareto, Kind::prior,  Kind::inverse};
+
+class PreferenceReader {
+ public:
+  explicit PreferenceReader(const YamlDocument& document) : document_(document) {}
+
+  // {low: e}, {around: {...}}, {pareto: [...]}, ...
+  Preference read(const YamlNode& node) const {
+    if (node.is_sequence()) {
+      document_.fail(node, "a list inside a list of preferences is ambiguous: write {pareto: [...]} or {prior: [...]}");
+    }
+    if (!node.is_map()) document_.fail(node, "a preference is a map such as {low: price}, found " + found(node));
+    if (node.entries.size() != 1) {
+      document_.fail(node, "a preference has one key, found " + std::to_string(node.entries.size()) +
+                               "; several preferences are a list: [{low: a}, {high: b}]");
+    }
+    const auto& [key, value] = node.entries.front();
+    const Kind kind = kind_of(node, key);
+    return at_place_of(document_, node, [&, &argument = value] { return make(kind, argument); });
+  }
+
+  std::vector<Preference> read_children(const YamlNode& node, const std::string& what) const {
+    std::vector<Preference> children;
+    for (const YamlNode& item : read_list(document_, node, what, "[{low: price}, {high: rating}]")) {
+      children.push_back(read(item));
+    }
+    return children;
+  }
+
+ private:
+  Kind kind_of(const YamlNode& node, const YamlNode& key) const {
+    std::vector<std::string> words;
+    for (const Kind kind : kKinds) {
+      if (key.text == spelling(kind)) return kind;
+      words.emplace_back(spelling(kind));
+    }
+    const MapReader reader(document_, node, "a preference", words);  // says what is wrong with the key
+    document_.fail(key, "unknown preference");
+  }
+
+  Preference make(Kind kind, const YamlNode& argument) const {
+    const std::string what = in_quotes(spelling(kind));
+    switch (kind) {
+      case Kind::low: return low(read_expression(document_, argument, what));
+      case Kind::high: return high(read_expression(document_, argument, what));
+      case Kind::where: return where(read_expression(document_, argument, what));
+      case Kind::around: return make_around(MapReader(document_, argument, what, {"expr", "target"}));
+      case Kind::between: return make_between(MapReader(document_, argument, what, {"expr", "from", "to"}));
+      case Kind::in: return make_in(MapReader(document_, argument, what, {"expr", "values"}));
+      case Kind::pareto: return pareto(read_children(argument, what));
+      case Kind::prior: return prior(read_children(argument, what));
+      case Kind::inverse: return inverse(read(argument));
+    }
+    document_.fail(argument, "unknown preference");
+  }
+
+  Expression expression(const MapReader& map) const {
+    return read_expression(document_, map.require("expr"), "'expr'");
+  }
+
+  Preference make_around(const MapReader& map) const {
+    return around(expression(map), read_value(document_, map.require("target"), "'target'"));
+  }
+
+  Preference make_between(const MapReader& map) const {
+    return between(expression(map), read_end(map, "from"), read_end(map, "to"));
+  }
+
+  // NULL for an end that is left out.
+  Value read_end(const MapReader& map, std::string_view key) const {
+    const YamlNode* node = map.find(key);
+    if (node == nullptr) return Null{};
+    const std::string what = in_quotes(key);
+    Value value = read_value(document_, *node, what);
+    if (std::holds_alternative<Null>(value)) {
+      document_.fail(*node, what + " is NULL; leave it out for a range without an end there");
+    }
+    return value;
+  }
+
+  Preference make_in(const MapReader& map) const {
+    constexpr const char* kExample = "[[a, b], [c]]";
+    std::vector<std::vector<Value>> sets;
+    for (const YamlNode& set : read_list(document_, map.require("values"), "'values'", kExample)) {
+      auto& values = sets.emplace_back();
+      for (const YamlNode& value : read_list(document_, set, "a set of 'values'", "[a, b] in [[a, b], [c]]")) {
+        values.push_back(read_value(document_, value, "a set of 'values'"));
+      }
+    }
+    return in(expression(map), std::move(sets));
+  }
+
+  const YamlDocument& document_;
+};
+
+}  // namespace
+
+Preference read_preference(const YamlDocument& document, const YamlNode& node) {
+  const PreferenceReader reader(document);
+  if (!node.is_sequence()) return reader.read(node);
+  return combined(reader.read_children(node, "'prefer'"));
+}
+
+}  // namespace skyrank::query

@@ -1,0 +1,302 @@
+#include "engine/query/yaml/read_query.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "engine/query/check.hpp"
+#include "engine/query/yaml/read.hpp"
+#include "engine/text.hpp"
+
+namespace skyrank::query {
+namespace {
+
+const std::vector<std::string> kQueryKeys = {
+    "name",    "from",   "where", "group_by", "aggregate", "partition_by", "prefer", "levels",  "at_least", "distinct",
+    "rank_by", "offset", "limit", "ties",     "nan",       "nulls",        "select", "timeout", "using",    "sql"};
+// Keys that may stand beside `sql`, which says everything else.
+const std::vector<std::string> kKeysBesideSql = {"name", "sql", "timeout", "using"};
+const Choices<Ties> kTies = {{"first", Ties::first}, {"last", Ties::last}, {"all", Ties::all}, {"any", Ties::any}};
+const Choices<Missing> kMissing = {{"worst", Missing::worst}, {"exclude", Missing::exclude}, {"error", Missing::error}};
+const Choices<DeviceChoice> kDevices = {
+    {"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}};
+const Choices<Aggregate::Function> kAggregates = {{"count", Aggregate::Function::count},
+                                                  {"sum", Aggregate::Function::sum},
+                                                  {"min", Aggregate::Function::min},
+                                                  {"max", Aggregate::Function::max},
+                                                  {"avg", Aggregate::Function::avg}};
+constexpr const char* kAggregateExample = "count(), count(e), sum(e), min(e), max(e) or avg(e)";
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// SQL's count(*) is count().
+bool is_star(std::string_view text) {
+  return std::count(text.begin(), text.end(), '*') == 1 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c == '*' || is_blank(c); });
+}
+
+class QueryReader {
+ public:
+  QueryReader(const YamlDocument& document, const YamlNode& node)
+      : document_(document), node_(node), map_(document, node, "a query", kQueryKeys) {}
+
+  Query read(const std::vector<std::string>& tables) {
+    if (map_.find("sql") != nullptr) return read_statement(tables);
+    read_names(tables);
+    query_.location(document_.place(node_));
+    read_filter();
+    read_preference_part();
+    read_order();
+    read_answer();
+    query_.validate();
+    return std::move(query_);
+  }
+
+ private:
+  // Calls use(node, "'key'") where the key is there.
+  template <class Use>
+  void with(std::string_view key, const Use& use) {
+    if (const YamlNode* node = map_.find(key)) use(*node, in_quotes(key));
+  }
+
+  void read_names(const std::vector<std::string>& tables) {
+    std::string query_name = read_name();
+    const YamlNode& from = map_.require("from");
+    query_ = Query::from(read_text(document_, from, "'from'")).name(std::move(query_name));
+    check_table(document_.place(from), tables);
+  }
+
+  std::string read_name() const {
+    const YamlNode& name = map_.require("name");
+    std::string query_name = read_text(document_, name, "'name'");
+    at_place_of(document_, name, [&] { check_query_name(query_name); });
+    return query_name;
+  }
+
+  void check_table(const Location& place, const std::vector<std::string>& tables) const {
+    const std::string& from = query_.from();
+    if (std::find(tables.begin(), tables.end(), from) != tables.end()) return;
+    throw QueryError(
+        "there is no table " + in_quotes(from) + did_you_mean(from, tables) + " (tables are " + listed(tables) + ")",
+        place);
+  }
+
+  // The statement says all but the name, the time limit and the path.
+  Query read_statement(const std::vector<std::string>& tables) {
+    const YamlNode& sql = *map_.find("sql");
+    for (const auto& [key, value] : node_.entries) {
+      if (std::find(kKeysBesideSql.begin(), kKeysBesideSql.end(), key.text) != kKeysBesideSql.end()) continue;
+      document_.fail(key, "'sql' says the whole query, so that " + found(key) + " belongs into the statement");
+    }
+    if (!sql.is_scalar()) document_.fail(sql, "'sql' needs a statement, found " + found(sql));
+    SqlStatement statement = document_.statement(sql);
+    query_ = std::move(statement.query).name(read_name());
+    query_.location(document_.place(node_));
+    check_table(statement.table, tables);
+    read_limits();
+    return std::move(query_);
+  }
+
+  void read_filter() {
+    with("where",
+         [&](const YamlNode& node, const std::string& what) { query_.where(read_expression(document_, node, what)); });
+    with("group_by", [&](const YamlNode& node, const std::string& what) { query_.group_by(read_keys(node, what)); });
+    with("aggregate", [&](const YamlNode& node, const std::string& what) {
+      std::vector<Aggregate> aggregates;
+      for (const auto& [name, value] : need_map(document_, node, what).entries) {
+        aggregates.push_back(read_aggregate(name, value));
+      }
+      query_.aggregate(std::move(aggregates));
+    });
+    with("partition_by",
+         [&](const YamlNode& node, const std::string& what) { query_.partition_by(read_keys(node, what)); });
+  }
+
+  void read_preference_part() {
+    with("prefer", [&](const YamlNode& node, const std::string&) {
+      query_.prefer(read_preference(document_, node));
+      at_place_of(document_, node, [&] { check_tree(*query_.prefer()); });
+    });
+    with("levels",
+         [&](const YamlNode& node, const std::string& what) { query_.levels(read_integer(document_, node, what, 1)); });
+    with("at_least", [&](const YamlNode& node, const std::string& what) {
+      query_.at_least(read_integer(document_, node, what, 0));
+    });
+    with("distinct",
+         [&](const YamlNode& node, const std::string& what) { query_.distinct(read_bool(document_, node, what)); });
+  }
+
+  void read_order() {
+    with("rank_by", [&](const YamlNode& node, const std::string& what) { query_.rank_by(read_ranking(node, what)); });
+    with("offset",
+         [&](const YamlNode& node, const std::string& what) { query_.offset(read_integer(document_, node, what, 0)); });
+    with("limit",
+         [&](const YamlNode& node, const std::string& what) { query_.limit(read_integer(document_, node, what, 0)); });
+    with("ties", [&](const YamlNode& node, const std::string& what) {
+      query_.ties(read_choice(document_, node, what, kTies));
+    });
+    with("nan", [&](const YamlNode& node, const std::string& what) {
+      query_.nan(read_choice(document_, node, what, kMissing));
+    });
+    with("nulls", [&](const YamlNode& node, const std::string& what) {
+      query_.nulls(read_choice(document_, node, what, kMissing));
+    });
+  }
+
+  void read_answer() {
+    with("select", [&](const YamlNode& node, const std::string& what) {
+      for (const YamlNode& item : read_list(document_, node, what, "[name, price, {twice: 2 * price}]")) {
+        read_selected(item);
+      }
+      query_.select(std::move(selected_));
+    });
+    read_limits();
+  }
+
+  void read_limits() {
+    with("timeout",
+         [&](const YamlNode& node, const std::string& what) { query_.timeout(read_duration(document_, node, what)); });
+    with("using", [&](const YamlNode& node, const std::string& what) { query_.using_path(read_using(node, what)); });
+  }
+
+  std::vector<Expression> read_keys(const YamlNode& node, const std::string& what) const {
+    std::vector<Expression> keys;
+    for (const YamlNode& item : read_list(document_, node, what, "[city, year]")) {
+      keys.push_back(read_expression(document_, item, what));
+    }
+    return keys;
+  }
+
+  // count(), max(price): a word and parentheses around an expression.
+  Aggregate read_aggregate(const YamlNode& name, const YamlNode& value) const {
+    const std::string what = "the aggregate " + found(name);
+    if (name.text.empty()) document_.fail(name, "the name of an aggregate is empty");
+    const std::string text = read_text(document_, value, what);
+    const std::size_t open = text.find('(');
+    const std::size_t last = text.find_last_not_of(" \t\r\n");
+    if (open == std::string::npos || text[last] != ')') {
+      document_.fail(value, what + " needs " + kAggregateExample + ", found " + found(value) +
+                                (value.in_flow && open != std::string::npos
+                                     ? "; inside {...} an expression with a comma needs quotes"
+                                     : ""));
+    }
+    std::string word = text.substr(0, open);
+    word.erase(std::find_if(word.rbegin(), word.rend(), [](char c) { return !is_blank(c); }).base(), word.end());
+    Aggregate aggregate{name.text, read_function(value, word, what), std::nullopt};
+    const std::string_view inside = std::string_view(text).substr(open + 1, last - open - 1);
+    if (is_star(inside)) {
+      if (aggregate.function == Aggregate::Function::count) return aggregate;
+      document_.fail(value, what + " needs an argument: " + word + "(e); only count takes '*'");
+    }
+    if (!std::all_of(inside.begin(), inside.end(), is_blank)) {
+      aggregate.argument = document_.expression(value, open + 1, last - open - 1);
+    } else if (aggregate.function != Aggregate::Function::count) {
+      document_.fail(value, what + " needs an argument: " + word + "(e)");
+    }
+    return aggregate;
+  }
+
+  Aggregate::Function read_function(const YamlNode& value, const std::string& word, const std::string& what) const {
+    std::vector<std::string> names;
+    for (const auto& [name, function] : kAggregates) {
+      if (name == word) return function;
+      names.push_back(name);
+    }
+    document_.fail(value,
+                   what + " needs " + kAggregateExample + ", found " + in_quotes(word) + did_you_mean(word, names));
+  }
+
+  std::vector<RankTerm> read_ranking(const YamlNode& node, const std::string& what) const {
+    std::vector<RankTerm> ranking;
+    if (node.is_map()) {
+      ranking.push_back(read_rank_term(node));
+      return ranking;
+    }
+    for (const YamlNode& item : read_list(document_, node, what, "[{high: rating}, {low: price}]")) {
+      ranking.push_back(read_rank_term(item));
+    }
+    return ranking;
+  }
+
+  RankTerm read_rank_term(const YamlNode& node) const {
+    const MapReader term(document_, node, "a term of 'rank_by'", {"low", "high"});
+    if (node.entries.size() != 1) {
+      document_.fail(node,
+                     "a term of 'rank_by' has one key, 'low' or 'high'; several terms are a list: "
+                     "[{high: a}, {low: b}]");
+    }
+    const bool high = term.find("high") != nullptr;
+    return {read_expression(document_, node.entries.front().value, high ? "'high'" : "'low'"), high};
+  }
+
+  void read_selected(const YamlNode& item) {
+    if (!item.is_map()) {
+      Expression expression = read_expression(document_, item, "'select'");
+      std::string name = output_name(expression);
+      add_selected(item, {std::move(name), std::move(expression)});
+      return;
+    }
+    for (const auto& [alias, value] : item.entries) {
+      add_selected(alias, {alias.text, read_expression(document_, value, "'select'")});
+    }
+  }
+
+  void add_selected(const YamlNode& node, SelectItem item) {
+    if (item.name.empty()) document_.fail(node, "a name in 'select' is empty");
+    if (std::any_of(selected_.begin(), selected_.end(),
+                    [&](const SelectItem& other) { return other.name == item.name; })) {
+      document_.fail(node, "'select' names " + in_quotes(item.name) +
+                               " twice; give one of them another name: " + "{other: " + item.expression.text() + "}");
+    }
+    selected_.push_back(std::move(item));
+  }
+
+  Using read_using(const YamlNode& node, const std::string& what) const {
+    const MapReader map(document_, node, what, {"algorithm", "device", "parameters", "without"});
+    Using result;
+    const auto named = [&](const YamlNode& name, const std::string& of) {
+      std::string text = read_text(document_, name, of);
+      result.locations.try_emplace(text, document_.place(name));
+      return text;
+    };
+    if (const YamlNode* algorithm = map.find("algorithm")) {
+      if (algorithm->is_sequence()) {
+        for (const YamlNode& item : read_list(document_, *algorithm, "'algorithm'", "[sort-first, heap]")) {
+          result.algorithms.push_back(named(item, "'algorithm'"));
+        }
+      } else {
+        result.algorithms.push_back(named(*algorithm, "'algorithm'"));
+      }
+    }
+    if (const YamlNode* device = map.find("device")) {
+      result.device = read_choice(document_, *device, "'device'", kDevices);
+    }
+    if (const YamlNode* parameters = map.find("parameters")) {
+      for (const auto& [name, value] : need_map(document_, *parameters, "'parameters'").entries) {
+        result.parameters[named(name, "a name in 'parameters'")] =
+            read_integer(document_, value, "the parameter " + found(name), std::numeric_limits<std::int64_t>::min());
+      }
+    }
+    if (const YamlNode* without = map.find("without")) {
+      for (const YamlNode& item : read_list(document_, *without, "'without'", "[fusion, statistics]")) {
+        result.without.push_back(named(item, "'without'"));
+      }
+    }
+    return result;
+  }
+
+  const YamlDocument& document_;
+  const YamlNode& node_;
+  MapReader map_;
+  Query query_;
+  std::vector<SelectItem> selected_;
+};
+
+}  // namespace
+
+Query read_query(const YamlDocument& document, const YamlNode& node, const std::vector<std::string>& tables) {
+  return QueryReader(document, node).read(tables);
+}
+
+}  // namespace skyrank::query

@@ -1,0 +1,255 @@
+#include <skyrank/engine.hpp>
+
+#include "datasets/generate/generate.hpp"
+#include "tools/skyrank/command_line/arguments.hpp"
+#include "tools/skyrank/command_line/build_info.hpp"
+
+namespace skyrank::tools {
+namespace {
+
+void add_batch_options(CLI::App& command, BatchArguments& batch) {
+  command.add_option("BATCH", batch.file, "YAML file with tables and queries")->type_name("FILE")->required();
+  command.add_option("--query", batch.queries, "Only this query; may be repeated")
+      ->type_name("NAME")
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_option("--set", batch.settings, "Change a table, such as hotels.file=new.csv; may be repeated")
+      ->type_name("TABLE.KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+/// Names the only values of an option, for completion.
+void offer(Arguments& arguments, const CLI::Option* option, std::vector<std::string> values) {
+  arguments.choices[option] = [values = std::move(values)] { return values; };
+}
+
+void add_device_option(CLI::App& command, Arguments& arguments) {
+  const auto* option =
+      command.add_option("--device", arguments.device, "Where to compute: auto, cpu or cuda (default: auto)")
+          ->type_name("DEVICE");
+  offer(arguments, option, {"auto", "cpu", "cuda"});
+}
+
+void add_quiet_flag(CLI::App& command, Arguments& arguments) {
+  command.add_flag("-q,--quiet", arguments.quiet, "No warnings, no progress, no lines on sizes and times");
+}
+
+void add_engine_options(CLI::App& command, int& threads, Arguments& arguments) {
+  command.add_option("--threads", threads, "Threads to use (default: all cores)")->type_name("N");
+  add_device_option(command, arguments);
+  command
+      .add_option("--memory-limit", arguments.memory_limit,
+                  "The most memory that queries may take beside their tables, such as 500MB or 2GiB (default: four "
+                  "fifths of the machine's)")
+      ->type_name("SIZE");
+}
+
+std::vector<std::string> rule_names() {
+  std::vector<std::string> names;
+  for (const RuleInfo& rule : skyrank::rules()) names.push_back(rule.name);
+  return names;
+}
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names;
+  for (const AlgorithmInfo& algorithm : skyrank::algorithms()) names.push_back(algorithm.name);
+  return names;
+}
+
+std::vector<std::string> distribution_names() {
+  std::vector<std::string> names;
+  for (const auto& list : {datasets::distributions(), datasets::tables_with_own_columns()}) {
+    for (const auto& entry : list) names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON for programs"); }
+
+/// The form and place of answers, and what they may cost.
+void add_answer_options(CLI::App& command, RunArguments& run, Arguments& arguments) {
+  const auto* format =
+      command
+          .add_option("--format", run.format,
+                      "table, csv, jsonl, parquet or arrow (default: table; with --out by its suffix, or csv)")
+          ->type_name("FORMAT");
+  offer(arguments, format, {"table", "csv", "jsonl", "parquet", "arrow"});
+  command
+      .add_option("--rows", run.rows,
+                  "Rows of each answer that a table shows, the first and the last; 0: all (default: 40 on a terminal, "
+                  "else all)")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  command
+      .add_option("--out", run.out,
+                  "Write the answer of one query to this file, such as best.parquet, or each answer to "
+                  "PATH/<query name>.<format>")
+      ->type_name("PATH");
+  add_engine_options(command, run.threads, arguments);
+  command
+      .add_option(
+          "--timeout", arguments.timeout,
+          "The longest that each query may take once its table is read, such as 30s or 500ms (default: no limit)")
+      ->type_name("TIME");
+  add_json_flag(command, run.json);
+  command.add_flag("--plan", run.plan, "Show the plan of each answer, with what was measured");
+  add_quiet_flag(command, arguments);
+}
+
+void define_run(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("run", "Answer the queries of a batch");
+  add_batch_options(command, arguments.run.batch);
+  add_answer_options(command, arguments.run, arguments);
+  command.footer("Example:\n  skyrank run datasets/examples/hotels.yaml --query good-deals");
+}
+
+void define_sql(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("sql", "Answer one statement of SQL over a file");
+  command.add_option("STATEMENT", arguments.sql.statement, "SELECT ... FROM 'FILE' ...")->type_name("TEXT")->required();
+  add_answer_options(command, arguments.sql.run, arguments);
+  command.add_flag("--explain", arguments.sql.explain, "Show the plan instead of the answer");
+  command.add_flag("--analyze", arguments.sql.analyze, "Run the query, and show measured beside predicted");
+  command.footer(
+      "Example:\n  skyrank sql \"SELECT name, price, rating FROM 'datasets/examples/hotels.csv' "
+      "PREFERRING LOW price PLUS HIGH rating\"");
+}
+
+void define_show(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("show", "Print the queries of a batch as SQL, YAML or C++");
+  add_batch_options(command, arguments.show.batch);
+  const auto* dialect =
+      command.add_option("--as", arguments.show.dialect, "sql, yaml or cpp (default: sql)")->type_name("DIALECT");
+  offer(arguments, dialect, {"sql", "yaml", "cpp"});
+  command.footer("Example:\n  skyrank show datasets/examples/hotels.yaml --as sql");
+}
+
+void define_check(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("check", "Check a batch against its tables' columns without running it");
+  add_batch_options(command, arguments.check.batch);
+  add_json_flag(command, arguments.check.json);
+  add_quiet_flag(command, arguments);
+  command.footer("Example:\n  skyrank check datasets/examples/hotels.yaml");
+}
+
+void define_explain(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("explain", "Show how the queries of a batch would be answered");
+  add_batch_options(command, arguments.explain.batch);
+  add_engine_options(command, arguments.explain.threads, arguments);
+  const auto* without =
+      command.add_option("--without", arguments.explain.without, "Plan without this rule of --rules; may be repeated")
+          ->type_name("RULE")
+          ->take_all()
+          ->allow_extra_args(false);
+  arguments.choices[without] = rule_names;
+  command.add_flag("--analyze", arguments.explain.analyze, "Run the queries, and show measured beside predicted");
+  command.add_flag("--rules", arguments.explain.rules, "List the rules of the planner, and explain nothing");
+  command.get_option("BATCH")->required(false);
+  add_json_flag(command, arguments.explain.json);
+  add_quiet_flag(command, arguments);
+  command.footer("Example:\n  skyrank explain datasets/examples/hotels.yaml --query good-deals");
+}
+
+void define_generate(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("generate", "Write a synthetic table to a file");
+  GenerateArguments& generate = arguments.generate;
+  const auto* distribution =
+      command.add_option("--distribution", generate.distribution, "One of --list")->type_name("NAME");
+  arguments.choices[distribution] = distribution_names;
+  command.add_option("--rows", generate.rows, "Number of rows")->type_name("N");
+  command.add_option("--dims", generate.dims, "Number of columns (default: 1)")->type_name("D");
+  command.add_option("--seed", generate.seed, "Equal seeds give equal tables (default: 1)")->type_name("S");
+  command.add_option("--out", generate.out, "File to write: .csv, .jsonl, .parquet or .arrow")->type_name("FILE");
+  const auto* format =
+      command
+          .add_option("--format", generate.format, "csv, jsonl, parquet or arrow (default: by the file's extension)")
+          ->type_name("FORMAT");
+  offer(arguments, format, {"csv", "jsonl", "parquet", "arrow"});
+  command.add_option("--threads", generate.threads, "Threads to use (default: all cores)")->type_name("N");
+  command.add_flag("--list", generate.list, "List the distributions and write nothing");
+  add_quiet_flag(command, arguments);
+  command.footer(
+      "Example:\n  skyrank generate --distribution anticorrelated --rows 100000 --dims 4 --seed 1 --out "
+      "points.parquet");
+}
+
+void define_algorithms(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("algorithms", "List the algorithms with their sources and parameters");
+  add_json_flag(command, arguments.algorithms.json);
+  command.footer("Example:\n  skyrank algorithms --json");
+}
+
+void define_bench(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("bench", "Measure the algorithms over a grid of problems");
+  BenchArguments& bench = arguments.bench;
+  command.add_option("GRID", bench.grid, "YAML file with the cells to measure")->type_name("FILE")->required();
+  command.add_option("--out", bench.out, "Write the figures to a CSV file, after every cell")->type_name("FILE");
+  command.add_option("--threads", bench.threads, "Numbers of threads, instead of the grid's")
+      ->type_name("N,...")
+      ->delimiter(',');
+  const auto* algorithms = command.add_option("--algorithms", bench.algorithms, "Only these algorithms")
+                               ->type_name("NAME,...")
+                               ->delimiter(',');
+  arguments.choices[algorithms] = algorithm_names;
+  command.add_option("--repeat", bench.repeat, "Timed runs of each algorithm, instead of the grid's")->type_name("R");
+  add_device_option(command, arguments);
+  command.add_option("--commit", bench.commit, "What to note as the commit (default: the one built from)")
+      ->type_name("NAME");
+  command.add_flag("--list", bench.list, "List the cells and their algorithms and measure nothing");
+  add_quiet_flag(command, arguments);
+  command.footer("Example:\n  skyrank bench tools/bench/grids/skyline-cpu.yaml --out skyline-cpu.csv");
+}
+
+void define_calibrate(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("calibrate", "Measure this machine and fit the planner's cost models to it");
+  CalibrateArguments& calibrate = arguments.calibrate;
+  command.add_option("--out", calibrate.out, "The profile (default: $XDG_CACHE_HOME/skyrank/profile.yaml)")
+      ->type_name("FILE");
+  command.add_option("--grid", calibrate.grid, "YAML file with the problems to measure, as for bench")
+      ->type_name("FILE");
+  command.add_option("--runs", calibrate.runs, "Write what was measured to a CSV file")->type_name("FILE");
+  command.add_option("--from", calibrate.from, "Fit to such a file and measure nothing")->type_name("FILE");
+  add_device_option(command, arguments);
+  add_quiet_flag(command, arguments);
+  command.footer("Example:\n  skyrank calibrate");
+}
+
+void define_completion(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("completion", "Print a script with which a shell completes command lines");
+  const auto* shell =
+      command.add_option("SHELL", arguments.completion.shell, "bash, zsh or fish")->type_name("NAME")->required();
+  offer(arguments, shell, {"bash", "zsh", "fish"});
+  command.footer("Example:\n  source <(skyrank completion bash)");
+}
+
+void define_man(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("man", "Print the manual page");
+  command.footer("Example:\n  skyrank man > skyrank.1 && man -l skyrank.1");
+}
+
+}  // namespace
+
+void define(CLI::App& app, Arguments& arguments) {
+  app.name("skyrank");
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("Subcommands", "Commands");
+  app.set_version_flag("--version", build_info());
+  app.footer(
+      "Example:\n  skyrank run datasets/examples/hotels.yaml\n\nskyrank COMMAND --help says more.\n"
+      "Exit status: 0 done, 1 the system failed, 2 a mistake in what was asked, 128 + N ended by signal N.");
+  define_run(app, arguments);
+  define_check(app, arguments);
+  define_explain(app, arguments);
+  define_sql(app, arguments);
+  define_show(app, arguments);
+  define_generate(app, arguments);
+  define_algorithms(app, arguments);
+  define_bench(app, arguments);
+  define_calibrate(app, arguments);
+  define_completion(app, arguments);
+  define_man(app);
+  for (CLI::App* command : app.get_subcommands({})) command->allow_extras();
+  app.allow_extras();  // so that a wrong name is answered here, with the nearest right one
+}
+
+}  // namespace skyrank::tools

@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "datasets/reader.hpp"
+#include "engine/duration.hpp"
+#include "engine/text.hpp"
+#include "tools/skyrank/command_line/arguments.hpp"
+
+namespace skyrank::tools {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+constexpr int kMaxRepeat = 10'000;
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+/// Throws for what no option, argument or command took.
+void refuse_extras(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    const std::vector<std::string> extras = command->remaining();
+    // An unknown option leaves its value behind too; the option is what to name.
+    const auto option = std::ranges::find_if(extras, [](const auto& extra) { return extra.starts_with('-'); });
+    if (option != extras.end()) {
+      throw UsageError(fmt::format("{}: unknown option '{}'{}", command->get_name(), *option,
+                                   query::did_you_mean(*option, option_names(*command))));
+    }
+    if (!extras.empty())
+      throw UsageError(fmt::format("{}: unexpected argument '{}'", command->get_name(), extras.front()));
+  }
+  const std::vector<std::string> extras = app.remaining();
+  if (extras.empty()) return;
+  const bool is_option = extras.front().starts_with('-');
+  const std::vector<std::string> names = is_option ? option_names(app) : command_names(app);
+  throw UsageError(fmt::format("unknown {} '{}'{}; there are {}", is_option ? "option" : "command", extras.front(),
+                               query::did_you_mean(extras.front(), names), fmt::join(names, ", ")));
+}
+
+DeviceChoice parse_device(const std::string& name) {
+  if (name == "auto") return DeviceChoice::automatic;
+  if (name == "cpu") return DeviceChoice::cpu;
+  if (name == "cuda") return DeviceChoice::cuda;
+  throw UsageError(fmt::format("--device: '{}' is not one of auto, cpu, cuda{}", name,
+                               query::did_you_mean(name, {"auto", "cpu", "cuda"})));
+}
+
+/// Bytes of a size such as 4096, 500MB, 1.5GiB; none is 0.
+std::size_t parse_size(const std::string& text) {
+  if (text.empty()) return 0;
+  static const std::map<std::string, double, std::less<>> kUnits{
+      {"", 1},      {"B", 1},        {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+      {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto unit = kUnits.find(std::string_view(end, text.data() + text.size()));
+  const double bytes = unit == kUnits.end() ? 0 : number * unit->second;
+  if (error != std::errc() || !(bytes >= 1 && bytes < 0x1p63)) {
+    throw UsageError(fmt::format("--memory-limit: '{}' is not a size such as 4096, 500MB or 1.5GiB", text));
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
+std::optional<std::chrono::milliseconds> parse_timeout(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const auto limit = parse_duration(text);
+  if (!limit) throw UsageError(fmt::format("--timeout: '{}' is not {}", text, kDurationExample));
+  return limit;
+}
+
+void check_threads(int threads) {
+  if (threads < 0 || threads > kMaxThreads) {
+    throw UsageError(fmt::format("--threads: {} is not between 0 (all cores) and {}", threads, kMaxThreads));
+  }
+}
+
+void check_repeat(std::optional<int> repeat) {
+  if (repeat && (*repeat < 1 || *repeat > kMaxRepeat)) {
+    throw UsageError(fmt::format("--repeat: {} is not between 1 and {}", *repeat, kMaxRepeat));
+  }
+}
+
+void check_shell(const CLI::App& app, const std::string& shell) {
+  if (!app.got_subcommand("completion") || shell == "bash" || shell == "zsh" || shell == "fish") return;
+  throw UsageError(fmt::format("completion: '{}' is not one of bash, zsh, fish{}", shell,
+                               query::did_you_mean(shell, {"bash", "zsh", "fish"})));
+}
+
+Table read_columns(const std::filesystem::path& file, const std::vector<std::string>& columns) {
+  datasets::ReadOptions options;
+  options.columns = columns;
+  return datasets::read({file}, options);
+}
+
+}  // namespace
+
+void settle(const CLI::App& app, Arguments& arguments) {
+  refuse_extras(app);
+  check_shell(app, arguments.completion.shell);
+  const DeviceChoice device = parse_device(arguments.device);
+  arguments.run.device = device;
+  arguments.explain.device = device;
+  arguments.sql.run.device = device;
+  arguments.bench.device = device;
+  arguments.bench.read_columns = read_columns;
+  arguments.calibrate.device = device;
+  arguments.run.memory_bytes = parse_size(arguments.memory_limit);
+  arguments.explain.memory_bytes = arguments.run.memory_bytes;
+  arguments.sql.run.memory_bytes = arguments.run.memory_bytes;
+  arguments.run.timeout = parse_timeout(arguments.timeout);
+  arguments.sql.run.timeout = arguments.run.timeout;
+  for (const int threads :
+       {arguments.run.threads, arguments.explain.threads, arguments.sql.run.threads, arguments.generate.threads}) {
+    check_threads(threads);
+  }
+  for (const int threads : arguments.bench.threads) check_threads(threads);
+  check_repeat(arguments.bench.repeat);
+}
+
+}  // namespace skyrank::tools

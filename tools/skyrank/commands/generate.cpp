@@ -1,0 +1,63 @@
+#include "datasets/generate/generate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "datasets/write/writer.hpp"
+#include "tools/skyrank/answers/report.hpp"
+#include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/terminal/progress.hpp"
+
+namespace skyrank::tools {
+namespace {
+
+void list_distributions(Console& console) {
+  const std::span<const datasets::Distribution> lists[] = {datasets::distributions(),
+                                                           datasets::tables_with_own_columns()};
+  std::size_t width = 0;
+  for (const auto& list : lists) {
+    for (const auto& entry : list) width = std::max(width, entry.name.size());
+  }
+  const std::string indentation(width + 2, ' ');
+  for (const auto& list : lists) {
+    for (const auto& entry : list) {
+      console.print(fmt::format("{:<{}}  {}\n", entry.name, width, wrapped(entry.summary, indentation)));
+    }
+  }
+  console.flush();
+}
+
+void require(bool given, const char* option) {
+  if (!given) throw UsageError(fmt::format("generate: {} is missing; see skyrank generate --help", option));
+}
+
+Table generate_table(const GenerateArguments& arguments, Console& console, const Signals& signals) {
+  const GeneratorSpec spec{arguments.distribution, *arguments.rows, arguments.dims, arguments.seed};
+  const Progress progress(console, "generating " + spec.distribution);
+  return datasets::generate(spec, arguments.threads, {}, signals.stop_token());
+}
+
+void write_table(const Table& table, const GenerateArguments& arguments, datasets::Format format, Console& console) {
+  const Progress progress(console, "writing " + arguments.out.string());
+  datasets::write(table, arguments.out, format, {.threads = arguments.threads, .stop = console.stop()});
+}
+
+}  // namespace
+
+int generate(const GenerateArguments& arguments, Console& console, Signals& signals) {
+  if (arguments.list) {
+    list_distributions(console);
+    return success;
+  }
+  require(!arguments.distribution.empty(), "--distribution");
+  require(arguments.rows.has_value(), "--rows");
+  require(!arguments.out.empty(), "--out");
+  const auto format = arguments.format.empty() ? datasets::format_of(arguments.out, datasets::Access::write)
+                                               : datasets::parse_output_format(arguments.format);
+  write_table(generate_table(arguments, console, signals), arguments, format, console);
+  return success;
+}
+
+}  // namespace skyrank::tools

@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/query/check.hpp"
+#include "engine/text.hpp"
+#include "tools/skyrank/dialects/dialects.hpp"
+
+namespace skyrank::tools {
+namespace {
+
+using Kind = Preference::Kind;
+
+std::string literal(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      result += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+    } else {
+      if (c == '"' || c == '\\') result += '\\';
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+std::string code(const Expression& expression) { return literal(expression.text()); }
+
+std::string float_literal(double number) {
+  if (std::isinf(number)) {
+    return std::string(number < 0 ? "-" : "") + "std::numeric_limits<double>::infinity()";
+  }
+  const std::string text = format_number(number);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+/// A decimal's digits in two halves of 64 bits where one does not hold them.
+std::string decimal_literal(const Decimal& decimal) {
+  const auto low = static_cast<std::int64_t>(decimal.unscaled);
+  if (low == decimal.unscaled) return fmt::format("Decimal{{{}, {}}}", low, decimal.scale);
+  return fmt::format("Decimal{{Int128{{{}}} * (Int128{{1}} << 64) + {}u, {}}}",
+                     static_cast<std::int64_t>(decimal.unscaled >> 64), static_cast<std::uint64_t>(decimal.unscaled),
+                     decimal.scale);
+}
+
+struct ValueLiteral {
+  std::string operator()(Null) const { return "Null{}"; }
+  std::string operator()(bool one) const { return one ? "true" : "false"; }
+  std::string operator()(std::int64_t one) const {
+    if (one == std::numeric_limits<std::int64_t>::min()) return "std::numeric_limits<std::int64_t>::min()";
+    return fmt::format("std::int64_t{{{}}}", one);
+  }
+  std::string operator()(std::uint64_t one) const { return fmt::format("std::uint64_t{{{}u}}", one); }
+  std::string operator()(double one) const { return float_literal(one); }
+  std::string operator()(Date one) const { return fmt::format("Date{{{}}}", one.days); }
+  std::string operator()(Timestamp one) const {
+    constexpr std::string_view kUnits[] = {"second", "millisecond", "microsecond", "nanosecond"};
+    return fmt::format("Timestamp{{{}, TimeUnit::{}}}", one.ticks, kUnits[static_cast<int>(one.unit)]);
+  }
+  std::string operator()(const std::string& one) const {
+    const bool nul = one.find('\0') != std::string::npos;
+    return nul ? fmt::format("std::string({}, {})", literal(one), one.size())
+               : fmt::format("std::string({})", literal(one));
+  }
+  std::string operator()(const Decimal& one) const { return decimal_literal(one); }
+};
+
+std::string value(const Value& one) { return std::visit(ValueLiteral{}, one); }
+
+template <class Items, class Print>
+std::string list(const Items& items, const Print& print) {
+  std::string text;
+  for (const auto& item : items) text += (text.empty() ? "" : ", ") + print(item);
+  return "{" + text + "}";
+}
+
+std::string names(const std::vector<std::string>& items) {
+  return list(items, [](const std::string& name) { return literal(name); });
+}
+
+std::string preference(const Preference& p) {
+  const std::string_view word = query::spelling(p.kind);
+  const auto set = [](const std::vector<Value>& members) { return list(members, value); };
+  switch (p.kind) {
+    case Kind::low:
+    case Kind::high:
+    case Kind::where: return fmt::format("{}({})", word, code(*p.expression));
+    case Kind::around: return fmt::format("around({}, {})", code(*p.expression), value(p.target));
+    case Kind::between: return fmt::format("between({}, {}, {})", code(*p.expression), value(p.target), value(p.upper));
+    case Kind::in: return fmt::format("in({}, {})", code(*p.expression), list(p.values, set));
+    case Kind::pareto:
+    case Kind::prior: return fmt::format("{}({})", word, list(p.children, preference));
+    case Kind::inverse: return fmt::format("inverse({})", preference(p.children[0]));
+  }
+  return {};
+}
+
+std::string preferences(const Preference& p) {
+  return p.kind == Kind::pareto && p.children.size() > 1 ? list(p.children, preference) : preference(p);
+}
+
+std::string aggregate(const Aggregate& one) {
+  constexpr std::string_view kNames[] = {"count", "sum", "min", "max", "avg"};
+  return fmt::format("{}({}{})", kNames[static_cast<int>(one.function)], literal(one.name),
+                     one.argument ? ", " + code(*one.argument) : "");
+}
+
+std::string selection(const std::vector<SelectItem>& items) {
+  const bool unnamed = std::ranges::all_of(
+      items, [](const SelectItem& item) { return item.name == query::output_name(item.expression); });
+  return list(items, [&](const SelectItem& item) {
+    return unnamed ? code(item.expression)
+                   : fmt::format("SelectItem{{{}, {}}}", literal(item.name), code(item.expression));
+  });
+}
+
+std::string path(const Using& used) {
+  constexpr std::string_view kDevices[] = {"automatic", "cpu", "cuda"};
+  std::string text;
+  const auto add = [&](std::string_view member, const std::string& what) {
+    text += fmt::format("{}.{} = {}", text.empty() ? "" : ", ", member, what);
+  };
+  if (!used.algorithms.empty()) add("algorithms", names(used.algorithms));
+  if (used.device != DeviceChoice::automatic) {
+    add("device", fmt::format("DeviceChoice::{}", kDevices[static_cast<int>(used.device)]));
+  }
+  if (!used.parameters.empty()) {
+    add("parameters", list(used.parameters, [](const auto& parameter) {
+          return fmt::format("{{{}, {}}}", literal(parameter.first), parameter.second);
+        }));
+  }
+  if (!used.without.empty()) add("without", names(used.without));
+  return "{" + text + "}";
+}
+
+/// A name for a variable.
+std::string identifier(const std::string& name) {
+  std::string result = name.empty() ? "query" : name;
+  std::ranges::replace_if(
+      result, [](char c) { return c == '-' || c == '.'; }, '_');
+  return result.front() >= '0' && result.front() <= '9' ? "query_" + result : result;
+}
+
+}  // namespace
+
+std::string to_cpp(const Query& query) {
+  constexpr std::string_view kTies[] = {"first", "last", "all", "any"};
+  constexpr std::string_view kMissing[] = {"worst", "exclude", "error"};
+  std::string text = fmt::format("const Query {} = Query::from({})", identifier(query.name()), literal(query.from()));
+  const auto add = [&](bool present, std::string_view call, const auto& print) {
+    if (present) text += fmt::format("\n    .{}({})", call, print());
+  };
+  const auto columns = [](const std::vector<Expression>& items) {
+    return list(items, [](const Expression& one) { return code(one); });
+  };
+  add(!query.name().empty(), "name", [&] { return literal(query.name()); });
+  add(query.where().has_value(), "where", [&] { return code(*query.where()); });
+  add(!query.group_by().empty(), "group_by", [&] { return columns(query.group_by()); });
+  add(!query.aggregate().empty(), "aggregate", [&] { return list(query.aggregate(), aggregate); });
+  add(!query.partition_by().empty(), "partition_by", [&] { return columns(query.partition_by()); });
+  add(query.prefer().has_value(), "prefer", [&] { return preferences(*query.prefer()); });
+  add(query.levels().has_value(), "levels", [&] { return *query.levels(); });
+  add(query.at_least().has_value(), "at_least", [&] { return *query.at_least(); });
+  add(query.distinct(), "distinct", [] { return "true"; });
+  add(!query.rank_by().empty(), "rank_by", [&] {
+    return list(query.rank_by(), [](const RankTerm& term) {
+      return fmt::format("{}({})", term.high ? "high" : "low", code(term.expression));
+    });
+  });
+  add(query.offset() != 0, "offset", [&] { return query.offset(); });
+  add(query.limit().has_value(), "limit", [&] { return *query.limit(); });
+  add(query.ties() != Ties::first, "ties",
+      [&] { return fmt::format("Ties::{}", kTies[static_cast<int>(query.ties())]); });
+  const auto missing = [&](Missing rule) { return fmt::format("Missing::{}", kMissing[static_cast<int>(rule)]); };
+  add(query.nan() != Missing::worst, "nan", [&] { return missing(query.nan()); });
+  add(query.nulls() != Missing::worst, "nulls", [&] { return missing(query.nulls()); });
+  add(!query.select().empty(), "select", [&] { return selection(query.select()); });
+  add(query.timeout().has_value(), "timeout",
+      [&] { return fmt::format("std::chrono::milliseconds({})", query.timeout()->count()); });
+  add(query.using_path() != Using{}, "using_path", [&] { return path(query.using_path()); });
+  return text + ";\n";
+}
+
+}  // namespace skyrank::tools

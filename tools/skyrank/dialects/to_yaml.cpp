@@ -1,0 +1,182 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/query/check.hpp"
+#include "engine/query/functions.hpp"
+#include "engine/query/values.hpp"
+#include "tools/skyrank/dialects/dialects.hpp"
+
+namespace skyrank::tools {
+namespace {
+
+using Kind = Preference::Kind;
+
+bool is_letter(char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool is_plain(std::string_view text) {
+  constexpr std::string_view kWords[] = {"null", "true", "false", "yes", "no", "on", "off"};
+  return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, [](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-';
+  }) && std::ranges::none_of(kWords, [&](std::string_view word) { return query::equal_ignoring_case(word, text); });
+}
+
+std::string in_quotes(const std::string& text) {
+  const bool escapes =
+      std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+  std::string result(1, escapes ? '"' : '\'');
+  for (const char c : text) {
+    if (escapes && (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else if (escapes && (c == '"' || c == '\\')) {
+      result.append({'\\', c});
+    } else {
+      result.append(!escapes && c == '\'' ? 2 : 1, c);
+    }
+  }
+  return result + (escapes ? '"' : '\'');
+}
+
+std::string scalar(const std::string& text) { return is_plain(text) ? text : in_quotes(text); }
+
+std::string text_of(const Expression& expression) { return scalar(expression.text()); }
+
+std::string value(const Value& one) {
+  if (const auto* text = std::get_if<std::string>(&one)) return in_quotes(*text);
+  const auto* number = std::get_if<double>(&one);
+  if (number != nullptr && std::isinf(*number)) return *number < 0 ? "-.inf" : ".inf";
+  return query::spelled(one);
+}
+
+template <class Items, class Print>
+std::string list(const Items& items, const Print& print) {
+  std::string text;
+  for (const auto& item : items) text += (text.empty() ? "" : ", ") + print(item);
+  return "[" + text + "]";
+}
+
+std::string names(const std::vector<std::string>& items) {
+  return list(items, [](const std::string& name) { return scalar(name); });
+}
+
+std::string preference(const Preference& p) {
+  const auto children = [&] { return list(p.children, preference); };
+  const auto end = [](const char* key, const Value& one) {
+    return std::holds_alternative<Null>(one) ? std::string() : fmt::format(", {}: {}", key, value(one));
+  };
+  const auto set = [](const std::vector<Value>& members) { return list(members, value); };
+  const std::string_view word = query::spelling(p.kind);
+  switch (p.kind) {
+    case Kind::low:
+    case Kind::high:
+    case Kind::where: return fmt::format("{{{}: {}}}", word, text_of(*p.expression));
+    case Kind::around:
+      return fmt::format("{{around: {{expr: {}, target: {}}}}}", text_of(*p.expression), value(p.target));
+    case Kind::between:
+      return fmt::format("{{between: {{expr: {}{}{}}}}}", text_of(*p.expression), end("from", p.target),
+                         end("to", p.upper));
+    case Kind::in: return fmt::format("{{in: {{expr: {}, values: {}}}}}", text_of(*p.expression), list(p.values, set));
+    case Kind::pareto:
+    case Kind::prior: return fmt::format("{{{}: {}}}", word, children());
+    case Kind::inverse: return fmt::format("{{inverse: {}}}", preference(p.children[0]));
+  }
+  return {};
+}
+
+std::string preferences(const Preference& p) {
+  return p.kind == Kind::pareto && p.children.size() > 1 ? list(p.children, preference) : preference(p);
+}
+
+std::string aggregates(const std::vector<Aggregate>& items) {
+  constexpr std::string_view kNames[] = {"count", "sum", "min", "max", "avg"};
+  std::string text;
+  for (const Aggregate& one : items) {
+    const std::string argument = one.argument ? one.argument->text() : "";
+    const auto function = kNames[static_cast<int>(one.function)];
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", scalar(one.name),
+                        in_quotes(fmt::format("{}({})", function, argument)));
+  }
+  return "{" + text + "}";
+}
+
+std::string selected(const SelectItem& item) {
+  if (item.name == query::output_name(item.expression)) return text_of(item.expression);
+  return fmt::format("{{{}: {}}}", scalar(item.name), text_of(item.expression));
+}
+
+std::string path(const Using& used) {
+  constexpr std::string_view kDevices[] = {"auto", "cpu", "cuda"};
+  std::string text;
+  const auto add = [&](std::string_view key, const std::string& what) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, what);
+  };
+  if (!used.algorithms.empty()) add("algorithm", names(used.algorithms));
+  if (used.device != DeviceChoice::automatic) add("device", std::string(kDevices[static_cast<int>(used.device)]));
+  std::string parameters;
+  for (const auto& [name, number] : used.parameters) {
+    parameters += fmt::format("{}{}: {}", parameters.empty() ? "" : ", ", scalar(name), number);
+  }
+  if (!parameters.empty()) add("parameters", "{" + parameters + "}");
+  if (!used.without.empty()) add("without", names(used.without));
+  return "{" + text + "}";
+}
+
+std::string to_yaml(const Query& query) {
+  constexpr std::string_view kTies[] = {"first", "last", "all", "any"};
+  constexpr std::string_view kMissing[] = {"worst", "exclude", "error"};
+  std::string text = fmt::format("  - name: {}\n", scalar(query.name()));
+  const auto add = [&](bool present, std::string_view key, const auto& print) {
+    if (present) text += fmt::format("    {}: {}\n", key, print());
+  };
+  const auto columns = [](const std::vector<Expression>& items) {
+    return list(items, [](const Expression& one) { return text_of(one); });
+  };
+  add(true, "from", [&] { return scalar(query.from()); });
+  add(query.where().has_value(), "where", [&] { return text_of(*query.where()); });
+  add(!query.group_by().empty(), "group_by", [&] { return columns(query.group_by()); });
+  add(!query.aggregate().empty(), "aggregate", [&] { return aggregates(query.aggregate()); });
+  add(!query.partition_by().empty(), "partition_by", [&] { return columns(query.partition_by()); });
+  add(query.prefer().has_value(), "prefer", [&] { return preferences(*query.prefer()); });
+  add(query.levels().has_value(), "levels", [&] { return *query.levels(); });
+  add(query.at_least().has_value(), "at_least", [&] { return *query.at_least(); });
+  add(query.distinct(), "distinct", [] { return "true"; });
+  add(!query.rank_by().empty(), "rank_by", [&] {
+    return list(query.rank_by(), [](const RankTerm& term) {
+      return fmt::format("{{{}: {}}}", term.high ? "high" : "low", text_of(term.expression));
+    });
+  });
+  add(query.offset() != 0, "offset", [&] { return query.offset(); });
+  add(query.limit().has_value(), "limit", [&] { return *query.limit(); });
+  add(query.ties() != Ties::first, "ties", [&] { return kTies[static_cast<int>(query.ties())]; });
+  add(query.nan() != Missing::worst, "nan", [&] { return kMissing[static_cast<int>(query.nan())]; });
+  add(query.nulls() != Missing::worst, "nulls", [&] { return kMissing[static_cast<int>(query.nulls())]; });
+  add(!query.select().empty(), "select", [&] { return list(query.select(), selected); });
+  add(query.timeout().has_value(), "timeout", [&] { return fmt::format("{}ms", query.timeout()->count()); });
+  add(query.using_path() != Using{}, "using", [&] { return path(query.using_path()); });
+  return text;
+}
+
+std::string to_yaml(const TableSource& table) {
+  if (table.generator) {
+    const GeneratorSpec& spec = *table.generator;
+    return fmt::format("  {}: {{generate: {{distribution: {}, rows: {}, dims: {}, seed: {}}}}}\n", scalar(table.name),
+                       scalar(spec.distribution), spec.rows, spec.dims, spec.seed);
+  }
+  return fmt::format("  {}: {{file: {}{}{}}}\n", scalar(table.name),
+                     table.files.size() == 1 ? scalar(table.files[0]) : names(table.files),
+                     table.header ? "" : ", header: false",
+                     table.null_spellings.empty() ? "" : ", nulls: " + list(table.null_spellings, in_quotes));
+}
+
+}  // namespace
+
+std::string to_yaml(const Batch& batch) {
+  std::string text = "version: 1\ntables:\n";
+  for (const TableSource& table : batch.tables) text += to_yaml(table);
+  text += "queries:\n";
+  for (const Query& query : batch.queries) text += to_yaml(query);
+  return text;
+}
+
+}  // namespace skyrank::tools

@@ -1,0 +1,94 @@
+#include "tools/skyrank/terminal/signals.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <skyrank/error.hpp>
+
+#include "datasets/write/output_file.hpp"
+
+namespace skyrank::tools {
+namespace {
+
+constexpr int kStatusOfSignals = 128;  // as shells have it
+constexpr std::chrono::milliseconds kGrace(50);
+
+sigset_t handled_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);
+  return set;
+}
+
+/// Waits for one of the handled signals, but no longer than the grace.
+void wait_for_another() {
+  const sigset_t set = handled_signals();
+  const timespec grace{0, std::chrono::nanoseconds(kGrace).count()};
+  while (sigtimedwait(&set, nullptr, &grace) < 0 && errno == EINTR) {
+  }
+}
+
+/// Not through stdio, whose locks another thread may hold, and not where it would block.
+void say(std::string_view message) {
+  pollfd error{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&error, 1, 0) <= 0) return;
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
+}
+
+}  // namespace
+
+Signals::Signals(std::stop_source source) : source_(std::move(source)) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const sigset_t set = handled_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  try {
+    waiter_ = std::thread([this] { wait(); });
+  } catch (const std::system_error& error) {
+    throw ResourceError(std::string("no thread can be started: ") + error.code().message());
+  }
+}
+
+Signals::~Signals() {
+  leaving_ = true;
+  // Only to wake it: the signal is blocked everywhere and taken by sigwait.
+  pthread_kill(waiter_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread)
+  waiter_.join();
+}
+
+void Signals::check() const {
+  if (source_.stop_requested()) throw CancelledError("cancelled");
+}
+
+int Signals::exit_status() const { return first_ == 0 ? 0 : kStatusOfSignals + first_; }
+
+void Signals::wait() {
+  const sigset_t set = handled_signals();
+  int number = 0;
+  sigwait(&set, &number);
+  if (leaving_) return;
+  first_ = number;
+  source_.request_stop();
+  wait_for_another();
+  if (!leaving_) end_process();
+}
+
+void Signals::end_process() const {
+  datasets::remove_temporary_files();
+  if (!reported_) say(isatty(STDERR_FILENO) != 0 ? "\r\x1b[Kskyrank: cancelled\n" : "skyrank: cancelled\n");
+  ::_exit(exit_status());
+}
+
+}  // namespace skyrank::tools

@@ -4,11 +4,12 @@ set -euo pipefail
 
 usage() {
   cat <<'END'
-usage: tools/setup.sh [--test] [--cuda]
+usage: tools/setup.sh [--test] [--spark] [--cuda]
   (nothing)  what building and running needs: packages of the distribution, and Arrow C++ into .deps/pyarrow
              unless the system has it
   --test     also what tools/test.sh needs: test libraries, clang and its tools, into .deps/tbb-tsan a oneTBB that the
              thread sanitizer sees into, and into .deps/python an environment for the tests of the Python package
+  --spark    also, for the stage `spark` of tools/test.sh, a Java runtime unless there is one, and PySpark into .deps/spark
   --cuda     also, where there is no nvcc, the CUDA 13.0 compiler into .deps/cuda
 END
 }
@@ -18,7 +19,7 @@ readonly BUILD_PACKAGES=(
   libeigen3-dev libyaml-cpp-dev libtbb-dev libhwy-dev tao-pegtl-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
 # clang-format's output differs between versions, so that one is named exactly.
 readonly TEST_PACKAGES=(
-  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev python3-yaml python3-dev python3-venv pkg-config clang clang-tidy clang-format-14 lld llvm gcovr doxygen groff-base zsh fish dpkg-dev)
+  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev libopenmpi-dev openmpi-bin python3-yaml python3-dev python3-venv pkg-config clang clang-tidy clang-format-14 lld llvm gcovr doxygen groff-base zsh fish dpkg-dev)
 readonly ARROW_OLDEST=15  # of a system Arrow
 readonly CUDA_RELEASE=13.0
 
@@ -131,6 +132,19 @@ setup_python() {
   cp "$pinned" "$folder/requirements.txt"
 }
 
+# PySpark for the environment of the Python tests. PyPI has its source alone, which pip makes a wheel of.
+setup_spark() {
+  local folder=$DEPS/spark pinned=$REQUIREMENTS/spark.txt
+  command -v java >/dev/null || install_packages default-jre-headless
+  if cmp -s "$pinned" "$folder/requirements.txt"; then return; fi
+  say "installing PySpark"
+  make_scratch
+  python3 -m pip install -q --disable-pip-version-check --no-deps --require-hashes --target "$scratch/spark" -r "$pinned" ||
+    fail "pip could not install $pinned; its message is above"
+  cp "$pinned" "$scratch/spark/requirements.txt"
+  replace "$scratch/spark" spark
+}
+
 find_nvcc() {
   command -v nvcc || { [[ -x /usr/local/cuda/bin/nvcc ]] && echo /usr/local/cuda/bin/nvcc; } ||
     { "$DEPS/cuda/bin/nvcc" --version 2>/dev/null | grep -q "release $CUDA_RELEASE" && echo "$DEPS/cuda/bin/nvcc"; }
@@ -181,10 +195,11 @@ setup_tbb_for_tsan() {
   replace "$scratch/tbb" tbb-tsan
 }
 
-with_test=false with_cuda=false
+with_test=false with_spark=false with_cuda=false
 for argument in "$@"; do
   case $argument in
     --test) with_test=true ;;
+    --spark) with_spark=true ;;
     --cuda) with_cuda=true ;;
     -h | --help) usage; exit ;;
     *) usage >&2; exit 2 ;;
@@ -204,4 +219,5 @@ if $with_test; then
   setup_tbb_for_tsan
   setup_python
 fi
+if $with_spark; then setup_spark; fi
 if $with_cuda; then setup_cuda; fi

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands. Without arguments all stages; with arguments those named, in their order.
-# usage: [TIDY_COMMITS=N|all] tools/test.sh [setup] [format] [checks] [release] [tidy] [asan] [tsan] [fuzz]
+# The stage `spark`, which takes minutes and a Java runtime, runs only where it is named.
+# usage: [TIDY_COMMITS=N|all] tools/test.sh [setup] [format] [checks] [release] [tidy] [asan] [tsan] [fuzz] [spark]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly STAGES=(setup format checks release tidy asan tsan fuzz)
+readonly NAMED_STAGES=(spark)  # which run only where they are named
 readonly FIRST_PARTY=(engine kernels planner datasets tools)
 readonly tidy_commits=${TIDY_COMMITS:-50}  # whose files clang-tidy looks at, or all
 
@@ -66,7 +68,7 @@ check_reference() {
 stage_release() {
   local python=OFF
   if [[ -x .deps/python/bin/python ]]; then python=ON; fi
-  build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_BUILD_PYTHON=$python
+  build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_MPI=ON -DSKYRANK_BUILD_PYTHON=$python
   run_tests release -j "$(nproc)"
 }
 
@@ -107,16 +109,24 @@ stage_fuzz() {
   grep -E "Done [0-9]+ runs" build/fuzz/ctest.log
 }
 
+# Queries on a local cluster of two executors, by the Python package of the release build.
+stage_spark() {
+  tools/setup.sh --test --spark
+  build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_BUILD_PYTHON=ON
+  PYTHONPATH=$PWD/build/release/python:$PWD/.deps/spark .deps/python/bin/python -B -m pytest -q -p no:cacheprovider \
+    tests/python/test_spark.py
+}
+
 for name in "$@"; do
-  [[ " ${STAGES[*]} " == *" $name "* ]] || {
-    echo "test.sh: no stage '$name'; the stages are ${STAGES[*]}" >&2
+  [[ " ${STAGES[*]} ${NAMED_STAGES[*]} " == *" $name "* ]] || {
+    echo "test.sh: no stage '$name'; the stages are ${STAGES[*]} ${NAMED_STAGES[*]}" >&2
     exit 2
   }
 done
 
 trap '[[ $? == 0 ]] || echo "== $stage: FAILED after $SECONDS s"' EXIT
-for stage in "${STAGES[@]}"; do
-  [[ $# == 0 || " $* " == *" $stage "* ]] || continue
+for stage in "${STAGES[@]}" "${NAMED_STAGES[@]}"; do
+  [[ ($# == 0 && " ${STAGES[*]} " == *" $stage "*) || " $* " == *" $stage "* ]] || continue
   echo "== $stage"
   SECONDS=0
   "stage_$stage"

@@ -28,17 +28,27 @@ constexpr std::int64_t kBlockRows = 2048;
 
 // ------------------------------------------------------------------------------------------------------ distributions
 
-/// A table in the making.
+/// Values of the rows from `first` on, by the numbers of these.
+template <class T>
+struct ColumnPart {
+  T* values;
+  std::int64_t first;
+
+  T& operator[](std::int64_t row) const { return values[row - first]; }
+};
+
+/// Consecutive rows of a table in the making.
 struct Draft {
-  std::int64_t rows = 0;
+  std::int64_t rows = 0;  ///< number of rows of the whole table
+  std::int64_t first = 0;
   int dims = 0;
   std::uint64_t seed = 0;
   std::array<void*, kMaxDims> columns{};
 
   Stream stream(std::int64_t row) const { return {seed, row}; }
   template <class T>
-  T* column(int index) const {
-    return static_cast<T*>(columns[static_cast<std::size_t>(index)]);
+  ColumnPart<T> column(int index) const {
+    return {static_cast<T*>(columns[static_cast<std::size_t>(index)]), first};
   }
 };
 
@@ -99,7 +109,7 @@ void fill_points(const Draft& draft, std::int64_t begin, std::int64_t end) {
 template <class T, class Value>
 void fill_values(const Draft& draft, std::int64_t begin, std::int64_t end, Value&& value) {
   for (int i = 0; i < draft.dims; ++i) {
-    T* column = draft.column<T>(i);
+    const auto column = draft.column<T>(i);
     for (std::int64_t row = begin; row < end; ++row) column[row] = value(draft.stream(row).at(i));
   }
 }
@@ -141,14 +151,14 @@ float stratified(const Draft& draft, std::int64_t stratum, std::uint64_t word) {
 
 void fill_increasing(const Draft& draft, std::int64_t begin, std::int64_t end) {
   for (int i = 0; i < draft.dims; ++i) {
-    float* column = draft.column<float>(i);
+    const auto column = draft.column<float>(i);
     for (std::int64_t row = begin; row < end; ++row) column[row] = stratified(draft, row, draft.stream(row).at(i));
   }
 }
 
 void fill_decreasing(const Draft& draft, std::int64_t begin, std::int64_t end) {
   for (int i = 0; i < draft.dims; ++i) {
-    float* column = draft.column<float>(i);
+    const auto column = draft.column<float>(i);
     for (std::int64_t row = begin; row < end; ++row) {
       column[row] = stratified(draft, draft.rows - 1 - row, draft.stream(row).at(i));
     }
@@ -172,8 +182,8 @@ std::vector<std::int64_t> killer_rows(const Draft& draft, int column) {
 
 void fill_bucket_killer(const Draft& draft, std::int64_t begin, std::int64_t end) {
   for (int i = 0; i < draft.dims; ++i) {
-    float* column = draft.column<float>(i);
-    std::fill(column + begin, column + end, 1.0F);
+    const auto column = draft.column<float>(i);
+    for (std::int64_t row = begin; row < end; ++row) column[row] = 1.0F;
     const std::vector<std::int64_t> rows = killer_rows(draft, i);
     for (std::size_t killer = 0; killer < rows.size(); ++killer) {
       if (rows[killer] >= begin && rows[killer] < end) column[rows[killer]] = kKillers[killer];
@@ -307,16 +317,16 @@ void in_arena(std::int64_t rows, int threads, const F& f) {
   arena.execute(f);
 }
 
-Table generate_columns(const GeneratorSpec& spec, const Recipe& recipe, const Location& where,
+Table generate_columns(const GeneratorSpec& spec, RowRange rows, const Recipe& recipe, const Location& where,
                        const std::stop_token& stop) {
-  Draft draft{.rows = spec.rows, .dims = spec.dims, .seed = spec.seed};
+  Draft draft{.rows = spec.rows, .first = rows.begin, .dims = spec.dims, .seed = spec.seed};
   std::vector<Column> columns;
   for (int i = 0; i < spec.dims; ++i) {
-    std::shared_ptr<void> memory = allocate(spec.rows, spec.dims);
+    std::shared_ptr<void> memory = allocate(rows.end - rows.begin, spec.dims);
     draft.columns[static_cast<std::size_t>(i)] = memory.get();
-    columns.push_back(make_column(i, recipe.type, spec.rows, std::move(memory)));
+    columns.push_back(make_column(i, recipe.type, rows.end - rows.begin, std::move(memory)));
   }
-  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, spec.rows, kBlockRows), [&](const auto& block) {
+  tbb::parallel_for(tbb::blocked_range<std::int64_t>(rows.begin, rows.end, kBlockRows), [&](const auto& block) {
     if (stop.stop_requested()) throw CancelledError("generating was cancelled", where);
     recipe.fill(draft, block.begin(), block.end());
   });
@@ -330,6 +340,11 @@ std::span<const Distribution> distributions() { return kDistributions; }
 std::span<const Distribution> tables_with_own_columns() { return kOwnTableNames; }
 
 Table generate(const GeneratorSpec& spec, int threads, const Location& where, const std::stop_token& stop) {
+  return generate_rows(spec, {0, std::max<std::int64_t>(spec.rows, 0)}, threads, where, stop);
+}
+
+Table generate_rows(const GeneratorSpec& spec, RowRange rows, int threads, const Location& where,
+                    const std::stop_token& stop) {
   const OwnTable* const own = find_own_table(spec.distribution);
   const Recipe* const recipe = own == nullptr ? &find_recipe(spec.distribution, where) : nullptr;
   check_ranges(spec, where);
@@ -337,9 +352,9 @@ Table generate(const GeneratorSpec& spec, int threads, const Location& where, co
     throw QueryError("'" + spec.distribution + "' has columns of its own; leave dims out", where);
   }
   std::optional<Table> table;
-  in_arena(spec.rows, threads, [&] {
-    table = own == nullptr ? generate_columns(spec, *recipe, where, stop)
-                           : generate_tweets(spec.rows, own->order, spec.seed, stop);
+  in_arena(rows.end - rows.begin, threads, [&] {
+    table = own == nullptr ? generate_columns(spec, rows, *recipe, where, stop)
+                           : generate_tweets({spec.rows, own->order, spec.seed}, rows, stop);
   });
   return *std::move(table);
 }

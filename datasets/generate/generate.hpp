@@ -6,6 +6,7 @@
 
 #include <skyrank/batch.hpp>
 #include <skyrank/error.hpp>
+#include <skyrank/partial.hpp>
 #include <skyrank/table.hpp>
 
 namespace skyrank::datasets {
@@ -58,5 +59,9 @@ std::span<const Distribution> tables_with_own_columns();
 /// soon after a stop is requested.
 Table generate(const GeneratorSpec& spec, int threads = 0, const Location& where = {},
                const std::stop_token& stop = {});
+
+/// Makes the rows of a range within [0, spec.rows) as they are in the table that generate() makes. Throws as it does.
+Table generate_rows(const GeneratorSpec& spec, RowRange rows, int threads = 0, const Location& where = {},
+                    const std::stop_token& stop = {});
 
 }  // namespace skyrank::datasets

@@ -123,63 +123,64 @@ Column languages_of(std::int64_t rows, std::shared_ptr<std::int8_t[]> codes) {
 /// The columns in the making.
 class Tweets {
  public:
-  Tweets(std::int64_t rows, TweetOrder order, std::uint64_t seed) : rows_(rows), order_(order), seed_(seed) {}
+  Tweets(const TweetTable& whole, RowRange rows) : whole_(whole), first_(rows.begin), count_(rows.end - rows.begin) {}
 
   void fill(std::int64_t begin, std::int64_t end) {
     static const Zipf kUser(kUsers, kExponent);
     for (std::int64_t row = begin; row < end; ++row) {
-      Stream stream(seed_, row);
+      const std::int64_t place = row - first_;
+      Stream stream(whole_.seed, row);
       const std::int64_t time = kFirstMillisecond + millisecond(row, unit(stream.next()));
-      id_[row] = (time - kEpochOfIds) << kSequenceBits | (row & ((1 << kSequenceBits) - 1));
-      time_[row] = time / 1000;
+      id_[place] = (time - kEpochOfIds) << kSequenceBits | (row & ((1 << kSequenceBits) - 1));
+      time_[place] = time / 1000;
       const auto [a, other] = normals(stream);
-      retweets_[row] = count_of(-1.5, a);
-      likes_[row] = count_of(-0.7, 0.95 * a + 0.312 * other);
-      language_[row] = language_of(unit(stream.next()));
-      user_[row] = kUser(stream) - 1;
+      retweets_[place] = count_of(-1.5, a);
+      likes_[place] = count_of(-0.7, 0.95 * a + 0.312 * other);
+      language_[place] = language_of(unit(stream.next()));
+      user_[place] = kUser(stream) - 1;
     }
   }
 
   Table table() && {
     return Table(
-        {column_of("id", Type::int64, rows_, std::move(id_)), column_of("uid", Type::int64, rows_, std::move(user_)),
-         column_of("tweet_time", Type::int64, rows_, std::move(time_)),
-         column_of("retweet_count", Type::int32, rows_, std::move(retweets_)),
-         column_of("likes_count", Type::int32, rows_, std::move(likes_)), languages_of(rows_, std::move(language_))});
+        {column_of("id", Type::int64, count_, std::move(id_)), column_of("uid", Type::int64, count_, std::move(user_)),
+         column_of("tweet_time", Type::int64, count_, std::move(time_)),
+         column_of("retweet_count", Type::int32, count_, std::move(retweets_)),
+         column_of("likes_count", Type::int32, count_, std::move(likes_)), languages_of(count_, std::move(language_))});
   }
 
  private:
   std::int64_t millisecond(std::int64_t row, double draw) const {
     const double place =
-        order_ == TweetOrder::time ? (static_cast<double>(row) + draw) / static_cast<double>(rows_) : draw;
+        whole_.order == TweetOrder::time ? (static_cast<double>(row) + draw) / static_cast<double>(whole_.rows) : draw;
     return std::min(static_cast<std::int64_t>(place * static_cast<double>(kMilliseconds)), kMilliseconds - 1);
   }
 
-  std::int64_t rows_;
-  TweetOrder order_;
-  std::uint64_t seed_;
-  std::shared_ptr<std::int64_t[]> id_ = allocate<std::int64_t>(rows_);
-  std::shared_ptr<std::int64_t[]> user_ = allocate<std::int64_t>(rows_);
-  std::shared_ptr<std::int64_t[]> time_ = allocate<std::int64_t>(rows_);
-  std::shared_ptr<std::int32_t[]> retweets_ = allocate<std::int32_t>(rows_);
-  std::shared_ptr<std::int32_t[]> likes_ = allocate<std::int32_t>(rows_);
-  std::shared_ptr<std::int8_t[]> language_ = allocate<std::int8_t>(rows_);
+  TweetTable whole_;
+  std::int64_t first_;
+  std::int64_t count_;
+  std::shared_ptr<std::int64_t[]> id_ = allocate<std::int64_t>(count_);
+  std::shared_ptr<std::int64_t[]> user_ = allocate<std::int64_t>(count_);
+  std::shared_ptr<std::int64_t[]> time_ = allocate<std::int64_t>(count_);
+  std::shared_ptr<std::int32_t[]> retweets_ = allocate<std::int32_t>(count_);
+  std::shared_ptr<std::int32_t[]> likes_ = allocate<std::int32_t>(count_);
+  std::shared_ptr<std::int8_t[]> language_ = allocate<std::int8_t>(count_);
 };
 
 }  // namespace
 
-Table generate_tweets(std::int64_t rows, TweetOrder order, std::uint64_t seed, const std::stop_token& stop) {
+Table generate_tweets(const TweetTable& whole, RowRange rows, const std::stop_token& stop) {
   constexpr std::int64_t kMaxRows = std::int64_t{1} << 56;
   try {
-    if (rows > kMaxRows) throw std::bad_alloc();
-    Tweets tweets(rows, order, seed);
-    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, rows, kBlockRows), [&](const auto& block) {
+    if (whole.rows > kMaxRows) throw std::bad_alloc();
+    Tweets tweets(whole, rows);
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(rows.begin, rows.end, kBlockRows), [&](const auto& block) {
       if (stop.stop_requested()) throw CancelledError("generating was cancelled");
       tweets.fill(block.begin(), block.end());
     });
     return std::move(tweets).table();
   } catch (const std::bad_alloc&) {
-    throw ResourceError("no memory for a generated table of " + std::to_string(rows) + " tweets");
+    throw ResourceError("no memory for a generated table of " + std::to_string(rows.end - rows.begin) + " tweets");
   }
 }
 

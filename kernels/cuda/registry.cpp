@@ -41,6 +41,7 @@ extern const TopKAlgorithm per_thread;
 extern const TopKAlgorithm per_thread_registers;
 extern const TopKAlgorithm randomized_select;
 extern const RunScan bitonic_scan;
+extern const RunPart dr_topk_part;
 }  // namespace topk
 
 std::span<const SkylineAlgorithm* const> skyline_algorithms() {
@@ -77,6 +78,13 @@ RunScan run_scan_of(const TopKAlgorithm& algorithm) {
   if (&algorithm == &topk::sampled_threshold) return topk::best_of_scan;
 #ifdef SKYRANK_PAPERS
   if (&algorithm == &topk::bitonic) return topk::bitonic_scan;
+#endif
+  return nullptr;
+}
+
+RunPart run_part_of([[maybe_unused]] const TopKAlgorithm& algorithm) {
+#ifdef SKYRANK_PAPERS
+  if (&algorithm == &topk::dr_topk) return topk::dr_topk_part;
 #endif
   return nullptr;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -19,5 +21,17 @@ using RunScan = std::optional<TopKSolution> (*)(const ScanProblem& problem, cons
 
 /// Null for algorithms that always need keys.
 RunScan run_scan_of(const TopKAlgorithm& algorithm);
+
+/// Exchanges bounds with runs over the other parts of one problem: takes a key that at least k rows of this part do not
+/// exceed, and returns the least of such keys of all parts.
+using BoundExchange = std::function<std::uint64_t(std::uint64_t key)>;
+
+/// Runs an algorithm over a part of a problem of one key column. It calls the exchange at most once, and leaves rows of
+/// greater keys than that returned out.
+using RunPart = TopKSolution (*)(const TopKProblem& problem, const ParameterValues& parameters, const Context& context,
+                                 const BoundExchange& exchange);
+
+/// Null for algorithms that have no such bound.
+RunPart run_part_of(const TopKAlgorithm& algorithm);
 
 }  // namespace skyrank::kernels::cuda

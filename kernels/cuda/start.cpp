@@ -10,6 +10,7 @@ namespace skyrank::kernels::cuda {
 namespace {
 
 std::atomic<Started> last_step = Started::nothing;
+std::atomic<int> number_of_process = 0;
 
 /// The model in one of the driver's files, or empty: a line "Model:", spaces, and the name.
 std::string model_in(const std::filesystem::path& file) {
@@ -31,6 +32,10 @@ void note_started(Started step) noexcept {
   Started before = started();
   while (before < step && !last_step.compare_exchange_weak(before, step, std::memory_order_relaxed)) continue;
 }
+
+void set_process_device(int number) noexcept { number_of_process.store(number, std::memory_order_relaxed); }
+
+int process_device() noexcept { return number_of_process.load(std::memory_order_relaxed); }
 
 bool shows_gpu() {
   std::error_code ignored;

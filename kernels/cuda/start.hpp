@@ -24,4 +24,11 @@ bool shows_gpu();
 /// nothing. Empty where there are no such files.
 std::vector<std::string> gpu_models();
 
+/// Makes the process's own context be of device `number`, modulo the number of devices; 0 where nobody says. For
+/// processes of which each is to use a device of its own; to be called before that context is first asked for. Starts
+/// no driver.
+void set_process_device(int number) noexcept;
+
+int process_device() noexcept;
+
 }  // namespace skyrank::kernels::cuda

@@ -552,5 +552,35 @@ TEST(Generate, NamesAreDistinct) {
   EXPECT_EQ(names.size(), 14U);
 }
 
+// Ranks of a distributed run make their own rows.
+TEST(GenerateRows, AreThoseOfTheWholeTable) {
+  for (const Distribution& distribution : distributions()) {
+    const GeneratorSpec spec{std::string(distribution.name), 5000, 3, 7};
+    const Table whole = generate(spec);
+    for (const RowRange range : {RowRange{0, 5000}, RowRange{1, 3}, RowRange{2047, 4999}, RowRange{5000, 5000}}) {
+      const Table part = generate_rows(spec, range);
+      ASSERT_EQ(part.num_rows(), range.end - range.begin);
+      for (int c = 0; c < part.num_columns(); ++c) {
+        const auto expected = bits(whole, c).subspan(static_cast<std::size_t>(range.begin), bits(part, c).size());
+        EXPECT_TRUE(std::ranges::equal(bits(part, c), expected)) << distribution.name;
+      }
+    }
+  }
+}
+
+TEST(GenerateRows, OfTweets) {
+  for (const Distribution& table : tables_with_own_columns()) {
+    const GeneratorSpec spec{std::string(table.name), 3000, 1, 7};
+    const Table whole = generate(spec);
+    const Table part = generate_rows(spec, {2040, 2100});
+    ASSERT_EQ(part.num_rows(), 60);
+    for (int c = 0; c < whole.num_columns(); ++c) {
+      for (std::int64_t row = 0; row < 60; ++row) {
+        EXPECT_EQ(part.column(c).value(row), whole.column(c).value(2040 + row)) << table.name;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace skyrank::datasets

@@ -46,7 +46,7 @@ def test_the_benchmark_finds_equal_answers():
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 8
 
 
 def test_types():

@@ -64,6 +64,7 @@ ALLOWED["tests"] = EVERYTHING
 # File -> folders that it may include from besides, and why or until when.
 EXCEPTIONS = {
     "engine/engine.cpp": EVERYTHING,  # the public face, over all layers of the engine
+    "engine/python/src/queries.cpp": ["engine/query"],  # the place of a statement's table, which no Query holds
     "engine/registry.cpp": ["engine/plan"],  # the public list of the planner's rules
     "engine/table.cpp": ["engine/runtime"],  # a table makes the caches that queries fill
 }

@@ -1,6 +1,7 @@
 option(SKYRANK_BUILD_TOOLS "Build the readers, the generators and the command line (needs Arrow C++)" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_BUILD_PYTHON "Build the Python package (needs nanobind)" OFF)
+option(SKYRANK_MPI "Build skyrank_mpi, which answers queries with the ranks of an MPI job (needs MPI and the tools)" OFF)
 option(SKYRANK_EMULATE_CUDA "Build the tests of the CUDA kernels that run on the CPU, on an emulator" ON)
 option(SKYRANK_PAPERS "Build the papers' algorithms (kernels/papers), which no plan needs" ON)
 option(SKYRANK_BUILD_FUZZERS "Build the fuzz targets with libFuzzer, and no other tests (needs clang)" OFF)

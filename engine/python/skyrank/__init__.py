@@ -5,8 +5,8 @@
 >>> skyrank.skyline(points).rows
 array([0, 1])
 
-`skyline`, `top_k` and `rank` answer the common questions in one call; `Query` and `query` ask any other. `query` says what
-data may be. Answers are exact, and the same row for row on every path.
+`skyline`, `top_k` and `rank` answer the common questions in one call; `sql`, or `Query` and `query`, ask any other. `query`
+says what data may be. `plot` draws a skyline; `skyrank.dask` and `skyrank.spark` ask clusters. Answers are exact, and the same row for row on every path.
 """
 
 from . import _core
@@ -22,7 +22,8 @@ from ._errors import (
     ResourceError,
     TimeoutError,
 )
-from ._functions import explain, merge, partial, query, rank, skyline, top_k
+from ._functions import explain, merge, partial, query, rank, skyline, sql, top_k
+from ._plot import plot
 from ._preferences import (
     around,
     avg,
@@ -80,10 +81,12 @@ __all__ = [
     "min",
     "pareto",
     "partial",
+    "plot",
     "prior",
     "query",
     "rank",
     "skyline",
+    "sql",
     "sum",
     "top_k",
     "where",

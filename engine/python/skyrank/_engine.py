@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _core
+from ._errors import DataError
+from ._extras import required
 from ._input import on_main_thread, open_source, to_data, to_table
 from ._query import Query
 from ._result import Result
@@ -74,7 +76,7 @@ class Files:
         ResourceError: The system refuses to read, or pyarrow is missing.
     """
 
-    __slots__ = ("_core_data",)
+    __slots__ = ("_arguments", "_core_data", "_range")
 
     def __init__(
         self,
@@ -82,12 +84,11 @@ class Files:
         header: bool = True,
         null_spellings: Sequence[str] = (),
     ) -> None:
-        one = isinstance(paths, (str, os.PathLike))
-        self._core_data: _core.Source = open_source(
-            [paths] if one else list(paths),  # type: ignore[list-item, arg-type]
-            header,
-            null_spellings,
-        )
+        several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+        names = [os.fspath(path) for path in several]
+        self._arguments = (names, header, list(null_spellings))
+        self._range: tuple[int, int] | None = None
+        self._core_data: _core.Source = open_source(*self._arguments)
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -98,14 +99,40 @@ class Files:
         """Names of the columns."""
         return self._core_data.schema().names()
 
+    @property
+    def units(self) -> list[int]:
+        """Number of rows of each unit: a row group of Parquet, a record batch of Arrow, a whole file otherwise."""
+        return self._core_data.units()
+
+    def part(self, begin: int, end: int) -> Files:
+        """Returns the units [begin, end) as files of their own, whose rows count from 0; for `Engine.partial`.
+
+        Raises DataError unless 0 <= begin <= end <= len(units).
+        """
+        if not 0 <= begin <= end <= len(self.units):
+            raise DataError(f"there are no units {begin} to {end} in files of {len(self.units)}")
+        chosen = Files.__new__(Files)
+        start = 0 if self._range is None else self._range[0]
+        chosen._arguments, chosen._range = self._arguments, (start + begin, start + end)
+        chosen._core_data = self._core_data.part(begin, end)
+        return chosen
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _opened_files, (*self._arguments, self._range)
+
     def __repr__(self) -> str:
         return f"Files({len(self)} rows; {', '.join(self.columns)})"
+
+
+def _opened_files(paths: list[str], header: bool, nulls: list[str], units: tuple[int, int] | None) -> Files:
+    files = Files(paths, header, nulls)
+    return files if units is None else files.part(*units)
 
 
 class Partial:
     """The rows of some parts of a table that can still be in the answer of a query (`Engine.partial`).
 
-    It travels as an Arrow record batch (`__arrow_c_array__`, `from_arrow`) or as bytes (pickle; needs pyarrow).
+    It travels as an Arrow record batch (`__arrow_c_array__`, `from_arrow`) or as bytes (`to_bytes`, pickle).
     """
 
     __slots__ = ("_core",)
@@ -141,25 +168,40 @@ class Partial:
         """Positions of the rows in the whole table, ascending."""
         return self._core.rows()
 
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        import pyarrow
+    def moved(self, query: Query, by: int) -> Partial:
+        """Returns the partial answer with all its positions `by` >= 0 rows further down.
 
+        For a part that was numbered from 0, as the rows before it were not counted yet. Raises DataError where it
+        belongs to another query, or `by` is negative.
+        """
+        return Partial(_core.moved(query._core, self._core, by))
+
+    def to_bytes(self) -> bytes:
+        """Returns the record batch as an Arrow IPC stream. Raises ResourceError where there is no pyarrow."""
+        pyarrow = required("pyarrow", "files", "a partial answer as bytes")
         sink = pyarrow.BufferOutputStream()
         batch = pyarrow.record_batch(self)
         with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
-        return _partial_of_bytes, (sink.getvalue().to_pybytes(),)
+        content: bytes = sink.getvalue().to_pybytes()
+        return content
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Partial:
+        """Reads what `to_bytes` returned. Raises DataError where it is something else."""
+        pyarrow = required("pyarrow", "files", "a partial answer of bytes")
+        try:
+            with pyarrow.ipc.open_stream(content) as reader:
+                return cls.from_arrow(reader.read_next_batch())
+        except (pyarrow.ArrowException, StopIteration) as error:
+            raise DataError(f"the bytes hold no partial answer: {error or 'there is no record batch'}") from error
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        return Partial.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         ranges = ", ".join(f"{begin}-{end}" for begin, end in self.covers)
         return f"Partial({len(self)} rows of {ranges or 'none'})"
-
-
-def _partial_of_bytes(data: bytes) -> Partial:
-    import pyarrow
-
-    with pyarrow.ipc.open_stream(data) as reader:
-        return Partial.from_arrow(reader.read_next_batch())
 
 
 class Engine:
@@ -234,10 +276,10 @@ class Engine:
     def partial(self, query: Query, part: Any, first_row: int, *, timeout: float | None = None) -> Partial:
         """Answers a query over the rows [first_row, first_row + len(part)) of a table as far as that can be done alone.
 
-        For every split of a table, `merge` of all its partial answers equals `run` over the whole. Raises what `run`
-        raises, and DataError where `first_row` is negative.
+        For every split of a table, `merge` of all its partial answers equals `run` over the whole. `part` is what
+        `skyrank.query` takes. Raises what `run` raises, and DataError where `first_row` is negative.
         """
-        return Partial(self._core.partial(query._core, Table(part)._core_data, first_row, _call(timeout)))
+        return Partial(self._core.partial(query._core, to_data(part), first_row, _call(timeout)))
 
     def merge(self, query: Query, partials: Iterable[Partial], *, timeout: float | None = None) -> Result:
         """Answers a query from partial answers of it, in any order; row ids are positions in the whole table.

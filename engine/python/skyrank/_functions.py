@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._engine import Partial, default_engine
-from ._errors import QueryError
+from ._engine import Files, Partial, default_engine
+from ._errors import BindError, QueryError
 from ._input import to_data
 from ._preferences import Text, high, low, ranking
 from ._query import Query
@@ -31,13 +32,16 @@ class _Data:
         data = self._core_data
         return (data if isinstance(data, _core.Table) else data.schema()).names()
 
-    def terms(self, columns: Column | Iterable[Column] | None, make: Any) -> list[_core.Preference]:
+    def expressions(self, columns: Column | Iterable[Column] | None) -> list[Text]:
         if columns is None:
             return []
         return [
-            make(_core.Expression.column(self._name(column)) if isinstance(column, int) else column)
+            _core.Expression.column(self._name(column)) if isinstance(column, int) else column
             for column in as_list(columns, (str, int, _core.Expression))
         ]
+
+    def terms(self, columns: Column | Iterable[Column] | None, make: Any) -> list[_core.Preference]:
+        return [make(text) for text in self.expressions(columns)]
 
     def _name(self, index: int) -> str:
         names = self.names()
@@ -189,6 +193,42 @@ def query(data: Any, question: Query, *, timeout: float | None = None) -> Result
         QueryError, BindError, DataError, DeviceError, ResourceError, TimeoutError.
     """
     return default_engine().run(question, data, timeout=timeout)
+
+
+def sql(text: str, /, **tables: Any) -> Result:
+    """Answers one statement of SkyRank's SQL over tables that are given by name, or over files.
+
+    >>> offers = {"price": [3, 1, 2], "rating": [5, 3, 3]}
+    >>> sql("SELECT price, rating FROM offers PREFERRING LOW price PLUS HIGH rating", offers=offers).to_dict()
+    {'price': [3, 1], 'rating': [5, 3]}
+
+    Args:
+        text: The statement. ``FROM name`` stands for the argument of this name, ``FROM 'file'`` for a file, a pattern
+            of files or a folder.
+        tables: Data by name, each what `query` takes.
+
+    Raises:
+        QueryError: The statement is malformed; with line and column, as for all errors about the text.
+        BindError: The table or a column does not exist.
+        DataError, DeviceError, ResourceError, TimeoutError.
+    """
+    statement, line, column = _core.parse_sql(text)
+    name = statement.table_name()
+    if name in tables:
+        return default_engine().run(Query._of(statement), tables[name])
+    if not any(character in name for character in "./*?[") and not os.path.exists(name):
+        raise BindError(_unknown_table(name, list(tables)), "sql", line, column)
+    return default_engine().run(Query._of(statement), Files(name))
+
+
+def _unknown_table(name: str, known: list[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, 1)
+    if near:
+        return f"there is no table '{name}'; did you mean '{near[0]}'?"
+    given = f"the tables are {', '.join(known)}" if known else "no table is given"
+    return f"there is no table '{name}'; {given}. Give it as an argument, {name}=..., or name a file in quotes"
 
 
 def explain(data: Any, question: Query) -> str:

@@ -42,6 +42,33 @@ class Query:
         """Begins a query over a table; the name matters only to people."""
         return cls(table)
 
+    @classmethod
+    def parse(cls, text: str) -> Query:
+        """Returns the query that one statement of SkyRank's SQL says.
+
+        >>> Query.parse("SELECT * FROM hotels ORDER BY price LIMIT 3") == Query("hotels").rank_by(low("price")).limit(3)
+        True
+
+        Raises QueryError with line and column where the statement is malformed, or is SQL that SkyRank leaves to others.
+        """
+        return cls._of(_core.parse_sql(text)[0])
+
+    @classmethod
+    def _of(cls, core: Any) -> Query:
+        query = cls.__new__(cls)
+        query._core = core
+        return query
+
+    def to_sql(self) -> str:
+        """Returns the query as one statement of SQL; `parse` gives an equal query back.
+
+        Raises QueryError where parts contradict each other, as `validate` does.
+        """
+        return _core.to_sql(self._core)
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return Query.parse, (self.to_sql(),)
+
     def _set(self, word: str, *values: Any) -> Query:
         changed = Query.__new__(Query)
         changed._core = self._core.copy()

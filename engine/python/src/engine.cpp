@@ -55,6 +55,12 @@ struct SourceHandle {
   std::shared_ptr<const Source> source;
 };
 
+std::vector<std::int64_t> units_of(const SourceHandle& handle) {
+  std::vector<std::int64_t> rows;
+  for (const SourceUnit& unit : handle.source->units()) rows.push_back(unit.rows);
+  return rows;
+}
+
 DeviceChoice device_of(const std::string& name) {
   if (name == "auto") return DeviceChoice::automatic;
   if (name == "cpu") return DeviceChoice::cpu;
@@ -97,6 +103,13 @@ void bind_runs(Class& type, const Get& get) {
       return engine.run(query, get(data), call.options(std::move(stop)));
     });
   });
+  type.def("partial",
+           [get](ForkedEngine& self, const Query& query, const Data& part, RowId first_row, const Call& call) {
+             const Engine& engine = self.get();
+             return interruptible(call.main_thread, [&](std::stop_token stop) {
+               return engine.partial(query, get(part), first_row, call.options(std::move(stop)));
+             });
+           });
   type.def("explain", [get](ForkedEngine& self, const Query& query, const Data& data, const Call& call) {
     const Engine& engine = self.get();
     return interruptible(call.main_thread, [&](std::stop_token stop) {
@@ -140,6 +153,7 @@ void bind_partials(nb::module_& module) {
       .def("columns", [](const Partial& p) { return p.columns(); })
       .def("arrays", &export_partial);
   module.def("import_partial", &import_partial);
+  module.def("moved", &moved);
 }
 
 }  // namespace
@@ -148,6 +162,9 @@ void bind_engine(nb::module_& module) {
   bind_partials(module);
   nb::class_<SourceHandle>(module, "Source")
       .def("__len__", [](const SourceHandle& s) { return num_rows(*s.source); })
+      .def("units", &units_of)
+      .def("part", [](const SourceHandle& s, std::size_t begin,
+                      std::size_t end) { return SourceHandle{unit_range(s.source, begin, end)}; })
       .def("schema", [](const SourceHandle& s) { return s.source->schema(); });
   module.def("source_of_capsule", [](const nb::capsule& capsule) {
     return SourceHandle{*static_cast<std::shared_ptr<const Source>*>(capsule.data(kSourceCapsule))};
@@ -164,13 +181,6 @@ void bind_engine(nb::module_& module) {
       .def("check", [](ForkedEngine& self, const Query& query, const Table& table) { self.get().check(query, table); })
       .def("pin", [](ForkedEngine& self, const Table& table) { return self.get().pin(table); })
       .def("warnings", [](ForkedEngine& self) { return self.get().warnings(); })
-      .def("partial",
-           [](ForkedEngine& self, const Query& query, const Table& part, RowId first_row, const Call& call) {
-             const Engine& used = self.get();
-             return interruptible(call.main_thread, [&](std::stop_token stop) {
-               return used.partial(query, part, first_row, call.options(std::move(stop)));
-             });
-           })
       .def("merge",
            [](ForkedEngine& self, const Query& query, const std::vector<Partial>& partials, const Call& call) {
              const Engine& used = self.get();

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "engine/python/src/bind.hpp"
+#include "engine/query/places.hpp"
+#include "engine/query/sql/parse.hpp"
 
 namespace skyrank::python {
 namespace {
@@ -123,6 +125,13 @@ void set_timeout(Query& query, double seconds) {
   query.timeout(std::chrono::milliseconds(limit > 0 ? limit : 1));
 }
 
+/// Returns the query that a statement says, and the line and the column where it names its table.
+nb::tuple parse_statement(const std::string& text) {
+  const query::Places places(text, {"sql", 1, 1});
+  query::SqlStatement statement = query::parse_sql(text, [&](std::size_t offset) { return places.at(offset); });
+  return nb::make_tuple(std::move(statement.query), statement.table.line, statement.table.column);
+}
+
 void bind_expression(nb::module_& module) {
   nb::class_<Expression>(module, "Expression")
       .def(nb::init<const std::string&>(), nb::arg("text"))
@@ -166,6 +175,9 @@ void bind_queries(nb::module_& module) {
     return "Aggregate(" + to_python_text(Value(a.name)) + ")";
   });
   module.def("aggregate", &make_aggregate, nb::arg(), nb::arg(), nb::arg().none());
+  module.def("parse_sql", &parse_statement);
+  module.def("to_sql", [](const Query& query) { return to_sql(query); });
+  module.def("columns_read", &Engine::columns_read);
   nb::class_<Query>(module, "Query")
       .def_static("from_", [](const std::string& table) { return Query::from(table); })
       .def("copy", [](const Query& q) { return q; })

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kernels/common/transfers.hpp"
 #include "kernels/cuda/device/context.hpp"
 
 namespace skyrank::kernels::cuda {
@@ -40,6 +41,23 @@ void DeviceArray::write(std::size_t offset, const void* source, std::size_t byte
   device.transfer().upload(static_cast<std::byte*>(data()) + offset, source, bytes);
   after_transfer(device);
 }
+
+void DeviceArray::write_pinned(std::size_t offset, const void* source, std::size_t bytes) const {
+  if (bytes == 0) return;
+  DeviceContext& device = DeviceContext::of_process();
+  const Lease lease(device);
+  if (TransferTally* const tally = current_tally()) tally->sent(bytes);
+  SKYRANK_CUDA_CALL(cudaMemcpyAsync(static_cast<std::byte*>(data()) + offset, source, bytes, cudaMemcpyHostToDevice,
+                                    device.stream()));
+  device.synchronize();
+}
+
+PinnedRange::PinnedRange(void* memory, std::size_t bytes) : memory_(memory) {
+  const Lease lease(DeviceContext::of_process());
+  SKYRANK_CUDA_CALL(cudaHostRegister(memory, bytes, cudaHostRegisterDefault));
+}
+
+PinnedRange::~PinnedRange() { (void)cudaHostUnregister(memory_); }
 
 void read_array(void* target, const void* from_device, std::size_t bytes) {
   if (bytes == 0) return;

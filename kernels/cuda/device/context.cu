@@ -25,6 +25,12 @@ Properties properties_of(int ordinal) {
       .memory_bytes = total};
 }
 
+int ordinal_of_process() {
+  int count = 0;
+  SKYRANK_CUDA_CALL(cudaGetDeviceCount(&count));
+  return count > 0 ? process_device() % count : 0;
+}
+
 /// Memory of a context that is never destroyed. Whoever looks for leaks would find it otherwise. The runtime, which was
 /// there before it, goes after it; if the driver is gone, nothing is left to free.
 struct FreedAtExit {
@@ -56,7 +62,7 @@ DeviceContext::DeviceContext(const CurrentDevice& /*current*/, int ordinal, std:
 }
 
 DeviceContext& DeviceContext::of_process() {
-  static auto* const context = new DeviceContext(0);
+  static auto* const context = new DeviceContext(ordinal_of_process());
   static const FreedAtExit word{context->arrivals()};
   return *context;
 }

@@ -43,8 +43,8 @@ class DeviceContext {
   /// With temporary memory from elsewhere, which lives longer.
   DeviceContext(int ordinal, MemoryResource& memory);
 
-  /// The process's own context of device 0, made when first asked for and never destroyed: at the end of the process
-  /// the driver may be gone first.
+  /// The process's own context, of the device that start.hpp says, made when first asked for and never
+  /// destroyed: at the end of the process the driver may be gone first.
   static DeviceContext& of_process();
 
   int ordinal() const { return ordinal_; }

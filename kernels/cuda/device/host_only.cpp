@@ -23,6 +23,8 @@ std::span<const TopKAlgorithm* const> topk_algorithms() { return {}; }
 
 RunScan run_scan_of(const TopKAlgorithm& /*algorithm*/) { return nullptr; }
 
+RunPart run_part_of(const TopKAlgorithm& /*algorithm*/) { return nullptr; }
+
 void self_check(int /*ordinal*/) { throw Failure("self_check", find_devices().reason, __FILE__, __LINE__); }
 
 struct Residence::State {};
@@ -43,6 +45,11 @@ DeviceArray::DeviceArray(std::size_t /*bytes*/) {
 }
 DeviceArray::DeviceArray(const void* /*source*/, std::size_t bytes) : DeviceArray(bytes) {}
 void DeviceArray::write(std::size_t /*offset*/, const void* /*source*/, std::size_t /*bytes*/) const {}
+void DeviceArray::write_pinned(std::size_t /*offset*/, const void* /*source*/, std::size_t /*bytes*/) const {}
+PinnedRange::PinnedRange(void* /*memory*/, std::size_t /*bytes*/) : memory_(nullptr) {
+  throw Failure("PinnedRange", find_devices().reason, __FILE__, __LINE__);
+}
+PinnedRange::~PinnedRange() = default;
 void read_array(void* /*target*/, const void* /*from_device*/, std::size_t /*bytes*/) {}
 std::size_t available_bytes() { return 0; }
 

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/papers/cuda/stage_marks.hpp"
 #include "kernels/papers/cuda/topk/dr_topk/append.cuh"
@@ -21,10 +22,16 @@
 //
 // The first selection ends as soon as its bound lets through few more than k delegates, as the paper's skips its last
 // digit. Elements are distinct, so equal keys make no difference to any of this.
+//
+// Of several parts of one problem (section 5.4) each may take the least bound of all. The vector that it concatenates,
+// and its answer, are then shorter.
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
 using namespace delegate;
+
+/// The exchange of the run that this thread is in, which solve() does not hand on; null: the problem is whole.
+thread_local const BoundExchange* exchange_of_thread = nullptr;
 
 constexpr unsigned kThreads = kDelegateThreads;
 
@@ -212,6 +219,7 @@ class DelegateSelection {
     construct_delegates();
     marks_.end("delegates", delegates_.size());
     first_.find_bound(ElementVector<Element>{delegates_.data()}, delegates_.size(), k_, slack_of(k_));
+    if (exchange_of_thread != nullptr) exchange_bound(*exchange_of_thread);
     marks_.end("first top-k", k_);
     qualify_subranges();
     const Sizes sizes = filter_ ? concatenate_filtered() : concatenate_whole();
@@ -268,6 +276,16 @@ class DelegateSelection {
            subranges_.exponent, subranges_.count, delegates_.data());
   }
 
+  /// Lowers the bound to the last element of the key that bounds all parts of the problem.
+  void exchange_bound(const BoundExchange& exchange) {
+    const Element mine = read_back(run_, first_.bound());
+    const auto key = static_cast<typename E::Key>(exchange(E::key(mine)));
+    if (key >= E::key(mine)) return;
+    const Element bound = static_cast<Element>(key) << E::kRowBits | E::kRowMask;
+    SKYRANK_CUDA_CALL(cudaMemcpyAsync(first_.bound(), &bound, sizeof(bound), cudaMemcpyHostToDevice, run_.stream()));
+    run_.device.synchronize();
+  }
+
   void qualify_subranges() {
     launch("qualify", qualify<kBeta, Element>, grid_for(blocks_for(subranges_.count, kThreads)), run_.stream(),
            delegates_.data(), subranges_.count, first_.bound(), sizes_.data(), qualified_.data(), concatenated_.data());
@@ -316,10 +334,13 @@ class DelegateSelection {
   void select_chosen(std::size_t size, Element* chosen) {
     if (size > k_) {
       second_.select(ElementVector<Element>{concatenated_.data()}, size, k_, chosen);
-    } else {
-      SKYRANK_CUDA_CALL(
-          cudaMemcpyAsync(chosen, concatenated_.data(), k_ * sizeof(Element), cudaMemcpyDeviceToDevice, run_.stream()));
+      return;
     }
+    // With a bound of other parts there may be fewer.
+    SKYRANK_CUDA_CALL(cudaMemsetAsync(chosen, 0xff, k_ * sizeof(Element), run_.stream()));
+    if (size == 0) return;
+    SKYRANK_CUDA_CALL(
+        cudaMemcpyAsync(chosen, concatenated_.data(), size * sizeof(Element), cudaMemcpyDeviceToDevice, run_.stream()));
   }
 
   void count(const Sizes& sizes) {
@@ -407,6 +428,25 @@ constexpr Parameter kParameters[] = {
      .default_value = 0},
 };
 
+class ExchangeScope {
+ public:
+  explicit ExchangeScope(const BoundExchange& exchange) { exchange_of_thread = &exchange; }
+  ~ExchangeScope() { exchange_of_thread = nullptr; }
+  ExchangeScope(const ExchangeScope&) = delete;
+  ExchangeScope& operator=(const ExchangeScope&) = delete;
+};
+
+TopKSolution run_part(const TopKProblem& problem, const ParameterValues& parameters, const Context& context,
+                      const BoundExchange& exchange) {
+  const ExchangeScope scope(exchange);
+  TopKSolution solution = solve<DrTopK>(problem, parameters, context);
+  // Places without an element stand behind the others.
+  const auto is_row = [&](RowId row) { return row >= 0 && static_cast<std::size_t>(row) < problem.n; };
+  const auto end = std::ranges::find_if_not(solution.rows, is_row);
+  solution.rows.resize(static_cast<std::size_t>(end - solution.rows.begin()));
+  return solution;
+}
+
 }  // namespace
 
 extern const TopKAlgorithm dr_topk;
@@ -419,5 +459,8 @@ const TopKAlgorithm dr_topk{
     .supports = needs_key_columns,
     .run = solve<DrTopK>,
 };
+
+extern const RunPart dr_topk_part;
+const RunPart dr_topk_part = run_part;
 
 }  // namespace skyrank::kernels::cuda::topk

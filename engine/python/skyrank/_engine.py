@@ -60,14 +60,18 @@ class Table:
 class Files:
     """Files as one table that is read while queries run, and only as far as they need it.
 
-    Parquet (.parquet), Arrow IPC and Feather (.arrow, .feather, .ipc), CSV and TSV (.csv, .tsv), by their extensions.
-    The first query reads CSV files whole, as the types of their columns depend on all values.
+    Parquet (.parquet), Arrow IPC and Feather (.arrow, .feather, .ipc), CSV and TSV (.csv, .tsv) and JSON lines (.jsonl,
+    .ndjson), by their extensions; text also compressed (.csv.gz, .jsonl.zst). Text is read whole, as the types of its
+    columns depend on all values.
 
     Args:
-        paths: One or more paths or globs (`*`, `?`, `[...]`), whose rows come one after the other. A folder stands for
-            all files in it; folders `key=value` below it are columns.
+        paths: One or more paths, globs (`*`, `?`, `[...]`) or URIs (file:///path, s3://bucket/key), whose rows come one
+            after the other. A folder stands for all files in it; folders `key=value` below it are columns. `-` is the
+            standard input.
         header: CSV: the first line holds the names; otherwise they are c0, c1, ...
         null_spellings: CSV: texts that are NULL besides the empty field; none means NULL, null, NA, N/A.
+        delimiter: CSV: one character of ASCII; None means a comma, of .tsv files a tab.
+        format: csv, tsv, jsonl, parquet or arrow; None means by the extension.
 
     Raises:
         DataError: A pattern matches nothing, a file is damaged, or files have different columns.
@@ -81,12 +85,16 @@ class Files:
         paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         header: bool = True,
         null_spellings: Sequence[str] = (),
+        delimiter: str | None = None,
+        format: str | None = None,
     ) -> None:
         one = isinstance(paths, (str, os.PathLike))
         self._core_data: _core.Source = open_source(
             [paths] if one else list(paths),  # type: ignore[list-item, arg-type]
             header,
             null_spellings,
+            delimiter,
+            format,
         )
 
     def __len__(self) -> int:

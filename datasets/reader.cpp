@@ -15,6 +15,7 @@
 #include "datasets/file_columns.hpp"
 #include "datasets/folder_source.hpp"
 #include "datasets/input/input_file.hpp"
+#include "datasets/text/text_source.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -35,6 +36,20 @@ Table read_files(const std::vector<std::filesystem::path>& paths, ReadOptions op
   }
   FilesTogether together = concatenate(std::move(files), options, rows);
   return to_skyrank(std::move(together.table), paths.front().string()).with_unsupported(together.unsupported);
+}
+
+bool may_be_source(const InputFile& file, const ReadOptions& options) {
+  return file.is_columnar() || (options.block_bytes > 0 && !file.is_compressed() && !file.data().is_pipe());
+}
+
+/// Files of one format, as a source of their stored columns.
+std::shared_ptr<const FilesSource> source_of(std::vector<InputFile> files, const ReadOptions& options) {
+  if (files.front().is_csv()) return csv_source(std::move(files), options, options.block_bytes);
+  if (files.front().is_json()) return json_source(std::move(files), options, options.block_bytes);
+  std::vector<TableFile> stored;
+  for (const InputFile& file : files) stored.push_back({file.name(), file.shared_data()});
+  if (files.front().format() == Format::parquet) return parquet_source(std::move(stored), options);
+  return ipc_source(std::move(stored), options);
 }
 
 }  // namespace
@@ -63,20 +78,17 @@ std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::pat
   ReadOptions prepared = with_pipes(options);
   prepared.threads = prepare_arrow_threads(options.threads);
   std::vector<InputFile> files;
-  std::vector<TableFile> stored;
   for (const std::filesystem::path& path : paths) {
     const InputFile& file = files.emplace_back(path, prepared);
-    if (!file.is_columnar() || file.format() != files.front().format()) return nullptr;
+    if (file.format() != files.front().format() || !may_be_source(file, options)) return nullptr;
     if (paths.size() > 1) file.data().close();
-    stored.push_back({file.name(), file.shared_data()});
   }
   if (files.empty()) return nullptr;
   FolderColumns folders = folders_of(files);
   if (options.columns) {
     std::erase_if(*prepared.columns, [&](const std::string& name) { return folders.find(name).has_value(); });
   }
-  const bool is_parquet = files.front().format() == Format::parquet;
-  auto source = is_parquet ? parquet_source(std::move(stored), prepared) : ipc_source(std::move(stored), prepared);
+  auto source = source_of(std::move(files), prepared);
   if (source == nullptr || folders.names().empty()) return source;
   return folder_source(std::move(source), std::move(folders), options.columns);
 }

@@ -36,6 +36,7 @@ struct ReadOptions {
   bool skip_unsupported = false;                     ///< leave those of `columns` that cannot be read out
   int threads = 0;                                   ///< 0: all cores the process may use
   std::optional<std::filesystem::path> folder_root;  ///< folders `key=value` below it are columns; nothing: no folders
+  std::int64_t block_bytes = 0;                      ///< for open_source: text comes as blocks of about so many; 0: not
   std::shared_ptr<PipeCache> pipes;                  ///< kept by whoever reads several tables; null: of this call
   Progress progress;
   std::stop_token stop;  ///< CancelledError soon after a stop is requested
@@ -97,6 +98,10 @@ Table read_schema(const std::vector<std::filesystem::path>& files, const ReadOpt
 
 /// The files as a source that is read as far as queries need it; nothing where only `read` can, as it depends on all
 /// values which types or columns the table has. The files stay open, and one that changes later is a DataError as well.
+///
+/// With `options.block_bytes`, CSV and JSON lines are sources, too, unless they are compressed or come through a pipe:
+/// a first walk finds types, bounds and records, and queries parse the blocks that they need once more. Memory holds a
+/// few blocks at a time.
 std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::path>& files,
                                           const ReadOptions& options = {});
 

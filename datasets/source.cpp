@@ -39,6 +39,7 @@ ReadOptions read_options(const TableSource& source, const NamedFiles& named, con
   read.columns = options.columns;
   read.skip_unsupported = options.skip_unsupported;
   read.threads = options.threads;
+  read.block_bytes = options.block_bytes;
   read.folder_root = base;
   read.pipes = options.pipes;
   read.progress = options.progress;

@@ -60,33 +60,6 @@ JsonColumn number_column(const JsonKey& key) {
                       key.inexact_place);
 }
 
-JsonColumn column_of(const JsonKey& key) {
-  std::vector<JsonKind> kinds;
-  for (std::size_t i = 1; i < kJsonKinds; ++i) {
-    if (key.places[i].line > 0) kinds.push_back(static_cast<JsonKind>(i));
-  }
-  std::sort(kinds.begin(), kinds.end(), [&](JsonKind a, JsonKind b) {
-    const JsonPlace& one = key.place_of(a);
-    const JsonPlace& other = key.place_of(b);
-    return std::pair(one.line, one.column) < std::pair(other.line, other.column);
-  });
-  JsonColumn column{.name = key.name, .type = arrow::null(), .nested = {}, .problem = {}, .place = {}};
-  if (kinds.empty()) return column;
-  if (kinds.size() > 1) {
-    return with_problem(key,
-                        std::string("is ") + to_string(kinds[1]) + " here, but " + to_string(kinds[0]) + " in line " +
-                            std::to_string(key.place_of(kinds[0]).line) + "; a column needs values of one type",
-                        key.place_of(kinds[1]));
-  }
-  switch (kinds.front()) {
-    case JsonKind::boolean: column.type = arrow::boolean(); break;
-    case JsonKind::number: return number_column(key);
-    case JsonKind::string: column.type = arrow::utf8(); break;
-    default: column.type = nullptr; column.nested = kinds.front() == JsonKind::object ? "JSON object" : "JSON array";
-  }
-  return column;
-}
-
 std::string_view view_of(const JsonText& text) {
   return {reinterpret_cast<const char*>(text.bytes->data()), static_cast<std::size_t>(text.bytes->size())};
 }
@@ -102,7 +75,7 @@ void refuse_invalid_utf8(const JsonText& text) {
     throw DataError("the file is UTF-16; convert it to UTF-8", {text.name, 0, 0});
   }
   if (arrow::util::ValidateUTF8(view)) return;
-  std::int64_t line = 1;
+  std::int64_t line = text.first_line;
   for (std::size_t begin = 0; begin < view.size(); ++line) {
     const std::size_t end = std::min(view.find('\n', begin), view.size());
     if (!arrow::util::ValidateUTF8(view.substr(begin, end - begin))) {
@@ -115,7 +88,7 @@ void refuse_invalid_utf8(const JsonText& text) {
 /// DataError at the first record that is no JSON; returns where there is none.
 void refuse_malformed_records(const JsonText& text) {
   const auto keep_nothing = [](int, nlohmann::json::parse_event_t, nlohmann::json&) { return false; };
-  JsonScanner scanner(view_of(text), text.name);
+  JsonScanner scanner(view_of(text), text.name, text.first_line);
   while (scanner.next()) {
     try {
       const auto nothing = nlohmann::json::parse(scanner.record(), keep_nothing);
@@ -210,15 +183,70 @@ ValuesPtr no_values(const JsonText& text, const JsonLines& lines, const std::str
 
 }  // namespace
 
+JsonColumn column_of(const JsonKey& key) {
+  std::vector<JsonKind> kinds;
+  for (std::size_t i = 1; i < kJsonKinds; ++i) {
+    if (key.places[i].line > 0) kinds.push_back(static_cast<JsonKind>(i));
+  }
+  std::sort(kinds.begin(), kinds.end(), [&](JsonKind a, JsonKind b) {
+    const JsonPlace& one = key.place_of(a);
+    const JsonPlace& other = key.place_of(b);
+    return std::pair(one.line, one.column) < std::pair(other.line, other.column);
+  });
+  JsonColumn column{.name = key.name, .type = arrow::null(), .nested = {}, .problem = {}, .place = {}};
+  if (kinds.empty()) return column;
+  if (kinds.size() > 1) {
+    return with_problem(key,
+                        std::string("is ") + to_string(kinds[1]) + " here, but " + to_string(kinds[0]) + " in line " +
+                            std::to_string(key.place_of(kinds[0]).line) + "; a column needs values of one type",
+                        key.place_of(kinds[1]));
+  }
+  switch (kinds.front()) {
+    case JsonKind::boolean: column.type = arrow::boolean(); break;
+    case JsonKind::number: return number_column(key);
+    case JsonKind::string: column.type = arrow::utf8(); break;
+    default: column.type = nullptr; column.nested = kinds.front() == JsonKind::object ? "JSON object" : "JSON array";
+  }
+  return column;
+}
+
 const JsonColumn* JsonLines::find(const std::string& name) const {
   const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& it) { return it.name == name; });
   return found == columns.end() ? nullptr : &*found;
 }
 
+JsonBlock scan_json_block(const JsonText& piece, bool at_end) {
+  JsonText text = piece;
+  if (!at_end) {
+    const std::size_t whole = view_of(piece).rfind('\n') + 1;  // npos + 1 is 0
+    text.bytes = arrow::SliceBuffer(piece.bytes, 0, static_cast<std::int64_t>(whole));
+  }
+  refuse_stop(text);
+  refuse_invalid_utf8(text);
+  JsonScanner scanner(view_of(text), text.name, text.first_line);
+  JsonBlock block;
+  try {
+    while (scanner.next()) {
+    }
+    block.bytes = static_cast<std::size_t>(text.bytes->size());
+    block.lines.rows = scanner.records();
+  } catch (const DataError&) {
+    if (at_end || !scanner.is_cut_short()) throw;
+    // The last object goes on in the next piece.
+    block.bytes = scanner.record_end();
+    block.lines.rows = scanner.records() - 1;
+  }
+  block.lines.longest = scanner.longest();
+  block.lines.spans_lines = scanner.spans_lines();
+  block.keys = scanner.keys();
+  for (const JsonKey& key : block.keys) block.lines.columns.push_back(column_of(key));
+  return block;
+}
+
 JsonLines scan_json_lines(const JsonText& text) {
   constexpr std::int64_t kRecordsBetweenLooks = std::int64_t{1} << 12;
   refuse_invalid_utf8(text);
-  JsonScanner scanner(view_of(text), text.name);
+  JsonScanner scanner(view_of(text), text.name, text.first_line);
   while (scanner.next()) {
     if (scanner.records() % kRecordsBetweenLooks == 0) refuse_stop(text);
   }

@@ -17,8 +17,9 @@ namespace skyrank::datasets {
 /// A text in memory.
 struct JsonText {
   std::shared_ptr<arrow::Buffer> bytes;
-  std::string name;           ///< name of the file, for messages
-  std::stop_token stop = {};  ///< CancelledError soon after a stop is requested
+  std::string name;             ///< name of the file, for messages
+  std::stop_token stop = {};    ///< CancelledError soon after a stop is requested
+  std::int64_t first_line = 1;  ///< number of the first line in the file
 };
 
 /// A column of JSON lines, with the type that all its values have.
@@ -27,7 +28,7 @@ struct JsonColumn {
   std::shared_ptr<arrow::DataType> type;  ///< utf8 for all texts; null for nested values
   std::string nested;                     ///< kind of these values: "JSON object" or "JSON array"
   std::string problem;                    ///< why the column cannot be read; empty where it can
-  JsonPlace place;                        ///< place of the problem
+  JsonPlace place = {};                   ///< place of the problem
 };
 
 /// The columns and rows of a text.
@@ -43,11 +44,24 @@ struct JsonLines {
 /// Looks at all lines. DataError with the place where one is no object, or where the text is not UTF-8.
 JsonLines scan_json_lines(const JsonText& text);
 
+/// The column of a key; with a problem where its values have no common type.
+JsonColumn column_of(const JsonKey& key);
+
+/// The whole records at the start of a piece of a text.
+struct JsonBlock {
+  std::size_t bytes = 0;  ///< 0: there is no whole record
+  JsonLines lines;
+  std::vector<JsonKey> keys;
+};
+
+/// Looks at a piece of a text, which is its last one if `at_end` says so. DataError as scan_json_lines.
+JsonBlock scan_json_block(const JsonText& piece, bool at_end);
+
 /// How JSON lines are read.
 struct JsonReading {
-  bool threads = true;             ///< use Arrow's thread pool
-  std::vector<std::string> texts;  ///< columns that stay text, even if all their values are dates
-  BytesRead on_read = {};          ///< told of the bytes that are parsed
+  bool threads = true;                  ///< use Arrow's thread pool
+  std::vector<std::string> texts = {};  ///< columns that stay text, even if all their values are dates
+  BytesRead on_read = {};               ///< told of the bytes that are parsed
 };
 
 /// Reads the columns `names` in normal types. A key that an object lacks is NULL. Texts become dates or timestamps

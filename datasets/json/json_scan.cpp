@@ -51,6 +51,23 @@ bool is_json_number(std::string_view text) {
 
 }  // namespace
 
+void merge(JsonKey& key, const JsonKey& later) {
+  for (std::size_t kind = 0; kind < kJsonKinds; ++kind) {
+    if (key.places[kind].line == 0) key.places[kind] = later.places[kind];
+  }
+  key.integers_only = key.integers_only && later.integers_only;
+  key.fit_int64 = key.fit_int64 && later.fit_int64;
+  key.fit_uint64 = key.fit_uint64 && later.fit_uint64;
+  if (key.inexact.empty()) {
+    key.inexact = later.inexact;
+    key.inexact_place = later.inexact_place;
+  }
+  if (key.beyond.empty()) {
+    key.beyond = later.beyond;
+    key.beyond_place = later.beyond_place;
+  }
+}
+
 JsonScanner::JsonScanner(std::string_view text, const std::string& name, std::int64_t first_line)
     : text_(text), name_(name), line_(first_line) {
   if (first_line == 1 && text_.starts_with("\xEF\xBB\xBF")) line_begin_ = position_ = 3;

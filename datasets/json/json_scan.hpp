@@ -36,6 +36,9 @@ struct JsonKey {
   const JsonPlace& place_of(JsonKind kind) const { return places[static_cast<std::size_t>(kind)]; }
 };
 
+/// Adds what later records say about a key.
+void merge(JsonKey& key, const JsonKey& later);
+
 /// One walk over JSON objects that follow one another, each on a line as a rule. It finds the keys and the kinds of
 /// their values. It does not look into nested values and the escapes of strings; the parser refuses what is wrong
 /// there.

@@ -113,6 +113,15 @@ std::string absolute_name(const std::string& name) {
   return split.format ? std::string(datasets::to_string(*split.format)) + ":" + path : path;
 }
 
+/// Bytes of text that queries within a limit of memory read at a time: several threads hold a block, its columns and
+/// what they are made of. 0 where there is no limit.
+std::int64_t block_bytes(std::size_t memory_bytes) {
+  constexpr std::size_t kShare = 64;
+  constexpr std::size_t kMin = std::size_t{256} << 10;
+  constexpr std::size_t kMax = std::size_t{16} << 20;
+  return memory_bytes == 0 ? 0 : static_cast<std::int64_t>(std::clamp(memory_bytes / kShare, kMin, kMax));
+}
+
 }  // namespace
 
 void apply_setting(Batch& batch, const std::string& text) {
@@ -257,6 +266,7 @@ std::shared_ptr<const Source> InputTables::source_of(const TableSource& source,
   options.progress = [this](std::uint64_t done, std::uint64_t total) {
     if (Progress* const progress = progress_) progress->done(done, total);
   };
+  options.block_bytes = block_bytes(memory_bytes_);
   auto opened = datasets::open_source(source, batch_.directory, options);
   const auto is_of_source = [&](const Query& query) { return query.from() == source.name; };
   if (opened == nullptr || memory_bytes_ > 0 || std::ranges::count_if(batch_.queries, is_of_source) == 1) return opened;

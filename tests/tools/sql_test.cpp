@@ -72,14 +72,17 @@ TEST_F(SqlCommand, ReadsTheStandardInputOnce) {
     EXPECT_EQ(outcome.out, "id\na\nb\n") << outcome.err;
   }
   expect_mistake({"sql", "SELECT id FROM 'parquet:-' ORDER BY x"},
-                 "/dev/stdin: not a Parquet file, or damaged: Parquet magic bytes not found in footer. Either the file "
+                 "/dev/stdin: not a Parquet file that can be read, or damaged: Parquet magic bytes not found in "
+                 "footer. Either the file "
                  "is corrupted or this is not a parquet file.");
   // Both tables are what came through the one pipe.
   folder_.write("twice.yaml",
                 "version: 1\ntables: {s: {file: '-'}, t: {file: '-', format: jsonl}}\nqueries:\n"
                 "  - {name: s, from: s, rank_by: {low: x}, limit: 1, select: [id]}\n"
                 "  - {name: t, from: t, rank_by: {high: x}, limit: 1, select: [id]}\n");
-  EXPECT_EQ(run({"run", "twice.yaml", "--format", "csv"}).out, "id\na\n\nid\nb\n");
+  EXPECT_EQ(run({"run", "twice.yaml", "--out", "twice"}).err, "");
+  EXPECT_EQ(read_file(folder_.path() / "twice/s.csv"), "id\na\n");
+  EXPECT_EQ(read_file(folder_.path() / "twice/t.csv"), "id\nb\n");
 }
 
 TEST_F(SqlCommand, ReadsFieldsBetweenADelimiter) {
@@ -94,7 +97,7 @@ TEST_F(SqlCommand, ReadsFieldsBetweenADelimiter) {
   EXPECT_THAT(outcome.err, HasSubstr("column 'y'"));
   EXPECT_EQ(run({"show", "batch.yaml", "--as", "yaml", "--query", "top-2", "--set", "points.format=csv", "--set",
                  "points.delimiter=tab"})
-                .out.substr(0, 77),
+                .out.substr(0, 78),
             "version: 1\ntables:\n  points: {file: points.csv, format: csv, delimiter: 'tab'}");
 }
 

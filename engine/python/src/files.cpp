@@ -32,6 +32,7 @@ nb::capsule open_files(const std::vector<std::string>& patterns, bool header,
   SourcePointer source = interruptible(main_thread, [&](std::stop_token stop) {
     datasets::LoadOptions options;
     options.stop = std::move(stop);
+    options.pipes = datasets::make_pipe_cache();  // a pipe that is no source is read once all the same
     SourcePointer opened = datasets::open_source(described, ".", options);
     return opened != nullptr ? opened : table_source(datasets::load(described, ".", options));
   });

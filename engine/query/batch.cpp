@@ -63,13 +63,6 @@ std::vector<std::string> read_null_spellings(const YamlDocument& document, const
   return spellings;
 }
 
-// What it may be is for whoever reads the file to say, except that it is there.
-std::string read_delimiter(const YamlDocument& document, const YamlNode& node) {
-  std::string delimiter = query::read_text(document, node, "'delimiter'");
-  if (delimiter.empty()) document.fail(node, "'delimiter' is empty; it needs one character, such as ';', or tab");
-  return delimiter;
-}
-
 TableSource read_table(const YamlDocument& document, const YamlNode& name, const YamlNode& node) {
   const std::string what = "the table " + found(name);
   if (name.text.empty()) document.fail(name, "a table's name is empty");
@@ -91,7 +84,7 @@ TableSource read_table(const YamlDocument& document, const YamlNode& name, const
   }
   if (const YamlNode* format = map.find("format")) source.format = query::read_text(document, *format, "'format'");
   if (const YamlNode* header = map.find("header")) source.header = query::read_bool(document, *header, "'header'");
-  if (const YamlNode* mark = map.find("delimiter")) source.delimiter = read_delimiter(document, *mark);
+  if (const YamlNode* mark = map.find("delimiter")) source.delimiter = query::read_text(document, *mark, "'delimiter'");
   if (const YamlNode* nulls = map.find("nulls")) source.null_spellings = read_null_spellings(document, *nulls);
   return source;
 }

@@ -142,7 +142,7 @@ TEST(BatchErrors, OfTables) {
            "3:7: the table 't' has no key 'flie'; did you mean 'file'? (keys are file, format, header, delimiter, "
            "nulls, "
            "generate)"},
-          {"t: {file: a, delimiter: ''}", "3:27: 'delimiter' is empty; it needs one character, such as ';', or tab"},
+          {"t: {file: a, delimiter: ''}", "3:27: 'delimiter' needs a text, found ''"},
           {"t: {file: }", "3:13: 'file' needs a text, found nothing"},
           {"t: {file: []}", "3:13: 'file' is empty; it needs a list such as [a.csv, b.csv]"},
           {"t: {file: [[a]]}", "3:14: 'file' needs a text, found a list"},

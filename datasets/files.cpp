@@ -8,6 +8,8 @@
 #include <set>
 #include <system_error>
 
+#include "datasets/input/remote_file.hpp"
+#include "datasets/input/uri.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank::datasets {
@@ -18,14 +20,16 @@ struct Extension {
   Format format;
 };
 
-constexpr std::array<Extension, 7> kExtensions{{{".csv", Format::csv},
+constexpr std::array<Extension, 8> kExtensions{{{".csv", Format::csv},
                                                 {".tsv", Format::tsv},
                                                 {".jsonl", Format::jsonl},
+                                                {".ndjson", Format::jsonl},
                                                 {".parquet", Format::parquet},
                                                 {".arrow", Format::arrow},
                                                 {".feather", Format::arrow},
                                                 {".ipc", Format::arrow}}};
 
+constexpr std::array kRead{Format::csv, Format::tsv, Format::jsonl, Format::parquet, Format::arrow};
 constexpr std::array kWritten{Format::csv, Format::jsonl, Format::parquet, Format::arrow};
 
 std::string lower_case(std::string text) {
@@ -44,13 +48,20 @@ std::string escape_glob(const std::string& path) {
 
 // Extensions of the formats that can be read, or written, with spaces between.
 std::string extensions(Access access) {
-  const Format excluded = access == Access::read ? Format::jsonl : Format::tsv;
   std::string list;
   for (const Extension& known : kExtensions) {
-    if (known.format != excluded) list += (list.empty() ? "" : " ") + std::string(known.extension);
+    if (access == Access::write && known.format == Format::tsv) continue;
+    list += (list.empty() ? "" : " ") + std::string(known.extension);
   }
-  return list;
+  return access == Access::read ? list + "; text also compressed: .csv.gz .csv.zst" : list;
 }
+
+/// A path, or a URI without its query: what has an extension.
+std::filesystem::path name_of(const std::filesystem::path& file) {
+  return is_remote(file.native()) ? std::filesystem::path(without_query(file.native())) : file;
+}
+
+bool is_text(Format format) { return format == Format::csv || format == Format::tsv || format == Format::jsonl; }
 
 std::vector<std::string> matches_of(const std::string& pattern) {
   std::vector<std::string> matches;
@@ -63,12 +74,12 @@ std::vector<std::string> matches_of(const std::string& pattern) {
   return matches;
 }
 
-bool is_readable(const std::filesystem::path& file) {
-  const auto format = known_format(file);
-  return format && *format != Format::jsonl;
+[[noreturn]] void refuse_empty_folder(const std::string& folder, const Location& where) {
+  throw DataError("the folder '" + folder + "' holds no file that can be read (" + extensions(Access::read) + ")",
+                  where);
 }
 
-std::vector<std::string> files_below(const std::filesystem::path& folder, const Location& where) {
+std::vector<std::string> files_below(const std::filesystem::path& folder, const Location& where, FolderFiles folders) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
   std::error_code error;
@@ -80,21 +91,18 @@ std::vector<std::string> files_below(const std::filesystem::path& folder, const 
     if (entry->is_directory(ignored)) {
       constexpr int kMaxDepth = 64;  // links can lead in circles
       if (hidden || entry.depth() >= kMaxDepth) entry.disable_recursion_pending();
-    } else if (!hidden && is_readable(entry->path())) {
+    } else if (!hidden && (folders == FolderFiles::all || known_format(entry->path()))) {
       files.push_back(entry->path().string());
     }
   }
   if (error) throw ResourceError(folder.string() + ": cannot be listed: " + error.message());
-  if (files.empty()) {
-    throw DataError(
-        "the folder '" + folder.string() + "' holds no file that can be read (" + extensions(Access::read) + ")",
-        where);
-  }
+  if (files.empty()) refuse_empty_folder(folder.string(), where);
   std::sort(files.begin(), files.end());
   return files;
 }
 
-std::vector<std::string> with_folders_expanded(const std::vector<std::string>& matches, const Location& where) {
+std::vector<std::string> with_folders_expanded(const std::vector<std::string>& matches, const Location& where,
+                                               FolderFiles folders) {
   std::vector<std::string> files;
   for (const std::string& match : matches) {
     std::error_code ignored;
@@ -102,27 +110,62 @@ std::vector<std::string> with_folders_expanded(const std::vector<std::string>& m
       files.push_back(match);
       continue;
     }
-    for (std::string& file : files_below(match, where)) files.push_back(std::move(file));
+    for (std::string& file : files_below(match, where, folders)) files.push_back(std::move(file));
   }
   return files;
 }
 
-std::vector<std::string> expand(const std::string& pattern, const std::filesystem::path& base, const Location& where) {
-  if (pattern.empty()) throw DataError("a file name is empty", where);
-  const std::filesystem::path as_written = base / pattern;
+/// The path that a URI of the scheme `file` names.
+std::string path_of_uri(const std::string& uri, const Location& where) {
+  std::string path = uri.substr(uri.find(':') + 1);
+  for (const std::string_view host : {"//localhost/", "///"}) {
+    if (path.starts_with(host)) path.erase(0, host.size() - 1);
+  }
+  if (path.starts_with('/') && !path.starts_with("//")) return decode_percent(path);
+  throw DataError("'" + uri + "' names no absolute path; write file:///path/to/file, or the path alone", where);
+}
+
+/// Files of another machine. Of a folder, only those whose format is known.
+std::vector<std::string> remote_files(const std::string& uri, const Location& where, FolderFiles folders) {
+  std::vector<std::string> files;
+  for (RemoteName& name : expand_remote(uri, where)) {
+    if (name.in_folder && folders != FolderFiles::all && !known_format(name.uri)) continue;
+    files.push_back(std::move(name.uri));
+  }
+  if (files.empty()) refuse_empty_folder(uri, where);
+  return files;
+}
+
+/// The format that a name such as `csv:-` begins with.
+std::optional<Format> format_before(const std::string& name, const std::filesystem::path& base) {
+  for (const Format format : kRead) {
+    if (!name.starts_with(std::string(to_string(format)) + ":")) continue;
+    std::error_code ignored;
+    if (!std::filesystem::exists(base / name, ignored)) return format;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> expand(const std::string& name, const std::filesystem::path& base, const Location& where,
+                                FolderFiles folders) {
+  if (name.empty()) throw DataError("a file name is empty", where);
+  if (name == "-") return {"/dev/stdin"};
   // Other than "not there", what keeps a file from being looked at is for the reader to find and report.
   std::error_code error;
-  if (std::filesystem::exists(as_written, error) || error) {
-    return with_folders_expanded({as_written.string()}, where);
+  if (std::filesystem::exists(base / name, error) || error) {
+    return with_folders_expanded({(base / name).string()}, where, folders);
   }
-  if (pattern.find_first_of("*?[") == std::string::npos) {
+  if (is_remote(name)) return remote_files(name, where, folders);
+  if (!scheme_of(name).empty()) return expand(path_of_uri(name, where), base, where, folders);
+  const std::filesystem::path as_written = base / name;
+  if (name.find_first_of("*?[") == std::string::npos) {
     throw DataError("there is no file '" + as_written.string() + "'", where);
   }
-  const bool absolute = std::filesystem::path(pattern).is_absolute();
+  const bool absolute = std::filesystem::path(name).is_absolute();
   std::vector<std::string> matches =
-      matches_of(absolute || base.empty() ? pattern : escape_glob(base.string()) + "/" + pattern);
+      matches_of(absolute || base.empty() ? name : escape_glob(base.string()) + "/" + name);
   if (matches.empty()) throw DataError("no file matches '" + as_written.string() + "'", where);
-  return with_folders_expanded(matches, where);
+  return with_folders_expanded(matches, where, folders);
 }
 
 }  // namespace
@@ -147,27 +190,78 @@ Format parse_output_format(std::string_view name) {
                    " (formats are csv, jsonl, parquet, arrow)");
 }
 
+Format parse_input_format(std::string_view name, const Location& where) {
+  std::vector<std::string> names;
+  for (const Format format : kRead) {
+    if (to_string(format) == name) return format;
+    names.emplace_back(to_string(format));
+  }
+  throw DataError("unknown format '" + std::string(name) + "'" + query::did_you_mean(name, names) +
+                      " (formats are csv, tsv, jsonl, parquet, arrow)",
+                  where);
+}
+
+bool is_uri(std::string_view name) { return !scheme_of(name).empty(); }
+
+char parse_delimiter(std::string_view text, const Location& where) {
+  if (text == "tab" || text == "\\t") return '\t';
+  const bool is_usable = text.size() == 1 && static_cast<unsigned char>(text[0]) < 0x80 && text[0] != '"' &&
+                         text[0] != '\n' && text[0] != '\r' && text[0] != '\0';
+  if (is_usable) return text[0];
+  throw DataError(
+      "a delimiter is one character of ASCII other than a quote and a line break, such as ';', or 'tab'; "
+      "found '" +
+          std::string(text) + "'",
+      where);
+}
+
+NamesWithFormat split_formats(const std::vector<std::string>& names, const std::filesystem::path& base,
+                              const Location& where) {
+  NamesWithFormat split;
+  for (const std::string& name : names) {
+    const std::optional<Format> format = format_before(name, base);
+    if (&name != &names.front() && format != split.format) {
+      throw DataError("'" + name + "' and '" + names.front() +
+                          "' are of different formats by their names; all files that begin with a format need the same",
+                      where);
+    }
+    split.format = format;
+    split.names.push_back(format ? name.substr(name.find(':') + 1) : name);
+  }
+  return split;
+}
+
+Compression compression_of(const std::filesystem::path& file) {
+  const std::string extension = lower_case(name_of(file).extension().string());
+  if (extension == ".gz") return Compression::gzip;
+  return extension == ".zst" ? Compression::zstd : Compression::none;
+}
+
 std::optional<Format> known_format(const std::filesystem::path& file) {
-  const std::string extension = lower_case(file.extension().string());
+  const bool compressed = compression_of(file) != Compression::none;
+  const std::filesystem::path name = name_of(file);
+  const std::string extension = lower_case((compressed ? name.stem() : name).extension().string());
   for (const Extension& known : kExtensions) {
-    if (known.extension == extension) return known.format;
+    if (known.extension == extension && (!compressed || is_text(known.format))) return known.format;
   }
   return std::nullopt;
 }
 
 Format format_of(const std::filesystem::path& file, Access access) {
-  if (const auto format = known_format(file)) return *format;
-  throw DataError(file.string() + ": the extension '" + lower_case(file.extension().string()) +
+  const bool may_be_compressed = access == Access::read || compression_of(file) == Compression::none;
+  if (const auto format = known_format(file); format && may_be_compressed) return *format;
+  throw DataError(file.string() + ": the extension '" + lower_case(name_of(file).extension().string()) +
                   "' names no format that can be " + (access == Access::read ? "read" : "written") + "; known are " +
                   extensions(access));
 }
 
 std::vector<std::filesystem::path> expand_files(const std::vector<std::string>& patterns,
-                                                const std::filesystem::path& base, const Location& where) {
+                                                const std::filesystem::path& base, const Location& where,
+                                                FolderFiles folders) {
   std::vector<std::filesystem::path> files;
   std::set<std::string> seen;
   for (const std::string& pattern : patterns) {
-    for (std::string& match : expand(pattern, base, where)) {
+    for (std::string& match : expand(pattern, base, where, folders)) {
       if (!seen.insert(match).second) throw DataError("the file '" + match + "' is named twice", where);
       files.emplace_back(std::move(match));
     }

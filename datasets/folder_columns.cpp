@@ -18,24 +18,12 @@
 #include <utility>
 
 #include "datasets/input/input.hpp"
+#include "datasets/input/uri.hpp"
 
 namespace skyrank::datasets {
 namespace {
 
 constexpr std::string_view kNull = "__HIVE_DEFAULT_PARTITION__";
-
-std::string decode_percent(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned char byte = 0;
-    const char* digits = text.data() + i + 1;
-    const bool encoded =
-        text[i] == '%' && i + 2 < text.size() && std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2;
-    decoded.push_back(encoded ? static_cast<char>(byte) : text[i]);
-    if (encoded) i += 2;
-  }
-  return decoded;
-}
 
 // Numbers with leading zeros or a plus sign are rather codes, which would not keep their spelling.
 bool is_plain_integer(const std::string& text) {

@@ -21,8 +21,7 @@ struct Place {
 
 class FolderSource final : public Source {
  public:
-  FolderSource(std::shared_ptr<const ColumnarSource> files, FolderColumns folders,
-               const std::vector<std::string>& names)
+  FolderSource(std::shared_ptr<const FilesSource> files, FolderColumns folders, const std::vector<std::string>& names)
       : files_(std::move(files)), folders_(std::move(folders)) {
     const Table& stored = files_->schema();
     std::vector<Column> columns;
@@ -137,7 +136,7 @@ class FolderSource final : public Source {
     return files;
   }
 
-  std::shared_ptr<const ColumnarSource> files_;
+  std::shared_ptr<const FilesSource> files_;
   FolderColumns folders_;
   std::vector<Place> places_;  // by column
   Table schema_;
@@ -145,13 +144,13 @@ class FolderSource final : public Source {
 
 }  // namespace
 
-std::shared_ptr<const Source> folder_source(std::shared_ptr<const ColumnarSource> files, FolderColumns folders,
+std::shared_ptr<const Source> folder_source(std::shared_ptr<const FilesSource> files, FolderColumns folders,
                                             const std::optional<std::vector<std::string>>& columns) {
-  std::vector<std::string> names = files->stored_schema().field_names();
+  std::vector<std::string> names = files->stored_names();
   for (const std::string& name : folders.names()) {
-    if (files->stored_schema().GetFieldIndex(name) >= 0) return nullptr;
-    names.push_back(name);
+    if (std::find(names.begin(), names.end(), name) != names.end()) return nullptr;
   }
+  names.insert(names.end(), folders.names().begin(), folders.names().end());
   return std::make_shared<FolderSource>(std::move(files), std::move(folders), columns.value_or(names));
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/columnar/columnar_source.hpp"
+#include "datasets/files_source.hpp"
 #include "datasets/folder_columns.hpp"
 
 namespace skyrank::datasets {
@@ -13,7 +13,7 @@ namespace skyrank::datasets {
 /// Adds the columns of the files' folders to a source. Their statistics are exact, so that queries skip files by the
 /// names of their folders. The table has the columns `columns`, or all of the files and then of the folders. Null where
 /// the files store a column of the same name as a folder, which `read` refuses.
-std::shared_ptr<const Source> folder_source(std::shared_ptr<const ColumnarSource> files, FolderColumns folders,
+std::shared_ptr<const Source> folder_source(std::shared_ptr<const FilesSource> files, FolderColumns folders,
                                             const std::optional<std::vector<std::string>>& columns);
 
 }  // namespace skyrank::datasets

@@ -13,6 +13,8 @@
 #include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
+#include "datasets/files.hpp"
+
 namespace skyrank::datasets {
 
 /// Remembers what pipes gave, so that each is read once.
@@ -26,12 +28,15 @@ std::shared_ptr<PipeCache> make_pipe_cache();
 using Progress = std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>;
 
 struct ReadOptions {
+  std::optional<Format> format;             ///< format of all files; nothing: by extension, else by their first bytes
+  std::optional<char> delimiter;            ///< CSV: nothing means a comma, of .tsv a tab
   bool header = true;                       ///< CSV: the first record holds the names; else they are c0, c1, ...
   std::vector<std::string> null_spellings;  ///< CSV: besides the empty field; empty means NULL, null, NA, N/A
   std::optional<std::vector<std::string>> columns;   ///< read only these, in this order; nothing means all
   bool skip_unsupported = false;                     ///< leave those of `columns` that cannot be read out
   int threads = 0;                                   ///< 0: all cores the process may use
   std::optional<std::filesystem::path> folder_root;  ///< folders `key=value` below it are columns; nothing: no folders
+  std::int64_t block_bytes = 0;                      ///< for open_source: text comes as blocks of about so many; 0: not
   std::shared_ptr<PipeCache> pipes;                  ///< kept by whoever reads several tables; null: of this call
   Progress progress;
   std::stop_token stop;  ///< CancelledError soon after a stop is requested
@@ -64,6 +69,13 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
 /// (lines that end in a comma); other columns without a name are called c<index>. Empty lines are skipped. A record may
 /// have up to 1 GiB.
 ///
+/// JSON lines are objects whose keys are the columns, typed by all their values: boolean, int64, else uint64, else
+/// float64, and texts as in CSV: date, timestamp, string. A key that an object lacks is NULL. Keys with objects or
+/// lists are columns of a type that SkyRank lacks; values of different types (1 and "a") are a DataError with file and
+/// line.
+///
+/// Text may be compressed (.csv.gz, .jsonl.zst).
+///
 /// Parquet and Arrow: dictionaries of anything but strings are decoded. Columns of bytes are strings if all their
 /// values are UTF-8. Other columns of bytes and those of types that SkyRank lacks (lists, structs, times, decimals of
 /// more than 38 digits) are left out and become the table's `unsupported()`, bytes only if they are among the columns
@@ -74,8 +86,9 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
 /// DataError.
 ///
 /// Files are read into memory of this process; one that changes while it is read is a DataError. Pipes are read once,
-/// to their end; a pipe or file below /dev whose name has no known extension is Parquet, Arrow or else CSV by its first
-/// bytes. `options.threads` above 1 sets the size of Arrow's thread pool for the whole process.
+/// to their end; the first bytes of a pipe or file below /dev whose name has no known extension tell its format and
+/// compression, CSV if nothing else. `options.threads` above 1 sets the size of Arrow's thread pool for the whole
+/// process.
 ///
 /// DataError: not a file, malformed content, an unknown column; ResourceError: the system refuses to read.
 Table read(const std::vector<std::filesystem::path>& files, const ReadOptions& options = {});
@@ -85,6 +98,10 @@ Table read_schema(const std::vector<std::filesystem::path>& files, const ReadOpt
 
 /// The files as a source that is read as far as queries need it; nothing where only `read` can, as it depends on all
 /// values which types or columns the table has. The files stay open, and one that changes later is a DataError as well.
+///
+/// With `options.block_bytes`, CSV and JSON lines are sources, too, unless they are compressed or come through a pipe:
+/// a first walk finds types, bounds and records, and queries parse the blocks that they need once more. Memory holds a
+/// few blocks at a time.
 std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::path>& files,
                                           const ReadOptions& options = {});
 

@@ -8,22 +8,43 @@
 namespace skyrank::datasets {
 namespace {
 
-ReadOptions read_options(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
+/// The files of a table, and what is said about their format.
+struct NamedFiles {
+  std::vector<std::filesystem::path> paths;
+  std::optional<Format> format;
+};
+
+NamedFiles files_of(const TableSource& source, const std::filesystem::path& base) {
+  NamesWithFormat split = split_formats(source.files, base, source.location);
+  if (!source.format.empty()) {
+    const Format format = parse_input_format(source.format, source.location);
+    if (split.format && *split.format != format) {
+      throw DataError("'" + source.files.front() + "' begins with another format than 'format: " + source.format +
+                          "'; leave one of them out",
+                      source.location);
+    }
+    split.format = format;
+  }
+  const auto folders = split.format ? FolderFiles::all : FolderFiles::of_known_formats;
+  return {expand_files(split.names, base, source.location, folders), split.format};
+}
+
+ReadOptions read_options(const TableSource& source, const NamedFiles& named, const std::filesystem::path& base,
+                         const LoadOptions& options) {
   ReadOptions read;
+  read.format = named.format;
+  if (!source.delimiter.empty()) read.delimiter = parse_delimiter(source.delimiter, source.location);
   read.header = source.header;
   read.null_spellings = source.null_spellings;
   read.columns = options.columns;
   read.skip_unsupported = options.skip_unsupported;
   read.threads = options.threads;
+  read.block_bytes = options.block_bytes;
   read.folder_root = base;
   read.pipes = options.pipes;
   read.progress = options.progress;
   read.stop = options.stop;
   return read;
-}
-
-std::vector<std::filesystem::path> files_of(const TableSource& source, const std::filesystem::path& base) {
-  return expand_files(source.files, base, source.location);
 }
 
 /// The generator's columns without rows.
@@ -46,17 +67,22 @@ Table select(const Table& table, const std::optional<std::vector<std::string>>& 
 Table load(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
   if (source.generator)
     return select(generate(*source.generator, options.threads, source.location, options.stop), options.columns);
-  return read(files_of(source, base), read_options(source, base, options));
+  const NamedFiles files = files_of(source, base);
+  return read(files.paths, read_options(source, files, base, options));
 }
 
 std::shared_ptr<const Source> open_source(const TableSource& source, const std::filesystem::path& base,
                                           const LoadOptions& options) {
   if (source.generator) return nullptr;
-  return open_source(files_of(source, base), read_options(source, base, options));
+  const NamedFiles files = files_of(source, base);
+  return open_source(files.paths, read_options(source, files, base, options));
 }
 
 ColumnNames column_names(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
-  if (!source.generator) return column_names(files_of(source, base), read_options(source, base, options));
+  if (!source.generator) {
+    const NamedFiles files = files_of(source, base);
+    return column_names(files.paths, read_options(source, files, base, options));
+  }
   ColumnNames names;
   const Table schema = generated_schema(source);
   for (const Column& column : schema.columns()) names.names.push_back(column.name());
@@ -65,7 +91,8 @@ ColumnNames column_names(const TableSource& source, const std::filesystem::path&
 
 Table load_schema(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
   if (source.generator) return select(generated_schema(source), options.columns);
-  return read_schema(files_of(source, base), read_options(source, base, options));
+  const NamedFiles files = files_of(source, base);
+  return read_schema(files.paths, read_options(source, files, base, options));
 }
 
 }  // namespace skyrank::datasets

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -19,6 +20,7 @@ struct LoadOptions {
   std::optional<std::vector<std::string>> columns;  ///< read only these, in this order; nothing means all
   bool skip_unsupported = false;                    ///< leave those of `columns` that cannot be read out
   int threads = 0;                                  ///< 0: all cores the process may use
+  std::int64_t block_bytes = 0;                     ///< see ReadOptions
   Progress progress;
   std::stop_token stop = {};         ///< CancelledError soon after a stop is requested
   std::shared_ptr<PipeCache> pipes;  ///< kept by whoever loads several tables; null: of this call

@@ -79,7 +79,7 @@ bool arrow_tasks_have_ended() {
   return false;
 }
 
-void require_csv_thread(const std::string& file) {
+void require_reader_thread(const std::string& file) {
   if (startable_threads(1).count == 1) return;
   throw ResourceError(file + ": cannot be read: no thread can be started for it");
 }

@@ -13,7 +13,8 @@ int prepare_arrow_threads(int threads);
 /// Arrow's that ends in an exception leaves its tasks there, and they use what the call was given.
 bool arrow_tasks_have_ended();
 
-/// Arrow's CSV reader starts a thread of its own where it uses no pool. ResourceError where none can be started.
-void require_csv_thread(const std::string& file);
+/// Arrow's readers of text start a thread of their own: that of CSV where it uses no pool, that of JSON always.
+/// ResourceError where none can be started.
+void require_reader_thread(const std::string& file);
 
 }  // namespace skyrank::datasets

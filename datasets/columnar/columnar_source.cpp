@@ -123,6 +123,8 @@ ColumnarSource::ColumnarSource(std::vector<TableFile> files, std::shared_ptr<arr
   for (const FileUnit& unit : places_) units_.push_back({unit.rows});
 }
 
+std::vector<std::string> ColumnarSource::stored_names() const { return stored_->field_names(); }
+
 SourceRows ColumnarSource::read(std::span<const std::size_t> units, std::span<const int> columns) const {
   // Units that are read one by one are read by several threads.
   const bool threads = options_.threads != 1 && (units.size() > 1 || units_.size() == 1);

@@ -11,6 +11,7 @@
 #include <skyrank/source.hpp>
 
 #include "datasets/columnar/columnar.hpp"
+#include "datasets/files_source.hpp"
 #include "datasets/input/data_file.hpp"
 #include "datasets/reader.hpp"
 
@@ -48,7 +49,7 @@ std::optional<SourceFields> source_fields(const arrow::Schema& schema, const Rea
                                           const std::string& file);
 
 /// A source over files of one format and one schema. Subclasses read units of one file.
-class ColumnarSource : public Source {
+class ColumnarSource : public FilesSource {
  public:
   const Table& schema() const override { return columns_.schema; }
   const std::vector<SourceUnit>& units() const override { return units_; }
@@ -56,10 +57,8 @@ class ColumnarSource : public Source {
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override;
   SourceRows read_rows(std::span<const RowId> rows, std::span<const int> columns) const override;
 
-  /// Returns the place of the file that has a unit, among the files of the table.
-  std::size_t file_of(std::size_t unit) const { return places_[unit].file; }
-  /// Returns the schema of the files.
-  const arrow::Schema& stored_schema() const { return *stored_; }
+  std::size_t file_of(std::size_t unit) const override { return places_[unit].file; }
+  std::vector<std::string> stored_names() const override;
 
  protected:
   /// `bytes` are those of the columns in all files.
@@ -68,6 +67,7 @@ class ColumnarSource : public Source {
 
   const std::vector<FileUnit>& places() const { return places_; }
   const std::vector<int>& fields() const { return columns_.fields; }
+  const arrow::Schema& stored_schema() const { return *stored_; }
   const TableFile& file(std::size_t index) const { return files_[index]; }
 
  private:

@@ -158,25 +158,15 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const std::shared_ptr<ar
   }
 }
 
-/// Closes a stream also where its reader ends in an exception: tasks that the reader leaves behind hold blocks of it,
-/// and must not tell a listener that is gone.
-class ClosedAtEnd {
- public:
-  explicit ClosedAtEnd(std::shared_ptr<arrow::io::InputStream> stream) : stream_(std::move(stream)) {}
-  ~ClosedAtEnd() { static_cast<void>(stream_->Close()); }
-  ClosedAtEnd(const ClosedAtEnd&) = delete;
-  ClosedAtEnd& operator=(const ClosedAtEnd&) = delete;
-  const std::shared_ptr<arrow::io::InputStream>& stream() const { return stream_; }
-
- private:
-  std::shared_ptr<arrow::io::InputStream> stream_;
-};
-
 /// One CSV text on its way into Arrow columns. Arrow knows the columns by their number.
 class CsvReading {
  public:
   CsvReading(const CsvText& text, const ReadOptions& options, ReadMeter& meter)
-      : text_(text), options_(options), meter_(meter), layout_(layout_of(text, options)) {
+      : CsvReading(text, options, meter, layout_of(text, options)) {}
+
+  /// Reads records of a text with that layout.
+  CsvReading(const CsvText& text, const ReadOptions& options, ReadMeter& meter, CsvLayout layout)
+      : text_(text), options_(options), meter_(meter), layout_(std::move(layout)) {
     // From the header's line break on, an empty line to Arrow: it drops a byte order mark at the start of what it is
     // given, which after a header is data.
     const std::size_t begin = layout_.shape.data_begin - (layout_.has_rows && layout_.shape.data_begin > 0 ? 1 : 0);
@@ -186,6 +176,9 @@ class CsvReading {
     // To the parser, the end of the file closes a quote.
     if (has_quotes_) refuse_malformed_records(text, layout_.shape);
   }
+
+  /// Columns whose type these records do not decide alone are left to whoever reads the whole text.
+  void take_as_part() { is_part_ = true; }
 
   std::shared_ptr<arrow::Table> table(const GivenTypes& given) {
     const std::vector<std::size_t> indices = wanted_indices(text_, layout_, options_);
@@ -305,7 +298,7 @@ class CsvReading {
                                                          const IndexTypes& types, std::int32_t block, Quoted quoted) {
     auto reading = arrow::csv::ReadOptions::Defaults();
     reading.use_threads = options_.threads != 1;
-    if (!reading.use_threads) require_csv_thread(text_.name);
+    if (!reading.use_threads) require_reader_thread(text_.name);
     reading.block_size = block;
     for (std::size_t i = 0; i < layout_.shape.fields; ++i) reading.column_names.push_back(std::to_string(i));
     auto parsing = arrow::csv::ParseOptions::Defaults();
@@ -319,7 +312,8 @@ class CsvReading {
     converting.quoted_strings_can_be_null = quoted == Quoted::may_be_null;
     for (const std::size_t i : indices) converting.include_columns.push_back(std::to_string(i));
     for (const auto& [i, type] : types) converting.column_types.emplace(std::to_string(i), type);
-    const ClosedAtEnd blocks(open_blocks(data_, [this](std::uint64_t bytes) { meter_.add(bytes); }));
+    const ClosedAtEnd blocks(open_blocks(
+        data_, [this](std::uint64_t bytes) { meter_.add(bytes); }, options_.stop));
     return read_table(blocks.stream(), reading, parsing, converting);
   }
 
@@ -345,7 +339,7 @@ class CsvReading {
         places.push_back(k);
         again.push_back(indices[k]);
         types.emplace(indices[k], type);
-      } else if (columns[k]->type()->id() == arrow::Type::TIMESTAMP) {
+      } else if (columns[k]->type()->id() == arrow::Type::TIMESTAMP && !is_part_) {
         columns[k] = normalise(columns[k], text_.name, layout_.names[indices[k]]);
       }
     }
@@ -365,8 +359,17 @@ class CsvReading {
     }
   }
 
-  /// Returns null where the column is one of floats. DataError where no type holds all its integers exactly.
   TypePtr exact_integer(std::size_t index) {
+    if (!is_part_) return exact_integer_of_all(index);
+    try {
+      return exact_integer_of_all(index);
+    } catch (const DataError&) {  // in other parts the column may have texts, or floats
+      throw NeedsWholeText();
+    }
+  }
+
+  /// Returns null where the column is one of floats. DataError where no type holds all its integers exactly.
+  TypePtr exact_integer_of_all(std::size_t index) {
     const std::string& name = layout_.names[index];
     const NumberSpelling spelling =
         spelling_of_numbers(text_, layout_.shape, index, name, null_spellings(options_), meter_);
@@ -387,6 +390,7 @@ class CsvReading {
   ReadMeter& meter_;
   CsvLayout layout_;
   std::shared_ptr<arrow::Buffer> data_;
+  bool is_part_ = false;
   bool has_quotes_ = false;
   bool has_parsed_ = false;
 };
@@ -401,14 +405,38 @@ std::vector<std::string> csv_names(const CsvText& text, const ReadOptions& optio
   return layout_of(text, options).names;
 }
 
-std::optional<std::vector<std::string>> csv_names_from_prefix(const CsvText& prefix, const ReadOptions& options) {
+std::optional<CsvHeader> csv_header(const CsvText& prefix, const ReadOptions& options) {
   const std::string_view view = prefix.view();
   CsvScanner scanner(view, prefix.delimiter);
   if (!scanner.next() || scanner.unterminated() || scanner.end() >= view.size()) return std::nullopt;
   // An empty last field may be one that all records have after a trailing delimiter.
   if (scanner.fields().size() > 1 && scanner.fields().back().raw.empty()) return std::nullopt;
   const auto first_record = arrow::SliceBuffer(prefix.bytes, 0, static_cast<std::int64_t>(scanner.end()));
-  return layout_of({first_record, prefix.name, prefix.delimiter}, options).names;
+  CsvLayout layout = layout_of({first_record, prefix.name, prefix.delimiter}, options);
+  CsvHeader header{std::move(layout.names), layout.shape.fields};
+  if (!options.header) return header;
+  header.begin = layout.shape.data_begin - 1;
+  header.first_line = count_line_breaks(view.substr(0, layout.shape.data_begin));
+  return header;
+}
+
+std::optional<std::vector<std::string>> csv_names_from_prefix(const CsvText& prefix, const ReadOptions& options) {
+  auto header = csv_header(prefix, options);
+  if (!header) return std::nullopt;
+  return std::move(header->names);
+}
+
+std::shared_ptr<arrow::Table> csv_block(const CsvText& records, const CsvHeader& header,
+                                        const std::vector<std::string>& columns, const ReadOptions& options,
+                                        const GivenTypes& given) {
+  CsvLayout layout{{0, header.fields}, header.names};
+  layout.has_rows = CsvScanner(records.view(), records.delimiter, records.first_line).next();
+  ReadOptions narrowed = options;
+  narrowed.columns = columns;
+  ReadMeter unheard({});
+  CsvReading reading(records, narrowed, unheard, std::move(layout));
+  reading.take_as_part();
+  return reading.table(given);
 }
 
 std::shared_ptr<arrow::Table> csv_table(const CsvText& text, const ReadOptions& options, const GivenTypes& given,

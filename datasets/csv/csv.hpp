@@ -3,6 +3,7 @@
 #include <arrow/type_fwd.h>
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ struct CsvText {
   std::shared_ptr<arrow::Buffer> bytes;
   std::string name;  ///< name of the file, for messages
   char delimiter = ',';
+  std::int64_t first_line = 1;  ///< number of the first line in the file
 
   std::string_view view() const;
 };
@@ -39,5 +41,26 @@ std::optional<std::vector<std::string>> csv_names_from_prefix(const CsvText& pre
 /// of every further walk over it.
 std::shared_ptr<arrow::Table> csv_table(const CsvText& text, const ReadOptions& options, const GivenTypes& given,
                                         ReadMeter& meter);
+
+/// The records of a file.
+struct CsvHeader {
+  std::vector<std::string> names;
+  std::size_t fields = 0;       ///< fields of each record
+  std::size_t begin = 0;        ///< offset of the line break before the first record, or of a record that has none
+  std::int64_t first_line = 1;  ///< number of the line that holds this offset
+};
+
+/// Finds the header in the first bytes of a file. Nothing where these do not suffice, or where all records decide
+/// whether there is a last column (lines that end in a delimiter).
+std::optional<CsvHeader> csv_header(const CsvText& prefix, const ReadOptions& options);
+
+/// Thrown where other parts of a text decide about a part of it. It is no error: the text must be read whole.
+struct NeedsWholeText : std::exception {};
+
+/// Reads columns of some consecutive records of a file, which begin as CsvHeader says: types are inferred from these
+/// records alone, but for `given` ones. Timestamps keep their zone. Throws NeedsWholeText, and DataError as csv_table.
+std::shared_ptr<arrow::Table> csv_block(const CsvText& records, const CsvHeader& header,
+                                        const std::vector<std::string>& columns, const ReadOptions& options,
+                                        const GivenTypes& given);
 
 }  // namespace skyrank::datasets

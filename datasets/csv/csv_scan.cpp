@@ -1,10 +1,8 @@
 #include "datasets/csv/csv_scan.hpp"
 
 namespace skyrank::datasets {
-namespace {
 
-// Line breaks inside a piece of text; CR LF counts once.
-std::int64_t count_lines(std::string_view text) {
+std::int64_t count_line_breaks(std::string_view text) {
   std::int64_t lines = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool second_half = text[i] == '\n' && i > 0 && text[i - 1] == '\r';
@@ -12,8 +10,6 @@ std::int64_t count_lines(std::string_view text) {
   }
   return lines;
 }
-
-}  // namespace
 
 std::string CsvField::text() const {
   if (!quoted) return std::string(raw);
@@ -32,8 +28,9 @@ std::string CsvField::text() const {
   return value;
 }
 
-CsvScanner::CsvScanner(std::string_view text, char delimiter) : text_(text), delimiter_(delimiter) {
-  if (text_.starts_with("\xEF\xBB\xBF")) position_ = 3;
+CsvScanner::CsvScanner(std::string_view text, char delimiter, std::int64_t first_line)
+    : text_(text), delimiter_(delimiter), next_line_(first_line) {
+  if (first_line == 1 && text_.starts_with("\xEF\xBB\xBF")) position_ = 3;
 }
 
 bool CsvScanner::next() {
@@ -49,7 +46,7 @@ bool CsvScanner::next() {
     scan_field();
   }
   for (const CsvField& field : fields_) {
-    if (field.quoted) next_line_ += count_lines(field.raw);
+    if (field.quoted) next_line_ += count_line_breaks(field.raw);
   }
   skip_line_break();
   return true;
@@ -57,7 +54,7 @@ bool CsvScanner::next() {
 
 std::int64_t CsvScanner::line_of(std::size_t field) const {
   std::int64_t line = line_;
-  for (std::size_t i = 0; i < field; ++i) line += count_lines(fields_[i].raw);
+  for (std::size_t i = 0; i < field; ++i) line += count_line_breaks(fields_[i].raw);
   return line;
 }
 

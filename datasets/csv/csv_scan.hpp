@@ -17,14 +17,18 @@ struct CsvField {
   std::string text() const;
 };
 
+/// Returns the number of line breaks in a text; CR LF is one.
+std::int64_t count_line_breaks(std::string_view text);
+
 /// A walk over the records of delimited text, one at a time. It splits exactly as Arrow's parser does: a quote counts
 /// at the start of a field only, `""` inside a quoted field is a quote, a record ends at LF, CR LF or CR outside
 /// quotes, and empty lines are no records. It is for the header and for finding the line of an error; it knows lines,
 /// which the parser does not.
 class CsvScanner {
  public:
-  /// Starts at the beginning of `text`, after a UTF-8 byte order mark if there is one.
-  CsvScanner(std::string_view text, char delimiter);
+  /// Starts at the beginning of `text`, whose first line has the number `first_line`. Skips a UTF-8 byte order mark in
+  /// line 1.
+  CsvScanner(std::string_view text, char delimiter, std::int64_t first_line = 1);
 
   /// Moves to the next record; false at the end.
   bool next();

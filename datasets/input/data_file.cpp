@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "datasets/input/random_access.hpp"
+#include "datasets/input/uri.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -186,6 +187,26 @@ class DataFile::Reader final : public RandomAccess {
   std::stop_token stop_;
 };
 
+class DataFile::RemoteReader final : public RandomAccess {
+ public:
+  RemoteReader(std::shared_ptr<RemoteFile> file, std::stop_token stop, BytesRead on_read)
+      : RandomAccess(file->size(), std::move(on_read)), file_(std::move(file)), stop_(std::move(stop)) {}
+
+ private:
+  arrow::Result<std::shared_ptr<arrow::Buffer>> range(std::int64_t position, std::int64_t size) override {
+    if (stop_.stop_requested()) return arrow::Status::Cancelled("reading");
+    return file_->read(position, size);
+  }
+  arrow::Status copy_range(std::int64_t position, std::int64_t size, void* out) override {
+    ARROW_ASSIGN_OR_RAISE(const auto bytes, range(position, size));
+    if (size > 0) std::memcpy(out, bytes->data(), static_cast<std::size_t>(size));
+    return arrow::Status::OK();
+  }
+
+  std::shared_ptr<RemoteFile> file_;
+  std::stop_token stop_;
+};
+
 std::shared_ptr<arrow::Buffer> PipeCache::read(int descriptor, const std::string& name, const std::stop_token& stop) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) refuse(name, errno);
@@ -197,6 +218,10 @@ std::shared_ptr<arrow::Buffer> PipeCache::read(int descriptor, const std::string
 
 DataFile::DataFile(const std::filesystem::path& path, PipeCache& pipes, std::stop_token stop)
     : path_(path), name_(path.string()), stop_(std::move(stop)) {
+  if (is_remote(name_)) {
+    remote_ = std::make_shared<RemoteFile>(name_);
+    return;
+  }
   struct stat status {};
   // Before opening, as opening some devices has effects.
   if (::stat(path_.c_str(), &status) != 0) refuse(name_, errno);
@@ -229,12 +254,15 @@ void DataFile::refuse_other_kinds(unsigned mode, std::uint64_t device) const {
   if (!null && !terminal) throw DataError(name_ + ": is a device, which has no end" + advice);
 }
 
-std::uint64_t DataFile::size() const {
-  return static_cast<std::uint64_t>(piped_ != nullptr ? piped_->size() : version_->size);
+std::int64_t DataFile::stored_size() const {
+  if (remote_ != nullptr) return remote_->size();
+  return piped_ != nullptr ? piped_->size() : version_->size;
 }
 
+std::uint64_t DataFile::size() const { return static_cast<std::uint64_t>(stored_size()); }
+
 void DataFile::reopen() {
-  if (descriptor_ != nullptr) return;
+  if (descriptor_ != nullptr || remote_ != nullptr) return;
   // Without O_NONBLOCK, opening a FIFO waits for a writer and hears no stop.
   const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) refuse(name_, errno);
@@ -249,6 +277,7 @@ void DataFile::reopen() {
 void DataFile::close() { descriptor_.reset(); }
 
 void DataFile::check_unchanged() const {
+  if (remote_ != nullptr && !remote_->is_unchanged()) refuse_changed(name_);
   if (piped_ != nullptr || descriptor_ == nullptr) return;
   struct stat status {};
   if (::fstat(descriptor_->get(), &status) != 0) refuse(name_, errno);
@@ -265,17 +294,15 @@ std::shared_ptr<arrow::Buffer> DataFile::prefix(std::int64_t bytes) {
 
 std::shared_ptr<arrow::Buffer> DataFile::content(int threads) {
   if (piped_ != nullptr) return piped_;
-  reopen();
-  const std::int64_t size = version_->size;
+  const std::shared_ptr<arrow::io::RandomAccessFile> file = reader({});
+  const std::int64_t size = stored_size();
   auto allocated = arrow::AllocateBuffer(size);
   check(allocated.status(), name_, "memory for its content");
   std::shared_ptr<arrow::Buffer> buffer = *std::move(allocated);
   // By value: where the pool fails to take a task, those that it took before outlive this call.
-  const auto read_chunk = [buffer, size, file = descriptor_, stop = stop_](int chunk) -> arrow::Status {
+  const auto read_chunk = [buffer, size, file](int chunk) -> arrow::Status {
     const std::int64_t begin = chunk * kChunk;
-    ARROW_ASSIGN_OR_RAISE(const bool complete, read_range(file->get(), begin, std::min(kChunk, size - begin),
-                                                          buffer->mutable_data() + begin, stop));
-    return complete ? arrow::Status::OK() : arrow::Status::Invalid("it became shorter");
+    return file->ReadAt(begin, std::min(kChunk, size - begin), buffer->mutable_data() + begin).status();
   };
   const auto chunks = static_cast<int>((size + kChunk - 1) / kChunk);
   const arrow::Status read = arrow::internal::OptionalParallelFor(threads != 1, chunks, read_chunk);
@@ -286,6 +313,7 @@ std::shared_ptr<arrow::Buffer> DataFile::content(int threads) {
 
 std::shared_ptr<arrow::io::RandomAccessFile> DataFile::reader(BytesRead on_read) {
   if (piped_ != nullptr) return open_buffer(piped_, std::move(on_read));
+  if (remote_ != nullptr) return std::make_shared<RemoteReader>(remote_, stop_, std::move(on_read));
   reopen();
   return std::make_shared<Reader>(descriptor_, version_->size, stop_, std::move(on_read));
 }

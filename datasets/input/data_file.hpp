@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "datasets/input/input.hpp"
+#include "datasets/input/remote_file.hpp"
 
 // Files as they are opened: ordinary ones, which others may change at any time, and pipes, which give their bytes once.
 namespace skyrank::datasets {
@@ -36,8 +37,8 @@ class PipeCache {
 /// reading is an error, unless the file was replaced as a whole after it was opened last.
 class DataFile {
  public:
-  /// Opens a file. DataError when there is no such file, or when it is a folder, a socket or a device; ResourceError
-  /// with the system's reason otherwise.
+  /// Opens a path or a URI of a file system of Arrow's. DataError when there is no such file, or when it is a folder, a
+  /// socket or a device; ResourceError with the system's reason otherwise.
   DataFile(const std::filesystem::path& path, PipeCache& pipes, std::stop_token stop);
   ~DataFile();
   DataFile(DataFile&&) noexcept;
@@ -64,10 +65,12 @@ class DataFile {
  private:
   class Descriptor;
   class Reader;
+  class RemoteReader;
   struct Version;
 
   void reopen();
   void refuse_other_kinds(unsigned mode, std::uint64_t device) const;
+  std::int64_t stored_size() const;
 
   std::filesystem::path path_;
   std::string name_;
@@ -75,6 +78,7 @@ class DataFile {
   std::shared_ptr<Descriptor> descriptor_;
   std::unique_ptr<Version> version_;
   std::shared_ptr<arrow::Buffer> piped_;  // content of what cannot be read twice
+  std::shared_ptr<RemoteFile> remote_;    // of a URI; stays open
 };
 
 }  // namespace skyrank::datasets

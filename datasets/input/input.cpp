@@ -100,8 +100,10 @@ class Block final : public arrow::Buffer {
 
 class BlockStream final : public arrow::io::InputStream {
  public:
-  BlockStream(std::shared_ptr<arrow::Buffer> buffer, BytesRead on_read)
-      : buffer_(std::move(buffer)), in_use_(std::make_shared<BlocksInUse>(std::move(on_read))) {}
+  BlockStream(std::shared_ptr<arrow::Buffer> buffer, BytesRead on_read, std::stop_token stop)
+      : buffer_(std::move(buffer)),
+        in_use_(std::make_shared<BlocksInUse>(std::move(on_read))),
+        stop_(std::move(stop)) {}
 
   arrow::Status Close() override {
     closed_ = true;
@@ -112,6 +114,7 @@ class BlockStream final : public arrow::io::InputStream {
   arrow::Result<std::int64_t> Tell() const override { return position_; }
 
   arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
+    if (stop_.stop_requested()) return arrow::Status::Cancelled("reading");
     const std::int64_t n = std::min(bytes, buffer_->size() - position_);
     auto block = std::make_shared<Block>(buffer_, position_, n, in_use_);
     position_ += n;
@@ -126,6 +129,7 @@ class BlockStream final : public arrow::io::InputStream {
  private:
   std::shared_ptr<arrow::Buffer> buffer_;
   std::shared_ptr<BlocksInUse> in_use_;
+  std::stop_token stop_;
   std::int64_t position_ = 0;
   bool closed_ = false;
 };
@@ -185,8 +189,9 @@ std::shared_ptr<arrow::io::RandomAccessFile> open_buffer(std::shared_ptr<arrow::
   return std::make_shared<BufferFile>(std::move(buffer), std::move(on_read));
 }
 
-std::shared_ptr<arrow::io::InputStream> open_blocks(std::shared_ptr<arrow::Buffer> buffer, BytesRead on_read) {
-  return std::make_shared<BlockStream>(std::move(buffer), std::move(on_read));
+std::shared_ptr<arrow::io::InputStream> open_blocks(std::shared_ptr<arrow::Buffer> buffer, BytesRead on_read,
+                                                    std::stop_token stop) {
+  return std::make_shared<BlockStream>(std::move(buffer), std::move(on_read), std::move(stop));
 }
 
 arrow::MemoryPool* decoding_pool(std::uint64_t file_bytes) {

@@ -1,18 +1,15 @@
 #pragma once
 
+#include <arrow/io/interfaces.h>
 #include <arrow/type_fwd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
-
-namespace arrow::io {
-class InputStream;
-class RandomAccessFile;
-}  // namespace arrow::io
 
 namespace skyrank::datasets {
 
@@ -71,7 +68,23 @@ std::shared_ptr<arrow::io::RandomAccessFile> open_buffer(std::shared_ptr<arrow::
 /// A buffer as a stream of blocks. A block counts as read when its consumer lets go of it, and a consumer that falls
 /// behind is waited for, so that `on_read` follows the work and not the reading ahead.
 /// A consumer's threads may hold blocks for longer than its result takes: close the stream before `on_read` dies.
-std::shared_ptr<arrow::io::InputStream> open_blocks(std::shared_ptr<arrow::Buffer> buffer, BytesRead on_read);
+/// Ends as cancelled soon after a stop is requested.
+std::shared_ptr<arrow::io::InputStream> open_blocks(std::shared_ptr<arrow::Buffer> buffer, BytesRead on_read,
+                                                    std::stop_token stop = {});
+
+/// Closes a stream also where its reader ends in an exception: tasks that the reader leaves behind hold blocks of it,
+/// and must not tell a listener that is gone.
+class ClosedAtEnd {
+ public:
+  explicit ClosedAtEnd(std::shared_ptr<arrow::io::InputStream> stream) : stream_(std::move(stream)) {}
+  ~ClosedAtEnd() { static_cast<void>(stream_->Close()); }
+  ClosedAtEnd(const ClosedAtEnd&) = delete;
+  ClosedAtEnd& operator=(const ClosedAtEnd&) = delete;
+  const std::shared_ptr<arrow::io::InputStream>& stream() const { return stream_; }
+
+ private:
+  std::shared_ptr<arrow::io::InputStream> stream_;
+};
 
 /// The memory pool in which the content of a file of `file_bytes` is decoded. Sizes in a damaged file can be
 /// arbitrarily large: an allocation that no file of that size needs is refused as invalid, without asking the system.

@@ -696,7 +696,6 @@ TEST(Reader, WhatIsNoFile) {
               AllOf(HasSubstr("dir.csv"), HasSubstr("is a directory, not a file")));
   EXPECT_THAT(error_of<DataError>([&] { read({folder / "none.csv"}); }),
               AllOf(HasSubstr("none.csv"), HasSubstr("No such file")));
-  EXPECT_THAT(error_of<DataError>([&] { read({folder.write("a.jsonl", "{}\n")}); }), HasSubstr("written but not read"));
   EXPECT_THAT(error_of<DataError>([&] { read({}); }), HasSubstr("at least one file"));
   EXPECT_THAT(error_of<DataError>([&] { read({folder.write("empty.csv", "")}); }),
               HasSubstr("empty.csv: the file is empty"));

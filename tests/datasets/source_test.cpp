@@ -101,7 +101,7 @@ TEST_F(FolderTables, WhatDoesNotFitIsRefused) {
               HasSubstr("two of its folders give a value for column 'a'"));
   write("w/notes.txt", "x");
   EXPECT_THAT(error_of<DataError>([&] { load_files({"w"}); }),
-              AllOf(StartsWith("batch.yaml:3:7"), HasSubstr("w' holds no file that can be read (.csv .tsv .parquet")));
+              AllOf(StartsWith("batch.yaml:3:7"), HasSubstr("w' holds no file that can be read (.csv .tsv .jsonl")));
 }
 
 TEST_F(FolderTables, FoldersAboveTheBatchGiveNone) {

@@ -1,5 +1,6 @@
 """Files as tables."""
 
+import gzip
 import os
 
 import numpy
@@ -46,6 +47,26 @@ def test_globs_and_options(table, tmp_path):
     (tmp_path / "plain.csv").write_text("1,-\n2,3\n")
     plain = skyrank.Files(tmp_path / "plain.csv", header=False, null_spellings=["-"])
     assert skyrank.query(plain, skyrank.Query().rank_by(skyrank.low("0")))["c1"].tolist() == [None, 3]
+
+
+def test_text_of_other_kinds(tmp_path):
+    best = skyrank.Query().rank_by(skyrank.low("a"))
+    (tmp_path / "rows.jsonl").write_text('{"a": 2, "b": "x"}\n{"a": 1}\n')
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(b"a,b\n2,x\n1,\n"))
+    (tmp_path / "rows.txt").write_text("a;b\n2;x\n1;\n")
+    for files in (
+        tmp_path / "rows.jsonl",
+        tmp_path / "rows.csv.gz",
+        f"file://{tmp_path}/rows.jsonl",
+        skyrank.Files(tmp_path / "rows.txt", delimiter=";", format="csv"),
+    ):
+        answer = skyrank.query(files, best)
+        assert answer["a"].tolist() == [1, 2]
+        assert answer["b"].tolist() == [None, "x"]
+    with pytest.raises(skyrank.DataError, match="a delimiter is one character"):
+        skyrank.Files(tmp_path / "rows.txt", delimiter="")
+    with pytest.raises(skyrank.DataError, match="unknown format 'cvs'"):
+        skyrank.Files(tmp_path / "rows.txt", format="cvs")
 
 
 def test_errors(tmp_path):

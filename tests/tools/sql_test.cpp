@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <skyrank/batch.hpp>
 
@@ -58,6 +60,45 @@ TEST_F(SqlCommand, PrintsTheAnswerAsRunDoes) {
 TEST_F(SqlCommand, AnswersOverPatternsOfFiles) {
   const Outcome outcome = run({"sql", "select id from 'poi*.csv' order by x desc limit 1", "--format", "csv"});
   EXPECT_EQ(outcome.out, "id\ne\n") << outcome.err;
+}
+
+TEST_F(SqlCommand, ReadsTheStandardInputOnce) {
+  options_.in_child = [file = folder_.write("rows", "{\"id\": \"b\", \"x\": 2}\n{\"id\": \"a\", \"x\": 1}\n")] {
+    const int input = ::open(file.c_str(), O_RDONLY);
+    if (input < 0 || ::dup2(input, STDIN_FILENO) < 0) ::_exit(1);
+  };
+  for (const char* name : {"-", "jsonl:-", "/dev/stdin"}) {
+    const Outcome outcome = run({"sql", std::string("SELECT id FROM '") + name + "' ORDER BY x", "--format", "csv"});
+    EXPECT_EQ(outcome.out, "id\na\nb\n") << outcome.err;
+  }
+  expect_mistake({"sql", "SELECT id FROM 'parquet:-' ORDER BY x"},
+                 "/dev/stdin: not a Parquet file that can be read, or damaged: Parquet magic bytes not found in "
+                 "footer. Either the file "
+                 "is corrupted or this is not a parquet file.");
+  // Both tables are what came through the one pipe.
+  folder_.write("twice.yaml",
+                "version: 1\ntables: {s: {file: '-'}, t: {file: '-', format: jsonl}}\nqueries:\n"
+                "  - {name: s, from: s, rank_by: {low: x}, limit: 1, select: [id]}\n"
+                "  - {name: t, from: t, rank_by: {high: x}, limit: 1, select: [id]}\n");
+  EXPECT_EQ(run({"run", "twice.yaml", "--out", "twice"}).err, "");
+  EXPECT_EQ(read_file(folder_.path() / "twice/s.csv"), "id\na\n");
+  EXPECT_EQ(read_file(folder_.path() / "twice/t.csv"), "id\nb\n");
+}
+
+TEST_F(SqlCommand, ReadsFieldsBetweenADelimiter) {
+  folder_.write("rows.txt", "id;x\nb;2\na;1\n");
+  const std::string statement = "SELECT id, x FROM 'csv:rows.txt' ORDER BY x";
+  EXPECT_EQ(run({"sql", statement, "--delimiter", ";", "--format", "csv"}).out, "id,x\na,1\nb,2\n");
+  expect_mistake({"sql", statement, "--delimiter", ";;"},
+                 "--delimiter: a delimiter is one character of ASCII other than a quote and a line break, such as ';', "
+                 "or 'tab'; found ';;'");
+  const Outcome outcome = run({"run", "batch.yaml", "--query", "top-2", "--format", "csv", "--set",
+                               "points.file=rows.txt", "--set", "points.format=csv", "--set", "points.delimiter=;"});
+  EXPECT_THAT(outcome.err, HasSubstr("column 'y'"));
+  EXPECT_EQ(run({"show", "batch.yaml", "--as", "yaml", "--query", "top-2", "--set", "points.format=csv", "--set",
+                 "points.delimiter=tab"})
+                .out.substr(0, 78),
+            "version: 1\ntables:\n  points: {file: points.csv, format: csv, delimiter: 'tab'}");
 }
 
 TEST_F(SqlCommand, WritesFilesNamedAfterTheQuery) {

@@ -73,9 +73,10 @@ struct ExplainArguments {
 
 struct SqlArguments {
   std::string statement;
-  RunArguments run;      ///< all but the batch
-  bool explain = false;  ///< show the plan in place of the answer
-  bool analyze = false;  ///< show it with what was measured
+  std::string delimiter;  ///< separator of the fields of CSV; empty: the one of their format
+  RunArguments run;       ///< all but the batch
+  bool explain = false;   ///< show the plan in place of the answer
+  bool analyze = false;   ///< show it with what was measured
 };
 
 struct ShowArguments {

@@ -26,7 +26,9 @@ struct GeneratorSpec {
 struct SKYRANK_EXPORT TableSource {
   std::string name;                         ///< name of the table
   std::vector<std::string> files;           ///< paths or globs, as written; relative to the batch file
+  std::string format;                       ///< format of the files, such as `csv`; empty means by their extensions
   bool header = true;                       ///< CSV: the first line holds the column names
+  std::string delimiter;                    ///< CSV: one character of ASCII; empty means a comma, of .tsv a tab
   std::vector<std::string> null_spellings;  ///< CSV: besides the empty field; empty means the reader's defaults
   std::optional<GeneratorSpec> generator;   ///< instead of files
   Location location;                        ///< place of the name in the batch; not compared

@@ -62,14 +62,18 @@ class Table:
 class Files:
     """Files as one table that is read while queries run, and only as far as they need it.
 
-    Parquet (.parquet), Arrow IPC and Feather (.arrow, .feather, .ipc), CSV and TSV (.csv, .tsv), by their extensions.
-    The first query reads CSV files whole, as the types of their columns depend on all values.
+    Parquet (.parquet), Arrow IPC and Feather (.arrow, .feather, .ipc), CSV and TSV (.csv, .tsv) and JSON lines (.jsonl,
+    .ndjson), by their extensions; text also compressed (.csv.gz, .jsonl.zst). Text is read whole, as the types of its
+    columns depend on all values.
 
     Args:
-        paths: One or more paths or globs (`*`, `?`, `[...]`), whose rows come one after the other. A folder stands for
-            all files in it; folders `key=value` below it are columns.
+        paths: One or more paths, globs (`*`, `?`, `[...]`) or URIs (file:///path, s3://bucket/key), whose rows come one
+            after the other. A folder stands for all files in it; folders `key=value` below it are columns. `-` is the
+            standard input.
         header: CSV: the first line holds the names; otherwise they are c0, c1, ...
         null_spellings: CSV: texts that are NULL besides the empty field; none means NULL, null, NA, N/A.
+        delimiter: CSV: one character of ASCII; None means a comma, of .tsv files a tab.
+        format: csv, tsv, jsonl, parquet or arrow; None means by the extension.
 
     Raises:
         DataError: A pattern matches nothing, a file is damaged, or files have different columns.
@@ -83,10 +87,12 @@ class Files:
         paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         header: bool = True,
         null_spellings: Sequence[str] = (),
+        delimiter: str | None = None,
+        format: str | None = None,
     ) -> None:
         several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
         names = [os.fspath(path) for path in several]
-        self._arguments = (names, header, list(null_spellings))
+        self._arguments = (names, header, list(null_spellings), delimiter, format)
         self._range: tuple[int, int] | None = None
         self._core_data: _core.Source = open_source(*self._arguments)
 
@@ -118,14 +124,14 @@ class Files:
         return chosen
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened_files, (*self._arguments, self._range)
+        return _opened_files, (self._arguments, self._range)
 
     def __repr__(self) -> str:
         return f"Files({len(self)} rows; {', '.join(self.columns)})"
 
 
-def _opened_files(paths: list[str], header: bool, nulls: list[str], units: tuple[int, int] | None) -> Files:
-    files = Files(paths, header, nulls)
+def _opened_files(arguments: tuple[Any, ...], units: tuple[int, int] | None) -> Files:
+    files = Files(*arguments)
     return files if units is None else files.part(*units)
 
 

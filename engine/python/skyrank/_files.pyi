@@ -1,1 +1,8 @@
-def open_files(patterns: list[str], header: bool, null_spellings: list[str], main_thread: bool) -> object: ...
+def open_files(
+    patterns: list[str],
+    header: bool,
+    null_spellings: list[str],
+    delimiter: str | None,
+    format: str | None,
+    main_thread: bool,
+) -> object: ...

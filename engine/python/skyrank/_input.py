@@ -241,11 +241,17 @@ def _one_dimensional(name: str, values: Any) -> Any:
 
 
 def open_source(
-    patterns: Sequence[str | os.PathLike[str]], header: bool = True, null_spellings: Sequence[str] = ()
+    patterns: Sequence[str | os.PathLike[str]],
+    header: bool = True,
+    null_spellings: Sequence[str] = (),
+    delimiter: str | None = None,
+    format: str | None = None,
 ) -> _core.Source:
     """Opens files as one table that is read while queries run, and only as far as they need it."""
     names = [os.fspath(pattern) for pattern in patterns]
-    capsule = _files_module().open_files(names, header, list(null_spellings), on_main_thread())
+    capsule = _files_module().open_files(
+        names, header, list(null_spellings), delimiter, format, on_main_thread()
+    )
     return _core.source_of_capsule(capsule)
 
 

@@ -129,8 +129,8 @@ def _file_partials(delayed: Any, files: Files, question: Query) -> list[Any]:
 
 
 def _partial_of_units(question: Query, arguments: Any, chosen: Any, token: str, begin: int, end: int, first_row: int, rows: int) -> Partial:
-    paths, header, null_spellings = arguments
-    files = _opened(token, tuple(paths), header, tuple(null_spellings))
+    paths, header, null_spellings, delimiter, form = arguments
+    files = _opened(token, tuple(paths), header, tuple(null_spellings), delimiter, form)
     if chosen is not None:
         files = files.part(*chosen)
     part = files.part(begin, end)
@@ -142,8 +142,8 @@ def _partial_of_units(question: Query, arguments: Any, chosen: Any, token: str, 
 
 
 @functools.lru_cache(maxsize=4)
-def _opened(token: str, paths: tuple[str, ...], header: bool, null_spellings: tuple[str, ...]) -> Files:
-    return Files(paths, header, null_spellings)
+def _opened(token: str, *arguments: Any) -> Files:
+    return Files(*arguments)
 
 
 def _merged(question: Query, partials: list[Partial]) -> Partial:

@@ -66,7 +66,7 @@ std::vector<std::string> read_null_spellings(const YamlDocument& document, const
 TableSource read_table(const YamlDocument& document, const YamlNode& name, const YamlNode& node) {
   const std::string what = "the table " + found(name);
   if (name.text.empty()) document.fail(name, "a table's name is empty");
-  const MapReader map(document, node, what, {"file", "header", "nulls", "generate"});
+  const MapReader map(document, node, what, {"file", "format", "header", "delimiter", "nulls", "generate"});
   TableSource source;
   source.name = name.text;
   source.location = document.place(name);
@@ -77,12 +77,14 @@ TableSource read_table(const YamlDocument& document, const YamlNode& name, const
   }
   if (file != nullptr) source.files = read_files(document, *file);
   if (generate != nullptr) source.generator = read_generator(document, *generate);
-  for (const char* key : {"header", "nulls"}) {
+  for (const char* key : {"format", "header", "delimiter", "nulls"}) {
     if (generate != nullptr && map.find(key) != nullptr) {
       document.fail(*map.find(key), what + " is generated: '" + key + "' is for files");
     }
   }
+  if (const YamlNode* format = map.find("format")) source.format = query::read_text(document, *format, "'format'");
   if (const YamlNode* header = map.find("header")) source.header = query::read_bool(document, *header, "'header'");
+  if (const YamlNode* mark = map.find("delimiter")) source.delimiter = query::read_text(document, *mark, "'delimiter'");
   if (const YamlNode* nulls = map.find("nulls")) source.null_spellings = read_null_spellings(document, *nulls);
   return source;
 }
@@ -168,8 +170,8 @@ std::string read_text_file(const std::filesystem::path& file, std::size_t max_by
 }  // namespace
 
 bool TableSource::operator==(const TableSource& other) const {
-  return name == other.name && files == other.files && header == other.header &&
-         null_spellings == other.null_spellings && generator == other.generator;
+  return name == other.name && files == other.files && format == other.format && header == other.header &&
+         delimiter == other.delimiter && null_spellings == other.null_spellings && generator == other.generator;
 }
 
 const TableSource& Batch::table(std::string_view name) const { return find_named(tables, name, "table"); }

@@ -13,7 +13,10 @@ void add_batch_options(CLI::App& command, BatchArguments& batch) {
       ->type_name("NAME")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--set", batch.settings, "Change a table, such as hotels.file=new.csv; may be repeated")
+  command
+      .add_option(
+          "--set", batch.settings,
+          "Change a table, such as hotels.file=new.csv, hotels.format=jsonl or hotels.delimiter=tab; may be repeated")
       ->type_name("TABLE.KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
@@ -115,7 +118,15 @@ void define_run(CLI::App& app, Arguments& arguments) {
 
 void define_sql(CLI::App& app, Arguments& arguments) {
   CLI::App& command = *app.add_subcommand("sql", "Answer one statement of SQL over a file");
-  command.add_option("STATEMENT", arguments.sql.statement, "SELECT ... FROM 'FILE' ...")->type_name("TEXT")->required();
+  command
+      .add_option("STATEMENT", arguments.sql.statement,
+                  "SELECT ... FROM 'FILE' ...; FILE is a path, a pattern, a folder, a URI, or - for the standard input")
+      ->type_name("TEXT")
+      ->required();
+  command
+      .add_option("--delimiter", arguments.sql.delimiter,
+                  "What separates the fields of a CSV file: one character, or tab (default: comma; tab for .tsv)")
+      ->type_name("CHARACTER");
   add_answer_options(command, arguments.sql.run, arguments);
   command.add_flag("--explain", arguments.sql.explain, "Show the plan instead of the answer");
   command.add_flag("--analyze", arguments.sql.analyze, "Run the query, and show measured beside predicted");

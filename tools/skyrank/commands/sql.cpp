@@ -15,13 +15,14 @@ namespace {
 void check_file(const query::SqlStatement& statement) {
   const std::string& name = statement.query.from();
   std::error_code ignored;
-  const bool is_path = name.find_first_of("./*?[") != std::string::npos;
+  const bool is_path = name == "-" || name.find_first_of("./*?[:") != std::string::npos;
   if (is_path || std::filesystem::exists(name, ignored)) return;
   throw UsageError(fmt::format("there is no file '{0}': FROM names a file in quotes, such as FROM '{0}.csv'", name),
                    statement.table);
 }
 
-Batch batch_of(const std::string& text) {
+Batch batch_of(const SqlArguments& arguments) {
+  const std::string& text = arguments.statement;
   const query::Places places(text, {"sql", 1, 1});
   if (const auto invalid = query::find_invalid_utf8(text)) {
     throw QueryError("the statement is not valid UTF-8", places.at(*invalid));
@@ -33,13 +34,17 @@ Batch batch_of(const std::string& text) {
   table.name = statement.query.from();
   table.files = {table.name};
   table.location = statement.table;
+  if (!arguments.delimiter.empty()) {
+    static_cast<void>(datasets::parse_delimiter(arguments.delimiter, {"--delimiter"}));
+    table.delimiter = arguments.delimiter;
+  }
   return {.tables = {std::move(table)}, .queries = {std::move(statement.query)}, .directory = {}};
 }
 
 }  // namespace
 
 int sql(const SqlArguments& arguments, Console& console, Signals& signals) {
-  const Batch batch = batch_of(arguments.statement);
+  const Batch batch = batch_of(arguments);
   const RunArguments& run = arguments.run;
   if (!arguments.explain && !arguments.analyze) return run_batch(batch, run, console, signals);
   if (!run.format.empty() || !run.out.empty() || run.rows || run.plan) {

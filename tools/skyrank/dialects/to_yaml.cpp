@@ -163,9 +163,11 @@ std::string to_yaml(const TableSource& table) {
     return fmt::format("  {}: {{generate: {{distribution: {}, rows: {}, dims: {}, seed: {}}}}}\n", scalar(table.name),
                        scalar(spec.distribution), spec.rows, spec.dims, spec.seed);
   }
-  return fmt::format("  {}: {{file: {}{}{}}}\n", scalar(table.name),
+  return fmt::format("  {}: {{file: {}{}{}{}{}}}\n", scalar(table.name),
                      table.files.size() == 1 ? scalar(table.files[0]) : names(table.files),
+                     table.format.empty() ? "" : ", format: " + scalar(table.format),
                      table.header ? "" : ", header: false",
+                     table.delimiter.empty() ? "" : ", delimiter: " + in_quotes(table.delimiter),
                      table.null_spellings.empty() ? "" : ", nulls: " + list(table.null_spellings, in_quotes));
 }
 

@@ -22,8 +22,9 @@
 namespace skyrank::tools {
 namespace {
 
-const std::vector<std::string> kSettingKeys = {"file",          "header",        "generate.distribution",
-                                               "generate.rows", "generate.dims", "generate.seed"};
+const std::vector<std::string> kSettingKeys = {
+    "file",          "format",        "header",       "delimiter", "generate.distribution",
+    "generate.rows", "generate.dims", "generate.seed"};
 
 struct Setting {
   std::string table;
@@ -67,10 +68,6 @@ TableSource& find_table(Batch& batch, const std::string& name) {
   throw UsageError(fmt::format("--set: the batch has no table '{}'{}", name, query::did_you_mean(name, names)));
 }
 
-}  // namespace
-
-namespace {
-
 bool is_data(const std::filesystem::path& file) {
   try {
     datasets::format_of(file);
@@ -107,14 +104,42 @@ void refuse_data(const std::filesystem::path& file) {
   if (is_data(file)) throw UsageError("this is data, not a batch" + example_batch(file), {file.string()});
 }
 
+/// A name of files with its path from the root. The standard input and URIs have none.
+std::string absolute_name(const std::string& name) {
+  const datasets::NamesWithFormat split = datasets::split_formats({name}, {});
+  const std::string& file = split.names.front();
+  if (file == "-" || datasets::is_uri(file)) return name;
+  const std::string path = std::filesystem::absolute(file).string();
+  return split.format ? std::string(datasets::to_string(*split.format)) + ":" + path : path;
+}
+
+/// Bytes of text that queries within a limit of memory read at a time: several threads hold a block, its columns and
+/// what they are made of. 0 where there is no limit.
+std::int64_t block_bytes(std::size_t memory_bytes) {
+  constexpr std::size_t kShare = 64;
+  constexpr std::size_t kMin = std::size_t{256} << 10;
+  constexpr std::size_t kMax = std::size_t{16} << 20;
+  return memory_bytes == 0 ? 0 : static_cast<std::int64_t>(std::clamp(memory_bytes / kShare, kMin, kMax));
+}
+
 }  // namespace
 
 void apply_setting(Batch& batch, const std::string& text) {
   const Setting setting = split_setting(text);
   TableSource& table = find_table(batch, setting.table);
   if (setting.key == "file") {
-    table.files = {std::filesystem::absolute(setting.value).string()};
+    table.files = {absolute_name(setting.value)};
     table.generator.reset();
+    return;
+  }
+  if (setting.key == "format") {
+    static_cast<void>(datasets::parse_input_format(setting.value, {"--set " + text}));
+    table.format = setting.value;
+    return;
+  }
+  if (setting.key == "delimiter") {
+    static_cast<void>(datasets::parse_delimiter(setting.value, {"--set " + text}));
+    table.delimiter = setting.value;
     return;
   }
   if (setting.key == "header") {
@@ -257,6 +282,7 @@ std::shared_ptr<const Source> InputTables::source_of(const TableSource& source,
   options.progress = [this](std::uint64_t done, std::uint64_t total) {
     if (Progress* const progress = progress_) progress->done(done, total);
   };
+  options.block_bytes = block_bytes(memory_bytes_);
   auto opened = datasets::open_source(source, batch_.directory, options);
   const auto is_of_source = [&](const Query& query) { return query.from() == source.name; };
   if (opened == nullptr || std::ranges::count_if(batch_.queries, is_of_source) == 1) return opened;

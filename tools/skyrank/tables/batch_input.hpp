@@ -36,8 +36,9 @@ bool has_shared_tables(const Batch& batch);
 /// where no two queries are over one table.
 std::size_t shared_key_bytes(const Batch& batch);
 
-/// Applies one "table.key=value" to a batch. Keys: file, header, and of generated tables generate.distribution,
-/// generate.rows, generate.dims, generate.seed. A relative file is relative to the current folder.
+/// Applies one "table.key=value" to a batch. Keys: file, format, header, delimiter, and of generated tables
+/// generate.distribution, generate.rows, generate.dims, generate.seed. A relative file is relative to the current
+/// folder.
 void apply_setting(Batch& batch, const std::string& setting);
 
 /// A table as one query gets it.

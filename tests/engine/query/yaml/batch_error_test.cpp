@@ -140,7 +140,10 @@ TEST(BatchErrors, OfTables) {
            "3:3: the table 't' needs one of 'file' and 'generate', not both"},
           {"t: a.csv", "3:6: the table 't' needs a map (key: value), found 'a.csv'"},
           {"t: {flie: a.csv}",
-           "3:7: the table 't' has no key 'flie'; did you mean 'file'? (keys are file, header, nulls, generate)"},
+           "3:7: the table 't' has no key 'flie'; did you mean 'file'? (keys are file, format, header, delimiter, "
+           "nulls, "
+           "generate)"},
+          {"t: {file: a, delimiter: ''}", "3:27: 'delimiter' needs a text, found ''"},
           {"t: {file: }", "3:13: 'file' needs a text, found nothing"},
           {"t: {file: []}", "3:13: 'file' is empty; it needs a list such as [a.csv, b.csv]"},
           {"t: {file: [[a]]}", "3:14: 'file' needs a text, found a list"},
@@ -157,6 +160,8 @@ TEST(BatchErrors, OfTables) {
           {"t: {generate: {distribution: x, rows: 1, dims: 0}}", "3:50: 'dims' must be at least 1, found 0"},
           {"t: {generate: {distribution: x, rows: 1, dims: 2147483648}}", "3:50: 'dims' is out of range: '2147483648'"},
           {"t: {generate: {distribution: x, rows: 1, seed: -1}}", "3:50: 'seed' must not be negative, found -1"},
+          {"t: {generate: {distribution: x, rows: 1}, format: csv}",
+           "3:53: the table 't' is generated: 'format' is for files"},
           {"t: {generate: {distribution: x, rows: 1}, header: true}",
            "3:53: the table 't' is generated: 'header' is for files"},
           {"'': {file: a}", "3:3: a table's name is empty"},

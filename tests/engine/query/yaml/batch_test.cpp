@@ -132,6 +132,8 @@ tables:
   parts:
     file: [a-*.csv, b.csv]
     header: false
+    delimiter: ';'
+    format: csv
     nulls: [NA, null, ~, '', -, 0]
   points: {generate: {distribution: anticorrelated, rows: 1000000, dims: 12, seed: 18446744073709551615}}
   few: {generate: {distribution: independent, rows: 0}}
@@ -148,6 +150,8 @@ queries: [{name: q, from: points, prefer: {low: c0}}]
   const TableSource& parts = batch.table("parts");
   EXPECT_EQ(parts.files, (std::vector<std::string>{"a-*.csv", "b.csv"}));
   EXPECT_FALSE(parts.header);
+  EXPECT_EQ(parts.delimiter, ";");
+  EXPECT_EQ(parts.format, "csv");
   EXPECT_EQ(parts.null_spellings, (std::vector<std::string>{"NA", "null", "~", "", "-", "0"}));
   EXPECT_EQ(batch.table("points").generator,
             (GeneratorSpec{"anticorrelated", 1000000, 12, std::numeric_limits<std::uint64_t>::max()}));
@@ -162,6 +166,12 @@ TEST(Batch, TableSourcesCompareWithoutTheirPlace) {
   b.location.line = 7;
   EXPECT_EQ(a, b);
   b.header = false;
+  EXPECT_FALSE(a == b);
+  b = a;
+  b.delimiter = ";";
+  EXPECT_FALSE(a == b);
+  b = a;
+  b.format = "csv";
   EXPECT_FALSE(a == b);
 }
 

@@ -1,0 +1,145 @@
+#include "datasets/file_columns.hpp"
+
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <skyrank/error.hpp>
+#include <utility>
+
+#include "datasets/arrow/arrow_types.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+using TypePtr = std::shared_ptr<arrow::DataType>;
+using ValuesPtr = std::shared_ptr<arrow::ChunkedArray>;
+using TablePtr = std::shared_ptr<arrow::Table>;
+
+std::shared_ptr<arrow::Schema> stored_schema(const InputFile& file) {
+  const ColumnarFile stored = file.columnar({});
+  return file.format() == Format::parquet ? parquet_schema(stored) : ipc_schema(stored);
+}
+
+std::vector<std::string> names_in_text(const InputFile& file, const ReadOptions& options) {
+  constexpr std::int64_t kUsualHeader = std::int64_t{64} << 10;
+  const auto names = csv_names_from_prefix(file.csv(file.text_prefix(kUsualHeader)), options);
+  return names ? *names : csv_names(file.csv(file.text(1)), options);
+}
+
+ColumnNames names_in_json(const InputFile& file) {
+  ColumnNames names;
+  for (const JsonColumn& column : file.json_lines(file.json(file.text(1))).columns) {
+    if (column.type != nullptr) {
+      names.names.push_back(column.name);
+    } else {
+      names.unsupported.push_back({.name = column.name, .type = column.nested});
+    }
+  }
+  return names;
+}
+
+int index_of(const arrow::Schema& schema, const std::string& column, const InputFile& file) {
+  const std::vector<int> indices = schema.GetAllFieldIndices(column);
+  if (indices.empty()) throw DataError(file.name() + ": there is no column '" + column + "'");
+  if (indices.size() > 1) throw DataError(file.name() + ": the column name '" + column + "' comes twice");
+  const TypePtr type = schema.field(indices.front())->type();
+  if (normal_type(type) == nullptr) refuse_type(file.name(), {.name = column, .type = type->ToString()});
+  return indices.front();
+}
+
+ValuesPtr no_values(const TypePtr& type) { return std::make_shared<arrow::ChunkedArray>(arrow::ArrayVector{}, type); }
+
+UnsupportedColumn not_text(const std::string& column, const arrow::ChunkedArray& bytes) {
+  const auto row = first_row_not_utf8(bytes);
+  return {
+      .name = column,
+      .type = bytes.type()->ToString(),
+      .reason = row ? "row " + std::to_string(*row) + " is not UTF-8 text" : "its dictionary is not all UTF-8 text"};
+}
+
+FileColumns read_columnar(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
+                          bool rows, BytesRead on_read) {
+  const auto schema = stored_schema(file);
+  std::vector<int> indices;
+  for (const std::string& column : columns) indices.push_back(index_of(*schema, column, file));
+  TablePtr stored;
+  if (rows) {
+    const auto read = file.format() == Format::parquet ? parquet_table : ipc_table;
+    stored = read(file.columnar(std::move(on_read)), indices, options.threads != 1);
+  }
+  FileColumns result;
+  arrow::FieldVector fields;
+  std::vector<ValuesPtr> values;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const ValuesPtr read = stored == nullptr ? nullptr : stored->GetColumnByName(columns[i]);
+    ValuesPtr normal = read == nullptr ? no_values(normal_type(schema->field(indices[i])->type()))
+                                       : normalise(read, file.name(), columns[i]);
+    if (normal == nullptr) {
+      result.left_out.push_back(not_text(columns[i], *read));
+      continue;
+    }
+    fields.push_back(arrow::field(columns[i], normal->type()));
+    values.push_back(std::move(normal));
+  }
+  result.table = arrow::Table::Make(arrow::schema(std::move(fields)), std::move(values),
+                                    stored == nullptr ? 0 : stored->num_rows());
+  return result;
+}
+
+}  // namespace
+
+bool has_name(const std::vector<UnsupportedColumn>& columns, const std::string& name) {
+  return std::find_if(columns.begin(), columns.end(), [&](const auto& it) { return it.name == name; }) != columns.end();
+}
+
+ColumnNames names_in(const InputFile& file, const ReadOptions& options) {
+  ColumnNames names;
+  if (file.is_json()) return read_unchanged(file, [&] { return names_in_json(file); });
+  if (file.is_csv()) {
+    names.names = read_unchanged(file, [&] { return names_in_text(file, options); });
+    return names;
+  }
+  const auto schema = read_unchanged(file, [&] { return stored_schema(file); });
+  for (const auto& field : schema->fields()) {
+    if (normal_type(field->type()) != nullptr) {
+      names.names.push_back(field->name());
+    } else {
+      names.unsupported.push_back({.name = field->name(), .type = field->type()->ToString()});
+    }
+  }
+  return names;
+}
+
+TablePtr read_csv_file(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
+                       const GivenTypes& given, ReadMeter& meter) {
+  ReadOptions narrowed = options;
+  narrowed.columns = columns;
+  // The meter counts bytes of the file, which are others than those of a text that was compressed.
+  ReadMeter unheard({});
+  return csv_table(file.csv(file.text(options.threads)), narrowed, given, file.is_compressed() ? unheard : meter);
+}
+
+TablePtr read_json_file(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
+                        const std::vector<std::string>& texts, ReadMeter& meter) {
+  const JsonText text = file.json(file.text(options.threads));
+  JsonReading reading{.threads = options.threads != 1, .texts = texts};
+  if (!file.is_compressed()) reading.on_read = [&meter](std::uint64_t bytes) { meter.add(bytes); };
+  return json_table(text, file.json_lines(text), columns, reading);
+}
+
+FileColumns read_file(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
+                      bool rows, ReadMeter& meter) {
+  if (file.is_columnar()) {
+    BytesRead on_read;
+    if (options.progress) on_read = [&meter](std::uint64_t bytes) { meter.add(bytes); };
+    return read_columnar(file, columns, options, rows, std::move(on_read));
+  }
+  TablePtr table = file.is_csv() ? read_csv_file(file, columns, options, {}, meter)
+                                 : read_json_file(file, columns, options, {}, meter);
+  return {rows ? std::move(table) : table->Slice(0, 0), {}};
+}
+
+}  // namespace skyrank::datasets

@@ -1,0 +1,85 @@
+#include "datasets/input/input_file.hpp"
+
+#include <arrow/buffer.h>
+
+#include <skyrank/error.hpp>
+#include <string_view>
+#include <utility>
+
+#include "datasets/input/compression.hpp"
+#include "datasets/input/uri.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+// Bytes that tell a format.
+constexpr std::int64_t kStart = 64;
+
+bool is_text(Format format) { return format == Format::csv || format == Format::tsv || format == Format::jsonl; }
+
+/// The format of what no name tells, as `/dev/stdin`, by its first bytes.
+Format sniff_format(const arrow::Buffer& bytes) {
+  const std::string_view start(bytes);
+  if (start.starts_with("PAR1")) return Format::parquet;
+  if (start.starts_with("ARROW1") || start.starts_with("\xFF\xFF\xFF\xFF")) return Format::arrow;
+  const std::size_t first = start.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && start[first] == '{' ? Format::jsonl : Format::csv;
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::filesystem::path& file, const ReadOptions& options)
+    : name_(file.string()),
+      stop_(options.stop),
+      delimiter_(options.delimiter),
+      json_lines_(std::make_shared<std::optional<JsonLines>>()) {
+  std::error_code error;
+  const bool remote = is_remote(name_);
+  const auto kind = remote ? std::filesystem::file_type::regular : std::filesystem::status(file, error).type();
+  if (kind == std::filesystem::file_type::directory) throw DataError(name_ + ": is a directory, not a file");
+  // The extension first: a picture should be refused by its name, not by its first bytes.
+  std::optional<Format> format = options.format ? options.format : known_format(file);
+  const bool has_own_name = kind == std::filesystem::file_type::regular && !name_.starts_with("/dev/");
+  if (!format && (has_own_name || error)) format = format_of(file);
+  data_ = std::make_shared<DataFile>(file, *options.pipes, options.stop);
+  compression_ = compression_of(file);
+  if (!known_format(file) && compression_ == Compression::none && (!format || is_text(*format))) {
+    compression_ = sniff_compression(*data_->prefix(kStart));
+  }
+  format_ = format ? *format : sniff_format(*text_prefix(kStart));
+  if (is_compressed() && !is_text(format_)) {
+    throw DataError(name_ + ": is compressed as a whole, which files of format " + std::string(to_string(format_)) +
+                    " cannot be; decompress it");
+  }
+  if (!options.folder_root) return;
+  folders_ =
+      folder_values(remote ? std::filesystem::path(decode_percent(without_query(name_))) : file, *options.folder_root);
+}
+
+std::shared_ptr<arrow::Buffer> InputFile::text_prefix(std::int64_t bytes) const {
+  // A block of text needs more bytes than this compressed text has, or all of them.
+  const auto start = data_->prefix(is_compressed() ? std::max(bytes, kCompressedStart) : bytes);
+  return is_compressed() ? decompress_prefix(start, compression_, name_, bytes) : start;
+}
+
+std::shared_ptr<arrow::Buffer> InputFile::text(int threads) const {
+  const auto bytes = data_->content(threads);
+  return is_compressed() ? decompress(bytes, compression_, name_, stop_) : bytes;
+}
+
+CsvText InputFile::csv(std::shared_ptr<arrow::Buffer> text) const {
+  return {std::move(text), name_, delimiter_.value_or(format_ == Format::tsv ? '\t' : ',')};
+}
+
+ColumnarFile InputFile::columnar(BytesRead on_read) const {
+  return {data_->reader(std::move(on_read)), data_->size(), name_};
+}
+
+JsonText InputFile::json(std::shared_ptr<arrow::Buffer> text) const { return {std::move(text), name_, stop_}; }
+
+const JsonLines& InputFile::json_lines(const JsonText& text) const {
+  if (!*json_lines_) *json_lines_ = scan_json_lines(text);
+  return **json_lines_;
+}
+
+}  // namespace skyrank::datasets

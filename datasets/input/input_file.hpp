@@ -1,0 +1,82 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "datasets/columnar/columnar.hpp"
+#include "datasets/csv/csv.hpp"
+#include "datasets/files.hpp"
+#include "datasets/folder_columns.hpp"
+#include "datasets/input/data_file.hpp"
+#include "datasets/json/json_lines.hpp"
+#include "datasets/reader.hpp"
+
+namespace skyrank::datasets {
+
+/// A file of a table, opened, with all that its name and its first bytes tell.
+class InputFile {
+ public:
+  /// Opens a file. DataError for a folder and for an extension that names no format, else as DataFile.
+  InputFile(const std::filesystem::path& file, const ReadOptions& options);
+
+  const std::string& name() const { return name_; }
+  Format format() const { return format_; }
+  bool is_csv() const { return format_ == Format::csv || format_ == Format::tsv; }
+  bool is_json() const { return format_ == Format::jsonl; }
+  bool is_columnar() const { return format_ == Format::parquet || format_ == Format::arrow; }
+  DataFile& data() const { return *data_; }
+  const std::shared_ptr<DataFile>& shared_data() const { return data_; }
+  const std::vector<FolderValue>& folders() const { return folders_; }
+
+  /// The whole text of the file, decompressed.
+  std::shared_ptr<arrow::Buffer> text(int threads) const;
+  /// At most `bytes` bytes of the text from its start.
+  std::shared_ptr<arrow::Buffer> text_prefix(std::int64_t bytes) const;
+  bool is_compressed() const { return compression_ != Compression::none; }
+
+  /// Text of this file as CSV.
+  CsvText csv(std::shared_ptr<arrow::Buffer> text) const;
+  /// Text of this file as JSON lines.
+  JsonText json(std::shared_ptr<arrow::Buffer> text) const;
+  /// The columns of JSON lines in the whole text; found once.
+  const JsonLines& json_lines(const JsonText& text) const;
+  /// The same after it was called once.
+  const JsonLines& json_lines() const { return **json_lines_; }
+  /// The file as one of columns.
+  ColumnarFile columnar(BytesRead on_read) const;
+
+ private:
+  static constexpr std::int64_t kCompressedStart = std::int64_t{64} << 10;
+
+  std::string name_;
+  std::stop_token stop_;
+  std::optional<char> delimiter_;
+  std::shared_ptr<DataFile> data_;
+  Format format_ = Format::csv;
+  Compression compression_ = Compression::none;
+  std::vector<FolderValue> folders_;
+  std::shared_ptr<std::optional<JsonLines>> json_lines_;  // shared by copies
+};
+
+/// Runs `read`. Where the file changed meanwhile, this is the error to report: what was read, or what was wrong with
+/// it, means nothing.
+template <class Read>
+auto read_unchanged(const InputFile& file, Read read) {
+  try {
+    auto result = read();
+    file.data().check_unchanged();
+    file.data().close();
+    return result;
+  } catch (const DataError&) {
+    file.data().check_unchanged();
+    throw;
+  }
+}
+
+}  // namespace skyrank::datasets

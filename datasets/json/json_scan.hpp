@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace skyrank::datasets {
+
+/// Kinds of JSON values.
+enum class JsonKind { null, boolean, number, string, object, array };
+constexpr std::size_t kJsonKinds = 6;
+
+/// A place in a file, from 1; the column counts characters. No place is 0, 0.
+struct JsonPlace {
+  std::int64_t line = 0;
+  std::int64_t column = 0;
+};
+
+/// The values that one key has in all records.
+struct JsonKey {
+  std::string name;
+  std::array<JsonPlace, kJsonKinds> places{};  ///< by kind: the first such value
+  bool integers_only = true;                   ///< true if all numbers are integers
+  bool fit_int64 = true;                       ///< true if int64 holds all integers
+  bool fit_uint64 = true;                      ///< true if uint64 holds all integers
+  std::string inexact;                         ///< the first integer that float64 does not hold exactly
+  JsonPlace inexact_place;
+  std::string beyond;  ///< the first number beyond float64
+  JsonPlace beyond_place;
+  std::int64_t last_record = 0;  ///< number of the last record that has the key, from 1
+
+  const JsonPlace& place_of(JsonKind kind) const { return places[static_cast<std::size_t>(kind)]; }
+};
+
+/// Adds what later records say about a key.
+void merge(JsonKey& key, const JsonKey& later);
+
+/// One walk over JSON objects that follow one another, each on a line as a rule. It finds the keys and the kinds of
+/// their values. It does not look into nested values and the escapes of strings; the parser refuses what is wrong
+/// there.
+class JsonScanner {
+ public:
+  /// `name` stands for the text in messages, and `first_line` is the number of its first line.
+  JsonScanner(std::string_view text, const std::string& name, std::int64_t first_line = 1);
+
+  /// Reads the next record; false at the end. DataError where there is no object, or where a key comes twice.
+  bool next();
+
+  /// Returns true after a DataError if the text ended within a record.
+  bool is_cut_short() const { return cut_short_; }
+
+  /// The text of the last record.
+  std::string_view record() const { return text_.substr(record_begin_, position_ - record_begin_); }
+  /// Place of a byte of the last record.
+  JsonPlace place_in_record(std::size_t offset) const;
+  /// Offset of the first byte after the last record.
+  std::size_t record_end() const { return record_end_; }
+  /// Line that the walk has come to.
+  std::int64_t line() const { return line_; }
+  std::int64_t records() const { return records_; }
+  std::size_t longest() const { return longest_; }            ///< bytes of the longest record
+  bool spans_lines() const { return spans_lines_; }           ///< a record has line breaks inside
+  const std::vector<JsonKey>& keys() const { return keys_; }  ///< in the order in which they first come
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const;
+  [[noreturn]] void fail_cut_short();
+  JsonPlace place() const;  // of the position
+  void count_line();
+  char peek() const { return position_ < text_.size() ? text_[position_] : '\0'; }
+  void skip_space();
+  std::string_view scan_string();
+  void scan_member();
+  JsonKey& key_of(std::string_view token);
+  void scan_value(JsonKey& key);
+  void scan_number(JsonKey& key);
+  void scan_word(std::string_view word);
+  void skip_nested();
+  void count_number(JsonKey& key, std::string_view number) const;
+
+  std::string_view text_;
+  std::string name_;
+  std::size_t position_ = 0;
+  std::int64_t line_ = 1;
+  std::size_t line_begin_ = 0;
+  std::size_t record_begin_ = 0;
+  std::size_t record_end_ = 0;
+  std::size_t record_line_begin_ = 0;
+  std::int64_t record_line_ = 0;
+  std::int64_t records_ = 0;
+  std::size_t longest_ = 0;
+  bool spans_lines_ = false;
+  bool cut_short_ = false;
+  std::vector<JsonKey> keys_;
+  std::unordered_map<std::string, std::size_t> index_of_key_;
+  std::size_t expected_ = 0;  // index of the key that comes next, if records are alike
+};
+
+}  // namespace skyrank::datasets

@@ -1,0 +1,184 @@
+#include <arrow/buffer.h>
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <skyrank/error.hpp>
+#include <string_view>
+#include <utility>
+
+#include "datasets/arrow/arrow_types.hpp"
+#include "datasets/csv/csv_scan.hpp"
+#include "datasets/text/block_column.hpp"
+#include "datasets/text/text_source.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+using TablePtr = std::shared_ptr<arrow::Table>;
+
+constexpr std::int64_t kLongestRecord = std::int64_t{1} << 30;
+
+/// Bytes of whole records at the start of a piece of a text, with the line break of the last; 0 where there are none.
+/// The first byte may be the line break of the record before.
+std::size_t whole_records(const CsvText& piece) {
+  const std::string_view text = piece.view();
+  if (text.find('"') == std::string_view::npos) {
+    const std::size_t feed = text.rfind('\n');
+    if (feed != std::string_view::npos && feed > 0) return feed + 1;
+    // Lines that end in CR alone. The last byte may be the first half of CR LF.
+    const std::size_t carriage = text.size() < 2 ? std::string_view::npos : text.rfind('\r', text.size() - 2);
+    return carriage == std::string_view::npos || carriage == 0 ? 0 : carriage + 1;
+  }
+  CsvScanner scanner(text, piece.delimiter, piece.first_line);
+  std::size_t whole = 0;
+  while (scanner.next() && scanner.end() < text.size()) whole = scanner.end();
+  return whole;
+}
+
+class CsvSource final : public TextSource {
+ public:
+  CsvSource(std::vector<InputFile> files, TextTable table, std::vector<CsvHeader> headers, const ReadOptions& options)
+      : TextSource(std::move(files), std::move(table), options), headers_(std::move(headers)) {}
+
+ private:
+  TablePtr parse(const BlockText& text, std::span<const int> columns, bool threads) const override {
+    std::vector<std::string> names;
+    GivenTypes types;
+    for (const int column : columns) {
+      names.push_back(column_of(column).name);
+      types.emplace(column_of(column).name, column_of(column).type);
+    }
+    ReadOptions reading = options();
+    reading.threads = threads ? reading.threads : 1;
+    CsvText records = file(text.block.file).csv(text.bytes);
+    records.first_line = text.block.first_line;
+    const TablePtr table = csv_block(records, headers_[text.block.file], names, reading, types);
+    arrow::FieldVector fields;
+    std::vector<std::shared_ptr<arrow::ChunkedArray>> values;
+    for (int i = 0; i < table->num_columns(); ++i) {
+      values.push_back(normalise(table->column(i), text.name, table->field(i)->name()));
+      fields.push_back(arrow::field(table->field(i)->name(), values.back()->type()));
+    }
+    return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(values), table->num_rows());
+  }
+
+  std::vector<CsvHeader> headers_;  // by file
+};
+
+/// The first walk over the files.
+class CsvBlocks {
+ public:
+  CsvBlocks(const std::vector<InputFile>& files, const ReadOptions& options, std::int64_t block_bytes)
+      : files_(files), options_(options), block_bytes_(block_bytes), meter_(options.progress) {
+    for (const InputFile& file : files_) meter_.expect(file.data().size());
+  }
+
+  /// Returns false where the files must be read whole.
+  bool walk() {
+    for (std::size_t f = 0; f < files_.size(); ++f) {
+      if (!add_header(files_[f]) || !add_blocks(f)) return false;
+      if (files_.size() > 1) files_[f].data().close();
+    }
+    return !table_.blocks.empty();
+  }
+
+  std::vector<CsvHeader> take_headers() { return std::move(headers_); }
+
+  TextTable take_table() {
+    for (const std::string& name : columns_) {
+      const BlockColumn& column = facts_[name];
+      const auto type = column.type();
+      table_.columns.push_back({name, type, column.statistics(type, name)});
+    }
+    table_.stored_names = stored_names_;
+    return std::move(table_);
+  }
+
+ private:
+  bool add_header(const InputFile& file) {
+    constexpr std::int64_t kUsualHeader = std::int64_t{64} << 10;
+    auto header = csv_header(file.csv(file.text_prefix(kUsualHeader)), options_);
+    file.data().check_unchanged();
+    if (!header) return false;
+    const std::set<std::string> names(header->names.begin(), header->names.end());
+    if (headers_.empty()) {
+      stored_names_ = header->names;
+      columns_ = options_.columns.value_or(header->names);
+    }
+    const bool has_all =
+        std::all_of(columns_.begin(), columns_.end(), [&](const std::string& name) { return names.contains(name); });
+    if (!has_all || names != std::set<std::string>(stored_names_.begin(), stored_names_.end())) return false;
+    headers_.push_back(*std::move(header));
+    return true;
+  }
+
+  bool add_blocks(std::size_t f) {
+    const InputFile& file = files_[f];
+    const auto size = static_cast<std::int64_t>(file.data().size());
+    TextBlock block{
+        .file = f, .begin = static_cast<std::int64_t>(headers_[f].begin), .first_line = headers_[f].first_line};
+    for (std::int64_t wanted = block_bytes_; block.begin < size;) {
+      if (options_.stop.stop_requested()) throw CancelledError("reading " + file.name() + " was cancelled");
+      const std::int64_t length = std::min(wanted, size - block.begin);
+      CsvText piece = file.csv(read_range(file, block.begin, length));
+      piece.first_line = block.first_line;
+      const bool at_end = block.begin + length == size;
+      block.size = at_end ? length : static_cast<std::int64_t>(whole_records(piece));
+      if (block.size == 0) {
+        wanted *= 2;
+        if (wanted > kLongestRecord) return false;
+        continue;
+      }
+      wanted = block_bytes_;
+      piece.bytes = arrow::SliceBuffer(piece.bytes, 0, block.size);
+      add_block(piece, block);
+      meter_.add(static_cast<std::uint64_t>(block.size));
+      if (at_end) return true;
+      // The next block begins at the line break of the last record.
+      block.first_line += count_line_breaks(piece.view()) - 1;
+      block.begin += block.size - 1;
+    }
+    return true;
+  }
+
+  void add_block(const CsvText& records, TextBlock& block) {
+    const bool has_quotes = records.view().find('"') != std::string_view::npos;
+    const TablePtr table = csv_block(records, headers_[block.file], columns_, options_, {});
+    block.rows = table->num_rows();
+    if (block.rows == 0) return;
+    for (int i = 0; i < table->num_columns(); ++i) {
+      facts_[columns_[static_cast<std::size_t>(i)]].add(*table->column(i), has_quotes);
+    }
+    table_.blocks.push_back(block);
+  }
+
+  const std::vector<InputFile>& files_;
+  const ReadOptions& options_;
+  std::int64_t block_bytes_;
+  ReadMeter meter_;
+  std::vector<std::string> stored_names_;
+  std::vector<std::string> columns_;
+  std::vector<CsvHeader> headers_;  // by file
+  std::map<std::string, BlockColumn> facts_;
+  TextTable table_;
+};
+
+}  // namespace
+
+std::shared_ptr<const TextSource> csv_source(std::vector<InputFile> files, const ReadOptions& options,
+                                             std::int64_t block_bytes) {
+  try {
+    CsvBlocks blocks(files, options, block_bytes);
+    if (!blocks.walk()) return nullptr;
+    TextTable table = blocks.take_table();
+    return std::make_shared<CsvSource>(std::move(files), std::move(table), blocks.take_headers(), options);
+  } catch (const NeedsWholeText&) {
+    return nullptr;
+  }
+}
+
+}  // namespace skyrank::datasets

@@ -1,0 +1,237 @@
+#include <arrow/buffer.h>
+#include <arrow/chunked_array.h>
+#include <arrow/compute/cast.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <map>
+#include <skyrank/error.hpp>
+#include <utility>
+
+#include "datasets/csv/csv.hpp"
+#include "datasets/json/json_lines.hpp"
+#include "datasets/text/block_column.hpp"
+#include "datasets/text/text_source.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+using TablePtr = std::shared_ptr<arrow::Table>;
+
+constexpr std::int64_t kLongestObject = std::int64_t{1} << 30;
+
+std::string_view view_of(const arrow::Buffer& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(bytes.size())};
+}
+
+class JsonSource final : public TextSource {
+ public:
+  JsonSource(std::vector<InputFile> files, TextTable table, const ReadOptions& options)
+      : TextSource(std::move(files), std::move(table), options) {}
+
+ private:
+  TablePtr parse(const BlockText& text, std::span<const int> columns, bool threads) const override {
+    JsonLines lines;
+    lines.rows = text.block.rows;
+    lines.longest = text.block.longest;
+    lines.spans_lines = text.block.spans_lines;
+    JsonReading reading{.threads = threads};
+    std::vector<std::string> names;
+    for (const int column : columns) {
+      const TextColumn& wanted = column_of(column);
+      names.push_back(wanted.name);
+      lines.columns.push_back({.name = wanted.name, .type = parsed_type(*wanted.type), .nested = {}, .problem = {}});
+      reading.texts.push_back(wanted.name);
+    }
+    JsonText records = file(text.block.file).json(text.bytes);
+    records.first_line = text.block.first_line;
+    const TablePtr table = json_table(records, lines, names, reading);
+    arrow::FieldVector fields;
+    std::vector<std::shared_ptr<arrow::ChunkedArray>> values;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto& type = column_of(columns[i]).type;
+      auto cast = arrow::compute::Cast(table->column(static_cast<int>(i)), type);
+      check(cast.status(), text.name, "column '" + names[i] + "'");
+      values.push_back(cast->chunked_array());
+      fields.push_back(arrow::field(names[i], type));
+    }
+    return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(values), table->num_rows());
+  }
+
+  /// Dates and timestamps are texts to the parser.
+  static std::shared_ptr<arrow::DataType> parsed_type(const arrow::DataType& type) {
+    switch (type.id()) {
+      case arrow::Type::NA: return arrow::null();
+      case arrow::Type::BOOL: return arrow::boolean();
+      case arrow::Type::INT64: return arrow::int64();
+      case arrow::Type::UINT64: return arrow::uint64();
+      case arrow::Type::DOUBLE: return arrow::float64();
+      default: return arrow::utf8();
+    }
+  }
+};
+
+/// A key in all blocks so far.
+struct KeyFacts {
+  JsonKey key;
+  BlockColumn values;
+  std::size_t blocks = 0;  // that `values` has
+};
+
+/// The first walk over the files.
+class JsonBlocks {
+ public:
+  JsonBlocks(const std::vector<InputFile>& files, const ReadOptions& options, std::int64_t block_bytes)
+      : files_(files), options_(options), block_bytes_(block_bytes), meter_(options.progress) {
+    for (const InputFile& file : files_) meter_.expect(file.data().size());
+  }
+
+  /// Returns false where the files must be read whole.
+  bool walk() {
+    for (std::size_t f = 0; f < files_.size(); ++f) {
+      if (!add_blocks(f)) return false;
+      if (files_.size() > 1) files_[f].data().close();
+      if (f > 0 && !has_all_keys()) return false;
+      keys_of_file_.clear();
+    }
+    return !table_.blocks.empty() && has_wanted_columns();
+  }
+
+  TextTable take_table() {
+    for (const std::string& name : order_) {
+      KeyFacts& facts = facts_.at(name);
+      const JsonColumn column = column_of(facts.key);
+      table_.stored_names.push_back(name);
+      if (column.type == nullptr) {
+        table_.unsupported.push_back({.name = name, .type = column.nested});
+      } else if (is_wanted(name)) {
+        pad(facts);
+        const auto type = column.type->id() == arrow::Type::STRING ? facts.values.type() : column.type;
+        table_.columns.push_back({name, type, facts.values.statistics(type, name)});
+      }
+    }
+    if (options_.columns) sort_as_wanted();
+    return std::move(table_);
+  }
+
+ private:
+  bool is_wanted(const std::string& name) const {
+    return !options_.columns ||
+           std::find(options_.columns->begin(), options_.columns->end(), name) != options_.columns->end();
+  }
+
+  /// Columns that are not there, and those of values that do not go together, are for `read` to refuse.
+  bool has_wanted_columns() const {
+    for (const auto& [name, facts] : facts_) {
+      if (is_wanted(name) && !column_of(facts.key).problem.empty()) return false;
+    }
+    if (!options_.columns) return true;
+    return std::all_of(options_.columns->begin(), options_.columns->end(), [&](const std::string& name) {
+      const auto found = facts_.find(name);
+      return found != facts_.end() && (column_of(found->second.key).type != nullptr || options_.skip_unsupported);
+    });
+  }
+
+  /// All files of a table have the same columns.
+  bool has_all_keys() const {
+    return keys_of_file_.size() == order_.size() &&
+           std::all_of(order_.begin(), order_.end(), [&](const auto& name) { return keys_of_file_.contains(name); });
+  }
+
+  void sort_as_wanted() {
+    const auto place = [&](const TextColumn& column) {
+      return std::find(options_.columns->begin(), options_.columns->end(), column.name);
+    };
+    std::sort(table_.columns.begin(), table_.columns.end(),
+              [&](const TextColumn& a, const TextColumn& b) { return place(a) < place(b); });
+  }
+
+  bool add_blocks(std::size_t f) {
+    const InputFile& file = files_[f];
+    const auto size = static_cast<std::int64_t>(file.data().size());
+    TextBlock block{.file = f};
+    for (std::int64_t wanted = block_bytes_; block.begin < size;) {
+      const std::int64_t length = std::min(wanted, size - block.begin);
+      JsonText piece = file.json(read_range(file, block.begin, length));
+      piece.first_line = block.first_line;
+      const JsonBlock records = scan_json_block(piece, block.begin + length == size);
+      if (records.bytes == 0) {
+        wanted *= 2;
+        if (wanted > kLongestObject) return false;
+        continue;
+      }
+      wanted = block_bytes_;
+      block.size = static_cast<std::int64_t>(records.bytes);
+      block.rows = records.lines.rows;
+      block.longest = records.lines.longest;
+      block.spans_lines = records.lines.spans_lines;
+      piece.bytes = arrow::SliceBuffer(piece.bytes, 0, block.size);
+      if (block.rows > 0) add_block(piece, records, block);
+      meter_.add(records.bytes);
+      const std::string_view text = view_of(*piece.bytes);
+      block.first_line += std::count(text.begin(), text.end(), '\n');
+      block.begin += block.size;
+    }
+    return true;
+  }
+
+  void add_block(const JsonText& text, const JsonBlock& records, const TextBlock& block) {
+    table_.blocks.push_back(block);
+    std::vector<std::string> parsed;
+    for (const JsonKey& key : records.keys) {
+      keys_of_file_.emplace(key.name, true);
+      const auto [entry, is_new] = facts_.try_emplace(key.name);
+      if (is_new) {
+        entry->second.key = key;
+        order_.push_back(key.name);
+      } else {
+        merge(entry->second.key, key);
+      }
+      const JsonColumn& column = *records.lines.find(key.name);
+      const bool is_readable = column.type != nullptr && column.problem.empty();
+      if (is_readable && is_wanted(key.name)) parsed.push_back(key.name);
+    }
+    const TablePtr table = json_table(text, records.lines, parsed, {.threads = options_.threads != 1});
+    for (std::size_t i = 0; i < parsed.size(); ++i) {
+      KeyFacts& facts = facts_.at(parsed[i]);
+      for (; facts.blocks + 1 < table_.blocks.size(); ++facts.blocks) {
+        facts.values.add_nulls(table_.blocks[facts.blocks].rows);
+      }
+      facts.values.add(*table->column(static_cast<int>(i)), /*empty_is_null=*/false);
+      ++facts.blocks;
+    }
+  }
+
+  /// Adds the blocks at the end that lack the key.
+  void pad(KeyFacts& facts) const {
+    for (; facts.blocks < table_.blocks.size(); ++facts.blocks) {
+      facts.values.add_nulls(table_.blocks[facts.blocks].rows);
+    }
+  }
+
+  const std::vector<InputFile>& files_;
+  const ReadOptions& options_;
+  std::int64_t block_bytes_;
+  ReadMeter meter_;
+  std::vector<std::string> order_;  // of the keys, as they first come
+  std::map<std::string, KeyFacts> facts_;
+  std::map<std::string, bool> keys_of_file_;
+  TextTable table_;
+};
+
+}  // namespace
+
+std::shared_ptr<const TextSource> json_source(std::vector<InputFile> files, const ReadOptions& options,
+                                              std::int64_t block_bytes) {
+  try {
+    JsonBlocks blocks(files, options, block_bytes);
+    if (!blocks.walk()) return nullptr;
+    TextTable table = blocks.take_table();
+    return std::make_shared<JsonSource>(std::move(files), std::move(table), options);
+  } catch (const NeedsWholeText&) {
+    return nullptr;
+  }
+}
+
+}  // namespace skyrank::datasets

@@ -1,0 +1,167 @@
+#include "datasets/text/text_source.hpp"
+
+#include <arrow/chunked_array.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/record_batch.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+#include <arrow/util/parallel.h>
+
+#include <algorithm>
+#include <exception>
+#include <skyrank/error.hpp>
+#include <utility>
+
+#include "datasets/arrow/arrow_table.hpp"
+#include "datasets/arrow/arrow_types.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+using TablePtr = std::shared_ptr<arrow::Table>;
+
+Table empty_table(const TextTable& table, const std::string& file) {
+  if (table.columns.empty()) return Table::with_rows(0).with_unsupported(table.unsupported);
+  arrow::FieldVector fields;
+  std::vector<std::shared_ptr<arrow::ChunkedArray>> values;
+  for (const TextColumn& column : table.columns) {
+    const auto type = normal_type(column.type);
+    fields.push_back(arrow::field(column.name, type));
+    values.push_back(std::make_shared<arrow::ChunkedArray>(arrow::ArrayVector{}, type));
+  }
+  return to_skyrank(arrow::Table::Make(arrow::schema(std::move(fields)), std::move(values), 0), file)
+      .with_unsupported(table.unsupported);
+}
+
+TablePtr joined(const std::vector<TablePtr>& tables, const std::string& file) {
+  auto table = arrow::ConcatenateTables(tables);
+  check(table.status(), file, "joining blocks");
+  return *std::move(table);
+}
+
+/// Runs `work(i)` for each i < `count`, side by side if `threads` says so, and throws the first error.
+template <class Work>
+void for_each(bool threads, std::size_t count, const Work& work) {
+  std::vector<std::exception_ptr> failures(count);
+  const auto guarded = [&](int i) {
+    try {
+      work(static_cast<std::size_t>(i));
+    } catch (...) {
+      failures[static_cast<std::size_t>(i)] = std::current_exception();
+    }
+    return arrow::Status::OK();
+  };
+  static_cast<void>(arrow::internal::OptionalParallelFor(threads, static_cast<int>(count), guarded));
+  for (const std::exception_ptr& failure : failures) {
+    if (failure != nullptr) std::rethrow_exception(failure);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<arrow::Buffer> read_range(const InputFile& file, std::int64_t begin, std::int64_t size) {
+  const auto read = file.data().reader({})->ReadAt(begin, size);
+  file.data().check_unchanged();
+  check(read.status(), file.name(), "cannot be read");
+  return *read;
+}
+
+TextSource::TextSource(std::vector<InputFile> files, TextTable table, const ReadOptions& options)
+    : files_(std::move(files)),
+      table_(std::move(table)),
+      options_(options),
+      schema_(empty_table(table_, files_.front().name())) {
+  for (const TextBlock& block : table_.blocks) {
+    units_.push_back({block.rows});
+    bytes_ += static_cast<std::uint64_t>(block.size);
+  }
+}
+
+TablePtr TextSource::read_block(std::size_t unit, std::span<const int> columns, bool threads) const {
+  const TextBlock& block = table_.blocks[unit];
+  const InputFile& input = files_[block.file];
+  std::unique_lock lock(mutex_);
+  const auto reader = input.data().reader({});
+  lock.unlock();
+  const auto bytes = reader->ReadAt(block.begin, block.size);
+  lock.lock();
+  input.data().check_unchanged();
+  if (files_.size() > 1) input.data().close();
+  lock.unlock();
+  check(bytes.status(), input.name(), "cannot be read");
+  TablePtr table = parse({*bytes, input.name(), block}, columns, threads);
+  if (table->num_rows() == block.rows) return table;
+  throw DataError(input.name() + ": changed while it was read; run again when no other program writes to it");
+}
+
+SourceRows TextSource::read(std::span<const std::size_t> units, std::span<const int> columns) const {
+  SourceRows rows;
+  std::int64_t count = 0;
+  for (const std::size_t unit : units) {
+    rows.bytes += static_cast<std::uint64_t>(table_.blocks[unit].size);
+    count += units_[unit].rows;
+  }
+  Table read = Table::with_rows(count);
+  if (!columns.empty() && count > 0) {
+    const bool side_by_side = options_.threads != 1 && units.size() > 1;
+    std::vector<TablePtr> tables(units.size());
+    for_each(side_by_side, units.size(), [&](std::size_t i) {
+      tables[i] =
+          read_block(units[i], columns, /*threads=*/!side_by_side && units_.size() == 1 && options_.threads != 1);
+    });
+    read = to_skyrank(joined(tables, files_.front().name()), files_.front().name());
+  }
+  rows.table = in_schema(read, columns, count);
+  if (options_.progress) options_.progress(bytes_, bytes_);
+  return rows;
+}
+
+SourceRows TextSource::read_rows(std::span<const RowId> rows, std::span<const int> columns) const {
+  struct Part {
+    std::size_t unit;
+    std::vector<RowId> rows;  // counted within the unit
+  };
+  std::vector<Part> parts;
+  std::int64_t begin = 0;
+  std::size_t next = 0;
+  SourceRows result;
+  for (std::size_t unit = 0; unit < units_.size() && next < rows.size(); ++unit) {
+    Part part{unit, {}};
+    for (; next < rows.size() && rows[next] < begin + units_[unit].rows; ++next) {
+      part.rows.push_back(rows[next] - begin);
+    }
+    begin += units_[unit].rows;
+    if (part.rows.empty()) continue;
+    result.bytes += static_cast<std::uint64_t>(table_.blocks[unit].size);
+    parts.push_back(std::move(part));
+  }
+  Table read = Table::with_rows(static_cast<std::int64_t>(rows.size()));
+  if (!columns.empty() && !parts.empty()) {
+    std::vector<TablePtr> tables(parts.size());
+    for_each(options_.threads != 1, parts.size(), [&](std::size_t i) {
+      const std::string& name = files_[table_.blocks[parts[i].unit].file].name();
+      const Table block = to_skyrank(read_block(parts[i].unit, columns, false), name);
+      std::vector<Column> taken;
+      for (const Column& column : block.columns()) taken.push_back(take(column, parts[i].rows));
+      auto chosen = arrow::Table::FromRecordBatches({to_arrow(Table(std::move(taken)))});
+      check(chosen.status(), name, "rows of a block");
+      tables[i] = *std::move(chosen);
+    });
+    read = to_skyrank(joined(tables, files_.front().name()), files_.front().name());
+  }
+  result.table = in_schema(read, columns, static_cast<std::int64_t>(rows.size()));
+  return result;
+}
+
+/// A table of all columns of the schema, of which some were read.
+Table TextSource::in_schema(const Table& read, std::span<const int> columns, std::int64_t rows) const {
+  if (schema_.columns().empty()) return Table::with_rows(rows).with_unsupported(schema_.unsupported());
+  std::vector<Column> all;
+  for (const Column& column : schema_.columns()) all.push_back(absent_column(column.name(), column.type(), rows));
+  for (std::size_t i = 0; i < columns.size() && rows > 0; ++i) {
+    all[static_cast<std::size_t>(columns[i])] = read.column(static_cast<int>(i));
+  }
+  return Table(std::move(all)).with_unsupported(schema_.unsupported());
+}
+
+}  // namespace skyrank::datasets

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "datasets/files_source.hpp"
+#include "datasets/input/input_file.hpp"
+#include "datasets/reader.hpp"
+
+// Files of text as sources whose units are blocks of whole records. A first walk over the text finds where the blocks
+// end and which types the columns have; queries then parse the blocks and the columns that they need again. Memory
+// holds a few blocks at a time, at the price of parsing twice.
+namespace skyrank::datasets {
+
+/// Some consecutive records of a file.
+struct TextBlock {
+  std::size_t file = 0;         ///< place of the file among those of the table
+  std::int64_t begin = 0;       ///< offset of the first byte
+  std::int64_t size = 0;        ///< bytes
+  std::int64_t first_line = 1;  ///< number of the line at `begin`
+  std::int64_t rows = 0;
+  std::size_t longest = 0;   ///< JSON lines: bytes of the longest object
+  bool spans_lines = false;  ///< JSON lines: an object has line breaks inside
+};
+
+/// A column of the table.
+struct TextColumn {
+  std::string name;
+  std::shared_ptr<arrow::DataType> type;     ///< type that values are parsed as
+  std::optional<UnitStatistics> statistics;  ///< by block
+};
+
+/// The result of the first walk.
+struct TextTable {
+  std::vector<std::string> stored_names;  ///< all columns of the files
+  std::vector<TextColumn> columns;        ///< columns that are read
+  std::vector<UnsupportedColumn> unsupported;
+  std::vector<TextBlock> blocks;
+};
+
+/// Bytes of a block in memory.
+struct BlockText {
+  std::shared_ptr<arrow::Buffer> bytes;
+  std::string name;  ///< name of the file
+  const TextBlock& block;
+};
+
+/// Reads a block of one file.
+std::shared_ptr<arrow::Buffer> read_range(const InputFile& file, std::int64_t begin, std::int64_t size);
+
+/// A source over the blocks of files of one format.
+class TextSource : public FilesSource {
+ public:
+  const Table& schema() const override { return schema_; }
+  const std::vector<SourceUnit>& units() const override { return units_; }
+  std::uint64_t bytes() const override { return bytes_; }
+  std::optional<UnitStatistics> statistics(int column) const override { return column_of(column).statistics; }
+  SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override;
+  SourceRows read_rows(std::span<const RowId> rows, std::span<const int> columns) const override;
+  std::size_t file_of(std::size_t unit) const override { return table_.blocks[unit].file; }
+  std::vector<std::string> stored_names() const override { return table_.stored_names; }
+
+ protected:
+  TextSource(std::vector<InputFile> files, TextTable table, const ReadOptions& options);
+
+  const ReadOptions& options() const { return options_; }
+  const InputFile& file(std::size_t index) const { return files_[index]; }
+  const TextColumn& column_of(int column) const { return table_.columns[static_cast<std::size_t>(column)]; }
+
+ private:
+  /// Parses some columns of a block, in their types.
+  virtual std::shared_ptr<arrow::Table> parse(const BlockText& text, std::span<const int> columns,
+                                              bool threads) const = 0;
+
+  std::shared_ptr<arrow::Table> read_block(std::size_t unit, std::span<const int> columns, bool threads) const;
+  Table in_schema(const Table& read, std::span<const int> columns, std::int64_t rows) const;
+
+  std::vector<InputFile> files_;
+  TextTable table_;
+  ReadOptions options_;
+  Table schema_;
+  std::vector<SourceUnit> units_;
+  std::uint64_t bytes_ = 0;
+  mutable std::mutex mutex_;  // over opening and closing files
+};
+
+/// Opens files of CSV as blocks of about `block_bytes` bytes. Null where only `read` can tell the columns and their
+/// types, or what is wrong with them. DataError for malformed records, as `read`.
+std::shared_ptr<const TextSource> csv_source(std::vector<InputFile> files, const ReadOptions& options,
+                                             std::int64_t block_bytes);
+
+/// The same for JSON lines.
+std::shared_ptr<const TextSource> json_source(std::vector<InputFile> files, const ReadOptions& options,
+                                              std::int64_t block_bytes);
+
+}  // namespace skyrank::datasets

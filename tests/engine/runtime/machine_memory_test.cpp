@@ -16,7 +16,9 @@ constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
 class ControlGroups : public ::testing::Test {
  protected:
-  ControlGroups() : folder_(::testing::TempDir() + "skyrank_control_groups") {
+  ControlGroups()
+      : folder_(::testing::TempDir() + "skyrank_control_groups_" +
+                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }

@@ -55,7 +55,7 @@ int explain_batch(const Batch& batch, const ExplainArguments& arguments, Console
                        .gpu_memory_bytes = arguments.gpus.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
   // Plans depend on how many rows there are.
-  InputTables tables(batch, arguments.threads, bytes_to_keep(engine, arguments.memory_bytes), console, signals);
+  InputTables tables(batch, arguments.threads, input_memory(engine, arguments.memory_bytes), console, signals);
   ErrorReport errors(console);
   Json results = Json::array();
   for (const Query& query : batch.queries) {

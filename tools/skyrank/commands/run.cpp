@@ -53,7 +53,7 @@ int run_batch(const Batch& batch, const RunArguments& arguments, Console& consol
                        .devices = devices_of(arguments.gpus, batch),
                        .gpu_memory_bytes = arguments.gpus.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
-  InputTables tables(batch, arguments.threads, bytes_to_keep(engine, arguments.memory_bytes), console, signals);
+  InputTables tables(batch, arguments.threads, input_memory(engine, arguments.memory_bytes), console, signals);
   ErrorReport errors(console);
   for (const Query& query : batch.queries) {
     print_warnings(console, query);

@@ -205,15 +205,15 @@ double bytes_of(const Source& source, const std::vector<int>& columns) {
   return bytes;
 }
 
-std::size_t bytes_to_keep(const Engine& engine, std::size_t memory_bytes) {
+InputMemory input_memory(const Engine& engine, std::size_t limit) {
   constexpr std::size_t kShare = 2;
-  return memory_bytes > 0 ? 0 : engine.memory_limit() / kShare;
+  return {.limit = limit, .to_keep = limit > 0 ? 0 : engine.memory_limit() / kShare};
 }
 
-InputTables::InputTables(const Batch& batch, int threads, std::size_t bytes_to_keep, Console& console, Signals& signals)
+InputTables::InputTables(const Batch& batch, int threads, InputMemory memory, Console& console, Signals& signals)
     : batch_(batch),
       threads_(threads),
-      bytes_to_keep_(bytes_to_keep),
+      memory_(memory),
       console_(console),
       signals_(signals),
       pipes_(datasets::make_pipe_cache()) {
@@ -282,12 +282,12 @@ std::shared_ptr<const Source> InputTables::source_of(const TableSource& source,
   options.progress = [this](std::uint64_t done, std::uint64_t total) {
     if (Progress* const progress = progress_) progress->done(done, total);
   };
-  options.block_bytes = block_bytes(memory_bytes_);
+  options.block_bytes = block_bytes(memory_.limit);
   auto opened = datasets::open_source(source, batch_.directory, options);
   const auto is_of_source = [&](const Query& query) { return query.from() == source.name; };
   if (opened == nullptr || std::ranges::count_if(batch_.queries, is_of_source) == 1) return opened;
   std::vector<int> shared = columns_shared(source.name, opened->schema());
-  if (bytes_of(*opened, shared) > static_cast<double>(bytes_to_keep_)) return opened;
+  if (bytes_of(*opened, shared) > static_cast<double>(memory_.to_keep)) return opened;
   return std::make_shared<datasets::SharedColumns>(std::move(opened), std::move(shared));
 }
 

@@ -48,17 +48,21 @@ struct InputTable {
   int later_queries = 0;  ///< later queries of the batch over the same table
 };
 
-/// Bytes of columns to keep beside what queries of an engine take: none under a limit that was asked for.
-std::size_t bytes_to_keep(const Engine& engine, std::size_t memory_bytes);
+/// Memory that input may take, in bytes.
+struct InputMemory {
+  std::size_t limit = 0;    ///< that was asked for, of the engine; 0: none was
+  std::size_t to_keep = 0;  ///< of columns that are kept for later queries, which do not count on the engine's limit
+};
+
+/// Returns what is left for input beside an engine's queries; `limit` as above.
+InputMemory input_memory(const Engine& engine, std::size_t limit);
 
 /// The tables of a batch: each is opened once, when its first query comes, with only the columns that the batch's
 /// queries read, and let go after its last. Columns are read once, too: when the table is opened or, where its format
 /// allows, as far as queries need them.
 class InputTables {
  public:
-  /// Columns of files that the engine can read in parts are kept for later queries where they take at most
-  /// `bytes_to_keep`, as they do not count on its limit of memory.
-  InputTables(const Batch& batch, int threads, std::size_t bytes_to_keep, Console& console, Signals& signals);
+  InputTables(const Batch& batch, int threads, InputMemory memory, Console& console, Signals& signals);
 
   /// The table of one of the batch's queries; to be called once a query. BindError for a table that the batch does not
   /// define or a column that the table lacks; else what the readers throw.
@@ -86,7 +90,7 @@ class InputTables {
 
   const Batch& batch_;
   int threads_;
-  std::size_t bytes_to_keep_;
+  InputMemory memory_;
   Console& console_;
   Signals& signals_;
   std::shared_ptr<datasets::PipeCache> pipes_;  // a pipe may be the file of several tables

@@ -300,8 +300,10 @@ KeyedQuery with_key_columns(const Query& query, const Table& table) {
 }
 
 KeyScope::KeyScope(const EngineState& engine, const Query& query, const Table& table, const Limits& limits)
-    : query_(query), table_(table), counted_(engine.memory.get()) {
+    : query_(query), table_(table) {
   if (!has_key_expressions(query)) return;
+  const kernels::AccountScope counted(engine.memory.get());
+  memory_.emplace();
   const std::stop_token stop = limits.stop();
   const StopScope stops(stop);
   keyed_ = with_key_columns(query, table);

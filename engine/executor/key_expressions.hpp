@@ -50,8 +50,7 @@ class KeyScope {
  private:
   const Query& query_;
   const Table& table_;
-  kernels::AccountScope counted_;
-  QueryMemory memory_;
+  std::optional<QueryMemory> memory_;
   std::optional<KeyedQuery> keyed_;
 };
 

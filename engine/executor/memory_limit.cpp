@@ -16,6 +16,7 @@
 #include "engine/executor/memory_need.hpp"
 #include "engine/plan/paths.hpp"
 #include "engine/plan/tree.hpp"
+#include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/stop.hpp"
 #include "engine/text.hpp"
 #include "kernels/common/memory.hpp"
@@ -42,6 +43,8 @@ std::size_t room_to_measure(const EngineState& engine) {
 
 /// About how many bytes a query takes beside its table; for the message that there are too few.
 double memory_needed(const EngineState& engine, const Query& query, const Table& table) {
+  const kernels::AccountScope uncounted(nullptr);
+  const QueryMemory uncounted_columns;
   PhysicalPlan planned = engine.plan(query, table);
   choose_paths(planned);
   double bytes = 0;

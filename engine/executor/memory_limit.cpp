@@ -26,12 +26,6 @@
 namespace skyrank::exec {
 namespace {
 
-/// In a unit that people read, rounded up.
-std::string amount(double bytes) {
-  const bool small = bytes < 1e6;
-  return format_number(std::ceil(bytes / (small ? 1e2 : 1e5)) / 10) + (small ? " kB" : " MB");
-}
-
 /// Bytes that the search for a refused query's need may take: half of what is left, but never less than a fixed
 /// amount where the limit is low, as samples that fit a few kilobytes say nothing.
 std::size_t room_to_measure(const EngineState& engine) {
@@ -115,14 +109,19 @@ std::string over_limit(const EngineState& engine, const Query& query, const Tabl
   const auto in_use = static_cast<double>(std::min(before, over.used));
   const double reached = static_cast<double>(over.used + over.asked) - in_use;
   const double needed = memory_measured(engine, query, table, run, limits, reached);
-  std::string text = "the query needs about " + amount(std::max(needed, reached)) +
+  std::string text = "the query needs about " + words_of_bytes(std::max(needed, reached)) +
                      " beside its table, and the engine's limit of memory is " +
-                     amount(static_cast<double>(over.limit));
-  if (in_use > 0) text += ", of which other queries and what is kept for later ones had " + amount(in_use);
+                     words_of_bytes(static_cast<double>(over.limit));
+  if (in_use > 0) text += ", of which other queries and what is kept for later ones had " + words_of_bytes(in_use);
   return text;
 }
 
 }  // namespace
+
+std::string words_of_bytes(double bytes) {
+  const bool small = bytes < 1e6;
+  return format_number(std::ceil(bytes / (small ? 1e2 : 1e5)) / 10) + (small ? " kB" : " MB");
+}
 
 Result answer_within_limit(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
                            Limits& limits) {
@@ -140,7 +139,7 @@ Result answer_within_limit(const EngineState& engine, const Query& query, const 
     throw ResourceError(over_limit(engine, query, table, run, limits, over, before), query.location());
   } catch (const std::bad_alloc&) {
     throw ResourceError("out of memory while answering the query, which is expected to need about " +
-                            amount(memory_needed(engine, query, table)) + " beside its table",
+                            words_of_bytes(memory_needed(engine, query, table)) + " beside its table",
                         query.location());
   }
 }

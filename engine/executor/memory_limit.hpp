@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include <skyrank/engine.hpp>
 
 #include "engine/executor/engine_state.hpp"
@@ -10,5 +12,8 @@ namespace skyrank::exec {
 /// Answers a query within the engine's limit of memory. Throws ResourceError that says how much the query needs.
 Result answer_within_limit(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
                            Limits& limits);
+
+/// Bytes in a unit that people read, rounded up: "0.1 kB", "12.5 MB".
+std::string words_of_bytes(double bytes);
 
 }  // namespace skyrank::exec

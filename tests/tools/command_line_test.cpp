@@ -56,8 +56,8 @@ TEST_F(CommandLine, KeepsALimitOfMemory) {
   }
   const Outcome refused = run_skyrank({"run", batch_, "--query", "front", "--memory-limit", "20B"});
   EXPECT_EQ(refused.status, 1);
-  EXPECT_THAT(refused.err, ContainsRegex("batch.yaml:5:.*: the query needs about .* beside its table, and the engine's "
-                                         "limit of memory is 0.1 kB\n"));
+  EXPECT_THAT(refused.err, ContainsRegex("batch.yaml:5:.*: the query reads about .* kB of its table at a time, .* "
+                                         "limit of memory is 0.1 kB, of which 0 kB are in use\n"));
 }
 
 TEST_F(CommandLine, ShowsTheFirstAndLastRowsOfALongAnswerOnATerminal) {

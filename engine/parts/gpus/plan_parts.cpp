@@ -8,6 +8,7 @@
 
 #include "engine/device/resident.hpp"
 #include "engine/executor/key_expressions.hpp"
+#include "engine/executor/memory_limit.hpp"
 #include "engine/keys/fused_keys.hpp"
 #include "engine/parts/gpus/row_range.hpp"
 #include "engine/parts/gpus/turns.hpp"
@@ -219,8 +220,8 @@ class PartsPlanner {
     if (!has_usable_gpu()) return std::nullopt;
     require_known(engine_.gpus);
     if (needed <= room()) return std::nullopt;
-    auto parts = streamed("the query needs about " + megabytes(needed) + " of a GPU's memory, of which it may use " +
-                          megabytes(room()));
+    auto parts = streamed("the query needs about " + words_of_bytes(needed) +
+                          " of a GPU's memory, of which it may use " + words_of_bytes(room()));
     if (device_ == DeviceChoice::automatic) {
       const Table first = rows_of(table_, 0, std::min(parts->rows_at_a_time, table_.num_rows()));
       if (std::isinf(seconds_of(plan_of_part(first, engine_.gpus.front())))) return std::nullopt;
@@ -244,8 +245,6 @@ class PartsPlanner {
     const auto at_a_time = static_cast<std::int64_t>(std::min(rows, rows_)) / kRowAlignment * kRowAlignment;
     return GpuParts{std::nullopt, std::max(at_a_time, kRowAlignment), std::move(reason)};
   }
-
-  static std::string megabytes(double bytes) { return format_number(std::ceil(bytes / 1e5) / 10) + " MB"; }
 
   const EngineState& engine_;
   const Query& query_;

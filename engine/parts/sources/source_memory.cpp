@@ -1,21 +1,13 @@
 #include "engine/parts/sources/source_memory.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include <skyrank/error.hpp>
 
-#include "engine/text.hpp"
+#include "engine/executor/memory_limit.hpp"
 
 namespace skyrank::exec {
-namespace {
-
-std::string megabytes(std::size_t bytes) {
-  return format_number(std::ceil(static_cast<double>(bytes) / 1e5) / 10) + " MB";
-}
-
-}  // namespace
 
 std::size_t bytes_of_rows(const Source& source, std::span<const int> columns, std::int64_t rows) {
   constexpr double kOffset = 4;
@@ -36,10 +28,11 @@ SourceCharge::SourceCharge(const EngineState& engine, const Query& query, std::s
     rows_ = kernels::Charge(bytes);
     storage_ = kernels::Charge(bytes);
   } catch (const kernels::OverLimit& over) {
-    throw ResourceError("the query reads about " + megabytes(bytes) +
+    throw ResourceError("the query reads about " + words_of_bytes(static_cast<double>(bytes)) +
                             " of its table at a time, which take twice as much while they are read, and the engine's "
                             "limit of memory is " +
-                            megabytes(over.limit) + ", of which " + megabytes(over.used) + " are in use",
+                            words_of_bytes(static_cast<double>(over.limit)) + ", of which " +
+                            words_of_bytes(static_cast<double>(over.used)) + " are in use",
                         query.location());
   }
 }

@@ -34,6 +34,12 @@ struct Range {
   std::optional<Number> max;
 };
 
+template <class Number>
+bool is_nan(Number value) {
+  if constexpr (std::is_floating_point_v<Number>) return std::isnan(value);
+  return false;
+}
+
 /// The least and greatest value other than NULL and NaN.
 template <class Array>
 auto range_of(const arrow::ChunkedArray& values) {
@@ -43,7 +49,7 @@ auto range_of(const arrow::ChunkedArray& values) {
     const auto& array = static_cast<const Array&>(*chunk);
     for (std::int64_t i = 0; i < array.length(); ++i) {
       const Number value = array.Value(i);
-      if (array.IsNull(i) || value != value) continue;
+      if (array.IsNull(i) || is_nan(value)) continue;
       if (!range.min || value < *range.min) range.min = value;
       if (!range.max || value > *range.max) range.max = value;
     }

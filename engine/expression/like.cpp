@@ -50,7 +50,7 @@ bool is_like(std::string_view text, std::string_view pattern) {
 }
 
 std::int64_t count_characters(std::string_view text) {
-  return text.size() - std::count_if(text.begin(), text.end(), continues_character);
+  return std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); });
 }
 
 }  // namespace skyrank::exec

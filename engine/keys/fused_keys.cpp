@@ -20,9 +20,7 @@
 namespace skyrank::exec {
 
 using kernels::KeyWidth;
-using query::BoundNode;
 using query::BoundRankTerm;
-using query::Op;
 
 namespace {
 

@@ -31,6 +31,11 @@ if(SKYRANK_MPI)
   endif()
   set(MPI_CXX_SKIP_MPICXX TRUE)  # the C interface alone
   find_package(MPI REQUIRED COMPONENTS CXX)
+  # The system's loader, or mpirun, finds MPI's own libraries: their folder is to be on no program's path.
+  foreach(library IN LISTS MPI_CXX_LIBRARIES)
+    get_filename_component(folder "${library}" DIRECTORY)
+    list(APPEND CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES "${folder}")
+  endforeach()
 endif()
 if(SKYRANK_BUILD_TESTS)
   find_package(GTest REQUIRED)

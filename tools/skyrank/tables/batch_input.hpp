@@ -50,8 +50,8 @@ struct InputTable {
 
 /// Memory that input may take, in bytes.
 struct InputMemory {
-  std::size_t limit = 0;    ///< that was asked for, of the engine; 0: none was
-  std::size_t to_keep = 0;  ///< of columns that are kept for later queries, which do not count on the engine's limit
+  std::size_t limit = 0;    ///< the engine's, if one was asked for; 0: none was
+  std::size_t to_keep = 0;  ///< columns that are kept for later queries, which do not count on the engine's limit
 };
 
 /// Returns what is left for input beside an engine's queries; `limit` as above.

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +16,7 @@
 #include <skyrank/error.hpp>
 
 #include "datasets/generate/generate.hpp"
-
-#ifdef SKYRANK_HAS_CUDA
-#include <cuda_runtime_api.h>
-#endif
+#include "kernels/cuda/device/array.hpp"
 
 // Tables in parts on GPUs, end to end. shares: one GPU against several, each with its share of the rows in its memory.
 // turns: a table larger than the memory that a GPU may use, against the bandwidth of its way there.
@@ -42,29 +41,15 @@ struct Arguments {
 class PinnedColumns {
  public:
   explicit PinnedColumns(const Table& table) {
-#ifdef SKYRANK_HAS_CUDA
     for (const Column& column : table.columns()) {
       const ColumnData& data = column.data();
-      void* const memory = const_cast<void*>(data.values);
       const auto bytes = static_cast<std::size_t>(data.length * data.stride);
-      const cudaError_t status = cudaHostRegister(memory, bytes, cudaHostRegisterPortable);
-      if (status != cudaSuccess) throw ResourceError(std::string("cannot pin a column: ") + cudaGetErrorString(status));
-      memory_.push_back(memory);
+      ranges_.push_back(std::make_unique<kernels::cuda::PinnedRange>(const_cast<void*>(data.values), bytes));
     }
-#else
-    throw ResourceError("this build has no GPU to pin " + std::to_string(table.num_columns()) + " columns for");
-#endif
   }
-  ~PinnedColumns() {
-#ifdef SKYRANK_HAS_CUDA
-    for (void* const memory : memory_) (void)cudaHostUnregister(memory);
-#endif
-  }
-  PinnedColumns(const PinnedColumns&) = delete;
-  PinnedColumns& operator=(const PinnedColumns&) = delete;
 
  private:
-  std::vector<void*> memory_;
+  std::vector<std::unique_ptr<kernels::cuda::PinnedRange>> ranges_;
 };
 
 Query query_of(const Arguments& arguments, const Table& table) {
@@ -166,24 +151,28 @@ void add_options(CLI::App& command, Arguments& arguments) {
   command.add_flag("--plan", arguments.plan, "Print the plans");
 }
 
-}  // namespace
-}  // namespace skyrank::bench
-
-int main(int argc, char** argv) {
-  skyrank::bench::Arguments arguments;
+int run_program(int argc, char** argv) {
+  Arguments arguments;
   CLI::App app("Tables in parts on GPUs, end to end");
   app.require_subcommand(1);
   CLI::App& shares = *app.add_subcommand("shares", "One GPU against several, each with its share of the rows");
   CLI::App& turns = *app.add_subcommand("turns", "A table larger than the memory that a GPU may use");
-  for (CLI::App* const command : {&shares, &turns}) skyrank::bench::add_options(*command, arguments);
+  for (CLI::App* const command : {&shares, &turns}) add_options(*command, arguments);
   turns.add_option("--memory", arguments.memory_gb, "GB of each GPU's memory that may be in use");
   turns.add_option("--bandwidth", arguments.bandwidth, "GB/s of a copy from pinned memory, to compare with");
   turns.add_flag("--pinned", arguments.pinned, "Pin the columns");
   CLI11_PARSE(app, argc, argv);
+  return run(arguments, turns.parsed());
+}
+
+}  // namespace
+}  // namespace skyrank::bench
+
+int main(int argc, char** argv) {
   try {
-    return skyrank::bench::run(arguments, turns.parsed());
+    return skyrank::bench::run_program(argc, argv);
   } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
+    std::fprintf(stderr, "skyrank_gpus_bench: %s\n", error.what());
     return 1;
   }
 }

@@ -24,8 +24,10 @@ Moment moment_of(std::int64_t ticks, DataType type) {
   if (type.type == Type::date) return {ticks, 0};
   const std::int64_t ticks_a_second = ticks_per_second(type.unit);
   const std::int64_t seconds = ticks / ticks_a_second - (ticks % ticks_a_second < 0 ? 1 : 0);
-  const std::int64_t days = seconds / kSecondsPerDay - (seconds % kSecondsPerDay < 0 ? 1 : 0);
-  return {days, seconds - days * kSecondsPerDay};
+  // The first second of the first day of all may be no 64-bit integer, so nothing is multiplied back.
+  const std::int64_t rest = seconds % kSecondsPerDay;
+  if (rest < 0) return {seconds / kSecondsPerDay - 1, rest + kSecondsPerDay};
+  return {seconds / kSecondsPerDay, rest};
 }
 
 std::int64_t part_of(Op part, Moment moment) {

@@ -37,9 +37,7 @@ class RankRun {
     Gathering gathering(session_.rank(), session_.size(), arguments_.gather);
     const auto start = std::chrono::steady_clock::now();
     PartAnswer own = guarded([&] { return part_of(query); });
-    const auto merge = [&](std::vector<PartAnswer> answers) {
-      return guarded([&] { return merged(query, std::move(answers)); });
-    };
+    const auto merge = [&](std::vector<PartAnswer> answers) { return guarded([&] { return merged(query, answers); }); };
     const auto answers = gathering.finish(std::move(own), merge, signals_.stop_token());
     if (session_.rank() != 0) return std::nullopt;
     const std::chrono::duration<double, std::milli> read = std::chrono::steady_clock::now() - start;

@@ -100,7 +100,7 @@ std::vector<std::string> files_below(const Place& place, const std::string& fold
 
 std::vector<RemoteName> matches(const Place& place, const std::string& uri, const Location& where) {
   const std::string_view named = without_query(uri);
-  // What comes before the pattern is spelled differently in the URI and in the file system.
+  // URI and file system spell the folders before the pattern differently.
   const std::size_t uri_folder = named.rfind('/', named.find('*')) + 1;
   const std::size_t folder = place.path.rfind('/', place.path.find('*'));
   if (folder == std::string::npos) throw DataError("'" + uri + "': a pattern needs a folder before it", where);

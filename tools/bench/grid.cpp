@@ -197,7 +197,7 @@ class BlockReader {
     for (const auto declared : declared_parameters(base.op, base.algorithms)) {
       const std::string wrong = kernels::check_parameters(declared, parameters);
       if (wrong.empty()) return;
-      // What is wrong with a value says more than that a name is unknown.
+      // A message about the value says more than one about an unknown name.
       if (fault.empty() || wrong.starts_with("parameter ")) fault = wrong;
     }
     const bool one = base.algorithms.size() == 1;

@@ -107,7 +107,7 @@ void append(Bytes& bytes, const Partial& partial) {
 }
 
 Partial unpack_partial(std::span<const std::byte> bytes) {
-  // Of its own, as the columns of the partial answer stay in it.
+  // Each answer has memory of its own, as the columns of the partial answer stay in it.
   const std::shared_ptr<arrow::Buffer> buffer =
       value_of(arrow::AllocateBuffer(static_cast<std::int64_t>(bytes.size())));
   std::memcpy(buffer->mutable_data(), bytes.data(), bytes.size());

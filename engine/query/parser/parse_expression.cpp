@@ -32,7 +32,7 @@ std::string unquoted(std::string_view inner, char quote) {
   return result;
 }
 
-// What a match does to the tree.
+// Actions change the tree when a rule of the grammar matches.
 template <class Rule>
 struct action : peg::nothing<Rule> {};
 

@@ -23,7 +23,7 @@
 // The first selection ends as soon as its bound lets through few more than k delegates, as the paper's skips its last
 // digit. Elements are distinct, so equal keys make no difference to any of this.
 //
-// Of several parts of one problem (section 5.4) each may take the least bound of all. The vector that it concatenates,
+// Each of several parts of one problem (section 5.4) may take the least bound of all. The vector that it concatenates,
 // and its answer, are then shorter.
 namespace skyrank::kernels::cuda::topk {
 namespace {

@@ -1,13 +1,12 @@
 #include "engine/parts/gpus/by_gpus.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "engine/parts/gpus/prefetch.hpp"
 #include "engine/parts/gpus/turns.hpp"
 #include "engine/parts/partial_answer.hpp"
+#include "engine/parts/sources/side_by_side.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/runtime/stopwatch.hpp"
 
@@ -119,21 +119,14 @@ class GpusRun {
     return result;
   }
 
-  /// One thread for each GPU, the caller's among them.
+  /// One thread for each GPU, the caller's among them, as far as the system has them.
   void run_lanes() {
     const std::size_t count = parts_.shares ? parts_.shares->tables.size() : state_.gpus.size();
     lanes_.resize(count);
-    std::vector<std::thread> threads;
-    std::vector<std::size_t> mine = {0};
-    for (std::size_t lane = 1; lane < count; ++lane) {
-      try {
-        threads.emplace_back([this, lane] { run_lane(lane); });
-      } catch (const std::system_error&) {  // then the caller's does it
-        mine.push_back(lane);
-      }
-    }
-    for (const std::size_t lane : mine) run_lane(lane);
-    for (std::thread& thread : threads) thread.join();
+    std::atomic<std::size_t> next = 0;
+    run_side_by_side(count, [&] {
+      for (std::size_t lane = next++; lane < count; lane = next++) run_lane(lane);
+    });
   }
 
   SelectedDevice gpu_of(std::size_t lane) const {

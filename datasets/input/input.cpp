@@ -208,12 +208,21 @@ bool is_out_of_memory(const arrow::Status& status) {
   return status.IsOutOfMemory() || status.message().find("std::bad_alloc") != std::string::npos;
 }
 
+namespace {
+
+/// Returns true where the system refused to read, also where Arrow's reader of messages kept only the text of it.
+bool is_of_the_system(const arrow::Status& status) {
+  return arrow::internal::ErrnoFromStatus(status) != 0 || status.message().find("Detail: [errno ") != std::string::npos;
+}
+
+}  // namespace
+
 void check(const arrow::Status& status, const std::string& name, const std::string& what) {
   if (status.ok()) return;
   if (status.IsCancelled()) throw CancelledError("reading " + name + " was cancelled");
   const std::string message = name + ": " + what + ": " + status.message();
   if (is_out_of_memory(status)) throw ResourceError(name + ": out of memory: " + status.message());
-  if (arrow::internal::ErrnoFromStatus(status) != 0) throw ResourceError(message);
+  if (is_of_the_system(status)) throw ResourceError(message);
   throw DataError(message);
 }
 

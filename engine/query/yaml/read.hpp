@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/query/enum_words.hpp"
 #include "engine/query/yaml/tree.hpp"
 
 // Typed values out of YAML nodes. Everything here throws QueryError with the node's place; `what` is the words a
@@ -49,21 +50,15 @@ Expression read_expression(const YamlDocument& document, const YamlNode& node, c
 /// all in quotes, is a string.
 Value read_value(const YamlDocument& document, const YamlNode& node, const std::string& what);
 
-template <class Enum>
-using Choices = std::vector<std::pair<std::string, Enum>>;
-
 [[noreturn]] void fail_choice(const YamlDocument& document, const YamlNode& node, const std::string& what,
                               const std::vector<std::string>& names);
 
+/// Reads the word of an enumeration's value.
 template <class Enum>
-Enum read_choice(const YamlDocument& document, const YamlNode& node, const std::string& what,
-                 const Choices<Enum>& choices) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : choices) {
-    if (node.is_scalar() && node.text == name) return value;
-    names.push_back(name);
-  }
-  fail_choice(document, node, what, names);
+Enum read_choice(const YamlDocument& document, const YamlNode& node, const std::string& what) {
+  const auto value = find_by_word<Enum>([&](std::string_view word) { return node.is_scalar() && node.text == word; });
+  if (value) return *value;
+  fail_choice(document, node, what, all_words<Enum>());
 }
 
 /// Runs `make` and gives errors that know no place that of `node`.

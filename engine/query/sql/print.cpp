@@ -13,7 +13,7 @@
 #include "engine/query/values.hpp"
 
 // Queries as SQL: what parse.cpp reads, one clause a line.
-namespace skyrank {
+namespace skyrank::inline v0 {
 namespace {
 
 using Kind = Preference::Kind;
@@ -176,4 +176,4 @@ std::string to_sql(const Query& query) {
   return text;
 }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

@@ -1,5 +1,6 @@
 #include "engine/parts/states/query_state.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -72,6 +73,10 @@ std::optional<Partial> QueryState::partial() const {
 }
 
 CountedRows QueryState::rows() && {
+  // Parts of consecutive rows are then in the order of their rows, as they end up.
+  std::ranges::sort(partials_, {}, [](const Partial& partial) {
+    return partial.covers().empty() ? RowId{0} : partial.covers().front().begin;
+  });
   CountedRows all{unite(steps_.query, partials_).state, {}};
   for (Counted& one : charges_) all.charges.push_back(std::move(one.charge));
   return all;

@@ -50,10 +50,24 @@ Expression read_expression(const YamlDocument& document, const YamlNode& node, c
 /// all in quotes, is a string.
 Value read_value(const YamlDocument& document, const YamlNode& node, const std::string& what);
 
+template <class Enum>
+using Choices = std::vector<std::pair<std::string, Enum>>;
+
 [[noreturn]] void fail_choice(const YamlDocument& document, const YamlNode& node, const std::string& what,
                               const std::vector<std::string>& names);
 
-/// Reads the word of an enumeration's value.
+template <class Enum>
+Enum read_choice(const YamlDocument& document, const YamlNode& node, const std::string& what,
+                 const Choices<Enum>& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) {
+    if (node.is_scalar() && node.text == name) return value;
+    names.push_back(name);
+  }
+  fail_choice(document, node, what, names);
+}
+
+/// Reads the word of a value that has one everywhere (enum_words.hpp).
 template <class Enum>
 Enum read_choice(const YamlDocument& document, const YamlNode& node, const std::string& what) {
   const auto value = find_by_word<Enum>([&](std::string_view word) { return node.is_scalar() && node.text == word; });

@@ -7,7 +7,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/parts/concatenate.hpp"
+#include "engine/parts/states/concatenate.hpp"
 
 namespace skyrank {
 inline namespace v0 {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/papers/cuda/topk/dr_topk/subrange.hpp"
+#include "kernels/papers/common/subrange.hpp"
 #include "planner/cost/common.hpp"
 #include "planner/cost/papers/models.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/common/noted_stages.hpp"
-#include "kernels/papers/cuda/topk/dr_topk/subrange.hpp"
+#include "kernels/papers/common/subrange.hpp"
 #include "kernels/registry.hpp"
 #include "tests/kernels/problems.hpp"
 

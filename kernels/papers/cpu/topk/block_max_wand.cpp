@@ -5,8 +5,8 @@
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/selection.hpp"
+#include "kernels/papers/common/subrange.hpp"
 #include "kernels/papers/cpu/topk/noted_clock.hpp"
-#include "kernels/papers/cuda/topk/dr_topk/subrange.hpp"
 #include "kernels/registry.hpp"
 
 // Block-Max WAND of a query of one term: rows are the documents, in blocks, each with its best score (here the least

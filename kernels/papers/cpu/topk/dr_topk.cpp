@@ -7,8 +7,8 @@
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/selection.hpp"
+#include "kernels/papers/common/subrange.hpp"
 #include "kernels/papers/cpu/topk/noted_clock.hpp"
-#include "kernels/papers/cuda/topk/dr_topk/subrange.hpp"
 #include "kernels/registry.hpp"
 
 // Dr. Top-k on the CPU, for its counts of work, which do not depend on the device. The `beta` least elements of each

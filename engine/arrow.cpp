@@ -19,7 +19,7 @@
 #include "engine/decimal.hpp"
 
 // https://arrow.apache.org/docs/format/CDataInterface.html
-namespace skyrank {
+namespace skyrank::inline v0 {
 namespace {
 
 constexpr std::int64_t kMillisecondsPerDay = 86'400'000;
@@ -699,4 +699,4 @@ void export_arrow(const Table& table, const ArrowMetadata& metadata, ArrowArray*
   *schema = finish_schema(std::move(description), 0).give();
 }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 namespace {
 
 // Three significant digits, without exponents for what a person would read as time.
@@ -167,4 +167,4 @@ std::string to_string(const PlanNode& plan) {
   return text;
 }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

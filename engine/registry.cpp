@@ -3,7 +3,7 @@
 #include "engine/plan/rules.hpp"
 #include "kernels/registry.hpp"
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 
 namespace {
 
@@ -39,4 +39,4 @@ std::vector<AlgorithmInfo> algorithms() {
   return all;
 }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

@@ -6,7 +6,7 @@
 #include "engine/text.hpp"
 #include "engine/time.hpp"
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 namespace {
 
 const char* suffix(TimeUnit unit) {
@@ -70,4 +70,4 @@ float to_float(Float16 value) {
   return std::bit_cast<float>(sign | (widened << 23) | (fraction << 13));
 }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

@@ -210,6 +210,8 @@ std::vector<std::size_t> units_to_read(const query::BoundQuery& bound, const Sou
 
 }  // namespace
 
+inline namespace v0 {
+
 Partial moved(const Query& query, const Partial& partial, RowId by) {
   query.validate();
   check_fingerprint(query, fingerprint_of(query), partial);
@@ -222,6 +224,8 @@ Partial moved(const Query& query, const Partial& partial, RowId by) {
   const auto bound = query::bind(query, query::schema_of(partial.columns()));
   return {partial.fingerprint(), std::move(covers), std::move(rows), exec::moved_states(bound, partial.columns(), by)};
 }
+
+}  // namespace v0
 
 Partial exec::partial_answer(const Engine& engine, const EngineState& state, const Query& query, const Table& part,
                              RowId first_row, const RunOptions& options, std::vector<Result>* runs) {

@@ -5,7 +5,7 @@
 
 #include <skyrank/partial.hpp>
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 namespace {
 
 /// FNV-1a (Fowler, Noll, Vo) in 64 bits over texts, each with its length, so that no two lists of texts run together.
@@ -93,4 +93,4 @@ std::string fingerprint_of(const Query& query) {
   return hash.text();
 }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

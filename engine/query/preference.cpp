@@ -6,7 +6,7 @@
 #include "engine/query/check.hpp"
 #include "engine/query/values.hpp"
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 namespace {
 
 using Kind = Preference::Kind;
@@ -66,4 +66,4 @@ Preference inverse(Preference preference) { return composition(Kind::inverse, {s
 RankTerm::RankTerm(const Preference& preference)
     : RankTerm(query::ranked_expression(preference), preference.kind == Kind::high) {}
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

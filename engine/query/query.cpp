@@ -9,7 +9,7 @@
 
 #include "engine/query/check.hpp"
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 namespace {
 
 Aggregate aggregate_of(Aggregate::Function function, std::string name, std::optional<Expression> argument) {
@@ -238,4 +238,4 @@ Aggregate avg(std::string name, Expression argument) {
   return aggregate_of(Aggregate::Function::avg, std::move(name), std::move(argument));
 }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

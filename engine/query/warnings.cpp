@@ -5,7 +5,7 @@
 
 #include "engine/query/ast.hpp"
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 namespace {
 
 using query::Node;
@@ -84,4 +84,4 @@ std::optional<Warning> left_out_columns(const Query& query, const Table& table) 
                  query.location()};
 }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

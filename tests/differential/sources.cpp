@@ -279,8 +279,9 @@ int compare_all(const Options& options) {
       "wrong\n",
       static_cast<unsigned long long>(options.seed), passed(), counts.units_skipped, counts.late, counts.by_units,
       counts.compared, counts.wrong);
-  return counts.wrong == 0 && counts.units_skipped > 0 && counts.late > 0 && (counts.by_units > 0) == options.large ? 0
-                                                                                                                    : 1;
+  // The first large tables, which are all that a slow build gets to, may have no units to skip.
+  const bool reached = options.large ? counts.by_units > 0 : counts.units_skipped > 0 && counts.by_units == 0;
+  return counts.wrong == 0 && counts.late > 0 && reached ? 0 : 1;
 }
 
 }  // namespace

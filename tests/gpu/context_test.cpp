@@ -143,14 +143,14 @@ TEST_F(DeviceContextOnGpu, AFailureOfAnyAllocationLeavesNothingBehind) {
   // Few rows and many, few wanted and many, equal keys, and keys that are compared in parts: algorithms may take other
   // ways.
   std::vector<std::pair<TopKCase, std::size_t>> cases;
-  constexpr std::size_t kMany = tests::kSanitized ? 10'000 : 20'000;
+  constexpr std::size_t kMany = tests::kSanitized ? 3'000 : 20'000;
   cases.emplace_back(some_keys(700, KeyWidth::bytes2), 20);
   cases.emplace_back(some_keys(kMany, KeyWidth::bytes8), 20);
   cases.emplace_back(some_keys(kMany, KeyWidth::bytes4), kMany / 20 * 9);
   cases.emplace_back(some_keys(300, KeyWidth::bytes4), 300);
   cases.emplace_back(keys_of(Distribution::all_equal, kMany, {KeyWidth::bytes4}), 20);
-  cases.emplace_back(keys_of(Distribution::few_distinct, 5'000, {KeyWidth::bytes4, KeyWidth::bytes8, KeyWidth::bytes2}),
-                     20);
+  cases.emplace_back(
+      keys_of(Distribution::few_distinct, kMany / 4, {KeyWidth::bytes4, KeyWidth::bytes8, KeyWidth::bytes2}), 20);
   for (const TopKAlgorithm* algorithm : topk_algorithms()) {
     for (const auto& [data, k] : cases) {
       for (const TieRule ties : {TieRule::first, TieRule::all}) {

@@ -10,8 +10,8 @@ import elf
 BUILD = Path(os.environ["SKYRANK_BUILD"])
 LIBRARY = os.environ["SKYRANK_SHARED_LIBRARY"]
 HEADERS = "\n".join(file.read_text() for file in Path(os.environ["SKYRANK_HEADERS"]).glob("*.hpp"))
-# Nested namespaces are written in lower case, classes begin with a capital.
-NAME = re.compile(r"(?:(?:typeinfo|typeinfo name|vtable) for )?skyrank::(?![a-z_]+::)(\w+)")
+# The API is in an inline namespace named by its version. Namespaces of the inside are written in lower case.
+NAME = re.compile(r"(?:(?:typeinfo|typeinfo name|vtable) for )?skyrank::v\d+::(?![a-z_]+::)(\w+)")
 
 
 def symbols(*arguments):

@@ -17,7 +17,7 @@
 #include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 
 /// Options of an engine, which hold for all its queries.
 struct EngineOptions {
@@ -166,4 +166,4 @@ class SKYRANK_EXPORT Engine {
   std::unique_ptr<const State> state_;
 };
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

@@ -6,7 +6,7 @@
 
 #include <skyrank/export.hpp>
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 
 /// A place in a text that a person wrote. `line` and `column` count from 1; 0 means unknown.
 /// `source` is a file name, or a word such as "expression" for text that came through the C++ API.
@@ -80,4 +80,4 @@ class SKYRANK_EXPORT TimeoutError : public Error {
   using Error::Error;
 };
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

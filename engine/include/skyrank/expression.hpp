@@ -8,14 +8,16 @@
 #include <skyrank/export.hpp>
 #include <skyrank/types.hpp>
 
-namespace skyrank {
-
+namespace skyrank::inline v0 {
 class Expression;
+}  // namespace skyrank::inline v0
 
-namespace query {
+namespace skyrank::query {
 struct Node;  // engine/query/ast.hpp
 Expression make_expression(std::shared_ptr<const Node> root, Location location);
-}  // namespace query
+}  // namespace skyrank::query
+
+namespace skyrank::inline v0 {
 
 /// A parsed expression over column names: numbers, strings, dates, timestamps, columns, + - * / %, comparison, and or
 /// not, in, between, like, is null, case when, and functions (engine/docs/query-language.md). A value: cheap to copy,
@@ -55,4 +57,4 @@ class SKYRANK_EXPORT Expression {
   Location location_;
 };
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

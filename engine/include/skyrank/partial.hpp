@@ -8,7 +8,7 @@
 #include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 
 /// The rows [begin, end) of a table.
 struct RowRange {
@@ -61,4 +61,4 @@ SKYRANK_EXPORT Partial moved(const Query& query, const Partial& partial, RowId b
 /// limit and a forced path do not count.
 SKYRANK_EXPORT std::string fingerprint_of(const Query& query);
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

@@ -8,7 +8,7 @@
 
 #include <skyrank/export.hpp>
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 
 /// The work of a run, summed over its kernels.
 struct SKYRANK_EXPORT Work {
@@ -77,4 +77,4 @@ struct PlanNode {
 /// The plan as an indented tree for a terminal.
 SKYRANK_EXPORT std::string to_string(const PlanNode& plan);
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

@@ -6,7 +6,7 @@
 #include <skyrank/export.hpp>
 #include <skyrank/expression.hpp>
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 
 /// A strict partial order on rows, built from terms on single expressions by Pareto and prior composition. A value.
 struct Preference {
@@ -57,4 +57,4 @@ struct SKYRANK_EXPORT RankTerm {
   bool operator==(const RankTerm&) const = default;
 };
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

@@ -12,7 +12,7 @@
 #include <skyrank/export.hpp>
 #include <skyrank/preference.hpp>
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 
 /// The rule for rows that tie with the last row of a limited answer.
 enum class Ties { first, last, all, any };
@@ -227,4 +227,4 @@ SKYRANK_EXPORT Aggregate max(std::string name, Expression argument);
 /// Returns avg(e), a float64 that skips NULL.
 SKYRANK_EXPORT Aggregate avg(std::string name, Expression argument);
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

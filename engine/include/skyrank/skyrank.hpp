@@ -20,4 +20,7 @@
 #include <skyrank/warnings.hpp>
 
 /// Skyline and top-k queries over tables.
-namespace skyrank {}
+namespace skyrank {
+/// The names of this major version, so that programs linked to two versions fail to link rather than mix them.
+inline namespace v0 {}
+}  // namespace skyrank

@@ -14,6 +14,10 @@
 #include <skyrank/types.hpp>
 
 namespace skyrank {
+struct KeptAccess;  // engine/runtime/table_sample_cache.hpp
+}  // namespace skyrank
+
+namespace skyrank::inline v0 {
 
 /// The arrangement of a column's values in memory.
 enum class Layout : std::uint8_t {
@@ -170,7 +174,7 @@ class SKYRANK_EXPORT Table {
 
  private:
   struct Kept;
-  friend struct KeptAccess;
+  friend struct skyrank::KeptAccess;
 
   std::int64_t rows_ = 0;
   std::vector<Column> columns_;
@@ -178,4 +182,4 @@ class SKYRANK_EXPORT Table {
   std::shared_ptr<Kept> kept_;  // the engine's own: what queries keep of the rows; null without columns
 };
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

@@ -8,7 +8,7 @@
 
 #include <skyrank/export.hpp>
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 
 /// 0-based position of a row in the input table.
 using RowId = std::int64_t;
@@ -194,4 +194,4 @@ concept FixedWidthValue = requires {
   TypeOf<T>::value;
 };
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

@@ -7,9 +7,9 @@
 #define SKYRANK_VERSION_MINOR 2
 #define SKYRANK_VERSION_PATCH 0
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 
 /// "major.minor.patch" of the linked library.
 SKYRANK_EXPORT const char* version() noexcept;
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

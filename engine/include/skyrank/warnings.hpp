@@ -9,7 +9,7 @@
 #include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 
 /// Something that a query may say but hardly means; it changes no answer.
 struct Warning {
@@ -32,4 +32,4 @@ SKYRANK_EXPORT std::vector<Warning> warnings_of(const Query& query, const Table&
 /// the query selects every column; nothing where it does not or where none are missing.
 SKYRANK_EXPORT std::optional<Warning> left_out_columns(const Query& query, const Table& table);
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

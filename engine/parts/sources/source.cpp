@@ -5,7 +5,7 @@
 
 #include "engine/operators/gather.hpp"
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 
 Source::~Source() = default;
 
@@ -79,4 +79,4 @@ class TableSource final : public Source {
 
 std::shared_ptr<const Source> table_source(Table table) { return std::make_shared<TableSource>(std::move(table)); }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

@@ -15,7 +15,7 @@
 
 #include "engine/arrow_owned.hpp"
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 namespace {
 
 using Stream = Owned<ArrowArrayStream>;
@@ -107,4 +107,4 @@ std::shared_ptr<const Source> arrow_source(ArrowArrayStream* source) {
   return unit_source(std::move(schema), std::move(units), read);
 }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

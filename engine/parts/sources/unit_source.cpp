@@ -9,7 +9,7 @@
 
 #include "engine/parts/concatenate.hpp"
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 namespace {
 
 [[noreturn]] void fail(std::size_t unit, const std::string& what) {
@@ -196,4 +196,4 @@ std::shared_ptr<const Source> unit_source(Table schema, std::vector<SourceUnit> 
   return std::make_shared<UnitSource>(schema, std::move(units), std::move(read), std::move(statistics));
 }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

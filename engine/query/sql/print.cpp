@@ -12,7 +12,7 @@
 #include "engine/query/values.hpp"
 
 // Queries as SQL: what parse.cpp reads, one clause a line.
-namespace skyrank {
+namespace skyrank::inline v0 {
 namespace {
 
 using Kind = Preference::Kind;
@@ -178,4 +178,4 @@ std::string to_sql(const Query& query) {
   return text;
 }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

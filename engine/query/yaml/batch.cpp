@@ -12,7 +12,7 @@
 #include "engine/query/yaml/read_query.hpp"
 #include "engine/text.hpp"
 
-namespace skyrank {
+namespace skyrank::inline v0 {
 namespace {
 
 using query::found;
@@ -206,4 +206,4 @@ Batch read_batch(const std::filesystem::path& file, const BatchLimits& limits) {
   return batch;
 }
 
-}  // namespace skyrank
+}  // namespace skyrank::inline v0

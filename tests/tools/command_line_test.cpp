@@ -588,7 +588,7 @@ TEST_F(CommandLine, GeneratesInTheMemoryAllowed) {
   };
   for (const std::string format : {"csv", "parquet", "arrow"}) {
     // The values take 64 MB.
-    EXPECT_LT(peak("1000000", format), peak("10", format) + 12'000'000) << format;
+    EXPECT_LT(peak("1000000", format), peak("10", format) + 24'000'000) << format;
   }
 }
 

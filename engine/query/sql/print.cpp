@@ -118,7 +118,7 @@ std::string print_term(const Query& query, const RankTerm& term) {
 
 std::string print_options(const Query& query) {
   constexpr std::string_view kTies[] = {"first", "last", "all", "any"};
-  constexpr std::string_view kMissing[] = {"worst", "exclude", "error"};
+  constexpr std::string_view kMissing[] = {"worst", "exclude", "error", "best"};
   constexpr std::string_view kDevices[] = {"auto", "cpu", "cuda"};
   std::string text;
   const auto add = [&](std::string_view key, const std::string& value) {

@@ -61,10 +61,14 @@ void SqlBuilder::end_option() {
                                           in_quotes(option_text(example).text) +
                                           did_you_mean(option_text(example).text, names));
   };
-  const auto missing = [&] {
+  const auto nan = [&] {
     return choice<Missing>(option_text("exclude").text,
                            {{"worst", Missing::worst}, {"exclude", Missing::exclude}, {"error", Missing::error}},
                            names);
+  };
+  const auto nulls = [&]() -> std::optional<Missing> {
+    if (const auto rule = nan()) return rule;
+    return choice<Missing>(option_text("exclude").text, {{"best", Missing::best}}, names);
   };
   if (key == "name") {
     at(option_text("'good-deals'").offset, [&] { check_query_name(option_texts_[1].text); });
@@ -77,10 +81,10 @@ void SqlBuilder::end_option() {
         ties, [&](Ties rule) { query_.ties(rule); }, "last");
   } else if (key == "nan") {
     set(
-        missing(), [&](Missing rule) { query_.nan(rule); }, "exclude");
+        nan(), [&](Missing rule) { query_.nan(rule); }, "exclude");
   } else if (key == "nulls") {
     set(
-        missing(), [&](Missing rule) { query_.nulls(rule); }, "exclude");
+        nulls(), [&](Missing rule) { query_.nulls(rule); }, "exclude");
   } else if (key == "timeout") {
     const auto limit = parse_duration(option_text("'30s'").text);
     if (!limit) fail(option_texts_[1].offset, std::string("'timeout' needs ") + kDurationExample + ", in quotes");

@@ -18,7 +18,10 @@ const std::vector<std::string> kQueryKeys = {
 // Keys that may stand beside `sql`, which says everything else.
 const std::vector<std::string> kKeysBesideSql = {"name", "sql", "timeout", "using"};
 const Choices<Ties> kTies = {{"first", Ties::first}, {"last", Ties::last}, {"all", Ties::all}, {"any", Ties::any}};
-const Choices<Missing> kMissing = {{"worst", Missing::worst}, {"exclude", Missing::exclude}, {"error", Missing::error}};
+const Choices<Missing> kNanRules = {
+    {"worst", Missing::worst}, {"exclude", Missing::exclude}, {"error", Missing::error}};
+const Choices<Missing> kNullRules = {
+    {"worst", Missing::worst}, {"exclude", Missing::exclude}, {"error", Missing::error}, {"best", Missing::best}};
 const Choices<DeviceChoice> kDevices = {
     {"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}};
 const Choices<Aggregate::Function> kAggregates = {{"count", Aggregate::Function::count},
@@ -137,10 +140,10 @@ class QueryReader {
       query_.ties(read_choice(document_, node, what, kTies));
     });
     with("nan", [&](const YamlNode& node, const std::string& what) {
-      query_.nan(read_choice(document_, node, what, kMissing));
+      query_.nan(read_choice(document_, node, what, kNanRules));
     });
     with("nulls", [&](const YamlNode& node, const std::string& what) {
-      query_.nulls(read_choice(document_, node, what, kMissing));
+      query_.nulls(read_choice(document_, node, what, kNullRules));
     });
   }
 

@@ -147,7 +147,7 @@ std::string identifier(const std::string& name) {
 
 std::string to_cpp(const Query& query) {
   constexpr std::string_view kTies[] = {"first", "last", "all", "any"};
-  constexpr std::string_view kMissing[] = {"worst", "exclude", "error"};
+  constexpr std::string_view kMissing[] = {"worst", "exclude", "error", "best"};
   std::string text = fmt::format("const Query {} = Query::from({})", identifier(query.name()), literal(query.from()));
   const auto add = [&](bool present, std::string_view call, const auto& print) {
     if (present) text += fmt::format("\n    .{}({})", call, print());

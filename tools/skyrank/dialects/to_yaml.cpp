@@ -124,7 +124,7 @@ std::string path(const Using& used) {
 
 std::string to_yaml(const Query& query) {
   constexpr std::string_view kTies[] = {"first", "last", "all", "any"};
-  constexpr std::string_view kMissing[] = {"worst", "exclude", "error"};
+  constexpr std::string_view kMissing[] = {"worst", "exclude", "error", "best"};
   std::string text = fmt::format("  - name: {}\n", scalar(query.name()));
   const auto add = [&](bool present, std::string_view key, const auto& print) {
     if (present) text += fmt::format("    {}: {}\n", key, print());

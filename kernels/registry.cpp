@@ -15,6 +15,8 @@ extern const SkylineAlgorithm skyalign;
 extern const SkylineAlgorithm salsa;
 extern const SkylineAlgorithm bskytree;
 extern const SkylineAlgorithm hybrid;
+extern const SkylineAlgorithm pskyline;
+extern const SkylineAlgorithm divide_and_conquer;
 }  // namespace skyline
 
 namespace topk {
@@ -25,6 +27,8 @@ extern const TopKAlgorithm sampled_threshold;
 // In kernels/papers.
 extern const TopKAlgorithm stl_heap;
 extern const TopKAlgorithm bitonic;
+extern const TopKAlgorithm dr_topk;
+extern const TopKAlgorithm block_max_wand;
 }  // namespace topk
 
 namespace {
@@ -42,7 +46,7 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() {
   static constexpr const SkylineAlgorithm* kCpu[] = {
       &skyline::bnl,   &skyline::sfs,      &skyline::blocked_bitmap, &skyline::skyalign,
 #ifdef SKYRANK_PAPERS
-      &skyline::salsa, &skyline::bskytree, &skyline::hybrid,
+      &skyline::salsa, &skyline::bskytree, &skyline::hybrid,         &skyline::pskyline, &skyline::divide_and_conquer,
 #endif
   };
   static const auto kAll = joined<SkylineAlgorithm>(kCpu, cuda::skyline_algorithms());
@@ -53,7 +57,7 @@ std::span<const TopKAlgorithm* const> topk_algorithms() {
   static constexpr const TopKAlgorithm* kCpu[] = {
       &topk::sort,     &topk::heap,    &topk::nth_element, &topk::sampled_threshold,
 #ifdef SKYRANK_PAPERS
-      &topk::stl_heap, &topk::bitonic,
+      &topk::stl_heap, &topk::bitonic, &topk::dr_topk,     &topk::block_max_wand,
 #endif
   };
   static const auto kAll = joined<TopKAlgorithm>(kCpu, cuda::topk_algorithms());

@@ -191,6 +191,54 @@ void fill_bucket_killer(const Draft& draft, std::int64_t begin, std::int64_t end
   }
 }
 
+/// The rows of crowded-bucket that are not in the crowded bucket of every pass: one for each other value of each 8-bit
+/// digit. Each is in a stretch of its own, of stretches of nearly equal lengths.
+struct Outsiders {
+  static constexpr std::int64_t kValues = 255;
+  static constexpr std::int64_t kDigits = 4;
+
+  std::int64_t rows = 0;
+  std::int64_t count = 0;  ///< at most half of the rows, so that most are in the crowded bucket
+
+  explicit Outsiders(std::int64_t all_rows) : rows(all_rows), count(std::min(kValues * kDigits, all_rows / 2)) {}
+
+  std::int64_t begin(std::int64_t stretch) const { return stretch * (rows / count) + stretch * (rows % count) / count; }
+
+  /// Returns the stretch that a row is in.
+  std::int64_t stretch_of(std::int64_t row) const {
+    std::int64_t stretch = row / (rows / count + 1);
+    while (stretch + 1 < count && begin(stretch + 1) <= row) ++stretch;
+    return stretch;
+  }
+
+  /// Returns a value whose digits are 0 down to the stretch's, and whose bits below are those of the word.
+  std::uint32_t value(std::int64_t stretch, std::uint64_t word) const {
+    constexpr std::int64_t kStep = 617;  // shares no factor with 1,020: neighbours have different digits
+    const std::int64_t place = count == kValues * kDigits ? stretch * kStep % count : stretch;
+    const auto shift = static_cast<unsigned>(24 - 8 * (place / kValues));
+    const auto digit = static_cast<std::uint32_t>(1 + place % kValues);
+    return (digit << shift) | (static_cast<std::uint32_t>(word) & ((1U << shift) - 1));
+  }
+};
+
+void fill_crowded_bucket(const Draft& draft, std::int64_t begin, std::int64_t end) {
+  const Outsiders outsiders(draft.rows);
+  for (int i = 0; i < draft.dims; ++i) {
+    const auto column = draft.column<std::uint32_t>(i);
+    for (std::int64_t row = begin; row < end; ++row) column[row] = 0;
+    if (outsiders.count == 0) continue;
+    for (std::int64_t stretch = outsiders.stretch_of(begin); stretch < outsiders.count; ++stretch) {
+      const std::int64_t first = outsiders.begin(stretch);
+      if (first >= end) break;
+      const std::int64_t next = stretch + 1 < outsiders.count ? outsiders.begin(stretch + 1) : draft.rows;
+      const std::uint64_t word = draft.stream(first).at(i);
+      const std::int64_t row =
+          first + static_cast<std::int64_t>((word >> 32) % static_cast<std::uint64_t>(next - first));
+      if (row >= begin && row < end) column[row] = outsiders.value(stretch, word);
+    }
+  }
+}
+
 void fill_all_equal(const Draft& draft, std::int64_t begin, std::int64_t end) {
   fill_values<float>(draft, begin, end, [](std::uint64_t) { return 0.5F; });
 }
@@ -222,6 +270,7 @@ constexpr std::array kDistributions = {
     Distribution{"increasing", "top-k: ascending floats, each the largest so far"},
     Distribution{"decreasing", "top-k: descending floats, each the smallest so far"},
     Distribution{"bucket-killer", "top-k: all 1 but four rows, so that a radix pass discards one row only"},
+    Distribution{"crowded-bucket", "top-k: integers nearly all of which are in one of 256 buckets in every pass"},
     Distribution{"all-equal", "top-k: every value 0.5"},
     Distribution{"few-distinct", "top-k: 16 different values, equally likely"},
     Distribution{"nan-heavy", "top-k: half NaN, half uniform"},
@@ -238,6 +287,7 @@ constexpr std::array<Recipe, kDistributions.size()> kRecipes = {{
     {Type::float32, fill_increasing},
     {Type::float32, fill_decreasing},
     {Type::float32, fill_bucket_killer},
+    {Type::uint32, fill_crowded_bucket},
     {Type::float32, fill_all_equal},
     {Type::float32, fill_few_distinct},
     {Type::float32, fill_nan_heavy},

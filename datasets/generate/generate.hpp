@@ -24,8 +24,9 @@ std::span<const Distribution> distributions();
 std::span<const Distribution> tables_with_own_columns();
 
 /// Makes a table of `spec.rows` rows (0 or more) and `spec.dims` columns c0, c1, ... (1 to 64). A row depends on the
-/// distribution, dims, seed and its own number alone (for increasing, decreasing and bucket-killer also on the number
-/// of rows), not on `threads` (0: all cores the process may use): a longer table begins with the rows of a shorter one.
+/// distribution, dims, seed and its own number alone (for increasing, decreasing, bucket-killer and crowded-bucket also
+/// on the number of rows), not on `threads` (0: all cores the process may use): a longer table begins with the rows of
+/// a shorter one.
 ///
 /// Three distributions are those of the classic skyline generator: Börzsönyi, Kossmann, Stocker, "The Skyline
 /// Operator", ICDE 2001, in the form of the authors' program as H. Eder published it (randdataset). Columns are
@@ -46,6 +47,10 @@ std::span<const Distribution> tables_with_own_columns();
 ///   bucket-killer   float32, all 1 but 4 rows that each differ in another 8-bit digit, so that a radix pass discards
 ///                   one row only: Shanbhag, Pirk, Madden, "Efficient Top-K Query Processing on Massively Parallel
 ///                   Hardware", SIGMOD 2018, section 6.4
+///   crowded-bucket  uint32, all 0 but 1,020 rows (of few rows, half): for each 8-bit digit, every other value of it
+///                   occurs once below digits that are 0, so that a bucket select of 256 buckets goes all the way and
+///                   each pass leaves nearly all rows in the bucket of the least. The customised distribution (CD) of
+///                   Gaihre et al., "Dr. Top-k", SC 2021, section 6, which looks for the greatest
 ///   all-equal       float32, all 0.5
 ///   few-distinct    float32, 16 values, equally likely
 ///   nan-heavy       float32, half NaN (of both signs), half U(0, 1)

@@ -32,6 +32,8 @@ std::span<const NamedModel<kernels::SkylineShape>> skyline_models() {
       {"salsa", reference(SkylineModel{salsa, block_candidates})},
       {"bskytree", reference(SkylineModel{bskytree})},
       {"hybrid", reference(SkylineModel{hybrid, block_candidates})},
+      {"pskyline", reference(SkylineModel{pskyline})},
+      {"divide-and-conquer", reference(SkylineModel{divide_and_conquer})},
       {"cuda-gnl", reference(SkylineModel{cuda_gnl})},
       {"cuda-ggs", reference(SkylineModel{cuda_ggs, cuda_ggs_candidates})},
 #endif
@@ -49,6 +51,8 @@ std::span<const NamedModel<kernels::TopKShape>> topk_models() {
 #ifdef SKYRANK_PAPERS
       {"stl-heap", reference(TopKModel{stl_heap})},
       {"bitonic", reference(TopKModel{bitonic})},
+      {"dr-topk", reference(TopKModel{dr_topk})},
+      {"block-max-wand", reference(TopKModel{block_max_wand})},
       {"cuda-sort", reference(TopKModel{cuda_sort})},
       {"cuda-dr-topk", reference(TopKModel{cuda_dr_topk, cuda_dr_topk_candidates, false})},
       {"cuda-radix-in-place", reference(TopKModel{cuda_radix_in_place})},

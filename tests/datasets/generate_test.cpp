@@ -92,7 +92,8 @@ TEST_P(EveryDistribution, ColumnsDifferWhereTheyAreRandom) {
 }
 
 TEST_P(EveryDistribution, ALongerTableBeginsWithTheShorterUnlessRowsCount) {
-  const bool rows_count = name() == "increasing" || name() == "decreasing" || name() == "bucket-killer";
+  const bool rows_count =
+      name() == "increasing" || name() == "decreasing" || name() == "bucket-killer" || name() == "crowded-bucket";
   const auto beginning = [&](std::int64_t rows) {
     const Table table = make(name(), rows, 2);
     const auto first = bits(table, 1).first(3000);
@@ -120,6 +121,7 @@ TEST_P(EveryDistribution, HasItsPinnedRows) {
       {"decreasing", 0x885CB2752D55377D},     {"bucket-killer", 0x3118025AB71A8E80},
       {"all-equal", 0x3E9585A1C2353505},      {"few-distinct", 0xCDACC0FE20753505},
       {"nan-heavy", 0x9D374EC08D662F95},      {"zipf", 0xDD848BF2EE2601BD},
+      {"crowded-bucket", 0x11DCAB6EA2C748B2},
   };
   EXPECT_EQ(checksum(make(name(), 3000, 5, 7)), kPinned.at(name()));
 }
@@ -366,6 +368,32 @@ TEST(BucketKiller, FourRowsDifferFromOneByADigitEach) {
   }
 }
 
+// What the paper asks of it: in every pass of a bucket select with 256 buckets, each bucket other than the k-th row's
+// has a row, and most rows are in that one.
+TEST(CrowdedBucket, EveryPassFillsAllBucketsAndLeavesMostRows) {
+  for (const std::int64_t rows : {2040, 5000, 100'003}) {
+    const Table table = make("crowded-bucket", rows, 2, 9);
+    for (int i = 0; i < 2; ++i) {
+      std::vector<std::uint32_t> left(bits(table, i).begin(), bits(table, i).end());
+      for (int digit = 3; digit >= 0; --digit) {
+        std::array<std::size_t, 256> counts{};
+        for (const std::uint32_t value : left) ++counts[(value >> (8 * digit)) & 0xFF];
+        for (std::size_t bucket = 1; bucket < 256; ++bucket) EXPECT_EQ(counts[bucket], 1U) << digit << ' ' << bucket;
+        std::erase_if(left, [&](std::uint32_t value) { return ((value >> (8 * digit)) & 0xFF) != 0; });
+      }
+      EXPECT_EQ(left.size(), static_cast<std::size_t>(rows) - 1020);
+    }
+  }
+}
+
+TEST(CrowdedBucket, OfFewRowsHalfAreCrowded) {
+  for (const std::int64_t rows : {1, 2, 3, 10, 1000, 2039}) {
+    const Table table = make("crowded-bucket", rows, 1, 4);
+    const auto zeros = std::ranges::count(bits(table, 0), 0U);
+    EXPECT_EQ(zeros, rows - std::min<std::int64_t>(1020, rows / 2)) << rows;
+  }
+}
+
 TEST(AllEqual, IsOneValue) {
   const Table table = make("all-equal", 1000, 1);
   EXPECT_THAT(values<float>(table, 0), ::testing::Each(0.5F));
@@ -549,7 +577,7 @@ TEST(Generate, NamesAreDistinct) {
   std::set<std::string_view> names;
   for (const Distribution& distribution : distributions()) EXPECT_TRUE(names.insert(distribution.name).second);
   for (const Distribution& table : tables_with_own_columns()) EXPECT_TRUE(names.insert(table.name).second);
-  EXPECT_EQ(names.size(), 14U);
+  EXPECT_EQ(names.size(), 15U);
 }
 
 // Ranks of a distributed run make their own rows.

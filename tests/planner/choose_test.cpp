@@ -115,7 +115,9 @@ TEST(Choose, TheCheapestWinsAndTheOthersSayWhyNot) {
   EXPECT_THAT(choice.reason, HasSubstr("cheapest"));
 }
 
-constexpr std::string_view kReferences[] = {"sort", "skyalign", "salsa", "bskytree", "hybrid", "stl-heap", "bitonic"};
+constexpr std::string_view kReferences[] = {"sort",          "skyalign",           "salsa",    "bskytree", "hybrid",
+                                            "pskyline",      "divide-and-conquer", "stl-heap", "bitonic",  "dr-topk",
+                                            "block-max-wand"};
 
 bool is_reference(std::string_view algorithm) {
   return std::ranges::find(kReferences, algorithm) != std::end(kReferences);

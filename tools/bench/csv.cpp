@@ -56,6 +56,7 @@ std::string line(const Measurement& it, const CellResult& result, const RunInfo&
       it.floor ? fmt::format("{:.3f}", it.times.median_ms / it.floor->median_ms) : "",
       it.h2d_ms == 0 ? "0" : milliseconds(it.h2d_ms),
       it.d2h_ms == 0 ? "0" : milliseconds(it.d2h_ms),
+      it.predicted_ms ? milliseconds(*it.predicted_ms) : "",
       std::to_string(it.work.bytes_read),
       std::to_string(it.work.bytes_written),
       std::to_string(it.work.dominance_tests),
@@ -76,8 +77,9 @@ std::string line(const Measurement& it, const CellResult& result, const RunInfo&
 
 std::string csv_header() {
   return "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,parameters,median_ms,min_ms,floor_ms,x_floor,h2d_"
-         "ms,d2h_ms,"
-         "bytes_read,bytes_written,dominance_tests,mask_tests,work,candidates,extra_bytes,stages,result_size,correct,"
+         "ms,d2h_ms,predicted_ms,"
+         "bytes_read,bytes_written,dominance_tests,mask_tests,work,candidates,extra_bytes,stages,result_"
+         "size,correct,"
          "commit,machine\n";
 }
 

@@ -14,9 +14,11 @@
 
 #include "kernels/common/noted_stages.hpp"
 #include "kernels/cuda/device/residence.hpp"
+#include "planner/cost/models.hpp"
 #include "tools/bench/floor.hpp"
 #include "tools/bench/judge.hpp"
 #include "tools/bench/memory.hpp"
+#include "tools/bench/planner/look.hpp"
 
 namespace skyrank::bench {
 namespace {
@@ -246,6 +248,26 @@ Measurement measurement_of(const Contender<Algorithm>& it, const std::vector<std
           .fault = fault_of(it, faults)};
 }
 
+bool has_model(const kernels::SkylineAlgorithm& it) { return planner::cost::skyline_model(it.name).cost != nullptr; }
+bool has_model(const kernels::TopKAlgorithm& it) { return planner::cost::topk_model(it.name).cost != nullptr; }
+
+/// Predicts milliseconds of each measured algorithm as the planner does, with the cell's parameters, the keys being
+/// where the algorithm runs.
+template <class Algorithm>
+void predict_all(const typename Algorithm::Problem& problem, std::span<const Algorithm* const> algorithms,
+                 CellResult& result) {
+  const planner::Machine machine{.threads = result.cell.threads, .cuda = true};
+  planner::Statistics statistics = look_at(problem, problem.keys, 1, machine);
+  for (Measurement& it : result.measured) {
+    const Algorithm* const algorithm = *std::ranges::find(algorithms, it.algorithm, &Algorithm::name);
+    if (!has_model(*algorithm)) continue;
+    const bool on_gpu = it.device == kernels::Device::cuda;
+    statistics.memory = on_gpu ? kernels::Memory::device : kernels::Memory::host;
+    it.predicted_ms =
+        1e3 * planner::predict(*algorithm, shape_of(problem), machine, statistics, result.cell.parameters);
+  }
+}
+
 /// Has the threads of an arena started, so that the first run need not.
 void wake_threads(int threads) {
   tbb::parallel_for(0, 64 * threads, [](int) { std::this_thread::yield(); });
@@ -269,6 +291,7 @@ std::vector<std::string> measure_all(const typename Algorithm::Problem& problem,
   for (const auto& it : rounds.contenders()) {
     result.measured.push_back(measurement_of(it, faults, rounds.answers().all(), rounds.floor(it.algorithm->device)));
   }
+  predict_all(problem, algorithms, result);
   std::vector<std::string> overran;
   for (const auto& it : rounds.overruns()) {
     overran.emplace_back(it.algorithm->name);

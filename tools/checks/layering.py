@@ -17,7 +17,7 @@ import sys
 # Kernels that plans use, with the names of the papers' algorithms (kernels/papers). Only the cost models of these and
 # tests reach past the registry to the folders below it.
 PRODUCTION_KERNELS = ["kernels", "kernels/common", "kernels/cpu", "kernels/cuda", "kernels/papers"]
-PAPERS = ["kernels/papers/cpu", "kernels/papers/cuda"]
+PAPERS = ["kernels/papers/common", "kernels/papers/cpu", "kernels/papers/cuda"]
 # Folders that every folder of the engine may include from.
 ENGINE = ["engine/include", "engine", *PRODUCTION_KERNELS]
 # Folder -> folders that its files may include from, beside itself. The longest matching prefix decides. The public
@@ -28,8 +28,9 @@ ALLOWED = {
     "kernels/cpu": ["kernels", "kernels/common"],
     "kernels/cuda": ["kernels", "kernels/common"],
     "kernels/papers": ["kernels", "kernels/common"],
-    "kernels/papers/cpu": ["kernels", "kernels/common", "kernels/cpu"],
-    "kernels/papers/cuda": ["kernels", "kernels/common", "kernels/cuda"],
+    "kernels/papers/common": ["kernels", "kernels/common"],
+    "kernels/papers/cpu": ["kernels", "kernels/common", "kernels/cpu", "kernels/papers/common"],
+    "kernels/papers/cuda": ["kernels", "kernels/common", "kernels/cuda", "kernels/papers/common"],
     "planner": ["planner/cost/papers", *PRODUCTION_KERNELS],
     "planner/cost/papers": ["planner", *PRODUCTION_KERNELS, *PAPERS],
     "engine/include": [],

@@ -10,6 +10,7 @@ import pathlib
 import yaml
 
 import claims
+import formulas
 
 ROOT = pathlib.Path(__file__).resolve().parent / "figures"
 PAPERS = {
@@ -22,8 +23,10 @@ SCALES = ("quick", "gpu", "machine", "paper")
 CELL_KEYS = ("distribution", "type", "n", "d", "k", "share", "parameters")
 AXES = ("linear", "log2", "log10")
 MEASURES = ("time", "time_with_transfer", "dominance_tests_per_row", "work_per_row", "speedup", "load_transactions",
-            "store_transactions", "stage_time", "stage_rows", "stage_rows_per_row", "memory")
-STAGE_MEASURES = ("stage_time", "stage_rows", "stage_rows_per_row")
+            "store_transactions", "stage_time", "stage_rows", "stage_rows_per_row", "stage_rows_ratio", "memory")
+STAGE_MEASURES = ("stage_time", "stage_rows", "stage_rows_per_row", "stage_rows_ratio")
+RATIOS = ("speedup", "stage_rows_ratio")  # over another series, or of it
+OURS = "ours"  # the planner's model of an algorithm
 ITERATION = "iteration"  # an x axis along the stages of one run
 FLOOR = "floor"  # stands for an algorithm: the time to read all keys once
 
@@ -41,8 +44,9 @@ class Series:
     on_cpu: str | None       # the algorithm that stands in on the CPU
     threads: int             # 0: all
     parameters: dict
-    over: str | None         # the series that a speed-up is over
-    stage: str | None        # the stage of a run whose time or rows are shown
+    over: str | None         # the series that a ratio compares with
+    stages: tuple[str, ...]  # the stages of a run whose time or rows are shown, added up
+    predicted: str | None    # the model whose time is shown: OURS or a formula of the paper
     needs: tuple[str, ...]
 
     def algorithm_on(self, device):
@@ -199,10 +203,19 @@ def read_sweep(reader, y):
     return sweep
 
 
+def read_stages(reader):
+    """Returns the names that `stage` gives: one, or a list."""
+    if isinstance(reader.left.get("stage"), list):
+        return reader.texts("stage")
+    name = reader.take("stage", str, None)
+    return (name,) if name else ()
+
+
 def read_series(reader, id):
     series = Series(id, reader.take("label", str), reader.take("algorithm", str), reader.take("on_cpu", str, None),
                     reader.take("threads", int, 0), reader.take("parameters", dict, {}), reader.take("over", str, None),
-                    reader.take("stage", str, None), reader.texts("needs"))
+                    read_stages(reader), reader.choice("predicted", (OURS, *formulas.FORMULAS), None),
+                    reader.texts("needs"))
     if not id.isidentifier():
         reader.fail("", "a series needs a name of letters, digits and _, as rules name it")
     if id in {*claims.CURVES, *claims.PLAIN, *claims.VARIABLES}:
@@ -268,8 +281,10 @@ def check_references(figure, reader):
     for series in figure.series:
         if series.over and series.over not in ids:
             reader.fail(f"series.{series.id}.over", f"there is no series '{series.over}'")
+        if series.predicted and {it.y for it in figure.sweeps} != {"time"}:
+            reader.fail(f"series.{series.id}.predicted", "is a time, and the measure is another")
         along = [it for it in figure.sweeps if it.x != ITERATION and it.y in STAGE_MEASURES]
-        if along and not series.stage:
+        if along and not series.stages:
             reader.fail(f"series.{series.id}.stage", f"is missing, for the measure {along[0].y}")
     for place, sweep in enumerate(figure.sweeps):
         if sweep.x == ITERATION and sweep.y not in STAGE_MEASURES:

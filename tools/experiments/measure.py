@@ -8,16 +8,20 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
 import yaml
 
 import figures
+import formulas
 
 # Warm-ups, timed runs, and seconds for one algorithm in one cell.
 EFFORTS = {"quick": (1, 3, 3), "gpu": (1, 5, 3), "machine": (1, 5, 20), "paper": (3, 10, 120)}
 KEY = ("op", "type", "dist", "n", "d", "k", "threads", "parameters", "algorithm")
 TRANSACTION = 32  # bytes of a memory transaction of a GPU
+# Data of the applications, which applications/tables.py makes, and which of their values are the best.
+APPLICATIONS = {"neighbours": "low", "degrees": "high", "scores": "high"}
 LEFT_OUT = re.compile(r"  (\S+) left out: (.*)")
 TITLE = re.compile(r"(skyline|top-k)  \S+  n .*thread")
 
@@ -40,7 +44,9 @@ class Cell:
 
     def key(self, algorithm):
         """Returns what the benchmark's CSV says in the columns KEY."""
-        return (self.op, self.type, self.distribution, str(self.n), str(self.d), "" if self.k is None else str(self.k),
+        of_file = self.distribution in APPLICATIONS
+        return (self.op, "of the file" if of_file else self.type,
+                file_of(self.distribution) if of_file else self.distribution, str(self.n), str(self.d), "" if self.k is None else str(self.k),
                 str(self.threads), in_words(self.parameters), algorithm)
 
 
@@ -132,6 +138,11 @@ class Store:
         write_csv(self.file, names, self.rows.values())
 
 
+def file_of(application):
+    """Returns the name of the file with the data of an application."""
+    return f"{application}.parquet"
+
+
 def in_words(parameters):
     """Returns what the benchmark writes about parameters."""
     return " ".join(f"{name}={value}" for name, value in sorted(dict(parameters).items()))
@@ -191,8 +202,11 @@ def tasks_of(figure, scale, device, threads=None):
     return tasks
 
 
-def grid_of(tasks, scale):
-    """Returns the text of a grid with all cells of the tasks, cells of the same data together."""
+def grid_of(tasks, scale, data="data"):
+    """Returns the text of a grid with all cells of the tasks, cells of the same data together.
+
+    `data`: the folder that has the applications' files, as the grid names it.
+    """
     warmups, repeats, budget = EFFORTS[scale]
     algorithms = {}
     for task in tasks:
@@ -206,6 +220,10 @@ def grid_of(tasks, scale):
         block = {key: value for key, value in dataclasses.asdict(cell).items() if value not in (None, ())}
         if cell.parameters:
             block["parameters"] = dict(cell.parameters)
+        if cell.distribution in APPLICATIONS:
+            block = {key: value for key, value in block.items() if key not in ("distribution", "type", "d")}
+            block.update(file=f"{data}/{file_of(cell.distribution)}", columns="value",
+                         order=APPLICATIONS[cell.distribution])
         blocks.append({**block, "algorithms": algorithms[cell], "warmups": warmups, "repeats": repeats,
                        "budget_s": budget})
     return yaml.safe_dump({"version": 1, "cells": blocks}, sort_keys=False, default_flow_style=None, width=200)
@@ -239,6 +257,21 @@ def note_missing(tasks, store, reasons):
                for task in missing(tasks, store)])
 
 
+def provide_data(tasks, folder):
+    """Makes the files of the applications that tasks measure. Returns {application: why there is none}."""
+    faults = {}
+    for name in sorted({task.cell.distribution for task in tasks} & set(APPLICATIONS)):
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "applications"))
+        try:
+            import tables
+            tables.write(name, pathlib.Path(folder) / file_of(name))
+        except ImportError as error:
+            faults[name] = f"its data need a package: {error}"
+        finally:
+            sys.path.pop(0)
+    return faults
+
+
 def measure(program, tasks, scale, store, progress):
     """Measures the tasks that the store does not have, and adds them to it.
 
@@ -246,13 +279,18 @@ def measure(program, tasks, scale, store, progress):
     benchmark is stopped.
     """
     left = missing(tasks, store)
+    faults = provide_data(left, store.file.parent / "data")
+    for name, fault in faults.items():
+        lost = [task for task in left if task.cell.distribution == name]
+        note_missing(lost, store, dict.fromkeys({task.algorithm for task in lost}, fault))
+    left = [task for task in left if task.cell.distribution not in faults]
     if not left:
         return
     cells = len({task.cell for task in left})
     log = Log()
     with tempfile.TemporaryDirectory() as folder:
         grid, out = pathlib.Path(folder, "figure.yaml"), pathlib.Path(folder, "figure.csv")
-        grid.write_text(grid_of(left, scale), encoding="utf-8")
+        grid.write_text(grid_of(left, scale, (store.file.parent / "data").resolve()), encoding="utf-8")
         process = program.bench(grid, out)
         try:
             for line in process.stdout:
@@ -318,9 +356,9 @@ def value_of_stage(measure, stage, row):
     return stage["rows"] / (float(row["n"]) if measure == "stage_rows_per_row" else 1)
 
 
-def stage_value(measure, name, row):
-    """Returns the value of the stages of a run that have this name, one after the other, or None if there is none."""
-    values = [value_of_stage(measure, stage, row) for stage in stages_of(row) if stage["stage"] == name]
+def stage_value(measure, names, row):
+    """Returns the sum over the stages of a run that have one of these names, or None if there is none."""
+    values = [value_of_stage(measure, stage, row) for stage in stages_of(row) if stage["stage"] in names]
     return sum(values) if values else None
 
 
@@ -338,7 +376,7 @@ def iteration_values(measure, row):
 
 
 UNITS = {"stage_time": "time of the stage (ms)", "stage_rows": "rows that the stage leaves",
-         "stage_rows_per_row": "elements over rows", "memory": "temporary memory (MiB)",
+         "stage_rows_per_row": "elements over rows", "stage_rows_ratio": "elements over those of the other", "memory": "temporary memory (MiB)",
          "time": "time (ms)", "time_with_transfer": "time and transfer (ms)",
          "dominance_tests_per_row": "dominance tests per row", "work_per_row": "work per row, 3 MT + (6 d + 4) DT",
          "speedup": "speed-up", "load_transactions": "loads of 32 bytes", "store_transactions": "stores of 32 bytes"}
@@ -365,21 +403,40 @@ def values_of(figure, task, tasks, store, row):
     if task.sweep.x == figures.ITERATION:
         yield from iteration_values(measure, row)
         return
-    stage = figure.series_of(task.series).stage
-    y = stage_value(measure, stage, row) if measure in figures.STAGE_MEASURES else value_of(measure, row)
-    if measure == "speedup":
-        y = speedup(figure, task, tasks, store, y)
+    y = plain_value(figure, task, row)
+    if measure in figures.RATIOS:
+        y = ratio(figure, task, tasks, store, y)
     if y is not None:
         yield task.x, y
 
 
-def speedup(figure, task, tasks, store, time):
-    """Returns the time of the series that the task's is compared with over the task's, or None."""
+def plain_value(figure, task, row):
+    """Returns the value of a task's measure, of a ratio that which is divided, or None where there is none."""
+    measure, series = task.sweep.y, figure.series_of(task.series)
+    if series.predicted:
+        return predicted(series, task, row)
+    if measure in figures.STAGE_MEASURES:
+        return stage_value(measure, series.stages, row)
+    return value_of(measure, row)
+
+
+def predicted(series, task, row):
+    """Returns the time that a model predicts, or None where there is none. A formula is for the paper's own algorithm."""
+    if series.predicted == figures.OURS:
+        return float(row["predicted_ms"]) if row.get("predicted_ms") else None
+    return formulas.predicted(series.predicted, row) if task.algorithm == series.algorithm else None
+
+
+def ratio(figure, task, tasks, store, value):
+    """Returns the task's value over that of the series that it is compared with, the inverse for times, or None."""
     over = figure.series_of(task.series).over
     for other in tasks:
         if other.series == over and other.variables == task.variables:
             row = store.row(other.cell.key(other.algorithm))
-            return value_of("time", row) / time if row else None
+            base = plain_value(figure, other, row) if row else None
+            if not base or not value:
+                return None
+            return base / value if task.sweep.y == "speedup" else value / base
     return None
 
 

@@ -14,6 +14,7 @@ import measure  # noqa: E402
 COLOURS = ("#1b6ca8", "#d1495b", "#3a8f5c", "#e09f3e", "#7b4fa3", "#4f4f4f", "#2aa5a0", "#a85c2c")
 MARKERS = "osD^vPX*"
 DASHES = ("-", "--", ":", "-.")
+PREDICTED = {figures.OURS: "--"}  # formulas of the papers are dotted
 WORDS = {"n": "rows n", "d": "columns d", "k": "k", "share": "k / n"}
 PANEL = (4.4, 3.3)  # inches
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "skyrank", "font.family": "sans-serif", "font.size": 9,
@@ -150,7 +151,16 @@ def lines_of(figure, points):
 
 
 def colour_of(figure, series):
-    return COLOURS[[it.id for it in figure.series].index(series) % len(COLOURS)]
+    """Returns the colour of a series that is measured; predictions have those of what they predict."""
+    return COLOURS[[it.id for it in figure.series if not it.predicted or it.id == series].index(series) % len(COLOURS)]
+
+
+def measured_twin(figure, series):
+    """Returns the id of the series that has the measured times of a prediction, or of the series itself."""
+    def what(it):
+        return it.algorithm, it.parameters, it.threads
+    twins = [it.id for it in figure.series if series.predicted and not it.predicted and what(it) == what(series)]
+    return twins[0] if twins else series.id
 
 
 def draw_lines(panel, figure, sweep, points, device):
@@ -163,10 +173,12 @@ def draw_lines(panel, figure, sweep, points, device):
             label += f", {WORDS.get(figure.lines, figure.lines)} = {number(value)}"
         floor = series.algorithm == figures.FLOOR
         index = [it.id for it in figure.series].index(series.id)
+        dashes = ":" if floor else "-" if single else DASHES[place % len(DASHES)]
         panel.plot([it.x for it in line], [it.y for it in line], label=label, markersize=4,
-                   color="#999999" if floor else COLOURS[place % len(COLOURS)] if single else colour_of(figure, series.id),
-                   linestyle=":" if floor else "-" if single else DASHES[place % len(DASHES)],
-                   marker=None if floor else MARKERS[(place if single else index) % len(MARKERS)])
+                   color="#999999" if floor else COLOURS[place % len(COLOURS)] if single
+                   else colour_of(figure, measured_twin(figure, series)),
+                   linestyle=PREDICTED.get(series.predicted, ":") if series.predicted else dashes,
+                   marker=None if floor or series.predicted else MARKERS[(place if single else index) % len(MARKERS)])
 
 
 def draw_stack(panel, figure, sweep, points, device):

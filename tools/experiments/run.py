@@ -136,6 +136,10 @@ def write_grids(drawable, options, store):
                          measure.tasks_of(figure, options.scale, options.device, options.threads), store)
                      if task.algorithm.startswith("cuda-") == on_gpu
                      and task.cell.key(task.algorithm) not in planned]
+            faults = measure.provide_data(tasks, options.grids / "data")
+            for name, fault in faults.items():
+                print(f"{figure.id}: {name} is left out: {fault}")
+            tasks = [task for task in tasks if task.cell.distribution not in faults]
             if tasks:
                 planned |= {task.cell.key(task.algorithm) for task in tasks}
                 written += 1

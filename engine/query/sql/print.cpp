@@ -13,7 +13,8 @@
 #include "engine/query/values.hpp"
 
 // Queries as SQL: what parse.cpp reads, one clause a line.
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 using Kind = Preference::Kind;
@@ -176,4 +177,5 @@ std::string to_sql(const Query& query) {
   return text;
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/papers/cuda/topk/dr_topk/subrange.hpp"
+#include "kernels/papers/common/subrange.hpp"
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/papers/models.hpp"
 

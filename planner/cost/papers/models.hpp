@@ -11,10 +11,18 @@ Cost bskytree(const kernels::SkylineShape& shape, const Statistics& statistics, 
               const Values& values);
 Cost hybrid(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
             const Values& values);
+Cost pskyline(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+              const Values& values);
+Cost divide_and_conquer(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+                        const Values& values);
 Cost stl_heap(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
               const Values& values);
 Cost bitonic(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
              const Values& values);
+Cost dr_topk(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+             const Values& values);
+Cost block_max_wand(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                    const Values& values);
 Cost cuda_gnl(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
               const Values& values);
 Cost cuda_ggs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "kernels/papers/cuda/topk/dr_topk/subrange.hpp"
+#include "kernels/papers/common/subrange.hpp"
 #include "kernels/papers/cuda/topk/randomized_select/pivots.hpp"
 
 // Tests the decisions of GPU top-k algorithms on the host.

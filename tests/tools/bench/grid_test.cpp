@@ -119,7 +119,7 @@ TEST(Grid, SaysWhatIsWrongWithACell) {
   EXPECT_EQ(
       error("op: skyline, distribution: [uniform, skewed], n: 1, d: 1"),
       "g.yaml:3:43: 'distribution' is one of independent, correlated, anticorrelated, uniform, normal, increasing, "
-      "decreasing, bucket-killer, all-equal, few-distinct, nan-heavy, zipf, found 'skewed'");
+      "decreasing, bucket-killer, crowded-bucket, all-equal, few-distinct, nan-heavy, zipf, found 'skewed'");
   EXPECT_EQ(error("op: skyline, distribution: uniform, n: 0, d: 1"), "g.yaml:3:45: 'n' must be at least 1, found 0");
   EXPECT_EQ(error("op: skyline, distribution: uniform, n: 1, d: 65"), "g.yaml:3:51: 'd' must be at most 64, found 65");
   EXPECT_EQ(error("op: top-k, distribution: uniform, n: 10, k: n/0"),

@@ -250,6 +250,7 @@ CellResult sample_result() {
   Measurement bad = good;
   bad.algorithm = "heap";
   bad.times = {2.5, 2};
+  bad.predicted_ms = 3.25;
   bad.fault = "at place 0 row 1 instead of 4";
   result.measured = {good, bad};
   return result;
@@ -258,14 +259,15 @@ CellResult sample_result() {
 TEST(Csv, HasTheAgreedColumns) {
   EXPECT_EQ(csv_header(),
             "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,parameters,median_ms,min_ms,floor_ms,x_floor,"
-            "h2d_ms,d2h_ms,"
+            "h2d_ms,d2h_ms,predicted_ms,"
             "bytes_read,bytes_written,dominance_tests,mask_tests,work,candidates,extra_bytes,stages,result_size,"
             "correct,commit,machine\n");
   EXPECT_EQ(csv_lines(sample_result(), {"grid", "abc", "Big, \"fast\" CPU"}),
-            "grid,sort,cpu,top-k,float32,row id,few-distinct,5000,1,10,1,,5.0000,4.5000,2.0000,2.500,0,0,20000,0,0,0,,"
+            "grid,sort,cpu,top-k,float32,row id,few-distinct,5000,1,10,1,,5.0000,4.5000,2.0000,2.500,0,0,,20000,0,0,0,,"
             "1234,50000,,10,"
             "yes,abc,\"Big, \"\"fast\"\" CPU\"\n"
-            "grid,heap,cpu,top-k,float32,row id,few-distinct,5000,1,10,1,,2.5000,2.0000,2.0000,1.250,0,0,20000,0,0,0,,"
+            "grid,heap,cpu,top-k,float32,row "
+            "id,few-distinct,5000,1,10,1,,2.5000,2.0000,2.0000,1.250,0,0,3.2500,20000,0,0,0,,"
             "1234,50000,,10,"
             "no,abc,\"Big, \"\"fast\"\" CPU\"\n");
 }
@@ -275,7 +277,7 @@ TEST(Csv, LeavesEmptyWhatASkylineHasNot) {
   result.cell = skyline_cell();
   for (Measurement& it : result.measured) it.floor.reset();
   EXPECT_THAT(csv_lines(result, {"g", "c", "m"}),
-              StartsWith("g,sort,cpu,skyline,float32,row id,anticorrelated,500,3,,2,,5.0000,4.5000,,,0,0,"));
+              StartsWith("g,sort,cpu,skyline,float32,row id,anticorrelated,500,3,,2,,5.0000,4.5000,,,0,0,,"));
 }
 
 TEST(Csv, HasParametersStagesAndTheWorkOfDefinition3) {

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import textwrap
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXPERIMENTS = ROOT / "tools/experiments"
@@ -27,6 +28,7 @@ except ImportError:
 
 import claims  # noqa: E402
 import figures  # noqa: E402
+import formulas  # noqa: E402
 import measure  # noqa: E402
 
 PROGRAM = os.environ.get("SKYRANK_PROGRAM")
@@ -262,6 +264,127 @@ class Stages(Folder):
         along = textwrap.dedent(SMALL).replace("x: n", "x: iteration")
         self.assertEqual(self.points("y: stage_time\n" + along), [(0, 2.0), (1, 2), (2, 3)])
         self.assertEqual(self.points("y: stage_rows\n" + along), [(0, 90), (1, 50), (2, 0)])
+
+
+class Ratios(Folder):
+    TEXT = """
+        figure: Figure 1
+        title: A test
+        section: "1"
+        machine: a machine
+        op: top-k
+        y: stage_rows_ratio
+        sweeps:
+          - name: rows
+            x: n
+            cells: {distribution: uniform, n: [1000, 2000], k: 8}
+        series:
+          other: {label: Other, algorithm: heap, stage: evaluation, over: base}
+          base: {label: Base, algorithm: sort, stage: [delegates, concatenation]}
+    """
+    STAGES = {"heap": [{"stage": "evaluation", "ms": 1, "rows": 600}],
+              "sort": [{"stage": "delegates", "ms": 1, "rows": 50}, {"stage": "first top-k", "ms": 1, "rows": 8},
+                       {"stage": "concatenation", "ms": 1, "rows": 150}]}
+
+    def test_rows_of_stages_over_those_of_another_series(self):
+        figure, store = self.figure(self.TEXT), measure.Store(self.folder)
+        for task in measure.tasks_of(figure, "paper", "cpu", 2):
+            row = dict(zip(measure.KEY, task.cell.key(task.algorithm)))
+            store.add([{**row, "correct": "yes", "stages": json.dumps(self.STAGES[task.algorithm])}])
+        points = measure.points_of(figure, "paper", "cpu", store, 2)
+        self.assertEqual([(it.series, it.x, it.y) for it in points], [("other", 1000, 3.0), ("other", 2000, 3.0)])
+
+    def test_a_series_that_compares_with_nothing_has_no_points(self):
+        figure, store = self.figure(self.TEXT.replace(", over: base", "")), measure.Store(self.folder)
+        for task in measure.tasks_of(figure, "paper", "cpu", 2):
+            row = dict(zip(measure.KEY, task.cell.key(task.algorithm)))
+            store.add([{**row, "correct": "yes", "stages": json.dumps(self.STAGES[task.algorithm])}])
+        self.assertEqual(measure.points_of(figure, "paper", "cpu", store, 2), [])
+
+
+class Formulas(unittest.TestCase):
+    ROW = {"n": str(2**29), "k": "32", "type": "float32", "floor_ms": "8.56", "parameters": ""}  # 2^31 bytes at 251 GB/s
+
+    def predicted(self, name, **changes):
+        return formulas.predicted(name, {**self.ROW, **changes})
+
+    def test_bitonic_is_bound_by_global_memory_for_small_k_only(self):
+        # T_s = 17.5 D / B_S is 13.0 ms with the 2.9 TB/s of the paper's GPU; the paper says 12.1.
+        with unittest.mock.patch.object(formulas, "SHARED_BANDWIDTH", 2.9e12):
+            few, many = self.predicted("bitonic", k="2"), self.predicted("bitonic", k="1024")
+            self.assertAlmostEqual(few, 8.56 * (1 + 1 / 16) / (1 - 1 / 16))
+            self.assertGreater(many, self.predicted("bitonic", k="512"))
+            self.assertAlmostEqual(self.predicted("bitonic") * (1 - 1 / 16), 12.96, places=1)
+
+    def test_radix_select_reads_twice_and_then_what_is_left(self):
+        # Keys of 8 bits end with the first pass.
+        one = self.predicted("radix-select", type="uint8", k="1")
+        histograms = 3 * 64 * formulas.THREADS / 2**29 * 8.56
+        self.assertAlmostEqual(one, 8.56 * (2 + 1 / 256) + histograms)
+        self.assertGreater(self.predicted("radix-select", type="uint32"), 2 * 8.56)
+        # Half of U(0, 1) has one exponent.
+        run = formulas.Run({**self.ROW, "k": str(2**28 + 1)})
+        self.assertAlmostEqual(formulas.leading_share(run), 0.5)
+
+    def test_equation_6_is_least_at_rule_4(self):
+        times = {alpha: self.predicted("delegates", k="1024", parameters=f"alpha={alpha}") for alpha in range(2, 20)}
+        rule = (3 + 29 - 10) / 2
+        self.assertLessEqual(abs(min(times, key=times.get) - rule), 0.5)
+        self.assertEqual(self.predicted("delegates", k="1024"), times[11])
+
+    def test_a_likelier_guess_has_a_larger_middle_bin(self):
+        bins = [formulas.middle_bin(2**20, 2**18, chance) for chance in (0.1, 0.5, 0.8, 0.97)]
+        self.assertEqual(bins, sorted(bins))
+        self.assertLess(bins[-1], 2**20 / 20)
+        self.assertGreater(self.predicted("randomized", k=str(2**28)), self.predicted("randomized", k=str(2**20)))
+
+    def test_without_a_floor_there_is_no_prediction(self):
+        self.assertIsNone(self.predicted("bitonic", floor_ms=""))
+
+
+class Predictions(Folder):
+    def test_ours_is_the_benchmarks_and_formulas_are_of_the_papers_algorithms(self):
+        text = SMALL.replace("series:", """series:
+      model: {label: Model, algorithm: heap, predicted: ours}
+      formula: {label: Formula, algorithm: cuda-bitonic, on_cpu: bitonic, predicted: bitonic}""")
+        figure, store = self.figure(text), measure.Store(self.folder)
+        for task in measure.tasks_of(figure, "paper", "cpu", 2):
+            row = dict(zip(measure.KEY, task.cell.key(task.algorithm)))
+            store.add([{**row, "correct": "yes", "median_ms": "3", "floor_ms": "1", "predicted_ms": "2.5"}])
+        points = measure.points_of(figure, "paper", "cpu", store, 2)
+        self.assertEqual([(it.series, it.y) for it in points],
+                         [("model", 2.5), ("model", 2.5), ("heap", 3), ("heap", 3), ("sort", 3), ("sort", 3)])
+
+    def test_predictions_are_times(self):
+        with self.assertRaisesRegex(figures.FigureError, "model.predicted: is a time, and the measure is another"):
+            self.figure(SMALL.replace("op: top-k", "op: top-k\n    y: memory").replace(
+                "series:", "series:\n      model: {label: Model, algorithm: heap, predicted: ours}"))
+
+
+class Applications(Folder):
+    def tasks(self):
+        text = SMALL.replace("distribution: uniform", "distribution: [uniform, degrees]")
+        return measure.tasks_of(self.figure(text), "paper", "cpu", 2)
+
+    def test_grids_name_their_files(self):
+        cells = yaml.safe_load(measure.grid_of(self.tasks(), "paper", "some/data"))["cells"]
+        of_file = [it for it in cells if "file" in it]
+        self.assertEqual(len(of_file), 2)
+        self.assertEqual((of_file[0]["file"], of_file[0]["columns"], of_file[0]["order"]),
+                         ("some/data/degrees.parquet", "value", "high"))
+        self.assertFalse({"distribution", "type", "d"} & set(of_file[0]))
+
+    def test_cells_have_the_names_of_the_benchmark(self):
+        keys = {task.cell.key("heap")[:3] for task in self.tasks()}
+        self.assertEqual(keys, {("top-k", "float32", "uniform"), ("top-k", "of the file", "degrees.parquet")})
+
+    def test_what_they_lack_is_noted(self):
+        store = measure.Store(self.folder)
+        with unittest.mock.patch.object(measure, "provide_data", return_value={"degrees": "its data need a package: x"}):
+            measure.measure(FakeProgram(), self.tasks(), "paper", store, lambda *progress: None)
+        of_file = [task for task in self.tasks() if task.cell.distribution == "degrees"]
+        self.assertEqual({store.note(task.cell.key(task.algorithm)) for task in of_file}, {"its data need a package: x"})
+        self.assertEqual(measure.missing(self.tasks(), store), [])
 
 
 class FakeProgram:

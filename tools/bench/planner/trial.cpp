@@ -28,6 +28,7 @@
 #include "kernels/cuda/device/device.hpp"
 #include "tools/bench/data/data.hpp"
 #include "tools/bench/planner/filters.hpp"
+#include "tools/bench/planner/look.hpp"
 
 namespace skyrank::bench {
 namespace {
@@ -92,24 +93,6 @@ void wake_threads(int threads) {
       tbb::simple_partitioner());
 }
 
-template <class Key>
-std::vector<std::uint64_t> gathered(const kernels::KeyColumn& column, const std::vector<kernels::RowId>& rows) {
-  std::vector<std::uint64_t> memory(rows.size());
-  auto* keys = reinterpret_cast<Key*>(memory.data());
-  for (std::size_t i = 0; i < rows.size(); ++i) keys[i] = column.as<Key>()[rows[i]];
-  return memory;
-}
-
-std::vector<std::uint64_t> gathered_keys(const kernels::KeyColumn& column, const std::vector<kernels::RowId>& rows) {
-  switch (column.width) {
-    case kernels::KeyWidth::bytes1: return gathered<std::uint8_t>(column, rows);
-    case kernels::KeyWidth::bytes2: return gathered<std::uint16_t>(column, rows);
-    case kernels::KeyWidth::bytes4: return gathered<std::uint32_t>(column, rows);
-    case kernels::KeyWidth::bytes8: break;
-  }
-  return gathered<std::uint64_t>(column, rows);
-}
-
 /// Returns true if a cell's filter reads columns on a GPU.
 bool is_scan(const Cell& cell) { return cell.where < 1 && cell.residency == kernels::Memory::device; }
 
@@ -118,43 +101,11 @@ template <class Algorithm>
 using Runner = std::function<typename Algorithm::Solution(const Algorithm&, const typename Algorithm::Problem&,
                                                           const kernels::ParameterValues&, const kernels::Context&)>;
 
-/// Returns the statistics of about m rows.
-template <class Problem>
-planner::Statistics look_at(const Problem& problem, std::span<const kernels::KeyColumn> keys, const Cell& cell,
-                            std::size_t m) {
-  const std::vector<kernels::RowId> rows = planner::sample_rows(problem.n, m);
-  std::vector<std::vector<std::uint64_t>> memory;
-  std::vector<kernels::KeyColumn> columns;
-  for (const kernels::KeyColumn& column : keys) {
-    memory.push_back(gathered_keys(column, rows));
-    columns.push_back({memory.back().data(), column.width});
-  }
-  Problem sample = problem;
-  sample.memory = kernels::Memory::host;
-  sample.n = rows.size();
-  sample.keys = columns;
-  if constexpr (requires { problem.k; }) {
-    const double passing = cell.where * static_cast<double>(problem.n);
-    return planner::describe_ranking(sample, static_cast<std::size_t>(passing), problem.k);
-  } else {
-    return planner::describe_preference(sample, problem.n);
-  }
-}
-
 /// Looks at as many rows as the planner would.
 template <class Problem>
 planner::Statistics statistics_of(const Problem& problem, std::span<const kernels::KeyColumn> keys, const Cell& cell,
                                   const planner::Machine& machine) {
-  const auto shape = shape_of(problem);
-  planner::Statistics statistics;
-  std::size_t m = planner::worthwhile_sample(shape, machine);
-  if (m > 0) statistics = look_at(problem, keys, cell, m);
-  if constexpr (!requires { problem.k; }) {
-    while (m > 0) {
-      m = planner::worthwhile_sample(shape, machine, statistics);
-      if (m > 0) statistics = look_at(problem, keys, cell, m);
-    }
-  }
+  planner::Statistics statistics = look_at(problem, keys, cell.where, machine);
   statistics.selectivity = cell.where;
   statistics.memory = problem.memory;
   if (is_scan(cell)) {

@@ -4,7 +4,6 @@ ClueWeb09 is not public. The degrees here are drawn from the power law with expo
 """
 
 import numpy
-import skyrank
 
 PAGES = 1_000_000
 EXPONENT = 2.1
@@ -18,6 +17,8 @@ def degrees(pages=PAGES, seed=1):
 
 
 def most_linked(values, wanted=WANTED):
+    import skyrank  # the data can be had without
+
     return skyrank.top_k({"degree": values}, wanted, skyrank.high("degree")).rows
 
 

@@ -5,7 +5,6 @@ the query is a descriptor of another photograph of the same place.
 """
 
 import numpy
-import skyrank
 
 WANTED = 32
 PHOTOGRAPHS = ("astronaut", "brick", "camera", "cat", "chelsea", "clock", "coffee", "coins", "eagle", "grass", "gravel",
@@ -42,6 +41,8 @@ def distances(values, query):
 
 
 def nearest(values, query, wanted=WANTED):
+    import skyrank  # the data can be had without
+
     return skyrank.top_k({"distance": distances(values, query)}, wanted, skyrank.low("distance")).rows
 
 

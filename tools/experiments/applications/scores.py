@@ -9,7 +9,6 @@ import inspect
 import re
 
 import numpy
-import skyrank
 
 WANTED = 20
 WORDS = frozenset("abort broken closed crash danger dangerous dead die error errors exception exceptions fail failed fails "
@@ -44,6 +43,8 @@ def score(text):
 
 
 def most_fearful(scores, wanted=WANTED):
+    import skyrank  # the data can be had without
+
     return skyrank.top_k({"score": scores}, wanted, skyrank.high("score"), ties="all").rows
 
 

@@ -5,11 +5,11 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/solve.cuh"
+#include "kernels/papers/common/subrange.hpp"
 #include "kernels/papers/cuda/stage_marks.hpp"
 #include "kernels/papers/cuda/topk/dr_topk/append.cuh"
 #include "kernels/papers/cuda/topk/dr_topk/assist.cuh"
 #include "kernels/papers/cuda/topk/dr_topk/delegates.cuh"
-#include "kernels/papers/cuda/topk/dr_topk/subrange.hpp"
 
 // Dr. Top-k (Gaihre et al., SC 2021): the `beta` least elements of each subrange of rows are its delegates; the k-th
 // least of all delegates is a bound on the k-th least element. Only subranges all of whose delegates are within the

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/expression/ir.hpp"
-
 namespace skyrank::exec {
 namespace {
 
@@ -55,10 +53,7 @@ double guess(const Ir& ir, const Operation& condition) {
 
 }  // namespace
 
-double guess_selectivity(const query::BoundExpression& condition) {
-  const Ir ir = lower(*condition.root);
-  return guess(ir, ir.root());
-}
+double guess_selectivity(const Ir& condition) { return guess(condition, condition.root()); }
 
 double guess_groups(double n, const std::vector<DataType>& types) {
   double groups = 1;

@@ -1,5 +1,6 @@
 #include "engine/plan/make_plan.hpp"
 
+#include <memory>
 #include <utility>
 
 #include "engine/plan/layout.hpp"
@@ -40,6 +41,7 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::s
                        const planner::Constraints& constraints, const planner::Machine& machine, const Rules& rules,
                        int sharers) {
   PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}};
+  if (plan.query.condition) plan.condition = std::make_shared<const Ir>(lower(*plan.query.condition->root));
   plan.rules = RuleLog(rules);
   if (rules.has(Rule::device_columns) && machine.cuda) plan.sharers = sharers;
   if (plan.query.preference) plan.preference = plan_preference(*plan.query.preference);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/expression/ir.hpp"
 #include "planner/cost/cuda_common.hpp"
 
 namespace skyrank::exec {
@@ -51,16 +50,14 @@ double seconds_of(const Ir& ir, const Operation& operation) {
 }
 
 /// Seconds for the value of one row.
-double evaluation(const query::BoundExpression& expression) {
-  const Ir ir = lower(*expression.root);
+double evaluation(const Ir& ir) {
   double seconds = 0;
   for (const Operation& operation : ir.operations()) seconds += seconds_of(ir, operation);
   return seconds;
 }
 
 /// Operations for the value of one row.
-double operations(const query::BoundExpression& expression) {
-  const Ir ir = lower(*expression.root);
+double operations(const Ir& ir) {
   return static_cast<double>(
       std::ranges::count_if(ir.operations(), [](const Operation& operation) { return !operation.operands.empty(); }));
 }
@@ -83,14 +80,14 @@ double start_and(double seconds, int threads) { return kStart + seconds / std::m
 
 }  // namespace
 
-OperatorCost filter_cost(const query::BoundExpression& condition, double rows, double kept, int threads) {
+OperatorCost filter_cost(const Ir& condition, double rows, double kept, int threads) {
   return {start_and(rows * evaluation(condition) + kept * kListRow, threads), kept * sizeof(std::int64_t)};
 }
 
 OperatorCost group_cost(const query::BoundGroup& group, const GroupingShape& shape, int threads) {
   double row = 0;
   for (const query::BoundAggregate& aggregate : group.aggregates) {
-    if (aggregate.argument) row += kAggregate + evaluation(*aggregate.argument);
+    if (aggregate.argument) row += kAggregate + evaluation(lower(*aggregate.argument->root));
   }
   const auto aggregates = static_cast<double>(group.aggregates.size());
   const auto columns = static_cast<double>(shape.types.size()) + aggregates;
@@ -100,7 +97,7 @@ OperatorCost group_cost(const query::BoundGroup& group, const GroupingShape& sha
 
 OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expressions, double rows, int threads) {
   double row = kListRow;
-  for (const query::BoundExpression* expression : expressions) row += kNode + evaluation(*expression);
+  for (const query::BoundExpression* expression : expressions) row += kNode + evaluation(lower(*expression->root));
   return {start_and(rows * row, threads), rows * sizeof(std::int64_t)};
 }
 
@@ -113,14 +110,13 @@ OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& express
                        bool listed, int threads) {
   double row = 0;
   for (const query::BoundExpression* expression : expressions) {
-    row += kKey + evaluation(*expression) + (listed ? kListedLoad : 0);
+    row += kKey + evaluation(lower(*expression->root)) + (listed ? kListedLoad : 0);
   }
   return {start_and(rows * row, threads), rows * bytes};
 }
 
 // Bits of the rows, sums of these, ids, and two waits of the host: whether a row failed, and how many pass.
-OperatorCost device_filter_cost(const query::BoundExpression& condition, double column_bytes, double rows,
-                                double kept) {
+OperatorCost device_filter_cost(const Ir& condition, double column_bytes, double rows, double kept) {
   constexpr double kLaunches = 5;
   constexpr double kBits = 0.5;  // bytes of bits and their sums, written and read
   const double written = kept * sizeof(std::int64_t);
@@ -136,7 +132,7 @@ OperatorCost device_keys_cost(const std::vector<const query::BoundExpression*>& 
   const double read = std::min(column_bytes / std::max(share, 1e-9), terms * kSector);
   const double id = share < 1 ? terms * sizeof(std::int64_t) : 0;
   double computed = 0;
-  for (const query::BoundExpression* expression : expressions) computed += operations(*expression);
+  for (const query::BoundExpression* expression : expressions) computed += operations(lower(*expression->root));
   return {terms * kCudaLaunch + rows * ((read + id + bytes) * kCudaByte + computed * kDeviceOperation), rows * bytes};
 }
 

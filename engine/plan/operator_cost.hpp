@@ -5,6 +5,7 @@
 
 #include <skyrank/types.hpp>
 
+#include "engine/expression/ir.hpp"
 #include "engine/operators/groups/classes.hpp"
 #include "engine/query/bound.hpp"
 
@@ -18,7 +19,7 @@ struct OperatorCost {
 };
 
 /// Returns the cost of a filter of `rows` rows, of which `kept` pass.
-OperatorCost filter_cost(const query::BoundExpression& condition, double rows, double kept, int threads);
+OperatorCost filter_cost(const Ir& condition, double rows, double kept, int threads);
 
 /// Rows that are to be numbered by their groups.
 struct GroupingShape {
@@ -41,7 +42,7 @@ OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& express
                        bool listed, int threads);
 
 /// The same on a GPU, where the columns lie whose values of a row take `column_bytes`.
-OperatorCost device_filter_cost(const query::BoundExpression& condition, double column_bytes, double rows, double kept);
+OperatorCost device_filter_cost(const Ir& condition, double column_bytes, double rows, double kept);
 
 /// The same on a GPU; `rows` are a `share` of the table's.
 OperatorCost device_keys_cost(const std::vector<const query::BoundExpression*>& expressions, double column_bytes,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include <skyrank/table.hpp>
 
+#include "engine/expression/ir.hpp"
 #include "engine/keys/fused_keys.hpp"
 #include "engine/keys/preference_plan.hpp"
 #include "engine/operators/groups/classes.hpp"
@@ -87,6 +89,8 @@ struct PhysicalPlan {
   planner::Constraints constraints;
   planner::Machine machine;
   Operators operators;
+  /// The query's condition as costs read it; null: it has none. Lowered once, as lists of `in` may be long.
+  std::shared_ptr<const Ir> condition = {};
   double segments = 1;     ///< estimated number of partitions
   bool on_device = false;  ///< filters and keys are of the device
   Strategy strategy = Strategy::stages;

@@ -38,7 +38,7 @@ kernels::SkylineShape shape_of_sampled(const PreferencePlan& preference, std::si
 
 /// Rows of the first sample that is worth its time, for the larger of the two problems that may be solved.
 std::size_t sample_size(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
-                        const planner::Machine& machine) {
+                        const planner::Machine& machine, double guessed_share) {
   const auto rows = static_cast<double>(table.num_rows());
   if (query.group) {  // a row of a sample costs about as much as ten that are grouped
     constexpr std::int64_t kMaxRows = 1024;
@@ -46,8 +46,7 @@ std::size_t sample_size(const BoundQuery& query, const std::optional<PreferenceP
     const std::int64_t size = std::min(kMaxRows, table.num_rows() / kRowsForOne);
     return size < 64 ? 0 : static_cast<std::size_t>(size);
   }
-  const double share = query.condition ? guess_selectivity(*query.condition) : 1;
-  const auto n = static_cast<std::size_t>(share * rows);
+  const auto n = static_cast<std::size_t>(guessed_share * rows);
   if (preference) return planner::worthwhile_sample(shape_of_sampled(*preference, n), machine);
   const auto k = static_cast<std::size_t>(window_of(query).end(static_cast<std::int64_t>(n)));
   return planner::worthwhile_sample(kernels::TopKShape{.n = n, .k = k, .widths = {kernels::KeyWidth::bytes4}}, machine);
@@ -123,9 +122,9 @@ std::size_t larger_sample(const std::optional<PreferencePlan>& preference, const
 }  // namespace
 
 TableSample sample_table(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
-                         const planner::Machine& machine) {
+                         const planner::Machine& machine, double guessed_share) {
   if (!query.group && !preference && query.ranking.empty() && !query.condition) return {};
-  std::size_t size = sample_size(query, preference, table, machine);
+  std::size_t size = sample_size(query, preference, table, machine, guessed_share);
   if (size == 0) return {};
   TableSampleCache* cache = KeptAccess::samples(table);
   const std::string name = name_of(query, preference);

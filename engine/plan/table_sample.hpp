@@ -15,8 +15,9 @@ namespace skyrank::exec {
 
 /// Looks at a sample of the rows, or remembers what was seen in it. Of queries with `group_by`, whose later stages work
 /// on another table, only the condition and the groups are looked at; nothing is of small inputs, and where an
-/// expression fails on a sampled row: the error is for the run to report.
+/// expression fails on a sampled row: the error is for the run to report. `guessed_share` of the rows are taken to pass
+/// the condition until a sample tells.
 TableSample sample_table(const query::BoundQuery& query, const std::optional<PreferencePlan>& preference,
-                         const Table& table, const planner::Machine& machine);
+                         const Table& table, const planner::Machine& machine, double guessed_share);
 
 }  // namespace skyrank::exec

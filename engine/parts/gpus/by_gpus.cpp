@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -114,7 +113,7 @@ class GpusRun {
     Stopwatch total;
     Stopwatch watch;
     run_lanes();
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    failure_.rethrow();
     const double parts_ms = watch.lap();
     limits_.phase = "merging the answers of parts";
     Result result = merged();
@@ -152,7 +151,7 @@ class GpusRun {
     } catch (...) {
       turns_.end();
       const std::lock_guard lock(mutex_);
-      if (failure_ == nullptr) failure_ = std::current_exception();
+      failure_.keep(lane);
     }
   }
 
@@ -313,7 +312,7 @@ class GpusRun {
   kernels::TransferTally tally_;  // of columns that were copied ahead
 
   std::mutex mutex_;
-  std::exception_ptr failure_;
+  FirstFailure failure_;
   QueryState seen_;
 };
 

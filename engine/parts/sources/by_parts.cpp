@@ -1,6 +1,5 @@
 #include "engine/parts/sources/by_parts.hpp"
 
-#include <exception>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -38,7 +37,7 @@ class PartsRun {
   /// Returns the state of all rows.
   QueryState& run() {
     run_side_by_side(threads_, [this] { work(); });
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    failure_.rethrow();
     return seen_;
   }
 
@@ -75,7 +74,7 @@ class PartsRun {
   /// The next unit; nothing once the calling thread is to end.
   std::optional<std::size_t> next() {
     const std::scoped_lock lock(mutex_);
-    if (failure_ != nullptr || pending_.empty()) {
+    if (failure_.has_value() || pending_.empty()) {
       --active_;
       return std::nullopt;
     }
@@ -109,9 +108,7 @@ class PartsRun {
   /// Keeps the failure that comes first in the order of rows: units begin in that order, and those that have begun end.
   void fail(std::size_t unit) {
     const std::scoped_lock lock(mutex_);
-    if (failure_ != nullptr && failed_unit_ < unit) return;
-    failure_ = std::current_exception();
-    failed_unit_ = unit;
+    failure_.keep(unit);
   }
 
   const EngineState& state_;
@@ -127,8 +124,7 @@ class PartsRun {
   std::size_t active_ = 0;            // threads that will ask for a unit
   QueryState seen_{steps_};
   std::uint64_t bytes_ = 0;
-  std::exception_ptr failure_;
-  std::size_t failed_unit_ = 0;
+  FirstFailure failure_;
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -110,7 +109,7 @@ class UnitsRun {
 
   std::optional<UnitRows> run() {
     run_side_by_side(threads_, [this] { work(); });
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    failure_.rethrow();
     if (gives_up()) return std::nullopt;
     return result();
   }
@@ -146,11 +145,13 @@ class UnitsRun {
   }
 
   void work() {
-    try {
-      while (const auto unit = next()) answer(*unit);
-    } catch (...) {
-      const std::scoped_lock lock(mutex_);
-      if (failure_ == nullptr) failure_ = std::current_exception();
+    while (const auto unit = next()) {
+      try {
+        answer(*unit);
+      } catch (...) {
+        const std::scoped_lock lock(mutex_);
+        failure_.keep(*unit);
+      }
     }
   }
 
@@ -158,7 +159,7 @@ class UnitsRun {
 
   std::optional<std::size_t> next() {
     const std::scoped_lock lock(mutex_);
-    if (failure_ != nullptr || gives_up()) return std::nullopt;
+    if (failure_.has_value() || gives_up()) return std::nullopt;
     while (next_ < pending_.size()) {
       const std::size_t unit = pending_[next_++];
       if (!out_[unit]) return unit;
@@ -275,7 +276,7 @@ class UnitsRun {
   std::int64_t kept_ = 0;
   std::uint64_t bytes_ = 0;
   Work work_;
-  std::exception_ptr failure_;
+  FirstFailure failure_;
 };
 
 }  // namespace

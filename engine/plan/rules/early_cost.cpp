@@ -16,8 +16,8 @@ OperatorCost first_filter_cost(const PhysicalPlan& plan, const Table& table) {
   const query::BoundExpression& condition = *plan.query.condition;
   const auto all = static_cast<double>(table.num_rows());
   const double passing = plan.operators.filter->estimate.rows;
-  if (!plan.on_device) return filter_cost(condition, all, passing, plan.machine.threads);
-  return device_filter_cost(condition, residency_of(columns_of({&condition}), table).row_bytes, all, passing);
+  if (!plan.on_device) return filter_cost(*plan.condition, all, passing, plan.machine.threads);
+  return device_filter_cost(*plan.condition, residency_of(columns_of({&condition}), table).row_bytes, all, passing);
 }
 
 OperatorCost skyline_keys_cost(const PhysicalPlan& plan, const Table& table, double rows, bool listed) {

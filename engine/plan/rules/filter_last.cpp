@@ -57,9 +57,9 @@ FilterLast price_filter_last(const PhysicalPlan& plan, const Table& table) {
       shape_of(step, width_of(*plan.preference, step), static_cast<std::int64_t>(all)), last.statistics);
   if (plan.rows_on_device) {
     const double bytes = residency_of(columns_of({&condition}), table).row_bytes;
-    last.filter = device_filter_cost(condition, bytes, last.skyline_rows, last.skyline_rows);
+    last.filter = device_filter_cost(*plan.condition, bytes, last.skyline_rows, last.skyline_rows);
   } else {
-    last.filter = filter_cost(condition, last.skyline_rows, last.skyline_rows, 1);
+    last.filter = filter_cost(*plan.condition, last.skyline_rows, last.skyline_rows, 1);
     if (plan.on_device) {
       const auto read = columns_of(preference_expressions(plan));
       last.statistics.unsent =

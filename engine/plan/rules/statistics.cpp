@@ -2,13 +2,15 @@
 
 #include <string>
 
+#include "engine/plan/estimate.hpp"
 #include "engine/plan/table_sample.hpp"
 
 namespace skyrank::exec {
 
 void look_at_sample(PhysicalPlan& plan, const Table& table) {
   if (!plan.rules.rules().has(Rule::statistics)) return;
-  plan.sample = sample_table(plan.query, plan.preference, table, plan.machine);
+  const double share = plan.condition ? guess_selectivity(*plan.condition) : 1;
+  plan.sample = sample_table(plan.query, plan.preference, table, plan.machine, share);
   if (plan.sample.rows > 0) {
     plan.rules.applied(Rule::statistics,
                        std::to_string(plan.sample.rows) + " of " + std::to_string(table.num_rows()) + " rows");

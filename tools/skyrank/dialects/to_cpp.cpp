@@ -7,6 +7,7 @@
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
 #include "engine/text.hpp"
+#include "tools/skyrank/dialects/clauses.hpp"
 #include "tools/skyrank/dialects/dialects.hpp"
 
 namespace skyrank::tools {
@@ -98,10 +99,6 @@ std::string preference(const Preference& p) {
   return {};
 }
 
-std::string preferences(const Preference& p) {
-  return p.kind == Kind::pareto && p.children.size() > 1 ? list(p.children, preference) : preference(p);
-}
-
 std::string aggregate(const Aggregate& one) {
   return fmt::format("{}({}{})", query::word_for(one.function), literal(one.name),
                      one.argument ? ", " + code(*one.argument) : "");
@@ -142,40 +139,35 @@ std::string identifier(const std::string& name) {
   return result.front() >= '0' && result.front() <= '9' ? "query_" + result : result;
 }
 
+/// The texts of clauses as calls take them.
+struct Cpp {
+  static std::string expression(const Expression& one) { return code(one); }
+  static std::string expressions(const std::vector<Expression>& all) { return list(all, code); }
+  static std::string aggregates(const std::vector<Aggregate>& all) { return list(all, aggregate); }
+  static std::string preferences(const Preference& p) {
+    return p.kind == Kind::pareto && p.children.size() > 1 ? list(p.children, preference) : preference(p);
+  }
+  static std::string ranking(const std::vector<RankTerm>& terms) {
+    return list(terms, [](const RankTerm& term) {
+      return fmt::format("{}({})", term.high ? "high" : "low", code(term.expression));
+    });
+  }
+  static std::string word(Ties ties) { return fmt::format("Ties::{}", query::word_for(ties)); }
+  static std::string word(Missing rule) { return fmt::format("Missing::{}", query::word_for(rule)); }
+  static std::string selection(const std::vector<SelectItem>& items) { return tools::selection(items); }
+  static std::string milliseconds(std::int64_t count) { return fmt::format("std::chrono::milliseconds({})", count); }
+  static std::string path(const Using& used) { return tools::path(used); }
+};
+
 }  // namespace
 
 std::string to_cpp(const Query& query) {
   std::string text = fmt::format("const Query {} = Query::from({})", identifier(query.name()), literal(query.from()));
-  const auto add = [&](bool present, std::string_view call, const auto& print) {
-    if (present) text += fmt::format("\n    .{}({})", call, print());
+  const auto add = [&](std::string_view call, const std::string& arguments) {
+    text += fmt::format("\n    .{}({})", call, arguments);
   };
-  const auto columns = [](const std::vector<Expression>& items) {
-    return list(items, [](const Expression& one) { return code(one); });
-  };
-  add(!query.name().empty(), "name", [&] { return literal(query.name()); });
-  add(query.where().has_value(), "where", [&] { return code(*query.where()); });
-  add(!query.group_by().empty(), "group_by", [&] { return columns(query.group_by()); });
-  add(!query.aggregate().empty(), "aggregate", [&] { return list(query.aggregate(), aggregate); });
-  add(!query.partition_by().empty(), "partition_by", [&] { return columns(query.partition_by()); });
-  add(query.prefer().has_value(), "prefer", [&] { return preferences(*query.prefer()); });
-  add(query.levels().has_value(), "levels", [&] { return *query.levels(); });
-  add(query.at_least().has_value(), "at_least", [&] { return *query.at_least(); });
-  add(query.distinct(), "distinct", [] { return "true"; });
-  add(!query.rank_by().empty(), "rank_by", [&] {
-    return list(query.rank_by(), [](const RankTerm& term) {
-      return fmt::format("{}({})", term.high ? "high" : "low", code(term.expression));
-    });
-  });
-  add(query.offset() != 0, "offset", [&] { return query.offset(); });
-  add(query.limit().has_value(), "limit", [&] { return *query.limit(); });
-  add(query.ties() != Ties::first, "ties", [&] { return fmt::format("Ties::{}", query::word_for(query.ties())); });
-  const auto missing = [&](Missing rule) { return fmt::format("Missing::{}", query::word_for(rule)); };
-  add(query.nan() != Missing::worst, "nan", [&] { return missing(query.nan()); });
-  add(query.nulls() != Missing::worst, "nulls", [&] { return missing(query.nulls()); });
-  add(!query.select().empty(), "select", [&] { return selection(query.select()); });
-  add(query.timeout().has_value(), "timeout",
-      [&] { return fmt::format("std::chrono::milliseconds({})", query.timeout()->count()); });
-  add(query.using_path() != Using{}, "using_path", [&] { return path(query.using_path()); });
+  if (!query.name().empty()) add("name", literal(query.name()));
+  print_clauses(query, Cpp{}, add);
   return text + ";\n";
 }
 

@@ -7,6 +7,7 @@
 #include "engine/query/enum_words.hpp"
 #include "engine/query/functions.hpp"
 #include "engine/query/values.hpp"
+#include "tools/skyrank/dialects/clauses.hpp"
 #include "tools/skyrank/dialects/dialects.hpp"
 
 namespace skyrank::tools {
@@ -85,10 +86,6 @@ std::string preference(const Preference& p) {
   return {};
 }
 
-std::string preferences(const Preference& p) {
-  return p.kind == Kind::pareto && p.children.size() > 1 ? list(p.children, preference) : preference(p);
-}
-
 std::string aggregates(const std::vector<Aggregate>& items) {
   std::string text;
   for (const Aggregate& one : items) {
@@ -120,36 +117,35 @@ std::string path(const Using& used) {
   return "{" + text + "}";
 }
 
-std::string to_yaml(const Query& query) {
-  std::string text = fmt::format("  - name: {}\n", scalar(query.name()));
-  const auto add = [&](bool present, std::string_view key, const auto& print) {
-    if (present) text += fmt::format("    {}: {}\n", key, print());
-  };
-  const auto columns = [](const std::vector<Expression>& items) {
-    return list(items, [](const Expression& one) { return text_of(one); });
-  };
-  add(true, "from", [&] { return scalar(query.from()); });
-  add(query.where().has_value(), "where", [&] { return text_of(*query.where()); });
-  add(!query.group_by().empty(), "group_by", [&] { return columns(query.group_by()); });
-  add(!query.aggregate().empty(), "aggregate", [&] { return aggregates(query.aggregate()); });
-  add(!query.partition_by().empty(), "partition_by", [&] { return columns(query.partition_by()); });
-  add(query.prefer().has_value(), "prefer", [&] { return preferences(*query.prefer()); });
-  add(query.levels().has_value(), "levels", [&] { return *query.levels(); });
-  add(query.at_least().has_value(), "at_least", [&] { return *query.at_least(); });
-  add(query.distinct(), "distinct", [] { return "true"; });
-  add(!query.rank_by().empty(), "rank_by", [&] {
-    return list(query.rank_by(), [](const RankTerm& term) {
+/// The texts of clauses as values of a query's keys.
+struct Yaml {
+  static std::string expression(const Expression& one) { return text_of(one); }
+  static std::string expressions(const std::vector<Expression>& all) { return list(all, text_of); }
+  static std::string aggregates(const std::vector<Aggregate>& all) { return tools::aggregates(all); }
+  static std::string preferences(const Preference& p) {
+    return p.kind == Kind::pareto && p.children.size() > 1 ? list(p.children, preference) : preference(p);
+  }
+  static std::string ranking(const std::vector<RankTerm>& terms) {
+    return list(terms, [](const RankTerm& term) {
       return fmt::format("{{{}: {}}}", term.high ? "high" : "low", text_of(term.expression));
     });
-  });
-  add(query.offset() != 0, "offset", [&] { return query.offset(); });
-  add(query.limit().has_value(), "limit", [&] { return *query.limit(); });
-  add(query.ties() != Ties::first, "ties", [&] { return query::word_for(query.ties()); });
-  add(query.nan() != Missing::worst, "nan", [&] { return query::word_for(query.nan()); });
-  add(query.nulls() != Missing::worst, "nulls", [&] { return query::word_for(query.nulls()); });
-  add(!query.select().empty(), "select", [&] { return list(query.select(), selected); });
-  add(query.timeout().has_value(), "timeout", [&] { return fmt::format("{}ms", query.timeout()->count()); });
-  add(query.using_path() != Using{}, "using", [&] { return path(query.using_path()); });
+  }
+  template <class Enum>
+  static std::string word(Enum value) {
+    return std::string(query::word_for(value));
+  }
+  static std::string selection(const std::vector<SelectItem>& items) { return list(items, selected); }
+  static std::string milliseconds(std::int64_t count) { return fmt::format("{}ms", count); }
+  static std::string path(const Using& used) { return tools::path(used); }
+};
+
+std::string to_yaml(const Query& query) {
+  std::string text = fmt::format("  - name: {}\n", scalar(query.name()));
+  const auto add = [&](std::string_view key, const std::string& value) {
+    text += fmt::format("    {}: {}\n", key == "using_path" ? "using" : key, value);
+  };
+  add("from", scalar(query.from()));
+  print_clauses(query, Yaml{}, add);
   return text;
 }
 

@@ -249,7 +249,7 @@ class SourceWithKeys final : public Source {
         all.push_back(is_asked_for(i, columns) ? keys_.evaluate(i, read.table) : absent(i, read.table.num_rows()));
       }
     } catch (const RowError& error) {
-      throw DataError(error.renumbered(global(error.row())));
+      throw error.renumbered(global(error.row()));
     }
     return {Table(std::move(all)), read.bytes};
   }

@@ -170,7 +170,8 @@ bool FusedKeys::fits(const query::BoundQuery& query, const Table& table) {
                       !query::drops_or_refuses(query.null_rule);
   if (!simple || query.limit == 0) return false;
   const query::BoundExpression& expression = query.ranking.front().expression;
-  if (expression.type.type == Type::decimal128) return false;  // keys of one pass have at most 64 bits
+  // Keys of one pass have at most 64 bits, and are made of each value alone.
+  if (expression.type.type == Type::decimal128 || expression.type.type == Type::string) return false;
   return !uses_all_keys(expression) || never_null(lower(*expression.root), table);
 }
 

@@ -18,6 +18,7 @@
 #include "engine/keys/distance.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/keys/ranks.hpp"
+#include "engine/keys/string_keys.hpp"
 #include "engine/keys/value_range.hpp"
 #include "engine/keys/wide_keys.hpp"
 #include "engine/runtime/parallel.hpp"
@@ -32,6 +33,14 @@ using Kind = Preference::Kind;
 namespace {
 
 constexpr std::uint64_t kMaxCode = std::numeric_limits<std::uint64_t>::max();
+
+/// Ranks of n codes among their different values, from 0; rows with `present[i] == 0` rank before or behind all others.
+Keys dense_ranks(const std::uint64_t* codes, const std::uint8_t* present, std::int64_t n, bool nulls_first) {
+  return ranks_of_rows(n, [=](RowId a, RowId b) {
+    if (present[a] != present[b]) return (present[a] != 0) != nulls_first;
+    return present[a] != 0 && codes[a] < codes[b];
+  });
+}
 
 /// Keys `code(value)`, at most `max_code`, and one more for NULL where there are any.
 template <class T, class Code>
@@ -90,7 +99,7 @@ Keys float_keys(const Source& source, ValueOrder order) {
 /// `low` and `high`.
 Keys value_keys(const BoundExpression& expression, const Table& table, const Rows& rows, ValueOrder order) {
   const Source source(expression, table, rows);
-  if (source.type() == Type::string) throw std::logic_error("keys of strings: " + expression.text);
+  if (source.type() == Type::string) return string_value_keys(source, order);
   return with_stored_type(source.type(), [&]<class T>(T) {
     if constexpr (std::is_same_v<T, Float16>) {
       return float_keys<std::uint16_t>(source, order);
@@ -227,64 +236,9 @@ Keys number_level_keys(const Source& source, const Levels<T>& levels, LevelCodes
   });
 }
 
-/// Codes of a block of strings; a dictionary's entries are looked up once each.
-class StringCodes {
- public:
-  /// Codes are those of the levels, each plus `first`.
-  StringCodes(const Source& source, const Levels<std::string_view>& levels, LevelCodes codes, std::uint64_t first)
-      : source_(source), levels_(levels), codes_(codes), first_(first) {
-    const ColumnData& data = source.data();
-    by_entry_ = data.layout == Layout::dictionary && data.dictionary->length <= source.rows.n;
-    if (!by_entry_) return;
-    // One entry more: NULL rows look up entry 0, even of an empty dictionary.
-    entries_.resize(static_cast<std::size_t>(data.dictionary->length) + 1);
-    for (std::int64_t i = 0; i < data.dictionary->length; ++i) {
-      if (data.dictionary->validity(i)) entries_[static_cast<std::size_t>(i)] = code(data.dictionary->string_at(i));
-    }
-  }
-
-  template <class Key>
-  void operator()(std::int64_t begin, std::int64_t size, const std::uint8_t* valid, Key* out) const {
-    if (by_entry_) {
-      std::int64_t scratch[kBlockRows];
-      const std::int64_t* indices = load_indices(source_.data(), source_.rows, begin, size, valid, scratch);
-      for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<Key>(entries_[static_cast<std::size_t>(indices[i])]);
-    } else {
-      std::string_view scratch[kBlockRows];
-      const std::string_view* values = load_strings(source_.data(), source_.rows, begin, size, valid, scratch);
-      for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<Key>(code(values[i]));
-    }
-  }
-
- private:
-  std::uint64_t code(std::string_view value) const { return first_ + codes_(levels_(value)); }
-
-  const Source& source_;
-  const Levels<std::string_view>& levels_;
-  LevelCodes codes_;
-  std::uint64_t first_;
-  bool by_entry_ = false;
-  Vector<std::uint64_t> entries_;
-};
-
 Keys string_level_keys(const Source& source, const Levels<std::string_view>& levels, LevelCodes codes) {
-  const NullableCodes places(codes.last, source.column.may_have_nulls(), codes.nulls_first);
-  const StringCodes fill(source, levels, codes, places.first);
-  return with_width(width_for(places.last), [&]<class Key>(Key) {
-    KeyMemory<Key> keys(source.rows.n);
-    for_chunks(source.rows.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-      std::uint8_t validity[kBlockRows];
-      for (std::int64_t at = begin; at < end; at += kBlockRows) {
-        const std::int64_t size = std::min(kBlockRows, end - at);
-        const std::uint8_t* valid = load_validity(source.data(), source.rows, at, size, validity);
-        Key* out = keys.data() + at;
-        fill(at, size, valid, out);
-        if (valid == nullptr) continue;
-        for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : static_cast<Key>(places.null);
-      }
-    });
-    return std::move(keys).keys();
-  });
+  const auto code = [&](std::string_view text) { return codes(levels(text)); };
+  return string_code_keys(source, codes.last, codes.nulls_first, code);
 }
 
 Keys level_keys(const BoundPreference& term, const Table& table, const Rows& rows) {

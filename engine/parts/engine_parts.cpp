@@ -83,6 +83,11 @@ Partial Engine::partial(const Query& query, const Source& part, RowId first_row,
   const std::int64_t size = num_rows(part);
   check_place(query, size, first_row);
   query::refuse_unsupported(query, part.schema().unsupported());
+  if (const auto keyed = exec::with_key_columns(query, part)) {
+    const Partial named = with_global_rows([&] { return partial(keyed->query, *keyed->source, first_row, options); },
+                                           [&](RowId row) { return first_row + row; });
+    return {fingerprint_of(query), named.covers(), named.rows(), named.columns()};
+  }
   const auto bound = query::bind(query, query::schema_of(part.schema()));
   const std::vector<int> columns = query::columns_read(bound);
   const RowRange covers{first_row, first_row + size};

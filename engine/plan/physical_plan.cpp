@@ -19,6 +19,7 @@ bool is_listed(const PhysicalPlan& plan) {
 }
 
 KeyWidth width_of(const query::BoundExpression& expression) {
+  if (expression.type.type == Type::string) return KeyWidth::bytes4;  // ranks
   return static_cast<KeyWidth>(std::clamp(width_in_bytes(expression.type.type), 1, 8));
 }
 

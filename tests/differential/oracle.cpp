@@ -11,21 +11,24 @@
 namespace skyrank::differential {
 namespace {
 
-/// The place of a value in the order of one term: absence first, then an exact and a floating part.
+/// The place of a value in the order of one term: absence first, then an exact and a floating part, then bytes.
 struct Place {
   int absence = 0;  ///< 0: a value, 1: NaN, 2: NULL
   Integer exact = 0;
   double floating = 0;
+  std::vector<int> bytes = {};  ///< bytes of a string, and a last one that is less than all
 
   bool operator<(const Place& other) const {
     if (absence != other.absence) return absence < other.absence;
-    return exact != other.exact ? exact < other.exact : floating < other.floating;
+    if (exact != other.exact) return exact < other.exact;
+    return floating != other.floating ? floating < other.floating : bytes < other.bytes;
   }
 };
 
 Place reversed(Place place) {
   place.exact = -place.exact;
   place.floating = -place.floating;
+  for (int& byte : place.bytes) byte = -byte;
   return place;
 }
 
@@ -42,7 +45,12 @@ Place place_of_value(const Cell& value) {
   if (is_null(value)) return {2};
   if (is_nan(value)) return {1};
   if (const auto integer = doubled(value)) return {0, *integer, 0};
-  return {0, 0, std::get<double>(value)};
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr) return {0, 0, std::get<double>(value)};
+  Place place;
+  for (const char c : *text) place.bytes.push_back(1 + static_cast<unsigned char>(c));
+  place.bytes.push_back(0);
+  return place;
 }
 
 double as_double(const Cell& cell) {

@@ -164,9 +164,8 @@ class Generator {
 
   /// Terms that preferences and rankings order.
   ExpressionPtr key() {
-    const auto columns = columns_of([](Kind kind) { return kind != Kind::string; });
-    if (columns.empty() || random_.chance(30)) return random_.chance(80) ? number(2) : time(1);
-    return random_.one_of(columns);
+    if (random_.chance(30)) return random_.chance(70) ? number(2) : random_.chance(50) ? time(1) : text(1);
+    return random_.one_of(columns_of([](Kind) { return true; }));
   }
 
   // ---- Clauses ----

@@ -38,7 +38,9 @@ TEST(Errors, ANegativeOffset) { expect_refused<QueryError>(from().rank_by({low("
 TEST(Errors, NoLevels) { expect_refused<QueryError>(from().prefer(low("price")).levels(0), "levels"); }
 
 TEST(Errors, AnUnknownNameGetsTheNearest) { expect_refused<BindError>(from().prefer(low("prize")), "price"); }
-TEST(Errors, AStringIsNoKey) { expect_refused<BindError>(from().prefer(low("city")), "city"); }
+TEST(Errors, AStringHasNoDistance) {
+  expect_refused<BindError>(from().prefer(around("city", std::string("x"))), "city");
+}
 TEST(Errors, LevelNeedsAPreference) {
   expect_refused<BindError>(from().rank_by({low("price")}).select({"level"}), "prefer");
 }

@@ -56,11 +56,20 @@ Result in_parts(const Engine& engine, const Query& query, const Table& table, Ro
                               engine.partial(query, rows_of(table, 0, cut), 0)});
 }
 
+/// The same of sources, of the first unit and the others.
+Result in_parts_of_source(const Engine& engine, const Query& query, const Table& table) {
+  const auto source = in_units(table);
+  const std::size_t units = source->units().size();
+  return engine.merge(query, {through_arrow(engine.partial(query, *unit_range(source, 1, units), 2)),
+                              engine.partial(query, *unit_range(source, 0, 1), 0)});
+}
+
 /// Answers over the table, over a source, and in parts are all as expected.
 void expect_answer(const Query& query, const Table& table, const std::string& expected) {
   const Engine engine({.threads = 2, .device = DeviceChoice::cpu});
   EXPECT_EQ(text_or_error([&] { return engine.run(query, table); }), expected);
   EXPECT_EQ(text_or_error([&] { return engine.run(query, *in_units(table)); }), expected);
+  EXPECT_EQ(text_or_error([&] { return in_parts_of_source(engine, query, table); }), expected);
   for (RowId cut = 0; cut <= table.num_rows(); ++cut) {
     EXPECT_EQ(text_or_error([&] { return in_parts(engine, query, table, cut); }), expected) << cut;
   }

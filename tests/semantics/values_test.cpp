@@ -181,6 +181,32 @@ TEST(Values, BestPutsNullBeforeEveryValue) {
   expect_rows(skyline_of(low("a")).nan(Missing::exclude).nulls(Missing::best), table, {2});
 }
 
+/// Strings with NULL where there is none.
+Column texts(std::string name, const std::vector<std::optional<std::string>>& values) {
+  std::vector<std::string> strings;
+  std::vector<bool> valid;
+  for (const auto& value : values) {
+    strings.push_back(value.value_or(""));
+    valid.push_back(value.has_value());
+  }
+  return Column::own(std::move(name), strings, valid);
+}
+
+TEST(Values, StringsAreInTheOrderOfTheirBytes) {
+  const Table table(
+      {texts("s", {"b", "B", std::nullopt, "", "\xc3\xa9", "ba", "b"}), ints("a", {1, 2, 3, 4, 5, 6, 7})});
+  expect_rows(ranked_by(low("s")), table, {3, 1, 0, 6, 5, 4, 2});
+  expect_rows(ranked_by(high("s")), table, {4, 5, 0, 6, 1, 3, 2});
+  expect_rows(ranked_by(high("s")).nulls(Missing::best), table, {2, 4, 5, 0, 6, 1, 3});
+  expect_rows(ranked_by(high("s")).nulls(Missing::exclude).limit(3).ties(Ties::last), table, {4, 5, 6});
+  expect_rows(ranked_by(low("upper(s)")).limit(1).offset(1).ties(Ties::all), table, {0, 1, 6});
+  expect_rows(skyline_of(high("s")), table, {4});
+  expect_rows(skyline_of(pareto({high("s"), low("a")})), table, {0, 4});
+  expect_rows(skyline_of(inverse(high("s"))).nulls(Missing::best), table, {2});
+  expect_rows(skyline_of(low("s")).levels(2), table, {1, 3});
+  expect_error<DataError>(ranked_by(low("s")).nulls(Missing::error), table, {"NULL in row 2", "'s'"});
+}
+
 TEST(Values, BestIsNotAboutTheConditionsOfWhereTerms) {
   const Table table({ints("a", {std::nullopt, 1, 5})});
   expect_rows(skyline_of(where("a > 3")).nulls(Missing::best), table, {2});

@@ -430,11 +430,11 @@ tables:
   points: {file: points.csv}
 queries:
   - {name: a, from: points, rank_by: {low: y}}
-  - {name: b, from: points, rank_by: {low: id}}
+  - {name: b, from: points, rank_by: {low: -id}}
 )");
   const Outcome outcome = run_skyrank({"check", bad});
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("bad.yaml:6:44: 'rank_by' cannot order strings"));
+  EXPECT_THAT(outcome.err, HasSubstr("bad.yaml:6:44: '-' needs a number, got string"));
   EXPECT_EQ(outcome.out, bad + ": 1 of 2 queries are correct\n");
   const Json queries = Json::parse(run_skyrank({"check", bad, "--json"}).out)["queries"];
   EXPECT_FALSE(queries[0].contains("error"));

@@ -242,6 +242,9 @@ std::optional<Keys> term_keys(DeviceQueryState& device_state, const BoundPrefere
   throw std::logic_error("keys of a composed preference");
 }
 
+/// Returns true if keys are ranks of strings, which only the host makes.
+bool are_ranks(const BoundExpression& expression) { return expression.root->type.type == Type::string; }
+
 /// Keys of the host's making, sent to the device.
 template <class Term>
 Keys sent_keys(DeviceQueryState& device_state, const Term& term, const Table& table, const RowSet& rows) {
@@ -255,6 +258,8 @@ Keys sent_keys(DeviceQueryState& device_state, const Term& term, const Table& ta
 }  // namespace
 
 Keys make_keys(DeviceQueryState& device_state, const BoundPreference& term, const Table& table, const RowSet& rows) {
+  const bool by_value = term.kind == Kind::low || term.kind == Kind::high;
+  if (by_value && are_ranks(term.expression)) return sent_keys(device_state, term, table, rows);
   if (const auto source = source_of(device_state, term.expression, table, rows)) {
     if (auto keys = term_keys(device_state, term, table, *source)) return std::move(*keys);
   }
@@ -263,6 +268,7 @@ Keys make_keys(DeviceQueryState& device_state, const BoundPreference& term, cons
 
 Keys make_keys(DeviceQueryState& device_state, const query::BoundRankTerm& term, const Table& table,
                const RowSet& rows) {
+  if (are_ranks(term.expression)) return sent_keys(device_state, term, table, rows);
   if (const auto source = source_of(device_state, term.expression, table, rows)) {
     if (auto keys = value_keys(*source, {term.high, term.nulls_first})) return std::move(*keys);
   }

@@ -39,7 +39,7 @@ std::int64_t rows_to_keep(const query::BoundQuery& query) {
   return limit > kMinRows || query.offset > kMinRows ? 2 * kMinRows : query.offset + limit;
 }
 
-bool is_bounded(Type type) { return is_numeric(type) || is_temporal(type); }
+bool is_bounded(Type type) { return is_numeric(type) || is_temporal(type) || type == Type::string; }
 
 /// A row's value as a literal, if it is not NaN. It is not NULL.
 BoundPtr literal_of(const Column& column, std::int64_t row, const BoundNode& operand) {

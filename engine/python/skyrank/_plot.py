@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._engine import default_engine
-from ._errors import QueryError
+from ._errors import BindError, QueryError
 from ._extras import required
 from ._functions import Column, _Data
 from ._preferences import Text, high, low, pareto
@@ -52,6 +52,8 @@ class _Axis:
             numbers: Values = dates.date2num(values.astype("datetime64[us]"))
             return numbers
         if values.dtype.kind == "O":  # decimals
+            if any(isinstance(value, str) for value in values):
+                raise BindError(f"a plot has no place for strings, and {self.text} is one")
             values = numpy.array([numpy.nan if value is None else float(value) for value in values])
         return numpy.ma.filled(numpy.ma.asarray(values).astype("float64"), numpy.nan)
 

@@ -155,7 +155,7 @@ BoundPreference bind_term(const Preference& term, bool inverted, bool nulls_firs
   bound.expression = bind(*term.expression);
   switch (term.kind) {
     case Kind::low:
-    case Kind::high: check_orderable(bound.expression, spelling(term.kind)); return bound;
+    case Kind::high: return bound;
     case Kind::where: check_condition(bound.expression); return bound;
     case Kind::in:
       for (const auto& set : term.values) {
@@ -191,13 +191,6 @@ BoundPreference bind_node(const Preference& node, bool inverted, bool nulls_firs
 }
 
 }  // namespace
-
-void check_orderable(const BoundExpression& expression, std::string_view word) {
-  if (expression.type.type != Type::string) return;
-  throw BindError("'" + std::string(word) + "' cannot order strings, and " + described(expression) +
-                      " is one; a preference among strings is `in` with its sets of values",
-                  expression.location);
-}
 
 BoundPreference bind_preference(const Preference& preference, bool nulls_first, const ExpressionBinder& bind) {
   return bind_node(preference, false, nulls_first, bind);

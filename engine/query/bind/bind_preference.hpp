@@ -13,7 +13,4 @@ using ExpressionBinder = std::function<BoundExpression(const Expression&)>;
 /// expressions. `nulls_first` makes NULL better than every value. BindError where a type does not fit.
 BoundPreference bind_preference(const Preference& preference, bool nulls_first, const ExpressionBinder& bind);
 
-/// BindError unless `expression` can be ordered by `low` and `high`: everything but strings.
-void check_orderable(const BoundExpression& expression, std::string_view word);
-
 }  // namespace skyrank::query

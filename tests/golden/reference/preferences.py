@@ -71,6 +71,11 @@ def distance_between(value, low, high):
     return 0
 
 
+def directed(key, sign):
+    """A key of a value in the order of the sign. A string is its bytes, with an end that comes before all of them."""
+    return tuple(sign * byte for byte in (*(b + 1 for b in key.encode()), 0)) if isinstance(key, str) else sign * key
+
+
 class Term:
     """A preference on one expression: smaller places are better."""
 
@@ -100,7 +105,7 @@ class Term:
             raise SyntaxError(f"unknown preference {kind}")
 
     def place(self, row):
-        return placed(self.value(row), lambda v: self.sign * self.key(v), self.null)
+        return placed(self.value(row), lambda v: directed(self.key(v), self.sign), self.null)
 
 
 class Composition:

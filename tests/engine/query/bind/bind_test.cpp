@@ -204,12 +204,6 @@ TEST(Bind, ErrorsSayWhatWouldBeRight) {
     std::string message;
   };
   const std::vector<Case> cases = {
-      {Query::from("h").prefer(low("name")),
-       "expression:1:1: 'low' cannot order strings, and name (string) is one; a preference among strings is `in` with "
-       "its sets of values"},
-      {Query::from("h").rank_by({high("name")}),
-       "expression:1:1: 'rank_by' cannot order strings, and name (string) is one; a preference among strings is `in` "
-       "with its sets of values"},
       {Query::from("h").prefer(around("name", "x")),
        "expression:1:1: 'around' needs a number, a date or a timestamp to measure distances, not name (string)"},
       {Query::from("h").prefer(between("pool", 1, 2)),

@@ -19,7 +19,8 @@
 #include "engine/decimal.hpp"
 
 // https://arrow.apache.org/docs/format/CDataInterface.html
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 constexpr std::int64_t kMillisecondsPerDay = 86'400'000;
@@ -699,4 +700,5 @@ void export_arrow(const Table& table, const ArrowMetadata& metadata, ArrowArray*
   *schema = finish_schema(std::move(description), 0).give();
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

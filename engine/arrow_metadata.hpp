@@ -6,7 +6,8 @@
 #include <skyrank/arrow.hpp>
 #include <skyrank/table.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// Texts by key that travel with the schema of a record batch.
 using ArrowMetadata = std::map<std::string, std::string>;
@@ -17,4 +18,5 @@ void export_arrow(const Table& table, const ArrowMetadata& metadata, ArrowArray*
 /// Reads the metadata of a schema. DataError for negative lengths; the interface gives no end to check others against.
 ArrowMetadata arrow_metadata(const ArrowSchema& schema);
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -1,6 +1,7 @@
 #include <skyrank/error.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 std::string to_string(const Location& location) {
   std::string text = location.source;
@@ -27,4 +28,5 @@ std::string placed(const Location& location, const std::string& message) {
 Error::Error(const std::string& message, Location location)
     : std::runtime_error(placed(location, message)), location_(std::move(location)), message_(message) {}
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 // Three significant digits, without exponents for what a person would read as time.
@@ -167,4 +168,5 @@ std::string to_string(const PlanNode& plan) {
   return text;
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -3,7 +3,8 @@
 #include "engine/plan/rules.hpp"
 #include "kernels/registry.hpp"
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 namespace {
 
@@ -39,4 +40,5 @@ std::vector<AlgorithmInfo> algorithms() {
   return all;
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -6,7 +6,8 @@
 #include "engine/text.hpp"
 #include "engine/time.hpp"
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 const char* suffix(TimeUnit unit) {
@@ -70,4 +71,5 @@ float to_float(Float16 value) {
   return std::bit_cast<float>(sign | (widened << 23) | (fraction << 13));
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

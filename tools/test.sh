@@ -19,14 +19,19 @@ use_ccache() {
   export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=locale
 }
 
-# build PRESET [cmake arguments...]
-build() {
+# configure PRESET [cmake arguments...]
+configure() {
   use_ccache
   mkdir -p "build/$1"
   cmake --preset "$@" >"build/$1/configure.log" 2>&1 || {
     cat "build/$1/configure.log"
     return 1
   }
+}
+
+# build PRESET [cmake arguments...]
+build() {
+  configure "$@"
   cmake --build --preset "$1" -- --quiet
 }
 
@@ -72,15 +77,21 @@ stage_release() {
   run_tests release -j "$(nproc)"
 }
 
-# Over the compile commands of the release build; the one that clang does not know is of GCC's warnings. All files take
-# half an hour of a core, so it looks at those that the last commits or the working tree changed.
+# All files take half an hour of a core, so it looks at those that the last commits or the working tree changed: at C++ by
+# the compile commands of the release build, and at kernels by those that compile them for the emulator.
 stage_tidy() {
-  local log=build/release/tidy.log
+  tidy release cpp
+  configure asan
+  tidy asan cu
+}
+
+# tidy PRESET SUFFIX: by the compile commands of a preset. The option that clang does not know is of GCC's warnings.
+tidy() {
+  local log=build/$1/tidy.log files=build/$1/tidy.files
   { [[ $tidy_commits == all ]] && git ls-files || changed_files "$tidy_commits"; } |
-    grep -E "^($(IFS='|' && echo "${FIRST_PARTY[*]}"))/.*\.cpp$" | grep -Fxf <(compiled_sources) >build/release/tidy.files || true
-  echo "$(wc -l <build/release/tidy.files) files"
-  xargs -r -P "$(nproc)" -n 1 clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option \
-    <build/release/tidy.files >"$log" 2>&1 || {
+    grep -E "^($(IFS='|' && echo "${FIRST_PARTY[*]}"))/.*\.$2$" | grep -Fxf <(compiled_sources "$1") >"$files" || true
+  echo "$(wc -l <"$files") $2 files"
+  xargs -r -P "$(nproc)" -n 1 clang-tidy --quiet -p "build/$1" --extra-arg=-Wno-unknown-warning-option <"$files" >"$log" 2>&1 || {
     grep -E -A 5 "error:|warning:" "$log"
     return 1
   }
@@ -91,7 +102,8 @@ changed_files() {
   { git log --format= --name-only -n "$1" && git diff --name-only HEAD; } | sort -u | grep -Fxf <(git ls-files)
 }
 
-compiled_sources() { sed -n "s#^ *\"file\": \"$PWD/\(.*\)\",\{0,1\}\$#\1#p" build/release/compile_commands.json; }
+# compiled_sources PRESET
+compiled_sources() { sed -n "s#^ *\"file\": \"$PWD/\(.*\)\",\{0,1\}\$#\1#p" "build/$1/compile_commands.json"; }
 
 stage_asan() {
   build asan

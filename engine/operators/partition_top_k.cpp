@@ -50,28 +50,28 @@ class BestOfSlots {
         ranks_(static_cast<std::size_t>(slots * k)) {}
 
   /// Takes the rows of a slot in ascending order.
-  void offer(std::uint32_t slot, std::int64_t position, Rank rank) {
+  void sink(std::uint32_t slot, std::int64_t position, Rank rank) {
     if (rank >= bounds_[slot]) return;
     if (slots_[slot].first < 0) slots_[slot].first = position;
     insert(slot, rank);
   }
 
-  /// Adds the best of rows that come after all that were offered.
-  void add(const BestOfSlots& later) {
+  /// Takes in the best of rows that come after all that were sunk.
+  void combine(const BestOfSlots& later) {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
       if (later.slots_[slot].size == 0) continue;
       if (slots_[slot].first < 0) slots_[slot].first = later.slots_[slot].first;
       for (std::int64_t i = 0; i < later.slots_[slot].size; ++i) {
-        const Rank rank = later.best(slot)[i];
+        const Rank rank = later.best(static_cast<std::int64_t>(slot))[i];
         if (rank >= bounds_[slot]) break;
         insert(slot, rank);
       }
     }
   }
 
-  std::int64_t first(std::size_t slot) const { return slots_[slot].first; }
-  std::int64_t size(std::size_t slot) const { return slots_[slot].size; }
-  const Rank* best(std::size_t slot) const { return ranks_.data() + static_cast<std::int64_t>(slot) * k_; }
+  std::int64_t first(std::int64_t slot) const { return slots_[slot].first; }
+  std::int64_t size(std::int64_t slot) const { return slots_[slot].size; }
+  const Rank* best(std::int64_t slot) const { return ranks_.data() + slot * k_; }
 
  private:
   struct Slot {
@@ -94,56 +94,6 @@ class BestOfSlots {
   kernels::RawVector<Rank> ranks_;
 };
 
-/// Slot s is the slot s >> bits of part s & (2^bits - 1).
-template <class Rank>
-struct Parts {
-  int bits = 0;
-  std::vector<BestOfSlots<Rank>> parts;
-
-  const BestOfSlots<Rank>& of(std::int64_t slot) const { return parts[slot & ((std::int64_t{1} << bits) - 1)]; }
-  std::size_t at(std::int64_t slot) const { return static_cast<std::size_t>(slot >> bits); }
-};
-
-/// Every thread keeps the best of its range of the rows, which are put together in order.
-template <class Key>
-Parts<typename Ranks<Key>::Rank> best_of_ranges(const RowSlots& slots, const Ranks<Key>& ranks, std::int64_t k,
-                                                std::size_t threads) {
-  using Best = BestOfSlots<typename Ranks<Key>::Rank>;
-  const std::int64_t grain = slot_states::range_rows(slots.rows(), threads);
-  std::vector<Best> ranges(static_cast<std::size_t>(std::max<std::int64_t>((slots.rows() + grain - 1) / grain, 1)));
-  ranges.front() = Best(slots.count(), k);
-  for_each_range(slots.rows(), grain, [&](std::int64_t begin, std::int64_t end) {
-    Best& best = ranges[begin / grain];
-    best = Best(slots.count(), k);
-    slot_states::visit_range(slots, begin, end,
-                             [&](std::uint32_t slot, std::int64_t i) { best.offer(slot, i, ranks(i)); });
-  });
-  for (std::size_t r = 1; r < ranges.size(); ++r) ranges.front().add(ranges[r]);
-  ranges.resize(1);
-  return {0, std::move(ranges)};
-}
-
-/// Every thread keeps the best of its shards of the slots.
-template <class Key>
-Parts<typename Ranks<Key>::Rank> best_of_shards(const RowSlots& slots, const Ranks<Key>& ranks, std::int64_t k,
-                                                std::size_t threads) {
-  using Best = BestOfSlots<typename Ranks<Key>::Rank>;
-  const int bits = slot_states::shard_bits(slots, threads);
-  const std::int64_t count = std::int64_t{1} << bits;
-  std::vector<Best> shards(static_cast<std::size_t>(count));
-  for_each_range(count, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t shard = begin; shard < end; ++shard) {
-      Best& best = shards[shard];
-      best = Best(slot_states::shard_slots(slots, shard, bits), k);
-      slot_states::visit_shard(
-          slots, static_cast<std::uint32_t>(shard), bits,
-          [&](std::uint32_t slot, std::int64_t i) { best.offer(slot, i, ranks(i)); },
-          [&](std::int64_t i) { __builtin_prefetch(ranks.keys + i); });
-    }
-  });
-  return {bits, std::move(shards)};
-}
-
 /// Writes the positions of best ranks from the offset on; equal keys by ascending position.
 template <class Key>
 void write_window(const Ranks<Key>& ranks, const typename Ranks<Key>::Rank* best, std::int64_t size,
@@ -160,20 +110,20 @@ void write_window(const Ranks<Key>& ranks, const typename Ranks<Key>::Rank* best
 }
 
 template <class Key>
-PartitionAnswer windows_of(const Parts<typename Ranks<Key>::Rank>& parts, const RowSlots& slots,
+PartitionAnswer windows_of(const SlotShards<BestOfSlots<typename Ranks<Key>::Rank>>& all, const RowSlots& slots,
                            const Ranks<Key>& ranks, std::int64_t offset) {
-  const SlotOrder order = order_slots(slots, [&](std::int64_t slot) { return parts.of(slot).first(parts.at(slot)); });
+  const SlotOrder order = order_slots(slots, [&](std::int64_t slot) { return all.of(slot).first(all.at(slot)); });
   Vector<std::int64_t> begins(static_cast<std::size_t>(order.count()) + 1);
   for (std::int64_t p = 0; p < order.count(); ++p) {
     const std::int64_t slot = order.slots[p];
-    begins[p + 1] = begins[p] + std::max<std::int64_t>(parts.of(slot).size(parts.at(slot)) - offset, 0);
+    begins[p + 1] = begins[p] + std::max<std::int64_t>(all.of(slot).size(all.at(slot)) - offset, 0);
   }
   PartitionAnswer answer{Vector<std::int64_t>(static_cast<std::size_t>(begins.back())), order.count()};
   for_each_range(order.count(), kGrain / kMaxBest, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
       const std::int64_t slot = order.slots[p];
-      const auto& part = parts.of(slot);
-      write_window(ranks, part.best(parts.at(slot)), part.size(parts.at(slot)), offset,
+      const auto& best = all.of(slot);
+      write_window(ranks, best.best(all.at(slot)), best.size(all.at(slot)), offset,
                    answer.positions.data() + begins[p]);
     }
   });
@@ -196,13 +146,16 @@ PartitionAnswer best_of_partitions(const RowSlots& slots, const kernels::KeyColu
   // The cache of a thread holds so many bytes beside its stretch of the keys.
   constexpr std::size_t kPrivateBytes = std::size_t{1} << 20;
   const std::int64_t k = window.end(kMaxBest);
-  const std::size_t threads = slot_states::threads_for(slots.rows());
   return with_width(keys.width, [&]<class Key>(Key) {
     const Ranks<Key> ranks{keys.as<Key>(), window.ties == Ties::last};
+    using Best = BestOfSlots<typename Ranks<Key>::Rank>;
     const auto state_bytes = static_cast<std::size_t>(k + 2) * sizeof(typename Ranks<Key>::Rank);
-    const bool few = slot_states::keeps_ranges(slots, state_bytes, kPrivateBytes);
-    const auto parts = few ? best_of_ranges(slots, ranks, k, threads) : best_of_shards(slots, ranks, k, threads);
-    return windows_of(parts, slots, ranks, window.offset);
+    const auto all = sink_slots(
+        slots, {state_bytes, kPrivateBytes}, [&](std::int64_t n) { return Best(n, k); },
+        [&](Best& best, std::uint32_t slot, std::int64_t i) { best.sink(slot, i, ranks(i)); },
+        [](Best& best, const Best& later) { best.combine(later); },
+        [&](std::int64_t i) { __builtin_prefetch(ranks.keys + i); });
+    return windows_of(all, slots, ranks, window.offset);
   });
 }
 

@@ -5,7 +5,8 @@
 
 #include <skyrank/partial.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 /// FNV-1a (Fowler, Noll, Vo) in 64 bits over texts, each with its length, so that no two lists of texts run together.
@@ -93,4 +94,5 @@ std::string fingerprint_of(const Query& query) {
   return hash.text();
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -10,7 +10,8 @@
 #include "engine/arrow_metadata.hpp"
 #include "engine/arrow_owned.hpp"
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 constexpr const char* kVersionKey = "skyrank.partial";
@@ -157,4 +158,5 @@ Partial Partial::import_arrow(ArrowArray* array, ArrowSchema* schema) {
           columns.empty() ? Table::with_rows(table.num_rows()) : Table(columns)};
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

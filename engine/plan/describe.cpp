@@ -2,22 +2,13 @@
 
 #include <algorithm>
 
+#include "engine/query/enum_words.hpp"
+
 namespace skyrank::exec {
 namespace {
 
-std::string_view word(Aggregate::Function function) {
-  switch (function) {
-    case Aggregate::Function::count: return "count";
-    case Aggregate::Function::sum: return "sum";
-    case Aggregate::Function::min: return "min";
-    case Aggregate::Function::max: return "max";
-    case Aggregate::Function::avg: break;
-  }
-  return "avg";
-}
-
 std::string describe_aggregate(const query::BoundAggregate& aggregate) {
-  return aggregate.name + ": " + std::string(word(aggregate.function)) + "(" +
+  return aggregate.name + ": " + std::string(query::word_for(aggregate.function)) + "(" +
          (aggregate.argument ? aggregate.argument->text : "") + ")";
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/expression/ir.hpp"
+
 namespace skyrank::exec {
 namespace {
 
@@ -20,13 +22,16 @@ double guess_literal(const Value& value) {
   return truth != nullptr && *truth ? 1 : 0;
 }
 
-}  // namespace
+double guess_members(const Operation& in) {
+  if (in.members == nullptr) return static_cast<double>(in.operands.size() - 1);
+  return static_cast<double>(in.members->constants.size());
+}
 
-double guess_selectivity(const query::BoundNode& condition) {
+double guess(const Ir& ir, const Operation& condition) {
   using query::Op;
-  const auto child = [&](std::size_t i) { return guess_selectivity(*condition.children[i]); };
+  const auto operand = [&](std::size_t i) { return guess(ir, ir.operand(condition, i)); };
   switch (condition.op) {
-    case Op::literal: return guess_literal(condition.value);
+    case Op::literal: return guess_literal(condition.constant->value);
     case Op::equal: return kEqual;
     case Op::not_equal: return 1 - kEqual;
     case Op::less:
@@ -34,21 +39,25 @@ double guess_selectivity(const query::BoundNode& condition) {
     case Op::greater:
     case Op::greater_equal: return kRange;
     case Op::between: return negate_if(condition.negated, kBetween);
-    case Op::in: {
-      const auto members = static_cast<double>(condition.children.size() - 1);
-      return negate_if(condition.negated, std::min(kMaxOfIn, kEqual * members));
-    }
+    case Op::in: return negate_if(condition.negated, std::min(kMaxOfIn, kEqual * guess_members(condition)));
     case Op::is_null: return negate_if(condition.negated, kNull);
-    case Op::logical_not: return 1 - child(0);
+    case Op::logical_not: return 1 - operand(0);
     case Op::logical_and:
     case Op::logical_or: {
       const bool both = condition.op == Op::logical_and;
       double share = 1;  // of rows on which every operand is true (and), or none is (or)
-      for (std::size_t i = 0; i < condition.children.size(); ++i) share *= both ? child(i) : 1 - child(i);
+      for (std::size_t i = 0; i < condition.operands.size(); ++i) share *= both ? operand(i) : 1 - operand(i);
       return both ? share : 1 - share;
     }
     default: return kUnknown;
   }
+}
+
+}  // namespace
+
+double guess_selectivity(const query::BoundExpression& condition) {
+  const Ir ir = lower(*condition.root);
+  return guess(ir, ir.root());
 }
 
 double guess_groups(double n, const std::vector<DataType>& types) {

@@ -32,7 +32,7 @@ std::string describe(Numbering numbering) {
 void plan_filter(PhysicalPlan& plan, const Table& table, double& rows) {
   if (!plan.query.condition) return;
   const query::BoundExpression& condition = *plan.query.condition;
-  const double share = plan.sample.selectivity.value_or(guess_selectivity(*condition.root));
+  const double share = plan.sample.selectivity.value_or(guess_selectivity(condition));
   rows = at_least_one(rows * share, rows);
   Operator& filter = plan.operators.filter.emplace(make_operator(OperatorKind::filter, condition.text, rows));
   predict(filter, filter_cost(condition, static_cast<double>(table.num_rows()), rows, plan.machine.threads));

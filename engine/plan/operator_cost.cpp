@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/expression/ir.hpp"
 #include "planner/cost/cuda_common.hpp"
 
 namespace skyrank::exec {
@@ -10,7 +11,6 @@ namespace {
 using planner::cost::kCudaByte;
 using planner::cost::kCudaLaunch;
 using planner::cost::kCudaWait;
-using query::BoundNode;
 using query::Op;
 
 // Seconds for a row, from `skyrank explain --analyze` over 10^6 rows with 1 and 2 threads of an AMD EPYC.
@@ -37,24 +37,32 @@ constexpr double kListed = 10e-9;           // a row beside those of its partiti
 constexpr double kDeviceOperation = 0.7e-12;
 constexpr double kSector = 32;  // bytes that memory there is read by
 
-bool is_text(const BoundNode& node) { return node.type.type == Type::string; }
+bool is_text(const Operation& operation) { return operation.type.type == Type::string; }
+
+/// Seconds for the value of one row of an operation whose operands are there.
+double seconds_of(const Ir& ir, const Operation& operation) {
+  if (is_literal(operation)) return 0;
+  if (operation.op == Op::column) return is_text(operation) ? kText / 2 : kNode / 2;
+  if (operation.op == Op::log || operation.op == Op::exp) return kFunction;
+  for (std::size_t i = 0; i < operation.operands.size(); ++i) {
+    if (is_text(ir.operand(operation, i))) return kText;
+  }
+  return kNode;
+}
 
 /// Seconds for the value of one row.
-double evaluation(const BoundNode& node) {
+double evaluation(const query::BoundExpression& expression) {
+  const Ir ir = lower(*expression.root);
   double seconds = 0;
-  for (const query::BoundPtr& child : node.children) seconds += evaluation(*child);
-  if (node.op == Op::literal) return 0;
-  if (node.op == Op::column) return is_text(node) ? kText / 2 : kNode / 2;
-  if (node.op == Op::log || node.op == Op::exp) return seconds + kFunction;
-  const bool of_text = std::ranges::any_of(node.children, [](const auto& child) { return is_text(*child); });
-  return seconds + (of_text ? kText : kNode);
+  for (const Operation& operation : ir.operations()) seconds += seconds_of(ir, operation);
+  return seconds;
 }
 
 /// Operations for the value of one row.
-double operations(const BoundNode& node) {
-  double count = node.children.empty() ? 0 : 1;
-  for (const query::BoundPtr& child : node.children) count += operations(*child);
-  return count;
+double operations(const query::BoundExpression& expression) {
+  const Ir ir = lower(*expression.root);
+  return static_cast<double>(
+      std::ranges::count_if(ir.operations(), [](const Operation& operation) { return !operation.operands.empty(); }));
 }
 
 /// Seconds of one thread for the numbers of all rows.
@@ -76,13 +84,13 @@ double start_and(double seconds, int threads) { return kStart + seconds / std::m
 }  // namespace
 
 OperatorCost filter_cost(const query::BoundExpression& condition, double rows, double kept, int threads) {
-  return {start_and(rows * evaluation(*condition.root) + kept * kListRow, threads), kept * sizeof(std::int64_t)};
+  return {start_and(rows * evaluation(condition) + kept * kListRow, threads), kept * sizeof(std::int64_t)};
 }
 
 OperatorCost group_cost(const query::BoundGroup& group, const GroupingShape& shape, int threads) {
   double row = 0;
   for (const query::BoundAggregate& aggregate : group.aggregates) {
-    if (aggregate.argument) row += kAggregate + evaluation(*aggregate.argument->root);
+    if (aggregate.argument) row += kAggregate + evaluation(*aggregate.argument);
   }
   const auto aggregates = static_cast<double>(group.aggregates.size());
   const auto columns = static_cast<double>(shape.types.size()) + aggregates;
@@ -92,7 +100,7 @@ OperatorCost group_cost(const query::BoundGroup& group, const GroupingShape& sha
 
 OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expressions, double rows, int threads) {
   double row = kListRow;
-  for (const query::BoundExpression* expression : expressions) row += kNode + evaluation(*expression->root);
+  for (const query::BoundExpression* expression : expressions) row += kNode + evaluation(*expression);
   return {start_and(rows * row, threads), rows * sizeof(std::int64_t)};
 }
 
@@ -105,7 +113,7 @@ OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& express
                        bool listed, int threads) {
   double row = 0;
   for (const query::BoundExpression* expression : expressions) {
-    row += kKey + evaluation(*expression->root) + (listed ? kListedLoad : 0);
+    row += kKey + evaluation(*expression) + (listed ? kListedLoad : 0);
   }
   return {start_and(rows * row, threads), rows * bytes};
 }
@@ -117,8 +125,7 @@ OperatorCost device_filter_cost(const query::BoundExpression& condition, double 
   constexpr double kBits = 0.5;  // bytes of bits and their sums, written and read
   const double written = kept * sizeof(std::int64_t);
   const double moved = rows * (column_bytes + kBits) + written;
-  return {kLaunches * kCudaLaunch + 2 * kCudaWait + moved * kCudaByte +
-              rows * operations(*condition.root) * kDeviceOperation,
+  return {kLaunches * kCudaLaunch + 2 * kCudaWait + moved * kCudaByte + rows * operations(condition) * kDeviceOperation,
           written};
 }
 
@@ -129,7 +136,7 @@ OperatorCost device_keys_cost(const std::vector<const query::BoundExpression*>& 
   const double read = std::min(column_bytes / std::max(share, 1e-9), terms * kSector);
   const double id = share < 1 ? terms * sizeof(std::int64_t) : 0;
   double computed = 0;
-  for (const query::BoundExpression* expression : expressions) computed += operations(*expression->root);
+  for (const query::BoundExpression* expression : expressions) computed += operations(*expression);
   return {terms * kCudaLaunch + rows * ((read + id + bytes) * kCudaByte + computed * kDeviceOperation), rows * bytes};
 }
 

@@ -46,7 +46,7 @@ std::size_t sample_size(const BoundQuery& query, const std::optional<PreferenceP
     const std::int64_t size = std::min(kMaxRows, table.num_rows() / kRowsForOne);
     return size < 64 ? 0 : static_cast<std::size_t>(size);
   }
-  const double share = query.condition ? guess_selectivity(*query.condition->root) : 1;
+  const double share = query.condition ? guess_selectivity(*query.condition) : 1;
   const auto n = static_cast<std::size_t>(share * rows);
   if (preference) return planner::worthwhile_sample(shape_of_sampled(*preference, n), machine);
   const auto k = static_cast<std::size_t>(window_of(query).end(static_cast<std::int64_t>(n)));

@@ -6,7 +6,8 @@
 #include "engine/query/check.hpp"
 #include "engine/query/values.hpp"
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 using Kind = Preference::Kind;
@@ -66,4 +67,5 @@ Preference inverse(Preference preference) { return composition(Kind::inverse, {s
 RankTerm::RankTerm(const Preference& preference)
     : RankTerm(query::ranked_expression(preference), preference.kind == Kind::high) {}
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -9,7 +9,8 @@
 
 #include "engine/query/check.hpp"
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 Aggregate aggregate_of(Aggregate::Function function, std::string name, std::optional<Expression> argument) {
@@ -238,4 +239,5 @@ Aggregate avg(std::string name, Expression argument) {
   return aggregate_of(Aggregate::Function::avg, std::move(name), std::move(argument));
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -5,7 +5,8 @@
 
 #include "engine/query/ast.hpp"
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 using query::Node;
@@ -84,4 +85,5 @@ std::optional<Warning> left_out_columns(const Query& query, const Table& table) 
                  query.location()};
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -5,6 +5,7 @@
 
 #include <skyrank/engine.hpp>
 
+#include "engine/parts/states/query_state.hpp"
 #include "engine/query/bound.hpp"
 #include "tools/mpi/commands.hpp"
 #include "tools/mpi/share.hpp"
@@ -14,9 +15,6 @@
 
 namespace skyrank::mpi {
 namespace {
-
-/// Partial answers that a rank holds at a time: of more it makes one.
-constexpr std::size_t kMaxParts = 16;
 
 /// One rank's way through a batch.
 class RankRun {
@@ -34,16 +32,19 @@ class RankRun {
   /// Returns the answer of a query at rank 0, and nothing elsewhere. Throws the error of the lowest rank that has one,
   /// at rank 0.
   std::optional<tools::Answer> answer(const Query& query) {
+    const exec::StateSteps steps{.engine = engine_, .query = query, .options = options()};
     Gathering gathering(session_.rank(), session_.size(), arguments_.gather);
     const auto start = std::chrono::steady_clock::now();
-    PartAnswer own = guarded([&] { return part_of(query); });
-    const auto merge = [&](std::vector<PartAnswer> answers) { return guarded([&] { return merged(query, answers); }); };
-    const auto answers = gathering.finish(std::move(own), merge, signals_.stop_token());
+    PartAnswer own = guarded([&] { return part_of(steps); });
+    const auto merge = [&](std::vector<PartAnswer> answers) {
+      return guarded([&] { return combined(steps, std::move(answers)).partial(); });
+    };
+    auto answers = gathering.finish(std::move(own), merge, signals_.stop_token());
     if (session_.rank() != 0) return std::nullopt;
     const std::chrono::duration<double, std::milli> read = std::chrono::steady_clock::now() - start;
     if (answers.front().error) throw_error(*answers.front().error);
     return tools::Answer{.query = query,
-                         .result = engine_.merge(query, partials_of(answers), options()),
+                         .result = combined(steps, std::move(answers)).finalize(),
                          .input_rows = input_rows_,
                          .read_ms = read.count()};
   }
@@ -65,35 +66,26 @@ class RankRun {
     return options;
   }
 
-  static std::vector<Partial> partials_of(const std::vector<PartAnswer>& answers) {
-    std::vector<Partial> partials;
-    for (const PartAnswer& answer : answers) {
-      if (answer.partial) partials.push_back(*answer.partial);
+  /// Returns the state of all rows that the ranks have seen.
+  static exec::QueryState combined(const exec::StateSteps& steps, std::vector<PartAnswer> answers) {
+    exec::QueryState state(steps, exec::Doubling::never());
+    for (PartAnswer& answer : answers) {
+      if (answer.partial) state.combine(std::move(*answer.partial));
     }
-    return partials;
-  }
-
-  std::optional<Partial> merged(const Query& query, const std::vector<PartAnswer>& answers) const {
-    const std::vector<Partial> partials = partials_of(answers);
-    if (partials.empty()) return std::nullopt;
-    return partials.size() == 1 ? partials.front() : engine_.merge_partials(query, partials, options());
+    return state;
   }
 
   /// Returns the partial answer of this rank's rows.
-  std::optional<Partial> part_of(const Query& query) {
+  std::optional<Partial> part_of(const exec::StateSteps& steps) {
     signals_.check();
+    const Query& query = steps.query;
     const TableSource& source = batch_.table(query.from());
     const datasets::ColumnNames names = share_.column_names(source);
     query::refuse_unsupported(query, names.unsupported);
     const std::vector<std::string> columns = Engine::columns_read(query, names.names);
-    std::vector<Partial> parts;
-    input_rows_ = share_.read(source, columns, [&](const Table& rows, RowId first) {
-      parts.push_back(engine_.partial(query, rows, first, options()));
-      if (parts.size() < kMaxParts) return;
-      parts = {engine_.merge_partials(query, parts, options())};
-    });
-    if (parts.empty()) return std::nullopt;
-    return parts.size() == 1 ? parts.front() : engine_.merge_partials(query, parts, options());
+    exec::QueryState state(steps);
+    input_rows_ = share_.read(source, columns, [&](const Table& rows, RowId first) { state.sink(rows, first); });
+    return state.partial();
   }
 
   const Batch& batch_;

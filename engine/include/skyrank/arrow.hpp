@@ -60,7 +60,8 @@ struct ArrowArrayStream {
 
 #endif  // ARROW_C_STREAM_INTERFACE
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// Takes over a struct array (a record batch) without copying its buffers; both structs are moved from (their `release`
 /// is null afterwards), also when this throws. Types: bool, int8..64, uint8..64, decimals of up to 38 digits (copied
@@ -78,4 +79,5 @@ SKYRANK_EXPORT std::shared_ptr<const Source> arrow_source(ArrowArrayStream* stre
 /// exported structs keep owned memory alive; memory that was only viewed must outlive them.
 SKYRANK_EXPORT void export_arrow(const Table& table, ArrowArray* array, ArrowSchema* schema);
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -10,7 +10,8 @@
 #include <skyrank/export.hpp>
 #include <skyrank/query.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// `generate:` of a table in a batch.
 struct GeneratorSpec {
@@ -63,4 +64,5 @@ SKYRANK_EXPORT Batch parse_batch(std::string_view yaml, const std::string& sourc
 /// Reads and parses a file; ResourceError when it cannot be read.
 SKYRANK_EXPORT Batch read_batch(const std::filesystem::path& file, const BatchLimits& limits = {});
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -7,7 +7,8 @@
 #include <skyrank/error.hpp>
 #include <skyrank/table.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// Views the columns of an n x d Eigen matrix or map (row- or column-major, with any strides) as table columns, without
 /// copying; the caller keeps the matrix alive. `names` has d entries, or none for c0, c1, ...; DataError otherwise.
@@ -33,4 +34,5 @@ Table view_matrix(const Eigen::DenseBase<Derived>& matrix, std::vector<std::stri
   return columns.empty() ? Table::with_rows(m.rows()) : Table(std::move(columns));
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

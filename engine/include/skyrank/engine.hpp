@@ -17,7 +17,8 @@
 #include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// Options of an engine, which hold for all its queries.
 struct EngineOptions {
@@ -166,4 +167,5 @@ class SKYRANK_EXPORT Engine {
   std::unique_ptr<const State> state_;
 };
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -6,7 +6,8 @@
 
 #include <skyrank/export.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// A place in a text that a person wrote. `line` and `column` count from 1; 0 means unknown.
 /// `source` is a file name, or a word such as "expression" for text that came through the C++ API.
@@ -80,4 +81,5 @@ class SKYRANK_EXPORT TimeoutError : public Error {
   using Error::Error;
 };
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -8,16 +8,17 @@
 #include <skyrank/export.hpp>
 #include <skyrank/types.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 class Expression;
-}  // namespace skyrank::inline v0
+}  // namespace v0
 
-namespace skyrank::query {
+namespace query {
 struct Node;  // engine/query/ast.hpp
 Expression make_expression(std::shared_ptr<const Node> root, Location location);
-}  // namespace skyrank::query
+}  // namespace query
 
-namespace skyrank::inline v0 {
+inline namespace v0 {
 
 /// A parsed expression over column names: numbers, strings, dates, timestamps, columns, + - * / %, comparison, and or
 /// not, in, between, like, is null, case when, and functions (engine/docs/query-language.md). A value: cheap to copy,
@@ -57,4 +58,5 @@ class SKYRANK_EXPORT Expression {
   Location location_;
 };
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

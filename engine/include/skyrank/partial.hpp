@@ -8,7 +8,8 @@
 #include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// The rows [begin, end) of a table.
 struct RowRange {
@@ -61,4 +62,5 @@ SKYRANK_EXPORT Partial moved(const Query& query, const Partial& partial, RowId b
 /// limit and a forced path do not count.
 SKYRANK_EXPORT std::string fingerprint_of(const Query& query);
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -8,7 +8,8 @@
 
 #include <skyrank/export.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// The work of a run, summed over its kernels.
 struct SKYRANK_EXPORT Work {
@@ -77,4 +78,5 @@ struct PlanNode {
 /// The plan as an indented tree for a terminal.
 SKYRANK_EXPORT std::string to_string(const PlanNode& plan);
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

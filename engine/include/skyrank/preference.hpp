@@ -6,7 +6,8 @@
 #include <skyrank/export.hpp>
 #include <skyrank/expression.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// A strict partial order on rows, built from terms on single expressions by Pareto and prior composition. A value.
 struct Preference {
@@ -57,4 +58,5 @@ struct SKYRANK_EXPORT RankTerm {
   bool operator==(const RankTerm&) const = default;
 };
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

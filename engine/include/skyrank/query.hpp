@@ -12,7 +12,8 @@
 #include <skyrank/export.hpp>
 #include <skyrank/preference.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// The rule for rows that tie with the last row of a limited answer.
 enum class Ties { first, last, all, any };
@@ -227,4 +228,5 @@ SKYRANK_EXPORT Aggregate max(std::string name, Expression argument);
 /// Returns avg(e), a float64 that skips NULL.
 SKYRANK_EXPORT Aggregate avg(std::string name, Expression argument);
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

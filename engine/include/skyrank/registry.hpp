@@ -7,7 +7,8 @@
 #include <skyrank/export.hpp>
 
 // The choices that plans are made of: the algorithms of this build, and the rules of the planner.
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// One row of the registry, for people and programs that want to see what there is.
 struct AlgorithmInfo {
@@ -40,4 +41,5 @@ struct RuleInfo {
 /// Returns all rules, in the order in which plans are made.
 SKYRANK_EXPORT std::vector<RuleInfo> rules();
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -12,7 +12,8 @@
 #include <skyrank/export.hpp>
 #include <skyrank/table.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// A run of consecutive rows that a source reads or skips as a whole, such as a row group of a Parquet file.
 struct SourceUnit {
@@ -90,4 +91,5 @@ using UnitStatisticsReader = std::function<std::optional<UnitStatistics>(int col
 SKYRANK_EXPORT std::shared_ptr<const Source> unit_source(Table schema, std::vector<SourceUnit> units, UnitReader read,
                                                          UnitStatisticsReader statistics = {});
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

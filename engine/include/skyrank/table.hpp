@@ -15,9 +15,8 @@
 
 namespace skyrank {
 struct KeptAccess;  // engine/runtime/table_sample_cache.hpp
-}  // namespace skyrank
 
-namespace skyrank::inline v0 {
+inline namespace v0 {
 
 /// The arrangement of a column's values in memory.
 enum class Layout : std::uint8_t {
@@ -182,4 +181,5 @@ class SKYRANK_EXPORT Table {
   std::shared_ptr<Kept> kept_;  // the engine's own: what queries keep of the rows; null without columns
 };
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

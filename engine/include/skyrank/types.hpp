@@ -8,7 +8,8 @@
 
 #include <skyrank/export.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// 0-based position of a row in the input table.
 using RowId = std::int64_t;
@@ -194,4 +195,5 @@ concept FixedWidthValue = requires {
   TypeOf<T>::value;
 };
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -7,9 +7,11 @@
 #define SKYRANK_VERSION_MINOR 2
 #define SKYRANK_VERSION_PATCH 0
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// "major.minor.patch" of the linked library.
 SKYRANK_EXPORT const char* version() noexcept;
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -9,7 +9,8 @@
 #include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 /// Something that a query may say but hardly means; it changes no answer.
 struct Warning {
@@ -32,4 +33,5 @@ SKYRANK_EXPORT std::vector<Warning> warnings_of(const Query& query, const Table&
 /// the query selects every column; nothing where it does not or where none are missing.
 SKYRANK_EXPORT std::optional<Warning> left_out_columns(const Query& query, const Table& table);
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

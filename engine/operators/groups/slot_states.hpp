@@ -11,33 +11,26 @@
 #include "engine/runtime/stop.hpp"
 #include "kernels/cpu/parallel.hpp"
 
-// One state for each slot of a row set, made in one pass over the slots by all threads. A state is the same for any
-// number of threads.
+// One state for each slot of a row set, made in one pass over the slots by all threads: each sinks rows into a state of
+// its own, and states of the same slots are combined. The result is the same for any number of threads.
 namespace skyrank::exec {
 
-/// The states of all slots, in shards: slot s is in shard s % shards.
+/// States of all slots, in shards: slot s is the slot at(s) of a shard.
 template <class State>
-class SlotStates {
- public:
-  explicit SlotStates(int shard_bits) : shard_bits_(shard_bits), shards_(std::size_t{1} << shard_bits) {}
+struct SlotShards {
+  int bits = 0;
+  std::vector<State> shards;
 
-  const State& operator[](std::int64_t slot) const { return shards_[shard_of(slot)][slot >> shard_bits_]; }
-  State& operator[](std::int64_t slot) { return shards_[shard_of(slot)][slot >> shard_bits_]; }
-
-  std::vector<Vector<State>>& shards() { return shards_; }
-  int shard_bits() const { return shard_bits_; }
+  const State& of(std::int64_t slot) const { return shards[shard_of(slot)]; }
+  State& of(std::int64_t slot) { return shards[shard_of(slot)]; }
+  std::int64_t at(std::int64_t slot) const { return slot >> bits; }
 
  private:
-  std::size_t shard_of(std::int64_t slot) const { return static_cast<std::size_t>(slot) & (shards_.size() - 1); }
-
-  int shard_bits_;
-  std::vector<Vector<State>> shards_;
+  std::size_t shard_of(std::int64_t slot) const { return static_cast<std::size_t>(slot) & (shards.size() - 1); }
 };
 
 namespace slot_states {
 
-/// States of at most so many bytes are kept once for every thread, as they fit its cache.
-inline constexpr std::size_t kPrivateBytes = std::size_t{1} << 18;
 inline constexpr int kMaxShardBits = 6;
 
 /// Calls visit(slot, position) for the positions of [begin, end), in order.
@@ -94,67 +87,97 @@ inline bool keeps_ranges(const RowSlots& slots, std::size_t state_bytes, std::si
   return slots.partitions() == nullptr && static_cast<std::size_t>(slots.count()) * state_bytes <= private_bytes;
 }
 
-/// Returns the threads that are worth their start for n rows.
-inline std::size_t threads_for(std::int64_t n) { return n <= kGrain ? 1 : kernels::concurrency(); }
-
-/// Returns the rows of the ranges into which so many threads divide n rows.
-inline std::int64_t range_rows(std::int64_t n, std::size_t threads) {
-  const auto parts = static_cast<std::int64_t>(threads);
-  return std::max((n + parts - 1) / parts, kGrain);
-}
-
-/// Every thread folds the rows of its shards.
-template <class State, class Fold, class Prefetch>
-SlotStates<State> fold_sharded(const RowSlots& slots, std::size_t threads, const State& initial, const Fold& fold,
-                               const Prefetch& prefetch) {
-  SlotStates<State> states(shard_bits(slots, threads));
-  const auto shards = static_cast<std::int64_t>(states.shards().size());
-  for_each_range(shards, 1, [&](std::int64_t begin, std::int64_t end) {
+/// Every thread sinks the rows of its shards of the slots.
+template <class Make, class Sink, class Prefetch>
+auto sink_shards(const RowSlots& slots, std::size_t threads, const Make& make, const Sink& sink,
+                 const Prefetch& prefetch) {
+  SlotShards<decltype(make(std::int64_t{0}))> states;
+  states.bits = shard_bits(slots, threads);
+  const std::int64_t count = std::int64_t{1} << states.bits;
+  states.shards.resize(static_cast<std::size_t>(count));
+  for_each_range(count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t shard = begin; shard < end; ++shard) {
-      Vector<State>& mine = states.shards()[shard];
-      mine.assign(static_cast<std::size_t>(shard_slots(slots, shard, states.shard_bits())), initial);
+      auto& state = states.shards[shard];
+      state = make(shard_slots(slots, shard, states.bits));
       visit_shard(
-          slots, static_cast<std::uint32_t>(shard), states.shard_bits(),
-          [&](std::uint32_t slot, std::int64_t i) { fold(mine[slot], i); }, prefetch);
+          slots, static_cast<std::uint32_t>(shard), states.bits,
+          [&](std::uint32_t slot, std::int64_t i) { sink(state, slot, i); }, prefetch);
     }
   });
   return states;
 }
 
-/// Every thread folds a range of the rows into states of its own, which are merged in the order of the ranges.
-template <class State, class Fold, class Merge>
-SlotStates<State> fold_ranges(const RowSlots& slots, std::size_t threads, const State& initial, const Fold& fold,
-                              const Merge& merge) {
+/// Every thread sinks a range of the rows into a state of all slots; these are combined in the order of the ranges.
+template <class Make, class Sink, class Combine>
+auto sink_ranges(const RowSlots& slots, std::size_t threads, const Make& make, const Sink& sink,
+                 const Combine& combine) {
+  SlotShards<decltype(make(std::int64_t{0}))> states;
   const std::int64_t n = slots.rows();
-  const std::int64_t grain = range_rows(n, threads);
-  std::vector<Vector<State>> parts(static_cast<std::size_t>(std::max<std::int64_t>((n + grain - 1) / grain, 1)));
-  parts.front().assign(static_cast<std::size_t>(slots.count()), initial);
+  const auto parts = static_cast<std::int64_t>(threads);
+  const std::int64_t grain = std::max((n + parts - 1) / parts, kGrain);
+  states.shards.resize(static_cast<std::size_t>(std::max<std::int64_t>((n + grain - 1) / grain, 1)));
+  states.shards.front() = make(slots.count());
   for_each_range(n, grain, [&](std::int64_t begin, std::int64_t end) {
-    Vector<State>& part = parts[begin / grain];
-    part.assign(static_cast<std::size_t>(slots.count()), initial);
-    visit_range(slots, begin, end, [&](std::uint32_t slot, std::int64_t i) { fold(part[slot], i); });
+    auto& state = states.shards[begin / grain];
+    state = make(slots.count());
+    visit_range(slots, begin, end, [&](std::uint32_t slot, std::int64_t i) { sink(state, slot, i); });
   });
-  for (std::size_t p = 1; p < parts.size(); ++p) {
-    for (std::size_t s = 0; s < parts[p].size(); ++s) merge(parts.front()[s], parts[p][s]);
+  for (std::size_t range = 1; range < states.shards.size(); ++range) {
+    combine(states.shards.front(), states.shards[range]);
   }
-  SlotStates<State> states(0);
-  states.shards().front() = std::move(parts.front());
+  states.shards.resize(1);
   return states;
 }
 
 }  // namespace slot_states
 
+/// Bytes of states of one slot, and the most of all slots with which every thread has states of its own.
+struct StateBytes {
+  std::size_t of_slot = 0;
+  std::size_t of_thread = 0;
+};
+
+/// Sinks all positions into states of their slots. make(n) makes the state of n slots, sink(state, slot, position)
+/// takes the positions of a slot in ascending order, and combine(state, later) takes in a state of the same slots and
+/// of positions after all that the first has seen. prefetch(position) may begin to load what sink reads.
+template <class Make, class Sink, class Combine, class Prefetch = NoPrefetch>
+auto sink_slots(const RowSlots& slots, const StateBytes& bytes, const Make& make, const Sink& sink,
+                const Combine& combine, const Prefetch& prefetch = {}) {
+  // More threads are not worth their start for few rows.
+  const std::size_t threads = slots.rows() <= kGrain ? 1 : kernels::concurrency();
+  if (slot_states::keeps_ranges(slots, bytes.of_slot, bytes.of_thread)) {
+    return slot_states::sink_ranges(slots, threads, make, sink, combine);
+  }
+  return slot_states::sink_shards(slots, threads, make, sink, prefetch);
+}
+
+/// One value for each slot.
+template <class State>
+class SlotStates {
+ public:
+  explicit SlotStates(SlotShards<Vector<State>> shards) : shards_(std::move(shards)) {}
+
+  const State& operator[](std::int64_t slot) const { return shards_.of(slot)[shards_.at(slot)]; }
+  State& operator[](std::int64_t slot) { return shards_.of(slot)[shards_.at(slot)]; }
+
+  const std::vector<Vector<State>>& shards() const { return shards_.shards; }
+
+ private:
+  SlotShards<Vector<State>> shards_;
+};
+
 /// Folds all positions into the states of their slots: fold(state, position), in ascending order, from `initial` on.
-/// The fold may be split into ranges of rows, whose states are put together by merge(state, state of the rows after):
-/// that must give what a single fold gives. prefetch(position) may begin to load what fold reads.
+/// merge(state, later) puts a state and that of rows after its own together: that must give what a single fold gives.
 template <class State, class Fold, class Merge, class Prefetch = NoPrefetch>
 SlotStates<State> fold_slots(const RowSlots& slots, const State& initial, const Fold& fold, const Merge& merge,
                              const Prefetch& prefetch = {}) {
-  const std::size_t threads = slot_states::threads_for(slots.rows());
-  if (slot_states::keeps_ranges(slots, sizeof(State), slot_states::kPrivateBytes)) {
-    return slot_states::fold_ranges(slots, threads, initial, fold, merge);
-  }
-  return slot_states::fold_sharded(slots, threads, initial, fold, prefetch);
+  constexpr std::size_t kPrivateBytes = std::size_t{1} << 18;  // fit the cache of a thread
+  const auto make = [&](std::int64_t n) { return Vector<State>(static_cast<std::size_t>(n), initial); };
+  const auto sink = [&](Vector<State>& states, std::uint32_t slot, std::int64_t i) { fold(states[slot], i); };
+  const auto combine = [&](Vector<State>& states, const Vector<State>& later) {
+    for (std::size_t slot = 0; slot < states.size(); ++slot) merge(states[slot], later[slot]);
+  };
+  return SlotStates<State>(sink_slots(slots, {sizeof(State), kPrivateBytes}, make, sink, combine, prefetch));
 }
 
 /// The slots that have rows, in the order of their first rows.

@@ -7,7 +7,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,11 +14,12 @@
 
 #include "engine/device/resident.hpp"
 #include "engine/executor/limits.hpp"
-#include "engine/parts/candidates.hpp"
 #include "engine/parts/gpus/prefetch.hpp"
 #include "engine/parts/gpus/turns.hpp"
 #include "engine/parts/partial_answer.hpp"
 #include "engine/parts/sources/side_by_side.hpp"
+#include "engine/parts/states/candidates.hpp"
+#include "engine/parts/states/query_state.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/runtime/stopwatch.hpp"
 
@@ -28,9 +28,6 @@ namespace {
 
 using kernels::cuda::DeviceScope;
 using kernels::cuda::SelectedDevice;
-
-/// Partial answers of so many rows are merged by the CPU, before a GPU could begin.
-constexpr std::size_t kFewRows = std::size_t{1} << 16;
 
 Query with_path(const Query& query, Using path) {
   Query changed = query;
@@ -79,8 +76,15 @@ class GpusRun {
         limits_(query, options, state.timer),
         options_{.count_work = options.count_work, .stop = limits_.stop(), .later_queries = options.later_queries},
         part_query_(query_of_part(query, parts.shares.has_value())),
+        // Few rows are merged by the CPU, before a GPU could begin.
+        steps_{.engine = engine,
+               .query = with_path(query, query.using_path()),
+               .options = options_,
+               .of_few_rows = query_on_host(query)},
         columns_(columns_of_keys(query::bind(query, query::schema_of(table)))),
-        turns_(table.num_rows(), parts.rows_at_a_time) {}
+        turns_(table.num_rows(), parts.rows_at_a_time),
+        // GPUs that have a part each end with it, so all parts are merged at the end.
+        seen_(steps_, parts.shares ? Doubling::never() : Doubling()) {}
 
   Result run() {
     return guarded(query_, limits_, [&] {
@@ -223,42 +227,13 @@ class GpusRun {
       done.transferred.from_device += run.transferred.from_device;
       if (!done.plan) done.plan = std::move(run.plan);
     }
-    add(std::move(partial));
-  }
-
-  /// Adds a partial answer, and merges them each time that they have twice as many rows as after the last merge.
-  void add(Partial partial) {
     const std::lock_guard lock(mutex_);
-    rows_left_ += partial.rows().size();
-    partials_.push_back(std::move(partial));
-    if (parts_.shares || partials_.size() < 2 || rows_left_ <= 2 * rows_merged_) return;
-    merge_some();
-  }
-
-  void merge_some() {
-    const auto merge = [&](const Query& query) { return engine_.merge_partials(query, partials_, options_); };
-    Partial merged = merged_with(merge);
-    rows_left_ = merged.rows().size();
-    rows_merged_ = std::max(rows_left_, kFewRows);
-    partials_.clear();
-    partials_.push_back(std::move(merged));
+    seen_.combine(std::move(partial));
   }
 
   Result merged() {
     const DeviceScope on_device(gpu_of(0));
-    return merged_with([&](const Query& query) { return engine_.merge(query, partials_, options_); });
-  }
-
-  /// Few rows are merged by the CPU; and many, where they do not fit the memory of a GPU.
-  template <class Merge>
-  std::invoke_result_t<Merge, const Query&> merged_with(const Merge& merge) {
-    if (rows_left_ > kFewRows) {
-      try {
-        return merge(with_path(query_, query_.using_path()));
-      } catch (const GpuMemoryError&) {
-      }
-    }
-    return merge(query_on_host(query_));
+    return seen_.finalize();
   }
 
   /// Adds to an answer what the parts of it took and did.
@@ -268,7 +243,7 @@ class GpusRun {
     });
     result.timing += slowest->timing;
     PlanNode node = parts_node();
-    node.measured_rows = static_cast<std::int64_t>(rows_left_);
+    node.measured_rows = static_cast<std::int64_t>(seen_.num_rows());
     node.measured_ms = parts_ms;
     Transferred all{tally_.bytes().to_device, tally_.bytes().from_device};
     for (const Lane& lane : lanes_) {
@@ -331,6 +306,7 @@ class GpusRun {
   Limits limits_;
   const RunOptions options_;  // of each part: the limit of time is in its stop token
   const Query part_query_;
+  const StateSteps steps_;
   const std::vector<int> columns_;  // that go to a GPU
   Turns turns_;
   std::vector<Lane> lanes_;
@@ -338,9 +314,7 @@ class GpusRun {
 
   std::mutex mutex_;
   std::exception_ptr failure_;
-  std::vector<Partial> partials_;
-  std::size_t rows_left_ = 0;           // by the parts
-  std::size_t rows_merged_ = kFewRows;  // after the last merge
+  QueryState seen_;
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "engine/parts/sources/by_parts.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -9,61 +8,13 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/parts/sources/query_units.hpp"
 #include "engine/parts/sources/side_by_side.hpp"
-#include "engine/parts/sources/source_memory.hpp"
+#include "engine/parts/states/query_state.hpp"
 #include "engine/runtime/stopwatch.hpp"
 
 namespace skyrank::exec {
 namespace {
-
-/// Partial answers, merged each time that they have twice as many rows as before: few merges, and little memory.
-class MergedParts {
- public:
-  MergedParts(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-              const std::vector<int>& columns, const RunOptions& options)
-      : engine_(engine), state_(state), query_(query), source_(source), columns_(columns), options_(options) {}
-
-  void add(Partial partial) {
-    hold(partial);
-    rows_ += partial.rows().size();
-    partials_.push_back(std::move(partial));
-    if (rows_ > 2 * merged_rows_) merge();
-  }
-
-  Result answer() { return engine_.merge(query_, partials_, options_); }
-  Partial partial() { return engine_.merge_partials(query_, partials_, options_); }
-
- private:
-  static constexpr std::size_t kFewRows = 1 << 16;
-
-  void merge() {
-    if (partials_.size() > 1) {
-      Partial merged = engine_.merge_partials(query_, partials_, options_);
-      partials_.clear();
-      charges_.clear();
-      hold(merged);
-      partials_.push_back(std::move(merged));
-    }
-    rows_ = partials_.front().rows().size();
-    merged_rows_ = std::max(rows_, kFewRows);
-  }
-
-  void hold(const Partial& partial) {
-    const auto rows = static_cast<std::int64_t>(partial.rows().size());
-    charges_.emplace_back(state_, query_, bytes_of_rows(source_, columns_, rows)).finish_reading();
-  }
-
-  const Engine& engine_;
-  const EngineState& state_;
-  const Query& query_;
-  const Source& source_;
-  const std::vector<int>& columns_;
-  const RunOptions& options_;
-  std::vector<Partial> partials_;
-  std::vector<SourceCharge> charges_;
-  std::size_t rows_ = 0;
-  std::size_t merged_rows_ = kFewRows;  // after the last merge
-};
 
 /// One query over the units of a source, of which some are read while others are answered.
 class PartsRun {
@@ -72,28 +23,23 @@ class PartsRun {
   PartsRun(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
            const std::vector<int>& columns, const std::vector<std::size_t>& units, RowId first_row,
            const RunOptions& options)
-      : engine_(engine),
-        state_(state),
-        query_(query),
+      : state_(state),
         source_(source),
         columns_(columns),
         options_(options),
-        merged_(engine, state, query, source, columns, options) {
-    for (const SourceUnit& unit : source.units()) {
-      begins_.push_back(first_row);
-      first_row += unit.rows;
-    }
-    pending_.assign(units.rbegin(), units.rend());
-    std::size_t largest = 0;
-    for (const std::size_t unit : units) largest = std::max(largest, bytes_of_unit(unit));
-    const auto most = std::min(static_cast<std::size_t>(state.arena.max_concurrency()), units.size());
-    threads_ = threads_within_limit(state, largest, most);
-  }
+        units_(state, query, source, columns, first_row),
+        steps_{.engine = engine,
+               .query = query,
+               .options = options,
+               .charge = [this](std::size_t rows) { return units_.charge_rows(rows); }},
+        threads_(units_.threads(units)),
+        pending_(units.rbegin(), units.rend()) {}
 
-  MergedParts& run() {
+  /// Returns the state of all rows.
+  QueryState& run() {
     run_side_by_side(threads_, [this] { work(); });
     if (failure_ != nullptr) std::rethrow_exception(failure_);
-    return merged_;
+    return seen_;
   }
 
   PartsAnswer answer() {
@@ -102,15 +48,11 @@ class PartsRun {
     run();
     answer.bytes = bytes_;
     answer.read_ms = watch.lap();
-    answer.result = merged_.answer();
+    answer.result = seen_.finalize();
     return answer;
   }
 
  private:
-  std::size_t bytes_of_unit(std::size_t unit) const {
-    return bytes_of_rows(source_, columns_, source_.units()[unit].rows);
-  }
-
   void work() {
     begin();
     while (const auto unit = next()) {
@@ -143,14 +85,15 @@ class PartsRun {
   }
 
   void answer_unit(std::size_t unit) {
-    SourceCharge charge(state_, query_, bytes_of_unit(unit));
+    SourceCharge charge = units_.charge_unit(unit);
     SourceRows read;
     state_.admission.run(options_.stop, [&] { read = source_.read(std::span(&unit, 1), columns_); });
     charge.finish_reading();
-    Partial partial = engine_.partial(query_, read.table, begins_[unit], options_);
+    QueryState of_unit(steps_);
+    of_unit.sink(read.table, units_.begin(unit));
     const std::scoped_lock lock(mutex_);
+    seen_.combine(std::move(of_unit));
     bytes_ += read.bytes;
-    merged_.add(std::move(partial));
   }
 
   /// Leaves a unit that did not fit beside those of other threads to them, and ends the calling thread. Returns false
@@ -171,19 +114,18 @@ class PartsRun {
     failed_unit_ = unit;
   }
 
-  const Engine& engine_;
   const EngineState& state_;
-  const Query& query_;
   const Source& source_;
   const std::vector<int>& columns_;
   const RunOptions& options_;
-  std::vector<RowId> begins_;  // first row of each unit
-  std::size_t threads_ = 1;
+  const QueryUnits units_;
+  const StateSteps steps_;
+  const std::size_t threads_;
 
   std::mutex mutex_;                  // over all that follows
   std::vector<std::size_t> pending_;  // the next unit last
   std::size_t active_ = 0;            // threads that will ask for a unit
-  MergedParts merged_;
+  QueryState seen_{steps_};
   std::uint64_t bytes_ = 0;
   std::exception_ptr failure_;
   std::size_t failed_unit_ = 0;
@@ -201,7 +143,7 @@ Partial partial_by_units(const Engine& engine, const EngineState& state, const Q
                          const std::vector<int>& columns, const std::vector<std::size_t>& units, RowId first_row,
                          const RunOptions& options) {
   if (units.empty()) return engine.partial(query, source.schema(), first_row, options);
-  return PartsRun(engine, state, query, source, columns, units, first_row, options).run().partial();
+  return PartsRun(engine, state, query, source, columns, units, first_row, options).run().partial().value();
 }
 
 }  // namespace skyrank::exec

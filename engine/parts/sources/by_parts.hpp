@@ -9,8 +9,8 @@
 
 #include "engine/executor/engine_state.hpp"
 
-// Any query over a source that does not fit the engine's limit of memory, or whose partial answer is asked for: the
-// partial answers of its units, as many at a time as fit, merged as they come.
+// Any query over a source that does not fit the engine's limit of memory, or whose partial answer is asked for: threads
+// sink its units into states, as many at a time as fit, which are combined as they come.
 namespace skyrank::exec {
 
 /// An answer, and what was read for it.

@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <span>
 #include <utility>
 
-#include "engine/parts/candidates.hpp"
-#include "engine/parts/concatenate.hpp"
+#include "engine/parts/partial_answer.hpp"
 #include "engine/parts/prune.hpp"
+#include "engine/parts/sources/query_units.hpp"
 #include "engine/parts/sources/side_by_side.hpp"
-#include "engine/parts/sources/source_memory.hpp"
+#include "engine/parts/states/query_state.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -94,23 +92,19 @@ class UnitsRun {
       : engine_(engine),
         state_(state),
         query_(query),
-        part_(candidates_query(query.query, num_rows(source))),
         source_(source),
         options_(options),
+        units_(state, query.query, source, query.columns),
+        steps_{.engine = engine,
+               .query = query.query,
+               .options = options,
+               .charge = [this](std::size_t rows) { return units_.charge_rows(rows); }},
         orders_(orders_of(query.bound)),
+        threads_(units_.threads(query.units)),
         pruner_(source),
         pending_(query.units),
-        out_(source.units().size(), false),
-        left_(source.units().size()) {
-    std::int64_t begin = 0;
-    for (const SourceUnit& unit : source.units()) {
-      begins_.push_back(begin);
-      begin += unit.rows;
-    }
+        out_(source.units().size(), false) {
     order_units();
-    const auto largest = std::ranges::max(query.units, {}, [&](std::size_t unit) { return source.units()[unit].rows; });
-    threads_ = threads_within_limit(state, bytes_of_unit(largest),
-                                    std::min(static_cast<std::size_t>(state.arena.max_concurrency()), pending_.size()));
   }
 
   std::optional<UnitRows> run() {
@@ -121,17 +115,6 @@ class UnitsRun {
   }
 
  private:
-  /// Rows that one unit leaves.
-  struct Left {
-    std::vector<RowId> rows;
-    std::vector<Column> columns;
-    std::optional<SourceCharge> charge;
-  };
-
-  std::size_t bytes_of_unit(std::size_t unit) const {
-    return bytes_of_rows(source_, query_.columns, source_.units()[unit].rows);
-  }
-
   /// The units with the best values first, so that they tell which others matter.
   void order_units() {
     if (orders_.empty()) return;
@@ -172,24 +155,19 @@ class UnitsRun {
 
   void answer(std::size_t unit) {
     const std::size_t units[] = {unit};
-    SourceCharge charge(state_, query_.query, bytes_of_unit(unit));
+    SourceCharge charge = units_.charge_unit(unit);
     const SourceRows read = source_.read(units, query_.columns);
     charge.finish_reading();
-    const Result result = engine_.run(part_, read.table, options_);
-    Left left{result.rows, {}, {}};
-    const auto count = static_cast<std::int64_t>(left.rows.size());
-    left.charge.emplace(state_, query_.query, bytes_of_rows(source_, query_.columns, count));
-    left.charge->finish_reading();
-    std::ranges::sort(left.rows);
-    for (const int column : query_.columns) left.columns.push_back(take(read.table.column(column), left.rows));
-    const std::vector<BoundExpression> conditions = conditions_after(read.table, result);
-    for (RowId& row : left.rows) row += begins_[unit];
+    std::vector<Result> runs;
+    Partial partial = partial_answer(engine_, state_, query_.query, read.table, units_.begin(unit), options_, &runs);
+    const std::vector<BoundExpression> conditions = conditions_after(read.table, runs.front());
+    const auto kept = static_cast<std::int64_t>(partial.rows().size());
     const std::scoped_lock lock(mutex_);
+    left_.combine(std::move(partial));
     seen_ += read.table.num_rows();
-    kept_ += static_cast<std::int64_t>(left.rows.size());
+    kept_ += kept;
     bytes_ += read.bytes;
-    work_ += result.work;
-    left_[unit] = std::move(left);
+    work_ += runs.front().work;
     for (const BoundExpression& condition : conditions) leave_out_units_without(condition);
   }
 
@@ -234,37 +212,32 @@ class UnitsRun {
   }
 
   UnitRows result() {
-    UnitRows all;
-    all.skipped = skipped_;
-    all.bytes = bytes_;
-    all.work = work_;
-    std::vector<std::vector<Column>> parts(query_.columns.size());
-    for (Left& left : left_) {
-      if (left.charge) all.charges.push_back(std::move(*left.charge));
-      all.rows.insert(all.rows.end(), left.rows.begin(), left.rows.end());
-      for (std::size_t i = 0; i < left.columns.size(); ++i) parts[i].push_back(std::move(left.columns[i]));
-    }
-    const auto count = static_cast<std::int64_t>(all.rows.size());
+    CountedRows left = std::move(left_).rows();
+    const auto count = static_cast<std::int64_t>(left.state.rows.size());
     std::vector<Column> columns;
     for (const Column& column : source_.schema().columns()) {
       columns.push_back(absent_column(column.name(), column.type(), count));
     }
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (!parts[i].empty()) columns[static_cast<std::size_t>(query_.columns[i])] = join(parts[i]);
+    for (std::size_t i = 0; i < query_.columns.size(); ++i) {
+      columns[static_cast<std::size_t>(query_.columns[i])] = left.state.columns.column(static_cast<int>(i));
     }
-    all.table = Table(std::move(columns));
-    return all;
+    return {.table = Table(std::move(columns)),
+            .rows = std::move(left.state.rows),
+            .skipped = skipped_,
+            .bytes = bytes_,
+            .work = work_,
+            .charges = std::move(left.charges)};
   }
 
   const Engine& engine_;
   const EngineState& state_;
   const UnitsQuery& query_;
-  Query part_;
   const Source& source_;
   const RunOptions& options_;
-  std::vector<Order> orders_;
-  std::size_t threads_ = 1;
-  std::vector<std::int64_t> begins_;  // first row of each unit
+  const QueryUnits units_;
+  const StateSteps steps_;
+  const std::vector<Order> orders_;
+  const std::size_t threads_;
 
   std::mutex mutex_;  // over all that follows
   UnitPruner pruner_;
@@ -272,7 +245,7 @@ class UnitsRun {
   std::size_t next_ = 0;
   std::vector<bool> out_;  // by unit: it cannot hold a better row than is known
   std::size_t skipped_ = 0;
-  std::vector<Left> left_;  // by unit
+  QueryState left_{steps_, Doubling::never()};
   std::int64_t seen_ = 0;
   std::int64_t kept_ = 0;
   std::uint64_t bytes_ = 0;

@@ -21,7 +21,7 @@ namespace skyrank::exec {
 
 /// A query that may be answered by units.
 struct UnitsQuery {
-  const Query& query;
+  const Query& query;  ///< reads `columns` alone; its outputs may be others
   const query::BoundQuery& bound;
   const std::vector<int>& columns;        ///< read of each unit, ascending
   const std::vector<std::size_t>& units;  ///< units that may hold rows of the answer, ascending

@@ -5,7 +5,8 @@
 
 #include "engine/operators/gather.hpp"
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 
 Source::~Source() = default;
 
@@ -79,4 +80,5 @@ class TableSource final : public Source {
 
 std::shared_ptr<const Source> table_source(Table table) { return std::make_shared<TableSource>(std::move(table)); }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

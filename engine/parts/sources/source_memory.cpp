@@ -5,6 +5,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/executor/engine_state.hpp"
 #include "engine/executor/memory_limit.hpp"
 
 namespace skyrank::exec {

@@ -7,12 +7,13 @@
 #include <skyrank/query.hpp>
 #include <skyrank/source.hpp>
 
-#include "engine/executor/engine_state.hpp"
 #include "kernels/common/memory.hpp"
 
 // Columns that are read of a source count on the engine's account, unlike tables that an application keeps: the engine
 // decides how many of their rows are in memory at a time.
 namespace skyrank::exec {
+
+struct EngineState;
 
 /// Returns about how many bytes columns of a source take for so many rows. Texts are taken to be as long as the bytes
 /// of a row in storage.

@@ -205,9 +205,9 @@ class SourceRun {
   }
 
   /// Rows that the units leave, where the query is answered by units.
-  std::optional<UnitRows> left_by_units(ReadPlan& plan) {
+  std::optional<UnitRows> left_by_units(ReadPlan& plan, const Query& selected) {
     if (!plan.rules.rules().has(Rule::by_units)) return std::nullopt;
-    const UnitsQuery units{query_, plan.bound, plan.whole, plan.units};
+    const UnitsQuery units{selected, plan.bound, plan.whole, plan.units};
     if (const auto reason = reason_against_units(state_, units, source_, options_)) {
       plan.rules.left_out(Rule::by_units, *reason);
       return std::nullopt;
@@ -248,13 +248,13 @@ class SourceRun {
 
   /// The answer by what the plan has read.
   Result reduced(ReadPlan& plan, bool by_units = true) {
-    std::optional<UnitRows> left;
-    if (by_units) left = left_by_units(plan);
-    if (!left && needs_parts(plan)) return by_parts(plan);
-    const Table input = left ? left->table : read(plan);
     Query selected = query_;
     // The outputs are made below; until then any one will do.
     if (!plan.late.empty()) selected.select({SelectItem{"row", Expression::literal(std::int64_t{0})}});
+    std::optional<UnitRows> left;
+    if (by_units) left = left_by_units(plan, selected);
+    if (!left && needs_parts(plan)) return by_parts(plan);
+    const Table input = left ? left->table : read(plan);
     Result result = engine_.run(selected, input, options_);
     Stopwatch watch;
     guarded(query_, limits_, [&] { in_arena([&] { finish(plan, input, left ? &left->rows : nullptr, result); }); });

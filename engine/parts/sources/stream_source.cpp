@@ -15,7 +15,8 @@
 
 #include "engine/arrow_owned.hpp"
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 using Stream = Owned<ArrowArrayStream>;
@@ -107,4 +108,5 @@ std::shared_ptr<const Source> arrow_source(ArrowArrayStream* source) {
   return unit_source(std::move(schema), std::move(units), read);
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -7,9 +7,10 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/parts/concatenate.hpp"
+#include "engine/parts/states/concatenate.hpp"
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 [[noreturn]] void fail(std::size_t unit, const std::string& what) {
@@ -196,4 +197,5 @@ std::shared_ptr<const Source> unit_source(Table schema, std::vector<SourceUnit> 
   return std::make_shared<UnitSource>(schema, std::move(units), std::move(read), std::move(statistics));
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/python/src/bind.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/query/places.hpp"
 #include "engine/query/sql/parse.hpp"
 
@@ -67,41 +68,22 @@ Preference make_in(const Expression& expression, const Sets& sets) {
 }
 
 template <class Enum>
-Enum named(const std::string& what, const std::string& name, const std::vector<std::pair<const char*, Enum>>& names) {
+Enum named(const std::string& what, const std::string& name) {
+  if (const auto value = query::find_by_word<Enum>([&](std::string_view word) { return word == name; })) return *value;
   std::string known;
-  for (const auto& [word, value] : names) {
-    if (name == word) return value;
-    known += (known.empty() ? "" : ", ") + std::string(word);
-  }
+  for (const std::string& word : query::all_words<Enum>()) known += (known.empty() ? "" : ", ") + word;
   throw QueryError("no " + what + " is called '" + name + "'; it is one of " + known);
 }
 
-Ties parse_ties(const std::string& name) {
-  return named<Ties>("rule for ties", name,
-                     {{"first", Ties::first}, {"last", Ties::last}, {"all", Ties::all}, {"any", Ties::any}});
-}
+Ties parse_ties(const std::string& name) { return named<Ties>("rule for ties", name); }
 
-Missing parse_missing(const std::string& name) {
-  return named<Missing>("rule for NaN and NULL", name,
-                        {{"worst", Missing::worst}, {"exclude", Missing::exclude}, {"error", Missing::error}});
-}
+Missing parse_missing(const std::string& name) { return named<Missing>("rule for NaN and NULL", name); }
 
-DeviceChoice parse_device(const std::string& name) {
-  return named<DeviceChoice>(
-      "device", name, {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}});
-}
+DeviceChoice parse_device(const std::string& name) { return named<DeviceChoice>("device", name); }
 
 Aggregate make_aggregate(const std::string& name, const std::string& function,
                          const std::optional<Expression>& argument) {
-  using Function = Aggregate::Function;
-  return {name,
-          named<Function>("aggregate", function,
-                          {{"count", Function::count},
-                           {"sum", Function::sum},
-                           {"min", Function::min},
-                           {"max", Function::max},
-                           {"avg", Function::avg}}),
-          argument};
+  return {name, named<Aggregate::Function>("aggregate", function), argument};
 }
 
 void set_select(Query& query, const std::vector<std::pair<std::optional<std::string>, Expression>>& columns) {

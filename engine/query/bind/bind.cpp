@@ -7,6 +7,7 @@
 #include "engine/query/bind/bind_preference.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/query/check.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank::query {
@@ -72,23 +73,12 @@ class Scope {
   const Schema& input_;
 };
 
-std::string_view spelling(Aggregate::Function function) {
-  switch (function) {
-    case Aggregate::Function::count: return "count";
-    case Aggregate::Function::sum: return "sum";
-    case Aggregate::Function::min: return "min";
-    case Aggregate::Function::max: return "max";
-    case Aggregate::Function::avg: return "avg";
-  }
-  return "";
-}
-
 DataType aggregate_type(Aggregate::Function function, const std::optional<BoundExpression>& argument) {
   if (function == Aggregate::Function::count) return Type::int64;
   const Type type = argument->type.type;
   const bool extreme = function == Aggregate::Function::min || function == Aggregate::Function::max;
   if (extreme ? type == Type::string : !is_numeric(type)) {
-    throw BindError(in_quotes(spelling(function)) + (extreme ? " does not take strings" : " needs a number") +
+    throw BindError(in_quotes(word_for(function)) + (extreme ? " does not take strings" : " needs a number") +
                         ", and its argument is " + argument->text + " (" + to_string(argument->type) + ")",
                     argument->location);
   }

@@ -9,10 +9,12 @@
 
 #include "engine/query/ast.hpp"
 #include "engine/query/check.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/query/values.hpp"
 
 // Queries as SQL: what parse.cpp reads, one clause a line.
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 using Kind = Preference::Kind;
@@ -117,9 +119,6 @@ std::string print_term(const Query& query, const RankTerm& term) {
 }
 
 std::string print_options(const Query& query) {
-  constexpr std::string_view kTies[] = {"first", "last", "all", "any"};
-  constexpr std::string_view kMissing[] = {"worst", "exclude", "error"};
-  constexpr std::string_view kDevices[] = {"auto", "cpu", "cuda"};
   std::string text;
   const auto add = [&](std::string_view key, const std::string& value) {
     text.append(text.empty() ? "" : ", ").append(key).append(" = ").append(value);
@@ -127,14 +126,14 @@ std::string print_options(const Query& query) {
   const auto add_names = [&](std::string_view key, const std::vector<std::string>& names) {
     if (!names.empty()) add(key, "(" + joined(names, ", ", string_text) + ")");
   };
-  const auto word = [](const auto& words, auto value) { return std::string(words[static_cast<int>(value)]); };
+  const auto word = [](auto value) { return std::string(query::word_for(value)); };
   if (!query.name().empty()) add("name", string_text(query.name()));
-  if (query.ties() == Ties::last || query.ties() == Ties::any) add("ties", word(kTies, query.ties()));
-  if (query.nan() != Missing::worst) add("nan", word(kMissing, query.nan()));
-  if (query.nulls() != Missing::worst) add("nulls", word(kMissing, query.nulls()));
+  if (query.ties() == Ties::last || query.ties() == Ties::any) add("ties", word(query.ties()));
+  if (query.nan() != Missing::worst) add("nan", word(query.nan()));
+  if (query.nulls() != Missing::worst) add("nulls", word(query.nulls()));
   if (query.timeout()) add("timeout", "'" + std::to_string(query.timeout()->count()) + "ms'");
   const Using& path = query.using_path();
-  if (path.device != DeviceChoice::automatic) add("device", word(kDevices, path.device));
+  if (path.device != DeviceChoice::automatic) add("device", word(path.device));
   add_names("algorithm", path.algorithms);
   add_names("without", path.without);
   if (!path.parameters.empty()) {
@@ -178,4 +177,5 @@ std::string to_sql(const Query& query) {
   return text;
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

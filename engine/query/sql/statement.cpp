@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "engine/query/check.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/query/functions.hpp"
 #include "engine/query/sql/words.hpp"
 #include "engine/query/utf8.hpp"
@@ -34,17 +35,8 @@ std::optional<std::string> unquoted(std::string_view token) {
   return result;
 }
 
-std::string_view spelling(Aggregate::Function function) {
-  constexpr std::string_view kNames[] = {"count", "sum", "min", "max", "avg"};
-  return kNames[static_cast<int>(function)];
-}
-
 std::optional<Aggregate::Function> function_named(std::string_view word) {
-  for (int i = 0; i <= static_cast<int>(Aggregate::Function::avg); ++i) {
-    const auto function = static_cast<Aggregate::Function>(i);
-    if (equal_ignoring_case(word, spelling(function))) return function;
-  }
-  return std::nullopt;
+  return find_by_word<Aggregate::Function>([&](std::string_view known) { return equal_ignoring_case(word, known); });
 }
 
 // Words that may come where the grammar finds another one.
@@ -242,11 +234,11 @@ Expression SqlBuilder::take_expression() {
 
 void SqlBuilder::end_aggregate(bool star) {
   if (star && function_ != Aggregate::Function::count) {
-    fail(aggregate_at_, in_quotes(spelling(function_)) + " needs an argument; only COUNT takes '*'");
+    fail(aggregate_at_, in_quotes(word_for(function_)) + " needs an argument; only COUNT takes '*'");
   }
   Aggregate aggregate{"", function_, std::nullopt};
   if (!star) aggregate.argument = take_expression();
-  aggregate.name = std::string(spelling(function_)) + "(" + (star ? "*" : aggregate.argument->text()) + ")";
+  aggregate.name = std::string(word_for(function_)) + "(" + (star ? "*" : aggregate.argument->text()) + ")";
   pending_ = std::move(aggregate);
 }
 

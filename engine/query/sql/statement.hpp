@@ -116,7 +116,7 @@ class SqlBuilder {
   Aggregate& add_aggregate(Aggregate aggregate, std::size_t offset);
   const Expression& behind_alias(const Expression& expression) const;
   void set_using();
-  const Text& option_text(const char* example) const;
+  const Text& option_text(std::string_view example) const;
   // Runs `make` and gives errors that know no place that of `offset`.
   template <class Make>
   auto at(std::size_t offset, const Make& make) const {

@@ -3,6 +3,7 @@
 
 #include "engine/duration.hpp"
 #include "engine/query/check.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/query/functions.hpp"
 #include "engine/query/sql/statement.hpp"
 #include "engine/text.hpp"
@@ -25,22 +26,17 @@ std::string listed(const std::vector<std::string>& names) {
   return list;
 }
 
-// The choice that a word names; nothing, and the words in `names`, where it names none.
+// The value that a word of a statement names.
 template <class Enum>
-std::optional<Enum> choice(const std::string& word, std::initializer_list<std::pair<const char*, Enum>> choices,
-                           std::vector<std::string>& names) {
-  for (const auto& [name, value] : choices) {
-    if (equal_ignoring_case(word, name)) return value;
-    names.emplace_back(name);
-  }
-  return std::nullopt;
+std::optional<Enum> choice(const std::string& word) {
+  return find_by_word<Enum>([&](std::string_view known) { return equal_ignoring_case(word, known); });
 }
 
 }  // namespace
 
-const SqlBuilder::Text& SqlBuilder::option_text(const char* example) const {
+const SqlBuilder::Text& SqlBuilder::option_text(std::string_view example) const {
   if (option_texts_.size() == 2) return option_texts_[1];
-  fail(option_texts_[0].offset, in_quotes(option_texts_[0].text) + " takes one value, such as " + example);
+  fail(option_texts_[0].offset, in_quotes(option_texts_[0].text) + " takes one value, such as " + std::string(example));
 }
 
 void SqlBuilder::end_option() {
@@ -54,33 +50,22 @@ void SqlBuilder::end_option() {
     fail(offset, "the option " + in_quotes(key) + " comes twice");
   }
   options_seen_.push_back(key);
-  std::vector<std::string> names;
-  const auto set = [&](const auto& value, const auto& use, const char* example) {
-    if (value) return use(*value);
-    fail(option_text(example).offset, in_quotes(key) + " is one of " + listed(names) + ", found " +
-                                          in_quotes(option_text(example).text) +
-                                          did_you_mean(option_text(example).text, names));
-  };
-  const auto missing = [&] {
-    return choice<Missing>(option_text("exclude").text,
-                           {{"worst", Missing::worst}, {"exclude", Missing::exclude}, {"error", Missing::error}},
-                           names);
+  const auto read = [&]<class Enum>(Enum example) {
+    const Text& text = option_text(word_for(example));
+    if (const auto value = choice<Enum>(text.text)) return *value;
+    const std::vector<std::string> words = all_words<Enum>();
+    fail(text.offset, in_quotes(key) + " is one of " + listed(words) + ", found " + in_quotes(text.text) +
+                          did_you_mean(text.text, words));
   };
   if (key == "name") {
     at(option_text("'good-deals'").offset, [&] { check_query_name(option_texts_[1].text); });
     query_.name(option_texts_[1].text);
   } else if (key == "ties") {
-    const auto ties =
-        choice<Ties>(option_text("last").text,
-                     {{"first", Ties::first}, {"last", Ties::last}, {"all", Ties::all}, {"any", Ties::any}}, names);
-    set(
-        ties, [&](Ties rule) { query_.ties(rule); }, "last");
+    query_.ties(read(Ties::last));
   } else if (key == "nan") {
-    set(
-        missing(), [&](Missing rule) { query_.nan(rule); }, "exclude");
+    query_.nan(read(Missing::exclude));
   } else if (key == "nulls") {
-    set(
-        missing(), [&](Missing rule) { query_.nulls(rule); }, "exclude");
+    query_.nulls(read(Missing::exclude));
   } else if (key == "timeout") {
     const auto limit = parse_duration(option_text("'30s'").text);
     if (!limit) fail(option_texts_[1].offset, std::string("'timeout' needs ") + kDurationExample + ", in quotes");
@@ -93,12 +78,11 @@ void SqlBuilder::end_option() {
 void SqlBuilder::set_using() {
   const std::string key = lower(option_texts_[0].text);
   if (key == "device") {
-    std::vector<std::string> names;
     const Text& word = option_text("cpu");
-    const auto device = choice<DeviceChoice>(
-        word.text, {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}},
-        names);
-    if (!device) fail(word.offset, "'device' is one of " + listed(names) + ", found " + in_quotes(word.text));
+    const auto device = choice<DeviceChoice>(word.text);
+    if (!device) {
+      fail(word.offset, "'device' is one of " + listed(all_words<DeviceChoice>()) + ", found " + in_quotes(word.text));
+    }
     using_.device = *device;
     return;
   }

@@ -12,7 +12,8 @@
 #include "engine/query/yaml/read_query.hpp"
 #include "engine/text.hpp"
 
-namespace skyrank::inline v0 {
+namespace skyrank {
+inline namespace v0 {
 namespace {
 
 using query::found;
@@ -206,4 +207,5 @@ Batch read_batch(const std::filesystem::path& file, const BatchLimits& limits) {
   return batch;
 }
 
-}  // namespace skyrank::inline v0
+}  // namespace v0
+}  // namespace skyrank

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/query/enum_words.hpp"
 #include "engine/query/yaml/tree.hpp"
 
 // Typed values out of YAML nodes. Everything here throws QueryError with the node's place; `what` is the words a
@@ -64,6 +65,14 @@ Enum read_choice(const YamlDocument& document, const YamlNode& node, const std::
     names.push_back(name);
   }
   fail_choice(document, node, what, names);
+}
+
+/// Reads the word of a value that has one everywhere (enum_words.hpp).
+template <class Enum>
+Enum read_choice(const YamlDocument& document, const YamlNode& node, const std::string& what) {
+  const auto value = find_by_word<Enum>([&](std::string_view word) { return node.is_scalar() && node.text == word; });
+  if (value) return *value;
+  fail_choice(document, node, what, all_words<Enum>());
 }
 
 /// Runs `make` and gives errors that know no place that of `node`.

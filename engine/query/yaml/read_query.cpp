@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/query/check.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/query/yaml/read.hpp"
 #include "engine/text.hpp"
 
@@ -17,15 +18,6 @@ const std::vector<std::string> kQueryKeys = {
     "rank_by", "offset", "limit", "ties",     "nan",       "nulls",        "select", "timeout", "using",    "sql"};
 // Keys that may stand beside `sql`, which says everything else.
 const std::vector<std::string> kKeysBesideSql = {"name", "sql", "timeout", "using"};
-const Choices<Ties> kTies = {{"first", Ties::first}, {"last", Ties::last}, {"all", Ties::all}, {"any", Ties::any}};
-const Choices<Missing> kMissing = {{"worst", Missing::worst}, {"exclude", Missing::exclude}, {"error", Missing::error}};
-const Choices<DeviceChoice> kDevices = {
-    {"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}};
-const Choices<Aggregate::Function> kAggregates = {{"count", Aggregate::Function::count},
-                                                  {"sum", Aggregate::Function::sum},
-                                                  {"min", Aggregate::Function::min},
-                                                  {"max", Aggregate::Function::max},
-                                                  {"avg", Aggregate::Function::avg}};
 constexpr const char* kAggregateExample = "count(), count(e), sum(e), min(e), max(e) or avg(e)";
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -133,14 +125,13 @@ class QueryReader {
          [&](const YamlNode& node, const std::string& what) { query_.offset(read_integer(document_, node, what, 0)); });
     with("limit",
          [&](const YamlNode& node, const std::string& what) { query_.limit(read_integer(document_, node, what, 0)); });
-    with("ties", [&](const YamlNode& node, const std::string& what) {
-      query_.ties(read_choice(document_, node, what, kTies));
-    });
+    with("ties",
+         [&](const YamlNode& node, const std::string& what) { query_.ties(read_choice<Ties>(document_, node, what)); });
     with("nan", [&](const YamlNode& node, const std::string& what) {
-      query_.nan(read_choice(document_, node, what, kMissing));
+      query_.nan(read_choice<Missing>(document_, node, what));
     });
     with("nulls", [&](const YamlNode& node, const std::string& what) {
-      query_.nulls(read_choice(document_, node, what, kMissing));
+      query_.nulls(read_choice<Missing>(document_, node, what));
     });
   }
 
@@ -198,13 +189,10 @@ class QueryReader {
   }
 
   Aggregate::Function read_function(const YamlNode& value, const std::string& word, const std::string& what) const {
-    std::vector<std::string> names;
-    for (const auto& [name, function] : kAggregates) {
-      if (name == word) return function;
-      names.push_back(name);
-    }
-    document_.fail(value,
-                   what + " needs " + kAggregateExample + ", found " + in_quotes(word) + did_you_mean(word, names));
+    const auto function = find_by_word<Aggregate::Function>([&](std::string_view known) { return known == word; });
+    if (function) return *function;
+    document_.fail(value, what + " needs " + kAggregateExample + ", found " + in_quotes(word) +
+                              did_you_mean(word, all_words<Aggregate::Function>()));
   }
 
   std::vector<RankTerm> read_ranking(const YamlNode& node, const std::string& what) const {
@@ -270,7 +258,7 @@ class QueryReader {
       }
     }
     if (const YamlNode* device = map.find("device")) {
-      result.device = read_choice(document_, *device, "'device'", kDevices);
+      result.device = read_choice<DeviceChoice>(document_, *device, "'device'");
     }
     if (const YamlNode* parameters = map.find("parameters")) {
       for (const auto& [name, value] : need_map(document_, *parameters, "'parameters'").entries) {

@@ -21,8 +21,7 @@ Properties properties_of(int ordinal) {
   SKYRANK_CUDA_CALL(cudaMemGetInfo(&free, &total));
   return {
       .multiprocessors = attribute(cudaDevAttrMultiProcessorCount, ordinal),
-      .capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, ordinal) +
-                    attribute(cudaDevAttrComputeCapabilityMinor, ordinal),
+      .overlaps_launches = attribute(cudaDevAttrComputeCapabilityMajor, ordinal) >= 9,
       .shared_bytes_per_block = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal)),
       .l2_bytes = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, ordinal)),
       .memory_bytes = total};

@@ -15,7 +15,7 @@ namespace skyrank::kernels::cuda {
 /// Device limits that determine launch sizes; cached.
 struct Properties {
   int multiprocessors = 0;
-  int capability = 0;                      ///< 10 * major + minor
+  bool overlaps_launches = false;          ///< a kernel may be placed while the one before it ends (Grid::overlaps)
   std::size_t shared_bytes_per_block = 0;  ///< with opting in
   std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;

@@ -17,7 +17,7 @@ struct Grid {
   unsigned threads = 256;
   std::size_t shared_bytes = 0;  ///< dynamic shared memory of a block
   /// Blocks may be placed while what is before them in the stream still runs. The kernel calls wait_for_previous first.
-  /// Of capability 9.0 on.
+  /// Only where Properties::overlaps_launches says so.
   bool overlaps = false;
 };
 

@@ -7,10 +7,7 @@
 namespace skyrank::kernels::cuda::skyline {
 
 /// Grid::overlaps of a run's launches.
-inline bool can_overlap(const SkylineRun& run) {
-  constexpr int kHopper = 90;
-  return run.device.properties().capability >= kHopper;
-}
+inline bool can_overlap(const SkylineRun& run) { return run.device.properties().overlaps_launches; }
 
 /// At the start of a kernel that overlaps the one before it and is overlapped by the next.
 __device__ inline void follow_previous() {

@@ -7,7 +7,7 @@ namespace {
 
 double selectivity(std::string_view condition) {
   const Table table({Column::own<std::int64_t>("a", {}), Column::own<std::int64_t>("b", {}, {})});
-  return guess_selectivity(*bound(condition, table).root);
+  return guess_selectivity(bound(condition, table));
 }
 
 TEST(Estimate, EqualityIsMoreSelectiveThanARange) {

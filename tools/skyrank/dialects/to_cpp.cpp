@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/query/check.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/text.hpp"
 #include "tools/skyrank/dialects/dialects.hpp"
 
@@ -102,8 +103,7 @@ std::string preferences(const Preference& p) {
 }
 
 std::string aggregate(const Aggregate& one) {
-  constexpr std::string_view kNames[] = {"count", "sum", "min", "max", "avg"};
-  return fmt::format("{}({}{})", kNames[static_cast<int>(one.function)], literal(one.name),
+  return fmt::format("{}({}{})", query::word_for(one.function), literal(one.name),
                      one.argument ? ", " + code(*one.argument) : "");
 }
 
@@ -117,14 +117,13 @@ std::string selection(const std::vector<SelectItem>& items) {
 }
 
 std::string path(const Using& used) {
-  constexpr std::string_view kDevices[] = {"automatic", "cpu", "cuda"};
   std::string text;
   const auto add = [&](std::string_view member, const std::string& what) {
     text += fmt::format("{}.{} = {}", text.empty() ? "" : ", ", member, what);
   };
   if (!used.algorithms.empty()) add("algorithms", names(used.algorithms));
   if (used.device != DeviceChoice::automatic) {
-    add("device", fmt::format("DeviceChoice::{}", kDevices[static_cast<int>(used.device)]));
+    add("device", fmt::format("DeviceChoice::{}", query::word_for(used.device)));
   }
   if (!used.parameters.empty()) {
     add("parameters", list(used.parameters, [](const auto& parameter) {
@@ -146,8 +145,6 @@ std::string identifier(const std::string& name) {
 }  // namespace
 
 std::string to_cpp(const Query& query) {
-  constexpr std::string_view kTies[] = {"first", "last", "all", "any"};
-  constexpr std::string_view kMissing[] = {"worst", "exclude", "error"};
   std::string text = fmt::format("const Query {} = Query::from({})", identifier(query.name()), literal(query.from()));
   const auto add = [&](bool present, std::string_view call, const auto& print) {
     if (present) text += fmt::format("\n    .{}({})", call, print());
@@ -171,9 +168,8 @@ std::string to_cpp(const Query& query) {
   });
   add(query.offset() != 0, "offset", [&] { return query.offset(); });
   add(query.limit().has_value(), "limit", [&] { return *query.limit(); });
-  add(query.ties() != Ties::first, "ties",
-      [&] { return fmt::format("Ties::{}", kTies[static_cast<int>(query.ties())]); });
-  const auto missing = [&](Missing rule) { return fmt::format("Missing::{}", kMissing[static_cast<int>(rule)]); };
+  add(query.ties() != Ties::first, "ties", [&] { return fmt::format("Ties::{}", query::word_for(query.ties())); });
+  const auto missing = [&](Missing rule) { return fmt::format("Missing::{}", query::word_for(rule)); };
   add(query.nan() != Missing::worst, "nan", [&] { return missing(query.nan()); });
   add(query.nulls() != Missing::worst, "nulls", [&] { return missing(query.nulls()); });
   add(!query.select().empty(), "select", [&] { return selection(query.select()); });

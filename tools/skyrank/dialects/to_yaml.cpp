@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/query/check.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/query/functions.hpp"
 #include "engine/query/values.hpp"
 #include "tools/skyrank/dialects/dialects.hpp"
@@ -89,13 +90,11 @@ std::string preferences(const Preference& p) {
 }
 
 std::string aggregates(const std::vector<Aggregate>& items) {
-  constexpr std::string_view kNames[] = {"count", "sum", "min", "max", "avg"};
   std::string text;
   for (const Aggregate& one : items) {
     const std::string argument = one.argument ? one.argument->text() : "";
-    const auto function = kNames[static_cast<int>(one.function)];
     text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", scalar(one.name),
-                        in_quotes(fmt::format("{}({})", function, argument)));
+                        in_quotes(fmt::format("{}({})", query::word_for(one.function), argument)));
   }
   return "{" + text + "}";
 }
@@ -106,13 +105,12 @@ std::string selected(const SelectItem& item) {
 }
 
 std::string path(const Using& used) {
-  constexpr std::string_view kDevices[] = {"auto", "cpu", "cuda"};
   std::string text;
   const auto add = [&](std::string_view key, const std::string& what) {
     text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, what);
   };
   if (!used.algorithms.empty()) add("algorithm", names(used.algorithms));
-  if (used.device != DeviceChoice::automatic) add("device", std::string(kDevices[static_cast<int>(used.device)]));
+  if (used.device != DeviceChoice::automatic) add("device", std::string(query::word_for(used.device)));
   std::string parameters;
   for (const auto& [name, number] : used.parameters) {
     parameters += fmt::format("{}{}: {}", parameters.empty() ? "" : ", ", scalar(name), number);
@@ -123,8 +121,6 @@ std::string path(const Using& used) {
 }
 
 std::string to_yaml(const Query& query) {
-  constexpr std::string_view kTies[] = {"first", "last", "all", "any"};
-  constexpr std::string_view kMissing[] = {"worst", "exclude", "error"};
   std::string text = fmt::format("  - name: {}\n", scalar(query.name()));
   const auto add = [&](bool present, std::string_view key, const auto& print) {
     if (present) text += fmt::format("    {}: {}\n", key, print());
@@ -148,9 +144,9 @@ std::string to_yaml(const Query& query) {
   });
   add(query.offset() != 0, "offset", [&] { return query.offset(); });
   add(query.limit().has_value(), "limit", [&] { return *query.limit(); });
-  add(query.ties() != Ties::first, "ties", [&] { return kTies[static_cast<int>(query.ties())]; });
-  add(query.nan() != Missing::worst, "nan", [&] { return kMissing[static_cast<int>(query.nan())]; });
-  add(query.nulls() != Missing::worst, "nulls", [&] { return kMissing[static_cast<int>(query.nulls())]; });
+  add(query.ties() != Ties::first, "ties", [&] { return query::word_for(query.ties()); });
+  add(query.nan() != Missing::worst, "nan", [&] { return query::word_for(query.nan()); });
+  add(query.nulls() != Missing::worst, "nulls", [&] { return query::word_for(query.nulls()); });
   add(!query.select().empty(), "select", [&] { return list(query.select(), selected); });
   add(query.timeout().has_value(), "timeout", [&] { return fmt::format("{}ms", query.timeout()->count()); });
   add(query.using_path() != Using{}, "using", [&] { return path(query.using_path()); });

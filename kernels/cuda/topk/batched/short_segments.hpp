@@ -76,7 +76,7 @@ SKYRANK_HD inline bool is_left_for(SegmentPath own, SegmentPath path, bool scree
 
 /// Returns true if the kernel for the segments that are left may start while the last segments are screened.
 inline bool overlaps_screening(bool screened, const DeviceContext& device) {
-  return screened && device.properties().capability >= 90;
+  return screened && device.properties().overlaps_launches;
 }
 
 /// The same for those that are left for the last. k <= kMaxOfSegment<E>.

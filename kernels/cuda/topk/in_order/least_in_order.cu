@@ -34,7 +34,7 @@ constexpr unsigned kMaxCoarse = 128;
 template <class Element>
 class Ordering {
  public:
-  explicit Ordering(DeviceContext& device) : device_(device), overlaps_(device.properties().capability >= 90) {}
+  explicit Ordering(DeviceContext& device) : device_(device), overlaps_(device.properties().overlaps_launches) {}
 
   /// `size` elements in the mean.
   void order(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {

@@ -35,8 +35,8 @@ class LookAhead {
  public:
   using Key = typename Rows::Item;
 
-  /// Tiles of a block, at most. Of 16 KiB each those of all blocks of an H200 are 69 MB, and reading them takes longer
-  /// than finding the threshold.
+  /// Tiles of a block, at most. Of 16 KiB each those of all blocks of 132 multiprocessors are 69 MB, and reading them
+  /// takes longer than finding the threshold.
   static constexpr unsigned kTiles = 8;
   /// With so many tiles of a warp that have a key of zero, most have one, and the threshold may be zero: then few are
   /// to be read.

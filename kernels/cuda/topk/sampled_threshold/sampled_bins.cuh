@@ -85,7 +85,7 @@ class SampledBins {
            {.blocks = shares,
             .threads = kRankThreads,
             .shared_bytes = BinShare<Element, kLittle>::shared_bytes(),
-            .overlaps = device_.properties().capability >= 90},
+            .overlaps = device_.properties().overlaps_launches},
            device_.stream(), bins, guess, Ranked<Element>{.answer = answer});
   }
 

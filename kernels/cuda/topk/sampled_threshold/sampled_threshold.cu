@@ -118,7 +118,7 @@ struct SampledThreshold {
   static bool looks_ahead(const Run& run, std::size_t n, const ThresholdPlan& plan) {
     constexpr std::size_t kOfThread = 64 / sizeof(typename E::Key);
     constexpr std::size_t kSeldom = sizeof(typename E::Key) == 1 ? 16 : 4;
-    return run.device.properties().capability >= 90 && (!kNarrow<E> || kSeldom * kOfThread * plan.expected <= n);
+    return run.device.properties().overlaps_launches && (!kNarrow<E> || kSeldom * kOfThread * plan.expected <= n);
   }
 
   static constexpr unsigned kBytesOfTile = 64;  ///< bytes that a thread reads
@@ -156,7 +156,7 @@ struct SampledThreshold {
   static Grid scan_grid(const Run& run, const Rows& rows) {
     return {.blocks = std::min(rows.count(), resident_scan(run)),
             .threads = kScanThreads,
-            .overlaps = run.device.properties().capability >= 90};
+            .overlaps = run.device.properties().overlaps_launches};
   }
 
   /// Few rows are sorted as they are.

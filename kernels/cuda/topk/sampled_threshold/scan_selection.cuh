@@ -125,7 +125,7 @@ class ScanSelection {
     const ScanTarget<Element> target = this->target();
     bins_.sample(rows, guess_.data(), target.bins, first.looks_ahead, first.counters);
     Grid overlapping = grid;
-    overlapping.overlaps = device_.properties().capability >= 90;
+    overlapping.overlaps = device_.properties().overlaps_launches;
     launch("keep_scanned", keep, overlapping, device_.stream(), arguments..., target);
     if (bins_.some()) {
       // Where all rows that pass are candidates, bins hold none, and the guess fails.

@@ -497,7 +497,7 @@ std::optional<TopKSolution> select_from(const ScanProblem& problem, const Thresh
   const Grid grid{.blocks = std::min(blocks_for(problem.n, std::size_t{kScanThreads} * kRowsOfGroup), resident),
                   .threads = kScanThreads};
   // With a filter on another column rows may have to be looked at again because of it.
-  const bool may_look_ahead = device.properties().capability >= 90 && scan.count == scan.terms;
+  const bool may_look_ahead = device.properties().overlaps_launches && scan.count == scan.terms;
   ScanWaves waves = waves_of(plan, problem.n, keeper.tile, grid.blocks, may_look_ahead);
   const auto counters = device.allocate<unsigned>(ScanWaves::kQueues * ScanWaves::kWordsOfQueue);
   waves.counters = counters.data();

@@ -21,7 +21,7 @@
 //   first levels down.
 // - `distinct` keeps the lowest row of equal ones: it is the lowest in its part too.
 // - Partitions are answered apart, in the order of their first rows; the first row of each in a part is a candidate.
-// - Groups are kept as the states of their aggregates (group_states.hpp), in the order of their first rows.
+// - Groups are kept as the states of their aggregates (aggregate_states.hpp), in the order of their first rows.
 // A ranking after a skyline is evaluated on the skyline alone, so a part must not evaluate it (it may fail), except for
 // the rules about missing values, which look at all rows anyway.
 namespace skyrank::exec {

@@ -1,4 +1,4 @@
-#include "engine/parts/concatenate.hpp"
+#include "engine/parts/states/concatenate.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "engine/parts/group_states.hpp"
+#include "engine/parts/states/aggregate_states.hpp"
 
 #include <algorithm>
 #include <array>
@@ -449,10 +449,10 @@ Column finished_column(const States& states, std::size_t a, const BoundAggregate
 
 }  // namespace
 
-GroupStates group_states(const query::BoundQuery& query, const Table& part, const Rows& rows, RowId first_row) {
+StateRows group_states(const query::BoundQuery& query, const Table& part, const Rows& rows, RowId first_row) {
   const Classes classes = classify(part, query.group->columns, rows);
   const Grouping grouping{part, rows, classes, first_row};
-  GroupStates states;
+  StateRows states;
   std::vector<RowId> first;
   for (const std::int64_t position : classes.first) first.push_back(rows[position]);
   std::vector<Column> columns;
@@ -465,12 +465,12 @@ GroupStates group_states(const query::BoundQuery& query, const Table& part, cons
       columns.push_back(std::move(column));
     }
   }
-  for (const RowId row : first) states.first_rows.push_back(first_row + row);
+  for (const RowId row : first) states.rows.push_back(first_row + row);
   states.columns = Table(std::move(columns));
   return states;
 }
 
-GroupStates merge_states(const query::BoundQuery& query, const GroupStates& parts) {
+StateRows merge_states(const query::BoundQuery& query, const StateRows& parts) {
   const Table& table = parts.columns;
   const States states(query, table);
   const Classes classes = classify(table, query.group->columns, Rows{table.num_rows(), nullptr});
@@ -484,8 +484,8 @@ GroupStates merge_states(const query::BoundQuery& query, const GroupStates& part
       columns.push_back(std::move(column));
     }
   }
-  GroupStates merged;
-  for (const RowId position : first) merged.first_rows.push_back(parts.first_rows[static_cast<std::size_t>(position)]);
+  StateRows merged;
+  for (const RowId position : first) merged.rows.push_back(parts.rows[static_cast<std::size_t>(position)]);
   merged.columns = Table(std::move(columns));
   return merged;
 }
@@ -512,12 +512,12 @@ Table moved_states(const query::BoundQuery& query, const Table& columns, RowId b
   return Table(std::move(moved));
 }
 
-Table finish_states(const query::BoundQuery& query, const GroupStates& groups) {
+Table finish_states(const query::BoundQuery& query, const StateRows& groups) {
   const States states(query, groups.columns);
   std::vector<Column> columns;
   for (const int index : query.group->columns) columns.push_back(groups.columns.column(index));
   for (std::size_t a = 0; a < query.group->aggregates.size(); ++a) {
-    columns.push_back(finished_column(states, a, query.group->aggregates[a], groups.first_rows));
+    columns.push_back(finished_column(states, a, query.group->aggregates[a], groups.rows));
   }
   return Table(std::move(columns));
 }

@@ -1,4 +1,4 @@
-#include "engine/parts/candidates.hpp"
+#include "engine/parts/states/candidates.hpp"
 
 #include <algorithm>
 

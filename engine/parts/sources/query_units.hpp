@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include <skyrank/query.hpp>
+#include <skyrank/source.hpp>
+
+#include "engine/executor/engine_state.hpp"
+#include "engine/parts/sources/source_memory.hpp"
+
+namespace skyrank::exec {
+
+/// The units of a source that threads read for a query: where their rows are, and what memory these take.
+class QueryUnits {
+ public:
+  /// `columns` are read of each unit; the source begins at `first_row` of the whole table.
+  QueryUnits(const EngineState& state, const Query& query, const Source& source, const std::vector<int>& columns,
+             RowId first_row = 0);
+
+  /// Returns the first row of a unit in the whole table.
+  RowId begin(std::size_t unit) const { return begins_[unit]; }
+
+  /// Counts the rows of a unit that is about to be read. Throws ResourceError.
+  SourceCharge charge_unit(std::size_t unit) const;
+
+  /// Counts so many rows that are in memory. Throws ResourceError.
+  SourceCharge charge_rows(std::size_t rows) const;
+
+  /// Returns how many threads read and answer these units side by side, as far as they fit the limit of memory.
+  std::size_t threads(const std::vector<std::size_t>& units) const;
+
+ private:
+  std::size_t bytes(std::int64_t rows) const { return bytes_of_rows(source_, columns_, rows); }
+
+  const EngineState& state_;
+  const Query& query_;
+  const Source& source_;
+  const std::vector<int>& columns_;
+  std::vector<RowId> begins_;
+};
+
+}  // namespace skyrank::exec

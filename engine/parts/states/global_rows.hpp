@@ -1,0 +1,25 @@
+#pragma once
+
+#include <skyrank/engine.hpp>
+#include <skyrank/error.hpp>
+
+#include "engine/parts/states/state_kind.hpp"
+#include "engine/row_error.hpp"
+
+namespace skyrank::exec {
+
+/// Runs f and renumbers an error about a row: from its position in the table of f to global(position).
+template <class F, class Global>
+auto with_global_rows(const F& f, const Global& global) {
+  try {
+    return f();
+  } catch (const RowError& error) {
+    throw DataError(error.renumbered(global(error.row())));
+  }
+}
+
+/// Replaces positions among the rows of a state by positions in the whole table, in the row ids of an answer and in its
+/// columns of them. `query` is that of the answer.
+void renumber(const Query& query, const StateRows& all, Result& result);
+
+}  // namespace skyrank::exec

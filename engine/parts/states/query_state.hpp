@@ -1,0 +1,109 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <skyrank/engine.hpp>
+#include <skyrank/partial.hpp>
+#include <skyrank/query.hpp>
+#include <skyrank/table.hpp>
+
+#include "engine/parts/sources/source_memory.hpp"
+#include "engine/parts/states/state_kind.hpp"
+
+namespace skyrank::exec {
+
+/// Says when a growing state is reduced to the rows that can still be in the answer: each time that it has twice as
+/// many rows as after the last time. So the work of all reductions is that of a few, and the state has at most twice
+/// the rows that it needs.
+class Doubling {
+ public:
+  static constexpr std::size_t kFewRows = std::size_t{1} << 16;
+
+  /// A state with up to twice `least` rows is left as it is.
+  explicit Doubling(std::size_t least = kFewRows) : least_(least), rows_(least) {}
+
+  /// A state that is reduced by whoever asks for its rows alone.
+  static Doubling never() { return Doubling(std::numeric_limits<std::size_t>::max() / 2); }
+
+  bool is_due(std::size_t rows) const { return rows > 2 * rows_; }
+  void reduced_to(std::size_t rows) { rows_ = std::max(rows, least_); }
+
+ private:
+  std::size_t least_;
+  std::size_t rows_;  // after the last reduction
+};
+
+/// How the states of a query run.
+struct StateSteps {
+  const Engine& engine;
+  Query query;
+  RunOptions options;
+  /// The query for up to Doubling::kFewRows rows, and for more where these do not fit the memory of a GPU.
+  std::optional<Query> of_few_rows = {};
+  /// Counts so many rows as memory, or throws ResourceError; null: rows are not counted.
+  std::function<SourceCharge(std::size_t rows)> charge = {};
+};
+
+/// Rows of a state, and what counts them as memory.
+struct CountedRows {
+  StateRows state;
+  std::vector<SourceCharge> charges;
+};
+
+/// The state of a query over the parts of a table that have been seen so far, in any order (state_kind.hpp). It is
+/// reduced as it grows. A function that throws leaves it as it was. Not thread-safe: threads have a state each, and
+/// these are combined.
+class QueryState {
+ public:
+  /// `steps` outlive the state, and all that it is combined with have the same.
+  explicit QueryState(const StateSteps& steps, Doubling doubling = Doubling()) : steps_(steps), doubling_(doubling) {}
+
+  /// Takes in the rows of a part that begins at row `first_row` of the whole table. Throws what Engine::partial throws.
+  void sink(const Table& part, RowId first_row);
+
+  /// Takes in a partial answer of rows that this state has not seen. Throws what Engine::merge_partials throws.
+  void combine(Partial partial);
+
+  /// Takes in what another state has seen.
+  void combine(QueryState&& other);
+
+  /// Answers the query. Throws what Engine::merge throws.
+  Result finalize() const;
+
+  /// Returns the state as one partial answer; nothing where it has seen no part. Throws what Engine::merge_partials
+  /// throws.
+  std::optional<Partial> partial() const;
+
+  /// Ends the state: returns its rows. Throws what Engine::merge throws for partial answers.
+  CountedRows rows() &&;
+
+  /// Returns the number of rows that the state has.
+  std::size_t num_rows() const { return rows_; }
+
+ private:
+  /// Rows that count as memory.
+  struct Counted {
+    std::size_t rows;
+    SourceCharge charge;
+  };
+
+  /// Calls f with the query that fits the number of rows.
+  template <class F>
+  auto run(const F& f) const;
+  Partial merged() const;
+  void reduce();
+  void give_back_charges();
+
+  const StateSteps& steps_;
+  Doubling doubling_;
+  std::vector<Partial> partials_;
+  std::vector<Counted> charges_;
+  std::size_t rows_ = 0;
+};
+
+}  // namespace skyrank::exec

@@ -1,0 +1,56 @@
+#include "engine/parts/states/unite.hpp"
+
+#include <algorithm>
+
+#include <skyrank/error.hpp>
+
+#include "engine/operators/gather.hpp"
+#include "engine/parts/states/concatenate.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+std::vector<RowRange> united_covers(const std::vector<Partial>& partials) {
+  std::vector<RowRange> covers;
+  for (const Partial& partial : partials) {
+    covers.insert(covers.end(), partial.covers().begin(), partial.covers().end());
+  }
+  std::ranges::sort(covers, {}, &RowRange::begin);
+  for (std::size_t i = 1; i < covers.size(); ++i) {
+    if (covers[i].begin >= covers[i - 1].end) continue;
+    throw DataError("two partial answers cover row " + std::to_string(covers[i].begin) +
+                    "; each row of the table must be in one part");
+  }
+  return covers;
+}
+
+}  // namespace
+
+void check_fingerprint(const Query& query, const std::string& fingerprint, const Partial& partial) {
+  if (partial.fingerprint() == fingerprint) return;
+  throw DataError("a partial answer belongs to the query with the fingerprint " + partial.fingerprint() +
+                      ", not to this one, " + fingerprint,
+                  query.location());
+}
+
+United unite(const Query& query, const std::vector<Partial>& partials) {
+  query.validate();
+  if (partials.empty()) throw DataError("merging needs at least one partial answer", query.location());
+  const std::string fingerprint = fingerprint_of(query);
+  United all;
+  std::vector<Table> tables;
+  for (const Partial& partial : partials) {
+    check_fingerprint(query, fingerprint, partial);
+    tables.push_back(partial.columns());
+    all.state.rows.insert(all.state.rows.end(), partial.rows().begin(), partial.rows().end());
+  }
+  all.covers = united_covers(partials);
+  all.state.columns = concatenate(tables);
+  const auto order = ascending_order(all.state.rows);
+  if (order.empty()) return all;
+  all.state.columns = gather(all.state.columns, order);
+  std::ranges::sort(all.state.rows);
+  return all;
+}
+
+}  // namespace skyrank::exec

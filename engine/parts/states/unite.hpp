@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <skyrank/partial.hpp>
+#include <skyrank/query.hpp>
+
+#include "engine/parts/states/state_kind.hpp"
+
+namespace skyrank::exec {
+
+/// The rows of several partial answers, and the rows of the table that these cover.
+struct United {
+  StateRows state;
+  std::vector<RowRange> covers;
+};
+
+/// Brings partial answers of a query together, in the order of the whole table. DataError where there are none, where
+/// one belongs to another query, where two cover the same row, or where their columns differ.
+United unite(const Query& query, const std::vector<Partial>& partials);
+
+/// DataError where a partial answer is of another query than the one with this fingerprint.
+void check_fingerprint(const Query& query, const std::string& fingerprint, const Partial& partial);
+
+}  // namespace skyrank::exec

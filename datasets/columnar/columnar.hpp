@@ -40,11 +40,17 @@ struct ParquetFileInfo {
 /// DataError as above.
 ParquetFileInfo parquet_info(const ColumnarFile& file);
 
-/// The fields `indices`, ascending, of some row groups of a file whose metadata was read before.
+/// Row groups and fields of a Parquet file that are to be read, both ascending.
+struct ParquetSelection {
+  std::vector<int> groups;
+  std::vector<int> fields;
+  std::vector<int> dictionary_leaves;  ///< columns of bytes that come as the file's dictionaries and indices into them
+};
+
+/// Reads some row groups of a file whose metadata was read before.
 std::shared_ptr<arrow::Table> parquet_row_groups(const ColumnarFile& file,
                                                  const std::shared_ptr<parquet::FileMetaData>& metadata,
-                                                 const std::vector<int>& groups, const std::vector<int>& indices,
-                                                 bool threads);
+                                                 const ParquetSelection& selection, bool threads);
 
 /// The same for Arrow IPC, as a file or as a stream. Of a file, only the columns wanted are read.
 std::shared_ptr<arrow::Schema> ipc_schema(const ColumnarFile& file);

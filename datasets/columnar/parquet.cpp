@@ -20,9 +20,11 @@ namespace {
 constexpr const char* kWhat = "not a Parquet file that can be read, or damaged";
 
 arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> open(const ColumnarFile& file, bool threads,
-                                                                std::shared_ptr<parquet::FileMetaData> metadata = {}) {
+                                                                std::shared_ptr<parquet::FileMetaData> metadata = {},
+                                                                const std::vector<int>& dictionary_leaves = {}) {
   parquet::ArrowReaderProperties properties;
   properties.set_use_threads(threads);
+  for (const int leaf : dictionary_leaves) properties.set_read_dictionary(leaf, true);
   // Column chunks are read when they are decoded, rather than all of them ahead.
   properties.set_pre_buffer(false);
   parquet::arrow::FileReaderBuilder builder;
@@ -51,12 +53,12 @@ std::int64_t rows_of(const parquet::FileMetaData& metadata, const std::vector<in
   return rows;
 }
 
-/// Reads some row groups, or all where none are named.
-arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file, const std::vector<int>& indices,
-                                                        bool threads,
-                                                        const std::shared_ptr<parquet::FileMetaData>& metadata = {},
+using FileReaderPtr = std::unique_ptr<parquet::arrow::FileReader>;
+
+/// Reads fields of some row groups, or of all where none are named.
+arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file, FileReaderPtr reader,
+                                                        const std::vector<int>& indices, bool threads,
                                                         const std::vector<int>* groups = nullptr) {
-  ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads, metadata));
   if (indices.empty()) {
     const parquet::FileMetaData& all = *reader->parquet_reader()->metadata();
     const std::int64_t rows = groups == nullptr ? all.num_rows() : rows_of(all, *groups);
@@ -100,7 +102,10 @@ std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file) {
 }
 
 std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads) {
-  return guarded(file, [&] { return read_table(file, indices, threads); });
+  return guarded(file, [&]() -> arrow::Result<std::shared_ptr<arrow::Table>> {
+    ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads));
+    return read_table(file, std::move(reader), indices, threads);
+  });
 }
 
 ParquetFileInfo parquet_info(const ColumnarFile& file) {
@@ -109,9 +114,11 @@ ParquetFileInfo parquet_info(const ColumnarFile& file) {
 
 std::shared_ptr<arrow::Table> parquet_row_groups(const ColumnarFile& file,
                                                  const std::shared_ptr<parquet::FileMetaData>& metadata,
-                                                 const std::vector<int>& groups, const std::vector<int>& indices,
-                                                 bool threads) {
-  return guarded(file, [&] { return read_table(file, indices, threads, metadata, &groups); });
+                                                 const ParquetSelection& selection, bool threads) {
+  return guarded(file, [&]() -> arrow::Result<std::shared_ptr<arrow::Table>> {
+    ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads, metadata, selection.dictionary_leaves));
+    return read_table(file, std::move(reader), selection.fields, threads, &selection.groups);
+  });
 }
 
 }  // namespace skyrank::datasets

@@ -121,13 +121,51 @@ Layout layout_of(const std::vector<MetadataPtr>& files, const std::vector<int>& 
   return layout;
 }
 
+/// Returns true if all values of a column chunk are indices into its dictionary: writers give that up within a chunk
+/// where there are too many different values. Files that do not tell are taken to have done so.
+bool has_indices_alone(const parquet::ColumnChunkMetaData& chunk) {
+  const auto& pages = chunk.encoding_stats();
+  return chunk.has_dictionary_page() &&
+         std::ranges::all_of(pages,
+                             [](const parquet::PageEncodingStats& page) {
+                               const bool is_data = page.page_type == parquet::PageType::DATA_PAGE ||
+                                                    page.page_type == parquet::PageType::DATA_PAGE_V2;
+                               return !is_data || page.encoding == parquet::Encoding::RLE_DICTIONARY ||
+                                      page.encoding == parquet::Encoding::PLAIN_DICTIONARY;
+                             }) &&
+         !pages.empty();
+}
+
+/// Returns the columns of strings that are stored as indices into dictionaries in all files: they are grouped by and
+/// compared as indices, and their strings are not made.
+std::vector<int> dictionary_leaves_of(const std::vector<MetadataPtr>& files, const arrow::Schema& schema,
+                                      const std::vector<int>& fields) {
+  const auto is_indices = [](const parquet::FileMetaData& file, int leaf) {
+    for (int i = 0; i < file.num_row_groups(); ++i) {
+      if (!has_indices_alone(*file.RowGroup(i)->ColumnChunk(leaf))) return false;
+    }
+    return true;
+  };
+  std::vector<int> leaves;
+  for (const int field : fields) {
+    const arrow::Type::type type = schema.field(field)->type()->id();
+    if (!arrow::is_string(type) && type != arrow::Type::STRING_VIEW) continue;
+    const int leaf = leaf_of(*files.front(), field);
+    if (std::ranges::all_of(files, [&](const MetadataPtr& file) { return is_indices(*file, leaf); })) {
+      leaves.push_back(leaf);
+    }
+  }
+  return leaves;
+}
+
 class ParquetSource final : public ColumnarSource {
  public:
   ParquetSource(std::vector<TableFile> files, std::vector<MetadataPtr> metadata, std::shared_ptr<arrow::Schema> stored,
                 SourceFields columns, Layout layout, const ReadOptions& options)
       : ColumnarSource(std::move(files), std::move(stored), std::move(columns), std::move(layout.row_groups),
                        layout.bytes, options),
-        metadata_(std::move(metadata)) {}
+        metadata_(std::move(metadata)),
+        dictionary_leaves_(dictionary_leaves_of(metadata_, stored_schema(), fields())) {}
 
   std::optional<UnitStatistics> statistics(int column) const override {
     const int field = fields()[static_cast<std::size_t>(column)];
@@ -158,7 +196,7 @@ class ParquetSource final : public ColumnarSource {
  private:
   TablePtr read_units(std::size_t f, const ColumnarFile& file, const std::vector<int>& units,
                       const std::vector<int>& fields, bool threads) const override {
-    return parquet_row_groups(file, metadata_[f], units, fields, threads);
+    return parquet_row_groups(file, metadata_[f], {units, fields, dictionary_leaves_}, threads);
   }
 
   UnitValues read_values(std::size_t f, const ColumnarFile& file, int unit, int field,
@@ -167,6 +205,7 @@ class ParquetSource final : public ColumnarSource {
   }
 
   std::vector<MetadataPtr> metadata_;  // by file
+  std::vector<int> dictionary_leaves_;
 };
 
 ParquetFileInfo info_of(const TableFile& file) {

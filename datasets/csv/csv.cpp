@@ -171,10 +171,9 @@ class CsvReading {
     // given, which after a header is data.
     const std::size_t begin = layout_.shape.data_begin - (layout_.has_rows && layout_.shape.data_begin > 0 ? 1 : 0);
     data_ = arrow::SliceBuffer(text.bytes, static_cast<std::int64_t>(begin));
-    // Line breaks inside fields make the search for block limits slower, and need quotes.
-    has_quotes_ = text.view().substr(layout_.shape.data_begin).find('"') != std::string_view::npos;
+    quotes_ = quotes_of_records();
     // To the parser, the end of the file closes a quote.
-    if (has_quotes_) refuse_malformed_records(text, layout_.shape);
+    if (quotes_.unterminated) refuse_malformed_records(text, layout_.shape);
   }
 
   /// Columns whose type these records do not decide alone are left to whoever reads the whole text.
@@ -199,6 +198,14 @@ class CsvReading {
   }
 
  private:
+  CsvQuotes quotes_of_records() const {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    std::string_view records = text_.view().substr(layout_.shape.data_begin);
+    const bool begins_file = layout_.shape.data_begin == 0 && text_.first_line == 1;
+    if (begins_file && records.starts_with(kByteOrderMark)) records.remove_prefix(kByteOrderMark.size());
+    return look_at_quotes(records, text_.delimiter);
+  }
+
   std::shared_ptr<arrow::Table> without_columns() {
     const std::int64_t rows = parse({0}, {{0, arrow::binary()}}, Quoted::never_null).front()->length();
     return arrow::Table::Make(arrow::schema({}), std::vector<ValuesPtr>{}, rows);
@@ -216,8 +223,8 @@ class CsvReading {
       if (holds_values) values.insert(*type);
       (holds_values ? of_values : others).push_back(i);
     }
-    if (!has_quotes_ || others.empty() || of_values.empty()) {
-      return parse(indices, types, has_quotes_ && others.empty() ? Quoted::may_be_null : Quoted::never_null);
+    if (!quotes_.any || others.empty() || of_values.empty()) {
+      return parse(indices, types, quotes_.any && others.empty() ? Quoted::may_be_null : Quoted::never_null);
     }
     IndexTypes texts = types;
     std::erase_if(texts, [&](const auto& type) { return values.contains(type.first); });
@@ -235,7 +242,7 @@ class CsvReading {
   /// Columns that are text only because of quoted empty fields get the type of their other values.
   void read_quoted_empty_as_null(const std::vector<std::size_t>& indices, const IndexTypes& given,
                                  std::vector<ValuesPtr>& columns) {
-    if (!has_quotes_) return;
+    if (!quotes_.empty) return;
     std::vector<std::size_t> places;
     std::vector<std::size_t> candidates;
     for (std::size_t k = 0; k < indices.size(); ++k) {
@@ -303,7 +310,8 @@ class CsvReading {
     for (std::size_t i = 0; i < layout_.shape.fields; ++i) reading.column_names.push_back(std::to_string(i));
     auto parsing = arrow::csv::ParseOptions::Defaults();
     parsing.delimiter = text_.delimiter;
-    parsing.newlines_in_values = has_quotes_;
+    // The search for block limits is slower where these may be inside fields.
+    parsing.newlines_in_values = quotes_.line_breaks;
     auto converting = arrow::csv::ConvertOptions::Defaults();
     converting.null_values = null_spellings(options_);
     converting.true_values = {"true", "True", "TRUE"};
@@ -391,7 +399,7 @@ class CsvReading {
   CsvLayout layout_;
   std::shared_ptr<arrow::Buffer> data_;
   bool is_part_ = false;
-  bool has_quotes_ = false;
+  CsvQuotes quotes_;
   bool has_parsed_ = false;
 };
 

@@ -1,6 +1,46 @@
 #include "datasets/csv/csv_scan.hpp"
 
 namespace skyrank::datasets {
+namespace {
+
+/// Returns the place behind the closing quote of a field whose first character after the opening quote is at `begin`;
+/// npos where there is none.
+std::size_t end_of_quoted(std::string_view text, std::size_t begin) {
+  for (;;) {
+    const std::size_t quote = text.find('"', begin);
+    if (quote == std::string_view::npos) return quote;
+    if (quote + 1 >= text.size() || text[quote + 1] != '"') return quote + 1;
+    begin = quote + 2;
+  }
+}
+
+bool has_line_break(std::string_view text) {
+  return text.find('\n') != std::string_view::npos || text.find('\r') != std::string_view::npos;
+}
+
+}  // namespace
+
+CsvQuotes look_at_quotes(std::string_view text, char delimiter) {
+  const auto is_limit = [&](char c) { return c == delimiter || c == '\n' || c == '\r'; };
+  CsvQuotes quotes;
+  std::size_t position = text.find('"');
+  while (position != std::string_view::npos) {
+    quotes.any = true;
+    // Other quotes are characters of a field that began without one.
+    const bool opens = position == 0 || is_limit(text[position - 1]);
+    std::size_t next = position + 1;
+    if (opens) {
+      next = end_of_quoted(text, position + 1);
+      quotes.unterminated = next == std::string_view::npos;
+      if (quotes.unterminated) return quotes;
+      quotes.line_breaks = quotes.line_breaks || has_line_break(text.substr(position, next - position));
+      const bool has_no_characters = next == position + 2;
+      quotes.empty = quotes.empty || (has_no_characters && (next == text.size() || is_limit(text[next])));
+    }
+    position = text.find('"', next);
+  }
+  return quotes;
+}
 
 std::int64_t count_line_breaks(std::string_view text) {
   std::int64_t lines = 0;

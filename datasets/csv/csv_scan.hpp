@@ -20,6 +20,18 @@ struct CsvField {
 /// Returns the number of line breaks in a text; CR LF is one.
 std::int64_t count_line_breaks(std::string_view text);
 
+/// Properties of the quoted fields of a text.
+struct CsvQuotes {
+  bool any = false;           ///< there are quotes, perhaps inside fields that do not begin with one
+  bool empty = false;         ///< a quoted field is empty
+  bool line_breaks = false;   ///< a quoted field holds a line break
+  bool unterminated = false;  ///< the text ends inside a quoted field
+};
+
+/// Looks at the quoted fields of a text that begins with a field. Goes from quote to quote, which is several times as
+/// fast as a walk over all fields.
+CsvQuotes look_at_quotes(std::string_view text, char delimiter);
+
 /// A walk over the records of delimited text, one at a time. It splits exactly as Arrow's parser does: a quote counts
 /// at the start of a field only, `""` inside a quoted field is a quote, a record ends at LF, CR LF or CR outside
 /// quotes, and empty lines are no records. It is for the header and for finding the line of an error; it knows lines,

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iosfwd>
+#include <optional>
 #include <stop_token>
 
 #include <skyrank/table.hpp>
@@ -27,7 +29,20 @@ struct WriteOptions {
 /// CancelledError soon after a stop is requested.
 void write(const Table& table, const std::filesystem::path& file, Format format, const WriteOptions& options = {});
 
-/// The same bytes to a stream, csv or jsonl only. ResourceError when the stream fails.
+/// Makes the next rows of a table; returns nothing at its end. There is at least one block, perhaps without rows, and
+/// all have the columns of the first one.
+using NextBlock = std::function<std::optional<Table>()>;
+
+/// Rows of a row group of Parquet: few enough to read parts, many enough to compress and to read fast.
+inline constexpr std::int64_t kRowsPerGroup = std::int64_t{1} << 20;
+
+/// Writes a table to a file as write() does, without ever holding more of it than two blocks: one is made while the
+/// other is written. A block becomes a record batch of an Arrow file, and one row group of a Parquet file or several of
+/// kRowsPerGroup rows. What `next` throws ends the writing, and is thrown on.
+void write_blocks(const NextBlock& next, const std::filesystem::path& file, Format format,
+                  const WriteOptions& options = {});
+
+/// The same bytes as write() to a stream, csv or jsonl only. ResourceError when the stream fails.
 void write(const Table& table, std::ostream& out, Format format, const WriteOptions& options = {});
 
 struct TextOptions {

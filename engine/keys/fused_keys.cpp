@@ -26,8 +26,11 @@ namespace {
 
 static_assert(kernels::kKeyBlockRows == kBlockRows);
 
+/// Values of a type that leaves room for NULL use neither the first nor the last key.
 template <class Key>
-constexpr Key kNull = static_cast<Key>(~Key{0});
+constexpr Key null_key(bool nulls_first) {
+  return nulls_first ? Key{0} : static_cast<Key>(~Key{0});
+}
 
 /// Keys of one block. Integers count from the lowest that the key's width has, so that only those as wide as the key
 /// use all keys.
@@ -48,9 +51,9 @@ void encode(const T* values, std::int64_t size, bool high, Key* out) {
 }
 
 template <class Key>
-void encode_nulls(const std::uint8_t* valid, std::int64_t size, Key* out) {
+void encode_nulls(const std::uint8_t* valid, std::int64_t size, Key null, Key* out) {
   if (valid == nullptr) return;
-  for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : kNull<Key>;
+  for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : null;
 }
 
 /// Stored types by the width of their keys: floats keep their own, integers of 32 bits too unless NULL needs room.
@@ -61,9 +64,9 @@ constexpr bool kHasKeys = std::is_floating_point_v<T> ? sizeof(T) == sizeof(Key)
 template <class Key>
 class Reader final : public kernels::KeyReader {
  public:
-  Reader(std::int64_t n, bool high, const ColumnData* column, const WeightedSum* sum,
+  Reader(std::int64_t n, const BoundRankTerm& term, const ColumnData* column, const WeightedSum* sum,
          const std::shared_ptr<const Program>& score, const std::shared_ptr<const Program>& condition)
-      : rows_{n, nullptr}, high_(high), column_(column), sum_(sum) {
+      : rows_{n, nullptr}, high_(term.high), null_(null_key<Key>(term.nulls_first)), column_(column), sum_(sum) {
     if (column == nullptr && sum == nullptr) score_.emplace(score);
     if (condition != nullptr) condition_.emplace(condition);
   }
@@ -125,7 +128,7 @@ class Reader final : public kernels::KeyReader {
       }
     });
     std::uint8_t validity[kBlockRows];
-    encode_nulls(load_validity(*column_, rows_, begin, size, validity), size, keys_.data());
+    encode_nulls(load_validity(*column_, rows_, begin, size, validity), size, null_, keys_.data());
   }
 
   void read_block(const Block& block) {
@@ -133,7 +136,7 @@ class Reader final : public kernels::KeyReader {
     if (block.ints != nullptr) encode_computed(block.ints, block.size);
     if (block.uints != nullptr) encode_computed(block.uints, block.size);
     if (block.floats != nullptr) encode_computed(block.floats, block.size);
-    encode_nulls(block.valid, block.size, keys_.data());
+    encode_nulls(block.valid, block.size, null_, keys_.data());
   }
 
   /// Computed values but booleans take 64 bits, and so do their keys.
@@ -144,6 +147,7 @@ class Reader final : public kernels::KeyReader {
 
   Rows rows_;
   bool high_;
+  Key null_;
   const ColumnData* column_;
   const WeightedSum* sum_;
   std::optional<Evaluator> score_;
@@ -162,12 +166,17 @@ bool uses_all_keys(const query::BoundExpression& expression) {
 
 bool FusedKeys::fits(const query::BoundQuery& query, const Table& table) {
   const bool simple = query.ranking.size() == 1 && query.limit && !query.group && !query.preference &&
-                      query.partition_columns.empty() && query.nan_rule == Missing::worst &&
-                      query.null_rule == Missing::worst;
+                      query.partition_columns.empty() && !query::drops_or_refuses(query.nan_rule) &&
+                      !query::drops_or_refuses(query.null_rule);
   if (!simple || query.limit == 0) return false;
   const query::BoundExpression& expression = query.ranking.front().expression;
   if (expression.type.type == Type::decimal128) return false;  // keys of one pass have at most 64 bits
   return !uses_all_keys(expression) || never_null(lower(*expression.root), table);
+}
+
+bool FusedKeys::puts_null_first(const query::BoundQuery& query, const Table& table) {
+  const BoundRankTerm& term = query.ranking.front();
+  return term.nulls_first && !never_null(lower(*term.expression.root), table);
 }
 
 KeyWidth FusedKeys::width_of(const BoundRankTerm& term, const Table& table) {
@@ -210,7 +219,11 @@ std::optional<kernels::FloatColumn> FusedKeys::floats() const {
 
 bool FusedKeys::zone_map_is_sound() const {
   // A row that is not read cannot fail.
-  return column_ != nullptr && (condition_ == nullptr || can_filter_late_);
+  return column_ != nullptr && !has_null_first() && (condition_ == nullptr || can_filter_late_);
+}
+
+bool FusedKeys::has_null_first() const {
+  return term_.nulls_first && column_ != nullptr && column_->validity.bits != nullptr;
 }
 
 bool FusedKeys::has_room_for_zone_map() const {
@@ -263,6 +276,7 @@ FusedUse::Entry FusedKeys::use_of_late_filter() const {
 
 FusedUse::Entry FusedKeys::use_of_zone_maps(std::size_t k) const {
   if (column_ == nullptr) return {false, "the ranking is no plain column"};
+  if (has_null_first()) return {false, "NULL comes first, and the zone maps of columns hold it last"};
   if (!zone_map_is_sound()) return {false, "the condition may fail on a row, which must not go unseen"};
   if (cache_of(*column_)->zone_map(term_.high) != nullptr) return {true, "made by an earlier query"};
   if (condition_ != nullptr) return {false, "a query with a condition makes none, and none is there"};
@@ -286,7 +300,7 @@ FusedUse FusedKeys::use_of(std::size_t k) const {
 
 std::unique_ptr<kernels::KeyReader> FusedKeys::reader() const {
   const auto make = [&]<class Key>(Key) -> std::unique_ptr<kernels::KeyReader> {
-    return std::make_unique<Reader<Key>>(n_, term_.high, column_, sum_ ? &*sum_ : nullptr, score_, condition_);
+    return std::make_unique<Reader<Key>>(n_, term_, column_, sum_ ? &*sum_ : nullptr, score_, condition_);
   };
   return width_ == KeyWidth::bytes4 ? make(std::uint32_t{}) : make(std::uint64_t{});
 }

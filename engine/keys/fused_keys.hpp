@@ -43,6 +43,9 @@ class FusedKeys final : public kernels::KeySource {
   /// all values of the term and for NULL if that may occur.
   static bool fits(const query::BoundQuery& query, const Table& table);
 
+  /// Returns true if the one ranking term of a query that fits may be NULL, and NULL comes first.
+  static bool puts_null_first(const query::BoundQuery& query, const Table& table);
+
   /// Bytes of the keys of a ranking term that fits.
   static kernels::KeyWidth width_of(const query::BoundRankTerm& term, const Table& table);
 
@@ -63,6 +66,7 @@ class FusedKeys final : public kernels::KeySource {
   FusedUse::Entry use_of_late_filter() const;
   FusedUse::Entry use_of_zone_maps(std::size_t k) const;
   bool zone_map_is_sound() const;
+  bool has_null_first() const;
   bool has_room_for_zone_map() const;
   std::shared_ptr<const void> make_zone_map() const;
 

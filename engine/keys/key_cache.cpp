@@ -12,8 +12,8 @@ bool same(const KeyedRows& a, const KeyedRows& b) {
 
 }  // namespace
 
-std::string name_of_keys(const query::BoundExpression& expression, bool high) {
-  return (high ? "high " : "low ") + expression.text;
+std::string name_of_keys(const query::BoundExpression& expression, bool high, bool nulls_first) {
+  return (nulls_first ? "NULL, then " : "") + std::string(high ? "high " : "low ") + expression.text;
 }
 
 std::size_t KeyCache::bytes() const {

@@ -57,8 +57,8 @@ class KeyCache {
   std::size_t bytes_ = 0;
 };
 
-/// Returns the name of an expression's keys, low or high values first.
-std::string name_of_keys(const query::BoundExpression& expression, bool high);
+/// Returns the name of an expression's keys, low or high values first, NULL before or behind them.
+std::string name_of_keys(const query::BoundExpression& expression, bool high, bool nulls_first);
 
 /// The source of keys for the operators of one query: shared keys if there are some, otherwise keys that are made now
 /// and then shared.

@@ -33,6 +33,25 @@ constexpr kernels::KeyWidth width_for(std::uint64_t max_key) {
   return bits <= 32 ? kernels::KeyWidth::bytes4 : kernels::KeyWidth::bytes8;
 }
 
+/// The order of a term's values, or of their distances: low or high ones first, and NULL before or behind them.
+struct ValueOrder {
+  bool high = false;
+  bool nulls_first = false;
+};
+
+/// The codes of keys where NULL needs one of its own, before or behind those of values.
+struct NullableCodes {
+  std::uint64_t first = 0;  ///< added to the codes of values
+  std::uint64_t null = 0;   ///< code of NULL
+  std::uint64_t last = 0;   ///< the greatest of all
+
+  /// Makes room for NULL, if there is any, beside codes of values from 0 to `max_code`.
+  constexpr NullableCodes(std::uint64_t max_code, bool any_null, bool nulls_first)
+      : first(any_null && nulls_first ? 1 : 0),
+        null(nulls_first ? 0 : max_code + 1),
+        last(any_null ? max_code + 1 : max_code) {}
+};
+
 /// Calls `f(Key{})` with the key type of a width.
 template <class F>
 decltype(auto) with_width(kernels::KeyWidth width, F&& f) {

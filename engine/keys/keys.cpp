@@ -35,7 +35,7 @@ constexpr std::uint64_t kMaxCode = std::numeric_limits<std::uint64_t>::max();
 
 /// Keys `code(value)`, at most `max_code`, and one more for NULL where there are any.
 template <class T, class Code>
-Keys encode(const Source& source, std::uint64_t max_code, bool any_null, Code code) {
+Keys encode(const Source& source, std::uint64_t max_code, bool any_null, bool nulls_first, Code code) {
   const std::int64_t n = source.rows.n;
   if (any_null && max_code == kMaxCode) {
     // One code too many for 64 bits: as many ranks as there are different values.
@@ -45,56 +45,63 @@ Keys encode(const Source& source, std::uint64_t max_code, bool any_null, Code co
       for (std::int64_t i = 0; i < size; ++i) codes[begin + i] = static_cast<std::uint64_t>(code(values[i]));
       if (valid != nullptr) std::copy_n(valid, size, present.begin() + begin);
     });
-    return dense_ranks(codes.data(), present.data(), n);
+    return dense_ranks(codes.data(), present.data(), n, nulls_first);
   }
-  const std::uint64_t null_code = max_code + 1;
-  return with_width(width_for(any_null ? null_code : max_code), [&]<class Key>(Key) {
+  const NullableCodes codes(max_code, any_null, nulls_first);
+  return with_width(width_for(codes.last), [&]<class Key>(Key) {
     KeyMemory<Key> keys(n);
     for_blocks<T>(source, [&](std::int64_t begin, std::int64_t size, const T* values, const std::uint8_t* valid) {
       Key* out = keys.data() + begin;
-      for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<Key>(code(values[i]));
+      const auto first = static_cast<Key>(codes.first);
+      for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<Key>(first + static_cast<Key>(code(values[i])));
       if (valid == nullptr) return;
-      for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : static_cast<Key>(null_code);
+      for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : static_cast<Key>(codes.null);
     });
     return std::move(keys).keys();
   });
 }
 
 template <class T>
-Keys integer_keys(const Source& source, bool high) {
+Keys integer_keys(const Source& source, ValueOrder order) {
   const ValueRange<T> range = range_of<T>(source);
   using Code = kernels::IntegerKey<T>;
-  const Code code(high ? range.highest : range.lowest, high);
-  return encode<T>(source, code(high ? range.lowest : range.highest), range.any_null, code);
+  const Code code(order.high ? range.highest : range.lowest, order.high);
+  return encode<T>(source, code(order.high ? range.lowest : range.highest), range.any_null, order.nulls_first, code);
 }
 
 template <class Bits>
-Keys float_keys(const Source& source, bool high) {
+constexpr Bits float_null_key(bool nulls_first) {
+  return nulls_first ? kernels::kNullFirstKey<Bits> : kernels::kNullKey<Bits>;
+}
+
+template <class Bits>
+Keys float_keys(const Source& source, ValueOrder order) {
   KeyMemory<Bits> keys(source.rows.n);
+  const Bits null_key = float_null_key<Bits>(order.nulls_first);
   for_blocks<Bits>(source, [&](std::int64_t begin, std::int64_t size, const Bits* values, const std::uint8_t* valid) {
     Bits* out = keys.data() + begin;
-    for (std::int64_t i = 0; i < size; ++i) out[i] = kernels::float_key(values[i], high);
+    for (std::int64_t i = 0; i < size; ++i) out[i] = kernels::float_key(values[i], order.high);
     if (valid == nullptr) return;
-    for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : kernels::kNullKey<Bits>;
+    for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : null_key;
   });
   return std::move(keys).keys();
 }
 
 /// `low` and `high`.
-Keys value_keys(const BoundExpression& expression, const Table& table, const Rows& rows, bool high) {
+Keys value_keys(const BoundExpression& expression, const Table& table, const Rows& rows, ValueOrder order) {
   const Source source(expression, table, rows);
   if (source.type() == Type::string) throw std::logic_error("keys of strings: " + expression.text);
   return with_stored_type(source.type(), [&]<class T>(T) {
     if constexpr (std::is_same_v<T, Float16>) {
-      return float_keys<std::uint16_t>(source, high);
+      return float_keys<std::uint16_t>(source, order);
     } else if constexpr (std::is_same_v<T, float>) {
-      return float_keys<std::uint32_t>(source, high);
+      return float_keys<std::uint32_t>(source, order);
     } else if constexpr (std::is_same_v<T, double>) {
-      return float_keys<std::uint64_t>(source, high);
+      return float_keys<std::uint64_t>(source, order);
     } else if constexpr (std::is_same_v<T, Int128>) {
-      return wide_value_keys(source, high);
+      return wide_value_keys(source, order.high, order.nulls_first);
     } else {
-      return integer_keys<T>(source, high);
+      return integer_keys<T>(source, order);
     }
   });
 }
@@ -109,32 +116,33 @@ double number_of(const Value& value) {
 }
 
 template <class T>
-Keys float_distance_keys(const Source& source, double from, double to, bool inverted) {
+Keys float_distance_keys(const Source& source, double from, double to, ValueOrder order) {
   KeyMemory<std::uint64_t> keys(source.rows.n);
+  const auto null_key = float_null_key<std::uint64_t>(order.nulls_first);
   for_blocks<T>(source, [&](std::int64_t begin, std::int64_t size, const T* values, const std::uint8_t* valid) {
     std::uint64_t* out = keys.data() + begin;
     for (std::int64_t i = 0; i < size; ++i) {
       const double x = to_double(values[i]);
       const double outside = x < from ? from - x : x - to;
       const double distance = x >= from && x <= to ? 0.0 : outside;  // NaN stays NaN
-      out[i] = kernels::float_key(std::bit_cast<std::uint64_t>(distance), inverted);
+      out[i] = kernels::float_key(std::bit_cast<std::uint64_t>(distance), order.high);
     }
     if (valid == nullptr) return;
-    for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : kernels::kNullKey<std::uint64_t>;
+    for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : null_key;
   });
   return std::move(keys).keys();
 }
 
 template <class T>
-Keys integer_distance_keys(const Source& source, const Value& from, const Value& to, bool inverted) {
+Keys integer_distance_keys(const Source& source, const Value& from, const Value& to, ValueOrder order) {
   const ValueRange<T> range = range_of<T>(source);
   const kernels::DistanceKey distance = distance_key(from, to, source.column.type(), range.lowest, range.highest);
   const kernels::IntegerKey<T> offset(range.lowest, false);
   // Keys grow away from the range, so the largest is at an end.
   const std::uint64_t max_code = std::max(distance(0), distance(offset(range.highest)));
-  return encode<T>(source, max_code, range.any_null, [&](T value) {
+  return encode<T>(source, max_code, range.any_null, order.nulls_first, [&](T value) {
     const std::uint64_t code = distance(offset(value));
-    return inverted ? max_code - code : code;
+    return order.high ? max_code - code : code;
   });
 }
 
@@ -142,13 +150,14 @@ Keys integer_distance_keys(const Source& source, const Value& from, const Value&
 Keys distance_keys(const BoundPreference& term, const Value& from, const Value& to, const Table& table,
                    const Rows& rows) {
   const Source source(term.expression, table, rows);
+  const ValueOrder order{term.inverted, term.nulls_first};  // of the distances
   return with_stored_type(source.type(), [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>) {
-      return integer_distance_keys<T>(source, from, to, term.inverted);
+      return integer_distance_keys<T>(source, from, to, order);
     } else if constexpr (std::is_same_v<T, Int128>) {
-      return wide_distance_keys(source, from, to, term.inverted);
+      return wide_distance_keys(source, from, to, order.high, order.nulls_first);
     } else {
-      return float_distance_keys<T>(source, number_of(from), number_of(to), term.inverted);
+      return float_distance_keys<T>(source, number_of(from), number_of(to), order);
     }
   });
 }
@@ -194,10 +203,11 @@ class Levels {
   std::uint64_t num_sets_;
 };
 
-/// Keys of `in`: a level, then NaN, then NULL.
+/// Keys of `in`: a level, then NaN, then NULL, unless that is first.
 struct LevelCodes {
   std::uint64_t last = 0;
   bool inverted = false;
+  bool nulls_first = false;
 
   std::uint64_t nan() const { return last + 1; }
   std::uint64_t operator()(std::uint64_t level) const { return inverted ? last - level : level; }
@@ -207,7 +217,7 @@ template <class T, class Stored>
 Keys number_level_keys(const Source& source, const Levels<T>& levels, LevelCodes codes) {
   constexpr bool is_float = std::is_same_v<T, double>;
   const bool any_null = source.column.may_have_nulls();
-  return encode<Stored>(source, is_float ? codes.nan() : codes.last, any_null, [&](Stored stored) {
+  return encode<Stored>(source, is_float ? codes.nan() : codes.last, any_null, codes.nulls_first, [&](Stored stored) {
     if constexpr (is_float) {
       const double value = to_double(stored);
       return value != value ? codes.nan() : codes(levels(value));
@@ -220,8 +230,9 @@ Keys number_level_keys(const Source& source, const Levels<T>& levels, LevelCodes
 /// Codes of a block of strings; a dictionary's entries are looked up once each.
 class StringCodes {
  public:
-  StringCodes(const Source& source, const Levels<std::string_view>& levels, LevelCodes codes)
-      : source_(source), levels_(levels), codes_(codes) {
+  /// Codes are those of the levels, each plus `first`.
+  StringCodes(const Source& source, const Levels<std::string_view>& levels, LevelCodes codes, std::uint64_t first)
+      : source_(source), levels_(levels), codes_(codes), first_(first) {
     const ColumnData& data = source.data();
     by_entry_ = data.layout == Layout::dictionary && data.dictionary->length <= source.rows.n;
     if (!by_entry_) return;
@@ -246,20 +257,20 @@ class StringCodes {
   }
 
  private:
-  std::uint64_t code(std::string_view value) const { return codes_(levels_(value)); }
+  std::uint64_t code(std::string_view value) const { return first_ + codes_(levels_(value)); }
 
   const Source& source_;
   const Levels<std::string_view>& levels_;
   LevelCodes codes_;
+  std::uint64_t first_;
   bool by_entry_ = false;
   Vector<std::uint64_t> entries_;
 };
 
 Keys string_level_keys(const Source& source, const Levels<std::string_view>& levels, LevelCodes codes) {
-  const bool any_null = source.column.may_have_nulls();
-  const std::uint64_t null_code = codes.last + 1;
-  const StringCodes fill(source, levels, codes);
-  return with_width(width_for(any_null ? null_code : codes.last), [&]<class Key>(Key) {
+  const NullableCodes places(codes.last, source.column.may_have_nulls(), codes.nulls_first);
+  const StringCodes fill(source, levels, codes, places.first);
+  return with_width(width_for(places.last), [&]<class Key>(Key) {
     KeyMemory<Key> keys(source.rows.n);
     for_chunks(source.rows.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       std::uint8_t validity[kBlockRows];
@@ -269,7 +280,7 @@ Keys string_level_keys(const Source& source, const Levels<std::string_view>& lev
         Key* out = keys.data() + at;
         fill(at, size, valid, out);
         if (valid == nullptr) continue;
-        for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : static_cast<Key>(null_code);
+        for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : static_cast<Key>(places.null);
       }
     });
     return std::move(keys).keys();
@@ -278,7 +289,7 @@ Keys string_level_keys(const Source& source, const Levels<std::string_view>& lev
 
 Keys level_keys(const BoundPreference& term, const Table& table, const Rows& rows) {
   const Source source(term.expression, table, rows);
-  const LevelCodes codes{term.values.size(), term.inverted};
+  const LevelCodes codes{term.values.size(), term.inverted, term.nulls_first};
   const DataType type = term.expression.root->type;
   return with_evaluation_type(type.type, [&]<class T>(T) {
     const Levels<T> levels(term.values, type);
@@ -318,8 +329,8 @@ Keys condition_keys(const BoundPreference& term, const Table& table, const Rows&
 
 Keys make_keys(const BoundPreference& term, const Table& table, const Rows& rows) {
   switch (term.kind) {
-    case Kind::low: return value_keys(term.expression, table, rows, term.inverted);
-    case Kind::high: return value_keys(term.expression, table, rows, !term.inverted);
+    case Kind::low: return value_keys(term.expression, table, rows, {term.inverted, term.nulls_first});
+    case Kind::high: return value_keys(term.expression, table, rows, {!term.inverted, term.nulls_first});
     case Kind::around: return distance_keys(term, term.target, term.target, table, rows);
     case Kind::between: return distance_keys(term, term.target, term.upper, table, rows);
     case Kind::in: return level_keys(term, table, rows);
@@ -332,7 +343,7 @@ Keys make_keys(const BoundPreference& term, const Table& table, const Rows& rows
 }
 
 Keys make_keys(const query::BoundRankTerm& term, const Table& table, const Rows& rows) {
-  return value_keys(term.expression, table, rows, term.high);
+  return value_keys(term.expression, table, rows, {term.high, term.nulls_first});
 }
 
 }  // namespace skyrank::exec

@@ -8,7 +8,7 @@
 #include "kernels/common/problem.hpp"
 
 // Order-preserving keys: from preference values of any type to unsigned integers, smaller is better. NaN is worse than
-// every number, NULL worse than NaN; -0.0 equals 0.0.
+// every number; NULL is worse than NaN, or better than all where the term says so; -0.0 equals 0.0.
 namespace skyrank::exec {
 
 /// n keys that own or share their memory, which may be that of the device: who looks at keys themselves brings them to

@@ -117,7 +117,7 @@ void check_dimensions(const PreferencePlan& plan) {
 }
 
 std::string describe(const BoundPreference& term) {
-  const std::string& text = term.expression.text;
+  const std::string text = term.expression.text + (term.nulls_first ? " (NULL first)" : "");
   const std::string prefix = term.inverted ? "inverse " : "";
   switch (term.kind) {
     case Preference::Kind::low: return prefix + "low " + text;

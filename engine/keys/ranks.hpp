@@ -34,7 +34,7 @@ Keys ranks_of_rows(std::int64_t n, Less less) {
   });
 }
 
-/// Ranks of n codes among their different values, from 0; rows with `present[i] == 0` rank behind all others.
-Keys dense_ranks(const std::uint64_t* codes, const std::uint8_t* present, std::int64_t n);
+/// Ranks of n codes among their different values, from 0; rows with `present[i] == 0` rank before or behind all others.
+Keys dense_ranks(const std::uint64_t* codes, const std::uint8_t* present, std::int64_t n, bool nulls_first);
 
 }  // namespace skyrank::exec

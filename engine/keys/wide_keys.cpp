@@ -50,24 +50,24 @@ struct WideValues {
 
 /// Keys code(i), at most `max_code`, and one more for NULL, for which 64 bits have room.
 template <class Code>
-Keys encode(const WideValues& wide, std::uint64_t max_code, Code code) {
-  const std::uint64_t null_code = max_code + 1;
-  return with_width(width_for(wide.any_null ? null_code : max_code), [&]<class Key>(Key) {
+Keys encode(const WideValues& wide, std::uint64_t max_code, bool nulls_first, Code code) {
+  const NullableCodes codes(max_code, wide.any_null, nulls_first);
+  return with_width(width_for(codes.last), [&]<class Key>(Key) {
     KeyMemory<Key> keys(wide.size());
     for (std::size_t i = 0; i < wide.values.size(); ++i) {
-      keys[static_cast<std::int64_t>(i)] = static_cast<Key>(wide.present[i] != 0 ? code(i) : null_code);
+      keys[static_cast<std::int64_t>(i)] = static_cast<Key>(wide.present[i] != 0 ? codes.first + code(i) : codes.null);
     }
     return std::move(keys).keys();
   });
 }
 
-/// Ranks of rows by `compare(i, j)` of the present ones; NULLs rank behind them.
+/// Ranks of rows by `compare(i, j)` of the present ones; NULLs rank before or behind them.
 template <class Compare>
-Keys ranks(const WideValues& wide, bool reversed, Compare compare) {
+Keys ranks(const WideValues& wide, bool reversed, bool nulls_first, Compare compare) {
   return ranks_of_rows(wide.size(), [&](RowId a, RowId b) {
     const auto i = static_cast<std::size_t>(a);
     const auto j = static_cast<std::size_t>(b);
-    if (wide.present[i] != wide.present[j]) return wide.present[i] > wide.present[j];
+    if (wide.present[i] != wide.present[j]) return (wide.present[i] != 0) != nulls_first;
     if (wide.present[i] == 0) return false;
     return reversed ? compare(j, i) < 0 : compare(i, j) < 0;
   });
@@ -96,28 +96,30 @@ Distance distance_of(Int128 value, const WideRange& range) {
 
 }  // namespace
 
-Keys wide_value_keys(const Source& source, bool high) {
+Keys wide_value_keys(const Source& source, bool high, bool nulls_first) {
   const WideValues wide(source);
   if (wide.span() < kMaxCode) {
     const auto span = static_cast<std::uint64_t>(wide.span());
-    return encode(wide, span, [&](std::size_t i) { return high ? span - wide.offset(i) : wide.offset(i); });
+    return encode(wide, span, nulls_first,
+                  [&](std::size_t i) { return high ? span - wide.offset(i) : wide.offset(i); });
   }
-  return ranks(wide, high, [&](std::size_t i, std::size_t j) { return wide.values[i] <=> wide.values[j]; });
+  return ranks(wide, high, nulls_first,
+               [&](std::size_t i, std::size_t j) { return wide.values[i] <=> wide.values[j]; });
 }
 
-Keys wide_distance_keys(const Source& source, const Value& from, const Value& to, bool inverted) {
+Keys wide_distance_keys(const Source& source, const Value& from, const Value& to, bool inverted, bool nulls_first) {
   const WideValues wide(source);
   const DataType type = source.column.type();
   if (wide.span() < kMaxCode - 1) {
     const kernels::DistanceKey distance = distance_key(from, to, type, wide.lowest, wide.highest);
     const std::uint64_t max_code = std::max(distance(0), distance(static_cast<std::uint64_t>(wide.span())));
-    return encode(wide, max_code, [&](std::size_t i) {
+    return encode(wide, max_code, nulls_first, [&](std::size_t i) {
       const std::uint64_t code = distance(wide.offset(i));
       return inverted ? max_code - code : code;
     });
   }
   const WideRange range = wide_range(from, to, type, wide.lowest, wide.highest);
-  return ranks(wide, inverted, [&](std::size_t i, std::size_t j) {
+  return ranks(wide, inverted, nulls_first, [&](std::size_t i, std::size_t j) {
     return distance_of(wide.values[i], range) <=> distance_of(wide.values[j], range);
   });
 }

@@ -7,10 +7,10 @@
 // dense ranks, which take a sort.
 namespace skyrank::exec {
 
-/// `low` and `high`.
-Keys wide_value_keys(const Source& source, bool high);
+/// `low` and `high`; NULL is the best or the worst.
+Keys wide_value_keys(const Source& source, bool high, bool nulls_first);
 
 /// `around` (from == to) and `between`.
-Keys wide_distance_keys(const Source& source, const Value& from, const Value& to, bool inverted);
+Keys wide_distance_keys(const Source& source, const Value& from, const Value& to, bool inverted, bool nulls_first);
 
 }  // namespace skyrank::exec

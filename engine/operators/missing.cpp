@@ -56,7 +56,7 @@ void flag_missing(const Source& source, std::int64_t begin, std::int64_t size, s
 Vector<RowId> apply_missing_rules(const std::vector<const query::BoundExpression*>& expressions, const Table& table,
                                   const Rows& rows, Missing nan_rule, Missing null_rule) {
   Vector<RowId> ids(static_cast<std::size_t>(rows.n));
-  if (nan_rule == Missing::worst && null_rule == Missing::worst) {
+  if (!query::drops_or_refuses(nan_rule) && !query::drops_or_refuses(null_rule)) {
     for_chunks(rows.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) ids[static_cast<std::size_t>(i)] = rows[i];
     });

@@ -93,8 +93,9 @@ std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& rankin
     const auto make = [&] {
       return device != nullptr ? make_keys(*device, term, table, rows) : make_keys(term, table, rows.view());
     };
-    terms.push_back(share == nullptr ? make()
-                                     : share->get(name_of_keys(term.expression, term.high), rows.size(), make));
+    terms.push_back(share == nullptr
+                        ? make()
+                        : share->get(name_of_keys(term.expression, term.high, term.nulls_first), rows.size(), make));
   }
   std::vector<Keys> packed;
   for (const auto& [begin, end] : packs_of(widths_of(terms), packs)) {

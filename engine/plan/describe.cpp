@@ -28,7 +28,7 @@ std::string describe_group(const query::BoundGroup& group, const Table& table) {
 
 std::string describe_missing(const query::BoundQuery& query) {
   const auto rule = [](std::string_view name, Missing missing) {
-    if (missing == Missing::worst) return std::string();
+    if (!query::drops_or_refuses(missing)) return std::string();
     return std::string(name) + (missing == Missing::exclude ? ": exclude" : ": error");
   };
   const std::string nan = rule("nan", query.nan_rule);
@@ -45,7 +45,9 @@ std::string describe_levels(const query::BoundQuery& query) {
 }
 
 std::string describe_ranking(const std::vector<query::BoundRankTerm>& ranking) {
-  return join(ranking, [](const query::BoundRankTerm& t) { return (t.high ? "high " : "low ") + t.expression.text; });
+  return join(ranking, [](const query::BoundRankTerm& t) {
+    return (t.high ? "high " : "low ") + t.expression.text + (t.nulls_first ? " (NULL first)" : "");
+  });
 }
 
 std::string describe_window(const query::BoundQuery& query) {

@@ -59,7 +59,7 @@ void plan_group(PhysicalPlan& plan, const Table& table, double& rows) {
 
 void plan_missing(PhysicalPlan& plan, double rows) {
   const query::BoundQuery& query = plan.query;
-  if (query.nan_rule == Missing::worst && query.null_rule == Missing::worst) return;
+  if (!query::drops_or_refuses(query.nan_rule) && !query::drops_or_refuses(query.null_rule)) return;
   Operator& missing =
       plan.operators.missing.emplace(make_operator(OperatorKind::missing, describe_missing(query), rows));
   predict(missing, missing_cost(value_expressions(plan), rows, plan.machine.threads));

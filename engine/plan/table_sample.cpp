@@ -26,7 +26,7 @@ std::string name_of(const BoundQuery& query, const std::optional<PreferencePlan>
   std::string name = query.condition ? query.condition->text : "";
   if (preference) name += "\nprefer " + describe(*preference, preference->steps.front());
   for (const query::BoundRankTerm& term : query.ranking)
-    name += (term.high ? "\nhigh " : "\nlow ") + term.expression.text;
+    name += (term.nulls_first ? "\nNULL" : "") + std::string(term.high ? "\nhigh " : "\nlow ") + term.expression.text;
   name += query.group ? "\ngroup" : "\npartition";
   for (const int column : grouping_columns(query)) name += " " + std::to_string(column);
   return name + "\nlimit " + std::to_string(window_of(query).end(1LL << 62));

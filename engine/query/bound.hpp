@@ -50,13 +50,15 @@ struct BoundPreference {
   Value target;
   Value upper;
   std::vector<std::vector<Value>> values;
-  bool inverted = false;  // terms: an odd number of `inverse` stood above
+  bool inverted = false;     // terms: an odd number of `inverse` stood above
+  bool nulls_first = false;  // terms but `where`: NULL is better than every value, also under `inverse`
   std::vector<BoundPreference> children;
 };
 
 struct BoundRankTerm {
   BoundExpression expression;
   bool high = false;
+  bool nulls_first = false;  // NULL is better than every value
 };
 
 struct BoundAggregate {
@@ -100,7 +102,13 @@ struct BoundQuery {
   Missing null_rule = Missing::worst;
   std::vector<BoundOutput> outputs;
   Using path;
+
+  /// Returns true if NULL is better than every value.
+  bool nulls_first() const { return null_rule == Missing::best; }
 };
+
+/// Returns true if a rule asks for a look at the rows: `best` and `worst` only say how keys order them.
+constexpr bool drops_or_refuses(Missing rule) { return rule == Missing::exclude || rule == Missing::error; }
 
 /// Names and types of a table without its data.
 struct Schema {

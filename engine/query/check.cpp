@@ -51,8 +51,8 @@ void check_sets(const std::vector<std::vector<Value>>& sets) {
   }
   for (const Value* value : all) {
     if (std::holds_alternative<Null>(*value) || is_nan(*value)) {
-      throw QueryError(std::string("'in' cannot list ") + (is_nan(*value) ? "NaN" : "NULL") +
-                       ": NaN and NULL are always worst");
+      throw QueryError(is_nan(*value) ? "'in' cannot list NaN: it is always worst"
+                                      : "'in' cannot list NULL: it is worst, or best with nulls: best");
     }
   }
   // Values of one kind are totally ordered, so that equal ones become neighbours; kinds are kept apart by their index.

@@ -40,6 +40,7 @@ struct KeyRecipe {
   Kind kind = Kind::integer;
   bool inverted = false;
   std::uint64_t null_key = 0;
+  std::uint64_t first = 0;  ///< added to the keys of values: 1 where NULL, which takes 0, is the best
   std::uint64_t flip = 0;
   std::uint64_t base = 0;
   DistanceKey distance;
@@ -51,7 +52,7 @@ struct KeyRecipe {
   const std::uint64_t* entries = nullptr;
 
   SKYRANK_HD std::uint64_t operator()(const StoredColumn& column, std::int64_t row) const {
-    return is_valid(column, row) ? of_value(column.stored, stored_bits(column, row)) : null_key;
+    return is_valid(column, row) ? first + of_value(column.stored, stored_bits(column, row)) : null_key;
   }
 
   SKYRANK_HD std::uint64_t of_value(Stored stored, std::uint64_t bits) const {

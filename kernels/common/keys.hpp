@@ -15,6 +15,10 @@ inline constexpr Bits kNullKey = static_cast<Bits>(~Bits{0});
 template <class Bits>
 inline constexpr Bits kNanKey = static_cast<Bits>(kNullKey<Bits> - 1);
 
+/// Key of NULL among those of floats where it is the best instead. Numbers leave the least keys to NaN as well.
+template <class Bits>
+inline constexpr Bits kNullFirstKey = Bits{0};
+
 /// Infinity of the IEEE 754 format whose values have as many bits as `Bits`.
 template <class Bits>
 inline constexpr Bits kInfinityBits = static_cast<Bits>(sizeof(Bits) == 2   ? 0x7c00u

@@ -124,6 +124,74 @@ void expect_same_rows(const Source& source, const Table& whole) {
   expect_equal(source.read_rows(rows, columns).table, Table(expected));
 }
 
+// ------------------------------------------------------------------------------ strings as indices into dictionaries
+
+constexpr std::int64_t kWordRows = 200'000;
+
+/// Rows [begin, begin + rows) of `few` words with NULLs, `many` words of which a dictionary has no room, and NULLs
+/// alone.
+Table words(std::int64_t rows, std::int64_t begin = 0) {
+  std::vector<std::string> few;
+  std::vector<std::string> many;
+  std::vector<bool> valid;
+  for (std::int64_t row = begin; row < begin + rows; ++row) {
+    few.push_back("word " + std::to_string(row * row % 50));
+    many.push_back("one of very many words " + std::to_string(row / 2));
+    valid.push_back(row % 11 != 3);
+  }
+  return Table({Column::own("few", few, valid), Column::own("many", many),
+                Column::own("none", std::vector<std::string>(few.size()), std::vector<bool>(few.size())),
+                Column::own("n", std::vector<std::int64_t>(few.size(), 1))});
+}
+
+Layout layout_of(const Table& table, const char* column) { return table.column(column).data().layout; }
+
+TEST(DictionariesOfFiles, StayIndicesWhereAllValuesAre) {
+  const TemporaryFolder folder;
+  write(words(kWordRows), folder / "t.parquet", Format::parquet);
+  const auto source = open_source({folder / "t.parquet"});
+  ASSERT_NE(source, nullptr);
+  EXPECT_THAT(schema_of(source->schema()), ElementsAre("few:string", "many:string", "none:string", "n:int64"));
+  const Table table = source->read(all_units(*source), all_columns(*source)).table;
+  EXPECT_EQ(layout_of(table, "few"), Layout::dictionary);
+  EXPECT_NE(layout_of(table, "many"), Layout::dictionary);
+  expect_equal(table, words(kWordRows));
+  const RowId rows[] = {0, 3, 17, 99'999};
+  expect_equal(source->read_rows(rows, all_columns(*source)).table,
+               Table({take(table.column(0), rows), take(table.column(1), rows), take(table.column(2), rows),
+                      take(table.column(3), rows)}));
+}
+
+/// The answer over the files and over the same rows in memory.
+void expect_same_answer(const std::vector<std::filesystem::path>& files, const Table& whole, const Query& query) {
+  const Engine engine;
+  const Result expected = engine.run(query, whole);
+  const auto source = open_source(files);
+  ASSERT_NE(source, nullptr);
+  for (const std::size_t memory : {std::size_t{0}, std::size_t{64} << 20}) {
+    const Result found = Engine({.memory_bytes = memory}).run(query, *source);
+    EXPECT_EQ(found.rows, expected.rows);
+    expect_equal(found.table, expected.table);
+    for (const Column& column : found.table.columns()) EXPECT_NE(column.data().layout, Layout::dictionary);
+  }
+}
+
+TEST(DictionariesOfFiles, AnswerAsStringsDo) {
+  const TemporaryFolder folder;
+  const std::vector<std::filesystem::path> files = {folder / "a.parquet", folder / "b.parquet"};
+  const std::int64_t first = 70'000;
+  write(words(first), files[0], Format::parquet);
+  write(words(30'000, first), files[1], Format::parquet);
+  const Table whole = words(100'000);
+  expect_same_answer(files, whole,
+                     Query::from("t").group_by({"few"}).aggregate({count("c"), sum("s", "n")}).rank_by({high("c")}));
+  expect_same_answer(files, whole, Query::from("t").partition_by({"few"}).rank_by({high("length(many)")}).limit(2));
+  expect_same_answer(files, whole,
+                     Query::from("t").where("few in ('word 4', 'word 25')").rank_by({high("n")}).limit(9));
+  expect_same_answer(files, whole, Query::from("t").where("few is null").rank_by({high("n")}).limit(9));
+  expect_same_answer(files, whole, Query::from("t").group_by({"none"}).aggregate({count("c")}).rank_by({high("c")}));
+}
+
 class ArrowFiles : public ::testing::Test {
  protected:
   TemporaryFolder folder_;

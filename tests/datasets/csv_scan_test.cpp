@@ -76,5 +76,36 @@ TEST(CsvScanner, EndIsTheOffsetAfterTheRecord) {
   EXPECT_EQ(scanner.end(), 9U);
 }
 
+// The walk from quote to quote sees what the walk over all fields sees.
+TEST(LookAtQuotes, AgreesWithTheScanner) {
+  std::uint64_t random = 88172645463325252ULL;
+  const auto next = [&](std::size_t n) {
+    random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<std::size_t>(random >> 33) % n;
+  };
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text;
+    const std::size_t length = next(14);
+    for (std::size_t i = 0; i < length; ++i) text += "\"\",,\na\r"[next(7)];
+    CsvQuotes expected;
+    expected.any = text.find('"') != std::string::npos;
+    CsvScanner scanner(text, ',');
+    while (scanner.next()) {
+      expected.unterminated = scanner.unterminated();
+      for (const CsvField& field : scanner.fields()) {
+        const bool is_last = &field == &scanner.fields().back();
+        if (!field.quoted || (is_last && scanner.unterminated())) continue;
+        expected.empty = expected.empty || field.raw == "\"\"";
+        expected.line_breaks = expected.line_breaks || field.raw.find_first_of("\r\n") != std::string::npos;
+      }
+    }
+    const CsvQuotes quotes = look_at_quotes(text, ',');
+    ASSERT_EQ(quotes.any, expected.any) << testing::PrintToString(text);
+    ASSERT_EQ(quotes.unterminated, expected.unterminated) << testing::PrintToString(text);
+    ASSERT_EQ(quotes.empty, expected.empty) << testing::PrintToString(text);
+    ASSERT_EQ(quotes.line_breaks, expected.line_breaks) << testing::PrintToString(text);
+  }
+}
+
 }  // namespace
 }  // namespace skyrank::datasets

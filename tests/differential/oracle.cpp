@@ -80,6 +80,12 @@ Place place_in_sets(const Cell& value, const std::vector<std::vector<Cell>>& set
 
 using Term = Preference::Kind;
 
+/// The place of a row where NULL comes first.
+Place with_null_first(Place place) {
+  if (place.absence == 2) place.absence = -1;
+  return place;
+}
+
 Place place(const Preference& term, const Row& row) {
   const Cell value = evaluate(*term.expression, row);
   switch (term.kind) {
@@ -119,15 +125,17 @@ std::vector<int> ranks_of(const std::vector<Place>& places) {
   return ranks;
 }
 
-Placed placed(const Preference& preference, const std::vector<Row>& rows, bool inverted = false) {
-  if (preference.kind == Term::inverse) return placed(preference.children.front(), rows, !inverted);
+Placed placed(const Preference& preference, const std::vector<Row>& rows, bool nulls_first, bool inverted = false) {
+  if (preference.kind == Term::inverse) return placed(preference.children.front(), rows, nulls_first, !inverted);
   Placed result{preference.kind};
-  for (const Preference& child : preference.children) result.children.push_back(placed(child, rows, inverted));
+  for (const Preference& child : preference.children)
+    result.children.push_back(placed(child, rows, nulls_first, inverted));
   if (!result.children.empty()) return result;
   std::vector<Place> places;
   for (const Row& row : rows) {
     const Place plain = place(preference, row);
-    places.push_back(inverted && plain.absence == 0 ? reversed(plain) : plain);
+    const Place directed = inverted && plain.absence == 0 ? reversed(plain) : plain;
+    places.push_back(nulls_first ? with_null_first(directed) : directed);
   }
   result.ranks = ranks_of(places);
   return result;
@@ -188,12 +196,13 @@ Candidates preferred(const Query& query, const Placed& preference, Candidates re
 }
 
 /// The place of every row in a ranking.
-std::vector<int> ranked(const std::vector<Ranking>& ranking, const std::vector<Row>& rows) {
+std::vector<int> ranked(const std::vector<Ranking>& ranking, const std::vector<Row>& rows, bool nulls_first) {
   std::vector<std::vector<Place>> keys;
   for (const Row& row : rows) {
     auto& key = keys.emplace_back();
     for (const Ranking& term : ranking) {
-      key.push_back(place({.kind = term.high ? Term::high : Term::low, .expression = term.expression}, row));
+      const Place plain = place({.kind = term.high ? Term::high : Term::low, .expression = term.expression}, row);
+      key.push_back(nulls_first ? with_null_first(plain) : plain);
     }
   }
   const std::set<std::vector<Place>> sorted(keys.begin(), keys.end());
@@ -415,9 +424,10 @@ Answer answer(const Query& query, const Relation& table) {
   Answer result;
   result.refused = !apply_missing_rules(query, relation, rows);
   if (result.refused) return result;
+  const bool nulls_first = query.nulls == "best";
   const std::optional<Placed> preference =
-      query.prefer ? std::optional(placed(*query.prefer, relation.rows)) : std::nullopt;
-  const std::vector<int> ranks = ranked(query.rank_by, relation.rows);
+      query.prefer ? std::optional(placed(*query.prefer, relation.rows, nulls_first)) : std::nullopt;
+  const std::vector<int> ranks = ranked(query.rank_by, relation.rows, nulls_first);
   Candidates answered;
   Candidates kept_rows;
   std::vector<std::size_t> answered_parts;

@@ -253,7 +253,7 @@ class Generator {
     if (random_.chance(25)) query.offset = random_.below(8);
     query.ties = random_.one_of<std::string>({"first", "first", "last", "all", "any"});
     query.nan = random_.one_of<std::string>({"worst", "worst", "worst", "worst", "exclude", "error"});
-    query.nulls = random_.one_of<std::string>({"worst", "worst", "worst", "worst", "exclude", "error"});
+    query.nulls = random_.one_of<std::string>({"worst", "worst", "worst", "best", "best", "exclude", "error"});
   }
 
   void add_selection(Query& query) {

@@ -54,15 +54,19 @@ auto or_message(const F& f) -> std::pair<std::optional<decltype(f())>, std::stri
 }
 
 template <class Term>
-void expect_same_keys(const Term& term, const Table& table, const RowSet& rows, const std::string& told) {
-  DeviceQueryState device_state;
-  const auto here = or_message([&] { return make_keys(term, table, rows.view()); });
-  const auto there = or_message([&] { return make_keys(device_state, term, table, rows); });
-  ASSERT_EQ(there.second, here.second) << told;
-  if (!here.first) return;
-  EXPECT_EQ(there.first->memory, kernels::Memory::device) << told;
-  EXPECT_EQ(there.first->column.width, here.first->column.width) << told;
-  EXPECT_EQ(bytes_of(*there.first, rows.size()), bytes_of(*here.first, rows.size())) << told;
+void expect_same_keys(Term term, const Table& table, const RowSet& rows, const std::string& told) {
+  for (const bool nulls_first : {false, true}) {
+    SCOPED_TRACE(told + (nulls_first ? ", NULL first" : ""));
+    term.nulls_first = nulls_first;
+    DeviceQueryState device_state;
+    const auto here = or_message([&] { return make_keys(term, table, rows.view()); });
+    const auto there = or_message([&] { return make_keys(device_state, term, table, rows); });
+    ASSERT_EQ(there.second, here.second);
+    if (!here.first) return;
+    EXPECT_EQ(there.first->memory, kernels::Memory::device);
+    EXPECT_EQ(there.first->column.width, here.first->column.width);
+    EXPECT_EQ(bytes_of(*there.first, rows.size()), bytes_of(*here.first, rows.size()));
+  }
 }
 
 // What a column keeps on the device for its queries must not keep itself.

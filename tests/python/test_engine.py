@@ -56,6 +56,13 @@ def test_groups(hotels):
     assert skyrank.query(hotels, query)["n"].tolist() == [3, 1, 1]
 
 
+def test_nulls_first(hotels):
+    assert skyrank.query(hotels, Query().rank_by(high("rating")).nulls("best").limit(1)).rows.tolist() == [4]
+    assert skyrank.query(hotels, Query().prefer(low("rating")).nulls("best")).rows.tolist() == [4]
+    first = skyrank.sql("SELECT row FROM hotels ORDER BY rating NULLS FIRST LIMIT 1", hotels=hotels)
+    assert first["row"].tolist() == [4]
+
+
 @pytest.mark.parametrize(
     ("error", "message", "line", "column", "ask"),
     [
@@ -63,6 +70,8 @@ def test_groups(hotels):
         (skyrank.QueryError, "expression:2:", 2, None, lambda data: Query().where("price <\n)")),
         (skyrank.BindError, "pric", 1, 1, lambda data: skyrank.skyline(data, low="pric")),
         (skyrank.QueryError, "no rule for ties is called 'some'", None, None, lambda data: Query().ties("some")),
+        (skyrank.QueryError, "'first'; it is one of worst, exclude, error, best", None, None, lambda data: Query().nulls("first")),
+        (skyrank.QueryError, "no rule for NaN is called 'best'", None, None, lambda data: Query().nan("best")),
         (skyrank.QueryError, "prefer", None, None, lambda data: skyrank.query(data, Query())),
         (skyrank.QueryError, "limit", None, None, lambda data: skyrank.top_k(data, -1, "price")),
         (skyrank.DataError, "NULL in row 4", 1, 1, lambda data: skyrank.query(data, Query().prefer(low("rating")).nulls("error"))),

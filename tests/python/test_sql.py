@@ -70,6 +70,7 @@ QUERIES = [
     Query().group_by("c").aggregate(skyrank.count("n"), skyrank.max("m", "x")).prefer([high("n"), low("m")]).select("c", twice="2 * n"),
     Query().partition_by("c").prefer(skyrank.around("day", datetime.date(2024, 5, 1))).at_least(3).distinct(),
     Query().prefer(skyrank.prior([skyrank.in_sets("c", [["a"], [1, True]]), skyrank.inverse(low("x"))])),
+    Query().rank_by([high("x"), low("y")]).limit(5).nulls("best"),
     Query().prefer([low("x"), low("y")]).using("bnl", device="cpu", without=["late-columns"]),
 ]
 

@@ -7,7 +7,7 @@
 
 #include <skyrank/skyrank.hpp>
 
-#include "tests/semantics/parts.hpp"
+#include "tests/semantics/parts/parts.hpp"
 #include "tests/semantics/random_case.hpp"
 #include "tests/semantics/tables.hpp"
 

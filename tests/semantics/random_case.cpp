@@ -59,7 +59,7 @@ class Generator {
     if (chance(30)) query.offset(below(10));
     query.ties(one_of<Ties>({Ties::first, Ties::last, Ties::all}));
     if (chance(20)) query.nan(Missing::exclude);
-    if (chance(20)) query.nulls(Missing::exclude);
+    if (chance(40)) query.nulls(one_of<Missing>({Missing::exclude, Missing::best}));
     if (chance(30)) add_selection();
     return std::move(made_);
   }

@@ -32,8 +32,11 @@ bool is_nan(const Value& value) {
   const auto* number = std::get_if<double>(&value);
   return number != nullptr && std::isnan(*number);
 }
-/// 0 for values, 1 for NaN, 2 for NULL: worse and worse.
-int absence(const Value& value) { return is_null(value) ? 2 : is_nan(value) ? 1 : 0; }
+/// 0 for values, 1 for NaN, 2 for NULL: worse and worse; -1 for NULL where that is best.
+int absence(const Value& value, Missing nulls = Missing::worst) {
+  if (is_null(value)) return nulls == Missing::best ? -1 : 2;
+  return is_nan(value) ? 1 : 0;
+}
 
 template <class T>
 int three_way(const T& a, const T& b) {
@@ -182,7 +185,7 @@ class Values {
 
 class Order {
  public:
-  explicit Order(const Values& evaluate) : evaluate_(evaluate) {}
+  Order(const Values& evaluate, Missing nulls) : evaluate_(evaluate), nulls_(nulls) {}
 
   Outcome compare(const Preference& p, RowId a, RowId b, bool inverted = false) const {
     switch (p.kind) {
@@ -224,12 +227,15 @@ class Order {
   Outcome term(const Preference& p, RowId a, RowId b, bool inverted) const {
     const Value& x = evaluate_(*p.expression, a);
     const Value& y = evaluate_(*p.expression, b);
-    if (absence(x) != 0 || absence(y) != 0) return smaller_is_better(three_way(absence(x), absence(y)));
+    if (absence(x) != 0 || absence(y) != 0) {
+      return smaller_is_better(three_way(absence(x, nulls_), absence(y, nulls_)));
+    }
     const Outcome outcome = order_values(p, x, y);
     return inverted ? reversed(outcome) : outcome;
   }
 
   const Values& evaluate_;
+  Missing nulls_;
 };
 
 /// Expressions whose NaN and NULL the rules are about.
@@ -254,7 +260,8 @@ int rank(const Query& query, const Values& evaluate, RowId a, RowId b) {
     const Value& x = evaluate(term.expression, a);
     const Value& y = evaluate(term.expression, b);
     const bool absent = absence(x) != 0 || absence(y) != 0;
-    const int order = absent ? three_way(absence(x), absence(y)) : reference::compare(x, y) * (term.high ? -1 : 1);
+    const int order = absent ? three_way(absence(x, query.nulls()), absence(y, query.nulls()))
+                             : reference::compare(x, y) * (term.high ? -1 : 1);
     if (order != 0) return order;
   }
   return 0;
@@ -278,7 +285,7 @@ std::vector<Candidate> without_equals(const Query& query, const Order& order, co
 
 std::vector<Candidate> preferred(const Query& query, const Values& evaluate, std::vector<Candidate> rest) {
   if (!query.prefer()) return rest;
-  const Order order(evaluate);
+  const Order order(evaluate, query.nulls());
   if (query.distinct()) rest = without_equals(query, order, rest);
   std::vector<Candidate> kept;
   const std::int64_t levels = query.at_least() ? std::numeric_limits<std::int64_t>::max() : query.levels().value_or(1);

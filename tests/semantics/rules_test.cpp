@@ -70,6 +70,10 @@ std::vector<Query> large_queries() {
       from().where("2 * h - g <= 1.5 and g > 3").prefer({low("h"), high("g")}).distinct(true).rank_by({high("i")}),
       from().prefer({high("g"), low("i")}).levels(3).rank_by({high("i")}).limit(12),
       from().group_by({"i"}).aggregate({sum("total", "g")}).rank_by({high("total")}).limit(10),
+      from().rank_by({low("n")}).limit(3500).ties(Ties::last).nulls(Missing::best),
+      from().where("i < 250").rank_by({high("n"), low("h")}).limit(40).nulls(Missing::best),
+      from().where("n <= 450").prefer({low("n"), low("h")}).nulls(Missing::best),
+      from().prefer({low("n"), low("h"), low("g")}).rank_by({low("n + h")}).limit(5).nulls(Missing::best),
   };
   for (std::size_t q = 0; q < queries.size(); ++q) queries[q].name("query-" + std::to_string(q));
   return queries;

@@ -167,6 +167,31 @@ TEST(Values, ExcludeDropsRowsFirst) {
   expect_rows(ranked_by(low("a")).nan(Missing::exclude).nulls(Missing::exclude), table, {1, 3});
 }
 
+TEST(Values, BestPutsNullBeforeEveryValue) {
+  const Table table({floats("a", {kNaN, 2, std::nullopt, -kInfinity}), ints("b", {std::nullopt, 1, 1, 2})});
+  expect_rows(ranked_by(low("a")).nulls(Missing::best), table, {2, 3, 1, 0});
+  expect_rows(ranked_by(high("a")).nulls(Missing::best), table, {2, 1, 3, 0});
+  expect_rows(ranked_by(low("a + b")).nulls(Missing::best), table, {0, 2, 3, 1});
+  expect_rows(skyline_of(low("a")).nulls(Missing::best), table, {2});
+  expect_rows(skyline_of(inverse(low("a"))).nulls(Missing::best), table, {2});
+  expect_rows(skyline_of(around("a", 2)).nulls(Missing::best), table, {2});
+  expect_rows(skyline_of(in("b", {{2}})).nulls(Missing::best), table, {0});
+  expect_rows(skyline_of(pareto({low("a"), low("b")})).nulls(Missing::best), table, {0, 2});
+  expect_rows(skyline_of(low("b")).levels(2).nulls(Missing::best), table, {0, 1, 2});
+  expect_rows(skyline_of(low("a")).nan(Missing::exclude).nulls(Missing::best), table, {2});
+}
+
+TEST(Values, BestIsNotAboutTheConditionsOfWhereTerms) {
+  const Table table({ints("a", {std::nullopt, 1, 5})});
+  expect_rows(skyline_of(where("a > 3")).nulls(Missing::best), table, {2});
+}
+
+// `b <= 1` keeps all values that are better than those that it keeps, but not NULL, which is better still.
+TEST(Values, ConditionsComeBeforeNullThatIsBest) {
+  const Table table({ints("a", {1, 2, 3}), ints("b", {std::nullopt, 1, 0})});
+  expect_rows(skyline_of(pareto({low("a"), low("b")})).where("b <= 1").nulls(Missing::best), table, {1, 2});
+}
+
 TEST(Values, ExcludeDropsBeforeThePreferenceIsAsked) {
   const Table table({ints("a", {1, 2, 3}), floats("score", {kNaN, 5, 4})});
   expect_rows(skyline_of(low("a")).rank_by({low("score")}), table, {0});

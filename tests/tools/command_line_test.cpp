@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/build.hpp"
 #include "tests/tools/program.hpp"
 
 // Tests the output and status of the commands when all is well or the user made a mistake.
@@ -577,6 +578,20 @@ TEST_F(CommandLine, GeneratesTables) {
   EXPECT_THAT(read_file(folder_ / "odd.name"), StartsWith("c0\n"));
 }
 
+TEST_F(CommandLine, GeneratesInTheMemoryAllowed) {
+  if (tests::kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
+  const auto peak = [&](const std::string& rows, const std::string& format) {
+    const Outcome outcome = run_skyrank({"generate", "--distribution", "uniform", "--rows", rows, "--dims", "16",
+                                         "--out", folder_ / ("points." + format), "--memory-limit", "8MB"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.peak_bytes;
+  };
+  for (const std::string format : {"csv", "parquet", "arrow"}) {
+    // The values take 64 MB.
+    EXPECT_LT(peak("1000000", format), peak("10", format) + 24'000'000) << format;
+  }
+}
+
 TEST_F(CommandLine, GenerateRefusesWhatItDoesNotKnow) {
   expect_mistake({"generate", "--rows", "5"}, "generate: --distribution is missing; see skyrank generate --help");
   expect_mistake({"generate", "--distribution", "uniform", "--out", folder_ / "x.csv"},
@@ -587,6 +602,10 @@ TEST_F(CommandLine, GenerateRefusesWhatItDoesNotKnow) {
   EXPECT_THAT(generate("anticorelated", "5", "x.csv").err, HasSubstr("did you mean 'anticorrelated'?"));
   EXPECT_EQ(generate("uniform", "-5", "x.csv").status, 2);
   EXPECT_EQ(generate("uniform", "5", "x.xlsx").status, 2);
+  const Outcome narrow = run_skyrank(
+      {"generate", "--distribution", "uniform", "--rows", "5", "--out", folder_ / "x.csv", "--memory-limit", "1kB"});
+  EXPECT_EQ(narrow.status, 1);
+  EXPECT_EQ(narrow.err, "skyrank: generating takes about 16384 bytes of memory, and the limit is 1000\n");
   EXPECT_THAT(folder_.names(), ElementsAre("batch.yaml", "points.csv"));
   const Outcome list = run_skyrank({"generate", "--list"});
   for (const char* name : {"independent", "correlated", "anticorrelated", "zipf", "bucket-killer"}) {

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -15,6 +16,7 @@ struct Outcome {
   int signal = 0;
   std::string out;
   std::string err;
+  std::int64_t peak_bytes = 0;  ///< the most memory it had at a time
 };
 
 struct ProgramOptions {

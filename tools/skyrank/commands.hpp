@@ -92,6 +92,7 @@ struct GenerateArguments {
   std::filesystem::path out;
   std::string format;  ///< empty: by the extension of `out`
   int threads = 0;
+  std::size_t memory_bytes = 0;  ///< memory that may be taken; 0: the machine's share
   bool list = false;
 };
 

@@ -69,10 +69,13 @@ Keys encoded(const DeviceSource& source, const KeyRecipe& recipe, KeyWidth width
 }
 
 /// Codes up to `max_code`, and one more for NULL where there are any; nothing where that is one too many.
-std::optional<Keys> with_codes(const DeviceSource& source, KeyRecipe recipe, std::uint64_t max_code, bool any_null) {
+std::optional<Keys> with_codes(const DeviceSource& source, KeyRecipe recipe, std::uint64_t max_code, bool any_null,
+                               bool nulls_first) {
   if (any_null && max_code == kMaxCode) return std::nullopt;
-  recipe.null_key = max_code + 1;
-  return encoded(source, recipe, width_for(any_null ? max_code + 1 : max_code));
+  const NullableCodes codes(max_code, any_null, nulls_first);
+  recipe.first = codes.first;
+  recipe.null_key = codes.null;
+  return encoded(source, recipe, width_for(codes.last));
 }
 
 /// The range of the values; [0, 0] when all are NULL. As bits, not in the order of `ordered`.
@@ -84,34 +87,34 @@ IntegerRange value_range(const DeviceSource& source) {
   return range;
 }
 
-std::optional<Keys> integer_keys(const DeviceSource& source, bool high) {
+std::optional<Keys> integer_keys(const DeviceSource& source, ValueOrder order) {
   const IntegerRange range = value_range(source);
   // Differences wrap around alike, whether or not the values have signs.
-  const kernels::IntegerKey<std::uint64_t> code(high ? range.highest : range.lowest, high);
+  const kernels::IntegerKey<std::uint64_t> code(order.high ? range.highest : range.lowest, order.high);
   KeyRecipe recipe;
   recipe.kind = KeyRecipe::Kind::integer;
   recipe.flip = code.flip;
   recipe.base = code.base;
-  return with_codes(source, recipe, range.highest - range.lowest, range.any_null);
+  return with_codes(source, recipe, range.highest - range.lowest, range.any_null, order.nulls_first);
 }
 
 template <class Bits>
-Keys float_keys(const DeviceSource& source, KeyRecipe recipe, bool inverted) {
-  recipe.inverted = inverted;
-  recipe.null_key = kernels::kNullKey<Bits>;
+Keys float_keys(const DeviceSource& source, KeyRecipe recipe, ValueOrder order) {
+  recipe.inverted = order.high;
+  recipe.null_key = order.nulls_first ? kernels::kNullFirstKey<Bits> : kernels::kNullKey<Bits>;
   return encoded(source, recipe, static_cast<KeyWidth>(sizeof(Bits)));
 }
 
-std::optional<Keys> value_keys(const DeviceSource& source, bool high) {
+std::optional<Keys> value_keys(const DeviceSource& source, ValueOrder order) {
   KeyRecipe recipe;
   recipe.kind = KeyRecipe::Kind::number;
   switch (source.column.stored) {
-    case Stored::float16: return float_keys<std::uint16_t>(source, recipe, high);
-    case Stored::float32: return float_keys<std::uint32_t>(source, recipe, high);
-    case Stored::float64: return float_keys<std::uint64_t>(source, recipe, high);
+    case Stored::float16: return float_keys<std::uint16_t>(source, recipe, order);
+    case Stored::float32: return float_keys<std::uint32_t>(source, recipe, order);
+    case Stored::float64: return float_keys<std::uint64_t>(source, recipe, order);
     default: break;
   }
-  return integer_keys(source, high);
+  return integer_keys(source, order);
 }
 
 double number_of(const Value& value) {
@@ -120,13 +123,13 @@ double number_of(const Value& value) {
   return std::get<double>(value);
 }
 
-std::optional<Keys> distance_keys(const DeviceSource& source, const Value& from, const Value& to, bool inverted) {
+std::optional<Keys> distance_keys(const DeviceSource& source, const Value& from, const Value& to, ValueOrder order) {
   KeyRecipe recipe;
   if (kernels::is_float(source.column.stored)) {
     recipe.kind = KeyRecipe::Kind::float_distance;
     recipe.from = number_of(from);
     recipe.to = number_of(to);
-    return float_keys<std::uint64_t>(source, recipe, inverted);
+    return float_keys<std::uint64_t>(source, recipe, order);
   }
   const IntegerRange range = value_range(source);
   const bool with_sign = kernels::is_signed(source.column.stored);
@@ -134,11 +137,11 @@ std::optional<Keys> distance_keys(const DeviceSource& source, const Value& from,
     return with_sign ? int128{static_cast<std::int64_t>(bits)} : int128{bits};
   };
   recipe.kind = KeyRecipe::Kind::distance;
-  recipe.inverted = inverted;
+  recipe.inverted = order.high;
   recipe.base = range.lowest;
   recipe.distance = distance_key(from, to, source.type, wide(range.lowest), wide(range.highest));
   recipe.last = std::max(recipe.distance(0), recipe.distance(range.highest - range.lowest));
-  return with_codes(source, recipe, recipe.last, range.any_null);
+  return with_codes(source, recipe, recipe.last, range.any_null, order.nulls_first);
 }
 
 /// A listed value as the device looks it up.
@@ -181,7 +184,7 @@ std::optional<Keys> number_level_keys(DeviceQueryState& device_state, const Boun
   recipe.levels = device_state.bring(levels);
   recipe.level_count = levels.size();
   const std::uint64_t nan_code = kernels::is_float(source.column.stored) ? 1 : 0;
-  return with_codes(source, recipe, recipe.last + nan_code, may_have_nulls(source));
+  return with_codes(source, recipe, recipe.last + nan_code, may_have_nulls(source), term.nulls_first);
 }
 
 /// Entries of a dictionary are looked up once each.
@@ -203,7 +206,7 @@ std::optional<Keys> string_level_keys(DeviceQueryState& device_state, const Boun
   KeyRecipe recipe;
   recipe.kind = KeyRecipe::Kind::entry;
   recipe.entries = device_state.bring(entries);
-  return with_codes(source, recipe, last, may_have_nulls(source));
+  return with_codes(source, recipe, last, may_have_nulls(source), term.nulls_first);
 }
 
 std::optional<Keys> level_keys(DeviceQueryState& device_state, const BoundPreference& term, const Table& table,
@@ -224,11 +227,12 @@ Keys condition_keys(const DeviceSource& source, bool inverted) {
 
 std::optional<Keys> term_keys(DeviceQueryState& device_state, const BoundPreference& term, const Table& table,
                               const DeviceSource& source) {
+  const ValueOrder order{(term.kind == Kind::high) != term.inverted, term.nulls_first};
   switch (term.kind) {
-    case Kind::low: return value_keys(source, term.inverted);
-    case Kind::high: return value_keys(source, !term.inverted);
-    case Kind::around: return distance_keys(source, term.target, term.target, term.inverted);
-    case Kind::between: return distance_keys(source, term.target, term.upper, term.inverted);
+    case Kind::low:
+    case Kind::high: return value_keys(source, order);
+    case Kind::around: return distance_keys(source, term.target, term.target, order);
+    case Kind::between: return distance_keys(source, term.target, term.upper, order);
     case Kind::in: return level_keys(device_state, term, table, source);
     case Kind::where: return condition_keys(source, term.inverted);
     case Kind::pareto:
@@ -260,7 +264,7 @@ Keys make_keys(DeviceQueryState& device_state, const BoundPreference& term, cons
 Keys make_keys(DeviceQueryState& device_state, const query::BoundRankTerm& term, const Table& table,
                const RowSet& rows) {
   if (const auto source = source_of(device_state, term.expression, table, rows)) {
-    if (auto keys = value_keys(*source, term.high)) return std::move(*keys);
+    if (auto keys = value_keys(*source, {term.high, term.nulls_first})) return std::move(*keys);
   }
   return sent_keys(device_state, term, table, rows);
 }

@@ -45,7 +45,7 @@ Keys make_or_share(const query::BoundPreference& term, const Table& table, const
   };
   if (share == nullptr || !by_value) return make();
   const bool high = (term.kind == Preference::Kind::high) != term.inverted;
-  return share->get(name_of_keys(term.expression, high), rows.size(), make);
+  return share->get(name_of_keys(term.expression, high, term.nulls_first), rows.size(), make);
 }
 
 /// Positions, and all others of n, brought to the device.

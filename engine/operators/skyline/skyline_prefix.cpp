@@ -49,7 +49,11 @@ std::optional<std::string> why_no_skyline_prefix(const query::BoundQuery& query,
   if (query.group || !query.partition_columns.empty() || query.levels.value_or(1) != 1 || query.at_least) {
     return "there are groups, partitions or levels";
   }
-  if (query.nan_rule != Missing::worst || query.null_rule != Missing::worst) return "NaN or NULL are to be looked for";
+  if (query::drops_or_refuses(query.nan_rule) || query::drops_or_refuses(query.null_rule)) {
+    return "NaN or NULL are to be looked for";
+  }
+  // The order of sums is that of their columns only among values (see Monotone).
+  if (query.nulls_first()) return "NULL comes first";
   if (!preference->steps.front().order.empty()) return "the preference is no Pareto order of keys";
   const query::BoundRankTerm& first = query.ranking.front();
   if (!Monotone(*preference).follows(first.expression, first.high))

@@ -70,7 +70,7 @@ RowBytes row_bytes(const query::BoundQuery& query, const Table& table) {
   if (query.preference) {
     const PreferencePlan preference = plan_preference(*query.preference);
     bytes.work += kCopies * kKey * static_cast<double>(preference.terms.size()) + kOrder;
-  } else if (!FusedKeys::fits(query, table)) {
+  } else if (!FusedKeys::fits(query, table) || FusedKeys::puts_null_first(query, table)) {
     bytes.work += 2 * kKey * static_cast<double>(query.ranking.size()) + kRowId;
   }
   return bytes;

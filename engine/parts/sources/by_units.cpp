@@ -42,9 +42,8 @@ std::int64_t rows_to_keep(const query::BoundQuery& query) {
 
 bool is_bounded(Type type) { return is_numeric(type) || is_temporal(type); }
 
-/// A row's value as a literal, if it is neither NULL nor NaN.
+/// A row's value as a literal, if it is not NaN. It is not NULL.
 BoundPtr literal_of(const Column& column, std::int64_t row, const BoundNode& operand) {
-  if (column.is_null(row)) return nullptr;
   BoundNode node;
   node.value = column.value(row);
   if (const double* number = std::get_if<double>(&node.value); number != nullptr && std::isnan(*number)) return nullptr;
@@ -59,6 +58,7 @@ BoundPtr literal_of(const Column& column, std::int64_t row, const BoundNode& ope
 struct Order {
   const BoundExpression* expression = nullptr;
   bool high = false;
+  bool nulls_first = false;
 };
 
 /// Columns of which a better row is better or equal in at least one: the first of a ranking, all of a skyline. Empty
@@ -69,14 +69,15 @@ std::vector<Order> orders_of(const query::BoundQuery& query) {
   };
   if (!query.preference) {
     const query::BoundRankTerm& first = query.ranking.front();
-    return is_column(first.expression) ? std::vector<Order>{{&first.expression, first.high}} : std::vector<Order>{};
+    return is_column(first.expression) ? std::vector<Order>{{&first.expression, first.high, first.nulls_first}}
+                                       : std::vector<Order>{};
   }
   if (query.levels.value_or(1) > 1) return {};
   std::vector<Order> orders;
   const auto add = [&](const BoundPreference& term) {
     const bool is_simple = term.kind == Preference::Kind::low || term.kind == Preference::Kind::high;
     if (!is_simple || !is_column(term.expression)) return false;
-    orders.push_back({&term.expression, (term.kind == Preference::Kind::high) != term.inverted});
+    orders.push_back({&term.expression, (term.kind == Preference::Kind::high) != term.inverted, term.nulls_first});
     return true;
   };
   const BoundPreference& preference = *query.preference;
@@ -124,11 +125,24 @@ class UnitsRun {
     const Column best = (order.high ? statistics->max : statistics->min).renamed("best");
     const Expression column = Expression::column("best");
     Query by_best = Query::from("units").rank_by({order.high ? high(column) : low(column)});
+    std::vector<Column> corners = {best};
+    if (order.nulls_first) {
+      // The best value of a unit with a NULL is that one.
+      corners.push_back(has_nulls(*statistics));
+      by_best.rank_by({high("nulls"), order.high ? high(column) : low(column)}).nulls(Missing::best);
+    }
     by_best.using_path({.algorithms = {}, .device = DeviceChoice::cpu, .parameters = {}, .without = {}});
-    const Result ranked = engine_.run(by_best, Table({best}));
+    const Result ranked = engine_.run(by_best, Table(std::move(corners)));
     std::vector<std::size_t> place(source_.units().size());
     for (std::size_t i = 0; i < ranked.rows.size(); ++i) place[static_cast<std::size_t>(ranked.rows[i])] = i;
     std::ranges::sort(pending_, {}, [&](std::size_t unit) { return place[unit]; });
+  }
+
+  /// Returns a column with true for the units that may have a NULL in the column of the statistics.
+  Column has_nulls(const UnitStatistics& statistics) const {
+    std::vector<bool> any;
+    for (const auto& nulls : statistics.nulls) any.push_back(!nulls || *nulls > 0);
+    return Column::own("nulls", any);
   }
 
   void work() {
@@ -187,14 +201,25 @@ class UnitsRun {
     return conditions;
   }
 
-  /// Adds "as good as `row` in one of the columns", unless the row has no value in one of them.
+  /// Returns "as good as `row` in the column", or null where that is said of all rows.
+  static BoundPtr as_good_as(const Table& table, RowId row, const Order& order) {
+    const BoundPtr& operand = order.expression->root;
+    const Column& column = table.column(order.expression->column);
+    BoundPtr null = order.nulls_first ? make_condition(Op::is_null, {operand}) : nullptr;
+    if (column.is_null(row)) return null;
+    const BoundPtr value = literal_of(column, row, *operand);
+    if (value == nullptr) return nullptr;
+    BoundPtr as_good = make_condition(order.high ? Op::greater_equal : Op::less_equal, {operand, value});
+    if (null == nullptr) return as_good;
+    return make_condition(Op::logical_or, {std::move(null), std::move(as_good)});
+  }
+
+  /// Adds "as good as `row` in one of the columns", unless that is said of all rows.
   void add_condition(const Table& table, RowId row, std::vector<BoundExpression>& conditions) const {
     BoundPtr any;
     for (const Order& order : orders_) {
-      const BoundPtr& operand = order.expression->root;
-      const BoundPtr value = literal_of(table.column(order.expression->column), row, *operand);
-      if (value == nullptr) return;
-      BoundPtr as_good = make_condition(order.high ? Op::greater_equal : Op::less_equal, {operand, value});
+      BoundPtr as_good = as_good_as(table, row, order);
+      if (as_good == nullptr) return;
       any = any == nullptr ? std::move(as_good) : make_condition(Op::logical_or, {std::move(any), std::move(as_good)});
     }
     BoundExpression condition;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/query/bound.hpp"
+
 namespace skyrank::exec {
 
 Query base_query(const Query& query) {
@@ -13,7 +15,9 @@ Query base_query(const Query& query) {
   return base;
 }
 
-bool has_missing_rules(const Query& query) { return query.nan() != Missing::worst || query.nulls() != Missing::worst; }
+bool has_missing_rules(const Query& query) {
+  return query::drops_or_refuses(query.nan()) || query::drops_or_refuses(query.nulls());
+}
 
 bool keeps_all(const Query& query) { return !query.group_by().empty() || (!query.prefer() && !query.limit()); }
 

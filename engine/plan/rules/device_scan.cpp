@@ -9,6 +9,9 @@ void try_device_scan(PhysicalPlan& plan, const Table& table) {
   if (!FusedKeys::fits(plan.query, table)) {
     return plan.rules.left_out(Rule::device_scan, "the query is more than what a scan of columns can do");
   }
+  if (FusedKeys::puts_null_first(plan.query, table)) {
+    return plan.rules.left_out(Rule::device_scan, "NULL comes first, and a scan on the GPU puts it last");
+  }
   plan.strategy = Strategy::device_scan;
   plan.fallback = Strategy::stages;
   plan.rules.applied(Rule::device_scan, "tried first; the operators run one by one where the columns do not allow it");

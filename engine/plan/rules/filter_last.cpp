@@ -23,6 +23,8 @@ const char* why_filter_first(const PhysicalPlan& plan) {
   if (query.group || !query.partition_columns.empty() || query.levels || query.at_least || plan.operators.missing) {
     return "the query is more than a condition and a skyline";
   }
+  // A bound drops NULL, which beats the values that it keeps.
+  if (query.nulls_first()) return "NULL comes first, and the condition may drop it";
   if (!plan.preference->steps.front().order.empty() || !Monotone(*plan.preference).keeps_preferred(*query.condition)) {
     return "the condition may drop a row that beats one that it keeps";
   }

@@ -43,7 +43,8 @@ void fuse_ranking(PhysicalPlan& plan, const Table& table) {
                                "the query is more than a condition and the best rows of one ranking term");
   }
   const query::BoundRankTerm& term = plan.query.ranking.front();
-  if (term.expression.column >= 0 && plan.rules.rules().has(Rule::zone_maps)) {
+  const bool may_have_map = term.expression.column >= 0 && !FusedKeys::puts_null_first(plan.query, table);
+  if (may_have_map && plan.rules.rules().has(Rule::zone_maps)) {
     const ColumnData& column = table.column(term.expression.column).data();
     plan.sample.ranking.zone_map = cache_of(column)->zone_map(term.high) != nullptr;
   }

@@ -133,7 +133,8 @@ class Query:
         return self._set("nan", rule)
 
     def nulls(self, rule: str) -> Query:
-        """Sets the meaning of NULL in preferences and rankings: "worst", "exclude" or "error"."""
+        """Sets the meaning of NULL in preferences and rankings: "worst", "exclude", "error" or "best", which puts it
+        before every value."""
         return self._set("nulls", rule)
 
     def select(self, *columns: Text, **named: Text) -> Query:

@@ -77,7 +77,9 @@ Enum named(const std::string& what, const std::string& name) {
 
 Ties parse_ties(const std::string& name) { return named<Ties>("rule for ties", name); }
 
-Missing parse_missing(const std::string& name) { return named<Missing>("rule for NaN and NULL", name); }
+Missing parse_nan(const std::string& name) { return query::missing_rule(named<query::NanRule>("rule for NaN", name)); }
+
+Missing parse_nulls(const std::string& name) { return named<Missing>("rule for NULL", name); }
 
 DeviceChoice parse_device(const std::string& name) { return named<DeviceChoice>("device", name); }
 
@@ -184,8 +186,8 @@ void bind_queries(nb::module_& module) {
       .def(
           "limit", [](Query& q, std::optional<std::int64_t> n) { q.limit(n); }, nb::arg().none())
       .def("ties", [](Query& q, const std::string& rule) { q.ties(parse_ties(rule)); })
-      .def("nan", [](Query& q, const std::string& rule) { q.nan(parse_missing(rule)); })
-      .def("nulls", [](Query& q, const std::string& rule) { q.nulls(parse_missing(rule)); })
+      .def("nan", [](Query& q, const std::string& rule) { q.nan(parse_nan(rule)); })
+      .def("nulls", [](Query& q, const std::string& rule) { q.nulls(parse_nulls(rule)); })
       .def("select", &set_select)
       .def("timeout", &set_timeout)
       .def("using", &set_using);

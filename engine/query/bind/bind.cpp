@@ -114,7 +114,7 @@ Schema schema_of(const BoundGroup& group, const Schema& input) {
 std::vector<BoundRankTerm> bind_ranking(const Query& query, const Scope& scope) {
   std::vector<BoundRankTerm> ranking;
   for (const RankTerm& term : query.rank_by()) {
-    ranking.push_back({scope.bind(term.expression), term.high});
+    ranking.push_back({scope.bind(term.expression), term.high, query.nulls() == Missing::best});
     check_orderable(ranking.back().expression, "rank_by");
   }
   return ranking;
@@ -166,7 +166,8 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
   const Scope answer(answer_schema, schema);
   bound.partition_columns = answer.bind_columns(query.partition_by());
   if (query.prefer()) {
-    bound.preference = bind_preference(*query.prefer(), [&](const Expression& e) { return answer.bind(e); });
+    bound.preference = bind_preference(*query.prefer(), query.nulls() == Missing::best,
+                                       [&](const Expression& e) { return answer.bind(e); });
   }
   bound.levels = query.levels();
   bound.at_least = query.at_least();

@@ -147,10 +147,11 @@ void check_converted(const Preference& term, const BoundPreference& bound) {
   }
 }
 
-BoundPreference bind_term(const Preference& term, bool inverted, const ExpressionBinder& bind) {
+BoundPreference bind_term(const Preference& term, bool inverted, bool nulls_first, const ExpressionBinder& bind) {
   BoundPreference bound;
   bound.kind = term.kind;
   bound.inverted = inverted;
+  bound.nulls_first = nulls_first && term.kind != Kind::where;
   bound.expression = bind(*term.expression);
   switch (term.kind) {
     case Kind::low:
@@ -171,13 +172,13 @@ BoundPreference bind_term(const Preference& term, bool inverted, const Expressio
   return bound;
 }
 
-BoundPreference bind_node(const Preference& node, bool inverted, const ExpressionBinder& bind) {
-  if (node.is_term()) return bind_term(node, inverted, bind);
-  if (node.kind == Kind::inverse) return bind_node(node.children.front(), !inverted, bind);
+BoundPreference bind_node(const Preference& node, bool inverted, bool nulls_first, const ExpressionBinder& bind) {
+  if (node.is_term()) return bind_term(node, inverted, nulls_first, bind);
+  if (node.kind == Kind::inverse) return bind_node(node.children.front(), !inverted, nulls_first, bind);
   BoundPreference bound;
   bound.kind = node.kind;
   for (const Preference& child : node.children) {
-    BoundPreference part = bind_node(child, inverted, bind);
+    BoundPreference part = bind_node(child, inverted, nulls_first, bind);
     if (part.kind == node.kind) {
       std::move(part.children.begin(), part.children.end(), std::back_inserter(bound.children));
     } else {
@@ -198,8 +199,8 @@ void check_orderable(const BoundExpression& expression, std::string_view word) {
                   expression.location);
 }
 
-BoundPreference bind_preference(const Preference& preference, const ExpressionBinder& bind) {
-  return bind_node(preference, false, bind);
+BoundPreference bind_preference(const Preference& preference, bool nulls_first, const ExpressionBinder& bind) {
+  return bind_node(preference, false, nulls_first, bind);
 }
 
 }  // namespace skyrank::query

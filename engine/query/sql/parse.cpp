@@ -376,7 +376,14 @@ template <>
 struct action<grammar::first> {
   template <class Input>
   static void apply(const Input& in, SqlBuilder& builder) {
-    builder.refuse_nulls_first(in.position().byte);
+    builder.nulls_first(in.position().byte);
+  }
+};
+template <>
+struct action<grammar::last> {
+  template <class Input>
+  static void apply(const Input& in, SqlBuilder& builder) {
+    builder.nulls_last(in.position().byte);
   }
 };
 

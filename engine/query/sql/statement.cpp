@@ -312,8 +312,27 @@ void SqlBuilder::rank(bool high) {
   ranking_.emplace_back(take_expression(), high);
 }
 
-void SqlBuilder::refuse_nulls_first(std::size_t offset) const {
-  fail(offset, "NULLS FIRST is not supported: NULL is worst and comes last, as NULLS LAST says");
+// SQL places NULL term by term; a query of ours has one rule for all terms, those of its preference too.
+void SqlBuilder::settle_nulls() {
+  const bool best = query_.nulls() == Missing::best;
+  if (best && !nulls_last_.empty()) {
+    fail(nulls_last_.front(), "NULLS LAST contradicts the option nulls = best, by which NULL comes first");
+  }
+  if (nulls_first_.empty()) return;
+  if (nulls_first_.size() < ranking_.size()) {
+    fail(nulls_first_.front(),
+         "a query has one rule for NULL: NULLS FIRST stands behind all terms of ORDER BY, or behind none");
+  }
+  const bool has_option = std::find(options_seen_.begin(), options_seen_.end(), "nulls") != options_seen_.end();
+  if (has_option && query_.nulls() == Missing::worst) {
+    fail(nulls_first_.front(), "NULLS FIRST contradicts the option nulls = worst, by which NULL comes last");
+  }
+  if (has_option) return;  // NULL is best as well, or there is none left to order
+  if (query_.prefer()) {
+    fail(nulls_first_.front(),
+         "NULLS FIRST would make NULL the best in the preference too; OPTIONS (nulls = best) says that");
+  }
+  query_.nulls(Missing::best);
 }
 
 SqlStatement SqlBuilder::finish() {
@@ -323,6 +342,7 @@ SqlStatement SqlBuilder::finish() {
   if (!group_by_.empty()) query_.group_by(std::move(group_by_));
   query_.aggregate(std::move(aggregates_));
   query_.partition_by(std::move(partition_by_));
+  settle_nulls();
   if (!ranking_.empty()) query_.rank_by(std::move(ranking_));
   query_.select(std::move(selected_));
   query_.using_path(std::move(using_));

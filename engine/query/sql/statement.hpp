@@ -70,7 +70,8 @@ class SqlBuilder {
   void group_column() { group_by_.push_back(take_expression()); }
   void partition_column() { partition_by_.push_back(take_expression()); }
   void rank(bool high);
-  void refuse_nulls_first(std::size_t offset) const;
+  void nulls_first(std::size_t offset) { nulls_first_.push_back(offset); }
+  void nulls_last(std::size_t offset) { nulls_last_.push_back(offset); }
   void levels();
   void at_least() { query_.at_least(integer_); }
   void limit() { query_.limit(integer_); }
@@ -116,6 +117,7 @@ class SqlBuilder {
   Aggregate& add_aggregate(Aggregate aggregate, std::size_t offset);
   const Expression& behind_alias(const Expression& expression) const;
   void set_using();
+  void settle_nulls();
   const Text& option_text(std::string_view example) const;
   // Runs `make` and gives errors that know no place that of `offset`.
   template <class Make>
@@ -152,6 +154,8 @@ class SqlBuilder {
   std::vector<Expression> group_by_;
   std::vector<Expression> partition_by_;
   std::vector<RankTerm> ranking_;
+  std::vector<std::size_t> nulls_first_;  // places of NULLS FIRST, and of NULLS LAST, in ORDER BY
+  std::vector<std::size_t> nulls_last_;
 
   int nesting_ = 0;
   std::vector<Preference> preferences_;

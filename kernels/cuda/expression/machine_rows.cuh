@@ -100,7 +100,7 @@ __device__ void for_rows_together(const StepProgram& program, const MachineLayou
 __device__ inline void store_bits(unsigned* words, std::size_t place, std::size_t n, unsigned four) {
   const unsigned lane = threadIdx.x % kLanes;
   unsigned word = four << 4 * (lane % 8);
-  for (unsigned distance = 1; distance < 8; distance *= 2) word |= __shfl_xor_sync(kAllLanes, word, distance);
+  for (int distance = 1; distance < 8; distance *= 2) word |= __shfl_xor_sync(kAllLanes, word, distance);
   if (lane % 8 == 0 && place < n) words[place / 32] = word;
 }
 

@@ -84,9 +84,10 @@ TEST(FusedRanking, ColumnsOfEveryType) {
           const std::string what = to_string(type) + ", " + std::to_string(nulls) + " % NULL";
           if (no_key_for_null) {
             EXPECT_FALSE(is_fused(run(query, table, "sampled-threshold", 1).plan)) << what;
-          } else {
-            expect_same(query, table, what);
+            continue;
           }
+          expect_same(query, table, what);
+          if (nulls > 0) expect_same(Query(query).nulls(Missing::best), table, what + ", NULL first");
         }
       }
     }
@@ -115,6 +116,9 @@ TEST(FusedRanking, ZoneMapsThatQueriesShare) {
         EXPECT_NE(cache_of(table.column("x").data())->zone_map(descending), nullptr);
         expect_same(best(10, Ties::first).where("y < 30"), table, what);
         expect_same(best(20, Ties::last).where("y = 5 and x > 7"), table, what);
+        // The maps hold NULL last.
+        expect_same(best(20000, Ties::all).nulls(Missing::best), table, what + ", NULL first");
+        expect_same(best(20, Ties::last).nulls(Missing::best), table, what + ", NULL first");
       }
     }
   }

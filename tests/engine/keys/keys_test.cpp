@@ -55,9 +55,9 @@ BoundPreference range_term(std::string_view expression, const Table& table, Valu
   return result;
 }
 
-/// NULL is worse than NaN, which is worse than anything else.
-int missing_rank(const Value& value) {
-  if (reference::is_null(value)) return 2;
+/// NULL is worse than NaN, which is worse than anything else, unless NULL comes first.
+int missing_rank(const Value& value, bool nulls_first = false) {
+  if (reference::is_null(value)) return nulls_first ? -1 : 2;
   const auto* number = std::get_if<double>(&value);
   return number != nullptr && std::isnan(*number) ? 1 : 0;
 }
@@ -65,16 +65,26 @@ int missing_rank(const Value& value) {
 using Order = std::function<std::partial_ordering(const Value&, const Value&)>;
 
 /// All pairs of keys compare as `order` says of the values: less is better.
-void expect_order(const Keys& keys, const std::vector<Value>& values, const Order& order) {
+void expect_order(const Keys& keys, const std::vector<Value>& values, const Order& order, bool nulls_first = false) {
   const std::vector<std::uint64_t> key = numbers(keys, static_cast<std::int64_t>(values.size()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     for (std::size_t j = 0; j < values.size(); ++j) {
-      const int a = missing_rank(values[i]);
-      const int b = missing_rank(values[j]);
+      const int a = missing_rank(values[i], nulls_first);
+      const int b = missing_rank(values[j], nulls_first);
       const auto expected = a != 0 || b != 0 ? std::partial_ordering(a <=> b) : order(values[i], values[j]);
       ASSERT_EQ(key[i] <=> key[j], expected)
           << to_string(values[i]) << " has key " << key[i] << ", " << to_string(values[j]) << " has " << key[j];
     }
+  }
+}
+
+/// The keys of a term order as `order` says, with NULL behind and before the values.
+template <class Term>
+void expect_orders(Term term, const Table& table, const std::vector<Value>& values, const Order& order) {
+  for (const bool nulls_first : {false, true}) {
+    SCOPED_TRACE(nulls_first ? "NULL first" : "NULL last");
+    term.nulls_first = nulls_first;
+    expect_order(make_keys(term, table, all_rows(table)), values, order, nulls_first);
   }
 }
 
@@ -110,14 +120,13 @@ void for_edge_tables(F f) {
 
 TEST(Keys, LowAndHighOrderAllPairsOfValues) {
   for_edge_tables([](const Table& table, const std::vector<Value>& values) {
-    const Rows rows = all_rows(table);
     const Order low = reference::compare;
-    expect_order(make_keys(term(Kind::low, "a", table), table, rows), values, low);
-    expect_order(make_keys(term(Kind::high, "a", table), table, rows), values, reversed(low));
-    expect_order(make_keys(term(Kind::low, "a", table, true), table, rows), values, reversed(low));
-    expect_order(make_keys(term(Kind::high, "a", table, true), table, rows), values, low);
-    expect_order(make_keys(query::BoundRankTerm{bound("a", table), false}, table, rows), values, low);
-    expect_order(make_keys(query::BoundRankTerm{bound("a", table), true}, table, rows), values, reversed(low));
+    expect_orders(term(Kind::low, "a", table), table, values, low);
+    expect_orders(term(Kind::high, "a", table), table, values, reversed(low));
+    expect_orders(term(Kind::low, "a", table, true), table, values, reversed(low));
+    expect_orders(term(Kind::high, "a", table, true), table, values, low);
+    expect_orders(query::BoundRankTerm{bound("a", table), false}, table, values, low);
+    expect_orders(query::BoundRankTerm{bound("a", table), true}, table, values, reversed(low));
   });
 }
 
@@ -128,7 +137,7 @@ TEST(Keys, ComputedExpressionsOrderTheSame) {
     ASSERT_EQ(same.column, -1);
     BoundPreference high = term(Kind::high, "a", table);
     high.expression = same;
-    expect_order(make_keys(high, table, all_rows(table)), values, reversed(reference::compare));
+    expect_orders(high, table, values, reversed(reference::compare));
   });
 }
 
@@ -190,10 +199,10 @@ TEST(Keys, FullRangesWithNullsAreStillExact) {
   const auto check = [](const auto& edges, DataType type) {
     const Table table = edge_table(type, edges, true);
     for (const bool high : {false, true}) {
-      const Keys keys = make_keys(query::BoundRankTerm{bound("a", table), high}, table, all_rows(table));
-      EXPECT_EQ(keys.column.width, KeyWidth::bytes1);
+      const query::BoundRankTerm term{bound("a", table), high};
+      EXPECT_EQ(make_keys(term, table, all_rows(table)).column.width, KeyWidth::bytes1);
       const Order low = reference::compare;
-      expect_order(keys, values(table.column(0)), high ? reversed(low) : low);
+      expect_orders(term, table, values(table.column(0)), high ? reversed(low) : low);
     }
   };
   check(edge_values<std::int64_t>(), Type::int64);
@@ -220,8 +229,8 @@ Order by_distance(Measure measure, const Value& from, const Value& to) {
 void expect_distances(const Table& table, const std::vector<Value>& rows, const Value& from, const Value& to,
                       const Order& order) {
   SCOPED_TRACE("from " + to_string(from) + " to " + to_string(to));
-  expect_order(make_keys(range_term("a", table, from, to), table, all_rows(table)), rows, order);
-  expect_order(make_keys(range_term("a", table, from, to, true), table, all_rows(table)), rows, reversed(order));
+  expect_orders(range_term("a", table, from, to), table, rows, order);
+  expect_orders(range_term("a", table, from, to, true), table, rows, reversed(order));
 }
 
 TEST(Keys, DistancesOfIntegersAreExact) {
@@ -338,9 +347,8 @@ TEST(Keys, LevelsOfSets) {
     for (const bool inverted : {false, true}) {
       BoundPreference in = term(Kind::in, "a", table, inverted);
       in.values = sets;
-      const Keys keys = make_keys(in, table, all_rows(table));
-      EXPECT_EQ(keys.column.width, KeyWidth::bytes1);
-      expect_order(keys, values, inverted ? reversed(order) : order);
+      EXPECT_EQ(make_keys(in, table, all_rows(table)).column.width, KeyWidth::bytes1);
+      expect_orders(in, table, values, inverted ? reversed(order) : order);
     }
   });
 }
@@ -377,10 +385,13 @@ TEST(Keys, LevelsOfStringsInEveryLayout) {
         BoundPreference in = term(Kind::in, expression, table, inverted);
         in.values = {{std::string("Lund"), std::string("")}, {std::string("Oslo"), std::string("Paris")}};
         const std::vector<std::uint64_t> keys = numbers(make_keys(in, table, all_rows(table)), n);
+        in.nulls_first = true;
+        const std::vector<std::uint64_t> nulls_first = numbers(make_keys(in, table, all_rows(table)), n);
         for (std::int64_t i = 0; i < n; ++i) {
           const std::uint64_t level = std::vector<std::uint64_t>{1, 2, 0, 0, 2}[static_cast<std::size_t>(i % 5)];
-          const std::uint64_t expected = i % 7 == 0 ? 3 : inverted ? 2 - level : level;
-          ASSERT_EQ(keys[static_cast<std::size_t>(i)], expected) << "row " << i;
+          const std::uint64_t directed = inverted ? 2 - level : level;
+          ASSERT_EQ(keys[static_cast<std::size_t>(i)], i % 7 == 0 ? 3 : directed) << "row " << i;
+          ASSERT_EQ(nulls_first[static_cast<std::size_t>(i)], i % 7 == 0 ? 0 : directed + 1) << "row " << i;
         }
       }
     }

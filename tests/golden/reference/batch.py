@@ -10,7 +10,7 @@ from fractions import Fraction
 import yaml
 
 from expressions import EvaluationError, Written, checked, compile_expression
-from preferences import places, read_preference, skyline, terms_of
+from preferences import NULL_FIRST, places, read_preference, skyline, terms_of
 from tables import read_csv
 
 PSEUDO_COLUMNS = ("row", "level", "score")
@@ -65,6 +65,9 @@ def run_query(query, names, table):
     preference = read_preference(query["prefer"]) if "prefer" in query else None
     ranking = [read_preference(term) for term in as_list(query.get("rank_by", []))]
     terms = ranking + (terms_of(preference) if preference else [])
+    if query.get("nulls") == "best":
+        for term in terms:
+            term.null = NULL_FIRST
     rows = apply_missing_rule(rows, terms, 1, query.get("nan", "worst"))
     rows = apply_missing_rule(rows, terms, 2, query.get("nulls", "worst"))
     answer = []
@@ -135,7 +138,7 @@ def aggregate(function, argument, members):
 
 def apply_missing_rule(rows, terms, place, rule):
     """`place` is that of NaN or NULL, the first part of Term.place()."""
-    if rule == "worst":
+    if rule in ("worst", "best"):
         return rows
     missing = {i for i, row in rows if any(term.place(row)[0] == place for term in terms)}
     if rule == "error" and missing:

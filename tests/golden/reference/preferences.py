@@ -9,6 +9,7 @@ from fractions import Fraction
 from expressions import Written, as_datetime, as_decimal, compile_expression
 
 NAN, NULL = (1, 0), (2, 0)  # places behind every value, which is (0, key)
+NULL_FIRST = (-1, 0)  # the place of NULL where that is best
 EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -48,9 +49,9 @@ def parse_moment(target):
     return datetime.date.fromisoformat(target) if len(target) == 10 else datetime.datetime.fromisoformat(target)
 
 
-def placed(value, key):
+def placed(value, key, null):
     if value is None:
-        return NULL
+        return null
     if isinstance(value, float) and math.isnan(value):
         return NAN
     return (0, key(value))
@@ -75,6 +76,7 @@ class Term:
 
     def __init__(self, kind, argument, inverted):
         self.sign = -1 if inverted else 1
+        self.null = NULL
         if kind in ("low", "high"):
             self.value = compile_expression(argument)
             if kind == "high":
@@ -98,7 +100,7 @@ class Term:
             raise SyntaxError(f"unknown preference {kind}")
 
     def place(self, row):
-        return placed(self.value(row), lambda v: self.sign * self.key(v))
+        return placed(self.value(row), lambda v: self.sign * self.key(v), self.null)
 
 
 class Composition:

@@ -186,6 +186,11 @@ void define_generate(CLI::App& app, Arguments& arguments) {
           ->type_name("FORMAT");
   offer(arguments, format, {"csv", "jsonl", "parquet", "arrow"});
   command.add_option("--threads", generate.threads, "Threads to use (default: all cores)")->type_name("N");
+  command
+      .add_option("--memory-limit", arguments.memory_limit,
+                  "The most memory that rows may take before they are written, such as 500MB or 2GiB (default: four "
+                  "fifths of the machine's)")
+      ->type_name("SIZE");
   command.add_flag("--list", generate.list, "List the distributions and write nothing");
   add_quiet_flag(command, arguments);
   command.footer(

@@ -138,6 +138,7 @@ void settle(const CLI::App& app, Arguments& arguments) {
   arguments.run.memory_bytes = parse_size("--memory-limit", arguments.memory_limit);
   arguments.explain.memory_bytes = arguments.run.memory_bytes;
   arguments.sql.run.memory_bytes = arguments.run.memory_bytes;
+  arguments.generate.memory_bytes = arguments.run.memory_bytes;
   arguments.run.timeout = parse_timeout(arguments.timeout);
   arguments.sql.run.timeout = arguments.run.timeout;
   for (const int threads :

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <span>
 
-#include "datasets/write/writer.hpp"
+#include <skyrank/engine.hpp>
+
+#include "datasets/generate/generate_file.hpp"
 #include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/terminal/progress.hpp"
@@ -33,15 +35,20 @@ void require(bool given, const char* option) {
   if (!given) throw UsageError(fmt::format("generate: {} is missing; see skyrank generate --help", option));
 }
 
-Table generate_table(const GenerateArguments& arguments, Console& console, const Signals& signals) {
-  const GeneratorSpec spec{arguments.distribution, *arguments.rows, arguments.dims, arguments.seed};
-  const Progress progress(console, "generating " + spec.distribution);
-  return datasets::generate(spec, arguments.threads, {}, signals.stop_token());
+/// Returns the limit that is asked for, or else the one that engines have.
+std::size_t memory_limit(const GenerateArguments& arguments) {
+  return Engine({.device = DeviceChoice::cpu, .profile = "", .memory_bytes = arguments.memory_bytes}).memory_limit();
 }
 
-void write_table(const Table& table, const GenerateArguments& arguments, datasets::Format format, Console& console) {
-  const Progress progress(console, "writing " + arguments.out.string());
-  datasets::write(table, arguments.out, format, {.threads = arguments.threads, .stop = console.stop()});
+void generate_file(const GenerateArguments& arguments, datasets::Format format, Console& console,
+                   const Signals& signals) {
+  const GeneratorSpec spec{arguments.distribution, *arguments.rows, arguments.dims, arguments.seed};
+  Progress progress(console, "writing " + arguments.out.string());
+  datasets::generate_file(spec, arguments.out, format,
+                          {.threads = arguments.threads,
+                           .memory_bytes = memory_limit(arguments),
+                           .progress = [&](std::uint64_t done, std::uint64_t rows) { progress.done(done, rows); },
+                           .stop = signals.stop_token()});
 }
 
 }  // namespace
@@ -56,7 +63,7 @@ int generate(const GenerateArguments& arguments, Console& console, Signals& sign
   require(!arguments.out.empty(), "--out");
   const auto format = arguments.format.empty() ? datasets::format_of(arguments.out, datasets::Access::write)
                                                : datasets::parse_output_format(arguments.format);
-  write_table(generate_table(arguments, console, signals), arguments, format, console);
+  generate_file(arguments, format, console, signals);
   return success;
 }
 

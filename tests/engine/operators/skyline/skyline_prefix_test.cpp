@@ -236,6 +236,7 @@ TEST(SkylinePrefix, AreNotForQueriesThatNeedTheRest) {
   EXPECT_NE(why(best_of({low("x")}).at_least(5)), std::nullopt);
   EXPECT_NE(why(best_of({low("x")}).partition_by({"j"})), std::nullopt);
   EXPECT_NE(why(best_of({low("x")}).nulls(Missing::exclude)), std::nullopt);
+  EXPECT_EQ(why(best_of({low("x")}).nulls(Missing::best)), "NULL comes first");
   EXPECT_NE(why(best_of({low("x"), low("i + j")})), std::nullopt) << "may overflow";
   EXPECT_NE(why(best_of({low("i + i")})), std::nullopt) << "may overflow";
   EXPECT_NE(why(Query::from("t").prefer({low("x")}).rank_by({low("x")})), std::nullopt) << "no limit";

@@ -11,7 +11,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "tests/semantics/parts.hpp"
+#include "tests/semantics/parts/parts.hpp"
 #include "tests/semantics/random_case.hpp"
 #include "tests/semantics/reference.hpp"
 

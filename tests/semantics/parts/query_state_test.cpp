@@ -15,7 +15,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/executor/engine_state.hpp"
-#include "tests/semantics/parts.hpp"
+#include "tests/semantics/parts/parts.hpp"
 #include "tests/semantics/random_case.hpp"
 
 // The laws of a query's state: combining is associative, parts are sunk in any order, and what fails changes nothing.

@@ -10,7 +10,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "tests/semantics/parts.hpp"
+#include "tests/semantics/parts/parts.hpp"
 #include "tests/semantics/tables.hpp"
 
 // The rows that partial answers keep, and all that is refused, with the words of each message.
@@ -242,9 +242,9 @@ TEST(PartsMerge, TellsQueriesApart) {
   EXPECT_EQ(plain, fingerprint_of(lowest_two().name("other")));
   for (const Query& other :
        {lowest_two().limit(3), lowest_two().offset(1), lowest_two().ties(Ties::all), lowest_two().where("x > 0"),
-        lowest_two().nan(Missing::exclude), lowest_two().nulls(Missing::exclude), lowest_two().rank_by({high("x")}),
-        lowest_two().partition_by({"x"}), lowest_two().prefer({low("x")}), lowest_two().select({"x"}),
-        lowest_two().group_by({"x"})}) {
+        lowest_two().nan(Missing::exclude), lowest_two().nulls(Missing::exclude), lowest_two().nulls(Missing::best),
+        lowest_two().rank_by({high("x")}), lowest_two().partition_by({"x"}), lowest_two().prefer({low("x")}),
+        lowest_two().select({"x"}), lowest_two().group_by({"x"})}) {
     EXPECT_NE(plain, fingerprint_of(other));
   }
   const auto around_value = [](const Value& value) {

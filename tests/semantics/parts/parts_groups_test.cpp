@@ -8,7 +8,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "tests/semantics/parts.hpp"
+#include "tests/semantics/parts/parts.hpp"
 #include "tests/semantics/tables.hpp"
 
 // Partial answers of queries with groups: a row a group, with the states of its aggregates.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/common/keys.hpp"
+#include "kernels/common/noted_cell_tests.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"
@@ -161,8 +162,10 @@ TEST_F(SkylineOnGpu, SkyAlignComparesWithinCellsOfALevel) {
           .work;
     };
     constexpr std::uint64_t kPairs = 2 * 2 + 2 * 3 * 3 + 6 * 2;
+    noted_cell_tests() = 0;
     const Work medians_only = work_with({{"quartiles", 0}});
     EXPECT_EQ(medians_only.mask_tests, 0u);
+    EXPECT_GT(noted_cell_tests(), 0u);
     EXPECT_EQ(medians_only.dominance_tests, kPairs);
     const Work both = work_with({});
     EXPECT_EQ(both.mask_tests, kPairs);

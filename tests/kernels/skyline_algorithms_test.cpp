@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include "kernels/common/noted_cell_tests.hpp"
 #include "tests/kernels/algorithms.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/kernels/skyline_runs.hpp"
@@ -261,6 +262,28 @@ TEST(SkylineWork, MasksSaveDominanceTests) {
       EXPECT_LT(8 * work.dominance_tests, sfs.dominance_tests);
       EXPECT_LT(4 * total(work, 8), total(sfs, 8));
     }
+  }
+}
+
+// As on a GPU: what a mask settles for a cell as a whole is no mask test of two rows.
+TEST(SkylineWork, CellsAreCountedApart) {
+  const SkylineCase data = make_case(Distribution::independent, 8000, 8);
+  for (const auto& name : built({"skyalign", "hybrid", "bskytree"})) {
+    noted_cell_tests() = 0;
+    EXPECT_GT(work_of(name, data).mask_tests, 0u) << name;
+    EXPECT_EQ(noted_cell_tests() > 0, name != "bskytree") << name;
+    const std::uint64_t counted = noted_cell_tests();
+    run(algorithm(name), data.problem());
+    EXPECT_EQ(noted_cell_tests(), counted) << name << " counts only when asked";
+  }
+  // One column has two cells. The row of the first that is in the skyline meets no other cell, and the rows of the
+  // second share one test of it.
+  Values column(2000);
+  std::iota(column.begin(), column.end(), 0u);
+  for (const auto& name : built({"skyalign"})) {
+    noted_cell_tests() = 0;
+    work_of(name, SkylineCase(2000, {column}, KeyWidth::bytes4));
+    EXPECT_LE(noted_cell_tests(), 8u) << name;
   }
 }
 

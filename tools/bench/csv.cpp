@@ -61,6 +61,7 @@ std::string line(const Measurement& it, const CellResult& result, const RunInfo&
       std::to_string(it.work.bytes_written),
       std::to_string(it.work.dominance_tests),
       std::to_string(it.work.mask_tests),
+      std::to_string(it.cell_tests),
       cell.op == Op::skyline ? std::to_string(definition_3(it.work, cell.d)) : "",
       std::to_string(it.work.candidates),
       it.extra_memory ? std::to_string(*it.extra_memory) : "",
@@ -77,10 +78,8 @@ std::string line(const Measurement& it, const CellResult& result, const RunInfo&
 
 std::string csv_header() {
   return "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,parameters,median_ms,min_ms,floor_ms,x_floor,h2d_"
-         "ms,d2h_ms,predicted_ms,"
-         "bytes_read,bytes_written,dominance_tests,mask_tests,work,candidates,extra_bytes,stages,result_"
-         "size,correct,"
-         "commit,machine\n";
+         "ms,d2h_ms,predicted_ms,bytes_read,bytes_written,dominance_tests,mask_tests,cell_tests,work,candidates,"
+         "extra_bytes,stages,result_size,correct,commit,machine\n";
 }
 
 std::string csv_lines(const CellResult& result, const RunInfo& info) {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "kernels/common/noted_cell_tests.hpp"
 #include "kernels/common/noted_stages.hpp"
 #include "kernels/cuda/device/residence.hpp"
 #include "planner/cost/models.hpp"
@@ -59,6 +60,7 @@ struct Contender {
   std::vector<double> samples;
   std::vector<std::size_t> answers;  ///< the answers of its runs, by their place in Answers
   kernels::Work work;
+  std::uint64_t cell_tests = 0;
   std::vector<kernels::StageWork> stages;
   std::optional<std::uint64_t> extra_memory;
   kernels::DeviceTimes transfers;  ///< transfers of the run that counts work
@@ -173,9 +175,11 @@ class Rounds {
     context.count_work = true;
     const auto count = [&] {
       kernels::noted_stages().clear();
+      kernels::noted_cell_tests() = 0;
       // From the host, so that the way of the keys is timed too.
       auto solution = it.algorithm->run(problem_, values_for(it), context);
       it.work = solution.work;
+      it.cell_tests = kernels::noted_cell_tests();
       if constexpr (requires { solution.stages; }) {
         it.stages = std::move(solution.stages);
       } else {
@@ -242,6 +246,7 @@ Measurement measurement_of(const Contender<Algorithm>& it, const std::vector<std
           .d2h_ms = it.transfers.d2h_ms,
           .runs = static_cast<int>(it.samples.size()),
           .work = it.work,
+          .cell_tests = it.cell_tests,
           .stages = it.stages,
           .extra_memory = it.extra_memory,
           .result_size = answers[it.answers.back()].size(),

@@ -35,6 +35,7 @@ struct Measurement {
   std::optional<double> predicted_ms = std::nullopt;  ///< by the planner's model of it
   int runs = 0;                                       ///< timed
   kernels::Work work;                                 ///< work of one more run, with counters
+  std::uint64_t cell_tests = 0;                       ///< counted in that run of a skyline
   std::vector<kernels::StageWork> stages;             ///< stages of that run; of algorithms on a GPU that tell them
   /// The peak of that run in bytes, beyond the keys; its answer included. On a GPU, of the memory there.
   std::optional<std::uint64_t> extra_memory;

@@ -77,7 +77,7 @@ def draw_panel(panel, figure, sweep, facet, points, scale, device):
     draw_published(panel, figure, sweep, facet, points, scale)
     words = [sweep.title] if len(figure.sweeps) > 1 else []
     words += [str(figure.facet_labels.get(facet, facet))] if facet is not None else []
-    panel.set_title("; ".join([*words, size_of(figure, sweep, points)]))
+    panel.set_title("; ".join(filter(None, [*words, size_of(figure, sweep, points)])))
     panel.set_ylabel(measure.UNITS[sweep.y])
     scale_axis(panel, "y", figure.y_axis, [])
     if figure.y_axis == "linear":

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/common/counters.hpp"
+#include "kernels/common/noted_cell_tests.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/mask_order.hpp"
 #include "kernels/registry.hpp"
@@ -224,20 +225,20 @@ class Phases {
       for (std::size_t i = begin + first; i < begin + last; ++i) {
         context_.check();
         const Mask median = rest_.median[i];
-        if (i == begin + first || median != rest_.median[i - 1]) list_open(level, median, open, own);
+        if (i == begin + first || median != rest_.median[i - 1]) list_open(level, median, open);
         marked_[i] = dominated_in(level, open, i, own);
       }
     });
   }
 
-  static void list_open(const Level<Mask>& level, Mask median, RowIndices& open, Counters& counters) {
+  static void list_open(const Level<Mask>& level, Mask median, RowIndices& open) {
     open.clear();
     const auto search =
         find_mask(level.cells.data(), 0, level.starts.size() - 1, static_cast<Mask>(~median), [&](std::size_t cell) {
           open.push_back(static_cast<std::uint32_t>(cell));
           return false;
         });
-    counters.mask_tests(search.tests);
+    if constexpr (Counters::kEnabled) noted_cell_tests() += search.tests;
   }
 
   bool dominated_in(const Level<Mask>& level, const RowIndices& open, std::size_t i, Counters& counters) const {

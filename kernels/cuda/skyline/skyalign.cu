@@ -235,9 +235,15 @@ class Search {
     }
   }
 
+  /// Counts this lane's test of a cell's mask with those of all rows of the warp.
+  __device__ void count_cell(bool tested) {
+    if constexpr (kCount) cell_tests_ += tested ? 1 : 0;
+  }
+
   /// Adds what was counted to the run's work. All threads of the warp call it.
   __device__ void tell() const {
     if constexpr (kCount) {
+      add_of_warp(&phase_.counters->cell_tests, cell_tests_);
       add_of_warp(&phase_.counters->dominance_tests, dominance_tests_);
       add_of_warp(&phase_.counters->mask_tests, mask_tests_);
     }
@@ -275,6 +281,7 @@ class Search {
   unsigned batches_ = 0;
   unsigned long long dominance_tests_ = 0;
   unsigned long long mask_tests_ = 0;
+  unsigned long long cell_tests_ = 0;
 };
 
 /// The tests of one task: the rows of a warp against a slice of the rows of cells [first_cell, end_cell).
@@ -293,6 +300,7 @@ __device__ void compare_task(const Phase<Key, Mask>& phase, RowRange rows, RowRa
     const bool filled = max(phase.starts[cell], slice.begin) < min(phase.starts[cell + 1], slice.end);
     const bool open =
         group + lane < end_cell && filled && (phase.cells.masks[cell] & static_cast<Mask>(~together)) == 0;
+    search.count_cell(group + lane < end_cell && filled);
     std::uint32_t open_cells = __ballot_sync(~0u, static_cast<int>(open));
     if (open_cells == 0) continue;
     if (!loaded) search.load();

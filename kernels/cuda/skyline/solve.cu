@@ -3,6 +3,7 @@
 #include <bit>
 #include <utility>
 
+#include "kernels/common/noted_cell_tests.hpp"
 #include "kernels/cuda/device/columns.hpp"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
@@ -82,6 +83,7 @@ void SkylineRun::collect() {
   if (now.dominance_tests != told_.dominance_tests || now.mask_tests != told_.mask_tests) end_stage("rest");
   work.dominance_tests += now.dominance_tests;
   work.mask_tests += now.mask_tests;
+  noted_cell_tests() += now.cell_tests;
 }
 
 namespace {

@@ -25,6 +25,7 @@ struct KeyTable {
 struct TestCounters {
   unsigned long long dominance_tests;
   unsigned long long mask_tests;
+  unsigned long long cell_tests;
 };
 
 /// The environment of a skyline algorithm, besides its problem.

@@ -102,6 +102,15 @@ double reduce_elements(double n, std::size_t k, const Item& element, int element
   }
 }
 
+/// Seconds of runs of k that are sorted, and then merged and sorted again until one is left, a kernel for each step.
+double steps_in_memory(const kernels::TopKShape& shape, double element_bytes) {
+  const double bits = std::ceil(std::log2(wanted(shape)));
+  const double rounds = std::max(0.0, std::ceil(std::log2(static_cast<double>(shape.n)) - bits));
+  const double passes = bits * (bits + 1) / 2 + bits;  // of all elements: half of them after the first merge, and so on
+  const double launches = bits * (bits + 1) / 2 + rounds * (bits + 1);
+  return kCudaLaunch * launches + kCudaByte * 2 * passes * static_cast<double>(shape.n) * element_bytes;
+}
+
 }  // namespace
 
 // Section 4.3 of the paper: the more elements a thread has, the more steps of the network work in its registers, until
@@ -123,14 +132,19 @@ Cost cuda_bitonic(const kernels::TopKShape& shape, const Statistics& statistics,
   const bool short_keys = packed_bytes(shape) == 4;
   const Item& element = short_keys ? kShortElement : kLongElement;
   double left = static_cast<double>(shape.n);
-  double seconds = reduce_keys(left, k, short_keys ? kShortKey : kLongKey, element.bytes);
-  // Elements of 64 bits are keys of their own.
-  const double tile = std::exp2(network::sizes_of_keys(k, 8).tile_bits);
-  while (short_keys && left > tile) seconds += reduce_keys(left, k, kLongKey, element.bytes);
+  double seconds = 0;
+  if (value_or(values, "bare_keys", 0) != 0) {
+    seconds += reduce_keys(left, k, short_keys ? kShortKey : kLongKey, element.bytes);
+    // Elements of 64 bits are keys of their own.
+    const double tile = std::exp2(network::sizes_of_keys(k, 8).tile_bits);
+    while (short_keys && left > tile) seconds += reduce_keys(left, k, kLongKey, element.bytes);
+  }
   const double first = left;
   const int most_bits = short_keys ? 6 : 4;
   const auto elements = static_cast<unsigned>(value_or(values, "elements", 16));
   seconds += reduce_elements(left, k, element, std::min(most_bits, static_cast<int>(std::bit_width(elements)) - 1));
+  // Longer runs do all their steps in global memory.
+  if (wanted(shape) > kMaxElements) seconds = std::max(seconds, steps_in_memory(shape, element.bytes));
   return cuda_cost(shape, statistics, {.elements = 2 * first, .other = {{"networks", seconds, 1}}});
 }
 

@@ -133,10 +133,30 @@ TEST(FusedBitonic, NoRows) {
             (std::vector<std::uint64_t>(3, cuda::topk::kNoElement<std::uint64_t>)));
 }
 
-Vector<RowId> solve(const TopKProblem& problem) {
+Vector<RowId> solve(const TopKProblem& problem, std::int64_t bare_keys = 1) {
   const auto all = cuda::topk_algorithms();
   const TopKAlgorithm& bitonic = **std::ranges::find(all, "cuda-bitonic", &TopKAlgorithm::name);
-  return bitonic.run(problem, ParameterValues(bitonic.parameters, {}), {}).rows;
+  return bitonic.run(problem, ParameterValues(bitonic.parameters, {{"bare_keys", bare_keys}}), {}).rows;
+}
+
+TEST(Bitonic, LeavesRowIdsAsideOnlyWhereAsked) {
+  const auto all = cuda::topk_algorithms();
+  const TopKAlgorithm& bitonic = **std::ranges::find(all, "cuda-bitonic", &TopKAlgorithm::name);
+  EXPECT_EQ(ParameterValues(bitonic.parameters, {})["bare_keys"], 0) << "the paper's algorithm";
+}
+
+// Longer than a block's shared memory has room for, as the authors of Dr. Top-k extended it.
+TEST(Bitonic, LongRunsInGlobalMemory) {
+  const std::size_t n = 20001;
+  for (const Distribution distribution : {Distribution::independent, Distribution::few_distinct}) {
+    for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+      const TopKCase data(n, make_columns(distribution, n, 1, width, 5), {width});
+      for (const std::size_t k : {std::size_t{2049}, std::size_t{5000}, std::size_t{16384}, n - 1}) {
+        const TopKProblem problem = data.problem(k, k % 2 == 0 ? TieRule::first : TieRule::last);
+        EXPECT_EQ(solve(problem, 0), oracle::topk(problem)) << name_of(distribution) << bits(width) << ", k = " << k;
+      }
+    }
+  }
 }
 
 TEST(BareKeys, SameAnswerAsTheOracleForEveryRunLength) {

@@ -257,19 +257,21 @@ CellResult sample_result() {
 }
 
 TEST(Csv, HasTheAgreedColumns) {
-  EXPECT_EQ(csv_header(),
-            "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,parameters,median_ms,min_ms,floor_ms,x_floor,"
-            "h2d_ms,d2h_ms,predicted_ms,"
-            "bytes_read,bytes_written,dominance_tests,mask_tests,work,candidates,extra_bytes,stages,result_size,"
-            "correct,commit,machine\n");
-  EXPECT_EQ(csv_lines(sample_result(), {"grid", "abc", "Big, \"fast\" CPU"}),
-            "grid,sort,cpu,top-k,float32,row id,few-distinct,5000,1,10,1,,5.0000,4.5000,2.0000,2.500,0,0,,20000,0,0,0,,"
-            "1234,50000,,10,"
-            "yes,abc,\"Big, \"\"fast\"\" CPU\"\n"
-            "grid,heap,cpu,top-k,float32,row "
-            "id,few-distinct,5000,1,10,1,,2.5000,2.0000,2.0000,1.250,0,0,3.2500,20000,0,0,0,,"
-            "1234,50000,,10,"
-            "no,abc,\"Big, \"\"fast\"\" CPU\"\n");
+  EXPECT_EQ(
+      csv_header(),
+      "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,parameters,median_ms,min_ms,floor_ms,x_floor,"
+      "h2d_ms,d2h_ms,predicted_ms,"
+      "bytes_read,bytes_written,dominance_tests,mask_tests,cell_tests,work,candidates,extra_bytes,stages,result_size,"
+      "correct,commit,machine\n");
+  EXPECT_EQ(
+      csv_lines(sample_result(), {"grid", "abc", "Big, \"fast\" CPU"}),
+      "grid,sort,cpu,top-k,float32,row id,few-distinct,5000,1,10,1,,5.0000,4.5000,2.0000,2.500,0,0,,20000,0,0,0,0,,"
+      "1234,50000,,10,"
+      "yes,abc,\"Big, \"\"fast\"\" CPU\"\n"
+      "grid,heap,cpu,top-k,float32,row "
+      "id,few-distinct,5000,1,10,1,,2.5000,2.0000,2.0000,1.250,0,0,3.2500,20000,0,0,0,0,,"
+      "1234,50000,,10,"
+      "no,abc,\"Big, \"\"fast\"\" CPU\"\n");
 }
 
 TEST(Csv, LeavesEmptyWhatASkylineHasNot) {
@@ -287,11 +289,12 @@ TEST(Csv, HasParametersStagesAndTheWorkOfDefinition3) {
   result.measured.resize(1);
   result.measured[0].work.dominance_tests = 10;
   result.measured[0].work.mask_tests = 7;
+  result.measured[0].cell_tests = 5;
   result.measured[0].stages = {{.name = "masks", .ms = 0.5, .rows = 9},
                                {.name = "phase 1", .ms = 2, .rows = 3, .dominance_tests = 10, .mask_tests = 7}};
   const std::string lines = csv_lines(result, {"g", "c", "m"});
   EXPECT_THAT(lines, HasSubstr(",3,,2,live=0 sync=1,"));
-  EXPECT_THAT(lines, HasSubstr(",10,7,241,1234,50000,"));  // 3 * 7 + (6 * 3 + 4) * 10
+  EXPECT_THAT(lines, HasSubstr(",10,7,5,241,1234,50000,"));  // 3 * 7 + (6 * 3 + 4) * 10
   EXPECT_THAT(lines, HasSubstr(R"("[{""stage"": ""masks"", ""ms"": 0.5000, ""rows"": 9, ""dominance_tests"": 0, )"
                                R"(""mask_tests"": 0}, {""stage"": ""phase 1"", ""ms"": 2.0000, ""rows"": 3, )"
                                R"(""dominance_tests"": 10, ""mask_tests"": 7}]")"));

@@ -3,6 +3,7 @@
 
 import pathlib
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools/experiments/applications"))
@@ -18,6 +19,7 @@ import clean  # noqa: E402
 import degrees  # noqa: E402
 import neighbours  # noqa: E402
 import scores  # noqa: E402
+import tables  # noqa: E402
 
 
 class Applications(unittest.TestCase):
@@ -50,6 +52,29 @@ class Applications(unittest.TestCase):
         exact = ((values.astype(float) - values[77].astype(float)) ** 2).sum(axis=1)
         self.assertEqual(found.tolist(), numpy.argsort(exact, kind="stable")[:9].tolist())
         self.assertEqual(found[0], 77)
+
+
+class Tables(unittest.TestCase):
+    def test_values_are_integers_of_32_bits(self):
+        degrees_of_pages = tables.VALUES["degrees"]()
+        self.assertEqual((len(degrees_of_pages), degrees_of_pages.dtype), (tables.ROWS, numpy.uint32))
+        shares = tables.VALUES["scores"]()
+        self.assertLessEqual(shares.max(), 1_000_000)
+        self.assertLess(len(numpy.unique(shares)), len(shares) / 10)
+
+    def test_files_are_written_once(self):
+        try:
+            from pyarrow import parquet
+        except ImportError:
+            self.skipTest("there is no pyarrow")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "new/scores.parquet")
+            tables.write("scores", file)
+            self.assertEqual(parquet.read_table(file)["value"].to_numpy().tolist(), tables.VALUES["scores"]().tolist())
+            written = file.stat().st_mtime_ns
+            tables.write("scores", file)
+            self.assertEqual(file.stat().st_mtime_ns, written)
+            self.assertEqual([it.name for it in file.parent.iterdir()], ["scores.parquet"])
 
 
 if __name__ == "__main__":

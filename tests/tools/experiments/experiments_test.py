@@ -378,6 +378,20 @@ class Applications(Folder):
         keys = {task.cell.key("heap")[:3] for task in self.tasks()}
         self.assertEqual(keys, {("top-k", "float32", "uniform"), ("top-k", "of the file", "degrees.parquet")})
 
+    def test_the_benchmark_reads_them(self):
+        if not PROGRAM or not pathlib.Path(PROGRAM).exists():
+            self.skipTest("there is no built program")
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            self.skipTest("there is no pyarrow")
+        store = measure.Store(self.folder)
+        measure.measure(measure.Program(PROGRAM), self.tasks(), "quick", store, lambda *progress: None)
+        self.assertTrue((self.folder / "data/degrees.parquet").exists())
+        for task in self.tasks():
+            self.assertEqual(store.note(task.cell.key(task.algorithm)), "")
+            self.assertIsNotNone(store.row(task.cell.key(task.algorithm)))
+
     def test_what_they_lack_is_noted(self):
         store = measure.Store(self.folder)
         with unittest.mock.patch.object(measure, "provide_data", return_value={"degrees": "its data need a package: x"}):

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/common/counters.hpp"
+#include "kernels/common/noted_cell_tests.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/mask_order.hpp"
 #include "kernels/registry.hpp"
@@ -133,7 +134,7 @@ class Blocks {
               open.push_back(static_cast<std::uint32_t>(cell));
               return false;
             });
-        counters.mask_tests(search.tests);
+        if constexpr (Counters::kEnabled) noted_cell_tests() += search.tests;
       }
       marked_[i] =
           std::ranges::any_of(open, [&](std::uint32_t cell) { return dominated_in_cell(cell, block_[i], counters); });

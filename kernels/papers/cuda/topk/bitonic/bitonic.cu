@@ -13,7 +13,8 @@
 // the k lesser elements are kept, which are a bitonic sequence, sorted again by the network's last steps, and so on to
 // one run. What is compared never depends on the data, so neither does the time.
 //
-// Each optimisation of section 4.3 can be switched off, to measure what it is worth.
+// Each optimisation of section 4.3 can be switched off, to measure what it is worth. One more, ours, is off unless
+// asked for: `bare_keys`. Runs beyond the paper's do all their steps in global memory.
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
@@ -177,10 +178,15 @@ Work least_by_operators(Run& run, const Unsorted<E>& rows, const Operators& oper
   return network::Reducers<Element>::work_of(rows, rows.n, written);
 }
 
-/// The k least elements in ascending order, as the settings say.
+/// The k least elements in ascending order, as the settings say. Runs of more than kLargestBitonicK do not fit shared
+/// memory, and all their steps are in global memory, as Gaihre et al. (Dr. Top-k, SC 2021, section 6.1) had to extend
+/// the paper's program.
 template <class E, class Element = typename E::Element>
 Work least(Run& run, const Unsorted<E>& rows, std::size_t k, Element* chosen) {
   const Settings settings = settings_of(run.parameters);
+  if (k > kLargestBitonicK) {
+    return least_by_operators(run, rows, StepByStep<Element>{run, network::bits_to_count(k)}, k, chosen);
+  }
   const network::Reducers<Element> on_tiles = reducers<Element>(run, rows.n, k, settings);
   if (!settings.shared_memory) {
     return least_by_operators(run, rows, StepByStep<Element>{run, network::bits_to_count(k)}, k, chosen);
@@ -200,12 +206,7 @@ struct BitonicTopK {
   }
 };
 
-Support supports(const TopKShape& shape) {
-  if (Support support = needs_key_columns(shape); !support) return support;
-  // All rows are an answer that needs no selection.
-  const bool few = std::min(shape.k, shape.n) <= kLargestBitonicK || shape.k >= shape.n;
-  return few ? Support::yes() : Support::no("finds at most 2048 rows");
-}
+Support supports(const TopKShape& shape) { return needs_key_columns(shape); }
 
 constexpr Parameter kParameters[] = {
     {"elements", "elements of a thread, rounded down to a power of two; at most 16 of 128 bits", 8, 64, 16},
@@ -216,7 +217,7 @@ constexpr Parameter kParameters[] = {
     {"padding", "unused places in shared memory part what would be in the same bank", 0, 1, 1},
     {"chunk_permutation", "threads read their elements in orders that avoid the same bank", 0, 1, 1},
     {"reassigned_partitions", "after a merge half of the threads keep all work", 0, 1, 1},
-    {"bare_keys", "where all of the above are on, the first kernel leaves row ids aside", 0, 1, 1},
+    {"bare_keys", "ours: where all of the above are on, the first kernel leaves row ids aside", 0, 1, 0},
     {"fused", "where a query is a filter and a ranking by columns on the GPU, the first kernel does all of it", 0, 1,
      1},
 };

@@ -6,7 +6,7 @@
 
 namespace skyrank::kernels::cuda::topk {
 
-/// Most rows that bitonic top-k finds.
+/// Most rows that bitonic top-k finds in shared memory.
 inline constexpr std::size_t kLargestBitonicK = 2048;
 
 /// The k least of `size` elements by bitonic top-k with all its optimisations, in ascending order, for other

@@ -179,10 +179,13 @@ void expect_same_answer(const std::vector<std::filesystem::path>& files, const T
 TEST(DictionariesOfFiles, AnswerAsStringsDo) {
   const TemporaryFolder folder;
   const std::vector<std::filesystem::path> files = {folder / "a.parquet", folder / "b.parquet"};
-  const std::int64_t first = 70'000;
+  const std::int64_t first = 140'000;
   write(words(first), files[0], Format::parquet);
-  write(words(30'000, first), files[1], Format::parquet);
-  const Table whole = words(100'000);
+  write(words(kWordRows - first, first), files[1], Format::parquet);
+  const Table whole = words(kWordRows);
+  const Query groups = Query::from("t").group_by({"few"}).aggregate({count("c")}).rank_by({high("c")});
+  EXPECT_THAT(to_string(Engine().run(groups, *open_source(files)).plan),
+              HasSubstr("2 units: partial answers, as groups are few"));
   expect_same_answer(files, whole,
                      Query::from("t").group_by({"few"}).aggregate({count("c"), sum("s", "n")}).rank_by({high("c")}));
   expect_same_answer(files, whole, Query::from("t").partition_by({"few"}).rank_by({high("length(many)")}).limit(2));

@@ -51,6 +51,17 @@ class PartsRun {
     return answer;
   }
 
+  /// The same where the first unit leaves so few rows that combining them costs less than reading whole columns;
+  /// nothing elsewhere.
+  std::optional<PartsAnswer> answer_of_few() {
+    constexpr std::size_t kShare = 64;
+    const std::size_t unit = pending_.back();
+    pending_.pop_back();
+    answer_unit(unit);
+    if (kShare * seen_.num_rows() > static_cast<std::size_t>(source_.units()[unit].rows)) return std::nullopt;
+    return answer();
+  }
+
  private:
   void work() {
     begin();
@@ -133,6 +144,12 @@ PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, cons
                             const std::vector<int>& columns, const std::vector<std::size_t>& units,
                             const RunOptions& options) {
   return PartsRun(engine, state, query, source, columns, units, 0, options).answer();
+}
+
+std::optional<PartsAnswer> answer_of_few_groups(const Engine& engine, const EngineState& state, const Query& query,
+                                                const Source& source, const std::vector<int>& columns,
+                                                const std::vector<std::size_t>& units, const RunOptions& options) {
+  return PartsRun(engine, state, query, source, columns, units, 0, options).answer_of_few();
 }
 
 Partial partial_by_units(const Engine& engine, const EngineState& state, const Query& query, const Source& source,

@@ -228,20 +228,48 @@ class SourceRun {
     return left;
   }
 
+  /// Returns true if partial answers of units may be merged.
+  bool may_use_parts(const ReadPlan& plan) const {
+    return plan.units.size() > 1 && !options_.timeout && !query_.timeout() && plan.rules.rules().has(Rule::by_units);
+  }
+
   /// Returns true if whole columns do not fit the limit of memory, but partial answers of units may.
   bool needs_parts(const ReadPlan& plan) const {
-    const bool may = plan.units.size() > 1 && !options_.timeout && !query_.timeout();
-    if (!may || !plan.rules.rules().has(Rule::by_units)) return false;
+    if (!may_use_parts(plan)) return false;
     return 2 * bytes_of_rows(source_, plan.whole, rows_of(plan)) > state_.memory->left();
+  }
+
+  /// Returns true if the query may have few groups or partitions in large units, as far as can be told before these are
+  /// read: their rows then stay in the cache, and no memory is taken for whole columns.
+  bool may_have_few_groups(const ReadPlan& plan) const {
+    constexpr std::int64_t kMinRowsOfUnit = 1 << 16;
+    const BoundQuery& query = plan.bound;
+    const bool groups = query.group || (!query.partition_columns.empty() && has_few_rows(query));
+    const bool plain = !query.condition && !query_.at_least() && query.path.algorithms.empty() && plan.late.empty();
+    const auto units = static_cast<std::int64_t>(plan.units.size());
+    return groups && plain && may_use_parts(plan) && rows_of(plan) >= kMinRowsOfUnit * units;
+  }
+
+  std::optional<Result> by_few_groups(ReadPlan& plan) {
+    if (!may_have_few_groups(plan)) return std::nullopt;
+    auto answer = answer_of_few_groups(engine_, state_, query_, source_, plan.whole, plan.units, options_);
+    if (!answer) return std::nullopt;
+    plan.rules.applied(Rule::by_units,
+                       std::to_string(plan.units.size()) + " units: partial answers, as groups are few");
+    return answer_of_parts(plan, *std::move(answer));
   }
 
   Result by_parts(ReadPlan& plan) {
     plan.late.clear();
     PartsAnswer answer =
         answer_by_parts(engine_, state_, query_, source_, query::columns_read(plan.bound), plan.units, options_);
+    plan.rules.applied(Rule::by_units, std::to_string(plan.units.size()) + " units: " + kByParts);
+    return answer_of_parts(plan, std::move(answer));
+  }
+
+  Result answer_of_parts(const ReadPlan& plan, PartsAnswer answer) {
     bytes_ += answer.bytes;
     answer.result.timing.read_ms = read_ms_ + answer.read_ms;
-    plan.rules.applied(Rule::by_units, std::to_string(plan.units.size()) + " units: " + kByParts);
     note(answer.result.plan, plan);
     return std::move(answer.result);
   }
@@ -254,6 +282,9 @@ class SourceRun {
     std::optional<UnitRows> left;
     if (by_units) left = left_by_units(plan, selected);
     if (!left && needs_parts(plan)) return by_parts(plan);
+    if (!left && by_units) {
+      if (auto answer = by_few_groups(plan)) return *std::move(answer);
+    }
     const Table input = left ? left->table : read(plan);
     Result result = engine_.run(selected, input, options_);
     Stopwatch watch;

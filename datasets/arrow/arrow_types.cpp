@@ -233,6 +233,12 @@ ValuesPtr as_bytes(const arrow::ChunkedArray& values) {
   return std::make_shared<arrow::ChunkedArray>(std::move(chunks), type);
 }
 
+// The type of a column's values; whether a file has them in a dictionary is no matter of its users.
+const arrow::DataType& type_of_values(const arrow::DataType& type) {
+  if (type.id() != arrow::Type::DICTIONARY) return type;
+  return *static_cast<const arrow::DictionaryType&>(type).value_type();
+}
+
 // Whatever a file claims is checked before anything follows its offsets and indices.
 void check_values(const arrow::ChunkedArray& values, const std::string& file, const std::string& column) {
   const arrow::Status valid = values.ValidateFull();
@@ -240,8 +246,9 @@ void check_values(const arrow::ChunkedArray& values, const std::string& file, co
   const ValuesPtr bytes = as_bytes(values);
   if (bytes != nullptr && bytes->ValidateFull().ok()) {
     if (const auto row = first_row_not_utf8(*bytes)) {
-      throw DataError(file + ": column '" + column + "' has type " + values.type()->ToString() + ", but row " +
-                      std::to_string(*row) + " is not valid UTF-8; write the column as UTF-8, or as binary");
+      throw DataError(file + ": column '" + column + "' has type " + type_of_values(*values.type()).ToString() +
+                      ", but row " + std::to_string(*row) +
+                      " is not valid UTF-8; write the column as UTF-8, or as binary");
     }
   }
   check(valid, file, "damaged: column '" + column + "'");

@@ -143,7 +143,7 @@ __device__ std::uint64_t any_of_warp(std::uint64_t mask) {
 }
 
 __device__ void add_of_warp(unsigned long long* total, unsigned long long count) {
-  for (unsigned distance = 16; distance > 0; distance /= 2) count += __shfl_xor_sync(~0u, count, distance);
+  for (int distance = 16; distance > 0; distance /= 2) count += __shfl_xor_sync(~0u, count, distance);
   if (threadIdx.x % 32 == 0 && count > 0) atomicAdd(total, count);
 }
 

@@ -173,7 +173,7 @@ struct BlockSelect {
     const Element mine = there ? elements[place] : Element{0};
     unsigned below = 0;
     for (unsigned i = threadIdx.x % kOfFew; i < count; i += kOfFew) below += elements[i] < mine ? 1 : 0;
-    for (unsigned distance = 1; distance < kOfFew; distance *= 2) below += __shfl_xor_sync(kAllLanes, below, distance);
+    for (int distance = 1; distance < int{kOfFew}; distance *= 2) below += __shfl_xor_sync(kAllLanes, below, distance);
     if (there && below == rank - 1) found = mine;
     __syncthreads();
     return found;

@@ -98,10 +98,10 @@ class Tiles {
   template <bool kOnce = false>
   __device__ static uint4 word_at(std::uintptr_t from) {
     if constexpr (kBytes == 16) {
-      const auto* const word = reinterpret_cast<const uint4*>(from);
+      const auto* const word = reinterpret_cast<const uint4*>(from);  // NOLINT(performance-no-int-to-ptr)
       return kOnce ? load_once(word) : __ldg(word);
     } else {
-      const auto* const half = reinterpret_cast<const uint2*>(from);
+      const auto* const half = reinterpret_cast<const uint2*>(from);  // NOLINT(performance-no-int-to-ptr)
       const uint2 loaded = kOnce ? load_once(half) : __ldg(half);
       return make_uint4(loaded.x, loaded.y, ~0u, ~0u);
     }

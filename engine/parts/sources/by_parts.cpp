@@ -54,7 +54,7 @@ class PartsRun {
   /// The same where the first unit leaves so few rows that combining them costs less than reading whole columns;
   /// nothing elsewhere.
   std::optional<PartsAnswer> answer_of_few() {
-    constexpr std::size_t kShare = 64;
+    constexpr std::size_t kShare = 256;
     const std::size_t unit = pending_.back();
     pending_.pop_back();
     answer_unit(unit);

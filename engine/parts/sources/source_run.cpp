@@ -239,12 +239,18 @@ class SourceRun {
     return 2 * bytes_of_rows(source_, plan.whole, rows_of(plan)) > state_.memory->left();
   }
 
+  bool is_text(int column) const {
+    return source_.schema().columns()[static_cast<std::size_t>(column)].type() == Type::string;
+  }
+
   /// Returns true if the query may have few groups or partitions in large units, as far as can be told before these are
-  /// read: their rows then stay in the cache, and no memory is taken for whole columns.
+  /// read, and one pass over whole columns would be slower: that of strings, whose dictionaries it has to unite.
   bool may_have_few_groups(const ReadPlan& plan) const {
     constexpr std::int64_t kMinRowsOfUnit = 1 << 16;
     const BoundQuery& query = plan.bound;
-    const bool groups = query.group || (!query.partition_columns.empty() && has_few_rows(query));
+    const std::vector<int>& columns = query.group ? query.group->columns : query.partition_columns;
+    const bool groups = std::ranges::any_of(columns, [&](int column) { return is_text(column); }) &&
+                        (query.group || has_few_rows(query));
     const bool plain = !query.condition && !query_.at_least() && query.path.algorithms.empty() && plan.late.empty();
     const auto units = static_cast<std::int64_t>(plan.units.size());
     return groups && plain && may_use_parts(plan) && rows_of(plan) >= kMinRowsOfUnit * units;

@@ -125,7 +125,7 @@ __device__ void choose_knots(const Element* elements, unsigned size, Element thr
     unsigned rank = 0;
 #pragma unroll 2
     for (unsigned i = threadIdx.x % kOfKnot; i < wanted; i += kOfKnot) rank += chosen[i] < mine ? 1 : 0;
-    for (unsigned distance = 1; distance < kOfKnot; distance *= 2) rank += __shfl_xor_sync(kAllLanes, rank, distance);
+    for (int distance = 1; distance < int{kOfKnot}; distance *= 2) rank += __shfl_xor_sync(kAllLanes, rank, distance);
     if (own < wanted && threadIdx.x % kOfKnot == 0) rule.knots[rank] = mine;
   }
 }

@@ -122,7 +122,8 @@ class NarrowedSegment {
 #pragma unroll
     for (unsigned i = 0; i < Rows::kItems; ++i) {
       constexpr unsigned kWidth = Rows::kWidth;
-      if (static_cast<long long>(i / kWidth * kLanes * kWidth + i % kWidth) <= limit) bits |= 1u << i;
+      const long long place = i / kWidth * kLanes * kWidth + i % kWidth;
+      if (place <= limit) bits |= 1u << i;
     }
     return descending ? ~bits : bits;
   }

@@ -45,7 +45,7 @@ struct WaitingElements {
     unsigned places[kCount];  // among the warp's
 #pragma unroll
     for (int j = 0; j < kCount; ++j) {
-      const unsigned votes = __ballot_sync(0xffffffff, (taking >> j) & 1);
+      const unsigned votes = __ballot_sync(0xffffffff, static_cast<int>((taking >> j) & 1));
       places[j] = of_warp + static_cast<unsigned>(__popc(votes & ((1u << lane) - 1)));
       of_warp += static_cast<unsigned>(__popc(votes));
     }

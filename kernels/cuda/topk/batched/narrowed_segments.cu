@@ -122,8 +122,8 @@ class NarrowedSegment {
 #pragma unroll
     for (unsigned i = 0; i < Rows::kItems; ++i) {
       constexpr unsigned kWidth = Rows::kWidth;
-      const long long place = i / kWidth * kLanes * kWidth + i % kWidth;
-      if (place <= limit) bits |= 1u << i;
+      const long long of_item = i / kWidth * kLanes * kWidth + i % kWidth;
+      if (of_item <= limit) bits |= 1u << i;
     }
     return descending ? ~bits : bits;
   }

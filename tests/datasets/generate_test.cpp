@@ -368,8 +368,8 @@ TEST(BucketKiller, FourRowsDifferFromOneByADigitEach) {
   }
 }
 
-// What the paper asks of it: in every pass of a bucket select with 256 buckets, each bucket other than the k-th row's
-// has a row, and most rows are in that one.
+// The paper asks that in every pass of a bucket select with 256 buckets each bucket other than the k-th row's has a
+// row, and that most rows are in that one.
 TEST(CrowdedBucket, EveryPassFillsAllBucketsAndLeavesMostRows) {
   for (const std::int64_t rows : {2040, 5000, 100'003}) {
     const Table table = make("crowded-bucket", rows, 2, 9);

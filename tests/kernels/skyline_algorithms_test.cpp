@@ -265,7 +265,7 @@ TEST(SkylineWork, MasksSaveDominanceTests) {
   }
 }
 
-// As on a GPU: what a mask settles for a cell as a whole is no mask test of two rows.
+// A mask settles a cell as a whole without a test of two rows, on CPUs and GPUs alike.
 TEST(SkylineWork, CellsAreCountedApart) {
   const SkylineCase data = make_case(Distribution::independent, 8000, 8);
   for (const auto& name : built({"skyalign", "hybrid", "bskytree"})) {

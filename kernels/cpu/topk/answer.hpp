@@ -52,4 +52,18 @@ void take_all_ties(const Source& source, const Ranks& ranks, std::span<const typ
   for (const Vector<RowId>& some : ties) rows.insert(rows.end(), some.begin(), some.end());
 }
 
+/// Makes the answer of the k best ranks, given in order, of a problem whose keys are in memory, and ends the count of
+/// its work.
+template <class Ranks, class Counters>
+TopKSolution solution_of_best(const TopKProblem& problem, const Ranks& ranks,
+                              std::span<const typename Ranks::Rank> best, Counters& counters, const Context& context) {
+  TopKSolution solution{rows_in_order(ranks, best, problem.ties), {}};
+  if (problem.ties == TieRule::all && best.size() < problem.n) {
+    take_all_ties(RanksInMemory(ranks), ranks, best, problem.n, solution.rows, context);
+    counters.bytes_read(problem.n * key_bytes(problem));
+  }
+  solution.work = counters.total();
+  return solution;
+}
+
 }  // namespace skyrank::kernels::topk

@@ -49,13 +49,7 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
   parallel_sort(
       best.begin(), best.end(), [&](Rank a, Rank b) { return ranks.less(a, b); }, context);
   best.resize(k);
-  TopKSolution solution{rows_in_order(ranks, std::span<const Rank>(best), problem.ties), {}};
-  if (problem.ties == TieRule::all && k < n) {
-    take_all_ties(RanksInMemory(ranks), ranks, std::span<const Rank>(best), n, solution.rows, context);
-    counters.bytes_read(n * key_bytes(problem));
-  }
-  solution.work = counters.total();
-  return solution;
+  return solution_of_best(problem, ranks, std::span<const Rank>(best), counters, context);
 }
 
 /// The k best rows by a heap per thread over parts of the input, merged by sorting what the heaps hold. `Heap<Ranks>`

@@ -55,13 +55,7 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
   counters.bytes_written(n * sizeof(Rank));
   counters.candidates(best.size());
   keep_best_in_order(ranks, best, k, false, context);
-  TopKSolution solution{rows_in_order(ranks, std::span<const Rank>(best), problem.ties), {}};
-  if (problem.ties == TieRule::all && k < n) {
-    take_all_ties(RanksInMemory(ranks), ranks, std::span<const Rank>(best), n, solution.rows, context);
-    counters.bytes_read(n * key_bytes(problem));
-  }
-  solution.work = counters.total();
-  return solution;
+  return solution_of_best(problem, ranks, std::span<const Rank>(best), counters, context);
 }
 
 TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Context& context) {

@@ -11,6 +11,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "tests/semantics/parts/draw.hpp"
 #include "tests/semantics/parts/parts.hpp"
 #include "tests/semantics/random_case.hpp"
 #include "tests/semantics/reference.hpp"
@@ -19,32 +20,7 @@
 namespace skyrank {
 namespace {
 
-const Engine& engine() {
-  static const Engine two({.threads = 2, .device = DeviceChoice::cpu});
-  return two;
-}
-
 constexpr int kCasesPerRun = 8;  // rapidcheck makes a hundred runs
-
-/// Draws from the whole of [low, high), whatever the size that rapidcheck has grown to.
-template <class T>
-T drawn(T low, T high) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<T>(low, high));
-}
-
-/// A random case whose answer is unique.
-RandomCase drawn_case() {
-  RandomCase random = random_case(drawn<std::uint64_t>(0, 1'000'000'000));
-  if (random.query.ties() == Ties::any) random.query.ties(Ties::first);
-  return random;
-}
-
-std::vector<RowId> random_cuts(std::int64_t rows) {
-  std::vector<RowId> cuts;
-  for (int left = drawn(0, 12); left > 0; --left) cuts.push_back(drawn<RowId>(0, rows + 1));
-  std::ranges::sort(cuts);
-  return cuts;
-}
 
 /// Merges neighbours and others, in any order, some of them after a trip through Arrow, until few are left.
 std::vector<Partial> merged_at_random(const Query& query, std::vector<Partial> partials) {
@@ -80,7 +56,7 @@ void require_equal(const Table& found, const Table& expected) {
 
 void require_same_answer(const RandomCase& random) {
   const Result expected = engine().run(random.query, random.table);
-  const std::vector<RowId> cuts = random_cuts(random.table.num_rows());
+  const std::vector<RowId> cuts = drawn_cuts(random.table.num_rows());
   const Result found = engine().merge(
       random.query, merged_at_random(random.query, partials_of(engine(), random.query, random.table, cuts)));
   RC_ASSERT(found.rows == expected.rows);
@@ -104,14 +80,14 @@ void require_same_error(RandomCase random) {
   random.query.nan(drawn(0, 2) == 0 ? Missing::error : Missing::worst);
   random.query.nulls(drawn(0, 2) == 0 ? Missing::error : Missing::exclude);
   const std::string expected = message_of([&] { engine().run(random.query, random.table); });
-  const std::vector<RowId> cuts = random_cuts(random.table.num_rows());
+  const std::vector<RowId> cuts = drawn_cuts(random.table.num_rows());
   const std::string found =
       message_of([&] { engine().merge(random.query, partials_of(engine(), random.query, random.table, cuts)); });
   RC_ASSERT(found == expected);
 }
 
 void require_associative(const RandomCase& random) {
-  const std::vector<RowId> cuts = random_cuts(random.table.num_rows());
+  const std::vector<RowId> cuts = drawn_cuts(random.table.num_rows());
   const std::vector<Partial> parts = partials_of(engine(), random.query, random.table, cuts);
   const Partial one = engine().merge_partials(random.query, merged_at_random(random.query, parts));
   const Partial other = engine().merge_partials(random.query, merged_at_random(random.query, parts));

@@ -15,6 +15,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/executor/engine_state.hpp"
+#include "tests/semantics/parts/draw.hpp"
 #include "tests/semantics/parts/parts.hpp"
 #include "tests/semantics/random_case.hpp"
 
@@ -22,18 +23,7 @@
 namespace skyrank::exec {
 namespace {
 
-const Engine& engine() {
-  static const Engine two({.threads = 2, .device = DeviceChoice::cpu});
-  return two;
-}
-
 constexpr int kCasesPerRun = 4;  // rapidcheck makes a hundred runs
-
-/// Draws from the whole of [low, high), whatever the size that rapidcheck has grown to.
-template <class T>
-T drawn(T low, T high) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<T>(low, high));
-}
 
 /// Reduces states of nearly any size.
 Doubling drawn_doubling() { return Doubling(drawn<std::size_t>(0, 20)); }
@@ -45,9 +35,9 @@ struct Part {
 };
 
 std::vector<Part> drawn_parts(const Table& table) {
-  std::vector<RowId> cuts = {0, table.num_rows()};
-  for (int left = drawn(0, 12); left > 0; --left) cuts.push_back(drawn<RowId>(0, table.num_rows() + 1));
-  std::ranges::sort(cuts);
+  std::vector<RowId> cuts = drawn_cuts(table.num_rows());
+  cuts.insert(cuts.begin(), 0);
+  cuts.push_back(table.num_rows());
   std::vector<Part> parts;
   for (std::size_t i = 1; i < cuts.size(); ++i) {
     const auto at = drawn<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(i));
@@ -84,8 +74,7 @@ void require_equal(const QueryState& state, const RandomCase& random) {
 template <class Law>
 void require_for_cases(const Law& law) {
   for (int i = 0; i < kCasesPerRun; ++i) {
-    RandomCase random = random_case(drawn<std::uint64_t>(0, 1'000'000'000));
-    if (random.query.ties() == Ties::any) random.query.ties(Ties::first);
+    const RandomCase random = drawn_case();
     try {
       engine().run(random.query, random.table);
     } catch (const DataError&) {

@@ -263,14 +263,7 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
   counters.bytes_written(n * sizeof(std::uint64_t));
   counters.candidates(best.size());
   keep_best_in_order(ranks, best, k, false, context);
-  const std::span<const Rank> span(best);
-  TopKSolution solution{rows_in_order(ranks, span, problem.ties), {}};
-  if (problem.ties == TieRule::all && k < n) {
-    take_all_ties(RanksInMemory(ranks), ranks, span, n, solution.rows, context);
-    counters.bytes_read(n * key_bytes(problem));
-  }
-  solution.work = counters.total();
-  return solution;
+  return solution_of_best(problem, ranks, std::span<const Rank>(best), counters, context);
 }
 
 Support supports(const TopKShape& shape) {

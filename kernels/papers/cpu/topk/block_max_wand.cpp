@@ -118,13 +118,7 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, int exponent,
   if (exponent == 0) exponent = cuda::topk::delegate::subranges_for(n, k, kBeta).exponent;
   const Scratch<Rank> best = BlockMaxWand<Ranks, Counters>(n, k, ranks, exponent, counters, context)();
   counters.bytes_read(n * key_bytes(problem));
-  TopKSolution solution{rows_in_order(ranks, std::span<const Rank>(best), problem.ties), {}};
-  if (problem.ties == TieRule::all && k < n) {
-    take_all_ties(RanksInMemory(ranks), ranks, std::span<const Rank>(best), n, solution.rows, context);
-    counters.bytes_read(n * key_bytes(problem));
-  }
-  solution.work = counters.total();
-  return solution;
+  return solution_of_best(problem, ranks, std::span<const Rank>(best), counters, context);
 }
 
 constexpr Parameter kParameters[] = {

@@ -151,13 +151,7 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, const Options
   const std::size_t k = std::min(problem.k, n);
   const Scratch<Rank> best = DrTopK<Ranks, Counters>(n, k, ranks, options, counters, context)();
   counters.bytes_read(n * key_bytes(problem));
-  TopKSolution solution{rows_in_order(ranks, std::span<const Rank>(best), problem.ties), {}};
-  if (problem.ties == TieRule::all && k < n) {
-    take_all_ties(RanksInMemory(ranks), ranks, std::span<const Rank>(best), n, solution.rows, context);
-    counters.bytes_read(n * key_bytes(problem));
-  }
-  solution.work = counters.total();
-  return solution;
+  return solution_of_best(problem, ranks, std::span<const Rank>(best), counters, context);
 }
 
 constexpr Parameter kParameters[] = {

@@ -10,6 +10,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/runtime/column_cache.hpp"
+#include "engine/runtime/device_values.hpp"
 #include "engine/runtime/table_sample_cache.hpp"
 #include "engine/text.hpp"
 
@@ -173,7 +174,7 @@ Column Column::own(std::string name, const std::vector<std::string>& values, con
 
 Column::Column(std::string name, ColumnData data) : name_(std::move(name)), data_(std::move(data)) {
   // Never those of `data`: what it was copied from may have had other values.
-  data_.kept = std::make_shared<ColumnData::Kept>(exec::pinned_of(data_), exec::spread_of(data_));
+  data_.kept = std::make_shared<ColumnData::Kept>(exec::pinned_of(data_), exec::spread_of(data_), exec::lent_of(data_));
   check_length(name_, data_.length);
 }
 
@@ -183,6 +184,7 @@ Value Column::value(std::int64_t row) const {
                             std::to_string(size()) + " rows");
   }
   if (is_null(row)) return Null{};
+  exec::bring_home(data_);
   switch (data_.type.type) {
     case Type::boolean: return load_bool(data_, row);
     case Type::int8: return std::int64_t{load<std::int8_t>(data_, row)};

@@ -11,10 +11,12 @@
 #include <skyrank/error.hpp>
 
 #include "engine/runtime/column_cache.hpp"
+#include "engine/runtime/device_values.hpp"
 #include "engine/runtime/stop.hpp"
 #include "engine/runtime/stopwatch.hpp"
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/devices/borrowed.hpp"
 #include "kernels/cuda/devices/scope.hpp"
 #include "kernels/cuda/devices/upload.hpp"
 
@@ -64,7 +66,7 @@ std::shared_ptr<void> bring_bits(const void* bits, std::int64_t first, std::int6
 /// Fewer bytes are not worth several threads that copy them beside the device's work.
 constexpr std::size_t kBytesToUpload = std::size_t{8} << 20;
 
-std::shared_ptr<void> bring_values(const ColumnData& column, std::size_t width) {
+std::shared_ptr<void> upload_values(const ColumnData& column, std::size_t width) {
   const std::size_t bytes = static_cast<std::size_t>(column.length) * width;
   if (bytes >= kBytesToUpload) {
     return kernels::cuda::upload({.first = column.values,
@@ -92,8 +94,13 @@ std::shared_ptr<void> bring_values(const ColumnData& column, std::size_t width) 
 }  // namespace
 
 ResidentColumn::ResidentColumn(ColumnData column)
-    : column_(std::move(column)), device_(kernels::cuda::selected_device().ordinal) {
+    : column_(std::move(column)), device_(kernels::cuda::selected_device().ordinal), lent_(lent_of(column_)) {
   column_.kept.reset();  // which may hold this
+}
+
+ResidentColumn::ResidentColumn(ColumnData column, std::shared_ptr<DeviceValues> lent)
+    : column_(std::move(column)), device_(lent->device()), lent_(std::move(lent)) {
+  column_.kept.reset();
 }
 
 bool ResidentColumn::is_possible(const ColumnData& column) {
@@ -111,12 +118,14 @@ std::size_t ResidentColumn::bytes() const {
 }
 
 bool ResidentColumn::is_there() const {
+  if (is_lent_here()) return true;
   const std::scoped_lock lock(mutex_);
   return copy_.has_value();
 }
 
 const kernels::StoredColumn& ResidentColumn::values(double& transfer_ms) {
   const std::lock_guard lock(mutex_);
+  if (is_lent_here()) lent_->hold();
   if (!copy_) {
     Stopwatch watch;
     copy_ = bring();
@@ -128,19 +137,36 @@ const kernels::StoredColumn& ResidentColumn::values(double& transfer_ms) {
 ResidentColumn::Copy ResidentColumn::bring() const {
   Copy copy;
   copy.column.stored = stored_form(column_);
-  if (column_.layout == Layout::bits) {
-    copy.values = bring_bits(column_.values, column_.bit_offset, column_.length);
-    copy.column.first_bit = column_.bit_offset & 7;
-  } else {
-    copy.values = bring_values(column_, kernels::bytes_of(copy.column.stored));
-  }
+  copy.values = bring_values();
   copy.column.values = copy.values.get();
-  if (column_.validity.bits != nullptr) {
+  if (column_.layout == Layout::bits) copy.column.first_bit = column_.bit_offset & 7;
+  if (column_.validity.bits != nullptr && is_lent_here()) {
+    copy.column.validity = lent_->validity();
+    copy.column.first_validity_bit = column_.validity.offset & 7;
+  } else if (column_.validity.bits != nullptr) {
     copy.validity = bring_bits(column_.validity.bits, column_.validity.offset, column_.length);
     copy.column.validity = static_cast<const std::uint8_t*>(copy.validity.get());
     copy.column.first_validity_bit = column_.validity.offset & 7;
   }
   return copy;
+}
+
+std::shared_ptr<void> ResidentColumn::bring_values() const {
+  if (lent_ == nullptr) {
+    if (column_.layout == Layout::bits) return bring_bits(column_.values, column_.bit_offset, column_.length);
+    return upload_values(column_, kernels::bytes_of(stored_form(column_)));
+  }
+  const kernels::cuda::BorrowedValues& values = lent_->values();
+  if (!is_lent_here()) {
+    lent_->wait();
+    return kernels::cuda::copy_borrowed(values);
+  }
+  // Kernels read several values at a time, which have to begin where such reads may.
+  constexpr std::uintptr_t kAlignment = 16;
+  if (!values.is_contiguous() || reinterpret_cast<std::uintptr_t>(values.first) % kAlignment != 0) {
+    return kernels::cuda::copy_borrowed(values);
+  }
+  return {lent_, const_cast<void*>(values.first)};  // kernels only read it
 }
 
 namespace {
@@ -177,6 +203,11 @@ std::shared_ptr<ResidentColumn> pinned_here(const ColumnData& column) {
   return pinned != nullptr && pinned->device() == kernels::cuda::selected_device().ordinal ? pinned : nullptr;
 }
 
+bool is_only_here(const ColumnData& column) {
+  const DeviceValues* const lent = away(column);
+  return lent != nullptr && lent->device() == kernels::cuda::selected_device().ordinal;
+}
+
 std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column) {
   if (auto pinned = pinned_here(column)) return pinned;
   ColumnCache* const cache = cache_of(column);
@@ -209,7 +240,7 @@ Table kept_on_device(const Table& table) {
   for (const Column& column : table.columns()) {
     ColumnData data = column.data();
     if (pinned_here(data) == nullptr && ResidentColumn::is_possible(data)) {
-      data.kept = std::make_shared<ColumnData::Kept>(std::make_shared<ResidentColumn>(data));
+      data.kept = std::make_shared<ColumnData::Kept>(std::make_shared<ResidentColumn>(data), nullptr, lent_of(data));
     }
     columns.emplace_back(column.name(), std::move(data));
   }
@@ -219,7 +250,8 @@ Table kept_on_device(const Table& table) {
 void bring_to_device(const Table& table) {
   std::size_t needed = 0;
   for (const Column& column : table.columns()) {
-    if (const auto pinned = pinned_here(column.data())) needed += pinned->bytes();
+    const auto pinned = pinned_here(column.data());
+    if (pinned != nullptr && !pinned->is_there()) needed += pinned->bytes();
   }
   const std::size_t available = kernels::cuda::available_bytes();
   const auto too_large = [&] {

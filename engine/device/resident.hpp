@@ -9,6 +9,7 @@
 #include <skyrank/table.hpp>
 
 #include "engine/query/bound.hpp"
+#include "engine/runtime/device_values.hpp"
 #include "kernels/common/stored.hpp"
 
 namespace skyrank::exec {
@@ -19,6 +20,9 @@ class ResidentColumn {
  public:
   /// On the device that the thread has selected. `column` has a device form.
   explicit ResidentColumn(ColumnData column);
+
+  /// For values that the caller has on a device, where they are read.
+  ResidentColumn(ColumnData column, std::shared_ptr<DeviceValues> lent);
 
   /// Numbers of up to 64 bits, times and truths have one; of strings the indices into a dictionary.
   static bool is_possible(const ColumnData& column);
@@ -43,19 +47,27 @@ class ResidentColumn {
   };
 
   Copy bring() const;
+  std::shared_ptr<void> bring_values() const;
+  bool is_lent_here() const { return lent_ != nullptr && lent_->device() == device_; }
 
   ColumnData column_;
   const int device_;
   mutable std::mutex mutex_;
   std::optional<Copy> copy_;
+  const std::shared_ptr<DeviceValues> lent_;  ///< values that the caller has on a GPU; null: none
 };
 
-/// The copy that Engine::pin made of a column on the device that the thread has selected; null without.
+/// The values of a column on the device that the thread has selected, as Engine::pin copied them or the caller has them
+/// there; null without.
 std::shared_ptr<ResidentColumn> pinned_here(const ColumnData& column);
 
 /// The copy of a column on the selected device that queries share, pinned or not; null where the column is none of a
 /// table. It has a device form, and is there once a query has asked for its values.
 std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column);
+
+/// Returns true if a column's values are on the device that the thread has selected, where the caller has them, and not
+/// on the host.
+bool is_only_here(const ColumnData& column);
 
 /// The columns that the condition, the preference and the ranking read, ascending: those of the answer are the host's.
 std::vector<int> columns_of_keys(const query::BoundQuery& query);

@@ -15,6 +15,7 @@
 #include "engine/expression/interpreter.hpp"
 #include "engine/expression/program.hpp"
 #include "engine/row_error.hpp"
+#include "engine/runtime/device_values.hpp"
 #include "engine/runtime/parallel.hpp"
 
 namespace skyrank::exec {
@@ -40,7 +41,11 @@ Block block_of(const Vec& vec, std::int64_t size) {
 /// A program with the scratch memory of one thread.
 class Run {
  public:
-  explicit Run(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+  explicit Run(std::shared_ptr<const Program> program) : program_(std::move(program)) {
+    for (const Operation& operation : program_->ir.operations()) {
+      if (operation.data != nullptr) bring_home(*operation.data);
+    }
+  }
 
   Block evaluate(const Rows& rows, std::int64_t begin, std::int64_t size, const std::uint8_t* needed = nullptr) {
     result_ = Vec();

@@ -7,11 +7,12 @@
 
 #include "engine/expression/evaluate.hpp"
 #include "engine/expression/load.hpp"
+#include "engine/runtime/device_values.hpp"
 #include "engine/runtime/parallel.hpp"
 
 namespace skyrank::exec {
 
-/// The values of an expression: its column if it is one, otherwise a column computed for it.
+/// The values of an expression on the host: its column if it is one, otherwise a column computed for it.
 struct Source {
   Column column;
   Rows rows;  ///< rows of `column`
@@ -19,10 +20,12 @@ struct Source {
   Source(const query::BoundExpression& expression, const Table& table, const Rows& wanted)
       : column(expression.column >= 0 ? table.column(expression.column)
                                       : evaluate_all(expression, table, wanted, "computed")),
-        rows(expression.column >= 0 ? wanted : Rows{wanted.n, nullptr}) {}
+        rows(expression.column >= 0 ? wanted : Rows{wanted.n, nullptr}) {
+    bring_home(column.data());
+  }
 
   /// A stored column.
-  Source(Column stored, const Rows& wanted) : column(std::move(stored)), rows(wanted) {}
+  Source(Column stored, const Rows& wanted) : column(std::move(stored)), rows(wanted) { bring_home(column.data()); }
 
   Type type() const { return column.type().type; }
   const ColumnData& data() const { return column.data(); }

@@ -9,6 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/device/resident.hpp"
+#include "engine/row_error.hpp"
+#include "engine/runtime/device_values.hpp"
 #include "engine/runtime/ranges.hpp"
 #include "engine/runtime/stop.hpp"
 #include "kernels/cpu/parallel.hpp"
@@ -84,10 +87,32 @@ void gather_bits(const ColumnData& data, std::span<const RowId> rows, Buffers& t
                             });
 }
 
+/// Takes few rows of values that are on a GPU from there; returns false where the whole column had better come.
+bool gather_from_gpu(const ColumnData& data, std::span<const RowId> rows, std::size_t width, Buffers& to) {
+  constexpr std::int64_t kShareOfFew = 16;  // rows one by one cost the host about as much as so many in one piece
+  const DeviceValues* const values = away(data);
+  if (values == nullptr) return false;
+  if (data.layout == Layout::bits || data.length / kShareOfFew < static_cast<std::int64_t>(rows.size())) return false;
+  Vector<RowId> taken(rows.begin(), rows.end());
+  std::ranges::replace_if(
+      taken, [](RowId row) { return row < 0; }, RowId{0});
+  values->take_rows(taken, to.values.data());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!present(data, rows[i])) std::fill_n(to.values.data() + i * width, width, std::byte{0});
+  }
+  return true;
+}
+
 void gather_values(const ColumnData& data, std::span<const RowId> rows, Buffers& to) {
   const auto width = static_cast<std::size_t>(width_in_bytes(data.type.type));
   to.charge.add(rows.size() * width);
   to.values.resize(rows.size() * width);
+  if (rows.empty() || std::ranges::all_of(rows, [](RowId row) { return row < 0; })) {
+    std::ranges::fill(to.values, std::byte{0});
+    return;
+  }
+  if (gather_from_gpu(data, rows, width, to)) return;
+  bring_home(data);
   if (data.layout == Layout::bits) return gather_bits(data, rows, to);
   switch (width) {
     case 1: return gather_plain<std::uint8_t>(data, rows, to);
@@ -155,6 +180,38 @@ Column gather(const Column& column, std::span<const RowId> rows, std::string nam
   return Column(std::move(name), describe(data.type, static_cast<std::int64_t>(rows.size()), std::move(buffers)));
 }
 
+Table gather_read(const Table& table, const std::vector<int>& read, std::span<const RowId> rows) {
+  if (table.num_columns() == 0) return Table::with_rows(static_cast<std::int64_t>(rows.size()));
+  const Vector<RowId> none(rows.size(), -1);
+  std::vector<Column> columns;
+  for (int c = 0; c < table.num_columns(); ++c) {
+    const bool is_read = std::ranges::find(read, c) != read.end();
+    columns.push_back(gather(table.column(c), is_read ? rows : std::span<const RowId>(none), table.column(c).name()));
+  }
+  return Table(std::move(columns));
+}
+
+bool any_away(const Table& table, const std::vector<int>& columns) {
+  return std::ranges::any_of(columns, [&](int column) { return away(table.column(column).data()) != nullptr; });
+}
+
+namespace {
+
+/// The values of an expression at ascending rows, of which those on a GPU come alone.
+Column evaluate_at(const query::BoundExpression& expression, const Table& table, std::span<const RowId> rows,
+                   std::string name) {
+  const auto n = static_cast<std::int64_t>(rows.size());
+  const std::vector<int> read = columns_of({&expression});
+  if (!any_away(table, read)) return evaluate_all(expression, table, {n, rows.data()}, std::move(name));
+  try {
+    return evaluate_all(expression, gather_read(table, read, rows), {n, nullptr}, std::move(name));
+  } catch (const RowError& error) {
+    throw error.renumbered(rows[static_cast<std::size_t>(error.row())]);
+  }
+}
+
+}  // namespace
+
 Table gather(const Table& table, std::span<const RowId> rows) {
   if (table.num_columns() == 0) return Table::with_rows(static_cast<std::int64_t>(rows.size()));
   std::vector<Column> columns;
@@ -165,10 +222,9 @@ Table gather(const Table& table, std::span<const RowId> rows) {
 Column gather(const query::BoundExpression& expression, const Table& table, std::span<const RowId> rows,
               std::string name) {
   if (expression.column >= 0) return gather(table.column(expression.column), rows, std::move(name));
-  const auto n = static_cast<std::int64_t>(rows.size());
   const Vector<std::int64_t> order = ascending_order(rows);
   const bool owned = expression.type.type != Type::string;  // computed strings point into the table
-  if (order.empty() && owned) return evaluate_all(expression, table, {n, rows.data()}, std::move(name));
+  if (order.empty() && owned) return evaluate_at(expression, table, rows, std::move(name));
   Vector<RowId> sorted(rows.begin(), rows.end());
   Vector<RowId> place(rows.size());
   std::iota(place.begin(), place.end(), 0);
@@ -176,7 +232,7 @@ Column gather(const query::BoundExpression& expression, const Table& table, std:
     sorted[i] = rows[order[i]];
     place[order[i]] = static_cast<std::int64_t>(i);
   }
-  return gather(evaluate_all(expression, table, {n, sorted.data()}, name), place, name);
+  return gather(evaluate_at(expression, table, sorted, name), place, name);
 }
 
 Column row_column(std::span<const RowId> rows, std::string name) {

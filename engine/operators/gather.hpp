@@ -15,6 +15,12 @@ Column gather(const Column& column, std::span<const RowId> rows, std::string nam
 /// The rows of a table at `rows`, in that order: each column as above.
 Table gather(const Table& table, std::span<const RowId> rows);
 
+/// The rows of a table, of which only the columns `read` have values; all others are NULL.
+Table gather_read(const Table& table, const std::vector<int>& read, std::span<const RowId> rows);
+
+/// Returns true if the values of one of the columns are on a GPU and not on the host.
+bool any_away(const Table& table, const std::vector<int>& columns);
+
 /// The values of an expression at `rows` (distinct, in any order): the stored values of a plain column, else values of
 /// the evaluation type. DataError names the lowest row on which the expression fails.
 Column gather(const query::BoundExpression& expression, const Table& table, std::span<const RowId> rows,

@@ -10,6 +10,7 @@
 #include "engine/plan/rules/device_scan.hpp"
 #include "engine/plan/rules/filter_last.hpp"
 #include "engine/plan/rules/fusion.hpp"
+#include "engine/plan/rules/host_columns.hpp"
 #include "engine/plan/rules/packed_ranking.hpp"
 #include "engine/plan/rules/partition_top_k.hpp"
 #include "engine/plan/rules/skyline_top_k.hpp"
@@ -25,6 +26,7 @@ using Rewrite = void (*)(PhysicalPlan&, const Table&);
 /// a fused filter cannot come last.
 constexpr Rewrite kRewrites[] = {
     make_keys_on_device,      // device-keys
+    bring_columns_home,       // not a rule: what later rules and operators read on the host
     share_device_columns,     // device-columns
     try_device_scan,          // device-scan
     fuse_ranking,             // fusion, late-filter, zone-maps, weighted-sum, raw-floats

@@ -4,8 +4,10 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/device/resident.hpp"
 #include "engine/device/row_set.hpp"
 #include "engine/expression/evaluate.hpp"
+#include "engine/operators/gather.hpp"
 #include "engine/operators/partition.hpp"
 #include "engine/operators/rank.hpp"
 #include "engine/operators/skyline/skyline.hpp"
@@ -81,11 +83,16 @@ double count_groups(const std::vector<int>& columns, const Table& table, const R
   return estimate_groups(static_cast<double>(n), static_cast<double>(groups.count()), once, twice);
 }
 
+/// Columns whose values statistics are made of.
+std::vector<int> columns_looked_at(const BoundQuery& query) {
+  std::vector<int> columns = columns_of_keys(query);
+  columns.insert(columns.end(), grouping_columns(query).begin(), grouping_columns(query).end());
+  return columns;
+}
+
+/// Looks at the rows of a sample, which are rows of `table`, out of `total`.
 TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
-                 std::size_t size) {
-  const auto total = static_cast<std::size_t>(table.num_rows());
-  const std::vector<RowId> sampled_rows = planner::sample_rows(total, size);
-  RowSet rows = RowSet::listed({sampled_rows.begin(), sampled_rows.end()});
+                 RowSet rows, std::size_t total) {
   TableSample sample;
   sample.rows = static_cast<std::size_t>(rows.size());
   if (query.condition) {
@@ -98,7 +105,8 @@ TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& p
   if (rows.size() < 2) return sample;
   if (const std::vector<int>& columns = grouping_columns(query); !columns.empty()) {
     sample.groups = count_groups(columns, table, rows, n);
-    sample.far_apart = choose_numbering(table, columns, rows.view(), table.num_rows()) == Numbering::by_hashing;
+    sample.far_apart =
+        choose_numbering(table, columns, rows.view(), static_cast<std::int64_t>(total)) == Numbering::by_hashing;
   }
   if (query.group) return sample;
   if (preference) {
@@ -108,6 +116,18 @@ TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& p
     sample.ranking.selectivity = sample.selectivity.value_or(1);
   }
   return sample;
+}
+
+TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
+                 std::size_t size) {
+  const auto total = static_cast<std::size_t>(table.num_rows());
+  const std::vector<RowId> rows = planner::sample_rows(total, size);
+  const std::vector<int> columns = columns_looked_at(query);
+  if (any_away(table, columns)) {
+    const Table sampled = gather_read(table, columns, rows);
+    return look(query, preference, sampled, RowSet::all(sampled.num_rows()), total);
+  }
+  return look(query, preference, table, RowSet::listed({rows.begin(), rows.end()}), total);
 }
 
 /// Rows of a larger sample that is worth its time by what the one before told of a preference, or 0.

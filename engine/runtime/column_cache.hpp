@@ -11,6 +11,7 @@
 
 namespace skyrank::exec {
 
+class DeviceValues;    // engine/runtime/device_values.hpp
 class ResidentColumn;  // engine/device/resident.hpp
 
 /// A column whose rows Engine::pin has spread over several GPUs: each part is a view of consecutive rows that is pinned
@@ -67,12 +68,15 @@ namespace skyrank {
 /// The data that the engine keeps with a column.
 struct ColumnData::Kept {
   explicit Kept(std::shared_ptr<exec::ResidentColumn> on_device = nullptr,
-                std::shared_ptr<const exec::SpreadColumn> on_devices = nullptr)
-      : pinned(std::move(on_device)), spread(std::move(on_devices)) {}
+                std::shared_ptr<const exec::SpreadColumn> on_devices = nullptr,
+                std::shared_ptr<exec::DeviceValues> lent_values = nullptr)
+      : pinned(std::move(on_device)), spread(std::move(on_devices)), lent(std::move(lent_values)) {}
 
   exec::ColumnCache cache;
-  const std::shared_ptr<exec::ResidentColumn> pinned;      ///< the same values on a GPU, by Engine::pin; null without
+  /// The same values on a GPU, by Engine::pin or because the caller has them there; null without.
+  const std::shared_ptr<exec::ResidentColumn> pinned;
   const std::shared_ptr<const exec::SpreadColumn> spread;  ///< the same values on several GPUs; null without
+  const std::shared_ptr<exec::DeviceValues> lent;  ///< the values, if the caller has them on a GPU; null without
 };
 
 }  // namespace skyrank
@@ -84,7 +88,12 @@ inline ColumnCache* cache_of(const ColumnData& column) {
   return column.kept != nullptr ? &column.kept->cache : nullptr;
 }
 
-/// Returns the copy that Engine::pin made of a column on one GPU, or null.
+/// Returns the values of a column that are on a GPU because the caller has them there, or null.
+inline std::shared_ptr<DeviceValues> lent_of(const ColumnData& column) {
+  return column.kept != nullptr ? column.kept->lent : nullptr;
+}
+
+/// Returns the values of a column on the one GPU where Engine::pin copied them or the caller has them, or null.
 inline std::shared_ptr<ResidentColumn> pinned_of(const ColumnData& column) {
   return column.kept != nullptr ? column.kept->pinned : nullptr;
 }

@@ -6,10 +6,14 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <skyrank/arrow.hpp>
+#include <skyrank/arrow_device.hpp>
 #include <skyrank/error.hpp>
+
+#include "kernels/cuda/device/device.hpp"
 
 namespace skyrank {
 namespace {
@@ -754,6 +758,49 @@ TEST(ExportArrow, NeedsStructsToFill) {
   EXPECT_THROW(export_arrow(Table(), &array, nullptr), DataError);
   EXPECT_EQ(array.release, nullptr);
   EXPECT_EQ(schema.release, nullptr);
+}
+
+/// Moves a producer's array into the struct that names a device; counts go on in the producer.
+ArrowDeviceArray on_device(Producer& producer, ArrowDeviceType type, std::int64_t id) {
+  ArrowDeviceArray device{};
+  device.array = std::exchange(producer.array, ArrowArray{});
+  device.device_type = type;
+  device.device_id = id;
+  return device;
+}
+
+TEST(ImportArrowDevice, MemoryOfTheHostIsViewed) {
+  const std::int32_t values[] = {3, 1, 2};
+  Producer producer(3);
+  producer.add("i", "a", {nullptr, values});
+  {
+    ArrowDeviceArray device = on_device(producer, ARROW_DEVICE_CPU, -1);
+    const Table table = import_arrow_device(&device, &producer.schema);
+    EXPECT_EQ(device.array.release, nullptr);
+    EXPECT_EQ(table.column("a").data().values, values);
+    EXPECT_EQ(producer.array_releases, 0);
+  }
+  EXPECT_EQ(producer.array_releases, 1);
+  EXPECT_EQ(producer.schema_releases, 1);
+}
+
+TEST(ImportArrowDevice, AGpuThatIsNotThereIsToldAndTheArrayReleased) {
+  const auto gpus = kernels::cuda::find_devices();
+  const std::int32_t values[] = {3, 1, 2};
+  Producer producer(3);
+  producer.add("i", "a", {nullptr, values});
+  ArrowDeviceArray device = on_device(producer, ARROW_DEVICE_CUDA, 1000);
+  try {
+    import_arrow_device(&device, &producer.schema);
+    FAIL();
+  } catch (const DeviceError& error) {
+    const std::string expected = gpus.devices.empty()
+                                     ? "Arrow device array lies on a GPU, and this process has none: " + gpus.reason
+                                     : "Arrow device array lies on GPU 1000, but there ";
+    EXPECT_THAT(error.what(), HasSubstr(expected));
+  }
+  EXPECT_EQ(producer.array_releases, 1);
+  EXPECT_EQ(producer.schema_releases, 1);
 }
 
 }  // namespace

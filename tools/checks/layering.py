@@ -64,6 +64,7 @@ EVERYTHING = list(ALLOWED)
 ALLOWED["tests"] = EVERYTHING
 # File -> folders that it may include from besides, and why or until when.
 EXCEPTIONS = {
+    "engine/arrow.cpp": ["engine/runtime"],  # an exported table's columns have to be on the host
     "engine/engine.cpp": EVERYTHING,  # the public face, over all layers of the engine
     "engine/python/src/queries.cpp": ["engine/query"],  # the place of a statement's table, which no Query holds
     "engine/registry.cpp": ["engine/plan"],  # the public list of the planner's rules

@@ -3,7 +3,9 @@
 // Includes the whole public API except the adapters for Eigen (<skyrank/eigen.hpp>), which need Eigen's headers.
 
 #include <skyrank/arrow.hpp>
+#include <skyrank/arrow_device.hpp>
 #include <skyrank/batch.hpp>
+#include <skyrank/dlpack.hpp>
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
 #include <skyrank/export.hpp>

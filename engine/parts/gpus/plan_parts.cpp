@@ -16,6 +16,7 @@
 #include "engine/plan/paths.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/runtime/device_values.hpp"
 #include "engine/text.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/common/problem.hpp"
@@ -116,6 +117,7 @@ class PartsPlanner {
     query::refuse_unsupported(query_, table_.unsupported());
     bound_ = query::bind(query_, query::schema_of(table_));
     if (device_ == DeviceChoice::automatic && !engine_.gpu_may_take_part) return std::nullopt;
+    if (is_on_a_gpu()) return std::nullopt;
     bytes_ = row_bytes(bound_, table_);
     if (several && gains_by_shares(bound_)) {
       if (auto shares = in_shares()) return shares;
@@ -133,6 +135,12 @@ class PartsPlanner {
 
  private:
   bool is_grouped_without_condition() const { return bound_.group && !bound_.condition; }
+
+  /// Returns true if a caller has a column that the query reads on a GPU only: it is there as a whole.
+  bool is_on_a_gpu() const {
+    return std::ranges::any_of(columns_of_keys(bound_),
+                               [&](int column) { return away(table_.column(column).data()) != nullptr; });
+  }
 
   /// Bytes of a GPU's memory that there are for a query. Asks the driver.
   double room() const {

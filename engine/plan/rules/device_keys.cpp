@@ -37,8 +37,9 @@ void price_on_device(PhysicalPlan& plan, const Table& table) {
   (plan.preference ? sample.preference : sample.ranking).unsent = unsent / std::max(1, plan.sharers);
 }
 
-/// Filters and keys are of the device where all kernels have to run there, or would do so and read a table that is
-/// pinned or whose columns stay there for later queries.
+/// Filters and keys are of the device where all kernels have to run there, where columns that they read are nowhere
+/// else, or where all kernels would run there and read a table that is pinned or whose columns stay there for later
+/// queries.
 bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   if (!plan.machine.cuda || !plan.rules.rules().has(Rule::device_keys)) return false;
   if (plan.constraints.device == kernels::Device::cuda) {
@@ -47,6 +48,11 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
     return true;
   }
   const std::vector<int> read = columns_of_keys(plan.query);
+  if (std::ranges::any_of(read, [&](int column) { return is_only_here(table.column(column).data()); })) {
+    price_on_device(plan, table);
+    plan.rules.applied(Rule::device_keys, "columns are on the GPU already, and not on the host");
+    return true;
+  }
   const bool pinned =
       std::ranges::any_of(read, [&](int column) { return pinned_here(table.column(column).data()) != nullptr; });
   const bool stays = pinned || plan.sharers > 0;

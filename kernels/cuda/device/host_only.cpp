@@ -2,6 +2,7 @@
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/failure.hpp"
 #include "kernels/cuda/device/residence.hpp"
+#include "kernels/cuda/devices/borrowed.hpp"
 #include "kernels/cuda/devices/upload.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/registry.hpp"
@@ -56,6 +57,16 @@ std::size_t available_bytes() { return 0; }
 std::shared_ptr<void> upload(const HostValues& /*values*/, const std::stop_token& /*stop*/) {
   throw Failure("upload", find_devices().reason, __FILE__, __LINE__);
 }
+
+std::optional<int> device_of(const void* /*memory*/) {
+  throw Failure("device_of", find_devices().reason, __FILE__, __LINE__);
+}
+std::shared_ptr<ReadyPoint> ReadyPoint::at_event(void* /*event*/) { return nullptr; }
+std::shared_ptr<ReadyPoint> ReadyPoint::after_stream(void* /*stream*/, int /*ordinal*/) { return nullptr; }
+std::shared_ptr<void> copy_borrowed(const BorrowedValues& /*values*/) { return nullptr; }
+void fetch_borrowed(void* /*target*/, const BorrowedValues& /*values*/) {}
+void fetch_borrowed(void* /*target*/, const BorrowedValues& /*values*/, std::span<const RowId> /*places*/) {}
+void finish_reading(int /*ordinal*/) noexcept {}
 
 namespace skyline {
 

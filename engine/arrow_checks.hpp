@@ -1,0 +1,142 @@
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <skyrank/arrow.hpp>
+#include <skyrank/error.hpp>
+#include <skyrank/types.hpp>
+
+#include "engine/decimal.hpp"
+
+// Checks of Arrow's C structs for importers, wherever the buffers lie: none of these functions reads one.
+namespace skyrank::arrow_checks {
+
+struct FormatType {
+  const char* format;
+  Type type;
+};
+
+// Formats of fixed width; timestamps and strings stand apart.
+inline constexpr FormatType kFormats[] = {
+    {"b", Type::boolean}, {"c", Type::int8},    {"s", Type::int16},  {"i", Type::int32},  {"l", Type::int64},
+    {"C", Type::uint8},   {"S", Type::uint16},  {"I", Type::uint32}, {"L", Type::uint64}, {"e", Type::float16},
+    {"f", Type::float32}, {"g", Type::float64}, {"tdD", Type::date},
+};
+
+inline constexpr const char* kTimestampFormats[] = {"tss:", "tsm:", "tsu:", "tsn:"};  // by TimeUnit
+
+inline std::optional<DataType> type_of_format(std::string_view format) {
+  for (const FormatType& entry : kFormats) {
+    if (format == entry.format) return DataType(entry.type);
+  }
+  for (std::size_t unit = 0; unit < std::size(kTimestampFormats); ++unit) {
+    // What follows the colon is a time zone: it says how to show the ticks, which count in UTC all the same.
+    if (format.starts_with(kTimestampFormats[unit])) return DataType(Type::timestamp, static_cast<TimeUnit>(unit));
+  }
+  return std::nullopt;
+}
+
+/// A decimal as Arrow describes it: multiples of 10^-scale, in `bits` bits each.
+struct DecimalFormat {
+  int precision = 0;
+  int scale = 0;
+  int bits = 128;
+
+  /// The type that holds its values: with digits behind the point only, and as many as lie there.
+  DataType type() const {
+    return DataType::decimal(std::max(precision - std::min(scale, 0), std::max(scale, 1)), std::max(scale, 0));
+  }
+};
+
+/// "d:precision,scale" or "d:precision,scale,bits"; nothing for other formats, and for more than 38 digits.
+inline std::optional<DecimalFormat> decimal_of_format(std::string_view format) {
+  if (!format.starts_with("d:")) return std::nullopt;
+  format.remove_prefix(2);
+  DecimalFormat decimal;
+  int* const parts[] = {&decimal.precision, &decimal.scale, &decimal.bits};
+  std::size_t read = 0;
+  for (; read < std::size(parts); ++read) {
+    const auto [end, error] = std::from_chars(format.data(), format.data() + format.size(), *parts[read]);
+    if (error != std::errc()) return std::nullopt;
+    format.remove_prefix(static_cast<std::size_t>(end - format.data()));
+    if (format.empty()) break;
+    if (!format.starts_with(',')) return std::nullopt;
+    format.remove_prefix(1);
+  }
+  const bool known_width = decimal.bits == 32 || decimal.bits == 64 || decimal.bits == 128 || decimal.bits == 256;
+  if (read == 0 || read == std::size(parts) || !known_width || decimal.precision < 1) return std::nullopt;
+  const int digits = std::max(decimal.precision - std::min(decimal.scale, 0), decimal.scale);
+  if (decimal.precision > kMaxDigits128 || digits > kMaxDigits128) return std::nullopt;
+  return decimal;
+}
+
+[[noreturn]] inline void fail(const std::string& what, const std::string& why) {
+  throw DataError("Arrow " + what + " " + why);
+}
+
+inline void check_array(const ArrowArray& array, const std::string& what, std::int64_t n_buffers) {
+  if (array.release == nullptr) fail(what, "was released already");
+  if (array.length < 0) fail(what, "has the negative length " + std::to_string(array.length));
+  if (array.offset < 0) fail(what, "has the negative offset " + std::to_string(array.offset));
+  if (array.length > std::numeric_limits<std::int64_t>::max() - array.offset - 1) {
+    fail(what, "has an offset and a length beyond 64 bits");
+  }
+  if (array.null_count < -1 || array.null_count > array.length) {
+    fail(what, "has the impossible null count " + std::to_string(array.null_count));
+  }
+  if (array.n_buffers != n_buffers) {
+    fail(what, "has " + std::to_string(array.n_buffers) + " buffers; its format needs " + std::to_string(n_buffers));
+  }
+  if (array.buffers == nullptr) fail(what, "has no buffers");
+}
+
+/// Checks the structs of a record batch, but not which of its rows are NULL.
+inline void check_batch_structs(const ArrowArray& array, const ArrowSchema& schema) {
+  if (schema.release == nullptr) fail("schema", "is a null pointer or was released already");
+  if (array.release == nullptr) fail("array", "is a null pointer or was released already");
+  if (schema.format == nullptr || std::string_view(schema.format) != "+s") {
+    fail("schema", std::string("has the format '") + (schema.format == nullptr ? "" : schema.format) +
+                       "'; a table needs a struct, '+s'");
+  }
+  check_array(array, "struct", 1);
+  if (array.n_children != schema.n_children || array.n_children < 0) {
+    fail("struct",
+         "has " + std::to_string(array.n_children) + " children, its schema " + std::to_string(schema.n_children));
+  }
+  if (array.n_children > 0 && (array.children == nullptr || schema.children == nullptr)) {
+    fail("struct", "has no array of children");
+  }
+}
+
+/// Checks that a column has an array and a schema with a format, and returns its name for messages.
+inline std::string check_column_structs(const ArrowArray* array, const ArrowSchema* schema, std::int64_t index) {
+  std::string what = "column " + std::to_string(index);
+  if (array == nullptr || schema == nullptr) fail(what, "is a null pointer");
+  if (schema->release == nullptr) fail(what, "has a schema that was released already");
+  if (schema->name != nullptr && *schema->name != '\0') what = "column '" + std::string(schema->name) + "'";
+  if (schema->format == nullptr) fail(what, "has no format");
+  return what;
+}
+
+/// Checks an array that has the rows of its parent.
+inline void check_rows(const ArrowArray& parent, const ArrowArray& array, const std::string& what,
+                       std::int64_t n_buffers) {
+  check_array(array, what, n_buffers);
+  if (array.length < parent.offset + parent.length) {
+    fail(what, "has " + std::to_string(array.length) + " rows where its parent needs " +
+                   std::to_string(parent.offset + parent.length));
+  }
+  if (array.offset > std::numeric_limits<std::int64_t>::max() - 1 - parent.offset - parent.length) {
+    fail(what, "has an offset and a length beyond 64 bits");
+  }
+}
+
+}  // namespace skyrank::arrow_checks

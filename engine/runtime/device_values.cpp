@@ -1,0 +1,83 @@
+#include "engine/runtime/device_values.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include <skyrank/error.hpp>
+
+#include "engine/runtime/column_cache.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+std::size_t whole_pages(std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+/// Addresses that nobody else gets, without memory.
+void* reserve_addresses(std::size_t bytes) {
+  void* const addresses = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (addresses != MAP_FAILED) return addresses;
+  throw ResourceError("a column on a GPU needs " + std::to_string(bytes) +
+                      " bytes of addresses for its copy on the host, which this process may not have");
+}
+
+}  // namespace
+
+DeviceValues::DeviceValues(Loan loan) : loan_(std::move(loan)) {
+  if (loan_.values.bytes() == 0) {
+    is_home_ = true;
+    return;
+  }
+  mapped_bytes_ = whole_pages(loan_.values.bytes());
+  home_ = reserve_addresses(mapped_bytes_);
+}
+
+DeviceValues::~DeviceValues() {
+  if (home_ == nullptr) return;
+  // A query that failed may have left kernels that still read the values.
+  if (was_held_) kernels::cuda::finish_reading(device());
+  munmap(home_, mapped_bytes_);
+}
+
+void DeviceValues::hold() const {
+  was_held_ = true;
+  if (loan_.ready != nullptr) loan_.ready->hold();
+}
+
+void DeviceValues::wait() const {
+  if (loan_.ready != nullptr) loan_.ready->wait();
+}
+
+void DeviceValues::bring_home() {
+  if (is_home()) return;
+  const std::scoped_lock lock(mutex_);
+  if (is_home()) return;
+  kernels::Charge charge(loan_.values.bytes());
+  if (mprotect(home_, mapped_bytes_, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  wait();
+  kernels::cuda::fetch_borrowed(home_, loan_.values);
+  charge_ = std::move(charge);
+  is_home_.store(true, std::memory_order_release);
+}
+
+void DeviceValues::take_rows(std::span<const RowId> rows, void* target) const {
+  wait();
+  kernels::cuda::fetch_borrowed(target, loan_.values, rows);
+}
+
+DeviceValues* away(const ColumnData& column) {
+  DeviceValues* const values = column.kept != nullptr ? column.kept->lent.get() : nullptr;
+  return values == nullptr || values->is_home() ? nullptr : values;
+}
+
+void bring_home(const ColumnData& column) {
+  if (DeviceValues* const values = away(column)) values->bring_home();
+}
+
+}  // namespace skyrank::exec

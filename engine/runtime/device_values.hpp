@@ -1,0 +1,73 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include <skyrank/table.hpp>
+
+#include "kernels/common/memory.hpp"
+#include "kernels/cuda/devices/borrowed.hpp"
+
+namespace skyrank::exec {
+
+/// The values of a column that its caller has in the memory of a GPU, and the place of their copy in the host's memory.
+///
+/// The place is there from the start, so that a column's description never changes, but it takes no memory and nobody
+/// may read it before `bring_home` has copied the values there, which happens once. Who needs a few rows only takes
+/// these. Thread-safe.
+class DeviceValues {
+ public:
+  /// The memory that the caller lends, for as long as `owner` lives.
+  struct Loan {
+    kernels::cuda::BorrowedValues values;
+    const std::uint8_t* validity = nullptr;                 ///< byte with the bit of row 0; null: no row is NULL
+    std::shared_ptr<kernels::cuda::ReadyPoint> ready = {};  ///< null: the values may be read at once
+    std::shared_ptr<const void> owner = {};
+  };
+
+  /// Throws ResourceError where there are no addresses for the copy.
+  explicit DeviceValues(Loan loan);
+  ~DeviceValues();
+  DeviceValues(const DeviceValues&) = delete;
+  DeviceValues& operator=(const DeviceValues&) = delete;
+
+  int device() const { return loan_.values.ordinal; }
+  const kernels::cuda::BorrowedValues& values() const { return loan_.values; }
+  const std::uint8_t* validity() const { return loan_.validity; }
+  /// Address of the copy in the host's memory, where the values lie one next to the other; null if there are none.
+  const void* home() const { return home_; }
+
+  /// Makes later work on the stream of the selected device wait until the values may be read.
+  void hold() const;
+  /// Has the host wait until the values may be read.
+  void wait() const;
+
+  /// Returns true once the copy may be read.
+  bool is_home() const { return is_home_.load(std::memory_order_acquire); }
+  /// Copies the values home unless they are. Throws kernels::cuda::Failure, and std::bad_alloc and kernels::OverLimit
+  /// as all memory of a query does.
+  void bring_home();
+  /// Copies the values of some rows, one next to the other, to `target`; not for packed booleans.
+  void take_rows(std::span<const RowId> rows, void* target) const;
+
+ private:
+  const Loan loan_;
+  std::size_t mapped_bytes_ = 0;
+  void* home_ = nullptr;
+  std::mutex mutex_;
+  kernels::Charge charge_;
+  std::atomic<bool> is_home_ = false;
+  mutable std::atomic<bool> was_held_ = false;
+};
+
+/// Returns the values of a column if they are on a GPU and not at home; else null.
+DeviceValues* away(const ColumnData& column);
+
+/// Makes the values of a column readable for the host.
+void bring_home(const ColumnData& column);
+
+}  // namespace skyrank::exec

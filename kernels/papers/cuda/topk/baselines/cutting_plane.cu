@@ -48,8 +48,8 @@ struct Outer {
 
 /// Sums over keys x at a place y.
 struct Sums {
-  double above = 0;  ///< of x - y where x > y
-  double below = 0;  ///< of y - x where x < y
+  double above = 0;  ///< sum of x - y where x > y
+  double below = 0;  ///< sum of y - x where x < y
   std::uint64_t less = 0;
   std::uint64_t equal = 0;
 };
@@ -186,7 +186,7 @@ class CuttingPlane {
             below * static_cast<double>(lesser) - above * static_cast<double>(n_ - lesser)};
   }
 
-  /// Where the tangents meet; or half-way, where rounding has them meet elsewhere, or after many passes.
+  /// Returns where the tangents meet; or half the way, where rounding has them meet elsewhere, or after many passes.
   double next() const {
     constexpr std::size_t kHalvesFrom = 30;
     const double meet =

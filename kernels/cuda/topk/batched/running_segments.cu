@@ -6,7 +6,7 @@
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/batched/share_of_block.cuh"
-#include "kernels/cuda/topk/batched/short_segments.hpp"
+#include "kernels/cuda/topk/batched/segment_paths.hpp"
 #include "kernels/cuda/topk/block_spread_sort.cuh"
 #include "kernels/cuda/topk/even_bins.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
@@ -406,7 +406,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   auto& shared = *dynamic_shared<typename Selection::Shared>();
   const auto is_mine = [&](std::size_t segment) {
     const SegmentPath path = path_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
-    return is_left_for(SegmentPath::running, path, screened, answer + segment * k);
+    if (path == SegmentPath::screened) return !screened || answer[segment * k] == kMarkedRow;
+    return path == SegmentPath::running;
   };
   const bool some_are_not = screened || segments.offsets != nullptr;
   if (some_are_not && !share_has_any(segments.count, is_mine)) return;
@@ -450,7 +451,7 @@ void least_of_running_segments(const E& elements, const Segments& segments, std:
          {.blocks = std::min(segments.count, resident),
           .threads = kThreads,
           .shared_bytes = bytes,
-          .overlaps = overlaps_screening(screened, device)},
+          .overlaps = screened && device.properties().overlaps_launches},
          device.stream(), elements, segments, static_cast<unsigned>(k), screened, rows);
 }
 

@@ -9,7 +9,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/batched/order_of_kept.cuh"
 #include "kernels/cuda/topk/batched/share_of_block.cuh"
-#include "kernels/cuda/topk/batched/short_segments.hpp"
+#include "kernels/cuda/topk/batched/segment_paths.hpp"
 #include "kernels/cuda/topk/even_bins.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 

@@ -12,7 +12,6 @@
 #include "kernels/cuda/topk/block_spread_sort.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/in_order/list_part.cuh"
-#include "kernels/cuda/topk/sampled_threshold/bin_distances.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/warp_sort.cuh"
 
@@ -41,9 +40,6 @@ class BinShare {
   static constexpr unsigned kMaxLarge = 8;
   static constexpr unsigned kDividedItems = kLittle ? 1 : 3;
   static constexpr unsigned kMaxDivided = kDividedItems * kRankThreads;
-
-  /// Elements of 128 bits are first compared by their distances.
-  static constexpr bool kByDistance = sizeof(Element) > 8;
 
   static constexpr std::size_t shared_bytes() { return kRoom * sizeof(Element) + kBins * sizeof(unsigned); }
 
@@ -75,16 +71,13 @@ class BinShare {
     for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
       const unsigned bin = bin_at(before_ + i);
       const unsigned place = before_ + i - begins_[bin];
-      if (place < bins_.room) set(i, bin, bins_.elements[bin * bins_.room + place]);
+      if (place < bins_.room) elements_[i] = bins_.elements[bin * bins_.room + place];
     }
     if (shared_.largest > bins_.room) load_beyond();
     __syncthreads();
   }
 
   __device__ void rank(const Ranked<Element>& ranked) const {
-    if constexpr (kByDistance) {
-      if (!has_distances()) return sort(ranked);
-    }
     if (shared_.largest > kMaxCounted) return rank_with_large(ranked);
     if (shared_.largest > kMaxCompared) return rank_by_runs(ranked);
     count(ranked, ~0u);
@@ -148,27 +141,6 @@ class BinShare {
     return size_ <= kRoom;
   }
 
-  __device__ void set(unsigned i, unsigned bin, Element element) const {
-    elements_[i] = element;
-    if constexpr (kByDistance) {
-      if (has_distances()) {
-        const BinDistances of_elements = distances();
-        of_elements.set(i, of_elements.between(element, bins_.elements[bin * bins_.room]));
-      }
-    }
-  }
-
-  /// Behind the elements, until one of the large bins is divided there.
-  __device__ BinDistances distances() const {
-    return {reinterpret_cast<unsigned*>(elements_ + size_), bins_.rule.rows};
-  }
-  /// Returns true for shares up to kMaxOfShare, unless the last bin has so many elements that all are merged.
-  __device__ bool has_distances() const {
-    static_assert(kLittle ||
-                  (kMaxOfShare + kMaxDivided) * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element));
-    return size_ * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element);
-  }
-
   /// Ranks the elements of bins of at most `most` elements.
   __device__ void count(const Ranked<Element>& ranked, unsigned most) const {
     for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
@@ -177,36 +149,13 @@ class BinShare {
       const unsigned end = end_of(bin) - before_;
       if (end - begin > most) continue;
       const Element mine = elements_[i];
-      ranked.put(before_ + begin + count_below(mine, i, begin, end), mine);
+      ranked.put(before_ + begin + count_below(mine, begin, end), mine);
     }
-  }
-
-  __device__ void rank_by_runs(const Ranked<Element>& ranked) const {
-    if constexpr (kByDistance) {
-      if (rank_by_runs_of_distances(ranked)) return;
-    }
-    rank_by_runs_of_elements(ranked);
-  }
-
-  /// Ranks the elements whose distance no other one has. Returns true if these are all.
-  __device__ bool rank_by_runs_of_distances(const Ranked<Element>& ranked) const {
-    if (!distances().sort_runs(size_, [&](unsigned i) { return bin_at(before_ + i); })) return false;
-    bool sure = true;
-    for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
-      const unsigned bin = bin_at(before_ + i);
-      const unsigned begin = begins_[bin] - before_;
-      const Element mine = elements_[i];
-      const float distance = distances().between(mine, elements_[begin]);
-      const BinDistances::Rank rank = distances().rank_in_runs(distance, i, begin, end_of(bin) - before_);
-      if (rank.sure) ranked.put(before_ + begin + rank.below, mine);
-      sure &= rank.sure;
-    }
-    return __syncthreads_and(sure) != 0;
   }
 
   /// Sorts runs of a warp's elements and looks an element up in those that its bin has a part of. Bins are in order, so
   /// of such a run the elements of lower bins are below it, and those of higher ones are not.
-  __device__ void rank_by_runs_of_elements(const Ranked<Element>& ranked) const {
+  __device__ void rank_by_runs(const Ranked<Element>& ranked) const {
     sort_runs();
     for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
       const unsigned bin = bin_at(before_ + i);
@@ -239,12 +188,8 @@ class BinShare {
     return below + (elements[below] < element ? 1 : 0);
   }
 
-  /// How many elements of its bin are below the one at a place. Distances tell, unless another one's is the same.
-  __device__ unsigned count_below(Element mine, unsigned place, unsigned begin, unsigned end) const {
-    if constexpr (kByDistance) {
-      const BinDistances::Rank rank = distances().rank(place, begin, end);
-      if (rank.sure) return rank.below;
-    }
+  /// How many elements from `begin` to `end`, those of a bin, are below one of them.
+  __device__ unsigned count_below(Element mine, unsigned begin, unsigned end) const {
     unsigned below = 0;
 #pragma unroll 4
     for (unsigned i = begin; i < end; ++i) below += elements_[i] < mine ? 1 : 0;
@@ -306,7 +251,7 @@ class BinShare {
         taken[i] = is_own(places[i].x) ? bins_.beyond[first + i * kRankThreads] : 0;
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
-        if (is_own(places[i].x)) set(begins_[places[i].x] - before_ + places[i].y, places[i].x, taken[i]);
+        if (is_own(places[i].x)) elements_[begins_[places[i].x] - before_ + places[i].y] = taken[i];
       }
     }
   }

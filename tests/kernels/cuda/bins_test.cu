@@ -273,49 +273,6 @@ TEST(BinRule, DividesNarrowKeysByTheirRows) {
       40U);
 }
 
-TEST(BinRule, DividesNarrowKeysWhoseRowsLieTogether) {
-  constexpr std::size_t kRows = 1'000'000;
-  const auto rising = [&](std::size_t row) { return row / 7000; };
-  const auto falling = [&](std::size_t row) { return (kRows - row) / 7000; };
-  for (const bool last_first : {false, true}) {
-    EXPECT_LT(largest_bin<cuda::topk::HalfElements>(elements_of<cuda::topk::HalfElements>(kRows, last_first, rising),
-                                                    400, 600),
-              100U);
-    EXPECT_LT(largest_bin<cuda::topk::ByteElements>(elements_of<cuda::topk::ByteElements>(kRows, last_first, falling),
-                                                    400, 600),
-              100U);
-  }
-}
-
-TEST(BinRule, DividesSortedNarrowKeysOfOneKnotEach) {
-  constexpr std::size_t kRows = 1'000'000;
-  const auto rising = [&](std::size_t row) { return row / 700; };
-  const auto falling = [&](std::size_t row) { return (kRows - 1 - row) / 700; };
-  for (const bool last_first : {false, true}) {
-    for (const std::size_t first : {30, 340, 690}) {
-      SCOPED_TRACE(std::to_string(first) + (last_first ? ", last" : ""));
-      EXPECT_LT(largest_bin<cuda::topk::HalfElements>(elements_of<cuda::topk::HalfElements>(kRows, last_first, rising),
-                                                      first, 693),
-                120U);
-      EXPECT_LT(largest_bin<cuda::topk::HalfElements>(elements_of<cuda::topk::HalfElements>(kRows, last_first, falling),
-                                                      first, 707),
-                120U);
-    }
-  }
-}
-
-TEST(BinRule, DividesManyNarrowKeysOfZero) {
-  constexpr std::size_t kRows = 200'000;
-  std::mt19937_64 engine(4);
-  const auto clipped = [&](std::size_t) { return engine() % 50 == 0 ? 0 : 1000 + engine() % 60'000; };
-  const auto elements = elements_of<cuda::topk::HalfElements>(kRows, false, clipped);
-  // Some 4,000 rows are below the first knot, on both of its sides, or have several knots.
-  for (const std::size_t first : {6000, 2000, 300}) {
-    SCOPED_TRACE(first);
-    EXPECT_LT(largest_bin<cuda::topk::HalfElements>(elements, first, 1500), 200U);
-  }
-}
-
 /// Bins of some sizes, filled as a scan leaves them.
 template <class Element>
 struct FilledBins {

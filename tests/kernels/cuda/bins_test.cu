@@ -49,12 +49,8 @@ class BinOf {
       for (unsigned i = 0; i < rule.count; ++i) knots_.set_knot(rule, i);
       for (unsigned i = 0; i < rule.count; ++i) knots_.set_interval(rule, i);
     } else {
-      unsigned repeated = 0;
-      for (unsigned i = 0; i < rule.count; ++i) {
-        knots_.set_knot(rule, i);
-        if (knots_.repeats_key(rule, i)) ++repeated;
-      }
-      knots_.set_shares(rule, repeated);
+      for (unsigned i = 0; i < rule.count; ++i) knots_.set_knot(rule, i);
+      knots_.set_low_scale(rule);
     }
   }
 
@@ -233,16 +229,6 @@ TEST(BinRule, DividesFewKeysByTheirRows) {
             64U);
   EXPECT_LT(largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, true, few), 350, 700),
             64U);
-}
-
-// Else bins are not wasted on rows of the knots' keys, of 11 elements in the mean.
-TEST(BinRule, DividesDistinctKeysByThem) {
-  constexpr std::size_t kRows = 100'000;
-  std::mt19937_64 engine(8);
-  const auto random = [&](std::size_t) { return engine(); };
-  EXPECT_LT(
-      largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, false, random), 350, 700),
-      33U);
 }
 
 TEST(BinRule, DividesRowsOfKeyZeroBelowAllKnots) {

@@ -30,29 +30,11 @@ struct ScannedRows {
   __device__ Element at(std::size_t row, bool& passes) const {
     const ScannedGroup<Key, 1> read = look_at_row<Key>(scan, row);
     passes = read.passes(0);
-    return element_of(read, row);
+    return kind.of(read.passes(0) ? key_of_score(scan, read.scores.bits[0], read.is_null(0)) : kNullKey<Key>, row);
   }
   __device__ Element at(std::size_t row) const {
     bool passes = false;
     return at(row, passes);
-  }
-  /// Two rows, all of whose values are under way together where there are registers for that.
-  __device__ void at_both(const std::size_t (&rows)[2], Element& first, Element& second) const {
-    constexpr unsigned kFew = ColumnScan::kMaxColumns / 2;
-    if (scan.count > static_cast<int>(kFew)) {
-      first = at(rows[0]);
-      second = at(rows[1]);
-      return;
-    }
-    ScannedGroup<Key, 1> both[2];
-    look_at_rows<kFew>(scan, rows, both);
-    first = element_of(both[0], rows[0]);
-    second = element_of(both[1], rows[1]);
-  }
-
- private:
-  __device__ Element element_of(const ScannedGroup<Key, 1>& read, std::size_t row) const {
-    return kind.of(read.passes(0) ? key_of_score(scan, read.scores.bits[0], read.is_null(0)) : kNullKey<Key>, row);
   }
 };
 

@@ -70,14 +70,8 @@ __device__ typename Rows::Element least_sampled(const Rows& rows, const std::siz
     a = rows.sampled(which[0]);
     b = rows.sampled(which[1]);
   } else {
-    const std::size_t places[] = {sampled_place(which[0], count, rows.size()),
-                                  sampled_place(which[1], count, rows.size())};
-    if constexpr (requires { rows.at_both(places, a, b); }) {
-      rows.at_both(places, a, b);
-    } else {
-      a = rows.at(places[0]);
-      b = rows.at(places[1]);
-    }
+    a = rows.at(sampled_place(which[0], count, rows.size()));
+    b = rows.at(sampled_place(which[1], count, rows.size()));
   }
   return b < a ? b : a;
 }

@@ -38,9 +38,8 @@ __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, 
                         [&](auto& bits, auto element) { found.add_in_rounds(bits, element); });
     } else {
       constexpr unsigned kItems = Rows::kLoadsOfTile * Rows::kWidth;
-      use_wanted_wide(rows, loaded, stretches, bound, threshold, [&](unsigned taken, auto element, auto element_at) {
-        found.template add<kItems>(taken, element, element_at);
-      });
+      use_wanted_wide(rows, loaded, stretches, bound, threshold,
+                      [&](unsigned taken, auto element, auto) { found.template add<kItems>(taken, element); });
     }
   }
   found.flush();

@@ -56,7 +56,7 @@ struct WarpMemory {
 };
 
 /// Keeps every element at or below the threshold, in any order. `Ahead`: what its blocks do before the threshold is
-/// known, PrefetchFirst or LookAhead; the keys were there before.
+/// known, NoLookAhead or LookAhead; the keys were there before.
 template <class Rows, class Ahead>
 __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
     keep_candidates(Rows rows, Guess<typename Rows::Element>* guess, typename Rows::Element* candidates,

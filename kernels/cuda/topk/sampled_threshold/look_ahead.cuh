@@ -13,13 +13,13 @@
 // Looks at tiles before the scan's threshold is known, while memory would be idle.
 namespace skyrank::kernels::cuda::topk {
 
-/// Each block's first tile is loaded to the L2 cache.
+/// Does not look at any.
 template <class Rows>
-struct PrefetchFirst {
+struct NoLookAhead {
   struct Memory {};
   struct Again {};
 
-  __device__ PrefetchFirst(const Rows& rows, Memory& /*memory*/, Again& /*again*/) { rows.prefetch(blockIdx.x); }
+  __device__ NoLookAhead(const Rows& /*rows*/, Memory& /*memory*/, Again& /*again*/) {}
 
   template <class Found>
   __device__ unsigned keep(const Rows& /*rows*/, const StretchBound<Rows>& /*bound*/,

@@ -144,7 +144,7 @@ struct SampledThreshold {
     if (ahead)
       scan.template operator()<LookAhead<Rows>>(rows);
     else
-      scan.template operator()<PrefetchFirst<Rows>>(rows);
+      scan.template operator()<NoLookAhead<Rows>>(rows);
   }
 
   /// Blocks of a scan that the device holds at a time.

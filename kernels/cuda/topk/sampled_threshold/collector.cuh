@@ -6,14 +6,13 @@
 
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/sampled_threshold/policy.hpp"
 
 // How the warps of a scan keep what they find: together in shared memory first, then all of it to where it belongs.
 namespace skyrank::kernels::cuda::topk {
 
-inline constexpr unsigned kScanThreads = 256;
-/// Blocks of a scan that a multiprocessor holds. With four loads of 16 bytes a thread, 64 KiB are under way; with more
-/// blocks there are too few registers for as many loads.
-inline constexpr unsigned kScanBlocks = 4;
+inline constexpr unsigned kScanThreads = AnyScanPolicy::kThreads;
+inline constexpr unsigned kScanBlocks = AnyScanPolicy::kBlocks;
 
 /// A warp's way to a list of candidates that grows. All lanes call.
 template <class Element>
@@ -55,7 +54,7 @@ struct ListSink {
 };
 
 /// The elements that one warp has found, and their destination. All lanes call, with the same `held`.
-template <class Element, class Sink, unsigned kElements = 128>
+template <class Element, class Sink, unsigned kElements = AnyScanPolicy::kHeld>
 class CollectorTo {
  public:
   /// Elements that a warp collects before it asks for room for them.
@@ -131,7 +130,7 @@ class CollectorTo {
 };
 
 /// Collects elements that go to a list.
-template <class Element, unsigned kElements = 128>
+template <class Element, unsigned kElements = AnyScanPolicy::kHeld>
 class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
  public:
   __device__ Collector(Element* buffer, Element* candidates, std::size_t capacity, unsigned long long* count)

@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
                     std::size_t capacity) {
   using Element = typename Rows::Element;
   // A block's are 32 KiB. Many candidates are as many as all blocks' requests for room, at one place, let through.
-  using Found = Collector<Element, 4096 / sizeof(Element)>;
+  using Found = Collector<Element, AnyScanPolicy::kHeldBytesOfList / sizeof(Element)>;
   __shared__ WarpMemory<Ahead, Found, Element> of_warps[kScanThreads / kLanes];
   auto& memory = of_warps[threadIdx.x / kLanes];
   const Ahead ahead(rows, memory.ahead, memory.again);

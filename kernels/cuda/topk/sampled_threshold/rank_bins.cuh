@@ -13,33 +13,24 @@
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/in_order/list_part.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
+#include "kernels/cuda/topk/sampled_threshold/policy.hpp"
 #include "kernels/cuda/topk/warp_sort.cuh"
 
 // The least of what bins hold, in order.
 namespace skyrank::kernels::cuda::topk {
 
-inline constexpr unsigned kRankThreads = 1024;
-/// Ranks that one block is to find at most.
-inline constexpr std::size_t kMaxOfShare = 2048;
+inline constexpr unsigned kRankThreads = AnyRankPolicy::kThreads;
 
-/// The part of the answer that one block has: all bins that begin in its part of the ranks. kLittle: on a device whose
-/// blocks have less than 153 KiB of shared memory, but 90 at least, it has room for half as many elements.
+/// The part of the answer that one block has: all bins that begin in its part of the ranks. In bins of up to
+/// Policy::kMaxCompared elements each is compared with all others of its bin, in larger ones with sorted runs of them;
+/// those of more than Policy::kMaxCounted are large: each is divided again, among bins of its own.
 template <class Element, bool kLittle = false>
 class BinShare {
  public:
-  static constexpr unsigned kFewItems = kLittle && sizeof(Element) > 8 ? 3 : 7;
-  static constexpr unsigned kManyItems = sizeof(Element) == 8 && !kLittle ? 15 : kFewItems;
+  using Policy = RankPolicy<sizeof(Element), kLittle>;
   /// Elements that it has room for.
-  static constexpr unsigned kRoom = kRankThreads * kManyItems;
-  /// If no bin has more elements, an element is compared with all others of its bin; otherwise with sorted runs of
-  /// them.
-  static constexpr unsigned kMaxCompared = 128;
-  /// Bins of more elements are large: each is divided again, among bins of its own.
-  static constexpr unsigned kMaxCounted = 512;
-  /// With more large bins than that, or larger ones, all elements are merged.
-  static constexpr unsigned kMaxLarge = 8;
-  static constexpr unsigned kDividedItems = kLittle ? 1 : 3;
-  static constexpr unsigned kMaxDivided = kDividedItems * kRankThreads;
+  static constexpr unsigned kRoom = kRankThreads * Policy::kManyItems;
+  static constexpr unsigned kMaxDivided = Policy::kDividedItems * kRankThreads;
 
   static constexpr std::size_t shared_bytes() { return kRoom * sizeof(Element) + kBins * sizeof(unsigned); }
 
@@ -51,7 +42,7 @@ class BinShare {
   };
   struct Shared : Range {
     unsigned large_count;
-    unsigned large[kMaxLarge];
+    unsigned large[Policy::kMaxLarge];
   };
 
   __device__ BinShare(const Bins<Element>& bins, Shared& shared)
@@ -78,8 +69,8 @@ class BinShare {
   }
 
   __device__ void rank(const Ranked<Element>& ranked) const {
-    if (shared_.largest > kMaxCounted) return rank_with_large(ranked);
-    if (shared_.largest > kMaxCompared) return rank_by_runs(ranked);
+    if (shared_.largest > Policy::kMaxCounted) return rank_with_large(ranked);
+    if (shared_.largest > Policy::kMaxCompared) return rank_by_runs(ranked);
     count(ranked, ~0u);
   }
 
@@ -204,8 +195,9 @@ class BinShare {
     constexpr unsigned kRoomToDivide = sizeof(typename Divided::Shared) / sizeof(Element) + 1;
     find_large();
     const unsigned large = shared_.large_count;
-    if (large > kMaxLarge || shared_.largest > kMaxDivided || size_ + kRoomToDivide > kRoom) return sort(ranked);
-    count(ranked, kMaxCounted);
+    if (large > Policy::kMaxLarge || shared_.largest > kMaxDivided || size_ + kRoomToDivide > kRoom)
+      return sort(ranked);
+    count(ranked, Policy::kMaxCounted);
     for (unsigned i = 0; i < large; ++i) {
       __syncthreads();
       divide(shared_.large[i], ranked);
@@ -216,9 +208,9 @@ class BinShare {
     if (threadIdx.x == 0) shared_.large_count = 0;
     __syncthreads();
     for (unsigned bin = shared_.first + threadIdx.x; bin < shared_.end; bin += kRankThreads) {
-      if (end_of(bin) - begins_[bin] <= kMaxCounted) continue;
+      if (end_of(bin) - begins_[bin] <= Policy::kMaxCounted) continue;
       const unsigned which = atomicAdd(&shared_.large_count, 1u);
-      if (which < kMaxLarge) shared_.large[which] = bin;
+      if (which < Policy::kMaxLarge) shared_.large[which] = bin;
     }
     __syncthreads();
   }
@@ -230,7 +222,7 @@ class BinShare {
     const unsigned size = end_of(bin) - begin;
     Element* const elements = elements_ + (begin - before_);
     const auto put = [&](unsigned rank, Element element) { ranked.put(begin + rank, element); };
-    Divided::template sort<kDividedItems>(elements, size, elements, shared, put);
+    Divided::template sort<Policy::kDividedItems>(elements, size, elements, shared, put);
   }
 
   /// Takes this share's of those that bins have no room for. Every block looks at all of these, several at a time: each
@@ -259,10 +251,10 @@ class BinShare {
   __device__ bool is_own(unsigned bin) const { return shared_.first <= bin && bin < shared_.end; }
 
   __device__ void sort(const Ranked<Element>& ranked) const {
-    if (size_ <= kFewItems * kRankThreads)
-      BlockMergeSort<Element, kRankThreads, kFewItems>::sort(elements_, size_);
+    if (size_ <= Policy::kFewItems * kRankThreads)
+      BlockMergeSort<Element, kRankThreads, Policy::kFewItems>::sort(elements_, size_);
     else
-      BlockMergeSort<Element, kRankThreads, kManyItems>::sort(elements_, size_);
+      BlockMergeSort<Element, kRankThreads, Policy::kManyItems>::sort(elements_, size_);
     for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) ranked.put(before_ + i, elements_[i]);
   }
 

@@ -13,7 +13,7 @@ void least_of_segments(const E& elements, const Segments& segments, std::size_t 
   // Elements with complemented row ids are not in the order of the answer.
   const bool screened = may_have(SegmentPath::screened) && elements.complement == 0 &&
                         least_of_screened_segments(elements, segments, k, rows, device);
-  if (k <= kSegmentPolicy.max_narrowed_k && may_have(SegmentPath::narrowed)) {
+  if (k <= SegmentPolicy::kMaxNarrowedK && may_have(SegmentPath::narrowed)) {
     least_of_narrowed_segments(elements, segments, k, rows, device);
   }
   if (of_one_length && path == SegmentPath::narrowed) return;

@@ -17,10 +17,9 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kThreads = NarrowedPolicy::kThreads;
 constexpr unsigned kWarps = kThreads / kLanes;
-constexpr unsigned kBlocks = 3;  // of a multiprocessor: four are 16 % slower for 1,000 rows, for want of registers
-constexpr std::size_t kMaxOfNarrowed = kSegmentPolicy.max_narrowed_k;
+constexpr std::size_t kMaxOfNarrowed = SegmentPolicy::kMaxNarrowedK;
 constexpr unsigned kMaxOfLane = kMaxOfNarrowed / kLanes;
 
 /// Elements that are sorted in the end, at most.
@@ -272,7 +271,7 @@ class NarrowedSegment {
 };
 
 template <class E, unsigned kLoads>
-__global__ void __launch_bounds__(kThreads, kBlocks)
+__global__ void __launch_bounds__(kThreads, NarrowedPolicy::kBlocks)
     least_of_each_narrowed(E elements, Segments segments, unsigned k, unsigned sorted, RowId* answer) {
   using Element = typename E::Element;
   using Selection = NarrowedSegment<E, kLoads>;
@@ -298,12 +297,11 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 /// The kernel for segments of so many rows; 0: of many lengths.
 template <class E>
 auto kernel_for(std::size_t rows) {
-  // So few rows need no more loads at a time.
-  constexpr std::size_t kFewRows = 256;
+  using Policy = NarrowedPolicy;
   if constexpr (sizeof(typename E::Key) == 4) {
-    if (rows > 0 && rows <= kFewRows) return least_of_each_narrowed<E, 2>;
+    if (rows > 0 && rows <= Policy::kFewRows) return least_of_each_narrowed<E, Policy::kLoadsOfFewRows>;
   }
-  return least_of_each_narrowed<E, 8>;
+  return least_of_each_narrowed<E, Policy::kLoads>;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "kernels/common/host_device.hpp"
 #include "kernels/cuda/topk/batched/batched.hpp"
+#include "kernels/cuda/topk/batched/policy.hpp"
 
 namespace skyrank::kernels::cuda::topk {
 
@@ -12,38 +13,18 @@ namespace skyrank::kernels::cuda::topk {
 /// (screened_segments.cu), or a block whose bound comes closer as it reads (running_segments.cu).
 enum class SegmentPath : std::uint8_t { narrowed, screened, running };
 
-/// Limits of the paths. One H200, 4,096 segments of 65,536 32-bit keys, k = 1,024: screened 0.31 ms, running 0.50 ms;
-/// 16,384 segments of 16,384, k = 32: narrowed 0.35 ms, a block with a sample 0.55 ms.
-struct SegmentPolicy {
-  /// The largest k for which a segment may be a warp's: the warp puts its best rows in order in registers.
-  std::size_t max_narrowed_k;
-  std::size_t max_narrowed_rows;
-  /// Screening pays from so many rows on, and for so many rows for each wanted one.
-  std::size_t min_screened_rows;
-  std::size_t min_screened_rows_of_wanted;
-  /// Segments whose keys have more bytes are not screened: the sample would be too small a part of them, and there
-  /// might be no room for the rows that have to be kept.
-  std::size_t max_screened_bytes;
-};
-
-inline constexpr SegmentPolicy kSegmentPolicy{.max_narrowed_k = 256,
-                                              .max_narrowed_rows = 16'384,
-                                              .min_screened_rows = 4096,
-                                              .min_screened_rows_of_wanted = 4,
-                                              .max_screened_bytes = 512 * 1024};
-
 /// Returns the algorithm for a segment of so many rows. For rows and k that a warp can take, sorted rows take a block
 /// with a large sample twice as long.
 SKYRANK_HD inline SegmentPath path_of(std::size_t rows, std::size_t k, std::size_t key_bytes) {
-  constexpr SegmentPolicy kPolicy = kSegmentPolicy;
-  if (k <= kPolicy.max_narrowed_k && rows <= kPolicy.max_narrowed_rows) return SegmentPath::narrowed;
-  const bool is_screened = rows >= kPolicy.min_screened_rows && rows >= kPolicy.min_screened_rows_of_wanted * k &&
-                           rows * key_bytes <= kPolicy.max_screened_bytes;
+  using Policy = SegmentPolicy;
+  if (k <= Policy::kMaxNarrowedK && rows <= Policy::kMaxNarrowedRows) return SegmentPath::narrowed;
+  const bool is_screened = rows >= Policy::kMinScreenedRows && rows >= Policy::kMinScreenedRowsOfWanted * k &&
+                           rows * key_bytes <= Policy::kMaxScreenedBytes;
   return is_screened ? SegmentPath::screened : SegmentPath::running;
 }
 
 /// `least_of_segments` for the segments of path `narrowed`, or for all, if they are of one length. Leaves the places of
-/// the others alone. k <= kSegmentPolicy.max_narrowed_k.
+/// the others alone. k <= SegmentPolicy::kMaxNarrowedK.
 template <class E>
 void least_of_narrowed_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                                 DeviceContext& device);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/kernel/registers.cuh"
 #include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
@@ -288,19 +289,6 @@ __device__ inline void read_anew([[maybe_unused]] unsigned& place) {
 #if defined(__CUDACC__)
   asm volatile("" : "+r"(place));
 #endif
-}
-
-/// The least key of a warp.
-template <class Key>
-__device__ Key least_of_warp(Key key) {
-  if constexpr (sizeof(Key) == 4) {
-    return __reduce_min_sync(kAllLanes, key);
-  } else {
-    const auto high = static_cast<unsigned>(key >> 32);
-    const unsigned least_high = __reduce_min_sync(kAllLanes, high);
-    const unsigned low = high == least_high ? static_cast<unsigned>(key) : ~0u;
-    return Key{least_high} << 32 | __reduce_min_sync(kAllLanes, low);
-  }
 }
 
 /// How far the last row of a thread lies behind its first one, and the last of a warp behind its first one.

@@ -10,6 +10,7 @@
 #include "datasets/generate/generate.hpp"
 #include "datasets/reader.hpp"
 #include "datasets/write/writer.hpp"
+#include "tests/datasets/formats.hpp"
 #include "tests/datasets/support.hpp"
 
 namespace skyrank::datasets {
@@ -17,13 +18,12 @@ namespace {
 
 using test::content_of;
 using test::error_of;
+using test::kFormats;
 using test::schema_of;
 using test::TemporaryFolder;
 using test::values_of;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr Format kFormats[] = {Format::csv, Format::jsonl, Format::parquet, Format::arrow};
 
 /// Four times the bytes of 1,024 rows, the smallest blocks.
 std::size_t memory_of_smallest_blocks(std::size_t row_bytes) { return 4 * 1024 * row_bytes; }

@@ -13,6 +13,7 @@
 
 #include "datasets/reader.hpp"
 #include "datasets/write/writer.hpp"
+#include "tests/datasets/formats.hpp"
 #include "tests/datasets/support.hpp"
 
 namespace skyrank::datasets {
@@ -20,13 +21,12 @@ namespace {
 
 using test::content_of;
 using test::error_of;
+using test::kFormats;
 using test::schema_of;
 using test::TemporaryFolder;
 using test::values_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr Format kFormats[] = {Format::csv, Format::jsonl, Format::parquet, Format::arrow};
 
 /// Rows [begin, end) of a table with NULLs, strings, a dictionary and timestamps.
 Table rows_of(std::int64_t begin, std::int64_t end) {

@@ -16,6 +16,7 @@
 
 #include "datasets/reader.hpp"
 #include "datasets/write/output_file.hpp"
+#include "tests/datasets/formats.hpp"
 #include "tests/datasets/support.hpp"
 
 namespace skyrank::datasets {
@@ -23,6 +24,7 @@ namespace {
 
 using test::content_of;
 using test::error_of;
+using test::kFormats;
 using test::schema_of;
 using test::TemporaryFolder;
 using test::values_of;
@@ -33,7 +35,6 @@ using ::testing::IsEmpty;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr Format kFormats[] = {Format::csv, Format::jsonl, Format::parquet, Format::arrow};
 
 Table sample() {
   return Table(

@@ -19,7 +19,7 @@
 namespace skyrank::kernels::cuda::expression {
 namespace {
 
-constexpr unsigned kThreads = 128;
+constexpr unsigned kThreads = StackPolicy::kThreads;
 constexpr unsigned kAll = 0xffffffffu;
 
 __device__ std::int64_t row_at(const RowId* ids, std::size_t place) {

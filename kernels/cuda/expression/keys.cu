@@ -4,15 +4,15 @@
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/expression/columns.hpp"
+#include "kernels/cuda/expression/policy.hpp"
 
 // Keys from stored values. Each kernel is bound by memory: types and recipes are told apart by branches that all
 // threads take alike, so that there is one kernel for each width of keys and not one for each type.
 namespace skyrank::kernels::cuda::expression {
 namespace {
 
-constexpr unsigned kThreads = 256;
-/// Rows of a thread whose loads are under way at a time.
-constexpr unsigned kRows = 4;
+constexpr unsigned kThreads = KeyPolicy::kThreads;
+constexpr unsigned kRows = KeyPolicy::kRows;
 constexpr unsigned kAll = 0xffffffffu;
 
 __device__ std::int64_t row_at(const RowId* ids, std::size_t place) {

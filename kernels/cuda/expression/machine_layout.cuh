@@ -6,15 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cuda/expression/policy.hpp"
 #include "kernels/cuda/expression/steps.hpp"
 
 // How the shared memory of a kernel that runs programs is laid out (row_machine.cuh), and the forms of such kernels.
 namespace skyrank::kernels::cuda::expression {
 
-inline constexpr unsigned kMachineThreads = 128;
-inline constexpr unsigned kPartRows = 4;
-/// Blocks that a multiprocessor has registers for.
-inline constexpr unsigned kMachineBlocks = 6;
+inline constexpr unsigned kMachineThreads = MachinePolicy::kThreads;
+inline constexpr unsigned kPartRows = 4;  ///< neighbouring rows of a thread, whose values of 32 bits are one copy
+inline constexpr unsigned kMachineBlocks = MachinePolicy::kBlocks;
 
 /// The features of a kernel that runs programs: NULLs, rows that fail, and steps without a form of their own. The fewer
 /// features it has, the more rows a thread has registers for.
@@ -29,9 +29,9 @@ struct MachineForm {
   static constexpr unsigned kPartStride = kMachineThreads * kPartRows;
   static constexpr unsigned kTile = kParts * kPartStride;
 };
-using PlainForm = MachineForm<2, false, false>;
-using NullsForm = MachineForm<2, true, false>;
-using CarefulForm = MachineForm<1, true, true>;
+using PlainForm = MachineForm<MachinePolicy::kParts, false, false>;
+using NullsForm = MachineForm<MachinePolicy::kParts, true, false>;
+using CarefulForm = MachineForm<MachinePolicy::kPartsOfCareful, true, true>;
 
 /// Bytes from one word of 16 bytes of a thread to the next: those of all threads lie side by side.
 inline constexpr unsigned kWordStride = kMachineThreads * sizeof(uint4);
@@ -42,8 +42,6 @@ inline constexpr unsigned kSlotWords = 2 * Form::kParts + (Form::kNulls ? 1 : 0)
 
 /// How a program's shared memory is laid out, in bytes of a block.
 struct MachineLayout {
-  static constexpr unsigned kMaxStages = 4;
-
   unsigned
       first[StepProgram::kMaxColumns];  ///< offset of each column; for columns that have stages that in the first stage
   unsigned of_stage;                    ///< the columns of the program's first part
@@ -66,11 +64,9 @@ MachineLayout layout_of(const StepProgram& program) {
   }
   unsigned later = 0;
   for (int c = program.first_columns; c < program.column_count; ++c) later += bytes_of_column(c);
-  // A multiprocessor has room for six blocks of 12 words a thread and some slots. With few columns more than one stage
-  // has to be under way for as many bytes.
-  constexpr unsigned kMaxStaged = 12 * kWordStride;
+  constexpr unsigned kMaxStaged = MachinePolicy::kMaxStagedWords * kWordStride;
   const unsigned room = kMaxStaged - std::min(kMaxStaged, later);
-  layout.stages = std::clamp(room / std::max(kWordStride, layout.of_stage), 2u, MachineLayout::kMaxStages);
+  layout.stages = std::clamp(room / std::max(kWordStride, layout.of_stage), 2u, MachinePolicy::kMaxStages);
   layout.slots = layout.of_stage * layout.stages;
   for (int c = program.first_columns; c < program.column_count; ++c) {
     layout.first[c] = layout.slots;
@@ -139,8 +135,7 @@ void lay_out(StepProgram& program, const MachineLayout& layout) {
 /// Returns true if there is shared memory for enough blocks of eight rows a thread; otherwise four are better.
 template <class Form>
 bool has_room(const StepProgram& program) {
-  constexpr std::size_t kMaxBytes = 56 * 1024;
-  return layout_of<Form>(program).bytes <= kMaxBytes;
+  return layout_of<Form>(program).bytes <= MachinePolicy::kMaxBytes;
 }
 
 /// `f(form)` for the form that a program runs in.

@@ -5,6 +5,7 @@
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/expression/columns.hpp"
+#include "kernels/cuda/expression/policy.hpp"
 #include "kernels/cuda/expression/scan_rows.cuh"
 
 // A filter and a weighted sum to keys in one pass: the columns are read once, 16 bytes at a time, and nothing but the
@@ -12,8 +13,7 @@
 namespace skyrank::kernels::cuda::expression {
 namespace {
 
-constexpr unsigned kThreads = 256;
-constexpr unsigned kBlocks = 2;  // of a multiprocessor; the loads of eight columns want as many registers
+constexpr unsigned kThreads = ScanKeysPolicy::kThreads;
 
 template <class Key>
 __device__ void store(Key* keys, const Key (&made)[kRowsOfGroup]) {
@@ -37,7 +37,7 @@ __device__ unsigned keys_of(const ReadScan& scan, const ScannedGroup<Key, kRows>
 }
 
 template <class Key>
-__global__ void __launch_bounds__(kThreads, kBlocks)
+__global__ void __launch_bounds__(kThreads, ScanKeysPolicy::kBlocks)
     keys_of_scan(const __grid_constant__ ReadScan scan, std::size_t n, Key* keys, unsigned long long* passing) {
   const std::size_t groups = n / kRowsOfGroup;
   const std::size_t thread = std::size_t{blockIdx.x} * kThreads + threadIdx.x;

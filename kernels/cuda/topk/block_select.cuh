@@ -35,7 +35,6 @@ struct BlockSelect {
   static constexpr int kDigitBits = 10;
   static constexpr unsigned kBins = 1u << kDigitBits;
   static constexpr unsigned kBinsOfThread = kBins / kThreads;
-  static constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;  ///< in an element, the least ones
   static constexpr int kWords = sizeof(Element) / sizeof(unsigned);
   /// At most this many elements are compared with one another, by several threads each.
   static constexpr unsigned kFew = 128;
@@ -72,7 +71,6 @@ struct BlockSelect {
         take(elements, count, prefix, shift);
         return kth_of_few(few(), left, rank);
       }
-      if (count <= kThreads) skip_digits_of_key(elements, count, prefix, shift, rank);
     }
     return prefix;
   }
@@ -92,35 +90,6 @@ struct BlockSelect {
     __syncthreads();
     const unsigned of_warp = threadIdx.x % kLanes < kThreads / kLanes ? lengths[threadIdx.x % kLanes] : 0;
     return static_cast<int>(__reduce_max_sync(kAllLanes, of_warp));
-  }
-
-  /// Skips digits that all elements of one key share. Where digits leave many elements, these may have one key: if that
-  /// of one of them is the key of the element of the rank, the digits that differ in the rows of its key come next.
-  /// There are no more elements than threads.
-  __device__ void skip_digits_of_key(const Element* elements, unsigned count, Element& prefix, int& shift,
-                                     unsigned& rank) {
-    const auto key_of = [&](unsigned i) { return static_cast<std::uint64_t>(elements[i] >> kRowBits); };
-    const bool is_left = threadIdx.x < count && shifted_right(elements[threadIdx.x], shift) == prefix;
-    const unsigned lanes = __ballot_sync(kAllLanes, is_left);
-    if (is_left && (lanes & ((1u << threadIdx.x % kLanes) - 1)) == 0) atomicMax(&taken, threadIdx.x);
-    __syncthreads();
-    const std::uint64_t key = key_of(taken);
-    const auto below = static_cast<unsigned>(__syncthreads_count(is_left && key_of(threadIdx.x) < key));
-    const bool has_key = is_left && key_of(threadIdx.x) == key;
-    const auto same = static_cast<unsigned>(__syncthreads_count(has_key));
-    if (rank <= below || rank > below + same) return;
-    rank -= below;
-    unsigned length = 0;
-    if (has_key) {
-      const auto differing = static_cast<std::uint64_t>(elements[threadIdx.x] ^ elements[taken]);
-      length = 64 - static_cast<unsigned>(__clzll(static_cast<long long>(differing)));
-    }
-    length = __reduce_max_sync(kAllLanes, length);
-    if (threadIdx.x % kLanes == 0) lengths[threadIdx.x / kLanes] = length;
-    __syncthreads();
-    length = __reduce_max_sync(kAllLanes, lengths[threadIdx.x % kLanes % (kThreads / kLanes)]);
-    shift = static_cast<int>(length);
-    prefix = shifted_right(elements[taken], shift);
   }
 
   __device__ void count_digits(const Element* elements, unsigned count, Element prefix, int above, int width) {

@@ -78,17 +78,6 @@ class Tiles {
     return present;
   }
 
-  /// Has a tile loaded to the L2 cache, if all of it lies in the array.
-  __device__ void prefetch([[maybe_unused]] std::size_t tile) const {
-#if defined(__CUDA_ARCH__)
-    if ((tile == 0 && lead_ > 0) || (tile + 1) * kTile > lead_ + size_) return;
-#pragma unroll
-    for (unsigned i = 0; i < kLoads; ++i) {
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(data_ + first(tile, i)));
-    }
-#endif
-  }
-
   /// One load of a tile of which all lies in the array, as a word of 16 bytes. The second half of it is all ones where
   /// loads are of 8.
   __device__ uint4 word(std::size_t tile, unsigned load, unsigned thread = own_thread()) const {
@@ -272,11 +261,6 @@ class ApartTiles : public KeyTiles<E, kThreads, 1, kBytes> {
   /// Returns the first of the tiles with a stretch, or with neighbours of it.
   __device__ unsigned first_tile(unsigned stretch) const { return stretch / kOfGroup * kApart; }
   __device__ unsigned end_tile(unsigned stretch) const { return first_tile(stretch) + kApart; }
-
-  __device__ void prefetch(std::size_t tile) const {
-#pragma unroll 1
-    for (unsigned load = 0; load < kLoads; ++load) Stretches::prefetch(stretches(static_cast<unsigned>(tile))[load]);
-  }
 
  private:
   static constexpr unsigned kOfGroup = kApart * kLoads;

@@ -168,6 +168,54 @@ TEST_F(SelectionOnGpu, RandomizedSelectionDependsOnItsSeed) {
 }
 
 // Lists of every size, full and not.
+TEST_F(SelectionOnGpu, BuildingTheKeyBitByBitReadsAllRowsForEachBit) {
+  constexpr std::size_t kRows = 5000;
+  const TopKAlgorithm& algorithm = algorithm_named("cuda-bit-by-bit");
+  Values keys(kRows);
+  for (std::size_t i = 0; i < kRows; ++i) keys[i] = i * 7919 % kRows;
+  const TopKCase distinct(kRows, {keys}, {k4});
+  // 32 bits, one pass to see that no rows tie at the last place, and one that takes the answer.
+  EXPECT_EQ(run(algorithm, distinct.problem(100, TieRule::first)).work.bytes_read, 34 * kRows * 4);
+  const TopKCase equal(kRows, make_columns(Distribution::all_equal, kRows, 1, k4, 1), {k4});
+  for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
+    const TopKProblem problem = equal.problem(100, ties);
+    const TopKSolution solution = run(algorithm, problem);
+    EXPECT_EQ(solution.rows, oracle::topk(problem));
+    EXPECT_EQ(solution.work.bytes_read, (34 + 13) * kRows * 4) << "13 bits of row ids";
+  }
+}
+
+// Far fewer passes than the 32 that halving takes, however few keys are to be left.
+TEST_F(SelectionOnGpu, CuttingPlanesEncloseTheKeyInFewPasses) {
+  constexpr std::size_t kRows = 20'000;
+  const TopKAlgorithm& algorithm = algorithm_named("cuda-cutting-plane");
+  for (const Distribution distribution :
+       {Distribution::independent, Distribution::repeated, Distribution::descending, Distribution::all_equal}) {
+    for (const KeyWidth width : {k4, k8}) {
+      const TopKCase data(kRows, make_columns(distribution, kRows, 1, width, 1), {width});
+      for (const std::size_t k : {std::size_t{1}, kRows / 2, kRows - 1}) {
+        const TopKProblem problem = data.problem(k, TieRule::last);
+        const TopKSolution solution = run(algorithm, problem, {{"few", 100}});
+        EXPECT_EQ(solution.rows, oracle::topk(problem)) << name_of(distribution) << ", k = " << k;
+        EXPECT_LE(solution.work.bytes_read, 25 * kRows * static_cast<std::size_t>(width))
+            << name_of(distribution) << ", k = " << k;
+      }
+    }
+  }
+}
+
+// Pairs are sorted, and the rows themselves stay.
+TEST_F(SelectionOnGpu, ThrustSortsPairs) {
+  constexpr std::size_t kRows = 5000;
+  const TopKCase data(kRows, make_columns(Distribution::repeated, kRows, 1, k8, 1), {k8});
+  for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
+    const TopKProblem problem = data.problem(700, ties);
+    const TopKSolution solution = run(algorithm_named("cuda-thrust-sort"), problem);
+    EXPECT_EQ(solution.rows, oracle::topk(problem));
+    EXPECT_EQ(solution.work.candidates, kRows);
+  }
+}
+
 TEST_F(SelectionOnGpu, PerThreadListsInRegistersAreRight) {
   constexpr std::size_t kRows = 5000;
   for (const auto& [distribution, width] : {std::pair{Distribution::independent, k4}, {Distribution::descending, k8}}) {

@@ -49,12 +49,8 @@ class BinOf {
       for (unsigned i = 0; i < rule.count; ++i) knots_.set_knot(rule, i);
       for (unsigned i = 0; i < rule.count; ++i) knots_.set_interval(rule, i);
     } else {
-      unsigned repeated = 0;
-      for (unsigned i = 0; i < rule.count; ++i) {
-        knots_.set_knot(rule, i);
-        if (knots_.repeats_key(rule, i)) ++repeated;
-      }
-      knots_.set_shares(rule, repeated);
+      for (unsigned i = 0; i < rule.count; ++i) knots_.set_knot(rule, i);
+      knots_.set_low_scale(rule);
     }
   }
 
@@ -235,16 +231,6 @@ TEST(BinRule, DividesFewKeysByTheirRows) {
             64U);
 }
 
-// Else bins are not wasted on rows of the knots' keys, of 11 elements in the mean.
-TEST(BinRule, DividesDistinctKeysByThem) {
-  constexpr std::size_t kRows = 100'000;
-  std::mt19937_64 engine(8);
-  const auto random = [&](std::size_t) { return engine(); };
-  EXPECT_LT(
-      largest_bin<cuda::topk::LongElements>(elements_of<cuda::topk::LongElements>(kRows, false, random), 350, 700),
-      33U);
-}
-
 TEST(BinRule, DividesRowsOfKeyZeroBelowAllKnots) {
   constexpr std::size_t kRows = 40'000;
   std::mt19937_64 engine(4);
@@ -273,49 +259,6 @@ TEST(BinRule, DividesNarrowKeysByTheirRows) {
       40U);
 }
 
-TEST(BinRule, DividesNarrowKeysWhoseRowsLieTogether) {
-  constexpr std::size_t kRows = 1'000'000;
-  const auto rising = [&](std::size_t row) { return row / 7000; };
-  const auto falling = [&](std::size_t row) { return (kRows - row) / 7000; };
-  for (const bool last_first : {false, true}) {
-    EXPECT_LT(largest_bin<cuda::topk::HalfElements>(elements_of<cuda::topk::HalfElements>(kRows, last_first, rising),
-                                                    400, 600),
-              100U);
-    EXPECT_LT(largest_bin<cuda::topk::ByteElements>(elements_of<cuda::topk::ByteElements>(kRows, last_first, falling),
-                                                    400, 600),
-              100U);
-  }
-}
-
-TEST(BinRule, DividesSortedNarrowKeysOfOneKnotEach) {
-  constexpr std::size_t kRows = 1'000'000;
-  const auto rising = [&](std::size_t row) { return row / 700; };
-  const auto falling = [&](std::size_t row) { return (kRows - 1 - row) / 700; };
-  for (const bool last_first : {false, true}) {
-    for (const std::size_t first : {30, 340, 690}) {
-      SCOPED_TRACE(std::to_string(first) + (last_first ? ", last" : ""));
-      EXPECT_LT(largest_bin<cuda::topk::HalfElements>(elements_of<cuda::topk::HalfElements>(kRows, last_first, rising),
-                                                      first, 693),
-                120U);
-      EXPECT_LT(largest_bin<cuda::topk::HalfElements>(elements_of<cuda::topk::HalfElements>(kRows, last_first, falling),
-                                                      first, 707),
-                120U);
-    }
-  }
-}
-
-TEST(BinRule, DividesManyNarrowKeysOfZero) {
-  constexpr std::size_t kRows = 200'000;
-  std::mt19937_64 engine(4);
-  const auto clipped = [&](std::size_t) { return engine() % 50 == 0 ? 0 : 1000 + engine() % 60'000; };
-  const auto elements = elements_of<cuda::topk::HalfElements>(kRows, false, clipped);
-  // Some 4,000 rows are below the first knot, on both of its sides, or have several knots.
-  for (const std::size_t first : {6000, 2000, 300}) {
-    SCOPED_TRACE(first);
-    EXPECT_LT(largest_bin<cuda::topk::HalfElements>(elements, first, 1500), 200U);
-  }
-}
-
 /// Bins of some sizes, filled as a scan leaves them.
 template <class Element>
 struct FilledBins {
@@ -327,16 +270,13 @@ struct FilledBins {
   std::vector<uint2> places;
   std::vector<Element> all;  ///< in order
 
-  static Element spread(std::uint64_t which) { return static_cast<Element>(which) << 20; }
-
-  /// `made` are bins and their sizes; of all elements, which rise, `element_of` tells each by number.
-  explicit FilledBins(const std::vector<std::pair<unsigned, unsigned>>& made,
-                      Element (*element_of)(std::uint64_t which) = spread) {
+  /// `made` are bins and their sizes; elements rise with their numbers.
+  explicit FilledBins(const std::vector<std::pair<unsigned, unsigned>>& made) {
     std::mt19937_64 engine(made.size());
     std::uint64_t next = 1;
     for (const auto& [bin, size] : made) {
       std::vector<Element> own(size);
-      for (Element& element : own) element = element_of(next++);
+      for (Element& element : own) element = static_cast<Element>(next++) << 20;
       all.insert(all.end(), own.begin(), own.end());
       std::ranges::shuffle(own, engine);
       sizes[cuda::topk::place_of_size(bin)] = size;
@@ -350,13 +290,6 @@ struct FilledBins {
       }
     }
     sizes[cuda::topk::place_of_size(kBins)] = static_cast<unsigned>(beyond.size());
-  }
-
-  /// More than the row of any.
-  std::uint64_t rows() const {
-    std::uint64_t most = 0;
-    for (const Element element : all) most = std::max(most, static_cast<std::uint64_t>(element));
-    return most + 1;
   }
 };
 
@@ -378,7 +311,7 @@ RankedBins<Element> rank(const FilledBins<Element>& filled, std::size_t k, unsig
   const auto guess = on_device(std::vector<Guess<Element>>(1), device);
   const auto answer = on_device(std::vector<Element>(k), device);
   device.synchronize();
-  const Bins<Element> bins{.rule = {.rows = filled.rows()},
+  const Bins<Element> bins{.rule = {},
                            .sizes = sizes.data(),
                            .elements = elements.data(),
                            .count = count,
@@ -394,9 +327,8 @@ RankedBins<Element> rank(const FilledBins<Element>& filled, std::size_t k, unsig
 }
 
 template <class Element>
-void expect_ranked(const std::vector<std::pair<unsigned, unsigned>>& made,
-                   Element (*element_of)(std::uint64_t which) = FilledBins<Element>::spread) {
-  const FilledBins<Element> filled(made, element_of);
+void expect_ranked(const std::vector<std::pair<unsigned, unsigned>>& made) {
+  const FilledBins<Element> filled(made);
   const auto most = static_cast<unsigned>(filled.beyond.size());
   for (const std::size_t k : {std::size_t{1}, filled.all.size() / 2, filled.all.size()}) {
     SCOPED_TRACE(std::to_string(k) + " of " + std::to_string(filled.all.size()));
@@ -435,32 +367,6 @@ TEST(RankBins, MiddlingOnesByRuns) {
     expect_ranked<std::uint64_t>({{7, size}});
     expect_ranked<std::uint64_t>({{2, 1}, {7, size}, {8, 1}, {9, 2}});
     expect_ranked<Uint128>({{2, 31}, {7, size}, {8, size}, {9, 33}, {11, 512}, {500, size}});
-  }
-}
-
-Uint128 with_key(std::uint64_t key, std::uint64_t row) { return Uint128{key} << 64 | row; }
-
-// Rounded, the distances of keys that lie far apart from one of the bin, but close together, are the same; so are those
-// of many rows of one key, and of keys at both ends of their range.
-TEST(RankBins, OfElementsAtOneDistance) {
-  using Make = Uint128 (*)(std::uint64_t which);
-  constexpr Make kMakes[] = {
-      [](std::uint64_t which) { return with_key((which / 48) << 45 | which / 3 % 16, which); },
-      [](std::uint64_t which) { return with_key((which / 64) << 60 | 1, which); },
-      [](std::uint64_t which) { return with_key(which / 7, which << 31); },
-      [](std::uint64_t which) { return with_key(which < 9 ? which / 2 : ~std::uint64_t{0} - 1000 + which, which); },
-      [](std::uint64_t which) { return with_key(5, (std::uint64_t{1} << 32) - 1000 + which); },
-      [](std::uint64_t which) { return with_key(which * which * which, 0); },
-      // Integers, of which the last row of one comes before the first of the next.
-      [](std::uint64_t which) { return with_key(1000 + which / 4, which % 4 * 1'000'000); },
-      [](std::uint64_t which) { return with_key(which / 50, which % 50 == 49 ? std::uint64_t{1} << 40 : which % 50); },
-      [](std::uint64_t which) { return with_key((std::uint64_t{1} << 50) + (which == 1 ? 0 : which * which * 8), 0); },
-  };
-  for (const Make& make : kMakes) {
-    SCOPED_TRACE(&make - kMakes);
-    expect_ranked<Uint128>({{2, 31}, {7, 128}, {8, 100}, {9, 1}, {40, 90}}, make);
-    expect_ranked<Uint128>({{2, 5}, {3, 513}, {4, 128}}, make);
-    expect_ranked<Uint128>({{2, 5}, {3, 129}, {4, 500}, {5, 40}, {6, 300}}, make);
   }
 }
 

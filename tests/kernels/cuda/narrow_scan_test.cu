@@ -129,7 +129,7 @@ std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, 
   const auto candidates = on_device(std::vector<Element>(keys.size()), device);
   device.synchronize();
   using Rows = NarrowTiles<E, kScanThreads, kLoads, kBytes>;
-  cuda::launch("keep_candidates", cuda::topk::keep_candidates<Rows, cuda::topk::PrefetchFirst<Rows>>,
+  cuda::launch("keep_candidates", cuda::topk::keep_candidates<Rows, cuda::topk::NoLookAhead<Rows>>,
                {.blocks = std::min<std::size_t>(rows.count(), 3), .threads = kScanThreads}, device.stream(), rows,
                guess.data(), candidates.data(), keys.size());
   std::vector<Element> found = on_host(candidates, device);

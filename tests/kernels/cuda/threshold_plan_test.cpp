@@ -75,7 +75,7 @@ TEST(BinPlan, HasBinsForAllKnotsAndTakesSomeMultipleOfTheCandidates) {
   for (const std::size_t n : {std::size_t{8193}, std::size_t{1} << 20, std::size_t{1} << 29}) {
     for (std::size_t k = 1; k <= n / 4; k = 3 * k + 1) {
       const cuda::topk::ThresholdPlan plan = cuda::topk::plan_threshold(n, k);
-      if (plan.expected > cuda::topk::kMaxBinned) break;
+      if (plan.expected > cuda::topk::SamplePolicy::kMaxBinned) break;
       const cuda::topk::BinPlan bins = cuda::topk::plan_bins(plan);
       EXPECT_GE(bins.knots, 1u);
       EXPECT_LE(bins.knots, std::min<std::size_t>(cuda::topk::kMaxKnots, plan.rank));

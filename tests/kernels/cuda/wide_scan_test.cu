@@ -36,7 +36,7 @@ std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, 
   const auto candidates = on_device(std::vector<typename E::Element>(keys.size()), device);
   const Rows rows(E{there.data() + shift, complement}, keys.size() - shift);
   device.synchronize();
-  cuda::launch("keep_candidates", cuda::topk::keep_candidates<Rows, cuda::topk::PrefetchFirst<Rows>>,
+  cuda::launch("keep_candidates", cuda::topk::keep_candidates<Rows, cuda::topk::NoLookAhead<Rows>>,
                {.blocks = std::min<std::size_t>(rows.count(), 5), .threads = kScanThreads}, device.stream(), rows,
                guess.data(), candidates.data(), keys.size());
   auto found = on_host(candidates, device);

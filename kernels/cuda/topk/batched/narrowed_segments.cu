@@ -4,12 +4,12 @@
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/topk/batched/short_segments.hpp"
+#include "kernels/cuda/topk/batched/segment_paths.hpp"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 #include "kernels/cuda/topk/warp_sort.cuh"
 
-// A warp a segment, for more wanted rows than lanes can bound. A tile's keys are in registers; what is within the bound
+// A warp a segment. A tile's keys are in registers; what is within the bound
 // is collected in shared memory. Where there is no room for all of it, a closer bound is searched, one that leaves the
 // k least and not many more: keys at or below a guess are counted, and the guess is interpolated and halved by turns,
 // so that even data take few rounds and no data more than twice as many as a key has bits. Among equal keys it is
@@ -17,11 +17,9 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kThreads = NarrowedPolicy::kThreads;
 constexpr unsigned kWarps = kThreads / kLanes;
-// Of a multiprocessor. Long segments want as many warps as can be, short ones registers.
-constexpr unsigned kBlocks = 3;
-constexpr unsigned kBlocksOfLong = 4;
+constexpr std::size_t kMaxOfNarrowed = SegmentPolicy::kMaxNarrowedK;
 constexpr unsigned kMaxOfLane = kMaxOfNarrowed / kLanes;
 
 /// Elements that are sorted in the end, at most.
@@ -272,8 +270,8 @@ class NarrowedSegment {
   long long last_;
 };
 
-template <class E, unsigned kLoads, unsigned kBlocksOfKernel>
-__global__ void __launch_bounds__(kThreads, kBlocksOfKernel)
+template <class E, unsigned kLoads>
+__global__ void __launch_bounds__(kThreads, NarrowedPolicy::kBlocks)
     least_of_each_narrowed(E elements, Segments segments, unsigned k, unsigned sorted, RowId* answer) {
   using Element = typename E::Element;
   using Selection = NarrowedSegment<E, kLoads>;
@@ -299,27 +297,14 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfKernel)
 /// The kernel for segments of so many rows; 0: of many lengths.
 template <class E>
 auto kernel_for(std::size_t rows) {
-  // So few rows need no more loads at a time.
-  constexpr std::size_t kFewRows = 256;
+  using Policy = NarrowedPolicy;
   if constexpr (sizeof(typename E::Key) == 4) {
-    if (rows > 0 && rows <= kFewRows) return least_of_each_narrowed<E, 2, kBlocks>;
-    if (rows > kMaxRowsNarrowed) return least_of_each_narrowed<E, 8, kBlocksOfLong>;
+    if (rows > 0 && rows <= Policy::kFewRows) return least_of_each_narrowed<E, Policy::kLoadsOfFewRows>;
   }
-  return least_of_each_narrowed<E, 8, kBlocks>;
+  return least_of_each_narrowed<E, Policy::kLoads>;
 }
 
 }  // namespace
-
-bool narrows_long_segments(const Segments& segments, std::size_t k, std::size_t key_bytes,
-                           const DeviceContext& device) {
-  constexpr std::size_t kMaxRows = 65'536;
-  constexpr std::size_t kMaxWanted = 32;
-  const bool long_ones = segments.offsets == nullptr && segments.rows > kMaxRowsNarrowed && segments.rows <= kMaxRows;
-  if (!long_ones || k > kMaxWanted || key_bytes != 4) return false;
-  const std::size_t warps = std::size_t{kWarps} * kBlocksOfLong * device.properties().multiprocessors;
-  const std::size_t rounds = (segments.count + warps - 1) / warps;
-  return segments.count * 10 >= rounds * warps * 9;
-}
 
 template <class E>
 void least_of_narrowed_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,

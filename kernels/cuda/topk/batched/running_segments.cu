@@ -5,8 +5,8 @@
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/batched/segment_paths.hpp"
 #include "kernels/cuda/topk/batched/share_of_block.cuh"
-#include "kernels/cuda/topk/batched/short_segments.hpp"
 #include "kernels/cuda/topk/block_spread_sort.cuh"
 #include "kernels/cuda/topk/even_bins.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
@@ -23,10 +23,10 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-constexpr unsigned kThreads = 256;
+using Policy = RunningPolicy;
+constexpr unsigned kThreads = Policy::kThreads;
 constexpr unsigned kWarps = kThreads / kLanes;
-constexpr unsigned kLoads = 4;
-constexpr unsigned kBlocks = 3;  // of a multiprocessor: with more there are too few registers
+constexpr unsigned kLoads = Policy::kLoads;
 
 /// Returns the distance to the next tile, among the `tiles` of a round. The golden section divides the tiles between
 /// those that have been read most evenly; without a common divisor all are met.
@@ -47,11 +47,10 @@ __device__ unsigned stride_of_tiles(unsigned tiles) {
 
 /// Elements among which the k least are looked for in the end.
 SKYRANK_HD constexpr unsigned sorted_for(unsigned k) {
-  constexpr unsigned kFewItems = 1;
-  constexpr unsigned kSomeItems = 5;
-  constexpr unsigned kManyItems = 9;
   const unsigned items = (k + k / 8 + kThreads - 1) / kThreads;
-  return kThreads * (items <= kFewItems ? kFewItems : items <= kSomeItems ? kSomeItems : kManyItems);
+  return kThreads * (items <= Policy::kFewItems    ? Policy::kFewItems
+                     : items <= Policy::kSomeItems ? Policy::kSomeItems
+                                                   : Policy::kManyItems);
 }
 
 /// The elements that a block has seen of a segment and keeps. All of its threads call.
@@ -66,7 +65,7 @@ class RunningSegment {
   using RowBits = std::conditional_t<sizeof(Element) == 8, std::uint32_t, std::uint64_t>;
 
   /// Elements that there is room for, of which a thread has so many where all are looked at.
-  static constexpr unsigned kRoom = 32 * 1024 / sizeof(Element);
+  static constexpr unsigned kRoom = Policy::kHeldBytes / sizeof(Element);
   static constexpr unsigned kItems = kRoom / kThreads;
   static_assert(2 * kMaxOfSegment<E> <= kRoom && sorted_for(kMaxOfSegment<E>) <= kRoom);
   /// A warp's tile has room once the bound is close, so that each time some are read.
@@ -108,19 +107,17 @@ class RunningSegment {
   /// Hands on what is held in the order of the answer: put(rank, element).
   template <class Put>
   __device__ void finish(Element complement, Put put) {
-    constexpr unsigned kSome = 5;
-    constexpr unsigned kMany = 9;
     const unsigned held = count();
     if (complement != 0) {
       for (unsigned i = threadIdx.x; i < held; i += kThreads) held_[i] ^= complement;
       __syncthreads();
     }
     if (held <= kThreads)
-      Sort::template sort<1>(held_, held, held_, shared_.sort, put);
-    else if (held <= kThreads * kSome)
-      Sort::template sort<kSome>(held_, held, held_, shared_.sort, put);
+      Sort::template sort<Policy::kFewItems>(held_, held, held_, shared_.sort, put);
+    else if (held <= kThreads * Policy::kSomeItems)
+      Sort::template sort<Policy::kSomeItems>(held_, held, held_, shared_.sort, put);
     else
-      Sort::template sort<kMany>(held_, held, held_, shared_.sort, put);
+      Sort::template sort<Policy::kManyItems>(held_, held, held_, shared_.sort, put);
   }
 
   /// After a barrier.
@@ -398,7 +395,7 @@ class RunningSegment {
 };
 
 template <class E>
-__global__ void __launch_bounds__(kThreads, kBlocks)
+__global__ void __launch_bounds__(kThreads, Policy::kBlocks)
     least_of_each_running(E elements, Segments segments, unsigned k, bool screened, RowId* answer) {
   using Element = typename E::Element;
   using Selection = RunningSegment<E>;
@@ -406,12 +403,12 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   auto& shared = *dynamic_shared<typename Selection::Shared>();
   const auto is_mine = [&](std::size_t segment) {
     const SegmentPath path = path_of(segments.end(segment) - segments.begin(segment), k, sizeof(typename E::Key));
-    return is_left_for(SegmentPath::running, path, screened, answer + segment * k);
+    if (path == SegmentPath::screened) return !screened || answer[segment * k] == kMarkedRow;
+    return path == SegmentPath::running;
   };
   const bool some_are_not = screened || segments.offsets != nullptr;
   if (some_are_not && !share_has_any(segments.count, is_mine)) return;
   // Segments are mostly alike: after a guess that was of no use the next ones do without.
-  constexpr unsigned kDoubts = 8;
   unsigned doubts = 0;
   unsigned tiles_before = 0;
   // Elements with complemented row ids are not in the order of the answer: only wanted ones may be put in order.
@@ -428,7 +425,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
     tiles_before = tiles;
     Selection selection(rows, of_segment.keys, shared, k);
     selection.read(sorted, doubts == 0);
-    doubts = selection.guessed_wrong() ? kDoubts : doubts - min(doubts, 1u);
+    doubts = selection.guessed_wrong() ? Policy::kDoubts : doubts - min(doubts, 1u);
     RowId* const own = answer + segment * k;
     for (std::size_t i = size + threadIdx.x; i < k; i += kThreads) own[i] = -1;
     selection.finish(elements.complement, [&](unsigned rank, Element element) {
@@ -450,7 +447,7 @@ void least_of_running_segments(const E& elements, const Segments& segments, std:
          {.blocks = std::min(segments.count, resident),
           .threads = kThreads,
           .shared_bytes = bytes,
-          .overlaps = overlaps_screening(screened, device)},
+          .overlaps = screened && device.properties().overlaps_launches},
          device.stream(), elements, segments, static_cast<unsigned>(k), screened, rows);
 }
 

@@ -8,8 +8,8 @@
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/batched/order_of_kept.cuh"
+#include "kernels/cuda/topk/batched/segment_paths.hpp"
 #include "kernels/cuda/topk/batched/share_of_block.cuh"
-#include "kernels/cuda/topk/batched/short_segments.hpp"
 #include "kernels/cuda/topk/even_bins.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 
@@ -26,30 +26,10 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-constexpr unsigned kThreads = 256;
+using Policy = ScreenedPolicy;
+constexpr unsigned kThreads = Policy::kThreads;
 constexpr unsigned kWarps = kThreads / kLanes;
-constexpr unsigned kLoads = 4;  // of 16 bytes of a lane, of a tile
-
-/// The shape of a block's shared memory: `blocks` that a multiprocessor has room for, `stages` for tiles of a warp, of
-/// which one is looked at, and places for `kept` elements of a thread, an odd number.
-template <unsigned blocks, unsigned stages, unsigned kept>
-struct Shape {
-  static constexpr unsigned kBlocks = blocks;
-  static constexpr unsigned kStages = stages;
-  static constexpr unsigned kKept = kept;
-};
-
-/// For up to 1,024 wanted rows of 65,536: more blocks, so that others read while one samples or puts in order. Of short
-/// segments that takes most of the time, of few wanted rows little.
-using FarAhead = Shape<3, 3, 13>;
-using Short = Shape<4, 2, 11>;
-/// For more wanted rows, or few, and elements of 16 bytes.
-using RoomyShort = Shape<3, 2, 17>;
-template <class Element>
-using Roomy = Shape<2, 3, sizeof(Element) <= 8 ? 19 : 13>;
-constexpr std::size_t kFewWanted = 256;
-/// From so many bytes on a segment's keys are long.
-constexpr std::size_t kLongBytes = 192 * 1024;
+constexpr unsigned kLoads = Policy::kLoads;
 
 /// More sampled keys than this, of `mean` in the mean, are not within a segment's k least, but for once in 10^5
 /// segments of random rows.
@@ -399,16 +379,17 @@ bool least_of_screened_segments(const E& elements, const Segments& segments, std
     return segments.offsets == nullptr && is_large_enough(kThreads * kOneAccess, kThreads * kept, segments.rows, k);
   };
   if constexpr (sizeof(typename E::Element) == 8) {
-    const bool may_be_short = segments.offsets != nullptr || segments.rows * sizeof(typename E::Key) < kLongBytes;
-    if (may_be_short && is_enough_for(Short::kKept)) {
-      return launch_screening<E, Short, kOneAccess>(elements, segments, k, rows, device);
+    const bool may_be_short =
+        segments.offsets != nullptr || segments.rows * sizeof(typename E::Key) < Policy::kLongBytes;
+    if (may_be_short && is_enough_for(Policy::Short::kKept)) {
+      return launch_screening<E, Policy::Short, kOneAccess>(elements, segments, k, rows, device);
     }
-    if (k > kFewWanted && is_enough_for(FarAhead::kKept)) {
-      return launch_screening<E, FarAhead, kOneAccess>(elements, segments, k, rows, device);
+    if (k > Policy::kFewWanted && is_enough_for(Policy::FarAhead::kKept)) {
+      return launch_screening<E, Policy::FarAhead, kOneAccess>(elements, segments, k, rows, device);
     }
-    if (may_be_short) return launch_screening<E, RoomyShort, kOneAccess>(elements, segments, k, rows, device);
+    if (may_be_short) return launch_screening<E, Policy::RoomyShort, kOneAccess>(elements, segments, k, rows, device);
   }
-  using Large = Roomy<typename E::Element>;
+  using Large = Policy::Roomy<sizeof(typename E::Element)>;
   return is_enough_for(Large::kKept) ? launch_screening<E, Large, kOneAccess>(elements, segments, k, rows, device)
                                      : launch_screening<E, Large, kTwoAccesses>(elements, segments, k, rows, device);
 }

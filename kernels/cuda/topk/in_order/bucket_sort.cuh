@@ -7,24 +7,21 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/block_spread_sort.cuh"
 #include "kernels/cuda/topk/in_order/list_part.cuh"
+#include "kernels/cuda/topk/in_order/policy.hpp"
 
 // Many elements in order: splitters, which a sample of them gave, divide them into buckets, each of which a block puts
 // in order.
 namespace skyrank::kernels::cuda::topk {
 
-inline constexpr unsigned kPartitionThreads = 512;
-inline constexpr unsigned kPartitionItems = 8;
-inline constexpr unsigned kPartitionBlocks = 2;  // of a multiprocessor
+inline constexpr unsigned kPartitionThreads = PartitionPolicy::kThreads;
+inline constexpr unsigned kPartitionItems = PartitionPolicy::kItems;
 
-inline constexpr unsigned kBucketThreads = 512;
-/// Blocks of a multiprocessor, which has shared memory and registers for no more.
 template <class Element>
-inline constexpr unsigned kBucketBlocks = sizeof(Element) == 8 ? 3 : 2;
-template <class Element>
-inline constexpr unsigned kBucketItems = sizeof(Element) == 8 ? 15 : 9;
+using BucketPolicyOf = BucketPolicy<sizeof(Element)>;
+inline constexpr unsigned kBucketThreads = BucketPolicy<8>::kThreads;
 /// Elements that a bucket has room for, and for which a block has shared memory.
 template <class Element>
-inline constexpr unsigned kBucketRoom = kBucketThreads* kBucketItems<Element>;
+inline constexpr unsigned kBucketRoom = kBucketThreads* BucketPolicyOf<Element>::kItems;
 
 /// The sample of a list as a list.
 template <class Element>
@@ -184,7 +181,7 @@ class Partition {
 
 /// `kItems` elements of each thread make a tile.
 template <unsigned kItems, class Element>
-__global__ void __launch_bounds__(kPartitionThreads, kPartitionBlocks)
+__global__ void __launch_bounds__(kPartitionThreads, PartitionPolicy::kBlocks)
     partition(Part<Element> part, Buckets<Element> buckets) {
   constexpr unsigned kTile = kPartitionThreads * kItems;
   wait_for_previous();
@@ -200,7 +197,7 @@ __global__ void __launch_bounds__(kPartitionThreads, kPartitionBlocks)
 
 /// Each of `coarse` buckets into as many of `fine` as it is made of.
 template <class Element>
-__global__ void __launch_bounds__(kPartitionThreads, kPartitionBlocks)
+__global__ void __launch_bounds__(kPartitionThreads, PartitionPolicy::kBlocks)
     partition_again(Part<Element> part, Buckets<Element> coarse, Buckets<Element> fine) {
   constexpr unsigned kTile = kPartitionThreads * kPartitionItems;
   wait_for_previous();
@@ -224,7 +221,7 @@ __global__ void __launch_bounds__(kPartitionThreads, kPartitionBlocks)
 
 /// A block for each bucket.
 template <class Element>
-__global__ void __launch_bounds__(kBucketThreads, kBucketBlocks<Element>)
+__global__ void __launch_bounds__(kBucketThreads, BucketPolicyOf<Element>::kBlocks)
     sort_buckets(Part<Element> part, Buckets<Element> buckets, Ranked<Element> ranked, std::size_t wanted) {
   Element* const shared = dynamic_shared<Element>();
   wait_for_previous();
@@ -246,7 +243,7 @@ __global__ void __launch_bounds__(kBucketThreads, kBucketBlocks<Element>)
   else if (size <= kBucketThreads * 7)
     Sort::template sort<7>(from, size, shared, of_sort, put);
   else
-    Sort::template sort<kBucketItems<Element>>(from, size, shared, of_sort, put);
+    Sort::template sort<BucketPolicyOf<Element>::kItems>(from, size, shared, of_sort, put);
 }
 
 }  // namespace skyrank::kernels::cuda::topk

@@ -14,21 +14,19 @@ struct BucketPlan {
   std::size_t samples = 0;  ///< for each splitter
 };
 
-/// A bucket overflows with a probability below 1e-9: where it is made for a third of its room, 24 or fewer of 72
-/// samples that it has in the mean when it is full; with smaller buckets, 8 or fewer of 48 or more. Small lists get
-/// those, so that every multiprocessor has one.
+/// Small lists get small buckets.
 template <class Element>
 BucketPlan buckets_for(std::size_t size) {
-  constexpr std::size_t kSmall = sizeof(Element) == 8 ? 1024 : 768;
-  constexpr std::size_t kFewBuckets = 256;
+  using Policy = BucketPolicy<sizeof(Element)>;
   constexpr std::size_t kLarge = kBucketRoom<Element> / 3;
-  const std::size_t small = (size + kSmall - 1) / kSmall;
-  if (small <= kFewBuckets) return {.count = small, .samples = 8};
-  return {.count = std::max(kFewBuckets, (size + kLarge - 1) / kLarge), .samples = 24};
+  const std::size_t small = (size + Policy::kSmall - 1) / Policy::kSmall;
+  if (small <= Policy::kMaxSmallBuckets) return {.count = small, .samples = Policy::kSamplesOfSmall};
+  return {.count = std::max(Policy::kMaxSmallBuckets, (size + kLarge - 1) / kLarge),
+          .samples = Policy::kSamplesOfLarge};
 }
 
 /// Buckets of the first of two steps.
-constexpr unsigned kMaxCoarse = 128;
+constexpr unsigned kMaxCoarse = PartitionPolicy::kMaxCoarse;
 
 /// The launches.
 template <class Element>

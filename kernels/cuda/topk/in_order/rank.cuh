@@ -8,11 +8,12 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/in_order/list_part.cuh"
+#include "kernels/cuda/topk/in_order/policy.hpp"
 
 // Few elements in order: each is compared with all others, and the count of those below it is its rank.
 namespace skyrank::kernels::cuda::topk {
 
-inline constexpr unsigned kCountThreads = 1024;
+inline constexpr unsigned kCountThreads = CountPolicy::kThreads;
 
 /// Each lane has an element, the same ones in all warps of a block; each warp counts in its part of the list.
 template <class Element>
@@ -67,12 +68,11 @@ struct LeastPlan {
   }
 };
 
-/// Four groups for each wanted element keep 1.15 times as many as are wanted, if not more than a few of a group are
-/// among them: neighbours are in different groups.
+/// Neighbours are in different groups, so that seldom more than a few of the wanted elements share one.
 inline LeastPlan plan_for_least(std::size_t k) {
-  constexpr std::size_t kGroupsOfWanted = 4;
-  const auto groups = static_cast<unsigned>(std::bit_ceil(std::max<std::size_t>(kGroupsOfWanted * k, kCountThreads)));
-  return {.groups = groups, .room = static_cast<unsigned>(2 * k) + kCountThreads / 2, .blocks = 128};
+  const auto groups =
+      static_cast<unsigned>(std::bit_ceil(std::max<std::size_t>(CountPolicy::kGroupsOfWanted * k, kCountThreads)));
+  return {.groups = groups, .room = static_cast<unsigned>(2 * k) + kCountThreads / 2, .blocks = CountPolicy::kBlocks};
 }
 
 /// The k least of a list that is much longer. Every block bounds them by the k-th least of the minima of groups,

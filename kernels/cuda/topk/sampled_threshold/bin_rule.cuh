@@ -86,18 +86,13 @@ class KnotsOfBlock {
   /// Brings them to shared memory. All threads of a block call it, at least kMaxKnots.
   __device__ void load(const Rule& rule) {
     if (threadIdx.x < rule.count) set_knot(rule, threadIdx.x);
-    const int repeated = __syncthreads_count(threadIdx.x < rule.count && repeats_key(rule, threadIdx.x));
-    if (threadIdx.x == 0) set_shares(rule, static_cast<unsigned>(repeated));
+    __syncthreads();
+    if (threadIdx.x == 0) set_low_scale(rule);
     __syncthreads();
   }
   __device__ void set_knot(const Rule& rule, unsigned i) { sorted_[i] = rule.knots[i]; }
-  /// Returns true if a knot has the key of the one before.
-  __device__ bool repeats_key(const Rule& rule, unsigned i) const {
-    return i > 0 && Rule::key(rule.knots[i]) == Rule::key(rule.knots[i - 1]);
-  }
-  /// Once all knots are set, `repeated` of which have the key of the one before.
-  __device__ void set_shares(const Rule& rule, unsigned repeated) {
-    of_key_ = repeated == 0 ? 0x1p-5F : (4 * repeated < rule.count ? 0x1p-3F : 0x1p-2F);
+  /// Once all knots are set.
+  __device__ void set_low_scale(const Rule& rule) {
     const unsigned intervals = min(Rule::kLowIntervals, rule.count - 1);
     low_scale_ = rule.low_scale_of(intervals, distance_below(rule, sorted_[0], sorted_[intervals]));
   }
@@ -126,6 +121,8 @@ class KnotsOfBlock {
   static constexpr bool kDoubling = sizeof(Element) == 8;
   /// The first bins, for rows of key zero.
   static constexpr unsigned kBinsOfZero = kLowBins / 8;
+  /// Share of an interval's bins for its lower knot's key, and for its upper one's.
+  static constexpr float kOfKnot = 0x1p-2F;
   /// Keys that differ by less may be integers of which most occur.
   static constexpr std::uint64_t kCloseKeys = 256;
 
@@ -156,8 +153,8 @@ class KnotsOfBlock {
     const std::uint64_t to = lower ? rule.rows - 1 : keys * key_unit + (few || upper ? rule.row(high) : 0);
     const std::uint64_t place = which * key_unit + (of_knot || close ? rule.row(element) : 0);
     const float part = quotient(static_cast<float>(place - from), static_cast<float>(to - from) + 1);
-    const float offset = upper ? 1 - of_key_ : of_key_;
-    const float scale = of_knot ? of_key_ : 1 - 2 * of_key_;
+    const float offset = upper ? 1 - kOfKnot : kOfKnot;
+    const float scale = of_knot ? kOfKnot : 1 - 2 * kOfKnot;
     return few ? part : (lower ? 0 : offset) + scale * part;
   }
 
@@ -170,9 +167,6 @@ class KnotsOfBlock {
 
   Element sorted_[kMaxKnots];
   float low_scale_;  ///< bins below all knots for a unit of distance from the least one, near it, unless they double
-  /// Share of an interval's bins for its lower knot's key, and for its upper one's: small if no two knots have one key,
-  /// as each may then have few rows.
-  float of_key_;
 };
 
 }  // namespace skyrank::kernels::cuda::topk

@@ -70,7 +70,7 @@ struct BinSink {
       unsigned bin[kAtATime] = {};
       unsigned place[kAtATime] = {};
       if constexpr (kNarrow) {
-        // Found with branches, one after another, by some 360 instructions, which are there once.
+        // Found one after another, so that the instructions are there once.
         // The rule is found again for each: once for all of them, keys of 1 byte spilled.
 #pragma unroll 1
         for (unsigned i = 0; i < kAtATime && first - threadIdx.x % kLanes + i * kLanes < size; ++i)

@@ -3,18 +3,16 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <type_traits>
 
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/sampled_threshold/policy.hpp"
 
 // How the warps of a scan keep what they find: together in shared memory first, then all of it to where it belongs.
 namespace skyrank::kernels::cuda::topk {
 
-inline constexpr unsigned kScanThreads = 256;
-/// Blocks of a scan that a multiprocessor holds. With four loads of 16 bytes a thread, 64 KiB are under way; with more
-/// blocks there are too few registers for as many loads.
-inline constexpr unsigned kScanBlocks = 4;
+inline constexpr unsigned kScanThreads = AnyScanPolicy::kThreads;
+inline constexpr unsigned kScanBlocks = AnyScanPolicy::kBlocks;
 
 /// A warp's way to a list of candidates that grows. All lanes call.
 template <class Element>
@@ -55,11 +53,8 @@ struct ListSink {
   }
 };
 
-/// Makes nothing.
-struct NoMake {};
-
 /// The elements that one warp has found, and their destination. All lanes call, with the same `held`.
-template <class Element, class Sink, unsigned kElements = 128>
+template <class Element, class Sink, unsigned kElements = AnyScanPolicy::kHeld>
 class CollectorTo {
  public:
   /// Elements that a warp collects before it asks for room for them.
@@ -69,19 +64,15 @@ class CollectorTo {
   __device__ CollectorTo(Element* buffer, const Sink& sink) : buffer_(buffer), sink_(sink) {}
 
   /// Takes those of a lane's kItems elements that `taken` has a bit for. `element(i)` makes them, i being known to the
-  /// compiler. Few of a warp are mostly in different lanes, and are taken one of each lane at a time where
-  /// `element_at(i)` makes them, of any i.
-  template <unsigned kItems, class Make, class MakeAt = NoMake>
-  __device__ void add(unsigned taken, Make element, MakeAt element_at = {}) {
+  /// compiler.
+  template <unsigned kItems, class Make>
+  __device__ void add(unsigned taken, Make element) {
     const auto mine = static_cast<unsigned>(__popc(taken));
     const unsigned total = __reduce_add_sync(kAllLanes, mine);
     if (total == 0) return;
     if (held_ + total > kHeld) flush();
     if constexpr (kItems * kLanes > kHeld) {
       if (total > kHeld) return sink_.template put_some<kItems>(taken, total, element);
-    }
-    if constexpr (!std::is_same_v<MakeAt, NoMake>) {
-      if (total <= kFew) return hold_in_rounds(taken, element_at);
     }
     unsigned before = held_ + sum_up_to_lane(mine) - mine;
 #pragma unroll
@@ -119,25 +110,6 @@ class CollectorTo {
   }
 
  private:
-  static constexpr unsigned kFew = 32;
-
-  /// Holds the elements of all lanes, for which there is room.
-  template <class Make>
-  __device__ void hold_in_rounds(unsigned taken, Make element) {
-    const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
-#pragma unroll 1
-    for (unsigned lanes = lanes_with(taken); lanes != 0; lanes = lanes_with(taken)) {
-      if (taken != 0) {
-        const auto i = static_cast<unsigned>(__ffs(static_cast<int>(taken)) - 1);
-        buffer_[held_ + static_cast<unsigned>(__popc(lanes & before_lane))] = element(i);
-      }
-      held_ += static_cast<unsigned>(__popc(lanes));
-      taken &= taken - 1;
-    }
-  }
-
-  __device__ static unsigned lanes_with(unsigned taken) { return __ballot_sync(kAllLanes, taken != 0); }
-
   /// The first word that has a bit, and its number. Its first bit is taken away.
   template <unsigned kWords>
   __device__ static unsigned first_of(unsigned (&taken)[kWords], unsigned& word) {
@@ -158,7 +130,7 @@ class CollectorTo {
 };
 
 /// Collects elements that go to a list.
-template <class Element, unsigned kElements = 128>
+template <class Element, unsigned kElements = AnyScanPolicy::kHeld>
 class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
  public:
   __device__ Collector(Element* buffer, Element* candidates, std::size_t capacity, unsigned long long* count)

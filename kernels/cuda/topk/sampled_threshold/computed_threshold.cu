@@ -65,23 +65,11 @@ __global__ void __launch_bounds__(kSampleOfScoresThreads)
   if (i < count) elements[i] = rows.at(sampled_place(i, count, rows.size()));
 }
 
-/// How the tiles of a grid are shared out: to the first blocks in turns, the last tiles of all before the others, and
-/// some a few at a time to blocks that start when one of these is done, as some are sooner. Of sorted rows, in either
-/// direction, few tiles have all candidates, and those take long: they come first, while others read.
-struct ComputedWaves {
-  static constexpr unsigned kTilesOfLater = 4;
-
-  unsigned blocks;    ///< blocks that take turns
-  unsigned in_waves;  ///< tiles
-  unsigned tiles;     ///< tiles of all rows
-
-  /// Returns the tiles of this block.
-  __device__ MachineTiles of_block() const {
-    if (blockIdx.x < blocks) return {blockIdx.x, blocks, in_waves, blocks, tiles};
-    const unsigned first = in_waves + (blockIdx.x - blocks) * kTilesOfLater;
-    return {first, 1, min(first + kTilesOfLater, tiles), blocks, tiles};
-  }
-};
+/// Returns the tiles of this block, of `tiles` of all rows. Blocks take turns, the last tiles before the others: of
+/// sorted rows, in either direction, few tiles have all candidates, and those take long, so they come first.
+__device__ inline MachineTiles tiles_of_block(unsigned tiles) {
+  return {blockIdx.x, gridDim.x, tiles, gridDim.x, tiles};
+}
 
 /// Keeps the candidates. The program leaves a score for each row, and, if there is a condition, its truth. Few scores
 /// are at or below the threshold: the condition is computed, and its own columns are read, only if a score of the warp
@@ -90,15 +78,15 @@ struct ComputedWaves {
 template <class Form>
 __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     keep_computed(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
-                  const __grid_constant__ ComputedWaves waves, const __grid_constant__ ComputedRows rows,
-                  unsigned* failed, const __grid_constant__ ScanTarget<ComputedRows::Element> target) {
+                  unsigned all_tiles, const __grid_constant__ ComputedRows rows, unsigned* failed,
+                  const __grid_constant__ ScanTarget<ComputedRows::Element> target) {
   using Element = ComputedRows::Element;
   constexpr unsigned kRows = Form::kRows;
   __shared__ Element buffers[kMachineThreads / kLanes][ScanCollector<Element>::kHeld];
   __shared__ KnotsOfBlock<Element> knots;
   const MachineRows all{rows.n, nullptr};
   RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
-  const MachineTiles tiles = waves.of_block();
+  const MachineTiles tiles = tiles_of_block(all_tiles);
   fetch_first(machine, layout, all, tiles);  // while the threshold is being found: the columns were there before
   wait_for_previous();
   let_next_start();
@@ -201,13 +189,6 @@ std::size_t bytes_of_row(const StepProgram& program) {
   return bytes;
 }
 
-/// Blocks that come after those that take turns: for a part of all tiles, where there are many.
-std::size_t later_blocks(std::size_t tiles, std::size_t resident) {
-  constexpr std::size_t kMinTurns = 16;
-  constexpr std::size_t kShared = 8;
-  return tiles / resident < kMinTurns ? 0 : tiles / kShared / ComputedWaves::kTilesOfLater;
-}
-
 template <class Form>
 std::optional<TopKSolution> select_with(const ScanProblem& problem, const ThresholdPlan& plan, StepProgram program,
                                         const ComputedRows& rows, unsigned* failed, const Context& context,
@@ -218,19 +199,15 @@ std::optional<TopKSolution> select_with(const ScanProblem& problem, const Thresh
   const std::size_t resident = resident_blocks(keep_computed<Form>, kMachineThreads, shared_bytes) *
                                static_cast<std::size_t>(device.properties().multiprocessors);
   const std::size_t tiles = blocks_for(problem.n, Form::kTile);
-  const std::size_t later = later_blocks(tiles, resident);
-  const std::size_t in_waves = tiles - std::min(tiles, later * ComputedWaves::kTilesOfLater);
-  const ComputedWaves waves{.blocks = static_cast<unsigned>(std::min(tiles, resident)),
-                            .in_waves = static_cast<unsigned>(in_waves),
-                            .tiles = static_cast<unsigned>(tiles)};
-  const Grid grid{.blocks = waves.blocks + later, .threads = kMachineThreads, .shared_bytes = shared_bytes};
+  const Grid grid{.blocks = std::min(tiles, resident), .threads = kMachineThreads, .shared_bytes = shared_bytes};
   const std::size_t sampled = plan.sample();
   const auto sample = device.allocate<ComputedRows::Element>(sampled);
   return select_from_scan<SampledScores>(problem, plan, bytes_of_row(program), context, device, [&](auto& selection) {
     launch("sample_scores", sample_scores,
            {.blocks = blocks_for(sampled, kSampleOfScoresThreads), .threads = kSampleOfScoresThreads}, device.stream(),
            rows, sample.data(), sampled);
-    selection.start(SampledScores{sample.data()}, {}, keep_computed<Form>, grid, program, layout, waves, rows, failed);
+    selection.start(SampledScores{sample.data()}, {}, keep_computed<Form>, grid, program, layout,
+                    static_cast<unsigned>(tiles), rows, failed);
   });
 }
 

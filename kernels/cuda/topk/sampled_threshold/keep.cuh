@@ -38,9 +38,8 @@ __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, 
                         [&](auto& bits, auto element) { found.add_in_rounds(bits, element); });
     } else {
       constexpr unsigned kItems = Rows::kLoadsOfTile * Rows::kWidth;
-      use_wanted_wide(rows, loaded, stretches, bound, threshold, [&](unsigned taken, auto element, auto element_at) {
-        found.template add<kItems>(taken, element, element_at);
-      });
+      use_wanted_wide(rows, loaded, stretches, bound, threshold,
+                      [&](unsigned taken, auto element, auto) { found.template add<kItems>(taken, element); });
     }
   }
   found.flush();
@@ -57,14 +56,14 @@ struct WarpMemory {
 };
 
 /// Keeps every element at or below the threshold, in any order. `Ahead`: what its blocks do before the threshold is
-/// known, PrefetchFirst or LookAhead; the keys were there before.
+/// known, NoLookAhead or LookAhead; the keys were there before.
 template <class Rows, class Ahead>
 __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
     keep_candidates(Rows rows, Guess<typename Rows::Element>* guess, typename Rows::Element* candidates,
                     std::size_t capacity) {
   using Element = typename Rows::Element;
   // A block's are 32 KiB. Many candidates are as many as all blocks' requests for room, at one place, let through.
-  using Found = Collector<Element, 4096 / sizeof(Element)>;
+  using Found = Collector<Element, AnyScanPolicy::kHeldBytesOfList / sizeof(Element)>;
   __shared__ WarpMemory<Ahead, Found, Element> of_warps[kScanThreads / kLanes];
   auto& memory = of_warps[threadIdx.x / kLanes];
   const Ahead ahead(rows, memory.ahead, memory.again);

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/topk/sampled_threshold/narrow_scan.cuh"
+#include "kernels/cuda/topk/sampled_threshold/policy.hpp"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 #include "kernels/cuda/topk/sampled_threshold/wide_scan.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
@@ -13,13 +14,13 @@
 // Looks at tiles before the scan's threshold is known, while memory would be idle.
 namespace skyrank::kernels::cuda::topk {
 
-/// Each block's first tile is loaded to the L2 cache.
+/// Does not look at any.
 template <class Rows>
-struct PrefetchFirst {
+struct NoLookAhead {
   struct Memory {};
   struct Again {};
 
-  __device__ PrefetchFirst(const Rows& rows, Memory& /*memory*/, Again& /*again*/) { rows.prefetch(blockIdx.x); }
+  __device__ NoLookAhead(const Rows& /*rows*/, Memory& /*memory*/, Again& /*again*/) {}
 
   template <class Found>
   __device__ unsigned keep(const Rows& /*rows*/, const StretchBound<Rows>& /*bound*/,
@@ -35,12 +36,7 @@ class LookAhead {
  public:
   using Key = typename Rows::Item;
 
-  /// Tiles of a block, at most. Of 16 KiB each those of all blocks of 132 multiprocessors are 69 MB, and reading them
-  /// takes longer than finding the threshold.
-  static constexpr unsigned kTiles = 8;
-  /// With so many tiles of a warp that have a key of zero, most have one, and the threshold may be zero: then few are
-  /// to be read.
-  static constexpr unsigned kMaxZeros = 2;
+  static constexpr unsigned kTiles = LookAheadPolicy::kTiles;  ///< tiles of a block, at most
 
   /// A warp's, in shared memory.
   struct Memory {
@@ -63,7 +59,7 @@ class LookAhead {
       reader.load(waves.tile(), loaded, !all);
       const Key least = loaded.template least<Key>();
       zeros += __any_sync(kAllLanes, least == 0) ? 1 : 0;
-      if (zeros == kMaxZeros) break;
+      if (zeros == LookAheadPolicy::kMaxZeros) break;
       memory_.least[waves.which()][lane()] = least;
       looked_ = waves.which() + 1;
     }

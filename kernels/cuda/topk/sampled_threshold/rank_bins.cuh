@@ -12,38 +12,25 @@
 #include "kernels/cuda/topk/block_spread_sort.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/in_order/list_part.cuh"
-#include "kernels/cuda/topk/sampled_threshold/bin_distances.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
+#include "kernels/cuda/topk/sampled_threshold/policy.hpp"
 #include "kernels/cuda/topk/warp_sort.cuh"
 
 // The least of what bins hold, in order.
 namespace skyrank::kernels::cuda::topk {
 
-inline constexpr unsigned kRankThreads = 1024;
-/// Ranks that one block is to find at most.
-inline constexpr std::size_t kMaxOfShare = 2048;
+inline constexpr unsigned kRankThreads = AnyRankPolicy::kThreads;
 
-/// The part of the answer that one block has: all bins that begin in its part of the ranks. kLittle: on a device whose
-/// blocks have less than 153 KiB of shared memory, but 90 at least, it has room for half as many elements.
+/// The part of the answer that one block has: all bins that begin in its part of the ranks. In bins of up to
+/// Policy::kMaxCompared elements each is compared with all others of its bin, in larger ones with sorted runs of them;
+/// those of more than Policy::kMaxCounted are large: each is divided again, among bins of its own.
 template <class Element, bool kLittle = false>
 class BinShare {
  public:
-  static constexpr unsigned kFewItems = kLittle && sizeof(Element) > 8 ? 3 : 7;
-  static constexpr unsigned kManyItems = sizeof(Element) == 8 && !kLittle ? 15 : kFewItems;
+  using Policy = RankPolicy<sizeof(Element), kLittle>;
   /// Elements that it has room for.
-  static constexpr unsigned kRoom = kRankThreads * kManyItems;
-  /// If no bin has more elements, an element is compared with all others of its bin; otherwise with sorted runs of
-  /// them.
-  static constexpr unsigned kMaxCompared = 128;
-  /// Bins of more elements are large: each is divided again, among bins of its own.
-  static constexpr unsigned kMaxCounted = 512;
-  /// With more large bins than that, or larger ones, all elements are merged.
-  static constexpr unsigned kMaxLarge = 8;
-  static constexpr unsigned kDividedItems = kLittle ? 1 : 3;
-  static constexpr unsigned kMaxDivided = kDividedItems * kRankThreads;
-
-  /// Elements of 128 bits are first compared by their distances.
-  static constexpr bool kByDistance = sizeof(Element) > 8;
+  static constexpr unsigned kRoom = kRankThreads * Policy::kManyItems;
+  static constexpr unsigned kMaxDivided = Policy::kDividedItems * kRankThreads;
 
   static constexpr std::size_t shared_bytes() { return kRoom * sizeof(Element) + kBins * sizeof(unsigned); }
 
@@ -55,7 +42,7 @@ class BinShare {
   };
   struct Shared : Range {
     unsigned large_count;
-    unsigned large[kMaxLarge];
+    unsigned large[Policy::kMaxLarge];
   };
 
   __device__ BinShare(const Bins<Element>& bins, Shared& shared)
@@ -75,18 +62,15 @@ class BinShare {
     for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
       const unsigned bin = bin_at(before_ + i);
       const unsigned place = before_ + i - begins_[bin];
-      if (place < bins_.room) set(i, bin, bins_.elements[bin * bins_.room + place]);
+      if (place < bins_.room) elements_[i] = bins_.elements[bin * bins_.room + place];
     }
     if (shared_.largest > bins_.room) load_beyond();
     __syncthreads();
   }
 
   __device__ void rank(const Ranked<Element>& ranked) const {
-    if constexpr (kByDistance) {
-      if (!has_distances()) return sort(ranked);
-    }
-    if (shared_.largest > kMaxCounted) return rank_with_large(ranked);
-    if (shared_.largest > kMaxCompared) return rank_by_runs(ranked);
+    if (shared_.largest > Policy::kMaxCounted) return rank_with_large(ranked);
+    if (shared_.largest > Policy::kMaxCompared) return rank_by_runs(ranked);
     count(ranked, ~0u);
   }
 
@@ -148,27 +132,6 @@ class BinShare {
     return size_ <= kRoom;
   }
 
-  __device__ void set(unsigned i, unsigned bin, Element element) const {
-    elements_[i] = element;
-    if constexpr (kByDistance) {
-      if (has_distances()) {
-        const BinDistances of_elements = distances();
-        of_elements.set(i, of_elements.between(element, bins_.elements[bin * bins_.room]));
-      }
-    }
-  }
-
-  /// Behind the elements, until one of the large bins is divided there.
-  __device__ BinDistances distances() const {
-    return {reinterpret_cast<unsigned*>(elements_ + size_), bins_.rule.rows};
-  }
-  /// Returns true for shares up to kMaxOfShare, unless the last bin has so many elements that all are merged.
-  __device__ bool has_distances() const {
-    static_assert(kLittle ||
-                  (kMaxOfShare + kMaxDivided) * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element));
-    return size_ * (sizeof(Element) + sizeof(unsigned)) <= kRoom * sizeof(Element);
-  }
-
   /// Ranks the elements of bins of at most `most` elements.
   __device__ void count(const Ranked<Element>& ranked, unsigned most) const {
     for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
@@ -177,36 +140,13 @@ class BinShare {
       const unsigned end = end_of(bin) - before_;
       if (end - begin > most) continue;
       const Element mine = elements_[i];
-      ranked.put(before_ + begin + count_below(mine, i, begin, end), mine);
+      ranked.put(before_ + begin + count_below(mine, begin, end), mine);
     }
-  }
-
-  __device__ void rank_by_runs(const Ranked<Element>& ranked) const {
-    if constexpr (kByDistance) {
-      if (rank_by_runs_of_distances(ranked)) return;
-    }
-    rank_by_runs_of_elements(ranked);
-  }
-
-  /// Ranks the elements whose distance no other one has. Returns true if these are all.
-  __device__ bool rank_by_runs_of_distances(const Ranked<Element>& ranked) const {
-    if (!distances().sort_runs(size_, [&](unsigned i) { return bin_at(before_ + i); })) return false;
-    bool sure = true;
-    for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
-      const unsigned bin = bin_at(before_ + i);
-      const unsigned begin = begins_[bin] - before_;
-      const Element mine = elements_[i];
-      const float distance = distances().between(mine, elements_[begin]);
-      const BinDistances::Rank rank = distances().rank_in_runs(distance, i, begin, end_of(bin) - before_);
-      if (rank.sure) ranked.put(before_ + begin + rank.below, mine);
-      sure &= rank.sure;
-    }
-    return __syncthreads_and(sure) != 0;
   }
 
   /// Sorts runs of a warp's elements and looks an element up in those that its bin has a part of. Bins are in order, so
   /// of such a run the elements of lower bins are below it, and those of higher ones are not.
-  __device__ void rank_by_runs_of_elements(const Ranked<Element>& ranked) const {
+  __device__ void rank_by_runs(const Ranked<Element>& ranked) const {
     sort_runs();
     for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
       const unsigned bin = bin_at(before_ + i);
@@ -239,12 +179,8 @@ class BinShare {
     return below + (elements[below] < element ? 1 : 0);
   }
 
-  /// How many elements of its bin are below the one at a place. Distances tell, unless another one's is the same.
-  __device__ unsigned count_below(Element mine, unsigned place, unsigned begin, unsigned end) const {
-    if constexpr (kByDistance) {
-      const BinDistances::Rank rank = distances().rank(place, begin, end);
-      if (rank.sure) return rank.below;
-    }
+  /// How many elements from `begin` to `end`, those of a bin, are below one of them.
+  __device__ unsigned count_below(Element mine, unsigned begin, unsigned end) const {
     unsigned below = 0;
 #pragma unroll 4
     for (unsigned i = begin; i < end; ++i) below += elements_[i] < mine ? 1 : 0;
@@ -259,8 +195,9 @@ class BinShare {
     constexpr unsigned kRoomToDivide = sizeof(typename Divided::Shared) / sizeof(Element) + 1;
     find_large();
     const unsigned large = shared_.large_count;
-    if (large > kMaxLarge || shared_.largest > kMaxDivided || size_ + kRoomToDivide > kRoom) return sort(ranked);
-    count(ranked, kMaxCounted);
+    if (large > Policy::kMaxLarge || shared_.largest > kMaxDivided || size_ + kRoomToDivide > kRoom)
+      return sort(ranked);
+    count(ranked, Policy::kMaxCounted);
     for (unsigned i = 0; i < large; ++i) {
       __syncthreads();
       divide(shared_.large[i], ranked);
@@ -271,9 +208,9 @@ class BinShare {
     if (threadIdx.x == 0) shared_.large_count = 0;
     __syncthreads();
     for (unsigned bin = shared_.first + threadIdx.x; bin < shared_.end; bin += kRankThreads) {
-      if (end_of(bin) - begins_[bin] <= kMaxCounted) continue;
+      if (end_of(bin) - begins_[bin] <= Policy::kMaxCounted) continue;
       const unsigned which = atomicAdd(&shared_.large_count, 1u);
-      if (which < kMaxLarge) shared_.large[which] = bin;
+      if (which < Policy::kMaxLarge) shared_.large[which] = bin;
     }
     __syncthreads();
   }
@@ -285,7 +222,7 @@ class BinShare {
     const unsigned size = end_of(bin) - begin;
     Element* const elements = elements_ + (begin - before_);
     const auto put = [&](unsigned rank, Element element) { ranked.put(begin + rank, element); };
-    Divided::template sort<kDividedItems>(elements, size, elements, shared, put);
+    Divided::template sort<Policy::kDividedItems>(elements, size, elements, shared, put);
   }
 
   /// Takes this share's of those that bins have no room for. Every block looks at all of these, several at a time: each
@@ -306,7 +243,7 @@ class BinShare {
         taken[i] = is_own(places[i].x) ? bins_.beyond[first + i * kRankThreads] : 0;
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
-        if (is_own(places[i].x)) set(begins_[places[i].x] - before_ + places[i].y, places[i].x, taken[i]);
+        if (is_own(places[i].x)) elements_[begins_[places[i].x] - before_ + places[i].y] = taken[i];
       }
     }
   }
@@ -314,10 +251,10 @@ class BinShare {
   __device__ bool is_own(unsigned bin) const { return shared_.first <= bin && bin < shared_.end; }
 
   __device__ void sort(const Ranked<Element>& ranked) const {
-    if (size_ <= kFewItems * kRankThreads)
-      BlockMergeSort<Element, kRankThreads, kFewItems>::sort(elements_, size_);
+    if (size_ <= Policy::kFewItems * kRankThreads)
+      BlockMergeSort<Element, kRankThreads, Policy::kFewItems>::sort(elements_, size_);
     else
-      BlockMergeSort<Element, kRankThreads, kManyItems>::sort(elements_, size_);
+      BlockMergeSort<Element, kRankThreads, Policy::kManyItems>::sort(elements_, size_);
     for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) ranked.put(before_ + i, elements_[i]);
   }
 

@@ -79,8 +79,8 @@ class SampledBins {
  private:
   template <bool kLittle>
   void rank_with(const Bins<Element>& bins, Guess<Element>* guess, const InOrder<Element>& answer) {
-    const std::size_t shares =
-        std::max(static_cast<std::size_t>(device_.properties().multiprocessors), blocks_for(answer.k, kMaxOfShare));
+    const std::size_t shares = std::max(static_cast<std::size_t>(device_.properties().multiprocessors),
+                                        blocks_for(answer.k, AnyRankPolicy::kMaxOfShare));
     launch("rank_bins", rank_bins<Element, kLittle>,
            {.blocks = shares,
             .threads = kRankThreads,

@@ -24,12 +24,9 @@ namespace skyrank::kernels::cuda::topk {
 namespace {
 
 template <class E>
-constexpr bool kNarrow = sizeof(typename E::Key) < 4;
-
-/// Bytes that one thread loads at a time. A warp whose 512 keys of 1 byte are all candidates takes 13 us to put them in
-/// bins, and other warps wait for it.
+using PolicyOf = ScanPolicy<sizeof(typename E::Key)>;
 template <class E>
-constexpr unsigned kLoadBytes = sizeof(typename E::Key) == 1 ? 8 : 16;
+constexpr bool kNarrow = PolicyOf<E>::kNarrow;
 
 /// The tiles that a scan reads, of so many loads a thread. Those of narrow keys may be of 8 bytes.
 template <class E, unsigned kLoads, unsigned kBytes>
@@ -89,7 +86,7 @@ struct SampledThreshold {
       launch("keep_candidates", keep_candidates<Rows, Ahead>, scan_grid(run, rows), run.stream(), rows, guess,
              candidates, plan.capacity);
     };
-    with_tiles<kNarrow<E> ? 1 : 4>(run, elements, n, ahead, scan);
+    with_tiles<PolicyOf<E>::kMinLoadsOfList>(run, elements, n, ahead, scan);
     least_in_order<Element>({.elements = candidates, .size = plan.expected, .guess = guess, .capacity = plan.capacity},
                             answer, run.device);
   }
@@ -107,7 +104,7 @@ struct SampledThreshold {
     const auto scan = [&]<class Ahead, class Rows>(const Rows& rows) {
       launch("keep_in_bins", keep_in_bins<Rows, Ahead>, scan_grid(run, rows), run.stream(), rows, bins);
     };
-    with_tiles<kNarrow<E> ? 1 : 2>(run, elements, n, ahead, scan);
+    with_tiles<PolicyOf<E>::kMinLoadsOfBins>(run, elements, n, ahead, scan);
     sampled.rank(bins, guess, answer);
   }
 
@@ -116,26 +113,26 @@ struct SampledThreshold {
   /// there may be fewer.
   template <class E>
   static bool looks_ahead(const Run& run, std::size_t n, const ThresholdPlan& plan) {
-    constexpr std::size_t kOfThread = 64 / sizeof(typename E::Key);
-    constexpr std::size_t kSeldom = sizeof(typename E::Key) == 1 ? 16 : 4;
-    return run.device.properties().overlaps_launches && (!kNarrow<E> || kSeldom * kOfThread * plan.expected <= n);
+    constexpr std::size_t kOfThread = PolicyOf<E>::kBytesOfThread / sizeof(typename E::Key);
+    return run.device.properties().overlaps_launches &&
+           (!kNarrow<E> || PolicyOf<E>::kSeldom * kOfThread * plan.expected <= n);
   }
-
-  static constexpr unsigned kBytesOfTile = 64;  ///< bytes that a thread reads
 
   /// Calls `scan` with the keys in tiles of 64 bytes a thread, or of half as many loads, down to kMinLoads, where
   /// there would not be one for each block: of sorted rows few tiles have all candidates. `ahead`: whether blocks look
   /// ahead.
   template <unsigned kMinLoads, class E, class Scan>
   static void with_tiles(const Run& run, const E& elements, std::size_t n, bool ahead, const Scan& scan) {
-    with_tiles_of<kMinLoads, kBytesOfTile / kLoadBytes<E>, kLoadBytes<E>>(run, elements, n, ahead, scan);
+    using Policy = PolicyOf<E>;
+    with_tiles_of<kMinLoads, Policy::kBytesOfThread / Policy::kLoadBytes, Policy::kLoadBytes>(run, elements, n, ahead,
+                                                                                              scan);
   }
 
   template <unsigned kMinLoads, unsigned kLoads, unsigned kBytes, class E, class Scan>
   static void with_tiles_of(const Run& run, const E& elements, std::size_t n, bool ahead, const Scan& scan) {
     using Rows = ScannedKeys<E, kLoads, kBytes>;
     const Rows rows(elements, n);
-    if constexpr (kNarrow<E> && kLoads * kBytes == kBytesOfTile) {
+    if constexpr (kNarrow<E> && kLoads * kBytes == PolicyOf<E>::kBytesOfThread) {
       if (rows.count() <= resident_scan(run)) return with_tiles_of<kMinLoads, 4, 8>(run, elements, n, ahead, scan);
     } else if constexpr (kLoads > kMinLoads) {
       if (2 * rows.count() <= resident_scan(run))
@@ -144,7 +141,7 @@ struct SampledThreshold {
     if (ahead)
       scan.template operator()<LookAhead<Rows>>(rows);
     else
-      scan.template operator()<PrefetchFirst<Rows>>(rows);
+      scan.template operator()<NoLookAhead<Rows>>(rows);
   }
 
   /// Blocks of a scan that the device holds at a time.

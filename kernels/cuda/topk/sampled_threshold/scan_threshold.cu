@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/kernel/registers.cuh"
 #include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
@@ -30,38 +31,18 @@ struct ScannedRows {
   __device__ Element at(std::size_t row, bool& passes) const {
     const ScannedGroup<Key, 1> read = look_at_row<Key>(scan, row);
     passes = read.passes(0);
-    return element_of(read, row);
+    return kind.of(read.passes(0) ? key_of_score(scan, read.scores.bits[0], read.is_null(0)) : kNullKey<Key>, row);
   }
   __device__ Element at(std::size_t row) const {
     bool passes = false;
     return at(row, passes);
   }
-  /// Two rows, all of whose values are under way together where there are registers for that.
-  __device__ void at_both(const std::size_t (&rows)[2], Element& first, Element& second) const {
-    constexpr unsigned kFew = ColumnScan::kMaxColumns / 2;
-    if (scan.count > static_cast<int>(kFew)) {
-      first = at(rows[0]);
-      second = at(rows[1]);
-      return;
-    }
-    ScannedGroup<Key, 1> both[2];
-    look_at_rows<kFew>(scan, rows, both);
-    first = element_of(both[0], rows[0]);
-    second = element_of(both[1], rows[1]);
-  }
-
- private:
-  __device__ Element element_of(const ScannedGroup<Key, 1>& read, std::size_t row) const {
-    return kind.of(read.passes(0) ? key_of_score(scan, read.scores.bits[0], read.is_null(0)) : kNullKey<Key>, row);
-  }
 };
 
-/// Groups of rows whose loads a thread has under way together: 64 bytes or more of them.
 template <unsigned kTerms, ScanForm kForm>
-inline constexpr unsigned kGroups = std::max(1u, 4 / (kTerms * (kForm == ScanForm::general ? 2 : 1)));
-/// Blocks of a multiprocessor: as many as the registers for those leave.
+using PolicyOf = ColumnScanPolicy<kTerms, kForm == ScanForm::general>;
 template <unsigned kTerms, ScanForm kForm>
-inline constexpr unsigned kBlocks = kForm == ScanForm::general ? (kTerms > 4 ? 2 : 3) : (kTerms > 4 ? 3 : kScanBlocks);
+inline constexpr unsigned kGroups = PolicyOf<kTerms, kForm>::kGroups;
 
 /// Scores of up to so many columns have a kernel of their own. Where a kernel does not know whether a column is there,
 /// what was read of it before is kept.
@@ -222,14 +203,10 @@ __device__ void keep_passing(const Rows& rows, const Wanted<typename Rows::Kind>
 /// How tiles are shared out: to blocks in waves, and in the end by work counters to warps that are done with theirs, a
 /// few parts of a warp at a time. Some multiprocessors are up to a quarter faster than others.
 struct ScanWaves {
-  static constexpr unsigned kQueues = 32;        ///< a counter counts every 5 ns
-  static constexpr unsigned kWordsOfQueue = 32;  ///< words between counters, so that each has a cache line
-  static constexpr unsigned kPartsOfBatch = 2;   ///< parts, during whose reads the next batch is counted
-
   unsigned ahead;      ///< waves in which blocks look at a tile before the threshold is known
   unsigned in_waves;   ///< tiles
   unsigned tiles;      ///< in all
-  unsigned* counters;  ///< zeros, kQueues of them
+  unsigned* counters;  ///< zeros, WavePolicy::kQueues of them
 };
 
 /// A warp's parts of the tiles that do not come in waves. All lanes call.
@@ -247,19 +224,19 @@ class SharedParts {
       return true;
     }
     const unsigned batch = __shfl_sync(kAllLanes, batch_, 0);
-    part = part_ = waves_.in_waves * kOfTile + (batch * ScanWaves::kQueues + queue()) * ScanWaves::kPartsOfBatch;
+    part = part_ = waves_.in_waves * kOfTile + (batch * WavePolicy::kQueues + queue()) * WavePolicy::kPartsOfBatch;
     if (part >= waves_.tiles * kOfTile) return false;
-    left_ = ScanWaves::kPartsOfBatch - 1;
+    left_ = WavePolicy::kPartsOfBatch - 1;
     ask();
     return true;
   }
 
  private:
-  __device__ static unsigned queue() { return blockIdx.x % ScanWaves::kQueues; }
+  __device__ static unsigned queue() { return blockIdx.x % WavePolicy::kQueues; }
   /// Counts the next batch, before the parts of the last one are read.
   __device__ void ask() {
     if (waves_.in_waves >= waves_.tiles) return;
-    if (threadIdx.x % kLanes == 0) batch_ = atomicAdd(waves_.counters + queue() * ScanWaves::kWordsOfQueue, 1u);
+    if (threadIdx.x % kLanes == 0) batch_ = atomicAdd(waves_.counters + queue() * WavePolicy::kWordsOfQueue, 1u);
   }
 
   const ScanWaves& waves_;
@@ -314,19 +291,6 @@ __device__ inline void read_anew([[maybe_unused]] unsigned& place) {
 #endif
 }
 
-/// The least key of a warp.
-template <class Key>
-__device__ Key least_of_warp(Key key) {
-  if constexpr (sizeof(Key) == 4) {
-    return __reduce_min_sync(kAllLanes, key);
-  } else {
-    const auto high = static_cast<unsigned>(key >> 32);
-    const unsigned least_high = __reduce_min_sync(kAllLanes, high);
-    const unsigned low = high == least_high ? static_cast<unsigned>(key) : ~0u;
-    return Key{least_high} << 32 | __reduce_min_sync(kAllLanes, low);
-  }
-}
-
 /// How far the last row of a thread lies behind its first one, and the last of a warp behind its first one.
 template <unsigned kAtATime>
 inline constexpr unsigned kSpanOfThread = ((kAtATime - 1) * kGroupStride + 1) * kRowsOfGroup - 1;
@@ -368,7 +332,7 @@ __device__ void keep_last(const Rows& rows, const Wanted<typename Rows::Kind>& w
 /// come first, with the ranges of their own columns, which cost no more reads: NULLs and other filters are looked at,
 /// and what only they need is read, where one of a warp's scores is.
 template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
-__global__ void __launch_bounds__(kScanThreads, kBlocks<kTerms, kForm>)
+__global__ void __launch_bounds__(kScanThreads, (PolicyOf<kTerms, kForm>::kBlocks))
     keep_scanned(const __grid_constant__ ScannedRows<Key> rows, const __grid_constant__ ScanWaves waves,
                  const __grid_constant__ ScanTarget<typename ScannedRows<Key>::Element> target) {
   using Element = typename ScannedRows<Key>::Element;
@@ -459,19 +423,15 @@ Keeper<Key> keeper_of(const ColumnScan& scan) {
 
 /// How tiles of so many rows are shared out to `blocks`.
 ScanWaves waves_of(const ThresholdPlan& plan, std::size_t n, unsigned tile, std::size_t blocks, bool may_look_ahead) {
-  constexpr std::size_t kMinWaves = 16;   // with fewer all tiles come in waves
-  constexpr std::size_t kShared = 4;      // one wave in so many is not taken as a wave,
-  constexpr std::size_t kMaxShared = 16;  // as long as these are not more,
-  constexpr std::size_t kMinShared = 8;   // but at least one in so many
-  constexpr std::size_t kAhead = 9;       // waves, if these are not more than half of all,
-  constexpr std::size_t kMaxAgain = 2;    // and if no more than one part in so many has to be read again
+  using Policy = WavePolicy;
   const std::size_t tiles = n / tile;
   const std::size_t waves = tiles / blocks;
-  const bool ahead =
-      may_look_ahead && waves >= 2 * kAhead && plan.expected * (tile / SharedParts::kOfTile) * kMaxAgain <= n;
-  const std::size_t shared = std::max(std::min(waves / kShared, kMaxShared), waves / kMinShared);
-  const std::size_t in_waves = waves < kMinWaves ? tiles : (waves - shared) * blocks;
-  return {.ahead = ahead ? unsigned{kAhead} : 0,
+  const bool ahead = may_look_ahead && waves >= 2 * Policy::kAhead &&
+                     plan.expected * (tile / SharedParts::kOfTile) * Policy::kMaxAgain <= n;
+  const std::size_t shared =
+      std::max(std::min(waves / Policy::kShared, Policy::kMaxShared), waves / Policy::kMinShared);
+  const std::size_t in_waves = waves < Policy::kMinWaves ? tiles : (waves - shared) * blocks;
+  return {.ahead = ahead ? unsigned{Policy::kAhead} : 0,
           .in_waves = static_cast<unsigned>(in_waves),
           .tiles = static_cast<unsigned>(tiles),
           .counters = nullptr};
@@ -499,7 +459,7 @@ std::optional<TopKSolution> select_from(const ScanProblem& problem, const Thresh
   // With a filter on another column rows may have to be looked at again because of it.
   const bool may_look_ahead = device.properties().overlaps_launches && scan.count == scan.terms;
   ScanWaves waves = waves_of(plan, problem.n, keeper.tile, grid.blocks, may_look_ahead);
-  const auto counters = device.allocate<unsigned>(ScanWaves::kQueues * ScanWaves::kWordsOfQueue);
+  const auto counters = device.allocate<unsigned>(WavePolicy::kQueues * WavePolicy::kWordsOfQueue);
   waves.counters = counters.data();
   const ScanStart first{.looks_ahead = waves.ahead > 0,
                         .counters = {.words = counters.data(), .count = static_cast<unsigned>(counters.size())}};

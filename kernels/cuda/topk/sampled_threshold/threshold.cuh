@@ -10,13 +10,14 @@
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/least_of_few.cuh"
+#include "kernels/cuda/topk/sampled_threshold/policy.hpp"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 
 // A threshold from a sample, and the knots of bins. `Rows` says what the elements are: keys (tiles.cuh), or whatever
 // else has the same members.
 namespace skyrank::kernels::cuda::topk {
 
-inline constexpr unsigned kSampleThreads = 1024;
+inline constexpr unsigned kSampleThreads = FindPolicy::kThreads;
 
 /// The least of each group of `size` / 2 neighbouring threads, a power of two. Thread i has that of group i in the end.
 template <class Element>
@@ -70,14 +71,8 @@ __device__ typename Rows::Element least_sampled(const Rows& rows, const std::siz
     a = rows.sampled(which[0]);
     b = rows.sampled(which[1]);
   } else {
-    const std::size_t places[] = {sampled_place(which[0], count, rows.size()),
-                                  sampled_place(which[1], count, rows.size())};
-    if constexpr (requires { rows.at_both(places, a, b); }) {
-      rows.at_both(places, a, b);
-    } else {
-      a = rows.at(places[0]);
-      b = rows.at(places[1]);
-    }
+    a = rows.at(sampled_place(which[0], count, rows.size()));
+    b = rows.at(sampled_place(which[1], count, rows.size()));
   }
   return b < a ? b : a;
 }
@@ -103,7 +98,7 @@ __device__ typename Rows::Element least_of_thread(const Rows& rows, unsigned of_
 template <class Element>
 __device__ void choose_knots(const Element* elements, unsigned size, Element threshold, unsigned below,
                              const BinRule<Element>& rule) {
-  constexpr unsigned kOfKnot = 8;  // threads
+  constexpr unsigned kOfKnot = FindPolicy::kThreadsOfKnot;
   __shared__ Element chosen[kMaxKnots];
   const unsigned wanted = rule.count - 1;
   if (threadIdx.x == 0) rule.knots[wanted] = threshold;
@@ -140,7 +135,7 @@ __device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned si
                                 bool looks_ahead, const BinRule<typename Rows::Element>& rule) {
   using Element = typename Rows::Element;
   using Few = LeastOfFew<Element>;
-  constexpr unsigned kStaged = 16 * 1024 / sizeof(Element);
+  constexpr unsigned kStaged = FindPolicy::kStagedBytes / sizeof(Element);
   static_assert(kMaxOfBlock == 2 * kSampleThreads);
   union Memory {
     Element staged[kStaged];

@@ -8,28 +8,15 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-constexpr double kRisk = 1e-5;
-constexpr double kSpread = 5;  // standard deviations of the number of candidates that there is room for
-/// With a lower rank there may be a hundred times fewer candidates than expected.
-constexpr std::size_t kMinRank = 3;
-/// Rank up to which a larger sample makes the threshold tighter at a price worth paying.
-constexpr std::size_t kMaxRank = 512;
-constexpr std::size_t kMaxSampled = std::size_t{128} * 1024;  // random reads of more take longer than more candidates
-constexpr std::size_t kRowsOfSampled = 1024;                  // one row in so many is looked at
-/// Groups for each of the least elements that the threshold is chosen among: where two of those share a group, one is
-/// lost.
-constexpr std::size_t kGroupsOfRank = 8;
+using Policy = SamplePolicy;
 
-/// Rows that a block samples. One block alone does not wait for another. More have fewer rows each, as a part of the
-/// device lets some four random reads a nanosecond through, and it may have a third of 32 blocks.
+/// Rows that a block samples.
 std::size_t rows_of_block(std::size_t sample) {
-  constexpr std::size_t kRowsSpread = 512;
-  constexpr std::size_t kEnoughBlocks = 128;
   if (sample <= kMaxOfBlock) return kMaxOfBlock;
-  return sample <= kRowsSpread * kEnoughBlocks ? kRowsSpread : 2 * kRowsSpread;
+  return sample <= Policy::kRowsOfBlock * Policy::kEnoughBlocks ? Policy::kRowsOfBlock : 2 * Policy::kRowsOfBlock;
 }
 
-double with_room(double mean) { return mean + kSpread * std::sqrt(mean) + 12; }
+double with_room(double mean) { return mean + Policy::kSpread * std::sqrt(mean) + 12; }
 
 /// Bins begin where sectors of memory do.
 std::size_t whole_sectors(std::size_t elements) {
@@ -60,17 +47,17 @@ std::size_t poisson_quantile(double mean, double risk) {
 ThresholdPlan plan_threshold(std::size_t n, std::size_t k) {
   ThresholdPlan plan;
   const double share = static_cast<double>(k) / static_cast<double>(n);
-  const auto rank_limited = static_cast<std::size_t>(static_cast<double>(kMaxRank) / share);
-  const std::size_t wanted = std::min(n / kRowsOfSampled, rank_limited);
+  const auto rank_limited = static_cast<std::size_t>(static_cast<double>(Policy::kMaxRank) / share);
+  const std::size_t wanted = std::min(n / Policy::kRowsOfSampled, rank_limited);
   // One block does not wait for another, which saves more than a threshold that keeps more candidates costs.
-  const std::size_t least = n / kRowsOfSampled < 2 * kMaxOfBlock ? kMaxOfBlock : 2 * kMaxOfBlock;
-  const std::size_t all = std::clamp(wanted / kMaxOfBlock * kMaxOfBlock, least, kMaxSampled);
+  const std::size_t least = n / Policy::kRowsOfSampled < 2 * kMaxOfBlock ? kMaxOfBlock : 2 * kMaxOfBlock;
+  const std::size_t all = std::clamp(wanted / kMaxOfBlock * kMaxOfBlock, least, Policy::kMaxSampled);
   plan.rows = rows_of_block(all);
   plan.blocks = all / plan.rows;
   const auto sample = static_cast<double>(all);
-  plan.rank = std::max(kMinRank, poisson_quantile(share * sample, kRisk));
+  plan.rank = std::max(Policy::kMinRank, poisson_quantile(share * sample, Policy::kRisk));
   plan.group = plan.rows;
-  while (plan.group > 2 && all / plan.group < kGroupsOfRank * plan.rank) plan.group /= 2;
+  while (plan.group > 2 && all / plan.group < Policy::kGroupsOfRank * plan.rank) plan.group /= 2;
   // Elements below the threshold that are not the least of their group, in the mean.
   const auto rank = static_cast<double>(plan.rank);
   const double shared = rank * rank * static_cast<double>(plan.group) / (2 * sample);
@@ -96,7 +83,8 @@ BinPlan plan_bins(const ThresholdPlan& plan) {
   bins.width = (bins.count - bins.low_bins) / bins.knots;
   const std::size_t used = std::size_t{bins.knots} * bins.width;
   const std::size_t least = kTimesMean * plan.expected / used;
-  const std::size_t clustered = std::min(kTimesClustered * plan.expected / (bins.count - kLowBins), kMaxClustered);
+  const std::size_t clustered =
+      std::min(Policy::kTimesClustered * plan.expected / (bins.count - kLowBins), Policy::kMaxClustered);
   bins.room = static_cast<unsigned>((std::max(least, clustered) / kStep + 1) * kStep);
   bins.beyond = static_cast<unsigned>(plan.rank < kFewRanks ? plan.capacity : plan.expected);
   return bins;
@@ -105,20 +93,18 @@ BinPlan plan_bins(const ThresholdPlan& plan) {
 KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, std::size_t element_bytes, bool narrow) {
   // A list takes longer, even where few of it are wanted, unless it is short. Of narrow keys, which have costlier bins,
   // sorted rows take longer in these where few are wanted.
-  constexpr std::size_t kMinBinned = 2048;
-  constexpr std::size_t kFewNarrow = 256;
-  const bool pays = plan.expected > kMinBinned && (!narrow || k > kFewNarrow);
+  const bool pays = plan.expected > Policy::kMinBinned && (!narrow || k > Policy::kMaxListedOfNarrow);
   const bool many = pays || is_distributed(plan.expected, k, element_bytes);
-  if (many && plan.expected <= kMaxBinned) return {.bins = plan_bins(plan), .listed = 0};
+  if (many && plan.expected <= Policy::kMaxBinned) return {.bins = plan_bins(plan), .listed = 0};
   return {.bins = {}, .listed = whole_sectors(plan.capacity)};
 }
 
 KeptPlan plan_kept_of_scan(const ThresholdPlan& plan) {
   // Of a low rank of the sample there may be many more than expected.
   constexpr std::size_t kMinBinnedRank = 6;
-  constexpr std::size_t kMinBinned = 4096;
   KeptPlan kept{.bins = {}, .listed = whole_sectors(plan.capacity)};
-  if (plan.rank < kMinBinnedRank || plan.expected <= kMinBinned || plan.expected > kMaxBinned) return kept;
+  if (plan.rank < kMinBinnedRank || plan.expected <= Policy::kMinBinnedOfScan || plan.expected > Policy::kMaxBinned)
+    return kept;
   kept.bins = plan_bins(plan);
   // All may have one key, or nearly; there are few.
   kept.bins.beyond = static_cast<unsigned>(plan.capacity);

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "kernels/common/host_device.hpp"
+#include "kernels/cuda/topk/sampled_threshold/policy.hpp"
 
 // How the sampled-threshold path sizes its samples, and what it keeps candidates in. Plain arithmetic, for the host.
 namespace skyrank::kernels::cuda::topk {
@@ -25,7 +26,7 @@ struct ThresholdPlan {
   std::size_t groups() const { return sample() / group; }
 };
 
-inline constexpr std::size_t kMaxOfBlock = 2048;
+inline constexpr std::size_t kMaxOfBlock = SamplePolicy::kMaxRowsOfBlock;
 
 /// For the k best of n rows, 0 < k <= n / 4, n >= 2 * kMaxOfBlock. The chance that the threshold keeps fewer than k
 /// is at most 1e-5: a second, slower answer once in so many problems costs less than more candidates in each.
@@ -42,13 +43,6 @@ inline constexpr unsigned kLowBins = 512;
 /// it knows of them in 2 KiB.
 inline constexpr unsigned kMaxKnots = 127;
 inline constexpr unsigned kRoomForKnots = kMaxKnots + 1;  ///< keeps the data behind the knots aligned
-/// Candidates that bins are meant for: with more of them each would have too many.
-inline constexpr std::size_t kMaxBinned = std::size_t{1} << 19;
-
-/// A bin has room for so many times the mean number of candidates, where that is not more than the number below.
-inline constexpr std::size_t kTimesClustered = 24;
-inline constexpr std::size_t kMaxClustered = 512;
-
 /// Index of a bin's counter; kBins is the counter of elements beyond all bins. Counters lie in every other 64 bytes,
 /// because the L2 cache takes 5 ns for each count in a line of 128.
 SKYRANK_HD constexpr unsigned place_of_size(unsigned bin) {
@@ -72,7 +66,7 @@ struct BinPlan {
   std::size_t in_bins() const { return std::size_t{count} * room; }
 };
 
-/// plan.expected <= kMaxBinned.
+/// plan.expected <= SamplePolicy::kMaxBinned.
 BinPlan plan_bins(const ThresholdPlan& plan);
 
 /// The places where a scan keeps candidates: bins, a list, or both.

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "datasets/files.hpp"
+
+namespace skyrank::datasets::test {
+
+/// All formats that tables are written in.
+inline constexpr Format kFormats[] = {Format::csv, Format::jsonl, Format::parquet, Format::arrow};
+
+}  // namespace skyrank::datasets::test

@@ -9,7 +9,7 @@ matplotlib.use("agg")  # draws into files, without a window
 
 generator = numpy.random.default_rng(7)
 hotels = {"distance": generator.random(800) * 5, "rating": generator.random(800) * 2 + 3}
-hotels["price"] = 60 + 40 * hotels["rating"] - 25 * hotels["distance"] + generator.normal(0, 30, 800)
+hotels["price"] = 120 + 40 * hotels["rating"] - 25 * hotels["distance"] + generator.normal(0, 30, 800)
 
 axes = skyrank.plot(hotels, low="price", high="rating", levels=3)
 axes.set_title("Hotels by price and rating")

@@ -21,6 +21,7 @@
 #include "engine/plan/devices.hpp"
 #include "engine/plan/paths.hpp"
 #include "engine/plan/tree.hpp"
+#include "engine/query/bind/unknown_columns.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/runtime/stop.hpp"
 #include "kernels/common/memory.hpp"
@@ -124,6 +125,8 @@ PlanNode Engine::explain(const Query& query, const Source& source, const RunOpti
 }
 
 std::vector<std::string> Engine::columns_read(const Query& query, const std::vector<std::string>& table_columns) {
+  // A reader that leaves out columns would leave out the nearest name, which the error offers.
+  if (query::names_unknown_column(query, table_columns)) return table_columns;
   return query::columns_read(query, table_columns);
 }
 

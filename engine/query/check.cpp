@@ -51,7 +51,7 @@ void check_sets(const std::vector<std::vector<Value>>& sets) {
   }
   for (const Value* value : all) {
     if (std::holds_alternative<Null>(*value) || is_nan(*value)) {
-      throw QueryError(is_nan(*value) ? "'in' cannot list NaN: it is always worst"
+      throw QueryError(is_nan(*value) ? "'in' cannot list NaN: it is worst, or best with nan: best"
                                       : "'in' cannot list NULL: it is worst, or best with nulls: best");
     }
   }

@@ -13,13 +13,6 @@
 // The words that YAML, SQL and Python have for the values of enumerations.
 namespace skyrank::query {
 
-/// The rules for NaN: those of Missing but `best`.
-enum class NanRule { worst, exclude, error };
-
-constexpr Missing missing_rule(NanRule rule) { return static_cast<Missing>(rule); }
-static_assert(missing_rule(NanRule::worst) == Missing::worst && missing_rule(NanRule::exclude) == Missing::exclude &&
-              missing_rule(NanRule::error) == Missing::error);
-
 /// Words of an enumeration's values, in their order.
 template <class Enum>
 struct EnumWords;
@@ -30,10 +23,6 @@ struct EnumWords<Ties> {
 template <>
 struct EnumWords<Missing> {
   static constexpr std::array<std::string_view, 4> kAll = {"worst", "exclude", "error", "best"};
-};
-template <>
-struct EnumWords<NanRule> {
-  static constexpr std::array<std::string_view, 3> kAll = {"worst", "exclude", "error"};
 };
 template <>
 struct EnumWords<DeviceChoice> {

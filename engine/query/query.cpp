@@ -206,7 +206,6 @@ void Query::validate() const {
     check_names(*this);
     check_parts(*this);
     check_counts(*this);
-    if (nan_ == Missing::best) throw QueryError("'nan' is one of worst, exclude, error; only 'nulls' takes best");
     if (prefer_) query::check_tree(*prefer_);
   } catch (const QueryError& error) {
     if (error.location() != Location{}) throw;

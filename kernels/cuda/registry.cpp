@@ -40,6 +40,9 @@ extern const TopKAlgorithm bitonic;
 extern const TopKAlgorithm per_thread;
 extern const TopKAlgorithm per_thread_registers;
 extern const TopKAlgorithm randomized_select;
+extern const TopKAlgorithm thrust_sort;
+extern const TopKAlgorithm bit_by_bit;
+extern const TopKAlgorithm cutting_plane;
 extern const RunScan bitonic_scan;
 extern const RunPart dr_topk_part;
 }  // namespace topk
@@ -69,6 +72,9 @@ std::span<const TopKAlgorithm* const> topk_algorithms() {
       &topk::per_thread,
       &topk::per_thread_registers,
       &topk::randomized_select,
+      &topk::thrust_sort,
+      &topk::bit_by_bit,
+      &topk::cutting_plane,
 #endif
   };
   return kAll;

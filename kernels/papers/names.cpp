@@ -32,6 +32,9 @@ constexpr std::string_view kNames[] = {
     "cuda-per-thread",
     "cuda-per-thread-registers",
     "cuda-randomized",
+    "cuda-thrust-sort",
+    "cuda-bit-by-bit",
+    "cuda-cutting-plane",
 };
 
 }  // namespace

@@ -62,6 +62,9 @@ std::span<const NamedModel<kernels::TopKShape>> topk_models() {
       {"cuda-per-thread", reference(TopKModel{cuda_per_thread})},
       {"cuda-per-thread-registers", reference(TopKModel{cuda_per_thread_registers})},
       {"cuda-randomized", reference(TopKModel{cuda_randomized, cuda_randomized_candidates})},
+      {"cuda-thrust-sort", reference(TopKModel{cuda_thrust_sort})},
+      {"cuda-bit-by-bit", reference(TopKModel{cuda_bit_by_bit})},
+      {"cuda-cutting-plane", reference(TopKModel{cuda_cutting_plane})},
 #endif
   };
   return kModels;

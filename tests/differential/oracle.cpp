@@ -88,11 +88,17 @@ Place place_in_sets(const Cell& value, const std::vector<std::vector<Cell>>& set
 
 using Term = Preference::Kind;
 
-/// The place of a row where NULL comes first.
-Place with_null_first(Place place) {
-  if (place.absence == 2) place.absence = -1;
-  return place;
-}
+/// The rules `best`, by which missing values come before all others; NULL before NaN.
+struct First {
+  bool nan;
+  bool nulls;
+
+  Place operator()(Place place) const {
+    if (place.absence == 2 && nulls) place.absence = -2;
+    if (place.absence == 1 && nan) place.absence = -1;
+    return place;
+  }
+};
 
 Place place(const Preference& term, const Row& row) {
   const Cell value = evaluate(*term.expression, row);
@@ -133,17 +139,16 @@ std::vector<int> ranks_of(const std::vector<Place>& places) {
   return ranks;
 }
 
-Placed placed(const Preference& preference, const std::vector<Row>& rows, bool nulls_first, bool inverted = false) {
-  if (preference.kind == Term::inverse) return placed(preference.children.front(), rows, nulls_first, !inverted);
+Placed placed(const Preference& preference, const std::vector<Row>& rows, First first, bool inverted = false) {
+  if (preference.kind == Term::inverse) return placed(preference.children.front(), rows, first, !inverted);
   Placed result{preference.kind};
-  for (const Preference& child : preference.children)
-    result.children.push_back(placed(child, rows, nulls_first, inverted));
+  for (const Preference& child : preference.children) result.children.push_back(placed(child, rows, first, inverted));
   if (!result.children.empty()) return result;
   std::vector<Place> places;
   for (const Row& row : rows) {
     const Place plain = place(preference, row);
     const Place directed = inverted && plain.absence == 0 ? reversed(plain) : plain;
-    places.push_back(nulls_first ? with_null_first(directed) : directed);
+    places.push_back(first(directed));
   }
   result.ranks = ranks_of(places);
   return result;
@@ -204,13 +209,13 @@ Candidates preferred(const Query& query, const Placed& preference, Candidates re
 }
 
 /// The place of every row in a ranking.
-std::vector<int> ranked(const std::vector<Ranking>& ranking, const std::vector<Row>& rows, bool nulls_first) {
+std::vector<int> ranked(const std::vector<Ranking>& ranking, const std::vector<Row>& rows, First first) {
   std::vector<std::vector<Place>> keys;
   for (const Row& row : rows) {
     auto& key = keys.emplace_back();
     for (const Ranking& term : ranking) {
       const Place plain = place({.kind = term.high ? Term::high : Term::low, .expression = term.expression}, row);
-      key.push_back(nulls_first ? with_null_first(plain) : plain);
+      key.push_back(first(plain));
     }
   }
   const std::set<std::vector<Place>> sorted(keys.begin(), keys.end());
@@ -432,10 +437,10 @@ Answer answer(const Query& query, const Relation& table) {
   Answer result;
   result.refused = !apply_missing_rules(query, relation, rows);
   if (result.refused) return result;
-  const bool nulls_first = query.nulls == "best";
+  const First first{.nan = query.nan == "best", .nulls = query.nulls == "best"};
   const std::optional<Placed> preference =
-      query.prefer ? std::optional(placed(*query.prefer, relation.rows, nulls_first)) : std::nullopt;
-  const std::vector<int> ranks = ranked(query.rank_by, relation.rows, nulls_first);
+      query.prefer ? std::optional(placed(*query.prefer, relation.rows, first)) : std::nullopt;
+  const std::vector<int> ranks = ranked(query.rank_by, relation.rows, first);
   Candidates answered;
   Candidates kept_rows;
   std::vector<std::size_t> answered_parts;

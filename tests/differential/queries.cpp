@@ -251,7 +251,7 @@ class Generator {
     if (random_.chance(65)) query.limit = random_.below(random_.chance(70) ? 12 : rows() + 3);
     if (random_.chance(25)) query.offset = random_.below(8);
     query.ties = random_.one_of<std::string>({"first", "first", "last", "all", "any"});
-    query.nan = random_.one_of<std::string>({"worst", "worst", "worst", "worst", "exclude", "error"});
+    query.nan = random_.one_of<std::string>({"worst", "worst", "worst", "best", "best", "exclude", "error"});
     query.nulls = random_.one_of<std::string>({"worst", "worst", "worst", "best", "best", "exclude", "error"});
   }
 

@@ -31,6 +31,12 @@ queries:
   - {{name: best, from: points, where: c0 > 0.1, rank_by: {{low: c0}}, limit: 5}}
   - {{name: front, from: points, prefer: [{{low: c0}}, {{low: c1}}]}}
 """
+GROUPS = """version: 1
+tables: {points: {file: groups-*.parquet}}
+queries:
+  - {name: best, from: points, group_by: [c0], aggregate: {n: count()}, rank_by: {low: c0}, limit: 5}
+"""
+GROUP_FILES = 4
 RUN_OF_CALIBRATION = ("bnl,correlated float32 1,300,2,,4,,,0,2,64,1,1,0,0.5,0,64,1.28018,-0.0039128,0.015625,0.72793,"
                       "4.033e-06,2.194e-06,,0.5,0,0\n")
 
@@ -41,6 +47,7 @@ COMMANDS = {
     "run arrow, print json": "run {data}/arrow.yaml --json",
     "run csv, write parquet": "run {data}/csv.yaml --out {out} --format parquet",
     "run parquet, write csv": "run {data}/parquet.yaml --out {out} --format csv",
+    "run parquet, spill groups": "run {data}/groups.yaml --memory-limit 300000 --threads 2",
     "run arrow, write jsonl": "run {data}/arrow.yaml --out {out} --format jsonl",
     "run parquet, write arrow": "run {data}/parquet.yaml --out {out} --format arrow",
     "check": "check {data}/csv.yaml",
@@ -65,6 +72,11 @@ class Bench:
             (self.data / f"{extension}.yaml").write_text(BATCH.format(file=f"points.{extension}"))
             subprocess.run([program, "generate", "--distribution", "independent", "--rows", "200", "--dims", "3", "--out",
                             self.data / f"points.{extension}"], check=True)
+
+        (self.data / "groups.yaml").write_text(GROUPS)
+        for i in range(GROUP_FILES):
+            subprocess.run([program, "generate", "--distribution", "independent", "--rows", "2000", "--dims", "1",
+                            "--seed", str(i + 1), "--out", self.data / f"groups-{i}.parquet"], check=True)
 
     def run(self, command, kind, call):
         with tempfile.TemporaryDirectory(dir=self.root) as folder:

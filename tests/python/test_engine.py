@@ -63,6 +63,14 @@ def test_nulls_first(hotels):
     assert first["row"].tolist() == [4]
 
 
+def test_nan_first():
+    data = {"x": numpy.array([2, numpy.nan, 1, numpy.nan])}
+    assert skyrank.query(data, Query().rank_by(high("x")).nan("best").limit(3)).rows.tolist() == [1, 3, 0]
+    assert skyrank.query(data, Query().prefer(low("x")).nan("best")).rows.tolist() == [1, 3]
+    first = skyrank.sql("SELECT row FROM data ORDER BY x LIMIT 1 OPTIONS (nan = best)", data=data)
+    assert first["row"].tolist() == [1]
+
+
 @pytest.mark.parametrize(
     ("error", "message", "line", "column", "ask"),
     [
@@ -71,7 +79,7 @@ def test_nulls_first(hotels):
         (skyrank.BindError, "pric", 1, 1, lambda data: skyrank.skyline(data, low="pric")),
         (skyrank.QueryError, "no rule for ties is called 'some'", None, None, lambda data: Query().ties("some")),
         (skyrank.QueryError, "'first'; it is one of worst, exclude, error, best", None, None, lambda data: Query().nulls("first")),
-        (skyrank.QueryError, "no rule for NaN is called 'best'", None, None, lambda data: Query().nan("best")),
+        (skyrank.QueryError, "no rule for NaN is called 'first'", None, None, lambda data: Query().nan("first")),
         (skyrank.QueryError, "prefer", None, None, lambda data: skyrank.query(data, Query())),
         (skyrank.QueryError, "limit", None, None, lambda data: skyrank.top_k(data, -1, "price")),
         (skyrank.DataError, "NULL in row 4", 1, 1, lambda data: skyrank.query(data, Query().prefer(low("rating")).nulls("error"))),

@@ -71,6 +71,7 @@ QUERIES = [
     Query().partition_by("c").prefer(skyrank.around("day", datetime.date(2024, 5, 1))).at_least(3).distinct(),
     Query().prefer(skyrank.prior([skyrank.in_sets("c", [["a"], [1, True]]), skyrank.inverse(low("x"))])),
     Query().rank_by([high("x"), low("y")]).limit(5).nulls("best"),
+    Query().rank_by([high("x"), low("y")]).limit(5).nan("best"),
     Query().prefer([low("x"), low("y")]).using("bnl", device="cpu", without=["late-columns"]),
 ]
 

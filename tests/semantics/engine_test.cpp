@@ -322,6 +322,12 @@ TEST(Engine, KnowsTheColumnsItReads) {
   EXPECT_EQ(Engine::columns_read(from().prefer({low("c"), high("a")}).select({"a"}), columns),
             (std::vector<std::string>{"a", "c"}));
   EXPECT_EQ(Engine::columns_read(from().rank_by({low("a")}), columns), columns) << "no select means every column";
+  EXPECT_EQ(Engine::columns_read(from().prefer(low("c")).select({"row", "level()"}), columns),
+            (std::vector<std::string>{"c"}));
+  EXPECT_EQ(Engine::columns_read(from().prefer(low("e")).select({"a"}), columns), columns)
+      << "among which is the nearest";
+  EXPECT_EQ(Engine::columns_read(from().group_by({"a"}).aggregate({count("n")}).rank_by({low("n")}), columns),
+            (std::vector<std::string>{"a"}));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ class Generator {
     if (chance(60)) query.limit(chance(50) ? below(20) : below(2 * made_.table.num_rows() + 1));
     if (chance(30)) query.offset(below(10));
     query.ties(one_of<Ties>({Ties::first, Ties::last, Ties::all}));
-    if (chance(20)) query.nan(Missing::exclude);
+    if (chance(40)) query.nan(one_of<Missing>({Missing::exclude, Missing::best}));
     if (chance(40)) query.nulls(one_of<Missing>({Missing::exclude, Missing::best}));
     if (chance(30)) add_selection();
     return std::move(made_);

@@ -32,10 +32,17 @@ bool is_nan(const Value& value) {
   const auto* number = std::get_if<double>(&value);
   return number != nullptr && std::isnan(*number);
 }
-/// 0 for values, 1 for NaN, 2 for NULL: worse and worse; -1 for NULL where that is best.
-int absence(const Value& value, Missing nulls = Missing::worst) {
-  if (is_null(value)) return nulls == Missing::best ? -1 : 2;
-  return is_nan(value) ? 1 : 0;
+/// The rules for NaN and NULL.
+struct MissingRules {
+  Missing nan = Missing::worst;
+  Missing nulls = Missing::worst;
+};
+
+/// 0 for values, 1 for NaN, 2 for NULL: worse and worse. Where they are best -1 for NaN and -2 for NULL.
+int absence(const Value& value, MissingRules rules = {}) {
+  if (is_null(value)) return rules.nulls == Missing::best ? -2 : 2;
+  if (is_nan(value)) return rules.nan == Missing::best ? -1 : 1;
+  return 0;
 }
 
 template <class T>
@@ -185,7 +192,7 @@ class Values {
 
 class Order {
  public:
-  Order(const Values& evaluate, Missing nulls) : evaluate_(evaluate), nulls_(nulls) {}
+  Order(const Values& evaluate, MissingRules missing) : evaluate_(evaluate), missing_(missing) {}
 
   Outcome compare(const Preference& p, RowId a, RowId b, bool inverted = false) const {
     switch (p.kind) {
@@ -228,14 +235,14 @@ class Order {
     const Value& x = evaluate_(*p.expression, a);
     const Value& y = evaluate_(*p.expression, b);
     if (absence(x) != 0 || absence(y) != 0) {
-      return smaller_is_better(three_way(absence(x, nulls_), absence(y, nulls_)));
+      return smaller_is_better(three_way(absence(x, missing_), absence(y, missing_)));
     }
     const Outcome outcome = order_values(p, x, y);
     return inverted ? reversed(outcome) : outcome;
   }
 
   const Values& evaluate_;
-  Missing nulls_;
+  MissingRules missing_;
 };
 
 /// Expressions whose NaN and NULL the rules are about.
@@ -260,8 +267,9 @@ int rank(const Query& query, const Values& evaluate, RowId a, RowId b) {
     const Value& x = evaluate(term.expression, a);
     const Value& y = evaluate(term.expression, b);
     const bool absent = absence(x) != 0 || absence(y) != 0;
-    const int order = absent ? three_way(absence(x, query.nulls()), absence(y, query.nulls()))
-                             : reference::compare(x, y) * (term.high ? -1 : 1);
+    const MissingRules rules{query.nan(), query.nulls()};
+    const int order =
+        absent ? three_way(absence(x, rules), absence(y, rules)) : reference::compare(x, y) * (term.high ? -1 : 1);
     if (order != 0) return order;
   }
   return 0;
@@ -285,7 +293,7 @@ std::vector<Candidate> without_equals(const Query& query, const Order& order, co
 
 std::vector<Candidate> preferred(const Query& query, const Values& evaluate, std::vector<Candidate> rest) {
   if (!query.prefer()) return rest;
-  const Order order(evaluate, query.nulls());
+  const Order order(evaluate, {query.nan(), query.nulls()});
   if (query.distinct()) rest = without_equals(query, order, rest);
   std::vector<Candidate> kept;
   const std::int64_t levels = query.at_least() ? std::numeric_limits<std::int64_t>::max() : query.levels().value_or(1);

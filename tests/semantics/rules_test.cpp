@@ -77,6 +77,9 @@ std::vector<Query> large_queries() {
       from().where("i < 250").rank_by({high("n"), low("h")}).limit(40).nulls(Missing::best),
       from().where("n <= 450").prefer({low("n"), low("h")}).nulls(Missing::best),
       from().prefer({low("n"), low("h"), low("g")}).rank_by({low("n + h")}).limit(5).nulls(Missing::best),
+      from().rank_by({high("f")}).limit(3500).ties(Ties::last).nan(Missing::best),
+      from().where("f <= 20 or i < 250").prefer({low("f"), low("h")}).nan(Missing::best),
+      from().prefer({low("f"), low("h"), low("g")}).rank_by({low("f + h")}).limit(5).nan(Missing::best),
   };
   for (std::size_t q = 0; q < queries.size(); ++q) queries[q].name("query-" + std::to_string(q));
   return queries;

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,7 @@ namespace skyrank {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::int64_t kUnits = 40;
 constexpr std::int64_t kRowsOfUnit = 20'000;
@@ -122,10 +125,54 @@ TEST_F(SourceMemory, QueriesOfEveryKindAreAnsweredByParts) {
   expect_same(from().where("x < 1e5").rank_by({low("id")}), kLimit);
 }
 
-TEST_F(SourceMemory, GroupsThatDoNotFitAreRefused) {
-  const Query query = Query::from("t").group_by({"id"}).aggregate({least("best", "x")}).rank_by({low("best")}).limit(5);
-  EXPECT_NE(refusal(query, source_, 8 * kBytesOfUnit), "");
-  EXPECT_EQ(engine(400 * kBytesOfUnit).run(query, source_).rows, engine(0).run(query, source_).rows);
+Query of_ids() { return Query::from("t").group_by({"id"}).aggregate({count("n"), least("best", "x")}); }
+
+// The source has 400,000 groups, of which the limit has room for a tenth.
+TEST_F(SourceMemory, GroupsThatDoNotFitAreSpilled) {
+  constexpr std::size_t kLimit = 60 * kBytesOfUnit;
+  expect_same(of_ids().rank_by({low("best")}).limit(5), kLimit);
+  expect_same(of_ids().rank_by({high("n"), high("id")}).offset(100).limit(1000).select({"id", "row", "best"}), kLimit);
+  expect_same(of_ids().where("y > 1e6").prefer({low("best"), high("id")}), kLimit);
+  expect_same(Query::from("t").group_by({"id % 100000"}).aggregate({count("n")}).rank_by({high("n")}).limit(3), kLimit);
+}
+
+TEST_F(SourceMemory, PlansSayWhatIsSpilled) {
+  constexpr std::size_t kLimit = 60 * kBytesOfUnit;
+  const Query query = of_ids().rank_by({low("best")}).limit(5);
+  EXPECT_THAT(to_string(engine(kLimit).explain(query, source_)),
+              HasSubstr("fit the limit of memory; groups that do not fit it either go to a temporary file; the rows"));
+  const std::string plan = to_string(engine(kLimit).run(query, source_).plan);
+  EXPECT_THAT(plan, HasSubstr("; groups spilled to a temporary file of "));
+  EXPECT_THAT(plan, HasSubstr("bytes spilled"));
+  const Query few = Query::from("t").group_by({"band"}).aggregate({count("n")}).rank_by({low("n")}).limit(5);
+  EXPECT_THAT(to_string(engine(kLimit).run(few, source_).plan), Not(HasSubstr("spilled")));
+}
+
+TEST_F(SourceMemory, GroupsThatAreAllAskedForAreRefused) {
+  EXPECT_THAT(refusal(of_ids(), source_, 60 * kBytesOfUnit), HasSubstr("the engine's limit of memory is"));
+}
+
+/// Sets TMPDIR while it lives.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(const char* folder) {
+    if (const char* const before = std::getenv("TMPDIR")) before_ = before;
+    ::setenv("TMPDIR", folder, 1);
+  }
+  ~TemporaryFolder() { before_ ? ::setenv("TMPDIR", before_->c_str(), 1) : ::unsetenv("TMPDIR"); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+ private:
+  std::optional<std::string> before_;
+};
+
+TEST_F(SourceMemory, GroupsNeedAFolderForTemporaryFiles) {
+  const TemporaryFolder missing("/no/such/folder");
+  EXPECT_EQ(refusal(of_ids().rank_by({low("best")}).limit(5), source_, 60 * kBytesOfUnit),
+            "groups that do not fit the limit of memory go to a temporary file, which cannot be made in "
+            "'/no/such/folder': No such file or directory; let the environment variable TMPDIR name a folder with room "
+            "for them, or raise the limit");
 }
 
 // Units are answered side by side, in no fixed order.

@@ -123,11 +123,21 @@ TEST(SourceNulls, SkylinesKeepTheNullsOfAllUnits) {
   expect_same(Query::from("t").prefer({low("x")}), 2);
 }
 
+// Statistics leave NaN out, so no unit can be skipped by them.
+TEST(SourceNulls, NanIsFoundInAllUnitsWhereItIsBest) {
+  expect_same(ranked({low("x")}, 10).nan(Missing::best), kUnits);
+  expect_same(ranked({high("x")}, 40).nan(Missing::best).nulls(Missing::best), kUnits);
+  expect_same(Query::from("t").prefer({low("x")}).nan(Missing::best), kUnits);
+  expect_same(Query::from("t").prefer({low("x"), low("y")}).nan(Missing::best), kUnits);
+}
+
 TEST(SourceNulls, PartialAnswersKeepThemToo) {
   const Engine engine({.threads = 1, .device = DeviceChoice::cpu, .profile = ""});
   for (const Query& query :
        {ranked({low("x")}, 40).nulls(Missing::best), Query::from("t").prefer({low("x"), low("y")}).nulls(Missing::best),
-        ranked({high("x")}, 3).partition_by({"fifth"}).nulls(Missing::best)}) {
+        ranked({high("x")}, 3).partition_by({"fifth"}).nulls(Missing::best), ranked({high("x")}, 40).nan(Missing::best),
+        Query::from("t").prefer({low("x"), low("y")}).levels(2).nan(Missing::best).nulls(Missing::best),
+        Query::from("t").group_by({"fifth"}).aggregate({avg("mean", "x")}).rank_by({low("mean")}).nan(Missing::best)}) {
     std::vector<Partial> parts;
     for (std::size_t unit = 0; unit < kUnits; unit += 5) {
       parts.push_back(

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <span>
 
 #include "tests/semantics/paths.hpp"
@@ -179,6 +180,47 @@ TEST(Values, BestPutsNullBeforeEveryValue) {
   expect_rows(skyline_of(pareto({low("a"), low("b")})).nulls(Missing::best), table, {0, 2});
   expect_rows(skyline_of(low("b")).levels(2).nulls(Missing::best), table, {0, 1, 2});
   expect_rows(skyline_of(low("a")).nan(Missing::exclude).nulls(Missing::best), table, {2});
+}
+
+TEST(Values, BestPutsNanBeforeEveryNumber) {
+  const Table table({floats("a", {kNaN, 2, std::nullopt, -kInfinity}), ints("b", {1, 1, std::nullopt, 2})});
+  expect_rows(ranked_by(low("a")).nan(Missing::best), table, {0, 3, 1, 2});
+  expect_rows(ranked_by(high("a")).nan(Missing::best), table, {0, 1, 3, 2});
+  expect_rows(ranked_by(high("a + b")).nan(Missing::best), table, {0, 1, 3, 2});
+  expect_rows(ranked_by(low("b")).nan(Missing::best), table, {0, 1, 3, 2});
+  expect_rows(skyline_of(low("a")).nan(Missing::best), table, {0});
+  expect_rows(skyline_of(inverse(low("a"))).nan(Missing::best), table, {0});
+  expect_rows(skyline_of(around("a", 2)).nan(Missing::best), table, {0});
+  expect_rows(skyline_of(between("a", 0, 3)).nan(Missing::best), table, {0});
+  expect_rows(skyline_of(in("a", {{2}})).nan(Missing::best), table, {0});
+  expect_rows(skyline_of(where("a > 1")).nan(Missing::best), table, {1});
+  expect_rows(skyline_of(pareto({low("a"), high("b")})).nan(Missing::best), table, {0, 3});
+  expect_rows(skyline_of(low("a")).levels(2).nan(Missing::best), table, {0, 3});
+  expect_rows(skyline_of(low("a")).at_least(2).nan(Missing::best), table, {0, 3});
+}
+
+TEST(Values, NullIsBetterThanNanWhereBothAreBest) {
+  const Table table({floats("a", {kNaN, 2, std::nullopt, -kInfinity, kNaN})});
+  const auto ranked = [&](RankTerm term, Missing nan, Missing nulls) {
+    return Query::from("t").rank_by({std::move(term)}).nan(nan).nulls(nulls);
+  };
+  expect_rows(ranked(low("a"), Missing::best, Missing::best), table, {2, 0, 4, 3, 1});
+  expect_rows(ranked(high("a"), Missing::best, Missing::best), table, {2, 0, 4, 1, 3});
+  expect_rows(ranked(low("a"), Missing::worst, Missing::best), table, {2, 3, 1, 0, 4});
+  expect_rows(ranked(low("a"), Missing::best, Missing::exclude), table, {0, 4, 3, 1});
+  expect_rows(ranked(low("a"), Missing::exclude, Missing::best), table, {2, 3, 1});
+  expect_rows(skyline_of(low("a")).nan(Missing::best).nulls(Missing::best), table, {2});
+  expect_rows(skyline_of(low("a")).nan(Missing::best).distinct(true), table, {0});
+  expect_error<DataError>(ranked(low("a"), Missing::best, Missing::error), table, {"NULL in row 2", "'a'"});
+}
+
+TEST(Values, ScoresAreThoseOfTheTermWhereNanIsBest) {
+  const Table table({floats("a", {3, kNaN, 2})});
+  const Query query = ranked_by(low("a")).nan(Missing::best).select({"row", "score"});
+  const Result result = Engine().run(query, table);
+  EXPECT_EQ(result.rows, (std::vector<RowId>{1, 2, 0}));
+  EXPECT_TRUE(std::isnan(std::get<double>(result.table.column("score").value(0))));
+  EXPECT_EQ(result.table.column("score").value(1), Value(2.0));
 }
 
 /// Strings with NULL where there is none.

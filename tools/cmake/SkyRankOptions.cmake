@@ -78,3 +78,12 @@ target_compile_options(skyrank_build_flags INTERFACE
 # Refuses the few parts of Eigen whose licence is not the MPL. Applications decide for themselves.
 target_compile_definitions(skyrank_build_flags INTERFACE EIGEN_MPL2_ONLY)
 include(SkyRankHardening)
+
+# skyrank_report_coverage(REGEX SOURCE...): where fuzz targets are built, what matches reports its coverage to the fuzzer.
+# That is what reads texts and data of others: what runs afterwards compiles as in other builds with these sanitizers.
+function(skyrank_report_coverage regex)
+  if(SKYRANK_BUILD_FUZZERS)
+    list(FILTER ARGN INCLUDE REGEX "${regex}")
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()

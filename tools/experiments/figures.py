@@ -27,6 +27,7 @@ MEASURES = ("time", "time_with_transfer", "dominance_tests_per_row", "work_per_r
 STAGE_MEASURES = ("stage_time", "stage_rows", "stage_rows_per_row", "stage_rows_ratio")
 RATIOS = ("speedup", "stage_rows_ratio")  # over another series, or of it
 OURS = "ours"  # the planner's model of an algorithm
+PREDICTIONS = (OURS, *formulas.FORMULAS, *formulas.MEMORY_FORMULAS)
 ITERATION = "iteration"  # an x axis along the stages of one run
 FLOOR = "floor"  # stands for an algorithm: the time to read all keys once
 
@@ -44,10 +45,15 @@ class Series:
     on_cpu: str | None       # the algorithm that stands in on the CPU
     threads: int             # 0: all
     parameters: dict
+    float_parameters: dict   # more of them, for cells of floats
     over: str | None         # the series that a ratio compares with
     stages: tuple[str, ...]  # the stages of a run whose time or rows are shown, added up
-    predicted: str | None    # the model whose time is shown: OURS or a formula of the paper
+    predicted: str | None    # the model whose time, or memory, is shown: one of PREDICTIONS
     needs: tuple[str, ...]
+
+    def parameters_of(self, type):
+        """Returns the parameters for cells of a type."""
+        return {**self.parameters, **(self.float_parameters if type.startswith("float") else {})}
 
     def algorithm_on(self, device):
         """Returns the name of the algorithm that is measured with --device `device`, or None."""
@@ -213,8 +219,8 @@ def read_stages(reader):
 
 def read_series(reader, id):
     series = Series(id, reader.take("label", str), reader.take("algorithm", str), reader.take("on_cpu", str, None),
-                    reader.take("threads", int, 0), reader.take("parameters", dict, {}), reader.take("over", str, None),
-                    read_stages(reader), reader.choice("predicted", (OURS, *formulas.FORMULAS), None),
+                    reader.take("threads", int, 0), reader.take("parameters", dict, {}), reader.take("float_parameters", dict, {}),
+                    reader.take("over", str, None), read_stages(reader), reader.choice("predicted", PREDICTIONS, None),
                     reader.texts("needs"))
     if not id.isidentifier():
         reader.fail("", "a series needs a name of letters, digits and _, as rules name it")
@@ -281,8 +287,9 @@ def check_references(figure, reader):
     for series in figure.series:
         if series.over and series.over not in ids:
             reader.fail(f"series.{series.id}.over", f"there is no series '{series.over}'")
-        if series.predicted and {it.y for it in figure.sweeps} != {"time"}:
-            reader.fail(f"series.{series.id}.predicted", "is a time, and the measure is another")
+        measure = "memory" if series.predicted in formulas.MEMORY_FORMULAS else "time"
+        if series.predicted and {it.y for it in figure.sweeps} != {measure}:
+            reader.fail(f"series.{series.id}.predicted", f"is a {measure}, and the measure is another")
         along = [it for it in figure.sweeps if it.x != ITERATION and it.y in STAGE_MEASURES]
         if along and not series.stages:
             reader.fail(f"series.{series.id}.stage", f"is missing, for the measure {along[0].y}")
@@ -326,7 +333,7 @@ def check_algorithms(figure, registry, file=None):
             if name != FLOOR and name not in registry:
                 raise FigureError(f"{file}: series.{series.id}: there is no algorithm '{name}'; "
                                   f"there are {', '.join(sorted(registry))}")
-        for name, values in {**swept, **series.parameters}.items():
+        for name, values in {**swept, **series.parameters, **series.float_parameters}.items():
             limits = registry.get(series.algorithm, {}).get(name)
             place = f"{file}: series.{series.id}.parameters.{name}"
             if limits is None:

@@ -1,4 +1,4 @@
-"""The papers' cost models, from the benchmark's row of a run: milliseconds that the paper's formula predicts.
+"""The papers' cost models, from the benchmark's row of a run: milliseconds, or MiB, that the paper's formula predicts.
 
 The formulas count accesses to global memory. What one takes is measured: `floor_ms` is the time to read all keys once, so that
 no formula needs a constant of the machine, but bitonic top-k, which also needs the bandwidth of shared memory.
@@ -19,7 +19,7 @@ class Run:
         self.n, self.k = int(row["n"]), int(row["k"])
         self.type = row["type"]
         self.bytes = BYTES.get(row["type"], 4)
-        self.floor = float(row["floor_ms"])
+        self.floor = float(row.get("floor_ms") or "nan")
         self.parameters = dict(it.split("=") for it in row.get("parameters", "").split())
 
     def reads(self, keys):
@@ -108,9 +108,23 @@ def randomized(run):
     return run.reads(guesses * run.n * (1 + 2 / keys_per_thread) + run.n + 2 * run.k + 4 * digits * sorted_keys)
 
 
+def randomized_memory(run):
+    """Section 8.3 of Monroe et al., without the list itself: keys and values of the answer, offsets of threads and blocks.
+
+    The paper's c is 8, the splitters for each root of n; its blocks have 128 threads of 8 keys.
+    """
+    keys_per_thread = run.parameter("keys_per_thread", 8) or 8
+    keys_per_block = keys_per_thread * run.parameter("block_threads", 128)
+    integers = 2 * run.k + 2 * run.n / keys_per_thread + 4 * run.n / keys_per_block + 8 * math.sqrt(run.n) + 5
+    return 4 * integers / 2**20
+
+
 FORMULAS = {"radix-select": radix_select, "bitonic": bitonic, "delegates": delegates, "randomized": randomized}
+MEMORY_FORMULAS = {"randomized-memory": randomized_memory}
 
 
 def predicted(name, row):
-    """Returns the milliseconds that a formula predicts for the run of a row, or None where the row lacks the floor."""
+    """Returns what a formula predicts for the run of a row, or None where the row lacks what it starts from."""
+    if name in MEMORY_FORMULAS:
+        return MEMORY_FORMULAS[name](Run(row))
     return FORMULAS[name](Run(row)) if row.get("floor_ms") else None

@@ -195,7 +195,9 @@ def tasks_of(figure, scale, device, threads=None):
             for series in figure.measured_series(device):
                 algorithm = series.algorithm_on(device)
                 # A stand-in has no parameters of the algorithm that it stands in for.
-                parameters = {**values["parameters"], **series.parameters} if algorithm == series.algorithm else {}
+                parameters = {}
+                if algorithm == series.algorithm:
+                    parameters = {**values["parameters"], **series.parameters_of(variables["type"])}
                 cell = Cell(figure.op, variables["type"], values["distribution"], values["n"], variables["d"], k,
                             series.threads or threads or cores(), tuple(sorted(parameters.items())))
                 tasks.append(Task(series.id, cell, algorithm, sweep, values.get(sweep.x), place, variables))

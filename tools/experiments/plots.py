@@ -156,9 +156,9 @@ def colour_of(figure, series):
 
 
 def measured_twin(figure, series):
-    """Returns the id of the series that has the measured times of a prediction, or of the series itself."""
+    """Returns the id of the series that has the measured values of a prediction, or of the series itself."""
     def what(it):
-        return it.algorithm, it.parameters, it.threads
+        return it.algorithm, it.parameters, it.float_parameters, it.threads
     twins = [it.id for it in figure.series if series.predicted and not it.predicted and what(it) == what(series)]
     return twins[0] if twins else series.id
 

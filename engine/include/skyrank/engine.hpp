@@ -159,7 +159,7 @@ class SKYRANK_EXPORT Engine {
   /// finds no room; nothing is then left on the GPU.
   Table pin(const Table& table, Pin when = Pin::now) const;
 
-  /// Names of the columns of `table` that the query reads, in the table's order; for readers that can skip columns.
+  /// Names of the columns that a query reads, in the table's order; all of them if it names one that does not exist.
   static std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns);
 
  private:

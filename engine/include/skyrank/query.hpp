@@ -17,8 +17,8 @@ inline namespace v0 {
 
 /// The rule for rows that tie with the last row of a limited answer.
 enum class Ties { first, last, all, any };
-/// The meaning of a NaN (or NULL) in a preference or ranking expression. `best`, for NULL alone, puts it before every
-/// value.
+/// The meaning of a NaN (or NULL) in a preference or ranking expression. `best` puts it before every value, and NULL
+/// before NaN if both are best.
 enum class Missing { worst, exclude, error, best };
 
 /// One aggregate of `group_by`, under a name of its own.
@@ -144,7 +144,7 @@ class SKYRANK_EXPORT Query {
   /// Returns the rule for rows that tie with the last one.
   Ties ties() const { return ties_; }
 
-  /// Sets the meaning of NaN in preferences and rankings: any but `best`.
+  /// Sets the meaning of NaN in preferences and rankings.
   Query& nan(Missing rule);
   /// Returns the meaning of NaN.
   Missing nan() const { return nan_; }

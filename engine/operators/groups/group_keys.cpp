@@ -91,6 +91,17 @@ GroupKeys::GroupKeys(const Table& table, std::span<const int> columns, const Row
   exact_ = total_bits() <= kCodeBits;
 }
 
+GroupKeys GroupKeys::across_tables(const Table& table, std::span<const int> columns, const Rows& rows) {
+  GroupKeys keys(rows);
+  for (const int index : columns) {
+    Field field = field_of(table.column(index));
+    // Integers are their own codes, whatever else is in the column.
+    if (field.kind == Kind::integer) field.lowest = first_code(field.column);
+    keys.fields_.push_back(std::move(field));
+  }
+  return keys;
+}
+
 GroupKeys::Field GroupKeys::field_of(const Column& column) {
   Field field(column);
   const int null_bits = column.may_have_nulls() ? 1 : 0;

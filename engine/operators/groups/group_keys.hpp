@@ -17,6 +17,9 @@ class GroupKeys {
   /// `rows` must outlive the object. Reads a column's range only where its type alone is too wide.
   GroupKeys(const Table& table, std::span<const int> columns, const Rows& rows);
 
+  /// Makes hashes that are equal for equal values in different tables. None are exact; the columns are no dictionaries.
+  static GroupKeys across_tables(const Table& table, std::span<const int> columns, const Rows& rows);
+
   std::int64_t rows() const { return rows_.n; }
   /// Returns true if positions with equal hashes have equal values.
   bool are_exact() const { return exact_; }
@@ -43,6 +46,7 @@ class GroupKeys {
     Vector<std::uint32_t> entries;  // codes of a dictionary's entries
   };
 
+  explicit GroupKeys(const Rows& rows) : rows_(rows) {}
   static Field field_of(const Column& column);
   void measure(Field& field) const;
   int total_bits() const;

@@ -1,6 +1,10 @@
 #include "engine/parts/sources/by_parts.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -10,10 +14,16 @@
 #include "engine/parts/sources/query_units.hpp"
 #include "engine/parts/sources/side_by_side.hpp"
 #include "engine/parts/states/query_state.hpp"
+#include "engine/parts/states/spilled_groups.hpp"
 #include "engine/runtime/stopwatch.hpp"
 
 namespace skyrank::exec {
 namespace {
+
+std::int64_t rows_of(const Source& source, const std::vector<std::size_t>& units) {
+  return std::accumulate(units.begin(), units.end(), std::int64_t{0},
+                         [&](std::int64_t rows, std::size_t unit) { return rows + source.units()[unit].rows; });
+}
 
 /// One query over the units of a source, of which some are read while others are answered.
 class PartsRun {
@@ -32,12 +42,18 @@ class PartsRun {
                .options = options,
                .charge = [this](std::size_t rows) { return units_.charge_rows(rows); }},
         threads_(units_.threads(units)),
-        pending_(units.rbegin(), units.rend()) {}
+        pending_(units),
+        rows_(rows_of(source, units)) {}
+
+  /// Groups that do not fit memory may go to a temporary file; the answer is then to be asked for.
+  PartsRun& with_spilling() {
+    may_spill_ = may_spill_groups(steps_.query);
+    return *this;
+  }
 
   /// Returns the state of all rows.
   QueryState& run() {
-    run_side_by_side(threads_, [this] { work(); });
-    failure_.rethrow();
+    share_out(threads_, pending_, [this](std::size_t unit) { answer_unit(unit); });
     return seen_;
   }
 
@@ -47,7 +63,8 @@ class PartsRun {
     run();
     answer.bytes = bytes_;
     answer.read_ms = watch.lap();
-    answer.result = seen_.finalize();
+    answer.result = spilled_ ? spilled_->finalize() : seen_.finalize();
+    if (spilled_) answer.spilled = Spilled{spilled_->bytes(), spilled_->partitions()};
     return answer;
   }
 
@@ -55,71 +72,77 @@ class PartsRun {
   /// nothing elsewhere.
   std::optional<PartsAnswer> answer_of_few() {
     constexpr std::size_t kShare = 256;
-    const std::size_t unit = pending_.back();
-    pending_.pop_back();
+    const std::size_t unit = pending_.front();
+    pending_.erase(pending_.begin());
     answer_unit(unit);
     if (kShare * seen_.num_rows() > static_cast<std::size_t>(source_.units()[unit].rows)) return std::nullopt;
     return answer();
   }
 
  private:
-  void work() {
-    begin();
-    while (const auto unit = next()) {
-      try {
-        answer_unit(*unit);
-      } catch (const ResourceError&) {
-        if (give_back(*unit)) return;
-        fail(*unit);
-      } catch (...) {
-        fail(*unit);
-      }
-    }
-  }
-
-  void begin() {
-    const std::scoped_lock lock(mutex_);
-    ++active_;
-  }
-
-  /// The next unit; nothing once the calling thread is to end.
-  std::optional<std::size_t> next() {
-    const std::scoped_lock lock(mutex_);
-    if (failure_.has_value() || pending_.empty()) {
-      --active_;
-      return std::nullopt;
-    }
-    const std::size_t unit = pending_.back();
-    pending_.pop_back();
-    return unit;
-  }
-
+  /// Reads a unit and takes it in, as a whole or, where it throws, not at all.
   void answer_unit(std::size_t unit) {
+    const bool spills = spills_from(max_rows());
+    try {
+      take_unit(unit);
+    } catch (const ResourceError&) {
+      if (spills || !spills_from(0)) throw;
+      take_unit(unit);
+    }
+  }
+
+  void take_unit(std::size_t unit) {
     SourceCharge charge = units_.charge_unit(unit);
     SourceRows read;
     state_.admission.run(options_.stop, [&] { read = source_.read(std::span(&unit, 1), columns_); });
     charge.finish_reading();
-    QueryState of_unit(steps_);
-    of_unit.sink(read.table, units_.begin(unit));
-    const std::scoped_lock lock(mutex_);
-    seen_.combine(std::move(of_unit));
+    if (is_spilling()) {
+      spilled_->sink(steps_.engine.partial(steps_.query, read.table, units_.begin(unit), options_));
+    } else {
+      combine(read.table, units_.begin(unit));
+    }
     bytes_ += read.bytes;
   }
 
-  /// Leaves a unit that did not fit beside those of other threads to them, and ends the calling thread. Returns false
-  /// where there are no others.
-  bool give_back(std::size_t unit) {
-    const std::scoped_lock lock(mutex_);
-    if (active_ == 1) return false;
-    pending_.push_back(unit);
-    --active_;
-    return true;
+  void combine(const Table& rows, RowId first_row) {
+    QueryState of_unit(steps_);
+    of_unit.sink(rows, first_row);
+    std::unique_lock lock(mutex_);
+    if (spilled_) {
+      lock.unlock();
+      for (const Partial& partial : of_unit.partials()) spilled_->sink(partial);
+      return;
+    }
+    seen_.combine(std::move(of_unit));
   }
 
-  /// Keeps the failure that comes first in the order of rows: units begin in that order, and those that have begun end.
-  void fail(std::size_t unit) {
+  bool is_spilling() {
     const std::scoped_lock lock(mutex_);
-    failure_.keep(unit);
+    return spilled_ != nullptr;
+  }
+
+  /// Begins to spill if there are more groups. Returns true if they are spilled.
+  bool spills_from(std::size_t rows) {
+    const std::scoped_lock lock(mutex_);
+    if (!spilled_ && may_spill_ && seen_.num_rows() > rows) spill();
+    return spilled_ != nullptr;
+  }
+
+  /// With mutex_ held. Where it throws, all groups are still in memory.
+  void spill() {
+    const std::vector<Partial>& partials = seen_.partials();
+    const auto rows_of = [](const Partial& partial) { return partial.rows().size(); };
+    auto spilled =
+        std::make_unique<SpilledGroups>(state_, steps_, rows_, *std::ranges::max_element(partials, {}, rows_of));
+    for (const Partial& partial : partials) spilled->sink(partial);
+    spilled_ = std::move(spilled);
+    seen_.clear();
+  }
+
+  /// Returns how many groups stay in memory: combining them takes several times as much, and units need room besides.
+  std::size_t max_rows() const {
+    constexpr std::size_t kBytesOfGroup = 512;
+    return state_.memory->limit() / kBytesOfGroup;
   }
 
   const EngineState& state_;
@@ -129,13 +152,14 @@ class PartsRun {
   const QueryUnits units_;
   const StateSteps steps_;
   const std::size_t threads_;
+  std::vector<std::size_t> pending_;  // units that are not answered
+  const std::int64_t rows_;           // of all units
+  bool may_spill_ = false;
 
-  std::mutex mutex_;                  // over all that follows
-  std::vector<std::size_t> pending_;  // the next unit last
-  std::size_t active_ = 0;            // threads that will ask for a unit
+  std::atomic<std::uint64_t> bytes_ = 0;
+  std::mutex mutex_;  // over seen_, and whether there is what follows
   QueryState seen_{steps_};
-  std::uint64_t bytes_ = 0;
-  FirstFailure failure_;
+  std::unique_ptr<SpilledGroups> spilled_;  // once there is, it takes in all groups
 };
 
 }  // namespace
@@ -143,13 +167,13 @@ class PartsRun {
 PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
                             const std::vector<int>& columns, const std::vector<std::size_t>& units,
                             const RunOptions& options) {
-  return PartsRun(engine, state, query, source, columns, units, 0, options).answer();
+  return PartsRun(engine, state, query, source, columns, units, 0, options).with_spilling().answer();
 }
 
 std::optional<PartsAnswer> answer_of_few_groups(const Engine& engine, const EngineState& state, const Query& query,
                                                 const Source& source, const std::vector<int>& columns,
                                                 const std::vector<std::size_t>& units, const RunOptions& options) {
-  return PartsRun(engine, state, query, source, columns, units, 0, options).answer_of_few();
+  return PartsRun(engine, state, query, source, columns, units, 0, options).with_spilling().answer_of_few();
 }
 
 Partial partial_by_units(const Engine& engine, const EngineState& state, const Query& query, const Source& source,

@@ -14,16 +14,24 @@
 // sink its units into states, as many at a time as fit, which are combined as they come.
 namespace skyrank::exec {
 
+/// Groups that went to a temporary file.
+struct Spilled {
+  std::uint64_t bytes;
+  std::size_t partitions;
+};
+
 /// An answer, and what was read for it.
 struct PartsAnswer {
   Result result;
   std::uint64_t bytes = 0;  ///< bytes of storage
   double read_ms = 0;
+  std::optional<Spilled> spilled = {};  ///< nothing where all groups fit memory
 };
 
 /// Answers a query from `columns` (all that it reads) of `units` (those that may hold rows of the answer), both
 /// ascending. Row ids and errors are those of the whole table. Throws what the source, Engine::partial and
-/// Engine::merge throw, and ResourceError where a unit, or the rows that are left, do not fit the limit.
+/// Engine::merge throw, and ResourceError where a unit, or the rows that are left, do not fit the limit. Groups of
+/// which the answer needs a few need not fit (spilled_groups.hpp).
 PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
                             const std::vector<int>& columns, const std::vector<std::size_t>& units,
                             const RunOptions& options);

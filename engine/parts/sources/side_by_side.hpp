@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <vector>
 
 namespace skyrank::exec {
 
@@ -31,5 +32,11 @@ class FirstFailure {
   std::exception_ptr failure_;
   std::size_t place_ = 0;
 };
+
+/// Does pieces of work, which begin in their order, on up to `threads` threads. A piece that throws ResourceError is
+/// done again by the other threads, as memory did not suffice beside theirs. Once another piece has failed, or no other
+/// thread is left, no more begin, and the failure that comes first is thrown.
+void share_out(std::size_t threads, const std::vector<std::size_t>& pieces,
+               const std::function<void(std::size_t piece)>& work);
 
 }  // namespace skyrank::exec

@@ -16,6 +16,7 @@
 #include "engine/parts/sources/by_parts.hpp"
 #include "engine/parts/sources/by_units.hpp"
 #include "engine/parts/sources/source_memory.hpp"
+#include "engine/parts/states/spilled_groups.hpp"
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/rules.hpp"
 #include "engine/query/bound.hpp"
@@ -29,6 +30,7 @@ using query::BoundOutput;
 using query::BoundQuery;
 
 constexpr const char* kByParts = "partial answers, as whole columns do not fit the limit of memory";
+constexpr const char* kSpilling = "; groups that do not fit it either go to a temporary file";
 constexpr std::array kRulesOfSources = {Rule::late_columns, Rule::unit_pruning, Rule::by_units};
 
 /// The columns and units that a query reads of a source.
@@ -164,7 +166,8 @@ class SourceRun {
     ReadPlan part = plan;
     if (needs_parts(plan)) {
       part.units.resize(1);
-      plan.rules.applied(Rule::by_units, std::string(kByParts) + "; the rows are those of the first of " +
+      plan.rules.applied(Rule::by_units, std::string(kByParts) + (may_spill_groups(query_) ? kSpilling : "") +
+                                             "; the rows are those of the first of " +
                                              std::to_string(plan.units.size()) + " units");
     }
     PlanNode tree = engine_.explain(query_, read(part), options_);
@@ -233,10 +236,13 @@ class SourceRun {
     return plan.units.size() > 1 && !options_.timeout && !query_.timeout() && plan.rules.rules().has(Rule::by_units);
   }
 
-  /// Returns true if whole columns do not fit the limit of memory, but partial answers of units may.
+  /// Returns true if whole columns, or the groups of their rows, may not fit the limit of memory, but partial answers
+  /// of units may.
   bool needs_parts(const ReadPlan& plan) const {
     if (!may_use_parts(plan)) return false;
-    return 2 * bytes_of_rows(source_, plan.whole, rows_of(plan)) > state_.memory->left();
+    constexpr std::size_t kBytesToGroup = 32;  // a row, where no two are in one group
+    const std::size_t groups = may_spill_groups(query_) ? kBytesToGroup * static_cast<std::size_t>(rows_of(plan)) : 0;
+    return 2 * bytes_of_rows(source_, plan.whole, rows_of(plan)) + groups > state_.memory->left();
   }
 
   bool is_text(int column) const {
@@ -269,12 +275,16 @@ class SourceRun {
     plan.late.clear();
     PartsAnswer answer =
         answer_by_parts(engine_, state_, query_, source_, query::columns_read(plan.bound), plan.units, options_);
-    plan.rules.applied(Rule::by_units, std::to_string(plan.units.size()) + " units: " + kByParts);
+    const std::string spilled = answer.spilled ? "; groups spilled to a temporary file of " +
+                                                     std::to_string(answer.spilled->partitions) + " partitions"
+                                               : "";
+    plan.rules.applied(Rule::by_units, std::to_string(plan.units.size()) + " units: " + kByParts + spilled);
     return answer_of_parts(plan, std::move(answer));
   }
 
   Result answer_of_parts(const ReadPlan& plan, PartsAnswer answer) {
     bytes_ += answer.bytes;
+    if (answer.spilled) spilled_bytes_ = answer.spilled->bytes;
     answer.result.timing.read_ms = read_ms_ + answer.read_ms;
     note(answer.result.plan, plan);
     return std::move(answer.result);
@@ -364,6 +374,7 @@ class SourceRun {
                         {"units skipped", units - static_cast<double>(plan.units.size() - skipped_)},
                         {"bytes", static_cast<double>(source_.bytes())},
                         {"bytes read", static_cast<double>(bytes_)}};
+    if (spilled_bytes_) scan->statistics.emplace_back("bytes spilled", static_cast<double>(*spilled_bytes_));
     RuleLog rules = plan.rules;
     if (!plan.late.empty()) {
       tree.detail.clear();
@@ -391,6 +402,7 @@ class SourceRun {
   std::optional<SourceCharge> late_charge_;  // for those of the answer's rows
   double read_ms_ = 0;
   std::uint64_t bytes_ = 0;
+  std::optional<std::uint64_t> spilled_bytes_;
   std::optional<std::int64_t> late_rows_;
   bool by_units_ = false;    // was tried
   std::size_t skipped_ = 0;  // units, by what is known of the answer

@@ -72,6 +72,12 @@ std::optional<Partial> QueryState::partial() const {
   return partials_.size() == 1 ? partials_.front() : merged();
 }
 
+void QueryState::clear() {
+  partials_.clear();
+  charges_.clear();
+  rows_ = 0;
+}
+
 CountedRows QueryState::rows() && {
   // Parts of consecutive rows are then in the order of their rows, as they end up.
   std::ranges::sort(partials_, {}, [](const Partial& partial) {

@@ -79,6 +79,12 @@ class QueryState {
   /// throws.
   std::optional<Partial> partial() const;
 
+  /// Returns the partial answers that it has: together they are the state.
+  const std::vector<Partial>& partials() const { return partials_; }
+
+  /// Forgets all that it has seen.
+  void clear();
+
   /// Ends the state: returns its rows. Throws what Engine::merge throws for partial answers.
   CountedRows rows() &&;
 

@@ -129,7 +129,8 @@ class Query:
         return self._set("ties", rule)
 
     def nan(self, rule: str) -> Query:
-        """Sets the meaning of NaN in preferences and rankings: "worst", "exclude" or "error"."""
+        """Sets the meaning of NaN in preferences and rankings: "worst", "exclude", "error" or "best", which puts it
+        before every number."""
         return self._set("nan", rule)
 
     def nulls(self, rule: str) -> Query:

@@ -77,7 +77,7 @@ Enum named(const std::string& what, const std::string& name) {
 
 Ties parse_ties(const std::string& name) { return named<Ties>("rule for ties", name); }
 
-Missing parse_nan(const std::string& name) { return query::missing_rule(named<query::NanRule>("rule for NaN", name)); }
+Missing parse_nan(const std::string& name) { return named<Missing>("rule for NaN", name); }
 
 Missing parse_nulls(const std::string& name) { return named<Missing>("rule for NULL", name); }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/query/bind/bind_preference.hpp"
+#include "engine/query/bind/missing_first.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
@@ -112,14 +113,19 @@ Schema schema_of(const BoundGroup& group, const Schema& input) {
 }
 
 std::vector<BoundRankTerm> bind_ranking(const Query& query, const Scope& scope) {
+  const MissingFirst first = missing_first(query);
   std::vector<BoundRankTerm> ranking;
   for (const RankTerm& term : query.rank_by()) {
-    ranking.push_back({scope.bind(term.expression), term.high, query.nulls() == Missing::best});
+    BoundExpression values = scope.bind(term.expression);
+    if (first.nan && is_floating(values.type.type)) {
+      ranking.push_back({scope.bind(stands_first(term.expression, first)), true, false});
+    }
+    ranking.push_back({std::move(values), term.high, first.nulls});
   }
   return ranking;
 }
 
-BoundOutput bind_pseudo(const SelectItem& item, const BoundQuery& query) {
+BoundOutput bind_pseudo(const SelectItem& item, const Query& query, const BoundQuery& bound, const Scope& scope) {
   BoundOutput output;
   output.name = item.name;
   std::string_view word = item.expression.column_name();
@@ -127,18 +133,18 @@ BoundOutput bind_pseudo(const SelectItem& item, const BoundQuery& query) {
   if (word == "row") {
     output.kind = BoundOutput::Kind::row;
   } else if (word == "level") {
-    if (!query.preference) throw BindError("selecting 'level' needs 'prefer'", item.expression.location());
+    if (!bound.preference) throw BindError("selecting 'level' needs 'prefer'", item.expression.location());
     output.kind = BoundOutput::Kind::level;
   } else {
-    if (query.ranking.empty()) throw BindError("selecting 'score' needs 'rank_by'", item.expression.location());
+    if (bound.ranking.empty()) throw BindError("selecting 'score' needs 'rank_by'", item.expression.location());
     output.kind = BoundOutput::Kind::score;
-    output.expression = query.ranking.front().expression;
+    output.expression = scope.bind(query.rank_by().front().expression);
   }
   return output;
 }
 
-BoundOutput bind_output(const SelectItem& item, const BoundQuery& query, const Scope& scope) {
-  if (scope.is_pseudo(item.expression)) return bind_pseudo(item, query);
+BoundOutput bind_output(const SelectItem& item, const Query& query, const BoundQuery& bound, const Scope& scope) {
+  if (scope.is_pseudo(item.expression)) return bind_pseudo(item, query, bound, scope);
   BoundOutput output;
   output.name = item.name;
   output.expression = scope.bind(item.expression);
@@ -165,8 +171,8 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
   const Scope answer(answer_schema, schema);
   bound.partition_columns = answer.bind_columns(query.partition_by());
   if (query.prefer()) {
-    bound.preference = bind_preference(*query.prefer(), query.nulls() == Missing::best,
-                                       [&](const Expression& e) { return answer.bind(e); });
+    bound.preference =
+        bind_preference(*query.prefer(), missing_first(query), [&](const Expression& e) { return answer.bind(e); });
   }
   bound.levels = query.levels();
   bound.at_least = query.at_least();
@@ -180,7 +186,7 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
   bound.path = query.using_path();
 
   const auto items = query.select().empty() ? default_selection(answer_schema) : query.select();
-  for (const SelectItem& item : items) bound.outputs.push_back(bind_output(item, bound, answer));
+  for (const SelectItem& item : items) bound.outputs.push_back(bind_output(item, query, bound, answer));
   return bound;
 }
 

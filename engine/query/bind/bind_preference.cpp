@@ -147,11 +147,11 @@ void check_converted(const Preference& term, const BoundPreference& bound) {
   }
 }
 
-BoundPreference bind_term(const Preference& term, bool inverted, bool nulls_first, const ExpressionBinder& bind) {
+BoundPreference bind_values(const Preference& term, bool inverted, MissingFirst first, const ExpressionBinder& bind) {
   BoundPreference bound;
   bound.kind = term.kind;
   bound.inverted = inverted;
-  bound.nulls_first = nulls_first && term.kind != Kind::where;
+  bound.nulls_first = first.nulls && term.kind != Kind::where;
   bound.expression = bind(*term.expression);
   switch (term.kind) {
     case Kind::low:
@@ -172,13 +172,25 @@ BoundPreference bind_term(const Preference& term, bool inverted, bool nulls_firs
   return bound;
 }
 
-BoundPreference bind_node(const Preference& node, bool inverted, bool nulls_first, const ExpressionBinder& bind) {
-  if (node.is_term()) return bind_term(node, inverted, nulls_first, bind);
-  if (node.kind == Kind::inverse) return bind_node(node.children.front(), !inverted, nulls_first, bind);
+BoundPreference bind_term(const Preference& term, bool inverted, MissingFirst first, const ExpressionBinder& bind) {
+  BoundPreference values = bind_values(term, inverted, first, bind);
+  if (!first.nan || !is_floating(values.expression.type.type)) return values;
+  BoundPreference stands;
+  stands.kind = Kind::where;
+  stands.expression = bind(stands_first(*term.expression, first));
+  BoundPreference bound;
+  bound.kind = Kind::prior;
+  bound.children = {std::move(stands), std::move(values)};
+  return bound;
+}
+
+BoundPreference bind_node(const Preference& node, bool inverted, MissingFirst first, const ExpressionBinder& bind) {
+  if (node.is_term()) return bind_term(node, inverted, first, bind);
+  if (node.kind == Kind::inverse) return bind_node(node.children.front(), !inverted, first, bind);
   BoundPreference bound;
   bound.kind = node.kind;
   for (const Preference& child : node.children) {
-    BoundPreference part = bind_node(child, inverted, nulls_first, bind);
+    BoundPreference part = bind_node(child, inverted, first, bind);
     if (part.kind == node.kind) {
       std::move(part.children.begin(), part.children.end(), std::back_inserter(bound.children));
     } else {
@@ -192,8 +204,8 @@ BoundPreference bind_node(const Preference& node, bool inverted, bool nulls_firs
 
 }  // namespace
 
-BoundPreference bind_preference(const Preference& preference, bool nulls_first, const ExpressionBinder& bind) {
-  return bind_node(preference, false, nulls_first, bind);
+BoundPreference bind_preference(const Preference& preference, MissingFirst first, const ExpressionBinder& bind) {
+  return bind_node(preference, false, first, bind);
 }
 
 }  // namespace skyrank::query

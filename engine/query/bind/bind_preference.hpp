@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "engine/query/bind/missing_first.hpp"
 #include "engine/query/bound.hpp"
 
 namespace skyrank::query {
@@ -10,7 +11,8 @@ using ExpressionBinder = std::function<BoundExpression(const Expression&)>;
 
 /// Binds a checked preference with `bind` for its expressions, and brings it into normal form: `inverse` stands at the
 /// terms only, no composition holds one of its own kind or a single child, targets and values have the types of their
-/// expressions. `nulls_first` makes NULL better than every value. BindError where a type does not fit.
-BoundPreference bind_preference(const Preference& preference, bool nulls_first, const ExpressionBinder& bind);
+/// expressions. What is `first` is better than every value; where NaN is, a term of floats becomes a `prior` of whether
+/// they are NaN and of the term. BindError where a type does not fit.
+BoundPreference bind_preference(const Preference& preference, MissingFirst first, const ExpressionBinder& bind);
 
 }  // namespace skyrank::query

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/query/bind/unknown_columns.hpp"
 #include "engine/query/bound.hpp"
 
 namespace skyrank::query {
@@ -104,6 +105,15 @@ std::vector<const Expression*> expressions_of_input(const Query& query) {
   return std::move(read).found();
 }
 
+bool names_other_column(const Node& node, const std::vector<std::string>& columns) {
+  if (node.op != Op::column) {
+    return std::ranges::any_of(node.children,
+                               [&](const NodePtr& child) { return names_other_column(*child, columns); });
+  }
+  const bool is_pseudo = is_pseudo_column(node.name) && !node.exact;
+  return !is_pseudo && std::ranges::find(columns, node.name) == columns.end();
+}
+
 /// The first place, in the order of the text, at which one of some columns is named.
 const Node* find_column(const Node& node, const std::vector<UnsupportedColumn>& columns) {
   if (node.op == Op::column && std::ranges::find(columns, node.name, &UnsupportedColumn::name) != columns.end()) {
@@ -136,6 +146,12 @@ std::vector<std::string> columns_read(const Query& query, const std::vector<std:
   std::copy_if(table_columns.begin(), table_columns.end(), std::back_inserter(result),
                [&](const std::string& name) { return read.contains(name); });
   return result;
+}
+
+bool names_unknown_column(const Query& query, const std::vector<std::string>& table_columns) {
+  return std::ranges::any_of(expressions_of_input(query), [&](const Expression* expression) {
+    return names_other_column(expression->root(), table_columns);
+  });
 }
 
 void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>& columns) {

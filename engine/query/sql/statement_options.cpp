@@ -63,7 +63,7 @@ void SqlBuilder::end_option() {
   } else if (key == "ties") {
     query_.ties(read(Ties::last));
   } else if (key == "nan") {
-    query_.nan(missing_rule(read(NanRule::exclude)));
+    query_.nan(read(Missing::exclude));
   } else if (key == "nulls") {
     query_.nulls(read(Missing::exclude));
   } else if (key == "timeout") {

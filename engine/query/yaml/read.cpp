@@ -243,7 +243,7 @@ Value read_value(const YamlDocument& document, const YamlNode& node, const std::
   if (equal_ignoring_case(node.text, "false")) return false;
   if (const auto number = infinity(node.text)) return *number;
   if (equal_ignoring_case(node.text, ".nan")) {
-    document.fail(node, what + " cannot be NaN: it is always worst");
+    document.fail(node, what + " cannot be NaN: it is worst, or best with nan: best");
   }
   YamlNode literal = node;
   if (literal.text.starts_with('+')) {

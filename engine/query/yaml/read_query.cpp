@@ -128,7 +128,7 @@ class QueryReader {
     with("ties",
          [&](const YamlNode& node, const std::string& what) { query_.ties(read_choice<Ties>(document_, node, what)); });
     with("nan", [&](const YamlNode& node, const std::string& what) {
-      query_.nan(missing_rule(read_choice<NanRule>(document_, node, what)));
+      query_.nan(read_choice<Missing>(document_, node, what));
     });
     with("nulls", [&](const YamlNode& node, const std::string& what) {
       query_.nulls(read_choice<Missing>(document_, node, what));

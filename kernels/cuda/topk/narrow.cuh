@@ -37,7 +37,11 @@ enum class Step : std::uint8_t {
 ///   unsigned of(std::uint64_t distance)      the bin, below the number of bins, rising with the distance
 ///   std::uint64_t first(unsigned bin)        the least distance in it
 ///   static Bins over(std::uint64_t range, unsigned bins)   for distances in [0, range]
-///   static int passes(int bits, unsigned bins)             until an interval of 2^bits has become one of 1, at most
+///   static Bins over_keys(std::uint64_t low, std::uint64_t range, unsigned bins)   the same for keys from `low` on, if
+///                                                          their bins depend on more than distances
+///   static int passes(int bits, unsigned bins)             until an interval of 2^bits has become one of 1, at most,
+///   if
+///                                                          they are few enough for finish()
 template <class Element, class Bins>
 struct NarrowState {
   Element low;   ///< the k-th least element is in [low, high],
@@ -111,12 +115,21 @@ struct Narrow {
     return static_cast<std::uint64_t>((state->high - state->low) >> state->unit_bits);
   }
 
+  /// The bins of an interval that begins with key `low`.
+  __device__ Bins over_keys(Key low) const {
+    if constexpr (requires { Bins::over_keys(low, range(), bin_count); }) {
+      return Bins::over_keys(low, range(), bin_count);
+    } else {
+      return Bins::over(range(), bin_count);
+    }
+  }
+
   __device__ void set_interval(Key low, Key high) const {
     const Element least_row = elements.complement == 0 ? Element{0} : E::kRowMask - (n - 1);
     state->low = (static_cast<Element>(low) << E::kRowBits) + least_row;
     state->high = (static_cast<Element>(high) << E::kRowBits) + least_row + (n - 1);
     state->unit_bits = low == high ? 0 : E::kRowBits;
-    state->bins = Bins::over(range(), bin_count);
+    state->bins = low == high ? Bins::over(range(), bin_count) : over_keys(low);
   }
 
   __device__ void set_bin(unsigned bin) const {
@@ -341,16 +354,24 @@ class Narrowing {
     for (int i = 0; i < passes; ++i) pass();
   }
 
+  /// Waits for the passes so far. Returns true if nothing is left to do.
+  bool wait() { return fetch_state().step == Step::done; }
+
   /// Fetches the counters, which costs a wait, if the run is to have them.
   void count_work() {
     if (!run_.context.count_work) return;
-    NarrowState<Element, Bins> state;
-    SKYRANK_CUDA_CALL(cudaMemcpyAsync(&state, state_.data(), sizeof(state), cudaMemcpyDeviceToHost, run_.stream()));
-    run_.device.synchronize();
+    const NarrowState<Element, Bins> state = fetch_state();
     run_.count(state.bytes_read, state.bytes_written + narrow_.k * sizeof(Element), state.candidates);
   }
 
  private:
+  NarrowState<Element, Bins> fetch_state() {
+    NarrowState<Element, Bins> state;
+    SKYRANK_CUDA_CALL(cudaMemcpyAsync(&state, state_.data(), sizeof(state), cudaMemcpyDeviceToHost, run_.stream()));
+    run_.device.synchronize();
+    return state;
+  }
+
   Run& run_;
   Buffer<NarrowState<Element, Bins>> state_;
   Buffer<Count> histogram_;

@@ -45,6 +45,12 @@ Cost cuda_per_thread_registers(const kernels::TopKShape& shape, const Statistics
                                const Values& values);
 Cost cuda_randomized(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
                      const Values& values);
+Cost cuda_thrust_sort(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                      const Values& values);
+Cost cuda_bit_by_bit(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                     const Values& values);
+Cost cuda_cutting_plane(const kernels::TopKShape& shape, const Statistics& statistics, const Machine& machine,
+                        const Values& values);
 
 std::span<const Values> cuda_ggs_candidates(const kernels::SkylineShape& shape);
 std::span<const Values> cuda_bitonic_candidates(const kernels::TopKShape& shape);

@@ -237,16 +237,16 @@ TEST(Preference, BuildersRefuseWhatHasNoMeaning) {
        },
        "'in' lists 2 twice"},
       {[] { in("a", {{Null{}}}); }, "'in' cannot list NULL: it is worst, or best with nulls: best"},
-      {[&] { in("a", {{nan}}); }, "'in' cannot list NaN: it is always worst"},
+      {[&] { in("a", {{nan}}); }, "'in' cannot list NaN: it is worst, or best with nan: best"},
       {[] { RankTerm(around("a", 1)); }, "'rank_by' takes 'low' and 'high', not 'around'"},
   };
   for (const Case& c : cases) EXPECT_EQ(error_of(c.call), c.message);
 }
 
-TEST(Query, OnlyNullsMayBeBest) {
+TEST(Query, NanAndNullsMayBeBest) {
   EXPECT_NO_THROW(cheap_and_good().nulls(Missing::best).validate());
-  EXPECT_EQ(refusal(cheap_and_good().nan(Missing::best)),
-            "'nan' is one of worst, exclude, error; only 'nulls' takes best");
+  EXPECT_NO_THROW(cheap_and_good().nan(Missing::best).validate());
+  EXPECT_NE(cheap_and_good().nan(Missing::best), cheap_and_good().nulls(Missing::best));
 }
 
 TEST(Preference, ValuesThatDifferAreNotDuplicates) {

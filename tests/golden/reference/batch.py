@@ -10,7 +10,7 @@ from fractions import Fraction
 import yaml
 
 from expressions import EvaluationError, Written, checked, compile_expression
-from preferences import NULL_FIRST, places, read_preference, skyline, terms_of
+from preferences import NAN_FIRST, NULL_FIRST, places, read_preference, skyline, terms_of
 from tables import read_csv
 
 PSEUDO_COLUMNS = ("row", "level", "score")
@@ -65,9 +65,9 @@ def run_query(query, names, table):
     preference = read_preference(query["prefer"]) if "prefer" in query else None
     ranking = [read_preference(term) for term in as_list(query.get("rank_by", []))]
     terms = ranking + (terms_of(preference) if preference else [])
-    if query.get("nulls") == "best":
-        for term in terms:
-            term.null = NULL_FIRST
+    for term in terms:
+        term.nan = NAN_FIRST if query.get("nan") == "best" else term.nan
+        term.null = NULL_FIRST if query.get("nulls") == "best" else term.null
     rows = apply_missing_rule(rows, terms, 1, query.get("nan", "worst"))
     rows = apply_missing_rule(rows, terms, 2, query.get("nulls", "worst"))
     answer = []

@@ -9,7 +9,7 @@ from fractions import Fraction
 from expressions import Written, as_datetime, as_decimal, compile_expression
 
 NAN, NULL = (1, 0), (2, 0)  # places behind every value, which is (0, key)
-NULL_FIRST = (-1, 0)  # the place of NULL where that is best
+NULL_FIRST, NAN_FIRST = (-2, 0), (-1, 0)  # places of those that are best
 EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -49,11 +49,11 @@ def parse_moment(target):
     return datetime.date.fromisoformat(target) if len(target) == 10 else datetime.datetime.fromisoformat(target)
 
 
-def placed(value, key, null):
+def placed(value, key, nan, null):
     if value is None:
         return null
     if isinstance(value, float) and math.isnan(value):
-        return NAN
+        return nan
     return (0, key(value))
 
 
@@ -81,7 +81,7 @@ class Term:
 
     def __init__(self, kind, argument, inverted):
         self.sign = -1 if inverted else 1
-        self.null = NULL
+        self.nan, self.null = NAN, NULL
         if kind in ("low", "high"):
             self.value = compile_expression(argument)
             if kind == "high":
@@ -105,7 +105,7 @@ class Term:
             raise SyntaxError(f"unknown preference {kind}")
 
     def place(self, row):
-        return placed(self.value(row), lambda v: directed(self.key(v), self.sign), self.null)
+        return placed(self.value(row), lambda v: directed(self.key(v), self.sign), self.nan, self.null)
 
 
 class Composition:

@@ -1,12 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "kernels/cuda/registry.hpp"
 #include "tests/gpu/gpu_test.hpp"
@@ -57,6 +59,49 @@ TEST_F(SelectionOnGpu, BucketSelectReadsOnceForTheBestRow) {
   EXPECT_GT(run(algorithm, data.problem(2, TieRule::first)).work.bytes_read, kRows * 4);
 }
 
+// The floats from 1 / 4096 to 1, evenly: by their values, each bucket has as many; by their keys, which count 2^23 for
+// a power of two, the first has fewest.
+TEST_F(SelectionOnGpu, BucketSelectDividesKeysOrValues) {
+  constexpr std::size_t kRows = 4096;
+  Values keys;
+  for (std::size_t i = 1; i <= kRows; ++i) {
+    keys.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(i) / kRows) | 1u << 31);
+  }
+  const TopKCase data(kRows, {keys}, {k4});
+  const TopKProblem problem = data.problem(2, TieRule::first);
+  const auto candidates = [&](int by_values) {
+    const TopKSolution solution =
+        run(algorithm_named("cuda-bucket-select"), problem, {{"buckets", 16}, {"by_values", by_values}});
+    EXPECT_EQ(solution.rows, oracle::topk(problem));
+    return solution.work.candidates;
+  };
+  EXPECT_EQ(candidates(1), kRows / 16);
+  EXPECT_LE(candidates(0), 3);
+}
+
+// Each pass takes one of the powers of two away, from the greatest on: far more passes than for other keys.
+TEST_F(SelectionOnGpu, BucketSelectEndsOnValuesOfAllMagnitudes) {
+  Values floats{0, ~0u, 0xff800000u, 0x007fffffu};  // two NaNs and both infinities
+  for (std::uint32_t exponent = 0; exponent < 255; ++exponent) {
+    floats.push_back(exponent << 23 | 1u << 31);
+    floats.push_back(~(exponent << 23 | 1u << 31));
+  }
+  Values doubles{0, ~std::uint64_t{0}, 1};
+  for (std::uint64_t exponent = 0; exponent < 2047; exponent += 3) {
+    doubles.push_back(exponent << 52 | std::uint64_t{1} << 63);
+    doubles.push_back(~doubles.back());
+  }
+  for (const auto& [keys, width] : {std::pair{floats, k4}, std::pair{doubles, k8}}) {
+    const TopKCase data(keys.size(), {keys}, {width});
+    for (const std::size_t k : {std::size_t{2}, keys.size() / 2, keys.size() - 1}) {
+      const TopKProblem problem = data.problem(k, TieRule::first);
+      EXPECT_EQ(run(algorithm_named("cuda-bucket-select"), problem, {{"buckets", 16}, {"by_values", 1}}).rows,
+                oracle::topk(problem))
+          << bits(width) << " bits, k = " << k;
+    }
+  }
+}
+
 // Solves 100 problems with samples of their own.
 TEST_F(SelectionOnGpu, RandomizedSelectionIsRightAsOftenAsWished) {
   const TopKAlgorithm& algorithm = algorithm_named("cuda-randomized");
@@ -74,6 +119,23 @@ TEST_F(SelectionOnGpu, RandomizedSelectionIsRightAsOftenAsWished) {
     // Four standard deviations below what is wished. Whole buckets hold somewhat more.
     EXPECT_GE(right, wished - 4 * 5) << wished;
     EXPECT_LE(right, wished + 10 + 4 * 5) << wished;
+  }
+}
+
+TEST_F(SelectionOnGpu, RandomizedSelectionIsRightInAnyGrid) {
+  constexpr std::size_t kRows = 20'000;
+  for (const KeyWidth width : {k4, k8}) {
+    const TopKCase data(kRows, make_columns(Distribution::repeated, kRows, 1, width, 1), {width});
+    const TopKProblem problem = data.problem(kRows / 5, TieRule::first);
+    for (const int threads : {64, 100, 128, 255}) {
+      for (const int keys : {1, 8, 4096}) {
+        EXPECT_EQ(
+            run(algorithm_named("cuda-randomized"), problem, {{"block_threads", threads}, {"keys_per_thread", keys}})
+                .rows,
+            oracle::topk(problem))
+            << threads << " threads with " << keys << " keys";
+      }
+    }
   }
 }
 
@@ -105,13 +167,73 @@ TEST_F(SelectionOnGpu, RandomizedSelectionDependsOnItsSeed) {
   EXPECT_GT(works.size(), 5U);
 }
 
+// Lists of every size, full and not.
+TEST_F(SelectionOnGpu, BuildingTheKeyBitByBitReadsAllRowsForEachBit) {
+  constexpr std::size_t kRows = 5000;
+  const TopKAlgorithm& algorithm = algorithm_named("cuda-bit-by-bit");
+  Values keys(kRows);
+  for (std::size_t i = 0; i < kRows; ++i) keys[i] = i * 7919 % kRows;
+  const TopKCase distinct(kRows, {keys}, {k4});
+  // 32 bits, one pass to see that no rows tie at the last place, and one that takes the answer.
+  EXPECT_EQ(run(algorithm, distinct.problem(100, TieRule::first)).work.bytes_read, 34 * kRows * 4);
+  const TopKCase equal(kRows, make_columns(Distribution::all_equal, kRows, 1, k4, 1), {k4});
+  for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
+    const TopKProblem problem = equal.problem(100, ties);
+    const TopKSolution solution = run(algorithm, problem);
+    EXPECT_EQ(solution.rows, oracle::topk(problem));
+    EXPECT_EQ(solution.work.bytes_read, (34 + 13) * kRows * 4) << "13 bits of row ids";
+  }
+}
+
+// Far fewer passes than the 32 that halving takes, however few keys are to be left.
+TEST_F(SelectionOnGpu, CuttingPlanesEncloseTheKeyInFewPasses) {
+  constexpr std::size_t kRows = 20'000;
+  const TopKAlgorithm& algorithm = algorithm_named("cuda-cutting-plane");
+  for (const Distribution distribution :
+       {Distribution::independent, Distribution::repeated, Distribution::descending, Distribution::all_equal}) {
+    for (const KeyWidth width : {k4, k8}) {
+      const TopKCase data(kRows, make_columns(distribution, kRows, 1, width, 1), {width});
+      for (const std::size_t k : {std::size_t{1}, kRows / 2, kRows - 1}) {
+        const TopKProblem problem = data.problem(k, TieRule::last);
+        const TopKSolution solution = run(algorithm, problem, {{"few", 100}});
+        EXPECT_EQ(solution.rows, oracle::topk(problem)) << name_of(distribution) << ", k = " << k;
+        EXPECT_LE(solution.work.bytes_read, 25 * kRows * static_cast<std::size_t>(width))
+            << name_of(distribution) << ", k = " << k;
+      }
+    }
+  }
+}
+
+// Pairs are sorted, and the rows themselves stay.
+TEST_F(SelectionOnGpu, ThrustSortsPairs) {
+  constexpr std::size_t kRows = 5000;
+  const TopKCase data(kRows, make_columns(Distribution::repeated, kRows, 1, k8, 1), {k8});
+  for (const TieRule ties : {TieRule::first, TieRule::last, TieRule::all}) {
+    const TopKProblem problem = data.problem(700, ties);
+    const TopKSolution solution = run(algorithm_named("cuda-thrust-sort"), problem);
+    EXPECT_EQ(solution.rows, oracle::topk(problem));
+    EXPECT_EQ(solution.work.candidates, kRows);
+  }
+}
+
+TEST_F(SelectionOnGpu, PerThreadListsInRegistersAreRight) {
+  constexpr std::size_t kRows = 5000;
+  for (const auto& [distribution, width] : {std::pair{Distribution::independent, k4}, {Distribution::descending, k8}}) {
+    const TopKCase data(kRows, make_columns(distribution, kRows, 1, width, 1), {width});
+    for (const std::size_t k : {8, 9, 32, 33, 64, 65, 128, 129, 256}) {
+      const TopKProblem problem = data.problem(k, TieRule::last);
+      EXPECT_EQ(run(algorithm_named("cuda-per-thread-registers"), problem).rows, oracle::topk(problem)) << k;
+    }
+  }
+}
+
 TEST_F(SelectionOnGpu, PerThreadListsNameTheirLimits) {
   const TopKShape wide{.n = 1'000'000, .k = 400, .widths = {k8}, .ties = TieRule::first};
   TopKShape narrow = wide;
   narrow.widths = {k4};
   EXPECT_THAT(algorithm_named("cuda-per-thread").supports(wide).reason, testing::HasSubstr("room for 192"));
   EXPECT_THAT(algorithm_named("cuda-per-thread").supports(narrow).reason, testing::HasSubstr("room for 384"));
-  EXPECT_THAT(algorithm_named("cuda-per-thread-registers").supports(narrow).reason, testing::HasSubstr("room for 32"));
+  EXPECT_THAT(algorithm_named("cuda-per-thread-registers").supports(narrow).reason, testing::HasSubstr("room for 256"));
 }
 
 }  // namespace

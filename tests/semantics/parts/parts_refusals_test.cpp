@@ -243,8 +243,8 @@ TEST(PartsMerge, TellsQueriesApart) {
   for (const Query& other :
        {lowest_two().limit(3), lowest_two().offset(1), lowest_two().ties(Ties::all), lowest_two().where("x > 0"),
         lowest_two().nan(Missing::exclude), lowest_two().nulls(Missing::exclude), lowest_two().nulls(Missing::best),
-        lowest_two().rank_by({high("x")}), lowest_two().partition_by({"x"}), lowest_two().prefer({low("x")}),
-        lowest_two().select({"x"}), lowest_two().group_by({"x"})}) {
+        lowest_two().nan(Missing::best), lowest_two().rank_by({high("x")}), lowest_two().partition_by({"x"}),
+        lowest_two().prefer({low("x")}), lowest_two().select({"x"}), lowest_two().group_by({"x"})}) {
     EXPECT_NE(plain, fingerprint_of(other));
   }
   const auto around_value = [](const Value& value) {

@@ -108,7 +108,7 @@ class Files(Folder):
             for series in figure.series:
                 for name in {series.algorithm, series.on_cpu} - {None, figures.FLOOR}:
                     self.assertIn(name, defining, figure.id)
-                for parameter in {*series.parameters, *swept}:
+                for parameter in {*series.parameters, *series.float_parameters, *swept}:
                     self.assertIn(f'"{parameter}"', defining[series.algorithm], figure.id)
 
     def test_a_missing_key_is_named(self):
@@ -228,6 +228,12 @@ class Parameters(Folder):
                           (4, 2000, (("a", 1), ("block", 4))), (2, 2000, (("a", 1), ("block", 2)))])
         self.assertIn("a=1 block=4", heap[0].cell.key("heap"))
 
+    def test_floats_have_more(self):
+        text = SMALL.replace("algorithm: cuda-bitonic", "algorithm: cuda-bitonic, parameters: {a: 1}, float_parameters: {b: 2}")
+        for type, expected in (("float32", (("a", 1), ("b", 2))), ("uint32", (("a", 1),))):
+            tasks = self.tasks(text.replace("k: 8}", f"k: 8, type: {type}}}"))
+            self.assertEqual({it.cell.parameters for it in tasks if it.algorithm == "cuda-bitonic"}, {expected})
+
     def test_grids_have_them(self):
         cells = yaml.safe_load(measure.grid_of(self.tasks(self.SWEPT), "paper"))["cells"]
         self.assertEqual([it["parameters"] for it in cells], [{"block": 2}, {"block": 4}] * 2)
@@ -337,6 +343,13 @@ class Formulas(unittest.TestCase):
         self.assertEqual(bins, sorted(bins))
         self.assertLess(bins[-1], 2**20 / 20)
         self.assertGreater(self.predicted("randomized", k=str(2**28)), self.predicted("randomized", k=str(2**20)))
+
+    def test_memory_is_of_the_answer_and_the_offsets(self):
+        # 2^20 keys of 4 bytes: the answer's keys and values, a quarter of n in each thread's offsets, 1 / 256 of blocks'.
+        expected = 4 * (2 * 2**18 + 2**18 + 2**12 + 8 * 2**10 + 5) / 2**20
+        ours = self.predicted("randomized-memory", n=str(2**20), k=str(2**18), floor_ms="")
+        self.assertAlmostEqual(ours, expected)
+        self.assertLess(self.predicted("randomized-memory", n=str(2**20), k=str(2**18), parameters="keys_per_thread=64"), ours)
 
     def test_without_a_floor_there_is_no_prediction(self):
         self.assertIsNone(self.predicted("bitonic", floor_ms=""))

@@ -232,8 +232,6 @@ InputTable InputTables::get(const Query& query) {
     throw;
   }
   query::refuse_unsupported(query, entry.column_names->unsupported);
-  // Says which names do not exist while all that do are at hand.
-  Engine::columns_read(query, entry.column_names->names);
   InputTable input;
   if (entry.source == nullptr) input.read_ms = open(query.from(), entry);
   input.source = entry.source;

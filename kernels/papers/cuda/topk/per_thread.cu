@@ -66,7 +66,8 @@ class Heap {
   Element worst_ = kNoElement<Element>;
 };
 
-/// The same as a list of at most `kSize` in registers, which are never indexed but in loops that unroll.
+/// The same as a list of at most `kSize` in registers, which are never indexed but in loops that unroll. Longer lists
+/// than registers can have are in (local) memory; to unroll them would only make the code larger.
 template <class Element, unsigned kSize>
 class List {
  public:
@@ -76,18 +77,18 @@ class List {
 
   __device__ explicit List(unsigned k) : size_(k) {
     // Entries that are too many are never the greatest.
-#pragma unroll
+#pragma unroll kUnroll
     for (unsigned i = 0; i < kSize; ++i) entries_[i] = i < size_ ? kNoElement<Element> : Element{0};
   }
 
   __device__ Element worst() const { return worst_; }
 
   __device__ void replace_worst(Element element) {
-#pragma unroll
+#pragma unroll kUnroll
     for (unsigned i = 0; i < kSize; ++i) entries_[i] = i == worst_at_ ? element : entries_[i];
     worst_ = entries_[0];
     worst_at_ = 0;
-#pragma unroll
+#pragma unroll kUnroll
     for (unsigned i = 1; i < kSize; ++i) {
       const bool greater = worst_ < entries_[i];
       worst_ = greater ? entries_[i] : worst_;
@@ -96,13 +97,15 @@ class List {
   }
 
   __device__ void write(Element* to, std::size_t stride) const {
-#pragma unroll
+#pragma unroll kUnroll
     for (unsigned i = 0; i < kSize; ++i) {
       if (i < size_) to[i * stride] = entries_[i];
     }
   }
 
  private:
+  static constexpr unsigned kUnroll = kSize <= 64 ? kSize : 8;
+
   unsigned size_;
   Element entries_[kSize];
   Element worst_ = kNoElement<Element>;
@@ -191,18 +194,23 @@ struct ListPerThread {
 
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
-    using Element = typename E::Element;
-    if (k <= kMax / 4) {
-      select_per_thread<List<Element, kMax / 4>>(run, elements, n, k, chosen);
-    } else {
-      select_per_thread<List<Element, kMax>>(run, elements, n, k, chosen);
-    }
+    select_with_room<E, 8>(run, elements, n, k, chosen);
     return true;
   }
 
  private:
-  /// With more the registers do not suffice, and the list is in (local) memory.
-  static constexpr unsigned kMax = 32;
+  /// The paper measures lists up to here.
+  static constexpr unsigned kMax = 256;
+
+  /// Selects with the shortest list of at least `kSize` entries.
+  template <class E, unsigned kSize>
+  static void select_with_room(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
+    constexpr unsigned kMore = kSize < 32 ? 32 : 2 * kSize;
+    if constexpr (kMore <= kMax) {
+      if (k > kSize) return select_with_room<E, kMore>(run, elements, n, k, chosen);
+    }
+    select_per_thread<List<typename E::Element, kSize>>(run, elements, n, k, chosen);
+  }
 };
 
 }  // namespace

@@ -134,8 +134,8 @@ constexpr Mistake kMistakes[] = {
      "sql:1:51: the parameter 'block' needs a whole number: parameters = (block = 64)"},
     {"SELECT * FROM t ORDER BY a OPTIONS (nulls = ignore)",
      "sql:1:45: 'nulls' is one of worst, exclude, error, best, found 'ignore'"},
-    {"SELECT * FROM t ORDER BY a OPTIONS (nan = best)",
-     "sql:1:43: 'nan' is one of worst, exclude, error, found 'best'"},
+    {"SELECT * FROM t ORDER BY a OPTIONS (nan = bets)",
+     "sql:1:43: 'nan' is one of worst, exclude, error, best, found 'bets'; did you mean 'best'?"},
     {"FROM t SELECT a", "sql:1:1: expected SELECT, found 'FROM'"},
 };
 

@@ -108,7 +108,7 @@ void add_path(Query& query) {
   if (flag()) path.parameters = {{random_name(), *rc::gen::arbitrary<std::int64_t>()}};
   path.device = *rc::gen::element(DeviceChoice::automatic, DeviceChoice::cpu, DeviceChoice::cuda);
   query.using_path(path);
-  query.nan(*rc::gen::element(Missing::worst, Missing::exclude, Missing::error));
+  query.nan(*rc::gen::element(Missing::worst, Missing::exclude, Missing::error, Missing::best));
   query.nulls(*rc::gen::element(Missing::worst, Missing::exclude, Missing::error, Missing::best));
   if (flag()) query.timeout(std::chrono::milliseconds(*rc::gen::inRange(1, 100'000'000)));
   if (flag()) query.name("a-name_1.x");

@@ -81,6 +81,7 @@ TEST(Batch, YamlAndBuilderGiveEqualQueries) {
       {"prefer: {low: a}\nties: last\nnan: exclude\nnulls: error",
        expected().prefer(low("a")).ties(Ties::last).nan(Missing::exclude).nulls(Missing::error)},
       {"prefer: {low: a}\nnulls: best", expected().prefer(low("a")).nulls(Missing::best)},
+      {"prefer: {low: a}\nnan: best", expected().prefer(low("a")).nan(Missing::best)},
       {"prefer: {low: a}\nties: any\nnan: error\nnulls: exclude",
        expected().prefer(low("a")).ties(Ties::any).nan(Missing::error).nulls(Missing::exclude)},
       {"prefer: {low: a}\npartition_by: [city, '`two words`']",

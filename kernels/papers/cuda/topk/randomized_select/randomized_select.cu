@@ -19,8 +19,9 @@ namespace {
 
 using Count = unsigned long long;
 
-constexpr unsigned kThreads = 256;
 constexpr unsigned kLoads = 2;
+/// Threads of a block that draws or, unless asked otherwise, counts and saves.
+constexpr unsigned kThreads = 256;
 
 /// The pivots: elements below `low` belong to the first bin, then elements not above `high` to the middle one.
 template <class Element>
@@ -83,11 +84,11 @@ struct Offsets {
   unsigned* arrived;
 };
 
-template <class E>
-__global__ void __launch_bounds__(kThreads)
+template <class E, unsigned kBlock>
+__global__ void __launch_bounds__(kBlock)
     count_bins(E elements, std::size_t n, PivotPair at, const typename E::Element* splitters, std::size_t count,
                Offsets offsets) {
-  const KeyTiles<E, kThreads, kLoads> keys(elements, n);
+  const KeyTiles<E, kBlock, kLoads> keys(elements, n);
   const auto pivots = pivots_at(at, splitters, count);
   Count first = 0;
   Count middle = 0;
@@ -111,12 +112,12 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Saves both bins, each block its elements where `offsets` has it begin. `kStaged`: what a tile has is put together in
 /// shared memory and written side by side; otherwise each thread writes what it finds (section 6.2.4).
-template <class E, bool kStaged>
-__global__ void __launch_bounds__(kThreads)
+template <class E, unsigned kBlock, bool kStaged>
+__global__ void __launch_bounds__(kBlock)
     partition_and_save(E elements, std::size_t n, PivotPair at, const typename E::Element* splitters, std::size_t count,
                        Offsets offsets, typename E::Element* first, typename E::Element* middle) {
   using Element = typename E::Element;
-  const KeyTiles<E, kThreads, kLoads> keys(elements, n);
+  const KeyTiles<E, kBlock, kLoads> keys(elements, n);
   const auto pivots = pivots_at(at, splitters, count);
   BinSizes written{offsets.first[blockIdx.x], offsets.middle[blockIdx.x]};
   for (std::size_t tile = blockIdx.x; tile < keys.count(); tile += gridDim.x) {
@@ -143,8 +144,8 @@ __global__ void __launch_bounds__(kThreads)
     if constexpr (kStaged) {
       const Element* const staged = dynamic_shared<Element>();
       __syncthreads();
-      for (unsigned i = threadIdx.x; i < total_first; i += kThreads) first[written.first + i] = staged[i];
-      for (unsigned i = threadIdx.x; i < total_middle; i += kThreads) {
+      for (unsigned i = threadIdx.x; i < total_first; i += kBlock) first[written.first + i] = staged[i];
+      for (unsigned i = threadIdx.x; i < total_middle; i += kBlock) {
         middle[written.middle + i] = staged[total_first + i];
       }
     }
@@ -157,9 +158,12 @@ constexpr Parameter kParameters[] = {
     {"probability", "percent, at least, that the first two pivots are to have the k-th row between them", 1, 99, 80},
     {"seed", "seed of the random sample", 0, 2147483647, 0},
     {"coalesced_from", "per mille of the rows that k is at least for rows to be written side by side", 0, 1000, 100},
+    {"block_threads", "threads of a block, rounded down to a power of two; the paper has 64 or 128", 64, 256, kThreads},
+    {"keys_per_thread", "keys of a thread, on the average; the paper has 8, and 0 leaves a grid that the device holds",
+     0, 4096, 0},
 };
 
-template <class E>
+template <class E, unsigned kBlock>
 class RandomizedSelection {
  public:
   using Element = typename E::Element;
@@ -170,9 +174,7 @@ class RandomizedSelection {
         elements_(elements),
         n_(n),
         k_(k),
-        blocks_(std::min(KeyTiles<E, kThreads, kLoads>(elements, n).count(),
-                         resident_blocks(count_bins<E>, kThreads) *
-                             static_cast<std::size_t>(run.device.properties().multiprocessors))),
+        blocks_(grid_size()),
         splitters_(run.allocate<Element>(splitter_count(n))),
         total_(run.allocate<BinSizes>(1)),
         of_blocks_(run.allocate<Count>(2 * blocks_)),
@@ -201,6 +203,17 @@ class RandomizedSelection {
   }
 
  private:
+  using Keys = KeyTiles<E, kBlock, kLoads>;
+
+  /// Section 6.2: a grid has a block for so many keys of each thread.
+  std::size_t grid_size() const {
+    const auto keys = static_cast<std::size_t>(run_.parameters["keys_per_thread"]);
+    const std::size_t wished = keys > 0 ? (n_ + kBlock * keys - 1) / (kBlock * keys)
+                                        : resident_blocks(count_bins<E, kBlock>, kBlock) *
+                                              static_cast<std::size_t>(run_.device.properties().multiprocessors);
+    return std::min(Keys(elements_, n_).count(), wished);
+  }
+
   Offsets offsets() const {
     return {.total = total_.data(),
             .first = of_blocks_.data(),
@@ -225,8 +238,8 @@ class RandomizedSelection {
   }
 
   void count() {
-    launch("count_bins", count_bins<E>, {.blocks = blocks_, .threads = kThreads}, run_.stream(), elements_, n_, pivots_,
-           splitters_.data(), splitters_.size(), offsets());
+    launch("count_bins", count_bins<E, kBlock>, {.blocks = blocks_, .threads = kBlock}, run_.stream(), elements_, n_,
+           pivots_, splitters_.data(), splitters_.size(), offsets());
     SKYRANK_CUDA_CALL(cudaMemcpyAsync(&found_, total_.data(), sizeof(found_), cudaMemcpyDeviceToHost, run_.stream()));
     run_.device.synchronize();
     ++guesses_;
@@ -235,10 +248,10 @@ class RandomizedSelection {
   void save(Element* first, Element* middle) {
     const auto from = static_cast<double>(run_.parameters["coalesced_from"]) / 1000;
     const bool staged = static_cast<double>(k_) >= from * static_cast<double>(n_);
-    const auto kernel = staged ? partition_and_save<E, true> : partition_and_save<E, false>;
-    const std::size_t shared = staged ? KeyTiles<E, kThreads, kLoads>::kTile * sizeof(Element) : 0;
-    launch("partition_and_save", kernel, {.blocks = blocks_, .threads = kThreads, .shared_bytes = shared},
-           run_.stream(), elements_, n_, pivots_, splitters_.data(), splitters_.size(), offsets(), first, middle);
+    const auto kernel = staged ? partition_and_save<E, kBlock, true> : partition_and_save<E, kBlock, false>;
+    const std::size_t shared = staged ? Keys::kTile * sizeof(Element) : 0;
+    launch("partition_and_save", kernel, {.blocks = blocks_, .threads = kBlock, .shared_bytes = shared}, run_.stream(),
+           elements_, n_, pivots_, splitters_.data(), splitters_.size(), offsets(), first, middle);
   }
 
   Run& run_;
@@ -259,7 +272,14 @@ class RandomizedSelection {
 struct RandomizedSelect {
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
-    RandomizedSelection<E>(run, elements, n, k).select(chosen);
+    const auto threads = run.parameters["block_threads"];
+    if (threads >= 256) {
+      RandomizedSelection<E, 256>(run, elements, n, k).select(chosen);
+    } else if (threads >= 128) {
+      RandomizedSelection<E, 128>(run, elements, n, k).select(chosen);
+    } else {
+      RandomizedSelection<E, 64>(run, elements, n, k).select(chosen);
+    }
     return false;
   }
 };

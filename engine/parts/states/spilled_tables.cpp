@@ -1,0 +1,198 @@
+#include "engine/parts/states/spilled_tables.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "engine/runtime/query_memory.hpp"
+#include "kernels/common/memory.hpp"
+
+namespace skyrank::exec {
+
+/// Charged by the column, as it may outlive the engine.
+struct SpilledTables::Memory {
+  ColumnCharge charge;
+  std::unique_ptr<std::byte[]> values;
+  std::vector<std::int64_t> offsets;
+  std::vector<std::uint8_t> validity;  // bits
+};
+
+namespace {
+
+constexpr std::int64_t kBitsPerByte = 8;
+
+std::span<const std::byte> bytes_at(const void* data, std::int64_t size) {
+  return {static_cast<const std::byte*>(data), static_cast<std::size_t>(size)};
+}
+
+std::int64_t first_character(const ColumnData& data) {
+  return data.layout == Layout::large_utf8 ? data.offsets64[0] : data.offsets32[0];
+}
+
+/// Returns where the strings of a column begin, from its first character on, and where the last one ends.
+kernels::RawVector<std::int64_t> offsets_of(const ColumnData& data) {
+  kernels::RawVector<std::int64_t> offsets(static_cast<std::size_t>(data.length) + 1);
+  const std::int64_t first = first_character(data);
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    offsets[i] = (data.layout == Layout::large_utf8 ? data.offsets64[i] : data.offsets32[i]) - first;
+  }
+  return offsets;
+}
+
+kernels::RawVector<std::uint8_t> validity_bytes(const ColumnData& data) {
+  kernels::RawVector<std::uint8_t> valid(static_cast<std::size_t>(data.length));
+  for (std::int64_t i = 0; i < data.length; ++i) valid[static_cast<std::size_t>(i)] = data.validity(i) ? 1 : 0;
+  return valid;
+}
+
+template <class Memory>
+std::span<std::byte> allocate(Memory& memory, std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes);
+  memory.charge.add(size);
+  memory.values = std::make_unique_for_overwrite<std::byte[]>(size);
+  return {memory.values.get(), size};
+}
+
+void set_bits(std::span<const std::uint8_t> valid, std::int64_t from, std::vector<std::uint8_t>& bits) {
+  for (std::size_t i = 0; i < valid.size(); ++i) {
+    const std::int64_t row = from + static_cast<std::int64_t>(i);
+    std::uint8_t& byte = bits[static_cast<std::size_t>(row / kBitsPerByte)];
+    byte = static_cast<std::uint8_t>(byte | (valid[i] << (row % kBitsPerByte)));
+  }
+}
+
+template <class Memory>
+ColumnData describe(DataType type, std::int64_t length, std::shared_ptr<Memory> memory) {
+  ColumnData data;
+  data.type = type;
+  data.length = length;
+  data.values = memory->values.get();
+  data.stride = width_in_bytes(type.type);
+  if (type.type == Type::string) {
+    data.layout = Layout::large_utf8;
+    data.offsets64 = memory->offsets.data();
+  }
+  if (!memory->validity.empty()) data.validity = {memory->validity.data(), 0};
+  data.owner = std::move(memory);
+  return data;
+}
+
+}  // namespace
+
+void SpilledTables::append(const Table& table, std::vector<std::int64_t> begins, std::int64_t place) {
+  Written written{place, std::move(begins), {}};
+  for (const Column& column : table.columns()) written.columns.push_back(write(column));
+  const std::scoped_lock lock(mutex_);
+  if (schema_.empty()) {
+    for (const Column& column : table.columns()) {
+      schema_.emplace_back(column.name(), describe(column.type(), 0, std::make_shared<Memory>()));
+    }
+  }
+  tables_.insert(std::ranges::upper_bound(tables_, place, {}, &Written::place), std::move(written));
+}
+
+SpilledTables::Buffers SpilledTables::write(const Column& column) {
+  const ColumnData& data = column.data();
+  Buffers buffers;
+  if (data.type.type == Type::string) {
+    const auto offsets = offsets_of(data);
+    buffers.offsets = file_.append(std::as_bytes(std::span(offsets)));
+    const char* const first = static_cast<const char*>(data.values) + first_character(data);
+    buffers.values = file_.append(bytes_at(first, offsets.back()));
+  } else {
+    buffers.values = file_.append(bytes_at(data.values, data.length * data.stride));
+  }
+  buffers.may_have_nulls = column.may_have_nulls();
+  if (!buffers.may_have_nulls) return buffers;
+  const auto valid = validity_bytes(data);
+  buffers.validity = file_.append(std::as_bytes(std::span(valid)));
+  return buffers;
+}
+
+std::int64_t SpilledTables::rows(std::size_t partition) const {
+  return std::accumulate(tables_.begin(), tables_.end(), std::int64_t{0},
+                         [&](std::int64_t rows, const Written& table) { return rows + table.rows(partition); });
+}
+
+Table SpilledTables::read(std::size_t partition) const {
+  std::vector<Column> columns;
+  for (std::size_t c = 0; c < schema_.size(); ++c) columns.push_back(read(c, partition));
+  return Table(std::move(columns));
+}
+
+Column SpilledTables::read(std::size_t column, std::size_t partition) const {
+  const DataType type = schema_[column].type();
+  const std::int64_t n = rows(partition);
+  auto memory = std::make_shared<Memory>();
+  if (type.type == Type::string) {
+    read_strings(column, partition, *memory);
+  } else {
+    read_numbers(column, partition, width_in_bytes(type.type), *memory);
+  }
+  read_validity(column, partition, *memory);
+  return {schema_[column].name(), describe(type, n, std::move(memory))};
+}
+
+void SpilledTables::read_numbers(std::size_t column, std::size_t partition, std::int64_t width, Memory& memory) const {
+  std::span<std::byte> to = allocate(memory, rows(partition) * width);
+  for (const Written& table : tables_) {
+    const auto size = static_cast<std::size_t>(table.rows(partition) * width);
+    file_.read(table.columns[column].values + static_cast<std::uint64_t>(table.begins[partition] * width),
+               to.first(size));
+    to = to.subspan(size);
+  }
+}
+
+void SpilledTables::read_strings(std::size_t column, std::size_t partition, Memory& memory) const {
+  const auto n = static_cast<std::size_t>(rows(partition));
+  memory.charge.add((n + 1) * sizeof(std::int64_t));
+  memory.offsets.resize(n + 1);
+  std::vector<std::int64_t> first_characters;
+  std::size_t row = 0;
+  for (const Written& table : tables_) {
+    const auto size = static_cast<std::size_t>(table.rows(partition));
+    // The last offset of a table is the first of the next one, which is read over it.
+    const std::span offsets = std::span(memory.offsets).subspan(row, size + 1);
+    const std::int64_t before = offsets[0];
+    const auto from = static_cast<std::uint64_t>(table.begins[partition]) * sizeof(std::int64_t);
+    file_.read(table.columns[column].offsets + from, std::as_writable_bytes(offsets));
+    first_characters.push_back(offsets[0]);
+    for (std::int64_t& offset : offsets) offset += before - first_characters.back();
+    row += size;
+  }
+  read_characters(column, partition, first_characters, memory);
+}
+
+void SpilledTables::read_characters(std::size_t column, std::size_t partition, const std::vector<std::int64_t>& first,
+                                    Memory& memory) const {
+  const std::span<std::byte> to = allocate(memory, memory.offsets.back());
+  std::size_t row = 0;
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    const std::size_t end = row + static_cast<std::size_t>(tables_[t].rows(partition));
+    const auto begin = static_cast<std::size_t>(memory.offsets[row]);
+    const auto size = static_cast<std::size_t>(memory.offsets[end]) - begin;
+    file_.read(tables_[t].columns[column].values + static_cast<std::uint64_t>(first[t]), to.subspan(begin, size));
+    row = end;
+  }
+}
+
+void SpilledTables::read_validity(std::size_t column, std::size_t partition, Memory& memory) const {
+  if (std::ranges::none_of(tables_, [&](const Written& table) { return table.columns[column].may_have_nulls; })) return;
+  const auto bytes = static_cast<std::size_t>((rows(partition) + kBitsPerByte - 1) / kBitsPerByte);
+  memory.charge.add(bytes);
+  memory.validity.resize(bytes);
+  std::int64_t row = 0;
+  for (const Written& table : tables_) {
+    kernels::Vector<std::uint8_t> valid(static_cast<std::size_t>(table.rows(partition)), 1);
+    if (table.columns[column].may_have_nulls) {
+      file_.read(table.columns[column].validity + static_cast<std::uint64_t>(table.begins[partition]),
+                 std::as_writable_bytes(std::span(valid)));
+    }
+    set_bits(valid, row, memory.validity);
+    row += table.rows(partition);
+  }
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <vector>
+
+#include <skyrank/table.hpp>
+
+#include "engine/runtime/temporary_file.hpp"
+
+namespace skyrank::exec {
+
+/// Tables of the same columns in a temporary file, by partitions: each table is written at once, its rows in the order
+/// of their partitions, and the rows that all tables have in one partition are read together. Throws ResourceError.
+class SpilledTables {
+ public:
+  /// The file is made in `folder`.
+  SpilledTables(const std::filesystem::path& folder, std::size_t partitions) : file_(folder), partitions_(partitions) {}
+
+  /// Writes a table that gather() made: the rows of partition p are [begins[p], begins[p + 1]). Tables are ordered by
+  /// `place`. Several threads may write at once.
+  void append(const Table& table, std::vector<std::int64_t> begins, std::int64_t place);
+
+  /// Reads the rows of a partition, table by table. There is a table. Several threads may read at once, after all is
+  /// written.
+  Table read(std::size_t partition) const;
+
+  std::int64_t rows(std::size_t partition) const;
+  std::size_t partitions() const { return partitions_; }
+  std::uint64_t bytes() const { return file_.size(); }
+
+ private:
+  /// Places of a column's buffers in the file.
+  struct Buffers {
+    std::uint64_t values = 0;     ///< numbers, or characters
+    std::uint64_t offsets = 0;    ///< strings: a 64-bit number a row and one more, from the first character on
+    std::uint64_t validity = 0;   ///< a byte a row
+    bool may_have_nulls = false;  ///< else there are no bytes of validity
+  };
+  struct Written {
+    std::int64_t place;
+    std::vector<std::int64_t> begins;
+    std::vector<Buffers> columns;
+
+    std::int64_t rows(std::size_t partition) const { return begins[partition + 1] - begins[partition]; }
+  };
+
+  /// Memory of a column that is read.
+  struct Memory;
+
+  Buffers write(const Column& column);
+  Column read(std::size_t column, std::size_t partition) const;
+  void read_numbers(std::size_t column, std::size_t partition, std::int64_t width, Memory& memory) const;
+  void read_strings(std::size_t column, std::size_t partition, Memory& memory) const;
+  /// `first` are the first characters of the tables.
+  void read_characters(std::size_t column, std::size_t partition, const std::vector<std::int64_t>& first,
+                       Memory& memory) const;
+  void read_validity(std::size_t column, std::size_t partition, Memory& memory) const;
+
+  TemporaryFile file_;
+  const std::size_t partitions_;
+  std::mutex mutex_;             // over all that follows
+  std::vector<Written> tables_;  // by their places
+  std::vector<Column> schema_;   // names and types
+};
+
+}  // namespace skyrank::exec

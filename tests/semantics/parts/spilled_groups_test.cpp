@@ -1,0 +1,159 @@
+#include "engine/parts/states/spilled_groups.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <skyrank/error.hpp>
+
+#include "tests/semantics/parts/parts.hpp"
+#include "tests/semantics/random_case.hpp"
+#include "tests/semantics/tables.hpp"
+
+// Groups that went to a temporary file give the answer that they give in memory.
+namespace skyrank::exec {
+namespace {
+
+const EngineOptions kOptions{.threads = 2, .device = DeviceChoice::cpu, .profile = ""};
+
+const Engine& engine() {
+  static const Engine one(kOptions);
+  return one;
+}
+
+const EngineState& state() {
+  static const EngineState one(kOptions);
+  return one;
+}
+
+/// Spills the groups of three parts of a table, in no order.
+Result spilled(const Query& query, const Table& table) {
+  const StateSteps steps{.engine = engine(), .query = query, .options = {}};
+  const std::vector<Partial> parts = partials_of(engine(), query, table, {table.num_rows() / 3, table.num_rows() / 2});
+  SpilledGroups groups(state(), steps, table.num_rows(), parts[1]);
+  for (const std::size_t part : {2, 0, 1}) groups.sink(parts[part]);
+  return groups.finalize();
+}
+
+void expect_equal(const Table& found, const Table& expected) {
+  ASSERT_EQ(found.num_columns(), expected.num_columns());
+  ASSERT_EQ(found.num_rows(), expected.num_rows());
+  for (int c = 0; c < found.num_columns(); ++c) {
+    EXPECT_EQ(found.column(c).name(), expected.column(c).name());
+    EXPECT_EQ(found.column(c).type(), expected.column(c).type());
+    for (std::int64_t row = 0; row < found.num_rows(); ++row) {
+      EXPECT_TRUE(reference::same(found.column(c).value(row), expected.column(c).value(row))) << c << " " << row;
+    }
+  }
+}
+
+void expect_same(const Query& query, const Table& table) {
+  const Result expected = engine().run(query, table);
+  const Result found = spilled(query, table);
+  EXPECT_EQ(found.rows, expected.rows);
+  EXPECT_EQ(found.levels, expected.levels);
+  expect_equal(found.table, expected.table);
+}
+
+std::optional<std::string> error_of(const auto& f) {
+  try {
+    f();
+  } catch (const DataError& error) {
+    return error.message();
+  }
+  return std::nullopt;
+}
+
+/// Returns true if no row passes the condition of a case that has no error there.
+bool has_no_group(const RandomCase& random) {
+  std::optional<Partial> groups;
+  const auto error = error_of([&] { groups = engine().partial(random.query, random.table, 0); });
+  return !error && groups->rows().empty();
+}
+
+// Columns of all types, with NULL, NaN and both zeros; partitions within groups, ties, offsets and skylines.
+TEST(SpilledGroups, AnswerRandomQueriesAsGroupsInMemory) {
+  constexpr int kCases = 60;
+  int cases = 0;
+  for (std::uint64_t seed = 1; cases < kCases; ++seed) {
+    const RandomCase random = random_case(seed);
+    if (!may_spill_groups(random.query) || random.table.num_rows() < 4) continue;
+    if (has_no_group(random)) continue;
+    SCOPED_TRACE(seed);
+    ++cases;
+    if (error_of([&] { engine().run(random.query, random.table); })) {
+      EXPECT_TRUE(error_of([&] { spilled(random.query, random.table); }));
+    } else {
+      expect_same(random.query, random.table);
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+/// Strings, numbers and NULLs, of which few rows share a group.
+Table sales() {
+  std::vector<std::string> shop;
+  std::vector<bool> known;
+  std::vector<double> price;
+  std::vector<std::int64_t> sold;
+  for (std::int64_t i = 0; i < 3000; ++i) {
+    const std::int64_t number = i * 7919 % 1301;
+    shop.push_back(std::string(static_cast<std::size_t>(number % 20), 'x') + std::to_string(number));
+    known.push_back(number % 13 != 0);
+    price.push_back(static_cast<double>(number) * 0.1 + (i % 3 == 0 ? 1e20 : i % 3 == 1 ? -1e20 : 1e-9));
+    sold.push_back(i * 31 % 97 - 40);
+  }
+  return Table({Column::own("shop", shop, known), Column::own("price", std::move(price), known),
+                Column::own("sold", std::move(sold))});
+}
+
+Query of_shops() {
+  return Query::from("t").group_by({"shop"}).aggregate(
+      {count("n"), sum("s", "price"), avg("m", "price"), min("low", "price"), max("high", "sold"), sum("all", "sold")});
+}
+
+TEST(SpilledGroups, KeepEveryAggregate) {
+  for (const char* name : {"n", "s", "m", "low", "high", "all"}) {
+    SCOPED_TRACE(name);
+    expect_same(of_shops().rank_by({high(name)}).limit(40), sales());
+    expect_same(of_shops().rank_by({low(name)}).limit(7).offset(3).ties(Ties::all), sales());
+  }
+  expect_same(of_shops().where("sold > 0").prefer({low("s"), high("high")}).select({"shop", "row", "m"}), sales());
+  expect_same(of_shops().limit(5), sales());
+  expect_same(
+      Query::from("t").group_by({"length(shop)", "sold"}).aggregate({max("p", "price")}).rank_by({high("p")}).limit(9),
+      sales());
+}
+
+TEST(SpilledGroups, NameTheGroupOnWhichAQueryFails) {
+  const Query query = of_shops().rank_by({low("1 / (high - 11)")}).limit(3);
+  const auto expected = error_of([&] { engine().run(query, sales()); });
+  ASSERT_TRUE(expected);
+  EXPECT_EQ(error_of([&] { spilled(query, sales()); }), expected);
+}
+
+TEST(SpilledGroups, NameTheGroupWhoseSumOverflows) {
+  std::vector<std::optional<std::int64_t>> numbers(500, kMaxInt64);
+  std::vector<std::optional<std::int64_t>> keys;
+  for (std::int64_t i = 0; i < 500; ++i) keys.emplace_back(i < 100 ? i : i % 50 + 200);
+  const Table table({ints("g", keys), ints("x", numbers)});
+  const Query query = Query::from("t").group_by({"g"}).aggregate({sum("s", "x")}).rank_by({high("s")}).limit(3);
+  const auto expected = error_of([&] { engine().run(query, table); });
+  EXPECT_EQ(expected, "sum(x) overflows int64 in the group of row 100");
+  EXPECT_EQ(error_of([&] { spilled(query, table); }), expected);
+}
+
+TEST(SpilledGroups, AreThoseOfWhichTheAnswerNeedsAFew) {
+  EXPECT_TRUE(may_spill_groups(of_shops().rank_by({low("n")}).limit(3)));
+  EXPECT_TRUE(may_spill_groups(of_shops().prefer({low("n")})));
+  EXPECT_FALSE(may_spill_groups(of_shops().rank_by({low("n")})));
+  EXPECT_FALSE(may_spill_groups(Query::from("t").rank_by({low("sold")}).limit(3)));
+}
+
+}  // namespace
+}  // namespace skyrank::exec

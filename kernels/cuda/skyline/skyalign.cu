@@ -6,6 +6,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/skyline/chunk.cuh"
 #include "kernels/cuda/skyline/grid.cuh"
+#include "kernels/cuda/skyline/policy.hpp"
 #include "kernels/cuda/skyline/ranks.cuh"
 
 // SkyAlign (Bøgh et al., PVLDB 2015, Algorithm 1). Rows lie in the cells of a grid of medians, sorted by (population of
@@ -26,33 +27,13 @@
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
-constexpr unsigned kThreads = 128;
-
-/// Rows whose masks are tested before any dominance test; fewer where rows that are settled meanwhile count.
-constexpr std::uint32_t kBatch = 32;
-constexpr std::uint32_t kShortBatch = 2;
-
-/// Rows that are compared side by side, one by each thread.
-constexpr std::uint32_t kFewRows = 1u << 18;
-
-/// Rows from which on a phase may take long enough for the host to wait for it.
-constexpr std::uint32_t kManyRows = 1u << 17;
+using Policy = SkyAlignPolicy;
+constexpr unsigned kThreads = Policy::kThreads;
 
 struct Levels {
   int first;
   int end;
 };
-
-/// Up to these dimensions cells are long, and most rows are dominated by one of their own: of more than two slices,
-/// those that begin late in a cell would find too many of its rows marked, and spare tests that one slice makes.
-constexpr int kFewDims = 6;
-
-/// Tasks of a phase, or as many as there are rows in 32s, and the fewest rows of a slice.
-constexpr std::uint32_t kTasks = 1u << 19;
-constexpr std::uint32_t kSliceRows = 512;
-
-/// Batches after which a warp looks whether other tasks have settled its rows.
-constexpr unsigned kPatience = 8;
 
 /// The arguments that all phases share, and those of one phase.
 template <class Key, class Mask>
@@ -99,7 +80,7 @@ class Tasks {
   __device__ Tasks(const Phase<Key, Mask>& phase, RowRange level) : phase_(phase), level_(level) {
     const std::uint32_t rows = level.end - level.begin;
     groups_ = phase.warp_first != nullptr ? phase.warp_first[*phase.cells.count] : (*phase.count + 31) / 32;
-    const std::uint32_t busy = max(1u, min(kTasks / max(1u, groups_), rows / kSliceRows));
+    const std::uint32_t busy = max(1u, min(Policy::kTasks / max(1u, groups_), rows / Policy::kSliceRows));
     const std::uint32_t slices = phase.most_slices > 0 ? min(busy, phase.most_slices) : busy;
     length_ = ((rows + slices - 1) / slices + 31) / 32 * 32;
     count_ = groups_ * ((rows + length_ - 1) / length_);
@@ -215,7 +196,7 @@ class Search {
     const auto forbidden =
         static_cast<Mask>(((mask | static_cast<Mask>(~median_)) & static_cast<Mask>(~quartile_)) | phase_.marker);
     for (std::uint32_t base = range.begin / 4 * 4; base < range.end; base += kSize) {
-      if (++batches_ % (kPatience * kBatch / kSize) == 0 && open && settled()) alive_ = open = false;
+      if (++batches_ % (Policy::kPatience * Policy::kBatch / kSize) == 0 && open && settled()) alive_ = open = false;
       if (!__any_sync(~0u, static_cast<int>(open))) return;
       std::uint32_t inside = first_bits(min(kSize, range.end - base));
       if (base < range.begin) inside &= ~0u << (range.begin - base);
@@ -409,10 +390,10 @@ struct Plan {
 template <class Key, class Mask>
 Plan<Key, Mask> plan_phase(const SkylineRun& run, std::uint32_t n, int d, int level, bool marks) {
   const int stride = padded_dims<Key>(d);
-  const bool keep_pace = marks && level == 0 && n <= kFewRows;
-  const auto kernel =
-      keep_pace ? compare_for<Key, Mask, kShortBatch>(run, stride) : compare_for<Key, Mask, kBatch>(run, stride);
-  const std::uint32_t fit = keep_pace ? 1 : marks && level >= 0 && d <= kFewDims ? 2 : 0;
+  const bool keep_pace = marks && level == 0 && n <= Policy::kFewRows;
+  const auto kernel = keep_pace ? compare_for<Key, Mask, Policy::kShortBatch>(run, stride)
+                                : compare_for<Key, Mask, Policy::kBatch>(run, stride);
+  const std::uint32_t fit = keep_pace ? 1 : marks && level >= 0 && d <= Policy::kFewDims ? 2 : 0;
   const auto asked = static_cast<std::uint32_t>(run.parameters["slices"]);
   return {
       .kernel = kernel,
@@ -464,7 +445,7 @@ class Phases {
       ++phase.count;
       ++phase.task;
       run_.end_stage(steps_ > 1 ? "phase " + std::to_string(step) : "phases", phase.count);
-      if (n_ >= kManyRows) run_.pace();
+      if (n_ >= Policy::kManyRows) run_.pace();
     }
   }
 
@@ -503,7 +484,7 @@ class Phases {
              phase.cells.count, warp_first_.data());
     }
     const std::size_t most_groups = n_ / 32 + 1 + (padded_ ? grid_.most_cells : 0);
-    const std::size_t most_tasks = most_groups * (1 + n_ / kSliceRows);
+    const std::size_t most_tasks = most_groups * (1 + n_ / Policy::kSliceRows);
     phase.most_slices = plan.most_slices;
     const std::size_t blocks = std::min(plan.resident, blocks_for(most_tasks, kThreads / 32));
     launch("compare", plan.kernel, {.blocks = blocks, .threads = kThreads}, run_.stream(), phase);

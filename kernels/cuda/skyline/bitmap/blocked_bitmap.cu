@@ -38,10 +38,7 @@ namespace skyrank::kernels::cuda::skyline {
 namespace bitmap {
 namespace {
 
-constexpr std::size_t kThreads = 256;
-
-/// Shared memory that spare_rows may take for the elite's bitmaps.
-constexpr std::size_t kMaxEliteBytes = 200 * 1024;
+constexpr std::size_t kThreads = PrefilterPolicy::kHostThreads;
 
 /// Dimensions that spare_rows is made for.
 constexpr std::array<int, 8> kPrefilterDims = {4, 6, 8, 12, 16, 24, 40, kMaxDims};
@@ -89,7 +86,8 @@ std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spare
   launch("cut_elite", cut_elite<Key>,
          {.blocks = static_cast<std::size_t>(path.dims), .threads = kElite, .overlaps = can_overlap(run)}, run.stream(),
          table, elite.data(), state, thresholds, sets.data());
-  const std::size_t room = std::min(kMaxEliteBytes, run.device.properties().shared_bytes_per_block - kSpareRowsBytes);
+  const std::size_t room =
+      std::min(PrefilterPolicy::kMaxEliteBytes, run.device.properties().shared_bytes_per_block - kSpareRowsBytes);
   const int blocks = std::min<int>(kElite / 32, static_cast<int>(room / elite_bytes(path.dims, 1)));
   const std::size_t shared = kSpareRowsBytes + elite_bytes(path.dims, blocks);
   const std::size_t resident = resident_blocks(path.spare, kSpareThreads, shared);
@@ -259,7 +257,8 @@ struct BlockedBitmap {
 
 constexpr Parameter kParameters[] = {
     {"few", "rows left by the prefilter that are compared pair by pair, if no more are left", 0, kFew, kFew},
-    {"cells", "candidates that are ordered by cells, without a sort, if no more are left", 0, kMaxInCells, kMaxInCells},
+    {"cells", "candidates that are ordered by cells, without a sort, if no more are left", 0, CellPolicy::kMaxRows,
+     CellPolicy::kMaxRows},
 };
 
 }  // namespace

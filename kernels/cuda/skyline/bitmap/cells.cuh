@@ -12,8 +12,7 @@
 // before.
 namespace skyrank::kernels::cuda::skyline::bitmap {
 
-inline constexpr unsigned kCellThreads = 1024;
-inline constexpr std::uint32_t kMaxInCells = 1u << 15;  ///< rows that are ordered so
+inline constexpr unsigned kCellThreads = CellPolicy::kThreads;
 
 /// Writes the places of rows, of whose codes only the cell is set, and whose `unsorted.order` is the number of rows
 /// that came before them into the cell.

@@ -10,8 +10,8 @@
 // Compares the survivors of the prefilter pair by pair, if they are few.
 namespace skyrank::kernels::cuda::skyline::bitmap {
 
-inline constexpr unsigned kFewThreads = 256;
-inline constexpr unsigned kFewRows = 8;  ///< rows of a block, whose threads divide all others among them
+inline constexpr unsigned kFewThreads = FewPolicy::kThreads;
+inline constexpr unsigned kFewRows = FewPolicy::kRows;
 inline constexpr unsigned kFewBlocks = kFew / kFewRows;
 
 /// Returns true if `other` dominates the thread's own row. It has no branches if the length is known, so that the loads

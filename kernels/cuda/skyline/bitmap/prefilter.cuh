@@ -5,14 +5,15 @@
 #include <cstdint>
 
 #include "kernels/cuda/skyline/bitmap/candidates.cuh"
+#include "kernels/cuda/skyline/bitmap/policy.hpp"
 #include "kernels/cuda/skyline/bitmap/sample.cuh"
 
 // The prefilter: the 1024 rows of the least level sums, the elite, against all rows.
 namespace skyrank::kernels::cuda::skyline::bitmap {
 
-inline constexpr unsigned kElite = 1024;
-inline constexpr unsigned kScores = 4096;
-inline constexpr unsigned kRowThreads = 1024;
+inline constexpr unsigned kElite = PrefilterPolicy::kElite;
+inline constexpr unsigned kScores = PrefilterPolicy::kScores;
+inline constexpr unsigned kRowThreads = PrefilterPolicy::kRowThreads;
 
 /// Counts of the prefilter in device memory; zero before it.
 struct PrefilterState {
@@ -112,7 +113,7 @@ __global__ void __launch_bounds__(kRowThreads)
 /// Notes the rows whose score is below the cutoff.
 static __global__ void collect_elite(const std::uint16_t* scores, std::uint32_t n, PrefilterState* state,
                                      std::uint32_t* elite) {
-  constexpr unsigned kEach = 8;
+  constexpr unsigned kEach = PrefilterPolicy::kScoresOfThread;
   follow_previous();
   const unsigned cutoff = state->cutoff;
   const std::uint64_t first = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kEach;
@@ -158,9 +159,9 @@ __global__ void __launch_bounds__(kElite)
   set = sets_by_level(level, i < count, scratch + (i - lane));
 }
 
-inline constexpr unsigned kSpareThreads = 512;
-inline constexpr unsigned kFew = 8192;  ///< survivors that may be compared pair by pair
-inline constexpr int kFewStride = 4;    ///< the stride of their rows is a multiple of it
+inline constexpr unsigned kSpareThreads = PrefilterPolicy::kSpareThreads;
+inline constexpr unsigned kFew = FewPolicy::kMax;
+inline constexpr int kFewStride = 4;  ///< the stride of their rows is a multiple of it
 
 /// Bytes of the bitmaps of so many blocks of the elite.
 constexpr std::size_t elite_bytes(int dims, int blocks) {

@@ -4,11 +4,12 @@
 #include <array>
 
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/skyline/bitmap/policy.hpp"
 
 namespace skyrank::kernels::cuda::skyline::bitmap {
 namespace {
 
-constexpr unsigned kWarps = 2;   ///< warps of a block; its place is free only when the last of them is done
+constexpr unsigned kWarps = ReducePolicy::kWarps;
 constexpr unsigned kPairs = 64;  ///< pairs that a warp keeps: 31 that wait and 32 that come
 
 /// Returns true if row a dominates row b, of `bytes` bytes each.
@@ -178,9 +179,8 @@ struct alignas(8) OpenGroup {
   std::uint32_t dominated;
 };
 
-/// Open groups that a warp keeps until there are enough to go through them.
-constexpr unsigned kOpenGroups = 128;
-constexpr unsigned kPastOpen = 4;  ///< groups that may be fetched after the last
+constexpr unsigned kOpenGroups = ReducePolicy::kOpenGroups;
+constexpr unsigned kPastOpen = ReducePolicy::kPastOpen;
 
 /// Shared memory of a warp.
 struct WarpMemory {
@@ -330,9 +330,6 @@ class Reducer {
     __syncwarp();
   }
 
-  /// Hits of all lanes up to which tests of pairs are less work than all keys of a dimension.
-  static constexpr unsigned kWorthTests = 64;
-
   __device__ static unsigned hits(std::uint32_t found) {
     return __reduce_add_sync(kAllLanes, static_cast<unsigned>(__popc(found)));
   }
@@ -346,7 +343,7 @@ class Reducer {
     const auto* const keys = static_cast<const Key*>(rows_.rows);
     const Key* const row = keys + std::size_t{min(group * 32 + lane, rows_.count - 1)} * stride;
     const Key* const candidate = keys + std::size_t{min(group_ * 32 + lane, rows_.count - 1)} * stride;
-    for (int j = 0; j < rows_.d && hits(found) > kWorthTests; ++j) {
+    for (int j = 0; j < rows_.d && hits(found) > ReducePolicy::kWorthTests; ++j) {
       const Key own = row[j];
       const Key its = candidate[j];
       std::uint32_t set = 0;
@@ -360,13 +357,12 @@ class Reducer {
 
   /// Each lane's row of a group may be dominated by the candidates `found`.
   __device__ void settle(std::uint32_t group, std::uint32_t found) {
-    constexpr int kMany = 8;
     const unsigned lane = threadIdx.x % 32;
     std::uint32_t* const dominated = rows_.dominated(group);
     if (group == group_) found &= ~(1u << lane);
     if ((peek(dominated) >> lane & 1u) != 0) found = 0;
     unsigned lanes = __ballot_sync(kAllLanes, found != 0);
-    if (__popc(lanes) >= kMany) {
+    if (__popc(lanes) >= ReducePolicy::kManyLanes) {
       std::uint32_t levels[kWords];
 #pragma unroll
       for (int w = 0; w < kWords; ++w) levels[w] = rows_.levels[(std::size_t{group} * kWords + w) * 32 + lane];
@@ -375,7 +371,7 @@ class Reducer {
       if ((sure >> lane & 1u) != 0) found = 0;
       lanes &= ~sure;
       // Where rows share levels.
-      if (hits(found) > kWorthTests) {
+      if (hits(found) > ReducePolicy::kWorthTests) {
         found = rows_.wide ? at_or_below_by_keys<std::uint64_t>(group, found)
                            : at_or_below_by_keys<std::uint32_t>(group, found);
         lanes = __ballot_sync(kAllLanes, found != 0);
@@ -425,11 +421,8 @@ constexpr std::array kPaddedDims = {4, 5, 6, 8, 10, 12, 14, 16, 18, 24, 36, 66};
 
 template <int kDims>
 void reduce_padded(SkylineRun& run, const Candidates& rows) {
-  // Enough warps for the device, even where the first groups of candidates see the most rows; and bitmaps that are
-  // used often enough to be worth their making.
-  constexpr std::uint32_t kMinWarps = 65536;
-  constexpr std::uint32_t kMinChunks = 16;
-  const std::uint32_t parts = std::max(kMinChunks, (kMinWarps + rows.groups - 1) / rows.groups);
+  using Policy = ReducePolicy;
+  const std::uint32_t parts = std::max(Policy::kMinChunks, (Policy::kMinWarps + rows.groups - 1) / rows.groups);
   constexpr std::uint32_t kLargestChunk = 1u << 21;  // of which the queue of pairs can number the rows
   std::uint32_t chunk = std::clamp((rows.groups + parts - 1) / parts, 4u, kLargestChunk);
   if (chunk > kGroupsOfSpan) chunk = (chunk + kGroupsOfSpan - 1) / kGroupsOfSpan * kGroupsOfSpan;

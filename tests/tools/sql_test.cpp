@@ -121,7 +121,8 @@ TEST_F(SqlCommand, SaysWhereAMistakeIs) {
                  "sql:1:11: expected ',' or FROM after 'id', found 'FORM'; did you mean 'FROM'?");
   expect_mistake({"sql", "SELECT id FROM points ORDER BY x"},
                  "sql:1:16: there is no file 'points': FROM names a file in quotes, such as FROM 'points.csv'");
-  expect_mistake({"sql", "SELECT idd FROM 'points.csv' ORDER BY x"}, "sql:1:8: there is no column 'idd'");
+  expect_mistake({"sql", "SELECT idd FROM 'points.csv' ORDER BY x"},
+                 "sql:1:8: there is no column 'idd'; did you mean 'id'?");
   expect_mistake({"sql", "SELECT id FROM 'points.csv' ORDER BY x LIMIT -1"},
                  "sql:1:46: 'LIMIT' must not be negative, found -1");
 }

@@ -25,7 +25,17 @@ namespace skyrank {
 inline namespace v0 {
 namespace {
 
-using namespace arrow_checks;
+using arrow_checks::check_array;
+using arrow_checks::check_batch_structs;
+using arrow_checks::check_column_structs;
+using arrow_checks::check_rows;
+using arrow_checks::decimal_of_format;
+using arrow_checks::DecimalFormat;
+using arrow_checks::fail;
+using arrow_checks::FormatType;
+using arrow_checks::kFormats;
+using arrow_checks::kTimestampFormats;
+using arrow_checks::type_of_format;
 
 constexpr std::int64_t kMillisecondsPerDay = 86'400'000;
 

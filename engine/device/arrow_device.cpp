@@ -19,7 +19,12 @@
 namespace skyrank {
 namespace {
 
-using namespace arrow_checks;
+using arrow_checks::check_batch_structs;
+using arrow_checks::check_column_structs;
+using arrow_checks::check_rows;
+using arrow_checks::decimal_of_format;
+using arrow_checks::fail;
+using arrow_checks::type_of_format;
 using exec::Lender;
 
 /// Type of a format that kernels read as it lies; nothing for others.

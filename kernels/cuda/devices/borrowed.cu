@@ -82,7 +82,7 @@ class ProducersEvent final : public ReadyPoint {
   void hold() override { waiting_.hold(event_); }
 
  private:
-  const cudaEvent_t event_;
+  cudaEvent_t event_;
   Waiting waiting_;
 };
 

@@ -38,7 +38,7 @@ inline std::optional<DataType> type_of_format(std::string_view format) {
     if (format == entry.format) return DataType(entry.type);
   }
   for (std::size_t unit = 0; unit < std::size(kTimestampFormats); ++unit) {
-    // What follows the colon is a time zone: it says how to show the ticks, which count in UTC all the same.
+    // A time zone follows the colon: it says how to show the ticks, which count in UTC all the same.
     if (format.starts_with(kTimestampFormats[unit])) return DataType(Type::timestamp, static_cast<TimeUnit>(unit));
   }
   return std::nullopt;

@@ -29,6 +29,7 @@
 #include "kernels/cuda/device/stream.hpp"
 #include "tests/build.hpp"
 #include "tests/gpu/gpu_test.hpp"
+#include "tests/semantics/expect_equal.hpp"
 #include "tests/semantics/random_case.hpp"
 
 // Tables of what a caller has in the memory of a GPU: Arrow's C device interface and DLPack.
@@ -273,25 +274,6 @@ constexpr DLDataType kInt64{kDLInt, 64, 1};
 class BorrowedOnGpu : public gpu_testing::GpuTest {};
 
 Engine engine_on(DeviceChoice device) { return Engine({.threads = 2, .device = device}); }
-
-void expect_equal(const Result& found, const Result& expected) {
-  ASSERT_EQ(found.rows, expected.rows);
-  EXPECT_EQ(found.levels, expected.levels);
-  ASSERT_EQ(found.table.num_columns(), expected.table.num_columns());
-  for (int c = 0; c < found.table.num_columns(); ++c) {
-    const Column& here = expected.table.column(c);
-    const Column& there = found.table.column(c);
-    EXPECT_EQ(there.name(), here.name());
-    EXPECT_EQ(there.type(), here.type());
-    for (std::int64_t row = 0; row < here.size(); ++row) {
-      const Value a = there.value(row);
-      const Value b = here.value(row);
-      const double* const number = std::get_if<double>(&b);
-      if (number != nullptr && *number != *number) continue;  // NaN
-      ASSERT_TRUE(a == b) << here.name() << " in row " << row;
-    }
-  }
-}
 
 TEST_F(BorrowedOnGpu, RandomQueriesGiveTheRowsOfTheHost) {
   constexpr std::uint64_t kCases = !tests::kEmulated ? 600 : tests::kSanitized ? 6 : 24;

@@ -18,6 +18,7 @@
 #include "engine/parts/gpus/by_gpus.hpp"
 #include "tests/build.hpp"
 #include "tests/gpu/gpu_test.hpp"
+#include "tests/semantics/expect_equal.hpp"
 #include "tests/semantics/random_case.hpp"
 
 // Tables in parts on GPUs: larger than the memory that they may use, and spread over two of them.
@@ -102,26 +103,6 @@ std::vector<Query> all_kinds() {
       from().where("price < -1").rank_by({low("price")}).limit(4),
       from().rank_by({low("price")}).limit(0),
   };
-}
-
-void expect_equal(const Result& found, const Result& expected) {
-  ASSERT_EQ(found.rows, expected.rows);
-  EXPECT_EQ(found.levels, expected.levels);
-  ASSERT_EQ(found.table.num_columns(), expected.table.num_columns());
-  for (int c = 0; c < found.table.num_columns(); ++c) {
-    const Column& here = expected.table.column(c);
-    const Column& there = found.table.column(c);
-    EXPECT_EQ(there.name(), here.name());
-    EXPECT_EQ(there.type(), here.type());
-    for (std::int64_t row = 0; row < here.size(); ++row) {
-      ASSERT_EQ(there.is_null(row), here.is_null(row)) << here.name() << " in row " << row;
-      const Value a = there.value(row);
-      const Value b = here.value(row);
-      const double* const number = std::get_if<double>(&b);
-      if (number != nullptr && *number != *number) continue;  // NaN
-      ASSERT_TRUE(a == b) << here.name() << " in row " << row;
-    }
-  }
 }
 
 Engine on_cpu() { return Engine({.threads = 2, .device = DeviceChoice::cpu}); }

@@ -11,6 +11,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "tests/semantics/expect_equal.hpp"
 #include "tests/semantics/parts/parts.hpp"
 #include "tests/semantics/random_case.hpp"
 #include "tests/semantics/tables.hpp"
@@ -40,24 +41,8 @@ Result spilled(const Query& query, const Table& table) {
   return groups.finalize();
 }
 
-void expect_equal(const Table& found, const Table& expected) {
-  ASSERT_EQ(found.num_columns(), expected.num_columns());
-  ASSERT_EQ(found.num_rows(), expected.num_rows());
-  for (int c = 0; c < found.num_columns(); ++c) {
-    EXPECT_EQ(found.column(c).name(), expected.column(c).name());
-    EXPECT_EQ(found.column(c).type(), expected.column(c).type());
-    for (std::int64_t row = 0; row < found.num_rows(); ++row) {
-      EXPECT_TRUE(reference::same(found.column(c).value(row), expected.column(c).value(row))) << c << " " << row;
-    }
-  }
-}
-
 void expect_same(const Query& query, const Table& table) {
-  const Result expected = engine().run(query, table);
-  const Result found = spilled(query, table);
-  EXPECT_EQ(found.rows, expected.rows);
-  EXPECT_EQ(found.levels, expected.levels);
-  expect_equal(found.table, expected.table);
+  expect_equal(spilled(query, table), engine().run(query, table));
 }
 
 std::optional<std::string> error_of(const auto& f) {

@@ -9,7 +9,7 @@
 //
 // The paper's keys are values, and its buckets of equal widths in these. Keys here are integers in the order of the
 // values, whose widths differ for floats: those of one power of two are as many as those of the next.
-// So buckets are of equal widths in the keys, or, where asked, in the floats that keys of their width stand for.
+// Buckets are therefore of equal widths in the keys, or, where asked, in the floats that keys of their width stand for.
 namespace skyrank::kernels::cuda::topk {
 namespace {
 

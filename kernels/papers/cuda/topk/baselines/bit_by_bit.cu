@@ -1,4 +1,3 @@
-#include <thrust/copy.h>
 #include <thrust/count.h>
 
 #include <bit>
@@ -33,14 +32,11 @@ class Construction {
   using Element = typename E::Element;
 
   Construction(Run& run, const E& elements, std::size_t n, std::size_t k)
-      : run_(run), elements_(elements), n_(n), k_(k), rows_(each_element(elements)) {}
+      : run_(run), elements_(elements), n_(n), k_(k) {}
 
   void select(Element* chosen) {
     const Element kth = with_row(kth_key());
-    with_thrust(run_, [&](const auto& policy) {
-      thrust::copy_if(policy, rows_, rows_ + n_, chosen, NotAbove<Element>{kth});
-      return 0;
-    });
+    copy_wanted(run_, elements_, n_, chosen, NotAbove<Element>{kth});
     if (run_.context.count_work) run_.count((passes_ + 1) * n_ * sizeof(Key), k_ * sizeof(Element), n_);
   }
 
@@ -73,7 +69,8 @@ class Construction {
   std::size_t count_up_to(Element bound) {
     ++passes_;
     return static_cast<std::size_t>(with_thrust(run_, [&](const auto& policy) {
-      return thrust::count_if(policy, rows_, rows_ + n_, NotAbove<Element>{bound});
+      const auto all = each_element(elements_);
+      return thrust::count_if(policy, all, all + n_, NotAbove<Element>{bound});
     }));
   }
 
@@ -81,7 +78,6 @@ class Construction {
   E elements_;
   std::size_t n_;
   std::size_t k_;
-  EachElement<E> rows_;
   std::size_t passes_ = 0;
 };
 

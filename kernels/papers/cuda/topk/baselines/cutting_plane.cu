@@ -1,4 +1,3 @@
-#include <thrust/copy.h>
 #include <thrust/transform_reduce.h>
 
 #include <algorithm>
@@ -109,13 +108,13 @@ class CuttingPlane {
   using Element = typename E::Element;
 
   CuttingPlane(Run& run, const E& elements, std::size_t n, std::size_t k)
-      : run_(run), elements_(elements), n_(n), k_(k), rows_(each_element(elements)) {}
+      : run_(run), elements_(elements), n_(n), k_(k) {}
 
   void select(Element* chosen) {
     const Bracket bracket = enclose();
     auto middle = run_.allocate<Element>(bracket.size);
-    copy({kLeast, std::nextafter(bracket.from, kLeast)}, chosen);
-    copy({bracket.from, bracket.to}, middle.data());
+    copy_wanted(run_, elements_, n_, chosen, Within<E>{kLeast, std::nextafter(bracket.from, kLeast)});
+    copy_wanted(run_, elements_, n_, middle.data(), Within<E>{bracket.from, bracket.to});
     sort_elements(middle.data(), middle.size(), run_.device);
     SKYRANK_CUDA_CALL(cudaMemcpyAsync(chosen + bracket.less, middle.data(), (k_ - bracket.less) * sizeof(Element),
                                       cudaMemcpyDeviceToDevice, run_.stream()));
@@ -195,18 +194,10 @@ class CuttingPlane {
     return is_between && passes_ < kHalvesFrom ? meet : left_.place + (right_.place - left_.place) / 2;
   }
 
-  void copy(const Within<E>& wanted, Element* to) {
-    with_thrust(run_, [&](const auto& policy) {
-      thrust::copy_if(policy, rows_, rows_ + n_, to, wanted);
-      return 0;
-    });
-  }
-
   Run& run_;
   E elements_;
   std::size_t n_;
   std::size_t k_;
-  EachElement<E> rows_;
   std::size_t passes_ = 0;
   Sums low_;  ///< at left_, below the k-th
   Sums high_;

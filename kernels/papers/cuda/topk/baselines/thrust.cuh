@@ -1,5 +1,6 @@
 #pragma once
 
+#include <thrust/copy.h>
 #include <thrust/execution_policy.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -62,6 +63,15 @@ using EachElement = thrust::transform_iterator<ElementAt<E>, thrust::counting_it
 template <class E>
 EachElement<E> each_element(const E& elements) {
   return {thrust::counting_iterator<std::size_t>(0), ElementAt<E>{elements}};
+}
+
+/// Copies those of n elements that `wanted` returns true for, in the order of their rows.
+template <class E, class Predicate>
+void copy_wanted(const Run& run, const E& elements, std::size_t n, typename E::Element* to, Predicate wanted) {
+  with_thrust(run, [&](const auto& policy) {
+    const auto all = each_element(elements);
+    thrust::copy_if(policy, all, all + n, to, wanted);
+  });
 }
 
 }  // namespace skyrank::kernels::cuda::topk

@@ -45,7 +45,6 @@ struct ThrustSort {
            rows.data());
     with_thrust(run, [&](const auto& policy) {
       thrust::stable_sort_by_key(policy, keys.data(), keys.data() + n, rows.data());
-      return 0;
     });
     launch("take_first", take_first<E>, {.blocks = blocks_for(k, kThreads), .threads = kThreads}, run.stream(),
            elements, k, keys.data(), rows.data(), chosen);

@@ -183,7 +183,8 @@ def query(data: Any, question: Query, *, timeout: float | None = None) -> Result
               relations of DuckDB, a Result;
             - a NumPy array of shape (rows, columns), whose columns are c0, c1, ..., or a structured array;
             - a dict of arrays, lists or Arrow columns of one length;
-            - a CPU tensor with ``__dlpack__`` of shape (rows, columns);
+            - a tensor with ``__dlpack__`` of shape (rows, columns) or (rows,), on the CPU or on a GPU, where it stays;
+            - an object with ``__arrow_c_device_array__``, whose columns stay on their GPU;
             - a Table, or Files;
             - paths or globs of Parquet, Arrow, CSV and TSV files (see Files).
         question: The query.

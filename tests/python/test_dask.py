@@ -149,6 +149,8 @@ def test_errors(client, folder, tmp_path, monkeypatch):
     query = QUERIES["skyline"]
     with pytest.raises(skyrank.BindError, match="there is no column 'pric'"):
         skyrank.dask.query(folder, Query().prefer(low("pric")))
+    with pytest.raises(skyrank.QueryError, match="a question is a Query, not a str"):
+        skyrank.dask.query("offers.parquet", "SELECT 1")
     with pytest.raises(skyrank.DataError, match="a int is no Dask collection"):
         skyrank.dask.query(3, query)
     with pytest.raises(skyrank.DataError, match="has 2 dimensions, not 1"):

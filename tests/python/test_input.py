@@ -99,6 +99,7 @@ def test_python_objects():
         ({1: [1]}, "the name of a column is a text"),
         (numpy.zeros((2, 2, 2)), "2 dimensions, not 3"),
         (5, "a int is no table"),
+        ("hotels.csv", r"a Table is over data in memory; Files\('hotels.csv'\) is one over files"),
     ],
 )
 def test_what_is_no_table(data, message):

@@ -13,6 +13,7 @@ from ._extras import required
 from ._input import on_main_thread, open_source, to_data, to_table
 from ._query import Query, core_of
 from ._result import Result
+from ._values import as_list
 
 
 class SkyRankWarning(UserWarning):
@@ -90,7 +91,10 @@ class Files:
         delimiter: str | None = None,
         format: str | None = None,
     ) -> None:
-        several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+        several = as_list(paths, (str, os.PathLike))
+        for path in several:
+            if not isinstance(path, (str, os.PathLike)):
+                raise DataError(f"the path of a file is a text or a Path, not a {type(path).__name__}")
         names = [os.fspath(path) for path in several]
         self._arguments = (names, header, list(null_spellings), delimiter, format)
         self._range: tuple[int, int] | None = None

@@ -56,6 +56,8 @@ def to_table(data: Any, columns: Sequence[str] | None = None) -> _core.Table:
         return _table_of_mapping(data)
     if hasattr(data, "__array__") or isinstance(data, (list, tuple)):
         return _table_of_array(data, columns)
+    if _is_path(data):
+        raise DataError(f"a Table is over data in memory; Files({os.fspath(data)!r}) is one over files")
     raise DataError(
         f"a {type(data).__name__} is no table; what is: objects with __arrow_c_stream__, __arrow_c_array__ or "
         "__arrow_c_device_array__, NumPy arrays, dicts of arrays, tensors with __dlpack__, and paths of files"

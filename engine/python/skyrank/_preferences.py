@@ -50,7 +50,10 @@ def in_sets(text: Text, sets: Sequence[Iterable[Any]]) -> Preference:
 
     Raises QueryError where a value comes twice.
     """
-    return _core.in_sets(expression(text), [[plain(value) for value in members] for members in sets])
+    listed = [] if isinstance(sets, str) else as_list(sets, ())
+    if not listed or any(isinstance(members, str) or not isinstance(members, Iterable) for members in listed):
+        raise QueryError("in_sets takes a list of sets, each a list of values, such as [['Oslo', 'Bergen'], ['Aarhus']]")
+    return _core.in_sets(expression(text), [[plain(value) for value in members] for members in listed])
 
 
 def where(condition: Text) -> Preference:

@@ -154,7 +154,10 @@ class Query:
 
     def timeout(self, limit: float | datetime.timedelta) -> Query:
         """Sets a limit on the time of the answer, in seconds, > 0; TimeoutError after it."""
-        return self._set("timeout", limit if isinstance(limit, (int, float)) else limit.total_seconds())
+        seconds = limit.total_seconds() if hasattr(limit, "total_seconds") else limit
+        if not isinstance(seconds, (int, float)):
+            raise QueryError(f"a time limit is a number of seconds or a timedelta, not a {type(limit).__name__}")
+        return self._set("timeout", seconds)
 
     def using(
         self,

@@ -59,7 +59,7 @@ def partial(data: Any, question: Query, *, columns: Sequence[str] | None = None,
     delayed = required("dask", "dask", "a query over Dask").delayed
     if split_every < 2:
         raise ValueError("split_every is 2 or more")
-    question.validate()
+    core_of(question).validate()
     if isinstance(data, Files) or _is_paths(data):
         parts = _file_partials(delayed, data if isinstance(data, Files) else Files(data), question)
         merge = _merged

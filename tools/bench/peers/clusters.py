@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """One worker beside two: a skyline and a ranking over 40 Parquet files on local clusters of Dask and Spark.
 
-A worker has one core; with Dask each is bound to a core of its own. Queries run on both clusters in turns, and every answer
-is compared with that of one process. `wall` is the shortest time of a query, from the call to the Result, where workers are
-warm. `worker cpu` (Dask) is the least processor time of the busiest worker, which says on a machine that is shared how well
-the work is spread, but leaves out the scheduler, the client and what waits for them.
+A worker has one core, to which it is bound with all its threads and processes: an executor of Spark is a JVM and a process
+of Python, which would run side by side otherwise. Queries run on both clusters in turns, and every answer is compared with
+that of one process. `wall` is the shortest time of a query, from the call to the Result, where workers are warm.
+`worker cpu` is the least processor time of the busiest worker, which says on a machine that is shared how well the work is
+spread, but leaves out the scheduler, the client and what waits for them.
 
 Needs the package with pyarrow, and dask and distributed, or pyspark and a Java runtime (tools/setup.sh --test --spark):
   PYTHONPATH=build/release/python .deps/python/bin/python tools/bench/peers/clusters.py dask
   PYTHONPATH=build/release/python:.deps/spark .deps/python/bin/python tools/bench/peers/clusters.py spark
+With Spark it takes two and a half minutes on two cores that others use too.
 """
 
 import argparse
+import itertools
+import multiprocessing
 import os
 import pathlib
 import sys
@@ -25,6 +29,10 @@ import skyrank
 from skyrank import Query, high, low
 
 FILES = 40
+# As many tasks for each of two workers; Spark's own choice here is 7.
+SPARK_PARTITIONS = 8
+SPARK_WARM_UP = 4  # runs of a query until the JVMs have compiled most of what it needs
+ROWS = {"dask": 20_000_000, "spark": 4_000_000}
 QUERIES = {
     "skyline of 4": Query().prefer([low("a"), low("b"), high("c"), low("d")]).select("row()", "a"),
     "top 50": Query().where("b > 0.2").rank_by(low("a * 2 + c")).limit(50).select("row()", "a"),
@@ -39,9 +47,7 @@ def write_files(folder, rows):
 
 
 def bind_to_core(cores, dask_worker):
-    core = cores[int(dask_worker.name) % len(cores)]
-    for thread in os.listdir("/proc/self/task"):
-        os.sched_setaffinity(int(thread), {core})
+    bind_process(os.getpid(), cores[int(dask_worker.name) % len(cores)])
 
 
 def measure_dask(folder, rounds):
@@ -77,7 +83,35 @@ def measure_dask(folder, rounds):
 
 
 def measure_spark(folder, rounds):
-    """Yields the same of Spark, of which only the seconds are known. A process has one cluster at a time."""
+    """Yields the same of Spark, whose clusters are in processes of their own, as one has one at a time."""
+    context = multiprocessing.get_context("spawn")
+    pipes, servers = {}, []
+    for workers in (1, 2):
+        pipes[workers], other = context.Pipe()
+        servers.append(context.Process(target=serve_spark, args=(workers, folder, other)))
+        servers[-1].start()
+        other.close()
+    try:
+        files = str(folder / "*.parquet")
+        expected = {name: sorted(skyrank.query(files, query)["a"].tolist()) for name, query in QUERIES.items()}
+        for turn in range(SPARK_WARM_UP + rounds):
+            for name, (workers, pipe) in itertools.product(QUERIES, pipes.items()):
+                pipe.send(name)
+                seconds, busiest, values = pipe.recv()
+                assert values == expected[name], "the answer differs from that of one process"
+                if turn >= SPARK_WARM_UP:
+                    yield name, workers, seconds, busiest
+    except (EOFError, OSError):
+        sys.exit(f"clusters.py: the cluster of Spark with {workers} executors ended; why is said above")
+    finally:
+        for pipe in pipes.values():
+            pipe.close()
+        for server in servers:
+            server.join()
+
+
+def serve_spark(workers, folder, pipe):
+    """Answers queries, by their names, with their seconds, the busiest executor's and the values that they found."""
     import pyspark
     import skyrank.spark
     from pyspark.sql import SparkSession
@@ -86,37 +120,105 @@ def measure_spark(folder, rounds):
         SPARK_HOME=os.path.dirname(pyspark.__file__),
         SPARK_LOCAL_IP="127.0.0.1",
         PYSPARK_PYTHON=sys.executable,
-        SPARK_WORKER_DIR=str(folder / "workers"),
+        SPARK_WORKER_DIR=str(folder / f"workers{workers}"),
     )
-    for _ in range(2):
-        for workers in (1, 2):
-            builder = SparkSession.builder.master(f"local-cluster[{workers},1,1024]").config("spark.ui.enabled", "false")
-            builder = builder.config("spark.executorEnv.PYTHONPATH", os.environ.get("PYTHONPATH", ""))
-            session = builder.config("spark.local.dir", str(folder / "spark")).getOrCreate()
-            session.sparkContext.setLogLevel("OFF")
-            frame = session.read.parquet(str(folder / "*.parquet"))
-            for name, query in QUERIES.items():
-                values = None
-                for turn in range(rounds + 1):
-                    begin = time.perf_counter()
-                    answer = skyrank.spark.query(frame, query)["a"].tolist()
-                    seconds = time.perf_counter() - begin
-                    values = values or sorted(skyrank.query(str(folder / "*.parquet"), query)["a"].tolist())
-                    assert sorted(answer) == values, "the answer differs from that of one process"
-                    if turn > 0:
-                        yield name, workers, seconds, None
-            session.stop()
+    builder = SparkSession.builder.master(f"local-cluster[{workers},1,1024]")
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(folder / f"spark{workers}"),
+        # Executors have folders of their own, where relative paths mean nothing.
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path if path),
+        # As on a machine of one core: the JVM then has no threads that collect garbage beside the task.
+        "spark.executor.extraJavaOptions": "-XX:ActiveProcessorCount=1",
+        "spark.sql.files.minPartitionNum": str(SPARK_PARTITIONS),
+        # The driver lists the files, without a job of 40 tasks.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
+    }.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    frame = session.read.parquet(str(folder / "*.parquet"))
+    cores = sorted(os.sched_getaffinity(0))
+    while (name := received(pipe)) is not None:
+        for number, executor in enumerate(sorted(executors())):
+            for process in family(executor):
+                bind_process(process, cores[number % len(cores)])
+        before = {executor: processor_seconds(executor) for executor in executors()}
+        begin = time.perf_counter()
+        values = sorted(skyrank.spark.query(frame, QUERIES[name])["a"].tolist())
+        seconds = time.perf_counter() - begin
+        busiest = max(processor_seconds(executor) - before.get(executor, 0.0) for executor in executors())
+        pipe.send((seconds, busiest, values))
+    session.stop()
+
+
+def received(pipe):
+    """Returns what comes next, or None once the other end is closed."""
+    try:
+        return pipe.recv()
+    except EOFError:
+        return None
+
+
+def processes():
+    """Returns the parent and the processor seconds of each process, those of its children that ended included."""
+    found = {}
+    for folder in pathlib.Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                words = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue  # it ended
+            found[int(folder.name)] = int(words[1]), sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+    return found
+
+
+def family(process):
+    """Returns a process and what it started."""
+    parents = {child: parent for child, (parent, _) in processes().items()}
+    members = {process}
+    while more := {child for child, parent in parents.items() if parent in members} - members:
+        members |= more
+    return members
+
+
+def executors():
+    """Returns the executors among what this process started."""
+    kind = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
+    found = []
+    for process in family(os.getpid()):
+        try:
+            command = pathlib.Path(f"/proc/{process}/cmdline").read_bytes()
+        except OSError:
+            continue  # it ended
+        if kind in command.split(b"\0"):
+            found.append(process)
+    return found
+
+
+def processor_seconds(process):
+    known = processes()
+    return sum(known[member][1] for member in family(process) if member in known)
+
+
+def bind_process(process, core):
+    try:
+        for thread in os.listdir(f"/proc/{process}/task"):
+            os.sched_setaffinity(int(thread), {core})
+    except (FileNotFoundError, ProcessLookupError):
+        pass  # it ended, or one of its threads did
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cluster", choices=["dask", "spark"])
-    parser.add_argument("--rows", type=int, default=20_000_000, help="rows of all files together (20,000,000)")
-    parser.add_argument("--rounds", type=int, default=5, help="timed runs of a query on each cluster, after one more (5)")
+    parser.add_argument("--rows", type=int, help="rows of all files together (20,000,000; with Spark 4,000,000)")
+    parser.add_argument("--rounds", type=int, default=5, help="timed runs of a query on each cluster, after others (5)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="build" if pathlib.Path("build").is_dir() else None) as name:
         folder = pathlib.Path(name).absolute()
-        write_files(folder, arguments.rows)
+        write_files(folder, arguments.rows or ROWS[arguments.cluster])
         best = {}
         runs = {"dask": measure_dask, "spark": measure_spark}[arguments.cluster](folder, arguments.rounds)
         for query, workers, seconds, processor in runs:

@@ -22,14 +22,16 @@ Candidates narrow(const Candidates& all, Kept kept) {
   Vector<std::int64_t> positions = std::move(kept.rows);
   for (std::int64_t& position : positions) position = all.segments.at(position);
   const Vector<std::int64_t> order = ascending_order(positions);
-  const auto at = [&](std::size_t i) { return order.empty() ? static_cast<std::int64_t>(i) : order[i]; };
+  if (order.empty()) {
+    return {RowSet::listed(all.rows.at(positions)), {std::move(kept.bounds), {}}, ParetoLevels(std::move(kept.levels))};
+  }
   Vector<std::int64_t> ordered(positions.size());
   Candidates result{RowSet::all(0), {std::move(kept.bounds), Vector<std::int64_t>(order.size())}};
   Vector<std::int32_t> levels(positions.size());
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    ordered[i] = positions[at(i)];
-    levels[i] = kept.levels[at(i)];
-    if (!order.empty()) result.segments.order[at(i)] = static_cast<std::int64_t>(i);
+    ordered[i] = positions[order[i]];
+    levels[i] = kept.levels[order[i]];
+    result.segments.order[order[i]] = static_cast<std::int64_t>(i);
   }
   result.rows = RowSet::listed(all.rows.at(ordered));
   result.levels = ParetoLevels(std::move(levels));

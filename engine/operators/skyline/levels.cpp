@@ -45,7 +45,9 @@ class Leveling {
       }
       take_level(rest, rows, strategy);
     }
-    std::sort(kept_.begin(), kept_.end(), [](const Leveled& a, const Leveled& b) { return a.row < b.row; });
+    if (level_ > 1 || at_once_from_ > 0) {  // the rows of one level ascend
+      std::sort(kept_.begin(), kept_.end(), [](const Leveled& a, const Leveled& b) { return a.row < b.row; });
+    }
     return std::move(kept_);
   }
 
@@ -74,7 +76,12 @@ class Leveling {
     ++level_;
     const auto row = [&](std::int64_t i) { return rows.empty() ? i : rows[i]; };
     const Vector<std::int64_t> best = next_level(keys);
-    for (const std::int64_t i : rule_.distinct ? drop_equal(keys, best) : best) kept_.push_back({row(i), level_});
+    if (rule_.distinct) {
+      for (const std::int64_t i : drop_equal(keys, best)) kept_.push_back({row(i), level_});
+    } else {
+      if (kept_.empty()) kept_.reserve(best.size());
+      for (const std::int64_t i : best) kept_.push_back({row(i), level_});
+    }
     remaining_.clear();
     if (done()) return;
     strategy.took_level(static_cast<double>(keys.n), static_cast<double>(best.size()),
@@ -136,6 +143,10 @@ class Leveling {
 };
 
 void append(Kept& kept, std::span<const Leveled> rows, std::int64_t base) {
+  if (kept.rows.empty()) {
+    kept.rows.reserve(rows.size());
+    kept.levels.reserve(rows.size());
+  }
   for (const Leveled& leveled : rows) {
     kept.rows.push_back(base + leveled.row);
     kept.levels.push_back(leveled.level);
@@ -145,6 +156,10 @@ void append(Kept& kept, std::span<const Leveled> rows, std::int64_t base) {
 
 /// Joins what the tasks kept, in their order.
 Kept join(Vector<Kept> parts) {
+  if (parts.size() == 1) {
+    parts.front().bounds.insert(parts.front().bounds.begin(), 0);
+    return std::move(parts.front());
+  }
   Kept all{.rows = {}, .levels = {}, .bounds = {0}};
   for (const Kept& part : parts) {
     const auto base = static_cast<std::int64_t>(all.rows.size());

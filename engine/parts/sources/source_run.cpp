@@ -264,7 +264,8 @@ class SourceRun {
 
   std::optional<Result> by_few_groups(ReadPlan& plan) {
     if (!may_have_few_groups(plan)) return std::nullopt;
-    auto answer = answer_of_few_groups(engine_, state_, query_, source_, plan.whole, plan.units, options_);
+    const std::vector<int>& keys = plan.bound.group ? plan.bound.group->columns : plan.bound.partition_columns;
+    auto answer = answer_of_few_groups(engine_, state_, query_, source_, plan.whole, keys, plan.units, options_);
     if (!answer) return std::nullopt;
     plan.rules.applied(Rule::by_units,
                        std::to_string(plan.units.size()) + " units: partial answers, as groups are few");

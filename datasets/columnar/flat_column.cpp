@@ -166,7 +166,7 @@ std::shared_ptr<arrow::Array> read_strings(StringsReader& reader, std::int64_t r
   const auto with_index = [&]<class T>(const TypePtr& index, T) {
     DataPtr data = read_indices<T>(reader, entries, arrow::dictionary(index, arrow::utf8()), rows, pool);
     data->dictionary = copy_of(entries, pool)->data();
-    return arrow::MakeArray(std::move(data));
+    return arrow::MakeArray(data);
   };
   if (entries.count <= std::numeric_limits<std::int8_t>::max()) return with_index(arrow::int8(), std::int8_t{});
   if (entries.count <= std::numeric_limits<std::int16_t>::max()) return with_index(arrow::int16(), std::int16_t{});
@@ -230,7 +230,7 @@ std::shared_ptr<arrow::Array> read_flat_column(parquet::RowGroupReader& group, i
     case parquet::Type::FLOAT: data = read_numbers<parquet::FloatType>(*reader, type, rows, pool); break;
     default: data = read_numbers<parquet::DoubleType>(*reader, type, rows, pool);
   }
-  return arrow::MakeArray(std::move(data));
+  return arrow::MakeArray(data);
 }
 
 }  // namespace skyrank::datasets

@@ -119,6 +119,8 @@ auto guarded(const ColumnarFile& file, Read read) {
   auto result = [&]() -> decltype(read()) {
     try {
       return read();
+    } catch (const parquet::ParquetStatusException& error) {  // no memory, or a failed read
+      return error.status();
     } catch (const parquet::ParquetException& error) {
       return arrow::Status::Invalid(error.what());
     }

@@ -24,7 +24,6 @@ using test::error_of;
 using test::schema_of;
 using test::TemporaryFolder;
 using test::values_of;
-using ::testing::HasSubstr;
 
 void require(const arrow::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
@@ -80,7 +79,7 @@ std::shared_ptr<arrow::Table> columns_of_all_types(std::int64_t rows, bool nulls
     fields.push_back(arrow::field(name, array->type(), nulls || name == "none"));
     arrays.push_back(array);
   }
-  return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(arrays));
+  return arrow::Table::Make(arrow::schema(std::move(fields)), arrays);
 }
 
 void write_file(const arrow::Table& table, const std::filesystem::path& file, std::int64_t group_rows,
@@ -185,6 +184,30 @@ TEST(FlatColumns, HaveIndicesOfTheWidthOfTheirDictionary) {
   }
 }
 
+TEST(FlatColumns, AreRefusedWhereAnIndexIsBeyondTheDictionary) {
+  const TemporaryFolder folder;
+  // Two words, then the third one in 1,006 rows: 1,000 of them are one run of index 2.
+  arrow::StringBuilder builder;
+  for (const char* const word : {"a", "b"}) require(builder.Append(word));
+  for (int row = 0; row < 1'006; ++row) require(builder.Append("c"));
+  const auto schema = arrow::schema({arrow::field("s", arrow::utf8(), false)});
+  parquet::WriterProperties::Builder properties;
+  write_file(*arrow::Table::Make(schema, {builder.Finish().ValueOrDie()}), folder / "t.parquet", 2'000, properties);
+  std::string content = test::content_of(folder / "t.parquet");
+  const std::size_t run = content.find("\xD0\x0F\x02");
+  ASSERT_NE(run, std::string::npos);
+  content[run + 2] = 3;
+  folder.write("t.parquet", content);
+  ReadOptions options;
+  options.threads = 1;
+  const auto source = open_source({folder / "t.parquet"}, options);
+  ASSERT_NE(source, nullptr);
+  EXPECT_EQ(error_of<DataError>([&] { source->read(std::vector<std::size_t>{0}, std::vector<int>{0}); }),
+            (folder / "t.parquet").string() +
+                ": not a Parquet file that can be read, or damaged: an index of a page is beyond its dictionary of 3 "
+                "entries");
+}
+
 TEST(FlatColumns, AreNeverAFailureOfTheProgramWhereDamaged) {
   const TemporaryFolder folder;
   parquet::WriterProperties::Builder properties;
@@ -253,13 +276,13 @@ std::shared_ptr<arrow::Table> table_of_words(std::int64_t begin, std::int64_t ro
     fields.push_back(arrow::field(name, array->type()));
     arrays.push_back(array);
   }
-  return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(arrays));
+  return arrow::Table::Make(arrow::schema(std::move(fields)), arrays);
 }
 
 /// Expects the answers over a source to be those over the same rows in memory, as one table.
-void expect_answers(const Source& source, const Table& whole) {
+void expect_answers(const Source& source, const Table& whole, const std::vector<Query>& asked = queries()) {
   const Engine engine({.threads = 2});
-  for (const Query& query : queries()) {
+  for (const Query& query : asked) {
     const Result expected = engine.run(query, whole);
     for (const bool by_units : {true, false}) {
       Query chosen = query;
@@ -300,6 +323,29 @@ TEST(AnswersOverStrings, AreThoseOfTheTableWhereOneFileHasPlainPages) {
   const auto source = open_source({folder / "a.parquet", folder / "b.parquet"});
   ASSERT_NE(source, nullptr);
   expect_answers(*source, read({folder / "a.parquet", folder / "b.parquet"}));
+}
+
+TEST(AnswersOverStrings, AreThoseOfTheTableWhereFoldersAreColumns) {
+  const TemporaryFolder folder;
+  std::int64_t begin = 0;
+  for (const char* const name : {"t/lang=de", "t/lang=fr", "t/lang=__HIVE_DEFAULT_PARTITION__"}) {
+    std::filesystem::create_directories(folder / name);
+    parquet::WriterProperties::Builder properties;
+    write_file(*table_of_words(std::exchange(begin, begin + kGroupRows), kGroupRows), folder / name / "part.parquet",
+               kGroupRows, properties);
+  }
+  TableSource table;
+  table.name = "t";
+  table.files = {"t"};
+  const auto source = open_source(table, folder.path());
+  ASSERT_NE(source, nullptr);
+  const auto query = [] { return Query::from("t"); };
+  expect_answers(
+      *source, load(table, folder.path()),
+      {query().group_by({"lang", "s"}).aggregate({count("c"), max("a", "i")}).rank_by({high("c"), low("s")}).limit(9),
+       query().group_by({"lang"}).aggregate({sum("a", "f")}).rank_by({high("a")}),
+       query().partition_by({"lang"}).rank_by({high("i")}).limit(3),
+       query().where("lang = 'fr' and s = ''").rank_by({high("i")}).limit(3)});
 }
 
 TEST(AnswersOverStrings, AreThoseOfTheTableWhereArrowFilesHaveDictionaries) {

@@ -183,8 +183,8 @@ Value Column::value(std::int64_t row) const {
     throw std::out_of_range("row " + std::to_string(row) + " of column '" + name_ + "', which has " +
                             std::to_string(size()) + " rows");
   }
-  if (is_null(row)) return Null{};
   exec::bring_home(data_);
+  if (is_null(row)) return Null{};
   switch (data_.type.type) {
     case Type::boolean: return load_bool(data_, row);
     case Type::int8: return std::int64_t{load<std::int8_t>(data_, row)};

@@ -137,8 +137,17 @@ double SkylineGrowth::exponent(double n) const {
 }
 
 double skyline_rows(const kernels::SkylineShape& shape, const Statistics& statistics) {
+  if (statistics.level_rows > 0) return std::min(statistics.level_rows, static_cast<double>(shape.n));
   if (statistics.sample == 0) return expected_skyline(shape.n, shape.d);
   return statistics.growth.rows(static_cast<double>(shape.n));
+}
+
+double level_rows_below(const kernels::SkylineShape& shape, const Statistics& first, double level_above) {
+  constexpr std::size_t kMinRows = 2048;
+  constexpr double kLarger = 2;
+  if (shape.n < kMinRows || level_above < 1) return 0;
+  const double rows = std::exp2(std::ceil(std::log2(level_above)));  // so that many levels need few choices
+  return rows > kLarger * skyline_rows(shape, first) ? rows : 0;
 }
 
 double surviving_share(const kernels::SkylineShape& shape, const Statistics& statistics) {

@@ -51,10 +51,17 @@ struct Statistics {
   SkylineGrowth growth;
   double survivors = 1;    ///< share of rows that the sample's few strongest rows do not dominate
   double correlation = 0;  ///< mean rank correlation of two dimensions
+  double level_rows = 0;   ///< rows of the Pareto level that is looked for; 0: that of the growth above
 };
 
-/// Expected skyline rows of a problem, by its statistics or, without any, for independent values.
+/// Expected skyline rows of a problem, by its statistics or, without any, for independent values. Deeper Pareto levels
+/// have more rows than the first one, which samples tell about: their size is given.
 double skyline_rows(const kernels::SkylineShape& shape, const Statistics& statistics);
+
+/// Returns how many rows to expect in a Pareto level below one of `level_above` rows, for `Statistics::level_rows`; 0
+/// where the path of the first level, of which `first` tells, serves as well: the levels are hardly larger, or the rows
+/// so few that any path takes less time than a choice among them.
+double level_rows_below(const kernels::SkylineShape& shape, const Statistics& first, double level_above);
 
 /// Share of rows that a prefilter leaves; without statistics a guess for independent values.
 double surviving_share(const kernels::SkylineShape& shape, const Statistics& statistics);

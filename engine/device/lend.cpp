@@ -83,7 +83,9 @@ bool all_set(const std::vector<std::uint8_t>& bits, std::int64_t first, std::int
 void check_gpu(std::int64_t ordinal, const std::string& what) {
   static const kernels::cuda::Devices kFound = kernels::cuda::find_devices();
   const auto count = static_cast<std::int64_t>(kFound.devices.size());
-  if (count == 0) throw DeviceError(what + " lies on a GPU, and this process has none: " + kFound.reason);
+  if (count == 0) {
+    throw DeviceError(what + " lies on a GPU, and this process has none: " + kFound.reason + "; copy it to the CPU");
+  }
   if (ordinal >= 0 && ordinal < count) return;
   throw DeviceError(what + " lies on GPU " + std::to_string(ordinal) + ", but there " +
                     (count == 1 ? "is only GPU 0" : "are only GPUs 0 to " + std::to_string(count - 1)));

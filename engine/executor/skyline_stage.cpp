@@ -12,6 +12,7 @@
 #include "engine/operators/skyline/skyline.hpp"
 #include "engine/plan/paths.hpp"
 #include "kernels/cuda/expression/columns.hpp"
+#include "planner/statistics.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -21,14 +22,16 @@ Candidates narrow(const Candidates& all, Kept kept) {
   Vector<std::int64_t> positions = std::move(kept.rows);
   for (std::int64_t& position : positions) position = all.segments.at(position);
   const Vector<std::int64_t> order = ascending_order(positions);
-  const auto at = [&](std::size_t i) { return order.empty() ? static_cast<std::int64_t>(i) : order[i]; };
+  if (order.empty()) {
+    return {RowSet::listed(all.rows.at(positions)), {std::move(kept.bounds), {}}, ParetoLevels(std::move(kept.levels))};
+  }
   Vector<std::int64_t> ordered(positions.size());
   Candidates result{RowSet::all(0), {std::move(kept.bounds), Vector<std::int64_t>(order.size())}};
   Vector<std::int32_t> levels(positions.size());
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    ordered[i] = positions[at(i)];
-    levels[i] = kept.levels[at(i)];
-    if (!order.empty()) result.segments.order[at(i)] = static_cast<std::int64_t>(i);
+    ordered[i] = positions[order[i]];
+    levels[i] = kept.levels[order[i]];
+    result.segments.order[order[i]] = static_cast<std::int64_t>(i);
   }
   result.rows = RowSet::listed(all.rows.at(ordered));
   result.levels = ParetoLevels(std::move(levels));
@@ -61,6 +64,16 @@ bool keeps_rows_there(const Execution& execution, const SkylineKeys& keys, const
   return solver.path(0, keys.steps[0].width, largest(segments)).algorithm->device == kernels::Device::cuda;
 }
 
+/// The predicted time of all levels, in place of that of the first. What was done is told in place of what was
+/// expected.
+void price_all_levels(const Execution& execution, PathDescription& path, std::int64_t n) {
+  const kernels::SkylineShape shape = shape_of(execution.plan.preference->steps[0], kernels::KeyWidth::bytes4, n);
+  const std::string reason = path.reason;
+  price_levels(path, execution.plan, static_cast<double>(n),
+               planner::skyline_rows(shape, execution.context.preference));
+  path.reason = reason;
+}
+
 void book_steps(Execution& execution, SkylineSolver& solver, const SkylineKeys& keys, const StepReports& reports,
                 const Segments& segments, double stage_ms) {
   double sum = 0;
@@ -69,6 +82,7 @@ void book_steps(Execution& execution, SkylineSolver& solver, const SkylineKeys& 
   for (std::size_t s = 0; s < reports.size(); ++s) {
     const Operator& step = execution.plan.operators.skyline[s];
     PathDescription path = describe_path(solver.path(s, keys.steps[s].width, n));
+    if (s == 0) price_all_levels(execution, path, n);
     repeat(path, paths_taken(segments), execution.context.machine.threads);
     execution.record.of(step).path = std::move(path);
     const double share = sum > 0 ? reports[s].ms / sum : 1 / static_cast<double>(reports.size());
@@ -77,10 +91,11 @@ void book_steps(Execution& execution, SkylineSolver& solver, const SkylineKeys& 
   }
 }
 
-/// Says which levels were found at once.
-void note_levels(Execution& execution, const AtOnce& at_once, const Segments& segments) {
-  if (at_once.segments == 0) return;
+/// Says which levels were found by another path than the first, and which at once.
+void note_levels(Execution& execution, const LowerLevels& lower, const AtOnce& at_once, const Segments& segments) {
   std::string& reason = execution.record.of(execution.plan.operators.skyline.front()).path->reason;
+  if (lower.algorithm != nullptr) reason += "; " + describe_lower_levels(*lower.algorithm, lower.from);
+  if (at_once.segments == 0) return;
   reason += "; " + describe_at_once(execution.plan, at_once.from);
   if (segments.count() > 1) reason += ", in " + std::to_string(at_once.segments) + " partitions";
 }
@@ -100,6 +115,7 @@ Candidates prefer(Execution& execution, const SourceTable& source, RowSet rows, 
   SkylineSolver solver(*execution.plan.preference, execution.context, largest(all.segments));
   StepReports reports(solver.num_steps());
   const Operator& last = operators.skyline.back();
+  LowerLevels lower;
   AtOnce at_once;
   Candidates kept = timed(execution, execution.timing.compute_ms, last, [&] {
     const LevelRule rule = level_rule(execution.query());
@@ -109,11 +125,12 @@ Candidates prefer(Execution& execution, const SourceTable& source, RowSet rows, 
       reports.assign(reports.size(), {});
     }
     Kept best = keep_best(keys, all.segments.bounds, rule, solver, reports);
+    lower = best.lower;
     at_once = best.at_once;
     return narrow(all, std::move(best));
   });
   book_steps(execution, solver, keys, reports, all.segments, *execution.record.of(last).ms);
-  note_levels(execution, at_once, all.segments);
+  note_levels(execution, lower, at_once, all.segments);
   execution.record.of(last).rows = kept.rows.size();
   return kept;
 }

@@ -1,6 +1,7 @@
 #include "engine/plan/paths.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "engine/operators/skyline/levels_at_once.hpp"
 #include "engine/operators/skyline/skyline.hpp"
 #include "planner/cost/cuda_partitions.hpp"
+#include "planner/cost/levels.hpp"
 #include "planner/estimate.hpp"
 
 namespace skyrank::exec {
@@ -33,6 +35,32 @@ planner::Machine machine_beside(const PhysicalPlan& plan, const std::optional<Op
   return machine;
 }
 
+planner::Choice<kernels::SkylineAlgorithm> skyline_path(const PhysicalPlan& plan, const kernels::SkylineShape& shape,
+                                                        const planner::Statistics& statistics) {
+  return planner::choose(shape, plan.constraints, machine_beside(plan, plan.operators.skyline_keys), statistics);
+}
+
+/// The levels below the first, as they are expected.
+struct ExpectedLevels {
+  double rows = 1;     ///< number of rows of each
+  double seconds = 0;  ///< predicted time of the first of them
+  const kernels::SkylineAlgorithm* algorithm = nullptr;
+};
+
+/// Returns what to expect below a first level of `first_rows` among `rows`, whose path takes `first_seconds`.
+ExpectedLevels expected_levels(const PhysicalPlan& plan, double rows, double first_rows, double first_seconds) {
+  const SkylineStep& step = plan.preference->steps.front();
+  const auto shape = shape_of(step, width_of(*plan.preference, step), std::llround(rows));
+  planner::Statistics statistics = plan.sample.preference;
+  const double dims = statistics.sample > 0 ? statistics.growth.dims : static_cast<double>(shape.d);
+  const double mean_rows = std::max(first_rows, planner::mean_level_rows(rows, dims));
+  statistics.level_rows = planner::level_rows_below(shape, statistics, mean_rows);
+  if (statistics.level_rows == 0) return {mean_rows, first_seconds, nullptr};
+  const auto path = skyline_path(plan, shape, statistics);
+  if (path.algorithm->device == kernels::Device::cuda) return {mean_rows, first_seconds, nullptr};
+  return {mean_rows, path.seconds, path.algorithm};
+}
+
 }  // namespace
 
 planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
@@ -46,7 +74,7 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
                                                      const planner::Statistics& statistics) {
   const SkylineStep& step = plan.preference->steps[s];
   const auto shape = shape_of(step, width_of(*plan.preference, step), segment_rows(plan, rows));
-  return planner::choose(shape, plan.constraints, machine_beside(plan, plan.operators.skyline_keys), statistics);
+  return skyline_path(plan, shape, statistics);
 }
 
 // Nothing is known of rows that are equal in the steps before.
@@ -70,6 +98,10 @@ void repeat(PathDescription& path, double times, int threads) {
   for (Alternative& other : path.alternatives) other.predicted_ms *= factor;
 }
 
+std::string describe_lower_levels(const kernels::SkylineAlgorithm& path, std::int64_t from) {
+  return "from level " + std::to_string(from) + " on by " + std::string(path.name);
+}
+
 std::string describe_at_once(const PhysicalPlan& plan, std::int64_t from) {
   const std::size_t keys = plan.preference->steps.front().keys.size();
   return "from level " + std::to_string(from) + " on all levels at once by " +
@@ -80,15 +112,18 @@ void price_levels(PathDescription& path, const PhysicalPlan& plan, double rows, 
   constexpr int kMaxLevels = 10'000;  // one by one are no more
   const auto wanted_levels = static_cast<double>(plan.query.levels.value_or(1));
   if (wanted_levels <= 1 && !plan.query.at_least) return;
-  const double first_ms = path.predicted_ms;
-  const double level = std::max(level_rows, 1.0);
+  const double first_rows = std::max(level_rows, 1.0);
+  const bool on_gpu = path.device == kernels::Device::cuda;  // and all levels with it
+  const ExpectedLevels lower = on_gpu ? ExpectedLevels{first_rows, path.predicted_ms / 1e3}
+                                      : expected_levels(plan, rows, first_rows, path.predicted_ms / 1e3);
   LevelStrategy strategy(static_cast<double>(plan.preference->steps.front().keys.size()), plan.machine.threads, 0);
   double left = rows;
   for (int levels = 1; levels < kMaxLevels; ++levels) {
-    strategy.took_level(left, level, first_ms / 1e3);
+    const double level = levels == 1 ? first_rows : std::min(lower.rows, left);
+    strategy.took_level(left, level, lower.seconds * left / rows);
     left -= level;
     std::optional<double> wanted_rows;
-    if (plan.query.at_least) wanted_rows = static_cast<double>(*plan.query.at_least) - levels * level;
+    if (plan.query.at_least) wanted_rows = static_cast<double>(*plan.query.at_least) - (rows - left);
     if (left < 1 || (wanted_rows ? *wanted_rows <= 0 : levels >= wanted_levels)) return;
     const double wanted = wanted_levels - levels;
     if (can_level_at_once(*plan.preference) && strategy.prefers_at_once(left, wanted, wanted_rows)) {
@@ -96,7 +131,10 @@ void price_levels(PathDescription& path, const PhysicalPlan& plan, double rows, 
       path.reason += "; expected " + describe_at_once(plan, levels + 1);
       return;
     }
-    path.predicted_ms += first_ms;
+    if (levels == 1 && lower.algorithm != nullptr && lower.algorithm->name != path.algorithm) {
+      path.reason += "; expected " + describe_lower_levels(*lower.algorithm, 2);
+    }
+    path.predicted_ms += lower.seconds * left / rows * 1e3;
   }
 }
 

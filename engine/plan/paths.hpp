@@ -27,11 +27,14 @@ double paths_taken(const Segments& segments);
 /// The cost of a path that is taken once for each of many partitions, as many at a time as there are threads.
 void repeat(PathDescription& path, double times, int threads);
 
+/// Levels that are found one by one by another path than the first: "from level 2 on by blocked-bitmap".
+std::string describe_lower_levels(const kernels::SkylineAlgorithm& path, std::int64_t from);
+
 /// Levels that are found at once, in the words of a plan: "from level 3 on all levels at once by sweep on cpu".
 std::string describe_at_once(const PhysicalPlan& plan, std::int64_t from);
 
 /// The cost of all levels that a query wants of `rows` rows, instead of that of a first level of `level_rows`, which
-/// the path has; says from which level on they are expected to be found at once.
+/// the path has; says by which path the levels below are expected to be found, and from which level on at once.
 void price_levels(PathDescription& path, const PhysicalPlan& plan, double rows, double level_rows);
 
 /// The cost of a ranking of `count` partitions at once on the device, of `rows` rows together and by one key of

@@ -27,6 +27,7 @@ Cost blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statis
   // row that stays meets all of them: some are closed by their corner, the others take an intersection a dimension.
   const double words = static_cast<double>(shape.width) / 4;
   const double rows_weight = (1 + words) / 2;  // of a row, whose other half is its places and sets
+  const double met = d == 2 ? 0 : kept;        // two columns are swept: no row meets others
   return {{{"start", 1, 30e-6},
            {"sample-rows", sample, 2e-9},
            {"sample-keys", words * sample * d, 4e-9},
@@ -38,10 +39,10 @@ Cost blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statis
            {"elite-keys", words * again * kElite * d, 20e-9},
            {"survivors", rows_weight * survivors / threads, 40e-9},
            {"survivor-keys", words * survivors * d / threads, 1e-9},
-           {"dominators", rows_weight * n * std::sqrt(kept) / row_threads, 0.5e-9},
-           {"first-keys", words * std::min(kept, kFirstRows) * d, 20e-9},
-           {"corners", kept * std::sqrt(kept) / threads, 1e-9},
-           {"block-keys", kept * kept / 2 / kBlockRows * d / threads, 0.1e-9}},
+           {"dominators", rows_weight * n * std::sqrt(met) / row_threads, 0.5e-9},
+           {"first-keys", words * std::min(met, kFirstRows) * d, 20e-9},
+           {"corners", met * std::sqrt(met) / threads, 1e-9},
+           {"block-keys", met * met / 2 / kBlockRows * d / threads, 0.1e-9}},
           survivors * (48 + d * (4 + static_cast<double>(shape.width)))};
 }
 

@@ -794,9 +794,10 @@ TEST(ImportArrowDevice, AGpuThatIsNotThereIsToldAndTheArrayReleased) {
     import_arrow_device(&device, &producer.schema);
     FAIL();
   } catch (const DeviceError& error) {
-    const std::string expected = gpus.devices.empty()
-                                     ? "Arrow device array lies on a GPU, and this process has none: " + gpus.reason
-                                     : "Arrow device array lies on GPU 1000, but there ";
+    const std::string expected =
+        gpus.devices.empty()
+            ? "Arrow device array lies on a GPU, and this process has none: " + gpus.reason + "; copy it to the CPU"
+            : "Arrow device array lies on GPU 1000, but there ";
     EXPECT_THAT(error.what(), HasSubstr(expected));
   }
   EXPECT_EQ(producer.array_releases, 1);

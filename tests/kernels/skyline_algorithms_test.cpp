@@ -303,5 +303,20 @@ TEST(SkylineWork, EqualRowsAreComparedOnce) {
   }
 }
 
+TEST(BlockedBitmapOnCpu, TwoColumnsInOppositeOrderTakeNoTestsOfPairs) {
+  constexpr std::size_t kRows = 30'000;
+  std::vector<Values> columns(2, Values(kRows));
+  std::iota(columns[0].begin(), columns[0].end(), 7);
+  std::ranges::shuffle(columns[0], std::mt19937_64(5));
+  std::ranges::transform(columns[0], columns[1].begin(), [](std::uint64_t value) { return 100'000 - value; });
+  for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+    const SkylineCase data(kRows, columns, width);
+    const SkylineSolution solution = run(algorithm("blocked-bitmap"), data.problem(), {.count_work = true, .stop = {}});
+    EXPECT_EQ(solution.rows.size(), kRows);
+    // The prefilters' tests, which do not rise with the rows, and one a row.
+    EXPECT_LT(solution.work.dominance_tests, 40 * kRows);
+  }
+}
+
 }  // namespace
 }  // namespace skyrank::kernels::tests

@@ -104,6 +104,22 @@ TEST(Choose, LargeSkylinesUseBitmaps) {
   EXPECT_EQ(choose(skyline(1000000, 12), {}, {.threads = 16}).algorithm->name, "blocked-bitmap");
 }
 
+// The first level of 10^4 independent rows of 3 keys has about 50 rows, the next ones hundreds.
+TEST(Choose, LowerParetoLevelsArePricedByTheirOwnSize) {
+  const SkylineShape shape = skyline(10000, 3);
+  for (const int threads : {1, 2, 16}) {
+    const Machine machine{.threads = threads};
+    Statistics level;
+    level.level_rows = level_rows_below(shape, {}, 200);
+    EXPECT_EQ(level.level_rows, 256);
+    const auto bnl = [&](const Statistics& statistics) {
+      return choose(shape, forced({"bnl"}), machine, statistics).seconds;
+    };
+    EXPECT_GT(bnl(level), 2 * bnl({})) << threads;
+    EXPECT_EQ(choose(shape, {}, machine, level).algorithm->name, "blocked-bitmap") << threads;
+  }
+}
+
 TEST(Choose, TheCheapestWinsAndTheOthersSayWhyNot) {
   const auto choice = choose(topk(100000, 10), {}, {});
   EXPECT_EQ(choice.others.size() + 1, kernels::topk_algorithms().size());

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "planner/choose.hpp"
+#include "planner/cost/levels.hpp"
 #include "planner/estimate.hpp"
 
 namespace skyrank::planner {
@@ -88,6 +89,30 @@ TEST(PreferenceStatistics, OfEqualRowsCallAllOfThemTheSkyline) {
   const auto equal = of_preference({512, 3, [](std::size_t, std::size_t) { return 7u; }}, 1 << 20);
   EXPECT_EQ(equal.correlation, 0);
   EXPECT_GT(equal.growth.rows(1 << 20), 0.9 * (1 << 20));
+}
+
+TEST(ParetoLevels, TakeThePathOfTheFirstOneWhereItServesAsWell) {
+  const auto shape = [](std::size_t n) { return kernels::SkylineShape{.n = n, .d = 3}; };
+  const double first = skyline_rows(shape(10000), {});
+  EXPECT_EQ(level_rows_below(shape(10000), {}, 0), 0);
+  EXPECT_EQ(level_rows_below(shape(10000), {}, first / 2), 0);
+  EXPECT_GE(level_rows_below(shape(10000), {}, 3 * first), 3 * first);
+  EXPECT_LT(level_rows_below(shape(10000), {}, 3 * first), 6 * first);
+  EXPECT_EQ(level_rows_below(shape(1000), {}, 500), 0);  // too few rows to be worth a choice
+}
+
+TEST(ParetoLevels, HaveTheSizeThatTheDataIsGiven) {
+  Statistics statistics;
+  statistics.level_rows = 300;
+  EXPECT_EQ(skyline_rows({.n = 10000, .d = 3}, statistics), 300);
+  EXPECT_EQ(skyline_rows({.n = 100, .d = 3}, statistics), 100);
+}
+
+TEST(ParetoLevels, AreAsManyAsTheLongestChainHasRows) {
+  EXPECT_DOUBLE_EQ(mean_level_rows(1e6, 1), 1);
+  EXPECT_NEAR(mean_level_rows(1e6, 2), 500, 1);
+  EXPECT_GT(mean_level_rows(1e6, 3), mean_level_rows(1e6, 2.5));
+  EXPECT_LE(mean_level_rows(10, 20), 10);
 }
 
 TEST(RankingStatistics, SeeOrderTiesAndMissingValues) {

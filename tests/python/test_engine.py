@@ -51,6 +51,44 @@ def test_queries_are_values():
     )
 
 
+def test_a_query_shows_its_statement():
+    query = Query("hotels").where("price < 9").rank_by(low("price")).limit(3)
+    assert repr(query) == "Query.parse('SELECT * FROM hotels WHERE price < 9 ORDER BY price LIMIT 3')"
+    assert eval(repr(query)) == query
+    text = Query().where("name = 'a\nb'").prefer(low("x"))
+    assert eval(repr(text)) == text
+    assert repr(Query()) == "<Query over 'data': the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'>"
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda t: skyrank.query(t, "SELECT * FROM t"), "a question is a Query, not a str; skyrank.sql answers a statement, and Query.parse reads one"),
+        (lambda t: skyrank.Engine().run(t, Query()), "a question is a Query, not a dict; skyrank.sql answers a statement, and Query.parse reads one"),
+        (lambda t: skyrank.skyline(t, by="price"), "a term is a preference, such as low('price') or high('rating'), not a str"),
+        (lambda t: skyrank.skyline(t, low=low("price")), "an expression is a text, such as 'price + 2', not a Preference"),
+        (lambda t: Query().prefer(["price"]), "a term is a preference, such as low('price') or high('rating'), not a str"),
+        (lambda t: skyrank.prior(5), "a term is a preference, such as low('price') or high('rating'), not a int"),
+        (lambda t: Query().rank_by(5), "an expression is a text, such as 'price + 2', not a int"),
+        (lambda t: Query().aggregate("n"), "an aggregate is one of count, sum, min, max and avg, such as count('n'), not a str"),
+        (lambda t: skyrank.top_k(t, 2.5, "price"), "'limit' is a whole number, not a float"),
+        (lambda t: skyrank.skyline(t, low="price", levels="2"), "'levels' is a whole number, not a str"),
+        (lambda t: Query().offset(1.0), "'offset' is a whole number, not a float"),
+        (lambda t: Query().at_least([1]), "'at_least' is a whole number, not a list"),
+    ],
+)
+def test_mistakes_in_a_call(hotels, ask, message):
+    with pytest.raises(skyrank.QueryError) as raised:
+        ask(hotels)
+    assert str(raised.value) == message
+
+
+def test_errors_are_named_as_users_find_them():
+    assert [kind.__module__ for kind in (skyrank.Error, skyrank.BindError, skyrank.TimeoutError)] == ["skyrank"] * 3
+    error = pickle.loads(pickle.dumps(skyrank.BindError("there is no x", "sql", 1, 2)))
+    assert type(error) is skyrank.BindError and str(error) == "sql:1:2: there is no x"
+
+
 def test_groups(hotels):
     query = Query().group_by("open").aggregate(skyrank.count("n"), skyrank.max("dearest", "price")).rank_by("n")
     assert skyrank.query(hotels, query)["n"].tolist() == [3, 1, 1]

@@ -649,6 +649,33 @@ queries:
   EXPECT_THAT(run_skyrank({"explain", batch}).out, HasSubstr("on all levels at once by sweep on cpu"));
 }
 
+// The first level of such rows is small, so that bnl is the fastest for it and would be slow for the larger ones below.
+TEST_F(CommandLine, LowerLevelsAreFoundByAPathOfTheirOwn) {
+  const std::string batch = folder_.write("levels.yaml", R"(version: 1
+tables: {t: {generate: {distribution: independent, rows: 8000, dims: 3, seed: 1}}}
+queries:
+  - {name: few, from: t, prefer: [{low: c0}, {low: c1}, {low: c2}], levels: 6, select: [level]}
+  - {name: all, from: t, prefer: [{low: c0}, {low: c1}, {low: c2}], levels: 100000, select: [level]}
+  - {name: forced, from: t, prefer: [{low: c0}, {low: c1}, {low: c2}], levels: 100000, using: {algorithm: bnl}}
+)");
+  const auto explained = [&](const std::string& query, const std::string& threads) {
+    return run_skyrank({"explain", batch, "--analyze", "--query", query, "--threads", threads}).out;
+  };
+  EXPECT_THAT(explained("few", "2"), HasSubstr("bnl on cpu: cheapest of 3 by predicted time; from level "));
+  EXPECT_THAT(explained("few", "2"), HasSubstr(" on by blocked-bitmap\n"));
+  EXPECT_THAT(run_skyrank({"explain", batch, "--query", "few", "--threads", "2"}).out,
+              HasSubstr("; expected from level 2 on by blocked-bitmap\n"));
+  for (const std::string threads : {"1", "2", "8"}) {
+    for (const std::string query : {"all", "forced"}) {
+      const std::string text = explained(query, threads);
+      const std::size_t end = text.find(" on all levels at once by staircases on cpu");
+      ASSERT_NE(end, std::string::npos) << text;
+      const std::string level = text.substr(text.rfind(' ', end - 1) + 1, end);
+      EXPECT_LE(std::stoi(level), 12) << query << ", threads " << threads;
+    }
+  }
+}
+
 TEST_F(CommandLine, AnswersDoNotDependOnTheNumberOfThreads) {
   const auto rows = [&](const std::string& threads) {
     return run_skyrank({"run", kHotels, "--query", "best-in-town", "--format", "csv", "--threads", threads}).out;

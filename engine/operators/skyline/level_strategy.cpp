@@ -7,8 +7,9 @@
 namespace skyrank::exec {
 
 void LevelStrategy::took_level(double rows, double level_rows, double seconds) {
-  last_seconds_ = std::max(
-      seconds, planner::least_level_seconds({.rows = rows, .dims = dims_, .level_rows = level_rows}, threads_));
+  const double threads = on_device() ? threads_ : planner::level_threads(rows, threads_);
+  const planner::LevelsShape shape{.rows = rows, .dims = dims_, .level_rows = level_rows};
+  last_seconds_ = std::max(seconds, planner::least_level_seconds(shape, threads));
   last_rows_ = std::max(level_rows, 1.0);
   spent_ += last_seconds_;
 }

@@ -17,7 +17,7 @@ class LevelStrategy {
   LevelStrategy(double dims, int threads, double transfer_seconds_per_row)
       : dims_(dims), threads_(threads), transfer_(transfer_seconds_per_row) {}
 
-  /// Books a skyline of `level_rows` among `rows` that was predicted to take `seconds`.
+  /// Books a skyline of `level_rows` among `rows`. `seconds` are predicted for the path that finds the next one.
   void took_level(double rows, double level_rows, double seconds);
 
   /// Returns true if all levels of `rows` left are better found at once, of which `wanted` levels are asked for, and
@@ -28,6 +28,8 @@ class LevelStrategy {
   double at_once_seconds(double rows, double wanted, std::optional<double> wanted_rows) const;
 
  private:
+  bool on_device() const { return transfer_ > 0; }
+
   /// Levels that are asked for and, by the size of the last one, exist.
   double expected_levels(double rows, double wanted, std::optional<double> wanted_rows) const;
 

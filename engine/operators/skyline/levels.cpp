@@ -45,12 +45,16 @@ class Leveling {
       }
       take_level(rest, rows, strategy);
     }
-    std::sort(kept_.begin(), kept_.end(), [](const Leveled& a, const Leveled& b) { return a.row < b.row; });
+    if (level_ > 1 || at_once_from_ > 0) {  // the rows of one level ascend
+      std::sort(kept_.begin(), kept_.end(), [](const Leveled& a, const Leveled& b) { return a.row < b.row; });
+    }
     return std::move(kept_);
   }
 
   /// The level from which on all were found at once; 0 if none were.
   std::int32_t at_once_from() const { return at_once_from_; }
+
+  const LowerLevels& lower_levels() const { return lower_; }
 
  private:
   bool done() const {
@@ -71,14 +75,32 @@ class Leveling {
     if (done()) return;
     ++level_;
     const auto row = [&](std::int64_t i) { return rows.empty() ? i : rows[i]; };
-    const Vector<std::int64_t> best = solver_.best(keys, reports_);
-    for (const std::int64_t i : rule_.distinct ? drop_equal(keys, best) : best) kept_.push_back({row(i), level_});
+    const Vector<std::int64_t> best = next_level(keys);
+    if (rule_.distinct) {
+      for (const std::int64_t i : drop_equal(keys, best)) kept_.push_back({row(i), level_});
+    } else {
+      if (kept_.empty()) kept_.reserve(best.size());
+      for (const std::int64_t i : best) kept_.push_back({row(i), level_});
+    }
     remaining_.clear();
     if (done()) return;
     strategy.took_level(static_cast<double>(keys.n), static_cast<double>(best.size()),
-                        solver_.path(0, keys.steps[0].width, keys.n).seconds);
+                        solver_.level_path(keys.steps[0].width, keys.n, step_rows_).seconds);
     remaining_ = all_but(best, keys.n);
     for (std::int64_t& i : remaining_) i = row(i);
+  }
+
+  /// The best of `keys`, below the level that was found before, if any.
+  Vector<std::int64_t> next_level(const SkylineKeys& keys) {
+    const kernels::KeyWidth width = keys.steps[0].width;
+    if (step_rows_ > 0 && keys.n > 1) {
+      const kernels::SkylineAlgorithm* const path = solver_.level_path(width, keys.n, step_rows_).algorithm;
+      if (path != solver_.path(0, width, keys.n).algorithm) lower_.note(path, level_);
+    }
+    const std::int64_t before = reports_[0].rows;
+    Vector<std::int64_t> best = solver_.best_level(keys, step_rows_, reports_);
+    step_rows_ = reports_[0].rows - before;
+    return best;
   }
 
   /// Keeps all levels of `keys`, which are the segment's rows `rows`, that the rule asks for.
@@ -114,11 +136,17 @@ class Leveling {
   StepReports& reports_;
   std::int32_t level_ = 0;
   std::int32_t at_once_from_ = 0;
+  std::int64_t step_rows_ = 0;  ///< rows that the first step kept for the last level; 0 before there is one
+  LowerLevels lower_;
   Vector<Leveled> kept_;
   Vector<std::int64_t> remaining_;
 };
 
 void append(Kept& kept, std::span<const Leveled> rows, std::int64_t base) {
+  if (kept.rows.empty()) {
+    kept.rows.reserve(rows.size());
+    kept.levels.reserve(rows.size());
+  }
   for (const Leveled& leveled : rows) {
     kept.rows.push_back(base + leveled.row);
     kept.levels.push_back(leveled.level);
@@ -128,12 +156,17 @@ void append(Kept& kept, std::span<const Leveled> rows, std::int64_t base) {
 
 /// Joins what the tasks kept, in their order.
 Kept join(Vector<Kept> parts) {
-  Kept all{{}, {}, {0}, {}};
+  if (parts.size() == 1) {
+    parts.front().bounds.insert(parts.front().bounds.begin(), 0);
+    return std::move(parts.front());
+  }
+  Kept all{.rows = {}, .levels = {}, .bounds = {0}};
   for (const Kept& part : parts) {
     const auto base = static_cast<std::int64_t>(all.rows.size());
     all.rows.insert(all.rows.end(), part.rows.begin(), part.rows.end());
     all.levels.insert(all.levels.end(), part.levels.begin(), part.levels.end());
     for (const std::int64_t bound : part.bounds) all.bounds.push_back(base + bound);
+    all.lower.note(part.lower.algorithm, part.lower.from);
     all.at_once.note(part.at_once);
   }
   return all;
@@ -167,6 +200,8 @@ Kept keep_best(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, cons
       }
       Leveling leveling(rule, solver, task_reports[t]);
       append(kept[t], leveling.run(slice(keys, bounds[s], bounds[s + 1])), bounds[s]);
+      const LowerLevels& lower = leveling.lower_levels();
+      kept[t].lower.note(lower.algorithm, lower.from);
       kept[t].at_once.note(leveling.at_once_from());
     }
   });

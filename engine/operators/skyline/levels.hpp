@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/operators/partition.hpp"
@@ -19,6 +20,19 @@ struct LevelRule {
 };
 
 LevelRule level_rule(const query::BoundQuery& query);
+
+/// The path of the skylines below the first level, where it is another than that of the first.
+struct LowerLevels {
+  const kernels::SkylineAlgorithm* algorithm = nullptr;  ///< null: there is none
+  std::int32_t from = 0;                                 ///< the first level that it found in any segment
+
+  /// Adds what `path` found from `level` on; the path of the highest level stays, of several the first by name.
+  void note(const kernels::SkylineAlgorithm* path, std::int32_t level) {
+    const auto rank = [](const LowerLevels& it) { return std::pair(it.from, it.algorithm->name); };
+    if (path == nullptr || (algorithm != nullptr && rank(*this) <= rank({path, level}))) return;
+    *this = {path, level};
+  }
+};
 
 /// Segments whose levels were, from some level on, all found at once.
 struct AtOnce {
@@ -41,6 +55,7 @@ struct Kept {
   Vector<std::int64_t> rows;    ///< indices into the keys
   Vector<std::int32_t> levels;  ///< level of each row, from 1
   Vector<std::int64_t> bounds;  ///< bounds of the segments among the kept rows
+  LowerLevels lower = {};
   AtOnce at_once = {};
 };
 

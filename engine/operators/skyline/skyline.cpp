@@ -107,15 +107,21 @@ SkylineKeys slice(const SkylineKeys& keys, std::int64_t begin, std::int64_t end)
 }
 
 SkylineSolver::SkylineSolver(const PreferencePlan& plan, const ExecutionContext& context, std::int64_t largest)
-    : plan_(plan), context_(context) {
+    : plan_(plan), context_(context), largest_(largest) {
   // Later steps see rows that are equal in the ones before; of these nothing is known.
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     choosers_.emplace_back(context, largest, s == 0 ? context.preference : planner::Statistics{});
   }
 }
 
-Vector<std::int64_t> SkylineSolver::best(const SkylineKeys& keys, std::size_t step, StepReports& reports) {
-  Vector<std::int64_t> rows = run(keys, step, reports[step]);
+Vector<std::int64_t> SkylineSolver::best_level(const SkylineKeys& keys, std::int64_t level_above,
+                                               StepReports& reports) {
+  return best(keys, 0, level_above, reports);
+}
+
+Vector<std::int64_t> SkylineSolver::best(const SkylineKeys& keys, std::size_t step, std::int64_t level_above,
+                                         StepReports& reports) {
+  Vector<std::int64_t> rows = run(keys, step, level_above, reports[step]);
   if (step + 1 == num_steps()) return rows;
   const Runs groups = runs_of_equal(keys.steps[step].columns, std::move(rows));
   Vector<std::int64_t> result;
@@ -123,19 +129,21 @@ Vector<std::int64_t> SkylineSolver::best(const SkylineKeys& keys, std::size_t st
     const auto group = std::span(groups.positions)
                            .subspan(static_cast<std::size_t>(groups.bounds[g]),
                                     static_cast<std::size_t>(groups.bounds[g + 1] - groups.bounds[g]));
-    for (const std::int64_t i : best(take(keys, group, step + 1), step + 1, reports)) result.push_back(group[i]);
+    for (const std::int64_t i : best(take(keys, group, step + 1), step + 1, 0, reports)) result.push_back(group[i]);
   }
   std::sort(result.begin(), result.end());
   return result;
 }
 
-Vector<std::int64_t> SkylineSolver::run(const SkylineKeys& keys, std::size_t step, Report& report) {
+Vector<std::int64_t> SkylineSolver::run(const SkylineKeys& keys, std::size_t step, std::int64_t level_above,
+                                        Report& report) {
   if (keys.n <= 1) {
     report.rows += keys.n;
     return all_positions(keys.n);
   }
   context_.kernel_context.check();
-  const auto& chosen = path(step, keys.steps[step].width, keys.n);
+  const KeyWidth width = keys.steps[step].width;
+  const auto& chosen = level_above > 0 ? level_path(width, keys.n, level_above) : path(step, width, keys.n);
   const HeldKeys held(keys.steps[step].columns, keys.n, chosen.algorithm->device);
   const kernels::SkylineProblem problem{.n = static_cast<std::size_t>(keys.n),
                                         .keys = held.columns(),
@@ -160,7 +168,7 @@ SkylineRows SkylineSolver::best_on_device(const SkylineKeys& keys, bool with_oth
   const auto solve = keys.n > 1
                          ? kernels::cuda::skyline::run_resident_of(*path(0, keys.steps[0].width, keys.n).algorithm)
                          : kernels::cuda::skyline::RunResident{nullptr};
-  if (solve == nullptr) return brought(run(keys, 0, report), keys.n, with_others);
+  if (solve == nullptr) return brought(run(keys, 0, 0, report), keys.n, with_others);
   context_.kernel_context.check();
   const auto& chosen = path(0, keys.steps[0].width, keys.n);
   const HeldKeys held(keys.steps[0].columns, keys.n, kernels::Device::cuda);
@@ -177,6 +185,26 @@ SkylineRows SkylineSolver::best_on_device(const SkylineKeys& keys, bool with_oth
 const planner::Choice<kernels::SkylineAlgorithm>& SkylineSolver::path(std::size_t step, KeyWidth width,
                                                                       std::int64_t n) {
   return choosers_[step](shape_of(plan_.steps[step], width, n));
+}
+
+const planner::Choice<kernels::SkylineAlgorithm>& SkylineSolver::level_path(KeyWidth width, std::int64_t n,
+                                                                            std::int64_t level_above) {
+  const auto& first = path(0, width, n);
+  if (first.algorithm->device == kernels::Device::cuda) return first;
+  const kernels::SkylineShape shape = shape_of(plan_.steps[0], width, n);
+  const double level_rows = planner::level_rows_below(shape, context_.preference, static_cast<double>(level_above));
+  if (level_rows == 0) return first;
+  const auto& chosen = level_chooser(level_rows)(shape);
+  return chosen.algorithm->device == kernels::Device::cpu ? chosen : first;  // all levels on one device
+}
+
+SkylineSolver::SkylineChooser& SkylineSolver::level_chooser(double level_rows) {
+  const std::lock_guard lock(mutex_);
+  const auto known = level_choosers_.find(level_rows);
+  if (known != level_choosers_.end()) return known->second;
+  planner::Statistics statistics = context_.preference;
+  statistics.level_rows = level_rows;
+  return level_choosers_.try_emplace(level_rows, context_, largest_, statistics).first->second;
 }
 
 Vector<std::int64_t> all_but(const Vector<std::int64_t>& rows, std::int64_t n) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -56,7 +58,11 @@ class SkylineSolver {
   std::size_t num_steps() const { return plan_.steps.size(); }
 
   /// Positions of the best rows, ascending.
-  Vector<std::int64_t> best(const SkylineKeys& keys, StepReports& reports) { return best(keys, 0, reports); }
+  Vector<std::int64_t> best(const SkylineKeys& keys, StepReports& reports) { return best_level(keys, 0, reports); }
+
+  /// The same of rows that are left below a Pareto level, in which the first step kept `level_above` rows; 0 if there
+  /// is none.
+  Vector<std::int64_t> best_level(const SkylineKeys& keys, std::int64_t level_above, StepReports& reports);
 
   /// Returns true if `levels` can take these keys.
   bool can_level_at_once(const SkylineKeys& keys) const;
@@ -70,13 +76,24 @@ class SkylineSolver {
   /// The path of a step for a problem of n rows.
   const planner::Choice<kernels::SkylineAlgorithm>& path(std::size_t step, kernels::KeyWidth width, std::int64_t n);
 
+  /// The path of the first step for n rows below a Pareto level of `level_above` rows. Deeper levels have more rows
+  /// than the first one, which `path` is chosen for.
+  const planner::Choice<kernels::SkylineAlgorithm>& level_path(kernels::KeyWidth width, std::int64_t n,
+                                                               std::int64_t level_above);
+
  private:
-  Vector<std::int64_t> best(const SkylineKeys& keys, std::size_t step, StepReports& reports);
-  Vector<std::int64_t> run(const SkylineKeys& keys, std::size_t step, Report& report);
+  using SkylineChooser = Chooser<kernels::SkylineAlgorithm>;
+
+  Vector<std::int64_t> best(const SkylineKeys& keys, std::size_t step, std::int64_t level_above, StepReports& reports);
+  Vector<std::int64_t> run(const SkylineKeys& keys, std::size_t step, std::int64_t level_above, Report& report);
+  SkylineChooser& level_chooser(double level_rows);
 
   const PreferencePlan& plan_;
   const ExecutionContext& context_;
-  std::deque<Chooser<kernels::SkylineAlgorithm>> choosers_;  // one a step
+  std::int64_t largest_;
+  std::deque<SkylineChooser> choosers_;  // one a step
+  std::mutex mutex_;
+  std::map<double, SkylineChooser> level_choosers_;  // by the expected size of a level
 };
 
 /// [0, n) without `rows`; both ascending.

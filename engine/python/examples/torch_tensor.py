@@ -1,15 +1,25 @@
-"""A torch tensor, on the CPU without a copy, or from a GPU: the candidates of a search by loss, latency and size."""
+"""A torch tensor, read where it lies, on the CPU or a GPU: the candidates of a search by loss, latency and size."""
 # Needs: torch
 
 import skyrank
 import torch
 
-device = "cuda" if torch.cuda.is_available() else "cpu"
+
+def find_device():
+    """Returns the GPU if both libraries have one: SkyRank does where it was built with CUDA."""
+    try:
+        skyrank.Engine(device="cuda")
+    except skyrank.DeviceError:
+        return "cpu"
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+device = find_device()
 torch.manual_seed(3)
 trials = torch.rand(100_000, 3, device=device)
 
-# SkyRank reads memory of the CPU through DLPack; its engine brings columns to a GPU itself where that pays.
-front = skyrank.skyline(trials.cpu(), columns=["loss", "latency", "size"])
+# SkyRank takes the tensor through DLPack, without a copy, and waits for what torch still has to do with it.
+front = skyrank.skyline(trials, columns=["loss", "latency", "size"])
 
 # Row ids index the tensor where it is.
 best = trials[torch.from_numpy(front.rows.copy()).to(device)]

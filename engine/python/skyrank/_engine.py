@@ -11,7 +11,7 @@ from . import _core
 from ._errors import DataError
 from ._extras import required
 from ._input import on_main_thread, open_source, to_data, to_table
-from ._query import Query
+from ._query import Query, core_of
 from ._result import Result
 
 
@@ -180,7 +180,7 @@ class Partial:
         For a part that was numbered from 0, as the rows before it were not counted yet. Raises DataError where it
         belongs to another query, or `by` is negative.
         """
-        return Partial(_core.moved(query._core, self._core, by))
+        return Partial(_core.moved(core_of(query), self._core, by))
 
     def to_bytes(self) -> bytes:
         """Returns the record batch as an Arrow IPC stream. Raises ResourceError where there is no pyarrow."""
@@ -257,18 +257,19 @@ class Engine:
         Raises:
             QueryError, BindError, DataError, DeviceError, ResourceError, TimeoutError.
         """
+        asked = core_of(query)
         core = to_data(data)
         _warn(query, core)
-        return Result(self._core.run(query._core, core, _call(timeout, count_work)))
+        return Result(self._core.run(asked, core, _call(timeout, count_work)))
 
     def explain(self, query: Query, data: Any, *, timeout: float | None = None) -> str:
         """Returns the plan of a query, without running it, as a tree for a terminal. Raises what `run` raises."""
-        return self._core.explain(query._core, to_data(data), _call(timeout))
+        return self._core.explain(core_of(query), to_data(data), _call(timeout))
 
     def check(self, query: Query, data: Any) -> None:
         """Raises what `run` would raise before it touches data."""
         core = to_data(data)
-        self._core.check(query._core, core if isinstance(core, _core.Table) else core.schema())
+        self._core.check(core_of(query), core if isinstance(core, _core.Table) else core.schema())
 
     def pin(self, data: Any) -> Table:
         """Returns the table with its columns in the memory of the GPU too, until it is gone.
@@ -285,7 +286,7 @@ class Engine:
         For every split of a table, `merge` of all its partial answers equals `run` over the whole. `part` is what
         `skyrank.query` takes. Raises what `run` raises, and DataError where `first_row` is negative.
         """
-        return Partial(self._core.partial(query._core, to_data(part), first_row, _call(timeout)))
+        return Partial(self._core.partial(core_of(query), to_data(part), first_row, _call(timeout)))
 
     def merge(self, query: Query, partials: Iterable[Partial], *, timeout: float | None = None) -> Result:
         """Answers a query from partial answers of it, in any order; row ids are positions in the whole table.
@@ -293,11 +294,11 @@ class Engine:
         Raises what `run` raises, and DataError where there are none, where one belongs to another query, or where two
         cover the same row.
         """
-        return Result(self._core.merge(query._core, [partial._core for partial in partials], _call(timeout)))
+        return Result(self._core.merge(core_of(query), [partial._core for partial in partials], _call(timeout)))
 
     def merge_partials(self, query: Query, partials: Iterable[Partial], *, timeout: float | None = None) -> Partial:
         """Makes one partial answer of several, without the rows that cannot be in the answer any more."""
-        return Partial(self._core.merge_partials(query._core, [partial._core for partial in partials], _call(timeout)))
+        return Partial(self._core.merge_partials(core_of(query), [partial._core for partial in partials], _call(timeout)))
 
     def __repr__(self) -> str:
         return "Engine()"
@@ -311,7 +312,7 @@ def _call(timeout: float | None, count_work: bool = False) -> _core.Call:
 
 def _warn(query: Query, data: _core.Table | _core.Source) -> None:
     table = data if isinstance(data, _core.Table) else data.schema()
-    for text in table.warnings(query._core):
+    for text in table.warnings(core_of(query)):
         warnings.warn(text, SkyRankWarning, stacklevel=4)
 
 

@@ -55,3 +55,7 @@ class CancelledError(Error):
 
 class TimeoutError(Error, builtins.TimeoutError):
     """The query took longer than its time limit."""
+
+
+for _kind in (Error, *Error.__subclasses__()):
+    _kind.__module__ = "skyrank"  # where users find them, and what tracebacks show

@@ -10,7 +10,7 @@ from . import _core
 from ._engine import Files, Partial, default_engine
 from ._errors import BindError, QueryError
 from ._input import to_data
-from ._preferences import Text, high, low, ranking
+from ._preferences import Text, high, low, preferences, ranking
 from ._query import Query
 from ._result import Result
 from ._values import as_list
@@ -58,7 +58,7 @@ def _preference(
 ) -> _core.Preference:
     terms = data.terms(low_columns, low) + data.terms(high_columns, high)
     if by is not None:
-        terms += as_list(by, _core.Preference)
+        terms += preferences(by)
     if low_columns is None and high_columns is None and by is None:
         terms = data.terms(range(len(data.names())), low)
     if not terms:
@@ -183,7 +183,8 @@ def query(data: Any, question: Query, *, timeout: float | None = None) -> Result
               relations of DuckDB, a Result;
             - a NumPy array of shape (rows, columns), whose columns are c0, c1, ..., or a structured array;
             - a dict of arrays, lists or Arrow columns of one length;
-            - a CPU tensor with ``__dlpack__`` of shape (rows, columns);
+            - a tensor with ``__dlpack__`` of shape (rows, columns) or (rows,), on the CPU or on a GPU, where it stays;
+            - an object with ``__arrow_c_device_array__``, whose columns stay on their GPU;
             - a Table, or Files;
             - paths or globs of Parquet, Arrow, CSV and TSV files (see Files).
         question: The query.

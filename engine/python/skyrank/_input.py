@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._errors import DataError, ResourceError
+from ._errors import DataError, DeviceError, ResourceError
 
 if TYPE_CHECKING:
     import numpy
@@ -38,10 +38,15 @@ def to_data(data: Any, columns: Sequence[str] | None = None) -> _core.Table | _c
 
 def to_table(data: Any, columns: Sequence[str] | None = None) -> _core.Table:
     """Returns a table over `data`, which lives as long as the table does."""
-    if _is_array(data) or (hasattr(data, "__dlpack__") and not hasattr(data, "__arrow_c_stream__")):
+    if _is_array(data):
         return _table_of_array(data, columns)
+    # What speaks both has NULLs and texts in Arrow alone.
+    if hasattr(data, "__dlpack__") and (columns is not None or not _speaks_arrow(data)):
+        return _table_of_tensor(data, columns)
     if columns is not None:
         raise DataError(f"`columns` names the columns of an array; a {type(data).__name__} has names of its own")
+    if _may_lie_on_gpu(data):
+        return _table_of_device_array(data, "")
     if hasattr(data, "__arrow_c_stream__"):
         return _without_index(_core.table_of_stream(data.__arrow_c_stream__(), ""))
     if hasattr(data, "__arrow_c_array__"):
@@ -52,8 +57,8 @@ def to_table(data: Any, columns: Sequence[str] | None = None) -> _core.Table:
     if hasattr(data, "__array__") or isinstance(data, (list, tuple)):
         return _table_of_array(data, columns)
     raise DataError(
-        f"a {type(data).__name__} is no table; what is: objects with __arrow_c_stream__ or __arrow_c_array__, NumPy "
-        "arrays, dicts of arrays, CPU tensors with __dlpack__, and paths of files"
+        f"a {type(data).__name__} is no table; what is: objects with __arrow_c_stream__, __arrow_c_array__ or "
+        "__arrow_c_device_array__, NumPy arrays, dicts of arrays, tensors with __dlpack__, and paths of files"
     )
 
 
@@ -73,17 +78,102 @@ def _without_index(table: _core.Table) -> _core.Table:
     return table if len(kept) == len(names) else table.reordered(kept)
 
 
+# ------------------------------------------------------------------------------------------------------------ tensors
+
+# Types of devices in DLPack: CUDA devices and memory that CUDA moves, and memory of the CPU, also of CUDA's allocator.
+_GPUS = (2, 13)
+_HOSTS = (1, 3)
+# The default stream of CUDA, and the versions of tensors that can be read, in DLPack's numbers.
+_DEFAULT_STREAM = 1
+_MAX_VERSION = (1, 1)
+# What libraries raise where they cannot export a tensor, or not this one.
+_EXPORT_ERRORS = (AttributeError, BufferError, RuntimeError, TypeError, ValueError)
+
+
+def _table_of_tensor(data: Any, columns: Sequence[str] | None) -> _core.Table:
+    device = _device_type(data, "the tensor")
+    if device not in _GPUS:
+        return _table_of_array(_host_array(data, device, "the tensor"), columns)
+    table = _core.table_of_tensor(_capsule(data, "the tensor"), list(columns or ()), _DEFAULT_STREAM)
+    if columns is not None and len(columns) != len(table.names()):
+        raise DataError(f"the tensor has {len(table.names())} columns, and `columns` names {len(columns)}")
+    return table
+
+
+def _tensor_column(name: str, values: Any) -> _core.Table:
+    """Returns a table of one column over a tensor, on its GPU if it is there."""
+    what = f"column '{name}'"
+    device = _device_type(values, what)
+    if device not in _GPUS:
+        return _core.table_of_columns([_array_column(name, _host_array(values, device, what))], [])
+    dimensions = getattr(values, "ndim", 1)
+    if dimensions != 1:
+        raise DataError(f"{what} has {dimensions} dimensions; a column has 1")
+    capsule = _capsule(values, what)
+    try:
+        return _core.table_of_tensor(capsule, [name], _DEFAULT_STREAM)
+    except (DataError, DeviceError) as error:
+        raise type(error)(str(error).replace("DLPack tensor", what, 1)) from error
+
+
+def _device_type(tensor: Any, what: str) -> int:
+    """Returns the type of the device on which a tensor lies, in DLPack's numbers."""
+    if not hasattr(tensor, "__dlpack_device__"):
+        raise DataError(f"{what} has __dlpack__ but no __dlpack_device__, which tells where its values lie")
+    try:
+        return int(tensor.__dlpack_device__()[0])
+    except (*_EXPORT_ERRORS, IndexError) as error:
+        raise DataError(f"{what} does not tell its device by __dlpack_device__: {error}") from error
+
+
+def _capsule(tensor: Any, what: str) -> object:
+    """Asks for a tensor that stays on its GPU; its library has the default stream wait for what it still does with it."""
+    try:
+        try:
+            return tensor.__dlpack__(stream=_DEFAULT_STREAM, max_version=_MAX_VERSION)
+        except TypeError:  # of a library that knows no versions
+            return tensor.__dlpack__(stream=_DEFAULT_STREAM)
+    except _EXPORT_ERRORS as error:
+        raise DataError(f"{what} cannot be read through DLPack: {error}") from error
+
+
+def _host_array(tensor: Any, device: int, what: str) -> Any:
+    import numpy
+
+    try:
+        return numpy.from_dlpack(tensor)
+    except _EXPORT_ERRORS as error:
+        remedy = "" if device in _HOSTS else "; move it to the CPU"
+        raise DataError(f"{what} cannot be read through DLPack: {error}{remedy}") from error
+
+
+# -------------------------------------------------------------------------------------------------------------- Arrow
+
+
+def _speaks_arrow(data: Any) -> bool:
+    return any(hasattr(data, f"__arrow_c_{kind}__") for kind in ("stream", "array", "device_array"))
+
+
+def _may_lie_on_gpu(data: Any) -> bool:
+    """Returns true for Arrow data that may lie on a GPU; the other methods serve what says that it does not."""
+    return hasattr(data, "__arrow_c_device_array__") and not getattr(data, "is_cpu", False)
+
+
+def _table_of_device_array(data: Any, name: str) -> _core.Table:
+    try:
+        schema, array = data.__arrow_c_device_array__()
+    except _EXPORT_ERRORS as error:
+        what = f"column '{name}'" if name else f"the {type(data).__name__}"
+        raise DataError(f"{what} cannot be read through __arrow_c_device_array__: {error}") from error
+    return _core.table_of_device_array(schema, array, name)
+
+
 # ------------------------------------------------------------------------------------------------------------- arrays
 
 
 def _table_of_array(data: Any, columns: Sequence[str] | None) -> _core.Table:
     import numpy
 
-    if hasattr(data, "__dlpack__") and not _is_array(data):
-        try:
-            data = numpy.from_dlpack(data)
-        except (BufferError, RuntimeError, TypeError) as error:
-            raise DataError(f"the tensor cannot be read through DLPack: {error}; move it to the CPU") from error
     array = numpy.asanyarray(data)
     if array.dtype.names is not None:
         if array.ndim != 1:
@@ -208,33 +298,29 @@ def _column_table(name: str, values: Any) -> _core.Table:
         raise DataError(f"the name of a column is a text, not a {type(name).__name__}")
     if _is_array(values):
         return _core.table_of_columns([_array_column(name, values)], [])
-    if hasattr(values, "__arrow_c_stream__"):
+    if _may_lie_on_gpu(values):
+        table = _table_of_device_array(values, name)
+    elif hasattr(values, "__arrow_c_stream__"):
         table = _core.table_of_stream(values.__arrow_c_stream__(), name)
     elif hasattr(values, "__arrow_c_array__"):
         schema, array = values.__arrow_c_array__()
         table = _core.table_of_batch(schema, array, name)
-    elif hasattr(values, "__dlpack__") or hasattr(values, "__array__"):
-        return _core.table_of_columns([_array_column(name, _one_dimensional(name, values))], [])
+    elif hasattr(values, "__dlpack__"):
+        return _tensor_column(name, values)
+    elif hasattr(values, "__array__"):
+        import numpy
+
+        return _core.table_of_columns([_array_column(name, numpy.asanyarray(values))], [])
     else:
         try:
             objects = list(values)
         except TypeError as error:
             raise DataError(f"column '{name}' is a {type(values).__name__}; a column is an array or a list") from error
         return _core.table_of_columns([_object_column(name, objects)], [])
-    if table.unsupported():
-        raise DataError(f"column '{name}' has {table.unsupported()[0][1]}, which SkyRank does not read")
+    if left_out := table.unsupported():
+        _, kind, reason = left_out[0]
+        raise DataError(f"column '{name}' has {kind}, which SkyRank does not read" + (reason and f": {reason}"))
     return table
-
-
-def _one_dimensional(name: str, values: Any) -> Any:
-    import numpy
-
-    if not hasattr(values, "__dlpack__"):
-        return numpy.asanyarray(values)
-    try:
-        return numpy.from_dlpack(values)
-    except (BufferError, RuntimeError, TypeError) as error:
-        raise DataError(f"column '{name}' cannot be read through DLPack: {error}; move it to the CPU") from error
 
 
 # -------------------------------------------------------------------------------------------------------------- files

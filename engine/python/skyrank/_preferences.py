@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _core
 from ._core import Aggregate, Expression, Preference
+from ._errors import QueryError
 from ._values import as_list, expression, plain
 
 Text = str | Expression
@@ -59,12 +60,12 @@ def where(condition: Text) -> Preference:
 
 def pareto(terms: Iterable[Preference]) -> Preference:
     """All terms count equally: a row is better that is better or equal in all and better in one."""
-    return _core.pareto(list(terms))
+    return _core.pareto(preferences(terms))
 
 
 def prior(terms: Iterable[Preference]) -> Preference:
     """The first term decides; only where it finds rows equal, the next."""
-    return _core.prior(list(terms))
+    return _core.prior(preferences(terms))
 
 
 def inverse(preference: Preference) -> Preference:
@@ -95,6 +96,15 @@ def max(name: str, text: Text) -> Aggregate:  # noqa: A001
 def avg(name: str, text: Text) -> Aggregate:
     """Average over a group as float64, without NULL."""
     return _core.aggregate(name, "avg", expression(text))
+
+
+def preferences(terms: Any) -> list[Preference]:
+    """Returns one term, or several, as a list; QueryError where one is no preference."""
+    found = as_list(terms, (str, Expression, Preference))
+    for term in found:
+        if not isinstance(term, Preference):
+            raise QueryError(f"a term is a preference, such as low('price') or high('rating'), not a {type(term).__name__}")
+    return found
 
 
 def ranking(terms: Text | Preference | Iterable[Text | Preference]) -> list[Preference]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._core import Aggregate, Expression, Preference
-from ._preferences import Text, ranking
-from ._values import as_list, expression
+from ._errors import QueryError
+from ._preferences import Text, preferences, ranking
+from ._values import as_list, expression, whole_number
 
 if TYPE_CHECKING:
     import datetime
@@ -89,6 +90,10 @@ class Query:
 
     def aggregate(self, *aggregates: Aggregate) -> Query:
         """Sets the columns that groups have besides those of `group_by`: count("n"), max("dearest", "price")."""
+        for aggregate in aggregates:
+            if not isinstance(aggregate, Aggregate):
+                found = type(aggregate).__name__
+                raise QueryError(f"an aggregate is one of count, sum, min, max and avg, such as count('n'), not a {found}")
         return self._set("aggregate", list(aggregates))
 
     def partition_by(self, columns: Text | Iterable[Text]) -> Query:
@@ -97,16 +102,16 @@ class Query:
 
     def prefer(self, preference: Preference | Iterable[Preference]) -> Query:
         """Keeps the rows that no other row dominates. Several terms are a Pareto order. QueryError for none."""
-        one = isinstance(preference, Preference)
-        return self._set("prefer", preference if one else _core.pareto(list(preference)))  # type: ignore[arg-type]
+        terms = preferences(preference)
+        return self._set("prefer", terms[0] if isinstance(preference, Preference) else _core.pareto(terms))
 
     def levels(self, count: int | None) -> Query:
         """Keeps the first Pareto levels; count >= 1."""
-        return self._set("levels", count)
+        return self._set("levels", whole_number("levels", count))
 
     def at_least(self, rows: int | None) -> Query:
         """Keeps whole Pareto levels until there are so many rows; rows >= 0."""
-        return self._set("at_least", rows)
+        return self._set("at_least", whole_number("at_least", rows))
 
     def distinct(self, on: bool = True) -> Query:
         """Keeps only the first of the rows that are equal in all preferences."""
@@ -118,11 +123,11 @@ class Query:
 
     def offset(self, rows: int) -> Query:
         """Leaves out the first rows of the ranking; rows >= 0."""
-        return self._set("offset", rows)
+        return self._set("offset", whole_number("offset", rows))
 
     def limit(self, rows: int | None) -> Query:
         """Sets the number of rows to keep; rows >= 0. None keeps all."""
-        return self._set("limit", rows)
+        return self._set("limit", whole_number("limit", rows))
 
     def ties(self, rule: str) -> Query:
         """Sets which rows that tie with the last one are kept: "first", "last", "all" or "any"."""
@@ -142,7 +147,7 @@ class Query:
         """Sets the columns of the answer: columns, expressions, or the pseudo-columns row, level and score.
 
         >>> Query.from_("hotels").rank_by("rating").select("name", value="rating / price")
-        Query(from_='hotels')
+        Query.parse('SELECT name, rating / price AS value FROM hotels ORDER BY rating DESC')
         """
         pairs: list[tuple[str | None, Expression]] = [(None, expression(text)) for text in columns]
         return self._set("select", pairs + [(name, expression(text)) for name, text in named.items()])
@@ -177,4 +182,19 @@ class Query:
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        return f"Query(from_={self._core.table_name()!r})"
+        """The call that makes it, of a statement in SQL; of a query that has none, what it lacks."""
+        try:
+            text = self.to_sql()
+        except QueryError as error:
+            return f"<Query over {self._core.table_name()!r}: {error.message}>"
+        line = text.replace("\n", " ")
+        return f"Query.parse({(line if Query.parse(line) == self else text)!r})"
+
+
+def core_of(question: Any) -> _core.Query:
+    """Returns the inside of a query; QueryError for what is none."""
+    if not isinstance(question, Query):
+        raise QueryError(
+            f"a question is a Query, not a {type(question).__name__}; skyrank.sql answers a statement, and Query.parse reads one"
+        )
+    return question._core

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
 from typing import Any
 
 from . import _core
@@ -60,5 +62,15 @@ def expression(text: str | _core.Expression) -> _core.Expression:
 
 
 def as_list(value: Any, kinds: type | tuple[type, ...]) -> list[Any]:
-    """Returns one value of the given types as a list of it, and other iterables as lists."""
-    return [value] if isinstance(value, kinds) else list(value)
+    """Returns one value, of the given types or no iterable at all, as a list of it, and other iterables as lists."""
+    return [value] if isinstance(value, kinds) or not isinstance(value, Iterable) else list(value)
+
+
+def whole_number(word: str, value: Any) -> int | None:
+    """Returns a number of rows or levels, or None for no limit; QueryError for other types."""
+    if value is None:
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise QueryError(f"'{word}' is a whole number, not a {type(value).__name__}") from None

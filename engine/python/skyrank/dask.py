@@ -24,7 +24,7 @@ from ._errors import DataError
 from ._extras import required
 from ._input import _is_path
 from ._parts import joined, worker_engine
-from ._query import Query
+from ._query import Query, core_of
 from ._result import Result
 
 _ROWS_OF_A_TASK = 1 << 18
@@ -100,14 +100,14 @@ def _narrowed(frame: Any, question: Query) -> Any:
     names = list(frame.columns)
     if not all(isinstance(name, str) for name in names):
         return frame
-    wanted = _core.columns_read(question._core, names)
+    wanted = _core.columns_read(core_of(question), names)
     return frame[wanted] if wanted else frame
 
 
 def _partial_of_part(question: Query, part: Any, columns: Sequence[str] | None) -> Partial:
     from ._input import to_data
 
-    return Partial(worker_engine()._core.partial(question._core, to_data(part, columns), 0, _core.Call(False, False, 0)))
+    return Partial(worker_engine()._core.partial(core_of(question), to_data(part, columns), 0, _core.Call(False, False, 0)))
 
 
 # -------------------------------------------------------------------------------------------------------------- files

@@ -20,7 +20,7 @@ from ._engine import Partial, default_engine
 from ._errors import DataError
 from ._extras import required
 from ._parts import joined, worker_engine
-from ._query import Query
+from ._query import Query, core_of
 from ._result import Result
 
 _SCHEMA = "place long, answer binary"
@@ -66,7 +66,7 @@ def query(frame: Any, question: Query, *, split_every: int = 64) -> Result:
 
 
 def _narrowed(frame: Any, question: Query) -> Any:
-    wanted = _core.columns_read(question._core, list(frame.columns))
+    wanted = _core.columns_read(core_of(question), list(frame.columns))
     # Batches without columns would lose the number of their rows.
     return frame.select(*(f"`{name.replace('`', '``')}`" for name in wanted or frame.columns[:1]))
 

@@ -30,6 +30,8 @@ void bind_queries(nb::module_& module);
 void bind_columns(nb::module_& module);
 /// Adds Table, and the import and export of Arrow data.
 void bind_tables(nb::module_& module);
+/// Adds the import of tensors and Arrow data on a GPU.
+void bind_device_input(nb::module_& module);
 /// Adds Result.
 void bind_results(nb::module_& module);
 /// Adds Engine, Partial and Source.

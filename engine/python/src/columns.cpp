@@ -42,10 +42,11 @@ Column column_of_texts(const std::string& name, const nb::sequence& values) {
 }
 
 /// Returns where the values of a column lie and which type they have: (type, address, rows, stride, has NULLs), for
-/// columns of fixed width.
+/// columns of fixed width. Values on a GPU are copied to the host.
 nb::object memory_of(const Column& column) {
   const ColumnData& data = column.data();
   if (data.layout != Layout::plain || is_decimal(data.type.type)) return nb::none();
+  if (data.length > 0) (void)column.value(0);
   return nb::make_tuple(to_string(data.type), reinterpret_cast<std::uintptr_t>(data.values), data.length, data.stride,
                         column.may_have_nulls());
 }

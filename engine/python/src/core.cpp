@@ -6,6 +6,7 @@ NB_MODULE(_core, module) {
   skyrank::python::bind_queries(module);
   skyrank::python::bind_columns(module);
   skyrank::python::bind_tables(module);
+  skyrank::python::bind_device_input(module);
   skyrank::python::bind_results(module);
   skyrank::python::bind_engine(module);
   module.def("version", &skyrank::version);

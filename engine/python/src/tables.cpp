@@ -129,8 +129,9 @@ void bind_tables(nb::module_& module) {
       .def("reordered", &reordered)
       .def("unsupported",
            [](const Table& t) {
-             std::vector<std::pair<std::string, std::string>> columns;
-             for (const UnsupportedColumn& column : t.unsupported()) columns.emplace_back(column.name, column.type);
+             nb::list columns;
+             for (const auto& [name, type, reason] : t.unsupported())
+               columns.append(nb::make_tuple(name, type, reason));
              return columns;
            })
       .def("warnings", &texts_of_warnings)

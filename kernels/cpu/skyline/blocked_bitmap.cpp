@@ -13,6 +13,7 @@
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/padded_rows.hpp"
 #include "kernels/cpu/skyline/sample.hpp"
+#include "kernels/cpu/skyline/two_columns.hpp"
 #include "kernels/registry.hpp"
 
 // Skyline by bitmaps over blocks of candidates; our own design. Every dimension is cut at sampled quantiles into
@@ -25,7 +26,7 @@
 // 64 of them, or of eight, pass over a block for all. Before that, two prefilters drop what a few very strong rows
 // dominate: one goes over the columns with the strongest rows of a sample, the other over what is left with a block
 // of 512 rows of low level sums, those that dominate most of some witnesses. Exactness never depends on quantiles or
-// samples.
+// samples. Of two columns, a sort and a sweep settle what the prefilters leave.
 //
 // A row's place in z-order and its number make one word, made once, so that orders are orders of words; all batches are
 // sorted at once, and the skyline's runs of words are merged when its blocks are made anew. Tasks of many rows come
@@ -514,6 +515,19 @@ Vector<RowId> flagged(std::span<const std::uint32_t> ids, const Vector<std::uint
   return rows;
 }
 
+/// Flags those of the rows that no other dominates.
+template <class Key, class Counters>
+Vector<std::uint8_t> flags_of_skyline(const SkylineProblem& problem, const Rows& ids, std::optional<Team>& team,
+                                      Counters& counters, const Context& context) {
+  if (problem.keys.size() == 2) {
+    team.reset();  // its threads would be in the way of the sort's
+    counters.dominance_tests(ids.size());
+    return sweep_two_columns<Key>(problem, ids, context);
+  }
+  const Candidates<Key> rows = make_candidates<Key>(problem, ids, counters, context);
+  return flags_of(rows, reduce_in_batches(rows, counters, context));
+}
+
 template <class Key, class Counters>
 SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Context& context) {
   std::optional<Team> team;
@@ -522,9 +536,7 @@ SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Co
   const Rows ids = second_prefilter<Key>(problem, std::move(spared), counters, context);
   counters.candidates(ids.size());
   counters.bytes_read(problem.n * problem.keys.size() * sizeof(Key));
-  const Candidates<Key> rows = make_candidates<Key>(problem, ids, counters, context);
-  const Skyline skyline = reduce_in_batches(rows, counters, context);
-  SkylineSolution solution{flagged(ids, flags_of(rows, skyline)), {}};
+  SkylineSolution solution{flagged(ids, flags_of_skyline<Key>(problem, ids, team, counters, context)), {}};
   solution.work = counters.total();
   return solution;
 }

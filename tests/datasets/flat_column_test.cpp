@@ -24,6 +24,8 @@ using test::error_of;
 using test::schema_of;
 using test::TemporaryFolder;
 using test::values_of;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 void require(const arrow::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
@@ -323,6 +325,42 @@ TEST(AnswersOverStrings, AreThoseOfTheTableWhereOneFileHasPlainPages) {
   const auto source = open_source({folder / "a.parquet", folder / "b.parquet"});
   ASSERT_NE(source, nullptr);
   expect_answers(*source, read({folder / "a.parquet", folder / "b.parquet"}));
+}
+
+TEST(AnswersOverIntegers, AreByUnitsWhereStatisticsTellThatThereAreFew) {
+  const TemporaryFolder folder;
+  const arrow::FieldVector fields = {arrow::field("few", arrow::int32()), arrow::field("many", arrow::int64()),
+                                     arrow::field("v", arrow::float64())};
+  const auto few = build(arrow::Int32Builder(), kRows, true, [](auto& builder, std::int64_t row) {
+    return builder.Append(static_cast<int>(row % 99) - 50);
+  });
+  const auto many = build(arrow::Int64Builder(), kRows, false,
+                          [](auto& builder, std::int64_t row) { return builder.Append(row * row); });
+  const auto v = build(arrow::DoubleBuilder(), kRows, true, [](auto& builder, std::int64_t row) {
+    return builder.Append(static_cast<double>(row % 1'013));
+  });
+  const auto table = arrow::Table::Make(arrow::schema(fields), {few, many, v});
+  parquet::WriterProperties::Builder properties;
+  write_file(*table, folder / "t.parquet", kGroupRows, properties);
+  const auto source = open_source({folder / "t.parquet"});
+  ASSERT_NE(source, nullptr);
+  const auto counted = [](const char* key) {
+    return Query::from("t")
+        .group_by({key})
+        .aggregate({count("c"), avg("a", "v")})
+        .rank_by({high("a"), low(key)})
+        .limit(9);
+  };
+  const char* const by_units = "3 units: partial answers, as groups are few";
+  EXPECT_THAT(to_string(Engine().run(counted("few"), *source).plan), HasSubstr(by_units));
+  EXPECT_THAT(to_string(Engine().run(counted("many"), *source).plan), Not(HasSubstr(by_units)));
+  expect_answers(
+      *source, to_skyrank(table, "t"),
+      {counted("few"), counted("many"), Query::from("t").partition_by({"few"}).rank_by({high("v")}).limit(3)});
+  properties.disable_statistics();
+  write_file(*table, folder / "t.parquet", kGroupRows, properties);
+  EXPECT_THAT(to_string(Engine().run(counted("few"), *open_source({folder / "t.parquet"})).plan),
+              Not(HasSubstr(by_units)));
 }
 
 TEST(AnswersOverStrings, AreThoseOfTheTableWhereFoldersAreColumns) {

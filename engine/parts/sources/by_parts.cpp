@@ -68,16 +68,21 @@ class PartsRun {
     return answer;
   }
 
-  /// The same where the first unit leaves so few rows that combining them costs less than reading whole columns;
-  /// nothing elsewhere. `keys` are the columns of groups or partitions.
+  /// The same where the first units, one for each thread, leave so few rows that combining them costs less than reading
+  /// whole columns; nothing elsewhere. `keys` are the columns of groups or partitions.
   std::optional<PartsAnswer> answer_of_few(const std::vector<int>& keys) {
-    const std::size_t unit = pending_.front();
-    pending_.erase(pending_.begin());
+    const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(std::min(threads_, pending_.size()));
+    const std::vector<std::size_t> first(pending_.begin(), end);
+    pending_.erase(pending_.begin(), end);
+    Stopwatch watch;
     keys_of_few_ = &keys;
-    answer_unit(unit);
+    share_out(threads_, first, [this](std::size_t unit) { answer_unit(unit); });
     keys_of_few_ = nullptr;
-    if (has_many_ || are_many(seen_.num_rows(), source_.units()[unit].rows)) return std::nullopt;
-    return answer();
+    if (has_many_ || are_many(seen_.num_rows(), rows_of(source_, first))) return std::nullopt;
+    const double ms = watch.lap();
+    PartsAnswer all = answer();
+    all.read_ms += ms;
+    return all;
   }
 
  private:
@@ -177,7 +182,7 @@ class PartsRun {
   const std::int64_t rows_;           // of all units
   bool may_spill_ = false;
   const std::vector<int>* keys_of_few_ = nullptr;  // while a unit is asked for that has few groups
-  bool has_many_ = false;                          // that unit has not
+  std::atomic<bool> has_many_ = false;             // it has not
 
   std::atomic<std::uint64_t> bytes_ = 0;
   std::mutex mutex_;  // over seen_, and whether there is what follows

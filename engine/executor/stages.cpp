@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/operators/device_partitions.hpp"
 #include "engine/operators/filter.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/group.hpp"
@@ -13,8 +14,10 @@
 #include "engine/operators/partition_top_k.hpp"
 #include "engine/operators/rank.hpp"
 #include "engine/plan/paths.hpp"
+#include "engine/runtime/device_values.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/ranges.hpp"
+#include "kernels/cuda/device/failure.hpp"
 
 namespace skyrank::exec {
 
@@ -126,6 +129,70 @@ Segments partition_rows(Execution& execution, const SourceTable& source, const R
   return std::move(*segments);
 }
 
+namespace {
+
+/// Ranks segments of keys, and records the path that was taken. Positions among the keys.
+Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>& keys, const Segments& segments) {
+  const Operator& order = *execution.plan.operators.order;
+  const Window window = window_of(execution.query());
+  const std::int64_t n = largest(segments);
+  ExecutionContext context = execution.context;
+  // One of many partitions would be ranked faster by the CPU, but their keys are on the GPU.
+  if (execution.plan.device_partitions) context.constraints.device = kernels::Device::cuda;
+  Ranker ranker(window, context, n);
+  Report report;
+  Vector<std::int64_t> positions =
+      timed(execution, execution.timing.compute_ms, order, [&] { return ranker.rank(keys, segments, report); });
+  std::vector<kernels::KeyWidth> widths;
+  for (const Keys& column : keys) widths.push_back(column.column.width);
+  PathDescription path = describe_path(ranker.path(widths, n));
+  if (ranker.was_at_once()) {
+    price_at_once(path, static_cast<double>(segments.count()), static_cast<double>(segments.bounds.back()),
+                  static_cast<double>(window.end(n)), static_cast<double>(widths.front()));
+  } else {
+    repeat(path, paths_taken(segments), execution.context.machine.threads);
+  }
+  execution.record.of(order).path = std::move(path);
+  book(execution, order, report);
+  execution.record.of(order).rows = static_cast<std::int64_t>(positions.size());
+  return positions;
+}
+
+/// Partitions rows on the GPU. Returns nothing where it cannot, and brings home what the host then reads.
+std::optional<DevicePartitions> partition_there(Execution& execution, const SourceTable& source, const RowSet& rows) {
+  const std::vector<int>& columns = execution.query().partition_columns;
+  std::string why = "the codes of a row take more than 64 bits, or the rows are more than 32 bits can number";
+  try {
+    auto partitions = DevicePartitions::of(*execution.device(), source.table, columns, rows);
+    if (partitions) return partitions;
+  } catch (const kernels::cuda::OutOfMemory&) {
+    why = "the GPU has too little memory left to sort the rows";
+  }
+  execution.record.rules.left_out(Rule::device_partitions, why);
+  for (const int column : columns) bring_home(source.table.column(column).data());
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Vector<std::int64_t>> rank_partitions_on_device(Execution& execution, const SourceTable& source,
+                                                              const RowSet& rows) {
+  if (!execution.plan.device_partitions) return std::nullopt;
+  const Operators& operators = execution.plan.operators;
+  const auto partitions = timed(execution, execution.timing.filter_ms, *operators.partition,
+                                [&] { return partition_there(execution, source, rows); });
+  if (!partitions) return std::nullopt;
+  execution.record.of(*operators.partition).rows = rows.size();
+  execution.record.of(*operators.partition).partitions = partitions->count();
+  execution.record.of(*operators.partition).note = "sorted by value on the GPU";
+  const std::vector<Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
+    return partitions->in_order(make_rank_keys(execution.query().ranking, source.table, rows,
+                                               packs_ranking(execution.plan), execution.device(), &execution.share));
+  });
+  execution.record.of(*operators.rank_keys).rows = rows.size();
+  return partitions->answer(rank_segments(execution, keys, partitions->segments()));
+}
+
 Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const Candidates& candidates) {
   const BoundQuery& query = execution.query();
   const Operators& operators = execution.plan.operators;
@@ -144,24 +211,7 @@ Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const
                           execution.device(), share);
   });
   execution.record.of(*operators.rank_keys).rows = candidates.rows.size();
-  const std::int64_t n = largest(candidates.segments);
-  Ranker ranker(window, execution.context, n);
-  Report report;
-  Vector<std::int64_t> positions = timed(execution, execution.timing.compute_ms, *operators.order,
-                                         [&] { return ranker.rank(keys, candidates.segments, report); });
-  std::vector<kernels::KeyWidth> widths;
-  for (const Keys& column : keys) widths.push_back(column.column.width);
-  PathDescription path = describe_path(ranker.path(widths, n));
-  if (ranker.was_at_once()) {
-    price_at_once(path, static_cast<double>(candidates.segments.count()), static_cast<double>(candidates.rows.size()),
-                  static_cast<double>(window.end(n)), static_cast<double>(widths.front()));
-  } else {
-    repeat(path, paths_taken(candidates.segments), execution.context.machine.threads);
-  }
-  execution.record.of(*operators.order).path = std::move(path);
-  book(execution, *operators.order, report);
-  execution.record.of(*operators.order).rows = static_cast<std::int64_t>(positions.size());
-  return positions;
+  return rank_segments(execution, keys, candidates.segments);
 }
 
 namespace {

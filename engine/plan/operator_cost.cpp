@@ -1,6 +1,7 @@
 #include "engine/plan/operator_cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "planner/cost/cuda_common.hpp"
 
@@ -104,6 +105,22 @@ OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expr
 OperatorCost partition_cost(const GroupingShape& shape, int threads) {
   return {start_and(numbering(shape), threads) + shape.rows * kListed,
           number_bytes(shape) + 2 * shape.rows * sizeof(std::int64_t)};
+}
+
+OperatorCost numbering_cost(const GroupingShape& shape, int threads) {
+  return {start_and(numbering(shape), threads), number_bytes(shape)};
+}
+
+// Codes and their range are two passes over the columns. A radix sort moves pairs of 4 and 4 bytes once for 8 bits, and
+// once before; two passes over the codes find where partitions begin. Keys are read here and there.
+OperatorCost device_partition_cost(double rows, double groups, double column_bytes, double key_bytes) {
+  constexpr double kLaunches = 20;
+  constexpr double kWaits = 6;
+  constexpr double kPair = 8;
+  constexpr double kCode = 4;
+  const double passes = std::ceil(std::log2(std::max(groups, 2.0)) / 8) + 1;
+  const double row = 2 * column_bytes + 2 * kCode + 2 * kPair * passes + 2 * kCode + kCode + kSector + key_bytes;
+  return {kLaunches * kCudaLaunch + kWaits * kCudaWait + rows * row * kCudaByte, 2 * rows * kPair};
 }
 
 OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,

@@ -36,6 +36,13 @@ OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expr
 
 OperatorCost partition_cost(const GroupingShape& shape, int threads);
 
+/// Returns the cost of the numbers alone, without bringing rows of equal ones together.
+OperatorCost numbering_cost(const GroupingShape& shape, int threads);
+
+/// Returns the cost of partitions on a GPU, where the columns lie whose values of a row take `column_bytes`, and of
+/// bringing keys of `key_bytes` a row into their order.
+OperatorCost device_partition_cost(double rows, double groups, double column_bytes, double key_bytes);
+
 /// One key of each of `rows` rows for every expression, `bytes` together for a row. `listed`: the rows are not all of
 /// the table's, but lie here and there.
 OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,

@@ -13,6 +13,8 @@ constexpr std::array kRules = {
     RuleEntry{Rule::device_parts, "device-parts",
               "answer a table in parts where it lies on several GPUs, or does not fit the memory of one"},
     RuleEntry{Rule::device_keys, "device-keys", "filter and make keys on the GPU where the kernels run there"},
+    RuleEntry{Rule::device_partitions, "device-partitions",
+              "on the GPU, bring the rows of each partition together where their ranking is made there"},
     RuleEntry{Rule::device_scan, "device-scan",
               "on the GPU, filter and rank in one scan, without a list of rows or keys where that can be"},
     RuleEntry{Rule::device_rows, "device-rows",

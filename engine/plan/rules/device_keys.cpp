@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "engine/device/resident.hpp"
 #include "engine/plan/layout.hpp"
 #include "engine/plan/paths.hpp"
+#include "engine/plan/rules/device_partitions.hpp"
 #include "engine/plan/rules/early_cost.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "planner/choose.hpp"
@@ -14,7 +16,8 @@ namespace skyrank::exec {
 namespace {
 
 /// Returns true if all kernels of the query would run on the GPU.
-bool would_run_there(const PhysicalPlan& plan) {
+bool would_run_there(const PhysicalPlan& plan, const Table& table) {
+  if (may_partition_on_device(plan, table)) return pays_to_partition_on_device(plan, table);
   try {
     if (plan.operators.rank_keys && rank_path(plan).algorithm->device != kernels::Device::cuda) return false;
     double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows : 0;
@@ -58,7 +61,7 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   const bool stays = pinned || plan.sharers > 0;
   const TableSample on_host = plan.sample;
   if (stays) price_on_device(plan, table);
-  const bool there = stays && would_run_there(plan);
+  const bool there = stays && would_run_there(plan, table);
   if (!there) plan.sample = on_host;
   if (there) {
     plan.rules.applied(Rule::device_keys, pinned ? "the table is pinned, and all kernels would run there"
@@ -91,6 +94,14 @@ void place_on_device(PhysicalPlan& plan, const Table& table) {
 void make_keys_on_device(PhysicalPlan& plan, const Table& table) {
   plan.on_device = keys_of_device(plan, table);
   if (plan.on_device) place_on_device(plan, table);
+}
+
+void share_device_columns(PhysicalPlan& plan, const Table& /*table*/) {
+  if (!plan.machine.cuda) return;
+  if (plan.sharers == 0) return plan.rules.left_out(Rule::device_columns, "the engine was told to keep none");
+  if (!plan.on_device) return plan.rules.left_out(Rule::device_columns, "keys are not made on the GPU");
+  plan.rules.applied(Rule::device_columns, "the columns stay on the GPU; their way there is priced as shared by " +
+                                               std::to_string(plan.sharers) + " queries");
 }
 
 }  // namespace skyrank::exec

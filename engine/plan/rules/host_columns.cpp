@@ -12,8 +12,10 @@ void bring_all(const std::vector<int>& columns, const Table& table) {
   for (const int column : columns) bring_home(table.column(column).data());
 }
 
-/// Columns of the table that make groups or partitions, which are the host's work.
-std::vector<int> columns_of_groups(const query::BoundQuery& query) {
+/// Columns of the table of which the host makes groups or partitions.
+std::vector<int> columns_of_groups(const PhysicalPlan& plan) {
+  if (plan.device_partitions) return {};
+  const query::BoundQuery& query = plan.query;
   if (!query.group) return query.partition_columns;
   std::vector<int> columns = query.group->columns;
   std::vector<const query::BoundExpression*> arguments;
@@ -28,7 +30,7 @@ std::vector<int> columns_of_groups(const query::BoundQuery& query) {
 }  // namespace
 
 void bring_columns_home(PhysicalPlan& plan, const Table& table) {
-  bring_all(columns_of_groups(plan.query), table);
+  bring_all(columns_of_groups(plan), table);
   if (!plan.on_device) bring_all(columns_of_keys(plan.query), table);
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/resident.hpp"
+#include "engine/operators/device_groups.hpp"
 #include "engine/operators/device_partitions.hpp"
 #include "engine/operators/filter.hpp"
 #include "engine/operators/gather.hpp"
@@ -45,12 +47,42 @@ RowSet filter_rows(Execution& execution, const Table& input) {
   return rows;
 }
 
+namespace {
+
+/// Makes something on the GPU of groups. Returns nothing where that cannot be done: `make` gives nothing, or there is
+/// too little memory; the host then reads `columns`.
+template <class Make>
+auto made_there(Execution& execution, const Table& table, const std::vector<int>& columns, Rule rule, const Make& make)
+    -> decltype(make()) {
+  std::string why = "the codes of a row take more than 64 bits, or the rows are more than 32 bits can number";
+  try {
+    if (auto made = make()) return made;
+  } catch (const kernels::cuda::OutOfMemory&) {
+    why = "the GPU has too little memory left to sort the rows";
+  }
+  execution.record.rules.left_out(rule, why);
+  for (const int column : columns) bring_home(table.column(column).data());
+  return std::nullopt;
+}
+
+Grouped make_groups(Execution& execution, const Table& input, const RowSet& rows) {
+  const query::BoundGroup& columns = *execution.query().group;
+  if (execution.plan.device_groups) {
+    const auto make = [&] { return group_on_device(*execution.device(), columns, input, rows); };
+    if (auto grouped = made_there(execution, input, columns_of_groups(columns), Rule::device_groups, make)) {
+      return std::move(*grouped);
+    }
+  }
+  return group(columns, input, rows.view(), execution.plan.numbering);
+}
+
+}  // namespace
+
 SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows) {
   if (!execution.query().group) return {input, {}, false};
   const Operator& op = *execution.plan.operators.group;
-  Grouped grouped = timed(execution, execution.timing.filter_ms, op, [&] {
-    return group(*execution.query().group, input, rows.view(), execution.plan.numbering);
-  });
+  Grouped grouped =
+      timed(execution, execution.timing.filter_ms, op, [&] { return make_groups(execution, input, rows); });
   rows = RowSet::all(grouped.table.num_rows());
   execution.record.of(op).rows = rows.size();
   execution.record.of(op).note = grouped.numbering;
@@ -158,39 +190,39 @@ Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>
   return positions;
 }
 
-/// Partitions rows on the GPU. Returns nothing where it cannot, and brings home what the host then reads.
-std::optional<DevicePartitions> partition_there(Execution& execution, const SourceTable& source, const RowSet& rows) {
-  const std::vector<int>& columns = execution.query().partition_columns;
-  std::string why = "the codes of a row take more than 64 bits, or the rows are more than 32 bits can number";
-  try {
-    auto partitions = DevicePartitions::of(*execution.device(), source.table, columns, rows);
-    if (partitions) return partitions;
-  } catch (const kernels::cuda::OutOfMemory&) {
-    why = "the GPU has too little memory left to sort the rows";
-  }
-  execution.record.rules.left_out(Rule::device_partitions, why);
-  for (const int column : columns) bring_home(source.table.column(column).data());
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<Vector<std::int64_t>> rank_partitions_on_device(Execution& execution, const SourceTable& source,
                                                               const RowSet& rows) {
   if (!execution.plan.device_partitions) return std::nullopt;
   const Operators& operators = execution.plan.operators;
-  const auto partitions = timed(execution, execution.timing.filter_ms, *operators.partition,
-                                [&] { return partition_there(execution, source, rows); });
-  if (!partitions) return std::nullopt;
-  execution.record.of(*operators.partition).rows = rows.size();
-  execution.record.of(*operators.partition).partitions = partitions->count();
-  execution.record.of(*operators.partition).note = "sorted by value on the GPU";
+  const std::vector<int>& columns = execution.query().partition_columns;
   const std::vector<Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
-    return partitions->in_order(make_rank_keys(execution.query().ranking, source.table, rows,
-                                               packs_ranking(execution.plan), execution.device(), &execution.share));
+    return make_rank_keys(execution.query().ranking, source.table, rows, packs_ranking(execution.plan),
+                          execution.device(), &execution.share);
   });
+  std::optional<BestRows> best;
+  const std::int64_t wanted = window_of(execution.query()).end(rows.size());
+  if (keys.size() == 1 && wanted > 0) best = {keys.front().column, static_cast<std::size_t>(wanted)};
+  std::vector<Keys> ordered;
+  const auto make = [&] {
+    auto made = DevicePartitions::of(*execution.device(), source.table, columns, rows, best);
+    if (made) ordered = made->in_order(keys);
+    return made;
+  };
+  const auto partitions = timed(execution, execution.timing.filter_ms, *operators.partition, [&] {
+    return made_there(execution, source.table, columns, Rule::device_partitions, make);
+  });
+  if (!partitions) return std::nullopt;
+  OperatorMetrics& metrics = execution.record.of(*operators.partition);
+  metrics.rows = rows.size();
+  metrics.partitions = partitions->count();
+  metrics.note = kSortedOnDevice;
+  if (partitions->sorted() < rows.size()) {
+    metrics.note += ": " + std::to_string(partitions->sorted()) + " rows that can be among the best";
+  }
   execution.record.of(*operators.rank_keys).rows = rows.size();
-  return partitions->answer(rank_segments(execution, keys, partitions->segments()));
+  return partitions->answer(rank_segments(execution, ordered, partitions->segments()));
 }
 
 Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const Candidates& candidates) {

@@ -10,6 +10,7 @@
 #include "engine/operators/groups/classes.hpp"
 #include "engine/operators/groups/group_keys.hpp"
 #include "kernels/cuda/expression/columns.hpp"
+#include "kernels/cuda/groups/contenders.hpp"
 
 namespace skyrank::exec {
 
@@ -68,7 +69,8 @@ bool has_codes_on_device(const ColumnData& column) {
 }
 
 std::optional<DevicePartitions> DevicePartitions::of(DeviceQueryState& device_state, const Table& table,
-                                                     std::span<const int> columns, const RowSet& rows) {
+                                                     std::span<const int> columns, const RowSet& rows,
+                                                     const std::optional<BestRows>& best) {
   const auto n = static_cast<std::size_t>(rows.size());
   if (n > cuda::groups::kMaxPartitionedRows) return std::nullopt;
   std::vector<Keys> codes;
@@ -76,7 +78,8 @@ std::optional<DevicePartitions> DevicePartitions::of(DeviceQueryState& device_st
   const std::optional<Keys> code = packed(codes, n);
   if (!code) return std::nullopt;
   codes.clear();
-  return DevicePartitions(cuda::groups::partition_rows(code->column, n));
+  if (!best) return DevicePartitions(cuda::groups::partition_rows(code->column, n));
+  return DevicePartitions(cuda::groups::partition_contenders(code->column, best->keys, n, best->k));
 }
 
 std::vector<Keys> DevicePartitions::in_order(const std::vector<Keys>& keys) const {

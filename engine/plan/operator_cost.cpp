@@ -11,6 +11,7 @@ namespace {
 using planner::cost::kCudaByte;
 using planner::cost::kCudaLaunch;
 using planner::cost::kCudaWait;
+using planner::cost::kTransferByte;
 using query::Op;
 
 // Seconds for a row, from `skyrank explain --analyze` over 10^6 rows with 1 and 2 threads of an AMD EPYC.
@@ -121,6 +122,17 @@ OperatorCost device_partition_cost(double rows, double groups, double column_byt
   const double passes = std::ceil(std::log2(std::max(groups, 2.0)) / 8) + 1;
   const double row = 2 * column_bytes + 2 * kCode + 2 * kPair * passes + 2 * kCode + kCode + kSector + key_bytes;
   return {kLaunches * kCudaLaunch + kWaits * kCudaWait + rows * row * kCudaByte, 2 * rows * kPair};
+}
+
+// Values are read here and there. The totals of the groups come to the host, which makes columns of them.
+OperatorCost device_group_cost(const DeviceGroupingShape& shape) {
+  constexpr double kTotal = 40;  // bytes of a group
+  constexpr double kFirst = 12;
+  const OperatorCost sorted = device_partition_cost(shape.rows, shape.groups, shape.column_bytes, 0);
+  const double added = shape.totals * (2 * kCudaLaunch + kCudaWait + shape.rows * kSector * kCudaByte);
+  const double sent = shape.groups * (kFirst + shape.totals * kTotal) * kTransferByte;
+  return {sorted.seconds + added + sent + shape.groups * shape.columns * kGatherValue,
+          sorted.bytes + shape.groups * shape.totals * kTotal};
 }
 
 OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,

@@ -13,6 +13,7 @@ constexpr std::array kRules = {
     RuleEntry{Rule::device_parts, "device-parts",
               "answer a table in parts where it lies on several GPUs, or does not fit the memory of one"},
     RuleEntry{Rule::device_keys, "device-keys", "filter and make keys on the GPU where the kernels run there"},
+    RuleEntry{Rule::device_groups, "device-groups", "group and aggregate on the GPU where the columns lie there"},
     RuleEntry{Rule::device_partitions, "device-partitions",
               "on the GPU, bring the rows of each partition together where their ranking is made there"},
     RuleEntry{Rule::device_scan, "device-scan",

@@ -6,8 +6,10 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "kernels/cuda/groups/contenders.hpp"
 #include "kernels/cuda/groups/partition_rows.hpp"
 #include "tests/build.hpp"
 #include "tests/gpu/gpu_test.hpp"
@@ -99,6 +101,78 @@ TEST_F(PartitionRows, OfNone) {
   EXPECT_EQ(rows.bounds, Vector<std::int64_t>{0});
   EXPECT_TRUE(places_at(rows, {}).empty());
   EXPECT_EQ(take_in_order({nullptr, KeyWidth::bytes8}, rows).bytes(), 0U);
+}
+
+/// Expects the rows that can be among the k best of each partition, and maybe others, in the order of the partitions.
+template <class Code, class Key>
+std::int64_t expect_contenders(const std::vector<Code>& codes, const std::vector<Key>& keys, std::size_t k) {
+  SCOPED_TRACE(std::to_string(k) + " of codes of " + std::to_string(sizeof(Code)) + " bytes and keys of " +
+               std::to_string(sizeof(Key)));
+  const ThereKeys<Code> there_codes(codes);
+  const ThereKeys<Key> there_keys(keys);
+  const PartitionedRows all = partition_rows(there_codes.column(), codes.size());
+  const PartitionedRows some = partition_contenders(there_codes.column(), there_keys.column(), codes.size(), k);
+  EXPECT_EQ(some.first, all.first);
+  EXPECT_EQ(some.by_first, all.by_first);
+  EXPECT_EQ(some.bounds.size(), all.bounds.size());
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(some.bounds.back()));
+  std::iota(positions.begin(), positions.end(), 0);
+  const auto places = places_at(some, positions);
+  std::vector<Key> taken(places.size());
+  read_array(taken.data(), take_in_order(there_keys.column(), some).data(), taken.size() * sizeof(Key));
+  std::map<Code, std::vector<std::size_t>> members;
+  for (std::size_t i = 0; i < codes.size(); ++i) members[codes[i]].push_back(i);
+  std::size_t partition = 0;
+  for (auto& [code, rows] : members) {
+    const auto begin = places.begin() + some.bounds[partition];
+    const auto end = places.begin() + some.bounds[partition + 1];
+    EXPECT_TRUE(std::is_sorted(begin, end));
+    std::vector<Key> ranked;
+    for (const std::size_t row : rows) ranked.push_back(keys[row]);
+    std::ranges::sort(ranked);
+    const Key last = ranked[std::min(k, ranked.size()) - 1];
+    for (const std::size_t row : rows) {
+      if (keys[row] > last) continue;
+      EXPECT_TRUE(std::binary_search(begin, end, static_cast<std::int64_t>(row))) << "row " << row;
+    }
+    for (auto place = begin; place != end; ++place) {
+      EXPECT_EQ(codes[static_cast<std::size_t>(*place)], code);
+      EXPECT_EQ(keys[static_cast<std::size_t>(*place)], taken[static_cast<std::size_t>(place - places.begin())]);
+    }
+    ++partition;
+  }
+  return some.bounds.back();
+}
+
+TEST_F(PartitionRows, ContendersAreFewAndNoneIsMissing) {
+  constexpr std::size_t kRows = skyrank::tests::kEmulated ? 12'000 : 1'200'000;
+  const auto codes = random_codes<std::uint16_t>(kRows, 5);
+  const auto few = static_cast<std::int64_t>(kRows / 4);
+  EXPECT_LE(expect_contenders(codes, random_codes<std::uint32_t>(kRows, 0), 3), few);
+  EXPECT_LE(expect_contenders(codes, random_codes<std::uint64_t>(kRows, 0), 16), few);
+  EXPECT_LE(expect_contenders(random_codes<std::uint32_t>(kRows, 2), random_codes<std::uint16_t>(kRows, 0), 1), few);
+  EXPECT_LE(expect_contenders(random_codes<std::uint64_t>(kRows, 3), random_codes<std::uint32_t>(kRows, 0), 9), few);
+  // The best rows come last, or first.
+  std::vector<std::uint32_t> keys(kRows);
+  std::iota(keys.begin(), keys.end(), 7);
+  expect_contenders(codes, keys, 10);
+  std::ranges::reverse(keys);
+  expect_contenders(codes, keys, 10);
+}
+
+TEST_F(PartitionRows, ContendersOfRareCodesAndEqualKeys) {
+  constexpr std::size_t kRows = skyrank::tests::kEmulated ? 12'000 : 1'200'000;
+  auto codes = random_codes<std::uint16_t>(kRows, 3);
+  codes[kRows - 1] = codes[kRows / 2] = 4;  // of two rows, with a code before that has none
+  expect_contenders(codes, random_codes<std::uint32_t>(kRows, 0), 7);
+  // All tie: all stay.
+  EXPECT_EQ(expect_contenders(codes, std::vector<std::uint32_t>(kRows, 5), 2), static_cast<std::int64_t>(kRows));
+  expect_contenders(codes, random_codes<std::uint8_t>(kRows, 2), 2);
+  expect_contenders(codes, std::vector<std::uint64_t>(kRows, std::numeric_limits<std::uint64_t>::max()), 2);
+  // Too many codes, and more wanted rows than a search is made for.
+  EXPECT_EQ(expect_contenders(random_codes<std::uint32_t>(kRows, 1u << 20), random_codes<std::uint32_t>(kRows, 0), 2),
+            static_cast<std::int64_t>(kRows));
+  EXPECT_EQ(expect_contenders(codes, random_codes<std::uint32_t>(kRows, 0), 300), static_cast<std::int64_t>(kRows));
 }
 
 }  // namespace

@@ -17,7 +17,6 @@
 #include "engine/operators/groups/extremes.hpp"
 #include "engine/operators/groups/members.hpp"
 #include "engine/operators/groups/slot_states.hpp"
-#include "engine/row_error.hpp"
 #include "engine/runtime/parallel.hpp"
 
 namespace skyrank::exec {
@@ -110,9 +109,7 @@ Column sum_integers(const Input& input, const query::BoundAggregate& aggregate, 
   const auto totals = total<T, Int128, Total<Int128>>(input, argument);
   auto sums = finish_groups(input, totals, [&](const Total<Int128>& t, std::int64_t g) {
     if (t.sum < std::numeric_limits<T>::min() || t.sum > std::numeric_limits<T>::max()) {
-      throw RowError("sum(" + aggregate.argument->text + ") overflows " + to_string(DataType(type_of<T>())) +
-                         " in the group of row ",
-                     input.first_rows[g], "", aggregate.argument->location);
+      throw sum_overflow(aggregate, DataType(type_of<T>()), input.first_rows[g]);
     }
     return static_cast<T>(t.sum);
   });
@@ -137,9 +134,7 @@ Column sum_decimals(const Input& input, const query::BoundAggregate& aggregate, 
   auto sums = finish_groups(input, totals, [&](const Total<WideSum>& t, std::int64_t g) {
     const std::optional<Int128> sum = t.sum.value();
     if (!sum || *sum <= -limit || *sum >= limit) {
-      throw RowError(
-          "sum(" + aggregate.argument->text + ") overflows " + to_string(aggregate.type) + " in the group of row ",
-          input.first_rows[g], "", aggregate.argument->location);
+      throw sum_overflow(aggregate, aggregate.type, input.first_rows[g]);
     }
     return *sum;
   });
@@ -221,6 +216,11 @@ Column aggregate_column(const Input& input, const query::BoundAggregate& aggrega
 }
 
 }  // namespace
+
+RowError sum_overflow(const query::BoundAggregate& aggregate, DataType type, RowId row) {
+  return {"sum(" + aggregate.argument->text + ") overflows " + to_string(type) + " in the group of row ", row, "",
+          aggregate.argument->location};
+}
 
 Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows, Numbering numbering) {
   const RowSlots slots = slots_of(table, group.columns, rows, numbering);

@@ -602,5 +602,28 @@ class CommandLine(Folder):
         self.assertIn("0 grids with 0 measurements", done.stdout)
 
 
+class Tweets(unittest.TestCase):
+    def run_tweets(self, *arguments):
+        return subprocess.run([sys.executable, str(EXPERIMENTS / "tweets.py"), *arguments], capture_output=True, text=True,
+                              check=False)
+
+    @unittest.skipUnless(PROGRAM, "there is no program")
+    def test_all_methods_answer_all_queries_alike(self):
+        with tempfile.TemporaryDirectory() as out:
+            done = self.run_tweets("--skyrank", PROGRAM, "--out", out, "--rows", "3000", "--runs", "2")
+            self.assertEqual((done.returncode, "WRONG" in done.stdout), (0, False), done.stderr)
+            rows = measure.read_csv(pathlib.Path(out) / "tweets.csv")
+        self.assertEqual({row["correct"] for row in rows}, {"yes"})
+        self.assertEqual(collections.Counter(row["panel"] for row in rows), {"16a": 30, "16b": 15, "16c": 15, "Q4": 2})
+        self.assertIn("Q4: top-k instead of sorting saves 39 % of the query: here", done.stdout)
+
+    def test_says_what_is_missing(self):
+        with tempfile.TemporaryDirectory() as out:
+            done = self.run_tweets("--skyrank", out + "/none", "--out", out)
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, f"tweets: {out}/none: there is no such program; build it, or name it with --skyrank\n"))
+        self.assertEqual(self.run_tweets("--out", "x", "--runs", "1").returncode, 2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -251,11 +252,22 @@ std::optional<ColumnData> import_plain_strings(const Slice& slice, std::string_v
 
 int buffers_of_format(std::string_view format) { return format == "u" || format == "U" ? 3 : 2; }
 
+/// Returns true if all indices, those of NULL rows too, name an entry.
+template <class Index>
+bool has_indices_below(std::uint64_t entries, const Index* indices, std::int64_t rows) {
+  using Unsigned = std::make_unsigned_t<Index>;
+  Unsigned highest = 0;
+  for (std::int64_t row = 0; row < rows; ++row) highest = std::max(highest, static_cast<Unsigned>(indices[row]));
+  // Negative indices are the highest once they are unsigned.
+  return rows == 0 || (highest <= static_cast<Unsigned>(std::numeric_limits<Index>::max()) && highest < entries);
+}
+
 /// Marks as NULL the rows whose index is valid but whose dictionary entry is NULL, and checks all valid indices.
 template <class Index>
 void check_indices(const Slice& slice, ColumnData& data, Copies& copies) {
   const auto* indices = static_cast<const Index*>(data.values);
   const auto entries = static_cast<std::uint64_t>(data.dictionary->length);
+  if (!data.dictionary->validity.bits && has_indices_below(entries, indices, data.length)) return;
   std::vector<std::uint8_t> bits;
   for (std::int64_t row = 0; row < data.length; ++row) {
     if (!data.validity(row)) continue;

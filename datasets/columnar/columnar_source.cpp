@@ -129,15 +129,15 @@ SourceRows ColumnarSource::read(std::span<const std::size_t> units, std::span<co
   // Units that are read one by one are read by several threads.
   const bool threads = options_.threads != 1 && (units.size() > 1 || units_.size() == 1);
   return counted([&](Meter& meter) {
-    std::vector<int> fields;
-    for (const int column : columns) fields.push_back(columns_.fields[static_cast<std::size_t>(column)]);
+    Selection selection{.units = {}, .fields = {}, .is_one_unit = units.size() == 1, .threads = threads};
+    for (const int column : columns) selection.fields.push_back(columns_.fields[static_cast<std::size_t>(column)]);
     std::vector<TablePtr> tables;
     for (std::size_t f = 0; f < files_.size(); ++f) {
-      std::vector<int> chosen_units;
+      selection.units.clear();
       for (const std::size_t unit : units) {
-        if (places_[unit].file == f) chosen_units.push_back(places_[unit].index);
+        if (places_[unit].file == f) selection.units.push_back(places_[unit].index);
       }
-      if (!chosen_units.empty()) tables.push_back(read_file(f, chosen_units, fields, threads, meter));
+      if (!selection.units.empty()) tables.push_back(read_file(f, selection, meter));
     }
     return in_schema(tables, columns);
   });
@@ -188,10 +188,9 @@ auto ColumnarSource::with_file(std::size_t f, Meter& meter, const Read& read) co
   }
 }
 
-TablePtr ColumnarSource::read_file(std::size_t f, const std::vector<int>& units, const std::vector<int>& fields,
-                                   bool threads, Meter& meter) const {
-  const TablePtr stored =
-      with_file(f, meter, [&](const ColumnarFile& file) { return read_units(f, file, units, fields, threads); });
+TablePtr ColumnarSource::read_file(std::size_t f, const Selection& selection, Meter& meter) const {
+  const TablePtr stored = with_file(f, meter, [&](const ColumnarFile& file) { return read_units(f, file, selection); });
+  const std::vector<int>& fields = selection.fields;
   std::vector<ValuesPtr> values;
   arrow::FieldVector named;
   for (std::size_t i = 0; i < fields.size(); ++i) {

@@ -61,6 +61,14 @@ class ColumnarSource : public FilesSource {
   std::vector<std::string> stored_names() const override;
 
  protected:
+  /// Units and fields of a file that are read.
+  struct Selection {
+    std::vector<int> units;    ///< ascending
+    std::vector<int> fields;   ///< ascending
+    bool is_one_unit = false;  ///< all that is read is one unit: no other one's columns have to be of the same types
+    bool threads = false;      ///< several threads may read
+  };
+
   /// `bytes` are those of the columns in all files.
   ColumnarSource(std::vector<TableFile> files, std::shared_ptr<arrow::Schema> stored, SourceFields columns,
                  std::vector<FileUnit> units, std::uint64_t bytes, const ReadOptions& options);
@@ -74,10 +82,9 @@ class ColumnarSource : public FilesSource {
   class Meter;
   struct RowsOfUnit;
 
-  /// Reads the fields `fields`, ascending, of some units of file `f`, ascending, one after the other.
+  /// Reads fields of some units of file `f`, one after the other.
   virtual std::shared_ptr<arrow::Table> read_units(std::size_t f, const ColumnarFile& file,
-                                                   const std::vector<int>& units, const std::vector<int>& fields,
-                                                   bool threads) const = 0;
+                                                   const Selection& selection) const = 0;
   /// Reads values of one field of a unit; `rows` are counted within the unit and ascend.
   virtual UnitValues read_values(std::size_t f, const ColumnarFile& file, int unit, int field,
                                  std::span<const std::int64_t> rows) const = 0;
@@ -86,8 +93,7 @@ class ColumnarSource : public FilesSource {
   SourceRows counted(const Read& read) const;
   template <class Read>
   auto with_file(std::size_t f, Meter& meter, const Read& read) const;
-  std::shared_ptr<arrow::Table> read_file(std::size_t f, const std::vector<int>& units, const std::vector<int>& fields,
-                                          bool threads, Meter& meter) const;
+  std::shared_ptr<arrow::Table> read_file(std::size_t f, const Selection& selection, Meter& meter) const;
   Table in_schema(const std::vector<std::shared_ptr<arrow::Table>>& tables, std::span<const int> columns) const;
   std::vector<RowsOfUnit> by_unit(std::span<const RowId> rows) const;
   Column read_column(const std::vector<RowsOfUnit>& parts, int column, Meter& meter) const;

@@ -30,11 +30,11 @@ class IpcSource final : public ColumnarSource {
         rows_(std::move(rows)) {}
 
  private:
-  std::shared_ptr<arrow::Table> read_units(std::size_t f, const ColumnarFile& stored, const std::vector<int>& batches,
-                                           const std::vector<int>& fields, bool threads) const override {
-    auto table = ipc_batches(stored, batches, fields, threads);
+  std::shared_ptr<arrow::Table> read_units(std::size_t f, const ColumnarFile& stored,
+                                           const Selection& selection) const override {
+    auto table = ipc_batches(stored, selection.units, selection.fields, selection.threads);
     std::int64_t rows = 0;
-    for (const int batch : batches) rows += rows_[f][static_cast<std::size_t>(batch)];
+    for (const int batch : selection.units) rows += rows_[f][static_cast<std::size_t>(batch)];
     if (table->num_rows() == rows) return table;
     throw DataError(stored.name + ": not an Arrow file that can be read, or damaged: its batches have " +
                     std::to_string(table->num_rows()) + " rows, but announce " + std::to_string(rows));
@@ -42,7 +42,8 @@ class IpcSource final : public ColumnarSource {
 
   UnitValues read_values(std::size_t f, const ColumnarFile& stored, int batch, int field,
                          std::span<const std::int64_t> rows) const override {
-    return {read_units(f, stored, {batch}, {field}, false)->column(0), {rows.begin(), rows.end()}};
+    const Selection selection{.units = {batch}, .fields = {field}, .is_one_unit = true, .threads = false};
+    return {read_units(f, stored, selection)->column(0), {rows.begin(), rows.end()}};
   }
 
   BatchRows rows_;

@@ -9,9 +9,11 @@
 #include <parquet/metadata.h>
 
 #include <utility>
+#include <vector>
 
 #include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/columnar/columnar.hpp"
+#include "datasets/columnar/flat_column.hpp"
 #include "datasets/columnar/memory_reserve.hpp"
 
 namespace skyrank::datasets {
@@ -54,6 +56,7 @@ std::int64_t rows_of(const parquet::FileMetaData& metadata, const std::vector<in
 }
 
 using FileReaderPtr = std::unique_ptr<parquet::arrow::FileReader>;
+using TablePtr = std::shared_ptr<arrow::Table>;
 
 /// Reads fields of some row groups, or of all where none are named.
 arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file, FileReaderPtr reader,
@@ -79,6 +82,36 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
   }
 }
 
+/// Reads fields of one row group: those of flat columns here, the others by Arrow.
+arrow::Result<TablePtr> read_row_group(const ColumnarFile& file, FileReaderPtr reader, int group,
+                                       const std::vector<int>& indices) {
+  const parquet::arrow::SchemaManifest& manifest = reader->manifest();
+  std::vector<std::shared_ptr<arrow::Array>> flat(indices.size());
+  const auto row_group = reader->parquet_reader()->RowGroup(group);
+  std::vector<int> others;
+  arrow::FieldVector fields;
+  for (std::size_t i = 0; i < flat.size(); ++i) {
+    const auto& field = manifest.schema_fields.at(static_cast<std::size_t>(indices[i]));
+    flat[i] = read_flat_column(*row_group, field.column_index, field.field->type(), decoding_pool(file.size));
+    fields.push_back(field.field);
+    if (flat[i] == nullptr) others.push_back(indices[i]);
+  }
+  const std::int64_t rows = row_group->metadata()->num_rows();
+  TablePtr rest;
+  if (!others.empty() || flat.empty()) {
+    const std::vector<int> groups = {group};
+    ARROW_ASSIGN_OR_RAISE(rest, read_table(file, std::move(reader), others, false, &groups));
+    if (rest->num_rows() != rows) return arrow::Status::Invalid("a row group has columns of different lengths");
+  }
+  std::vector<std::shared_ptr<arrow::ChunkedArray>> columns;
+  int next = 0;
+  for (std::size_t i = 0; i < flat.size(); ++i) {
+    columns.push_back(flat[i] != nullptr ? std::make_shared<arrow::ChunkedArray>(flat[i]) : rest->column(next++));
+    fields[i] = fields[i]->WithType(columns.back()->type());
+  }
+  return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(columns), rows);
+}
+
 // The library below the Arrow layer reports damage by exceptions.
 template <class Read>
 auto guarded(const ColumnarFile& file, Read read) {
@@ -86,6 +119,8 @@ auto guarded(const ColumnarFile& file, Read read) {
   auto result = [&]() -> decltype(read()) {
     try {
       return read();
+    } catch (const parquet::ParquetStatusException& error) {  // no memory, or a failed read
+      return error.status();
     } catch (const parquet::ParquetException& error) {
       return arrow::Status::Invalid(error.what());
     }
@@ -118,6 +153,15 @@ std::shared_ptr<arrow::Table> parquet_row_groups(const ColumnarFile& file,
   return guarded(file, [&]() -> arrow::Result<std::shared_ptr<arrow::Table>> {
     ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads, metadata, selection.dictionary_leaves));
     return read_table(file, std::move(reader), selection.fields, threads, &selection.groups);
+  });
+}
+
+std::shared_ptr<arrow::Table> parquet_row_group(const ColumnarFile& file,
+                                                const std::shared_ptr<parquet::FileMetaData>& metadata, int group,
+                                                const std::vector<int>& fields) {
+  return guarded(file, [&]() -> arrow::Result<std::shared_ptr<arrow::Table>> {
+    ARROW_ASSIGN_OR_RAISE(auto reader, open(file, false, metadata));
+    return read_row_group(file, std::move(reader), group, fields);
   });
 }
 

@@ -194,9 +194,12 @@ class ParquetSource final : public ColumnarSource {
   }
 
  private:
-  TablePtr read_units(std::size_t f, const ColumnarFile& file, const std::vector<int>& units,
-                      const std::vector<int>& fields, bool threads) const override {
-    return parquet_row_groups(file, metadata_[f], {units, fields, dictionary_leaves_}, threads);
+  TablePtr read_units(std::size_t f, const ColumnarFile& file, const Selection& selection) const override {
+    if (selection.is_one_unit && !selection.threads) {
+      return parquet_row_group(file, metadata_[f], selection.units.front(), selection.fields);
+    }
+    return parquet_row_groups(file, metadata_[f], {selection.units, selection.fields, dictionary_leaves_},
+                              selection.threads);
   }
 
   UnitValues read_values(std::size_t f, const ColumnarFile& file, int unit, int field,

@@ -198,6 +198,14 @@ std::vector<int> columns_of(const std::vector<const query::BoundExpression*>& ex
   return {columns.begin(), columns.end()};
 }
 
+std::vector<int> columns_of_groups(const query::BoundGroup& group) {
+  std::set<int> columns(group.columns.begin(), group.columns.end());
+  for (const query::BoundAggregate& aggregate : group.aggregates) {
+    if (aggregate.argument) add_columns(*aggregate.argument->root, columns);
+  }
+  return {columns.begin(), columns.end()};
+}
+
 std::shared_ptr<ResidentColumn> pinned_here(const ColumnData& column) {
   auto pinned = pinned_of(column);
   return pinned != nullptr && pinned->device() == kernels::cuda::selected_device().ordinal ? pinned : nullptr;

@@ -72,6 +72,9 @@ bool is_only_here(const ColumnData& column);
 /// The columns that the condition, the preference and the ranking read, ascending: those of the answer are the host's.
 std::vector<int> columns_of_keys(const query::BoundQuery& query);
 
+/// The columns that make groups, and those that aggregates of these read.
+std::vector<int> columns_of_groups(const query::BoundGroup& group);
+
 /// Returns the columns that some expressions read, ascending.
 std::vector<int> columns_of(const std::vector<const query::BoundExpression*>& expressions);
 

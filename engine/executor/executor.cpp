@@ -33,6 +33,10 @@ Result run_stages(Execution& execution, const Table& input) {
   RowSet rows = filter_rows(execution, input);
   const SourceTable source = group_rows(execution, input, rows);
   rows = apply_missing_rules(execution, source, std::move(rows));
+  if (auto positions = rank_partitions_on_device(execution, source, rows)) {
+    const std::int64_t n = rows.size();
+    return gather(execution, source, {std::move(rows), one_segment(n)}, std::move(*positions));
+  }
   std::optional<Segments> split;
   if (auto positions = rank_partitions(execution, source, rows, split)) {
     const std::int64_t n = rows.size();

@@ -12,8 +12,10 @@
 #include "engine/expression/patterns.hpp"
 #include "engine/query/ast.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/query/check.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/stop.hpp"
+#include "engine/text.hpp"
 
 namespace skyrank::exec {
 
@@ -23,29 +25,55 @@ using query::Op;
 
 namespace {
 
-bool is_expression(const Expression& key) { return key.column_name().empty(); }
+bool needs_column(const GroupKey& key) { return !key.is_column(); }
+
+/// Returns true if a key has a name that is not its text.
+bool is_named(const GroupKey& key) { return key.name != query::output_name(key.expression); }
+
+const std::vector<GroupKey>& keys_of_table(const Query& query) {
+  return query.group_by().empty() ? query.partition_by() : query.group_by();
+}
 
 /// The keys that are to become columns of the table.
-std::vector<Expression> key_expressions(const Query& query) {
-  std::vector<Expression> found;
-  std::ranges::copy_if(query.group_by().empty() ? query.partition_by() : query.group_by(), std::back_inserter(found),
-                       is_expression);
+std::vector<GroupKey> key_expressions(const Query& query) {
+  std::vector<GroupKey> found;
+  std::ranges::copy_if(keys_of_table(query), std::back_inserter(found), needs_column);
   return found;
+}
+
+/// The keys as columns, once they are some.
+std::vector<GroupKey> columns_of(const std::vector<GroupKey>& keys) {
+  std::vector<GroupKey> columns;
+  for (const GroupKey& key : keys) {
+    const auto root = std::make_shared<const Node>(Expression::column(key.name).root());
+    columns.push_back(key.is_column() ? key : query::make_expression(root, key.expression.location()));
+  }
+  return columns;
 }
 
 /// Replaces expressions that equal a key by the key's column.
 class KeyNames {
  public:
-  explicit KeyNames(std::vector<Expression> keys) : keys_(std::move(keys)) {}
+  /// A column that is a key itself means itself, whatever other names it has.
+  explicit KeyNames(const std::vector<GroupKey>& keys) {
+    std::ranges::copy_if(keys, std::back_inserter(keys_), [&](const GroupKey& key) {
+      return needs_column(key) && std::ranges::none_of(keys, [&](const GroupKey& other) {
+               return other.is_column() && other.expression == key.expression;
+             });
+    });
+  }
 
   Expression of(const Expression& expression) const {
     const NodePtr root = replaced(expression.root());
     return root == nullptr ? expression : query::make_expression(root, expression.location());
   }
 
-  std::vector<Expression> of(std::vector<Expression> expressions) const {
-    for (Expression& expression : expressions) expression = of(expression);
-    return expressions;
+  std::vector<GroupKey> of(std::vector<GroupKey> keys) const {
+    for (GroupKey& key : keys) {
+      Expression expression = of(key.expression);
+      key = is_named(key) ? GroupKey(key.name, std::move(expression)) : GroupKey(std::move(expression));
+    }
+    return keys;
   }
 
   Preference of(Preference preference) const {
@@ -57,11 +85,11 @@ class KeyNames {
  private:
   /// Null where nothing is to be replaced.
   NodePtr replaced(const Node& node) const {
-    for (const Expression& key : keys_) {
-      if (!query::equal(node, key.root())) continue;
+    for (const GroupKey& key : keys_) {
+      if (!query::equal(node, key.expression.root())) continue;
       Node column;
       column.op = Op::column;
-      column.name = key.text();
+      column.name = key.name;
       column.line = node.line;
       column.column = node.column;
       return std::make_shared<const Node>(std::move(column));
@@ -76,31 +104,41 @@ class KeyNames {
     return copy;
   }
 
-  std::vector<Expression> keys_;
+  std::vector<GroupKey> keys_;
 };
 
-/// Returns what a query without `select` shows: the row and all columns but those of the keys.
-std::vector<SelectItem> default_selection(const std::vector<std::string>& columns,
-                                          const std::vector<Expression>& keys) {
-  std::vector<SelectItem> items;
-  const auto is_column = [&](const std::string& name) { return std::ranges::find(columns, name) != columns.end(); };
-  const std::string row = is_column("row") ? "row()" : "row";
-  if (!is_column(row)) items.push_back({row, Expression(row)});
-  for (const std::string& name : columns) {
-    const bool is_key = std::ranges::any_of(keys, [&](const Expression& key) { return key.text() == name; });
-    if (!is_key) items.push_back({name, Expression::column(name)});
+/// Returns what a query without `select` shows: the row, all columns but those of the keys, and the keys with names.
+std::vector<SelectItem> default_selection(const std::vector<std::string>& columns, const std::vector<GroupKey>& keys) {
+  std::vector<std::string> shown;
+  std::ranges::copy_if(columns, std::back_inserter(shown), [&](const std::string& name) {
+    return std::ranges::find(keys, name, &GroupKey::name) == keys.end();
+  });
+  for (const GroupKey& key : keys) {
+    if (is_named(key)) shown.push_back(key.name);
   }
+  const auto is_shown = [&](const std::string& name) { return std::ranges::find(shown, name) != shown.end(); };
+  const std::string row = is_shown("row") ? "row()" : "row";
+  std::vector<SelectItem> items;
+  if (!is_shown(row)) items.push_back({row, Expression(row)});
+  for (const std::string& name : shown) items.push_back({name, Expression::column(name)});
   return items;
 }
 
 /// Names the keys of the groups in the clauses that see the groups.
-void name_keys_of_groups(const Query& query, const KeyNames& names, Query& named) {
-  named.group_by(names.of(query.group_by())).partition_by(names.of(query.partition_by()));
-  for (const Expression& key : named.partition_by()) {
-    if (!is_expression(key)) continue;
-    throw BindError(
-        "'partition_by' takes columns of the groups, not the expression " + key.text() + "; add it to " + "'group_by'",
-        key.location());
+void name_keys_of_groups(const Query& query, Query& named) {
+  const KeyNames names(query.group_by());
+  named.group_by(columns_of(query.group_by())).partition_by(names.of(query.partition_by()));
+  for (const GroupKey& key : named.partition_by()) {
+    if (key.is_column()) continue;
+    const std::string_view column = key.expression.column_name();
+    if (!column.empty()) {
+      throw BindError("'partition_by' takes columns of the groups by their names, not the column " +
+                          std::string(column) + " as " + key.name + "; name it in 'group_by'",
+                      key.expression.location());
+    }
+    throw BindError("'partition_by' takes columns of the groups, not the expression " + key.expression.text() +
+                        "; add it to 'group_by'",
+                    key.expression.location());
   }
   if (query.prefer()) named.prefer(names.of(*query.prefer()));
   std::vector<RankTerm> ranking;
@@ -125,21 +163,18 @@ class KeyColumns {
     query::refuse_unsupported(query, schema.unsupported());
     query::Schema fields = query::schema_of(schema);
     if (query.where()) condition_ = query::bind_expression(*query.where(), fields);
-    for (const Expression& key : keys_) {
-      if (fields.find(key.text())) {
-        throw BindError("the table has a column named like the key " + key.text() +
-                            "; put the name in backquotes to mean the column, or rename it",
-                        key.location());
-      }
-      bound_.push_back(query::bind_expression(key, fields));
+    for (const GroupKey& key : keys_) {
+      check_name(key, schema);
+      bound_.push_back(query::bind_expression(key.expression, fields));
     }
-    for (const query::BoundExpression& key : bound_) fields.fields.push_back({key.text, key.type});
+    for (std::size_t i = 0; i < size(); ++i) fields.fields.push_back({name(i), bound_[i].type});
     query::bind(named_, fields);  // so that mistakes in a query are told before rows that fail
   }
 
   const Query& query() const { return named_; }
   std::size_t size() const { return bound_.size(); }
-  const query::BoundExpression& key(std::size_t i) const { return bound_[i]; }
+  const std::string& name(std::size_t i) const { return keys_[i].name; }
+  DataType type(std::size_t i) const { return bound_[i].type; }
 
   /// Values of a key for the rows of a table that pass the condition; others may be NULL.
   Column evaluate(std::size_t i, const Table& table) const {
@@ -153,7 +188,7 @@ class KeyColumns {
       guarded.children = {condition_->root, key.root};
       key.root = std::make_shared<const query::BoundNode>(std::move(guarded));
     }
-    return evaluate_all(key, table, rows, key.text);
+    return evaluate_all(key, table, rows, name(i));
   }
 
   /// Adds the columns that a key is evaluated from.
@@ -163,6 +198,20 @@ class KeyColumns {
   }
 
  private:
+  static void check_name(const GroupKey& key, const Table& schema) {
+    const bool unsupported =
+        std::ranges::find(schema.unsupported(), key.name, &UnsupportedColumn::name) != schema.unsupported().end();
+    if (!schema.find(key.name) && !unsupported) return;
+    if (is_named(key)) {
+      throw BindError("the table has a column " + query::in_quotes(key.name) + " already; name the key " +
+                          key.expression.text() + " otherwise",
+                      key.expression.location());
+    }
+    throw BindError("the table has a column named like the key " + key.name +
+                        "; put the name in backquotes to mean the column, or rename it",
+                    key.expression.location());
+  }
+
   /// A key must not fail for rows that the condition leaves out.
   bool needs_condition(std::size_t i) const { return condition_ && !never_fails(bound_[i]); }
 
@@ -173,7 +222,7 @@ class KeyColumns {
     }
   }
 
-  std::vector<Expression> keys_;
+  std::vector<GroupKey> keys_;
   Query named_;
   std::optional<query::BoundExpression> condition_;
   std::vector<query::BoundExpression> bound_;
@@ -208,7 +257,7 @@ class SourceWithKeys final : public Source {
 
  private:
   Column absent(std::size_t key, std::int64_t rows) const {
-    return absent_column(keys_.key(key).text, keys_.key(key).type, rows);
+    return absent_column(keys_.name(key), keys_.type(key), rows);
   }
 
   bool is_asked_for(std::size_t key, std::span<const int> columns) const {
@@ -263,22 +312,19 @@ class SourceWithKeys final : public Source {
 }  // namespace
 
 bool has_key_expressions(const Query& query) {
-  return std::ranges::any_of(query.group_by(), is_expression) ||
-         std::ranges::any_of(query.partition_by(), is_expression);
+  return std::ranges::any_of(query.group_by(), needs_column) || std::ranges::any_of(query.partition_by(), needs_column);
 }
 
 Query with_key_names(const Query& query, const std::vector<std::string>& columns) {
   query.validate();
   if (!has_key_expressions(query)) return query;
-  const std::vector<Expression> keys = key_expressions(query);
-  const KeyNames names(keys);
   Query named = query;
   if (!query.group_by().empty()) {
-    name_keys_of_groups(query, names, named);
+    name_keys_of_groups(query, named);
     return named;
   }
-  named.partition_by(names.of(query.partition_by()));
-  if (query.select().empty()) named.select(default_selection(columns, keys));
+  named.partition_by(columns_of(query.partition_by()));
+  if (query.select().empty()) named.select(default_selection(columns, key_expressions(query)));
   return named;
 }
 

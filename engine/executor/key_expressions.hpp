@@ -14,11 +14,11 @@
 #include "engine/runtime/query_memory.hpp"
 #include "kernels/common/memory.hpp"
 
-// Groups and partitions by expressions: the expressions become columns of the table, named by their texts, and the
-// query names these columns instead. So whatever runs a query sees columns alone.
+// Groups and partitions by expressions: the expressions become columns of the table, under their names or else their
+// texts, and the query names these columns instead. So whatever runs a query sees columns alone.
 namespace skyrank::exec {
 
-/// Returns true if a query groups or partitions by an expression that is no column.
+/// Returns true if a query groups or partitions by an expression, or by a column under another name.
 bool has_key_expressions(const Query& query);
 
 /// Returns the query with columns as keys, for a table with `columns`, among which those of the keys may be. Parts of

@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/resident.hpp"
+#include "engine/operators/device_groups.hpp"
+#include "engine/operators/device_partitions.hpp"
 #include "engine/operators/filter.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/group.hpp"
@@ -13,8 +16,10 @@
 #include "engine/operators/partition_top_k.hpp"
 #include "engine/operators/rank.hpp"
 #include "engine/plan/paths.hpp"
+#include "engine/runtime/device_values.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/ranges.hpp"
+#include "kernels/cuda/device/failure.hpp"
 
 namespace skyrank::exec {
 
@@ -42,12 +47,42 @@ RowSet filter_rows(Execution& execution, const Table& input) {
   return rows;
 }
 
+namespace {
+
+/// Makes something on the GPU of groups. Returns nothing where that cannot be done: `make` gives nothing, or there is
+/// too little memory; the host then reads `columns`.
+template <class Make>
+auto made_there(Execution& execution, const Table& table, const std::vector<int>& columns, Rule rule, const Make& make)
+    -> decltype(make()) {
+  std::string why = "the codes of a row take more than 64 bits, or the rows are more than 32 bits can number";
+  try {
+    if (auto made = make()) return made;
+  } catch (const kernels::cuda::OutOfMemory&) {
+    why = "the GPU has too little memory left to sort the rows";
+  }
+  execution.record.rules.left_out(rule, why);
+  for (const int column : columns) bring_home(table.column(column).data());
+  return std::nullopt;
+}
+
+Grouped make_groups(Execution& execution, const Table& input, const RowSet& rows) {
+  const query::BoundGroup& columns = *execution.query().group;
+  if (execution.plan.device_groups) {
+    const auto make = [&] { return group_on_device(*execution.device(), columns, input, rows); };
+    if (auto grouped = made_there(execution, input, columns_of_groups(columns), Rule::device_groups, make)) {
+      return std::move(*grouped);
+    }
+  }
+  return group(columns, input, rows.view(), execution.plan.numbering);
+}
+
+}  // namespace
+
 SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows) {
   if (!execution.query().group) return {input, {}, false};
   const Operator& op = *execution.plan.operators.group;
-  Grouped grouped = timed(execution, execution.timing.filter_ms, op, [&] {
-    return group(*execution.query().group, input, rows.view(), execution.plan.numbering);
-  });
+  Grouped grouped =
+      timed(execution, execution.timing.filter_ms, op, [&] { return make_groups(execution, input, rows); });
   rows = RowSet::all(grouped.table.num_rows());
   execution.record.of(op).rows = rows.size();
   execution.record.of(op).note = grouped.numbering;
@@ -126,6 +161,70 @@ Segments partition_rows(Execution& execution, const SourceTable& source, const R
   return std::move(*segments);
 }
 
+namespace {
+
+/// Ranks segments of keys, and records the path that was taken. Positions among the keys.
+Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>& keys, const Segments& segments) {
+  const Operator& order = *execution.plan.operators.order;
+  const Window window = window_of(execution.query());
+  const std::int64_t n = largest(segments);
+  ExecutionContext context = execution.context;
+  // One of many partitions would be ranked faster by the CPU, but their keys are on the GPU.
+  if (execution.plan.device_partitions) context.constraints.device = kernels::Device::cuda;
+  Ranker ranker(window, context, n);
+  Report report;
+  Vector<std::int64_t> positions =
+      timed(execution, execution.timing.compute_ms, order, [&] { return ranker.rank(keys, segments, report); });
+  std::vector<kernels::KeyWidth> widths;
+  for (const Keys& column : keys) widths.push_back(column.column.width);
+  PathDescription path = describe_path(ranker.path(widths, n));
+  if (ranker.was_at_once()) {
+    price_at_once(path, static_cast<double>(segments.count()), static_cast<double>(segments.bounds.back()),
+                  static_cast<double>(window.end(n)), static_cast<double>(widths.front()));
+  } else {
+    repeat(path, paths_taken(segments), execution.context.machine.threads);
+  }
+  execution.record.of(order).path = std::move(path);
+  book(execution, order, report);
+  execution.record.of(order).rows = static_cast<std::int64_t>(positions.size());
+  return positions;
+}
+
+}  // namespace
+
+std::optional<Vector<std::int64_t>> rank_partitions_on_device(Execution& execution, const SourceTable& source,
+                                                              const RowSet& rows) {
+  if (!execution.plan.device_partitions) return std::nullopt;
+  const Operators& operators = execution.plan.operators;
+  const std::vector<int>& columns = execution.query().partition_columns;
+  const std::vector<Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
+    return make_rank_keys(execution.query().ranking, source.table, rows, packs_ranking(execution.plan),
+                          execution.device(), &execution.share);
+  });
+  std::optional<BestRows> best;
+  const std::int64_t wanted = window_of(execution.query()).end(rows.size());
+  if (keys.size() == 1 && wanted > 0) best = {keys.front().column, static_cast<std::size_t>(wanted)};
+  std::vector<Keys> ordered;
+  const auto make = [&] {
+    auto made = DevicePartitions::of(*execution.device(), source.table, columns, rows, best);
+    if (made) ordered = made->in_order(keys);
+    return made;
+  };
+  const auto partitions = timed(execution, execution.timing.filter_ms, *operators.partition, [&] {
+    return made_there(execution, source.table, columns, Rule::device_partitions, make);
+  });
+  if (!partitions) return std::nullopt;
+  OperatorMetrics& metrics = execution.record.of(*operators.partition);
+  metrics.rows = rows.size();
+  metrics.partitions = partitions->count();
+  metrics.note = kSortedOnDevice;
+  if (partitions->sorted() < rows.size()) {
+    metrics.note += ": " + std::to_string(partitions->sorted()) + " rows that can be among the best";
+  }
+  execution.record.of(*operators.rank_keys).rows = rows.size();
+  return partitions->answer(rank_segments(execution, ordered, partitions->segments()));
+}
+
 Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const Candidates& candidates) {
   const BoundQuery& query = execution.query();
   const Operators& operators = execution.plan.operators;
@@ -144,24 +243,7 @@ Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const
                           execution.device(), share);
   });
   execution.record.of(*operators.rank_keys).rows = candidates.rows.size();
-  const std::int64_t n = largest(candidates.segments);
-  Ranker ranker(window, execution.context, n);
-  Report report;
-  Vector<std::int64_t> positions = timed(execution, execution.timing.compute_ms, *operators.order,
-                                         [&] { return ranker.rank(keys, candidates.segments, report); });
-  std::vector<kernels::KeyWidth> widths;
-  for (const Keys& column : keys) widths.push_back(column.column.width);
-  PathDescription path = describe_path(ranker.path(widths, n));
-  if (ranker.was_at_once()) {
-    price_at_once(path, static_cast<double>(candidates.segments.count()), static_cast<double>(candidates.rows.size()),
-                  static_cast<double>(window.end(n)), static_cast<double>(widths.front()));
-  } else {
-    repeat(path, paths_taken(candidates.segments), execution.context.machine.threads);
-  }
-  execution.record.of(*operators.order).path = std::move(path);
-  book(execution, *operators.order, report);
-  execution.record.of(*operators.order).rows = static_cast<std::int64_t>(positions.size());
-  return positions;
+  return rank_segments(execution, keys, candidates.segments);
 }
 
 namespace {

@@ -47,6 +47,11 @@ RowSet apply_missing_rules(Execution& execution, const SourceTable& source, RowS
 std::optional<Vector<std::int64_t>> rank_partitions(Execution& execution, const SourceTable& source, const RowSet& rows,
                                                     std::optional<Segments>& segments);
 
+/// Ranks partitions that the device makes; nothing where the plan does not say so, or the device cannot. Returns
+/// positions in the order of the answer.
+std::optional<Vector<std::int64_t>> rank_partitions_on_device(Execution& execution, const SourceTable& source,
+                                                              const RowSet& rows);
+
 /// Splits the rows into segments that are answered apart, unless they are split already.
 Segments partition_rows(Execution& execution, const SourceTable& source, const RowSet& rows,
                         std::optional<Segments> segments);

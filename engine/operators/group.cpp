@@ -1,7 +1,6 @@
 #include "engine/operators/group.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -15,32 +14,15 @@
 #include "engine/operators/exact_sum.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/groups/classes.hpp"
+#include "engine/operators/groups/extremes.hpp"
+#include "engine/operators/groups/members.hpp"
 #include "engine/operators/groups/slot_states.hpp"
-#include "engine/row_error.hpp"
 #include "engine/runtime/parallel.hpp"
 
 namespace skyrank::exec {
 namespace {
 
 __extension__ using Int128 = __int128;  // no sum of fewer than 2^63 values of 64 bits overflows it
-
-/// The rows of a group.
-struct Members {
-  std::int64_t first = -1;
-  std::int64_t count = 0;
-};
-
-SlotStates<Members> find_members(const RowSlots& slots) {
-  return fold_slots(
-      slots, Members{},
-      [](Members& members, std::int64_t i) {
-        if (members.count++ == 0) members.first = i;
-      },
-      [](Members& members, const Members& later) {
-        if (members.count == 0) members.first = later.first;
-        members.count += later.count;
-      });
-}
 
 /// The input of an aggregation.
 struct Input {
@@ -127,9 +109,7 @@ Column sum_integers(const Input& input, const query::BoundAggregate& aggregate, 
   const auto totals = total<T, Int128, Total<Int128>>(input, argument);
   auto sums = finish_groups(input, totals, [&](const Total<Int128>& t, std::int64_t g) {
     if (t.sum < std::numeric_limits<T>::min() || t.sum > std::numeric_limits<T>::max()) {
-      throw RowError("sum(" + aggregate.argument->text + ") overflows " + to_string(DataType(type_of<T>())) +
-                         " in the group of row ",
-                     input.first_rows[g], "", aggregate.argument->location);
+      throw sum_overflow(aggregate, DataType(type_of<T>()), input.first_rows[g]);
     }
     return static_cast<T>(t.sum);
   });
@@ -154,9 +134,7 @@ Column sum_decimals(const Input& input, const query::BoundAggregate& aggregate, 
   auto sums = finish_groups(input, totals, [&](const Total<WideSum>& t, std::int64_t g) {
     const std::optional<Int128> sum = t.sum.value();
     if (!sum || *sum <= -limit || *sum >= limit) {
-      throw RowError(
-          "sum(" + aggregate.argument->text + ") overflows " + to_string(aggregate.type) + " in the group of row ",
-          input.first_rows[g], "", aggregate.argument->location);
+      throw sum_overflow(aggregate, aggregate.type, input.first_rows[g]);
     }
     return *sum;
   });
@@ -180,49 +158,15 @@ Column average(const Input& input, const query::BoundAggregate& aggregate, const
   return Column::own(aggregate.name, std::move(averages), find_valid(input, argument, totals));
 }
 
-bool is_nan(double value) { return std::isnan(value); }
-template <class T>
-bool is_nan(T) {
-  return false;
-}
-
 /// The value nearest to the sought end, taken from the first row that has it. NaN only where there is nothing else.
-template <class T>
-Column extreme_of(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  const T* values = values_of<T>(argument);
-  const bool highest = aggregate.function == Aggregate::Function::max;
-  const auto better = [&](T a, T b) { return is_nan(b) ? !is_nan(a) : (highest ? a > b : a < b); };
-  struct Best {
-    std::int64_t position = -1;
-  };
-  const auto offer = [&](Best& best, std::int64_t i) {
-    if (best.position < 0 || better(values[i], values[best.position])) best.position = i;
-  };
-  const auto best = fold_slots(
-      input.slots, Best{},
-      [&](Best& b, std::int64_t i) {
-        if (!argument.is_null(i)) offer(b, i);
-      },
-      [&](Best& b, const Best& other) {
-        if (other.position >= 0) offer(b, other.position);
-      },
-      [&](std::int64_t i) { __builtin_prefetch(values + i); });
-  const bool plain = aggregate.argument->column >= 0;
-  const std::vector<RowId> from = finish_groups(input, best, [&](const Best& b, std::int64_t) {
-    return b.position >= 0 && plain ? input.rows[b.position] : b.position;
-  });
-  return gather(plain ? input.table.column(aggregate.argument->column) : argument, from, aggregate.name);
-}
-
-Column extreme(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  switch (argument.type().type) {
-    case Type::boolean: return extreme_of<std::uint8_t>(input, aggregate, argument);
-    case Type::date: return extreme_of<std::int32_t>(input, aggregate, argument);
-    case Type::uint64: return extreme_of<std::uint64_t>(input, aggregate, argument);
-    case Type::decimal128: return extreme_of<Int128>(input, aggregate, argument);
-    case Type::float64: return extreme_of<double>(input, aggregate, argument);
-    default: return extreme_of<std::int64_t>(input, aggregate, argument);  // int64, decimal64 and timestamps
-  }
+Column extreme(const Input& input, const query::BoundAggregate& aggregate) {
+  const query::BoundExpression& expression = *aggregate.argument;
+  const Column argument = comparable_values(expression, input.table, input.rows, aggregate.name);
+  std::vector<RowId> from =
+      find_extremes(input.slots, input.groups, argument, aggregate.function == Aggregate::Function::max);
+  if (expression.column < 0) return gather(argument, from, aggregate.name);
+  for (RowId& row : from) row = row >= 0 ? input.rows[row] : row;
+  return gather(input.table.column(expression.column), from, aggregate.name);
 }
 
 Column sum(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
@@ -261,18 +205,22 @@ Column evaluate_argument(const Input& input, const query::BoundAggregate& aggreg
 
 Column aggregate_column(const Input& input, const query::BoundAggregate& aggregate) {
   if (!aggregate.argument) return count_rows(input, aggregate);
-  const Column argument = evaluate_argument(input, aggregate);
   switch (aggregate.function) {
-    case Aggregate::Function::count: return count_values(input, aggregate, argument);
-    case Aggregate::Function::sum: return sum(input, aggregate, argument);
-    case Aggregate::Function::avg: return avg(input, aggregate, argument);
+    case Aggregate::Function::count: return count_values(input, aggregate, evaluate_argument(input, aggregate));
+    case Aggregate::Function::sum: return sum(input, aggregate, evaluate_argument(input, aggregate));
+    case Aggregate::Function::avg: return avg(input, aggregate, evaluate_argument(input, aggregate));
     case Aggregate::Function::min:
     case Aggregate::Function::max: break;
   }
-  return extreme(input, aggregate, argument);
+  return extreme(input, aggregate);
 }
 
 }  // namespace
+
+RowError sum_overflow(const query::BoundAggregate& aggregate, DataType type, RowId row) {
+  return {"sum(" + aggregate.argument->text + ") overflows " + to_string(type) + " in the group of row ", row, "",
+          aggregate.argument->location};
+}
 
 Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows, Numbering numbering) {
   const RowSlots slots = slots_of(table, group.columns, rows, numbering);

@@ -5,6 +5,7 @@
 
 #include "engine/expression/evaluate.hpp"
 #include "engine/operators/groups/classes.hpp"
+#include "engine/row_error.hpp"
 
 namespace skyrank::exec {
 
@@ -21,5 +22,8 @@ struct Grouped {
 /// DataError for a sum that overflows, naming the group's first row.
 Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows,
               Numbering numbering = Numbering::by_values);
+
+/// Returns the error of a sum that its type does not hold. `row` is the first one of the group.
+RowError sum_overflow(const query::BoundAggregate& aggregate, DataType type, RowId row);
 
 }  // namespace skyrank::exec

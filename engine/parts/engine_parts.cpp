@@ -50,7 +50,8 @@ Partial moved(const Query& query, const Partial& partial, RowId by) {
   std::vector<RowId> rows = partial.rows();
   for (RowId& row : rows) row += by;
   if (query.group_by().empty()) return {partial.fingerprint(), std::move(covers), std::move(rows), partial.columns()};
-  const auto bound = query::bind(query, query::schema_of(partial.columns()));
+  const Query named = exec::with_key_names(query, partial.columns());
+  const auto bound = query::bind(named, query::schema_of(partial.columns()));
   return {partial.fingerprint(), std::move(covers), std::move(rows), exec::moved_states(bound, partial.columns(), by)};
 }
 

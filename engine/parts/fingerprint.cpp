@@ -5,6 +5,8 @@
 
 #include <skyrank/partial.hpp>
 
+#include "engine/query/check.hpp"
+
 namespace skyrank {
 inline namespace v0 {
 namespace {
@@ -43,6 +45,12 @@ class Hash {
   void add(const RankTerm& term) {
     add(term.expression);
     add(std::int64_t{term.high});
+  }
+  void add(const GroupKey& key) {
+    add(key.expression);
+    if (key.name == query::output_name(key.expression)) return;
+    add_text(" as ");
+    add_text(key.name);
   }
   void add(const SelectItem& item) {
     add_text(item.name);

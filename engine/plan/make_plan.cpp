@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/plan/layout.hpp"
-#include "engine/plan/rules/device_columns.hpp"
+#include "engine/plan/rules/device_groups.hpp"
 #include "engine/plan/rules/device_keys.hpp"
 #include "engine/plan/rules/device_rows.hpp"
 #include "engine/plan/rules/device_scan.hpp"
@@ -26,6 +26,8 @@ using Rewrite = void (*)(PhysicalPlan&, const Table&);
 /// a fused filter cannot come last.
 constexpr Rewrite kRewrites[] = {
     make_keys_on_device,      // device-keys
+    group_on_device,          // device-groups
+    partition_on_device,      // device-partitions
     bring_columns_home,       // not a rule: what later rules and operators read on the host
     share_device_columns,     // device-columns
     try_device_scan,          // device-scan

@@ -1,6 +1,7 @@
 #include "engine/plan/operator_cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "planner/cost/cuda_common.hpp"
 
@@ -10,6 +11,7 @@ namespace {
 using planner::cost::kCudaByte;
 using planner::cost::kCudaLaunch;
 using planner::cost::kCudaWait;
+using planner::cost::kTransferByte;
 using query::Op;
 
 // Seconds for a row, from `skyrank explain --analyze` over 10^6 rows with 1 and 2 threads of an AMD EPYC.
@@ -104,6 +106,33 @@ OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expr
 OperatorCost partition_cost(const GroupingShape& shape, int threads) {
   return {start_and(numbering(shape), threads) + shape.rows * kListed,
           number_bytes(shape) + 2 * shape.rows * sizeof(std::int64_t)};
+}
+
+OperatorCost numbering_cost(const GroupingShape& shape, int threads) {
+  return {start_and(numbering(shape), threads), number_bytes(shape)};
+}
+
+// Codes and their range are two passes over the columns. A radix sort moves pairs of 4 and 4 bytes once for 8 bits, and
+// once before; two passes over the codes find where partitions begin. Keys are read here and there.
+OperatorCost device_partition_cost(double rows, double groups, double column_bytes, double key_bytes) {
+  constexpr double kLaunches = 20;
+  constexpr double kWaits = 6;
+  constexpr double kPair = 8;
+  constexpr double kCode = 4;
+  const double passes = std::ceil(std::log2(std::max(groups, 2.0)) / 8) + 1;
+  const double row = 2 * column_bytes + 2 * kCode + 2 * kPair * passes + 2 * kCode + kCode + kSector + key_bytes;
+  return {kLaunches * kCudaLaunch + kWaits * kCudaWait + rows * row * kCudaByte, 2 * rows * kPair};
+}
+
+// Values are read here and there. The totals of the groups come to the host, which makes columns of them.
+OperatorCost device_group_cost(const DeviceGroupingShape& shape) {
+  constexpr double kTotal = 40;  // bytes of a group
+  constexpr double kFirst = 12;
+  const OperatorCost sorted = device_partition_cost(shape.rows, shape.groups, shape.column_bytes, 0);
+  const double added = shape.totals * (2 * kCudaLaunch + kCudaWait + shape.rows * kSector * kCudaByte);
+  const double sent = shape.groups * (kFirst + shape.totals * kTotal) * kTransferByte;
+  return {sorted.seconds + added + sent + shape.groups * shape.columns * kGatherValue,
+          sorted.bytes + shape.groups * shape.totals * kTotal};
 }
 
 OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,

@@ -36,6 +36,25 @@ OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expr
 
 OperatorCost partition_cost(const GroupingShape& shape, int threads);
 
+/// Returns the cost of the numbers alone, without bringing rows of equal ones together.
+OperatorCost numbering_cost(const GroupingShape& shape, int threads);
+
+/// Returns the cost of partitions on a GPU, where the columns lie whose values of a row take `column_bytes`, and of
+/// bringing keys of `key_bytes` a row into their order.
+OperatorCost device_partition_cost(double rows, double groups, double column_bytes, double key_bytes);
+
+/// Rows that a GPU is to group.
+struct DeviceGroupingShape {
+  double rows = 0;
+  double groups = 0;
+  double column_bytes = 0;  ///< bytes of a row in the columns that make the groups
+  double columns = 0;       ///< columns of the table of groups
+  double totals = 0;        ///< columns whose values are added up
+};
+
+/// Returns the cost of groups and their aggregates on a GPU, where the columns lie, and of the table of groups.
+OperatorCost device_group_cost(const DeviceGroupingShape& shape);
+
 /// One key of each of `rows` rows for every expression, `bytes` together for a row. `listed`: the rows are not all of
 /// the table's, but lie here and there.
 OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,

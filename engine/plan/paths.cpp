@@ -65,8 +65,10 @@ ExpectedLevels expected_levels(const PhysicalPlan& plan, double rows, double fir
 
 planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
   const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->estimate.rows);
+  planner::Constraints constraints = plan.constraints;
+  if (plan.device_partitions) constraints.device = kernels::Device::cuda;
   const ExecutionContext context{
-      plan.constraints, machine_beside(plan, plan.operators.rank_keys), {}, {}, plan.sample.ranking};
+      constraints, machine_beside(plan, plan.operators.rank_keys), {}, {}, plan.sample.ranking};
   return Ranker(window_of(plan.query), context, n).path(packed_widths(ranking_widths(plan), packs_ranking(plan)), n);
 }
 

@@ -17,6 +17,8 @@ enum class Rule : std::uint8_t {
   device_choice,
   device_parts,
   device_keys,
+  device_groups,
+  device_partitions,
   device_scan,
   device_rows,
   device_columns,

@@ -59,12 +59,12 @@ class Names {
   std::set<std::string> seen_;
 };
 
-void check_keys(const std::vector<Expression>& keys, Names& names) {
-  for (const Expression& key : keys) names.add(query::output_name(key));
+void check_keys(const std::vector<GroupKey>& keys, Names& names) {
+  for (const GroupKey& key : keys) names.add(key.name);
 }
 
-bool names_key(const std::vector<Expression>& keys, const std::string& name) {
-  return std::any_of(keys.begin(), keys.end(), [&](const Expression& e) { return query::output_name(e) == name; });
+bool names_key(const std::vector<GroupKey>& keys, const std::string& name) {
+  return std::any_of(keys.begin(), keys.end(), [&](const GroupKey& key) { return key.name == name; });
 }
 
 void check_names(const Query& query) {
@@ -105,7 +105,9 @@ Query& Query::where(std::optional<Expression> condition) {
   return *this;
 }
 
-Query& Query::group_by(std::vector<Expression> keys) {
+GroupKey::GroupKey(Expression key) : name(query::output_name(key)), expression(std::move(key)) {}
+
+Query& Query::group_by(std::vector<GroupKey> keys) {
   require(!keys.empty(), "'group_by' needs at least one column");
   group_by_ = std::move(keys);
   return *this;
@@ -116,7 +118,7 @@ Query& Query::aggregate(std::vector<Aggregate> aggregates) {
   return *this;
 }
 
-Query& Query::partition_by(std::vector<Expression> keys) {
+Query& Query::partition_by(std::vector<GroupKey> keys) {
   partition_by_ = std::move(keys);
   return *this;
 }

@@ -97,6 +97,22 @@ def test_groups(hotels):
     assert skyrank.query(hotels, query)["n"].tolist() == [3, 1, 1]
 
 
+def test_keys_with_names(hotels):
+    unnamed = Query().group_by("price < 100").aggregate(skyrank.count("n")).rank_by("n")
+    expected = skyrank.query(hotels, unnamed).to_dict()
+    for query in (
+        Query().group_by(cheap="price < 100").aggregate(skyrank.count("n")).rank_by("n"),
+        Query().group_by({"cheap": "price < 100"}).aggregate(skyrank.count("n")).rank_by("n"),
+        Query().group_by([{"cheap": skyrank.Expression("price < 100")}]).aggregate(skyrank.count("n")).rank_by("n"),
+    ):
+        answer = skyrank.query(hotels, query).to_dict()
+        assert answer == {"cheap" if name == "price < 100" else name: values for name, values in expected.items()}
+    best = skyrank.top_k(hotels, 1, low("price"), partition_by=["open", {"cheap": "price < 100"}])
+    assert best.to_dict()["cheap"] == [price < 100 for price in best.to_dict()["price"]]
+    with pytest.raises(skyrank.BindError, match="the table has a column 'open' already; name the key price < 100 otherwise"):
+        skyrank.query(hotels, Query().group_by(open="price < 100").aggregate(skyrank.count("n")))
+
+
 def test_nulls_first(hotels):
     assert skyrank.query(hotels, Query().rank_by(high("rating")).nulls("best").limit(1)).rows.tolist() == [4]
     assert skyrank.query(hotels, Query().prefer(low("rating")).nulls("best")).rows.tolist() == [4]

@@ -68,6 +68,8 @@ QUERIES = [
     Query("two words").where("x > 1 and c in ['a', 'b']").prefer([low("x"), high("y / 2")]).levels(2),
     Query().name("best").rank_by([high("x"), low("y")]).offset(2).limit(5).ties("all").nulls("exclude").timeout(2.5),
     Query().group_by("c").aggregate(skyrank.count("n"), skyrank.max("m", "x")).prefer([high("n"), low("m")]).select("c", twice="2 * n"),
+    Query().group_by("c", m="x + 1").aggregate(skyrank.count("n")).rank_by("m").select("c", "m", "n"),
+    Query().partition_by(["c", {"a b": "x + 1", "z": "y"}]).rank_by("x").limit(2),
     Query().partition_by("c").prefer(skyrank.around("day", datetime.date(2024, 5, 1))).at_least(3).distinct(),
     Query().prefer(skyrank.prior([skyrank.in_sets("c", [["a"], [1, True]]), skyrank.inverse(low("x"))])),
     Query().rank_by([high("x"), low("y")]).limit(5).nulls("best"),

@@ -36,7 +36,7 @@ struct Meaning {
 
 class Generator {
  public:
-  Generator(std::uint64_t seed, bool large) : random_(seed), large_(large) {}
+  Generator(std::uint64_t seed, bool large) : random_(seed), names_(seed), large_(large) {}
 
   RandomCase make() {
     make_table();
@@ -44,12 +44,18 @@ class Generator {
     query = Query::from("t");
     if (chance(40)) query.where(known(condition(2)));
     if (chance(15)) add_groups();
-    std::vector<Expression> partitions;
+    std::vector<Field> partitions;
     for (std::int64_t i = chance(30) ? 1 + below(2) : 0; i > 0; --i) {
-      const Expression column = Expression::column(one_of(fields_).name);
-      if (partitions != std::vector{column}) partitions.push_back(column);
+      const Field field = one_of(fields_);
+      if (partitions.empty() || partitions.front().name != field.name) partitions.push_back(field);
     }
-    query.partition_by(std::move(partitions));
+    const bool may_name = query.group_by().empty();
+    std::vector<GroupKey> keys;
+    for (Field& field : partitions) {
+      keys.push_back(may_name ? named_key("p" + std::to_string(keys.size()), field)
+                              : GroupKey(Expression::column(field.name)));
+    }
+    query.partition_by(std::move(keys));
     const bool prefer = made_.table.num_rows() <= kPreferRows && chance(70);
     if (prefer) add_preference();
     std::vector<RankTerm> ranking;
@@ -73,6 +79,21 @@ class Generator {
   const T& one_of(const std::vector<T>& items) {
     return items[static_cast<std::size_t>(below(static_cast<std::int64_t>(items.size())))];
   }
+  bool name_chance(int percent) { return static_cast<int>(names_() % 100) < percent; }
+
+  /// A key by a field under its own name, or by an expression under `name`, which `field` becomes then.
+  GroupKey named_key(const std::string& name, Field& field) {
+    const std::string column = field.name;
+    if (name_chance(60)) return Expression::column(column);
+    field.name = name;
+    if (name_chance(30)) return {name, Expression::column(column)};
+    if (name_chance(30)) {
+      field = {name, Type::boolean, false};
+      return {name, known({column + " is null", [column](const Row& row) -> Value { return is_null(row(column)); }})};
+    }
+    return {name, known({"coalesce(" + column + ", NULL)", [column](const Row& row) { return row(column); }})};
+  }
+
   Expression known(const Meaning& meaning) {
     const Expression expression(meaning.text);
     made_.formulas[expression.text()] = meaning.formula;
@@ -312,15 +333,15 @@ class Generator {
 
   void add_groups() {
     std::vector<Field> after;
-    std::vector<Expression> columns;
+    std::vector<GroupKey> keys;
     for (std::int64_t i = 1 + below(2); i > 0; --i) {
-      const Field field = one_of(fields_);
+      Field field = one_of(fields_);
       if (std::any_of(after.begin(), after.end(), [&](const Field& other) { return other.name == field.name; }))
         continue;
+      keys.push_back(named_key("g" + std::to_string(keys.size()), field));
       after.push_back(field);
-      columns.push_back(Expression::column(field.name));
     }
-    made_.query.group_by(std::move(columns));
+    made_.query.group_by(std::move(keys));
     for (std::int64_t i = below(4); i > 0; --i) add_aggregate("a" + std::to_string(i), after);
     made_.query.aggregate(std::move(aggregates_));
     fields_ = std::move(after);
@@ -413,6 +434,7 @@ class Generator {
   }
 
   std::mt19937_64 random_;
+  std::mt19937_64 names_;  // of keys: cases stay as they are without names
   bool large_;
   int null_percent_ = 0;
   std::vector<Field> fields_;  // of the input, then of the groups

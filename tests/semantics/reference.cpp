@@ -160,6 +160,21 @@ struct Relation {
   std::vector<std::string> columns;
 };
 
+/// The relation with the keys of partitions that have names as further columns.
+Relation with_keys(const Relation& input, const std::vector<GroupKey>& keys, const Evaluate& evaluate) {
+  Relation extended = input;
+  for (const GroupKey& key : keys) {
+    if (!key.is_column()) extended.columns.push_back(key.name);
+  }
+  extended.cell = [&](std::string_view name, RowId row) {
+    const auto key = std::ranges::find_if(
+        keys, [&](const GroupKey& candidate) { return !candidate.is_column() && candidate.name == name; });
+    if (key == keys.end()) return input.cell(name, row);
+    return evaluate(key->expression, [&](std::string_view column) { return input.cell(column, row); });
+  };
+  return extended;
+}
+
 Relation relation_of(const Table& table) {
   Relation relation{
       table.num_rows(), [&table](std::string_view name, RowId row) { return table.column(name).value(row); }, {}};
@@ -349,13 +364,13 @@ std::string partition_key(const Value& value) {
 }
 
 /// Rows by the values of some columns, in order of the first row of each part.
-std::vector<std::vector<Candidate>> partitions(const std::vector<Expression>& columns, const Values& evaluate,
+std::vector<std::vector<Candidate>> partitions(const std::vector<GroupKey>& keys, const Values& evaluate,
                                                const std::vector<Candidate>& rows) {
   std::map<std::vector<std::string>, std::size_t> known;
   std::vector<std::vector<Candidate>> result;
   for (const Candidate& row : rows) {
     std::vector<std::string> key;
-    for (const Expression& column : columns) key.push_back(partition_key(evaluate(column, row.id)));
+    for (const GroupKey& part : keys) key.push_back(partition_key(evaluate(part.expression, row.id)));
     const auto [place, is_new] = known.emplace(std::move(key), result.size());
     if (is_new) result.emplace_back();
     result[place->second].push_back(row);
@@ -455,13 +470,13 @@ struct Groups {
 
 Groups grouped(const Query& query, const Values& evaluate, const std::vector<Candidate>& rows) {
   Groups groups;
-  for (const Expression& column : query.group_by()) groups.columns.emplace_back(column.column_name());
+  for (const GroupKey& key : query.group_by()) groups.columns.push_back(key.name);
   for (const Aggregate& item : query.aggregate()) groups.columns.push_back(item.name);
   for (const std::string& name : groups.columns) groups.values[name];
   for (const std::vector<Candidate>& group : partitions(query.group_by(), evaluate, rows)) {
     groups.first_rows.push_back(group.front().id);
-    for (const Expression& column : query.group_by()) {
-      groups.values.find(column.column_name())->second.push_back(evaluate(column, group.front().id));
+    for (const GroupKey& key : query.group_by()) {
+      groups.values[key.name].push_back(evaluate(key.expression, group.front().id));
     }
     for (const Aggregate& item : query.aggregate())
       groups.values[item.name].push_back(aggregate(item, evaluate, group));
@@ -530,7 +545,8 @@ std::vector<Candidate> candidates(std::int64_t n) {
 Value column(const Expression& expression, const Row& row) { return row(expression.column_name()); }
 
 Answer answer(const Query& query, const Table& table, const Evaluate& evaluate) {
-  const Relation input = relation_of(table);
+  const Relation columns = relation_of(table);
+  const Relation input = query.group_by().empty() ? with_keys(columns, query.partition_by(), evaluate) : columns;
   const Values values(input, evaluate);
   std::vector<Candidate> rows = candidates(input.num_rows);
   if (query.where()) {

@@ -150,6 +150,33 @@ TEST_F(SqlCommand, ShowPrintsEveryDialect) {
   expect_mistake({"show", "batch.yaml", "--as", "sq"}, "--as: 'sq' is not one of sql, yaml, cpp; did you mean 'sql'?");
 }
 
+TEST_F(SqlCommand, ShowsTheNamesOfKeys) {
+  folder_.write("keys.yaml",
+                "version: 1\ntables:\n  points: {file: points.csv}\nqueries:\n  - {name: q, from: points, "
+                "group_by: [id, {half: x / 2}], aggregate: {n: count()}, partition_by: [half], limit: 1}\n");
+  EXPECT_EQ(run({"show", "keys.yaml", "--as", "sql"}).out,
+            "SELECT *\nFROM points\nGROUP BY id, x / 2 AS half\nAGGREGATE COUNT(*) AS n\nPARTITION BY half\nLIMIT 1\n"
+            "OPTIONS (name = 'q');\n");
+  EXPECT_EQ(run({"show", "keys.yaml", "--as", "yaml"}).out,
+            "version: 1\ntables:\n  points: {file: points.csv}\nqueries:\n  - name: q\n    from: points\n"
+            "    group_by: [id, {half: 'x / 2'}]\n    aggregate: {n: 'count()'}\n    partition_by: [half]\n"
+            "    limit: 1\n");
+  EXPECT_EQ(
+      run({"show", "keys.yaml", "--as", "cpp"}).out,
+      "const Query q = Query::from(\"points\")\n    .name(\"q\")\n    .group_by({\"id\", {\"half\", \"x / 2\"}})\n"
+      "    .aggregate({count(\"n\")})\n    .partition_by({\"half\"})\n    .limit(1);\n");
+}
+
+TEST_F(SqlCommand, GroupsByNamesOfTheSelectList) {
+  EXPECT_EQ(
+      run({"sql", "SELECT y / 4 AS q, COUNT(*) AS n FROM 'points.csv' GROUP BY q ORDER BY q", "--format", "csv"}).out,
+      "q,n\n0,1\n1,3\n2,1\n");
+  expect_mistake({"sql", "SELECT y / 4 AS x, COUNT(*) AS n FROM 'points.csv' GROUP BY x"},
+                 "sql:1:8: the table has a column 'x' already; name the key y / 4 otherwise");
+  expect_mistake({"sql", "SELECT z / 4 AS q, COUNT(*) AS n FROM 'points.csv' GROUP BY q"},
+                 "sql:1:8: there is no column 'z'");
+}
+
 /// Every batch of the golden answers comes back equal from its YAML and from its SQL.
 TEST(Show, KeepsWhatBatchesMean) {
   const std::filesystem::path folder = std::filesystem::path(SKYRANK_SOURCE_DIR) / "tests/golden/answers";

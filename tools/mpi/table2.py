@@ -33,6 +33,8 @@ def arguments():
     parser.add_argument("--exchange-delegates", action="store_true", help="ranks exchange their k-th delegates")
     parser.add_argument("--gather", default="flat", choices=("flat", "tree"))
     parser.add_argument("--out", default="table2.csv", type=pathlib.Path, help="CSV of all cells (default: table2.csv)")
+    parser.add_argument("--plot", type=pathlib.Path, help="picture of the total times to draw; needs matplotlib")
+    parser.add_argument("--drawn", action="store_true", help="measure nothing: print and draw what --out has")
     parser.add_argument("--mpirun", default="mpirun --bind-to none --oversubscribe", help="the command that starts ranks")
     return parser.parse_args()
 
@@ -72,16 +74,41 @@ def print_table(rows):
               f"{total:>10.2f} {speedup:>9} {row['correct']:>8}   {beside}")
 
 
+def draw(rows, picture):
+    """Draws the total time over the number of GPUs, a line for each number of keys, and the paper's dotted."""
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7.4, 4.2), layout="constrained")
+    for keys in sorted({int(row["rows"]) for row in rows}):
+        ours = sorted((int(row["ranks"]), float(row["total_ms"])) for row in rows if int(row["rows"]) == keys)
+        exponent = keys.bit_length() - 1
+        line, = axes.plot(*zip(*ours), marker="o", label=f"$2^{{{exponent}}}$ keys")
+        paper = [(gpus, PAPER[gpus, exponent][2]) for gpus, _ in ours if (gpus, exponent) in PAPER]
+        if paper and keys == 1 << exponent:
+            axes.plot(*zip(*paper), marker="x", linestyle=":", color=line.get_color())
+    counts = sorted({int(row["ranks"]) for row in rows})
+    axes.set(title="Dr. Top-k on several GPUs (table 2), the paper's dotted", xlabel="GPUs", ylabel="total time (ms)",
+             xscale="log", yscale="log", xticks=counts, xticklabels=counts)
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.savefig(picture, dpi=100)
+
+
 def main():
     options = arguments()
-    if not shutil.which(options.mpirun.split()[0]):
+    if not options.drawn and not shutil.which(options.mpirun.split()[0]):
         print(f"table2: there is no {options.mpirun.split()[0]}; install MPI, or name it with --mpirun", file=sys.stderr)
         return 2
-    if status := run(options):
+    if not options.drawn and (status := run(options)):
         return status
     with open(options.out, newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     print_table(rows)
+    if options.plot:
+        draw(rows, options.plot)
     return 0 if all(row["correct"] == "yes" for row in rows) else 1
 
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <skyrank/export.hpp>
@@ -31,6 +32,27 @@ struct Aggregate {
   std::optional<Expression> argument;   ///< none only for count()
 
   bool operator==(const Aggregate&) const = default;
+};
+
+/// One key of groups or partitions: an expression, and the name of its column. An expression alone is one, too, and so
+/// are `"city"` and `{"month", "month(opened)"}`.
+struct GroupKey {
+  std::string name;       ///< the column's name, or the canonical text of an expression without a name
+  Expression expression;  ///< its value
+
+  /// Makes a key of an expression whose column bears its text as its name.
+  SKYRANK_EXPORT GroupKey(Expression key);  // NOLINT: an expression is a key
+  /// Parses; QueryError with line and column inside `text`.
+  GroupKey(const char* text) : GroupKey(Expression(text)) {}  // NOLINT: so is a text
+  /// Parses; QueryError with line and column inside `text`.
+  GroupKey(const std::string& text) : GroupKey(Expression(text)) {}  // NOLINT
+  /// Makes a key with a name of its own.
+  GroupKey(std::string column, Expression key) : name(std::move(column)), expression(std::move(key)) {}
+
+  /// Returns true if the key is a column of the table under its own name.
+  bool is_column() const noexcept { return expression.column_name() == name; }
+
+  bool operator==(const GroupKey&) const = default;
 };
 
 /// One column of the answer.
@@ -84,12 +106,12 @@ class SKYRANK_EXPORT Query {
   /// Returns the condition.
   const std::optional<Expression>& where() const { return where_; }
 
-  /// Replaces the rows by one row of each group: those with equal values of the keys, which are columns or expressions.
-  /// An expression's column has its text as its name, and means the same in later clauses. Throws QueryError where
-  /// there are no keys.
-  Query& group_by(std::vector<Expression> keys);
+  /// Replaces the rows by one row of each group: those with equal values of the keys, which are columns or expressions,
+  /// with or without a name. Later clauses mean a key's column by its name and by its expression. Throws QueryError
+  /// where there are no keys.
+  Query& group_by(std::vector<GroupKey> keys);
   /// Returns the keys of the groups; empty without groups.
-  const std::vector<Expression>& group_by() const { return group_by_; }
+  const std::vector<GroupKey>& group_by() const { return group_by_; }
 
   /// Sets the columns that the groups have besides those of `group_by`.
   Query& aggregate(std::vector<Aggregate> aggregates);
@@ -97,10 +119,10 @@ class SKYRANK_EXPORT Query {
   const std::vector<Aggregate>& aggregate() const { return aggregate_; }
 
   /// Answers the rest of the query within each partition: the rows with equal values of the keys, which are columns or
-  /// expressions.
-  Query& partition_by(std::vector<Expression> keys);
+  /// expressions. One with a name is a column of the rows for later clauses, and of an answer without `select`.
+  Query& partition_by(std::vector<GroupKey> keys);
   /// Returns the keys of the partitions; empty without partitions.
-  const std::vector<Expression>& partition_by() const { return partition_by_; }
+  const std::vector<GroupKey>& partition_by() const { return partition_by_; }
 
   /// Keeps the rows that no other row dominates.
   Query& prefer(Preference preference);
@@ -193,9 +215,9 @@ class SKYRANK_EXPORT Query {
   std::string name_;
   std::string from_;
   std::optional<Expression> where_;
-  std::vector<Expression> group_by_;
+  std::vector<GroupKey> group_by_;
   std::vector<Aggregate> aggregate_;
-  std::vector<Expression> partition_by_;
+  std::vector<GroupKey> partition_by_;
   std::optional<Preference> prefer_;
   std::optional<std::int64_t> levels_;
   std::optional<std::int64_t> at_least_;

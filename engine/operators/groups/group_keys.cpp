@@ -55,19 +55,6 @@ bool is_dictionary(const Column& column) { return column.data().layout == Layout
 /// The code of the first value of a column: 0 is that of NULL, if there may be any.
 std::uint64_t first_code(const Column& column) { return column.may_have_nulls() ? 1 : 0; }
 
-/// Returns codes of a dictionary's entries, equal for equal strings, and one entry more: NULL rows look up entry 0.
-Vector<std::uint32_t> number_entries(const Column& column) {
-  const ColumnData& dictionary = *column.data().dictionary;
-  std::unordered_map<std::string_view, std::uint32_t> known;
-  Vector<std::uint32_t> codes(static_cast<std::size_t>(dictionary.length) + 1);
-  for (std::int64_t i = 0; i < dictionary.length; ++i) {
-    if (!dictionary.validity(i)) continue;
-    const auto next = static_cast<std::uint32_t>(known.size() + first_code(column));
-    codes[i] = known.emplace(dictionary.string_at(i), next).first->second;
-  }
-  return codes;
-}
-
 template <class T>
 T stored(const ColumnData& data, RowId row) {
   T value;
@@ -82,6 +69,18 @@ bool boolean_at(const ColumnData& data, RowId row) {
 }
 
 }  // namespace
+
+Vector<std::uint32_t> number_entries(const Column& column) {
+  const ColumnData& dictionary = *column.data().dictionary;
+  std::unordered_map<std::string_view, std::uint32_t> known;
+  Vector<std::uint32_t> codes(static_cast<std::size_t>(dictionary.length) + 1);
+  for (std::int64_t i = 0; i < dictionary.length; ++i) {
+    if (!dictionary.validity(i)) continue;
+    const auto next = static_cast<std::uint32_t>(known.size() + first_code(column));
+    codes[i] = known.emplace(dictionary.string_at(i), next).first->second;
+  }
+  return codes;
+}
 
 GroupKeys::GroupKeys(const Table& table, std::span<const int> columns, const Rows& rows) : rows_(rows) {
   for (const int index : columns) fields_.push_back(field_of(table.column(index)));

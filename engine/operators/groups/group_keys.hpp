@@ -9,6 +9,10 @@
 
 namespace skyrank::exec {
 
+/// Returns codes of the entries of a column's dictionary, equal for equal strings, and one entry more: NULL rows look
+/// up entry 0. NULL has code 0 if the column may have any, and all codes are at most the number of entries.
+Vector<std::uint32_t> number_entries(const Column& column);
+
 /// Hashes the positions [0, n) of a row set by their values in some columns, a block at a time. Columns of together at
 /// most 64 bits (after their lowest value is subtracted) give exact hashes: a permutation of the packed values. Other
 /// hashes tell values apart only with equal(). NULLs are equal to each other, NaNs too, and -0.0 to 0.0.

@@ -124,9 +124,16 @@ void RowSlots::load_part(const Part& part, std::int64_t begin, std::int64_t size
   std::uint8_t validity[kBlockRows];
   const std::uint8_t* const valid = load_validity(data, rows_, begin, size, validity);
   if (const auto* const entries = std::get_if<Entries>(&part.numbers)) {
-    std::int64_t scratch[kBlockRows];
-    const std::int64_t* const indices = load_indices(data, rows_, begin, size, valid, scratch);
-    for (std::int64_t i = 0; i < size; ++i) out[i] = entries->slots[indices[i]];
+    with_stored_type(data.index_type, [&]<class T>(T) {
+      if constexpr (is_integer<T>) {
+        T scratch[kBlockRows];
+        const T* const indices = load_values(data, rows_, begin, size, scratch);
+        // Those of NULL rows may be any numbers.
+        for (std::int64_t i = 0; i < size; ++i) {
+          out[i] = valid == nullptr || valid[i] != 0 ? entries->slots[static_cast<std::size_t>(indices[i])] : 0;
+        }
+      }
+    });
   } else {
     const std::uint64_t lowest = std::get<Values>(part.numbers).lowest;
     with_stored_type(data.type.type, [&]<class T>(T) {

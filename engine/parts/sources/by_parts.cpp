@@ -68,15 +68,21 @@ class PartsRun {
     return answer;
   }
 
-  /// The same where the first unit leaves so few rows that combining them costs less than reading whole columns;
-  /// nothing elsewhere.
-  std::optional<PartsAnswer> answer_of_few() {
-    constexpr std::size_t kShare = 256;
-    const std::size_t unit = pending_.front();
-    pending_.erase(pending_.begin());
-    answer_unit(unit);
-    if (kShare * seen_.num_rows() > static_cast<std::size_t>(source_.units()[unit].rows)) return std::nullopt;
-    return answer();
+  /// The same where the first units, one for each thread, leave so few rows that combining them costs less than reading
+  /// whole columns; nothing elsewhere. `keys` are the columns of groups or partitions.
+  std::optional<PartsAnswer> answer_of_few(const std::vector<int>& keys) {
+    const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(std::min(threads_, pending_.size()));
+    const std::vector<std::size_t> first(pending_.begin(), end);
+    pending_.erase(pending_.begin(), end);
+    Stopwatch watch;
+    keys_of_few_ = &keys;
+    share_out(threads_, first, [this](std::size_t unit) { answer_unit(unit); });
+    keys_of_few_ = nullptr;
+    if (has_many_ || are_many(seen_.num_rows(), rows_of(source_, first))) return std::nullopt;
+    const double ms = watch.lap();
+    PartsAnswer all = answer();
+    all.read_ms += ms;
+    return all;
   }
 
  private:
@@ -91,11 +97,31 @@ class PartsRun {
     }
   }
 
+  /// Returns true if so many groups of a unit make combining those of all units dearer than reading whole columns: a
+  /// group of sums takes longer than 40 rows.
+  static bool are_many(std::size_t groups, std::int64_t rows) {
+    constexpr std::size_t kShare = 40;
+    return kShare * groups > static_cast<std::size_t>(rows);
+  }
+
+  /// Returns true if the dictionary of a key tells that there are many groups, before they are made.
+  bool has_many_entries(const Table& table) const {
+    return std::ranges::any_of(*keys_of_few_, [&](int key) {
+      const ColumnData& data = table.column(key).data();
+      return data.layout == Layout::dictionary &&
+             are_many(static_cast<std::size_t>(data.dictionary->length), table.num_rows());
+    });
+  }
+
   void take_unit(std::size_t unit) {
     SourceCharge charge = units_.charge_unit(unit);
     SourceRows read;
     state_.admission.run(options_.stop, [&] { read = source_.read(std::span(&unit, 1), columns_); });
     charge.finish_reading();
+    if (keys_of_few_ != nullptr && has_many_entries(read.table)) {
+      has_many_ = true;
+      return;
+    }
     if (is_spilling()) {
       spilled_->sink(steps_.engine.partial(steps_.query, read.table, units_.begin(unit), options_));
     } else {
@@ -155,6 +181,8 @@ class PartsRun {
   std::vector<std::size_t> pending_;  // units that are not answered
   const std::int64_t rows_;           // of all units
   bool may_spill_ = false;
+  const std::vector<int>* keys_of_few_ = nullptr;  // while a unit is asked for that has few groups
+  std::atomic<bool> has_many_ = false;             // it has not
 
   std::atomic<std::uint64_t> bytes_ = 0;
   std::mutex mutex_;  // over seen_, and whether there is what follows
@@ -172,8 +200,9 @@ PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, cons
 
 std::optional<PartsAnswer> answer_of_few_groups(const Engine& engine, const EngineState& state, const Query& query,
                                                 const Source& source, const std::vector<int>& columns,
-                                                const std::vector<std::size_t>& units, const RunOptions& options) {
-  return PartsRun(engine, state, query, source, columns, units, 0, options).with_spilling().answer_of_few();
+                                                const std::vector<int>& keys, const std::vector<std::size_t>& units,
+                                                const RunOptions& options) {
+  return PartsRun(engine, state, query, source, columns, units, 0, options).with_spilling().answer_of_few(keys);
 }
 
 Partial partial_by_units(const Engine& engine, const EngineState& state, const Query& query, const Source& source,

@@ -36,10 +36,12 @@ PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, cons
                             const std::vector<int>& columns, const std::vector<std::size_t>& units,
                             const RunOptions& options);
 
-/// The same for a query with groups or partitions, of which the first unit has few. Nothing where it has many.
+/// The same for a query with groups or partitions by the columns `keys`, of which the first units have few. Nothing
+/// where they have many.
 std::optional<PartsAnswer> answer_of_few_groups(const Engine& engine, const EngineState& state, const Query& query,
                                                 const Source& source, const std::vector<int>& columns,
-                                                const std::vector<std::size_t>& units, const RunOptions& options);
+                                                const std::vector<int>& keys, const std::vector<std::size_t>& units,
+                                                const RunOptions& options);
 
 /// Returns the partial answer of such units of a source that begins at row `first_row` of the whole table. It covers
 /// the rows of these units alone.

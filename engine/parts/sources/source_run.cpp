@@ -31,6 +31,7 @@ using query::BoundQuery;
 
 constexpr const char* kByParts = "partial answers, as whole columns do not fit the limit of memory";
 constexpr const char* kSpilling = "; groups that do not fit it either go to a temporary file";
+constexpr std::int64_t kRowsOfGroup = 40;  // a group of partial answers takes as long as so many rows
 constexpr std::array kRulesOfSources = {Rule::late_columns, Rule::unit_pruning, Rule::by_units};
 
 /// The columns and units that a query reads of a source.
@@ -249,14 +250,32 @@ class SourceRun {
     return source_.schema().columns()[static_cast<std::size_t>(column)].type() == Type::string;
   }
 
+  /// Returns true if a column has integers of which the statistics of a unit tell that there are few different ones.
+  bool has_narrow_range(int column, std::size_t unit) const {
+    if (!is_integer(source_.schema().columns()[static_cast<std::size_t>(column)].type().type)) return false;
+    const auto statistics = source_.statistics(column);
+    const auto row = static_cast<std::int64_t>(unit);
+    if (!statistics || statistics->min.is_null(row) || statistics->max.is_null(row)) return false;
+    const Value min = statistics->min.value(row);
+    const Value max = statistics->max.value(row);
+    const auto* const lowest = std::get_if<std::int64_t>(&min);
+    const auto* const highest = std::get_if<std::int64_t>(&max);
+    std::int64_t width = 0;
+    return lowest != nullptr && highest != nullptr && !__builtin_sub_overflow(*highest, *lowest, &width) &&
+           width < source_.units()[unit].rows / kRowsOfGroup;
+  }
+
   /// Returns true if the query may have few groups or partitions in large units, as far as can be told before these are
-  /// read, and one pass over whole columns would be slower: that of strings, whose dictionaries it has to unite.
+  /// read: strings, of which whole columns would have to unite the dictionaries, and integers of a narrow range.
   bool may_have_few_groups(const ReadPlan& plan) const {
     constexpr std::int64_t kMinRowsOfUnit = 1 << 16;
     const BoundQuery& query = plan.bound;
     const std::vector<int>& columns = query.group ? query.group->columns : query.partition_columns;
-    const bool groups = std::ranges::any_of(columns, [&](int column) { return is_text(column); }) &&
-                        (query.group || has_few_rows(query));
+    const auto is_narrow = [&](int column) { return has_narrow_range(column, plan.units.front()); };
+    const bool few = !plan.units.empty() && !columns.empty() &&
+                     (std::ranges::any_of(columns, [&](int column) { return is_text(column); }) ||
+                      std::ranges::all_of(columns, is_narrow));
+    const bool groups = few && (query.group || has_few_rows(query));
     const bool plain = !query.condition && !query_.at_least() && query.path.algorithms.empty() && plan.late.empty();
     const auto units = static_cast<std::int64_t>(plan.units.size());
     return groups && plain && may_use_parts(plan) && rows_of(plan) >= kMinRowsOfUnit * units;
@@ -264,7 +283,8 @@ class SourceRun {
 
   std::optional<Result> by_few_groups(ReadPlan& plan) {
     if (!may_have_few_groups(plan)) return std::nullopt;
-    auto answer = answer_of_few_groups(engine_, state_, query_, source_, plan.whole, plan.units, options_);
+    const std::vector<int>& keys = plan.bound.group ? plan.bound.group->columns : plan.bound.partition_columns;
+    auto answer = answer_of_few_groups(engine_, state_, query_, source_, plan.whole, keys, plan.units, options_);
     if (!answer) return std::nullopt;
     plan.rules.applied(Rule::by_units,
                        std::to_string(plan.units.size()) + " units: partial answers, as groups are few");

@@ -16,6 +16,8 @@
 #include "engine/operators/exact_sum.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/groups/classes.hpp"
+#include "engine/operators/groups/extremes.hpp"
+#include "engine/operators/groups/members.hpp"
 #include "engine/row_error.hpp"
 
 namespace skyrank::exec {
@@ -160,32 +162,55 @@ std::vector<Column> extreme_columns(const Layout& layout, std::size_t a, const V
 struct Grouping {
   const Table& part;
   const Rows& rows;
-  const Classes& classes;
+  const RowSlots& slots;
+  const SlotOrder& groups;
+  const SlotStates<Members>& members;
   RowId first_row;
 
-  std::size_t groups() const { return static_cast<std::size_t>(classes.count()); }
-  std::size_t group(std::int64_t i) const { return static_cast<std::size_t>(classes.of[i]); }
+  std::size_t count() const { return static_cast<std::size_t>(groups.count()); }
 };
 
-std::vector<std::int64_t> counts_of(const Grouping& grouping, const Column* argument) {
-  std::vector<std::int64_t> counts(grouping.groups());
-  for (std::int64_t i = 0; i < grouping.rows.n; ++i) {
-    counts[grouping.group(i)] += argument == nullptr || !argument->is_null(i) ? 1 : 0;
-  }
+/// Returns the states of the groups' slots, in the order of the groups.
+template <class State>
+Vector<State> in_order(const Grouping& grouping, const SlotStates<State>& states) {
+  Vector<State> ordered;
+  ordered.reserve(grouping.count());
+  for (const std::int64_t slot : grouping.groups.slots) ordered.push_back(states[slot]);
+  return ordered;
+}
+
+std::vector<std::int64_t> counts_of(const Grouping& grouping) {
+  std::vector<std::int64_t> counts;
+  counts.reserve(grouping.count());
+  for (const std::int64_t slot : grouping.groups.slots) counts.push_back(grouping.members[slot].count);
   return counts;
+}
+
+std::vector<std::int64_t> counts_of(const Grouping& grouping, const Column& argument) {
+  if (!argument.may_have_nulls()) return counts_of(grouping);
+  const auto counts = fold_slots(
+      grouping.slots, std::int64_t{0},
+      [&](std::int64_t& count, std::int64_t i) { count += argument.is_null(i) ? 0 : 1; },
+      [](std::int64_t& count, std::int64_t more) { count += more; });
+  const Vector<std::int64_t> ordered = in_order(grouping, counts);
+  return {ordered.begin(), ordered.end()};
 }
 
 template <class T, class Sum>
 Vector<Total<Sum>> totals_of(const Grouping& grouping, const Column& argument) {
-  Vector<Total<Sum>> totals(grouping.groups());
   const T* values = values_of<T>(argument);
-  for (std::int64_t i = 0; i < grouping.rows.n; ++i) {
-    if (argument.is_null(i)) continue;
-    Total<Sum>& total = totals[grouping.group(i)];
-    add_value(total.sum, values[i]);
-    ++total.count;
-  }
-  return totals;
+  const auto totals = fold_slots(
+      grouping.slots, Total<Sum>{},
+      [&](Total<Sum>& total, std::int64_t i) {
+        if (argument.is_null(i)) return;
+        add_value(total.sum, values[i]);
+        ++total.count;
+      },
+      [](Total<Sum>& total, const Total<Sum>& more) {
+        total.sum += more.sum;
+        total.count += more.count;
+      });
+  return in_order(grouping, totals);
 }
 
 bool is_nan(double value) { return std::isnan(value); }
@@ -212,36 +237,37 @@ Vector<Extreme> extremes_of(const Column& argument, bool highest, std::size_t gr
   return extremes;
 }
 
-std::vector<Column> extreme_columns(const Grouping& grouping, const BoundAggregate& aggregate, const Column& argument,
-                                    const Layout& layout, std::size_t a) {
-  const auto extremes = with_stored_type(argument.type(), [&]<class T>(T) {
-    return extremes_of<T>(
-        argument, aggregate.function == Function::max, grouping.groups(),
-        [&](std::int64_t i) { return grouping.group(i); },
-        [&](std::int64_t i) { return grouping.first_row + grouping.rows[i]; });
-  });
-  const bool plain = aggregate.argument->column >= 0;
+std::vector<Column> extreme_columns(const Grouping& grouping, const BoundAggregate& aggregate, const Layout& layout,
+                                    std::size_t a) {
+  const query::BoundExpression& expression = *aggregate.argument;
+  const Column argument = comparable_values(expression, grouping.part, grouping.rows, aggregate.name);
+  const bool plain = expression.column >= 0;
+  Vector<Extreme> extremes;
   std::vector<RowId> from;
-  for (const Extreme& extreme : extremes) {
-    from.push_back(extreme.position >= 0 && plain ? grouping.rows[extreme.position] : extreme.position);
+  for (const std::int64_t position :
+       find_extremes(grouping.slots, grouping.groups, argument, aggregate.function == Function::max)) {
+    const RowId row = position >= 0 ? grouping.rows[position] : -1;
+    extremes.push_back({position >= 0 ? grouping.first_row + row : -1, position});
+    from.push_back(plain ? row : position);
   }
-  const Column& values = plain ? grouping.part.column(aggregate.argument->column) : argument;
+  const Column& values = plain ? grouping.part.column(expression.column) : argument;
   return extreme_columns(layout, a, extremes, gather(values, from, argument.name()));
 }
 
 std::vector<Column> states_of(const Grouping& grouping, const BoundAggregate& aggregate, const Layout& layout,
                               std::size_t a) {
-  if (!aggregate.argument) return count_column(layout.name(a, "count"), counts_of(grouping, nullptr));
-  const Column argument = evaluate_all(*aggregate.argument, grouping.part, grouping.rows, aggregate.name);
+  if (!aggregate.argument) return count_column(layout.name(a, "count"), counts_of(grouping));
+  const auto argument = [&] { return evaluate_all(*aggregate.argument, grouping.part, grouping.rows, aggregate.name); };
   switch (aggregate.function) {
-    case Function::count: return count_column(layout.name(a, "count"), counts_of(grouping, &argument));
+    case Function::count: return count_column(layout.name(a, "count"), counts_of(grouping, argument()));
     case Function::min:
-    case Function::max: return extreme_columns(grouping, aggregate, argument, layout, a);
+    case Function::max: return extreme_columns(grouping, aggregate, layout, a);
     case Function::sum:
     case Function::avg: break;
   }
-  return with_summed_type(argument.type(), [&]<class T, class Sum>(T, Sum) {
-    return total_columns(layout, a, totals_of<T, Sum>(grouping, argument));
+  const Column values = argument();
+  return with_summed_type(values.type(), [&]<class T, class Sum>(T, Sum) {
+    return total_columns(layout, a, totals_of<T, Sum>(grouping, values));
   });
 }
 
@@ -450,11 +476,13 @@ Column finished_column(const States& states, std::size_t a, const BoundAggregate
 }  // namespace
 
 StateRows group_states(const query::BoundQuery& query, const Table& part, const Rows& rows, RowId first_row) {
-  const Classes classes = classify(part, query.group->columns, rows);
-  const Grouping grouping{part, rows, classes, first_row};
+  const RowSlots slots = slots_of(part, query.group->columns, rows);
+  const SlotStates<Members> members = find_members(slots);
+  const SlotOrder groups = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });
+  const Grouping grouping{part, rows, slots, groups, members, first_row};
   StateRows states;
   std::vector<RowId> first;
-  for (const std::int64_t position : classes.first) first.push_back(rows[position]);
+  for (const std::int64_t position : groups.first) first.push_back(rows[position]);
   std::vector<Column> columns;
   for (const int index : columns_read(query)) {
     columns.push_back(gather(part.column(index), first, part.column(index).name()));

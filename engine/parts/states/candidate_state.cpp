@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "engine/operators/gather.hpp"
+#include "engine/operators/groups/classes.hpp"
+#include "engine/operators/groups/members.hpp"
 #include "engine/parts/states/candidates.hpp"
 #include "engine/parts/states/global_rows.hpp"
 #include "engine/query/bound.hpp"
@@ -54,6 +56,21 @@ std::vector<RowId> rows_found(const StateContext& context, const Query& query, c
   return rows;
 }
 
+/// Returns the first row of each partition that may have rows in the answer, ascending.
+std::vector<RowId> first_of_partitions(const StateContext& context, const Table& table,
+                                       const std::vector<int>& columns) {
+  const Query& query = context.query;
+  if (query.where() || has_missing_rules(query)) {
+    const std::string name = unused_name(table);
+    return rows_found(context, first_rows_query(query, name), with_row_column(table, name));
+  }
+  const Rows rows{table.num_rows(), nullptr};
+  const RowSlots slots = slots_of(table, columns, rows);
+  const SlotStates<Members> members = find_members(slots);
+  const SlotOrder order = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });
+  return {order.first.begin(), order.first.end()};
+}
+
 /// Returns the columns that the query reads, at `rows`.
 Table columns_at(const Query& query, const Table& table, const std::vector<RowId>& rows) {
   std::vector<Column> columns;
@@ -70,8 +87,7 @@ std::vector<RowId> candidates_of(const StateContext& context, const Table& table
   const auto bound = query::bind(query, query::schema_of(table));
   std::vector<RowId> rows = rows_found(context, candidates_query(query, table.num_rows()), table);
   if (keeps_all(query) || bound.partition_columns.empty()) return rows;
-  const std::string name = unused_name(table);
-  const std::vector<RowId> first = rows_found(context, first_rows_query(query, name), with_row_column(table, name));
+  const std::vector<RowId> first = first_of_partitions(context, table, bound.partition_columns);
   std::vector<RowId> both;
   std::ranges::set_union(rows, first, std::back_inserter(both));
   return both;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "engine/device/resident.hpp"
 #include "engine/plan/layout.hpp"
 #include "engine/plan/paths.hpp"
+#include "engine/plan/rules/device_groups.hpp"
 #include "engine/plan/rules/early_cost.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "planner/choose.hpp"
@@ -14,7 +17,9 @@ namespace skyrank::exec {
 namespace {
 
 /// Returns true if all kernels of the query would run on the GPU.
-bool would_run_there(const PhysicalPlan& plan) {
+bool would_run_there(const PhysicalPlan& plan, const Table& table) {
+  if (may_group_on_device(plan, table)) return pays_to_group_on_device(plan, table);
+  if (may_partition_on_device(plan, table)) return pays_to_partition_on_device(plan, table);
   try {
     if (plan.operators.rank_keys && rank_path(plan).algorithm->device != kernels::Device::cuda) return false;
     double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows : 0;
@@ -37,6 +42,15 @@ void price_on_device(PhysicalPlan& plan, const Table& table) {
   (plan.preference ? sample.preference : sample.ranking).unsent = unsent / std::max(1, plan.sharers);
 }
 
+/// The columns that the device would read.
+std::vector<int> columns_read_there(const PhysicalPlan& plan, const Table& table) {
+  std::vector<int> columns = columns_of_keys(plan.query);
+  if (!may_group_on_device(plan, table)) return columns;
+  const std::vector<int> grouped = columns_of_groups(*plan.query.group);
+  columns.insert(columns.end(), grouped.begin(), grouped.end());
+  return columns;
+}
+
 /// Filters and keys are of the device where all kernels have to run there, where columns that they read are nowhere
 /// else, or where all kernels would run there and read a table that is pinned or whose columns stay there for later
 /// queries.
@@ -47,7 +61,7 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
     plan.rules.applied(Rule::device_keys, "all kernels have to run there");
     return true;
   }
-  const std::vector<int> read = columns_of_keys(plan.query);
+  const std::vector<int> read = columns_read_there(plan, table);
   if (std::ranges::any_of(read, [&](int column) { return is_only_here(table.column(column).data()); })) {
     price_on_device(plan, table);
     plan.rules.applied(Rule::device_keys, "columns are on the GPU already, and not on the host");
@@ -58,7 +72,7 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   const bool stays = pinned || plan.sharers > 0;
   const TableSample on_host = plan.sample;
   if (stays) price_on_device(plan, table);
-  const bool there = stays && would_run_there(plan);
+  const bool there = stays && would_run_there(plan, table);
   if (!there) plan.sample = on_host;
   if (there) {
     plan.rules.applied(Rule::device_keys, pinned ? "the table is pinned, and all kernels would run there"
@@ -91,6 +105,14 @@ void place_on_device(PhysicalPlan& plan, const Table& table) {
 void make_keys_on_device(PhysicalPlan& plan, const Table& table) {
   plan.on_device = keys_of_device(plan, table);
   if (plan.on_device) place_on_device(plan, table);
+}
+
+void share_device_columns(PhysicalPlan& plan, const Table& /*table*/) {
+  if (!plan.machine.cuda) return;
+  if (plan.sharers == 0) return plan.rules.left_out(Rule::device_columns, "the engine was told to keep none");
+  if (!plan.on_device) return plan.rules.left_out(Rule::device_columns, "keys are not made on the GPU");
+  plan.rules.applied(Rule::device_columns, "the columns stay on the GPU; their way there is priced as shared by " +
+                                               std::to_string(plan.sharers) + " queries");
 }
 
 }  // namespace skyrank::exec

@@ -10,4 +10,7 @@ namespace skyrank::exec {
 /// is pinned or whose columns stay there for later queries.
 void make_keys_on_device(PhysicalPlan& plan, const Table& table);
 
+/// Rule `device-columns`: notes how the columns that the query brings to the GPU are shared with later queries.
+void share_device_columns(PhysicalPlan& plan, const Table& table);
+
 }  // namespace skyrank::exec

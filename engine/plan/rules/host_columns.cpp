@@ -12,23 +12,16 @@ void bring_all(const std::vector<int>& columns, const Table& table) {
   for (const int column : columns) bring_home(table.column(column).data());
 }
 
-/// Columns of the table that make groups or partitions, which are the host's work.
-std::vector<int> columns_of_groups(const query::BoundQuery& query) {
-  if (!query.group) return query.partition_columns;
-  std::vector<int> columns = query.group->columns;
-  std::vector<const query::BoundExpression*> arguments;
-  for (const query::BoundAggregate& aggregate : query.group->aggregates) {
-    if (aggregate.argument) arguments.push_back(&*aggregate.argument);
-  }
-  const std::vector<int> read = columns_of(arguments);
-  columns.insert(columns.end(), read.begin(), read.end());
-  return columns;
+/// Columns of the table of which the host makes groups or partitions.
+std::vector<int> columns_the_host_groups(const PhysicalPlan& plan) {
+  if (plan.query.group) return plan.device_groups ? std::vector<int>() : columns_of_groups(*plan.query.group);
+  return plan.device_partitions ? std::vector<int>() : plan.query.partition_columns;
 }
 
 }  // namespace
 
 void bring_columns_home(PhysicalPlan& plan, const Table& table) {
-  bring_all(columns_of_groups(plan.query), table);
+  bring_all(columns_the_host_groups(plan), table);
   if (!plan.on_device) bring_all(columns_of_keys(plan.query), table);
 }
 

@@ -11,7 +11,7 @@ from ._engine import Files, Partial, default_engine
 from ._errors import BindError, QueryError
 from ._input import to_data
 from ._preferences import Text, high, low, preferences, ranking
-from ._query import Query
+from ._query import Keys, Query
 from ._result import Result
 from ._values import as_list
 
@@ -75,7 +75,7 @@ def skyline(
     levels: int | None = None,
     distinct: bool = False,
     *,
-    partition_by: Text | Iterable[Text] | None = None,
+    partition_by: Keys | None = None,
     columns: Sequence[str] | None = None,
 ) -> Result:
     """Returns the rows that no other row beats: better or equal in all preferences, and better in one.
@@ -115,7 +115,7 @@ def top_k(
     ties: str = "first",
     *,
     where: Text | None = None,
-    partition_by: Text | Iterable[Text] | None = None,
+    partition_by: Keys | None = None,
     columns: Sequence[str] | None = None,
 ) -> Result:
     """Returns the k rows that rank highest, best first.

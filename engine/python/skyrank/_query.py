@@ -15,8 +15,18 @@ if TYPE_CHECKING:
     import datetime
 
 
-def _expressions(texts: Text | Iterable[Text]) -> list[Expression]:
-    return [expression(text) for text in as_list(texts, (str, Expression))]
+Keys = Text | Mapping[str, Text] | Iterable[Text | Mapping[str, Text]]
+"""Columns and expressions; those in mappings have names."""
+
+
+def _keys(keys: Keys, named: Mapping[str, Text]) -> list[tuple[str | None, Expression]]:
+    pairs: list[tuple[str | None, Expression]] = []
+    for key in [*as_list(keys, (str, Expression, Mapping)), named]:
+        if isinstance(key, Mapping):
+            pairs += [(name, expression(text)) for name, text in key.items()]
+        else:
+            pairs.append((None, expression(key)))
+    return pairs
 
 
 class Query:
@@ -84,9 +94,16 @@ class Query:
         """Keeps the rows for which the condition is true. None keeps all."""
         return self._set("where", None if condition is None else expression(condition))
 
-    def group_by(self, columns: Text | Iterable[Text]) -> Query:
-        """Replaces the rows by one row of each group, by columns and expressions. Raises QueryError where there are none."""
-        return self._set("group_by", _expressions(columns))
+    def group_by(self, columns: Keys = (), **named: Text) -> Query:
+        """Replaces the rows by one row of each group, by columns and expressions. Raises QueryError where there are none.
+
+        >>> Query.from_("hotels").group_by("city", year="year(opened)") == Query.parse(
+        ...     "SELECT * FROM hotels GROUP BY city, year(opened) AS year")
+        True
+
+        A mapping names expressions, too, also in a list: `["city", {"year": "year(opened)"}]`.
+        """
+        return self._set("group_by", _keys(columns, named))
 
     def aggregate(self, *aggregates: Aggregate) -> Query:
         """Sets the columns that groups have besides those of `group_by`: count("n"), max("dearest", "price")."""
@@ -96,9 +113,12 @@ class Query:
                 raise QueryError(f"an aggregate is one of count, sum, min, max and avg, such as count('n'), not a {found}")
         return self._set("aggregate", list(aggregates))
 
-    def partition_by(self, columns: Text | Iterable[Text]) -> Query:
-        """Answers the rest of the query within each partition, by columns and expressions."""
-        return self._set("partition_by", _expressions(columns))
+    def partition_by(self, columns: Keys = (), **named: Text) -> Query:
+        """Answers the rest of the query within each partition, by columns and expressions with or without names.
+
+        Later clauses know a named expression as a column, and so does an answer without `select`.
+        """
+        return self._set("partition_by", _keys(columns, named))
 
     def prefer(self, preference: Preference | Iterable[Preference]) -> Query:
         """Keeps the rows that no other row dominates. Several terms are a Pareto order. QueryError for none."""

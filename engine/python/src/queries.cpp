@@ -88,7 +88,18 @@ Aggregate make_aggregate(const std::string& name, const std::string& function,
   return {name, named<Aggregate::Function>("aggregate", function), argument};
 }
 
-void set_select(Query& query, const std::vector<std::pair<std::optional<std::string>, Expression>>& columns) {
+/// Expressions, some of them with names.
+using NamedExpressions = std::vector<std::pair<std::optional<std::string>, Expression>>;
+
+std::vector<GroupKey> keys_of(const NamedExpressions& columns) {
+  std::vector<GroupKey> keys;
+  for (const auto& [name, expression] : columns) {
+    keys.push_back(name ? GroupKey(*name, expression) : GroupKey(expression));
+  }
+  return keys;
+}
+
+void set_select(Query& query, const NamedExpressions& columns) {
   std::vector<SelectItem> items;
   for (const auto& [name, expression] : columns) items.push_back({name.value_or(expression.text()), expression});
   query.select(std::move(items));
@@ -172,9 +183,9 @@ void bind_queries(nb::module_& module) {
       .def("name", [](Query& q, const std::string& name) { q.name(name); })
       .def(
           "where", [](Query& q, const std::optional<Expression>& e) { q.where(e); }, nb::arg().none())
-      .def("group_by", [](Query& q, const std::vector<Expression>& e) { q.group_by(e); })
+      .def("group_by", [](Query& q, const NamedExpressions& keys) { q.group_by(keys_of(keys)); })
       .def("aggregate", [](Query& q, const std::vector<Aggregate>& a) { q.aggregate(a); })
-      .def("partition_by", [](Query& q, const std::vector<Expression>& e) { q.partition_by(e); })
+      .def("partition_by", [](Query& q, const NamedExpressions& keys) { q.partition_by(keys_of(keys)); })
       .def("prefer", [](Query& q, const Preference& p) { q.prefer(p); })
       .def(
           "levels", [](Query& q, std::optional<std::int64_t> n) { q.levels(n); }, nb::arg().none())

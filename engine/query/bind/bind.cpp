@@ -40,9 +40,9 @@ class Scope {
                     bound.location);
   }
 
-  std::vector<int> bind_columns(const std::vector<Expression>& columns) const {
+  std::vector<int> bind_columns(const std::vector<GroupKey>& keys) const {
     std::vector<int> indices;
-    for (const Expression& column : columns) indices.push_back(bind(column).column);
+    for (const GroupKey& key : keys) indices.push_back(bind(key.expression).column);
     return indices;
   }
 

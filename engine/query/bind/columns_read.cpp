@@ -54,6 +54,7 @@ class Names {
     if (node.op == Op::column) names_.insert(node.name);
     for (const NodePtr& child : node.children) add(*child);
   }
+  void add(const std::string& name) { names_.insert(name); }
 
   bool contains(const std::string& name) const { return names_.count(name) != 0; }
 
@@ -65,8 +66,8 @@ class Names {
 class Expressions {
  public:
   void add(const Expression& expression) { found_.push_back(&expression); }
-  void add(const std::vector<Expression>& expressions) {
-    for (const Expression& expression : expressions) add(expression);
+  void add(const std::vector<GroupKey>& keys) {
+    for (const GroupKey& key : keys) add(key.expression);
   }
   void add(const Preference& preference) {
     if (preference.expression) add(*preference.expression);
@@ -79,30 +80,47 @@ class Expressions {
   std::vector<const Expression*> found_;
 };
 
-void add_group(const Query& query, Expressions& read) {
-  read.add(query.group_by());
+const std::vector<GroupKey>& keys_of_input(const Query& query) {
+  return query.group_by().empty() ? query.partition_by() : query.group_by();
+}
+
+void add_aggregates(const Query& query, Expressions& read) {
   for (const Aggregate& aggregate : query.aggregate()) {
     if (aggregate.argument) read.add(*aggregate.argument);
   }
 }
 
 void add_answer(const Query& query, Expressions& read) {
-  read.add(query.partition_by());
   if (query.prefer()) read.add(*query.prefer());
   for (const RankTerm& term : query.rank_by()) read.add(term.expression);
   for (const SelectItem& item : query.select()) read.add(item.expression);
 }
 
-/// The expressions over columns of the input. Those of a query with groups are over the groups from the preference on.
-std::vector<const Expression*> expressions_of_input(const Query& query) {
+/// The condition and the keys: they see columns of the input alone.
+std::vector<const Expression*> first_expressions(const Query& query) {
   Expressions read;
   if (query.where()) read.add(*query.where());
+  read.add(keys_of_input(query));
+  return std::move(read).found();
+}
+
+/// The other expressions over columns of the input and of the keys. Those of a query with groups are over the groups
+/// from the preference on.
+std::vector<const Expression*> later_expressions(const Query& query) {
+  Expressions read;
   if (query.group_by().empty()) {
     add_answer(query, read);
   } else {
-    add_group(query, read);
+    add_aggregates(query, read);
   }
   return std::move(read).found();
+}
+
+std::vector<const Expression*> expressions_of_input(const Query& query) {
+  std::vector<const Expression*> all = first_expressions(query);
+  const std::vector<const Expression*> later = later_expressions(query);
+  all.insert(all.end(), later.begin(), later.end());
+  return all;
 }
 
 bool names_other_column(const Node& node, const std::vector<std::string>& columns) {
@@ -142,6 +160,7 @@ std::vector<std::string> columns_read(const Query& query, const std::vector<std:
   if (query.group_by().empty() && query.select().empty()) return table_columns;
   Names read;
   for (const Expression* expression : expressions_of_input(query)) read.add(expression->root());
+  for (const GroupKey& key : keys_of_input(query)) read.add(key.name);  // a column of that name is an error, to be seen
   std::vector<std::string> result;
   std::copy_if(table_columns.begin(), table_columns.end(), std::back_inserter(result),
                [&](const std::string& name) { return read.contains(name); });
@@ -149,9 +168,14 @@ std::vector<std::string> columns_read(const Query& query, const std::vector<std:
 }
 
 bool names_unknown_column(const Query& query, const std::vector<std::string>& table_columns) {
-  return std::ranges::any_of(expressions_of_input(query), [&](const Expression* expression) {
-    return names_other_column(expression->root(), table_columns);
-  });
+  const auto any_unknown = [](const std::vector<const Expression*>& expressions,
+                              const std::vector<std::string>& columns) {
+    return std::ranges::any_of(
+        expressions, [&](const Expression* expression) { return names_other_column(expression->root(), columns); });
+  };
+  std::vector<std::string> with_keys = table_columns;
+  for (const GroupKey& key : keys_of_input(query)) with_keys.push_back(key.name);
+  return any_unknown(first_expressions(query), table_columns) || any_unknown(later_expressions(query), with_keys);
 }
 
 void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>& columns) {

@@ -77,7 +77,7 @@ struct condition : peg::seq<expression> {};
 struct where : peg::if_must<where_word, condition> {};
 
 struct group_word : word<'g', 'r', 'o', 'u', 'p'> {};
-struct group_column : peg::seq<expression> {};
+struct group_column : peg::seq<expression, peg::opt<alias>> {};
 struct group_by : peg::if_must<group_word, by, peg::list_must<group_column, comma>> {};
 
 struct aggregate_word : word<'a', 'g', 'g', 'r', 'e', 'g', 'a', 't', 'e'> {};
@@ -125,7 +125,7 @@ struct skyline_terms : peg::list_must<skyline_term, comma> {};
 struct skyline : peg::if_must<skyline_word, of, peg::opt<distinct>, skyline_terms> {};
 
 struct partition_word : word<'p', 'a', 'r', 't', 'i', 't', 'i', 'o', 'n'> {};
-struct partition_column : peg::seq<expression> {};
+struct partition_column : peg::seq<expression, peg::opt<alias>> {};
 struct partition_by : peg::if_must<partition_word, by, peg::list_must<partition_column, comma>> {};
 
 struct levels_word : word<'l', 'e', 'v', 'e', 'l', 's'> {};

@@ -106,6 +106,16 @@ std::string print_selected(const Query& query) {
   });
 }
 
+// What GROUP BY would read as a name of SELECT stands in parentheses.
+std::string print_key(const Query& query, const GroupKey& key) {
+  const std::string text = sql_of(key.expression);
+  if (key.name != query::output_name(key.expression)) return text + " AS " + name_text(key.name);
+  const bool alias = key.is_column() && std::ranges::any_of(query.select(), [&](const SelectItem& item) {
+                       return item.name == key.name && item.expression != key.expression;
+                     });
+  return alias ? "(" + text + ")" : text;
+}
+
 // What ORDER BY would read as a position or as a name of SELECT stands in parentheses.
 std::string print_term(const Query& query, const RankTerm& term) {
   const auto* value = term.expression.root().op == query::Op::literal ? &term.expression.root().value : nullptr;
@@ -156,15 +166,17 @@ std::string to_sql(const Query& query) {
   const auto clause = [&](bool present, std::string_view words, const auto& print_it) {
     if (present) text.append("\n").append(words).append(" ").append(print_it());
   };
-  const auto columns = [](const std::vector<Expression>& list) { return joined(list, ", ", sql_of); };
+  const auto keys = [&](const std::vector<GroupKey>& list) {
+    return joined(list, ", ", [&](const GroupKey& key) { return print_key(query, key); });
+  };
   const auto number = [](std::optional<std::int64_t> value) { return std::to_string(value.value_or(0)); };
   clause(query.where().has_value(), "WHERE", [&] { return sql_of(*query.where()); });
-  clause(!query.group_by().empty(), "GROUP BY", [&] { return columns(query.group_by()); });
+  clause(!query.group_by().empty(), "GROUP BY", [&] { return keys(query.group_by()); });
   clause(!query.aggregate().empty() && !selects_aggregates(query), "AGGREGATE",
          [&] { return joined(query.aggregate(), ", ", [](const Aggregate& one) { return print(one); }); });
   clause(query.prefer().has_value(), query.distinct() ? "PREFERRING DISTINCT" : "PREFERRING",
          [&] { return print(*query.prefer()); });
-  clause(!query.partition_by().empty(), "PARTITION BY", [&] { return columns(query.partition_by()); });
+  clause(!query.partition_by().empty(), "PARTITION BY", [&] { return keys(query.partition_by()); });
   clause(query.levels().has_value(), "LEVELS", [&] { return number(query.levels()); });
   clause(query.at_least().has_value(), "AT LEAST", [&] { return number(query.at_least()); });
   clause(!query.rank_by().empty(), "ORDER BY",

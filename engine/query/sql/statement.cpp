@@ -48,6 +48,11 @@ const std::vector<std::string>& keywords() {
   return kKeywords;
 }
 
+bool names_column(const Node& node, std::string_view name) {
+  if (node.op == Op::column) return node.name == name;
+  return std::ranges::any_of(node.children, [&](const NodePtr& child) { return names_column(*child, name); });
+}
+
 // A clause as messages name it, by its first word.
 std::string clause_name(std::string_view word) {
   if (word == "GROUP" || word == "PARTITION" || word == "ORDER") return std::string(word) + " BY";
@@ -297,6 +302,35 @@ const Expression& SqlBuilder::behind_alias(const Expression& expression) const {
     return candidate.name == expression.column_name();
   });
   return item == selected_.end() ? expression : item->expression;
+}
+
+// A key may be named by SELECT: GROUP BY m means month(d) where SELECT says month(d) AS m. As in other dialects, the
+// name of a column comes first; one is for certain where the selected expression reads it.
+GroupKey SqlBuilder::key_behind_alias(Expression expression) {
+  const std::string name(expression.column_name());
+  const auto item = std::ranges::find(selected_, name, &SelectItem::name);
+  if (name.empty() || item == selected_.end() || text_[expression_at_] == '(' ||
+      names_column(item->expression.root(), name)) {
+    return expression;
+  }
+  GroupKey key(name, item->expression);
+  item->expression = std::move(expression);
+  return key;
+}
+
+void SqlBuilder::add_key(std::vector<GroupKey>& keys) {
+  const std::size_t place = expression_at_;
+  const std::string_view name = expression_->column_name();
+  const bool is_aggregate = std::ranges::find(aggregates_, name, &Aggregate::name) != aggregates_.end();
+  if (last_ == Clause::group_by && is_aggregate && text_[place] != '(') {
+    fail(place, in_quotes(name) + " is an aggregate of the rows of a group and cannot be a key");
+  }
+  GroupKey key = alias_ ? GroupKey(alias_->text, take_expression()) : key_behind_alias(take_expression());
+  alias_.reset();
+  if (std::ranges::find(keys, key.name, &GroupKey::name) != keys.end()) {
+    fail(place, last_word_ + " names " + in_quotes(key.name) + " twice");
+  }
+  keys.push_back(std::move(key));
 }
 
 void SqlBuilder::rank(bool high) {

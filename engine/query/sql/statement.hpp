@@ -67,8 +67,8 @@ class SqlBuilder {
   void define_aggregate();
   void refer_to_aggregate();
   void where() { query_.where(take_expression()); }
-  void group_column() { group_by_.push_back(take_expression()); }
-  void partition_column() { partition_by_.push_back(take_expression()); }
+  void group_column() { add_key(group_by_); }
+  void partition_column() { add_key(partition_by_); }
   void rank(bool high);
   void nulls_first(std::size_t offset) { nulls_first_.push_back(offset); }
   void nulls_last(std::size_t offset) { nulls_last_.push_back(offset); }
@@ -116,6 +116,8 @@ class SqlBuilder {
   Preference preference_of(const Expression& expression) const;
   Aggregate& add_aggregate(Aggregate aggregate, std::size_t offset);
   const Expression& behind_alias(const Expression& expression) const;
+  void add_key(std::vector<GroupKey>& keys);
+  GroupKey key_behind_alias(Expression expression);
   void set_using();
   void settle_nulls();
   const Text& option_text(std::string_view example) const;
@@ -151,8 +153,8 @@ class SqlBuilder {
   std::optional<std::size_t> first_aggregate_;
   std::vector<Aggregate> aggregates_;
   std::vector<SelectItem> selected_;
-  std::vector<Expression> group_by_;
-  std::vector<Expression> partition_by_;
+  std::vector<GroupKey> group_by_;
+  std::vector<GroupKey> partition_by_;
   std::vector<RankTerm> ranking_;
   std::vector<std::size_t> nulls_first_;  // places of NULLS FIRST, and of NULLS LAST, in ORDER BY
   std::vector<std::size_t> nulls_last_;

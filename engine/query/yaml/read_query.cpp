@@ -151,12 +151,26 @@ class QueryReader {
     with("using", [&](const YamlNode& node, const std::string& what) { query_.using_path(read_using(node, what)); });
   }
 
-  std::vector<Expression> read_keys(const YamlNode& node, const std::string& what) const {
-    std::vector<Expression> keys;
+  std::vector<GroupKey> read_keys(const YamlNode& node, const std::string& what) const {
+    std::vector<GroupKey> keys;
     for (const YamlNode& item : read_list(document_, node, what, "[city, year]")) {
-      keys.push_back(read_expression(document_, item, what));
+      if (!item.is_map()) {
+        add_key(item, read_expression(document_, item, what), what, keys);
+        continue;
+      }
+      for (const auto& [name, value] : item.entries) {
+        if (name.text.empty()) document_.fail(name, "a name in " + what + " is empty");
+        add_key(name, {name.text, read_expression(document_, value, what)}, what, keys);
+      }
     }
     return keys;
+  }
+
+  void add_key(const YamlNode& node, GroupKey key, const std::string& what, std::vector<GroupKey>& keys) const {
+    if (std::ranges::find(keys, key.name, &GroupKey::name) != keys.end()) {
+      document_.fail(node, what + " names " + in_quotes(key.name) + " twice");
+    }
+    keys.push_back(std::move(key));
   }
 
   // count(), max(price): a word and parentheses around an expression.

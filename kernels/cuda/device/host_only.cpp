@@ -5,6 +5,9 @@
 #include "kernels/cuda/devices/borrowed.hpp"
 #include "kernels/cuda/devices/upload.hpp"
 #include "kernels/cuda/expression/columns.hpp"
+#include "kernels/cuda/groups/aggregate.hpp"
+#include "kernels/cuda/groups/contenders.hpp"
+#include "kernels/cuda/groups/partition_rows.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/skyline/level_lists.hpp"
 #include "kernels/cuda/skyline/resident.hpp"
@@ -84,6 +87,24 @@ namespace topk {
 Vector<RowId> best_of_partitions(const PartitionProblem& /*problem*/) { return {}; }
 
 }  // namespace topk
+
+namespace groups {
+
+Vector<IntegerTotal> total_integers(const StoredColumn& /*column*/, const expression::DeviceRows& /*rows*/,
+                                    const PartitionedRows& /*partitions*/) {
+  return {};
+}
+PartitionedRows partition_rows(const KeyColumn& /*codes*/, std::size_t /*n*/) { return {}; }
+PartitionedRows partition_contenders(const KeyColumn& /*codes*/, const KeyColumn& /*keys*/, std::size_t /*n*/,
+                                     std::size_t /*k*/) {
+  return {};
+}
+DeviceArray take_in_order(const KeyColumn& /*keys*/, const PartitionedRows& /*rows*/) { return {}; }
+Vector<std::int64_t> places_at(const PartitionedRows& /*rows*/, std::span<const std::int64_t> /*positions*/) {
+  return {};
+}
+
+}  // namespace groups
 
 namespace expression {
 

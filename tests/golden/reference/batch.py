@@ -58,10 +58,10 @@ def run_query(query, names, table):
         condition = compile_expression(query["where"])
         rows = [(i, row) for i, row in rows if condition(row) is True]
     if "group_by" in query:
-        keys = [str(key) for key in as_list(query["group_by"])]
+        keys = named_keys(query["group_by"])
         names, rows = group(rows, keys, query.get("aggregate", {}))
         # An expression means its column in what follows; the column's name in backquotes is that.
-        query = with_key_names(query, [key for key in keys if not key.isidentifier()])
+        query = with_key_names(query, {text: name for name, text in keys.items() if not text.isidentifier()})
     preference = read_preference(query["prefer"]) if "prefer" in query else None
     ranking = [read_preference(term) for term in as_list(query.get("rank_by", []))]
     terms = ranking + (terms_of(preference) if preference else [])
@@ -71,9 +71,22 @@ def run_query(query, names, table):
     rows = apply_missing_rule(rows, terms, 1, query.get("nan", "worst"))
     rows = apply_missing_rule(rows, terms, 2, query.get("nulls", "worst"))
     answer = []
-    for part in partition(rows, as_list(query.get("partition_by", []))):
+    keys = named_keys(query.get("partition_by", []))
+    named = [name for name, text in keys.items() if name != text]
+    names = names + named
+    values = {name: compile_expression(keys[name]) for name in named}
+    rows = [(i, {**row, **{name: value(row) for name, value in values.items()}}) for i, row in rows]
+    for part in partition(rows, keys.values()):
         answer += answer_part(query, part, preference, ranking)
     return select(query, names, answer, ranking)
+
+
+def named_keys(keys):
+    """The texts of keys by the names of their columns."""
+    named = {}
+    for key in as_list(keys):
+        named.update({name: str(text) for name, text in key.items()} if isinstance(key, dict) else {str(key): str(key)})
+    return named
 
 
 def with_key_names(value, keys):
@@ -83,8 +96,8 @@ def with_key_names(value, keys):
     if isinstance(value, list):
         return [with_key_names(v, keys) for v in value]
     if isinstance(value, str):
-        for key in keys:
-            value = value.replace(key, f"`{key}`")
+        for text, name in keys.items():
+            value = value.replace(text, f"`{name}`")
     return value
 
 
@@ -99,9 +112,9 @@ def identity(value):
     return (type(value) is bool, value)
 
 
-def group(rows, columns, aggregates):
+def group(rows, keys, aggregates):
     groups = {}
-    values_of = {c: compile_expression(c) for c in columns}
+    values_of = {name: compile_expression(text) for name, text in keys.items()}
     for row_id, row in rows:
         values = {c: value(row) for c, value in values_of.items()}
         key = tuple(map(identity, values.values()))
@@ -112,7 +125,7 @@ def group(rows, columns, aggregates):
             function, argument = text.rstrip(")").split("(", 1)
             values[name] = aggregate(function.strip(), argument.strip(), members)
         result.append((row_id, values))
-    return columns + list(aggregates), result
+    return list(keys) + list(aggregates), result
 
 
 def aggregate(function, argument, members):
@@ -148,7 +161,7 @@ def apply_missing_rule(rows, terms, place, rule):
 
 def partition(rows, columns):
     parts = {}
-    values = [compile_expression(str(c)) for c in columns]
+    values = [compile_expression(c) for c in columns]
     for row_id, row in rows:
         parts.setdefault(tuple(identity(value(row)) for value in values), []).append((row_id, row))
     return parts.values()

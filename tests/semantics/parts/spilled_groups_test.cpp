@@ -113,6 +113,12 @@ TEST(SpilledGroups, KeepEveryAggregate) {
   expect_same(
       Query::from("t").group_by({"length(shop)", "sold"}).aggregate({max("p", "price")}).rank_by({high("p")}).limit(9),
       sales());
+  expect_same(Query::from("t")
+                  .group_by({"sold", {"len", "length(shop)"}})
+                  .aggregate({max("p", "price")})
+                  .rank_by({low("len"), high("p")})
+                  .limit(9),
+              sales());
 }
 
 TEST(SpilledGroups, NameTheGroupOnWhichAQueryFails) {

@@ -83,6 +83,28 @@ QUESTIONS = [
              "SELECT uid, count(*) AS tweets FROM t GROUP BY uid ORDER BY tweets DESC LIMIT 50",
              lambda f, p: f.group_by("uid").agg(tweets=p.len()).sort("tweets", descending=True).head(50),
              ("tweets",)),
+    Question("count by language", "shuffled",
+             "group_by: [lang], aggregate: {tweets: count()}, rank_by: {high: tweets}, limit: 50",
+             "SELECT lang, count(*) AS tweets FROM t GROUP BY lang ORDER BY tweets DESC LIMIT 50",
+             lambda f, p: f.group_by("lang").agg(tweets=p.len()).sort("tweets", descending=True).head(50),
+             ("lang", "tweets")),
+    Question("max by language", "shuffled",
+             "group_by: [lang], aggregate: {most: max(retweet_count)}, rank_by: {high: most}, limit: 50",
+             "SELECT lang, max(retweet_count) AS most FROM t GROUP BY lang ORDER BY most DESC LIMIT 50",
+             lambda f, p: f.group_by("lang").agg(most=p.col("retweet_count").max()).sort("most", descending=True).head(50),
+             ("lang", "most")),
+    Question("top 5 of each language", "shuffled",
+             "partition_by: [lang], rank_by: {high: retweet_count}, limit: 5, select: [lang, retweet_count]",
+             "SELECT lang, retweet_count FROM t "
+             "QUALIFY row_number() OVER (PARTITION BY lang ORDER BY retweet_count DESC) <= 5",
+             lambda f, p: f.filter(p.col("retweet_count").rank("ordinal", descending=True).over("lang") <= 5)
+             .select("lang", "retweet_count"),
+             ("lang", "retweet_count")),
+    Question("count by name", "names",
+             "group_by: [name], aggregate: {rows: count()}, rank_by: {high: rows}, limit: 50",
+             "SELECT name, count(*) AS rows FROM t GROUP BY name ORDER BY rows DESC LIMIT 50",
+             lambda f, p: f.group_by("name").agg(rows=p.len()).sort("rows", descending=True).head(50),
+             ("rows",)),
     Question("top 5 of each of 2,000 groups", "groups", **PER_GROUP),
     Question("top 5 of each of 2,000 groups, in their order", "ordered", **PER_GROUP),
     Question("top 5 of each of 10^6 groups", "many", **PER_GROUP),
@@ -107,6 +129,18 @@ def write_groups(file, rows, groups, ordered):
     pyarrow.parquet.write_table(table, file, row_group_size=1_000_000)
 
 
+def write_names(file, rows):
+    """Strings of which a dictionary page of the default size holds all: 20,000 names, some far more common than others."""
+    import numpy
+    import pyarrow
+    import pyarrow.parquet
+
+    names = pyarrow.array([f"name {i:06}" for i in range(20_000)])
+    drawn = numpy.random.default_rng(1).random(rows) ** 3 * len(names)
+    chosen = pyarrow.DictionaryArray.from_arrays(drawn.astype(numpy.int32), names)
+    pyarrow.parquet.write_table(pyarrow.table({"name": chosen.cast(pyarrow.string())}), file, row_group_size=1_000_000)
+
+
 def make_tables(folder, rows, skyrank):
     """The Parquet file of each table, made where it is not there yet."""
     makers = {
@@ -114,6 +148,7 @@ def make_tables(folder, rows, skyrank):
         "time": lambda file: generate(skyrank, "tweets", rows, file),
         "groups": lambda file: write_groups(file, rows, 2_000, False),
         "ordered": lambda file: write_groups(file, rows, 2_000, True),
+        "names": lambda file: write_names(file, rows),
         "many": lambda file: write_groups(file, rows, 1_000_000, False),
     }
     files = {}

@@ -113,6 +113,11 @@ std::string selection(const std::vector<SelectItem>& items) {
   });
 }
 
+std::string key(const GroupKey& one) {
+  if (one.name == query::output_name(one.expression)) return code(one.expression);
+  return fmt::format("{{{}, {}}}", literal(one.name), code(one.expression));
+}
+
 std::string path(const Using& used) {
   std::string text;
   const auto add = [&](std::string_view member, const std::string& what) {
@@ -142,7 +147,7 @@ std::string identifier(const std::string& name) {
 /// The texts of clauses as calls take them.
 struct Cpp {
   static std::string expression(const Expression& one) { return code(one); }
-  static std::string expressions(const std::vector<Expression>& all) { return list(all, code); }
+  static std::string keys(const std::vector<GroupKey>& all) { return list(all, key); }
   static std::string aggregates(const std::vector<Aggregate>& all) { return list(all, aggregate); }
   static std::string preferences(const Preference& p) {
     return p.kind == Kind::pareto && p.children.size() > 1 ? list(p.children, preference) : preference(p);

@@ -96,7 +96,9 @@ std::string aggregates(const std::vector<Aggregate>& items) {
   return "{" + text + "}";
 }
 
-std::string selected(const SelectItem& item) {
+/// An item of `select` or a key.
+template <class Item>
+std::string named(const Item& item) {
   if (item.name == query::output_name(item.expression)) return text_of(item.expression);
   return fmt::format("{{{}: {}}}", scalar(item.name), text_of(item.expression));
 }
@@ -120,7 +122,7 @@ std::string path(const Using& used) {
 /// The texts of clauses as values of a query's keys.
 struct Yaml {
   static std::string expression(const Expression& one) { return text_of(one); }
-  static std::string expressions(const std::vector<Expression>& all) { return list(all, text_of); }
+  static std::string keys(const std::vector<GroupKey>& all) { return list(all, named<GroupKey>); }
   static std::string aggregates(const std::vector<Aggregate>& all) { return tools::aggregates(all); }
   static std::string preferences(const Preference& p) {
     return p.kind == Kind::pareto && p.children.size() > 1 ? list(p.children, preference) : preference(p);
@@ -134,7 +136,7 @@ struct Yaml {
   static std::string word(Enum value) {
     return std::string(query::word_for(value));
   }
-  static std::string selection(const std::vector<SelectItem>& items) { return list(items, selected); }
+  static std::string selection(const std::vector<SelectItem>& items) { return list(items, named<SelectItem>); }
   static std::string milliseconds(std::int64_t count) { return fmt::format("{}ms", count); }
   static std::string path(const Using& used) { return tools::path(used); }
 };

@@ -78,8 +78,19 @@ std::vector<Expression> random_columns() {
   return columns;
 }
 
+/// Columns, some of them keys under another name, and expressions with names.
+std::vector<GroupKey> random_keys() {
+  std::vector<GroupKey> keys;
+  for (const Expression& column : random_columns()) {
+    const std::string name(column.column_name());
+    keys.push_back(flag() ? GroupKey(column) : GroupKey(name, random_expression()));
+  }
+  return keys;
+}
+
 void add_groups(Query& query) {
   query.group_by({Expression::column("uid")});
+  if (flag()) query.group_by({Expression::column("uid"), {"a key", random_expression()}});
   std::vector<Aggregate> aggregates;
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
     const auto function = static_cast<Aggregate::Function>(*rc::gen::inRange(0, 5));
@@ -118,7 +129,7 @@ Query random_query() {
   Query query = Query::from(*rc::gen::element<std::string>("t", "a b", "x/y.csv", "select", "it's.csv", "*.parquet"));
   if (flag()) query.where(random_expression());
   if (flag()) add_groups(query);
-  if (flag()) query.partition_by(random_columns());
+  if (flag()) query.partition_by(random_keys());
   if (flag()) {
     query.prefer(random_preference(3)).distinct(flag());
     if (flag()) query.levels(*rc::gen::inRange<std::int64_t>(1, kMaxCount));

@@ -130,6 +130,31 @@ std::vector<Statement> aggregates() {
   };
 }
 
+std::vector<Statement> named_keys() {
+  const Query months = from("t").group_by({{"m", "month(d)"}}).aggregate({count("n")}).select(columns({"m", "n"}));
+  const Query best = from("t").partition_by({"b", {"m", "month(d)"}}).rank_by({high("a")}).limit(1);
+  return {
+      {"SELECT month(d) AS m, COUNT(*) AS n FROM t GROUP BY m", months},
+      {"SELECT m, COUNT(*) AS n FROM t GROUP BY month(d) AS m", months},
+      {"SELECT month(d) AS m, COUNT(*) AS n FROM t GROUP BY uid, m ORDER BY m DESC",
+       Query(months).group_by({"uid", {"m", "month(d)"}}).rank_by({high("m")})},
+      {"SELECT d AS m, COUNT(*) AS n FROM t GROUP BY m", Query(months).group_by({{"m", "d"}})},
+      {"SELECT month(d) AS m, COUNT(*) AS n FROM t GROUP BY month(d)",
+       Query(months).group_by({"month(d)"}).select({SelectItem{"m", "month(d)"}, SelectItem{"n", "n"}})},
+      // The name is a column's, too, which comes first, as in other dialects.
+      {"SELECT lower(city) AS city, COUNT(*) AS n FROM t GROUP BY city",
+       Query(months).group_by({"city"}).select({SelectItem{"city", "lower(city)"}, SelectItem{"n", "n"}})},
+      {"SELECT month(d) AS m, COUNT(*) AS n FROM t GROUP BY (m)",
+       Query(months).group_by({"m"}).select({SelectItem{"m", "month(d)"}, SelectItem{"n", "n"}})},
+      {"SELECT month(d) AS m, COUNT(*) AS n FROM t GROUP BY m, b PARTITION BY m, n ORDER BY b LIMIT 1",
+       Query(months).group_by({{"m", "month(d)"}, "b"}).partition_by({"m", "n"}).rank_by({low("b")}).limit(1)},
+      {"SELECT * FROM t PARTITION BY b, month(d) AS m ORDER BY a DESC LIMIT 1", best},
+      {"SELECT month(d) AS m, a FROM t PARTITION BY b, m ORDER BY a DESC LIMIT 1", Query(best).select({"m", "a"})},
+      {"SELECT * FROM t GROUP BY a + b AS \"the sum\" AGGREGATE COUNT(*) AS n",
+       from("t").group_by({{"the sum", "a + b"}}).aggregate({count("n")})},
+  };
+}
+
 std::vector<Statement> options() {
   Using path;
   path.algorithms = {"bnl", "sfs"};
@@ -160,6 +185,7 @@ void expect_queries(const std::vector<Statement>& statements) {
 TEST(Sql, ClausesMeanWhatTheBuilderSays) { expect_queries(clauses()); }
 TEST(Sql, PreferencesMeanWhatTheBuilderSays) { expect_queries(preferences()); }
 TEST(Sql, AggregatesMeanWhatTheBuilderSays) { expect_queries(aggregates()); }
+TEST(Sql, NamedKeysMeanWhatTheBuilderSays) { expect_queries(named_keys()); }
 TEST(Sql, OptionsMeanWhatTheBuilderSays) { expect_queries(options()); }
 
 TEST(Sql, IsPrintedOneClauseALine) {

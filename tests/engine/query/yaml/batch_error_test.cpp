@@ -261,6 +261,10 @@ TEST(BatchErrors, OfQueries) {
           {"rank_by: {low: a, high: b}",
            "6:14: a term of 'rank_by' has one key, 'low' or 'high'; several terms are a list: [{high: a}, {low: b}]"},
           {"group_by: city", "6:15: 'group_by' needs a list such as [city, year], found 'city'"},
+          {"group_by: [{m: b +}]", "6:23: expected a value after '+', found the end of the expression"},
+          {"group_by: [a, {a: b + 1}]", "6:20: 'group_by' names 'a' twice"},
+          {"group_by: [{'': b}]", "6:17: a name in 'group_by' is empty"},
+          {"partition_by: [{m: [a]}]\n    rank_by: {low: a}", "6:24: 'partition_by' needs an expression, found a list"},
           {"group_by: [a +]", "6:19: expected a value after '+', found the end of the expression"},
           {"group_by: [a]\n    aggregate: {n: counts()}",
            "7:20: the aggregate 'n' needs count(), count(e), sum(e), min(e), max(e) or avg(e), found 'counts'; did you "

@@ -93,6 +93,10 @@ TEST(Batch, YamlAndBuilderGiveEqualQueries) {
            .aggregate({count("num"), count("some", "a"), max("loudest", "retweets"), sum("s", "a+b"), min("lo", "a"),
                        avg("mean", "a")})
            .rank_by({high("num")})},
+      {"prefer: {low: a}\npartition_by: [city, {month: month(d)}]",
+       expected().prefer(low("a")).partition_by({"city", {"month", "month(d)"}})},
+      {"group_by: [{month: 'month(d)', b: b}, uid]\naggregate: {n: count()}",
+       expected().group_by({{"month", "month(d)"}, "b", "uid"}).aggregate({count("n")})},
       {"group_by: [uid]\naggregate: {n: count( * )}", expected().group_by({"uid"}).aggregate({count("n")})},
       {"group_by: [uid]\naggregate: {m: 'max(min(a, b))'}",
        expected().group_by({"uid"}).aggregate({max("m", "min(a, b)")})},

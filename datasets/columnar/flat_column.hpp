@@ -1,0 +1,22 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <memory>
+
+namespace parquet {
+class RowGroupReader;
+}
+
+// Arrow's reader of Parquet makes the levels, the validity and the dictionary of a whole column chunk one after the
+// other, each in memory of its own. Here a chunk is decoded a few thousand values at a time, in memory that stays in
+// the cache, and from there once into the column: numbers as they are, strings as the indices of the file's dictionary.
+namespace skyrank::datasets {
+
+/// Reads a column of a row group: integers and floating-point numbers of 32 and 64 bits, timestamps, dates, and strings
+/// all of which are indices into the chunk's dictionary. `type` is that of the column as Arrow's schema has it. Returns
+/// null where the column is of another kind. Throws ParquetException where the file is damaged.
+std::shared_ptr<arrow::Array> read_flat_column(parquet::RowGroupReader& group, int leaf,
+                                               const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool);
+
+}  // namespace skyrank::datasets

@@ -1,0 +1,195 @@
+#include "engine/plan/rules/device_groups.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/device/resident.hpp"
+#include "engine/operators/device_groups.hpp"
+#include "engine/operators/device_partitions.hpp"
+#include "engine/operators/rank.hpp"
+#include "engine/plan/layout.hpp"
+#include "engine/plan/operator_cost.hpp"
+#include "planner/cost/cuda_common.hpp"
+#include "planner/cost/cuda_partitions.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+constexpr double kRowSeconds = 3e-9;  // a row that the CPU compares with the last of the best of its partition
+
+/// Returns the reason if the values of some column have no codes on the GPU.
+std::optional<std::string> why_no_codes(const std::vector<int>& columns, const Table& table) {
+  for (const int index : columns) {
+    const Column& column = table.column(index);
+    if (!has_codes_on_device(column.data())) return "the GPU has no codes for the values of '" + column.name() + "'";
+  }
+  return std::nullopt;
+}
+
+/// Returns why the host has to group the rows; nothing where the GPU can.
+std::optional<std::string> why_host_groups(const query::BoundGroup& group, const Table& table) {
+  if (group.columns.empty()) return "all rows are one group";
+  for (const query::BoundAggregate& aggregate : group.aggregates) {
+    if (can_aggregate_on_device(aggregate, table)) continue;
+    return "the GPU does not aggregate '" + aggregate.name +
+           "': it counts, and adds up and compares columns of integers";
+  }
+  return why_no_codes(group.columns, table);
+}
+
+/// Returns why the host has to partition the rows; nothing where the GPU can.
+std::optional<std::string> why_on_host(const PhysicalPlan& plan, const Table& table) {
+  const query::BoundQuery& query = plan.query;
+  if (query.group) return "the rows are groups, which the host makes";
+  if (query.preference) return "each partition has a skyline";
+  if (query.ranking.empty()) return "there is no ranking";
+  if (!query.limit) return "all rows of a partition are the answer";
+  if (!plan.constraints.algorithms.empty()) return "an algorithm was asked for";
+  return why_no_codes(query.partition_columns, table);
+}
+
+std::vector<DataType> types_of(const std::vector<int>& columns, const Table& table) {
+  std::vector<DataType> types;
+  for (const int column : columns) types.push_back(table.column(column).type());
+  return types;
+}
+
+/// Seconds for the columns that are not on the GPU yet, of those for the keys and of others.
+double seconds_to_send(const PhysicalPlan& plan, const Table& table, const std::vector<int>& others) {
+  std::vector<int> columns = columns_of_keys(plan.query);
+  for (const int column : others) {
+    if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
+  }
+  const double unsent = residency_of(columns, table, plan.sharers > 0).unsent / std::max(1, plan.sharers);
+  return unsent * planner::cost::kTransferByte;
+}
+
+/// Seconds for the condition on the GPU, which `rows` pass.
+double seconds_to_filter(const PhysicalPlan& plan, const Table& table, double rows) {
+  if (plan.condition == nullptr) return 0;
+  const double read = residency_of(columns_of({&*plan.query.condition}), table).row_bytes;
+  return device_filter_cost(*plan.condition, read, static_cast<double>(table.num_rows()), rows).seconds;
+}
+
+/// Rows that are grouped.
+double rows_to_group(const PhysicalPlan& plan) {
+  return plan.operators.filter ? plan.operators.filter->estimate.rows : plan.operators.scan.estimate.rows;
+}
+
+OperatorCost group_cost_there(const PhysicalPlan& plan, const Table& table) {
+  const query::BoundGroup& group = *plan.query.group;
+  std::vector<int> arguments;
+  for (const query::BoundAggregate& aggregate : group.aggregates) {
+    if (aggregate.argument) arguments.push_back(aggregate.argument->column);
+  }
+  return device_group_cost({.rows = rows_to_group(plan),
+                            .groups = plan.operators.group->estimate.rows,
+                            .column_bytes = residency_of(group.columns, table).row_bytes,
+                            .columns = static_cast<double>(group.columns.size() + group.aggregates.size()),
+                            .totals = static_cast<double>(arguments.size())});
+}
+
+std::vector<const query::BoundExpression*> ranking_expressions(const PhysicalPlan& plan) {
+  std::vector<const query::BoundExpression*> expressions;
+  for (const query::BoundRankTerm& term : plan.query.ranking) expressions.push_back(&term.expression);
+  return expressions;
+}
+
+double key_bytes(const PhysicalPlan& plan) {
+  double bytes = 0;
+  for (const kernels::KeyWidth width : ranking_widths(plan)) bytes += static_cast<double>(width);
+  return bytes;
+}
+
+OperatorCost partition_cost_there(const PhysicalPlan& plan, const Table& table) {
+  const double bytes = residency_of(plan.query.partition_columns, table).row_bytes;
+  return device_partition_cost(plan.operators.partition->estimate.rows, plan.segments, bytes, key_bytes(plan));
+}
+
+/// Seconds for partitions, keys and ranking on the CPU, which keeps the best of each partition while the rows pass.
+double seconds_here(const PhysicalPlan& plan, const Table& table) {
+  const double rows = plan.operators.partition->estimate.rows;
+  const GroupingShape shape{types_of(plan.query.partition_columns, table), plan.numbering, rows, plan.segments};
+  const double threads = std::max(plan.machine.threads, 1);
+  const double filter = plan.operators.filter ? plan.operators.filter->estimate.ms / 1e3 : 0;
+  return filter + numbering_cost(shape, plan.machine.threads).seconds + plan.operators.rank_keys->estimate.ms / 1e3 +
+         rows * kRowSeconds / threads;
+}
+
+/// Seconds for the same on the GPU, and for what has to go there.
+double seconds_there(const PhysicalPlan& plan, const Table& table) {
+  const double rows = plan.operators.partition->estimate.rows;
+  const auto all = std::max(static_cast<double>(table.num_rows()), 1.0);
+  double seconds = seconds_to_send(plan, table, plan.query.partition_columns) + seconds_to_filter(plan, table, rows) +
+                   partition_cost_there(plan, table).seconds;
+  const auto ranking = ranking_expressions(plan);
+  const double read = residency_of(columns_of(ranking), table).row_bytes;
+  seconds += device_keys_cost(ranking, read, key_bytes(plan), rows, rows / all).seconds;
+  const Window window = window_of(plan.query);
+  const std::int64_t largest = segment_rows(plan, rows);
+  const planner::cost::PartitionShape shape{.partitions = plan.segments,
+                                            .rows = rows,
+                                            .k = static_cast<double>(window.end(largest)),
+                                            .key_bytes = key_bytes(plan)};
+  seconds += planner::seconds_of(planner::cost::cuda_partitions(shape));
+  const bool one_by_one = !ranks_at_once(window, std::llround(plan.segments), largest);
+  return seconds + (one_by_one ? plan.segments * planner::cost::kCudaStart : 0);
+}
+
+}  // namespace
+
+bool may_group_on_device(const PhysicalPlan& plan, const Table& table) {
+  return plan.query.group && plan.rules.rules().has(Rule::device_groups) && !plan.preference &&
+         plan.constraints.algorithms.empty() && !why_host_groups(*plan.query.group, table);
+}
+
+bool pays_to_group_on_device(const PhysicalPlan& plan, const Table& table) {
+  const double rows = rows_to_group(plan);
+  const double filter = plan.operators.filter ? plan.operators.filter->estimate.ms / 1e3 : 0;
+  const double here = filter + plan.operators.group->estimate.ms / 1e3;
+  // The host has the groups in both cases. Those of the GPU go back there for their ranking.
+  const double ranked = static_cast<double>(plan.query.ranking.size()) * plan.operators.group->estimate.rows *
+                        sizeof(std::int64_t) * planner::cost::kTransferByte;
+  const double there = seconds_to_send(plan, table, columns_of_groups(*plan.query.group)) +
+                       seconds_to_filter(plan, table, rows) + group_cost_there(plan, table).seconds + ranked;
+  return there < here;
+}
+
+void group_on_device(PhysicalPlan& plan, const Table& table) {
+  if (!plan.query.group || !plan.machine.cuda || !plan.rules.rules().has(Rule::device_groups)) return;
+  if (!plan.on_device) return plan.rules.left_out(Rule::device_groups, "filters and keys are not made on the GPU");
+  if (const auto why = why_host_groups(*plan.query.group, table)) {
+    return plan.rules.left_out(Rule::device_groups, *why);
+  }
+  plan.device_groups = true;
+  Operator& group = *plan.operators.group;
+  group.device = kernels::Device::cuda;
+  group.note = kSortedOnDevice;
+  predict(group, group_cost_there(plan, table));
+  plan.rules.applied(Rule::device_groups, "rows are sorted by the codes of their groups there");
+}
+
+bool may_partition_on_device(const PhysicalPlan& plan, const Table& table) {
+  return plan.operators.partition && plan.rules.rules().has(Rule::device_partitions) && !why_on_host(plan, table);
+}
+
+bool pays_to_partition_on_device(const PhysicalPlan& plan, const Table& table) {
+  return seconds_there(plan, table) < seconds_here(plan, table);
+}
+
+void partition_on_device(PhysicalPlan& plan, const Table& table) {
+  if (!plan.operators.partition || !plan.machine.cuda || !plan.rules.rules().has(Rule::device_partitions)) return;
+  if (!plan.on_device) return plan.rules.left_out(Rule::device_partitions, "keys are not made on the GPU");
+  if (const auto why = why_on_host(plan, table)) return plan.rules.left_out(Rule::device_partitions, *why);
+  plan.device_partitions = true;
+  Operator& partition = *plan.operators.partition;
+  partition.device = kernels::Device::cuda;
+  partition.note = kSortedOnDevice;
+  predict(partition, partition_cost_there(plan, table));
+  plan.rules.applied(Rule::device_partitions, "rows are sorted by the codes of their partitions there");
+}
+
+}  // namespace skyrank::exec

@@ -87,9 +87,20 @@ def test_python_objects():
     assert column(data, "nothing").tolist() == [None, None, None]
 
 
+def test_decimals():
+    values = [decimal.Decimal("1.5"), None, decimal.Decimal("-2.25"), decimal.Decimal("1E+3")]
+    result = skyrank.top_k({"price": values}, 4, skyrank.low("price"))
+    assert result["price"].tolist() == [decimal.Decimal("-2.25"), decimal.Decimal("1.50"), decimal.Decimal(1000), None]
+    assert skyrank.Table({"price": values}).types == {"price": "decimal(6,2)"}
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
+        ({"x": [decimal.Decimal("NaN")]}, "column 'x' has the decimal NaN; decimals are finite, and a column of floats has others"),
+        ({"x": [decimal.Decimal("Infinity"), None]}, "column 'x' has the decimal Infinity; decimals are finite"),
+        ({"x": [decimal.Decimal("1E+38")]}, "column 'x' has decimals of more than 38 digits"),
+        ({"x": [decimal.Decimal(1), 2]}, "column 'x' has values of the types Decimal, int; a column has texts, numbers, decimals"),
         ({"x": [1, "a"]}, "column 'x' has values of the types int, str"),
         ({"x": [1, 2], "y": [1]}, "y"),
         ({"x": 5}, "column 'x' is a int"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import DataError, DeviceError, ResourceError
+from ._extras import required
 
 if TYPE_CHECKING:
     import numpy
@@ -252,6 +253,7 @@ def _viewed(name: str, type_name: str, array: Any, missing: Any) -> _core.Column
 def _object_column(name: str, values: list[Any]) -> _core.Column:
     """Returns a copy of Python objects of one type; None is NULL."""
     import datetime
+    import decimal
 
     import numpy
 
@@ -280,11 +282,29 @@ def _object_column(name: str, values: list[Any]) -> _core.Column:
         except OverflowError as error:
             raise DataError(f"column '{name}' has integers beyond 64 bits") from error
         return _array_column(name, numpy.ma.MaskedArray(array, missing) if missing.any() else array)
+    if all(isinstance(value, decimal.Decimal) for value in present):
+        return _decimal_column(name, values)
     found = sorted({type(value).__name__ for value in present})
     raise DataError(
-        f"column '{name}' has values of the types {', '.join(found)}; a column has texts, numbers, booleans, dates or "
-        "times of one type, or None"
+        f"column '{name}' has values of the types {', '.join(found)}; a column has texts, numbers, decimals, booleans, "
+        "dates or times of one type, or None"
     )
+
+
+def _decimal_column(name: str, values: list[Any]) -> _core.Column:
+    """Returns a copy of decimals with as many digits behind the point as the longest has; None is NULL."""
+    pyarrow = required("pyarrow", "files", "a column of decimals")
+    for value in values:
+        if value is not None and not value.is_finite():
+            raise DataError(f"column '{name}' has the decimal {value}; decimals are finite, and a column of floats has others")
+    try:
+        schema, array = pyarrow.array(values).__arrow_c_array__()
+    except pyarrow.ArrowException as error:
+        raise DataError(f"column '{name}' has decimals that no column can hold: {error}") from error
+    table = _core.table_of_batch(schema, array, name)
+    if table.unsupported():
+        raise DataError(f"column '{name}' has decimals of more than 38 digits")
+    return table.column(0)
 
 
 # -------------------------------------------------------------------------------------------------------------- dicts

@@ -89,7 +89,7 @@ Query random_query(Draw& draw) {
     const std::string column = draw.one_of(kColumns);
     if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
   }
-  query.group_by(std::vector<Expression>(columns.begin(), columns.end()));
+  query.group_by(std::vector<GroupKey>(columns.begin(), columns.end()));
   std::vector<Aggregate> aggregates{count("n")};
   for (std::int64_t i = draw.below(4); i > 0; --i) {
     aggregates.push_back(random_aggregate(draw, "a" + std::to_string(i)));
@@ -179,7 +179,7 @@ TEST_F(DeviceGroups, WhatTheHostHasToDoIsSaid) {
   for (int i = 0; i < 60; ++i) names.push_back("name " + std::to_string(i % 7));
   columns.push_back(Column::own("name", names));
   const Table table(std::move(columns));
-  const auto why = [&](std::vector<Expression> by, const Aggregate& aggregate) {
+  const auto why = [&](std::vector<GroupKey> by, const Aggregate& aggregate) {
     const Query query = Query::from("t").group_by(std::move(by)).aggregate({aggregate}).rank_by({high("a")}).limit(9);
     return outcome(expect_same(query, table).plan).reason;
   };
@@ -195,12 +195,13 @@ TEST_F(DeviceGroups, WhatTheHostHasToDoIsSaid) {
 TEST_F(DeviceGroups, SkylinesPartitionsAndExpressionsOfGroups) {
   Draw draw(8);
   const Table table = random_table(draw, kRows);
-  const auto groups = [](std::vector<Expression> by) {
+  const auto groups = [](std::vector<GroupKey> by) {
     return Query::from("t").group_by(std::move(by)).aggregate({count("n"), max("m", "i16"), sum("s", "u16")});
   };
   EXPECT_TRUE(outcome(expect_same(groups({"city", "i8"}).prefer({high("n"), low("m")}), table).plan).applied);
   expect_same(groups({"town", "u16"}).partition_by({"town"}).rank_by({high("s"), low("m")}).limit(2), table);
   expect_same(groups({"month(day)"}).rank_by({high("n")}), table);
+  expect_same(groups({"i8", {"month", "month(day)"}}).rank_by({high("month"), low("n")}).limit(9), table);
   expect_same(groups({"i64"}).rank_by({low("m")}).nulls(Missing::exclude), table);
 }
 

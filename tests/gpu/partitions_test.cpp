@@ -44,7 +44,7 @@ Query random_query(Draw& draw) {
     const std::string column = draw.one_of(kColumns);
     if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
   }
-  query.partition_by(std::vector<Expression>(columns.begin(), columns.end()));
+  query.partition_by(std::vector<GroupKey>(columns.begin(), columns.end()));
   std::vector<RankTerm> ranking;
   for (std::int64_t i = 1 + draw.below(3); i > 0; --i) {
     const auto value = draw.one_of<std::string>({"i8", "i16", "i32", "i64", "u16", "u64", "f32", "f64", "i8 * 2 + 1"});
@@ -117,7 +117,7 @@ TEST_F(DevicePartitions, WhatTheHostHasToDoIsSaid) {
   columns.push_back(Column::own_as("mass", DataType::decimal(38, 4), std::vector<Int128>(60, 3)));
   const Table table(std::move(columns));
   const auto why = [&](const Query& query) { return outcome(expect_same(query, table).plan).reason; };
-  const auto by = [](std::vector<Expression> of) { return Query::from("t").partition_by(std::move(of)); };
+  const auto by = [](std::vector<GroupKey> of) { return Query::from("t").partition_by(std::move(of)); };
   EXPECT_EQ(why(by({"name"}).rank_by({low("i32")}).limit(2)), "the GPU has no codes for the values of 'name'");
   EXPECT_EQ(why(by({"i8", "mass"}).rank_by({low("i32")}).limit(2)), "the GPU has no codes for the values of 'mass'");
   EXPECT_EQ(why(by({"i8"}).rank_by({low("i32")})), "all rows of a partition are the answer");
@@ -152,11 +152,12 @@ TEST_F(DevicePartitions, CodesOfMoreThan64BitsAreLeftToTheHost) {
 TEST_F(DevicePartitions, ExpressionsAndMissingValues) {
   Draw draw(8);
   const Table table = random_table(draw, kRows);
-  const auto ranked = [](std::vector<Expression> by) {
+  const auto ranked = [](std::vector<GroupKey> by) {
     return Query::from("t").partition_by(std::move(by)).rank_by({low("f32"), high("i16")}).limit(3);
   };
   expect_same(ranked({"i8 * 2"}), table);
   expect_same(ranked({"month(day)", "city"}), table);
+  expect_same(ranked({{"month", "month(day)"}, "city"}), table);
   for (const Missing rule : {Missing::worst, Missing::best, Missing::exclude}) {
     expect_same(ranked({"i64", "town"}).nulls(rule), table);
     expect_same(ranked({"f32"}).nan(rule), table);

@@ -201,6 +201,7 @@ TEST_F(DeviceGroups, SkylinesPartitionsAndExpressionsOfGroups) {
   EXPECT_TRUE(outcome(expect_same(groups({"city", "i8"}).prefer({high("n"), low("m")}), table).plan).applied);
   expect_same(groups({"town", "u16"}).partition_by({"town"}).rank_by({high("s"), low("m")}).limit(2), table);
   expect_same(groups({"month(day)"}).rank_by({high("n")}), table);
+  expect_same(groups({"i8", {"month", "month(day)"}}).rank_by({high("month"), low("n")}).limit(9), table);
   expect_same(groups({"i64"}).rank_by({low("m")}).nulls(Missing::exclude), table);
 }
 

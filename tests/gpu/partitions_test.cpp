@@ -157,6 +157,7 @@ TEST_F(DevicePartitions, ExpressionsAndMissingValues) {
   };
   expect_same(ranked({"i8 * 2"}), table);
   expect_same(ranked({"month(day)", "city"}), table);
+  expect_same(ranked({{"month", "month(day)"}, "city"}), table);
   for (const Missing rule : {Missing::worst, Missing::best, Missing::exclude}) {
     expect_same(ranked({"i64", "town"}).nulls(rule), table);
     expect_same(ranked({"f32"}).nan(rule), table);

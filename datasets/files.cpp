@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
+#include <new>
 #include <set>
 #include <system_error>
 
@@ -63,13 +65,31 @@ std::filesystem::path name_of(const std::filesystem::path& file) {
 
 bool is_text(Format format) { return format == Format::csv || format == Format::tsv || format == Format::jsonl; }
 
-std::vector<std::string> matches_of(const std::string& pattern) {
-  std::vector<std::string> matches;
-  glob_t found{};
-  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
-    matches.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+/// The files that a search found.
+struct Matches {
+  glob_t list{};
+
+  Matches() = default;
+  ~Matches() { ::globfree(&list); }
+  Matches(const Matches&) = delete;
+  Matches& operator=(const Matches&) = delete;
+};
+
+/// Ends a search where the system lacks something; folders that may not be read hold no match.
+int ends_search(const char* /*folder*/, int error) {
+  return error == ENOMEM || error == EMFILE || error == ENFILE || error == EIO ? 1 : 0;
+}
+
+/// Throws std::bad_alloc, and DataError where the system cannot look through folders.
+std::vector<std::string> matches_of(const std::string& pattern, const Location& where) {
+  Matches found;
+  errno = 0;
+  const int status = ::glob(pattern.c_str(), GLOB_NOSORT, &ends_search, &found.list);
+  if (status == GLOB_NOSPACE || (status == GLOB_ABORTED && errno == ENOMEM)) throw std::bad_alloc();
+  if (status == GLOB_ABORTED) {
+    throw DataError("cannot look for files like '" + pattern + "': " + std::generic_category().message(errno), where);
   }
-  ::globfree(&found);
+  std::vector<std::string> matches(found.list.gl_pathv, found.list.gl_pathv + found.list.gl_pathc);
   std::sort(matches.begin(), matches.end());
   return matches;
 }
@@ -163,7 +183,7 @@ std::vector<std::string> expand(const std::string& name, const std::filesystem::
   }
   const bool absolute = std::filesystem::path(name).is_absolute();
   std::vector<std::string> matches =
-      matches_of(absolute || base.empty() ? name : escape_glob(base.string()) + "/" + name);
+      matches_of(absolute || base.empty() ? name : escape_glob(base.string()) + "/" + name, where);
   if (matches.empty()) throw DataError("no file matches '" + as_written.string() + "'", where);
   return with_folders_expanded(matches, where, folders);
 }

@@ -1,5 +1,8 @@
 #include "datasets/files.hpp"
 
+#include <sys/resource.h>
+
+#include "tests/build.hpp"
 #include "tests/datasets/support.hpp"
 
 namespace skyrank::datasets {
@@ -66,6 +69,22 @@ TEST(Files, NothingFoundIsAnErrorAtThePlaceInTheBatch) {
   EXPECT_THAT(refusal({"a.csv", "*.csv"}), HasSubstr("named twice"));
   EXPECT_THAT(refusal({}), HasSubstr("no file is named"));
   EXPECT_THAT(refusal({""}), HasSubstr("empty"));
+}
+
+TEST(Files, AFolderThatCannotBeOpenedIsNoFolderWithoutMatches) {
+  if (skyrank::tests::kSanitized) GTEST_SKIP() << "sanitizers need file descriptors of their own";
+  const TemporaryFolder folder;
+  folder.write("a.csv", "");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::string refusal = error_of<DataError>([&] {
+    expand_files({"*.csv"}, folder.path(), {"batch.yaml", 3, 12});
+  });
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(refusal,
+            "batch.yaml:3:12: cannot look for files like '" + (folder / "*.csv").string() + "': Too many open files");
 }
 
 }  // namespace

@@ -55,9 +55,8 @@ __device__ void add_to_memory(IntegerTotal& there, const IntegerTotal& total) {
   if (total.count == 0) return;
   const std::uint64_t before = atomicAdd(word(there.sum_low), static_cast<unsigned long long>(total.sum_low));
   const std::uint64_t carry = before + total.sum_low < before ? 1 : 0;
-  if (total.sum_high + carry != 0) {
-    atomicAdd(word(there.sum_high), static_cast<unsigned long long>(total.sum_high + carry));
-  }
+  const std::uint64_t high = total.sum_high + carry;
+  if (high != 0) atomicAdd(word(there.sum_high), static_cast<unsigned long long>(high));
   atomicAdd(word(there.count), static_cast<unsigned long long>(total.count));
   atomicMin(word(there.lowest), static_cast<unsigned long long>(total.lowest));
   atomicMax(word(there.highest), static_cast<unsigned long long>(total.highest));

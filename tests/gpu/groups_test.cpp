@@ -26,6 +26,8 @@ using gpu_testing::Draw;
 using gpu_testing::expect_same_values;
 using gpu_testing::kColumns;
 using gpu_testing::outcome_of;
+using gpu_testing::random_keys;
+using gpu_testing::random_rows;
 using gpu_testing::random_table;
 using tests::kEmulated;
 
@@ -79,17 +81,8 @@ Aggregate random_aggregate(Draw& draw, const std::string& name) {
 }
 
 Query random_query(Draw& draw) {
-  Query query = Query::from("t");
-  if (draw.chance(40)) {
-    query.where(draw.one_of<std::string>(
-        {"f64 > 20", "truth", "u16 in (1, 2, 3)", "i32 < 0", "city = 'oslo'", "u16 < 0", "i8 > 0 or day is null"}));
-  }
-  std::vector<std::string> columns;
-  for (std::int64_t i = 1 + draw.below(3); i > 0; --i) {
-    const std::string column = draw.one_of(kColumns);
-    if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
-  }
-  query.group_by(std::vector<GroupKey>(columns.begin(), columns.end()));
+  Query query = random_rows(draw);
+  query.group_by(random_keys(draw));
   std::vector<Aggregate> aggregates{count("n")};
   for (std::int64_t i = draw.below(4); i > 0; --i) {
     aggregates.push_back(random_aggregate(draw, "a" + std::to_string(i)));

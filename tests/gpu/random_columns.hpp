@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -84,6 +85,26 @@ inline Table random_table(Draw& draw, std::int64_t n) {
 
 inline const std::vector<std::string> kColumns = {"i8",  "i16",   "i32", "i64",  "u16",   "u64",  "f32",
                                                   "f64", "truth", "day", "time", "price", "city", "town"};
+
+/// A query over all rows, or over those that pass a condition.
+inline Query random_rows(Draw& draw) {
+  Query query = Query::from("t");
+  if (draw.chance(40)) {
+    query.where(draw.one_of<std::string>(
+        {"f64 > 20", "truth", "u16 in (1, 2, 3)", "i32 < 0", "city = 'oslo'", "u16 < 0", "i8 > 0 or day is null"}));
+  }
+  return query;
+}
+
+/// One to three different columns.
+inline std::vector<GroupKey> random_keys(Draw& draw) {
+  std::vector<std::string> columns;
+  for (std::int64_t i = 1 + draw.below(3); i > 0; --i) {
+    const std::string column = draw.one_of(kColumns);
+    if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
+  }
+  return {columns.begin(), columns.end()};
+}
 
 inline void expect_same_values(const Table& there, const Table& here) {
   ASSERT_EQ(there.num_columns(), here.num_columns());

@@ -128,7 +128,7 @@ void RowSlots::load_part(const Part& part, std::int64_t begin, std::int64_t size
       if constexpr (is_integer<T>) {
         T scratch[kBlockRows];
         const T* const indices = load_values(data, rows_, begin, size, scratch);
-        // Those of NULL rows may be any numbers.
+        // Rows of NULL may have any numbers.
         for (std::int64_t i = 0; i < size; ++i) {
           out[i] = valid == nullptr || valid[i] != 0 ? entries->slots[static_cast<std::size_t>(indices[i])] : 0;
         }

@@ -106,7 +106,7 @@ std::string print_selected(const Query& query) {
   });
 }
 
-// What GROUP BY would read as a name of SELECT stands in parentheses.
+// Parentheses keep GROUP BY from reading a key as a name of SELECT.
 std::string print_key(const Query& query, const GroupKey& key) {
   const std::string text = sql_of(key.expression);
   if (key.name != query::output_name(key.expression)) return text + " AS " + name_text(key.name);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/common/with_key.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/expression/columns.hpp"
@@ -129,18 +130,6 @@ __global__ void __launch_bounds__(kThreads)
 Grid grid_for(std::size_t n, const DeviceContext& device) {
   const std::size_t resident = 8 * static_cast<std::size_t>(device.properties().multiprocessors);
   return {.blocks = std::min(blocks_for(n, std::size_t{kThreads} * kRows), resident), .threads = kThreads};
-}
-
-/// Calls `f(Key{})` with the key type of a width.
-template <class F>
-void with_key(KeyWidth width, const F& f) {
-  switch (width) {
-    case KeyWidth::bytes1: return f(std::uint8_t{});
-    case KeyWidth::bytes2: return f(std::uint16_t{});
-    case KeyWidth::bytes4: return f(std::uint32_t{});
-    case KeyWidth::bytes8: break;
-  }
-  f(std::uint64_t{});
 }
 
 /// Room for n keys, which `f(keys, grid, device)` fills.

@@ -15,6 +15,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/expression/columns.hpp"
+#include "kernels/cuda/groups/calls.hpp"
 #include "kernels/cuda/groups/policy.hpp"
 
 // Contenders are found in one pass over codes and keys, against a bound for each code. Bounds come from a sample: the
@@ -114,14 +115,6 @@ __global__ void __launch_bounds__(kThreads)
   if (i < n) taken[i] = static_cast<std::uint32_t>(key_at(codes, places[i]));
 }
 
-template <class T>
-std::vector<T> to_host(const T* from, std::size_t n, DeviceContext& device) {
-  std::vector<T> values(n);
-  device.synchronize();
-  device.transfer().download(values.data(), from, n * sizeof(T));
-  return values;
-}
-
 /// The sizes of a search for contenders.
 struct Search {
   std::size_t codes = 0;
@@ -179,14 +172,10 @@ std::optional<Contenders> find_contenders(const KeyColumn& codes, const KeyColum
   found.count = to_host(counter.data(), 1, device).front();
   if (found.count > room) return std::nullopt;
   found.places = device.allocate<std::uint32_t>(found.count);
-  std::size_t bytes = 0;
-  const auto sort = [&](void* temporary) {
+  with_temporary(device, [&](void* temporary, std::size_t& bytes) {
     SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary, bytes, unsorted.data(), found.places.data(),
                                                      static_cast<std::uint32_t>(found.count), 0, 32, device.stream()));
-  };
-  sort(nullptr);
-  const auto temporary = device.allocate<std::byte>(bytes);
-  sort(temporary.data());
+  });
   found.codes = device.allocate<std::uint32_t>(found.count);
   launch("take_codes", take_codes, one_each(found.count), device.stream(), codes, found.places.data(), found.count,
          found.codes.data());

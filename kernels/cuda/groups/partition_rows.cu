@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "kernels/common/transfers.hpp"
+#include "kernels/common/with_key.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/expression/columns.hpp"
+#include "kernels/cuda/groups/calls.hpp"
 #include "kernels/cuda/groups/policy.hpp"
 
 // Partitions by sorting: pairs of a code and a place are sorted by the code, stably, so that places ascend within each
@@ -76,35 +78,6 @@ __global__ void __launch_bounds__(kThreads) take(const T* from, const Place* pla
 Grid grid_for(std::size_t n, const DeviceContext& device) {
   const std::size_t resident = RowPolicy::kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
   return {.blocks = std::min(blocks_for(n, kThreads), resident), .threads = kThreads};
-}
-
-/// Calls `f(Key{})` with the key type of a width.
-template <class F>
-void with_key(KeyWidth width, const F& f) {
-  switch (width) {
-    case KeyWidth::bytes1: return f(std::uint8_t{});
-    case KeyWidth::bytes2: return f(std::uint16_t{});
-    case KeyWidth::bytes4: return f(std::uint32_t{});
-    case KeyWidth::bytes8: break;
-  }
-  f(std::uint64_t{});
-}
-
-/// Runs a function of CUB, which is asked for the size of its temporary memory first.
-template <class F>
-void with_temporary(DeviceContext& device, const F& f) {
-  std::size_t bytes = 0;
-  f(nullptr, bytes);
-  const auto temporary = device.allocate<std::byte>(bytes);
-  f(temporary.data(), bytes);
-}
-
-template <class T>
-std::vector<T> to_host(const T* from, std::size_t n, DeviceContext& device) {
-  std::vector<T> values(n);
-  device.synchronize();
-  device.transfer().download(values.data(), from, n * sizeof(T));
-  return values;
 }
 
 /// The positions at which partitions start, ascending, in device memory.

@@ -134,8 +134,8 @@ double bytes_of_keys(const kernels::SkylineShape& shape) {
   return static_cast<double>(shape.n) * static_cast<double>(shape.d) * static_cast<double>(shape.width);
 }
 
-/// Seconds until keys that were made on a GPU are where algorithms of a device read them. That they get to a GPU is part
-/// of its algorithms' costs.
+/// Seconds until keys that were made on a GPU are where algorithms of a device read them. That they get to a GPU is
+/// part of its algorithms' costs.
 template <class Shape>
 double seconds_to_fetch(Device device, const Shape& shape, const Statistics& statistics) {
   const bool fetches = device == Device::cpu && statistics.memory == kernels::Memory::device;

@@ -1,4 +1,4 @@
-"""Writes index.html: every figure with its claims, and what was not drawn and why."""
+"""Writes index.html, every figure with its claims and what was not drawn and why, and claims.md, what does not hold."""
 
 import html
 
@@ -53,12 +53,22 @@ def verdict_cell(verdict, standing_in):
     return f"<span class={style}>{words}</span>{with_them}"
 
 
+def why_not(verdict, device):
+    """Returns why a claim does not hold, or an empty text; the reasons in the files are those of GPUs."""
+    return (verdict.claim.why_not or "") if verdict.holds is False and device == "cuda" else ""
+
+
+def evidence_cell(verdict, device):
+    reason = why_not(verdict, device)
+    return text(verdict.evidence) + (f"<br><span class=note>{text(reason)}</span>" if reason else "")
+
+
 def claims_table(figure, verdicts, device):
     if not verdicts:
         return ""
     return table(["claim of the paper", "rule", "here", "evidence"],
                  [[text(it.claim.text), f"<code>{text(it.claim.rule.text)}</code>" if it.claim.rule else "",
-                   verdict_cell(it, stand_ins(figure, it, device)), text(it.evidence)] for it in verdicts])
+                   verdict_cell(it, stand_ins(figure, it, device)), evidence_cell(it, device)] for it in verdicts])
 
 
 def published_table(figure, points):
@@ -105,13 +115,24 @@ def summary(outcomes, device):
                          f"{counts[2]} lack data.</p>")
         if counts[1]:
             lines.append(table(["does not hold", "claim", "evidence"], [
-                [f"<a href=#{plots.name_of(figure)}>{text(figure.id)}</a>", text(it.claim.text), text(it.evidence)]
+                [f"<a href=#{plots.name_of(figure)}>{text(figure.id)}</a>", text(it.claim.text), evidence_cell(it, device)]
                 for figure, it in some if it.holds is False]))
     return "\n".join(lines)
 
 
+def in_markdown(outcomes, device):
+    """Returns a table of the claims that do not hold, for pages such as the gallery's."""
+    lines = ["| figure | claim that does not hold | here | why |", "|---|---|---|---|"]
+    for outcome in outcomes:
+        for it in outcome.verdicts:
+            if it.holds is False:
+                cells = (outcome.figure.id, it.claim.text, it.evidence, why_not(it, device))
+                lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join([*lines, ""])
+
+
 def write(folder, outcomes, not_drawn, about):
-    """Writes the page to a folder.
+    """Writes index.html and claims.md to a folder.
 
     `outcomes`: the drawn figures; `not_drawn`: the others; `about`: machine, commit, scale, device and threads.
     """
@@ -134,3 +155,4 @@ def write(folder, outcomes, not_drawn, about):
         if others:
             parts += ["<h3>Not drawn</h3>", not_drawn_table(others, about["device"])]
     (folder / "index.html").write_text("\n".join([*parts, "</html>", ""]), encoding="utf-8")
+    (folder / "claims.md").write_text(in_markdown(outcomes, about["device"]), encoding="utf-8")

@@ -97,10 +97,9 @@ def section(outcome, device):
         claims_table(figure, outcome.verdicts, device), published_table(figure, outcome.points), bullets([*figure.caveats, *missing])])
 
 
-def not_drawn_table(figures_not_drawn, device):
+def not_drawn_table(not_drawn):
     return table(["figure", "shows", "needs"], [
-        [text(it.id), text(it.title), "; ".join(text(reason) for reason in it.reasons_not_drawn(device))]
-        for it in figures_not_drawn])
+        [text(it.id), text(it.title), "; ".join(text(reason) for reason in reasons)] for it, reasons in not_drawn])
 
 
 def summary(outcomes, device):
@@ -134,7 +133,8 @@ def in_markdown(outcomes, device):
 def write(folder, outcomes, not_drawn, about):
     """Writes index.html and claims.md to a folder.
 
-    `outcomes`: the drawn figures; `not_drawn`: the others; `about`: machine, commit, scale, device and threads.
+    `outcomes`: the drawn figures; `not_drawn`: the others, each with its reasons; `about`: machine, commit, scale, device
+    and threads.
     """
     parts = [HEAD, "<h1>The papers' figures, measured with SkyRank</h1>",
              table(about.keys(), [[text(value) for value in about.values()]])]
@@ -148,11 +148,11 @@ def write(folder, outcomes, not_drawn, about):
     parts.append(summary(outcomes, about["device"]))
     for paper, title in figures.PAPERS.items():
         mine = [it for it in outcomes if it.figure.paper == paper]
-        others = [it for it in not_drawn if it.paper == paper]
+        others = [it for it in not_drawn if it[0].paper == paper]
         if mine or others:
             parts.append(f"<h2>{text(title)}</h2>")
         parts += [section(it, about["device"]) for it in mine]
         if others:
-            parts += ["<h3>Not drawn</h3>", not_drawn_table(others, about["device"])]
+            parts += ["<h3>Not drawn</h3>", not_drawn_table(others)]
     (folder / "index.html").write_text("\n".join([*parts, "</html>", ""]), encoding="utf-8")
     (folder / "claims.md").write_text(in_markdown(outcomes, about["device"]), encoding="utf-8")

@@ -537,7 +537,8 @@ class Pictures(Folder):
         figure = self.figure(SMALL.replace("rule: heap < sort}", f"rule: heap < sort, why_not: '{reason}'}}"))
         self.assertEqual(figure.claims[0].why_not, reason)
         for holds, device, shown in ((False, "cuda", True), (True, "cuda", False), (None, "cuda", False), (False, "cpu", False)):
-            outcome = run.Outcome(figure, [], [claims.Verdict(figure.claims[0], holds, "2 < 1")], {})
+            outcome = run.Outcome(figure, [], [claims.Verdict(figure.claims[0], holds, "2 < 1")], {"heap": ["took long"]})
+            self.assertEqual(run.reasons_in(outcome), ["took long"])
             page.write(self.folder, [outcome], [], {"machine": "a machine", "scale": "gpu", "device": device})
             html = (self.folder / "index.html").read_text(encoding="utf-8")
             table = (self.folder / "claims.md").read_text(encoding="utf-8")

@@ -382,6 +382,14 @@ double seconds_of(const cost::Cost& cost) {
   return seconds;
 }
 
+double seconds_on_device(const cost::Cost& cost) {
+  double seconds = seconds_of(cost);
+  for (const cost::Term& term : cost.terms) {
+    if (term.name == "bytes-sent" || term.name == "bytes-fetched") seconds -= term.count * term.seconds;
+  }
+  return seconds;
+}
+
 double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics) {
   return least_seconds(kernels::skyline_algorithms(), shape, machine, statistics);
 }

@@ -527,6 +527,24 @@ class Pictures(Folder):
         for words in ("does not hold", "41.3"):
             self.assertIn(words, text)
 
+    def test_reasons_are_shown_where_a_claim_does_not_hold_on_a_gpu(self):
+        try:
+            import page
+            import run
+        except ImportError:
+            self.skipTest("there is no matplotlib")
+        reason = "Heaps are | slow."
+        figure = self.figure(SMALL.replace("rule: heap < sort}", f"rule: heap < sort, why_not: '{reason}'}}"))
+        self.assertEqual(figure.claims[0].why_not, reason)
+        for holds, device, shown in ((False, "cuda", True), (True, "cuda", False), (None, "cuda", False), (False, "cpu", False)):
+            outcome = run.Outcome(figure, [], [claims.Verdict(figure.claims[0], holds, "2 < 1")], {"heap": ["took long"]})
+            self.assertEqual(run.reasons_in(outcome), ["took long"])
+            page.write(self.folder, [outcome], [], {"machine": "a machine", "scale": "gpu", "device": device})
+            html = (self.folder / "index.html").read_text(encoding="utf-8")
+            table = (self.folder / "claims.md").read_text(encoding="utf-8")
+            self.assertEqual((reason in html, "Heaps are \\| slow." in table), (shown, shown), (holds, device))
+            self.assertEqual("| bitonic/1 | The heap is faster | 2 < 1 |" in table, holds is False)
+
 
 class CommandLine(Folder):
     def run_experiments(self, *arguments):
@@ -561,7 +579,7 @@ class CommandLine(Folder):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         files = {it.name for it in (self.folder / "out").iterdir()}
         self.assertEqual(files, {"cells.csv", "index.html", "run.json", "randomized-14.csv", "randomized-14.svg",
-                                 "randomized-14.png"})
+                                 "randomized-14.png", "claims.md"})
         page = (self.folder / "out/index.html").read_text(encoding="utf-8")
         self.assertIn("The time is linear in n", page)
         again = self.run_experiments(*command)

@@ -163,8 +163,10 @@ Segments partition_rows(Execution& execution, const SourceTable& source, const R
 
 namespace {
 
-/// Ranks segments of keys, and records the path that was taken. Positions among the keys.
-Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>& keys, const Segments& segments) {
+/// Ranks segments of keys, and records the path that was taken. Positions among the keys, or those of the row set where
+/// the device made the segments.
+Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>& keys, const Segments& segments,
+                                   const DevicePartitions* partitions = nullptr) {
   const Operator& order = *execution.plan.operators.order;
   const Window window = window_of(execution.query());
   const std::int64_t n = largest(segments);
@@ -173,8 +175,11 @@ Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>
   if (execution.plan.device_partitions) context.constraints.device = kernels::Device::cuda;
   Ranker ranker(window, context, n);
   Report report;
-  Vector<std::int64_t> positions =
-      timed(execution, execution.timing.compute_ms, order, [&] { return ranker.rank(keys, segments, report); });
+  Vector<std::int64_t> positions = timed(execution, execution.timing.compute_ms, order, [&] {
+    if (partitions == nullptr) return ranker.rank(keys, segments, report);
+    Vector<std::int64_t> ranked = ranker.rank(keys, segments, report, partitions->order());
+    return ranker.was_at_once() ? std::move(ranked) : partitions->answer(ranked);
+  });
   std::vector<kernels::KeyWidth> widths;
   for (const Keys& column : keys) widths.push_back(column.column.width);
   PathDescription path = describe_path(ranker.path(widths, n));
@@ -222,7 +227,7 @@ std::optional<Vector<std::int64_t>> rank_partitions_on_device(Execution& executi
     metrics.note += ": " + std::to_string(partitions->sorted()) + " rows that can be among the best";
   }
   execution.record.of(*operators.rank_keys).rows = rows.size();
-  return partitions->answer(rank_segments(execution, ordered, partitions->segments()));
+  return rank_segments(execution, ordered, partitions->segments(), &*partitions);
 }
 
 Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const Candidates& candidates) {

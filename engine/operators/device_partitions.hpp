@@ -8,6 +8,7 @@
 #include "engine/device/device_query_state.hpp"
 #include "engine/keys/keys.hpp"
 #include "engine/operators/partition.hpp"
+#include "engine/operators/rank.hpp"
 #include "kernels/cuda/groups/partition_rows.hpp"
 
 // Partitions that are made on the GPU, of columns as they lie there.
@@ -46,6 +47,9 @@ class DevicePartitions {
 
   /// Key columns of these positions, segment by segment. The keys lie on the device.
   std::vector<Keys> in_order(const std::vector<Keys>& keys) const;
+
+  /// The order in which the device itself can bring an answer together.
+  DeviceOrder order() const { return {rows_.by_first, static_cast<const std::uint32_t*>(rows_.order.data())}; }
 
   /// Makes an answer of positions of keys in order, which lie segment by segment: positions of the row set, segments in
   /// the order of their first rows.

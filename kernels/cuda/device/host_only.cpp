@@ -99,7 +99,12 @@ PartitionedRows partition_contenders(const KeyColumn& /*codes*/, const KeyColumn
                                      std::size_t /*k*/) {
   return {};
 }
+Contenders find_contenders(const ReadKeys& /*codes*/, std::uint64_t /*greatest_code*/, const ReadKeys& /*keys*/,
+                           std::size_t /*n*/, std::size_t /*k*/) {
+  return {};
+}
 DeviceArray take_in_order(const KeyColumn& /*keys*/, const PartitionedRows& /*rows*/) { return {}; }
+DeviceArray ids_in_order(const PartitionedRows& /*rows*/) { return {}; }
 Vector<std::int64_t> places_at(const PartitionedRows& /*rows*/, std::span<const std::int64_t> /*positions*/) {
   return {};
 }

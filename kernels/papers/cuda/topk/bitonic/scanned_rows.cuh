@@ -84,7 +84,7 @@ struct ReadValue {
   unsigned validity = 0xff;
 
   __device__ void load(const ReadColumn& column, std::size_t row) {
-    if (bytes_of(column.stored) == 8) {
+    if (column.stored == Stored::float64 || column.stored == Stored::int64) {
       bits = static_cast<const std::uint64_t*>(column.values)[row];
     } else {
       bits = static_cast<const unsigned*>(column.values)[row];

@@ -82,8 +82,7 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
   if (!scan.columns && !scan.computed) return std::nullopt;
   auto rows = rank_in_one_pass(execution, scan, input);
   if (rows) {
-    rules.applied(Rule::device_scan, scan.columns ? "filter, score and ranking in one pass over the columns"
-                                                  : "filter, score and ranking in one pass of programs");
+    rules.applied(Rule::device_scan, "filter, score and ranking in one pass over the columns");
   } else {
     if (!scan.columns || !scan.columns->leaves_greatest_key()) return std::nullopt;
     rules.applied(Rule::device_scan, "filter and keys of a ranking by columns");

@@ -52,10 +52,11 @@ namespace cuda::expression {
 struct ComputedScan;
 }  // namespace cuda::expression
 
-/// The k best of n rows whose keys are made of columns in the memory of the device as these are read.
+/// The k best of n rows whose keys are made of columns in the memory of the device as these are read. An algorithm
+/// takes the form that it is faster with.
 struct ScanProblem {
-  const ColumnScan* scan = nullptr;
-  const cuda::expression::ComputedScan* computed = nullptr;  ///< instead
+  const ColumnScan* scan = nullptr;                          ///< null: it is no scan of columns
+  const cuda::expression::ComputedScan* computed = nullptr;  ///< null: it has no programs
   std::size_t n = 0;
   std::size_t k = 0;
   TieRule ties = TieRule::first;

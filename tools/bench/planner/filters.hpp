@@ -7,6 +7,7 @@
 
 #include "kernels/common/column_scan.hpp"
 #include "kernels/cuda/device/array.hpp"
+#include "kernels/cuda/expression/columns.hpp"
 #include "kernels/registry.hpp"
 #include "tools/bench/data/data.hpp"
 
@@ -51,6 +52,7 @@ class ScannedFloats {
   kernels::cuda::DeviceArray values_;
   kernels::cuda::DeviceArray filter_;
   kernels::ColumnScan scan_;
+  kernels::cuda::expression::ComputedScan computed_;  ///< the same as programs
 };
 
 }  // namespace skyrank::bench

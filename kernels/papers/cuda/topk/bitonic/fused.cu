@@ -188,7 +188,7 @@ std::optional<TopKSolution> best_of_scan(const ScanProblem& problem, const Param
   context.check();
   const bool many = std::min(problem.k, problem.n) > kLargestBitonicK;
   if (!is_fused(parameters) || many || problem.k == 0 || problem.ties == TieRule::all) return std::nullopt;
-  if (problem.computed != nullptr) return best_of_programs(problem, context);
+  if (problem.scan == nullptr) return best_of_programs(problem, context);
   if (!problem.scan->has_short_keys()) return best_of_columns<LongElements>(problem, context);
   if (problem.n > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   return best_of_columns<ShortElements>(problem, context);

@@ -211,7 +211,7 @@ TEST(SampledThreshold, TakesTheMemoryThatItsPlanTells) {
     for (const std::size_t k : {1, 700, 3000, 20'000}) {
       SCOPED_TRACE(std::to_string(bytes) + " bytes, k = " + std::to_string(k));
       const cuda::topk::ThresholdPlan plan = cuda::topk::plan_threshold(kRows, k);
-      const cuda::topk::KeptPlan kept = cuda::topk::plan_kept(plan, k, bytes < 4);
+      const cuda::topk::KeptPlan kept = cuda::topk::plan_kept(plan, k, element, bytes < 4);
       pool.give_back_kept();
       pool.forget_peak();
       const auto solution =

@@ -11,7 +11,6 @@
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
-#include "kernels/cuda/topk/sampled_threshold/least_of_few.cuh"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 #include "tests/kernels/cuda/device_copies.hpp"
 #include "tests/kernels/problems.hpp"

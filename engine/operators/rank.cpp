@@ -249,6 +249,11 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
 
 Vector<std::int64_t> cut(const Window& window, const Segments& segments) {
   Vector<std::int64_t> answer;
+  std::int64_t rows = 0;
+  for (std::int64_t s = 0; s < segments.count(); ++s) {
+    rows += std::max<std::int64_t>(0, window.end(segments.size(s)) - window.offset);
+  }
+  answer.reserve(static_cast<std::size_t>(rows));
   for (std::int64_t s = 0; s < segments.count(); ++s) {
     const std::int64_t n = segments.size(s);
     for (std::int64_t i = window.offset; i < window.end(n); ++i) answer.push_back(segments.at(segments.bounds[s] + i));

@@ -11,6 +11,7 @@
 
 #include "kernels/common/nearest_name.hpp"
 #include "kernels/papers/names.hpp"
+#include "planner/cost/cuda_common.hpp"
 #include "planner/cost/models.hpp"
 #include "planner/price_list.hpp"
 
@@ -127,6 +128,20 @@ bool is_limited(Device device) { return device == Device::cpu; }
 /// Seconds before the first kernel on a device.
 double start_seconds(Device device, const Machine& machine) { return device == Device::cuda ? machine.cuda_start : 0; }
 
+double bytes_of_keys(const kernels::TopKShape& shape) { return static_cast<double>(shape.n) * cost::key_bytes(shape); }
+
+double bytes_of_keys(const kernels::SkylineShape& shape) {
+  return static_cast<double>(shape.n) * static_cast<double>(shape.d) * static_cast<double>(shape.width);
+}
+
+/// Seconds until keys that were made on a GPU are where algorithms of a device read them. That they get to a GPU is
+/// part of its algorithms' costs.
+template <class Shape>
+double seconds_to_fetch(Device device, const Shape& shape, const Statistics& statistics) {
+  const bool fetches = device == Device::cpu && statistics.memory == kernels::Memory::device;
+  return fetches ? bytes_of_keys(shape) * cost::kTransferByte : 0;
+}
+
 double free_bytes(Device device, const Machine& machine) {
   return device == Device::cuda ? machine.device_bytes : machine.host_bytes;
 }
@@ -221,7 +236,8 @@ void add_candidates(std::span<const Algorithm* const> algorithms, bool reference
     if (!considered[i].obstacle.empty()) continue;
     candidates.push_back({&algorithm, prices[i], i, query.priced(*prices[i], given)});
     take_cheapest(candidates.back(), query, given);
-    candidates.back().best.seconds += start_seconds(algorithm.device, query.machine);
+    candidates.back().best.seconds += start_seconds(algorithm.device, query.machine) +
+                                      seconds_to_fetch(algorithm.device, query.shape, query.statistics);
   }
 }
 
@@ -320,7 +336,8 @@ double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& 
     if (prices[i]->model.reference || (algorithms[i]->device == Device::cuda && !machine.cuda)) continue;
     if (!algorithms[i]->supports(shape)) continue;
     const double seconds = seconds_of(prices[i]->terms(shape, statistics, machine, {}));
-    least = std::min(least, seconds + start_seconds(algorithms[i]->device, machine));
+    const Device device = algorithms[i]->device;
+    least = std::min(least, seconds + start_seconds(device, machine) + seconds_to_fetch(device, shape, statistics));
   }
   return std::isfinite(least) ? least : 0;
 }
@@ -362,6 +379,14 @@ std::vector<cost::Values> priced_parameters(std::string_view algorithm, const ke
 double seconds_of(const cost::Cost& cost) {
   double seconds = 0;
   for (const cost::Term& term : cost.terms) seconds += term.count * term.seconds;
+  return seconds;
+}
+
+double seconds_on_device(const cost::Cost& cost) {
+  double seconds = seconds_of(cost);
+  for (const cost::Term& term : cost.terms) {
+    if (term.name == "bytes-sent" || term.name == "bytes-fetched") seconds -= term.count * term.seconds;
+  }
   return seconds;
 }
 

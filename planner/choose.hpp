@@ -92,6 +92,9 @@ std::vector<cost::Values> priced_parameters(std::string_view algorithm, const ke
 /// Sum of count times seconds.
 double seconds_of(const cost::Cost& cost);
 
+/// The same without transfers to a device and from it: what the events of a device time.
+double seconds_on_device(const cost::Cost& cost);
+
 /// Returns about what choose() would predict, in a fraction of its time: the least of the algorithms that it would
 /// price, with default parameters and whatever memory they take.
 double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics = {});

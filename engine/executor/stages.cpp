@@ -163,8 +163,10 @@ Segments partition_rows(Execution& execution, const SourceTable& source, const R
 
 namespace {
 
-/// Ranks segments of keys, and records the path that was taken. Positions among the keys.
-Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>& keys, const Segments& segments) {
+/// Ranks segments of keys, and records the path that was taken. Positions among the keys, or those of the row set where
+/// the device made the segments.
+Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>& keys, const Segments& segments,
+                                   const DevicePartitions* partitions = nullptr) {
   const Operator& order = *execution.plan.operators.order;
   const Window window = window_of(execution.query());
   const std::int64_t n = largest(segments);
@@ -173,8 +175,11 @@ Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>
   if (execution.plan.device_partitions) context.constraints.device = kernels::Device::cuda;
   Ranker ranker(window, context, n);
   Report report;
-  Vector<std::int64_t> positions =
-      timed(execution, execution.timing.compute_ms, order, [&] { return ranker.rank(keys, segments, report); });
+  Vector<std::int64_t> positions = timed(execution, execution.timing.compute_ms, order, [&] {
+    if (partitions == nullptr) return ranker.rank(keys, segments, report);
+    Vector<std::int64_t> ranked = ranker.rank(keys, segments, report, partitions->order());
+    return ranker.was_at_once() ? std::move(ranked) : partitions->answer(ranked);
+  });
   std::vector<kernels::KeyWidth> widths;
   for (const Keys& column : keys) widths.push_back(column.column.width);
   PathDescription path = describe_path(ranker.path(widths, n));
@@ -192,37 +197,76 @@ Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>
 
 }  // namespace
 
-std::optional<Vector<std::int64_t>> rank_partitions_on_device(Execution& execution, const SourceTable& source,
-                                                              const RowSet& rows) {
-  if (!execution.plan.device_partitions) return std::nullopt;
-  const Operators& operators = execution.plan.operators;
-  const std::vector<int>& columns = execution.query().partition_columns;
-  const std::vector<Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
-    return make_rank_keys(execution.query().ranking, source.table, rows, packs_ranking(execution.plan),
-                          execution.device(), &execution.share);
+namespace {
+
+/// Partitions that the device made, and the keys of their rows, segment by segment.
+struct RankedRows {
+  DevicePartitions partitions;
+  std::vector<Keys> keys;
+};
+
+std::vector<Keys> keys_of_ranking(Execution& execution, const Table& table, const RowSet& rows, KeyShare* share) {
+  const Operator& op = *execution.plan.operators.rank_keys;
+  execution.record.of(op).rows = rows.size();
+  return timed(execution, execution.timing.keys_ms, op, [&] {
+    return make_rank_keys(execution.query().ranking, table, rows, packs_ranking(execution.plan), execution.device(),
+                          share);
   });
+}
+
+/// Partitions of the rows that can be among the best, where columns can be searched for these as they lie.
+std::optional<RankedRows> partition_best(Execution& execution, const Table& table, const RowSet& rows) {
+  const BoundQuery& query = execution.query();
+  const std::int64_t wanted = window_of(query).end(rows.size());
+  if (!rows.is_all() || wanted == 0) return std::nullopt;
+  const auto find = [&]() -> std::optional<DevicePartitions> {
+    try {
+      return DevicePartitions::of_best(*execution.device(), table, query.partition_columns, query.ranking, wanted);
+    } catch (const kernels::cuda::OutOfMemory&) {
+      return std::nullopt;  // who partitions all rows says so, or finds room
+    }
+  };
+  auto partitions = timed(execution, execution.timing.filter_ms, *execution.plan.operators.partition, find);
+  if (!partitions) return std::nullopt;
+  auto keys = keys_of_ranking(execution, table, partitions->row_set(), nullptr);
+  return RankedRows{std::move(*partitions), std::move(keys)};
+}
+
+/// Partitions of all rows, or of those that can be among the best by keys in memory.
+std::optional<RankedRows> partition_all(Execution& execution, const Table& table, const RowSet& rows) {
+  const std::vector<int>& columns = execution.query().partition_columns;
+  const std::vector<Keys> keys = keys_of_ranking(execution, table, rows, &execution.share);
   std::optional<BestRows> best;
   const std::int64_t wanted = window_of(execution.query()).end(rows.size());
   if (keys.size() == 1 && wanted > 0) best = {keys.front().column, static_cast<std::size_t>(wanted)};
   std::vector<Keys> ordered;
   const auto make = [&] {
-    auto made = DevicePartitions::of(*execution.device(), source.table, columns, rows, best);
+    auto made = DevicePartitions::of(*execution.device(), table, columns, rows, best);
     if (made) ordered = made->in_order(keys);
     return made;
   };
-  const auto partitions = timed(execution, execution.timing.filter_ms, *operators.partition, [&] {
-    return made_there(execution, source.table, columns, Rule::device_partitions, make);
-  });
+  auto partitions = timed(execution, execution.timing.filter_ms, *execution.plan.operators.partition,
+                          [&] { return made_there(execution, table, columns, Rule::device_partitions, make); });
   if (!partitions) return std::nullopt;
-  OperatorMetrics& metrics = execution.record.of(*operators.partition);
+  return RankedRows{std::move(*partitions), std::move(ordered)};
+}
+
+}  // namespace
+
+std::optional<Vector<std::int64_t>> rank_partitions_on_device(Execution& execution, const SourceTable& source,
+                                                              const RowSet& rows) {
+  if (!execution.plan.device_partitions) return std::nullopt;
+  auto made = partition_best(execution, source.table, rows);
+  if (!made) made = partition_all(execution, source.table, rows);
+  if (!made) return std::nullopt;
+  OperatorMetrics& metrics = execution.record.of(*execution.plan.operators.partition);
   metrics.rows = rows.size();
-  metrics.partitions = partitions->count();
+  metrics.partitions = made->partitions.count();
   metrics.note = kSortedOnDevice;
-  if (partitions->sorted() < rows.size()) {
-    metrics.note += ": " + std::to_string(partitions->sorted()) + " rows that can be among the best";
+  if (made->partitions.sorted() < rows.size()) {
+    metrics.note += ": " + std::to_string(made->partitions.sorted()) + " rows that can be among the best";
   }
-  execution.record.of(*operators.rank_keys).rows = rows.size();
-  return partitions->answer(rank_segments(execution, ordered, partitions->segments()));
+  return rank_segments(execution, made->keys, made->partitions.segments(), &made->partitions);
 }
 
 Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const Candidates& candidates) {

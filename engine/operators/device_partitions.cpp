@@ -1,11 +1,13 @@
 #include "engine/operators/device_partitions.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "engine/device/resident.hpp"
 #include "engine/keys/device/device_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
+#include "engine/keys/device/readable_keys.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/operators/groups/classes.hpp"
 #include "engine/operators/groups/group_keys.hpp"
@@ -80,6 +82,24 @@ std::optional<DevicePartitions> DevicePartitions::of(DeviceQueryState& device_st
   codes.clear();
   if (!best) return DevicePartitions(cuda::groups::partition_rows(code->column, n));
   return DevicePartitions(cuda::groups::partition_contenders(code->column, best->keys, n, best->k));
+}
+
+std::optional<DevicePartitions> DevicePartitions::of_best(DeviceQueryState& device_state, const Table& table,
+                                                          std::span<const int> columns,
+                                                          std::span<const query::BoundRankTerm> ranking,
+                                                          std::int64_t k) {
+  const auto n = static_cast<std::size_t>(table.num_rows());
+  if (columns.size() != 1 || n > cuda::groups::kMaxPartitionedRows) return std::nullopt;
+  // An expression may fail for a row that is left out.
+  const bool all_columns = std::ranges::all_of(ranking, [](const auto& term) { return term.expression.column >= 0; });
+  if (!all_columns) return std::nullopt;
+  const auto keys = readable_keys(device_state, ranking.front(), table);
+  if (!keys) return std::nullopt;
+  const auto codes = readable_codes(device_state, table.column(columns.front()));
+  if (!codes) return std::nullopt;
+  auto found = cuda::groups::find_contenders(codes->keys, codes->greatest, *keys, n, static_cast<std::size_t>(k));
+  if (found.are_all) return std::nullopt;
+  return DevicePartitions(std::move(found.rows));
 }
 
 std::vector<Keys> DevicePartitions::in_order(const std::vector<Keys>& keys) const {

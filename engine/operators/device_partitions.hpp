@@ -8,6 +8,7 @@
 #include "engine/device/device_query_state.hpp"
 #include "engine/keys/keys.hpp"
 #include "engine/operators/partition.hpp"
+#include "engine/operators/rank.hpp"
 #include "kernels/cuda/groups/partition_rows.hpp"
 
 // Partitions that are made on the GPU, of columns as they lie there.
@@ -36,6 +37,13 @@ class DevicePartitions {
                                             std::span<const int> columns, const RowSet& rows,
                                             const std::optional<BestRows>& best = std::nullopt);
 
+  /// The same of the rows that can be among the k best of their partitions, whose columns are read as they lie: values
+  /// become codes and keys on the way. `rows` are all of the table's. Returns nothing where columns do not lie so,
+  /// where several make the partitions, or where the search for these rows does not pay.
+  static std::optional<DevicePartitions> of_best(DeviceQueryState& device_state, const Table& table,
+                                                 std::span<const int> columns,
+                                                 std::span<const query::BoundRankTerm> ranking, std::int64_t k);
+
   std::int64_t count() const { return rows_.count(); }
   /// Positions that were brought together.
   std::int64_t sorted() const { return rows_.bounds.back(); }
@@ -44,8 +52,14 @@ class DevicePartitions {
   /// The segments of keys that `in_order` gives, in no particular order.
   Segments segments() const { return {rows_.bounds, {}}; }
 
+  /// Rows at the positions that `of_best` brought together, segment by segment.
+  RowSet row_set() const { return RowSet::on_device(sorted(), kernels::cuda::groups::ids_in_order(rows_)); }
+
   /// Key columns of these positions, segment by segment. The keys lie on the device.
   std::vector<Keys> in_order(const std::vector<Keys>& keys) const;
+
+  /// The order in which the device itself can bring an answer together.
+  DeviceOrder order() const { return {rows_.by_first, static_cast<const std::uint32_t*>(rows_.order.data())}; }
 
   /// Makes an answer of positions of keys in order, which lie segment by segment: positions of the row set, segments in
   /// the order of their first rows.

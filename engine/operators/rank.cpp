@@ -106,9 +106,10 @@ std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& rankin
   return packed;
 }
 
-Vector<std::int64_t> Ranker::rank(const std::vector<Keys>& keys, const Segments& segments, Report& report) {
+Vector<std::int64_t> Ranker::rank(const std::vector<Keys>& keys, const Segments& segments, Report& report,
+                                  const DeviceOrder& order) {
   const std::vector<Keys> ordered = in_order(keys, segments);
-  if (auto answer = rank_at_once(ordered, segments, report)) return std::move(*answer);
+  if (auto answer = rank_at_once(ordered, segments, report, order)) return std::move(*answer);
   const std::vector<SegmentTask> tasks = segment_tasks(segments.bounds);
   std::vector<Vector<std::int64_t>> answers(tasks.size());
   std::vector<Report> reports(tasks.size());
@@ -125,7 +126,7 @@ Vector<std::int64_t> Ranker::rank(const std::vector<Keys>& keys, const Segments&
 }
 
 std::optional<Vector<std::int64_t>> Ranker::rank_at_once(const std::vector<Keys>& keys, const Segments& segments,
-                                                         Report& report) {
+                                                         Report& report, const DeviceOrder& order) {
   const std::int64_t count = segments.count();
   if (keys.size() != 1 || keys.front().memory != kernels::Memory::device) return std::nullopt;
   std::int64_t largest = 0;
@@ -138,16 +139,16 @@ std::optional<Vector<std::int64_t>> Ranker::rank_at_once(const std::vector<Keys>
   const Keys wide = keys.front().column.width < KeyWidth::bytes4
                         ? widen_on_device(keys.front(), segments.bounds.back(), KeyWidth::bytes4)
                         : keys.front();
-  const Vector<RowId> best = kernels::cuda::topk::best_of_partitions({.keys = wide.column,
-                                                                      .bounds = segments.bounds,
-                                                                      .k = static_cast<std::size_t>(k),
-                                                                      .ties = tie_rule(window_.ties)});
-  Vector<std::int64_t> answer;
-  for (std::int64_t s = 0; s < count; ++s) {
-    const std::int64_t end = std::min(k, segments.size(s));
-    for (std::int64_t i = window_.offset; i < end; ++i) {
-      answer.push_back(segments.at(best[static_cast<std::size_t>(s * k + i)]));
-    }
+  Vector<std::int64_t> answer =
+      kernels::cuda::topk::best_of_partitions({.keys = wide.column,
+                                               .bounds = segments.bounds,
+                                               .k = static_cast<std::size_t>(k),
+                                               .ties = tie_rule(window_.ties),
+                                               .offset = static_cast<std::size_t>(window_.offset),
+                                               .order = order.segments,
+                                               .places = order.places});
+  if (!segments.order.empty()) {
+    for (std::int64_t& position : answer) position = segments.order[position];
   }
   report += {static_cast<std::int64_t>(answer.size()), watch.lap(), 0, {}};
   at_once_ = true;
@@ -244,30 +245,6 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
   Vector<RowId>& rows = solution->rows;
   rows.erase(rows.begin(), rows.begin() + std::min(query.offset, static_cast<std::int64_t>(rows.size())));
   return std::move(rows);
-}
-
-Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::expression::ScannedKeys& keys,
-                           std::int64_t n, const ExecutionContext& context, std::optional<PathDescription>& taken,
-                           Report& report) {
-  const Window window = window_of(query);
-  const auto passing = static_cast<std::int64_t>(keys.passing);
-  const kernels::KeyColumn column{keys.keys.data(), keys.width};
-  // Of all rows, of which those that do not pass come last.
-  const kernels::TopKShape shape{.n = static_cast<std::size_t>(n),
-                                 .k = static_cast<std::size_t>(window.end(passing)),
-                                 .widths = {keys.width},
-                                 .ties = tie_rule(window.ties)};
-  planner::Statistics statistics = context.ranking;
-  statistics.memory = kernels::Memory::device;
-  const auto path = planner::choose(shape, context.constraints, with_memory_left(context.machine), statistics);
-  taken = describe_path(path);
-  if (window.offset >= passing) return {};
-  const HeldKeys held({Keys{column, keys.keys.owner(), kernels::Memory::device}}, n, path.algorithm->device);
-  const kernels::TopKProblem problem{
-      .n = shape.n, .keys = held.columns(), .k = shape.k, .ties = shape.ties, .memory = held.memory()};
-  Vector<RowId> rows = run_path(path, problem, context, report);
-  rows.erase(rows.begin(), rows.begin() + query.offset);
-  return rows;
 }
 
 Vector<std::int64_t> cut(const Window& window, const Segments& segments) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/device/device_query_state.hpp"
@@ -39,6 +40,12 @@ std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& rankin
 /// reading each segment: by one key column on the device.
 bool ranks_at_once(const Window& window, std::int64_t count, std::int64_t largest);
 
+/// The order of an answer that is brought together on the device where all segments are ranked at once.
+struct DeviceOrder {
+  std::span<const std::int64_t> segments;  ///< in the order of the answer
+  const std::uint32_t* places = nullptr;   ///< in device memory: what the answer has for each position
+};
+
 /// Ranks each segment by `keys` (over all positions of the row set) and cuts the window out of it. Positions in the
 /// order of the answer.
 class Ranker {
@@ -47,7 +54,9 @@ class Ranker {
   Ranker(const Window& window, const ExecutionContext& context, std::int64_t largest)
       : window_(window), context_(context), chooser_(context, largest, context.ranking) {}
 
-  Vector<std::int64_t> rank(const std::vector<Keys>& keys, const Segments& segments, Report& report);
+  /// With `order`, and if `was_at_once` then says so, the answer is as that says.
+  Vector<std::int64_t> rank(const std::vector<Keys>& keys, const Segments& segments, Report& report,
+                            const DeviceOrder& order = {});
 
   /// Returns true if the last call answered all segments in one launch, on a device.
   bool was_at_once() const { return at_once_; }
@@ -58,7 +67,7 @@ class Ranker {
  private:
   /// All segments in one launch, where keys are on the device and that can be; else nothing.
   std::optional<Vector<std::int64_t>> rank_at_once(const std::vector<Keys>& keys, const Segments& segments,
-                                                   Report& report);
+                                                   Report& report, const DeviceOrder& order);
   void rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std::int64_t end, Vector<std::int64_t>& answer,
                     Report& report);
 
@@ -82,11 +91,6 @@ Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
 std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, const Table& table,
                                        const ExecutionContext& context, std::optional<PathDescription>& taken,
                                        Report& report);
-
-/// The window of the rows that a scan of n rows on the device let through, best first. Describes the path in `taken`.
-Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::expression::ScannedKeys& keys,
-                           std::int64_t n, const ExecutionContext& context, std::optional<PathDescription>& taken,
-                           Report& report);
 
 /// Without a ranking: the window of each segment in ascending order.
 Vector<std::int64_t> cut(const Window& window, const Segments& segments);

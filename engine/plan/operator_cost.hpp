@@ -43,6 +43,24 @@ OperatorCost numbering_cost(const GroupingShape& shape, int threads);
 /// bringing keys of `key_bytes` a row into their order.
 OperatorCost device_partition_cost(double rows, double groups, double column_bytes, double key_bytes);
 
+/// Rows of which a GPU is to find the best of each partition.
+struct PartitionedShape {
+  double rows = 0;
+  double groups = 0;
+  double wanted = 0;        ///< rows of each partition
+  double column_bytes = 0;  ///< bytes of a row in the columns that make the partitions
+  double key_bytes = 0;
+};
+
+/// Returns true if it looks for the rows that can be among these, and sorts no others.
+bool finds_contenders(const PartitionedShape& shape);
+
+/// Rows that can be among them.
+double contenders(const PartitionedShape& shape);
+
+/// Returns the cost of finding these, and of bringing them together.
+OperatorCost device_contenders_cost(const PartitionedShape& shape);
+
 /// Rows that a GPU is to group.
 struct DeviceGroupingShape {
   double rows = 0;

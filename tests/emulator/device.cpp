@@ -200,6 +200,12 @@ cudaError_t cudaSetDevice(int device) {
   return cudaSuccess;
 }
 
+cudaError_t cudaDeviceCanAccessPeer(int* can_access, int device, int peer) {
+  if (!is_device(device) || !is_device(peer)) return keep(cudaErrorInvalidDevice);
+  *can_access = device != peer ? 1 : 0;
+  return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (!is_device(device)) return keep(cudaErrorInvalidDevice);
   *properties = skyrank::emulator::kDevice;

@@ -456,6 +456,16 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
   }
 }
 
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* accesses, std::size_t count) {
+  const skyrank::emulator::Lock lock(memory().mutex());
+  if (memory().find_pool(pool) == nullptr || (accesses == nullptr && count > 0)) return keep(cudaErrorInvalidValue);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (accesses[i].location.type != cudaMemLocationTypeDevice) return keep(cudaErrorInvalidValue);
+    if (!skyrank::emulator::is_device(accesses[i].location.id)) return keep(cudaErrorInvalidDevice);
+  }
+  return cudaSuccess;  // all devices' memory is the host's
+}
+
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes_to_keep) {
   const skyrank::emulator::Lock lock(memory().mutex());
   const auto known = memory().find_pool(pool);

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/resident.hpp"
 #include "engine/dlpack_structs.hpp"
 #include "engine/runtime/device_values.hpp"
 #include "kernels/cuda/device/check.hpp"
@@ -364,6 +365,33 @@ TEST_F(BorrowedOnGpu, ColumnsComeToTheHostOnceWhereItReadsThem) {
   const Result second = engine.run(query, table);
   EXPECT_EQ(second.rows, first.rows);
   EXPECT_EQ(second.transferred, Transferred{});
+}
+
+TEST_F(BorrowedOnGpu, PartsOfGroupsAndPartitionsReadColumnsOnTheHost) {
+  constexpr std::int64_t kFew = 1'000;
+  std::vector<std::int32_t> g(kFew);
+  std::vector<std::int32_t> x(kFew);
+  for (std::size_t i = 0; i < g.size(); ++i) g[i] = static_cast<std::int32_t>(i * i % 7);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int32_t>(i * 37 % 101);
+  const Table host({Column::own("g", g), Column::own("x", x)});
+  for (const Query& query : {Query::from("t").partition_by({"g"}).rank_by({high("x")}).limit(3),
+                             Query::from("t").group_by({"g"}).aggregate({count("n"), sum("s", "x"), max("m", "x")})}) {
+    Producer producer(kFew);
+    producer.add("g", g);
+    producer.add("x", x);
+    const Table table = producer.table();
+    const Engine engine = engine_on(DeviceChoice::cuda);
+    const Partial part = engine.partial(query, table, 0);  // of a table that nothing has read before
+    expect_equal(engine.merge(query, {part}), engine_on(DeviceChoice::cpu).run(query, host));
+  }
+}
+
+TEST_F(BorrowedOnGpu, NothingHasToBeSent) {
+  const std::vector<float> a = some_floats(100);
+  Producer producer(100);
+  producer.add("a", a);
+  EXPECT_EQ(exec::residency_of({0}, producer.table(), false).unsent, 0);
+  EXPECT_EQ(exec::residency_of({0}, Table({Column::own("a", a)}), false).unsent, 400);
 }
 
 TEST_F(BorrowedOnGpu, ValuesCanBePrintedExportedAndPinned) {

@@ -200,9 +200,9 @@ TEST_F(DeviceGroups, SkylinesPartitionsAndExpressionsOfGroups) {
 
 TEST_F(DeviceGroups, AutoPricesThem) {
   const Engine engine({.threads = 2, .device = DeviceChoice::automatic});
-  const auto made = [](std::int64_t n) {
+  const auto made = [](std::int64_t n, std::size_t groups = 251) {
     std::vector<std::int32_t> values(static_cast<std::size_t>(n));
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int32_t>(i * 7 % 251);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int32_t>(i * 7 % groups);
     return Table({Column::own("g", values)});
   };
   const Query query = Query::from("t").group_by({"g"}).aggregate({count("n")}).rank_by({high("n")}).limit(20);
@@ -210,6 +210,10 @@ TEST_F(DeviceGroups, AutoPricesThem) {
   EXPECT_TRUE(outcome(plan_of(std::int64_t{1} << 22)).applied);
   EXPECT_FALSE(outcome(plan_of(std::int64_t{1} << 12)).applied);
   EXPECT_FALSE(outcome(engine.explain(query, made(std::int64_t{1} << 22))).applied);
+  // A table of nearly as many groups as rows takes the host as long as the groups themselves.
+  const Engine many({.threads = 16, .device = DeviceChoice::automatic});
+  constexpr std::int64_t kRowsOfMany = std::int64_t{1} << 22;
+  EXPECT_FALSE(outcome(many.explain(query, many.pin(made(kRowsOfMany, kRowsOfMany)))).applied);
 }
 
 TEST_F(DeviceGroups, WithoutMemoryForThemTheHostMakesThem) {

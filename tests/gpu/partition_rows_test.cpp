@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/keys.hpp"
+#include "kernels/common/stored.hpp"
 #include "kernels/cuda/groups/contenders.hpp"
 #include "kernels/cuda/groups/partition_rows.hpp"
 #include "tests/build.hpp"
@@ -173,6 +175,101 @@ TEST_F(PartitionRows, ContendersOfRareCodesAndEqualKeys) {
   EXPECT_EQ(expect_contenders(random_codes<std::uint32_t>(kRows, 1u << 20), random_codes<std::uint32_t>(kRows, 0), 2),
             static_cast<std::int64_t>(kRows));
   EXPECT_EQ(expect_contenders(codes, random_codes<std::uint32_t>(kRows, 0), 300), static_cast<std::int64_t>(kRows));
+}
+
+TEST_F(PartitionRows, ContendersOfAllWidthsAndUnevenNumbers) {
+  constexpr std::size_t kRows = skyrank::tests::kEmulated ? 9'001 : 900'003;
+  const auto with_codes = [&]<class Code>(Code) {
+    const auto codes = random_codes<Code>(kRows, 4);
+    expect_contenders(codes, random_codes<std::uint8_t>(kRows, 0), 5);
+    expect_contenders(codes, random_codes<std::uint16_t>(kRows, 0), 5);
+    expect_contenders(codes, random_codes<std::uint32_t>(kRows, 0), 5);
+    expect_contenders(codes, random_codes<std::uint64_t>(kRows, 0), 5);
+  };
+  with_codes(std::uint8_t{});
+  with_codes(std::uint16_t{});
+  with_codes(std::uint32_t{});
+  with_codes(std::uint64_t{});
+  for (const std::size_t less : {1, 2, 3}) {
+    expect_contenders(random_codes<std::uint16_t>(kRows - less, 4), random_codes<std::uint32_t>(kRows - less, 0), 5);
+  }
+}
+
+TEST_F(PartitionRows, ContendersOfRowsThatLieByTheirCodes) {
+  constexpr std::size_t kRows = skyrank::tests::kEmulated ? 24'000 : 2'400'000;
+  const auto keys = random_codes<std::uint32_t>(kRows, 0);
+  auto codes = random_codes<std::uint16_t>(kRows, 7);
+  std::ranges::sort(codes);
+  expect_contenders(codes, keys, 4);
+  std::ranges::reverse(codes);
+  expect_contenders(codes, keys, 4);
+  const std::vector<std::uint16_t> one(kRows, 0);
+  expect_contenders(one, keys, 4);
+  expect_contenders(std::vector<std::uint16_t>(kRows, 3), keys, 4);
+  // Codes that the first rows do not have, one of them in the last row alone.
+  codes.assign(kRows, 0);
+  for (std::size_t i = kRows / 2; i < kRows; ++i) codes[i] = static_cast<std::uint16_t>(i % 3);
+  codes.back() = 6;
+  expect_contenders(codes, keys, 4);
+}
+
+TEST_F(PartitionRows, ContendersOfPartitionsWithFewerRowsThanAreWanted) {
+  constexpr std::size_t kRows = skyrank::tests::kEmulated ? 24'000 : 2'400'000;
+  auto codes = random_codes<std::uint16_t>(kRows, 2);
+  for (std::size_t i = 0; i < 9; ++i) codes[i * (kRows / 9)] = 3;
+  expect_contenders(codes, random_codes<std::uint32_t>(kRows, 0), 20);
+  expect_contenders(codes, random_codes<std::uint64_t>(kRows, 3), 20);
+}
+
+/// Expects values that become keys as they are read to give the contenders of these keys.
+template <class Code, class Value, class Key>
+void expect_as_keys(const std::vector<Code>& stored_codes, ReadKeys codes, const std::vector<Value>& values,
+                    ReadKeys read, const std::vector<std::uint32_t>& made_codes, const std::vector<Key>& made_keys) {
+  const ThereKeys<Code> there_codes(stored_codes);
+  const ThereKeys<Value> there_values(values);
+  const ThereKeys<std::uint32_t> there_made_codes(made_codes);
+  const ThereKeys<Key> there_made_keys(made_keys);
+  codes.column = there_codes.column();
+  read.column = there_values.column();
+  const std::size_t n = values.size();
+  const std::uint64_t greatest = *std::ranges::max_element(made_codes);
+  const Contenders found = find_contenders(codes, greatest, read, n, 6);
+  const PartitionedRows expected = partition_contenders(there_made_codes.column(), there_made_keys.column(), n, 6);
+  ASSERT_FALSE(found.are_all);
+  EXPECT_LT(expected.bounds.back(), static_cast<std::int64_t>(n));
+  EXPECT_EQ(found.rows.bounds, expected.bounds);
+  EXPECT_EQ(found.rows.first, expected.first);
+  EXPECT_EQ(found.rows.by_first, expected.by_first);
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(expected.bounds.back()));
+  std::iota(positions.begin(), positions.end(), 0);
+  EXPECT_EQ(places_at(found.rows, positions), places_at(expected, positions));
+}
+
+TEST_F(PartitionRows, ContendersOfValuesAsTheyAreStored) {
+  constexpr std::size_t kRows = skyrank::tests::kEmulated ? 12'001 : 1'200'001;
+  std::mt19937_64 random(3);
+  std::vector<std::int16_t> codes(kRows);
+  std::vector<std::uint32_t> made_codes(kRows);
+  std::vector<float> floats(kRows);
+  std::vector<std::uint32_t> float_keys(kRows);
+  std::vector<std::int64_t> integers(kRows);
+  std::vector<std::uint64_t> integer_keys(kRows);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    made_codes[i] = static_cast<std::uint32_t>(random() % 4);
+    codes[i] = static_cast<std::int16_t>(static_cast<int>(made_codes[i]) - 2);
+    floats[i] = i % 97 == 0 ? std::numeric_limits<float>::quiet_NaN()
+                            : static_cast<float>(static_cast<std::int32_t>(random())) * 0.5F;
+    if (i % 89 == 0) floats[i] = -0.0F;
+    float_keys[i] = float_key(with_bits_of<std::uint32_t>(floats[i]), true);
+    integers[i] = static_cast<std::int64_t>(random());
+    integer_keys[i] =
+        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) - static_cast<std::uint64_t>(integers[i]);
+  }
+  const ReadKeys from_minus_two{.column = {}, .flip = 0, .base = ~std::uint64_t{0} - 1};
+  expect_as_keys(codes, from_minus_two, floats, {.column = {}, .is_float = true, .high = true}, made_codes, float_keys);
+  const IntegerKey<std::uint64_t> high(static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()), true);
+  expect_as_keys(codes, from_minus_two, integers, {.column = {}, .flip = high.flip, .base = high.base}, made_codes,
+                 integer_keys);
 }
 
 }  // namespace

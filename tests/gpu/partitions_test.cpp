@@ -214,6 +214,53 @@ TEST_F(DevicePartitions, RowsThatCannotBeAmongTheBestAreLeftOut) {
   expect_same(Query(filtered).nulls(Missing::best), table);
 }
 
+/// Values next to each other from `lowest` on.
+template <class T>
+std::vector<T> close_values(Draw& draw, std::int64_t n, T lowest, std::int64_t different) {
+  std::vector<T> values(static_cast<std::size_t>(n));
+  for (T& value : values) {
+    value = static_cast<T>(static_cast<std::uint64_t>(lowest) + static_cast<std::uint64_t>(draw.below(different)));
+  }
+  return values;
+}
+
+// Columns without NULLs are read as they lie, and keys are made of the rows alone that are left.
+TEST_F(DevicePartitions, ColumnsOfEveryTypeAreReadAsTheyLie) {
+  constexpr std::int64_t kMany = kEmulated ? 6'001 : 1'200'001;
+  Draw draw(13);
+  const Table table({Column::own("p8", close_values<std::int8_t>(draw, kMany, -2, 4)),
+                     Column::own("p16", close_values<std::uint16_t>(draw, kMany, 65'533, 3)),
+                     Column::own("p32", close_values<std::int32_t>(draw, kMany, -1, 3)),
+                     Column::own("p64", close_values<std::int64_t>(draw, kMany, INT64_MIN, 3)),
+                     Column::own("q64", close_values<std::uint64_t>(draw, kMany, UINT64_MAX - 2, 3)),
+                     Column::own_as("day", Type::date, close_values<std::int32_t>(draw, kMany, 19'000, 3)),
+                     Column::own("f32", draw.numbers<float>(kMany, 1'000'000)),
+                     Column::own("f64", draw.numbers<double>(kMany, 1'000'000)),
+                     Column::own("i64", draw.numbers<std::int64_t>(kMany, 1'000'000)),
+                     Column::own("i32", draw.numbers<std::int32_t>(kMany, 900)),
+                     Column::own("i16", draw.numbers<std::int16_t>(kMany, 20'000)),
+                     Column::own("u16", draw.numbers<std::uint16_t>(kMany, 60'000)),
+                     Column::own("i8", draw.numbers<std::int8_t>(kMany, 120)),
+                     Column::own("u64", draw.numbers<std::uint64_t>(kMany, 1'000'000))});
+  const auto expect_few = [&](const char* by, std::vector<RankTerm> ranking, Ties ties) {
+    SCOPED_TRACE(by);
+    const Query query = Query::from("t").partition_by({by}).rank_by(std::move(ranking)).limit(5).offset(1).ties(ties);
+    const Result result = expect_same(query, table);
+    EXPECT_THAT(to_string(result.plan), testing::HasSubstr("rows that can be among the best"));
+  };
+  for (const char* by : {"p8", "p16", "p32", "p64", "q64", "day"}) expect_few(by, {high("f32")}, Ties::first);
+  for (const char* value : {"f32", "f64", "i64", "i32", "i16", "u16", "u64"}) {
+    SCOPED_TRACE(value);
+    expect_few("p8", {low(value)}, Ties::last);
+    expect_few("p32", {high(value)}, Ties::all);
+    expect_few("p64", {high(value), low("i8"), high("f64")}, Ties::first);
+  }
+  expect_same(Query::from("t").partition_by({"p8"}).rank_by({high("i8")}).limit(3), table);
+  expect_same(Query::from("t").partition_by({"p8"}).rank_by({low("f32")}).limit(3).nan(Missing::exclude), table);
+  expect_same(Query::from("t").partition_by({"p8", "p32"}).rank_by({low("f32")}).limit(3), table);
+  expect_same(Query::from("t").where("p8 <> 0").partition_by({"p8"}).rank_by({low("f64")}).limit(3), table);
+}
+
 TEST_F(DevicePartitions, AutoPricesThem) {
   const Engine engine({.threads = 2, .device = DeviceChoice::automatic});
   const auto made = [](std::int64_t n) {

@@ -17,6 +17,7 @@
 #include "engine/executor/engine_state.hpp"
 #include "engine/executor/key_expressions.hpp"
 #include "engine/parts/gpus/by_gpus.hpp"
+#include "engine/parts/gpus/team.hpp"
 #include "tests/build.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/semantics/expect_equal.hpp"
@@ -259,6 +260,159 @@ TEST_F(PartsOnTwoGpus, TablesBeyondTheLimitTakeTurns) {
     SCOPED_TRACE(to_sql(queries[i]));
     expect_equal(gpus.run(queries[i], table), on_cpu().run(queries[i], table));
   }
+}
+
+/// Tables whose shares meet each other in all ways, with columns a to f of several types.
+enum class Spread { random, opposed, few_values, equal, first_better, last_better, ascending };
+
+Table team_table(Spread spread, std::size_t rows, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto value = [&](std::size_t row, unsigned column) -> std::int64_t {
+    const auto number = static_cast<std::int64_t>(random() % 1000);
+    const auto place = static_cast<std::int64_t>(row);
+    const auto last = static_cast<std::int64_t>(rows);
+    switch (spread) {
+      case Spread::opposed: return column % 2 == 0 ? place : last - place + number % 3;
+      case Spread::few_values: return number % 4;
+      case Spread::equal: return 7;
+      case Spread::first_better: return place < last / 2 ? number : number + 2000;
+      case Spread::last_better: return place < last / 2 ? number + 2000 : number;
+      case Spread::ascending: return place;
+      case Spread::random: break;
+    }
+    return number - 500;
+  };
+  std::vector<float> a(rows);
+  std::vector<double> b(rows);
+  std::vector<std::int32_t> c(rows);
+  std::vector<std::int64_t> d(rows);
+  std::vector<std::uint8_t> e(rows);
+  std::vector<float> f(rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    a[row] = static_cast<float>(value(row, 0)) / 8;
+    b[row] = static_cast<double>(value(row, 1)) / 8;
+    c[row] = static_cast<std::int32_t>(value(row, 2));
+    d[row] = value(row, 3) * 1'000'000'000;
+    e[row] = static_cast<std::uint8_t>(value(row, 4));
+    f[row] = random() % 50 == 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(value(row, 5));
+  }
+  return Table({Column::own("a", std::move(a)), Column::own("b", std::move(b)),
+                Column::own("c", std::move(c), flags(random, rows, 40)), Column::own("d", std::move(d)),
+                Column::own("e", std::move(e)), Column::own("f", std::move(f), flags(random, rows, 40))});
+}
+
+std::vector<Query> team_queries() {
+  const auto from = [] { return Query::from("t"); };
+  return {
+      from().prefer({low("a"), low("b"), low("c")}),
+      from().prefer({low("a"), high("b"), low("f"), high("a + f")}),
+      from().prefer({high("a"), high("b"), low("c"), low("d"), high("e"), high("f")}).select({"row()", "level()", "a"}),
+      from().prefer({low("c"), high("d"), around("e", 3)}).nulls(Missing::best),
+      from().prefer({in("e", {{1, 2}, {3}}), where("a > b"), low("f")}).limit(7).select({"row()"}),
+      from().prefer({low("a"), low("c"), between("d", 5, 4'000'000'000)}).rank_by({high("b")}),
+  };
+}
+
+class Teams : public PartsOnTwoGpus {
+ protected:
+  std::vector<int> devices() const {
+    std::vector<int> all;
+    for (const auto& device : found().devices) all.push_back(device.ordinal);
+    return all;
+  }
+
+  Engine gpus() const { return on_gpus(devices()); }
+  exec::EngineState state(std::size_t room = 0) const {
+    return exec::EngineState(
+        {.threads = 2, .device = DeviceChoice::cuda, .devices = devices(), .gpu_memory_bytes = room});
+  }
+};
+
+TEST_F(Teams, FindTheSkylineOfTheCpu) {
+  const Engine engine = gpus();
+  const exec::EngineState team = state();
+  std::uint64_t seed = 1;
+  for (const Spread spread : {Spread::random, Spread::opposed, Spread::few_values, Spread::equal, Spread::first_better,
+                              Spread::last_better, Spread::ascending}) {
+    // Few rows leave one share empty.
+    for (const std::size_t rows : {std::size_t{50}, tests::kEmulated ? std::size_t{300} : kFewRows}) {
+      const Table table = team_table(spread, rows, seed++);
+      const exec::GpuParts parts{exec::split_over_gpus(team, table), 0, "a test", true};
+      const std::vector<Query> queries = team_queries();
+      // The emulator takes two of them in turn.
+      const std::size_t taken = tests::kEmulated ? 2 : queries.size();
+      for (std::size_t i = 0; i < taken; ++i) {
+        const Query& query = queries[(seed * taken + i) % queries.size()];
+        SCOPED_TRACE(std::to_string(static_cast<int>(spread)) + ", " + std::to_string(rows) + ": " + to_sql(query));
+        const Result found = exec::answer_by_gpus(engine, team, query, table, {}, parts);
+        expect_equal(found, on_cpu().run(query, table));
+        EXPECT_THAT(text_of(found.plan, "parts"), testing::HasSubstr("compared by all together"));
+      }
+    }
+  }
+}
+
+TEST_F(Teams, CountTheirWorkAndTransfers) {
+  const Engine engine = gpus();
+  const exec::EngineState team = state();
+  const Table table = team_table(Spread::opposed, kFewRows, 5);
+  const exec::GpuParts parts{exec::split_over_gpus(team, table), 0, "a test", true};
+  const Query query = team_queries().front();
+  const Result found = exec::answer_by_gpus(engine, team, query, table, {.count_work = true}, parts);
+  EXPECT_EQ(found.rows, on_cpu().run(query, table).rows);
+  EXPECT_GT(found.work.mask_tests, 0u);
+  EXPECT_GE(found.transferred.from_device, found.rows.size() * sizeof(RowId));
+  EXPECT_THAT(to_string(found.plan), testing::HasSubstr("GPUs share the comparisons of "));
+}
+
+TEST_F(Teams, WhatTheyCannotDoIsAnsweredInParts) {
+  const Engine engine = gpus();
+  const Table table = some_table(kFewRows);
+  const Query ranks = Query::from("t").prefer({low("city"), low("price"), high("stars")});
+  const exec::EngineState team = state();
+  const exec::GpuParts parts{exec::split_over_gpus(team, table), 0, "a test", true};
+  const Result found = exec::answer_by_gpus(engine, team, ranks, table, {}, parts);
+  expect_equal(found, on_cpu().run(ranks, table));
+  EXPECT_THAT(to_string(found.plan), testing::HasSubstr("in vain as a team: the host makes some of the keys"));
+
+  const Query fails = Query::from("t").prefer({low("10 / (stars - 4)"), low("price"), high("weight")});
+  EXPECT_EQ(message_of([&] { exec::answer_by_gpus(engine, team, fails, table, {}, parts); }),
+            message_of([&] { on_cpu().run(fails, table); }));
+  std::stop_source stop;
+  stop.request_stop();
+  const Query query = Query::from("t").prefer({low("price"), high("stars"), low("weight")});
+  EXPECT_THROW(exec::answer_by_gpus(engine, team, query, table, {.stop = stop.get_token()}, parts), CancelledError);
+}
+
+TEST_F(Teams, TooLittleMemoryIsAnsweredInParts) {
+  const Engine engine = on_gpus(devices(), kRoom);
+  const exec::EngineState team = state(kRoom);
+  const Table table = team_table(Spread::opposed, kManyRows, 3);
+  const Query query = Query::from("t").prefer({low("a"), low("b"), high("d")});
+  const exec::GpuParts parts{exec::split_over_gpus(team, table), 0, "a test", true};
+  const Result found = exec::answer_by_gpus(engine, team, query, table, {}, parts);
+  expect_equal(found, on_cpu().run(query, table));
+  EXPECT_THAT(to_string(found.plan), testing::HasSubstr("in vain as a team: a GPU has too little memory"));
+}
+
+TEST_F(Teams, ThePlanSaysWhyThereIsNone) {
+  const exec::EngineState team = state();
+  const Table table = some_table(kFewRows);
+  const auto why = [&](const Query& query) { return exec::why_no_team(team.plan(query, table)).value_or("a team"); };
+  const auto three = [] { return Query::from("t").prefer({low("price"), high("stars"), low("weight")}); };
+  EXPECT_EQ(why(three()), "a team");
+  EXPECT_EQ(why(three().rank_by({low("price")})), "a team");
+  EXPECT_EQ(why(Query::from("t").rank_by({low("price")}).limit(3)), "the query has no preference");
+  EXPECT_EQ(why(Query::from("t").prefer({low("price"), high("stars")})), "two columns are sorted and swept");
+  EXPECT_EQ(why(three().where("stars > 2")), "the query has a condition");
+  EXPECT_EQ(why(three().partition_by({"city"})), "the query has groups or partitions");
+  EXPECT_EQ(why(three().nulls(Missing::exclude)), "rows are left out or refused for missing values");
+  EXPECT_EQ(why(three().levels(2)), "the query asks for several levels");
+  EXPECT_EQ(why(three().at_least(9)), "the query asks for several levels");
+  EXPECT_EQ(why(three().distinct(true)), "equal rows are left out");
+  EXPECT_EQ(why(three().rank_by({low("price")}).limit(3)), "a ranking chooses among the rows of the skyline");
+  EXPECT_EQ(why(Query::from("t").prefer(prior({low("price"), pareto({low("stars"), low("weight")})}))),
+            "the preference is not one Pareto order of single terms");
 }
 
 TEST_F(PartsOnGpu, GpusThatAreNotThereAreNamed) {

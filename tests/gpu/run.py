@@ -34,6 +34,8 @@ SANITIZERS = {
     "racecheck of the best skyline path": (
         "racecheck", [], "BlockedBitmap.LeastAndGreatestKeys:BlockedBitmap.Twins*", 30),
     "racecheck of selections": ("racecheck", [], "*TieRules*/cuda_radix_select:*TieRules*/cuda_dr_topk", 30),
+    "memcheck of groups": ("memcheck", [], "PartitionRows.*:DevicePartitions.*:DeviceGroups.*", 120),
+    "racecheck of groups": ("racecheck", [], "PartitionRows.*", 60),
     "racecheck of skylines": ("racecheck", [], "SkylineOnGpu.AConstantColumnTellsNothing", 30),
 }
 
@@ -59,8 +61,15 @@ def devices() -> list[dict[str, str]]:
     return [dict(zip(fields, line.split(", "))) for line in lines]
 
 
+def usable(present: list[dict[str, str]]) -> list[str]:
+    """The numbers of the GPUs that this process may use."""
+    told = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    numbers = [number for number in told.split(",") if number.isdigit() and int(number) < len(present)]
+    return numbers or [str(number) for number in range(len(present))]
+
+
 def run_part(program: pathlib.Path, part: int, parts: int, environment: dict[str, str]) -> tuple[int, dict]:
-    """Exit status and GoogleTest's own report of every `parts`th test."""
+    """Exit status and GoogleTest's own report of every `parts`th test. A part that ends without one counts as failed."""
     environment = environment | {"GTEST_TOTAL_SHARDS": str(parts), "GTEST_SHARD_INDEX": str(part)}
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
@@ -68,7 +77,11 @@ def run_part(program: pathlib.Path, part: int, parts: int, environment: dict[str
                              capture_output=parts > 1, text=True)
         if parts > 1:  # as a whole, not mixed with the others'
             print(run.stdout, run.stderr, sep="", end="", flush=True)
-        return run.returncode, json.loads(report.read_text())
+        try:
+            return run.returncode, json.loads(report.read_text())
+        except FileNotFoundError:
+            print(f"part {part} of {program.name} ended with status {run.returncode} before its report", flush=True)
+            return run.returncode or 1, {"tests": 0, "failures": 1, "errors": 0, "testsuites": []}
 
 
 def run_sanitizer(program: pathlib.Path, name: str, environment: dict[str, str]) -> str:
@@ -102,23 +115,24 @@ def run_differential(program: pathlib.Path, device: str, answers: int) -> dict[s
     return counts | ({"exit_status": run.returncode} if run.returncode else {})
 
 
-def run_all(programs: list[pathlib.Path], gpus: int) -> tuple[list[tuple[int, dict]], dict[str, str]]:
+def run_all(programs: list[pathlib.Path], gpus: list[str]) -> tuple[list[tuple[int, dict]], dict[str, str]]:
     """What the parts of the suite and the sanitizers say. Each GPU runs one thing at a time."""
     free = queue.SimpleQueue()
-    for gpu in range(gpus):
+    for gpu in gpus:
         free.put(gpu)
 
     def on_a_gpu(run, *arguments):
         gpu = free.get()
         try:
-            return run(*arguments, os.environ | ({"CUDA_VISIBLE_DEVICES": str(gpu)} if gpus > 1 else {}))
+            return run(*arguments, os.environ | ({"CUDA_VISIBLE_DEVICES": gpu} if len(gpus) > 1 else {}))
         finally:
             free.put(gpu)
 
-    with concurrent.futures.ThreadPoolExecutor(gpus) as pool:
+    parts = len(gpus)
+    with concurrent.futures.ThreadPoolExecutor(parts) as pool:
         checks = {name: pool.submit(on_a_gpu, run_sanitizer, programs[0], name) for name in SANITIZERS}
-        parts = [pool.submit(on_a_gpu, run_part, program, part, gpus) for program in programs for part in range(gpus)]
-        return [part.result() for part in parts], {name: check.result() for name, check in checks.items()}
+        runs = [pool.submit(on_a_gpu, run_part, program, part, parts) for program in programs for part in range(parts)]
+        return [run.result() for run in runs], {name: check.result() for name, check in checks.items()}
 
 
 def main() -> int:
@@ -137,7 +151,8 @@ def main() -> int:
         print(f"run.py: no GPU to report ({error}); {arguments.evidence} is left as it was", file=sys.stderr)
         return 1
     programs = [arguments.folder.resolve() / name for name in PROGRAMS]
-    results, checks = run_all(programs, min(arguments.gpus or len(present), len(present)))
+    gpus = usable(present)[: arguments.gpus]
+    results, checks = run_all(programs, gpus)
     program = arguments.folder.resolve() / "skyrank_differential"
     differential = {device: run_differential(program, device, answers) for device, answers in DIFFERENTIAL.items()}
     status = max([abs(status) for status, _ in results]
@@ -148,7 +163,7 @@ def main() -> int:
     evidence = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": commit(),
-        "devices": present,
+        "devices": [present[int(gpu)] for gpu in gpus],
         "tests": sum(report["tests"] for report in reports),
         "failures": sum(report["failures"] + report["errors"] for report in reports),
         "skipped": sum(test["result"] == "SKIPPED" for suite in suites for test in suite["testsuite"]),

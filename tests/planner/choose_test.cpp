@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/papers/names.hpp"
+#include "planner/cost/cuda_common.hpp"
 #include "planner/cost/models.hpp"
 #include "planner/cuda_start.hpp"
 #include "planner/price_list.hpp"
@@ -44,6 +45,10 @@ std::string refusal(const Shape& shape, const Constraints& constraints, const Ma
     return no_path.reason;
   }
   return {};
+}
+
+bool has_cuda() {
+  return std::ranges::any_of(kernels::skyline_algorithms(), [](const auto* it) { return it->device == Device::cuda; });
 }
 
 TEST(Choose, FewRowsTakeAHeapAndManyASample) {
@@ -226,9 +231,7 @@ TEST(Choose, Devices) {
 }
 
 TEST(Choose, TheStartOfAGpuIsPartOfItsPrice) {
-  const auto algorithms = kernels::skyline_algorithms();
-  const bool has_cuda = std::ranges::any_of(algorithms, [](const auto* it) { return it->device == Device::cuda; });
-  if (!has_cuda) GTEST_SKIP() << "the build has no CUDA algorithms";
+  if (!has_cuda()) GTEST_SKIP() << "the build has no CUDA algorithms";
   const SkylineShape shape = skyline(1000000, 12);
   const auto warm = choose(shape, {}, {.cuda = true});
   ASSERT_EQ(warm.algorithm->device, Device::cuda);
@@ -237,6 +240,21 @@ TEST(Choose, TheStartOfAGpuIsPartOfItsPrice) {
   EXPECT_EQ(with_start(cpu / 2).algorithm->device, Device::cuda);
   EXPECT_DOUBLE_EQ(with_start(cpu / 2).seconds, warm.seconds + cpu / 2);
   EXPECT_EQ(with_start(cpu).algorithm->device, Device::cpu);
+}
+
+TEST(Choose, KeysOnAGpuCostTheirWayToTheHost) {
+  const Machine machine{.cuda = true};
+  Statistics there;
+  there.memory = kernels::Memory::device;
+  const Constraints host{.device = Device::cpu, .algorithms = {}, .parameters = {}};
+  const auto more = [&](const auto& shape) {
+    return choose(shape, host, machine, there).seconds - choose(shape, host, machine).seconds;
+  };
+  EXPECT_NEAR(more(topk(8'000'000, 50)), 8e6 * 4 * cost::kTransferByte, 1e-5);
+  EXPECT_NEAR(more(skyline(8'000'000, 3)), 8e6 * 4 * 3 * cost::kTransferByte, 1e-5);
+  if (!has_cuda()) GTEST_SKIP() << "the build has no CUDA algorithms";
+  EXPECT_EQ(choose(topk(8'000'000, 50), {}, machine, there).algorithm->device, Device::cuda);
+  EXPECT_EQ(choose(skyline(8'000'000, 3), {}, machine, there).algorithm->device, Device::cuda);
 }
 
 TEST(Choose, AGpuIsStartedInTwoSteps) {

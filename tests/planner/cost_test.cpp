@@ -84,6 +84,24 @@ TEST(CostModels, SampledThresholdTakesNoSampleOfFewRows) {
   EXPECT_GT(seconds(3000), 2 * seconds(8000));
 }
 
+// The events of a device see neither the keys on their way there nor the answer on its way back.
+TEST(CostModels, SecondsOnADeviceAreWithoutTransfers) {
+  const TopKShape shape{.n = 1000000, .k = 500000, .widths = {KeyWidth::bytes4}};
+  const auto seconds = [&](kernels::Memory memory) {
+    Statistics statistics;
+    statistics.memory = memory;
+    const cost::Cost cost = cost_of("cuda-sort", shape, {.cuda = true}, statistics);
+    return std::pair(seconds_of(cost), seconds_on_device(cost));
+  };
+  const auto [from_host, sent] = seconds(kernels::Memory::host);
+  const auto [resident, there] = seconds(kernels::Memory::device);
+  EXPECT_NEAR(sent, there, 1e-9);
+  EXPECT_GT(from_host, resident);
+  EXPECT_GT(resident - there, 100e-6);  // 4 MB of row ids
+  const cost::Cost on_cpu = cost_of("sort", shape, {});
+  EXPECT_DOUBLE_EQ(seconds_on_device(on_cpu), seconds_of(on_cpu));
+}
+
 TEST(CostModels, MoreThreadsNeverCostMore) {
   for (const auto* algorithm : kernels::skyline_algorithms()) {
     const SkylineShape shape{.n = 1000000, .d = 8, .width = KeyWidth::bytes4, .general_order = false};
@@ -220,7 +238,7 @@ TEST(CostModels, MemoryOfTheSampledThresholdIsThatOfItsPlan) {
   };
   const auto told = [](std::size_t k, std::size_t element, bool narrow) {
     const auto plan = kernels::cuda::topk::plan_threshold(kRows, k);
-    return static_cast<double>(bytes_kept(plan, plan_kept(plan, k, element, narrow), element) + 8 * k);
+    return static_cast<double>(bytes_kept(plan, plan_kept(plan, k, narrow), element) + 8 * k);
   };
   for (const std::size_t k : {1, 100, 1024, 65536}) {
     EXPECT_NEAR(bytes(k, KeyWidth::bytes4, false), told(k, 8, false), 1) << k;

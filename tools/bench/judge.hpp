@@ -17,7 +17,7 @@ using Answer = std::vector<kernels::RowId>;
 /// which answers differ (up to 1,000) are compared with all others, so of two different answers at most one passes.
 std::vector<std::string> judge(const kernels::SkylineProblem& problem, std::span<const Answer> answers);
 
-/// The same for top-k, where answers are compared with one that std::nth_element gives, in linear time. Under
+/// The same for top-k, where answers are compared with one whose last key is found byte by byte, in linear time. Under
 /// TieRule::any different answers may be right.
 std::vector<std::string> judge(const kernels::TopKProblem& problem, std::span<const Answer> answers);
 

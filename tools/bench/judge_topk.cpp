@@ -1,8 +1,15 @@
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "tools/bench/judge.hpp"
@@ -48,13 +55,79 @@ class RowSet {
   bool listed_ = false;
 };
 
-/// The key that is at place `place` when the keys of the rows are sorted.
+/// Calls f(keys) with the keys of a column as a pointer to their type.
+template <class F>
+void with_keys(const KeyColumn& column, const F& f) {
+  switch (column.width) {
+    case KeyWidth::bytes1: return f(column.as<std::uint8_t>());
+    case KeyWidth::bytes2: return f(column.as<std::uint16_t>());
+    case KeyWidth::bytes4: return f(column.as<std::uint32_t>());
+    case KeyWidth::bytes8: break;
+  }
+  f(column.as<std::uint64_t>());
+}
+
+constexpr std::size_t kBlock = 1 << 16;
+
+std::size_t blocks_of(std::size_t n) { return (n + kBlock - 1) / kBlock; }
+
+/// Calls f(block, begin, end) for the blocks of n rows, on all threads.
+template <class F>
+void for_each_block(std::size_t n, const F& f) {
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, blocks_of(n)), [&](const auto& range) {
+    for (std::size_t block = range.begin(); block < range.end(); ++block) {
+      f(block, block * kBlock, std::min(n, (block + 1) * kBlock));
+    }
+  });
+}
+
+/// Counts the values of one byte of the keys, of the rows whose higher bytes are those of `key`.
+template <class Key>
+std::array<std::size_t, 256> count_bytes(const Key* keys, const RowSet& rows, std::uint64_t key, int shift) {
+  tbb::enumerable_thread_specific<std::array<std::size_t, 256>> counts;
+  for_each_block(rows.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
+    std::array<std::size_t, 256>& mine = counts.local();
+    const int higher = shift + 8;
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::uint64_t it = keys[rows[i]];
+      if (higher == 64 || it >> higher == key >> higher) ++mine[(it >> shift) & 0xff];
+    }
+  });
+  std::array<std::size_t, 256> sum{};
+  for (const auto& some : counts) std::ranges::transform(sum, some, sum.begin(), std::plus{});
+  return sum;
+}
+
+/// The key that is at place `place` when the keys of the rows are sorted: byte by byte, the highest first.
 std::uint64_t key_at_place(const KeyColumn& column, const RowSet& rows, std::size_t place) {
-  std::vector<std::uint64_t> keys(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) keys[i] = key_at(column, rows[i]);
-  const auto nth = keys.begin() + static_cast<std::ptrdiff_t>(place);
-  std::ranges::nth_element(keys, nth);
-  return *nth;
+  std::uint64_t found = 0;
+  with_keys(column, [&]<class Key>(const Key* keys) {
+    for (int shift = 8 * (static_cast<int>(sizeof(Key)) - 1); shift >= 0; shift -= 8) {
+      const std::array<std::size_t, 256> counts = count_bytes(keys, rows, found, shift);
+      std::uint64_t byte = 0;
+      for (; counts[byte] <= place; ++byte) place -= counts[byte];
+      found |= byte << shift;
+    }
+  });
+  return found;
+}
+
+/// The rows that pass, in their order.
+template <class Passes>
+Answer filtered(const RowSet& rows, const Passes& passes) {
+  std::vector<std::size_t> ends(blocks_of(rows.size()) + 1);
+  for_each_block(rows.size(), [&](std::size_t block, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) ends[block + 1] += passes(rows[i]) ? 1 : 0;
+  });
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  Answer found(ends.back());
+  for_each_block(rows.size(), [&](std::size_t block, std::size_t begin, std::size_t end) {
+    std::size_t place = ends[block];
+    for (std::size_t i = begin; i < end; ++i) {
+      if (passes(rows[i])) found[place++] = rows[i];
+    }
+  });
+  return found;
 }
 
 /// Column by column: rows below the k-th key are in, rows above are out, and the next column decides among the rest.
@@ -65,18 +138,16 @@ Answer reference(const TopKProblem& problem) {
   RowSet rest(problem.n);
   for (const KeyColumn& column : problem.keys) {
     const std::uint64_t last = key_at_place(column, rest, k - chosen.size() - 1);
-    Answer equal;
-    for (std::size_t i = 0; i < rest.size(); ++i) {
-      const std::uint64_t key = key_at(column, rest[i]);
-      if (key < last) chosen.push_back(rest[i]);
-      if (key == last) equal.push_back(rest[i]);
-    }
-    rest = RowSet(std::move(equal));
+    with_keys(column, [&](const auto* keys) {
+      const Answer less = filtered(rest, [&](RowId row) { return keys[row] < last; });
+      chosen.insert(chosen.end(), less.begin(), less.end());
+      rest = RowSet(filtered(rest, [&](RowId row) { return keys[row] == last; }));
+    });
   }
   const std::size_t wanted = problem.ties == TieRule::all ? rest.size() : k - chosen.size();
   const std::size_t first = problem.ties == TieRule::last ? rest.size() - wanted : 0;
   for (std::size_t i = first; i < first + wanted; ++i) chosen.push_back(rest[i]);
-  std::ranges::sort(chosen, [&](RowId a, RowId b) {
+  tbb::parallel_sort(chosen.begin(), chosen.end(), [&](RowId a, RowId b) {
     const std::weak_ordering order = compare(problem, a, b);
     return order != 0 ? order < 0 : a < b;
   });
@@ -84,6 +155,7 @@ Answer reference(const TopKProblem& problem) {
 }
 
 std::string fault_of(const TopKProblem& problem, const Answer& answer, const Answer& expected) {
+  if (answer == expected) return {};
   if (answer.size() != expected.size()) {
     return fmt::format("{} rows instead of {}", answer.size(), expected.size());
   }

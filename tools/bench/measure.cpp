@@ -257,7 +257,7 @@ bool has_model(const kernels::SkylineAlgorithm& it) { return planner::cost::skyl
 bool has_model(const kernels::TopKAlgorithm& it) { return planner::cost::topk_model(it.name).cost != nullptr; }
 
 /// Predicts milliseconds of each measured algorithm as the planner does, with the cell's parameters, the keys being
-/// where the algorithm runs.
+/// where the algorithm runs; of a GPU's without the way of the answer, which the times do not have either.
 template <class Algorithm>
 void predict_all(const typename Algorithm::Problem& problem, std::span<const Algorithm* const> algorithms,
                  CellResult& result) {
@@ -268,8 +268,9 @@ void predict_all(const typename Algorithm::Problem& problem, std::span<const Alg
     if (!has_model(*algorithm)) continue;
     const bool on_gpu = it.device == kernels::Device::cuda;
     statistics.memory = on_gpu ? kernels::Memory::device : kernels::Memory::host;
-    it.predicted_ms =
-        1e3 * planner::predict(*algorithm, shape_of(problem), machine, statistics, result.cell.parameters);
+    const planner::cost::Cost cost =
+        planner::cost_of(algorithm->name, shape_of(problem), machine, statistics, result.cell.parameters);
+    it.predicted_ms = 1e3 * planner::seconds_on_device(cost);
   }
 }
 

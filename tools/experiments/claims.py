@@ -83,6 +83,7 @@ class Claim:
     across: str | None       # the key along which curves run; None: the sweep's x
     share: float             # of the points or curves at which the rule must hold
     needs: str | None        # why there is no rule
+    why_not: str | None = None  # why it does not hold, where it does not
 
 
 @dataclasses.dataclass(frozen=True)

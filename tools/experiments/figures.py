@@ -242,10 +242,11 @@ def read_claim(reader):
     text, rule = reader.take("text", str), reader.take("rule", str, None)
     across, share = reader.take("across", str, None), reader.take("share", (int, float), 1)
     needs = reader.take("needs", str, None)
+    why_not = reader.take("why_not", str, None)
     if (rule is None) == (needs is None):
         reader.fail("rule", "a claim has either a rule, or needs that say why there is none")
     try:
-        claim = claims.Claim(text, rule and claims.parse(rule), across, share, needs)
+        claim = claims.Claim(text, rule and claims.parse(rule), across, share, needs, why_not)
     except claims.RuleError as error:
         reader.fail("rule", str(error))
     reader.finish()

@@ -1,4 +1,4 @@
-"""Writes index.html: every figure with its claims, and what was not drawn and why."""
+"""Writes index.html, every figure with its claims and what was not drawn and why, and claims.md, what does not hold."""
 
 import html
 
@@ -53,12 +53,22 @@ def verdict_cell(verdict, standing_in):
     return f"<span class={style}>{words}</span>{with_them}"
 
 
+def why_not(verdict, device):
+    """Returns why a claim does not hold, or an empty text; the reasons in the files are those of GPUs."""
+    return (verdict.claim.why_not or "") if verdict.holds is False and device == "cuda" else ""
+
+
+def evidence_cell(verdict, device):
+    reason = why_not(verdict, device)
+    return text(verdict.evidence) + (f"<br><span class=note>{text(reason)}</span>" if reason else "")
+
+
 def claims_table(figure, verdicts, device):
     if not verdicts:
         return ""
     return table(["claim of the paper", "rule", "here", "evidence"],
                  [[text(it.claim.text), f"<code>{text(it.claim.rule.text)}</code>" if it.claim.rule else "",
-                   verdict_cell(it, stand_ins(figure, it, device)), text(it.evidence)] for it in verdicts])
+                   verdict_cell(it, stand_ins(figure, it, device)), evidence_cell(it, device)] for it in verdicts])
 
 
 def published_table(figure, points):
@@ -87,10 +97,9 @@ def section(outcome, device):
         claims_table(figure, outcome.verdicts, device), published_table(figure, outcome.points), bullets([*figure.caveats, *missing])])
 
 
-def not_drawn_table(figures_not_drawn, device):
+def not_drawn_table(not_drawn):
     return table(["figure", "shows", "needs"], [
-        [text(it.id), text(it.title), "; ".join(text(reason) for reason in it.reasons_not_drawn(device))]
-        for it in figures_not_drawn])
+        [text(it.id), text(it.title), "; ".join(text(reason) for reason in reasons)] for it, reasons in not_drawn])
 
 
 def summary(outcomes, device):
@@ -105,15 +114,27 @@ def summary(outcomes, device):
                          f"{counts[2]} lack data.</p>")
         if counts[1]:
             lines.append(table(["does not hold", "claim", "evidence"], [
-                [f"<a href=#{plots.name_of(figure)}>{text(figure.id)}</a>", text(it.claim.text), text(it.evidence)]
+                [f"<a href=#{plots.name_of(figure)}>{text(figure.id)}</a>", text(it.claim.text), evidence_cell(it, device)]
                 for figure, it in some if it.holds is False]))
     return "\n".join(lines)
 
 
-def write(folder, outcomes, not_drawn, about):
-    """Writes the page to a folder.
+def in_markdown(outcomes, device):
+    """Returns a table of the claims that do not hold, for pages such as the gallery's."""
+    lines = ["| figure | claim that does not hold | here | why |", "|---|---|---|---|"]
+    for outcome in outcomes:
+        for it in outcome.verdicts:
+            if it.holds is False:
+                cells = (outcome.figure.id, it.claim.text, it.evidence, why_not(it, device))
+                lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join([*lines, ""])
 
-    `outcomes`: the drawn figures; `not_drawn`: the others; `about`: machine, commit, scale, device and threads.
+
+def write(folder, outcomes, not_drawn, about):
+    """Writes index.html and claims.md to a folder.
+
+    `outcomes`: the drawn figures; `not_drawn`: the others, each with its reasons; `about`: machine, commit, scale, device
+    and threads.
     """
     parts = [HEAD, "<h1>The papers' figures, measured with SkyRank</h1>",
              table(about.keys(), [[text(value) for value in about.values()]])]
@@ -127,10 +148,11 @@ def write(folder, outcomes, not_drawn, about):
     parts.append(summary(outcomes, about["device"]))
     for paper, title in figures.PAPERS.items():
         mine = [it for it in outcomes if it.figure.paper == paper]
-        others = [it for it in not_drawn if it.paper == paper]
+        others = [it for it in not_drawn if it[0].paper == paper]
         if mine or others:
             parts.append(f"<h2>{text(title)}</h2>")
         parts += [section(it, about["device"]) for it in mine]
         if others:
-            parts += ["<h3>Not drawn</h3>", not_drawn_table(others, about["device"])]
+            parts += ["<h3>Not drawn</h3>", not_drawn_table(others)]
     (folder / "index.html").write_text("\n".join([*parts, "</html>", ""]), encoding="utf-8")
+    (folder / "claims.md").write_text(in_markdown(outcomes, about["device"]), encoding="utf-8")

@@ -183,9 +183,10 @@ def run(options):
         take(options.take, drawable, options, store)
     outcomes = [measure_figure(figure, (number, len(drawable)), program, options, store)
                 for number, figure in enumerate(drawable, 1)]
-    not_drawn = [it for it in selected if it not in drawable]
-    not_drawn += [it.figure for it in outcomes if not it.points]
-    finish(options.out, [it for it in outcomes if it.points], not_drawn, settings, store)
+    not_drawn = {it.id: it.reasons_not_drawn(options.device) for it in selected if it not in drawable}
+    not_drawn |= {it.figure.id: reasons_in(it) for it in outcomes if not it.points}
+    finish(options.out, [it for it in outcomes if it.points], [(it, not_drawn[it.id]) for it in selected if it.id in not_drawn],
+           settings, store)
     return 1 if store.wrong() else 0
 
 
@@ -207,14 +208,19 @@ def settle(options, selected):
     return program, settings
 
 
+def reasons_in(outcome):
+    """Returns why a figure that was to be measured has no points."""
+    return list(dict.fromkeys(reason for reasons in outcome.notes.values() for reason in reasons)) or ["a measurement"]
+
+
 def finish(folder, outcomes, not_drawn, settings, store):
-    """Writes the page, and says on the terminal what came out."""
+    """Writes the page, and says on the terminal what came out. `not_drawn`: figures with their reasons."""
     import page
 
     machines = {row["machine"] for row in store.rows.values() if row.get("machine")}
     page.write(folder, outcomes, not_drawn, {"machine": "; ".join(machines) or "unknown", **settings})
-    for figure in not_drawn:
-        print(f"not drawn: {figure.id}: {'; '.join(figure.reasons_not_drawn(settings['device'])) or 'nothing was measured'}")
+    for figure, reasons in not_drawn:
+        print(f"not drawn: {figure.id}: {'; '.join(reasons)}")
     for key in store.wrong():
         print(f"WRONG ANSWER: {' '.join(key)}", file=sys.stderr)
     print(f"{len(outcomes)} figures drawn, {len(not_drawn)} not: {folder / 'index.html'}")

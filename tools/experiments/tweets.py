@@ -201,6 +201,8 @@ def arguments():
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where to compute (default: %(default)s)")
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows; the paper has 250 million (default: %(default)s)")
     parser.add_argument("--data", type=pathlib.Path, help="a Parquet file of tweets instead of a generated one")
+    parser.add_argument("--drawn", action="store_true",
+                        help="measure nothing: draw the tweets.csv that DIR has, of so many --rows and of that --device")
     parser.add_argument("--runs", type=int, default=6, help="runs of each query; the first does not count (default: %(default)s)")
     options = parser.parse_args()
     if options.rows < 1 or options.runs < 2:
@@ -208,7 +210,8 @@ def arguments():
     return options
 
 
-def run(options):
+def measure_all(options):
+    """Measures all panels into tweets.csv; returns its rows, and where methods gave different answers."""
     options.out.mkdir(parents=True, exist_ok=True)
     table = table_of(options)
     rows, wrong = [], []
@@ -221,6 +224,23 @@ def run(options):
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
+    return rows, wrong
+
+
+def read(folder, device):
+    """Returns what measure_all returned when it wrote the tweets.csv of a folder on that device."""
+    file = folder / "tweets.csv"
+    if not file.exists():
+        raise TweetsError(f"{file}: there is no such file; measure without --drawn first")
+    with open(file, newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    if not {row["method"] for row in rows} <= set(LABELS[device].values()):
+        raise TweetsError(f"{file}: was measured on another device; say --device {'cpu' if device == 'cuda' else 'cuda'}")
+    return rows, [f"{row['panel']}, {row['x_name']} {row['x']}, {row['method']}" for row in rows if row["correct"] != "yes"]
+
+
+def run(options):
+    rows, wrong = read(options.out, options.device) if options.drawn else measure_all(options)
     print_savings(rows, options.device)
     for place in wrong:
         print(f"WRONG ANSWER: {place}")

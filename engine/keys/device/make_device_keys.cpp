@@ -38,6 +38,7 @@ struct DeviceSource {
   cuda::expression::DeviceRows rows;  ///< rows of `column`
   DataType type;                      ///< type of its values
   cuda::expression::Computed computed;
+  std::optional<IntegerRange> range = {};  ///< range of more rows than these, which their keys are to be of
 };
 
 /// Nothing where the host had better do it.
@@ -47,7 +48,7 @@ std::optional<DeviceSource> source_of(DeviceQueryState& device_state, const Boun
   if (expression.column >= 0) {
     const Column& column = table.column(expression.column);
     if (!ResidentColumn::is_possible(column.data())) return std::nullopt;
-    return DeviceSource{device_state.column(column.data()), wanted, column.type(), {}};
+    return DeviceSource{device_state.column(column.data()), wanted, column.type(), {}, {}};
   }
   const auto program = compile(expression, table);
   const auto translated = translate(device_state, *program);
@@ -55,11 +56,12 @@ std::optional<DeviceSource> source_of(DeviceQueryState& device_state, const Boun
   cuda::expression::Computed computed = cuda::expression::evaluate(*translated, wanted);
   if (computed.failed) return std::nullopt;
   const kernels::StoredColumn column = computed.column;
-  return DeviceSource{column, {wanted.n, nullptr}, program->ir.root().type, std::move(computed)};
+  return DeviceSource{column, {wanted.n, nullptr}, program->ir.root().type, std::move(computed), {}};
 }
 
 /// Returns true if keys need room for NULL: the stored column may have some, or a computed value is one.
 bool may_have_nulls(const DeviceSource& source) {
+  if (source.range) return source.range->any_null;
   if (source.computed.values.data() == nullptr) return source.column.validity != nullptr;
   return cuda::expression::range_of(source.column, source.rows).any_null;
 }
@@ -81,7 +83,7 @@ std::optional<Keys> with_codes(const DeviceSource& source, KeyRecipe recipe, std
 
 /// The range of the values; [0, 0] when all are NULL. As bits, not in the order of `ordered`.
 IntegerRange value_range(const DeviceSource& source) {
-  IntegerRange range = cuda::expression::range_of(source.column, source.rows);
+  IntegerRange range = source.range ? *source.range : cuda::expression::range_of(source.column, source.rows);
   const bool with_sign = kernels::is_signed(source.column.stored);
   range.lowest = range.any_value ? kernels::ordered(range.lowest, with_sign) : 0;
   range.highest = range.any_value ? kernels::ordered(range.highest, with_sign) : 0;
@@ -257,11 +259,35 @@ Keys sent_keys(DeviceQueryState& device_state, const Term& term, const Table& ta
   return there;
 }
 
+bool is_by_value(const BoundPreference& term) { return term.kind == Kind::low || term.kind == Kind::high; }
+
 }  // namespace
 
+std::optional<IntegerRange> range_of_term(DeviceQueryState& device_state, const BoundPreference& term,
+                                          const Table& table, const RowSet& rows) {
+  if (is_by_value(term) && are_ranks(term.expression)) return std::nullopt;
+  const auto source = source_of(device_state, term.expression, table, rows);
+  if (!source) return std::nullopt;
+  IntegerRange range;
+  if (term.kind == Kind::in) {
+    range.any_null = may_have_nulls(*source);
+  } else if (term.kind != Kind::where && !kernels::is_float(source->column.stored)) {
+    range = cuda::expression::range_of(source->column, source->rows);
+  }
+  return range;
+}
+
+std::optional<Keys> make_keys_of_range(DeviceQueryState& device_state, const BoundPreference& term, const Table& table,
+                                       const RowSet& rows, const IntegerRange& range) {
+  if (is_by_value(term) && are_ranks(term.expression)) return std::nullopt;
+  auto source = source_of(device_state, term.expression, table, rows);
+  if (!source) return std::nullopt;
+  source->range = range;
+  return term_keys(device_state, term, table, *source);
+}
+
 Keys make_keys(DeviceQueryState& device_state, const BoundPreference& term, const Table& table, const RowSet& rows) {
-  const bool by_value = term.kind == Kind::low || term.kind == Kind::high;
-  if (by_value && are_ranks(term.expression)) return sent_keys(device_state, term, table, rows);
+  if (is_by_value(term) && are_ranks(term.expression)) return sent_keys(device_state, term, table, rows);
   if (const auto source = source_of(device_state, term.expression, table, rows)) {
     if (auto keys = term_keys(device_state, term, table, *source)) return std::move(*keys);
   }

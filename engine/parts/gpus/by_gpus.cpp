@@ -14,6 +14,7 @@
 #include "engine/device/resident.hpp"
 #include "engine/executor/limits.hpp"
 #include "engine/parts/gpus/prefetch.hpp"
+#include "engine/parts/gpus/team.hpp"
 #include "engine/parts/gpus/turns.hpp"
 #include "engine/parts/partial_answer.hpp"
 #include "engine/parts/sources/side_by_side.hpp"
@@ -27,6 +28,9 @@ namespace {
 
 using kernels::cuda::DeviceScope;
 using kernels::cuda::SelectedDevice;
+
+/// Says of parts that their GPUs are a team.
+constexpr const char* kTogether = ", compared by all together";
 
 Query with_path(const Query& query, Using path) {
   Query changed = query;
@@ -72,6 +76,7 @@ class GpusRun {
         query_(query),
         table_(table),
         parts_(parts),
+        reason_(parts.reason),
         limits_(query, options, state.timer),
         options_{.count_work = options.count_work, .stop = limits_.stop(), .later_queries = options.later_queries},
         part_query_(query_of_part(query, parts.shares.has_value())),
@@ -109,8 +114,14 @@ class GpusRun {
   };
 
   Result answer() {
-    limits_.phase = "answering parts of the table on GPUs";
     Stopwatch total;
+    if (parts_.as_team) {
+      if (auto together = answer_together()) {
+        together->timing.total_ms = total.lap();
+        return std::move(*together);
+      }
+    }
+    limits_.phase = "answering parts of the table on GPUs";
     Stopwatch watch;
     run_lanes();
     failure_.rethrow();
@@ -120,6 +131,22 @@ class GpusRun {
     finish(result, parts_ms);
     result.timing.total_ms = total.lap();
     return result;
+  }
+
+  /// The answer of all GPUs as a team; nothing where they cannot find it.
+  std::optional<Result> answer_together() {
+    TeamAnswer team = answer_as_team(state_, query_on_host(query_), table_, options_, *parts_.shares, limits_);
+    if (!team.result) {
+      reason_ += "; in vain as a team: " + team.why_not;
+      return std::nullopt;
+    }
+    PlanNode node = node_of_parts(state_, table_, parts_, parts_.shares->tables.size());
+    node.detail += kTogether;
+    node.measured_rows = team.compared;
+    node.measured_ms = team.ms;
+    node.transferred = team.result->transferred;
+    attach(team.result->plan, std::move(node), reason_);
+    return std::move(team.result);
   }
 
   /// One thread for each GPU, the caller's among them, as far as the system has them.
@@ -256,13 +283,15 @@ class GpusRun {
     for (const Lane& lane : lanes_) {
       if (lane.plan && node.children.empty()) node.children.push_back(*lane.plan);
     }
-    attach(result.plan, std::move(node), parts_.reason);
+    attach(result.plan, std::move(node), reason_);
   }
 
   PlanNode parts_node() const {
     std::size_t count = 0;
     for (const Lane& lane : lanes_) count += lane.parts;
-    return node_of_parts(state_, table_, parts_, count);
+    PlanNode node = node_of_parts(state_, table_, parts_, count);
+    node.reason = reason_;
+    return node;
   }
 
  public:
@@ -302,6 +331,7 @@ class GpusRun {
   const Query& query_;
   const Table& table_;
   const GpuParts& parts_;
+  std::string reason_;  // of the parts, and what came of the plan
   Limits limits_;
   const RunOptions options_;  // of each part: the limit of time is in its stop token
   const Query part_query_;
@@ -336,8 +366,9 @@ PlanNode explain_by_gpus(const Engine& engine, const EngineState& state, const Q
       parts.shares ? parts.shares->tables.size() : static_cast<std::size_t>((table.num_rows() + rows - 1) / rows);
   PlanNode tree;
   tree.op = "merge";
-  tree.detail = "of the rows that the parts leave";
+  tree.detail = parts.as_team ? "of the rows that no GPU finds dominated" : "of the rows that the parts leave";
   PlanNode node = GpusRun::node_of_parts(state, table, parts, count);
+  if (parts.as_team) node.detail += kTogether;
   node.children.push_back(engine.explain(part, first, options));
   GpusRun::attach(tree, std::move(node), parts.reason);
   return tree;

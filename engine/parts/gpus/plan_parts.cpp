@@ -11,6 +11,7 @@
 #include "engine/executor/memory_limit.hpp"
 #include "engine/keys/fused_keys.hpp"
 #include "engine/parts/gpus/row_range.hpp"
+#include "engine/parts/gpus/team.hpp"
 #include "engine/parts/gpus/turns.hpp"
 #include "engine/plan/devices.hpp"
 #include "engine/plan/paths.hpp"
@@ -38,9 +39,17 @@ constexpr double kMinStreamedRows = 1 << 22;
 /// Parts that each GPU should take at least, as the first is not copied beside another's work.
 constexpr double kStreamedParts = 16;
 
-/// Seconds to answer parts on several GPUs beside the parts themselves, and for a row that they leave.
+/// Seconds to answer parts on several GPUs beside the parts themselves, and for a row that they leave: its columns are
+/// gathered on the host and sent to one of the GPUs.
 constexpr double kMergeSeconds = 200e-6;
-constexpr double kMergeSecondsPerRow = 50e-9;
+constexpr double kMergeSecondsPerRow = 130e-9;
+
+/// Seconds that a team of GPUs takes beside its share of a skyline, and for a row of the skyline, which every GPU
+/// copies and orders.
+constexpr double kTeamSeconds = 400e-6;
+constexpr double kTeamSecondsPerRow = 2e-9;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Bytes a second from pageable memory of the host to a GPU, as several threads stage them.
 constexpr double kStagedRate = 30e9;
@@ -90,7 +99,7 @@ double seconds_of(PhysicalPlan plan) {
   try {
     choose_paths(plan);
   } catch (const planner::NoPath&) {
-    return std::numeric_limits<double>::infinity();
+    return kNever;
   }
   double ms = 0;
   for (const Operator* op : pipeline(plan)) ms += op->path ? op->path->predicted_ms : op->estimate.ms;
@@ -188,7 +197,7 @@ class PartsPlanner {
     const std::string words = "GPUs " + gpus_in_words();
     // A ranking leaves too few rows for a price to matter.
     if (spread && device_ == DeviceChoice::cuda && !bound_.preference)
-      return GpuParts{std::move(spread), 0, "the rows lie on " + words};
+      return GpuParts{std::move(spread), 0, "the rows lie on " + words, false};
     if (device_ == DeviceChoice::automatic && !spread && !has_asked_driver() &&
         !uses_gpu(plan_of_whole(DeviceChoice::automatic))) {
       return std::nullopt;
@@ -197,16 +206,38 @@ class PartsPlanner {
     require_known(engine_.gpus);
     if (!spread && rows_ / count * bytes_.all() > room()) return std::nullopt;
     TableParts shares = spread ? std::move(*spread) : split_over_gpus(engine_, table_);
-    const double in_parts = seconds_of_shares(shares);
-    const double whole = seconds_of(plan_of_whole(device_));
-    if (in_parts >= whole) return std::nullopt;
-    constexpr int kDigits = 3;
-    const auto ms = [](double seconds) {
-      const double scale = std::pow(10, kDigits);
-      return format_number(std::round(seconds * 1e3 * scale) / scale) + " ms";
-    };
-    return GpuParts{std::move(shares), 0,
-                    "expected to take " + ms(in_parts) + " on " + words + " and " + ms(whole) + " otherwise"};
+    const double apart = seconds_of_shares(shares);
+    PhysicalPlan plan = plan_of_whole(device_);
+    const std::optional<std::string> no_team = why_no_team(plan);
+    const double together = no_team ? kNever : seconds_of_team(plan);
+    const double whole = seconds_of(std::move(plan));
+    if (std::min(apart, together) >= whole) return std::nullopt;
+    std::string reason = "expected to take " + in_words(std::min(apart, together)) + " on " + words + " and " +
+                         in_words(whole) + " otherwise";
+    if (together < apart) {
+      reason += "; as a team, which is expected to gain on parts that take " + in_words(apart);
+    } else if (bound_.preference) {
+      reason += "; not as a team: " + no_team.value_or("that is expected to take " + in_words(together));
+    }
+    return GpuParts{std::move(shares), 0, std::move(reason), together < apart};
+  }
+
+  static std::string in_words(double seconds) {
+    constexpr double kScale = 1e3;  // three digits of a millisecond
+    return format_number(std::round(seconds * 1e3 * kScale) / kScale) + " ms";
+  }
+
+  /// Expected seconds of the whole by all GPUs together: each has its share of the skyline's work. Infinite where the
+  /// algorithm of teams is not the one that is planned.
+  double seconds_of_team(PhysicalPlan plan) const {
+    const double whole = seconds_of(plan);
+    if (std::isinf(whole)) return kNever;
+    choose_paths(plan);
+    const Operator& skyline = plan.operators.skyline.front();
+    if (!skyline.path || skyline.path->algorithm != kTeamAlgorithm) return kNever;
+    const double divided = skyline.path->predicted_ms / 1e3;
+    return whole - divided + divided / static_cast<double>(engine_.gpus.size()) + kTeamSeconds +
+           skyline.estimate.rows * kTeamSecondsPerRow;
   }
 
   /// Expected seconds of the largest share on its GPU, and of merging what all leave.
@@ -251,7 +282,7 @@ class PartsPlanner {
     double rows = room() / (2 * bytes_.columns + bytes_.work);
     rows = std::min(rows, std::max(kMinStreamedRows, rows_ / (kStreamedParts * count)));
     const auto at_a_time = static_cast<std::int64_t>(std::min(rows, rows_)) / kRowAlignment * kRowAlignment;
-    return GpuParts{std::nullopt, std::max(at_a_time, kRowAlignment), std::move(reason)};
+    return GpuParts{std::nullopt, std::max(at_a_time, kRowAlignment), std::move(reason), false};
   }
 
   const EngineState& engine_;

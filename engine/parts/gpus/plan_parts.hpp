@@ -21,6 +21,7 @@ struct GpuParts {
   std::optional<TableParts> shares;
   std::int64_t rows_at_a_time = 0;  ///< rows of a part, where GPUs take one after the other
   std::string reason;               ///< why, in words
+  bool as_team = false;             ///< the GPUs find one skyline together, each from its share (team.hpp)
 };
 
 /// Returns nothing where the table is answered as a whole. Throws as binding does.

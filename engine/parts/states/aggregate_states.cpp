@@ -13,12 +13,14 @@
 #include <skyrank/error.hpp>
 
 #include "engine/decimal.hpp"
+#include "engine/device/resident.hpp"
 #include "engine/operators/exact_sum.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/groups/classes.hpp"
 #include "engine/operators/groups/extremes.hpp"
 #include "engine/operators/groups/members.hpp"
 #include "engine/row_error.hpp"
+#include "engine/runtime/device_values.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -476,6 +478,7 @@ Column finished_column(const States& states, std::size_t a, const BoundAggregate
 }  // namespace
 
 StateRows group_states(const query::BoundQuery& query, const Table& part, const Rows& rows, RowId first_row) {
+  for (const int column : columns_of_groups(*query.group)) bring_home(part.column(column).data());
   const RowSlots slots = slots_of(part, query.group->columns, rows);
   const SlotStates<Members> members = find_members(slots);
   const SlotOrder groups = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });

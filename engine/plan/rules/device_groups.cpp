@@ -104,9 +104,19 @@ double key_bytes(const PhysicalPlan& plan) {
   return bytes;
 }
 
-OperatorCost partition_cost_there(const PhysicalPlan& plan, const Table& table) {
-  const double bytes = residency_of(plan.query.partition_columns, table).row_bytes;
-  return device_partition_cost(plan.operators.partition->estimate.rows, plan.segments, bytes, key_bytes(plan));
+PartitionedShape partitioned_shape(const PhysicalPlan& plan, const Table& table) {
+  const double rows = plan.operators.partition->estimate.rows;
+  const std::int64_t largest = segment_rows(plan, rows);
+  return {.rows = rows,
+          .groups = plan.segments,
+          .wanted = static_cast<double>(window_of(plan.query).end(largest)),
+          .column_bytes = residency_of(plan.query.partition_columns, table).row_bytes,
+          .key_bytes = key_bytes(plan)};
+}
+
+OperatorCost partition_cost_there(const PartitionedShape& shape) {
+  if (finds_contenders(shape)) return device_contenders_cost(shape);
+  return device_partition_cost(shape.rows, shape.groups, shape.column_bytes, shape.key_bytes);
 }
 
 /// Seconds for partitions, keys and ranking on the CPU, which keeps the best of each partition while the rows pass.
@@ -121,21 +131,19 @@ double seconds_here(const PhysicalPlan& plan, const Table& table) {
 
 /// Seconds for the same on the GPU, and for what has to go there.
 double seconds_there(const PhysicalPlan& plan, const Table& table) {
-  const double rows = plan.operators.partition->estimate.rows;
+  const PartitionedShape partitioned = partitioned_shape(plan, table);
   const auto all = std::max(static_cast<double>(table.num_rows()), 1.0);
-  double seconds = seconds_to_send(plan, table, plan.query.partition_columns) + seconds_to_filter(plan, table, rows) +
-                   partition_cost_there(plan, table).seconds;
+  double seconds = seconds_to_send(plan, table, plan.query.partition_columns) +
+                   seconds_to_filter(plan, table, partitioned.rows) + partition_cost_there(partitioned).seconds;
+  const double ranked = finds_contenders(partitioned) ? contenders(partitioned) : partitioned.rows;
   const auto ranking = ranking_expressions(plan);
   const double read = residency_of(columns_of(ranking), table).row_bytes;
-  seconds += device_keys_cost(ranking, read, key_bytes(plan), rows, rows / all).seconds;
-  const Window window = window_of(plan.query);
-  const std::int64_t largest = segment_rows(plan, rows);
-  const planner::cost::PartitionShape shape{.partitions = plan.segments,
-                                            .rows = rows,
-                                            .k = static_cast<double>(window.end(largest)),
-                                            .key_bytes = key_bytes(plan)};
+  seconds += device_keys_cost(ranking, read, key_bytes(plan), ranked, ranked / all).seconds;
+  const planner::cost::PartitionShape shape{
+      .partitions = plan.segments, .rows = ranked, .k = partitioned.wanted, .key_bytes = key_bytes(plan)};
   seconds += planner::seconds_of(planner::cost::cuda_partitions(shape));
-  const bool one_by_one = !ranks_at_once(window, std::llround(plan.segments), largest);
+  const std::int64_t largest = segment_rows(plan, partitioned.rows);
+  const bool one_by_one = !ranks_at_once(window_of(plan.query), std::llround(plan.segments), largest);
   return seconds + (one_by_one ? plan.segments * planner::cost::kCudaStart : 0);
 }
 
@@ -188,7 +196,7 @@ void partition_on_device(PhysicalPlan& plan, const Table& table) {
   Operator& partition = *plan.operators.partition;
   partition.device = kernels::Device::cuda;
   partition.note = kSortedOnDevice;
-  predict(partition, partition_cost_there(plan, table));
+  predict(partition, partition_cost_there(partitioned_shape(plan, table)));
   plan.rules.applied(Rule::device_partitions, "rows are sorted by the codes of their partitions there");
 }
 

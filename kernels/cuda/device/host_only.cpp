@@ -11,6 +11,7 @@
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/skyline/level_lists.hpp"
 #include "kernels/cuda/skyline/resident.hpp"
+#include "kernels/cuda/skyline/team.hpp"
 #include "kernels/cuda/topk/partitions.hpp"
 
 // Stands for the rest of kernels/cuda in a build without CUDA.
@@ -74,6 +75,9 @@ void finish_reading(int /*ordinal*/) noexcept {}
 namespace skyline {
 
 RunResident run_resident_of(const SkylineAlgorithm& /*algorithm*/) { return nullptr; }
+TeamRows find_skyline_as_team(std::span<const TeamShare> /*shares*/, KeyWidth /*width*/, const Context& /*context*/) {
+  throw Failure("find_skyline_as_team", find_devices().reason, __FILE__, __LINE__);
+}
 
 DeviceArray no_levels(std::size_t /*n*/) { return {}; }
 void set_levels(const DeviceArray& /*levels*/, std::size_t /*first*/, const DeviceArray& /*rows*/,
@@ -99,7 +103,12 @@ PartitionedRows partition_contenders(const KeyColumn& /*codes*/, const KeyColumn
                                      std::size_t /*k*/) {
   return {};
 }
+Contenders find_contenders(const ReadKeys& /*codes*/, std::uint64_t /*greatest_code*/, const ReadKeys& /*keys*/,
+                           std::size_t /*n*/, std::size_t /*k*/) {
+  return {};
+}
 DeviceArray take_in_order(const KeyColumn& /*keys*/, const PartitionedRows& /*rows*/) { return {}; }
+DeviceArray ids_in_order(const PartitionedRows& /*rows*/) { return {}; }
 Vector<std::int64_t> places_at(const PartitionedRows& /*rows*/, std::span<const std::int64_t> /*positions*/) {
   return {};
 }
@@ -115,7 +124,6 @@ DeviceArray make_keys(const StoredColumn& /*column*/, const DeviceRows& /*rows*/
                       KeyWidth /*width*/) {
   return {};
 }
-ScannedKeys scan_keys(const ColumnScan& /*scan*/, std::size_t /*n*/) { return {}; }
 std::uint64_t greatest_key(const KeyColumn& /*keys*/, std::size_t /*n*/) { return 0; }
 DeviceArray pack_parts(std::span<const KeyPart> /*parts*/, std::size_t /*n*/, KeyWidth /*width*/) { return {}; }
 DeviceArray take_keys(const KeyColumn& /*keys*/, const std::int64_t* /*positions*/, std::size_t /*count*/) {

@@ -69,7 +69,7 @@ class DeviceOf {
 
 }  // namespace
 
-PoolResource::PoolResource(int ordinal, std::size_t limit) : limit_(limit) {
+PoolResource::PoolResource(int ordinal, std::size_t limit) : ordinal_(ordinal), limit_(limit) {
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location.type = cudaMemLocationTypeDevice;
@@ -83,6 +83,21 @@ PoolResource::PoolResource(int ordinal, std::size_t limit) : limit_(limit) {
 PoolResource::~PoolResource() {
   give_back_kept();
   (void)cudaMemPoolDestroy(pool_);
+}
+
+void PoolResource::let_access(int ordinal) {
+  const std::lock_guard lock(mutex_);
+  if (ordinal == ordinal_ || asked_.contains(ordinal)) return;
+  int can_access = 0;
+  SKYRANK_CUDA_CALL(cudaDeviceCanAccessPeer(&can_access, ordinal, ordinal_));
+  if (can_access != 0) {
+    cudaMemAccessDesc access{};
+    access.location.type = cudaMemLocationTypeDevice;
+    access.location.id = ordinal;
+    access.flags = cudaMemAccessFlagsProtReadWrite;
+    SKYRANK_CUDA_CALL(cudaMemPoolSetAccess(pool_, &access, 1));
+  }
+  asked_.insert(ordinal);
 }
 
 // Not in the order of their streams, which may be gone.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,10 @@ class MemoryResource {
   /// `bytes` > 0, aligned to 256. Throws OutOfMemory.
   virtual void* allocate(std::size_t bytes, cudaStream_t stream) = 0;
   virtual void deallocate(void* data, std::size_t bytes, cudaStream_t stream) noexcept = 0;
+
+  /// Makes copies from all of its memory to another device direct where the machine can; elsewhere they go through the
+  /// host. Throws Failure.
+  virtual void let_access(int /*ordinal*/) {}
 };
 
 /// A pool of the driver's, with a limit of bytes in use. Small blocks that were given back are kept by size and stream,
@@ -39,6 +44,7 @@ class PoolResource final : public MemoryResource {
 
   void* allocate(std::size_t bytes, cudaStream_t stream) override;
   void deallocate(void* data, std::size_t bytes, cudaStream_t stream) noexcept override;
+  void let_access(int ordinal) override;
 
   /// Gives the driver what it keeps. Waits for the device.
   void give_back_kept() noexcept;
@@ -60,11 +66,13 @@ class PoolResource final : public MemoryResource {
   void* take_kept(std::size_t bytes, cudaStream_t stream);
 
   cudaMemPool_t pool_ = nullptr;
+  int ordinal_;
   std::size_t limit_;
   mutable std::mutex mutex_;
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;
   Kept kept_;
+  std::set<int> asked_;  ///< devices that let_access has been called for
 };
 
 /// `size` objects in device memory, unwritten, freed in the stream's order.

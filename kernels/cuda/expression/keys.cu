@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "kernels/common/with_key.hpp"
 #include "kernels/cuda/device/context.hpp"
+#include "kernels/cuda/device/kernel/load_once.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/expression/policy.hpp"
@@ -56,6 +59,19 @@ struct SharedRange {
   unsigned any_null;
 };
 
+/// Adds the values of a warp, in the order of `ordered`, to the range.
+__device__ void add_values(unsigned long long lowest, unsigned long long highest, bool any_value, SharedRange* range) {
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    lowest = min(lowest, __shfl_down_sync(kAll, lowest, distance));
+    highest = max(highest, __shfl_down_sync(kAll, highest, distance));
+  }
+  any_value = __any_sync(kAll, any_value) != 0;
+  if (threadIdx.x % 32 != 0 || !any_value) return;
+  atomicMin(&range->lowest, lowest);
+  atomicMax(&range->highest, highest);
+  range->any_value = 1;
+}
+
 __global__ void __launch_bounds__(kThreads)
     find_range(StoredColumn column, std::size_t n, const RowId* ids, SharedRange* range) {
   const bool with_sign = is_signed(column.stored);
@@ -74,19 +90,69 @@ __global__ void __launch_bounds__(kThreads)
     highest = max(highest, value);
     any_value = true;
   });
-  for (unsigned distance = 16; distance > 0; distance /= 2) {
-    lowest = min(lowest, __shfl_down_sync(kAll, lowest, distance));
-    highest = max(highest, __shfl_down_sync(kAll, highest, distance));
-  }
-  any_value = __any_sync(kAll, any_value) != 0;
-  any_null = __any_sync(kAll, any_null) != 0;
-  if (threadIdx.x % 32 != 0) return;
-  if (any_value) {
-    atomicMin(&range->lowest, lowest);
-    atomicMax(&range->highest, highest);
-    range->any_value = 1;
-  }
+  add_values(lowest, highest, any_value, range);
   if (any_null) range->any_null = 1;
+}
+
+/// Integers that one load of 16 bytes brings.
+template <class T>
+struct alignas(16) Loaded {
+  T values[16 / sizeof(T)];
+};
+
+template <class T>
+constexpr T kLeast = std::numeric_limits<T>::lowest();
+template <class T>
+constexpr T kGreatest = std::numeric_limits<T>::max();
+
+/// The range of a whole column without NULLs, aligned to 16 bytes.
+template <class T>
+__global__ void __launch_bounds__(kThreads) find_range_of_all(const T* values, std::size_t n, SharedRange* range) {
+  constexpr std::size_t kLoaded = 16 / sizeof(T);
+  T lowest = kGreatest<T>;
+  T highest = kLeast<T>;
+  const auto take = [&](T value) {
+    lowest = min(lowest, value);
+    highest = max(highest, value);
+  };
+  const std::size_t loads = n / kLoaded;
+  const std::size_t tile = std::size_t{kThreads} * kRows;
+  for (std::size_t first = blockIdx.x * tile; first < loads; first += gridDim.x * tile) {
+    Loaded<T> loaded[kRows];
+#pragma unroll
+    for (unsigned i = 0; i < kRows; ++i) {
+      const std::size_t load = min(first + i * kThreads + threadIdx.x, loads - 1);
+      loaded[i] = with_bits_of<Loaded<T>>(load_once(reinterpret_cast<const uint4*>(values) + load));
+    }
+#pragma unroll
+    for (unsigned i = 0; i < kRows; ++i) {
+#pragma unroll
+      for (std::size_t j = 0; j < kLoaded; ++j) take(loaded[i].values[j]);
+    }
+  }
+  const std::size_t rest = loads * kLoaded + threadIdx.x;
+  if (blockIdx.x == 0 && rest < n) take(values[rest]);
+  constexpr bool kWithSign = std::is_signed_v<T>;
+  const bool any_value = lowest <= highest;
+  add_values(any_value ? ordered(static_cast<std::uint64_t>(lowest), kWithSign) : ~0ull,
+             any_value ? ordered(static_cast<std::uint64_t>(highest), kWithSign) : 0, any_value, range);
+}
+
+/// Calls `f(T{})` with the type of stored integers; returns false where values are none.
+template <class F>
+bool with_integer(Stored stored, const F& f) {
+  switch (stored) {
+    case Stored::int8: f(std::int8_t{}); break;
+    case Stored::int16: f(std::int16_t{}); break;
+    case Stored::int32: f(std::int32_t{}); break;
+    case Stored::int64: f(std::int64_t{}); break;
+    case Stored::uint8: f(std::uint8_t{}); break;
+    case Stored::uint16: f(std::uint16_t{}); break;
+    case Stored::uint32: f(std::uint32_t{}); break;
+    case Stored::uint64: f(std::uint64_t{}); break;
+    default: return false;
+  }
+  return true;
 }
 
 template <class Key>
@@ -152,7 +218,17 @@ IntegerRange range_of(const StoredColumn& column, const DeviceRows& rows) {
   const auto memory = device.allocate<SharedRange>(1);
   SharedRange range{~0ull, 0, 0, 0};
   SKYRANK_CUDA_CALL(cudaMemcpyAsync(memory.data(), &range, sizeof(range), cudaMemcpyHostToDevice, device.stream()));
-  launch("find_range", find_range, grid_for(rows.n, device), device.stream(), column, rows.n, rows.ids, memory.data());
+  const bool reads_all = rows.ids == nullptr && column.validity == nullptr &&
+                         reinterpret_cast<std::uintptr_t>(column.values) % sizeof(uint4) == 0;
+  const auto find_all = [&]<class T>(T) {
+    const Grid grid = grid_for(blocks_for(rows.n * sizeof(T), sizeof(uint4)), device);
+    launch("find_range_of_all", find_range_of_all<T>, grid, device.stream(), static_cast<const T*>(column.values),
+           rows.n, memory.data());
+  };
+  if (!reads_all || !with_integer(column.stored, find_all)) {
+    launch("find_range", find_range, grid_for(rows.n, device), device.stream(), column, rows.n, rows.ids,
+           memory.data());
+  }
   SKYRANK_CUDA_CALL(cudaMemcpyAsync(&range, memory.data(), sizeof(range), cudaMemcpyDeviceToHost, device.stream()));
   device.synchronize();
   return {range.lowest, range.highest, range.any_value != 0, range.any_null != 0};

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstdint>
 #include <cub/device/device_radix_sort.cuh>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -16,7 +15,9 @@
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/groups/calls.hpp"
+#include "kernels/cuda/groups/list_rows.hpp"
 #include "kernels/cuda/groups/policy.hpp"
+#include "kernels/cuda/groups/read_keys.cuh"
 
 // Contenders are found in one pass over codes and keys, against a bound for each code. Bounds come from a sample: the
 // sampled rows of a code fall into buckets, and each bucket keeps its least key. These are keys of different rows, so
@@ -27,19 +28,6 @@ namespace {
 
 constexpr unsigned kThreads = RowPolicy::kThreads;
 using Policy = ContenderPolicy;
-
-constexpr std::uint32_t kNoPlace = std::numeric_limits<std::uint32_t>::max();
-constexpr unsigned long long kNoBound = std::numeric_limits<unsigned long long>::max();
-
-__device__ std::uint64_t key_at(const KeyColumn& keys, std::size_t place) {
-  switch (keys.width) {
-    case KeyWidth::bytes1: return static_cast<const std::uint8_t*>(keys.data)[place];
-    case KeyWidth::bytes2: return static_cast<const std::uint16_t*>(keys.data)[place];
-    case KeyWidth::bytes4: return static_cast<const std::uint32_t*>(keys.data)[place];
-    case KeyWidth::bytes8: break;
-  }
-  return static_cast<const std::uint64_t*>(keys.data)[place];
-}
 
 template <class T>
 __global__ void __launch_bounds__(kThreads) fill(T* values, std::size_t n, T value) {
@@ -53,15 +41,16 @@ __device__ unsigned bucket_of(std::size_t place, unsigned buckets) {
 }
 
 /// Keeps the least key of each bucket of each code, of the rows of every `stride`-th tile.
+template <class Code, class Key>
 __global__ void __launch_bounds__(kThreads)
-    sample_tiles(KeyColumn codes, KeyColumn keys, std::size_t n, std::size_t stride, unsigned buckets,
-                 unsigned long long* minima) {
+    sample_tiles(const KeyReader<Code> codes, const KeyReader<Key> keys, std::size_t n, std::size_t stride,
+                 unsigned buckets, unsigned long long* minima) {
   const std::size_t step = std::size_t{gridDim.x} * stride * kThreads;
   for (std::size_t first = std::size_t{blockIdx.x} * stride * kThreads; first < n; first += step) {
     const std::size_t place = first + threadIdx.x;
     if (place >= n) continue;
-    const unsigned long long key = key_at(keys, place);
-    unsigned long long* const least = minima + key_at(codes, place) * buckets + bucket_of(place, buckets);
+    const unsigned long long key = keys.at(place);
+    unsigned long long* const least = minima + std::size_t{codes.at(place)} * buckets + bucket_of(place, buckets);
     // Most keys are not less than what is there.
     if (key < *static_cast<volatile unsigned long long*>(least)) atomicMin(least, key);
   }
@@ -69,37 +58,12 @@ __global__ void __launch_bounds__(kThreads)
 
 /// The k-th least of the buckets' keys of each code, which a block looks for by counting those below each.
 __global__ void __launch_bounds__(kThreads)
-    find_bounds(const unsigned long long* minima, unsigned buckets, unsigned k, unsigned long long* bounds) {
+    find_bounds(const unsigned long long* minima, unsigned buckets, unsigned k, std::uint64_t* bounds) {
   const unsigned long long* const mine = minima + std::size_t{blockIdx.x} * buckets;
   for (unsigned i = threadIdx.x; i < buckets; i += kThreads) {
     unsigned before = 0;
     for (unsigned j = 0; j < buckets; ++j) before += mine[j] < mine[i] || (mine[j] == mine[i] && j < i) ? 1 : 0;
     if (before == k - 1) bounds[blockIdx.x] = mine[i];
-  }
-}
-
-/// Lists the rows at or below the bounds of their codes, in any order, unless they are more than `room`; counts them in
-/// any case. Finds the first place of each code.
-__global__ void __launch_bounds__(kThreads)
-    list_contenders(KeyColumn codes, KeyColumn keys, std::size_t n, const unsigned long long* bounds,
-                    std::uint32_t* first_places, unsigned room, unsigned* count, std::uint32_t* places) {
-  const std::size_t step = std::size_t{gridDim.x} * kThreads;
-  for (std::size_t first = std::size_t{blockIdx.x} * kThreads; first < n; first += step) {
-    const std::size_t place = first + threadIdx.x;
-    bool stays = false;
-    if (place < n) {
-      const std::uint64_t code = key_at(codes, place);
-      const auto mine = static_cast<std::uint32_t>(place);
-      if (mine < *static_cast<volatile std::uint32_t*>(first_places + code)) atomicMin(first_places + code, mine);
-      stays = key_at(keys, place) <= bounds[code];
-    }
-    const unsigned mask = __ballot_sync(kAllLanes, stays);
-    if (mask == 0) continue;
-    const unsigned lane = threadIdx.x % kLanes;
-    unsigned at = 0;
-    if (lane == 0) at = atomicAdd(count, static_cast<unsigned>(__popc(mask)));
-    at = __shfl_sync(kAllLanes, at, 0) + static_cast<unsigned>(__popc(mask & ((1u << lane) - 1)));
-    if (stays && at < room) places[at] = static_cast<std::uint32_t>(place);
   }
 }
 
@@ -109,10 +73,11 @@ __global__ void __launch_bounds__(kThreads) replace(const std::uint32_t* places,
   if (i < n) order[i] = places[order[i]];
 }
 
+template <class Code>
 __global__ void __launch_bounds__(kThreads)
-    take_codes(KeyColumn codes, const std::uint32_t* places, std::size_t n, std::uint32_t* taken) {
+    take_codes(const KeyReader<Code> codes, const std::uint32_t* places, std::size_t n, std::uint32_t* taken) {
   const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i < n) taken[i] = static_cast<std::uint32_t>(key_at(codes, places[i]));
+  if (i < n) taken[i] = static_cast<std::uint32_t>(codes.at(places[i]));
 }
 
 /// The sizes of a search for contenders.
@@ -136,39 +101,46 @@ std::optional<Search> plan_search(std::uint64_t greatest_code, std::size_t n, st
 }
 
 /// Contenders in ascending order, and the first place of each code.
-struct Contenders {
+struct Found {
   Buffer<std::uint32_t> places;
   Buffer<std::uint32_t> codes;
   std::size_t count = 0;
   std::vector<std::uint32_t> first_places;
 };
 
-std::optional<Contenders> find_contenders(const KeyColumn& codes, const KeyColumn& keys, std::size_t n, std::size_t k,
-                                          const Search& search, DeviceContext& device) {
+Grid one_each(std::size_t rows) { return {.blocks = blocks_for(rows, kThreads), .threads = kThreads}; }
+
+/// The greatest key of each code that stays.
+Buffer<std::uint64_t> bounds_of(const ReadKeys& codes, const ReadKeys& keys, std::size_t n, std::size_t k,
+                                const Search& search, DeviceContext& device) {
   const std::size_t size = search.codes * search.buckets;
-  const auto one_each = [](std::size_t rows) {
-    return Grid{.blocks = blocks_for(rows, kThreads), .threads = kThreads};
-  };
   const auto minima = device.allocate<unsigned long long>(size);
-  const auto bounds = device.allocate<unsigned long long>(search.codes);
-  const auto first_places = device.allocate<std::uint32_t>(search.codes);
+  auto bounds = device.allocate<std::uint64_t>(search.codes);
   launch("fill", fill<unsigned long long>, one_each(size), device.stream(), minima.data(), size, kNoBound);
-  launch("fill", fill<std::uint32_t>, one_each(search.codes), device.stream(), first_places.data(), search.codes,
-         kNoPlace);
   const std::size_t resident = RowPolicy::kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
   const Grid tiles{.blocks = std::min(blocks_for(n, search.stride * kThreads), resident), .threads = kThreads};
-  launch("sample_tiles", sample_tiles, tiles, device.stream(), codes, keys, n, search.stride, search.buckets,
-         minima.data());
+  with_readers(codes, keys, [&]<class Code, class Key>(const KeyReader<Code>& of_codes, const KeyReader<Key>& of_keys) {
+    launch("sample_tiles", sample_tiles<Code, Key>, tiles, device.stream(), of_codes, of_keys, n, search.stride,
+           search.buckets, minima.data());
+  });
   launch("find_bounds", find_bounds, {.blocks = search.codes, .threads = kThreads}, device.stream(), minima.data(),
          search.buckets, static_cast<unsigned>(k), bounds.data());
+  return bounds;
+}
+
+std::optional<Found> find(const ReadKeys& codes, const ReadKeys& keys, std::size_t n, std::size_t k,
+                          const Search& search, DeviceContext& device) {
+  const auto bounds = bounds_of(codes, keys, n, k, search, device);
+  const auto first_places = device.allocate<std::uint32_t>(search.codes);
+  launch("fill", fill<std::uint32_t>, one_each(search.codes), device.stream(), first_places.data(), search.codes,
+         kNoPlace);
   const auto room = static_cast<unsigned>(n / Policy::kMinRowsOfContender);
   const auto unsorted = device.allocate<std::uint32_t>(room);
   const auto counter = device.allocate<unsigned>(1);
   SKYRANK_CUDA_CALL(cudaMemsetAsync(counter.data(), 0, counter.bytes(), device.stream()));
-  const Grid all{.blocks = std::min(blocks_for(n, kThreads), resident), .threads = kThreads};
-  launch("list_contenders", list_contenders, all, device.stream(), codes, keys, n, bounds.data(), first_places.data(),
-         room, counter.data(), unsorted.data());
-  Contenders found;
+  list_rows(codes, keys, n, {search.codes, bounds.data(), first_places.data()}, {unsorted.data(), room, counter.data()},
+            device);
+  Found found;
   found.count = to_host(counter.data(), 1, device).front();
   if (found.count > room) return std::nullopt;
   found.places = device.allocate<std::uint32_t>(found.count);
@@ -177,8 +149,10 @@ std::optional<Contenders> find_contenders(const KeyColumn& codes, const KeyColum
                                                      static_cast<std::uint32_t>(found.count), 0, 32, device.stream()));
   });
   found.codes = device.allocate<std::uint32_t>(found.count);
-  launch("take_codes", take_codes, one_each(found.count), device.stream(), codes, found.places.data(), found.count,
-         found.codes.data());
+  with_key(codes.column.width, [&]<class Code>(Code) {
+    launch("take_codes", take_codes<Code>, one_each(found.count), device.stream(), KeyReader<Code>(codes),
+           found.places.data(), found.count, found.codes.data());
+  });
   found.first_places = to_host(first_places.data(), search.codes, device);
   return found;
 }
@@ -195,23 +169,29 @@ void set_first_places(const std::vector<std::uint32_t>& of_codes, PartitionedRow
 
 }  // namespace
 
-PartitionedRows partition_contenders(const KeyColumn& codes, const KeyColumn& keys, std::size_t n, std::size_t k) {
-  const auto search = plan_search(expression::greatest_key(codes, n), n, k);
-  if (!search) return partition_rows(codes, n);
+Contenders find_contenders(const ReadKeys& codes, std::uint64_t greatest_code, const ReadKeys& keys, std::size_t n,
+                           std::size_t k) {
+  const auto search = plan_search(greatest_code, n, k);
+  if (!search) return {.rows = {}, .are_all = true};
   const Range range("contenders of partitions");
   DeviceContext& device = DeviceContext::of_process();
-  std::optional<Contenders> found;
+  std::optional<Found> found;
   {
     const Lease lease(device);
-    found = find_contenders(codes, keys, n, k, *search, device);
+    found = find(codes, keys, n, k, *search, device);
   }
-  if (!found) return partition_rows(codes, n);
+  if (!found) return {.rows = {}, .are_all = true};
   PartitionedRows rows = partition_rows({found->codes.data(), KeyWidth::bytes4}, found->count);
   set_first_places(found->first_places, rows);
   const Lease lease(device);
-  launch("replace", replace, {.blocks = blocks_for(found->count, kThreads), .threads = kThreads}, device.stream(),
-         found->places.data(), found->count, static_cast<std::uint32_t*>(rows.order.data()));
-  return rows;
+  launch("replace", replace, one_each(found->count), device.stream(), found->places.data(), found->count,
+         static_cast<std::uint32_t*>(rows.order.data()));
+  return {.rows = std::move(rows), .are_all = false};
+}
+
+PartitionedRows partition_contenders(const KeyColumn& codes, const KeyColumn& keys, std::size_t n, std::size_t k) {
+  Contenders found = find_contenders({.column = codes}, expression::greatest_key(codes, n), {.column = keys}, n, k);
+  return found.are_all ? partition_rows(codes, n) : std::move(found.rows);
 }
 
 }  // namespace skyrank::kernels::cuda::groups

@@ -75,6 +75,12 @@ __global__ void __launch_bounds__(kThreads) take(const T* from, const Place* pla
   });
 }
 
+__global__ void __launch_bounds__(kThreads) widen(const std::uint32_t* places, std::size_t n, std::int64_t* ids) {
+  for_rows(n, [&](std::size_t i) {
+    if (i < n) ids[i] = places[i];
+  });
+}
+
 Grid grid_for(std::size_t n, const DeviceContext& device) {
   const std::size_t resident = RowPolicy::kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
   return {.blocks = std::min(blocks_for(n, kThreads), resident), .threads = kThreads};
@@ -191,6 +197,17 @@ DeviceArray take_in_order(const KeyColumn& keys, const PartitionedRows& rows) {
            places_of(rows.order), n, static_cast<Key*>(taken.data()));
   });
   return taken;
+}
+
+DeviceArray ids_in_order(const PartitionedRows& rows) {
+  const auto n = static_cast<std::size_t>(rows.bounds.back());
+  DeviceArray ids(n * sizeof(std::int64_t));
+  if (n == 0) return ids;
+  DeviceContext& device = DeviceContext::of_process();
+  const Lease lease(device);
+  launch("widen", widen, grid_for(n, device), device.stream(), places_of(rows.order), n,
+         static_cast<std::int64_t*>(ids.data()));
+  return ids;
 }
 
 Vector<std::int64_t> places_at(const PartitionedRows& rows, std::span<const std::int64_t> positions) {

@@ -35,6 +35,9 @@ PartitionedRows partition_rows(const KeyColumn& codes, std::size_t n);
 /// The keys of all rows in the order of the partitions.
 DeviceArray take_in_order(const KeyColumn& keys, const PartitionedRows& rows);
 
+/// `order` as ids of rows, of type int64.
+DeviceArray ids_in_order(const PartitionedRows& rows);
+
 /// The places at some positions of `order`.
 Vector<std::int64_t> places_at(const PartitionedRows& rows, std::span<const std::int64_t> positions);
 

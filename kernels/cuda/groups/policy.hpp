@@ -12,6 +12,15 @@ struct RowPolicy {
   static constexpr unsigned kBlocks = 8;  ///< blocks of a multiprocessor: all that its threads have room for
 };
 
+/// The pass that lists the rows at or below the bounds of their codes.
+struct ListPolicy {
+  static constexpr unsigned kThreads = 512;
+  static constexpr unsigned kLoads = 2;      ///< loads of four neighbouring rows that a thread waits for at a time
+  static constexpr unsigned kPending = 128;  ///< rows that a warp gathers before it lists them
+  /// Rows of a code, on average, that a short pass before sees: it finds the first places of all codes of random rows.
+  static constexpr std::size_t kFirstRowsOfCode = 64;
+};
+
 /// The kernel that adds up values by partition.
 struct AggregatePolicy {
   static constexpr unsigned kThreads = 256;

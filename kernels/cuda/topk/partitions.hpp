@@ -16,12 +16,17 @@ struct PartitionProblem {
   std::span<const std::int64_t> bounds;  ///< partition i is [bounds[i], bounds[i + 1])
   std::size_t k = 0;                     ///< at most kMaxOfPartition
   TieRule ties = TieRule::first;         ///< not `all`
+  std::size_t offset = 0;                ///< the best rows of each that are left out
+  /// The partitions in the order of the answer; empty: as they lie.
+  std::span<const std::int64_t> order = {};
+  /// In device memory, what the answer has instead of each row; null: the row itself.
+  const std::uint32_t* places = nullptr;
 };
 
 inline constexpr std::size_t kMaxOfPartition = 1024;
 
-/// Row ids from k * i on for partition i, best first; -1 behind those of a partition with fewer rows. One launch.
-/// Throws Failure and OutOfMemory.
+/// The rows of each partition from the offset to the k-th, best first, partition by partition. One launch for all
+/// partitions, and one that brings the answer together. Throws Failure and OutOfMemory.
 Vector<RowId> best_of_partitions(const PartitionProblem& problem);
 
 }  // namespace skyrank::kernels::cuda::topk

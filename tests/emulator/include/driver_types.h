@@ -93,6 +93,17 @@ struct cudaMemLocation {
   int id;
 };
 
+enum cudaMemAccessFlags {
+  cudaMemAccessFlagsProtNone = 0,
+  cudaMemAccessFlagsProtRead = 1,
+  cudaMemAccessFlagsProtReadWrite = 3,
+};
+
+struct cudaMemAccessDesc {
+  cudaMemLocation location;
+  cudaMemAccessFlags flags;
+};
+
 struct cudaMemPoolProps {
   cudaMemAllocationType allocType;
   cudaMemAllocationHandleType handleTypes;

@@ -527,6 +527,24 @@ class Pictures(Folder):
         for words in ("does not hold", "41.3"):
             self.assertIn(words, text)
 
+    def test_reasons_are_shown_where_a_claim_does_not_hold_on_a_gpu(self):
+        try:
+            import page
+            import run
+        except ImportError:
+            self.skipTest("there is no matplotlib")
+        reason = "Heaps are | slow."
+        figure = self.figure(SMALL.replace("rule: heap < sort}", f"rule: heap < sort, why_not: '{reason}'}}"))
+        self.assertEqual(figure.claims[0].why_not, reason)
+        for holds, device, shown in ((False, "cuda", True), (True, "cuda", False), (None, "cuda", False), (False, "cpu", False)):
+            outcome = run.Outcome(figure, [], [claims.Verdict(figure.claims[0], holds, "2 < 1")], {"heap": ["took long"]})
+            self.assertEqual(run.reasons_in(outcome), ["took long"])
+            page.write(self.folder, [outcome], [], {"machine": "a machine", "scale": "gpu", "device": device})
+            html = (self.folder / "index.html").read_text(encoding="utf-8")
+            table = (self.folder / "claims.md").read_text(encoding="utf-8")
+            self.assertEqual((reason in html, "Heaps are \\| slow." in table), (shown, shown), (holds, device))
+            self.assertEqual("| bitonic/1 | The heap is faster | 2 < 1 |" in table, holds is False)
+
 
 class CommandLine(Folder):
     def run_experiments(self, *arguments):
@@ -561,7 +579,7 @@ class CommandLine(Folder):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         files = {it.name for it in (self.folder / "out").iterdir()}
         self.assertEqual(files, {"cells.csv", "index.html", "run.json", "randomized-14.csv", "randomized-14.svg",
-                                 "randomized-14.png"})
+                                 "randomized-14.png", "claims.md"})
         page = (self.folder / "out/index.html").read_text(encoding="utf-8")
         self.assertIn("The time is linear in n", page)
         again = self.run_experiments(*command)
@@ -613,9 +631,14 @@ class Tweets(unittest.TestCase):
             done = self.run_tweets("--skyrank", PROGRAM, "--out", out, "--rows", "3000", "--runs", "2")
             self.assertEqual((done.returncode, "WRONG" in done.stdout), (0, False), done.stderr)
             rows = measure.read_csv(pathlib.Path(out) / "tweets.csv")
+            drawn = self.run_tweets("--out", out, "--rows", "3000", "--drawn")
+            other = self.run_tweets("--out", out, "--device", "cuda", "--drawn")
+            self.assertEqual((other.returncode, other.stderr),
+                             (2, f"tweets: {out}/tweets.csv: was measured on another device; say --device cpu\n"))
         self.assertEqual({row["correct"] for row in rows}, {"yes"})
         self.assertEqual(collections.Counter(row["panel"] for row in rows), {"16a": 30, "16b": 15, "16c": 15, "Q4": 2})
         self.assertIn("Q4: top-k instead of sorting saves 39 % of the query: here", done.stdout)
+        self.assertEqual((drawn.returncode, drawn.stdout.count(": here")), (0, 5), drawn.stderr)
 
     def test_says_what_is_missing(self):
         with tempfile.TemporaryDirectory() as out:
@@ -623,6 +646,81 @@ class Tweets(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr),
                          (2, f"tweets: {out}/none: there is no such program; build it, or name it with --skyrank\n"))
         self.assertEqual(self.run_tweets("--out", "x", "--runs", "1").returncode, 2)
+        done = self.run_tweets("--out", "nowhere", "--drawn")
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, "tweets: nowhere/tweets.csv: there is no such file; measure without --drawn first\n"))
+
+
+GPUS_CSV = """
+    query,distribution,rows,dims,limit,devices,median_ms,least_ms,compute_ms,checked
+    top-k,independent,1073741824,1,128,1,8,7,6,yes
+    top-k,independent,1073741824,1,128,"0,1",4,4,3,yes
+    top-k,independent,1073741824,1,128,2,6,4,3,yes
+    top-k,independent,1073741824,1,128,4,4,4,2,yes
+    skyline,anticorrelated,32000000,8,128,2,30,20,10,yes
+    """
+TABLE2_CSV = """
+    ranks,rows,k,sub_vectors,algorithm,gather,exchange,repeats,communication_ms,reload_ms,total_ms,correct
+    1,3000,128,1,cuda-dr-topk,flat,0,3,0,0,1.2,yes
+    2,3000,128,1,cuda-dr-topk,flat,0,3,0,0,0.6,yes
+    """
+
+
+class Scaling(Folder):
+    def run_scaling(self, *arguments):
+        return subprocess.run([sys.executable, str(EXPERIMENTS / "scaling.py"), *map(str, arguments)], capture_output=True,
+                              text=True, check=False)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(textwrap.dedent(text).lstrip(), encoding="utf-8")
+        return self.folder / name
+
+    def test_times_and_speed_ups_are_printed(self):
+        done = self.run_scaling(self.write("gpus.csv", GPUS_CSV), self.write("table2.csv", TABLE2_CSV))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line.split() for line in done.stdout.splitlines()[1:]][:4], [
+            "top 128 of 2^30 rows 1 8.000 1.00x 6.000 1.00x".split(),
+            "top 128 of 2^30 rows 2 5.000 1.60x 3.000 2.00x".split(),  # the median of both measurements
+            "top 128 of 2^30 rows 4 4.000 2.00x 2.000 3.00x".split(),
+            "skyline of 32 M rows, 8 columns, anticorrelated 2 30.000 - 10.000 -".split()])
+        self.assertRegex(done.stdout, r"cuda-dr-topk, top 128 of 3,000 keys +2 +0\.600 +2\.00x")
+
+    def test_pictures_are_drawn(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            self.skipTest("there is no matplotlib")
+        files = self.write("gpus.csv", GPUS_CSV), self.write("table2.csv", TABLE2_CSV)
+        done = self.run_scaling(*files, "--out", self.folder / "out", "--machine", "two cards")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({it.name for it in (self.folder / "out").iterdir()},
+                         {"gpus.svg", "gpus.png", "table2.svg", "table2.png"})
+        picture = (self.folder / "out/gpus.svg").read_text(encoding="utf-8")
+        for words in ("two cards", "top 128 of 2^30 rows, computing", "speed-up over one GPU", "as many times as GPUs"):
+            self.assertIn(words, picture)
+
+    def test_wrong_answers_are_told_and_left_out(self):
+        file = self.write("gpus.csv", GPUS_CSV.replace("128,4,4,4,2,yes", "128,4,4,4,2,no"))
+        done = self.run_scaling(file)
+        self.assertEqual((done.returncode, done.stderr), (1, f"WRONG ANSWER: {file}: top 128 of 2^30 rows on 4 GPUs\n"))
+        self.assertNotIn(" 4 ", done.stdout)
+
+    def test_says_what_is_wrong(self):
+        def message(*files):
+            done = self.run_scaling(*files)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            return done.stderr
+        file = self.write("a.csv", "x,y\n1,2\n")
+        self.assertEqual(message(file), f"scaling: {file}: has the columns x, y; those of skyrank_gpus_bench are query, "
+                         "distribution, rows, dims, limit, devices, median_ms, compute_ms, checked, those of table2.py ranks, "
+                         "rows, k, algorithm, total_ms, correct\n")
+        file = self.write("b.csv", TABLE2_CSV.replace("0.6", "fast"))
+        self.assertEqual(message(file), f"scaling: {file}:3: could not convert string to float: 'fast'\n")
+        file = self.write("c.csv", GPUS_CSV.splitlines()[1] + "\n")
+        self.assertEqual(message(file), f"scaling: {file}: has no measurements\n")
+        self.assertEqual(message("nowhere.csv"), "scaling: nowhere.csv: No such file or directory\n")
+        self.assertEqual(message("a/gpus.csv", "b/gpus.csv"),
+                         "scaling: several files are named gpus, and so would their pictures be; rename them\n")
 
 
 if __name__ == "__main__":

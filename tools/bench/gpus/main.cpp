@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -35,6 +38,7 @@ struct Arguments {
   bool pinned = false;
   bool plan = false;
   int repeat = 10;
+  std::string csv;  // file, or empty
 };
 
 /// Keeps the columns of a table pinned.
@@ -65,8 +69,39 @@ Query query_of(const Arguments& arguments, const Table& table) {
 }
 
 struct Measured {
-  double ms = 0;  ///< median, end to end
+  double ms = 0;        ///< median, end to end
+  double least_ms = 0;  ///< fastest run
   Result result;
+};
+
+/// File of measurements, a line each. Lines are added to a file that is there.
+class CsvFile {
+ public:
+  /// Throws std::runtime_error if the file cannot be opened.
+  explicit CsvFile(const std::string& path) : path_(path) {
+    std::error_code none;
+    const bool is_new = !std::filesystem::exists(path, none) || std::filesystem::file_size(path, none) == 0;
+    file_.open(path, std::ios::app);
+    if (is_new) file_ << "query,distribution,rows,dims,limit,devices,median_ms,least_ms,compute_ms,checked\n";
+    flush();
+  }
+
+  /// Adds a measurement on `devices` GPUs. `checked`: the answer equals the one that it was compared with.
+  void add(const Arguments& arguments, const Measured& measured, std::size_t devices, bool checked) {
+    const std::string limit = arguments.query == "top-k" ? std::to_string(arguments.limit) : "";
+    file_ << fmt::format("{},{},{},{},{},{},{:.4f},{:.4f},{:.4f},{}\n", arguments.query, arguments.distribution,
+                         arguments.rows, arguments.dims, limit, devices, measured.ms, measured.least_ms,
+                         measured.result.timing.compute_ms, checked ? "yes" : "no");
+    flush();
+  }
+
+ private:
+  void flush() {
+    if (!file_.flush()) throw std::runtime_error("cannot write measurements to \"" + path_ + "\"");
+  }
+
+  const std::string path_;
+  std::ofstream file_;
 };
 
 const PlanNode* find(const PlanNode& node, const std::string& op) {
@@ -89,6 +124,7 @@ Measured measure(const Engine& engine, const Query& query, const Table& table, c
   }
   std::ranges::sort(times);
   measured.ms = times[times.size() / 2];
+  measured.least_ms = times.front();
   if (arguments.plan) std::cout << to_string(measured.result.plan);
   return measured;
 }
@@ -101,7 +137,7 @@ std::string describe(const Measured& measured) {
                      parts == nullptr ? "" : fmt::format(", {} in {:.3f} ms", parts->detail, *parts->measured_ms));
 }
 
-int shares(const Arguments& arguments, const Table& table, const Query& query) {
+int shares(const Arguments& arguments, const Table& table, const Query& query, CsvFile* csv) {
   const Engine one({.device = DeviceChoice::cuda, .devices = {arguments.devices.front()}});
   const Engine all({.device = DeviceChoice::cuda, .devices = arguments.devices});
   Measured alone;
@@ -111,13 +147,17 @@ int shares(const Arguments& arguments, const Table& table, const Query& query) {
   }
   const Measured shared = measure(all, query, all.pin(table), arguments);
   const bool same = alone.result.rows == shared.result.rows;
+  if (csv != nullptr) {
+    csv->add(arguments, alone, 1, same);
+    csv->add(arguments, shared, arguments.devices.size(), same);
+  }
   std::cout << fmt::format("one GPU: {}\n{} GPUs: {}\nratio {:.2f} end to end; answers {}\n", describe(alone),
                            arguments.devices.size(), describe(shared), alone.ms / shared.ms,
                            same ? "are equal" : "DIFFER");
   return same ? 0 : 1;
 }
 
-int turns(const Arguments& arguments, const Table& table, const Query& query) {
+int turns(const Arguments& arguments, const Table& table, const Query& query, CsvFile* csv) {
   const auto memory = static_cast<std::size_t>(arguments.memory_gb * 1e9);
   const Engine engine({.device = DeviceChoice::cuda, .devices = arguments.devices, .gpu_memory_bytes = memory});
   std::optional<PinnedColumns> pinned;
@@ -127,6 +167,7 @@ int turns(const Arguments& arguments, const Table& table, const Query& query) {
   const double rate = bytes / found.ms / 1e6;
   const Result expected = Engine({.device = DeviceChoice::cpu}).run(query, table);
   const bool same = found.result.rows == expected.rows;
+  if (csv != nullptr) csv->add(arguments, found, arguments.devices.size(), same);
   std::cout << fmt::format("{} memory: {}\n{:.1f} GB/s, {:.0f} % of {} GB/s; answers {}\n",
                            arguments.pinned ? "pinned" : "pageable", describe(found), rate,
                            100 * rate / arguments.bandwidth, arguments.bandwidth, same ? "are equal" : "DIFFER");
@@ -134,9 +175,12 @@ int turns(const Arguments& arguments, const Table& table, const Query& query) {
 }
 
 int run(const Arguments& arguments, bool in_turns) {
+  std::optional<CsvFile> csv;  // opened first, so that a wrong path costs no measurement
+  if (!arguments.csv.empty()) csv.emplace(arguments.csv);
+  CsvFile* const file = csv ? &*csv : nullptr;
   const Table table = datasets::generate({arguments.distribution, arguments.rows, arguments.dims, 1});
   const Query query = query_of(arguments, table);
-  return in_turns ? turns(arguments, table, query) : shares(arguments, table, query);
+  return in_turns ? turns(arguments, table, query, file) : shares(arguments, table, query, file);
 }
 
 void add_options(CLI::App& command, Arguments& arguments) {
@@ -147,7 +191,8 @@ void add_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--dims", arguments.dims, "Columns of float32");
   command.add_option("--limit", arguments.limit, "k of the top-k");
   command.add_option("--devices", arguments.devices, "GPUs")->delimiter(',');
-  command.add_option("--repeat", arguments.repeat, "Timed runs, after three others");
+  command.add_option("--repeat", arguments.repeat, "Timed runs, after three others")->check(CLI::PositiveNumber);
+  command.add_option("--csv", arguments.csv, "File that a line for each measurement is added to");
   command.add_flag("--plan", arguments.plan, "Print the plans");
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/cuda/skyline/bitmap/candidates.cuh"
 #include "kernels/cuda/skyline/bitmap/cells.cuh"
 #include "kernels/cuda/skyline/bitmap/few.cuh"
+#include "kernels/cuda/skyline/bitmap/phases.cuh"
 #include "kernels/cuda/skyline/bitmap/prefilter.cuh"
 #include "kernels/cuda/skyline/bitmap/reduce.cuh"
 #include "kernels/cuda/skyline/two_columns.hpp"
@@ -61,11 +62,19 @@ Prefilter<Key> prefilter_for(int d) {
   return {spare_rows<Key, kDims>, kDims};
 }
 
-/// Finds the rows that the elite spares. If there are at most `most_few`, marks those of them that are members. Returns
-/// how many there are; waits for the device.
+}  // namespace
+
 template <class Key>
-std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spared<Key>& spared, PrefilterState* state,
-                        Key* thresholds, std::uint32_t most_few, std::uint32_t* members) {
+Survivors<Key> start_prefilter(SkylineRun& run, const KeyTable<Key>& table, std::uint32_t max_few,
+                               std::uint32_t* members) {
+  const int few_stride = (table.d + kFewStride - 1) / kFewStride * kFewStride;
+  Survivors<Key> survivors{run.allocate<std::uint32_t>(table.n),
+                           run.allocate<Key>(static_cast<std::size_t>(few_stride) * kFew),
+                           run.allocate<PrefilterState>(1)};
+  const Spared<Key> spared{survivors.rows.data(), survivors.few.data(), few_stride};
+  PrefilterState* const state = survivors.state.data();
+  const auto buffer = run.allocate<Key>(kMaxDims * kLevels);
+  Key* const thresholds = buffer.data();
   const auto d = static_cast<std::size_t>(table.d);
   const Prefilter<Key> path = prefilter_for<Key>(table.d);
   const auto scores = run.allocate<std::uint16_t>((std::size_t{table.n} + 7) / 8 * 8);
@@ -102,23 +111,31 @@ std::uint32_t prefilter(SkylineRun& run, const KeyTable<Key>& table, const Spare
   const auto settle =
       run.counts() ? settle_few_for<Key, true>(spared.stride) : settle_few_for<Key, false>(spared.stride);
   launch("settle_few", settle, {.blocks = kFewBlocks, .threads = kFewThreads, .overlaps = can_overlap(run)},
-         run.stream(), spared, most_few, state, members, run.counters());
+         run.stream(), spared, max_few, state, members, run.counters());
+  return survivors;
+}
+
+template <class Key>
+std::uint32_t count_survivors(SkylineRun& run, const Survivors<Key>& survivors) {
   std::uint32_t count = 0;
-  SKYRANK_CUDA_CALL(cudaMemcpyAsync(&count, &state->survivors, sizeof(count), cudaMemcpyDeviceToHost, run.stream()));
+  SKYRANK_CUDA_CALL(
+      cudaMemcpyAsync(&count, &survivors.state.data()->survivors, sizeof(count), cudaMemcpyDeviceToHost, run.stream()));
   run.device.synchronize();
   run.context.check();
   return count;
 }
 
+namespace {
+
 /// Sets the members' bits of the rows that nothing dominates.
-__global__ void mark_members(const Candidates rows, const std::uint32_t* order, const std::uint32_t* ids,
+__global__ void mark_members(const Candidates rows, const std::uint32_t* order, const std::uint32_t* list,
                              std::uint32_t* members) {
   follow_previous();
   const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
   if (place >= rows.count) return;
   const std::uint32_t head = rows.heads[place];
   if ((*rows.dominated(head / 32) >> (head % 32) & 1u) != 0) return;
-  const std::uint32_t id = ids[order[place]];
+  const std::uint32_t id = list == nullptr ? order[place] : list[order[place]];
   atomicOr(&members[id / 32], 1u << (id % 32));
 }
 
@@ -191,20 +208,31 @@ void shape(Candidates& rows, std::uint32_t count, int d) {
   rows.wide = sizeof(Key) == 8;
 }
 
-/// Candidates from the survivors, in order. `cells`: zeros, or null for a sort.
+}  // namespace
+
 template <class Key>
-void order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::uint32_t* survivors, Key* thresholds,
-                std::uint32_t* cells, const Arrays& arrays, std::size_t sort_bytes) {
-  const Candidates& rows = arrays.rows;
+OrderedRows order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::uint32_t* list, std::uint32_t count,
+                       std::uint32_t* cells) {
+  const auto thresholds = run.allocate<Key>(kMaxDims * kLevels);
+  Arrays arrays;
+  Candidates& rows = arrays.rows;
+  shape<Key>(rows, count, table.d);
+  std::size_t sort_bytes = 0;
+  if (cells == nullptr) SKYRANK_CUDA_CALL(sort_codes(nullptr, sort_bytes, arrays, run.stream()));
+  Arena arena;
+  lay_out<Key>(arena, sort_bytes, arrays);
+  OrderedRows ordered{.rows = {}, .order = nullptr, .memory = run.allocate<std::byte>(arena.used())};
+  arena.give(ordered.memory.data());
+  lay_out<Key>(arena, sort_bytes, arrays);
   launch("cut_dimensions", cut_dimensions<Key>,
          {.blocks = static_cast<std::size_t>(table.d), .threads = kSampleRows, .overlaps = can_overlap(run)},
-         run.stream(), table, survivors, rows.count, thresholds, nullptr);
+         run.stream(), table, list, count, thresholds.data(), nullptr);
   launch("code_rows", code_rows<Key>,
-         {.blocks = blocks_for(rows.count, kThreads), .threads = kThreads, .overlaps = can_overlap(run)}, run.stream(),
-         table, survivors, thresholds, rows, arrays.unsorted, cells);
+         {.blocks = blocks_for(count, kThreads), .threads = kThreads, .overlaps = can_overlap(run)}, run.stream(),
+         table, list, thresholds.data(), rows, arrays.unsorted, cells);
   if (cells != nullptr) {
     launch("place_by_cells", place_by_cells,
-           {.blocks = blocks_for(rows.count, kCellThreads), .threads = kCellThreads, .overlaps = can_overlap(run)},
+           {.blocks = blocks_for(count, kCellThreads), .threads = kCellThreads, .overlaps = can_overlap(run)},
            run.stream(), rows, arrays.unsorted, cells, arrays.order);
   } else {
     SKYRANK_CUDA_CALL(sort_codes(arrays.sort, sort_bytes, arrays, run.stream()));
@@ -214,44 +242,51 @@ void order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::uint32_t
          {.blocks = rows.spans, .threads = kSpanThreads, .shared_bytes = maxima_bytes, .overlaps = can_overlap(run)},
          run.stream(), arrays.unsorted, arrays.order, rows);
   run.end_stage("order");
+  ordered.rows = rows;
+  ordered.order = arrays.order;
+  return ordered;
 }
+
+void mark_undominated(SkylineRun& run, const OrderedRows& ordered, const std::uint32_t* list, std::uint32_t* members) {
+  launch("mark_members", mark_members,
+         {.blocks = blocks_for(ordered.rows.count, kThreads), .threads = kThreads, .overlaps = can_overlap(run)},
+         run.stream(), ordered.rows, ordered.order, list, members);
+}
+
+// For team.cu.
+template Survivors<std::uint32_t> start_prefilter(SkylineRun& run, const KeyTable<std::uint32_t>& table,
+                                                  std::uint32_t max_few, std::uint32_t* members);
+template Survivors<std::uint64_t> start_prefilter(SkylineRun& run, const KeyTable<std::uint64_t>& table,
+                                                  std::uint32_t max_few, std::uint32_t* members);
+template std::uint32_t count_survivors(SkylineRun& run, const Survivors<std::uint32_t>& survivors);
+template std::uint32_t count_survivors(SkylineRun& run, const Survivors<std::uint64_t>& survivors);
+template OrderedRows order_rows(SkylineRun& run, const KeyTable<std::uint32_t>& table, const std::uint32_t* list,
+                                std::uint32_t count, std::uint32_t* cells);
+template OrderedRows order_rows(SkylineRun& run, const KeyTable<std::uint64_t>& table, const std::uint32_t* list,
+                                std::uint32_t count, std::uint32_t* cells);
+
+namespace {
 
 struct BlockedBitmap {
   template <class Key>
   static void find(SkylineRun& run, const KeyTable<Key>& table, std::uint32_t* members) {
-    const auto survivors = run.allocate<std::uint32_t>(table.n);
-    const int few_stride = (table.d + kFewStride - 1) / kFewStride * kFewStride;
-    const auto few = run.allocate<Key>(static_cast<std::size_t>(few_stride) * kFew);
-    const auto thresholds = run.allocate<Key>(kMaxDims * kLevels);
-    const auto state = run.allocate<PrefilterState>(1);
-    const auto most_few = static_cast<std::uint32_t>(run.parameters["few"]);
-    const Spared<Key> spared{survivors.data(), few.data(), few_stride};
-    const std::uint32_t count = prefilter<Key>(run, table, spared, state.data(), thresholds.data(), most_few, members);
+    const auto max_few = static_cast<std::uint32_t>(run.parameters["few"]);
+    const Survivors<Key> survivors = start_prefilter<Key>(run, table, max_few, members);
+    const std::uint32_t count = count_survivors<Key>(run, survivors);
     if (run.counts()) {
       const std::size_t row_bytes = static_cast<std::size_t>(table.d) * sizeof(Key);
       const std::size_t kept_bytes = count * (2 * row_bytes + 64);
       run.count(2 * table.n * row_bytes + kept_bytes, 2 * std::size_t{table.n} + kept_bytes, count);
     }
-    if (count <= most_few) return;
-    if (table.d == 2) return sweep_two_columns<Key>(run, table, survivors.data(), count, members);
-    Arrays arrays;
-    Candidates& rows = arrays.rows;
-    shape<Key>(rows, count, table.d);
-    std::size_t sort_bytes = 0;
+    if (count <= max_few) return;
+    const std::uint32_t* const list = survivors.rows.data();
+    if (table.d == 2) return sweep_two_columns<Key>(run, table, list, count, members);
     const bool by_cells = count <= static_cast<std::uint32_t>(run.parameters["cells"]);
-    if (!by_cells) SKYRANK_CUDA_CALL(sort_codes(nullptr, sort_bytes, arrays, run.stream()));
-    Arena arena;
-    lay_out<Key>(arena, sort_bytes, arrays);
-    const auto buffer = run.allocate<std::byte>(arena.used());
-    arena.give(buffer.data());
-    lay_out<Key>(arena, sort_bytes, arrays);
-    order_rows<Key>(run, table, survivors.data(), thresholds.data(), by_cells ? state.data()->cells : nullptr, arrays,
-                    sort_bytes);
-    reduce_groups(run, rows);
+    const OrderedRows ordered =
+        order_rows<Key>(run, table, list, count, by_cells ? survivors.state.data()->cells : nullptr);
+    reduce_groups(run, ordered.rows);
     run.end_stage("reduce");
-    launch("mark_members", mark_members,
-           {.blocks = blocks_for(count, kThreads), .threads = kThreads, .overlaps = can_overlap(run)}, run.stream(),
-           rows, arrays.order, survivors.data(), members);
+    mark_undominated(run, ordered, list, members);
   }
 };
 

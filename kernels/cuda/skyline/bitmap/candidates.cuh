@@ -88,9 +88,9 @@ __device__ std::uint64_t telling_dims(const Key* thresholds, int d) {
   return upper << 32 | __ballot_sync(kAllLanes, tells(lane));
 }
 
-/// Row i of the survivors: its keys side by side, its levels, and its sort key: the z-order of its levels above a hash
-/// of its keys, so that equal rows meet. With `cells`, which count the rows in each, its sort key is its cell alone,
-/// and its `order` how many were counted there before it.
+/// Row i of the survivors `ids` (null: all rows of the table): its keys side by side, its levels, and its sort key: the
+/// z-order of its levels above a hash of its keys, so that equal rows meet. With `cells`, which count the rows in each,
+/// its sort key is its cell alone, and its `order` how many were counted there before it.
 template <class Key>
 __global__ void code_rows(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* ids, const Key* thresholds,
                           const __grid_constant__ Candidates to, const __grid_constant__ Unsorted out,
@@ -115,7 +115,8 @@ __global__ void code_rows(const __grid_constant__ KeyTable<Key> table, const std
   __syncthreads();
   const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
   const bool taking = place < to.count;
-  const std::uint32_t id = ids[taking ? place : 0];
+  const std::uint32_t taken = taking ? place : 0;
+  const std::uint32_t id = ids == nullptr ? taken : ids[taken];
   auto* const row =
       reinterpret_cast<Vector*>(static_cast<Key*>(out.rows) + std::size_t{place} * static_cast<unsigned>(to.stride));
   std::uint32_t z = 0;

@@ -399,15 +399,28 @@ SKYRANK_HD constexpr int resident_for(int dims) {
   return dims <= 6 ? 16 : dims <= 12 ? 14 : dims <= 16 ? 11 : dims <= 24 ? 8 : 4;
 }
 
-/// A warp holds a group of candidates against the groups of one of `chunks` chunks.
+/// Chunks of groups that a GPU takes: one of every `share.members`, in each round from the other end, as later chunks
+/// meet more candidates.
+struct Chunks {
+  std::uint32_t groups = 0;  ///< groups of a chunk
+  std::uint32_t rounds = 0;  ///< chunks of this GPU; the last one may lie past all groups
+  ReduceShare share;
+
+  __device__ std::uint32_t begin(std::uint32_t round) const {
+    const std::uint32_t place = round % 2 == 0 ? share.member : share.members - 1 - share.member;
+    return (round * share.members + place) * groups;
+  }
+};
+
+/// A warp holds a group of candidates against the groups of one chunk.
 template <int kDims, bool kCount>
 __global__ void __launch_bounds__(kWarps * 32, resident_for(kDims))
-    reduce(const __grid_constant__ Candidates rows, std::uint32_t chunk, std::uint32_t chunks, TestCounters* counters) {
+    reduce(const __grid_constant__ Candidates rows, const Chunks chunks, TestCounters* counters) {
   __shared__ WarpMemory memory[kWarps];
   follow_previous();
-  const std::uint32_t group = blockIdx.x / chunks * kWarps + threadIdx.x / 32;
-  const std::uint32_t begin = blockIdx.x % chunks * chunk;
-  const std::uint32_t end = min(begin + chunk, rows.groups);
+  const std::uint32_t group = blockIdx.x / chunks.rounds * kWarps + threadIdx.x / 32;
+  const std::uint32_t begin = chunks.begin(blockIdx.x % chunks.rounds);
+  const std::uint32_t end = min(begin + chunks.groups, rows.groups);
   if (group >= rows.groups) return;
   const std::uint32_t alive = ~peek(rows.dominated(group));
   const std::uint32_t first = max(rows.firsts[group], begin);
@@ -420,26 +433,30 @@ __global__ void __launch_bounds__(kWarps * 32, resident_for(kDims))
 constexpr std::array kPaddedDims = {4, 5, 6, 8, 10, 12, 14, 16, 18, 24, 36, 66};
 
 template <int kDims>
-void reduce_padded(SkylineRun& run, const Candidates& rows) {
+void reduce_padded(SkylineRun& run, const Candidates& rows, ReduceShare share) {
   using Policy = ReducePolicy;
-  const std::uint32_t parts = std::max(Policy::kMinChunks, (Policy::kMinWarps + rows.groups - 1) / rows.groups);
+  // Of each GPU, so that it has as many warps as it would have alone.
+  const std::uint32_t parts =
+      share.members * std::max(Policy::kMinChunks, (Policy::kMinWarps + rows.groups - 1) / rows.groups);
   constexpr std::uint32_t kLargestChunk = 1u << 21;  // of which the queue of pairs can number the rows
   std::uint32_t chunk = std::clamp((rows.groups + parts - 1) / parts, 4u, kLargestChunk);
   if (chunk > kGroupsOfSpan) chunk = (chunk + kGroupsOfSpan - 1) / kGroupsOfSpan * kGroupsOfSpan;
-  const std::uint32_t chunks = (rows.groups + chunk - 1) / chunk;
+  const std::uint32_t all = (rows.groups + chunk - 1) / chunk;
+  const Chunks chunks{.groups = chunk, .rounds = (all + share.members - 1) / share.members, .share = share};
   const auto kernel = run.counts() ? reduce<kDims, true> : reduce<kDims, false>;
-  launch("reduce", kernel,
-         {.blocks = blocks_for(rows.groups, kWarps) * chunks, .threads = kWarps * 32, .overlaps = can_overlap(run)},
-         run.stream(), rows, chunk, chunks, run.counters());
+  launch(
+      "reduce", kernel,
+      {.blocks = blocks_for(rows.groups, kWarps) * chunks.rounds, .threads = kWarps * 32, .overlaps = can_overlap(run)},
+      run.stream(), rows, chunks, run.counters());
 }
 
 template <std::size_t kFirst = 0>
-void reduce_for_dims(SkylineRun& run, const Candidates& rows) {
+void reduce_for_dims(SkylineRun& run, const Candidates& rows, ReduceShare share) {
   constexpr int kDims = kPaddedDims[kFirst];
   if constexpr (kFirst + 1 < kPaddedDims.size()) {
-    if (rows.d > kDims) return reduce_for_dims<kFirst + 1>(run, rows);
+    if (rows.d > kDims) return reduce_for_dims<kFirst + 1>(run, rows, share);
   }
-  reduce_padded<kDims>(run, rows);
+  reduce_padded<kDims>(run, rows, share);
 }
 
 }  // namespace
@@ -448,6 +465,6 @@ int padded_dims(int d) {
   return *std::find_if(kPaddedDims.begin(), kPaddedDims.end(), [d](int dims) { return d <= dims; });
 }
 
-void reduce_groups(SkylineRun& run, const Candidates& rows) { reduce_for_dims(run, rows); }
+void reduce_groups(SkylineRun& run, const Candidates& rows, ReduceShare share) { reduce_for_dims(run, rows, share); }
 
 }  // namespace skyrank::kernels::cuda::skyline::bitmap

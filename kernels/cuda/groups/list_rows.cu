@@ -1,0 +1,218 @@
+#include "kernels/cuda/groups/list_rows.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/shared.cuh"
+#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/groups/policy.hpp"
+#include "kernels/cuda/groups/read_keys.cuh"
+
+// One pass over codes and keys. Bounds lie in shared memory where there is room for those of all codes. First places
+// are found in the first rows already, for most codes; a block that knows those of all codes before it starts does not
+// look for them. A warp gathers the rows that stay, and lists many of them at a time.
+namespace skyrank::kernels::cuda::groups {
+namespace {
+
+using Policy = ListPolicy;
+constexpr unsigned kThreads = Policy::kThreads;
+constexpr unsigned kWarps = kThreads / kLanes;
+constexpr unsigned kRowsOfThread = kRowsOfLoad * Policy::kLoads;
+constexpr std::size_t kTile = std::size_t{kThreads} * kRowsOfThread;
+static_assert(kRowsOfThread <= 32, "a bit for each row of a thread");
+
+/// Bounds as they are compared with keys.
+template <class Key>
+using Bound = std::conditional_t<sizeof(Key) == sizeof(std::uint64_t), std::uint64_t, std::uint32_t>;
+
+template <class Key>
+__device__ Bound<Key> narrow(std::uint64_t bound) {
+  constexpr auto kGreatest = static_cast<Bound<Key>>(~Bound<Key>{0});
+  return bound < kGreatest ? static_cast<Bound<Key>>(bound) : kGreatest;
+}
+
+/// The rows of a warp that are not in the list yet.
+class PendingRows {
+ public:
+  __device__ PendingRows(std::uint32_t* rows, const RowList& list) : rows_(rows), list_(list) {}
+
+  /// Adds the rows of this lane, which begins at `first`; bit i stands for row i of its loads. All lanes of the warp
+  /// call. Returns false once the list has no more room.
+  __device__ bool add(unsigned stays, std::size_t first) {
+    if (__any_sync(kAllLanes, stays != 0) == 0) return true;
+    const auto own = static_cast<unsigned>(__popc(stays));
+    const unsigned up_to = sum_up_to_lane(own);
+    const unsigned total = __shfl_sync(kAllLanes, up_to, kLanes - 1);
+    if (count_ + total > Policy::kPending && !flush()) return false;
+    const bool fits = total <= Policy::kPending;
+    unsigned at = (fits ? count_ : reserve(total)) + up_to - own;
+    for (unsigned left = stays; left != 0; left &= left - 1) {
+      const auto bit = static_cast<unsigned>(__ffs(static_cast<int>(left)) - 1);
+      const auto row = static_cast<std::uint32_t>(first + std::size_t{bit / kRowsOfLoad} * kThreads * kRowsOfLoad +
+                                                  bit % kRowsOfLoad);
+      if (fits) {
+        rows_[at] = row;
+      } else if (at < list_.room) {
+        list_.places[at] = row;
+      }
+      ++at;
+    }
+    if (fits) count_ += total;
+    return true;
+  }
+
+  /// Lists what is pending.
+  __device__ bool flush() {
+    if (count_ == 0) return true;
+    __syncwarp();
+    const unsigned to = reserve(count_);
+    for (unsigned i = threadIdx.x % kLanes; i < count_; i += kLanes) {
+      if (to + i < list_.room) list_.places[to + i] = rows_[i];
+    }
+    __syncwarp();
+    count_ = 0;
+    return to < list_.room;
+  }
+
+ private:
+  __device__ unsigned reserve(unsigned count) const {
+    unsigned at = 0;
+    if (threadIdx.x % kLanes == 0) at = atomicAdd(list_.count, count);
+    return __shfl_sync(kAllLanes, at, 0);
+  }
+
+  std::uint32_t* rows_;
+  const RowList& list_;
+  unsigned count_ = 0;
+};
+
+/// The table of codes as a block reads it.
+template <class Key, bool kShared>
+class BlockTable {
+ public:
+  /// For a pass over rows from `begin` on. All threads of the block make one.
+  __device__ BlockTable(const CodeTable& table, std::size_t begin) : table_(table) {
+    bool all_known = true;
+    for (std::size_t code = threadIdx.x; code < table.count; code += kThreads) {
+      const std::uint32_t first = table.first_places[code];
+      all_known = all_known && first < begin;
+      if constexpr (kShared) {
+        bounds()[code] = narrow<Key>(table.bounds[code]);
+        first_places()[code] = first;
+      }
+    }
+    all_known_ = __syncthreads_and(all_known ? 1 : 0) != 0;
+  }
+
+  __device__ bool stays(std::size_t code, Key key) const {
+    if constexpr (kShared) {
+      return key <= bounds()[code];
+    } else {
+      return key <= narrow<Key>(table_.bounds[code]);
+    }
+  }
+
+  /// All codes have their first rows before the pass.
+  __device__ bool all_known() const { return all_known_; }
+
+  __device__ void see(std::size_t code, std::uint32_t place) const {
+    if constexpr (kShared) {
+      if (place < first_places()[code]) atomicMin(first_places() + code, place);
+    } else {
+      std::uint32_t* const first = table_.first_places + code;
+      // The first look may be at an old place, which is never before the true one.
+      if (place < *first && place < *static_cast<volatile std::uint32_t*>(first)) atomicMin(first, place);
+    }
+  }
+
+  /// Puts first places together with those of other blocks. All threads of the block call.
+  __device__ void merge() const {
+    if constexpr (kShared) {
+      if (all_known_) return;
+      __syncthreads();
+      for (std::size_t code = threadIdx.x; code < table_.count; code += kThreads) {
+        const std::uint32_t mine = first_places()[code];
+        if (mine < *static_cast<volatile std::uint32_t*>(table_.first_places + code)) {
+          atomicMin(table_.first_places + code, mine);
+        }
+      }
+    }
+  }
+
+ private:
+  __device__ static Bound<Key>* bounds() { return dynamic_shared<Bound<Key>>(); }
+  __device__ std::uint32_t* first_places() const { return reinterpret_cast<std::uint32_t*>(bounds() + table_.count); }
+
+  const CodeTable& table_;
+  bool all_known_ = false;
+};
+
+template <class Code, class Key, bool kShared>
+__global__ void __launch_bounds__(kThreads)
+    list_below(const KeyReader<Code> codes, const KeyReader<Key> keys, std::size_t begin, std::size_t n,
+               const CodeTable codes_known, const RowList list) {
+  __shared__ std::uint32_t pending_rows[kWarps][Policy::kPending];
+  const BlockTable<Key, kShared> table(codes_known, begin);
+  PendingRows pending(pending_rows[threadIdx.x / kLanes], list);
+  for (std::size_t tile = begin + blockIdx.x * kTile; tile < n; tile += gridDim.x * kTile) {
+    const std::size_t first = tile + std::size_t{threadIdx.x} * kRowsOfLoad;
+    Neighbours<Code> loaded_codes[Policy::kLoads];
+    Neighbours<Key> loaded_keys[Policy::kLoads];
+#pragma unroll
+    for (unsigned load = 0; load < Policy::kLoads; ++load) {
+      const std::size_t place = first + std::size_t{load} * kThreads * kRowsOfLoad;
+      loaded_codes[load] = codes.load(place, n);
+      loaded_keys[load] = keys.load(place, n);
+    }
+    unsigned stays = 0;
+#pragma unroll
+    for (unsigned load = 0; load < Policy::kLoads; ++load) {
+      const std::size_t place = first + std::size_t{load} * kThreads * kRowsOfLoad;
+#pragma unroll
+      for (unsigned i = 0; i < kRowsOfLoad; ++i) {
+        if (place + i >= n) continue;
+        const auto code = static_cast<std::size_t>(codes.key(loaded_codes[load].values[i]));
+        if (!table.all_known()) table.see(code, static_cast<std::uint32_t>(place + i));
+        if (table.stays(code, keys.key(loaded_keys[load].values[i]))) stays |= 1u << (load * kRowsOfLoad + i);
+      }
+    }
+    if (!pending.add(stays, first)) break;
+  }
+  pending.flush();
+  table.merge();
+}
+
+template <class Code, class Key, bool kShared>
+void launch_list(const KeyReader<Code>& codes, const KeyReader<Key>& keys, std::size_t n, const CodeTable& table,
+                 const RowList& list, DeviceContext& device) {
+  const std::size_t shared = kShared ? table.count * (sizeof(Bound<Key>) + sizeof(std::uint32_t)) : 0;
+  const auto multiprocessors = static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t resident = resident_blocks(list_below<Code, Key, kShared>, kThreads, shared) * multiprocessors;
+  const auto pass = [&](std::size_t begin, std::size_t end) {
+    if (begin >= end) return;
+    const Grid grid{
+        .blocks = std::min(blocks_for(end - begin, kTile), resident), .threads = kThreads, .shared_bytes = shared};
+    launch("list_below", list_below<Code, Key, kShared>, grid, device.stream(), codes, keys, begin, end, table, list);
+  };
+  const std::size_t few = blocks_for(table.count * Policy::kFirstRowsOfCode, kTile) * kTile;
+  pass(0, std::min(few, n));
+  pass(few, n);
+}
+
+}  // namespace
+
+void list_rows(const ReadKeys& codes, const ReadKeys& keys, std::size_t n, const CodeTable& table, const RowList& list,
+               DeviceContext& device) {
+  with_readers(
+      codes, keys, [&]<class Code, class Key>(const KeyReader<Code>& code_reader, const KeyReader<Key>& key_reader) {
+        const std::size_t shared = table.count * (sizeof(Bound<Key>) + sizeof(std::uint32_t));
+        if (shared + sizeof(std::uint32_t) * kWarps * Policy::kPending <= device.properties().shared_bytes_per_block) {
+          launch_list<Code, Key, true>(code_reader, key_reader, n, table, list, device);
+        } else {
+          launch_list<Code, Key, false>(code_reader, key_reader, n, table, list, device);
+        }
+      });
+}
+
+}  // namespace skyrank::kernels::cuda::groups

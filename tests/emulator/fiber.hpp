@@ -19,10 +19,14 @@ class Fiber {
   /// Goes on there. Returns when something switches back to this one, on which the caller is.
   void switch_to(Fiber& other);
 
+  /// Brings what a switch to it will touch first into the caches.
+  void fetch() const;
+
  private:
   void arrive();
 
   boost::context::fiber context_;
+  const void* resting_ = nullptr;  ///< the end of its stack that it was left at
   // The sanitizer's: the stack, and its record of it while another one is in use.
   const void* stack_ = nullptr;
   std::size_t size_ = 0;

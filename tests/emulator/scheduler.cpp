@@ -78,6 +78,9 @@ class Scheduler {
   void wait(Thread& thread);
   Thread& next();
   void begin_turn();
+  unsigned first_of(unsigned lanes) const {
+    return static_cast<unsigned>(upwards_ ? std::countr_zero(lanes) : 31 - std::countl_zero(lanes));
+  }
   Warp& warp_at(std::size_t position) { return warps_[upwards_ ? position : warps_.size() - 1 - position]; }
   Fiber& fiber_of(Thread& thread);
   void leave_barrier();
@@ -213,9 +216,13 @@ Thread& Scheduler::next() {
     todo_ = warp_at(position_ - 1).ready;
   }
   Warp& warp = warp_at(position_ - 1);
-  const auto lane = static_cast<unsigned>(upwards_ ? std::countr_zero(todo_) : 31 - std::countl_zero(todo_));
+  const unsigned lane = first_of(todo_);
   todo_ &= ~(1U << lane);
   warp.ready &= ~(1U << lane);
+  if (todo_ != 0) {
+    const Fiber* const after = warp.threads[first_of(todo_)]->fiber;
+    if (after != nullptr) after->fetch();
+  }
   return *warp.threads[lane];
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,8 @@ struct Path {
   std::string name;
   Using path;
   int threads = 1;
-  bool pinned = false;  ///< the table's columns are on the GPU before
+  bool pinned = false;                             ///< the table's columns are on the GPU before
+  std::shared_ptr<const Result> result = nullptr;  ///< the answer, where looking for the path has given it
 };
 
 /// Returns true if queries can be answered on a GPU too, real or emulated.
@@ -28,8 +30,9 @@ bool has_gpu();
 /// The planner's choice, also without each of its rules and without any, and each registered algorithm that supports
 /// the query, most with one thread and with several. Where there is a GPU that can answer the query also all of it
 /// there, of a table that is pinned and of one that is not. At least one algorithm of each problem kind in the query
-/// supports it. Where the GPU is emulated, which is slow, what is about the CPU is left to builds where it is not: its
-/// algorithms, and one thread beside several.
+/// supports it. With sanitizers, rules that the planner's choice does not apply are left to builds without. Where the
+/// GPU is emulated, which is slow, what is about the CPU is left to builds where it is not: its algorithms, and one
+/// thread beside several.
 std::vector<Path> paths(const Query& query, const Table& table);
 
 /// Runs on one path.

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <ostream>
 #include <random>
 #include <stop_token>
@@ -99,8 +101,11 @@ std::vector<Phase> phases() {
 double stop_after(const Engine& engine, const Query& query, Milliseconds after) {
   std::stop_source source;
   Clock::time_point asked;
-  std::jthread stopper([&] {
-    std::this_thread::sleep_for(after);
+  std::jthread stopper([&](const std::stop_token& done) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any never;
+    never.wait_for(lock, done, after, [] { return false; });
     asked = Clock::now();
     source.request_stop();
   });
@@ -112,6 +117,7 @@ double stop_after(const Engine& engine, const Query& query, Milliseconds after) 
     cancelled = true;
   }
   ended = Clock::now();
+  stopper.request_stop();
   stopper.join();
   return cancelled ? Milliseconds(ended - asked).count() : -1;
 }

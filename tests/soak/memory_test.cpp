@@ -201,7 +201,7 @@ Table make_points(std::int64_t n) {
 
 // Too large to be measured whole: samples have to tell.
 TEST(EngineMemory, TheAmountToldIsRightForLargeQueries) {
-  const std::int64_t rows = tests::kSanitized ? 60'000 : 400'000;
+  const std::int64_t rows = tests::kSanitized ? 30'000 : 400'000;
   const Query from = Query::from("p");
   const std::vector<Case> large = {
       {"Skyline", Query(from).prefer({low("c0"), low("c1"), low("c2"), low("c3")})},
@@ -236,7 +236,7 @@ Query random_query(std::mt19937_64& random) {
 
 TEST(EngineMemory, TheAmountToldIsRightForRandomQueries) {
   std::mt19937_64 random(31);
-  for (int i = 0; i < 24; ++i) {
+  for (int i = 0; i < (tests::kSanitized ? 12 : 24); ++i) {
     const std::int64_t rows = 20'000 << (tests::kSanitized ? 0 : random() % 4);
     expect_useful_amount("query " + std::to_string(i), random_query(random), 2, [&] { return make_table(rows); });
   }
@@ -250,7 +250,7 @@ TEST(EngineMemory, RefusedQueriesTakeNothingFromLaterOnes) {
   constexpr std::size_t kLimit = 800 << 10;
   const Engine engine({.threads = 3, .memory_bytes = kLimit});
   const std::vector<RowId> expected = Engine({.threads = 1}).run(small, table).rows;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < (tests::kSanitized ? 10 : 50); ++i) {
     EXPECT_FALSE(answer_within(kLimit, engine, large, table));
     EXPECT_EQ(answer_within(kLimit, engine, small, table), expected);
   }

@@ -87,3 +87,10 @@ function(skyrank_report_coverage regex)
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
   endif()
 endfunction()
+
+# skyrank_optimize_for_size(REGEX SOURCE...): in a release, what matches takes half the space. That is for what runs once a
+# query, not once a row.
+function(skyrank_optimize_for_size regex)
+  list(FILTER ARGN INCLUDE REGEX "${regex}")
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
+endfunction()

@@ -100,12 +100,17 @@ struct alignas(16) Loaded {
   T values[16 / sizeof(T)];
 };
 
+template <class T>
+constexpr T kLeast = std::numeric_limits<T>::lowest();
+template <class T>
+constexpr T kGreatest = std::numeric_limits<T>::max();
+
 /// The range of a whole column without NULLs, aligned to 16 bytes.
 template <class T>
 __global__ void __launch_bounds__(kThreads) find_range_of_all(const T* values, std::size_t n, SharedRange* range) {
   constexpr std::size_t kLoaded = 16 / sizeof(T);
-  T lowest = std::numeric_limits<T>::max();
-  T highest = std::numeric_limits<T>::lowest();
+  T lowest = kGreatest<T>;
+  T highest = kLeast<T>;
   const auto take = [&](T value) {
     lowest = min(lowest, value);
     highest = max(highest, value);

@@ -131,56 +131,6 @@ TEST(LeastInOrder, TellsWhenABucketOverflows) {
   EXPECT_TRUE(order(list, 5000, 5000, list.size()).failed);
 }
 
-template <class Element>
-__global__ void take_least_of_few(const Element* elements, unsigned count, unsigned wanted, Element* least) {
-  using Few = cuda::topk::LeastOfFew<Element>;
-  __shared__ Few few;
-  Element mine[Few::kOfLane];
-  for (unsigned i = 0; i < Few::kOfLane; ++i) {
-    const unsigned place = i * cuda::kLanes + threadIdx.x;
-    mine[i] = place < count ? elements[place] : cuda::topk::kNoElement<Element>;
-  }
-  few.find(mine, wanted, [&](unsigned rank, Element element) { least[rank] = element; });
-}
-
-template <class Element>
-void expect_least_of_few(std::vector<Element> elements) {
-  DeviceContext device;
-  const cuda::Lease lease(device);
-  const auto there = on_device(elements, device);
-  const auto count = static_cast<unsigned>(elements.size());
-  std::ranges::sort(elements);
-  for (unsigned wanted = 1; wanted <= std::min(count, cuda::topk::LeastOfFew<Element>::kMaxWanted); ++wanted) {
-    const auto least = on_device(std::vector<Element>(wanted), device);
-    device.synchronize();
-    cuda::launch("take_least_of_few", take_least_of_few<Element>, {.blocks = 1, .threads = cuda::kLanes},
-                 device.stream(), there.data(), count, wanted, least.data());
-    EXPECT_TRUE(std::ranges::equal(on_host(least, device), std::span(elements).first(wanted)))
-        << wanted << " of " << count;
-  }
-}
-
-TEST(LeastOfFew, OfAnyNumberInAnyOrder) {
-  for (const std::size_t count : {1, 2, 31, 32, 33, 64, 127, 128}) {
-    expect_least_of_few(some_elements<std::uint64_t>(count, 1'000'000));
-    std::vector<Uint128> elements = some_elements<Uint128>(count, 3);
-    expect_least_of_few(elements);
-    std::ranges::sort(elements);
-    expect_least_of_few(elements);
-    std::ranges::reverse(elements);
-    expect_least_of_few(elements);
-  }
-}
-
-// All of the best are one lane's or a few lanes'.
-TEST(LeastOfFew, OfAFewLanes) {
-  std::vector<std::uint64_t> elements(cuda::topk::LeastOfFew<std::uint64_t>::kMax);
-  for (const unsigned lanes : {1u, 8u, 31u}) {
-    for (unsigned i = 0; i < elements.size(); ++i) elements[i] = (i % cuda::kLanes < lanes ? 0 : 1000) + i;
-    expect_least_of_few(elements);
-  }
-}
-
 // All of the best lie in few of the groups whose minima bound them, so that more are within the bound than there is
 // room for.
 TEST(LeastInOrder, OfAListWhoseBestShareGroups) {
@@ -261,7 +211,7 @@ TEST(SampledThreshold, TakesTheMemoryThatItsPlanTells) {
     for (const std::size_t k : {1, 700, 3000, 20'000}) {
       SCOPED_TRACE(std::to_string(bytes) + " bytes, k = " + std::to_string(k));
       const cuda::topk::ThresholdPlan plan = cuda::topk::plan_threshold(kRows, k);
-      const cuda::topk::KeptPlan kept = cuda::topk::plan_kept(plan, k, element, bytes < 4);
+      const cuda::topk::KeptPlan kept = cuda::topk::plan_kept(plan, k, bytes < 4);
       pool.give_back_kept();
       pool.forget_peak();
       const auto solution =

@@ -11,6 +11,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "tests/build.hpp"
 #include "tests/semantics/parts/draw.hpp"
 #include "tests/semantics/parts/parts.hpp"
 #include "tests/semantics/random_case.hpp"
@@ -20,7 +21,7 @@
 namespace skyrank {
 namespace {
 
-constexpr int kCasesPerRun = 8;  // rapidcheck makes a hundred runs
+constexpr int kCasesPerRun = tests::kSanitized ? 2 : 8;  // rapidcheck makes a hundred runs
 
 /// Merges neighbours and others, in any order, some of them after a trip through Arrow, until few are left.
 std::vector<Partial> merged_at_random(const Query& query, std::vector<Partial> partials) {

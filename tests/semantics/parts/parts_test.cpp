@@ -13,6 +13,7 @@
 #include <skyrank/skyrank.hpp>
 
 #include "engine/arrow_metadata.hpp"
+#include "tests/build.hpp"
 #include "tests/semantics/parts/parts.hpp"
 #include "tests/semantics/random_case.hpp"
 #include "tests/semantics/tables.hpp"
@@ -92,7 +93,7 @@ Result answer_in_parts(const Engine& engine, const Query& query, const Table& ta
 class RandomParts : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RandomParts, MergeToTheWholeAnswer) {
-  constexpr std::uint64_t kQueries = 100;
+  constexpr std::uint64_t kQueries = tests::kSanitized ? 40 : 100;
   const Engine engine({.threads = 2, .device = DeviceChoice::cpu});
   for (std::uint64_t i = 0; i < kQueries && !HasFailure(); ++i) {
     const std::uint64_t seed = GetParam() * kQueries + i;

@@ -15,6 +15,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/executor/engine_state.hpp"
+#include "tests/build.hpp"
 #include "tests/semantics/parts/draw.hpp"
 #include "tests/semantics/parts/parts.hpp"
 #include "tests/semantics/random_case.hpp"
@@ -23,7 +24,7 @@
 namespace skyrank::exec {
 namespace {
 
-constexpr int kCasesPerRun = 4;  // rapidcheck makes a hundred runs
+constexpr int kCasesPerRun = tests::kSanitized ? 1 : 4;  // rapidcheck makes a hundred runs
 
 /// Reduces states of nearly any size.
 Doubling drawn_doubling() { return Doubling(drawn<std::size_t>(0, 20)); }

@@ -140,11 +140,18 @@ kernels::TopKSolution ScannedFloats::run(const kernels::TopKAlgorithm& algorithm
     scanned.ties = problem.ties;
     if (auto solution = run_scan(scanned, parameters, context)) return std::move(*solution);
   }
-  const kernels::cuda::expression::ScannedKeys keys = kernels::cuda::expression::scan_keys(scan_, problem.n);
-  const kernels::KeyColumn column{keys.keys.data(), keys.width};
+  namespace device = kernels::cuda::expression;
+  const device::Passing passing = device::filter(*computed_.condition, {.n = problem.n});
+  const device::DeviceRows rows{.n = passing.n, .ids = static_cast<const kernels::RowId*>(passing.ids.data())};
+  kernels::KeyRecipe recipe;
+  recipe.kind = kernels::KeyRecipe::Kind::number;
+  const kernels::KeyWidth width = problem.keys.front().width;
+  const kernels::cuda::DeviceArray keys = device::make_keys(computed_.score.columns.front(), rows, recipe, width);
+  const kernels::KeyColumn column{keys.data(), width};
   kernels::TopKProblem made = problem;
+  made.n = passing.n;
   made.keys = {&column, 1};
-  made.k = std::min(problem.k, keys.passing);
+  made.k = std::min(problem.k, passing.n);
   return algorithm.run(made, parameters, context);
 }
 

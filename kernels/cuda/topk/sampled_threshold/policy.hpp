@@ -99,8 +99,6 @@ struct RankPolicy {
   /// Elements of a thread, where a block's share is small and where it is large: what shared memory has room for.
   static constexpr unsigned kFewItems = kLittle && kElementBytes > 8 ? 3 : 7;
   static constexpr unsigned kManyItems = kElementBytes == 8 && !kLittle ? 15 : kFewItems;
-  /// Up to so many elements of a bin are compared with each other, more with sorted runs: 2.4 won for normal keys.
-  static constexpr unsigned kMaxCompared = 128;
   /// Bins of more elements are divided again: 384 lost up to 5 for 1,000 values.
   static constexpr unsigned kMaxCounted = 512;
   /// With more large bins than that all elements are merged.

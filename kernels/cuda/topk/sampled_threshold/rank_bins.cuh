@@ -14,7 +14,6 @@
 #include "kernels/cuda/topk/in_order/list_part.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/policy.hpp"
-#include "kernels/cuda/topk/warp_sort.cuh"
 
 // The least of what bins hold, in order.
 namespace skyrank::kernels::cuda::topk {
@@ -22,8 +21,8 @@ namespace skyrank::kernels::cuda::topk {
 inline constexpr unsigned kRankThreads = AnyRankPolicy::kThreads;
 
 /// The part of the answer that one block has: all bins that begin in its part of the ranks. In bins of up to
-/// Policy::kMaxCompared elements each is compared with all others of its bin, in larger ones with sorted runs of them;
-/// those of more than Policy::kMaxCounted are large: each is divided again, among bins of its own.
+/// Policy::kMaxCounted elements each is compared with all others of its bin; larger ones are divided again, each among
+/// bins of its own.
 template <class Element, bool kLittle = false>
 class BinShare {
  public:
@@ -70,7 +69,6 @@ class BinShare {
 
   __device__ void rank(const Ranked<Element>& ranked) const {
     if (shared_.largest > Policy::kMaxCounted) return rank_with_large(ranked);
-    if (shared_.largest > Policy::kMaxCompared) return rank_by_runs(ranked);
     count(ranked, ~0u);
   }
 
@@ -142,41 +140,6 @@ class BinShare {
       const Element mine = elements_[i];
       ranked.put(before_ + begin + count_below(mine, begin, end), mine);
     }
-  }
-
-  /// Sorts runs of a warp's elements and looks an element up in those that its bin has a part of. Bins are in order, so
-  /// of such a run the elements of lower bins are below it, and those of higher ones are not.
-  __device__ void rank_by_runs(const Ranked<Element>& ranked) const {
-    sort_runs();
-    for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) {
-      const unsigned bin = bin_at(before_ + i);
-      const unsigned begin = begins_[bin] - before_;
-      const unsigned end = end_of(bin) - before_;
-      const Element mine = elements_[i];
-      unsigned below = begin - begin % kLanes;
-#pragma unroll 4
-      for (unsigned run = begin / kLanes; run * kLanes < end; ++run) below += below_in_run(mine, run);
-      ranked.put(before_ + below, mine);
-    }
-  }
-
-  /// The last run is filled up to a whole one.
-  __device__ void sort_runs() const {
-    static_assert(kRoom % kLanes == 0);
-    for (unsigned i = threadIdx.x; i / kLanes * kLanes < size_; i += kRankThreads) {
-      Element own[] = {i < size_ ? elements_[i] : kNoElement<Element>};
-      sort_of_warp(own);
-      elements_[i] = own[0];
-    }
-    __syncthreads();
-  }
-
-  __device__ unsigned below_in_run(Element element, unsigned run) const {
-    const Element* const elements = elements_ + run * kLanes;
-    unsigned below = 0;
-#pragma unroll
-    for (unsigned step = kLanes / 2; step > 0; step /= 2) below += elements[below + step - 1] < element ? step : 0;
-    return below + (elements[below] < element ? 1 : 0);
   }
 
   /// How many elements from `begin` to `end`, those of a bin, are below one of them.

@@ -6,8 +6,8 @@
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/expression/loaded.hpp"
 #include "kernels/cuda/expression/machine_rows.cuh"
-#include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/expression/score_kind.cuh"
+#include "kernels/cuda/expression/score_range.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
 
 // cuda-sampled-threshold over a filter and a score that are programs: these run for several rows a thread, in one pass
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   // Made again where tiles with ties begin or end, as there are too few registers to keep two.
   const auto range_of = [&](bool may_tie) {
     const std::uint64_t most = Threshold{target.guess->threshold}.most();
-    ScoreRange<std::uint64_t> range = rows.score_kind.range(most, may_tie);
+    ScoreRange range = rows.score_kind.range(most, may_tie);
     if (!Form::kFails && program.root_later) range.square();
     if (!Form::kFails && program.quotient_later) {
       range.divide(quotients, with_bits_of<double>(rows.score_kind.range(most, true).bound()), may_tie);
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     return range;
   };
   bool may_tie = true;
-  ScoreRange<std::uint64_t> range = range_of(may_tie);
+  ScoreRange range = range_of(may_tie);
   const bool filters = rows.condition.count > 0;
   ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, threshold.holds_all(), knots)};
   const auto scores_of = [&](std::uint64_t(&scores)[kRows]) {

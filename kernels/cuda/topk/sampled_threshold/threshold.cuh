@@ -9,7 +9,6 @@
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
-#include "kernels/cuda/topk/sampled_threshold/least_of_few.cuh"
 #include "kernels/cuda/topk/sampled_threshold/policy.hpp"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 
@@ -42,24 +41,6 @@ __device__ Element least_of_groups(Element least, unsigned size) {
   lanes_least[threadIdx.x] = least;
   __syncwarp();
   return lanes_least[threadIdx.x * warps % kLanes];
-}
-
-/// The threshold, and all that are below it as knots, of few minima. All lanes of one warp call. These may lie where
-/// `few` does.
-template <class Element>
-__device__ void guess_of_few(const Element* minima, unsigned groups, unsigned rank, Guess<Element>* guess,
-                             const BinRule<Element>& rule, LeastOfFew<Element>& few) {
-  Element mine[LeastOfFew<Element>::kOfLane];
-#pragma unroll
-  for (unsigned i = 0; i < LeastOfFew<Element>::kOfLane; ++i) {
-    const unsigned place = threadIdx.x + i * kLanes;
-    mine[i] = place < groups ? minima[place] : kNoElement<Element>;
-  }
-  __syncwarp();
-  few.find(mine, rank, [&](unsigned which, Element element) {
-    if (rule.count > 0) rule.knots[which] = element;
-    if (which == rank - 1) *guess = {.failed = 0, .candidates = 0, .threshold = element};
-  });
 }
 
 /// The lesser of two of `count` sampled elements. `Rows` may have found these before.
@@ -134,15 +115,9 @@ __device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned si
                                 Guess<typename Rows::Element>* guess, typename Rows::Element* minima, unsigned* arrived,
                                 bool looks_ahead, const BinRule<typename Rows::Element>& rule) {
   using Element = typename Rows::Element;
-  using Few = LeastOfFew<Element>;
   constexpr unsigned kStaged = FindPolicy::kStagedBytes / sizeof(Element);
   static_assert(kMaxOfBlock == 2 * kSampleThreads);
-  union Memory {
-    Element staged[kStaged];
-    Few few;
-  };
-  __shared__ Memory memory;
-  Element* const staged = memory.staged;
+  __shared__ Element staged[kStaged];
   __shared__ BlockSelect<Element, kSampleThreads> select;
   const unsigned groups_of_block = of_block / size;
   const unsigned groups = groups_of_block * gridDim.x;
@@ -156,12 +131,6 @@ __device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned si
   if (!alone) {
     if (threadIdx.x < groups_of_block) minima[threadIdx.x * gridDim.x + blockIdx.x] = least;
     if (!last_block(arrived)) return;
-  }
-  if (groups <= Few::kMax && rank <= Few::kMaxWanted && (rule.count == 0 || rule.count == rank)) {
-    if (alone && threadIdx.x < groups) staged[threadIdx.x] = least;
-    __syncthreads();
-    if (threadIdx.x < kLanes) guess_of_few(alone ? staged : minima, groups, rank, guess, rule, memory.few);
-    return;
   }
   const bool fits = groups <= kStaged;
   SetBits<Element> bits;

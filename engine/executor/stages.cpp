@@ -71,7 +71,8 @@ auto made_there(Execution& execution, const Table& table, const std::vector<int>
 Grouped make_groups(Execution& execution, const Table& input, const RowSet& rows) {
   const query::BoundGroup& columns = *execution.query().group;
   if (execution.plan.device_groups) {
-    const auto make = [&] { return group_on_device(*execution.device(), columns, input, rows); };
+    const auto best = best_groups_of(execution.query());
+    const auto make = [&] { return group_on_device(*execution.device(), columns, input, rows, best); };
     if (auto grouped = made_there(execution, input, columns_of_groups(columns), Rule::device_groups, make)) {
       return std::move(*grouped);
     }
@@ -87,7 +88,7 @@ SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows) {
   Grouped grouped =
       timed(execution, execution.timing.filter_ms, op, [&] { return make_groups(execution, input, rows); });
   rows = RowSet::all(grouped.table.num_rows());
-  execution.record.of(op).rows = rows.size();
+  execution.record.of(op).rows = grouped.of_groups.value_or(rows.size());
   execution.record.of(op).note = grouped.numbering;
   return {std::move(grouped.table), std::move(grouped.first_rows), true};
 }

@@ -1,6 +1,6 @@
 #include "engine/runtime/large_pages.hpp"
 
-#include <cstdint>
+#include <memory>
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -10,10 +10,11 @@ namespace skyrank::exec {
 
 void prefer_large_pages(void* memory, std::size_t bytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  constexpr std::uintptr_t kPage = std::uintptr_t{2} << 20;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kPage - 1) / kPage * kPage;
-  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / kPage * kPage;
-  if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  constexpr std::size_t kPage = std::size_t{2} << 20;
+  void* begin = memory;
+  std::size_t left = bytes;
+  if (std::align(kPage, kPage, begin, left) == nullptr) return;
+  (void)madvise(begin, left / kPage * kPage, MADV_HUGEPAGE);
 #else
   (void)memory;
   (void)bytes;

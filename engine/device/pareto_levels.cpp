@@ -39,4 +39,13 @@ Vector<std::int32_t> ParetoLevels::at(const Vector<std::int64_t>& positions) con
   return brought(levels.data(), positions.size());
 }
 
+Vector<std::int32_t> ParetoLevels::all(std::int64_t n) const {
+  switch (kind_) {
+    case Kind::first: return Vector<std::int32_t>(static_cast<std::size_t>(n), 1);
+    case Kind::host: return host_;
+    case Kind::device: break;
+  }
+  return brought(device_.data(), static_cast<std::size_t>(n));
+}
+
 }  // namespace skyrank::exec

@@ -22,6 +22,12 @@ class ParetoLevels {
   /// The levels at some positions.
   Vector<std::int32_t> at(const Vector<std::int64_t>& positions) const;
 
+  /// Returns true if all rows are of the first level.
+  bool are_first() const { return kind_ == Kind::first; }
+
+  /// The levels of all rows of a set of n.
+  Vector<std::int32_t> all(std::int64_t n) const;
+
  private:
   enum class Kind : std::uint8_t { first, host, device };
 

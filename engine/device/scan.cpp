@@ -233,7 +233,9 @@ std::optional<kernels::cuda::expression::ComputedScan> match_programs(DeviceQuer
 }  // namespace
 
 DeviceScan match_scan(DeviceQueryState& device_state, const query::BoundQuery& query, const Table& table) {
-  return {.columns = Matcher(device_state, table).run(query), .computed = match_programs(device_state, query, table)};
+  DeviceScan scan{.columns = Matcher(device_state, table).run(query), .computed = std::nullopt};
+  if (!scan.columns) scan.computed = match_programs(device_state, query, table);
+  return scan;
 }
 
 }  // namespace skyrank::exec

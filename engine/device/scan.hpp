@@ -8,16 +8,16 @@
 
 namespace skyrank::exec {
 
-/// A filter and a score over columns on the device, in each form that they have: none, one or both.
+/// A filter and a score over columns on the device: one of the two, or none where neither can be had.
 struct DeviceScan {
   std::optional<kernels::ColumnScan> columns;
   std::optional<kernels::cuda::expression::ComputedScan> computed;
 };
 
-/// Matches a query that is no more than a filter and the best rows by one ranking term. It has programs if all of its
-/// operations have a form on the device. It is a scan of columns, too, if the condition is a conjunction of comparisons
-/// of columns with constants and of tests for NULL, and the term a column or a weighted sum of columns, computed in
-/// floats.
+/// Matches a query that is no more than a filter and the best rows by one ranking term. It becomes one scan of columns
+/// if the condition is a conjunction of comparisons of columns with constants and of tests for NULL, and the term a
+/// column or a weighted sum of columns, computed in floats. Otherwise it becomes programs, if these have a form on the
+/// device.
 DeviceScan match_scan(DeviceQueryState& device_state, const query::BoundQuery& query, const Table& table);
 
 }  // namespace skyrank::exec

@@ -20,17 +20,22 @@ namespace {
 /// The candidates that a preference keeps, ascending, and their segments.
 Candidates narrow(const Candidates& all, Kept kept) {
   Vector<std::int64_t> positions = std::move(kept.rows);
-  for (std::int64_t& position : positions) position = all.segments.at(position);
+  if (!all.segments.order.empty()) {
+    for (std::int64_t& position : positions) position = all.segments.at(position);
+  }
+  const bool have_levels = !kept.levels.empty();
   const Vector<std::int64_t> order = ascending_order(positions);
   if (order.empty()) {
-    return {RowSet::listed(all.rows.at(positions)), {std::move(kept.bounds), {}}, ParetoLevels(std::move(kept.levels))};
+    return {RowSet::listed(all.rows.is_all() ? std::move(positions) : all.rows.at(positions)),
+            {std::move(kept.bounds), {}},
+            have_levels ? ParetoLevels(std::move(kept.levels)) : ParetoLevels()};
   }
   Vector<std::int64_t> ordered(positions.size());
   Candidates result{RowSet::all(0), {std::move(kept.bounds), Vector<std::int64_t>(order.size())}};
   Vector<std::int32_t> levels(positions.size());
   for (std::size_t i = 0; i < positions.size(); ++i) {
     ordered[i] = positions[order[i]];
-    levels[i] = kept.levels[order[i]];
+    levels[i] = have_levels ? kept.levels[order[i]] : 1;
     result.segments.order[order[i]] = static_cast<std::int64_t>(i);
   }
   result.rows = RowSet::listed(all.rows.at(ordered));

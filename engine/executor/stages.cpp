@@ -1,7 +1,9 @@
 #include "engine/executor/stages.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "engine/operators/rank.hpp"
 #include "engine/plan/paths.hpp"
 #include "engine/runtime/device_values.hpp"
+#include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/ranges.hpp"
 #include "kernels/cuda/device/failure.hpp"
@@ -68,7 +71,8 @@ auto made_there(Execution& execution, const Table& table, const std::vector<int>
 Grouped make_groups(Execution& execution, const Table& input, const RowSet& rows) {
   const query::BoundGroup& columns = *execution.query().group;
   if (execution.plan.device_groups) {
-    const auto make = [&] { return group_on_device(*execution.device(), columns, input, rows); };
+    const auto best = best_groups_of(execution.query());
+    const auto make = [&] { return group_on_device(*execution.device(), columns, input, rows, best); };
     if (auto grouped = made_there(execution, input, columns_of_groups(columns), Rule::device_groups, make)) {
       return std::move(*grouped);
     }
@@ -84,7 +88,7 @@ SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows) {
   Grouped grouped =
       timed(execution, execution.timing.filter_ms, op, [&] { return make_groups(execution, input, rows); });
   rows = RowSet::all(grouped.table.num_rows());
-  execution.record.of(op).rows = rows.size();
+  execution.record.of(op).rows = grouped.of_groups.value_or(rows.size());
   execution.record.of(op).note = grouped.numbering;
   return {std::move(grouped.table), std::move(grouped.first_rows), true};
 }
@@ -269,11 +273,15 @@ std::optional<Vector<std::int64_t>> rank_partitions_on_device(Execution& executi
   return rank_segments(execution, made->keys, made->partitions.segments(), &made->partitions);
 }
 
-Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const Candidates& candidates) {
+std::optional<Vector<std::int64_t>> rank(Execution& execution, const SourceTable& source,
+                                         const Candidates& candidates) {
   const BoundQuery& query = execution.query();
   const Operators& operators = execution.plan.operators;
   const Window window = window_of(query);
-  if (!operators.order) return cut(window, candidates.segments);
+  if (!operators.order) {
+    if (window.is_all() && candidates.segments.order.empty()) return std::nullopt;
+    return cut(window, candidates.segments);
+  }
   if (query.ranking.empty()) {
     auto positions = timed(execution, execution.timing.compute_ms, *operators.order,
                            [&] { return cut(window, candidates.segments); });
@@ -294,7 +302,7 @@ namespace {
 
 /// Returns the elements of `from` at some places.
 template <class T>
-Vector<T> taken(const auto& from, const Vector<std::int64_t>& places) {
+Vector<T> taken(const auto& from, std::span<const std::int64_t> places) {
   Vector<T> values(places.size());
   for_each_range(static_cast<std::int64_t>(places.size()), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) values[i] = from[places[i]];
@@ -304,13 +312,52 @@ Vector<T> taken(const auto& from, const Vector<std::int64_t>& places) {
 
 /// A copy for the caller.
 template <class T>
-std::vector<T> handed_over(const Vector<T>& values) {
-  QueryMemory::hold(values.size() * sizeof(T));
-  return {values.begin(), values.end()};
+std::vector<T> handed_over(std::span<const T> values) {
+  QueryMemory::hold(values.size_bytes());
+  return in_large_pages(values);
 }
 
-Column output_column(const query::BoundOutput& output, const SourceTable& source, const Vector<RowId>& rows,
-                     const Vector<std::int32_t>& levels) {
+/// The levels of the rows at some positions, or of all candidates; none without a preference.
+std::vector<std::int32_t> levels_of(const Execution& execution, const Candidates& candidates,
+                                    const std::optional<Vector<std::int64_t>>& positions) {
+  if (!execution.plan.preference) return {};
+  const auto n = positions ? positions->size() : static_cast<std::size_t>(candidates.rows.size());
+  if (candidates.levels.are_first()) {
+    QueryMemory::hold(n * sizeof(std::int32_t));
+    return in_large_pages(n, std::int32_t{1});
+  }
+  return handed_over<std::int32_t>(positions ? candidates.levels.at(*positions)
+                                             : candidates.levels.all(candidates.rows.size()));
+}
+
+/// The ids of the rows of an answer.
+class AnswerRows {
+ public:
+  /// Takes those at some positions, or all candidates.
+  AnswerRows(const RowSet& rows, std::optional<Vector<std::int64_t>> positions) : all_(rows) {
+    if (positions) {
+      chosen_ = rows.is_all() ? std::move(*positions) : rows.at(*positions);
+    } else if (rows.is_all()) {
+      chosen_.resize(static_cast<std::size_t>(rows.size()));
+      std::iota(chosen_.begin(), chosen_.end(), RowId{0});
+    } else {
+      listed_ = true;
+    }
+  }
+
+  std::span<const RowId> ids() const {
+    if (!listed_) return chosen_;
+    return {all_.view().ids, static_cast<std::size_t>(all_.size())};
+  }
+
+ private:
+  RowSet all_;
+  Vector<RowId> chosen_;
+  bool listed_ = false;  // they are those of `all_`
+};
+
+Column output_column(const query::BoundOutput& output, const SourceTable& source, std::span<const RowId> rows,
+                     std::span<const std::int32_t> levels) {
   switch (output.kind) {
     case query::BoundOutput::Kind::row:
       return source.grouped ? row_column(taken<RowId>(source.first_rows, rows), output.name)
@@ -325,19 +372,18 @@ Column output_column(const query::BoundOutput& output, const SourceTable& source
 }  // namespace
 
 Result gather(Execution& execution, const SourceTable& source, const Candidates& candidates,
-              Vector<std::int64_t> positions) {
+              std::optional<Vector<std::int64_t>> positions) {
   Result result;
   const Operator& op = execution.plan.operators.gather;
   result.table = timed(execution, execution.timing.gather_ms, op, [&] {
-    Vector<std::int32_t> levels;
-    if (execution.plan.preference) levels = candidates.levels.at(positions);
-    Vector<RowId> rows = candidates.rows.is_all() ? std::move(positions) : candidates.rows.at(positions);
+    result.levels = levels_of(execution, candidates, positions);
+    const AnswerRows rows(candidates.rows, std::move(positions));
     std::vector<Column> columns;
     for (const query::BoundOutput& output : execution.query().outputs) {
-      columns.push_back(output_column(output, source, rows, levels));
+      columns.push_back(output_column(output, source, rows.ids(), result.levels));
     }
-    result.levels = handed_over(levels);
-    result.rows = handed_over(source.grouped ? taken<RowId>(source.first_rows, rows) : rows);
+    result.rows = source.grouped ? handed_over<RowId>(taken<RowId>(source.first_rows, rows.ids()))
+                                 : handed_over<RowId>(rows.ids());
     return Table(std::move(columns));
   });
   execution.record.of(op).rows = result.table.num_rows();

@@ -56,12 +56,12 @@ std::optional<Vector<std::int64_t>> rank_partitions_on_device(Execution& executi
 Segments partition_rows(Execution& execution, const SourceTable& source, const RowSet& rows,
                         std::optional<Segments> segments);
 
-/// Returns positions in the order of the answer.
-Vector<std::int64_t> rank(Execution& execution, const SourceTable& source, const Candidates& candidates);
+/// Returns positions in the order of the answer; nothing where that has all candidates as they come.
+std::optional<Vector<std::int64_t>> rank(Execution& execution, const SourceTable& source, const Candidates& candidates);
 
-/// Makes the answer of the rows at `positions`.
+/// Makes the answer of the rows at `positions`, or of all candidates.
 Result gather(Execution& execution, const SourceTable& source, const Candidates& candidates,
-              Vector<std::int64_t> positions);
+              std::optional<Vector<std::int64_t>> positions);
 
 /// Returns the number of rows of the largest segment.
 std::int64_t largest(const Segments& segments);

@@ -15,6 +15,7 @@
 #include "engine/expression/numeric.hpp"
 #include "engine/expression/source.hpp"
 #include "engine/expression/vec.hpp"
+#include "engine/keys/block_keys.hpp"
 #include "engine/keys/distance.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/keys/ranks.hpp"
@@ -84,12 +85,21 @@ constexpr Bits float_null_key(bool nulls_first) {
 }
 
 template <class Bits>
+void encode_block(const Bits* values, std::int64_t size, bool high, Bits* out) {
+  if constexpr (sizeof(Bits) >= sizeof(std::uint32_t)) {
+    encode_floats(values, static_cast<std::size_t>(size), high, out);
+  } else {
+    for (std::int64_t i = 0; i < size; ++i) out[i] = kernels::float_key(values[i], high);
+  }
+}
+
+template <class Bits>
 Keys float_keys(const Source& source, ValueOrder order) {
   KeyMemory<Bits> keys(source.rows.n);
   const Bits null_key = float_null_key<Bits>(order.nulls_first);
   for_blocks<Bits>(source, [&](std::int64_t begin, std::int64_t size, const Bits* values, const std::uint8_t* valid) {
     Bits* out = keys.data() + begin;
-    for (std::int64_t i = 0; i < size; ++i) out[i] = kernels::float_key(values[i], order.high);
+    encode_block(values, size, order.high, out);
     if (valid == nullptr) return;
     for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : null_key;
   });

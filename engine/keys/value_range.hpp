@@ -27,25 +27,27 @@ struct ValueRange {
   }
 };
 
+/// The ends are local variables, of which compilers make vectors.
 template <class T>
 ValueRange<T> range_of_block(const T* values, const std::uint8_t* valid, std::int64_t size) {
-  ValueRange<T> range;
+  T lowest = std::numeric_limits<T>::max();
+  T highest = std::numeric_limits<T>::min();
   if (valid == nullptr) {
     for (std::int64_t i = 0; i < size; ++i) {
-      range.lowest = std::min(range.lowest, values[i]);
-      range.highest = std::max(range.highest, values[i]);
+      const T value = values[i];
+      lowest = std::min(lowest, value);
+      highest = std::max(highest, value);
     }
-    range.any_value = size > 0;
-    return range;
+    return {lowest, highest, size > 0, false};
   }
+  bool any_value = false;
   for (std::int64_t i = 0; i < size; ++i) {
     // A NULL stands for the values that change nothing.
-    range.lowest = std::min(range.lowest, valid[i] != 0 ? values[i] : std::numeric_limits<T>::max());
-    range.highest = std::max(range.highest, valid[i] != 0 ? values[i] : std::numeric_limits<T>::min());
-    range.any_value |= valid[i] != 0;
+    lowest = std::min(lowest, valid[i] != 0 ? values[i] : std::numeric_limits<T>::max());
+    highest = std::max(highest, valid[i] != 0 ? values[i] : std::numeric_limits<T>::min());
+    any_value |= valid[i] != 0;
   }
-  range.any_null = true;
-  return range;
+  return {lowest, highest, any_value, true};
 }
 
 /// The range of the values; [0, 0] when all are NULL.

@@ -13,10 +13,12 @@
 #include "engine/expression/load.hpp"
 #include "engine/operators/device_partitions.hpp"
 #include "engine/operators/gather.hpp"
+#include "engine/operators/rank.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/stop.hpp"
 #include "kernels/common/key_recipe.hpp"
 #include "kernels/cuda/groups/aggregate.hpp"
+#include "kernels/cuda/groups/best_groups.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -25,6 +27,7 @@ __extension__ using Int128 = __int128;
 __extension__ using Unsigned128 = unsigned __int128;
 using Function = Aggregate::Function;
 using kernels::cuda::groups::IntegerTotal;
+namespace groups = kernels::cuda::groups;
 
 /// Returns true if values are stored as integers that are ordered as they are.
 bool is_stored_as_integer(Type type) {
@@ -35,24 +38,48 @@ Int128 sum_of(const IntegerTotal& total) {
   return static_cast<Int128>(Unsigned128{total.sum_high} << 64 | total.sum_low);
 }
 
-/// Groups in the order of their first rows, and the totals of the columns that aggregates name.
+/// Groups of rows that lie sorted by their codes, and the totals of the columns that aggregates name.
 class DeviceGroups {
  public:
-  DeviceGroups(DeviceQueryState& device_state, const Table& table, const RowSet& rows, DevicePartitions partitions)
-      : device_state_(device_state), table_(table), rows_(rows), partitions_(std::move(partitions)) {
-    const auto& groups = partitions_.rows();
-    Vector<std::int64_t> first;
-    first.reserve(groups.by_first.size());
-    for (const std::int64_t group : groups.by_first) first.push_back(groups.first[group]);
-    first_rows_ = rows.is_all() ? std::move(first) : rows.at(first);
+  DeviceGroups(DeviceQueryState& device_state, const Table& table, const RowSet& rows, const Keys& codes)
+      : device_state_(device_state),
+        table_(table),
+        rows_(rows),
+        sorted_(groups::sort_rows(codes.column, static_cast<std::size_t>(rows.size()))),
+        list_(groups::all_groups(sorted_)) {}
+
+  /// Leaves groups out that cannot be among the best, unless some sum overflows: the first such group is to be named.
+  void keep_best(const query::BoundGroup& group, const BestGroups& best) {
+    for (const query::BoundAggregate& aggregate : group.aggregates) {
+      if (aggregate.function != Function::sum) continue;
+      const bool with_sign = aggregate.type.type != Type::uint64;
+      if (!groups::sums_fit(totals_there(aggregate.argument->column), with_sign)) return;
+    }
+    const query::BoundAggregate& aggregate = group.aggregates[static_cast<std::size_t>(best.aggregate)];
+    groups::GroupValue value;
+    value.kind = kind_of(aggregate);
+    value.high = best.high;
+    value.nulls_first = best.nulls_first;
+    value.with_sign = aggregate.type.type != Type::uint64;
+    if (aggregate.argument) {
+      value.totals = static_cast<const IntegerTotal*>(totals_there(aggregate.argument->column).data());
+    }
+    list_ = groups::best_groups(sorted_, value, static_cast<std::size_t>(best.k));
   }
 
-  const Vector<RowId>& first_rows() const { return first_rows_; }
+  /// Brings the first rows home, in their order. The columns of the table are made of these.
+  const Vector<RowId>& find_first_rows() {
+    Vector<std::int64_t> first = groups::first_places(sorted_, list_);
+    first_rows_ = rows_.is_all() ? std::move(first) : rows_.at(first);
+    return first_rows_;
+  }
+
+  std::int64_t all() const { return static_cast<std::int64_t>(sorted_.count); }
 
   Column aggregate(const query::BoundAggregate& aggregate) {
     if (!aggregate.argument) return count_rows(aggregate.name);
     const Column& argument = table_.column(aggregate.argument->column);
-    const Vector<IntegerTotal>& totals = totals_of(aggregate.argument->column);
+    const Vector<IntegerTotal> totals = groups::totals_of(totals_there(aggregate.argument->column), list_);
     switch (aggregate.function) {
       case Function::count:
         return Column::own(aggregate.name, finished(totals, [](const IntegerTotal& total, std::int64_t) {
@@ -69,41 +96,48 @@ class DeviceGroups {
   }
 
  private:
+  static groups::GroupValue::Kind kind_of(const query::BoundAggregate& aggregate) {
+    using Kind = groups::GroupValue::Kind;
+    switch (aggregate.function) {
+      case Function::sum: return Kind::sum;
+      case Function::min: return Kind::lowest;
+      case Function::max: return Kind::highest;
+      case Function::count:
+      case Function::avg: break;
+    }
+    return aggregate.argument ? Kind::count : Kind::rows;
+  }
+
   /// Returns finish(total, group) for each group, in memory that a column can take over, and counts it.
   template <class Finish>
   auto finished(const Vector<IntegerTotal>& totals, const Finish& finish) const
       -> std::vector<decltype(finish(IntegerTotal(), std::int64_t{0}))> {
-    const auto& order = partitions_.rows().by_first;
     using Out = decltype(finish(IntegerTotal(), std::int64_t{0}));
-    QueryMemory::hold(order.size() * sizeof(Out));
+    QueryMemory::hold(totals.size() * sizeof(Out));
     std::vector<Out> result;
-    result.reserve(order.size());
+    result.reserve(totals.size());
     const std::stop_token& stop = current_stop();
-    for (std::size_t g = 0; g < order.size(); ++g) {
+    for (std::size_t g = 0; g < totals.size(); ++g) {
       check_at(static_cast<std::int64_t>(g), stop);
-      result.push_back(finish(totals[order[g]], static_cast<std::int64_t>(g)));
+      result.push_back(finish(totals[g], static_cast<std::int64_t>(g)));
     }
     return result;
   }
 
   /// Returns which groups have values; nothing where all have, because the column has no NULLs.
-  std::vector<bool> valid(const Column& argument, const Vector<IntegerTotal>& totals) const {
+  static std::vector<bool> valid(const Column& argument, const Vector<IntegerTotal>& totals) {
     std::vector<bool> flags;
     if (!argument.may_have_nulls()) return flags;
-    const auto& order = partitions_.rows().by_first;
-    QueryMemory::hold(order.size() / 4 + 1);
-    flags.reserve(order.size());
-    for (const std::int64_t group : order) flags.push_back(totals[group].count > 0);
+    QueryMemory::hold(totals.size() / 4 + 1);
+    flags.reserve(totals.size());
+    for (const IntegerTotal& total : totals) flags.push_back(total.count > 0);
     return flags;
   }
 
   Column count_rows(const std::string& name) const {
-    const auto& groups = partitions_.rows();
-    QueryMemory::hold(groups.by_first.size() * sizeof(std::int64_t));
-    std::vector<std::int64_t> counts;
-    counts.reserve(groups.by_first.size());
-    for (const std::int64_t group : groups.by_first) counts.push_back(groups.bounds[group + 1] - groups.bounds[group]);
-    return Column::own(name, std::move(counts));
+    const Vector<std::int64_t> sizes = groups::sizes(sorted_, list_);
+    QueryMemory::hold(sizes.size() * sizeof(std::int64_t));
+    return Column::own(name, std::vector<std::int64_t>(sizes.begin(), sizes.end()));
   }
 
   template <class T>
@@ -141,11 +175,11 @@ class DeviceGroups {
     });
   }
 
-  const Vector<IntegerTotal>& totals_of(int column) {
+  const kernels::cuda::DeviceArray& totals_there(int column) {
     const auto [at, is_new] = totals_.try_emplace(column);
     if (is_new) {
-      at->second = kernels::cuda::groups::total_integers(device_state_.column(table_.column(column).data()),
-                                                         device_state_.rows(rows_), partitions_.rows());
+      at->second = groups::total_integers(device_state_.column(table_.column(column).data()), device_state_.rows(rows_),
+                                          sorted_);
     }
     return at->second;
   }
@@ -153,9 +187,10 @@ class DeviceGroups {
   DeviceQueryState& device_state_;
   const Table& table_;
   const RowSet& rows_;
-  DevicePartitions partitions_;
+  groups::SortedRows sorted_;
+  groups::GroupList list_;  // the groups that come home
   Vector<RowId> first_rows_;
-  std::map<int, Vector<IntegerTotal>> totals_;  // by column
+  std::map<int, kernels::cuda::DeviceArray> totals_;  // by column
 };
 
 }  // namespace
@@ -175,17 +210,35 @@ bool can_aggregate_on_device(const query::BoundAggregate& aggregate, const Table
   return is_stored_as_integer(column.type.type);
 }
 
+std::optional<BestGroups> best_groups_of(const query::BoundQuery& query) {
+  if (!query.group || query.ranking.empty() || !query.limit || *query.limit == 0) return std::nullopt;
+  if (query.preference || !query.partition_columns.empty()) return std::nullopt;
+  if (query::drops_or_refuses(query.nan_rule) || query::drops_or_refuses(query.null_rule)) return std::nullopt;
+  const query::BoundRankTerm& first = query.ranking.front();
+  const int aggregate = first.expression.column - static_cast<int>(query.group->columns.size());
+  if (aggregate < 0) return std::nullopt;
+  if (query.group->aggregates[static_cast<std::size_t>(aggregate)].function == Function::avg) return std::nullopt;
+  const std::int64_t k = window_of(query).end(std::numeric_limits<std::int64_t>::max());
+  return BestGroups{aggregate, first.high, first.nulls_first, k};
+}
+
 std::optional<Grouped> group_on_device(DeviceQueryState& device_state, const query::BoundGroup& group,
-                                       const Table& table, const RowSet& rows) {
-  auto partitions = DevicePartitions::of(device_state, table, group.columns, rows);
-  if (!partitions) return std::nullopt;
-  DeviceGroups groups(device_state, table, rows, std::move(*partitions));
+                                       const Table& table, const RowSet& rows, const std::optional<BestGroups>& best) {
+  auto codes = codes_on_device(device_state, table, group.columns, rows);
+  if (!codes) return std::nullopt;
+  DeviceGroups made(device_state, table, rows, *codes);
+  codes.reset();  // totals need the room
+  if (best) made.keep_best(group, *best);
+  const Vector<RowId>& first_rows = made.find_first_rows();
   std::vector<Column> columns;
   for (const int index : group.columns) {
-    columns.push_back(gather(table.column(index), groups.first_rows(), table.column(index).name()));
+    columns.push_back(gather(table.column(index), first_rows, table.column(index).name()));
   }
-  for (const query::BoundAggregate& aggregate : group.aggregates) columns.push_back(groups.aggregate(aggregate));
-  return Grouped{Table(std::move(columns)), groups.first_rows(), kSortedOnDevice};
+  for (const query::BoundAggregate& aggregate : group.aggregates) columns.push_back(made.aggregate(aggregate));
+  Grouped grouped{Table(std::move(columns)), first_rows, kSortedOnDevice, made.all()};
+  const std::int64_t kept = grouped.table.num_rows();
+  if (kept < made.all()) grouped.numbering += ": " + std::to_string(kept) + " groups that can be among the best";
+  return grouped;
 }
 
 }  // namespace skyrank::exec

@@ -70,16 +70,21 @@ bool has_codes_on_device(const ColumnData& column) {
          (column.layout == Layout::dictionary && column.dictionary->length <= column.length);
 }
 
-std::optional<DevicePartitions> DevicePartitions::of(DeviceQueryState& device_state, const Table& table,
-                                                     std::span<const int> columns, const RowSet& rows,
-                                                     const std::optional<BestRows>& best) {
+std::optional<Keys> codes_on_device(DeviceQueryState& device_state, const Table& table, std::span<const int> columns,
+                                    const RowSet& rows) {
   const auto n = static_cast<std::size_t>(rows.size());
   if (n > cuda::groups::kMaxPartitionedRows) return std::nullopt;
   std::vector<Keys> codes;
   for (const int column : columns) codes.push_back(codes_of(device_state, table, column, rows));
-  const std::optional<Keys> code = packed(codes, n);
+  return packed(codes, n);
+}
+
+std::optional<DevicePartitions> DevicePartitions::of(DeviceQueryState& device_state, const Table& table,
+                                                     std::span<const int> columns, const RowSet& rows,
+                                                     const std::optional<BestRows>& best) {
+  const std::optional<Keys> code = codes_on_device(device_state, table, columns, rows);
   if (!code) return std::nullopt;
-  codes.clear();
+  const auto n = static_cast<std::size_t>(rows.size());
   if (!best) return DevicePartitions(cuda::groups::partition_rows(code->column, n));
   return DevicePartitions(cuda::groups::partition_contenders(code->column, best->keys, n, best->k));
 }

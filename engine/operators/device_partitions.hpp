@@ -21,6 +21,11 @@ bool has_codes_on_device(const ColumnData& column);
 /// The way in which rows are numbered by their groups or partitions there, as explain shows it.
 inline constexpr const char* kSortedOnDevice = "sorted by value on the GPU";
 
+/// One code for each row, of the values of some columns that have codes there: equal where `classify` finds the values
+/// equal. Nothing where the codes of a row take more than 64 bits together, or the rows are too many for numbers of 32.
+std::optional<Keys> codes_on_device(DeviceQueryState& device_state, const Table& table, std::span<const int> columns,
+                                    const RowSet& rows);
+
 /// A ranking of which only the best rows of each segment are wanted.
 struct BestRows {
   kernels::KeyColumn keys;  ///< on the device, of all positions
@@ -30,9 +35,8 @@ struct BestRows {
 /// The positions of a row set in segments of equal values, in the memory of the device.
 class DevicePartitions {
  public:
-  /// Numbers the rows by the values of `columns`, which have codes there, and brings those of each number together.
-  /// Equal are values that `classify` finds equal. Rows that cannot be among the best may be left out. Returns nothing
-  /// where the codes of a row take more than 64 bits together, or the rows are too many for numbers of 32 bits.
+  /// Brings the rows of each code together. Rows that cannot be among the best may be left out. Returns nothing where
+  /// `codes_on_device` does.
   static std::optional<DevicePartitions> of(DeviceQueryState& device_state, const Table& table,
                                             std::span<const int> columns, const RowSet& rows,
                                             const std::optional<BestRows>& best = std::nullopt);
@@ -47,7 +51,6 @@ class DevicePartitions {
   std::int64_t count() const { return rows_.count(); }
   /// Positions that were brought together.
   std::int64_t sorted() const { return rows_.bounds.back(); }
-  const kernels::cuda::groups::PartitionedRows& rows() const { return rows_; }
 
   /// The segments of keys that `in_order` gives, in no particular order.
   Segments segments() const { return {rows_.bounds, {}}; }

@@ -239,7 +239,11 @@ Column row_column(std::span<const RowId> rows, std::string name) {
   auto buffers = std::make_shared<Buffers>();
   const std::span<const std::byte> bytes = std::as_bytes(rows);
   buffers->charge.add(bytes.size());
-  buffers->values.assign(bytes.begin(), bytes.end());
+  buffers->values.resize(bytes.size());
+  constexpr std::int64_t kBytesOfTask = std::int64_t{1} << 20;
+  for_each_range(static_cast<std::int64_t>(bytes.size()), kBytesOfTask, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(buffers->values.data() + begin, bytes.data() + begin, static_cast<std::size_t>(end - begin));
+  });
   return Column(std::move(name), describe({Type::int64}, static_cast<std::int64_t>(rows.size()), std::move(buffers)));
 }
 

@@ -92,6 +92,11 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
                                        const ExecutionContext& context, std::optional<PathDescription>& taken,
                                        Report& report);
 
+/// The window of the rows that a scan of n rows on the device let through, best first. Describes the path in `taken`.
+Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::expression::ScannedKeys& keys,
+                           std::int64_t n, const ExecutionContext& context, std::optional<PathDescription>& taken,
+                           Report& report);
+
 /// Without a ranking: the window of each segment in ascending order.
 Vector<std::int64_t> cut(const Window& window, const Segments& segments);
 

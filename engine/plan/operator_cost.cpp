@@ -34,6 +34,8 @@ constexpr double kAggregate = 5e-9;         // a value on its group
 constexpr double kGroupAggregate = 100e-9;  // an aggregate of a group
 constexpr double kListed = 10e-9;           // a row beside those of its partition
 
+constexpr double kHomeValue = 30e-9;  // a value of a group that a GPU made, by one thread: a guess
+
 // Seconds that one operation of an expression takes for a row on an H200, beside the time of the memory.
 constexpr double kDeviceOperation = 0.7e-12;
 constexpr double kSector = 32;  // bytes that memory there is read by
@@ -147,16 +149,18 @@ OperatorCost device_contenders_cost(const PartitionedShape& shape) {
           sorted.bytes + shape.rows * sizeof(std::uint32_t) / 4};
 }
 
-// Values are read here and there. The totals of the groups come to the host, which makes columns of them: 5 M groups
-// with a count took 360 ms.
+// Values are read here and there. Totals of groups come to the host, which makes columns of them. Where a ranking wants
+// the best groups alone, its keys are sorted there before.
 OperatorCost device_group_cost(const DeviceGroupingShape& shape) {
-  constexpr double kHome = 60e-9;  // a group put in the order of first rows, beside the values of its columns
-  constexpr double kTotal = 40;    // bytes of a group
+  constexpr double kTotal = 40;  // bytes of a group
   constexpr double kFirst = 12;
+  constexpr double kSortedKey = 2 * 8 * 9;  // bytes that a radix sort moves
   const OperatorCost sorted = device_partition_cost(shape.rows, shape.groups, shape.column_bytes, 0);
   const double added = shape.totals * (2 * kCudaLaunch + kCudaWait + shape.rows * kSector * kCudaByte);
-  const double sent = shape.groups * (kFirst + shape.totals * kTotal) * kTransferByte;
-  return {sorted.seconds + added + sent + shape.groups * (kHome + shape.columns * kGatherValue),
+  const double left =
+      shape.home < shape.groups ? 12 * kCudaLaunch + kCudaWait + shape.groups * kSortedKey * kCudaByte : 0;
+  const double sent = shape.home * (kFirst + shape.totals * kTotal) * kTransferByte;
+  return {sorted.seconds + added + left + sent + shape.home * shape.columns * kHomeValue,
           sorted.bytes + shape.groups * shape.totals * kTotal};
 }
 

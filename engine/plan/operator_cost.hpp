@@ -65,6 +65,7 @@ OperatorCost device_contenders_cost(const PartitionedShape& shape);
 struct DeviceGroupingShape {
   double rows = 0;
   double groups = 0;
+  double home = 0;          ///< groups that come to the host
   double column_bytes = 0;  ///< bytes of a row in the columns that make the groups
   double columns = 0;       ///< columns of the table of groups
   double totals = 0;        ///< columns whose values are added up

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "kernels/common/problem.hpp"
 #include "kernels/common/stored.hpp"
@@ -29,33 +26,6 @@ struct ScannedColumn {
   std::int64_t highest_integer = 0;
 };
 
-/// Bounds of numbers, both inclusive.
-template <class T>
-struct Bounds {
-  T lowest;
-  T highest;
-};
-
-/// The bounds of a type of no more bits: no value of it lies between them and the others.
-template <class T, class Wide>
-Bounds<T> narrowed(const Bounds<Wide>& wide) {
-  using Limits = std::numeric_limits<T>;
-  if constexpr (Limits::is_iec559) {
-    if (!(wide.lowest <= wide.highest)) return {T(1), T(0)};
-    T lowest = static_cast<T>(wide.lowest);
-    T highest = static_cast<T>(wide.highest);
-    if (static_cast<Wide>(lowest) < wide.lowest) lowest = std::nextafter(lowest, Limits::infinity());
-    if (static_cast<Wide>(highest) > wide.highest) highest = std::nextafter(highest, -Limits::infinity());
-    return {lowest, highest};
-  } else {
-    constexpr Wide kLowest = Limits::lowest();
-    constexpr Wide kHighest = Limits::max();
-    const bool any = wide.lowest <= wide.highest && wide.lowest <= kHighest && wide.highest >= kLowest;
-    if (!any) return {Limits::max(), Limits::lowest()};
-    return {static_cast<T>(std::max(wide.lowest, kLowest)), static_cast<T>(std::min(wide.highest, kHighest))};
-  }
-}
-
 /// A filter and a score that one pass over the columns computes: ranges that all have to hold, and the sum of
 /// weight * value over the first columns, in their order, every operation rounded; or the first column as it is.
 struct ColumnScan {
@@ -70,17 +40,22 @@ struct ColumnScan {
 
   /// Returns true if keys have 32 bits: those of one such column without NULLs.
   bool has_short_keys() const { return as_it_is && bytes_of(columns[0].stored) == 4 && columns[0].validity == nullptr; }
+  /// Returns true if no row that passes has the greatest key, which is that of NULL.
+  bool leaves_greatest_key() const {
+    bool nulls = false;
+    for (int c = 0; c < terms; ++c) nulls = nulls || columns[c].validity != nullptr;
+    return !nulls && (!as_it_is || is_float(columns[0].stored));
+  }
 };
 
 namespace cuda::expression {
 struct ComputedScan;
 }  // namespace cuda::expression
 
-/// The k best of n rows whose keys are made of columns in the memory of the device as these are read. An algorithm
-/// takes the form that it is faster with.
+/// The k best of n rows whose keys are made of columns in the memory of the device as these are read.
 struct ScanProblem {
-  const ColumnScan* scan = nullptr;                          ///< null: it is no scan of columns
-  const cuda::expression::ComputedScan* computed = nullptr;  ///< null: it has no programs
+  const ColumnScan* scan = nullptr;
+  const cuda::expression::ComputedScan* computed = nullptr;  ///< instead
   std::size_t n = 0;
   std::size_t k = 0;
   TieRule ties = TieRule::first;

@@ -384,13 +384,12 @@ TEST_F(EngineOnGpu, RankingsInOnePassOfProgramsGiveTheRowsOfTheCpu) {
            {"f * d", "t * 3 - f", "sqrt(abs(d)) - floor(f)", "min(f, d, 3)", "t * 5",
             "case when t > 2 then f else d end", "sqrt(d * d + 40 * f)", "case when f > 3 then d else f * d end"}) {
         expect_one_pass(Query::from("t").where(condition).rank_by({high(score)}).limit(40), table,
-                        "in one pass over the columns");
+                        "in one pass of programs");
         expect_one_pass(Query::from("t").where(condition).rank_by({low(score)}).limit(700), table,
-                        "in one pass over the columns");
+                        "in one pass of programs");
       }
     }
-    expect_one_pass(Query::from("t").rank_by({low("f * f")}).limit(30).offset(3), table,
-                    "in one pass over the columns");
+    expect_one_pass(Query::from("t").rank_by({low("f * f")}).limit(30).offset(3), table, "in one pass of programs");
   }
 }
 
@@ -405,9 +404,9 @@ TEST_F(EngineOnGpu, QuotientsAndSquaresInOnePassGiveTheRowsOfTheCpu) {
             "2.5 * f * g + f", "(g * g + 1) * (f * f + d)"}) {
         for (const std::size_t limit : {std::size_t{5}, std::size_t{nulls ? 700u : 2950u}}) {
           expect_one_pass(Query::from("t").where(condition).rank_by({high(score)}).limit(limit), table,
-                          "in one pass over the columns");
+                          "in one pass of programs");
           expect_one_pass(Query::from("t").where(condition).rank_by({low(score)}).limit(limit), table,
-                          "in one pass over the columns");
+                          "in one pass of programs");
         }
       }
     }
@@ -435,7 +434,7 @@ TEST_F(EngineOnGpu, AFailingRowOfAProgramIsNamedAsOnTheCpu) {
     }
   }
   expect_one_pass(Query::from("t").where("t != 0 or f * 0 > 1").rank_by({low("100 / t")}).limit(9), table,
-                  "in one pass over the columns");
+                  "in one pass of programs");
 }
 
 TEST_F(EngineOnGpu, SkylinesGiveTheRowsOfTheCpu) {

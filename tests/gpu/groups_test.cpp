@@ -210,10 +210,71 @@ TEST_F(DeviceGroups, AutoPricesThem) {
   EXPECT_TRUE(outcome(plan_of(std::int64_t{1} << 22)).applied);
   EXPECT_FALSE(outcome(plan_of(std::int64_t{1} << 12)).applied);
   EXPECT_FALSE(outcome(engine.explain(query, made(std::int64_t{1} << 22))).applied);
-  // A table of nearly as many groups as rows takes the host as long as the groups themselves.
+  // A table of as many groups as rows takes the host as long as the groups themselves, unless few of them come home.
   const Engine many({.threads = 16, .device = DeviceChoice::automatic});
   constexpr std::int64_t kRowsOfMany = std::int64_t{1} << 22;
-  EXPECT_FALSE(outcome(many.explain(query, many.pin(made(kRowsOfMany, kRowsOfMany)))).applied);
+  const Table pinned = many.pin(made(kRowsOfMany, kRowsOfMany));
+  EXPECT_TRUE(outcome(many.explain(query, pinned)).applied);
+  EXPECT_FALSE(outcome(many.explain(Query(query).rank_by({high("g")}), pinned)).applied);
+}
+
+// Groups that lose by the first term stay on the device, whatever the terms after it say.
+TEST_F(DeviceGroups, OnlyTheBestComeHome) {
+  constexpr std::int64_t kMany = kEmulated ? 3'000 : 300'000;
+  Draw draw(31);
+  const Table table({Column::own("g", draw.numbers<std::int32_t>(kMany, kMany / 8)),
+                     Column::own("v", draw.numbers<std::int32_t>(kMany, 1'000), draw.bits(kMany, 60)),
+                     Column::own("u", draw.numbers<std::uint32_t>(kMany, 9)),
+                     Column::own_as("day", Type::date, draw.numbers<std::int32_t>(kMany, 70), draw.bits(kMany, 50))});
+  const Query all = Query::from("t").group_by({"g"}).aggregate({count("n"), count("values", "v"), sum("s", "v"),
+                                                                sum("us", "u"), min("least", "v"), max("most", "u"),
+                                                                min("first", "day"), avg("mean", "v")});
+  const auto expect_few = [&](const Query& query, bool few) {
+    const Result result = expect_same(query, table);
+    EXPECT_TRUE(outcome(result.plan).applied);
+    EXPECT_EQ(to_string(result.plan).find("groups that can be among the best") != std::string::npos, few)
+        << to_string(result.plan);
+  };
+  for (const char* value : {"n", "values", "s", "us", "least", "most", "first"}) {
+    SCOPED_TRACE(value);
+    for (const Ties ties : {Ties::first, Ties::last, Ties::all}) {
+      const Query best = Query(all).limit(4).ties(ties);
+      expect_same(Query(best).rank_by({high(value), low("g")}), table);
+      expect_same(Query(best).rank_by({low(value)}).offset(2), table);
+      expect_same(Query(best).rank_by({low(value), high("mean")}).nulls(Missing::best), table);
+      expect_same(Query(best).rank_by({high(value)}).nulls(Missing::exclude), table);
+      expect_same(Query(best).where("u > 3").rank_by({high(value), high("n")}), table);
+    }
+  }
+  expect_few(Query(all).rank_by({high("s"), low("g")}).limit(3), true);
+  expect_few(Query(all).rank_by({high("s")}).limit(3).offset(4), true);
+  expect_few(Query(all).rank_by({high("s")}).limit(kMany), false);
+  expect_few(Query(all).rank_by({high("s")}), false);
+  expect_few(Query(all).rank_by({high("mean")}).limit(3), false);
+  expect_few(Query(all).rank_by({high("g")}).limit(3), false);
+  expect_few(Query(all).rank_by({high("s + 1")}).limit(3), false);
+  expect_few(Query(all).rank_by({high("s")}).limit(3).nulls(Missing::exclude), false);
+  expect_few(Query(all).prefer({high("s"), low("n")}).rank_by({high("s")}).limit(3), false);
+}
+
+// A sum that its type does not hold is an error, even of a group that would not be among the best.
+TEST_F(DeviceGroups, OverflowsOfGroupsThatLoseAreErrors) {
+  const Table table({Column::own("g", std::vector<std::int32_t>{1, 1, 2, 2, 2, 3}),
+                     Column::own("v", std::vector<std::int64_t>{INT64_MIN, -1, 5, 6, 7, 1})});
+  const Query query = Query::from("t").group_by({"g"}).aggregate({count("n"), sum("s", "v")}).limit(1);
+  const auto told = [&](const Engine& engine, const Query& asked) -> std::string {
+    try {
+      engine.run(asked, table);
+      return "no error";
+    } catch (const DataError& error) {
+      return error.message();
+    }
+  };
+  for (const char* value : {"n", "s"}) {
+    const Query asked = Query(query).rank_by({high(value)});
+    EXPECT_EQ(told(gpu(), asked), told(cpu(), asked));
+    EXPECT_NE(told(gpu(), asked), "no error");
+  }
 }
 
 TEST_F(DeviceGroups, WithoutMemoryForThemTheHostMakesThem) {

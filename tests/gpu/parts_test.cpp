@@ -4,19 +4,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <random>
+#include <set>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "engine/executor/engine_state.hpp"
 #include "engine/executor/key_expressions.hpp"
 #include "engine/parts/gpus/by_gpus.hpp"
+#include "engine/parts/gpus/lane_threads.hpp"
 #include "engine/parts/gpus/team.hpp"
 #include "tests/build.hpp"
 #include "tests/gpu/gpu_test.hpp"
@@ -413,6 +419,41 @@ TEST_F(Teams, ThePlanSaysWhyThereIsNone) {
   EXPECT_EQ(why(three().rank_by({low("price")}).limit(3)), "a ranking chooses among the rows of the skyline");
   EXPECT_EQ(why(Query::from("t").prefer(prior({low("price"), pareto({low("stars"), low("weight")})}))),
             "the preference is not one Pareto order of single terms");
+}
+
+TEST(LaneThreads, WorkSideBySideAndAgain) {
+  exec::LaneThreads threads;
+  std::set<std::thread::id> first;
+  for (int round = 0; round < 20; ++round) {
+    std::mutex mutex;
+    std::set<std::thread::id> ids;
+    std::barrier all(3);
+    threads.run(3, [&] {
+      all.arrive_and_wait();  // each thread calls once
+      const std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    });
+    EXPECT_EQ(ids.size(), 3u);
+    EXPECT_TRUE(ids.contains(std::this_thread::get_id()));
+    if (round == 0) first = ids;
+    EXPECT_EQ(ids, first);
+  }
+  int alone = 0;
+  threads.run(1, [&] { ++alone; });
+  EXPECT_EQ(alone, 1);
+}
+
+TEST(LaneThreads, ServeSeveralCallersAtATime) {
+  exec::LaneThreads threads;
+  std::atomic<int> calls = 0;
+  std::vector<std::jthread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) threads.run(3, [&] { ++calls; });
+    });
+  }
+  callers.clear();
+  EXPECT_EQ(calls, 4 * 50 * 3);
 }
 
 TEST_F(PartsOnGpu, GpusThatAreNotThereAreNamed) {

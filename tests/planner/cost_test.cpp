@@ -238,7 +238,7 @@ TEST(CostModels, MemoryOfTheSampledThresholdIsThatOfItsPlan) {
   };
   const auto told = [](std::size_t k, std::size_t element, bool narrow) {
     const auto plan = kernels::cuda::topk::plan_threshold(kRows, k);
-    return static_cast<double>(bytes_kept(plan, plan_kept(plan, k, narrow), element) + 8 * k);
+    return static_cast<double>(bytes_kept(plan, plan_kept(plan, k, element, narrow), element) + 8 * k);
   };
   for (const std::size_t k : {1, 100, 1024, 65536}) {
     EXPECT_NEAR(bytes(k, KeyWidth::bytes4, false), told(k, 8, false), 1) << k;

@@ -79,10 +79,11 @@ target_compile_options(skyrank_build_flags INTERFACE
 target_compile_definitions(skyrank_build_flags INTERFACE EIGEN_MPL2_ONLY)
 include(SkyRankHardening)
 
-# skyrank_report_coverage(REGEX SOURCE...): where fuzz targets are built, what matches reports its coverage to the fuzzer.
-# That is what reads texts and data of others: what runs afterwards compiles as in other builds with these sanitizers.
+# skyrank_report_coverage(REGEX SOURCE...): where fuzz targets may be built, what matches reports its coverage to the fuzzer.
+# That is what reads texts and data of others. All builds with these sanitizers do so, though nobody listens in most, so
+# that one compilation serves them all.
 function(skyrank_report_coverage regex)
-  if(SKYRANK_BUILD_FUZZERS)
+  if(SKYRANK_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     list(FILTER ARGN INCLUDE REGEX "${regex}")
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
   endif()

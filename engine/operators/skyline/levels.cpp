@@ -188,6 +188,12 @@ LevelStrategy level_strategy(const SkylineKeys& keys, const SkylineSolver& solve
 
 Kept keep_best(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, const LevelRule& rule,
                SkylineSolver& solver, StepReports& reports) {
+  const bool is_one_skyline = bounds.size() == 2 && rule.levels == 1 && !rule.at_least && !rule.distinct;
+  if (is_one_skyline) {
+    Kept kept{.rows = solver.best(keys, reports), .levels = {}, .bounds = {0}};
+    kept.bounds.push_back(static_cast<std::int64_t>(kept.rows.size()));
+    return kept;
+  }
   const std::vector<SegmentTask> tasks = segment_tasks(bounds);
   Vector<Kept> kept(tasks.size());
   std::vector<StepReports> task_reports(tasks.size(), StepReports(solver.num_steps()));

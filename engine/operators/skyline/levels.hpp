@@ -53,7 +53,7 @@ struct AtOnce {
 /// The rows that a preference keeps, segment by segment and ascending within each.
 struct Kept {
   Vector<std::int64_t> rows;    ///< indices into the keys
-  Vector<std::int32_t> levels;  ///< level of each row, from 1
+  Vector<std::int32_t> levels;  ///< level of each row, from 1; empty: the first for all
   Vector<std::int64_t> bounds;  ///< bounds of the segments among the kept rows
   LowerLevels lower = {};
   AtOnce at_once = {};

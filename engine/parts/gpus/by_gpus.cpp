@@ -13,6 +13,7 @@
 
 #include "engine/device/resident.hpp"
 #include "engine/executor/limits.hpp"
+#include "engine/parts/gpus/lane_threads.hpp"
 #include "engine/parts/gpus/prefetch.hpp"
 #include "engine/parts/gpus/team.hpp"
 #include "engine/parts/gpus/turns.hpp"
@@ -154,7 +155,7 @@ class GpusRun {
     const std::size_t count = parts_.shares ? parts_.shares->tables.size() : state_.gpus.size();
     lanes_.resize(count);
     std::atomic<std::size_t> next = 0;
-    run_side_by_side(count, [&] {
+    LaneThreads::of_process().run(count, [&] {
       for (std::size_t lane = next++; lane < count; lane = next++) run_lane(lane);
     });
   }

@@ -209,7 +209,7 @@ class PartsPlanner {
     const double apart = seconds_of_shares(shares);
     PhysicalPlan plan = plan_of_whole(device_);
     const std::optional<std::string> no_team = why_no_team(plan);
-    const double together = no_team ? kNever : seconds_of_team(plan);
+    const double together = no_team ? kNever : seconds_of_team(plan, shares.tables.size());
     const double whole = seconds_of(std::move(plan));
     if (std::min(apart, together) >= whole) return std::nullopt;
     std::string reason = "expected to take " + in_words(std::min(apart, together)) + " on " + words + " and " +
@@ -229,14 +229,14 @@ class PartsPlanner {
 
   /// Expected seconds of the whole by all GPUs together: each has its share of the skyline's work. Infinite where the
   /// algorithm of teams is not the one that is planned.
-  double seconds_of_team(PhysicalPlan plan) const {
+  double seconds_of_team(PhysicalPlan plan, std::size_t gpus) const {
     const double whole = seconds_of(plan);
     if (std::isinf(whole)) return kNever;
     choose_paths(plan);
     const Operator& skyline = plan.operators.skyline.front();
     if (!skyline.path || skyline.path->algorithm != kTeamAlgorithm) return kNever;
     const double divided = skyline.path->predicted_ms / 1e3;
-    return whole - divided + divided / static_cast<double>(engine_.gpus.size()) + kTeamSeconds +
+    return whole - divided + divided / static_cast<double>(gpus) + kTeamSeconds +
            skyline.estimate.rows * kTeamSecondsPerRow;
   }
 

@@ -1,6 +1,7 @@
 #include "engine/parts/gpus/team.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <numeric>
@@ -12,8 +13,10 @@
 #include "engine/executor/stages.hpp"
 #include "engine/keys/combine_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
+#include "engine/parts/gpus/lane_threads.hpp"
 #include "engine/parts/sources/side_by_side.hpp"
 #include "engine/plan/tree.hpp"
+#include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/stop.hpp"
 #include "engine/runtime/stopwatch.hpp"
@@ -60,7 +63,6 @@ class Team {
   /// Makes the keys; returns false where the host would have to make some of them.
   bool make_keys() {
     on_all([this](std::size_t i) {
-      members_[i].ranges.clear();  // of a first attempt
       for (const query::BoundPreference& term : terms_) {
         members_[i].ranges.push_back(range_of_term(*members_[i].values, term, shares_.tables[i], all_rows(i)));
       }
@@ -73,7 +75,6 @@ class Team {
       }
     }
     on_all([&](std::size_t i) {
-      members_[i].keys.clear();
       for (const KeyTerms& key : step_.keys) {
         const std::size_t term = key.front();
         auto keys = make_keys_of_range(*members_[i].values, terms_[term], shares_.tables[i], all_rows(i), ranges[term]);
@@ -100,7 +101,10 @@ class Team {
     compared_ = std::accumulate(found.left.begin(), found.left.end(), std::size_t{0});
     std::vector<std::size_t> begins{0};
     for (const std::size_t count : found.counts) begins.push_back(begins.back() + count);
-    Vector<RowId> rows(begins.back());
+    Vector<RowId> rows;
+    rows.reserve(begins.back());
+    prefer_large_pages(rows.data(), begins.back() * sizeof(RowId));
+    rows.resize(begins.back());
     on_all([&](std::size_t i) {
       kernels::cuda::read_array(rows.data() + begins[i], found.rows[i].data(), found.rows[i].bytes());
     });
@@ -122,17 +126,26 @@ class Team {
 
   /// Calls f for each GPU, side by side.
   void on_all(const std::function<void(std::size_t)>& f) {
-    std::vector<std::size_t> all(members_.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
     kernels::MemoryAccount* const account = kernels::current_account();
     kernels::TransferTally* const tally = kernels::current_tally();
-    share_out(all.size(), all, [&](std::size_t i) {
-      const DeviceScope on_device(members_[i].device);
+    std::atomic<std::size_t> next = 0;
+    std::mutex mutex;
+    FirstFailure failure;
+    LaneThreads::of_process().run(members_.size(), [&] {
       const kernels::AccountScope counted(account);
       const kernels::TallyScope tallied(tally);
       const StopScope stops(context_.stop);
-      f(i);
+      for (std::size_t i = next++; i < members_.size(); i = next++) {
+        const DeviceScope on_device(members_[i].device);
+        try {
+          f(i);
+        } catch (...) {
+          const std::lock_guard lock(mutex);
+          failure.keep(i);
+        }
+      }
     });
+    failure.rethrow();
   }
 
   /// Gives all keys one width, which is the same on all GPUs.

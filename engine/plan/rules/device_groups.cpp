@@ -79,6 +79,13 @@ double rows_to_group(const PhysicalPlan& plan) {
   return plan.operators.filter ? plan.operators.filter->estimate.rows : plan.operators.scan.estimate.rows;
 }
 
+/// Groups that come to the host for their ranking: all, or about as many as are wanted.
+double groups_home(const PhysicalPlan& plan) {
+  const double groups = plan.operators.group->estimate.rows;
+  const auto best = best_groups_of(plan.query);
+  return best ? std::min(groups, static_cast<double>(best->k)) : groups;
+}
+
 OperatorCost group_cost_there(const PhysicalPlan& plan, const Table& table) {
   const query::BoundGroup& group = *plan.query.group;
   std::vector<int> arguments;
@@ -87,6 +94,7 @@ OperatorCost group_cost_there(const PhysicalPlan& plan, const Table& table) {
   }
   return device_group_cost({.rows = rows_to_group(plan),
                             .groups = plan.operators.group->estimate.rows,
+                            .home = groups_home(plan),
                             .column_bytes = residency_of(group.columns, table).row_bytes,
                             .columns = static_cast<double>(group.columns.size() + group.aggregates.size()),
                             .totals = static_cast<double>(arguments.size())});
@@ -159,8 +167,8 @@ bool pays_to_group_on_device(const PhysicalPlan& plan, const Table& table) {
   const double filter = plan.operators.filter ? plan.operators.filter->estimate.ms / 1e3 : 0;
   const double here = filter + plan.operators.group->estimate.ms / 1e3;
   // The host has the groups in both cases. Those of the GPU go back there for their ranking.
-  const double ranked = static_cast<double>(plan.query.ranking.size()) * plan.operators.group->estimate.rows *
-                        sizeof(std::int64_t) * planner::cost::kTransferByte;
+  const double ranked = static_cast<double>(plan.query.ranking.size()) * groups_home(plan) * sizeof(std::int64_t) *
+                        planner::cost::kTransferByte;
   const double there = seconds_to_send(plan, table, columns_of_groups(*plan.query.group)) +
                        seconds_to_filter(plan, table, rows) + group_cost_there(plan, table).seconds + ranked;
   return there < here;

@@ -6,6 +6,7 @@
 #include "kernels/cuda/devices/upload.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/groups/aggregate.hpp"
+#include "kernels/cuda/groups/best_groups.hpp"
 #include "kernels/cuda/groups/contenders.hpp"
 #include "kernels/cuda/groups/partition_rows.hpp"
 #include "kernels/cuda/registry.hpp"
@@ -94,10 +95,17 @@ Vector<RowId> best_of_partitions(const PartitionProblem& /*problem*/) { return {
 
 namespace groups {
 
-Vector<IntegerTotal> total_integers(const StoredColumn& /*column*/, const expression::DeviceRows& /*rows*/,
-                                    const PartitionedRows& /*partitions*/) {
+DeviceArray total_integers(const StoredColumn& /*column*/, const expression::DeviceRows& /*rows*/,
+                           const SortedRows& /*partitions*/) {
   return {};
 }
+SortedRows sort_rows(const KeyColumn& /*codes*/, std::size_t /*n*/) { return {}; }
+GroupList all_groups(const SortedRows& /*rows*/) { return {}; }
+GroupList best_groups(const SortedRows& /*rows*/, const GroupValue& /*value*/, std::size_t /*k*/) { return {}; }
+bool sums_fit(const DeviceArray& /*totals*/, bool /*with_sign*/) { return true; }
+Vector<std::int64_t> first_places(const SortedRows& /*rows*/, const GroupList& /*list*/) { return {}; }
+Vector<std::int64_t> sizes(const SortedRows& /*rows*/, const GroupList& /*list*/) { return {}; }
+Vector<IntegerTotal> totals_of(const DeviceArray& /*totals*/, const GroupList& /*list*/) { return {}; }
 PartitionedRows partition_rows(const KeyColumn& /*codes*/, std::size_t /*n*/) { return {}; }
 PartitionedRows partition_contenders(const KeyColumn& /*codes*/, const KeyColumn& /*keys*/, std::size_t /*n*/,
                                      std::size_t /*k*/) {
@@ -124,6 +132,7 @@ DeviceArray make_keys(const StoredColumn& /*column*/, const DeviceRows& /*rows*/
                       KeyWidth /*width*/) {
   return {};
 }
+ScannedKeys scan_keys(const ColumnScan& /*scan*/, std::size_t /*n*/) { return {}; }
 std::uint64_t greatest_key(const KeyColumn& /*keys*/, std::size_t /*n*/) { return 0; }
 DeviceArray pack_parts(std::span<const KeyPart> /*parts*/, std::size_t /*n*/, KeyWidth /*width*/) { return {}; }
 DeviceArray take_keys(const KeyColumn& /*keys*/, const std::int64_t* /*positions*/, std::size_t /*count*/) {

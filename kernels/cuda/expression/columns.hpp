@@ -61,6 +61,15 @@ IntegerRange range_of(const StoredColumn& column, const DeviceRows& rows);
 /// Keys of a column; `recipe` points to device memory.
 DeviceArray make_keys(const StoredColumn& column, const DeviceRows& rows, const KeyRecipe& recipe, KeyWidth width);
 
+/// Keys of all rows that a scan reads; of those that do not pass, one above all others.
+struct ScannedKeys {
+  DeviceArray keys;
+  KeyWidth width = KeyWidth::bytes8;
+  std::size_t passing = 0;  ///< rows
+};
+
+ScannedKeys scan_keys(const ColumnScan& scan, std::size_t n);
+
 /// The greatest of n keys; 0 of none.
 std::uint64_t greatest_key(const KeyColumn& keys, std::size_t n);
 

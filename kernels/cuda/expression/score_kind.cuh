@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/common/keys.hpp"
-#include "kernels/cuda/expression/score_range.cuh"
+#include "kernels/cuda/expression/scan_rows.cuh"
 
 namespace skyrank::kernels::cuda::expression {
 
@@ -26,8 +26,9 @@ struct ScoreKind {
   }
 
   /// The scores whose keys are at most some key, or less where none ties with it.
-  __device__ ScoreRange range(std::uint64_t most, bool ties) const {
-    ScoreRange range(!is_float, high, ties ? most : ScoreRange::key_below(!is_float, high, most));
+  __device__ ScoreRange<std::uint64_t> range(std::uint64_t most, bool ties) const {
+    using Range = ScoreRange<std::uint64_t>;
+    Range range(!is_float, high, ties ? most : Range::key_below(!is_float, high, most));
     range.flip(flipped_bits());
     return range;
   }

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/common/column_scan.hpp"
+#include "kernels/cuda/expression/scan_rows.cuh"
 
 // A compiler in three passes over a program of the stack machine: instruction selection makes operations with operands,
 // register allocation makes steps of these, and a peephole optimisation replaces runs of steps by shorter ones.
@@ -55,6 +55,13 @@ bool may_fail(const Step& step) {
   return step.act == Act::general || step.act == Act::read || (calculates && (step.marks & Step::kIntegers) != 0);
 }
 
+/// Bounds of numbers, both inclusive.
+template <class T>
+struct Bounds {
+  T lowest;
+  T highest;
+};
+
 /// The greatest value below all others, or above them.
 template <class T>
 constexpr T kMin = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
@@ -89,6 +96,17 @@ Bounds<T> bounds_of(const Step& step) {
     case Act::between: return {constant, with_bits_of<T>(step.upper)};
     default: return {constant, constant};
   }
+}
+
+/// The same of a type of 32 bits: no value of it lies between the one and the other.
+template <class T, class Wide>
+Bounds<T> narrowed(const Bounds<Wide>& bounds) {
+  ReadColumn column;
+  detail::set_range<T>(column, bounds.lowest, bounds.highest);
+  Bounds<T> narrow;
+  memcpy(&narrow.lowest, &column.lowest, sizeof(T));
+  memcpy(&narrow.highest, &column.highest, sizeof(T));
+  return narrow;
 }
 
 template <class T>

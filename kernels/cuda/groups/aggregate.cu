@@ -1,7 +1,6 @@
 #include "kernels/cuda/groups/aggregate.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "kernels/common/key_recipe.hpp"
 #include "kernels/cuda/device/context.hpp"
@@ -125,26 +124,24 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-Vector<IntegerTotal> total_integers(const StoredColumn& column, const expression::DeviceRows& rows,
-                                    const PartitionedRows& partitions) {
+DeviceArray total_integers(const StoredColumn& column, const expression::DeviceRows& rows,
+                           const SortedRows& partitions) {
   const Range range("totals of partitions");
-  const auto count = static_cast<std::size_t>(partitions.count());
-  Vector<IntegerTotal> result(count);
-  if (count == 0) return result;
+  const std::size_t count = partitions.count;
+  DeviceArray totals(count * sizeof(IntegerTotal));
+  if (count == 0) return totals;
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
-  const auto totals = device.allocate<IntegerTotal>(count);
+  auto* const there = static_cast<IntegerTotal*>(totals.data());
   launch("clear_totals", clear_totals, {.blocks = blocks_for(count, kThreads), .threads = kThreads}, device.stream(),
-         totals.data(), count);
+         there, count);
   const std::size_t resident = AggregatePolicy::kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
   const std::size_t rows_of_block = kRowsOfWarp * (kThreads / kLanes);
   const Grid grid{.blocks = std::min(blocks_for(rows.n, rows_of_block), resident), .threads = kThreads};
   const Bounds bounds{static_cast<const std::uint32_t*>(partitions.starts.data()), static_cast<unsigned>(count)};
   launch("total_rows", total_rows, grid, device.stream(), column, rows.ids,
-         static_cast<const std::uint32_t*>(partitions.order.data()), rows.n, bounds, totals.data());
-  device.synchronize();
-  device.transfer().download(result.data(), totals.data(), totals.bytes());
-  return result;
+         static_cast<const std::uint32_t*>(partitions.order.data()), rows.n, bounds, there);
+  return totals;
 }
 
 }  // namespace skyrank::kernels::cuda::groups

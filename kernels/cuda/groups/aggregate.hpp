@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "kernels/common/memory.hpp"
 #include "kernels/common/stored.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/groups/partition_rows.hpp"
@@ -19,9 +18,9 @@ struct IntegerTotal {
   std::uint64_t highest = 0;
 };
 
-/// Totals of a column of integers, times or truths, partition by partition, on device 0 and the process's own context.
-/// `rows` are those that were partitioned. Reads each value once. Throws Failure and OutOfMemory.
-Vector<IntegerTotal> total_integers(const StoredColumn& column, const expression::DeviceRows& rows,
-                                    const PartitionedRows& partitions);
+/// Totals of a column of integers, times or truths, an IntegerTotal for each partition, on device 0 and the process's
+/// own context. `rows` are those that were partitioned. Reads each value once. Throws Failure and OutOfMemory.
+DeviceArray total_integers(const StoredColumn& column, const expression::DeviceRows& rows,
+                           const SortedRows& partitions);
 
 }  // namespace skyrank::kernels::cuda::groups

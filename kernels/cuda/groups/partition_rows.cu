@@ -107,18 +107,18 @@ Buffer<std::uint32_t> starts_of(const Code* sorted, std::size_t n, DeviceContext
 }
 
 /// The numbers of partitions by their first places.
-std::vector<std::uint32_t> order_by_first(const Buffer<std::uint32_t>& first, DeviceContext& device) {
+Buffer<std::uint32_t> order_by_first(const Buffer<std::uint32_t>& first, DeviceContext& device) {
   const std::size_t count = first.size();
   const auto numbers = device.allocate<std::uint32_t>(count);
   const auto sorted = device.allocate<std::uint32_t>(count);
-  const auto ordered = device.allocate<std::uint32_t>(count);
+  auto ordered = device.allocate<std::uint32_t>(count);
   launch("number", number, grid_for(count, device), device.stream(), count, numbers.data());
   with_temporary(device, [&](void* temporary, std::size_t& bytes) {
     SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortPairs(temporary, bytes, first.data(), sorted.data(), numbers.data(),
                                                       ordered.data(), static_cast<std::uint32_t>(count), 0, 32,
                                                       device.stream()));
   });
-  return to_host(ordered.data(), count, device);
+  return ordered;
 }
 
 /// The arrays of places that a sort moves between.
@@ -129,10 +129,15 @@ struct PlaceArrays {
 
 std::uint32_t* places_of(const DeviceArray& array) { return static_cast<std::uint32_t*>(array.data()); }
 
-/// Fills all of `rows` but the arrays. Returns the positions at which partitions start.
+/// Partitions: where they start, their first places, and their order by these.
+struct Split {
+  Buffer<std::uint32_t> starts;
+  Buffer<std::uint32_t> first;
+  Buffer<std::uint32_t> by_first;
+};
+
 template <class Code>
-Buffer<std::uint32_t> sort_and_split(const KeyColumn& stored, std::size_t n, int bits, PlaceArrays& arrays,
-                                     PartitionedRows& rows) {
+Split sort_and_split(const KeyColumn& stored, std::size_t n, int bits, PlaceArrays& arrays) {
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
   const auto codes = device.allocate<Code>(n);
@@ -151,38 +156,54 @@ Buffer<std::uint32_t> sort_and_split(const KeyColumn& stored, std::size_t n, int
   }
   if (place_buffers.Current() != places_of(arrays.current)) std::swap(arrays.current, arrays.other);
   Buffer<std::uint32_t> starts = starts_of(code_buffers.Current(), n, device);
-  const auto first = device.allocate<std::uint32_t>(starts.size());
+  auto first = device.allocate<std::uint32_t>(starts.size());
   launch("take", take<std::uint32_t, std::uint32_t>, grid_for(starts.size(), device), device.stream(),
          places_of(arrays.current), starts.data(), starts.size(), first.data());
-  const auto bounds = to_host(starts.data(), starts.size(), device);
-  const auto firsts = to_host(first.data(), first.size(), device);
-  rows.bounds.assign(bounds.begin(), bounds.end());
-  rows.bounds.push_back(static_cast<std::int64_t>(n));
-  rows.first.assign(firsts.begin(), firsts.end());
-  const auto by_first = order_by_first(first, device);
-  rows.by_first.assign(by_first.begin(), by_first.end());
-  return starts;
+  auto by_first = order_by_first(first, device);
+  return {std::move(starts), std::move(first), std::move(by_first)};
+}
+
+/// The same memory for as long as somebody wants it.
+DeviceArray kept(const Buffer<std::uint32_t>& from) {
+  DeviceArray array(from.bytes());
+  DeviceContext& device = DeviceContext::of_process();
+  const Lease lease(device);
+  SKYRANK_CUDA_CALL(
+      cudaMemcpyAsync(array.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, device.stream()));
+  return array;
+}
+
+Vector<std::int64_t> home(const DeviceArray& numbers) {
+  std::vector<std::uint32_t> values(numbers.bytes() / sizeof(std::uint32_t));
+  read_array(values.data(), numbers.data(), numbers.bytes());
+  return {values.begin(), values.end()};
 }
 
 }  // namespace
 
-PartitionedRows partition_rows(const KeyColumn& codes, std::size_t n) {
+SortedRows sort_rows(const KeyColumn& codes, std::size_t n) {
   const Range range("rows by partition");
-  PartitionedRows rows;
-  if (n == 0) {
-    rows.bounds.push_back(0);
-    return rows;
-  }
+  if (n == 0) return {};
   const auto bits = static_cast<int>(std::bit_width(expression::greatest_key(codes, n)));
   PlaceArrays arrays{DeviceArray(n * sizeof(std::uint32_t)), DeviceArray(n * sizeof(std::uint32_t))};
-  const Buffer<std::uint32_t> starts = bits <= 32 ? sort_and_split<std::uint32_t>(codes, n, bits, arrays, rows)
-                                                  : sort_and_split<std::uint64_t>(codes, n, bits, arrays, rows);
-  rows.order = std::move(arrays.current);
-  rows.starts = DeviceArray(starts.bytes());
-  DeviceContext& device = DeviceContext::of_process();
-  const Lease lease(device);
-  SKYRANK_CUDA_CALL(
-      cudaMemcpyAsync(rows.starts.data(), starts.data(), starts.bytes(), cudaMemcpyDeviceToDevice, device.stream()));
+  const Split split = bits <= 32 ? sort_and_split<std::uint32_t>(codes, n, bits, arrays)
+                                 : sort_and_split<std::uint64_t>(codes, n, bits, arrays);
+  return {.order = std::move(arrays.current),
+          .starts = kept(split.starts),
+          .first = kept(split.first),
+          .by_first = kept(split.by_first),
+          .n = n,
+          .count = split.starts.size()};
+}
+
+PartitionedRows partition_rows(const KeyColumn& codes, std::size_t n) {
+  SortedRows sorted = sort_rows(codes, n);
+  PartitionedRows rows;
+  rows.bounds = home(sorted.starts);
+  rows.bounds.push_back(static_cast<std::int64_t>(n));
+  rows.first = home(sorted.first);
+  rows.by_first = home(sorted.by_first);
+  rows.order = std::move(sorted.order);
   return rows;
 }
 

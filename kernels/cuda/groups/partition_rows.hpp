@@ -17,12 +17,21 @@ namespace skyrank::kernels::cuda::groups {
 /// order[bounds[i]], ..., order[bounds[i + 1] - 1], which ascend.
 struct PartitionedRows {
   DeviceArray order;              ///< all places, partition by partition, of type uint32
-  DeviceArray starts;             ///< bounds but the last, of type uint32
   Vector<std::int64_t> bounds;    ///< one more than there are partitions, from 0 to the number of rows
   Vector<std::int64_t> first;     ///< per partition: its first place
   Vector<std::int64_t> by_first;  ///< the partitions, in ascending order of their first places
 
   std::int64_t count() const { return static_cast<std::int64_t>(first.size()); }
+};
+
+/// The same, all of it in the memory of the device, of type uint32.
+struct SortedRows {
+  DeviceArray order;
+  DeviceArray starts;  ///< bounds but the last
+  DeviceArray first;
+  DeviceArray by_first;
+  std::size_t n = 0;      ///< rows
+  std::size_t count = 0;  ///< partitions
 };
 
 /// Most rows that `partition_rows` takes: places have 32 bits.
@@ -31,6 +40,7 @@ inline constexpr std::size_t kMaxPartitionedRows = std::numeric_limits<std::uint
 /// Makes a partition of each code, in ascending order of the codes. `codes` are n in device memory. The cost is that of
 /// a stable radix sort of the codes, by as many bits as the greatest one has.
 PartitionedRows partition_rows(const KeyColumn& codes, std::size_t n);
+SortedRows sort_rows(const KeyColumn& codes, std::size_t n);
 
 /// The keys of all rows in the order of the partitions.
 DeviceArray take_in_order(const KeyColumn& keys, const PartitionedRows& rows);

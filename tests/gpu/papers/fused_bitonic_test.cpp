@@ -87,8 +87,8 @@ TEST_F(FusedBitonicOnGpu, ProgramsFilterAndRankInTheFirstKernel) {
     for (const char* expression : {"retweet_count", "score", "retweet_count * likes_count", "sqrt(abs(score))",
                                    "case when retweet_count > 250 then score else likes_count end"}) {
       const Query query = Query::from("tweets").where(condition);
-      expect_fused(Query(query).rank_by({high(expression)}).limit(50), table, "in one pass over the columns");
-      expect_fused(Query(query).rank_by({low(expression)}).limit(500), table, "in one pass over the columns");
+      expect_fused(Query(query).rank_by({high(expression)}).limit(50), table, "in one pass of programs");
+      expect_fused(Query(query).rank_by({low(expression)}).limit(500), table, "in one pass of programs");
     }
   }
 }

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "kernels/common/keys.hpp"
-#include "kernels/cuda/expression/score_range.cuh"
+#include "kernels/cuda/expression/scan_rows.cuh"
 
 // Tests which scores are at or beyond a threshold, decided without making keys, roots or quotients.
 namespace skyrank::kernels::tests {
 namespace {
 
 using cuda::expression::QuotientBound;
-using Range = cuda::expression::ScoreRange;
+using Range = cuda::expression::ScoreRange<std::uint64_t>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

@@ -90,7 +90,7 @@ TEST(BinPlan, HasBinsForAllKnotsAndTakesSomeMultipleOfTheCandidates) {
 TEST(KeptPlan, HasBinsWhereManyAreExpected) {
   constexpr std::size_t kRows = std::size_t{1} << 24;
   const auto kept = [](std::size_t k, bool narrow) {
-    return cuda::topk::plan_kept(cuda::topk::plan_threshold(kRows, k), k, narrow);
+    return cuda::topk::plan_kept(cuda::topk::plan_threshold(kRows, k), k, sizeof(std::uint64_t), narrow);
   };
   EXPECT_TRUE(kept(32, false).bins.some());
   EXPECT_FALSE(kept(256, true).bins.some());

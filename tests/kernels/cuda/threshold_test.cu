@@ -11,7 +11,6 @@
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
-#include "kernels/cuda/topk/sampled_threshold/least_of_few.cuh"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 #include "tests/kernels/cuda/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
@@ -211,7 +210,7 @@ TEST(SampledThreshold, TakesTheMemoryThatItsPlanTells) {
     for (const std::size_t k : {1, 700, 3000, 20'000}) {
       SCOPED_TRACE(std::to_string(bytes) + " bytes, k = " + std::to_string(k));
       const cuda::topk::ThresholdPlan plan = cuda::topk::plan_threshold(kRows, k);
-      const cuda::topk::KeptPlan kept = cuda::topk::plan_kept(plan, k, bytes < 4);
+      const cuda::topk::KeptPlan kept = cuda::topk::plan_kept(plan, k, element, bytes < 4);
       pool.give_back_kept();
       pool.forget_peak();
       const auto solution =

@@ -132,9 +132,12 @@ Measured measure(const Engine& engine, const Query& query, const Table& table, c
 std::string describe(const Measured& measured) {
   const Timing& timing = measured.result.timing;
   const PlanNode* const parts = find(measured.result.plan, "parts");
-  return fmt::format("{:.3f} ms end to end, {:.3f} ms computing, {} rows{}", measured.ms, timing.compute_ms,
-                     measured.result.rows.size(),
-                     parts == nullptr ? "" : fmt::format(", {} in {:.3f} ms", parts->detail, *parts->measured_ms));
+  return fmt::format(
+      "{:.3f} ms end to end, {:.3f} ms computing (planning {:.3f}, keys {:.3f}, transfers {:.3f}, answer "
+      "{:.3f}), {} rows{}",
+      measured.ms, timing.compute_ms, timing.bind_ms, timing.keys_ms, timing.transfer_ms, timing.gather_ms,
+      measured.result.rows.size(),
+      parts == nullptr ? "" : fmt::format(", {} in {:.3f} ms", parts->detail, *parts->measured_ms));
 }
 
 int shares(const Arguments& arguments, const Table& table, const Query& query, CsvFile* csv) {

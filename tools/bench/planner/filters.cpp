@@ -41,31 +41,6 @@ std::vector<float> uniform(std::size_t n) {
   return values;
 }
 
-/// The programs of a scan of one column as it is, behind an upper bound of a second one.
-kernels::cuda::expression::ComputedScan programs_of(const kernels::ColumnScan& scan) {
-  using kernels::Opcode;
-  const auto column = [&](int c) {
-    return kernels::StoredColumn{.values = scan.columns[c].values, .stored = scan.columns[c].stored};
-  };
-  const auto instruction = [](Opcode op) {
-    kernels::Instruction how;
-    how.op = op;
-    how.left = how.right = how.middle = kernels::Number::float64;
-    return how;
-  };
-  kernels::Instruction bound = instruction(Opcode::constant);
-  bound.bits = kernels::with_bits_of<std::uint64_t>(scan.columns[1].highest);
-  kernels::cuda::expression::ComputedScan programs;
-  programs.score.columns = {column(0)};
-  programs.score.instructions = {instruction(Opcode::column)};
-  auto& condition = programs.condition.emplace();
-  condition.columns = {column(1)};
-  condition.instructions = {instruction(Opcode::column), bound, instruction(Opcode::less_equal)};
-  condition.result = kernels::Stored::truth_bytes;
-  programs.high = scan.high;
-  return programs;
-}
-
 template <class Value>
 kernels::cuda::DeviceArray uploaded(const std::vector<Value>& values) {
   return {values.data(), values.size() * sizeof(Value)};
@@ -121,7 +96,6 @@ ScannedFloats::ScannedFloats(const Data& data, const Cell& cell) {
   scan_.columns[1].values = filter_.data();
   scan_.columns[1].filtered = true;
   scan_.columns[1].highest = cell.where;
-  computed_ = programs_of(scan_);
 }
 
 double ScannedFloats::row_bytes(const Cell& cell) { return score_bytes(cell) + sizeof(float); }
@@ -134,24 +108,16 @@ kernels::TopKSolution ScannedFloats::run(const kernels::TopKAlgorithm& algorithm
   if (const kernels::cuda::RunScan run_scan = kernels::cuda::run_scan_of(algorithm)) {
     kernels::ScanProblem scanned;
     scanned.scan = &scan_;
-    scanned.computed = &computed_;
     scanned.n = problem.n;
     scanned.k = problem.k;
     scanned.ties = problem.ties;
     if (auto solution = run_scan(scanned, parameters, context)) return std::move(*solution);
   }
-  namespace device = kernels::cuda::expression;
-  const device::Passing passing = device::filter(*computed_.condition, {.n = problem.n});
-  const device::DeviceRows rows{.n = passing.n, .ids = static_cast<const kernels::RowId*>(passing.ids.data())};
-  kernels::KeyRecipe recipe;
-  recipe.kind = kernels::KeyRecipe::Kind::number;
-  const kernels::KeyWidth width = problem.keys.front().width;
-  const kernels::cuda::DeviceArray keys = device::make_keys(computed_.score.columns.front(), rows, recipe, width);
-  const kernels::KeyColumn column{keys.data(), width};
+  const kernels::cuda::expression::ScannedKeys keys = kernels::cuda::expression::scan_keys(scan_, problem.n);
+  const kernels::KeyColumn column{keys.keys.data(), keys.width};
   kernels::TopKProblem made = problem;
-  made.n = passing.n;
   made.keys = {&column, 1};
-  made.k = std::min(problem.k, passing.n);
+  made.k = std::min(problem.k, keys.passing);
   return algorithm.run(made, parameters, context);
 }
 

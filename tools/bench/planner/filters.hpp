@@ -7,7 +7,6 @@
 
 #include "kernels/common/column_scan.hpp"
 #include "kernels/cuda/device/array.hpp"
-#include "kernels/cuda/expression/columns.hpp"
 #include "kernels/registry.hpp"
 #include "tools/bench/data/data.hpp"
 
@@ -43,8 +42,8 @@ class ScannedFloats {
   static double row_bytes(const Cell& cell);
   static double score_bytes(const Cell& cell);
 
-  /// Runs an algorithm as the engine does: in one pass if it can, otherwise on the keys of the rows that pass.
-  /// `problem` says how many rows there are, and which are wanted.
+  /// Runs an algorithm as the engine does: in one pass if it can, otherwise on keys that a scan makes. `problem` says
+  /// how many rows there are, and which are wanted.
   kernels::TopKSolution run(const kernels::TopKAlgorithm& algorithm, const kernels::TopKProblem& problem,
                             const kernels::ParameterValues& parameters, const kernels::Context& context) const;
 
@@ -52,7 +51,6 @@ class ScannedFloats {
   kernels::cuda::DeviceArray values_;
   kernels::cuda::DeviceArray filter_;
   kernels::ColumnScan scan_;
-  kernels::cuda::expression::ComputedScan computed_;  ///< the same as programs
 };
 
 }  // namespace skyrank::bench

@@ -36,13 +36,26 @@ class Ordering {
 
   /// `size` elements in the mean.
   void order(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {
-    if (size <= (part.guess == nullptr ? kMaxCounted : kMaxCounted / 2))
+    if (ranked.answer.k <= kMaxSelected<Element> && size > kCountThreads && ranked.answer.k <= size / 2 &&
+        has_room(plan_for_least(ranked.answer.k)))
+      rank_only_least(part, ranked);
+    else if (size <= (part.guess == nullptr ? kMaxCounted : kMaxCounted / 2))
       count(part, size, ranked, {});
     else
       distribute(part, size, ranked);
   }
 
  private:
+  bool has_room(const LeastPlan& plan) const {
+    return plan.shared_bytes<Element>() + kMaxStaticBytes <= device_.properties().shared_bytes_per_block;
+  }
+
+  void rank_only_least(const Part<Element>& part, const Ranked<Element>& ranked) const {
+    const LeastPlan plan = plan_for_least(ranked.answer.k);
+    start("rank_least", rank_least<Element>, plan.blocks, kCountThreads, plan.shared_bytes<Element>(), part, ranked,
+          plan);
+  }
+
   void count(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked, Zeros zeros) const {
     start("rank_by_counting", rank_by_counting<Element>, blocks_for(size, kLanes), kCountThreads, 0, part, ranked,
           zeros);

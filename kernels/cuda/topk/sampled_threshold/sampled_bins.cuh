@@ -58,12 +58,13 @@ class SampledBins {
   }
 
   /// Finds the threshold and, where there are bins, their knots. `rows` is what find_threshold samples. `looks_ahead`:
-  /// the scan's blocks read rows before they wait for that.
+  /// the scan's blocks read rows before they wait for that. `counters`: what these count in.
   template <class Rows>
-  void sample(const Rows& rows, Guess<Element>* guess, const Bins<Element>& bins, bool looks_ahead = false) {
+  void sample(const Rows& rows, Guess<Element>* guess, const Bins<Element>& bins, bool looks_ahead = false,
+              const Zeros& counters = {}) {
     launch("find_threshold", find_threshold<Rows>, {.blocks = plan_.blocks, .threads = kSampleThreads},
            device_.stream(), rows, static_cast<unsigned>(plan_.rows), static_cast<unsigned>(plan_.group),
-           static_cast<unsigned>(plan_.rank), guess, minima(), device_.arrivals(), bins, looks_ahead);
+           static_cast<unsigned>(plan_.rank), guess, minima(), device_.arrivals(), bins, looks_ahead, counters);
   }
 
   /// Puts the k least of what bins hold in order. The guess has failed where they hold fewer.

@@ -66,7 +66,7 @@ struct SampledThreshold {
   static void select(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
                      const InOrder<typename E::Element>& answer) {
     using Element = typename E::Element;
-    SampledBins<Element> sampled(plan, plan_kept(plan, answer.k, kNarrow<E>), run.device);
+    SampledBins<Element> sampled(plan, plan_kept(plan, answer.k, sizeof(Element), kNarrow<E>), run.device);
     if (sampled.some())
       select_in_bins(run, elements, n, plan, sampled, answer);
     else

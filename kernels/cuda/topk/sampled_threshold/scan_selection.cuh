@@ -92,6 +92,12 @@ __device__ ScanSink<Element> sink_of(const ScanTarget<Element>& target, bool hol
   return {target, holds_all ? nullptr : &knots};
 }
 
+/// The settings of a scan while its threshold is being found, and its counters after that.
+struct ScanStart {
+  bool looks_ahead = false;
+  Zeros counters = {};
+};
+
 /// A selection under way. `Rows` is what find_threshold samples; it has a `Kind` of elements.
 template <class Rows>
 class ScanSelection {
@@ -114,9 +120,10 @@ class ScanSelection {
 
   /// In the order of the device's stream. `keep` is a kernel that adds candidates to a target.
   template <class... Parameters, class... Arguments>
-  void start(const Rows& rows, void (*keep)(Parameters...), const Grid& grid, const Arguments&... arguments) {
+  void start(const Rows& rows, const ScanStart& first, void (*keep)(Parameters...), const Grid& grid,
+             const Arguments&... arguments) {
     const ScanTarget<Element> target = this->target();
-    bins_.sample(rows, guess_.data(), target.bins);
+    bins_.sample(rows, guess_.data(), target.bins, first.looks_ahead, first.counters);
     Grid overlapping = grid;
     overlapping.overlaps = device_.properties().overlaps_launches;
     launch("keep_scanned", keep, overlapping, device_.stream(), arguments..., target);

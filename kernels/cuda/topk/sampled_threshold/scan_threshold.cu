@@ -3,213 +3,468 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cuda/expression/columns.hpp"
-#include "kernels/cuda/expression/loaded.hpp"
-#include "kernels/cuda/expression/machine_rows.cuh"
-#include "kernels/cuda/expression/score_kind.cuh"
-#include "kernels/cuda/expression/score_range.cuh"
+#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/registers.cuh"
+#include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/topk/sampled_threshold/scan_selection.cuh"
 
-// cuda-sampled-threshold over a filter and a score that are programs: these run for several rows a thread, in one pass
-// over the columns, and what is neither filtered out nor beyond the threshold is a candidate. Keys are of 64 bits: of
-// floats those of float_key, of integers these themselves in their order.
+// cuda-sampled-threshold over a filter and a score instead of keys: the columns are read once, each row's score is
+// compared with the threshold where it was computed, and only candidates get keys.
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
 using namespace expression;  // this file joins a selection with what reads the columns
 
-inline constexpr unsigned kSampleOfScoresThreads = 256;
+/// The rows of a scan as what find_threshold samples.
+template <class KeyT>
+struct ScannedRows {
+  using Key = KeyT;
+  using Kind = std::conditional_t<sizeof(Key) == 4, ShortElements, LongElements>;
+  using Element = typename Kind::Element;
 
-/// The rows, one at a time.
-struct ComputedRows {
-  using Kind = LongElements;
-  using Key = Kind::Key;
-  using Element = Kind::Element;
-
-  Expression condition;  ///< none where there are no instructions
-  Expression score;
-  ScoreKind score_kind;
+  ReadScan scan;
   std::size_t n;
   Kind kind;
 
   __device__ std::size_t size() const { return n; }
-  // The machine is there once: a kernel's instructions come from memory too, and those of a machine are many.
+  /// `passes` where the row does; the element of one that does not has the greatest key.
+  __device__ Element at(std::size_t row, bool& passes) const {
+    const ScannedGroup<Key, 1> read = look_at_row<Key>(scan, row);
+    passes = read.passes(0);
+    return kind.of(read.passes(0) ? key_of_score(scan, read.scores.bits[0], read.is_null(0)) : kNullKey<Key>, row);
+  }
   __device__ Element at(std::size_t row) const {
-    std::uint64_t slots[StepProgram::kMaxStacked];
-    StackMachine machine(slots, 1);
-    RowValue value;
-#pragma unroll 1
-    for (unsigned part = condition.count > 0 ? 0 : 1; part < 2; ++part) {
-      value = machine.run(part == 0 ? condition : score, static_cast<std::int64_t>(row));
-      if (part == 0 && !(value.valid && value.bits != 0)) return kind.of(kNullKey<Key>, row);
-    }
-    return kind.of(score_kind.key(value.bits, value.valid), row);
+    bool passes = false;
+    return at(row, passes);
   }
 };
 
-/// The source of find_threshold's sample: elements that were sampled before.
-struct SampledScores {
-  using Kind = LongElements;
-  using Key = Kind::Key;
-  using Element = Kind::Element;
+template <unsigned kTerms, ScanForm kForm>
+using PolicyOf = ColumnScanPolicy<kTerms, kForm == ScanForm::general>;
+template <unsigned kTerms, ScanForm kForm>
+inline constexpr unsigned kGroups = PolicyOf<kTerms, kForm>::kGroups;
 
-  const Element* elements;
+/// Scores of up to so many columns have a kernel of their own. Where a kernel does not know whether a column is there,
+/// what was read of it before is kept.
+inline constexpr unsigned kMaxExactTerms = 4;
 
-  __device__ Element sampled(std::size_t i) const { return elements[i]; }
+/// The values that a thread has read of the columns of a score.
+template <unsigned kTerms, unsigned kAtATime, ScanForm kForm>
+struct ReadTerms {
+  ReadValues<kAtATime, kForm> columns[kTerms];
+
+  /// `f(column)` of those that there are.
+  template <class F>
+  __device__ static void each([[maybe_unused]] const ReadScan& scan, F f) {
+#pragma unroll
+    for (unsigned c = 0; c < kTerms; ++c) {
+      if (kTerms > kMaxExactTerms && c >= static_cast<unsigned>(scan.terms)) break;
+      f(c);
+    }
+  }
 };
 
-/// Samples `count` rows. A machine for one row takes many instructions, for which all multiprocessors are better than
-/// those that find the threshold.
-__global__ void __launch_bounds__(kSampleOfScoresThreads)
-    sample_scores(const __grid_constant__ ComputedRows rows, ComputedRows::Element* elements, std::size_t count) {
-  const std::size_t i = std::size_t{blockIdx.x} * kSampleOfScoresThreads + threadIdx.x;
-  if (i < count) elements[i] = rows.at(sampled_place(i, count, rows.size()));
+/// The result of a first look at a thread's rows: scores, for rows with and without one, and bits of those that pass
+/// the ranges of the score's own columns.
+template <class Key, unsigned kRows>
+struct FirstLook {
+  Scores<Key, kRows> scores;
+  unsigned passing = ~0u;
+};
+
+/// `kOwnRanges`: the score's columns have some.
+template <class Key, unsigned kTerms, unsigned kAtATime, ScanForm kForm, bool kOwnRanges>
+__device__ FirstLook<Key, kAtATime * kRowsOfGroup> look_first(const ReadScan& scan, std::size_t first) {
+  using Terms = ReadTerms<kTerms, kAtATime, kForm>;
+  Terms read{};
+  Terms::each(scan, [&](unsigned c) { read.columns[c].template load_words<(kTerms > 1)>(scan.columns[c], first); });
+  constexpr unsigned kRows = kAtATime * kRowsOfGroup;
+  FirstLook<Key, kRows> look;
+  Terms::each(scan, [&](unsigned c) {
+    with_values<kRows>(scan.columns[c], read.columns[c], [&](const auto& values) {
+      if constexpr (kOwnRanges) look.passing &= passing_range(scan.columns[c], values);
+      look.scores.template add<(kTerms > 1)>(scan, c, values);
+    });
+  });
+  return look;
 }
 
-/// Returns the tiles of this block, of `tiles` of all rows. Blocks take turns, the last tiles before the others: of
-/// sorted rows, in either direction, few tiles have all candidates, and those take long, so they come first.
-__device__ inline MachineTiles tiles_of_block(unsigned tiles) {
-  return {blockIdx.x, gridDim.x, tiles, gridDim.x, tiles};
+/// Returns those of a thread's wanted rows that pass a column which is no part of the score and is read for them alone.
+template <unsigned kAtATime, ScanForm kForm>
+__device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t first, unsigned wanted) {
+  ReadValues<kAtATime, kForm> read{};
+  read.load(column, first, wanted);
+  unsigned passing = wanted & passing_nulls(column, read.valid(column, first));
+  with_values<kAtATime * kRowsOfGroup>(column, read,
+                                       [&](const auto& values) { passing &= passing_range(column, values); });
+  return passing;
 }
 
-/// Keeps the candidates. The program leaves a score for each row, and, if there is a condition, its truth. Few scores
-/// are at or below the threshold: the condition is computed, and its own columns are read, only if a score of the warp
-/// is; the same holds for a square root that the score ends with. But if rows may fail, all conditions have to be
-/// computed.
-template <class Form>
-__global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
-    keep_computed(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
-                  unsigned all_tiles, const __grid_constant__ ComputedRows rows, unsigned* failed,
-                  const __grid_constant__ ScanTarget<ComputedRows::Element> target) {
-  using Element = ComputedRows::Element;
-  constexpr unsigned kRows = Form::kRows;
-  __shared__ Element buffers[kMachineThreads / kLanes][ScanCollector<Element>::kHeld];
+template <unsigned kAtATime>
+__device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t first, unsigned wanted) {
+  if (column.stored == Stored::float32 || column.stored == Stored::int32) {
+    return passing_elsewhere<kAtATime, ScanForm::words>(column, first, wanted);
+  }
+  // Fewer, for the registers' sake.
+  constexpr unsigned kOfLong = kAtATime < 2 ? kAtATime : 2;
+  unsigned passing = 0;
+#pragma unroll 1
+  for (unsigned g = 0; g < kAtATime; g += kOfLong) {
+    const unsigned bit = bit_of_row(g * kRowsOfGroup);
+    const unsigned some = wanted >> bit & bits_of_groups(kOfLong);
+    passing |= passing_elsewhere<kOfLong, ScanForm::general>(column, first + g * kGroupStride, some) << bit;
+  }
+  return passing;
+}
+
+/// The effect of NULLs in the columns of the score on a thread's wanted rows: bits of those that pass, and of those
+/// that have no score, which pass only where `nulls_too`; other bits mean nothing.
+struct LookAtNulls {
+  unsigned passing;
+  unsigned null = 0;
+};
+
+template <unsigned kTerms, unsigned kAtATime, ScanForm kForm>
+__device__ LookAtNulls look_at_nulls(const ReadScan& scan, std::size_t first, unsigned wanted, bool nulls_too) {
+  using Terms = ReadTerms<kTerms, kAtATime, kForm>;
+  Terms read{};
+  Terms::each(scan, [&](unsigned c) { read.columns[c].load_validity(scan.columns[c], first, wanted); });
+  LookAtNulls look{};
+  look.passing = wanted;
+  Terms::each(scan, [&](unsigned c) {
+    const unsigned valid = read.columns[c].valid(scan.columns[c], first);
+    look.passing &= passing_nulls(scan.columns[c], valid);
+    look.null |= ~valid;
+  });
+  if (!nulls_too) look.passing &= ~look.null;
+  return look;
+}
+
+/// The score of one row.
+template <class Key, unsigned kTerms, ScanForm kForm>
+__device__ Key score_of(const ReadScan& scan, std::size_t row) {
+  using Terms = ReadTerms<kTerms, 1, kForm>;
+  Terms read{};
+  Terms::each(scan, [&](unsigned c) { read.columns[c].load_value(scan.columns[c], row); });
+  Scores<Key, 1> score;
+  Terms::each(scan, [&](unsigned c) {
+    with_values<1>(scan.columns[c], read.columns[c],
+                   [&](const auto& values) { score.template add<(kTerms > 1)>(scan, c, values); });
+  });
+  return score.bits[0];
+}
+
+/// Keeps those of a thread's rows that pass, where no column has NULLs and all are the score's: from their scores, so
+/// that nothing is read again.
+template <class Rows, unsigned kRows, class Found>
+__device__ void keep_scored(const Rows& rows, const Wanted<typename Rows::Kind>& wanted, unsigned first,
+                            const Scores<typename Rows::Key, kRows>& scores, unsigned passing, Found& found) {
+  while (__any_sync(kAllLanes, passing != 0)) {
+    const auto bit = static_cast<unsigned>(__ffs(static_cast<int>(passing)) - 1);
+    const auto score = chosen_of(scores.bits, bit / 8 * kRowsOfGroup + bit % 8);
+    const unsigned row = (first + bit / 8 * kGroupStride) * kRowsOfGroup + bit % 8;
+    const auto element = rows.kind.of(key_of_score(rows.scan, score, false), row);
+    unsigned taken[] = {passing != 0 && wanted.holds(element) ? 1u : 0u};
+    found.add_in_rounds(taken, [&](unsigned, unsigned) { return element; });
+    passing &= passing - 1;
+  }
+}
+
+/// Keeps those of a thread's rows that pass, of those in `passing`, whose scores may be wanted and are in the ranges of
+/// their own columns. All lanes of a warp call. In the end a lane mostly has one row or none: each makes the elements
+/// of its own rows one after another, from values that have been read before.
+template <unsigned kTerms, unsigned kAtATime, ScanForm kForm, class Rows, class Found>
+__device__ void keep_passing(const Rows& rows, const Wanted<typename Rows::Kind>& wanted, std::size_t first,
+                             unsigned passing, Found& found) {
+  using Key = typename Rows::Key;
+  const ReadScan& scan = rows.scan;
+  if (!__any_sync(kAllLanes, passing != 0)) return;
+  const LookAtNulls nulls = look_at_nulls<kTerms, kAtATime, kForm>(scan, first, passing, wanted.holds_all());
+  passing = nulls.passing & bits_of_groups(kAtATime);
+  for (int c = scan.terms; c < scan.count; ++c) {
+    if (!__any_sync(kAllLanes, passing != 0)) return;
+    passing = passing_elsewhere<kAtATime>(scan.columns[c], first, passing);
+  }
+  while (__any_sync(kAllLanes, passing != 0)) {
+    const bool mine = passing != 0;
+    typename Rows::Element element{};
+    if (mine) {
+      const auto bit = static_cast<unsigned>(__ffs(static_cast<int>(passing)) - 1);
+      const std::size_t row = (first + bit / 8 * kGroupStride) * kRowsOfGroup + bit % 8;
+      const auto score = score_of<Key, kTerms, kForm>(scan, row);
+      element = rows.kind.of(key_of_score(scan, score, (nulls.null >> bit & 1) != 0), row);
+    }
+    unsigned taken[] = {mine && wanted.holds(element) ? 1u : 0u};
+    found.add_in_rounds(taken, [&](unsigned, unsigned) { return element; });
+    passing &= passing - 1;
+  }
+}
+
+/// How tiles are shared out: to blocks in waves, and in the end by work counters to warps that are done with theirs, a
+/// few parts of a warp at a time. Some multiprocessors are up to a quarter faster than others.
+struct ScanWaves {
+  unsigned ahead;      ///< waves in which blocks look at a tile before the threshold is known
+  unsigned in_waves;   ///< tiles
+  unsigned tiles;      ///< in all
+  unsigned* counters;  ///< zeros, WavePolicy::kQueues of them
+};
+
+/// A warp's parts of the tiles that do not come in waves. All lanes call.
+class SharedParts {
+ public:
+  static constexpr unsigned kOfTile = kScanThreads / kLanes;
+
+  __device__ explicit SharedParts(const ScanWaves& waves) : waves_(waves) { ask(); }
+
+  /// Returns true, and sets `part`, if there is one more.
+  __device__ bool next(unsigned& part) {
+    if (left_ > 0) {
+      --left_;
+      part = ++part_;
+      return true;
+    }
+    const unsigned batch = __shfl_sync(kAllLanes, batch_, 0);
+    part = part_ = waves_.in_waves * kOfTile + (batch * WavePolicy::kQueues + queue()) * WavePolicy::kPartsOfBatch;
+    if (part >= waves_.tiles * kOfTile) return false;
+    left_ = WavePolicy::kPartsOfBatch - 1;
+    ask();
+    return true;
+  }
+
+ private:
+  __device__ static unsigned queue() { return blockIdx.x % WavePolicy::kQueues; }
+  /// Counts the next batch, before the parts of the last one are read.
+  __device__ void ask() {
+    if (waves_.in_waves >= waves_.tiles) return;
+    if (threadIdx.x % kLanes == 0) batch_ = atomicAdd(waves_.counters + queue() * WavePolicy::kWordsOfQueue, 1u);
+  }
+
+  const ScanWaves& waves_;
+  unsigned batch_ = 0;  ///< in the first lane
+  unsigned part_ = 0;
+  unsigned left_ = 0;  ///< parts of the last batch
+};
+
+/// The first of a thread's groups in what its warp looks at next: tiles of the waves before the threshold was known
+/// that have to be looked at again, then those that come in waves, then shared parts. All lanes of a warp call.
+template <unsigned kAtATime>
+class GroupsInWaves {
+ public:
+  /// `again`: bits of the waves to be looked at again.
+  __device__ GroupsInWaves(const ScanWaves& waves, unsigned again)
+      : waves_(waves), parts_(waves), again_(again), tile_(blockIdx.x + waves.ahead * gridDim.x) {}
+
+  /// Returns true, and sets `first`, if there is something left.
+  __device__ bool next(unsigned& first) {
+    unsigned part = 0;
+    if (again_ != 0) {
+      first =
+          first_of(blockIdx.x + static_cast<unsigned>(__ffs(static_cast<int>(again_)) - 1) * gridDim.x, threadIdx.x);
+      again_ &= again_ - 1;
+    } else if (tile_ < waves_.in_waves) {
+      first = first_of(tile_, threadIdx.x);
+      tile_ += gridDim.x;
+    } else if (parts_.next(part)) {
+      first = first_of(part / SharedParts::kOfTile, part % SharedParts::kOfTile * kLanes + threadIdx.x % kLanes);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  __device__ static unsigned first_of(unsigned tile, unsigned thread) {
+    return tile * (kScanThreads * kAtATime) + thread;
+  }
+
+ private:
+  const ScanWaves& waves_;
+  SharedParts parts_;
+  unsigned again_;
+  unsigned tile_;
+};
+
+/// Keeps the compiler from holding for later what it has read at a place: that can be read again, and there are too few
+/// registers.
+__device__ inline void read_anew([[maybe_unused]] unsigned& place) {
+#if defined(__CUDACC__)
+  asm volatile("" : "+r"(place));
+#endif
+}
+
+/// How far the last row of a thread lies behind its first one, and the last of a warp behind its first one.
+template <unsigned kAtATime>
+inline constexpr unsigned kSpanOfThread = ((kAtATime - 1) * kGroupStride + 1) * kRowsOfGroup - 1;
+template <unsigned kAtATime>
+inline constexpr unsigned kSpanOfWarp = kSpanOfThread<kAtATime> + (kLanes - 1) * kRowsOfGroup;
+
+/// The least keys that a warp has in the waves before the threshold is known, each in the lane of the wave's number:
+/// when memory would be idle, and the columns were there before. What is under a NULL or fails a filter may make a part
+/// look wanted, never the other way round.
+template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
+__device__ Key look_ahead(const ReadScan& scan, const ScanWaves& waves) {
+  constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
+  Key least_ahead = 0;
+#pragma unroll 1
+  for (unsigned wave = 0; wave < waves.ahead; ++wave) {
+    const unsigned first = (blockIdx.x + wave * gridDim.x) * (kScanThreads * kAtATime) + threadIdx.x;
+    const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
+    const Key least = least_of_warp(least_key(scan, look.scores, look.passing));
+    if (threadIdx.x % kLanes == wave) least_ahead = least;
+  }
+  return least_ahead;
+}
+
+/// Keeps those of the rows after the last whole tile.
+template <class Rows, class Found>
+__device__ void keep_last(const Rows& rows, const Wanted<typename Rows::Kind>& wanted, std::size_t begin,
+                          Found& found) {
+  const std::size_t warp = std::size_t{blockIdx.x} * kScanThreads + threadIdx.x / kLanes * kLanes;
+  for (std::size_t first = begin + warp; first < rows.n; first += std::size_t{gridDim.x} * kScanThreads) {
+    const std::size_t row = first + threadIdx.x % kLanes;
+    bool passes = false;
+    typename Rows::Element element{};
+    if (row < rows.n) element = rows.at(row, passes);
+    found.template add<1>(passes && wanted.holds(element) ? 1 : 0, [&](unsigned) { return element; });
+  }
+}
+
+/// Keeps the rows that pass and whose elements are at or below the threshold, in any order. Few scores are, so these
+/// come first, with the ranges of their own columns, which cost no more reads: NULLs and other filters are looked at,
+/// and what only they need is read, where one of a warp's scores is.
+template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
+__global__ void __launch_bounds__(kScanThreads, (PolicyOf<kTerms, kForm>::kBlocks))
+    keep_scanned(const __grid_constant__ ScannedRows<Key> rows, const __grid_constant__ ScanWaves waves,
+                 const __grid_constant__ ScanTarget<typename ScannedRows<Key>::Element> target) {
+  using Element = typename ScannedRows<Key>::Element;
+  constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
+  static_assert(kScanThreads == kGroupStride);
+  __shared__ Element buffers[kScanThreads / kLanes][ScanCollector<Element>::kHeld];
   __shared__ KnotsOfBlock<Element> knots;
-  const MachineRows all{rows.n, nullptr};
-  RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
-  const MachineTiles tiles = tiles_of_block(all_tiles);
-  fetch_first(machine, layout, all, tiles);  // while the threshold is being found: the columns were there before
+  const ReadScan& scan = rows.scan;
+  const unsigned lane = threadIdx.x % kLanes;
+  const Key least_ahead = look_ahead<Key, kTerms, kForm, kOwnRanges>(scan, waves);
   wait_for_previous();
   let_next_start();
-  using Threshold = Wanted<ComputedRows::Kind>;
-  const Threshold threshold{target.guess->threshold};
-  const TieLimit ties = tie_limit(rows.kind, threshold);
-  const QuotientBound quotients(with_bits_of<double>(rows.score_kind.range(threshold.most(), true).bound()),
-                                rows.score_kind.high);
-  // Made again where tiles with ties begin or end, as there are too few registers to keep two.
-  const auto range_of = [&](bool may_tie) {
-    const std::uint64_t most = Threshold{target.guess->threshold}.most();
-    ScoreRange range = rows.score_kind.range(most, may_tie);
-    if (!Form::kFails && program.root_later) range.square();
-    if (!Form::kFails && program.quotient_later) {
-      range.divide(quotients, with_bits_of<double>(rows.score_kind.range(most, true).bound()), may_tie);
+  const Wanted<typename ScannedRows<Key>::Kind> wanted{target.guess->threshold};
+  const TieLimit ties = tie_limit(rows.kind, wanted);
+  using Range = ScoreRange<Key>;
+  const Key below = Range::key_below(scan.integer, scan.high, wanted.most());
+  const Range with_ties(scan.integer, scan.high, wanted.most());
+  const Range without_ties(scan.integer, scan.high, below);
+  ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, wanted.holds_all(), knots)};
+
+  using Groups = GroupsInWaves<kAtATime>;
+  const unsigned first_ahead = Groups::first_of(blockIdx.x + lane * gridDim.x, threadIdx.x - lane) * kRowsOfGroup;
+  const Key most = ties.leaves_all(first_ahead, first_ahead + kSpanOfWarp<kAtATime>) ? below : wanted.most();
+  Groups groups(waves, __ballot_sync(kAllLanes, lane < waves.ahead && least_ahead <= most));
+  for (unsigned first = 0; groups.next(first);) {
+    const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
+    const unsigned row = first * kRowsOfGroup;
+    const Range range = ties.leaves_all(row, row + kSpanOfThread<kAtATime>) ? without_ties : with_ties;
+    const bool any =
+        kOwnRanges ? (range.rows_within(look.scores.bits) & look.passing) != 0 : range.may_hold_any(look.scores.bits);
+    if (!__any_sync(kAllLanes, any)) continue;
+    const unsigned passing = range.rows_within(look.scores.bits) & look.passing & bits_of_groups(kAtATime);
+    if (kTerms > 1 && scan.plain) {
+      keep_scored(rows, wanted, first, look.scores, passing, found);
+    } else {
+      read_anew(first);
+      keep_passing<kTerms, kAtATime, kForm>(rows, wanted, first, passing, found);
     }
-    return range;
-  };
-  bool may_tie = true;
-  ScoreRange range = range_of(may_tie);
-  const bool filters = rows.condition.count > 0;
-  ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, threshold.holds_all(), knots)};
-  const auto scores_of = [&](std::uint64_t(&scores)[kRows]) {
-#pragma unroll
-    for (unsigned i = 0; i < kRows; ++i) scores[i] = machine.number().bits(i);
-  };
-  // Bits of a thread's rows that may be wanted by what there is of their scores before the rest of the program; none
-  // where no row of the warp may.
-  const auto look_first = [&] {
-    std::uint64_t scores[kRows];
-    scores_of(scores);
-    if (program.quotient_later) {
-      float divisors[kRows];
-      machine.memory().take_divisors(divisors);
-      return range.quotients_within(quotients, scores, divisors);
-    }
-    return __any_sync(kAllLanes, range.may_hold_any(scores)) ? range.bits_within(scores) : 0u;
-  };
-  for_rows_fetched(machine, layout, all, tiles, [&](std::size_t tile, std::size_t place) {
-    const std::size_t last = min(tile + Form::kTile, rows.n) - 1;
-    if (may_tie == ties.leaves_all(static_cast<unsigned>(tile), static_cast<unsigned>(last))) {
-      may_tie = !may_tie;
-      range.set_bound(range_of(may_tie));
-    }
-    unsigned keeps = Form::kAll;
-    if constexpr (!Form::kFails) {
-      keeps = look_first();
-      if (!__any_sync(kAllLanes, keeps != 0)) return;
-    }
-    keeps &= machine.memory().present(all, place);
-    machine.run_rest(all, tile);
-    const Numbers<Form>& score = machine.number();
-    if (filters) {
-      const Truths& truth = machine.truth();
-      if constexpr (Form::kFails) {
-        if ((truth.failed & keeps) != 0) *failed = 1;
-      }
-      keeps &= Form::kNulls ? truth.bits & truth.valid : truth.bits;
-    }
-    if constexpr (Form::kFails) {
-      if ((score.failed & keeps) != 0) *failed = 1;
-      std::uint64_t scores[kRows];
-      scores_of(scores);
-      keeps &= range.bits_within(scores);
-    }
-    // Mostly one row of a warp is left.
-    while (__any_sync(kAllLanes, keeps != 0)) {
-      const unsigned mine = keeps != 0 ? static_cast<unsigned>(__ffs(static_cast<int>(keeps)) - 1) : 0;
-      std::uint64_t bits = 0;
-#pragma unroll
-      for (unsigned i = 0; i < kRows; ++i) bits = i == mine ? score.bits(i) : bits;
-      const bool valid = !Form::kNulls || (score.valid >> mine & 1) != 0;
-      const Element element =
-          rows.kind.of(rows.score_kind.key(bits, valid), MachineMemory<Form>::place_of(place, mine));
-      const Threshold wanted{target.guess->threshold};  // read again, as there are too few registers to keep it
-      found.template add<1>(keeps != 0 && wanted.holds(element) ? 1 : 0, [&](unsigned) { return element; });
-      keeps &= keeps - 1;
-    }
-  });
+  }
+  keep_last(rows, wanted, std::size_t{waves.tiles} * kScanThreads * kAtATime * kRowsOfGroup, found);
   found.flush();
 }
 
-/// One program that leaves the values of both, of the score first.
-DeviceExpression joined(const ComputedScan& scan) {
-  if (!scan.condition) return scan.score;
-  DeviceExpression both = scan.score;
-  const auto shift = static_cast<std::uint32_t>(both.columns.size());
-  both.columns.insert(both.columns.end(), scan.condition->columns.begin(), scan.condition->columns.end());
-  for (Instruction how : scan.condition->instructions) {
-    if (how.op == Opcode::column || how.op == Opcode::answer) how.index += shift;
-    both.instructions.push_back(how);
+/// A kernel, and the rows of its tiles.
+template <class Key>
+struct Keeper {
+  void (*keep)(ScannedRows<Key>, ScanWaves, ScanTarget<typename ScannedRows<Key>::Element>);
+  unsigned tile;
+};
+
+template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
+constexpr Keeper<Key> kKeeper = {keep_scanned<Key, kTerms, kForm, kOwnRanges>,
+                                 kScanThreads* kRowsOfGroup*(kGroups<kTerms, kForm>)};
+
+/// The kernel for scores of so many columns.
+template <class Key, ScanForm kForm, bool kOwnRanges>
+Keeper<Key> keeper_of([[maybe_unused]] int terms) {
+  // Short keys are those of one column without NULLs.
+  if constexpr (sizeof(Key) == 4) {
+    return kKeeper<Key, 1, kForm, kOwnRanges>;
+  } else {
+    switch (terms) {
+      case 1: return kKeeper<Key, 1, kForm, kOwnRanges>;
+      case 2: return kKeeper<Key, 2, kForm, kOwnRanges>;
+      case 3: return kKeeper<Key, 3, kForm, kOwnRanges>;
+      case 4: return kKeeper<Key, 4, kForm, kOwnRanges>;
+      default: return kKeeper<Key, 8, kForm, kOwnRanges>;
+    }
   }
-  return both;
+}
+
+template <class Key, bool kOwnRanges>
+Keeper<Key> keeper_of(const ColumnScan& scan) {
+  const ScanForm form = form_of_score(scan);
+  if (form == ScanForm::floats) return keeper_of<Key, ScanForm::floats, kOwnRanges>(scan.terms);
+  if constexpr (sizeof(Key) == 8) {
+    if (form == ScanForm::general) return keeper_of<Key, ScanForm::general, kOwnRanges>(scan.terms);
+  }
+  return keeper_of<Key, ScanForm::words, kOwnRanges>(scan.terms);  // columns of short keys are words
+}
+
+template <class Key>
+Keeper<Key> keeper_of(const ColumnScan& scan) {
+  const bool own_ranges =
+      std::any_of(scan.columns, scan.columns + scan.terms, [](const ScannedColumn& column) { return column.filtered; });
+  return own_ranges ? keeper_of<Key, true>(scan) : keeper_of<Key, false>(scan);
+}
+
+/// How tiles of so many rows are shared out to `blocks`.
+ScanWaves waves_of(const ThresholdPlan& plan, std::size_t n, unsigned tile, std::size_t blocks, bool may_look_ahead) {
+  using Policy = WavePolicy;
+  const std::size_t tiles = n / tile;
+  const std::size_t waves = tiles / blocks;
+  const bool ahead = may_look_ahead && waves >= 2 * Policy::kAhead &&
+                     plan.expected * (tile / SharedParts::kOfTile) * Policy::kMaxAgain <= n;
+  const std::size_t shared =
+      std::max(std::min(waves / Policy::kShared, Policy::kMaxShared), waves / Policy::kMinShared);
+  const std::size_t in_waves = waves < Policy::kMinWaves ? tiles : (waves - shared) * blocks;
+  return {.ahead = ahead ? unsigned{Policy::kAhead} : 0,
+          .in_waves = static_cast<unsigned>(in_waves),
+          .tiles = static_cast<unsigned>(tiles),
+          .counters = nullptr};
 }
 
 /// Returns the bytes of a row that are always read.
-std::size_t bytes_of_row(const StepProgram& program) {
+std::size_t bytes_of_row(const ColumnScan& scan) {
   std::size_t bytes = 0;
-  for (int c = 0; c < program.first_columns; ++c) bytes += bytes_of(program.columns[c].stored);
+  for (int c = 0; c < scan.terms; ++c) bytes += bytes_of(scan.columns[c].stored);
   return bytes;
 }
 
-template <class Form>
-std::optional<TopKSolution> select_with(const ScanProblem& problem, const ThresholdPlan& plan, StepProgram program,
-                                        const ComputedRows& rows, unsigned* failed, const Context& context,
-                                        DeviceContext& device) {
-  const MachineLayout layout = layout_of<Form>(program);
-  lay_out<Form>(program, layout);
-  const std::size_t shared_bytes = layout.bytes;
-  const std::size_t resident = resident_blocks(keep_computed<Form>, kMachineThreads, shared_bytes) *
-                               static_cast<std::size_t>(device.properties().multiprocessors);
-  const std::size_t tiles = blocks_for(problem.n, Form::kTile);
-  const Grid grid{.blocks = std::min(tiles, resident), .threads = kMachineThreads, .shared_bytes = shared_bytes};
-  const std::size_t sampled = plan.sample();
-  const auto sample = device.allocate<ComputedRows::Element>(sampled);
-  return select_from_scan<SampledScores>(problem, plan, bytes_of_row(program), context, device, [&](auto& selection) {
-    launch("sample_scores", sample_scores,
-           {.blocks = blocks_for(sampled, kSampleOfScoresThreads), .threads = kSampleOfScoresThreads}, device.stream(),
-           rows, sample.data(), sampled);
-    selection.start(SampledScores{sample.data()}, keep_computed<Form>, grid, program, layout,
-                    static_cast<unsigned>(tiles), rows, failed);
-  });
+template <class Key>
+std::optional<TopKSolution> select_from(const ScanProblem& problem, const ThresholdPlan& plan, const Context& context) {
+  using Rows = ScannedRows<Key>;
+  DeviceContext& device = device_of(context);
+  const Lease lease(device);
+  const ColumnScan& scan = *problem.scan;
+  const Rows rows{read_form(scan), problem.n, ScanSelection<Rows>::kind_of(problem.ties)};
+  const Keeper<Key> keeper = keeper_of<Key>(scan);
+  const std::size_t resident =
+      resident_blocks(keeper.keep, kScanThreads) * static_cast<std::size_t>(device.properties().multiprocessors);
+  const Grid grid{.blocks = std::min(blocks_for(problem.n, std::size_t{kScanThreads} * kRowsOfGroup), resident),
+                  .threads = kScanThreads};
+  // With a filter on another column rows may have to be looked at again because of it.
+  const bool may_look_ahead = device.properties().overlaps_launches && scan.count == scan.terms;
+  ScanWaves waves = waves_of(plan, problem.n, keeper.tile, grid.blocks, may_look_ahead);
+  const auto counters = device.allocate<unsigned>(WavePolicy::kQueues * WavePolicy::kWordsOfQueue);
+  waves.counters = counters.data();
+  const ScanStart first{.looks_ahead = waves.ahead > 0,
+                        .counters = {.words = counters.data(), .count = static_cast<unsigned>(counters.size())}};
+  return select_from_scan<Rows>(problem, plan, bytes_of_row(scan), context, device,
+                                [&](auto& selection) { selection.start(rows, first, keeper.keep, grid, rows, waves); });
 }
 
 }  // namespace
@@ -218,27 +473,10 @@ std::optional<TopKSolution> best_of_scan(const ScanProblem& problem, const Param
                                          const Context& context) {
   context.check();
   const auto plan = plan_scan(problem);
-  if (!plan || problem.computed == nullptr) return std::nullopt;
-  const ComputedScan& scan = *problem.computed;
-  const DeviceExpression both = joined(scan);
-  const std::size_t of_score = scan.score.instructions.size();
-  auto program = steps_of(both, scan.condition ? Leaves::score_and_truth : Leaves::score, of_score);
-  if (!program) return std::nullopt;
-  DeviceContext& device = device_of(context);
-  const Lease lease(device);
-  const LoadedExpression loaded(both, device);
-  program->source = loaded.expression();
-  const bool is_float = scan.score.result == Stored::float64;
-  const ComputedRows rows{.condition = loaded.part(of_score, both.instructions.size()),
-                          .score = loaded.part(0, of_score),
-                          .score_kind = {is_float, scan.score.result == Stored::int64, scan.high},
-                          .n = problem.n,
-                          .kind = ScanSelection<ComputedRows>::kind_of(problem.ties)};
-  auto solution = with_form(*program, [&]<class Form>(Form) {
-    return select_with<Form>(problem, *plan, *program, rows, loaded.failed(), context, device);
-  });
-  if (solution && loaded.any_failed()) return std::nullopt;
-  return solution;
+  if (!plan) return std::nullopt;
+  if (problem.computed != nullptr) return best_of_computed(problem, *plan, context);
+  return problem.scan->has_short_keys() ? select_from<std::uint32_t>(problem, *plan, context)
+                                        : select_from<std::uint64_t>(problem, *plan, context);
 }
 
 }  // namespace skyrank::kernels::cuda::topk

@@ -90,11 +90,11 @@ BinPlan plan_bins(const ThresholdPlan& plan) {
   return bins;
 }
 
-KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, bool narrow) {
+KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, std::size_t element_bytes, bool narrow) {
   // A list takes longer, even where few of it are wanted, unless it is short. Of narrow keys, which have costlier bins,
   // sorted rows take longer in these where few are wanted.
   const bool pays = plan.expected > Policy::kMinBinned && (!narrow || k > Policy::kMaxListedOfNarrow);
-  const bool many = pays || is_distributed(plan.expected);
+  const bool many = pays || is_distributed(plan.expected, k, element_bytes);
   if (many && plan.expected <= Policy::kMaxBinned) return {.bins = plan_bins(plan), .listed = 0};
   return {.bins = {}, .listed = whole_sectors(plan.capacity)};
 }

@@ -75,8 +75,9 @@ struct KeptPlan {
   std::size_t listed = 0;  ///< elements that the list has room for, rounded up to whole sectors of memory
 };
 
-/// Plans for candidates of the k best of keys in memory. `narrow`: keys of 1 or 2 bytes.
-KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, bool narrow);
+/// Plans for candidates of the k best of keys in memory, which are elements of so many bytes. `narrow`: keys of 1 or 2
+/// bytes.
+KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, std::size_t element_bytes, bool narrow);
 
 /// Plans for candidates among rows whose keys a scan makes.
 KeptPlan plan_kept_of_scan(const ThresholdPlan& plan);

@@ -5,13 +5,13 @@
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/expression/loaded.hpp"
+#include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/expression/score_kind.cuh"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/run.hpp"
 #include "kernels/cuda/topk/finish.hpp"
 #include "kernels/papers/cuda/topk/bitonic/bitonic.cuh"
 #include "kernels/papers/cuda/topk/bitonic/fused.cuh"
-#include "kernels/papers/cuda/topk/bitonic/scanned_rows.cuh"
 
 // cuda-bitonic with the filter and the ranking function in its first kernel, FusedSortReducer (Shanbhag, Pirk, Madden,
 // SIGMOD 2018, section 5): neither the rows that pass nor their keys are written to memory. Its sources are scans of
@@ -31,7 +31,7 @@ __device__ void set_value(T (&values)[kCount], int i, T value) {
 /// Rows of a scan: the values of two rows of a thread are under way together where there are registers for that.
 template <class Key>
 struct ScannedSource {
-  network::ReadScan scan;
+  ReadScan scan;
 
   template <int kCount>
   __device__ unsigned look(const network::SpacedRows& rows, Key (&keys)[kCount]) const {
@@ -50,12 +50,12 @@ struct ScannedSource {
       std::size_t some[kTogether];
 #pragma unroll
       for (int i = 0; i < kTogether; ++i) some[i] = min(rows[first + i], rows.end - 1);
-      network::ScannedRow<Key> scanned[kTogether];
-      network::look_at_rows<kColumns>(scan, some, scanned);
+      ScannedGroup<Key, 1> scanned[kTogether];
+      look_at_rows<kColumns>(scan, some, scanned);
 #pragma unroll
       for (int i = 0; i < kTogether; ++i) {
-        set_value(keys, first + i, scanned[i].key(scan));
-        taking |= (rows.has(first + i) && scanned[i].passes ? 1u : 0u) << (first + i);
+        set_value(keys, first + i, key_of_score(scan, scanned[i].scores.bits[0], scanned[i].is_null(0)));
+        taking |= (rows.has(first + i) && scanned[i].passes(0) ? 1u : 0u) << (first + i);
       }
     }
     return taking;
@@ -153,7 +153,7 @@ template <class E>
 TopKSolution best_of_columns(const ScanProblem& problem, const Context& context) {
   DeviceContext& device = device_of(context);
   const Lease lease(device);
-  const ScannedSource<typename E::Key> source{network::read_form(*problem.scan)};
+  const ScannedSource<typename E::Key> source{read_form(*problem.scan)};
   return best_of_source<E>(problem, source, bytes_of_row(*problem.scan), context, device);
 }
 
@@ -188,7 +188,7 @@ std::optional<TopKSolution> best_of_scan(const ScanProblem& problem, const Param
   context.check();
   const bool many = std::min(problem.k, problem.n) > kLargestBitonicK;
   if (!is_fused(parameters) || many || problem.k == 0 || problem.ties == TieRule::all) return std::nullopt;
-  if (problem.scan == nullptr) return best_of_programs(problem, context);
+  if (problem.computed != nullptr) return best_of_programs(problem, context);
   if (!problem.scan->has_short_keys()) return best_of_columns<LongElements>(problem, context);
   if (problem.n > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   return best_of_columns<ShortElements>(problem, context);

@@ -1,0 +1,198 @@
+#include "kernels/cuda/groups/best_groups.hpp"
+
+#include <algorithm>
+#include <cub/device/device_radix_sort.cuh>
+
+#include "kernels/common/key_recipe.hpp"
+#include "kernels/cuda/device/context.hpp"
+#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/range.hpp"
+#include "kernels/cuda/groups/calls.hpp"
+#include "kernels/cuda/groups/policy.hpp"
+
+// The values of groups become keys, which are sorted for the k-th of them: groups are few beside the rows.
+namespace skyrank::kernels::cuda::groups {
+namespace {
+
+constexpr unsigned kThreads = RowPolicy::kThreads;
+constexpr std::uint64_t kWorst = ~std::uint64_t{0};
+
+/// Groups in device memory.
+struct Groups {
+  const std::uint32_t* starts;
+  std::size_t rows;
+  std::size_t count;
+
+  __device__ std::uint64_t size(std::uint32_t group) const {
+    const std::size_t end = group + 1 < count ? starts[group + 1] : rows;
+    return end - starts[group];
+  }
+};
+
+Groups groups_of(const SortedRows& rows) {
+  return {static_cast<const std::uint32_t*>(rows.starts.data()), rows.n, rows.count};
+}
+
+/// NULL shares its key with values at the ends, so that a few more groups may stay.
+__device__ std::uint64_t key_of(const Groups& groups, const GroupValue& value, std::uint32_t group) {
+  std::uint64_t key = 0;
+  if (value.kind == GroupValue::Kind::rows) {
+    key = groups.size(group);
+  } else {
+    const IntegerTotal& total = value.totals[group];
+    if (value.kind != GroupValue::Kind::count && total.count == 0) return value.nulls_first ? 0 : kWorst;
+    switch (value.kind) {
+      case GroupValue::Kind::sum: key = ordered(total.sum_low, value.with_sign); break;
+      case GroupValue::Kind::lowest: key = total.lowest; break;
+      case GroupValue::Kind::highest: key = total.highest; break;
+      default: key = total.count; break;
+    }
+  }
+  return value.high ? ~key : key;
+}
+
+/// Keys of groups in the order of a list.
+__global__ void __launch_bounds__(kThreads)
+    make_group_keys(const Groups groups, const GroupValue value, const std::uint32_t* list, std::uint64_t* keys) {
+  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < groups.count) keys[i] = key_of(groups, value, list[i]);
+}
+
+/// Lists the places of keys up to the k-th one, in any order.
+__global__ void __launch_bounds__(kThreads)
+    list_keys(const std::uint64_t* keys, std::size_t n, const std::uint64_t* last, unsigned* count,
+              std::uint32_t* places) {
+  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  const bool stays = i < n && keys[i] <= *last;
+  const unsigned mask = __ballot_sync(kAllLanes, stays);
+  if (mask == 0) return;
+  const unsigned lane = threadIdx.x % kLanes;
+  unsigned at = 0;
+  if (lane == 0) at = atomicAdd(count, static_cast<unsigned>(__popc(mask)));
+  at = __shfl_sync(kAllLanes, at, 0) + static_cast<unsigned>(__popc(mask & ((1u << lane) - 1)));
+  if (stays) places[at] = static_cast<std::uint32_t>(i);
+}
+
+/// taken[i] = value(list[i])
+template <class T, class Value>
+__global__ void __launch_bounds__(kThreads)
+    take_values(const Value value, const std::uint32_t* list, std::size_t n, T* taken) {
+  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < n) taken[i] = value(list[i]);
+}
+
+struct Element {
+  const std::uint32_t* values;
+  __device__ std::uint32_t operator()(std::uint32_t i) const { return values[i]; }
+};
+struct FirstPlace {
+  const std::uint32_t* first;
+  __device__ std::int64_t operator()(std::uint32_t group) const { return first[group]; }
+};
+struct Size {
+  Groups groups;
+  __device__ std::int64_t operator()(std::uint32_t group) const {
+    return static_cast<std::int64_t>(groups.size(group));
+  }
+};
+struct Total {
+  const IntegerTotal* totals;
+  __device__ IntegerTotal operator()(std::uint32_t group) const { return totals[group]; }
+};
+
+__global__ void __launch_bounds__(kThreads)
+    find_wide_sums(const IntegerTotal* totals, std::size_t count, bool with_sign, unsigned* any) {
+  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= count) return;
+  const IntegerTotal& total = totals[i];
+  const bool negative = with_sign && total.sum_low >> 63 != 0;
+  if (total.sum_high != (negative ? kWorst : 0)) *any = 1;
+}
+
+Grid one_each(std::size_t n) { return {.blocks = blocks_for(n, kThreads), .threads = kThreads}; }
+
+const std::uint32_t* numbers(const DeviceArray& array) { return static_cast<const std::uint32_t*>(array.data()); }
+
+/// The values of listed groups on the host.
+template <class T, class Value>
+Vector<T> home(const Value& value, const GroupList& list) {
+  Vector<T> values(list.count);
+  if (list.count == 0) return values;
+  DeviceContext& device = DeviceContext::of_process();
+  const Lease lease(device);
+  const auto there = device.allocate<T>(list.count);
+  launch("take_values", take_values<T, Value>, one_each(list.count), device.stream(), value, numbers(list.groups),
+         list.count, there.data());
+  device.synchronize();
+  device.transfer().download(values.data(), there.data(), there.bytes());
+  return values;
+}
+
+/// Places in [0, n) of the keys that are not above the k-th least, ascending.
+Buffer<std::uint32_t> least_keys(const Buffer<std::uint64_t>& keys, std::size_t k, DeviceContext& device) {
+  const std::size_t n = keys.size();
+  const auto sorted = device.allocate<std::uint64_t>(n);
+  with_temporary(device, [&](void* temporary, std::size_t& bytes) {
+    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary, bytes, keys.data(), sorted.data(),
+                                                     static_cast<std::uint32_t>(n), 0, 64, device.stream()));
+  });
+  const auto unsorted = device.allocate<std::uint32_t>(n);
+  const auto counter = device.allocate<unsigned>(1);
+  SKYRANK_CUDA_CALL(cudaMemsetAsync(counter.data(), 0, counter.bytes(), device.stream()));
+  launch("list_keys", list_keys, one_each(n), device.stream(), keys.data(), n, sorted.data() + (k - 1), counter.data(),
+         unsorted.data());
+  auto places = device.allocate<std::uint32_t>(to_host(counter.data(), 1, device).front());
+  with_temporary(device, [&](void* temporary, std::size_t& bytes) {
+    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary, bytes, unsorted.data(), places.data(),
+                                                     static_cast<std::uint32_t>(places.size()), 0, 32,
+                                                     device.stream()));
+  });
+  return places;
+}
+
+}  // namespace
+
+GroupList all_groups(const SortedRows& rows) { return {rows.by_first, rows.count}; }
+
+GroupList best_groups(const SortedRows& rows, const GroupValue& value, std::size_t k) {
+  if (k >= rows.count) return all_groups(rows);
+  const Range range("best groups");
+  DeviceArray listed(rows.count * sizeof(std::uint32_t));
+  DeviceContext& device = DeviceContext::of_process();
+  const Lease lease(device);
+  const auto keys = device.allocate<std::uint64_t>(rows.count);
+  launch("make_group_keys", make_group_keys, one_each(rows.count), device.stream(), groups_of(rows), value,
+         numbers(rows.by_first), keys.data());
+  const auto places = least_keys(keys, k, device);
+  launch("take_values", take_values<std::uint32_t, Element>, one_each(places.size()), device.stream(),
+         Element{numbers(rows.by_first)}, static_cast<const std::uint32_t*>(places.data()), places.size(),
+         static_cast<std::uint32_t*>(listed.data()));
+  return {std::move(listed), places.size()};
+}
+
+bool sums_fit(const DeviceArray& totals, bool with_sign) {
+  const std::size_t count = totals.bytes() / sizeof(IntegerTotal);
+  if (count == 0) return true;
+  DeviceContext& device = DeviceContext::of_process();
+  const Lease lease(device);
+  const auto any = device.allocate<unsigned>(1);
+  SKYRANK_CUDA_CALL(cudaMemsetAsync(any.data(), 0, any.bytes(), device.stream()));
+  launch("find_wide_sums", find_wide_sums, one_each(count), device.stream(),
+         static_cast<const IntegerTotal*>(totals.data()), count, with_sign, any.data());
+  return to_host(any.data(), 1, device).front() == 0;
+}
+
+Vector<std::int64_t> first_places(const SortedRows& rows, const GroupList& list) {
+  return home<std::int64_t>(FirstPlace{numbers(rows.first)}, list);
+}
+
+Vector<std::int64_t> sizes(const SortedRows& rows, const GroupList& list) {
+  return home<std::int64_t>(Size{groups_of(rows)}, list);
+}
+
+Vector<IntegerTotal> totals_of(const DeviceArray& totals, const GroupList& list) {
+  return home<IntegerTotal>(Total{static_cast<const IntegerTotal*>(totals.data())}, list);
+}
+
+}  // namespace skyrank::kernels::cuda::groups

@@ -221,6 +221,20 @@ TEST_F(PartitionRows, ContendersOfPartitionsWithFewerRowsThanAreWanted) {
   expect_contenders(codes, random_codes<std::uint64_t>(kRows, 3), 20);
 }
 
+TEST_F(PartitionRows, KeysWithoutAlignmentAreNotSearched) {
+  constexpr std::size_t kRows = skyrank::tests::kEmulated ? 12'001 : 1'200'001;
+  const auto codes = random_codes<std::uint16_t>(kRows, 5);
+  const auto keys = random_codes<std::uint32_t>(kRows, 0);
+  const ThereKeys<std::uint16_t> there_codes(codes);
+  const ThereKeys<std::uint32_t> there_keys(keys);
+  const KeyColumn shifted{there_keys.column().as<std::uint32_t>() + 1, KeyWidth::bytes4};
+  constexpr std::size_t kShifted = kRows - 1;
+  EXPECT_EQ(partition_contenders(there_codes.column(), shifted, kShifted, 3).bounds.back(),
+            static_cast<std::int64_t>(kShifted));
+  EXPECT_LT(partition_contenders(there_codes.column(), there_keys.column(), kShifted, 3).bounds.back(),
+            static_cast<std::int64_t>(kShifted));
+}
+
 /// Expects values that become keys as they are read to give the contenders of these keys.
 template <class Code, class Value, class Key>
 void expect_as_keys(const std::vector<Code>& stored_codes, ReadKeys codes, const std::vector<Value>& values,

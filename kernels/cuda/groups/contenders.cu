@@ -87,6 +87,8 @@ struct Search {
   std::size_t stride = 1;
 };
 
+bool is_aligned(const ReadKeys& keys) { return reinterpret_cast<std::uintptr_t>(keys.column.data) % kReadBytes == 0; }
+
 /// Nothing where looking for contenders would not pay.
 std::optional<Search> plan_search(std::uint64_t greatest_code, std::size_t n, std::size_t k) {
   if (greatest_code >= Policy::kMaxCodes || k > Policy::kMaxK) return std::nullopt;
@@ -172,7 +174,7 @@ void set_first_places(const std::vector<std::uint32_t>& of_codes, PartitionedRow
 Contenders find_contenders(const ReadKeys& codes, std::uint64_t greatest_code, const ReadKeys& keys, std::size_t n,
                            std::size_t k) {
   const auto search = plan_search(greatest_code, n, k);
-  if (!search) return {.rows = {}, .are_all = true};
+  if (!search || !is_aligned(codes) || !is_aligned(keys)) return {.rows = {}, .are_all = true};
   const Range range("contenders of partitions");
   DeviceContext& device = DeviceContext::of_process();
   std::optional<Found> found;

@@ -9,7 +9,7 @@
 namespace skyrank::kernels::cuda::groups {
 
 /// Keys, or stored values without NULLs that become keys as they are read: (value ^ flip) - base in the width of the
-/// values, or the float_key of the value. Aligned to kReadBytes.
+/// values, or the float_key of the value. Where they are not aligned to kReadBytes, they are not searched.
 struct ReadKeys {
   KeyColumn column;
   std::uint64_t flip = 0;

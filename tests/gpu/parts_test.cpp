@@ -34,7 +34,7 @@ namespace skyrank {
 namespace {
 
 /// Before the first call to the emulator.
-const int two_devices = tests::kEmulated ? setenv("SKYRANK_EMULATED_DEVICES", "2", 0) : 0;
+[[maybe_unused]] const int two_devices = tests::kEmulated ? setenv("SKYRANK_EMULATED_DEVICES", "2", 0) : 0;
 
 constexpr std::size_t kManyRows = tests::kEmulated ? 3000 : 1'000'000;
 constexpr std::size_t kFewRows = tests::kEmulated ? 1500 : 200'000;

@@ -154,6 +154,8 @@ def draw(times, title, picture):
             panel.xaxis.set_major_formatter(plots.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
             panel.xaxis.set_minor_locator(plots.ticker.NullLocator())
             plots.scale_axis(panel, "y", "log10", [])
+        right.set_yscale("log", base=2)
+        right.yaxis.set_major_formatter(plots.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
         handles = {}
         for panel in (left, right):
             handles.update(dict(zip(*reversed(panel.get_legend_handles_labels()))))

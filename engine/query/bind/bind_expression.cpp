@@ -182,7 +182,7 @@ std::string comparison_hint(Type a, Type b) {
                ? "compare a date with a date literal: date '2017-05-01'"
                : "compare a timestamp with a literal: timestamp '2017-05-01 12:00:00', or date '2017-05-01'";
   }
-  if (a == Type::string || b == Type::string) return "compare a string with a string in quotes: 'text'";
+  if (a == Type::string || b == Type::string) return "a number stands without quotes, a string in them: 'text'";
   return "compare a boolean with true or false";
 }
 

@@ -71,14 +71,16 @@ std::string SqlBuilder::advice(std::string_view found, const std::string& expect
   constexpr Advice kAdvice[] = {{"fetch", "write LIMIT n"},
                                 {"top", "write LIMIT n at the end"},
                                 {"using", "write OPTIONS (algorithm = ...)"},
-                                {"then", "write PRIOR TO"},
-                                {"like", "there is no LIKE; use =, IN or BETWEEN"}};
+                                {"then", "write PRIOR TO"}};
   for (const Advice& known : kAdvice) {
     if (equal_ignoring_case(found, known.found)) return std::string(" (").append(known.advice) + ")";
   }
   if (found == "," && last_ == Clause::from) {
     return " (a statement is over one table: run joins in an SQL engine and hand over the result)";
   }
+  const bool behind_value = expected.starts_with("an operator");
+  if (behind_value && equal_ignoring_case(found, "low")) return " (write SKYLINE OF x MIN or PREFERRING LOW x)";
+  if (behind_value && equal_ignoring_case(found, "high")) return " (write SKYLINE OF x MAX or PREFERRING HIGH x)";
   if (found == "," && last_ == Clause::prefer) return " (join preferences by PLUS or PRIOR TO)";
   if (pending_ && std::string_view("+-*/%=<>").find(found) != std::string_view::npos) {
     return " (an aggregate stands alone: give it a name with AS, and compute with that name)";

@@ -180,9 +180,11 @@ TEST(BindExpression, ErrorsSayWhereWhatAndWhatWouldBeRight) {
        "expression:1:1: 'and' needs conditions, got int64 and bool; compare the value with something, as in x > 0"},
       {"not name", "expression:1:1: 'not' needs conditions, got string; compare the value with something, as in x > 0"},
       {"name = 5",
-       "expression:1:1: '=' cannot compare string with int64; compare a string with a string in quotes: 'text'"},
+       "expression:1:1: '=' cannot compare string with int64; a number stands without quotes, a string in them: "
+       "'text'"},
       {"i < 'x'",
-       "expression:1:1: '<' cannot compare int64 with string; compare a string with a string in quotes: 'text'"},
+       "expression:1:1: '<' cannot compare int64 with string; a number stands without quotes, a string in them: "
+       "'text'"},
       {"flag = 1", "expression:1:1: '=' cannot compare bool with int64; compare a boolean with true or false"},
       {"day > '2017-05-01'",
        "expression:1:1: '>' cannot compare date with string; compare a date with a date literal: date '2017-05-01'"},
@@ -190,9 +192,11 @@ TEST(BindExpression, ErrorsSayWhereWhatAndWhatWouldBeRight) {
        "expression:1:1: '<=' cannot compare string with timestamp[ms]; compare a timestamp with a literal: timestamp "
        "'2017-05-01 12:00:00', or date '2017-05-01'"},
       {"i in (1, 'two')",
-       "expression:1:10: 'in' cannot compare int64 with string; compare a string with a string in quotes: 'text'"},
+       "expression:1:10: 'in' cannot compare int64 with string; a number stands without quotes, a string in them: "
+       "'text'"},
       {"name between 'a' and 7",
-       "expression:1:22: 'between' cannot compare string with int64; compare a string with a string in quotes: 'text'"},
+       "expression:1:22: 'between' cannot compare string with int64; a number stands without quotes, a string in them: "
+       "'text'"},
       {"min(i, name)", "expression:1:8: 'min' needs values of one type, got int64 and string"},
       {"case when flag then 1 else 'x' end", "expression:1:28: 'case' needs values of one type, got int64 and string"},
       {"case when i then 1 end", "expression:1:11: 'when' needs a condition, got int64"},

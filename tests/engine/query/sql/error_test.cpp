@@ -100,6 +100,12 @@ constexpr Mistake kMistakes[] = {
      "sql:1:17: SKYLINE OF needs a value that is MIN or MAX besides those that are DIFF"},
     {"SELECT * FROM t SKYLINE OF price MAXX",
      "sql:1:34: expected an operator, the next clause or the end after 'price', found 'MAXX'; did you mean 'MAX'?"},
+    {"SELECT * FROM t SKYLINE OF price LOW",
+     "sql:1:34: expected an operator, the next clause or the end after 'price', found 'LOW' (write SKYLINE OF x MIN or "
+     "PREFERRING LOW x)"},
+    {"SELECT * FROM t SKYLINE OF rating HIGH",
+     "sql:1:35: expected an operator, the next clause or the end after 'rating', found 'HIGH' (write SKYLINE OF x MAX "
+     "or PREFERRING HIGH x)"},
     {"SELECT sum(a) / count(*) FROM t GROUP BY a",
      "sql:1:15: expected ',' or FROM after ')', found '/' (an aggregate stands alone: give it a name with AS, and "
      "compute with that name)"},

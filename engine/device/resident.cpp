@@ -233,7 +233,6 @@ Residency residency_of(const std::vector<int>& columns, const Table& table, bool
     if (!ResidentColumn::is_possible(column)) continue;
     const auto bytes = static_cast<double>(ResidentColumn(column).bytes());
     result.row_bytes += bytes / rows;
-    if (is_only_here(column)) continue;
     auto kept = pinned_here(column);
     if (const ColumnCache* const cache = cache_of(column); kept == nullptr && shares && cache != nullptr) {
       kept = cache->on_device(kernels::cuda::selected_device().ordinal);

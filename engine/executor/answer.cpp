@@ -27,15 +27,7 @@ Result answer(const EngineState& engine, const Query& query, const Table& table,
   Stopwatch total;
   Stopwatch watch;
   PhysicalPlan planned = engine.plan(query, table, run);
-  ExecutionContext context;
-  context.constraints = planned.constraints;
-  context.machine = planned.machine;
-  context.kernel_context.count_work = run.count_work;
-  context.kernel_context.stop = stop;
-  context.preference = planned.sample.preference;
-  context.ranking = planned.sample.ranking;
-  context.preference.unsent = context.ranking.unsent = 0;  // when paths are chosen again, the columns are there
-  Execution execution(std::move(planned), std::move(context));
+  Execution execution(std::move(planned), run.count_work, stop);
   execution.phase = &limits.phase;
   if (execution.plan.on_device) execution.device_state.emplace(execution.plan.sharers > 0);
   share_keys(execution, table, execution.device_state ? engine.device_key_cache : engine.key_cache);

@@ -1,6 +1,24 @@
 #include "engine/executor/execution.hpp"
 
 namespace skyrank::exec {
+namespace {
+
+ExecutionContext context_of(const PhysicalPlan& plan, bool count_work, std::stop_token stop) {
+  ExecutionContext context;
+  context.constraints = plan.constraints;
+  context.machine = plan.machine;
+  context.kernel_context.count_work = count_work;
+  context.kernel_context.stop = std::move(stop);
+  context.preference = plan.sample.preference;
+  context.ranking = plan.sample.ranking;
+  context.preference.unsent = context.ranking.unsent = 0;  // when paths are chosen again, the columns are there
+  return context;
+}
+
+}  // namespace
+
+Execution::Execution(PhysicalPlan planned, bool count_work, std::stop_token stop)
+    : plan(std::move(planned)), record(plan), context(context_of(plan, count_work, std::move(stop))) {}
 
 kernels::TransferBytes transferred() {
   const kernels::TransferTally* const tally = kernels::current_tally();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -23,8 +24,8 @@ namespace skyrank::exec {
 
 /// A query that runs: its plan, what the run records of it, and the clocks of the result.
 struct Execution {
-  Execution(PhysicalPlan planned, ExecutionContext ready)
-      : plan(std::move(planned)), record(plan), context(std::move(ready)) {}
+  /// The run ends soon after `stop` asks for it.
+  Execution(PhysicalPlan planned, bool count_work, std::stop_token stop);
 
   const PhysicalPlan plan;
   RunRecord record;

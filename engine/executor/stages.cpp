@@ -199,10 +199,6 @@ Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>
   return positions;
 }
 
-}  // namespace
-
-namespace {
-
 /// Partitions that the device made, and the keys of their rows, segment by segment.
 struct RankedRows {
   DevicePartitions partitions;

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <barrier>
@@ -454,6 +456,24 @@ TEST(LaneThreads, ServeSeveralCallersAtATime) {
   }
   callers.clear();
   EXPECT_EQ(calls, 4 * 50 * 3);
+}
+
+TEST(LaneThreads, AForkedChildStartsItsOwn) {
+  exec::LaneThreads threads;
+  threads.run(3, [] {});
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    constexpr unsigned kSeconds = 30;
+    alarm(kSeconds);  // ends a child that waits for threads of its parent
+    std::atomic<int> calls = 0;
+    threads.run(3, [&] { ++calls; });
+    _exit(calls == 3 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(PartsOnGpu, GpusThatAreNotThereAreNamed) {

@@ -1,5 +1,7 @@
 #include "engine/parts/gpus/lane_threads.hpp"
 
+#include <unistd.h>
+
 #include <new>
 #include <system_error>
 #include <utility>
@@ -18,7 +20,17 @@ LaneThreads& LaneThreads::of_process() {
   return threads;
 }
 
+LaneThreads::LaneThreads() : process_(getpid()) {}
+
 LaneThreads::~LaneThreads() = default;
+
+void LaneThreads::forget_lanes_of_parent() {
+  if (process_ == getpid()) return;
+  process_ = getpid();
+  // Their threads are not in this process, so nobody may wait for them.
+  for (auto& lane : idle_) (void)lane.release();
+  idle_.clear();
+}
 
 void LaneThreads::run(std::size_t threads, const std::function<void()>& work) {
   std::vector<std::unique_ptr<Lane>> others;
@@ -43,6 +55,7 @@ void LaneThreads::run(std::size_t threads, const std::function<void()>& work) {
 std::unique_ptr<LaneThreads::Lane> LaneThreads::take() {
   {
     const std::lock_guard lock(mutex_);
+    forget_lanes_of_parent();
     if (!idle_.empty()) {
       std::unique_ptr<Lane> lane = std::move(idle_.back());
       idle_.pop_back();

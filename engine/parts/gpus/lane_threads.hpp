@@ -17,14 +17,14 @@ class LaneThreads {
   /// Returns the threads of the process, which live as long as it does.
   static LaneThreads& of_process();
 
-  LaneThreads() = default;
+  LaneThreads();
   LaneThreads(const LaneThreads&) = delete;
   LaneThreads& operator=(const LaneThreads&) = delete;
   /// Ends the threads. None may be at work.
   ~LaneThreads();
 
   /// Does what run_side_by_side does: runs `work`, which must not throw, on this thread and on up to `threads - 1`
-  /// others, fewer where the system has none left, until all have returned.
+  /// others, fewer where the system has none left, until all have returned. A forked child starts threads of its own.
   void run(std::size_t threads, const std::function<void()>& work);
 
  private:
@@ -48,9 +48,11 @@ class LaneThreads {
   };
 
   std::unique_ptr<Lane> take();
+  void forget_lanes_of_parent();
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<Lane>> idle_;
+  int process_;  // which has the idle threads
 };
 
 }  // namespace skyrank::exec

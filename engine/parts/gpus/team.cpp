@@ -248,12 +248,7 @@ TeamAnswer answer_as_team(const EngineState& state, const Query& host_query, con
     Stopwatch watch;
     limits.phase = "planning";
     PhysicalPlan planned = state.plan(host_query, table, options);
-    ExecutionContext context;
-    context.constraints = planned.constraints;
-    context.machine = planned.machine;
-    context.kernel_context.count_work = options.count_work;
-    context.kernel_context.stop = stop;
-    Execution execution(std::move(planned), std::move(context));
+    Execution execution(std::move(planned), options.count_work, stop);
     execution.phase = &limits.phase;
     execution.timing.bind_ms = watch.lap();
     answer.result = run_team(execution, state, table, shares, answer);

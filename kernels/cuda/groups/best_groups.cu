@@ -5,10 +5,10 @@
 
 #include "kernels/common/key_recipe.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/groups/calls.hpp"
+#include "kernels/cuda/groups/place_in_list.cuh"
 #include "kernels/cuda/groups/policy.hpp"
 
 // The values of groups become keys, which are sorted for the k-th of them: groups are few beside the rows.
@@ -65,12 +65,7 @@ __global__ void __launch_bounds__(kThreads)
               std::uint32_t* places) {
   const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
   const bool stays = i < n && keys[i] <= *last;
-  const unsigned mask = __ballot_sync(kAllLanes, stays);
-  if (mask == 0) return;
-  const unsigned lane = threadIdx.x % kLanes;
-  unsigned at = 0;
-  if (lane == 0) at = atomicAdd(count, static_cast<unsigned>(__popc(mask)));
-  at = __shfl_sync(kAllLanes, at, 0) + static_cast<unsigned>(__popc(mask & ((1u << lane) - 1)));
+  const unsigned at = place_in_list(stays, count);
   if (stays) places[at] = static_cast<std::uint32_t>(i);
 }
 

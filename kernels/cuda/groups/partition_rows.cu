@@ -9,11 +9,11 @@
 #include "kernels/common/transfers.hpp"
 #include "kernels/common/with_key.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/groups/calls.hpp"
+#include "kernels/cuda/groups/place_in_list.cuh"
 #include "kernels/cuda/groups/policy.hpp"
 
 // Partitions by sorting: pairs of a code and a place are sorted by the code, stably, so that places ascend within each
@@ -55,15 +55,8 @@ __global__ void __launch_bounds__(kThreads)
     find_starts(const Code* sorted, std::size_t n, unsigned* count, std::uint32_t* starts) {
   for_rows(n, [&](std::size_t i) {
     const bool is_start = i < n && (i == 0 || sorted[i] != sorted[i - 1]);
-    const unsigned mask = __ballot_sync(kAllLanes, is_start);
-    if (mask == 0) return;
-    const unsigned lane = threadIdx.x % kLanes;
-    unsigned at = 0;
-    if (lane == 0) at = atomicAdd(count, static_cast<unsigned>(__popc(mask)));
-    at = __shfl_sync(kAllLanes, at, 0);
-    if (is_start && starts != nullptr) {
-      starts[at + static_cast<unsigned>(__popc(mask & ((1u << lane) - 1)))] = static_cast<std::uint32_t>(i);
-    }
+    const unsigned at = place_in_list(is_start, count);
+    if (is_start && starts != nullptr) starts[at] = static_cast<std::uint32_t>(i);
   });
 }
 

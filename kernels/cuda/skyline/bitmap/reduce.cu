@@ -435,7 +435,7 @@ constexpr std::array kPaddedDims = {4, 5, 6, 8, 10, 12, 14, 16, 18, 24, 36, 66};
 template <int kDims>
 void reduce_padded(SkylineRun& run, const Candidates& rows, ReduceShare share) {
   using Policy = ReducePolicy;
-  // Of each GPU, so that it has as many warps as it would have alone.
+  // Each GPU gets as many chunks, and so warps, as it would have alone.
   const std::uint32_t parts =
       share.members * std::max(Policy::kMinChunks, (Policy::kMinWarps + rows.groups - 1) / rows.groups);
   constexpr std::uint32_t kLargestChunk = 1u << 21;  // of which the queue of pairs can number the rows

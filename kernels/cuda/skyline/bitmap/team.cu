@@ -18,8 +18,8 @@
 // Each GPU leaves out rows of its share by the prefilter, and packs the keys of those that remain, the survivors.
 // All GPUs copy the others' packed keys, so that they hold the same columns, survivors of the first share first. Each
 // orders them alone: equal keys in equal places give equal candidates everywhere, so nothing need be exchanged for it.
-// Of the comparisons, which take most of the time, each GPU does its share: a row of the skyline dominates what it
-// dominates in exactly one of them, so the rows that no GPU finds dominated are the answer. Each GPU looks at the
+// Each GPU then does its share of the comparisons, which take most of the time: a row of the skyline dominates what it
+// dominates in exactly one of the shares, so the rows that no GPU finds dominated are the answer. Each GPU looks at the
 // others' bits of its own survivors, and lists its own rows.
 namespace skyrank::kernels::cuda::skyline {
 namespace bitmap {

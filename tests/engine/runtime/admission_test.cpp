@@ -73,26 +73,28 @@ TEST_P(AdmissionTo, AllWorkIsDoneAndNoMoreAtATimeThanThereAreThreads) {
 }
 
 TEST_P(AdmissionTo, WhoWaitsHearsOfAStop) {
+  const int callers = 2 * GetParam() + 1;
   Busy busy;
-  std::vector<std::jthread> others;
-  for (int i = 0; i < 2 * GetParam(); ++i) others.emplace_back([&] { admission_.run({}, std::ref(busy)); });
-  ASSERT_TRUE(wait_for([&] { return busy.begun > 0; }));
   std::stop_source source;
-  std::atomic<bool> begun = false;
-  std::atomic<bool> cancelled = false;
-  std::jthread waiting([&] {
-    try {
-      admission_.run(source.get_token(), [&] { begun = true; });
-    } catch (const kernels::Cancelled&) {
-      cancelled = true;
-    }
-  });
+  std::atomic<int> cancelled = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < callers; ++i) {
+    threads.emplace_back([&] {
+      try {
+        admission_.run(source.get_token(), std::ref(busy));
+      } catch (const kernels::Cancelled&) {
+        ++cancelled;
+      }
+    });
+  }
+  EXPECT_TRUE(wait_for([&] { return busy.begun > 0; }));
   std::this_thread::sleep_for(20ms);
   source.request_stop();
-  EXPECT_TRUE(wait_for([&] { return cancelled.load(); })) << "the engine's threads are still busy";
+  // Which callers got a place, and whether a worker came in time to take another's work, is the scheduler's affair.
+  EXPECT_TRUE(wait_for([&] { return busy.begun + cancelled == callers; })) << "the engine's threads are still busy";
+  EXPECT_LE(busy.begun, GetParam());
   busy.end = true;
-  others.clear();
-  EXPECT_FALSE(begun);
+  threads.clear();
 }
 
 TEST_P(AdmissionTo, ErrorsReachTheCallerWhoseWorkItWas) {

@@ -200,9 +200,9 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> read(const ColumnarFile& fil
   std::unique_ptr<parquet::arrow::FileReader> reader;
   ARROW_RETURN_NOT_OK(parquet::arrow::FileReader::Make(pool, std::move(filtered), &reader));
 #endif
-  const int leaf = reader->manifest().schema_fields.at(static_cast<std::size_t>(field)).column_index;
   std::shared_ptr<arrow::ChunkedArray> values;
-  ARROW_RETURN_NOT_OK(reader->RowGroup(row_group)->Column(leaf)->Read(&values));
+  // Arrow counts top-level fields here, and leaves elsewhere.
+  ARROW_RETURN_NOT_OK(reader->RowGroup(row_group)->Column(field)->Read(&values));
   return values;
 }
 

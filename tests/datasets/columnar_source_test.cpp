@@ -1,5 +1,6 @@
 // Files that are read as far as queries need them, and the columns of their folders, against `read`.
 #include <arrow/array.h>
+#include <arrow/array/array_nested.h>
 #include <arrow/builder.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/writer.h>
@@ -193,6 +194,31 @@ TEST(DictionariesOfFiles, AnswerAsStringsDo) {
                      Query::from("t").where("few in ('word 4', 'word 25')").rank_by({high("n")}).limit(9));
   expect_same_answer(files, whole, Query::from("t").where("few is null").rank_by({high("n")}).limit(9));
   expect_same_answer(files, whole, Query::from("t").group_by({"none"}).aggregate({count("c")}).rank_by({high("c")}));
+}
+
+/// Two fields of one column, which a table of SkyRank leaves out.
+std::shared_ptr<arrow::Array> pairs(std::int64_t rows) {
+  const auto batch = to_arrow(sample(rows));
+  return arrow::StructArray::Make({batch->column(1), batch->column(2)}, std::vector<std::string>{"x", "y"})
+      .ValueOrDie();
+}
+
+TEST(ParquetFiles, SomeRowsAreRightBehindColumnsOfSeveralLeaves) {
+  const TemporaryFolder folder;
+  const auto file = folder / "t.parquet";
+  const std::int64_t rows = 100;
+  const auto nested = pairs(rows);
+  auto table = arrow::Table::FromRecordBatches({to_arrow(sample(rows))}).ValueOrDie();
+  for (const int place : {3, 0}) {
+    const auto field = arrow::field("pairs" + std::to_string(place), nested->type());
+    table = table->AddColumn(place, field, std::make_shared<arrow::ChunkedArray>(nested)).ValueOrDie();
+  }
+  const auto out = arrow::io::FileOutputStream::Open(file.string()).ValueOrDie();
+  require(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, /*chunk_size=*/30));
+  require(out->Close());
+  const auto source = open_source({file});
+  ASSERT_NE(source, nullptr);
+  expect_same_rows(*source, sample(rows));
 }
 
 class ArrowFiles : public ::testing::Test {

@@ -174,6 +174,7 @@ class CsvReading {
     quotes_ = quotes_of_records();
     // To the parser, the end of the file closes a quote.
     if (quotes_.unterminated) refuse_malformed_records(text, layout_.shape);
+    end_last_field();
   }
 
   /// Columns whose type these records do not decide alone are left to whoever reads the whole text.
@@ -204,6 +205,16 @@ class CsvReading {
     const bool begins_file = layout_.shape.data_begin == 0 && text_.first_line == 1;
     if (begins_file && records.starts_with(kByteOrderMark)) records.remove_prefix(kByteOrderMark.size());
     return look_at_quotes(records, text_.delimiter);
+  }
+
+  /// Ends the text in a line break where its last field has no characters: the parser would take that field for one in
+  /// quotes if the field before it is.
+  void end_last_field() {
+    const std::string_view text = text_.view();
+    if (!quotes_.any || text.empty() || text.back() != text_.delimiter) return;
+    auto ended = arrow::ConcatenateBuffers({data_, arrow::Buffer::FromString("\n")});
+    check(ended.status(), text_.name, "cannot be read");
+    data_ = *std::move(ended);
   }
 
   std::shared_ptr<arrow::Table> without_columns() {

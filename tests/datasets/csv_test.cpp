@@ -50,6 +50,21 @@ TEST(Csv, QuotedEmptyFieldsAreNullAmongOtherValuesThanText) {
   EXPECT_THAT(values_of(table, "q"), ElementsAre("", "", "NULL"));
 }
 
+TEST(Csv, AnEmptyLastFieldIsNullBehindAFieldInQuotes) {
+  for (const std::string end : {"", "\n", "\r\n"}) {
+    const Table table = parse("a,b,c\n\"x\",\"\",true\n\"y\",\"1\"," + end);
+    EXPECT_THAT(schema_of(table), ElementsAre("a:string", "b:int64", "c:bool"));
+    ASSERT_EQ(table.num_rows(), 2);
+    EXPECT_TRUE(table.column("c").is_null(1));
+    const Table texts = parse("a\tb\n\"x\"\ty\n\"z\"\t" + end, [] {
+      ReadOptions options;
+      options.delimiter = '\t';
+      return options;
+    }());
+    EXPECT_TRUE(texts.column("b").is_null(1));
+  }
+}
+
 TEST(Csv, InfersTheTypeOfEachColumn) {
   const Table table = parse(
       "i,u,f,b,d,t,s\n"

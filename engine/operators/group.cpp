@@ -30,7 +30,7 @@ struct Input {
   const Rows& rows;
   const RowSlots& slots;
   const SlotOrder& groups;
-  const SlotStates<Members>& members;
+  const SlotStates<GroupMembers>& members;
   const Vector<RowId>& first_rows;
 };
 
@@ -68,8 +68,9 @@ const T* values_of(const Column& column) {
 }
 
 Column count_rows(const Input& input, const query::BoundAggregate& aggregate) {
-  return Column::own(aggregate.name, finish_groups(input, input.members,
-                                                   [](const Members& members, std::int64_t) { return members.count; }));
+  return Column::own(aggregate.name, finish_groups(input, input.members, [](const GroupMembers& members, std::int64_t) {
+                       return members.count;
+                     }));
 }
 
 Column count_values(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
@@ -224,7 +225,7 @@ RowError sum_overflow(const query::BoundAggregate& aggregate, DataType type, Row
 
 Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows, Numbering numbering) {
   const RowSlots slots = slots_of(table, group.columns, rows, numbering);
-  const SlotStates<Members> members = find_members(slots);
+  const SlotStates<GroupMembers> members = find_members(slots);
   const SlotOrder groups = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });
   Vector<RowId> first_rows;
   first_rows.reserve(groups.first.size());

@@ -16,7 +16,7 @@ struct Counters {
 
 constexpr std::int64_t kMaxFew = 1024;  // all counters fit an L1 cache
 
-SlotStates<Members> find_members_of_few(const RowSlots& slots) {
+SlotStates<GroupMembers> find_members_of_few(const RowSlots& slots) {
   const auto counters = fold_slots(
       slots, Counters{},
       [](Counters& counted, std::int64_t i) {
@@ -27,25 +27,25 @@ SlotStates<Members> find_members_of_few(const RowSlots& slots) {
         if (counted.first < 0) counted.first = later.first;
         for (std::size_t i = 0; i < counted.counts.size(); ++i) counted.counts[i] += later.counts[i];
       });
-  SlotShards<Vector<Members>> all;
+  SlotShards<Vector<GroupMembers>> all;
   all.shards.emplace_back(static_cast<std::size_t>(slots.count()));
   for (std::int64_t slot = 0; slot < slots.count(); ++slot) {
     const auto& counts = counters[slot].counts;
     all.of(slot)[slot] = {counters[slot].first, std::accumulate(counts.begin(), counts.end(), std::int64_t{0})};
   }
-  return SlotStates<Members>(std::move(all));
+  return SlotStates<GroupMembers>(std::move(all));
 }
 
 }  // namespace
 
-SlotStates<Members> find_members(const RowSlots& slots) {
+SlotStates<GroupMembers> find_members(const RowSlots& slots) {
   if (slots.partitions() == nullptr && slots.count() <= kMaxFew) return find_members_of_few(slots);
   return fold_slots(
-      slots, Members{},
-      [](Members& members, std::int64_t i) {
+      slots, GroupMembers{},
+      [](GroupMembers& members, std::int64_t i) {
         if (members.count++ == 0) members.first = i;
       },
-      [](Members& members, const Members& later) {
+      [](GroupMembers& members, const GroupMembers& later) {
         if (members.count == 0) members.first = later.first;
         members.count += later.count;
       });

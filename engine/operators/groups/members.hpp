@@ -7,12 +7,12 @@
 namespace skyrank::exec {
 
 /// The rows of a group.
-struct Members {
+struct GroupMembers {
   std::int64_t first = -1;
   std::int64_t count = 0;
 };
 
 /// Counts the positions of each slot, and finds the first one.
-SlotStates<Members> find_members(const RowSlots& slots);
+SlotStates<GroupMembers> find_members(const RowSlots& slots);
 
 }  // namespace skyrank::exec

@@ -166,7 +166,7 @@ struct Grouping {
   const Rows& rows;
   const RowSlots& slots;
   const SlotOrder& groups;
-  const SlotStates<Members>& members;
+  const SlotStates<GroupMembers>& members;
   RowId first_row;
 
   std::size_t count() const { return static_cast<std::size_t>(groups.count()); }
@@ -480,7 +480,7 @@ Column finished_column(const States& states, std::size_t a, const BoundAggregate
 StateRows group_states(const query::BoundQuery& query, const Table& part, const Rows& rows, RowId first_row) {
   for (const int column : columns_of_groups(*query.group)) bring_home(part.column(column).data());
   const RowSlots slots = slots_of(part, query.group->columns, rows);
-  const SlotStates<Members> members = find_members(slots);
+  const SlotStates<GroupMembers> members = find_members(slots);
   const SlotOrder groups = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });
   const Grouping grouping{part, rows, slots, groups, members, first_row};
   StateRows states;

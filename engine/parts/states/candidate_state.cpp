@@ -68,7 +68,7 @@ std::vector<RowId> first_of_partitions(const StateContext& context, const Table&
   for (const int column : columns) bring_home(table.column(column).data());
   const Rows rows{table.num_rows(), nullptr};
   const RowSlots slots = slots_of(table, columns, rows);
-  const SlotStates<Members> members = find_members(slots);
+  const SlotStates<GroupMembers> members = find_members(slots);
   const SlotOrder order = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });
   return {order.first.begin(), order.first.end()};
 }

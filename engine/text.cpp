@@ -24,3 +24,13 @@ std::string format_number(double value) { return shortest(value); }
 std::string format_number(float value) { return shortest(value); }
 
 }  // namespace skyrank
+
+namespace skyrank::query {
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+}  // namespace skyrank::query

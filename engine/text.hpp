@@ -16,6 +16,9 @@ using kernels::nearest_name;
 /// Returns a word of the user's in single quotes, as messages name it.
 inline std::string in_quotes(std::string_view text) { return std::string("'").append(text) + "'"; }
 
+/// Returns "a, b, c".
+std::string listed(const std::vector<std::string>& names);
+
 }  // namespace skyrank::query
 
 namespace skyrank {

@@ -235,12 +235,6 @@ ValuesPtr as_bytes(const arrow::ChunkedArray& values) {
   return std::make_shared<arrow::ChunkedArray>(std::move(chunks), type);
 }
 
-// The type of a column's values; whether a file has them in a dictionary is no matter of its users.
-const arrow::DataType& type_of_values(const arrow::DataType& type) {
-  if (type.id() != arrow::Type::DICTIONARY) return type;
-  return *static_cast<const arrow::DictionaryType&>(type).value_type();
-}
-
 template <class Index>
 bool has_indices_below(const arrow::Array& indices, std::int64_t entries) {
   using Unsigned = std::make_unsigned_t<Index>;
@@ -299,6 +293,11 @@ bool is_exact(T value) {
 }
 
 }  // namespace
+
+const arrow::DataType& type_of_values(const arrow::DataType& type) {
+  if (type.id() != arrow::Type::DICTIONARY) return type;
+  return *static_cast<const arrow::DictionaryType&>(type).value_type();
+}
 
 TypePtr normal_type(const TypePtr& type) {
   switch (type->id()) {

@@ -17,6 +17,9 @@ namespace skyrank::datasets {
 /// UTC either way). Null where there is none.
 std::shared_ptr<arrow::DataType> normal_type(const std::shared_ptr<arrow::DataType>& type);
 
+/// Returns the type of a column's values: of a dictionary that of its entries, otherwise the type itself.
+const arrow::DataType& type_of_values(const arrow::DataType& type);
+
 /// Values in their normal type, shared where the memory is the same, and checked: strings are UTF-8, decimals fit,
 /// offsets and dictionary indices lie inside. DataError names file and column, and the row of a string that is not
 /// UTF-8. Null for bytes that are not all UTF-8, which are no text. The type must have a normal type.

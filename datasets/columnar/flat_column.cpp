@@ -173,11 +173,6 @@ std::shared_ptr<arrow::Array> read_strings(StringsReader& reader, std::int64_t r
   return with_index(arrow::int32(), std::int32_t{});
 }
 
-const arrow::DataType& type_of_values(const arrow::DataType& type) {
-  if (type.id() != arrow::Type::DICTIONARY) return type;
-  return *static_cast<const arrow::DictionaryType&>(type).value_type();
-}
-
 /// Returns true if values of the physical type of Parquet are those of the type of Arrow, bit by bit.
 bool is_stored_as(const arrow::DataType& type, const parquet::ColumnDescriptor& column) {
   using Unit = parquet::LogicalType::TimeUnit;

@@ -115,6 +115,12 @@ std::strong_ordering compare_gaps(const End& from, const End& to, DataType type)
 
 }  // namespace
 
+double number_of(const Value& end) {
+  if (const auto* i = std::get_if<std::int64_t>(&end)) return static_cast<double>(*i);
+  if (const auto* u = std::get_if<std::uint64_t>(&end)) return static_cast<double>(*u);
+  return std::get<double>(end);
+}
+
 WideRange wide_range(const Value& from, const Value& to, DataType type, int128 lowest, int128 highest) {
   // Every value is infinitely far from a range that holds nothing but an infinity.
   if (from == to && is_infinite(from)) return {};

@@ -128,12 +128,6 @@ Keys value_keys(const BoundExpression& expression, const Table& table, const Row
 double to_double(Float16 value) { return static_cast<double>(to_float(value)); }
 double to_double(double value) { return value; }
 
-double number_of(const Value& value) {
-  if (const auto* i = std::get_if<std::int64_t>(&value)) return static_cast<double>(*i);
-  if (const auto* u = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*u);
-  return std::get<double>(value);
-}
-
 template <class T>
 Keys float_distance_keys(const Source& source, double from, double to, ValueOrder order) {
   KeyMemory<std::uint64_t> keys(source.rows.n);

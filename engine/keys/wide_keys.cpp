@@ -14,7 +14,7 @@
 namespace skyrank::exec {
 namespace {
 
-constexpr std::uint64_t kMaxCode = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMaxSpan = std::numeric_limits<std::uint64_t>::max();
 
 /// All values of a source, and their range, [0, 0] when all are NULL.
 struct WideValues {
@@ -98,7 +98,7 @@ Distance distance_of(Int128 value, const WideRange& range) {
 
 Keys wide_value_keys(const Source& source, bool high, bool nulls_first) {
   const WideValues wide(source);
-  if (wide.span() < kMaxCode) {
+  if (wide.span() < kMaxSpan) {
     const auto span = static_cast<std::uint64_t>(wide.span());
     return encode(wide, span, nulls_first,
                   [&](std::size_t i) { return high ? span - wide.offset(i) : wide.offset(i); });
@@ -110,7 +110,7 @@ Keys wide_value_keys(const Source& source, bool high, bool nulls_first) {
 Keys wide_distance_keys(const Source& source, const Value& from, const Value& to, bool inverted, bool nulls_first) {
   const WideValues wide(source);
   const DataType type = source.column.type();
-  if (wide.span() < kMaxCode - 1) {
+  if (wide.span() < kMaxSpan - 1) {
     const kernels::DistanceKey distance = distance_key(from, to, type, wide.lowest, wide.highest);
     const std::uint64_t max_code = std::max(distance(0), distance(static_cast<std::uint64_t>(wide.span())));
     return encode(wide, max_code, nulls_first, [&](std::size_t i) {

@@ -120,12 +120,6 @@ std::optional<Keys> value_keys(const DeviceSource& source, ValueOrder order) {
   return integer_keys(source, order);
 }
 
-double number_of(const Value& value) {
-  if (const auto* i = std::get_if<std::int64_t>(&value)) return static_cast<double>(*i);
-  if (const auto* u = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*u);
-  return std::get<double>(value);
-}
-
 std::optional<Keys> distance_keys(const DeviceSource& source, const Value& from, const Value& to, ValueOrder order) {
   KeyRecipe recipe;
   if (kernels::is_float(source.column.stored)) {

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -19,11 +18,6 @@
 
 namespace skyrank::exec {
 namespace {
-
-std::int64_t rows_of(const Source& source, const std::vector<std::size_t>& units) {
-  return std::accumulate(units.begin(), units.end(), std::int64_t{0},
-                         [&](std::int64_t rows, std::size_t unit) { return rows + source.units()[unit].rows; });
-}
 
 /// One query over the units of a source, of which some are read while others are answered.
 class PartsRun {

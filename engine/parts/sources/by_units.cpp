@@ -27,12 +27,6 @@ constexpr std::int64_t kMinRows = std::int64_t{1} << 17;
 /// Units that leave more than one row in so many do not make the rest of the query cheaper.
 constexpr std::int64_t kMinReduction = 4;
 
-std::int64_t rows_of(const Source& source, const std::vector<std::size_t>& units) {
-  std::int64_t rows = 0;
-  for (const std::size_t unit : units) rows += source.units()[unit].rows;
-  return rows;
-}
-
 /// Rows that a ranking takes of each unit.
 std::int64_t rows_to_keep(const query::BoundQuery& query) {
   const std::int64_t limit = query.limit.value_or(0);

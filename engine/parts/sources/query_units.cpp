@@ -1,8 +1,14 @@
 #include "engine/parts/sources/query_units.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace skyrank::exec {
+
+std::int64_t rows_of(const Source& source, const std::vector<std::size_t>& units) {
+  return std::accumulate(units.begin(), units.end(), std::int64_t{0},
+                         [&](std::int64_t rows, std::size_t unit) { return rows + source.units()[unit].rows; });
+}
 
 QueryUnits::QueryUnits(const EngineState& state, const Query& query, const Source& source,
                        const std::vector<int>& columns, RowId first_row)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <skyrank/query.hpp>
@@ -10,6 +11,9 @@
 #include "engine/parts/sources/source_memory.hpp"
 
 namespace skyrank::exec {
+
+/// Returns how many rows these units of a source have.
+std::int64_t rows_of(const Source& source, const std::vector<std::size_t>& units);
 
 /// The units of a source that threads read for a query: where their rows are, and what memory these take.
 class QueryUnits {

@@ -15,6 +15,7 @@
 #include "engine/parts/prune.hpp"
 #include "engine/parts/sources/by_parts.hpp"
 #include "engine/parts/sources/by_units.hpp"
+#include "engine/parts/sources/query_units.hpp"
 #include "engine/parts/sources/source_memory.hpp"
 #include "engine/parts/states/spilled_groups.hpp"
 #include "engine/plan/forced_path.hpp"
@@ -192,15 +193,9 @@ class SourceRun {
     });
   }
 
-  std::int64_t rows_of(const ReadPlan& plan) const {
-    std::int64_t rows = 0;
-    for (const std::size_t unit : plan.units) rows += source_.units()[unit].rows;
-    return rows;
-  }
-
   Table read(const ReadPlan& plan) {
     Stopwatch watch;
-    charge_.emplace(state_, query_, bytes_of_rows(source_, plan.whole, rows_of(plan)));
+    charge_.emplace(state_, query_, bytes_of_rows(source_, plan.whole, rows_of(source_, plan.units)));
     SourceRows read = source_.read(plan.units, plan.whole);
     charge_->finish_reading();
     read_ms_ += watch.lap();
@@ -242,8 +237,9 @@ class SourceRun {
   bool needs_parts(const ReadPlan& plan) const {
     if (!may_use_parts(plan)) return false;
     constexpr std::size_t kBytesToGroup = 32;  // a row, where no two are in one group
-    const std::size_t groups = may_spill_groups(query_) ? kBytesToGroup * static_cast<std::size_t>(rows_of(plan)) : 0;
-    return 2 * bytes_of_rows(source_, plan.whole, rows_of(plan)) + groups > state_.memory->left();
+    const std::size_t groups =
+        may_spill_groups(query_) ? kBytesToGroup * static_cast<std::size_t>(rows_of(source_, plan.units)) : 0;
+    return 2 * bytes_of_rows(source_, plan.whole, rows_of(source_, plan.units)) + groups > state_.memory->left();
   }
 
   bool is_text(int column) const {
@@ -278,7 +274,7 @@ class SourceRun {
     const bool groups = few && (query.group || has_few_rows(query));
     const bool plain = !query.condition && !query_.at_least() && query.path.algorithms.empty() && plan.late.empty();
     const auto units = static_cast<std::int64_t>(plan.units.size());
-    return groups && plain && may_use_parts(plan) && rows_of(plan) >= kMinRowsOfUnit * units;
+    return groups && plain && may_use_parts(plan) && rows_of(source_, plan.units) >= kMinRowsOfUnit * units;
   }
 
   std::optional<Result> by_few_groups(ReadPlan& plan) {

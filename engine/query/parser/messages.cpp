@@ -10,7 +10,7 @@
 namespace skyrank::query {
 namespace {
 
-bool is_word_character(char c) {
+bool is_name_character(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
@@ -26,7 +26,7 @@ bool is_double_symbol(std::string_view text) {
 std::string_view token_at(std::string_view text, std::size_t offset) {
   constexpr std::size_t kLongest = 40;
   std::size_t end = offset;
-  while (end < text.size() && end - offset < kLongest && is_word_character(text[end])) ++end;
+  while (end < text.size() && end - offset < kLongest && is_name_character(text[end])) ++end;
   if (end > offset) return text.substr(offset, end - offset);
   if (is_double_symbol(text.substr(offset, 2))) return text.substr(offset, 2);
   ++end;
@@ -38,7 +38,7 @@ std::string_view token_before(std::string_view text, std::size_t offset) {
   const std::size_t last = text.substr(0, offset).find_last_not_of(" \t\r\n\v\f");
   if (last == std::string_view::npos) return {};
   std::size_t begin = last;
-  while (begin > 0 && is_word_character(text[begin]) && is_word_character(text[begin - 1])) --begin;
+  while (begin > 0 && is_name_character(text[begin]) && is_name_character(text[begin - 1])) --begin;
   if (begin == last && last > 0 && is_double_symbol(text.substr(last - 1, 2))) --begin;
   const std::string_view token = text.substr(begin, last + 1 - begin);
   return token == "'" || token == "`" || token == "\"" || static_cast<unsigned char>(token.front()) >= 0x80

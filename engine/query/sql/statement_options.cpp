@@ -20,12 +20,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
-
 // The value that a word of a statement names.
 template <class Enum>
 std::optional<Enum> choice(const std::string& word) {

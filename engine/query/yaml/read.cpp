@@ -149,12 +149,6 @@ std::string found(const YamlNode& node) {
   return in_quotes(node.text.substr(0, end) + "...");
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
-
 MapReader::MapReader(const YamlDocument& document, const YamlNode& node, std::string what,
                      std::vector<std::string> keys)
     : document_(document), node_(need_map(document, node, what)), what_(std::move(what)) {

@@ -17,9 +17,6 @@ namespace skyrank::query {
 /// "'text'", "a list", "a map", "nothing": what a node is, for messages.
 std::string found(const YamlNode& node);
 
-/// "a, b, c".
-std::string listed(const std::vector<std::string>& names);
-
 /// A map whose keys are all known.
 class MapReader {
  public:

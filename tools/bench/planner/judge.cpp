@@ -11,18 +11,12 @@
 #include <utility>
 
 #include "planner/cost/models.hpp"
+#include "tools/bench/planner/quantile.hpp"
 
 namespace skyrank::bench {
 namespace {
 
 constexpr double kMilli = 1e3;
-
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const auto last = static_cast<double>(values.size() - 1);
-  return values[static_cast<std::size_t>(std::lround(share * last))];
-}
 
 std::string path_of(const planner::CalibrationRun& run) {
   std::string path = run.algorithm;

@@ -29,6 +29,7 @@
 #include "tools/bench/data/data.hpp"
 #include "tools/bench/planner/filters.hpp"
 #include "tools/bench/planner/look.hpp"
+#include "tools/bench/planner/quantile.hpp"
 
 namespace skyrank::bench {
 namespace {
@@ -113,13 +114,6 @@ planner::Statistics statistics_of(const Problem& problem, std::span<const kernel
     statistics.scored = ScannedFloats::score_bytes(cell);
   }
   return statistics;
-}
-
-/// The value that a share of the others are below.
-double quantile(std::vector<double> values, double share) {
-  const std::ptrdiff_t place = std::lround(share * static_cast<double>(values.size() - 1));
-  std::ranges::nth_element(values, values.begin() + place);
-  return values[static_cast<std::size_t>(place)];
 }
 
 /// One of the ways through a problem, and what they took.
